@@ -22,7 +22,10 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
         out,
         "Absolute error of left-out rows, %: median / p95 (points)"
     )?;
-    for set in sets::ALL {
+    for set in sets::ALL
+        .iter()
+        .filter(|set| set.measured_on() == set.gpu())
+    {
         writeln!(out, "\n{} ({})", set.name(), set.origin().engine)?;
         for method in Method::ALL {
             for dtype in Dtype::ALL {

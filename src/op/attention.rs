@@ -45,7 +45,7 @@ impl Found {
             points: table.hold(&entry),
             exact,
             class: if exact {
-                Class::Measured
+                table.class()
             } else {
                 Class::Transferred
             },

@@ -24,6 +24,7 @@ pub struct AllReduce {
     reference: Reference,
     /// Errors of measured shapes, and of others.
     errors: [ErrorGroup; 2],
+    class: Class,
     points: Held,
 }
 
@@ -67,6 +68,10 @@ impl AllReduce {
             matched: entry.shape,
             reference,
             errors: table.error_groups(Dtype::Bf16),
+            class: match entry.shape == shape {
+                true => table.class(),
+                false => Class::Transferred,
+            },
             points: table.hold(&entry),
         })
     }
@@ -79,10 +84,9 @@ impl AllReduce {
     /// Returns [`at`](Self::at) for a message size of at least one byte.
     pub(crate) fn answer(&self, bytes: f64) -> Estimate {
         let mut reading = self.curve().read(bytes, ln_of_normal(bytes));
-        let class = self.class();
-        if class > Class::Measured {
+        if self.class > Class::Measured {
             reading.latency_us = None;
-            reading.provenance = reading.provenance.at_best(class);
+            reading.provenance = reading.provenance.at_best(self.class);
         }
         let seconds =
             self.shape.reference_s(bytes, &self.reference) * exp_short(reading.ln_slowdown);
@@ -113,7 +117,7 @@ impl AllReduce {
     /// Returns the errors of lookups like this one; see [`Estimate::interval`].
     pub fn errors(&self) -> ErrorGroup {
         let [measured, other] = self.errors;
-        match self.class() > Class::Measured {
+        match self.class > Class::Measured {
             false => measured,
             true => other,
         }
@@ -121,10 +125,6 @@ impl AllReduce {
 
     /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
-        if self.matched == self.shape {
-            Class::Measured
-        } else {
-            Class::Transferred
-        }
+        self.class
     }
 }

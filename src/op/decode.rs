@@ -87,7 +87,7 @@ impl DecodeAttention {
         let grid = points.grid();
         let length = grid.length().locate_from_1(kv_tokens / requests);
         let mut reading = grid.read(grid.batch().locate_from_1(requests), length);
-        if !self.found.exact {
+        if self.found.class > Class::Measured {
             reading.latency_us = None;
         }
         let slowdown = exp_short(reading.ln_slowdown);

@@ -67,7 +67,7 @@ impl Gemm {
         };
         // Returned early, because a blend is 40 times as large.
         if let Some(entry) = table.find(&shape) {
-            return Ok(resolved(CurveAnswer::Measured(shape, table.hold(&entry))));
+            return Ok(resolved(CurveAnswer::of(table, &entry, shape)));
         }
         if shape.k == 0 || shape.n == 0 {
             return Err(ResolveError::ZeroDimension { operation: "gemm" });
@@ -77,7 +77,7 @@ impl Gemm {
             set: set.clone(),
             shape,
         })?;
-        Ok(resolved(CurveAnswer::Blended(blend)))
+        Ok(resolved(CurveAnswer::Blended(blend.at_best(table.class()))))
     }
 
     /// Returns the time at `m` rows (tokens); 0 is treated as 1.

@@ -67,7 +67,7 @@ impl Moe {
         let reference = set.reference(&table, dtype)?;
         let found = table.find(&shape).or_else(|| table.find(&shape.local()?));
         let points = match found {
-            Some(entry) => CurveAnswer::Measured(entry.shape, table.hold(&entry)),
+            Some(entry) => CurveAnswer::of(table, &entry, entry.shape),
             None => {
                 let blend = Blend::of(
                     &nearest(table, |other| Some(squared(&shape, other))),

@@ -386,7 +386,7 @@ impl Found {
         })?;
         let [measured, other] = table.error_groups(shape.dtype);
         let (class, errors) = match entry.shape == shape {
-            true => (Class::Measured, measured),
+            true => (table.class(), measured),
             false => (Class::Transferred, other),
         };
         Ok(Found {

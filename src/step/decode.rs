@@ -4,10 +4,10 @@ use super::Binding;
 use super::kernel_time::KernelTime;
 use crate::constants::COLD_READ_SHARE;
 use crate::hardware::operation::MAX_POINTS;
-use crate::hardware::{Gpu, RankAttention, Rates, Work};
+use crate::hardware::{RankAttention, Rates, Work};
 use crate::math::larger;
 use crate::op::DecodeRows;
-use crate::table::{Axis, Class, ErrorGroup, Extent, Provenance};
+use crate::table::{Axis, Class, ErrorGroup, Extent, Provenance, TableSet};
 use crate::units::Seconds;
 
 /// Decode attention whose KV entries come from memory, because all other layers run between two decode kernels of a
@@ -35,9 +35,9 @@ pub(super) struct StepDecode {
 }
 
 impl StepDecode {
-    /// Creates the time of attention inside the steps of `gpu`, whose benchmark reads KV caches larger than `cold_kv`
-    /// L2 caches from memory.
-    pub(super) fn new(rows: &DecodeRows<'_>, gpu: &Gpu, cold_kv: f64) -> StepDecode {
+    /// Creates the time of attention inside the steps of a GPU of `set`, whose benchmark reads KV caches larger than
+    /// `cold_kv` L2 caches from memory.
+    pub(super) fn new(rows: &DecodeRows<'_>, set: &TableSet, cold_kv: f64) -> StepDecode {
         let DecodeRows {
             ref grid,
             kernel,
@@ -49,9 +49,11 @@ impl StepDecode {
             let (first, last) = axis.range().unwrap_or((0, 0));
             [f64::from(first), f64::from(last)]
         };
-        let cold_bytes = cold_kv * gpu.l2_bytes as f64;
+        let (gpu, measured_on) = (set.gpu(), set.measured_on());
+        let cold_bytes = cold_kv * measured_on.l2_bytes as f64;
         let sheet = reference.rates.s_per_byte;
-        let read = median_read(rows, cold_bytes);
+        let slower = measured_on.mem_bw_bytes_per_s / gpu.mem_bw_bytes_per_s;
+        let read = median_read(rows, cold_bytes).map(|s_per_byte| s_per_byte * slower);
         StepDecode {
             kernel,
             rates: reference.rates,

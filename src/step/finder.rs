@@ -22,7 +22,7 @@ pub(super) struct Finder<'m> {
 impl Finder<'_> {
     /// Returns decode attention of `rows` inside a step.
     pub(super) fn decode(&self, rows: &DecodeRows<'_>) -> StepDecode {
-        StepDecode::new(rows, self.set.gpu(), self.constants.cold_kv)
+        StepDecode::new(rows, self.set, self.constants.cold_kv)
     }
 
     /// Looks up a GEMM.

@@ -6,6 +6,7 @@ use core::fmt;
 
 use rooflut_roofline::{Gpu, OperationKind, Text};
 
+use super::Class;
 use super::origin::Origin;
 #[cfg(feature = "owned-tables")]
 use super::owned::OwnedSet;
@@ -28,7 +29,11 @@ use super::table::Table;
 )]
 /// one at run time. A set may lack an operation.
 #[derive(Clone)]
-pub struct TableSet(Kept);
+pub struct TableSet {
+    kept: Kept,
+    /// The GPU that the set answers for, if not the measured one.
+    other_gpu: Option<&'static Gpu>,
+}
 
 #[derive(Clone)]
 enum Kept {
@@ -41,18 +46,45 @@ impl TableSet {
     /// Creates a handle to a compiled set.
     #[doc(hidden)]
     pub const fn from_generated(set: &'static StaticSet) -> TableSet {
-        TableSet(Kept::Static(set))
+        TableSet {
+            kept: Kept::Static(set),
+            other_gpu: None,
+        }
+    }
+
+    /// Creates a handle to a compiled set that answers for another GPU.
+    #[doc(hidden)]
+    pub const fn transferred(set: &'static StaticSet, gpu: &'static Gpu) -> TableSet {
+        TableSet {
+            kept: Kept::Static(set),
+            other_gpu: Some(gpu),
+        }
     }
 
     /// Creates a handle to a set in shared memory.
     #[cfg(feature = "owned-tables")]
     pub(super) fn shared(set: OwnedSet) -> TableSet {
-        TableSet(Kept::Shared(Arc::new(set)))
+        TableSet {
+            kept: Kept::Shared(Arc::new(set)),
+            other_gpu: None,
+        }
+    }
+
+    /// Returns the set for the GPU that `other` answers for.
+    #[cfg(feature = "leave-one-out")]
+    pub(super) fn like(self, other: &TableSet) -> TableSet {
+        TableSet {
+            other_gpu: other.other_gpu,
+            ..self
+        }
     }
 
     /// Returns the name of the set, such as `h100`.
     pub fn name(&self) -> &str {
-        match &self.0 {
+        if let Some(gpu) = self.other_gpu {
+            return &gpu.name;
+        }
+        match &self.kept {
             Kept::Static(set) => set.name,
             #[cfg(feature = "owned-tables")]
             Kept::Shared(set) => &set.name,
@@ -61,16 +93,43 @@ impl TableSet {
 
     /// Returns [`name`](Self::name) for errors, which outlive the borrow of the set.
     pub(crate) fn name_text(&self) -> Text {
-        match &self.0 {
+        if let Some(gpu) = self.other_gpu {
+            return gpu.name.clone();
+        }
+        match &self.kept {
             Kept::Static(set) => Text::from_static(set.name),
             #[cfg(feature = "owned-tables")]
             Kept::Shared(set) => set.name.clone(),
         }
     }
 
-    /// Returns the measured GPU.
+    /// Returns the GPU that the set answers for.
     pub fn gpu(&self) -> &Gpu {
-        match &self.0 {
+        self.other_gpu.unwrap_or(self.measured_on())
+    }
+
+    /// Returns the measured GPU.
+    ///
+    /// A GPU without measurements has the tables of a similar one (`b300` those of `b200`): answers have the
+    /// efficiency of the measured GPU at the rates of the other, and are `Transferred`.
+    ///
+    /// ```
+    /// # #[cfg(feature = "b200")]
+    /// # {
+    /// use rooflut::hardware::{Dtype, GemmShape};
+    /// use rooflut::op::Gemm;
+    /// use rooflut::table::{Class, sets};
+    ///
+    /// assert_eq!(sets::B300.measured_on(), sets::B200.gpu());
+    /// let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 4096 };
+    /// let [b200, b300] = [&sets::B200, &sets::B300].map(|set| Gemm::resolve(set, shape).map(|gemm| gemm.at(64)));
+    /// assert_eq!(b300?.provenance, Class::Transferred.inside());
+    /// assert!(b300?.time < b200?.time);
+    /// # }
+    /// # Ok::<(), rooflut::ResolveError>(())
+    /// ```
+    pub fn measured_on(&self) -> &Gpu {
+        match &self.kept {
             Kept::Static(set) => set.gpu,
             #[cfg(feature = "owned-tables")]
             Kept::Shared(set) => &set.gpu,
@@ -79,7 +138,7 @@ impl TableSet {
 
     /// Returns the source of the measurements.
     pub fn origin(&self) -> &Origin {
-        match &self.0 {
+        match &self.kept {
             Kept::Static(set) => &set.origin,
             #[cfg(feature = "owned-tables")]
             Kept::Shared(set) => &set.origin,
@@ -105,7 +164,7 @@ impl TableSet {
 
     #[inline]
     pub(super) fn table_at(&self, place: u16) -> Option<Table<'_>> {
-        let stored = match &self.0 {
+        let stored = match &self.kept {
             Kept::Static(set) => set.table(place)?,
             #[cfg(feature = "owned-tables")]
             Kept::Shared(set) => set.table(place)?,
@@ -113,10 +172,18 @@ impl TableSet {
         Some(Table::new(self, place, stored))
     }
 
+    /// Returns the best class that an answer can have.
+    pub(crate) fn class(&self) -> Class {
+        match self.other_gpu {
+            None => Class::Measured,
+            Some(_) => Class::Transferred,
+        }
+    }
+
     /// Returns the set if it is compiled in.
     #[inline]
     pub(super) fn compiled(&self) -> Option<&'static StaticSet> {
-        match &self.0 {
+        match &self.kept {
             Kept::Static(set) => Some(set),
             #[cfg(feature = "owned-tables")]
             Kept::Shared(_) => None,
@@ -140,10 +207,13 @@ impl StaticSet {
     }
 }
 
-/// Handles are equal if they refer to the same set in memory.
+/// Handles are equal if they refer to the same set in memory, for the same GPU.
 impl PartialEq for TableSet {
     fn eq(&self, other: &TableSet) -> bool {
-        match (&self.0, &other.0) {
+        if self.other_gpu != other.other_gpu {
+            return false;
+        }
+        match (&self.kept, &other.kept) {
             (Kept::Static(set), Kept::Static(other)) => core::ptr::eq(*set, *other),
             #[cfg(feature = "owned-tables")]
             (Kept::Shared(set), Kept::Shared(other)) => Arc::ptr_eq(set, other),

@@ -62,7 +62,7 @@ impl TableSet {
             }
             owned.push(table.head(), points);
         }
-        TableSet::shared(owned)
+        TableSet::shared(owned).like(self)
     }
 }
 
@@ -92,7 +92,7 @@ impl Table<'_> {
     pub(crate) fn with_points(self, points: impl IntoIterator<Item = OwnedPoints>) -> TableSet {
         let mut owned = OwnedSet::without_tables(self.set());
         owned.push(self.head(), points);
-        TableSet::shared(owned)
+        TableSet::shared(owned).like(self.set())
     }
 
     /// Returns the points of all shapes.
@@ -126,7 +126,7 @@ impl OwnedSet {
     fn without_tables(set: &TableSet) -> OwnedSet {
         OwnedSet {
             name: set.name_text(),
-            gpu: set.gpu().clone(),
+            gpu: set.measured_on().clone(),
             origin: set.origin().clone(),
             axis_values: Vec::new(),
             axis_points: Vec::new(),

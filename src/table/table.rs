@@ -9,7 +9,7 @@ use rooflut_roofline::{Dtype, OperationKind, Reference};
 #[cfg(feature = "leave-one-out")]
 use super::stored::TableHead;
 use super::stored::{Points, Stored};
-use super::{Curve, ErrorGroup, Grid, TableSet};
+use super::{Class, Curve, ErrorGroup, Grid, TableSet};
 
 /// All measured shapes of one operation of a set, borrowed from it.
 #[derive(Clone, Copy)]
@@ -64,7 +64,16 @@ impl<'a> Table<'a> {
     pub(crate) fn error_groups(&self, dtype: Dtype) -> [ErrorGroup; 2] {
         let groups = &self.stored.head.error_groups;
         let groups = groups.get(dtype.code() as usize).copied();
-        groups.unwrap_or([ErrorGroup::UNKNOWN; 2])
+        let [measured, other] = groups.unwrap_or([ErrorGroup::UNKNOWN; 2]);
+        match self.class() {
+            Class::Measured => [measured, other],
+            _ => [other; 2],
+        }
+    }
+
+    /// Returns the best class that an answer can have.
+    pub(crate) fn class(&self) -> Class {
+        self.set.class()
     }
 
     /// Returns the number of measured shapes.

@@ -68,7 +68,8 @@ fn batches() -> [Batch; 9] {
 pub(crate) fn predict() -> Vec<Line> {
     let mut lines = Vec::new();
     for placed in &MODELS {
-        for set in sets::ALL {
+        let measured = |set: &&TableSet| set.measured_on() == set.gpu();
+        for set in sets::ALL.into_iter().filter(measured) {
             for (tp, kv_dtype) in placed.with_kv_dtypes() {
                 let options = StepOptions::default().with_kv_dtype(kv_dtype);
                 let (name, spec) = placed.spec();

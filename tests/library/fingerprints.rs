@@ -95,7 +95,10 @@ fn lines(set: &TableSet) -> Vec<String> {
 
 #[test]
 fn the_compiled_tables_have_the_committed_fingerprints() {
-    for set in sets::ALL {
+    for set in sets::ALL
+        .iter()
+        .filter(|set| set.measured_on() == set.gpu())
+    {
         let committed: Vec<_> = COMMITTED
             .lines()
             .filter(|line| line.split(',').next() == Some(set.name()))

@@ -19,3 +19,4 @@ mod oracle;
 mod provenance;
 #[path = "../support/mod.rs"]
 mod support;
+mod transferred;

@@ -44,7 +44,14 @@ pub(crate) struct Row<S> {
 /// All compiled-in sets.
 pub(crate) fn all() -> &'static [Tables] {
     static ALL: OnceLock<Vec<Tables>> = OnceLock::new();
-    ALL.get_or_init(|| sets::ALL.iter().map(|set| Tables::read(set)).collect())
+    let measured = |set: &&&TableSet| set.measured_on() == set.gpu();
+    let all = || {
+        sets::ALL
+            .iter()
+            .filter(measured)
+            .map(|set| Tables::read(set))
+    };
+    ALL.get_or_init(|| all().collect())
 }
 
 pub(crate) fn h100() -> &'static Tables {

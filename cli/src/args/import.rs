@@ -97,7 +97,7 @@ pub(crate) struct SetArgs {
     /// Replace the set in DEST.
     #[arg(long)]
     pub(crate) force: bool,
-    /// GPU that was measured: a100, b200, h100, h200, l40s.
+    /// GPU that was measured: a100, b200, b300, h100, h200, l40s.
     #[arg(long, value_parser = import_value::gpu, conflicts_with = "gpu_sheet", help_heading = "What the files do not say")]
     pub(crate) gpu: Option<Gpu>,
     /// TOML file with the data sheet of another GPU: a table [gpu] as bench_data/README.md shows it.

@@ -11,8 +11,17 @@ fn tables_lists_every_set_with_its_source_and_ranges() {
         .collect();
     assert_eq!(
         names,
-        ["a100", "b200", "h100", "h100-infersim", "h200", "l40s"]
+        [
+            "a100",
+            "b200",
+            "b300",
+            "h100",
+            "h100-infersim",
+            "h200",
+            "l40s"
+        ]
     );
+    assert_eq!(text(&list(&sets, "")[2], "/measured_on"), "b200");
     for set in list(&sets, "") {
         assert!(!text(set, "/source").is_empty() && !text(set, "/license").is_empty());
         for operation in list(set, "/operations") {

@@ -24,7 +24,7 @@ pub(super) fn gpu_literal(gpu: &Gpu, root: &str) -> String {
     )
 }
 
-/// A block expression of type `TableSet` with the shapes of the operations and formats that are `wanted`.
+/// A block expression of type `&'static StaticSet` with the shapes of the operations and formats that are `wanted`.
 pub(super) fn set_literal(
     set: &TableSet,
     root: &str,
@@ -61,7 +61,7 @@ pub(super) fn set_literal(
         axis_points: &{points:?},
         tables: &[{tables}],
     }};
-    {root}::table::TableSet::from_generated(&SET)
+    &SET
 }}"
     )
 }

@@ -66,7 +66,7 @@ pub fn generate_expression(path: &Path, gpus_toml: &str) -> Result<String, Error
         "{{
     #[allow(clippy::unreadable_literal, clippy::excessive_precision)]
     #[allow(clippy::approx_constant)] // Measured numbers may look like one.
-    static SET: ::rooflut::table::TableSet = {set};
+    static SET: ::rooflut::table::TableSet = ::rooflut::table::TableSet::from_generated({set});
     &SET
 }}"
     ))
@@ -85,21 +85,37 @@ fn module<'s>(
         gpu_items += &format!("    {doc}\n    pub const {name}: crate::hardware::Gpu = {value};\n");
         gpu_names.push(name);
     }
-    let (mut set_items, mut set_names) = (String::new(), Vec::new());
+    let mut items = BTreeMap::new();
     for set in sets {
         let (name, doc) = (constant_name(set.name()), doc(&set.about()));
         let value = set_literal(set, "crate", |operation, dtype| {
             wanted(set.name(), operation, dtype)
         });
-        set_items += &format!(
-            "    {doc}
-    #[allow(clippy::approx_constant)] // Measured numbers may look like one.
-    pub static {name}: crate::table::TableSet = {value};\n"
+        let item = format!(
+            "    #[allow(clippy::approx_constant)] // Measured numbers may look like one.
+    static {name}_TABLES: &crate::__private::StaticSet = {value};
+    {doc}
+    pub static {name}: crate::table::TableSet = crate::table::TableSet::from_generated({name}_TABLES);\n"
         );
-        set_names.push(format!("&{name}"));
+        items.insert(name, item);
     }
+    for (gpu, set) in gpus.transferred() {
+        let (name, tables) = (constant_name(gpu), constant_name(set));
+        if items.contains_key(&tables) {
+            let item = format!(
+                "    /// The tables of `{set}` for `{gpu}`, which has none of its own: every answer is `Transferred`.
+    pub static {name}: crate::table::TableSet = {{
+        static GPU: crate::hardware::Gpu = super::gpus::{name};
+        crate::table::TableSet::transferred({tables}_TABLES, &GPU)
+    }};\n"
+            );
+            items.insert(name, item);
+        }
+    }
+    let set_names: Vec<_> = items.keys().map(|name| format!("&{name}")).collect();
     let (gpu_count, set_count) = (gpu_names.len(), set_names.len());
     let (gpu_names, set_names) = (gpu_names.join(", "), set_names.join(", "));
+    let set_items: String = items.into_values().collect();
     format!(
         "/// Data sheets of `bench_data/gpus.toml`.
 pub mod gpus {{

@@ -85,7 +85,11 @@ fn of_sheet(sheet: &Table<'_>, name: &str) -> Result<Gpu, Error> {
 
 /// The GPUs that a set may name.
 #[derive(Debug)]
-pub struct Gpus(BTreeMap<String, Gpu>);
+pub struct Gpus {
+    sheets: BTreeMap<String, Gpu>,
+    /// Names of the sets that answer for GPUs without one of their own, by the name of the GPU.
+    transferred: BTreeMap<String, String>,
+}
 
 impl Gpus {
     /// Reads the text of a `gpus.toml`.
@@ -95,27 +99,41 @@ impl Gpus {
     pub fn parse(text: &str) -> Result<Gpus, Error> {
         let file = TomlFile::new("gpus.toml", text);
         let entries = file.parse()?;
-        let mut gpus = BTreeMap::new();
+        let keys = [KEYS.as_slice(), &["tables"]].concat();
+        let (mut sheets, mut transferred) = (BTreeMap::new(), BTreeMap::new());
         for (name, value) in file.table(&entries).values() {
             value.check_name(name)?;
-            gpus.insert(name.to_owned(), of_sheet(&value.table(&KEYS)?, name)?);
+            let sheet = value.table(&keys)?;
+            if let Some(tables) = sheet.optional("tables") {
+                transferred.insert(name.to_owned(), tables.text()?.to_owned());
+            }
+            sheets.insert(name.to_owned(), of_sheet(&sheet, name)?);
         }
-        Ok(Gpus(gpus))
+        Ok(Gpus {
+            sheets,
+            transferred,
+        })
     }
 
     /// The GPU of that name, or `None`.
     pub(super) fn find(&self, name: &str) -> Option<Gpu> {
-        self.0.get(name).cloned()
+        self.sheets.get(name).cloned()
     }
 
     /// All names, in order.
     pub(super) fn names(&self) -> Vec<&str> {
-        self.0.keys().map(String::as_str).collect()
+        self.sheets.keys().map(String::as_str).collect()
     }
 
     /// All GPUs, in order of their names.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Gpu> {
-        self.0.values()
+        self.sheets.values()
+    }
+
+    /// GPUs without a set of their own and the names of the sets that answer for them, in order.
+    pub(crate) fn transferred(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.transferred.iter();
+        pairs.map(|(gpu, set)| (gpu.as_str(), set.as_str()))
     }
 }
 
@@ -123,6 +141,9 @@ impl FromIterator<Gpu> for Gpus {
     /// GPUs whose data sheets were read before.
     fn from_iter<I: IntoIterator<Item = Gpu>>(gpus: I) -> Gpus {
         let named = gpus.into_iter().map(|gpu| (gpu.name.to_string(), gpu));
-        Gpus(named.collect())
+        Gpus {
+            sheets: named.collect(),
+            transferred: BTreeMap::new(),
+        }
     }
 }

@@ -11,9 +11,17 @@ use super::header::Header;
 use super::table::{Table, TableRows};
 use super::toml_file::TomlFile;
 
-/// The names of rooflut's own sets: folders of `bench_data/`, and features of rooflut. A user's set must have
-/// another name, so that a name in an output is unambiguous.
-pub const BUILT_IN: [&str; 6] = ["a100", "b200", "h100", "h100-infersim", "h200", "l40s"];
+/// The names of rooflut's own sets: folders of `bench_data/`, which are features of rooflut, and GPUs of `gpus.toml`
+/// with the tables of another. A user's set must have another name, so that a name in an output is unambiguous.
+pub const BUILT_IN: [&str; 7] = [
+    "a100",
+    "b200",
+    "b300",
+    "h100",
+    "h100-infersim",
+    "h200",
+    "l40s",
+];
 
 /// A checked table set.
 pub struct TableSet {

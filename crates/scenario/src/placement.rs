@@ -116,7 +116,15 @@ impl Placement {
         let parallelism = self.parallelism;
         let experts = (parallelism.expert_parallel && parallelism.tp == 1)
             .then(|| "expert parallelism over one GPU changes nothing".to_owned());
-        [engine, dtype, experts].into_iter().flatten()
+        let [gpu, measured] = [self.tables.gpu(), self.tables.measured_on()];
+        let tables = (gpu != measured).then(|| {
+            let [gpu, measured] = [gpu, measured].map(|gpu| gpu.name.as_str());
+            format!(
+                "no kernel was measured on {gpu}: those of {measured} answer, at the rates of {gpu}'s data sheet \
+                 (transferred)"
+            )
+        });
+        [engine, dtype, experts, tables].into_iter().flatten()
     }
 
     /// Builds the deployment of the model alone, for single steps.

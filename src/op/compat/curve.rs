@@ -42,7 +42,7 @@ impl MfuCurve {
         Some(MfuCurve {
             points: Points::Gemm(entry.shape, table.hold(entry)),
             peak_flops_per_s: gpu.peak_flops_per_s(entry.shape.dtype)?,
-            transferred: false,
+            transferred: table.class() > Class::Measured,
         })
     }
 
@@ -58,14 +58,14 @@ impl MfuCurve {
         Some(MfuCurve {
             points: Points::Prefill(entry.shape, table.hold(entry), single),
             peak_flops_per_s: gpu.peak_flops_per_s(entry.shape.dtype)?,
-            transferred: false,
+            transferred: table.class() > Class::Measured,
         })
     }
 
-    /// Sets whether the curve answers for another shape.
+    /// Returns the curve, which answers for another shape if `transferred`.
     pub(super) fn transferred(self, transferred: bool) -> MfuCurve {
         MfuCurve {
-            transferred,
+            transferred: self.transferred || transferred,
             ..self
         }
     }

@@ -41,7 +41,7 @@ impl MfuGrid {
             points: table.hold(entry),
             peak_flops_per_s: gpu.peak_flops_per_s(entry.shape.dtype)?,
             warm_up: None,
-            transferred: false,
+            transferred: table.class() > Class::Measured,
         })
     }
 
@@ -54,10 +54,10 @@ impl MfuGrid {
         }
     }
 
-    /// Sets whether the grid answers for another shape.
+    /// Returns the grid, which answers for another shape if `transferred`.
     pub(super) fn transferred(self, transferred: bool) -> MfuGrid {
         MfuGrid {
-            transferred,
+            transferred: self.transferred || transferred,
             ..self
         }
     }

@@ -90,7 +90,8 @@ def test_a_data_sheet_that_cannot_be_read_is_said_in_a_sentence(tmp_path):
 
 
 def test_the_names_of_built_in_sets_are_known():
-    assert set(table_set.BUILT_IN) == {path.parent.name for path in BENCH_DATA.glob("*/set.toml")}
+    # b300 has the tables of b200.
+    assert set(table_set.BUILT_IN) - {"b300"} == {path.parent.name for path in BENCH_DATA.glob("*/set.toml")}
 
 
 def test_the_data_sheets_are_those_of_rooflut():

@@ -41,6 +41,7 @@ fn suffixes(set: &str) -> &'static [&'static str] {
     match set {
         "a100" => &["sxm", "sxm4", "80gb"],
         "b200" => &["sxm", "180gb"],
+        "b300" => &["sxm", "288gb"],
         "h100" => &["sxm", "sxm5", "80gb", "hbm3"],
         "h200" => &["sxm", "141gb"],
         "l40s" => &["48gb", "pcie"],
@@ -62,6 +63,7 @@ mod tests {
             ("NVIDIA A100-SXM4-80GB", "a100"),
             ("h200 141GB", "h200"),
             ("B200 SXM 180GB", "b200"),
+            ("NVIDIA B300 SXM", "b300"),
             ("l40s 48GB", "l40s"),
             ("NVIDIA-L40S", "l40s"),
             ("H100_infersim", "h100-infersim"),
@@ -103,7 +105,7 @@ mod tests {
             "h100-infersim-sxm",
         ] {
             let reason = find(gpu).unwrap_err().to_string();
-            let start = format!("unknown GPU \"{gpu}\" (there are tables of a100, b200, h100,");
+            let start = format!("unknown GPU \"{gpu}\" (there are tables of a100, b200, b300,");
             assert!(reason.starts_with(&start), "{reason}");
         }
     }

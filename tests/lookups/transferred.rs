@@ -1,0 +1,98 @@
+//! A GPU with the tables of another: their efficiency at its own rates, as transferred.
+
+use rooflut::hardware::Gpu;
+use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
+use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel};
+use rooflut::table::sets::{B200, B300};
+use rooflut::table::{Class, Strictness, TableSet};
+use rooflut::{Deployment, model};
+
+use crate::support::tolerances::STORED_LN_F32;
+
+/// Asserts that `ask` answers for B300 as for B200, but transferred, and no faster than its rates allow.
+fn assert_transferred(ask: impl Fn(&TableSet) -> Estimate) -> f64 {
+    let [measured, other] = [&B200, &B300].map(ask);
+    assert_eq!(measured.provenance, Class::Measured.inside());
+    assert_eq!(other.provenance, Class::Transferred.inside());
+    let rates = |gpu: &Gpu| [gpu.fp4_flops_per_s.unwrap(), gpu.mem_bw_bytes_per_s];
+    let [b200, b300] = [&B200, &B300].map(|set| rates(set.gpu()));
+    let fastest = (b200[0] / b300[0]).min(b200[1] / b300[1]);
+    let ratio = other.time.0 / measured.time.0;
+    assert!(
+        (fastest - STORED_LN_F32..=1.0 + STORED_LN_F32).contains(&ratio),
+        "{measured:?} {other:?}"
+    );
+    ratio
+}
+
+#[test]
+fn rows_of_b200_answer_for_b300_at_its_rates() {
+    let first = |axis: rooflut::table::Axis<'_>| axis.values()[0];
+    let mut fastest = 1.0_f64;
+    for entry in B200.gemm().unwrap().entries() {
+        let m = first(entry.points.axis());
+        let ask = |set: &TableSet| Gemm::resolve(set, entry.shape).unwrap().at(m);
+        fastest = fastest.min(assert_transferred(ask));
+    }
+    // GEMMs of one token read their weights.
+    let bandwidth = |set: &TableSet| set.gpu().mem_bw_bytes_per_s;
+    assert!((fastest * bandwidth(&B300) / bandwidth(&B200) - 1.0).abs() < 0.01);
+    for entry in B200.moe().unwrap().entries() {
+        let tokens = first(entry.points.axis());
+        assert_transferred(|set| Moe::resolve(set, entry.shape).unwrap().at(tokens));
+    }
+    for entry in B200.decode().unwrap().entries() {
+        let [batch, length] = [entry.points.batch(), entry.points.length()].map(first);
+        let ask = |set: &TableSet| DecodeAttention::resolve(set, entry.shape).unwrap();
+        assert_transferred(|set| ask(set).at(batch, u64::from(batch * length)));
+    }
+    for entry in B200.prefill().unwrap().entries() {
+        let [batch, length] = [entry.points.batch(), entry.points.length()].map(first);
+        let ask = |set: &TableSet| PrefillAttention::resolve(set, entry.shape).unwrap();
+        assert_transferred(|set| ask(set).at(batch, length));
+    }
+    for entry in B200.all_reduce().unwrap().entries() {
+        let bytes = u64::from(first(entry.points.axis()));
+        assert_transferred(|set| AllReduce::resolve(set, entry.shape).unwrap().at(bytes));
+    }
+}
+
+#[test]
+fn steps_on_b300_are_transferred_and_shorter_than_on_b200() {
+    let llama = model::find("llama-3.1-8b").unwrap();
+    let chunk = [Chunk::prompt(512).unwrap()];
+    let group = [DecodeGroup::uniform(64, 4000).unwrap()];
+    let batch = StepBatch {
+        prefill: &chunk,
+        decode: &group,
+    };
+    let [b200, b300] = [&B200, &B300].map(|set| {
+        let deployment = Deployment::builder(llama.spec, set).build().unwrap();
+        deployment.step_model().step_time(&batch)
+    });
+    assert!(b300.total() < b200.total() && b300.total().0 > 0.96 * b200.total().0);
+    let sources = b300.parts().map(|part| part.source.to_string());
+    for source in sources.filter(|source| !source.contains("fitted")) {
+        assert!(source.starts_with("transferred"), "{source}");
+    }
+    let strict = Strictness::at_worst(Class::Smoothed);
+    let refused = Deployment::builder(llama.spec, &B300).strictness(strict);
+    let refused = refused.build().unwrap_err().to_string();
+    assert!(
+        refused.contains("b300") && refused.contains("transferred"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn b300_is_a_set_of_its_own_with_the_tables_of_b200() {
+    assert_ne!(B300, B200);
+    assert_eq!(
+        (B300.name(), B300.gpu().mem_bytes),
+        ("b300", 288_000_000_000)
+    );
+    assert_eq!(B300.measured_on(), B200.gpu());
+    assert_eq!(B300.tables().count(), B200.tables().count());
+    let scaled = B300.with_scaled(&[]);
+    assert_eq!((scaled.name(), scaled.measured_on()), ("b300", B200.gpu()));
+}
