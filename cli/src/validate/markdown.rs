@@ -81,6 +81,7 @@ fn a_row_is(kind: Kind) -> &'static str {
         Kind::Requests => "a request of a run, replayed",
         Kind::SoloRequests => "a request alone, by its steps",
         Kind::DecodeSteps => "a step",
+        Kind::EngineSteps => "the median of equal steps",
         Kind::ClosedLoops => "a closed loop of users on a server, simulated",
         Kind::KvBlocks => "the KV cache of a server, planned",
     }
@@ -119,7 +120,7 @@ fn file(report: &FileReport) -> String {
     }
     match report.kind {
         Kind::LoadStages => load_stages(report),
-        Kind::Requests | Kind::SoloRequests | Kind::DecodeSteps => {
+        Kind::Requests | Kind::SoloRequests | Kind::DecodeSteps | Kind::EngineSteps => {
             let runs = groups::by_run(report);
             let sheet = tables::down(report, &["run", "model", "GPU", "tp"], &runs);
             section(&format!("{name}, by run"), &sheet)

@@ -230,7 +230,7 @@ fn settings(kind: Kind) -> &'static [&'static str] {
         Kind::LoadStages => &["rate"],
         Kind::Requests => &["prompt", "output"],
         Kind::SoloRequests => &["prompt"],
-        Kind::DecodeSteps => &["batch"],
+        Kind::DecodeSteps | Kind::EngineSteps => &["batch"],
         Kind::KvBlocks => &[],
         Kind::ClosedLoops => &["users", "prompt", "output"],
     }

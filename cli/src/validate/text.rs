@@ -73,7 +73,7 @@ fn file(report: &FileReport, all_rows: bool) -> String {
     let name = &report.file;
     let many = matches!(
         report.kind,
-        Kind::Requests | Kind::DecodeSteps | Kind::ClosedLoops
+        Kind::Requests | Kind::DecodeSteps | Kind::ClosedLoops | Kind::EngineSteps
     );
     let runs = groups::by_run(report);
     if all_rows || !many {
@@ -108,7 +108,7 @@ fn unit(kind: Kind) -> &'static str {
     match kind {
         Kind::LoadStages => "ms; rate in requests per second",
         Kind::Requests | Kind::SoloRequests => "ms; lengths in tokens",
-        Kind::DecodeSteps => "ms; batch in requests",
+        Kind::DecodeSteps | Kind::EngineSteps => "ms; batch in requests",
         Kind::ClosedLoops => "ms; lengths in tokens, at most",
         Kind::KvBlocks => "blocks of 16 tokens",
     }

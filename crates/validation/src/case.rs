@@ -40,7 +40,7 @@ pub enum Setting {
         /// Tokens of the output; `None` if the measurement does not depend on them.
         output_tokens: Option<u32>,
     },
-    /// A decode batch.
+    /// The requests of a step.
     Batch {
         /// Number of requests.
         requests: u32,
@@ -86,6 +86,9 @@ impl Setting {
                 output_tokens: run.output.max,
                 servers: run.servers,
                 is_fitted: run.is_fitted,
+            },
+            Measurement::EngineStep(step) => Setting::Batch {
+                requests: step.decode_requests.saturating_add(step.prefill_requests),
             },
             Measurement::KvBlocks(_) => Setting::Start,
         }

@@ -13,9 +13,9 @@ pub enum Metric {
     Tpot,
     /// Time to the last token, ms.
     E2e,
-    /// Prefill time of a request that runs alone, ms.
+    /// Prefill time of a request that runs alone, or duration of an engine step with prompt tokens, ms.
     Prefill,
-    /// Duration of an engine step, ms.
+    /// Duration of an engine step in which all requests decode, ms.
     Step,
     /// KV blocks of 16 tokens.
     KvBlocks,

@@ -23,5 +23,6 @@ const fn text(kind: Kind) -> &'static str {
         Kind::DecodeSteps => include_str!("../decode_steps.csv"),
         Kind::KvBlocks => include_str!("../kv_blocks.csv"),
         Kind::ClosedLoops => include_str!("../servers_steady_state.csv"),
+        Kind::EngineSteps => include_str!("../steps_b300_vllm_0.20.1.csv"),
     }
 }

@@ -15,17 +15,20 @@ pub enum Kind {
     KvBlocks,
     /// Servers under closed loops.
     ClosedLoops,
+    /// Engine steps of prompts or of decoding requests, as sums over their requests.
+    EngineSteps,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 6] = [
+    pub const ALL: [Kind; 7] = [
         Kind::LoadStages,
         Kind::Requests,
         Kind::SoloRequests,
         Kind::DecodeSteps,
         Kind::KvBlocks,
         Kind::ClosedLoops,
+        Kind::EngineSteps,
     ];
 
     /// The embedded file of this kind.
@@ -37,6 +40,7 @@ impl Kind {
             Kind::DecodeSteps => "decode_steps.csv",
             Kind::KvBlocks => "kv_blocks.csv",
             Kind::ClosedLoops => "servers_steady_state.csv",
+            Kind::EngineSteps => "steps_b300_vllm_0.20.1.csv",
         }
     }
 
@@ -61,6 +65,9 @@ impl Kind {
             }
             Kind::KvBlocks => "gpu,model,tp,kv_blocks_16_tokens",
             Kind::ClosedLoops => "gpu,model,tp,isl,osl,concurrency,ttft_ms,tpot_ms",
+            Kind::EngineSteps => {
+                "model,tp,decode_requests,decode_kv_tokens,prefill_requests,prefill_tokens,latency_ms"
+            }
         }
     }
 }

@@ -23,6 +23,7 @@ mod coverage;
 mod dataset;
 mod embedded;
 mod engine;
+mod engine_step;
 mod error;
 mod kind;
 mod left_out;

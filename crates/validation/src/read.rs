@@ -7,6 +7,7 @@ use rooflut::sim::PrefixCaching;
 use crate::cells::{Cells, Sheet};
 use crate::closed_loop;
 use crate::dataset::Dataset;
+use crate::engine_step;
 use crate::error::Error;
 use crate::kind::{self, Kind};
 use crate::rows::{
@@ -35,10 +36,14 @@ pub fn read(file: &str, contents: impl AsRef<[u8]>) -> Result<Dataset, Error> {
             server = closed_loop::server(&cells, server)?;
             limits = closed_loop::limits(&cells, limits)?;
         }
+        if kind == Kind::EngineSteps {
+            server = engine_step::server(&cells, server)?;
+        }
         let id = match kind {
             Kind::LoadStages => cells.text("id").to_owned(),
             Kind::KvBlocks => format!("{} tp{} {}", server.model, server.tp, server.engine),
             Kind::ClosedLoops => closed_loop::id(&cells)?,
+            Kind::EngineSteps => engine_step::id(&cells, &server)?,
             _ => cells.text("experiment").to_owned(),
         };
         let place = seen.entry(id.clone()).or_default();
@@ -183,6 +188,7 @@ fn measurement(
             });
             Measurement::ClosedLoop(closed_loop::run(cells, place)?)
         }
+        Kind::EngineSteps => Measurement::EngineStep(engine_step::step(cells)?),
         Kind::KvBlocks => Measurement::KvBlocks(cells.optional_finite("kv_blocks_16_tokens")?),
     })
 }

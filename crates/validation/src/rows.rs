@@ -78,6 +78,7 @@ pub(crate) enum Measurement {
     /// Reported KV blocks of 16 tokens.
     KvBlocks(Option<f64>),
     ClosedLoop(ClosedLoopRun),
+    EngineStep(EngineStep),
 }
 
 /// Latencies in milliseconds; `None` if not measured or not defined.
@@ -148,6 +149,22 @@ pub(crate) struct DecodeStep {
     /// Mean KV length of a request.
     pub(crate) mean_context_tokens: f64,
     pub(crate) step_ms: Option<f64>,
+}
+
+/// An engine step of one data-parallel rank, as sums over its requests.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct EngineStep {
+    /// Data parallelism of the server.
+    pub(crate) dp: u32,
+    pub(crate) decode_requests: u32,
+    /// KV entries of the decoding requests.
+    pub(crate) decode_kv_tokens: u32,
+    pub(crate) prefill_requests: u32,
+    /// New tokens of the prompts.
+    pub(crate) prefill_tokens: u32,
+    /// Tokens of the prompts before them.
+    pub(crate) prefill_cached_tokens: u32,
+    pub(crate) latency_ms: Option<f64>,
 }
 
 /// A closed loop of users who wait for each answer, timed at the client.

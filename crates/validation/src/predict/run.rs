@@ -48,6 +48,7 @@ pub(crate) fn predict(run: &[(usize, &Row)], predictor: &Predictor<'_>) -> Vec<(
         Measurement::LoadStage(stage) => stage::load_stage(row, stage, engine, predictor),
         Measurement::SoloRequest(solo) => step::solo_request(row, solo, engine, predictor),
         Measurement::DecodeStep(step) => step::decode_step(row, step, engine, predictor),
+        Measurement::EngineStep(step) => step::engine_step(row, step, engine, predictor),
         Measurement::ClosedLoop(run) => closed_loop::closed_loop(row, run, engine, predictor),
         Measurement::KvBlocks(measured) => memory::kv_blocks(row).map(|predicted| {
             let blocks = f64::from(predicted);

@@ -11,7 +11,7 @@ use crate::compare::Metric;
 use crate::engine::Predictor;
 use crate::pair::Pair;
 use crate::reason::Reason;
-use crate::rows::{DecodeStep, Limits, Row, SoloRequest};
+use crate::rows::{DecodeStep, EngineStep, Limits, Row, SoloRequest};
 
 /// Predicts the steps of a request that runs alone: those of its prompt together, and a decode step at its
 /// mean KV length.
@@ -81,6 +81,76 @@ pub(super) fn decode_step(
             step.step_ms,
         )])])
     })
+}
+
+/// Predicts the time of a step from the sums over its requests, which are taken to be equally long.
+///
+/// # Errors
+/// An unknown name, tables that lack a kernel, data parallelism, no request, requests without a token, or more or
+/// longer requests than a server takes.
+pub(super) fn engine_step(
+    row: &Row,
+    step: &EngineStep,
+    engine: &EngineStack,
+    predictor: &Predictor<'_>,
+) -> Result<Vec<Predicted>, Reason> {
+    let resolved = ResolvedServer::find(&row.server)?;
+    if step.dp != 1 {
+        return Err(Reason::of_row("data parallelism is not modelled"));
+    }
+    let requests = step.decode_requests.saturating_add(step.prefill_requests);
+    if requests == 0 {
+        return Err(Reason::no_tokens());
+    }
+    if requests > MAX_REQUESTS {
+        let many = format!("the step has more than {MAX_REQUESTS} requests");
+        return Err(Reason::of_row(many));
+    }
+    let prompts = step.prefill_requests;
+    let prefill =
+        equal(step.prefill_tokens, prompts).zip(equal(step.prefill_cached_tokens, prompts));
+    let prefill: Vec<Chunk> = prefill
+        .map(|(new, cached)| {
+            let context = new.saturating_add(cached);
+            let chunk = Chunk::last(new, context).map_err(|_| Reason::no_tokens())?;
+            resolved.check_context(context.into(), &row.limits)?;
+            Ok(chunk)
+        })
+        .collect::<Result<_, Reason>>()?;
+    let mut decode = Vec::new();
+    if step.decode_requests > 0 {
+        let mean = f64::from(step.decode_kv_tokens) / f64::from(step.decode_requests);
+        resolved.check_context(mean, &row.limits)?;
+        let group = DecodeGroup::from_sum(step.decode_requests, step.decode_kv_tokens.into());
+        decode.push(group.map_err(|_| Reason::context_not_positive())?);
+    }
+    let metric = match prefill.is_empty() {
+        true => Metric::Step,
+        false => Metric::Prefill,
+    };
+    let deployed = resolved.deploy(engine)?;
+    let wanted = Wanted::of(predictor, engine, &resolved);
+    wanted.predict(deployed.step_model(), |model| {
+        let batch = StepBatch {
+            prefill: &prefill,
+            decode: &decode,
+        };
+        let predicted = model.total_time(&batch).ms();
+        Ok(vec![Ok(vec![Pair::new(
+            metric,
+            predicted,
+            step.latency_ms,
+        )])])
+    })
+}
+
+/// Divides `sum` into `parts` that differ by at most one.
+fn equal(sum: u32, parts: u32) -> impl Iterator<Item = u32> {
+    let [each, more] = match parts {
+        0 => [0, 0],
+        parts => [sum / parts, sum % parts],
+    };
+    (0..parts).map(move |part| each + u32::from(part < more))
 }
 
 /// Limit on the requests of a step: several times the `max_num_seqs` of any server.

@@ -1,6 +1,7 @@
 //! Tests of reading and predicting measurements.
 
 mod closed_loops;
+mod engine_steps;
 mod intervals;
 mod left_out;
 mod lookup_errors;

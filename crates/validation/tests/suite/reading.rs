@@ -28,7 +28,8 @@ fn the_embedded_files_are_read_and_every_row_is_predicted() {
             ..Predictor::default()
         };
         let report = validate(&dataset, &predictor);
-        if dataset.kind == Kind::ClosedLoops {
+        // Their own tests count the rows of models that are not known.
+        if matches!(dataset.kind, Kind::ClosedLoops | Kind::EngineSteps) {
             continue;
         }
         assert_eq!(report.cases.len(), report.rows, "{}", report.file);

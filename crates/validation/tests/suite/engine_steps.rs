@@ -1,0 +1,95 @@
+//! Steps of engines: how rows of `steps_b300_vllm_0.20.1.csv` are read.
+#![allow(
+    clippy::float_cmp,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail as tests do"
+)]
+
+use crate::support::tallies;
+use rooflut_validation::{Case, FileReport, Kind, Metric, Predictor, embedded, read, validate};
+
+const HEADER: &str = "gpu,engine,model,tp,dp,expert_parallel,decode_requests,decode_kv_tokens,\
+                      prefill_requests,prefill_tokens,prefill_cached_tokens,latency_ms";
+
+fn report(rows: &[&str]) -> FileReport {
+    let text = format!("{HEADER}\n{}\n", rows.join("\n"));
+    validate(&read("f.csv", text).unwrap(), &Predictor::default())
+}
+
+fn predicted(case: &Case) -> (Metric, f64) {
+    let only = &case.comparisons[0];
+    (only.metric, only.predicted)
+}
+
+#[test]
+fn rows_of_models_that_are_not_known_are_named_and_all_others_are_predicted() {
+    let datasets = embedded().unwrap();
+    let steps = datasets.iter().find(|of| of.kind == Kind::EngineSteps);
+    let report = validate(steps.unwrap(), &Predictor::default());
+    let skipped: usize = report.skipped.iter().map(|tally| tally.rows()).sum();
+    assert_eq!(report.cases.len() + skipped, report.rows);
+    assert!(report.partly.is_empty());
+    let note =
+        "no kernel was measured on b300: those of b200 answer, at the rates of b300's data sheet";
+    assert_eq!(tallies(&report.notes), [(note, report.cases.len())]);
+    let named = |name: &str| report.skipped.iter().any(|tally| tally.text.contains(name));
+    assert!(named("DeepSeek-V4-Flash"), "{:?}", report.skipped);
+    let of = |model: &str, metric| {
+        let cases = report.cases.iter().filter(|case| case.model == model);
+        cases.filter(|case| predicted(case).0 == metric).count()
+    };
+    let dense = [Metric::Step, Metric::Prefill].map(|metric| of("qwen3-32b", metric));
+    assert_eq!(dense, [124, 16]);
+    assert!(
+        report
+            .cases
+            .iter()
+            .all(|case| case.gpu == "b300" && case.engine == "vllm-0.20.1")
+    );
+}
+
+#[test]
+fn a_decode_step_is_that_of_decode_steps() {
+    let own = report(&["h100,vllm-0.15.1,llama-3.1-8b,1,,,48,33600,0,0,,8"]);
+    let header = "experiment,gpu,model,tp,engine,decode_requests,mean_context_tokens,step_ms";
+    let other = format!("{header}\nd,h100,llama-3.1-8b,1,vllm-0.15.1,48,700,8\n");
+    let other = validate(&read("f.csv", other).unwrap(), &Predictor::default());
+    assert_eq!(own.cases[0].comparisons, other.cases[0].comparisons);
+}
+
+#[test]
+fn sums_are_shared_by_the_prompts_and_context_takes_time() {
+    let report = report(&[
+        ",,qwen3-32b,2,,,0,0,1,4096,0,100",
+        ",,qwen3-32b,2,,,0,0,2,8192,0,100",
+        ",,qwen3-32b,2,,,0,0,1,8192,0,100",
+        ",,qwen3-32b,2,,,0,0,1,4096,4096,100",
+        ",,qwen3-32b,2,,,8,8000,1,4096,0,100",
+    ]);
+    let times: Vec<(Metric, f64)> = report.cases.iter().map(predicted).collect();
+    assert!(times.iter().all(|(metric, _)| *metric == Metric::Prefill));
+    let [one, two, long, cached, mixed] = [0, 1, 2, 3, 4].map(|row: usize| times[row].1);
+    assert!(two > 1.8 * one && two < 2.1 * one && long > two);
+    assert!(cached > one && cached < long && mixed > one);
+}
+
+#[test]
+fn data_parallelism_is_left_out_by_name_and_parallelism_names_the_run() {
+    let report = report(&[
+        ",,qwen3-30b-a3b,2,2,1,8,8000,0,0,,10",
+        ",,qwen3-30b-a3b,2,1,1,8,8000,0,0,,10",
+        "b200,vllm-0.18.0,qwen3-30b-a3b,2,,0,8,8000,0,0,,10",
+    ]);
+    assert_eq!(
+        tallies(&report.skipped),
+        [("data parallelism is not modelled", 1)]
+    );
+    let of = |case: &Case| (case.label.id.clone(), case.gpu.clone());
+    let found: Vec<_> = report.cases.iter().map(of).collect();
+    let expected = [("vllm-0.20.1 ep", "b300"), ("vllm-0.18.0", "b200")];
+    assert_eq!(
+        found,
+        expected.map(|(id, gpu)| (id.to_owned(), gpu.to_owned()))
+    );
+}
