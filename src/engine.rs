@@ -131,6 +131,9 @@ pub struct StepConstants {
     pub fp8_block_expert_bandwidth: f64,
     /// Exponent of the power law by which tokens prefer some experts of a layer: the r-th most popular is chosen in
     /// proportion to r^-`routing`. 0 is uniform routing.
+    /// Share of the experts that no token reaches which take as long as those reached, with weights in FP8 with a scale
+    /// per block.
+    pub fp8_block_unreached_experts: f64,
     pub routing: f64,
     /// Launches of a layer's attention outside of the CUDA graph, in steps with prompt tokens.
     pub prompt_layer: Seconds,
@@ -277,6 +280,7 @@ impl StepConstants {
         routing: 0.0,
         prompt_layer: Seconds::ZERO,
         uncaptured_layer: Seconds::ZERO,
+        fp8_block_unreached_experts: 0.0,
         host: Seconds::ZERO,
         host_request: Seconds::ZERO,
         cuda_graph_max_tokens: 0,
@@ -315,6 +319,8 @@ impl StepConstants {
         /// Sets [`routing`](Self::routing).
         with_routing(routing: f64);
         /// Sets [`prompt_layer`](Self::prompt_layer).
+        /// Sets [`fp8_block_unreached_experts`](Self::fp8_block_unreached_experts).
+        with_fp8_block_unreached_experts(fp8_block_unreached_experts: f64);
         with_prompt_layer(prompt_layer: Seconds);
         /// Sets [`uncaptured_layer`](Self::uncaptured_layer).
         with_uncaptured_layer(uncaptured_layer: Seconds);
@@ -348,6 +354,7 @@ impl StepConstants {
         first_out_of_range([
             share("small_kernel_bandwidth", self.small_kernel_bandwidth),
             share("sustained_math", self.sustained_math),
+        let unreached = self.fp8_block_unreached_experts;
             share("expert_bandwidth", self.expert_bandwidth),
             share(
                 "fp8_block_expert_bandwidth",
@@ -377,6 +384,12 @@ impl StepConstants {
             (
                 "routing",
                 routing,
+            (
+                "fp8_block_unreached_experts",
+                unreached,
+                (0.0..=1.0).contains(&unreached),
+                "a share from 0 to 1",
+            ),
                 routing >= 0.0 && routing.is_finite(),
                 "an exponent of at least 0",
             ),

@@ -29,6 +29,8 @@ pub(super) struct StepExperts {
     launches_s: f64,
     /// Share of the memory bandwidth at which the experts are read.
     bandwidth: f64,
+    /// Share of the experts that no token reaches which take as long as those reached.
+    unreached: f64,
 }
 
 impl StepExperts {
@@ -37,6 +39,10 @@ impl StepExperts {
         let shape = moe.shape();
         StepExperts {
             routing: Routing::new(&shape, engine.routing),
+            unreached: match shape.dtype {
+                Dtype::Fp8Block => engine.fp8_block_unreached_experts,
+                _ => 0.0,
+            },
             moe,
             launches_s: engine.moe_layer.0,
             bandwidth: match shape.dtype {
@@ -57,6 +63,8 @@ impl StepExperts {
         let rates = &self.moe.reference().rates;
         let shape = self.moe.shape();
         let reached = on_busiest_rank(self.routing.reached(tokens), &shape);
+        let all = f64::from(shape.experts) / f64::from(shape.ep.max(1));
+        let reached = reached + self.unreached * (all - reached).max(0.0);
         let expected = shape.work_reading(tokens, reached);
         let read_s = expected.bytes * rates.s_per_byte;
         let math_s = expected.flops * rates.s_per_flop;

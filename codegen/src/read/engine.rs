@@ -35,7 +35,7 @@ struct Stack<'a> {
 }
 
 /// The constants of an engine, and their units.
-const CONSTANTS: [(&str, Unit); 29] = [
+const CONSTANTS: [(&str, Unit); 30] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("sustained_math", Unit::Share),
@@ -50,6 +50,7 @@ const CONSTANTS: [(&str, Unit); 29] = [
     ("moe_layer", Unit::Microseconds),
     ("expert_bandwidth", Unit::Share),
     ("fp8_block_expert_bandwidth", Unit::Share),
+    ("fp8_block_unreached_experts", Unit::Part),
     ("routing", Unit::Exponent),
     ("prompt_layer", Unit::Microseconds),
     ("uncaptured_layer", Unit::Microseconds),
@@ -74,6 +75,8 @@ pub(crate) enum Unit {
     Microseconds,
     Milliseconds,
     Share,
+    /// A share that may be none.
+    Part,
     /// A batch size that CUDA graphs are captured for.
     Tokens,
     /// Rows of a GEMM.
@@ -253,7 +256,7 @@ impl Unit {
             Unit::Nanoseconds => "ns",
             Unit::Microseconds => "us",
             Unit::Milliseconds => "ms",
-            Unit::Share => "share",
+            Unit::Share | Unit::Part => "share",
             Unit::Tokens => "tokens",
             Unit::Rows => "rows",
             Unit::LnRows => "ln(rows)",
@@ -277,6 +280,7 @@ impl Unit {
     const fn expected(self) -> &'static str {
         match self {
             Unit::Share => "a number above 0 and at most 1",
+            Unit::Part => "a number from 0 to 1",
             Unit::Tokens => "0, 1, 2, 4 or a multiple of 8 below 2^32",
             Unit::Rows => "a whole number below 2^32",
             Unit::LnRows => "a number above 0",
@@ -288,6 +292,7 @@ impl Unit {
     fn accepts(self, value: f64) -> bool {
         match self {
             Unit::Share => value > 0.0 && value <= 1.0,
+            Unit::Part => (0.0..=1.0).contains(&value),
             Unit::Tokens => {
                 let small = [0.0, 1.0, 2.0, 4.0]
                     .iter()

@@ -32,6 +32,7 @@ fn a_file_becomes_a_static_in_si_units() {
         "routing: 0.8125",
         "expert_bandwidth: 0.75",
         "fp8_block_expert_bandwidth: 0.625",
+        "fp8_block_unreached_experts: 0.0",
         "small_kernel_bandwidth: 0.25",
         "sustained_math: 0.5",
         "meaning: \"routing\", source: \"made up\"",

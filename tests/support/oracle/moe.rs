@@ -172,7 +172,11 @@ pub(crate) fn step_moe(
     constants: &StepConstants,
 ) -> (Answer, f64) {
     let table = moe(tables, shape, tokens as u32);
-    let reached = reached(shape, constants.routing, tokens as f64);
+    let mut reached = reached(shape, constants.routing, tokens as f64);
+    if shape.dtype == Dtype::Fp8Block {
+        let unreached = f64::from(shape.experts) / f64::from(shape.ep) - reached;
+        reached += constants.fp8_block_unreached_experts * unreached.max(0.0);
+    }
     let at_bandwidth = bytes_reading(shape, tokens as f64, reached) / tables.gpu.bandwidth;
     let bandwidth = match shape.dtype {
         Dtype::Fp8Block => constants.fp8_block_expert_bandwidth,
