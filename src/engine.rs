@@ -46,6 +46,8 @@ pub struct EngineStack {
     pub constants: StepConstants,
     /// Time of a request outside the engine's steps: HTTP, tokenizer, detokenizer.
     pub api_server: Seconds,
+    /// Time that the API server spends on each token of a prompt. It processes one prompt after another.
+    pub api_token: Seconds,
     /// Time that the API server spends on the output of one request in a step. It processes the outputs of a step one
     /// after another, that of a new request last.
     pub api_output: Seconds,
@@ -129,11 +131,11 @@ pub struct StepConstants {
     pub expert_bandwidth: f64,
     /// [`expert_bandwidth`](Self::expert_bandwidth) of weights in FP8 with a scale per block.
     pub fp8_block_expert_bandwidth: f64,
-    /// Exponent of the power law by which tokens prefer some experts of a layer: the r-th most popular is chosen in
-    /// proportion to r^-`routing`. 0 is uniform routing.
     /// Share of the experts that no token reaches which take as long as those reached, with weights in FP8 with a scale
     /// per block.
     pub fp8_block_unreached_experts: f64,
+    /// Exponent of the power law by which tokens prefer some experts of a layer: the r-th most popular is chosen in
+    /// proportion to r^-`routing`. 0 is uniform routing.
     pub routing: f64,
     /// Launches of a layer's attention outside of the CUDA graph, in steps with prompt tokens.
     pub prompt_layer: Seconds,
@@ -202,6 +204,7 @@ impl EngineStack {
         self.constants.check()?;
         first_out_of_range([
             time("api_server", self.api_server),
+            time("api_token", self.api_token),
             time("api_output", self.api_output),
             error("first_token_error", self.first_token_error),
         ])
@@ -277,10 +280,10 @@ impl StepConstants {
         moe_layer: Seconds::ZERO,
         expert_bandwidth: 1.0,
         fp8_block_expert_bandwidth: 1.0,
+        fp8_block_unreached_experts: 0.0,
         routing: 0.0,
         prompt_layer: Seconds::ZERO,
         uncaptured_layer: Seconds::ZERO,
-        fp8_block_unreached_experts: 0.0,
         host: Seconds::ZERO,
         host_request: Seconds::ZERO,
         cuda_graph_max_tokens: 0,
@@ -316,11 +319,11 @@ impl StepConstants {
         with_expert_bandwidth(expert_bandwidth: f64);
         /// Sets [`fp8_block_expert_bandwidth`](Self::fp8_block_expert_bandwidth).
         with_fp8_block_expert_bandwidth(fp8_block_expert_bandwidth: f64);
+        /// Sets [`fp8_block_unreached_experts`](Self::fp8_block_unreached_experts).
+        with_fp8_block_unreached_experts(fp8_block_unreached_experts: f64);
         /// Sets [`routing`](Self::routing).
         with_routing(routing: f64);
         /// Sets [`prompt_layer`](Self::prompt_layer).
-        /// Sets [`fp8_block_unreached_experts`](Self::fp8_block_unreached_experts).
-        with_fp8_block_unreached_experts(fp8_block_unreached_experts: f64);
         with_prompt_layer(prompt_layer: Seconds);
         /// Sets [`uncaptured_layer`](Self::uncaptured_layer).
         with_uncaptured_layer(uncaptured_layer: Seconds);
@@ -351,10 +354,10 @@ impl StepConstants {
     pub fn check(&self) -> Result<(), ConstantError> {
         let (width, cold_kv) = (self.smoothing_width, self.cold_kv);
         let (growth, routing) = (self.all_reduce_growth, self.routing);
+        let unreached = self.fp8_block_unreached_experts;
         first_out_of_range([
             share("small_kernel_bandwidth", self.small_kernel_bandwidth),
             share("sustained_math", self.sustained_math),
-        let unreached = self.fp8_block_unreached_experts;
             share("expert_bandwidth", self.expert_bandwidth),
             share(
                 "fp8_block_expert_bandwidth",
@@ -382,14 +385,14 @@ impl StepConstants {
                 "a factor of at least 1",
             ),
             (
-                "routing",
-                routing,
-            (
                 "fp8_block_unreached_experts",
                 unreached,
                 (0.0..=1.0).contains(&unreached),
                 "a share from 0 to 1",
             ),
+            (
+                "routing",
+                routing,
                 routing >= 0.0 && routing.is_finite(),
                 "an exponent of at least 0",
             ),

@@ -183,6 +183,7 @@ impl<'de> Deserialize<'de> for Deployment {
 }
 
 fn same_engine(one: &EngineStack, other: &EngineStack) -> bool {
-    let of = |stack: &EngineStack| (stack.rules, stack.constants, stack.api_server);
+    let api = |stack: &EngineStack| [stack.api_server, stack.api_token, stack.api_output];
+    let of = |stack: &EngineStack| (stack.rules, stack.constants, api(stack));
     of(one) == of(other)
 }

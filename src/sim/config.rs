@@ -52,6 +52,9 @@ pub struct SimConfig {
     /// Time per request outside of the engine's steps (HTTP, tokenizer, detokenizer), in nanoseconds. It
     /// passes before the engine sees the request and counts towards TTFT and E2E.
     pub api_server_ns: u64,
+    /// Time that the API server spends on each token of a prompt, in nanoseconds. It processes one prompt after another,
+    /// in the order of their arrival, before the time above.
+    pub api_token_ns: u64,
     /// Time that the API server spends on the output of one request in a step, in nanoseconds. It processes the outputs
     /// of a step one after another, that of a new request last. The delay of the first token counts towards TTFT and
     /// E2E.
@@ -133,6 +136,7 @@ impl SimConfig {
             speculation: None,
             role: Role::Whole,
             api_server_ns: 0,
+            api_token_ns: 0,
             api_output_ns: 0,
             rules: stacks::VLLM_0_15_1.rules,
         }
@@ -150,6 +154,7 @@ impl SimConfig {
         SimConfig {
             rules: engine.rules,
             api_server_ns: engine.api_server.to_nanos(),
+            api_token_ns: engine.api_token.to_nanos(),
             api_output_ns: engine.api_output.to_nanos(),
             ..self
         }
@@ -195,6 +200,8 @@ impl SimConfig {
         with_policy(policy: SchedulingPolicy) => policy;
         /// Sets the API server's time per request, in nanoseconds.
         with_api_server_ns(api_server_ns: u64) => api_server_ns;
+        /// Sets the API server's time per token of a prompt, in nanoseconds.
+        with_api_token_ns(api_token_ns: u64) => api_token_ns;
         /// Sets the API server's time per output of a step, in nanoseconds.
         with_api_output_ns(api_output_ns: u64) => api_output_ns;
     }

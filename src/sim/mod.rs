@@ -82,7 +82,10 @@
 //! own drives [`Server`]s directly: it pushes requests, advances each server to a time and reads the events.
 //! See `examples/drive_two_servers.rs` and `examples/co_simulate.rs`.
 //!
-//! Does not model: the network. The API server takes a constant time (`SimConfig::api_server_ns`).
+//! The API server tokenizes one prompt after another (`SimConfig::api_token_ns`); all else that it does before the engine
+//! sees a request takes a constant time (`SimConfig::api_server_ns`).
+//!
+//! Does not model: the network.
 
 pub mod cluster;
 mod config;

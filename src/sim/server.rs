@@ -322,7 +322,7 @@ impl<M> Server<M> {
             current: Box::new(Plan::new()),
             next: Box::new(Plan::new()),
             in_flight: None,
-            inbox: Inbox::default(),
+            inbox: Inbox::new(&config),
             pushed: 0,
             queued_tokens: 0,
             events: Vec::new(),
@@ -332,9 +332,7 @@ impl<M> Server<M> {
 
     /// Adds a request under the caller's `index`, unchecked: the engine checks it when it sees it.
     pub(super) fn expect(&mut self, index: usize, request: Request, trace_ids: (&[u64], u32)) {
-        let at_engine_ns = self.at_engine_ns(request.arrival_ns);
-        self.inbox
-            .push(Arrived::new(index, request, trace_ids, at_engine_ns));
+        self.inbox.push(Arrived::new(index, request, trace_ids));
     }
 
     /// Returns how many tokens of a prompt with these `ids` are in the prefix cache.
@@ -342,8 +340,8 @@ impl<M> Server<M> {
         self.scheduler.cached_tokens(ids, prompt_tokens)
     }
 
-    /// Returns when the engine sees a request that arrives at `arrival_ns`.
-    pub(super) fn at_engine_ns(&self, arrival_ns: u64) -> u64 {
-        arrival_ns.saturating_add(self.config.api_server_ns)
+    /// Returns when the engine sees the next request that it has been told to expect.
+    pub(super) fn next_at_engine_ns(&self) -> Option<u64> {
+        self.inbox.next_ns()
     }
 }

@@ -2,10 +2,9 @@
 
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
-use crate::sim::load::arrived::Arrived;
 use crate::sim::load::source::{RequestList, Source};
 use crate::sim::observer::Observer;
-use crate::sim::{Outcome, Request, RequestRecord, Server, SimConfig, SimError, SimReport};
+use crate::sim::{Request, Server, SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
 
 /// A server that serves the requests of a source; see the [module](crate::sim) for an example.
@@ -75,10 +74,7 @@ impl<M: LatencyModel> Simulator<M> {
             }
             observer.progress(&server.progress(source.total()));
             server.run_step(observer);
-            server.report_finished(|index, record, at_ns| {
-                observer.finished(index, record);
-                source.finished(index, &record.request, record.answered_ns(at_ns));
-            });
+            report_finished(&mut server, source, observer);
             // An arrival matters only if it can be admitted, if its rejection triggers the next request, or if the
             // steps are observed: they count waiting requests.
             let matters = server.has_room() || source.feeds_back() || observer.wants_steps();
@@ -92,9 +88,15 @@ impl<M: LatencyModel> Simulator<M> {
     }
 }
 
-/// Returns when the engine sees the next request.
-fn next_at_engine_ns<M, S: Source + ?Sized>(server: &Server<M>, source: &mut S) -> Option<u64> {
-    Some(server.at_engine_ns(source.next_arrival_ns()?))
+/// Returns the earliest time at which the engine can see another request.
+fn next_at_engine_ns<M: LatencyModel, S: Source + ?Sized>(
+    server: &Server<M>,
+    source: &mut S,
+) -> Option<u64> {
+    let next_ns = source.next_arrival_ns();
+    let next_ns = next_ns.map(|ns| ns.saturating_add(server.config().api_server_ns));
+    let known_ns = server.next_at_engine_ns();
+    next_ns.into_iter().chain(known_ns).min()
 }
 
 /// Receives the requests that have arrived by now.
@@ -105,15 +107,29 @@ fn receive_arrivals<M: LatencyModel, S: Source + ?Sized, O: Observer + ?Sized>(
 ) {
     while let Some(at_engine_ns) = next_at_engine_ns(server, source)
         && at_engine_ns <= server.now_ns()
-        && let Some((index, request)) = source.take()
     {
-        let arrived = Arrived::new(index, request, source.trace_blocks(&request), at_engine_ns);
-        if let Err(reason) = server.receive(arrived) {
-            let record = RequestRecord::new(request, Outcome::Rejected(reason));
-            observer.finished(index, &record);
-            source.finished(index, &request, server.now_ns());
+        if server
+            .next_at_engine_ns()
+            .is_none_or(|ns| ns > server.now_ns())
+            && let Some((index, request)) = source.take()
+        {
+            server.expect(index, request, source.trace_blocks(&request));
         }
+        server.take_arrivals();
+        report_finished(server, source, observer);
     }
+}
+
+/// Reports the requests that have finished or were rejected since the last call.
+fn report_finished<M, S: Source + ?Sized, O: Observer + ?Sized>(
+    server: &mut Server<M>,
+    source: &mut S,
+    observer: &mut O,
+) {
+    server.report_finished(|index, record, at_ns| {
+        observer.finished(index, record);
+        source.finished(index, &record.request, record.answered_ns(at_ns));
+    });
 }
 
 #[cfg(test)]

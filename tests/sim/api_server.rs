@@ -88,6 +88,22 @@ fn a_lone_request_takes_the_api_server_and_its_steps() {
 }
 
 #[test]
+fn prompts_are_tokenized_one_after_another_in_order_of_arrival() {
+    let mut config = SimConfig::new(300, 20);
+    config.api_server_ns = 7_000;
+    config.api_token_ns = 100;
+    let request = |prompt_tokens, at_ns| Request::new(prompt_tokens, 1).at_ns(at_ns);
+    let report = run(
+        config,
+        &[request(20, 500), request(10, 0), request(5, 9_000)],
+    );
+    let at_engine = |record: &RequestRecord| record.timing().unwrap().at_engine_ns;
+    let seen: Vec<u64> = report.records.iter().map(at_engine).collect();
+    // The first prompt is tokenized at 1,000, the second at 3,000; the third finds the tokenizer free.
+    assert_eq!(seen, [10_000, 8_000, 16_500]);
+}
+
+#[test]
 fn an_api_server_that_takes_forever_does_not_run_over() {
     let mut config = SimConfig::new(300, 10);
     config.api_server_ns = u64::MAX;
@@ -111,11 +127,13 @@ fn a_server_takes_rules_and_api_server_from_its_engine() {
             "{}",
             stack.name
         );
+        assert_eq!(with.api_token_ns, stack.api_token.to_nanos());
         assert_eq!(with.api_output_ns, stack.api_output.to_nanos());
         // All else is as it was.
         let mut back = with;
         back.rules = config.rules;
         back.api_server_ns = config.api_server_ns;
+        back.api_token_ns = config.api_token_ns;
         back.api_output_ns = config.api_output_ns;
         assert_eq!(back, config, "{}", stack.name);
     }

@@ -68,6 +68,7 @@ fn expected(
         .map(|refused| refused.map(Outcome::Rejected))
         .collect();
     decode.api_server_ns = 0;
+    decode.api_token_ns = 0;
     for replica in 0..decode_replicas {
         let own: Vec<(u64, usize)> = deliveries
             .iter()

@@ -29,6 +29,7 @@ fn every_file_is_compiled_in_with_its_numbers() {
         assert_eq!(stack.rules, file.rules());
         assert_eq!(stack.constants, file.constants());
         assert_eq!(stack.api_server, file.time("api_server"));
+        assert_eq!(stack.api_token, file.time("api_token"));
         assert_eq!(stack.api_output, file.time("api_output"));
     }
     assert!(engine::find("vllm").is_none() && engine::find("").is_none());
@@ -72,6 +73,7 @@ fn vllm_0_33_0_has_the_constants_of_0_20_1_and_rules_of_its_own() {
     let (older, newer) = (&stacks::VLLM_0_20_1, &stacks::VLLM_0_33_0);
     assert_eq!(newer.constants, older.constants);
     assert_eq!(newer.api_server, older.api_server);
+    assert_eq!(newer.api_token, older.api_token);
     assert_eq!(newer.api_output, older.api_output);
     let stack = |stack: &EngineStack| stack.about.iter().map(|it| it.stack).collect::<Vec<_>>();
     assert_eq!(stack(newer), stack(older));

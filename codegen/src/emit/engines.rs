@@ -31,7 +31,7 @@ pub mod stacks {{
 }
 
 /// Constants of a request; the others are of a step.
-const OF_REQUEST: [&str; 3] = ["api_server", "api_output", "first_token_error"];
+const OF_REQUEST: [&str; 4] = ["api_server", "api_token", "api_output", "first_token_error"];
 
 fn engine(engine: &Engine) -> String {
     let Engine {

@@ -35,7 +35,7 @@ struct Stack<'a> {
 }
 
 /// The constants of an engine, and their units.
-const CONSTANTS: [(&str, Unit); 30] = [
+const CONSTANTS: [(&str, Unit); 31] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("sustained_math", Unit::Share),
@@ -64,6 +64,7 @@ const CONSTANTS: [(&str, Unit); 30] = [
     ("step_error", Unit::Share),
     ("other_gpu_error", Unit::Share),
     ("api_server", Unit::Milliseconds),
+    ("api_token", Unit::Microseconds),
     ("api_output", Unit::Microseconds),
     ("first_token_error", Unit::Share),
 ];

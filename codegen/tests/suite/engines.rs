@@ -54,6 +54,7 @@ fn a_file_becomes_a_static_in_si_units() {
         ("uncaptured_layer", 14e-6),
         ("host_request", 16e-6),
         ("fused_all_reduce", 18e-6),
+        ("api_token", 17e-6),
         ("api_output", 15e-6),
     ] {
         let rest = source.split(&format!(" {name}: Seconds(")).nth(1).unwrap();

@@ -116,6 +116,7 @@ impl<M: LatencyModel> Disaggregated<M> {
         servers.prefill.config.role = Role::Whole;
         servers.decode.config.role = Role::Decode;
         servers.decode.config.api_server_ns = 0;
+        servers.decode.config.api_token_ns = 0;
         servers.prefill.config.api_output_ns = 0;
         servers.decode.config.max_waiting = None;
         Ok(servers)

@@ -21,16 +21,11 @@ pub(crate) struct Arrived {
 
 impl Arrived {
     #[inline]
-    pub(crate) fn new(
-        index: usize,
-        request: Request,
-        (ids, tokens): (&[u64], u32),
-        at_engine_ns: u64,
-    ) -> Arrived {
+    pub(crate) fn new(index: usize, request: Request, (ids, tokens): (&[u64], u32)) -> Arrived {
         Arrived {
             index,
             request,
-            at_engine_ns,
+            at_engine_ns: request.arrival_ns,
             with_kv: false,
             trace_ids: (!ids.is_empty()).then(|| Box::new((ids.to_vec(), tokens))),
         }

@@ -146,7 +146,7 @@ mod tests {
             content: Content::TraceBlocks { first: 3, count: 2 },
             ..Request::default()
         };
-        Arrived::new(index, request, (&[8, 9], 16), 7)
+        Arrived::new(index, request, (&[8, 9], 16))
     }
 
     fn sequence(index: usize, prompt_tokens: u32) -> Sequence {

@@ -378,7 +378,7 @@ mod tests {
             cached_prompt_tokens,
             ..Request::default()
         };
-        Sequence::new(Arrived::new(0, request, (&[], 0), 0), 16)
+        Sequence::new(Arrived::new(0, request, (&[], 0)), 16)
     }
 
     #[test]

@@ -3,14 +3,20 @@
 use alloc::collections::BinaryHeap;
 use core::cmp::{Ordering, Reverse};
 
+use crate::sim::SimConfig;
 use crate::sim::load::arrived::Arrived;
 
-/// Requests ordered by the time at which the engine sees them, ties in the order of the pushes.
-#[derive(Debug, Default)]
+/// Requests in the order of their arrival, ties in the order of the pushes, and the API server that tokenizes their
+/// prompts one after another.
+#[derive(Debug)]
 pub(super) struct Inbox {
     requests: BinaryHeap<Reverse<Entry>>,
     pushed: u64,
     tokens: u64,
+    api_server_ns: u64,
+    api_token_ns: u64,
+    /// When the tokenizer has finished the last prompt that was taken.
+    tokenized_ns: u64,
 }
 
 #[derive(Debug)]
@@ -20,6 +26,17 @@ struct Entry {
 }
 
 impl Inbox {
+    pub(super) fn new(config: &SimConfig) -> Inbox {
+        Inbox {
+            requests: BinaryHeap::new(),
+            pushed: 0,
+            tokens: 0,
+            api_server_ns: config.api_server_ns,
+            api_token_ns: config.api_token_ns,
+            tokenized_ns: 0,
+        }
+    }
+
     pub(super) fn push(&mut self, arrived: Arrived) {
         let number = self.pushed;
         self.pushed += 1;
@@ -30,18 +47,31 @@ impl Inbox {
     /// Returns when the engine sees the next request.
     #[inline]
     pub(super) fn next_ns(&self) -> Option<u64> {
-        let Reverse(next) = self.requests.peek()?;
-        Some(next.arrived.at_engine_ns)
+        Some(self.next_tokenized_ns()?.saturating_add(self.api_server_ns))
+    }
+
+    /// Returns when the prompt of the next request is tokenized.
+    #[inline]
+    fn next_tokenized_ns(&self) -> Option<u64> {
+        let Reverse(Entry { arrived, .. }) = self.requests.peek()?;
+        let request = &arrived.request;
+        let tokens = u64::from(request.prompt_tokens);
+        let begins_ns = request.arrival_ns.max(self.tokenized_ns);
+        Some(begins_ns.saturating_add(tokens.saturating_mul(self.api_token_ns)))
     }
 
     /// Removes the next request if the engine sees it by `now_ns`.
     #[inline]
     pub(super) fn take(&mut self, now_ns: u64) -> Option<Arrived> {
-        if self.next_ns()? > now_ns {
+        let tokenized_ns = self.next_tokenized_ns()?;
+        let at_engine_ns = tokenized_ns.saturating_add(self.api_server_ns);
+        if at_engine_ns > now_ns {
             return None;
         }
-        let Reverse(Entry { arrived, .. }) = self.requests.pop()?;
+        let Reverse(Entry { mut arrived, .. }) = self.requests.pop()?;
+        self.tokenized_ns = tokenized_ns;
         self.tokens -= arrived.request.tokens();
+        arrived.at_engine_ns = at_engine_ns;
         Some(arrived)
     }
 
@@ -57,7 +87,7 @@ impl Inbox {
 
 impl Entry {
     fn key(&self) -> (u64, u64) {
-        (self.arrived.at_engine_ns, self.number)
+        (self.arrived.request.arrival_ns, self.number)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::sim::{Outcome, Rejection, Request, RequestRecord};
 impl<M> Server<M> {
     /// Adds a request that arrives now to the queue; rejects it if it can never be served, or the queue is full.
     #[inline]
-    pub(in crate::sim) fn receive(&mut self, mut arrived: Arrived) -> Result<(), Rejection> {
+    fn receive(&mut self, mut arrived: Arrived) -> Result<(), Rejection> {
         arrived.with_kv = self.config.role == Role::Decode;
         let checked = match self.config.role {
             Role::Whole => self.config.check(&arrived.request),
@@ -37,7 +37,7 @@ impl<M> Server<M> {
     }
 
     /// Receives the requests that have arrived by now.
-    pub(super) fn take_arrivals(&mut self) {
+    pub(in crate::sim) fn take_arrivals(&mut self) {
         while let Some(arrived) = self.inbox.take(self.now_ns) {
             let Arrived { index, request, .. } = arrived;
             if let Err(reason) = self.receive(arrived) {

@@ -38,9 +38,15 @@ pub(crate) fn run(
     comes: fn(Sequence) -> Sequence,
 ) -> Run {
     let mut order: Vec<(u64, usize)> = (requests.iter().enumerate())
-        .map(|(index, request)| (request.arrival_ns + config.api_server_ns, index))
+        .map(|(index, request)| (request.arrival_ns, index))
         .collect();
     order.sort_unstable();
+    let mut tokenized_ns = 0;
+    for (at_engine_ns, index) in &mut order {
+        let tokens = u64::from(requests[*index].prompt_tokens);
+        tokenized_ns = tokenized_ns.max(*at_engine_ns) + tokens * config.api_token_ns;
+        *at_engine_ns = tokenized_ns + config.api_server_ns;
+    }
     let mut arrivals = order.into_iter().peekable();
     let mut run = Run {
         outcomes: vec![Outcome::Completed(Timing::default()); requests.len()],

@@ -239,6 +239,7 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             config.long_prefill_token_threshold = threshold;
             config.max_waiting = max_waiting;
             config.api_server_ns = 700 * api;
+            config.api_token_ns = 11 * api;
             config.api_output_ns = 30 * api;
             let (draft_tokens, acceptance, draft_model, draft_rules) = drafts;
             let [slot, lookahead, pads, caches, chunks] = draft_rules;

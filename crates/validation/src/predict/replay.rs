@@ -41,7 +41,11 @@ fn simulated(
     requests: &[&ReplayedRequest],
 ) -> Result<Vec<Predicted>, Reason> {
     let mut config = server.server_config()?;
-    (config.api_server_ns, config.api_output_ns) = (0, 0);
+    (
+        config.api_server_ns,
+        config.api_token_ns,
+        config.api_output_ns,
+    ) = (0, 0, 0);
     let rows = requests.iter().enumerate();
     let simulated: Vec<Request> = rows.map(|(place, row)| request(row, place)).collect();
     let report = Simulator::try_new(model, config)?.run(&simulated);
