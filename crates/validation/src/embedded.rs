@@ -1,5 +1,6 @@
 //! The measurements that come with the project.
 
+use crate::closed_loop;
 use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::kind::Kind;
@@ -22,7 +23,7 @@ const fn text(kind: Kind) -> &'static str {
         Kind::SoloRequests => include_str!("../solo_requests.csv"),
         Kind::DecodeSteps => include_str!("../decode_steps.csv"),
         Kind::KvBlocks => include_str!("../kv_blocks.csv"),
-        Kind::ClosedLoops => include_str!("../servers_steady_state.csv"),
+        Kind::ClosedLoops => closed_loop::SHIPPED,
         Kind::EngineSteps => include_str!("../steps_b300_vllm_0.20.1.csv"),
     }
 }

@@ -27,7 +27,6 @@ pub fn read(file: &str, contents: impl AsRef<[u8]>) -> Result<Dataset, Error> {
     let sheet = Sheet::read(file, contents.as_ref())?;
     let kind = kind_of(&sheet)?;
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();
-    let mut configurations: Vec<String> = Vec::new();
     let mut rows = Vec::new();
     for cells in sheet.rows()? {
         let mut server = server(&cells)?;
@@ -54,7 +53,7 @@ pub fn read(file: &str, contents: impl AsRef<[u8]>) -> Result<Dataset, Error> {
             label: Label { id, stage, line },
             server,
             limits,
-            measurement: measurement(kind, &cells, &mut configurations)?,
+            measurement: measurement(kind, &cells)?,
         });
     }
     Ok(Dataset {
@@ -140,12 +139,7 @@ fn limits(cells: &Cells<'_>) -> Result<Limits, Error> {
     })
 }
 
-/// Reads the measurement of a row; `configurations` are those of the rows before it.
-fn measurement(
-    kind: Kind,
-    cells: &Cells<'_>,
-    configurations: &mut Vec<String>,
-) -> Result<Measurement, Error> {
+fn measurement(kind: Kind, cells: &Cells<'_>) -> Result<Measurement, Error> {
     let cached = || cells.optional_whole("cached_prompt_tokens");
     Ok(match kind {
         Kind::LoadStages => Measurement::LoadStage(LoadStage {
@@ -179,15 +173,7 @@ fn measurement(
             mean_context_tokens: cells.finite("mean_context_tokens")?,
             step_ms: cells.optional_finite("step_ms")?,
         }),
-        Kind::ClosedLoops => {
-            let own = closed_loop::configuration(cells);
-            let place = configurations.iter().position(|other| *other == own);
-            let place = place.unwrap_or_else(|| {
-                configurations.push(own);
-                configurations.len() - 1
-            });
-            Measurement::ClosedLoop(closed_loop::run(cells, place)?)
-        }
+        Kind::ClosedLoops => Measurement::ClosedLoop(closed_loop::run(cells)?),
         Kind::EngineSteps => Measurement::EngineStep(engine_step::step(cells)?),
         Kind::KvBlocks => Measurement::KvBlocks(cells.optional_finite("kv_blocks_16_tokens")?),
     })
