@@ -89,7 +89,9 @@ impl KvCache {
             if named > old {
                 // With contents that only the request itself could find.
                 let parked = self.pool.park(blocks(named - old));
-                groups.behind = Some((old..named, parked));
+                if let Some((_, before)) = groups.behind.replace((old..named, parked)) {
+                    self.pool.forget(&before);
+                }
             }
             return;
         }
@@ -318,6 +320,9 @@ impl KvCache {
         let registered = given + mem::take(&mut groups.registered);
         let named = if own { full } else { registered };
         groups.parked.clear();
+        if !park && let Some((_, behind)) = groups.behind.take() {
+            self.pool.forget(&behind);
+        }
         for group in 0..self.groups.count() as usize {
             let limited = self.limited().contains(&group);
             let start = if limited { groups.first } else { given };

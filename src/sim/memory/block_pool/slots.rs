@@ -87,6 +87,16 @@ impl BlockSlots {
         self.tail
     }
 
+    /// Returns the slot before another one in the queue.
+    pub(super) fn before(&self, at: u32) -> u32 {
+        self.at(at).prev
+    }
+
+    /// Removes the ticket of a run.
+    pub(super) fn clear_label(&mut self, at: u32) {
+        self.edit(at, |slot| slot.label = 0);
+    }
+
     /// Creates a slot in no list and returns its index. Cost: amortised O(1).
     pub(super) fn insert(&mut self, state: State, label: u64) -> u32 {
         self.put(Slot {

@@ -76,6 +76,22 @@ impl BlockPool {
         taken
     }
 
+    /// Gives up the claim to parked blocks: their run joins the one before it. Cost: O(1).
+    ///
+    /// The queue is then one run for many requests and stays in the caches of the processor.
+    pub(in crate::sim) fn forget(&mut self, parked: &Parked) {
+        let blocks = self.parked(parked);
+        if blocks == 0 {
+            return;
+        }
+        if self.extend_run(self.slots.before(parked.slot), blocks) {
+            self.slots.unlink(parked.slot, State::Vacant);
+            self.slots.vacate(parked.slot);
+        } else {
+            self.slots.clear_label(parked.slot);
+        }
+    }
+
     /// Turns a block without a handle into one with contents `id`, which others can share. Cost: O(1).
     #[must_use]
     pub(in crate::sim) fn register(&mut self, id: u64) -> BlockHandle {
