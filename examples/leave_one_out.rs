@@ -4,9 +4,9 @@
 
 use std::io::{self, StdoutLock, Write};
 
-use rooflut::hardware::Dtype;
+use rooflut::hardware::{Dtype, OperationKind};
 use rooflut::op::compat::Method;
-use rooflut::op::leave_one_out::{self, LeftOut};
+use rooflut::op::leave_one_out::{self, LeftOut, Residual};
 use rooflut::table::sets;
 
 fn main() -> io::Result<()> {
@@ -68,6 +68,23 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
             &leave_one_out::allreduce(set),
         )?;
         print(out, "moe", "efficiency", &leave_one_out::moe(set, |_| true))?;
+        let all = leave_one_out::residuals(set);
+        for operation in [OperationKind::MlaPrefill, OperationKind::MlaDecode] {
+            let [own, plain] = leave_one_out::grids(set, operation);
+            print(out, operation.name(), "efficiency", &own)?;
+            print(out, operation.name(), "latency", &plain)?;
+            let unseen = all.iter().filter(|residual| {
+                residual.transferred && residual.kernel.operation() == operation
+            });
+            let error = |residual: &Residual| ((-residual.ln_ratio).exp() - 1.0).abs();
+            let errors: Vec<f64> = unseen.map(error).collect();
+            print_errors(
+                out,
+                &format!("{operation}, unseen heads"),
+                "efficiency",
+                &errors,
+            )?;
+        }
     }
     out.flush()
 }

@@ -47,6 +47,21 @@ pub enum ResolveError {
         /// Dimension of a head.
         head_dim: u32,
     },
+    /// The set has no latent attention with these formats and dimensions of heads.
+    NoLatentAttention {
+        /// The set.
+        set: TableSet,
+        /// Name of the operation.
+        operation: &'static str,
+        /// The requested format of the projections.
+        dtype: Dtype,
+        /// The requested format of the KV entries.
+        kv_dtype: Dtype,
+        /// Rank of the latent vector.
+        kv_rank: u32,
+        /// Dimensions of a head: without and with rotary embedding, and of the values.
+        head_dims: [u32; 3],
+    },
     /// The set has no all-reduce over this many ranks or more.
     TooManyRanks {
         /// The set.
@@ -168,6 +183,20 @@ impl fmt::Display for ResolveError {
                 f,
                 "table set {}: {operation}: no rows of {q_heads} query and {kv_heads} KV heads of \
                  {head_dim} in these formats; use heads or formats that were measured",
+                set.name()
+            ),
+            ResolveError::NoLatentAttention {
+                set,
+                operation,
+                dtype,
+                kv_dtype,
+                kv_rank,
+                head_dims: [nope, rope, v],
+            } => write!(
+                f,
+                "table set {}: {operation}: no rows of {dtype} projections with {kv_dtype} KV, a latent rank of \
+                 {kv_rank} and heads of {nope}, {rope} and {v}; use formats and dimensions that were measured \
+                 (`rooflut tables` lists them)",
                 set.name()
             ),
             ResolveError::TooManyRanks { set, ranks, most } => write!(

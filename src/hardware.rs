@@ -1,5 +1,7 @@
 //! GPUs and the kernels that run on them: limits and compulsory work.
 
+#[cfg(feature = "mla")]
+pub use rooflut_roofline::MlaShape;
 #[cfg(feature = "window")]
 pub use rooflut_roofline::WindowShape;
 pub use rooflut_roofline::{

@@ -66,6 +66,16 @@ impl Dtype {
         }
     }
 
+    /// Returns the peak of matrix math relative to 16 bits, as on GPUs with tensor cores for the format.
+    #[inline]
+    pub(crate) const fn relative_peak(self) -> f64 {
+        match self {
+            Dtype::Bf16 | Dtype::Mxfp4 | Dtype::Int4 => 1.0,
+            Dtype::Fp8 | Dtype::Fp8Block => 2.0,
+            Dtype::Nvfp4 => 4.0,
+        }
+    }
+
     /// Returns whether each block of weights has a scale. The rows of such formats are compiled in with the feature
     /// `block-scaled` of rooflut.
     pub const fn is_block_scaled(self) -> bool {

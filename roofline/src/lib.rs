@@ -35,8 +35,8 @@ pub use names::UnknownName;
 #[doc(hidden)]
 pub use names::deserialize_name;
 pub use operation::{
-    AllReduceShape, AttentionShape, GemmPace, GemmShape, MeasuredKernel, MoeShape, OperationKind,
-    PrefillPace, Prompts, RankAttention, WindowShape,
+    AllReduceShape, AttentionShape, GemmPace, GemmShape, MeasuredKernel, MlaShape, MoeShape,
+    OperationKind, PrefillPace, Prompts, RankAttention, WindowShape,
 };
 pub use reference::{Reference, Timing};
 pub use text::Text;

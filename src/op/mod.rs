@@ -13,6 +13,8 @@ mod estimate;
 mod gemm;
 #[cfg(feature = "leave-one-out")]
 pub mod leave_one_out;
+#[cfg(feature = "mla")]
+mod mla;
 mod moe;
 mod prefill;
 #[cfg(feature = "window")]
@@ -24,6 +26,8 @@ pub use decode::DecodeAttention;
 pub(crate) use decode::DecodeRows;
 pub use estimate::Estimate;
 pub use gemm::Gemm;
+#[cfg(feature = "mla")]
+pub use mla::{MlaDecode, MlaPrefill};
 pub use moe::Moe;
 pub use prefill::{ChunkSums, PrefillAttention};
 #[cfg(feature = "window")]

@@ -111,7 +111,7 @@ impl ChunkSums {
     }
 
     /// Returns the length of the equivalent whole prompts: the mean weighted by FLOPs.
-    fn length(&self) -> f64 {
+    pub(super) fn length(&self) -> f64 {
         self.cubes as f64 / CUBE_UNIT as f64 / self.squares as f64
     }
 
@@ -121,13 +121,21 @@ impl ChunkSums {
         (self.squares as f64 / (length * length)).max(1.0)
     }
 
+    /// Returns [`batch`](Self::batch) without rounding errors.
+    pub(super) fn row(&self) -> f64 {
+        let batch = self.batch();
+        let nearest = (batch + 0.5) as u64 as f64;
+        let rounds = (batch - nearest).abs() <= BATCH_ROUNDING * nearest;
+        if rounds { nearest } else { batch }
+    }
+
     /// Returns whether all chunks are whole prompts of one length, as in benchmarks.
-    fn is_uniform(&self) -> bool {
+    pub(super) fn is_uniform(&self) -> bool {
         // Context makes the largest square exceed the square of the new tokens.
         self.largest_square == u128::from(self.shortest).pow(2)
     }
 
-    fn prompts(&self) -> Prompts {
+    pub(super) fn prompts(&self) -> Prompts {
         Prompts {
             new: self.new as f64,
             context: self.context as f64,
@@ -216,9 +224,7 @@ impl PrefillAttention {
             return self.at(1, 1);
         }
         let (batch, length) = (chunks.batch(), chunks.length());
-        let nearest = (batch + 0.5) as u64 as f64;
-        let rounds = (batch - nearest).abs() <= BATCH_ROUNDING * nearest;
-        let whole = self.whole(batch, if rounds { nearest } else { batch }, length);
+        let whole = self.whole(batch, chunks.row(), length);
         if chunks.is_uniform() {
             return whole;
         }

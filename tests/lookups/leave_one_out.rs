@@ -1,7 +1,7 @@
 //! Left-out rows are predicted at least as well as the project promises.
 #![cfg(all(feature = "leave-one-out", feature = "h100", feature = "h100-infersim"))]
 
-use rooflut::hardware::Dtype;
+use rooflut::hardware::{Dtype, OperationKind};
 use rooflut::op::compat::Method;
 use rooflut::op::leave_one_out::{self, LeftOut};
 use rooflut::table::{TableSet, sets};
@@ -47,6 +47,19 @@ fn h100_infersim_is_predicted_at_least_as_well_as_promised() {
     let decode = leave_one_out::decode(set, Method::Efficiency, |_| true);
     at_most("decode", &decode.full, 2.5, 8.0);
     at_most("decode, ragged", &decode.ragged, 2.0, 8.0);
+}
+
+#[test]
+fn layers_of_latent_attention_are_predicted_better_than_by_plain_interpolation() {
+    for set in [&sets::H100, &sets::H200, &sets::B200] {
+        for operation in [OperationKind::MlaPrefill, OperationKind::MlaDecode] {
+            let [own, plain] = leave_one_out::grids(set, operation);
+            let of_plain = |q| percent(&plain.full, q);
+            let name = format!("{} {operation}", set.name());
+            at_most(&name, &own.full, of_plain(0.5), of_plain(0.95));
+            at_most(&name, &own.full, 2.8, 17.2);
+        }
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod context;
 mod continuity;
 mod exact;
 mod leave_one_out;
+mod mla;
 mod oracle;
 mod provenance;
 #[path = "../support/mod.rs"]

@@ -103,13 +103,15 @@ pub struct LookupCoverage {
     pub covered: Vec<f64>,
 }
 
-/// Returns how many of the left-out rows of `set` lie within the intervals of each of the `nominal` coverages, by
+/// Returns how many of the left-out rows of kernels of `set`, whole layers apart, lie within the intervals of each of the `nominal` coverages, by
 /// operation. The shapes are dealt to five parts; the errors of the other four make the intervals of each.
 ///
 /// Kinds of lookups with fewer than 20 rows in these four are left out. Takes a tenth of a second.
 pub fn lookup_coverage(set: &TableSet, nominal: &[Coverage]) -> Vec<LookupCoverage> {
     let mut rows: BTreeMap<(Group, Extent), Vec<(Codes, f64)>> = BTreeMap::new();
-    for residual in compared(set) {
+    let layers = [OperationKind::MlaPrefill, OperationKind::MlaDecode];
+    let kernels = compared(set).filter(|residual| !layers.contains(&residual.kernel.operation()));
+    for residual in kernels {
         let key = (Group::of(&residual), residual.extent);
         let row = (residual.kernel.shape(), residual.ln_ratio.abs());
         rows.entry(key).or_default().push(row);

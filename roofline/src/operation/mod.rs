@@ -7,6 +7,7 @@ mod allreduce;
 mod attention;
 mod gemm;
 mod kernel;
+mod mla;
 mod moe;
 mod window;
 
@@ -18,11 +19,12 @@ pub use allreduce::{ALL_REDUCE, AllReduceShape};
 pub use attention::{AttentionShape, DECODE, PREFILL, PrefillPace, Prompts, RankAttention};
 pub use gemm::{GEMM, GemmPace, GemmShape};
 pub use kernel::MeasuredKernel;
+pub use mla::{MLA_DECODE, MLA_PREFILL, MlaShape};
 pub use moe::{MOE, MoeShape};
 pub use window::{WINDOW_DECODE, WINDOW_PREFILL, WindowShape};
 
 /// Maximum number of columns of a shape.
-pub const MAX_COLUMNS: usize = 8;
+pub const MAX_COLUMNS: usize = 10;
 
 /// A kernel shape as plain numbers in the order of [`Operation::shape`], padded with zeros. A dtype is stored as its
 /// [`code`](Dtype::code), every other column as its value.
@@ -118,6 +120,8 @@ operations! {
     Moe = MOE,
     WindowPrefill = WINDOW_PREFILL,
     WindowDecode = WINDOW_DECODE,
+    MlaPrefill = MLA_PREFILL,
+    MlaDecode = MLA_DECODE,
 }
 
 /// The declaration of an operation: its file, its columns and the work of its kernels.

@@ -11,9 +11,10 @@ use alloc::vec::Vec;
 
 use super::compat::{Method, MfuCurve, MfuGrid};
 use super::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
-use crate::hardware::operation::Codes;
-use crate::hardware::{AttentionShape, Dtype, MoeShape, Prompts};
-use crate::table::{Axis, Curve, Entry, Grid, Table, TableSet};
+use crate::hardware::operation::{Codes, MeasuredKernel};
+use crate::hardware::{AttentionShape, Dtype, MoeShape, OperationKind, Prompts};
+use crate::math::{exp, ln};
+use crate::table::{Axis, Curve, Entry, Grid, OwnedPoints, Table, TableSet};
 
 pub use residuals::{Residual, predict, residuals};
 pub use shapes::{decode_shapes, gemm_shapes, moe_shapes, prefill_shapes};
@@ -156,6 +157,61 @@ pub fn decode(set: &TableSet, method: Method, wanted: impl Fn(&AttentionShape) -
                 method.on_grid(&grid, work, cell.batch, cell.length).ok()
             };
             result.add(corners, answer(), cell.latency_us);
+        }
+    }
+    result
+}
+
+/// Returns the errors of rooflut and of plain interpolation of the latency, both linear in logarithms, for the same
+/// points of an operation with two axes: row and column of each are left out, of prompts the length alone.
+pub fn grids(set: &TableSet, operation: OperationKind) -> [LeftOut; 2] {
+    let mut result = [LeftOut::default(), LeftOut::default()];
+    let Some(table) = set.table(operation) else {
+        return result;
+    };
+    let batch_stays = residuals::batch_stays(operation);
+    let [own, plain] = &mut result;
+    for Entry { shape, points, .. } in table.typed::<Codes, Grid<'_>>().entries() {
+        for cell in cells(&points) {
+            let rows = match (batch_stays, cell.row.checked_sub(1)) {
+                (true, _) => [cell.row, cell.row],
+                (false, Some(before)) => [before, cell.row + 1],
+                (false, None) => continue,
+            };
+            let Some(before) = cell.column.checked_sub(1) else {
+                continue;
+            };
+            let mut corners = rows
+                .iter()
+                .flat_map(|row| [(*row, before), (*row, cell.column + 1)]);
+            if corners.any(|(row, column)| points.latency_us(row, column).is_none()) {
+                continue;
+            }
+            let rest = subset::of_grid(
+                shape,
+                &points,
+                |row| batch_stays || row != cell.row,
+                |column| column != cell.column,
+            );
+            let kernel = MeasuredKernel::new(operation, shape, [cell.batch, cell.length]);
+            let answer = predict(&table.with_points([rest.clone()]), &kernel).ok();
+            own.add(4, answer, cell.latency_us);
+            let ln_us = rest.latency_us.iter().map(|us| ln(f64::from(*us)) as f32);
+            let latencies = table.with_points([OwnedPoints {
+                ln_slowdown: ln_us.collect(),
+                ..rest
+            }]);
+            let latencies = latencies
+                .table(operation)
+                .map(|table| table.typed::<Codes, Grid<'_>>());
+            if let Some(Entry { points, .. }) = latencies.and_then(|table| table.entries().next()) {
+                let row = points.batch().locate_from_1(f64::from(cell.batch));
+                let column = points.length().locate_from_1(f64::from(cell.length));
+                let predicted_us = exp(points.read(row, column).ln_slowdown);
+                plain
+                    .full
+                    .push((predicted_us / f64::from(cell.latency_us) - 1.0).abs());
+            }
         }
     }
     result

@@ -4,6 +4,8 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::super::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
+#[cfg(feature = "mla")]
+use super::super::{MlaDecode, MlaPrefill};
 #[cfg(feature = "window")]
 use super::super::{WindowDecode, WindowPrefill};
 use super::subset::keep;
@@ -52,8 +54,7 @@ fn of_table(table: Table<'_>) -> Vec<Residual> {
             })
         };
         for cell in cells(own) {
-            // Prefill is interpolated along the lengths of a batch.
-            let batch_stays = operation == OperationKind::Prefill;
+            let batch_stays = batch_stays(operation);
             let rest = kept(own, |axis, value| {
                 (axis == 0 && batch_stays) || value != along(cell.point, axis)
             });
@@ -79,6 +80,14 @@ fn of_table(table: Table<'_>) -> Vec<Residual> {
         }
     }
     found
+}
+
+/// Returns whether points are left out along the lengths of a batch alone, as prefill is interpolated.
+pub(super) fn batch_stays(operation: OperationKind) -> bool {
+    matches!(
+        operation,
+        OperationKind::Prefill | OperationKind::MlaPrefill
+    )
 }
 
 /// A measured point.
@@ -193,6 +202,13 @@ pub fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, Reso
         #[cfg(feature = "window")]
         OperationKind::WindowDecode => {
             WindowDecode::resolve(set, kernel.shape())?.at(first, second)
+        }
+        #[cfg(feature = "mla")]
+        OperationKind::MlaPrefill => MlaPrefill::resolve(set, kernel.shape())?.at(first, second),
+        #[cfg(feature = "mla")]
+        OperationKind::MlaDecode => {
+            let kv_tokens = u64::from(first) * u64::from(second);
+            MlaDecode::resolve(set, kernel.shape())?.at(first, kv_tokens)
         }
         other => {
             return Err(ResolveError::NoTable {
