@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use rooflut::hardware::MeasuredKernel;
-use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
+use rooflut::hardware::{
+    AllReduceShape, AttentionShape, Dtype, GemmShape, MeasuredKernel, MoeShape, OperationKind,
+};
 use rooflut_roofline::operation::{Codes, ColumnKind};
 use serde::{Serialize, Serializer};
 
@@ -118,17 +119,28 @@ fn formats(dtype: Dtype) -> Fields {
 
 /// Returns the shape and point of a measured kernel.
 pub(crate) fn measured(kernel: &MeasuredKernel) -> Fields {
-    let declared = kernel.operation().declared();
+    let mut fields = shape(kernel.operation(), kernel.shape());
+    for (axis, coordinate) in kernel
+        .operation()
+        .declared()
+        .axes
+        .iter()
+        .zip(kernel.point())
+    {
+        fields = fields.and(axis, coordinate);
+    }
+    fields
+}
+
+/// Returns the columns of a shape.
+pub(crate) fn shape(operation: OperationKind, shape: Codes) -> Fields {
     let mut fields = Fields::default();
-    for (column, code) in declared.shape.iter().zip(kernel.shape::<Codes>()) {
+    for (column, code) in operation.declared().shape.iter().zip(shape) {
         let dtype = Dtype::ALL.get(code as usize);
         fields = match (column.kind, dtype) {
             (ColumnKind::Dtype, Some(dtype)) => fields.and(column.name, Value::Name(dtype.name())),
             _ => fields.and(column.name, code),
         };
-    }
-    for (axis, coordinate) in declared.axes.iter().zip(kernel.point()) {
-        fields = fields.and(axis, coordinate);
     }
     fields
 }

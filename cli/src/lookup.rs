@@ -3,14 +3,18 @@
 use std::collections::BTreeSet;
 
 use rooflut::ResolveError;
-use rooflut::hardware::{AllReduceShape, AttentionShape, GemmShape, MoeShape};
-use rooflut::op::{self, AllReduce, DecodeAttention, Gemm, Moe, PrefillAttention};
+use rooflut::hardware::{
+    AllReduceShape, AttentionShape, Dtype, GemmShape, MlaShape, MoeShape, OperationKind,
+};
+use rooflut::op::{
+    self, AllReduce, DecodeAttention, Gemm, MlaDecode, MlaPrefill, Moe, PrefillAttention,
+};
 use rooflut::table::{Axis, Curve, Grid, TableSet, sets};
 use rooflut_nearest::either;
 
-use crate::args::{AttentionArgs, Kernel, LookupArgs};
+use crate::args::{AttentionArgs, Kernel, LookupArgs, MlaArgs};
 use crate::error::Error;
-use crate::fields::{Fields, allreduce_key, attention_key, gemm_key, moe_key};
+use crate::fields::{self, Fields, allreduce_key, attention_key, gemm_key, moe_key};
 use crate::lookup_output::{Answer, Matched, Neighbour};
 use crate::table_set;
 
@@ -60,6 +64,9 @@ fn check(kernel: &Kernel) -> Result<(), String> {
         } => {
             divides("--experts", experts, "--ep", ep)?;
             divides("--intermediate", intermediate, "--tp", tp)
+        }
+        Kernel::MlaPrefill { ref shape, .. } | Kernel::MlaDecode { ref shape, .. } => {
+            divides("--q-heads", shape.q_heads, "--tp", shape.tp)
         }
         Kernel::Gemm { .. } | Kernel::Allreduce { .. } => Ok(()),
     }
@@ -115,6 +122,16 @@ fn ask(kernel: &Kernel, set: &TableSet) -> Result<Answer, ResolveError> {
             };
             moe(set, shape, tokens)
         }
+        Kernel::MlaPrefill {
+            ref shape,
+            batch,
+            seq_len,
+        } => mla_prefill(set, shape.of(Dtype::Bf16), batch, seq_len),
+        Kernel::MlaDecode {
+            ref shape,
+            batch,
+            kv_len,
+        } => mla_decode(set, shape.of(shape.kv_dtype), batch, kv_len),
     }
 }
 
@@ -230,6 +247,53 @@ fn moe(set: &TableSet, shape: MoeShape, tokens: u32) -> Result<Answer, ResolveEr
     })
 }
 
+fn mla_prefill(
+    set: &TableSet,
+    shape: MlaShape,
+    batch: u32,
+    seq_len: u32,
+) -> Result<Answer, ResolveError> {
+    let layer = MlaPrefill::resolve(set, shape)?;
+    let key: fn(MlaShape) -> Fields =
+        |shape| fields::shape(OperationKind::MlaPrefill, shape.into());
+    let (matched, neighbours) = blended(layer.matched(), key, |key, shape| {
+        let points = set.mla_prefill()?.find(&shape)?.points;
+        Some(on_grid(key, "seq_len", points, [batch, seq_len]))
+    });
+    Ok(Answer {
+        operation: "mla_prefill",
+        set: set.clone(),
+        query: key(shape).and("batch", batch).and("seq_len", seq_len),
+        estimate: layer.at(batch, seq_len),
+        errors: layer.errors(),
+        matched,
+        neighbours,
+    })
+}
+
+fn mla_decode(
+    set: &TableSet,
+    shape: MlaShape,
+    batch: u32,
+    kv_len: u32,
+) -> Result<Answer, ResolveError> {
+    let layer = MlaDecode::resolve(set, shape)?;
+    let key: fn(MlaShape) -> Fields = |shape| fields::shape(OperationKind::MlaDecode, shape.into());
+    let (matched, neighbours) = blended(layer.matched(), key, |key, shape| {
+        let points = set.mla_decode()?.find(&shape)?.points;
+        Some(on_grid(key, "kv_len", points, [batch, kv_len]))
+    });
+    Ok(Answer {
+        operation: "mla_decode",
+        set: set.clone(),
+        query: key(shape).and("batch", batch).and("kv_len", kv_len),
+        estimate: layer.at(batch, u64::from(batch) * u64::from(kv_len)),
+        errors: layer.errors(),
+        matched,
+        neighbours,
+    })
+}
+
 /// The measured points next to `x`: those between which it lies; a point that it lies on, or the end
 /// that it lies beyond, with the points beside that.
 fn on_curve(key: &Fields, axis: &'static str, curve: Curve<'_>, x: u64) -> Vec<Neighbour> {
@@ -271,6 +335,24 @@ fn on_grid(
     // Two holes may have the same stand-ins.
     let cells: BTreeSet<(usize, usize)> = cells.collect();
     cells.into_iter().filter_map(neighbour).collect()
+}
+
+impl MlaArgs {
+    /// The shape of one rank; attention is in `attn_dtype` if no other format is asked for.
+    fn of(&self, attn_dtype: Dtype) -> MlaShape {
+        MlaShape {
+            dtype: self.dtype,
+            attn_dtype: self.attn_dtype.unwrap_or(attn_dtype),
+            kv_dtype: self.kv_dtype,
+            q_heads: self.q_heads / self.tp,
+            hidden: self.hidden,
+            q_rank: self.q_rank,
+            kv_rank: self.kv_rank,
+            nope_dim: self.nope_dim,
+            rope_dim: self.rope_dim,
+            v_dim: self.v_dim,
+        }
+    }
 }
 
 impl From<&AttentionArgs> for AttentionShape {

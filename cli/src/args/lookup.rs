@@ -131,6 +131,73 @@ rooflut lookup moe [OPTIONS] --experts <EXPERTS> --top-k <TOP_K>
         #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]
         dtype: Dtype,
     },
+    /// Layer of latent attention (MLA) over whole prompts, with its projections.
+    #[command(override_usage = "\
+rooflut lookup mla-prefill [OPTIONS] --q-heads <Q_HEADS>
+           --seq-len <SEQ_LEN>")]
+    MlaPrefill {
+        #[command(flatten)]
+        shape: MlaArgs,
+        /// Prompts.
+        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
+        batch: u32,
+        /// Tokens of each prompt.
+        #[arg(long, value_parser = value::positive::<u32>)]
+        seq_len: u32,
+    },
+    /// Layer of latent attention (MLA) of one new token per request, with its projections.
+    #[command(override_usage = "\
+rooflut lookup mla-decode [OPTIONS] --q-heads <Q_HEADS>
+           --kv-len <KV_LEN>")]
+    MlaDecode {
+        #[command(flatten)]
+        shape: MlaArgs,
+        /// Requests.
+        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
+        batch: u32,
+        /// KV length of each request, its new token included.
+        #[arg(long, value_parser = value::positive::<u32>)]
+        kv_len: u32,
+    },
+}
+
+/// The shape of a layer of latent attention; the default dimensions are those of DeepSeek-V3.
+#[derive(Args)]
+pub(crate) struct MlaArgs {
+    /// Query heads, over all ranks.
+    #[arg(long, value_parser = value::positive::<u32>)]
+    pub(crate) q_heads: u32,
+    /// Tensor parallelism.
+    #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
+    pub(crate) tp: u32,
+    /// Hidden size.
+    #[arg(long, default_value_t = 7168, value_parser = value::positive::<u32>)]
+    pub(crate) hidden: u32,
+    /// Rank of the compressed query; 0 where it is not compressed.
+    #[arg(long, default_value_t = 1536)]
+    pub(crate) q_rank: u32,
+    /// Rank of the latent vector.
+    #[arg(long, default_value_t = 512, value_parser = value::positive::<u32>)]
+    pub(crate) kv_rank: u32,
+    /// Dimension of a head of queries and keys without rotary embedding.
+    #[arg(long, default_value_t = 128, value_parser = value::positive::<u32>)]
+    pub(crate) nope_dim: u32,
+    /// Dimension of a head of queries and keys with rotary embedding.
+    #[arg(long, default_value_t = 64, value_parser = value::positive::<u32>)]
+    pub(crate) rope_dim: u32,
+    /// Dimension of a head of values.
+    #[arg(long, default_value_t = 128, value_parser = value::positive::<u32>)]
+    pub(crate) v_dim: u32,
+    /// Format of the projections.
+    #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]
+    pub(crate) dtype: Dtype,
+    /// Format of the KV cache.
+    #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = rooflut_scenario::kv_dtype)]
+    pub(crate) kv_dtype: Dtype,
+    /// Format in which queries, keys and values are multiplied [default: bf16 in prefill, that of the KV cache in
+    /// decode].
+    #[arg(long, value_name = "DTYPE", value_parser = rooflut_scenario::kv_dtype)]
+    pub(crate) attn_dtype: Option<Dtype>,
 }
 
 /// The shape of an attention kernel.

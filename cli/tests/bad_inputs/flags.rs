@@ -20,12 +20,14 @@ const VALUES: [&str; 9] = [
 ];
 
 /// Flags that a command needs beside the one that is tested.
-const NEEDED: [(&str, &str); 7] = [
+const NEEDED: [(&str, &str); 9] = [
     ("run", "--requests 2"),
     ("step", "--decode 1x1"),
     ("lookup gemm", "--k 4096 --n 4096 --m 8"),
     ("lookup prefill", "--q-heads 32 --kv-heads 8 --seq-len 64"),
     ("lookup decode", "--q-heads 32 --kv-heads 8 --kv-len 64"),
+    ("lookup mla-prefill", "--q-heads 16 --seq-len 64"),
+    ("lookup mla-decode", "--q-heads 16 --kv-len 64"),
     ("lookup allreduce", "--ranks 2 --bytes 4096"),
     (
         "lookup moe",
@@ -36,7 +38,7 @@ const NEEDED: [(&str, &str); 7] = [
 /// Returns whether a flag can mean a value after all.
 fn can_mean(flag: &str, value: &str) -> bool {
     match flag {
-        "--cached-prompt" | "--seed" | "--watermark" => value == "0",
+        "--cached-prompt" | "--q-rank" | "--seed" | "--watermark" => value == "0",
         // Priorities have shares of all requests.
         "--rate" | "--priorities" => ["99999999999999999999", "1e308"].contains(&value),
         // Names of files.
