@@ -29,8 +29,6 @@ pub enum ModelError {
         /// The reason.
         error: ResolveError,
     },
-    /// Multi-head latent attention, for which there are no times yet.
-    LatentAttention,
     /// A constant of the engine is out of range.
     Constant(ConstantError),
     /// Layers of several kinds, whose kernels are kept in a list, without the feature `alloc`.
@@ -58,9 +56,6 @@ impl fmt::Display for ModelError {
                 )
             }
             ModelError::Kernel { part, error } => write!(f, "{part}: {error}"),
-            ModelError::LatentAttention => f.write_str(
-                "layers: found multi-head latent attention (MLA), for which there are no times yet",
-            ),
             ModelError::Constant(error) => error.fmt(f),
             #[cfg(not(feature = "alloc"))]
             ModelError::SeveralKinds => f.write_str(

@@ -2,21 +2,28 @@
 
 use super::all_reduce::StepAllReduce;
 use super::attention::StepAttention;
+use super::batch::BatchSums;
 use super::experts::StepExperts;
 use super::finder::Finder;
+use super::kernel_time::KernelTime;
 use super::kinds::Kinds;
+#[cfg(feature = "mla")]
+use super::latent::StepLatent;
 use super::part_errors::PartErrors;
-use super::{ModelError, Parallelism, Part, StepOptions};
+use super::{Chunk, ModelError, Parallelism, Part, StepOptions};
 use crate::hardware::{AllReduceShape, AttentionShape, Dtype, MoeShape};
-use crate::model::{Attention, Ffn, ModelSpec, Span};
+use crate::model::{Attention, Ffn, Gqa, LayerGroup, ModelSpec, Span};
 use crate::op::{AllReduce, Gemm, Moe};
-use crate::table::TableSet;
+use crate::table::{ErrorGroup, TableSet};
+#[cfg(feature = "alloc")]
+use crate::units::Seconds;
 
 /// All kernels of a step, on one rank.
 #[derive(Debug, Clone)]
 pub(super) struct Kernels {
-    pub(super) projections: Kinds<Projections>,
-    pub(super) attention: Kinds<StepAttention>,
+    /// `None` where the attention includes them.
+    pub(super) projections: Kinds<Option<Projections>>,
+    pub(super) attention: Kinds<LayerAttention>,
     pub(super) ffn: Kinds<FfnOps>,
     /// `None` on a single GPU.
     pub(super) all_reduce: Option<StepAllReduce>,
@@ -28,6 +35,16 @@ pub(super) struct Kernels {
 pub(super) struct Projections {
     pub(super) qkv: Gemm,
     pub(super) o_proj: Gemm,
+}
+
+/// The attention of a layer.
+#[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)] // No box: a model lives without allocation.
+pub(super) enum LayerAttention {
+    Heads(StepAttention),
+    /// With its projections.
+    #[cfg(feature = "mla")]
+    Latent(StepLatent),
 }
 
 /// The kernels of the feed-forward part.
@@ -72,20 +89,21 @@ impl Kernels {
             projections: Kinds::resolve(
                 layers,
                 |group| (group.attention.with_span(Span::Full), group.attention_dtype),
-                |(attention, dtype)| {
-                    find.projections(find.attention_shape(attention, options.kv_dtype)?, dtype)
+                |(attention, dtype)| match attention {
+                    Attention::Gqa(heads) => {
+                        let shape = find.attention_shape(heads, options.kv_dtype);
+                        find.projections(shape, dtype).map(Some)
+                    }
+                    Attention::Mla(_) => Ok(None),
                 },
             )?,
             attention: Kinds::resolve(
                 layers,
                 |group| {
                     let span = group.attention.span().up_to(model.max_model_len);
-                    group.attention.with_span(span)
+                    (group.attention.with_span(span), layer_dtype(group))
                 },
-                |attention| {
-                    let shape = find.attention_shape(attention, options.kv_dtype)?;
-                    StepAttention::resolve(&find, shape, attention.span())
-                },
+                |(attention, dtype)| find.attention(attention, dtype, options.kv_dtype),
             )?,
             ffn: Kinds::resolve(
                 layers,
@@ -108,8 +126,10 @@ impl Kernels {
     pub(super) fn errors(&self) -> PartErrors {
         let mut errors = PartErrors::UNKNOWN;
         let projections = self.projections.most();
-        errors.set(Part::Qkv, projections.qkv.errors());
-        errors.set(Part::OProj, projections.o_proj.errors());
+        if let Some(projections) = projections {
+            errors.set(Part::Qkv, projections.qkv.errors());
+            errors.set(Part::OProj, projections.o_proj.errors());
+        }
         let [prefill, decode] = self.attention.most().errors();
         errors.set(Part::PrefillAttention, prefill);
         errors.set(Part::DecodeAttention, decode);
@@ -122,6 +142,54 @@ impl Kernels {
             ops.set_errors(&mut errors);
         }
         errors
+    }
+}
+
+impl LayerAttention {
+    fn errors(&self) -> [ErrorGroup; 2] {
+        match self {
+            LayerAttention::Heads(heads) => heads.errors(),
+            #[cfg(feature = "mla")]
+            LayerAttention::Latent(latent) => latent.errors(),
+        }
+    }
+
+    /// Returns attention of prompt chunks, at least one.
+    pub(super) fn prefill(&self, chunks: &[Chunk]) -> KernelTime {
+        match self {
+            LayerAttention::Heads(heads) => heads.prefill(chunks),
+            #[cfg(feature = "mla")]
+            LayerAttention::Latent(latent) => latent.prefill(chunks),
+        }
+    }
+
+    /// Returns attention of decoding requests, at least one.
+    #[inline]
+    pub(super) fn decode(&self, sums: &BatchSums) -> KernelTime {
+        match self {
+            LayerAttention::Heads(heads) => heads.decode(sums),
+            #[cfg(feature = "mla")]
+            LayerAttention::Latent(latent) => latent.decode(sums),
+        }
+    }
+
+    /// Returns the time of [`decode`](Self::decode), which does not compute the rest.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(super) fn decode_time(&self, sums: &BatchSums) -> Seconds {
+        match self {
+            LayerAttention::Heads(heads) => heads.decode_time(sums),
+            #[cfg(feature = "mla")]
+            LayerAttention::Latent(latent) => latent.decode(sums).time,
+        }
+    }
+}
+
+/// Returns the format of the projections where they are part of the attention; attention alone does not depend on it.
+fn layer_dtype(group: &LayerGroup) -> Dtype {
+    match group.attention {
+        Attention::Gqa(_) => Dtype::Bf16,
+        Attention::Mla(_) => group.attention_dtype,
     }
 }
 
@@ -147,23 +215,42 @@ impl FfnOps {
 }
 
 impl Finder<'_> {
-    fn attention_shape(
+    fn attention(
         &self,
         attention: Attention,
+        #[cfg_attr(not(feature = "mla"), allow(unused_variables))] dtype: Dtype,
         kv_dtype: Dtype,
-    ) -> Result<AttentionShape, ModelError> {
-        let Attention::Gqa(heads) = attention else {
-            return Err(ModelError::LatentAttention);
-        };
+    ) -> Result<LayerAttention, ModelError> {
+        match attention {
+            Attention::Gqa(heads) => {
+                let shape = self.attention_shape(heads, kv_dtype);
+                StepAttention::resolve(self, shape, heads.span).map(LayerAttention::Heads)
+            }
+            #[cfg(feature = "mla")]
+            Attention::Mla(mla) => {
+                StepLatent::resolve(self, mla, dtype, kv_dtype).map(LayerAttention::Latent)
+            }
+            #[cfg(not(feature = "mla"))]
+            Attention::Mla(_) => Err(ModelError::Kernel {
+                part: Part::PrefillAttention,
+                error: crate::error::ResolveError::NoTable {
+                    set: self.set.clone(),
+                    operation: crate::hardware::OperationKind::MlaPrefill.name(),
+                },
+            }),
+        }
+    }
+
+    fn attention_shape(&self, heads: Gqa, kv_dtype: Dtype) -> AttentionShape {
         // Attention math stays 16-bit with any weights.
-        Ok(AttentionShape {
+        AttentionShape {
             dtype: Dtype::Bf16,
             kv_dtype,
             q_heads: heads.q_heads,
             kv_heads: heads.kv_heads,
             head_dim: heads.head_dim,
             tp: self.parallelism.tp,
-        })
+        }
     }
 
     fn projections(&self, shape: AttentionShape, dtype: Dtype) -> Result<Projections, ModelError> {

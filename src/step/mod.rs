@@ -15,6 +15,8 @@ mod finder;
 mod kernel_time;
 mod kernels;
 mod kinds;
+#[cfg(feature = "mla")]
+mod latent;
 mod options;
 mod part;
 mod part_errors;

@@ -3,7 +3,7 @@
 use super::all_reduce::ACTIVATION_BYTES;
 use super::batch::BatchSums;
 use super::kernel_time::KernelTime;
-use super::kernels::{DenseOps, FfnOps, Kernels};
+use super::kernels::{DenseOps, FfnOps, Kernels, Projections};
 use super::kinds::Kinds;
 use super::part_errors::PartErrors;
 use super::sampling::StepSampler;
@@ -11,6 +11,7 @@ use super::{
     Binding, Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepModel, StepOptions,
     StepTime,
 };
+use crate::constants::LATENT_LAYER_SHARE;
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::ln;
@@ -56,8 +57,7 @@ pub struct RooflineModel {
     layers: f64,
     kernels: Kernels,
     sampler: StepSampler,
-    /// Bytes that the small kernels of a layer move per token.
-    small_bytes_per_token: Kinds<f64>,
+    small_kernels: Kinds<SmallKernels>,
     rates: Rates,
     errors: PartErrors,
     engine: StepConstants,
@@ -93,9 +93,15 @@ impl RooflineModel {
         let mut errors = kernels.errors();
         errors.lookup_share = options.constants.lookup_error_share;
         errors.model = options.constants.error_on(gpu.name.as_str());
-        let small_bytes_per_token = Kinds::resolve(
+        let small_kernels = Kinds::resolve(
             &model.layers,
-            |group| small_bytes_per_token(model.hidden, group, tp, options.kv_dtype),
+            |group| SmallKernels {
+                bytes_per_token: small_bytes_per_token(model.hidden, group, tp, options.kv_dtype),
+                launches: match group.attention {
+                    Attention::Gqa(_) => options.constants.layer,
+                    Attention::Mla(_) => options.constants.layer * LATENT_LAYER_SHARE,
+                },
+            },
             Ok,
         )?;
         Ok(RooflineModel {
@@ -103,7 +109,7 @@ impl RooflineModel {
             layers: f64::from(model.layers.total()),
             kernels,
             sampler: StepSampler::new(model, &options.constants, &rates),
-            small_bytes_per_token,
+            small_kernels,
             rates,
             engine: options.constants,
             hosts: hosts(model, &options.constants),
@@ -116,9 +122,10 @@ impl RooflineModel {
         let ln_m = ln(m);
         let kernels = &self.kernels;
         kernels.projections.each(|layers, projections| {
-            let [qkv, o_proj] = [&projections.qkv, &projections.o_proj];
-            step.add_kernel(Part::Qkv, self.gemm(qkv, m, ln_m).times(layers));
-            step.add_kernel(Part::OProj, self.gemm(o_proj, m, ln_m).times(layers));
+            if let Some(Projections { qkv, o_proj }) = projections {
+                step.add_kernel(Part::Qkv, self.gemm(qkv, m, ln_m).times(layers));
+                step.add_kernel(Part::OProj, self.gemm(o_proj, m, ln_m).times(layers));
+            }
         });
         kernels.ffn.each(|layers, ffn| {
             self.add_ffn(step, ffn, layers, [tokens as f64, m, ln_m]);
@@ -127,8 +134,8 @@ impl RooflineModel {
             let once = all_reduce.at(m);
             step.add_kernel(Part::AllReduce, once.times(2.0 * self.layers));
         }
-        self.small_bytes_per_token.each(|layers, bytes_per_token| {
-            let once = self.small_kernels(m * bytes_per_token);
+        self.small_kernels.each(|layers, small| {
+            let once = self.small_kernels(small, m);
             step.add_kernel(Part::SmallKernels, once.times(layers));
         });
     }
@@ -219,9 +226,10 @@ impl RooflineModel {
     }
 
     /// Returns the small kernels of a layer: their launches, or their traffic if it takes longer.
-    fn small_kernels(&self, bytes: f64) -> KernelTime {
+    fn small_kernels(&self, small: &SmallKernels, m: f64) -> KernelTime {
+        let bytes = m * small.bytes_per_token;
         let traffic = bytes * self.rates.s_per_byte / self.engine.small_kernel_bandwidth;
-        let launches = self.engine.layer;
+        let launches = small.launches;
         let binding = if traffic > launches.0 {
             Binding::Memory
         } else {
@@ -229,6 +237,14 @@ impl RooflineModel {
         };
         KernelTime::fitted(launches.max(Seconds(traffic)), binding)
     }
+}
+
+/// The small kernels of a layer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct SmallKernels {
+    /// Bytes that they move per token.
+    bytes_per_token: f64,
+    launches: Seconds,
 }
 
 impl LatencyModel for RooflineModel {

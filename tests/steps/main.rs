@@ -16,6 +16,7 @@ mod engine;
 mod expert_parallel;
 mod groups;
 mod intervals;
+mod latent;
 mod missing_kernels;
 mod oracle;
 mod refusals;

@@ -1,0 +1,121 @@
+//! Steps of models with latent attention.
+#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
+
+use rooflut::hardware::{Dtype, MlaShape};
+use rooflut::model::ModelSpec;
+use rooflut::op::{MlaDecode, MlaPrefill};
+use rooflut::step::{Chunk, ModelError, Part, StepModel, StepTime};
+use rooflut::table::{Class, sets};
+
+use crate::support::models::{self, DEFAULT, with};
+use crate::support::steps::{Batch, Sharded};
+
+/// DeepSeek-V3 without its MTP layer.
+fn v3() -> ModelSpec {
+    let spec = ModelSpec::builder()
+        .hidden(7168)
+        .layers(3)
+        .q_heads(128)
+        .q_rank(1536)
+        .kv_rank(512)
+        .nope_dim(128)
+        .rope_dim(64)
+        .v_dim(128)
+        .intermediate(18_432)
+        .and_layers(58)
+        .experts(256)
+        .top_k(8)
+        .intermediate(2048)
+        .shared_intermediate(2048)
+        .vocab(129_280)
+        .max_model_len(163_840);
+    with(spec.build().unwrap(), |spec| {
+        for group in spec.layers.iter_mut() {
+            group.attention_dtype = Dtype::Fp8Block;
+            group.ffn_dtype = Dtype::Fp8Block;
+            group.shared_dtype = Dtype::Fp8Block;
+        }
+    })
+}
+
+fn on_eight(spec: ModelSpec) -> Sharded {
+    Sharded {
+        name: "made up",
+        spec,
+        tp: 8,
+        kv_dtype: Dtype::Bf16,
+    }
+}
+
+fn step(batch: &Batch) -> StepTime {
+    models::on(&sets::H200, &on_eight(v3()), DEFAULT).step_time(&batch.as_step())
+}
+
+/// The layer that one of eight GPUs computes.
+const LAYER: MlaShape = MlaShape {
+    dtype: Dtype::Fp8Block,
+    attn_dtype: Dtype::Bf16,
+    kv_dtype: Dtype::Bf16,
+    q_heads: 16,
+    hidden: 7168,
+    q_rank: 1536,
+    kv_rank: 512,
+    nope_dim: 128,
+    rope_dim: 64,
+    v_dim: 128,
+};
+
+#[test]
+fn a_layer_takes_the_time_of_the_table_in_place_of_projections_and_attention() {
+    let prefill = MlaPrefill::resolve(&sets::H200, LAYER).unwrap();
+    let decode = MlaDecode::resolve(&sets::H200, LAYER).unwrap();
+    let mut batch = Batch::decoding(64, 1_500);
+    batch.prefill = vec![Chunk::prompt(2_048).unwrap()];
+    let found = step(&batch);
+    let close = |part, once: f64| {
+        let found = found.part(part).0;
+        assert!((found / (61.0 * once) - 1.0).abs() < 1e-9, "{part}");
+    };
+    close(Part::PrefillAttention, prefill.at(1, 2_048).time.0);
+    close(Part::DecodeAttention, decode.at(64, 96_000).time.0);
+    let has = |part| found.parts().any(|found| found.part == part);
+    assert!(!has(Part::Qkv) && !has(Part::OProj) && has(Part::AllReduce));
+    // Half of the small kernels of a layer are in the table.
+    let small = step(&Batch::decoding(1, 100)).part(Part::SmallKernels).0;
+    assert!((small / (61.0 * 0.5 * DEFAULT.layer.0) - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn drafted_tokens_take_the_time_of_as_many_requests() {
+    let attention = |batch: &Batch| {
+        let step = step(batch);
+        let part = step.parts().find(|part| part.part == Part::DecodeAttention);
+        (
+            part.unwrap().time.0,
+            part.unwrap().source.provenance().unwrap().class,
+        )
+    };
+    let drafted = |each: u32| {
+        let mut batch = Batch::decoding(16, 2_000);
+        let group = batch.decode[0];
+        batch.decode = vec![group.with_drafted(each).unwrap()];
+        batch
+    };
+    let (found, class) = attention(&drafted(3));
+    assert_eq!(class, Class::Transferred);
+    assert_eq!(found, attention(&Batch::decoding(64, 2_000)).0);
+}
+
+#[test]
+fn a_set_without_latent_attention_names_it() {
+    let error = models::try_on(&sets::L40S, &on_eight(v3()), DEFAULT).unwrap_err();
+    let ModelError::Kernel { part, error } = error else {
+        panic!("{error}")
+    };
+    assert_eq!(part, Part::PrefillAttention);
+    assert!(
+        error
+            .to_string()
+            .contains("expected a table for mla_prefill, found none")
+    );
+}
