@@ -1,6 +1,6 @@
 //! Catalogue of known models.
 
-use super::{Attention, Ffn, Gqa, LayerGroup, Layers, ModelSpec, Sampler, Span};
+use super::{Attention, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span};
 use crate::hardware::Dtype;
 
 /// A known model.
@@ -147,6 +147,56 @@ const fn in_blocks(base: ModelSpec) -> ModelSpec {
     in_formats(base, [Dtype::Fp8Block; 3])
 }
 
+/// Returns the model with the latent attention of DeepSeek, and experts in all layers but the first ones. Routed
+/// experts have a format of their own.
+const fn latent(
+    base: ModelSpec,
+    [q_rank, dense_layers]: [u32; 2],
+    [experts, top_k, intermediate, shared_intermediate]: [u32; 4],
+    [linear, routed]: [Dtype; 2],
+) -> ModelSpec {
+    let first = *base.layers.first();
+    let dense = LayerGroup {
+        layers: dense_layers,
+        attention: Attention::Mla(Mla {
+            q_heads: first.attention.q_heads(),
+            q_rank,
+            kv_rank: 512,
+            nope_dim: 128,
+            rope_dim: 64,
+            v_dim: 128,
+        }),
+        attention_dtype: linear,
+        ffn_dtype: linear,
+        shared_dtype: linear,
+        ..first
+    };
+    let others = LayerGroup {
+        layers: first.layers - dense_layers,
+        ffn: Ffn::Moe {
+            experts,
+            top_k,
+            intermediate,
+            shared_intermediate,
+        },
+        ffn_dtype: routed,
+        ..dense
+    };
+    let layers = Layers::alike(dense).and(others);
+    ModelSpec { layers, ..base }
+}
+
+const fn deepseek_v3() -> ModelSpec {
+    let base = dense([7168, 61, 128, 128, 128], 18_432, 129_280, 163_840);
+    let experts = [256, 8, 2048, 2048];
+    latent(base, [1536, 3], experts, [Dtype::Fp8Block; 2])
+}
+
+const fn kimi_k2(max_model_len: u32, formats: [Dtype; 2]) -> ModelSpec {
+    let base = dense([7168, 61, 64, 64, 128], 18_432, 163_840, max_model_len);
+    latent(base, [1536, 1], [384, 8, 2048, 2048], formats)
+}
+
 /// Every second layer has a window.
 const fn gpt_oss(layers: u32, experts: u32) -> ModelSpec {
     let base = dense([2880, layers, 64, 8, 64], 2880, 201_088, 131_072);
@@ -221,9 +271,10 @@ const fn entry(
 ///
 /// Samplers are those of the `generation_config.json` of the first alias, where it has one: `top_p` 0.9 in Llama-2,
 /// Llama-3 and Llama-4, 0.8 to 0.95 with `top_k` 20 in Qwen, 0.8 in Yi; `repetition_penalty` 1.05 to 1.1 in the
-/// instruct models of Qwen2.5; `top_p` 0.95 with `top_k` 64 in Gemma 3 and 4, with 40 in MiniMax. That of CodeLlama,
-/// gpt-oss, Mistral, Mixtral and Phi names none of them. No copies of the files were at hand for a comparison; the step
-/// times of measured servers agree for Llama-2 and 3.1, Qwen2.5, Qwen3, CodeLlama and Mixtral.
+/// instruct models of Qwen2.5; `top_p` 0.95 with `top_k` 64 in Gemma 3 and 4, with 40 in MiniMax; `top_p` 0.95 in
+/// DeepSeek-V2-Lite, R1 and V3.1. That of CodeLlama, DeepSeek-V3, gpt-oss, Kimi, Mistral, Mixtral and Phi names none of
+/// them. No copies of the files were at hand for a comparison; the step times of measured servers agree for Llama-2 and
+/// 3.1, Qwen2.5, Qwen3, CodeLlama and Mixtral.
 ///
 /// Keys and values of Gemma 4's full layers are the same weights. vLLM loads them into both projections, so that they
 /// count twice. The MLP beside the experts of 26B-A4B is a shared expert. 31B was written down without its file; with
@@ -350,6 +401,19 @@ pub static CATALOG: &[CatalogEntry] = &[
     entry("gpt-oss-120b", &["openai/gpt-oss-120b"], gpt_oss(36, 128)),
     entry("minimax-m2.5", &["MiniMaxAI/MiniMax-M2.5", "MiniMaxAI/MiniMax-M2.1", "MiniMaxAI/MiniMax-M2"],
         in_blocks(top_p(moe(dense([3072, 62, 48, 8, 128], 1536, 200_064, 196_608), 256, 8, 1536)))),
+    entry("deepseek-v2-lite", &[
+        "deepseek-ai/DeepSeek-V2-Lite", "deepseek-ai/DeepSeek-V2-Lite-Chat",
+        "deepseek-ai/DeepSeek-Coder-V2-Lite-Instruct"],
+        latent(top_p(dense([2048, 27, 16, 16, 128], 10_944, 102_400, 163_840)), [0, 1], [64, 6, 1408, 2816],
+            [Dtype::Bf16; 2])),
+    entry("deepseek-v3", &["deepseek-ai/DeepSeek-V3", "deepseek-ai/DeepSeek-V3-0324"], deepseek_v3()),
+    entry("deepseek-r1", &["deepseek-ai/DeepSeek-R1", "deepseek-ai/DeepSeek-R1-0528"], top_p(deepseek_v3())),
+    entry("deepseek-v3.1", &["deepseek-ai/DeepSeek-V3.1", "deepseek-ai/DeepSeek-V3.1-Terminus"], top_p(deepseek_v3())),
+    entry("kimi-k2", &["moonshotai/Kimi-K2-Instruct", "moonshotai/Kimi-K2-Base"],
+        kimi_k2(131_072, [Dtype::Fp8Block; 2])),
+    entry("kimi-k2-0905", &["moonshotai/Kimi-K2-Instruct-0905"], kimi_k2(262_144, [Dtype::Fp8Block; 2])),
+    entry("kimi-k2.5", &["moonshotai/Kimi-K2.5", "moonshotai/Kimi-K2-Thinking"],
+        kimi_k2(262_144, [Dtype::Bf16, Dtype::Int4])),
     entry("phi-4", &["microsoft/phi-4"], dense([5120, 40, 40, 10, 128], 17_920, 100_352, 16_384)),
 ];
 
@@ -393,12 +457,38 @@ mod tests {
             ("qwen3-1.7b", 1.72), ("qwen3-4b", 4.02), ("qwen3-8b", 8.19), ("qwen3-14b", 14.77), ("qwen3-32b", 32.76),
             ("qwen3-30b-a3b", 30.53), ("qwen3-30b-a3b-2507", 30.53), ("qwen3-235b-a22b", 235.09),
             ("qwen3-235b-a22b-2507", 235.09), ("qwen3-30b-a3b-fp8", 30.53), ("qwen3-235b-a22b-fp8", 235.09),
-            ("gpt-oss-20b", 20.91), ("gpt-oss-120b", 116.83), ("minimax-m2.5", 228.7), ("phi-4", 14.66),
+            ("gpt-oss-20b", 20.91), ("gpt-oss-120b", 116.83), ("minimax-m2.5", 228.7), ("deepseek-v2-lite", 15.706),
+            ("deepseek-v3", 671.0), ("deepseek-r1", 671.0), ("deepseek-v3.1", 671.0), // no layer that drafts tokens
+            ("kimi-k2", 1026.4), ("kimi-k2-0905", 1026.4), ("kimi-k2.5", 1026.4), ("phi-4", 14.66),
         ];
         for (name, published) in published {
             let found = find(name).unwrap().spec.weight_params() as f64 / 1e9;
             let error = found / published - 1.0;
             assert!(error.abs() < 0.002, "{name}: {found} for {published}");
+        }
+    }
+
+    /// Round numbers of the publishers, billions of weights on a token's way: all but the embedding and other experts.
+    #[test]
+    fn active_parameter_counts_match_published_ones() {
+        for (name, published) in [
+            ("deepseek-v2-lite", 2.4),
+            ("deepseek-v3", 37.0),
+            ("kimi-k2", 32.0),
+            ("gpt-oss-20b", 3.6),
+            ("gpt-oss-120b", 5.1),
+            ("qwen3-235b-a22b", 22.0),
+        ] {
+            let mut spec = find(name).unwrap().spec;
+            for group in spec.layers.iter_mut() {
+                if let Ffn::Moe { experts, top_k, .. } = &mut group.ffn {
+                    *experts = *top_k;
+                }
+            }
+            let embedding = u64::from(spec.vocab) * u64::from(spec.hidden);
+            let found = (spec.weight_params() - embedding) as f64 / 1e9;
+            let error = found / published - 1.0;
+            assert!(error.abs() < 0.03, "{name}: {found} for {published}");
         }
     }
 }

@@ -215,8 +215,8 @@ impl ModelSpec {
 }
 
 /// Returns the bytes of the weights of one of `tp` ranks. Linear layers are divided, except for replicated KV heads
-/// and the compression of MLA;
-/// embedding and lm_head (16-bit) are divided too, learned positions are not; norms and routers are negligible.
+/// and the compression of MLA; embedding and lm_head (16-bit) are divided too, learned positions are not; norms and
+/// routers are negligible.
 fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
     let hidden = f64::from(model.hidden);
     let layers = model.layers.iter().map(|group| {
@@ -259,7 +259,7 @@ fn ffn_values_per_token(group: &LayerGroup) -> f64 {
 mod tests {
     use super::*;
     use crate::hardware::gpus;
-    use crate::model::{Attention, find};
+    use crate::model::{Attention, SpecError, find};
 
     #[test]
     fn block_counts_match_reported_ones() {
@@ -311,6 +311,31 @@ mod tests {
             let more = f64::from(fp8.kv_blocks) - f64::from(bf16.kv_blocks);
             assert!((more - freed).abs() <= 1.0, "{name}: {more} for {freed}");
         }
+    }
+
+    #[test]
+    fn each_rank_holds_the_latent_vectors_of_all_tokens() {
+        let model = find("deepseek-v3").unwrap().spec;
+        for (kv_dtype, token_bytes) in [(Dtype::Bf16, 70_272.0), (Dtype::Fp8, 35_136.0)] {
+            let limits = MemoryLimits::default().with_kv_dtype(kv_dtype);
+            let plan = |tp| MemoryPlan::try_new(&model, &gpus::B200, tp, limits).unwrap();
+            let (eight, sixteen) = (plan(8), plan(16));
+            for plan in [eight, sixteen] {
+                assert!((plan.bytes_per_block - 16.0 * token_bytes).abs() < 1e-6);
+            }
+            assert_eq!((eight.groups.layers, eight.groups.count()), (61, 1));
+            // The compression to 2,112 values is on each rank.
+            let compression = 61.0 * 7168.0 * 2112.0 * Dtype::Fp8Block.weight_bytes();
+            let divided = |plan: MemoryPlan| plan.weight_bytes - compression;
+            assert!((divided(eight) / divided(sixteen) - 2.0).abs() < 1e-9);
+        }
+        let uneven = SpecError::NotDivisible {
+            field: "q_heads",
+            found: 128,
+            by: "tp",
+            divisor: 3,
+        };
+        assert_eq!(model.check_parallelism(3), Err(uneven));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Checked dimensions of a transformer.
 
 use super::checks::{MAX_COUNT, MAX_WIDTH, divides, product, within};
-use super::{Ffn, LayerGroup, Layers, ModelSpecBuilder, Parallelism, Sampler, Span, SpecError};
+use super::{
+    Attention, Ffn, LayerGroup, Layers, ModelSpecBuilder, Parallelism, Sampler, Span, SpecError,
+};
 use crate::hardware::Dtype;
 
 /// Dimensions of a decoder-only transformer.
@@ -106,7 +108,7 @@ impl ModelSpec {
     /// that its publisher left at 16 bits keep them: `fp8` means the 128 x 128 blocks of a model that has such, `nvfp4`
     /// the `mxfp4` of one that is published so. With `mxfp4`, with `int4`, and with `nvfp4` in a quantised model,
     /// routed experts alone are quantised if there are any, as in gpt-oss, in Kimi-K2 and in NVIDIA's releases of
-    /// models that are published in fp8.
+    /// models that are published in fp8. `nvfp4` leaves latent attention at 16 bits, too.
     ///
     /// Does not model: whether such weights exist, and the quality of their answers.
     ///
@@ -123,10 +125,11 @@ impl ModelSpec {
     #[must_use]
     pub fn with_weight_dtype(mut self, dtype: Dtype) -> ModelSpec {
         let is_quantized = self.is_quantized();
+        let is_latent = matches!(self.layers.first().attention, Attention::Mla(_));
         let experts_only = self.experts().is_some()
             && match dtype {
                 Dtype::Mxfp4 | Dtype::Int4 => true,
-                other => other == Dtype::Nvfp4 && is_quantized,
+                other => other == Dtype::Nvfp4 && (is_quantized || is_latent),
             };
         let instead_of = |own: Dtype, is_routed: bool| match (own, dtype) {
             (Dtype::Bf16, _) if is_quantized => Dtype::Bf16,

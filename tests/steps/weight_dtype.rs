@@ -87,10 +87,18 @@ fn a_format_means_the_published_layout_of_a_quantised_model() {
         ("gpt-oss-120b", Dtype::Mxfp4, [Dtype::Bf16, Dtype::Mxfp4]),
         ("gpt-oss-120b", Dtype::Nvfp4, [Dtype::Bf16, Dtype::Mxfp4]),
         ("qwen3-30b-a3b", Dtype::Int4, [Dtype::Bf16, Dtype::Int4]),
+        ("deepseek-v3", Dtype::Fp8, [Dtype::Fp8Block; 2]),
+        ("deepseek-v3", Dtype::Nvfp4, [Dtype::Bf16, Dtype::Nvfp4]),
+        (
+            "deepseek-v2-lite",
+            Dtype::Nvfp4,
+            [Dtype::Bf16, Dtype::Nvfp4],
+        ),
+        ("kimi-k2.5", Dtype::Nvfp4, [Dtype::Bf16, Dtype::Nvfp4]),
         ("llama-3.1-8b", Dtype::Int4, [Dtype::Int4; 2]),
     ] {
         let spec = with_weights(name, dtype);
-        let group = spec.layers.first();
+        let group = spec.experts().unwrap_or(spec.layers.first());
         let found = [group.attention_dtype, group.ffn_dtype];
         assert_eq!(found, expected, "{name} {dtype}");
         assert_eq!(spec.with_weight_dtype(dtype), spec, "{name} {dtype}");
