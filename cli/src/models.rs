@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
         ]);
     }
     let legend = "Params are billions of weights, max len is the longest request in tokens. Heads are \
-                  query/KV heads; an FFN is its width, one of experts used/all x width and their format if \
+                  query/KV heads, or query heads of latent attention (MLA); an FFN is its width, one of experts used/all x width and their format if \
                   it is not bf16. A model with several kinds of layers has one entry for each. `--model` \
                   also takes a Hugging Face id of these (`rooflut models --json` lists them) and the path \
                   of a config.json.";

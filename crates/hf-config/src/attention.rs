@@ -12,8 +12,14 @@ pub(crate) fn read(
     config: &Object<'_>,
     family: &Family,
     hidden: Dimension,
-) -> Result<[Field; 3], ConfigError> {
+) -> Result<Vec<Field>, ConfigError> {
     let q_heads = family.required(config, Q_HEADS)?;
+    let q_heads_field = Field::new("q_heads", ModelSpecBuilder::q_heads, q_heads);
+    if family.latent {
+        let mut fields = latent(config, family)?;
+        fields.push(q_heads_field);
+        return Ok(fields);
+    }
     // Falcon has one KV head where these say so, ChatGLM as many as query heads.
     let is_new = config.switch("new_decoder_architecture")? == Some(true);
     let is_single = config.switch("multi_query")? == Some(true) && !is_new;
@@ -45,8 +51,8 @@ pub(crate) fn read(
             value: hidden.value.checked_div(q_heads.value).unwrap_or(0),
         },
     };
-    Ok([
-        Field::new("q_heads", ModelSpecBuilder::q_heads, q_heads),
+    Ok(vec![
+        q_heads_field,
         Field::new("kv_heads", ModelSpecBuilder::kv_heads, kv_heads),
         Field::new("head_dim", ModelSpecBuilder::head_dim, head_dim),
     ])
@@ -59,8 +65,11 @@ pub(crate) fn read(
 pub(crate) fn read_global(
     config: &Object<'_>,
     family: &Family,
-    [q_heads, kv_heads, _]: [Field; 3],
+    heads: &[Field],
 ) -> Result<Option<Attention>, ConfigError> {
+    let &[q_heads, kv_heads, _] = heads else {
+        return Ok(None);
+    };
     if !family.has_global_heads {
         return Ok(None);
     }
@@ -98,6 +107,36 @@ pub(crate) fn read_global(
     Ok(Some(model.layers.first().attention))
 }
 
+/// Reads the dimensions of latent attention.
+fn latent(config: &Object<'_>, family: &Family) -> Result<Vec<Field>, ConfigError> {
+    // As many as query heads, and the dimension of a head with rotary embedding or that of a whole one.
+    ["num_key_value_heads", "head_dim", "qk_head_dim"]
+        .iter()
+        .for_each(|key| config.asked(key));
+    let kv_rank = family.required(config, KV_RANK)?;
+    if kv_rank.value == 0 {
+        return Err(ConfigError::Spec(SpecError::Zero { field: kv_rank.key }));
+    }
+    // A `null`: not compressed.
+    let q_rank = family.dimension(config, Q_RANK)?.unwrap_or(Dimension {
+        key: "q_lora_rank",
+        value: 0,
+    });
+    let required = |keys| family.required(config, keys);
+    Ok(vec![
+        Field::new("q_rank", ModelSpecBuilder::q_rank, q_rank),
+        Field::new("kv_rank", ModelSpecBuilder::kv_rank, kv_rank),
+        Field::new("nope_dim", ModelSpecBuilder::nope_dim, required(NOPE_DIM)?),
+        Field::new("rope_dim", ModelSpecBuilder::rope_dim, required(ROPE_DIM)?),
+        Field::new("v_dim", ModelSpecBuilder::v_dim, required(V_DIM)?),
+    ])
+}
+
+const Q_RANK: &[&str] = &["q_lora_rank"];
+const KV_RANK: &[&str] = &["kv_lora_rank"];
+const NOPE_DIM: &[&str] = &["qk_nope_head_dim"];
+const ROPE_DIM: &[&str] = &["qk_rope_head_dim"];
+const V_DIM: &[&str] = &["v_head_dim"];
 const Q_HEADS: &[&str] = &["num_attention_heads", "n_head", "n_heads"];
 const KV_HEADS: &[&str] = &[
     "num_key_value_heads",

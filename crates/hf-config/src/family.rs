@@ -16,6 +16,8 @@ pub(crate) struct Family {
     pub(crate) layers: Layers,
     /// Whether embedding and lm_head are the same weights where the file does not say so.
     pub(crate) tied: bool,
+    /// Whether attention is over a latent vector of keys and values.
+    pub(crate) latent: bool,
     /// Whether `sliding_window` counts without `use_sliding_window`.
     pub(crate) slides: bool,
     /// Whether layers without a window have heads of their own.
@@ -67,6 +69,7 @@ const LLAMA: Family = Family {
     ],
     layers: Layers::Gated,
     tied: false,
+    latent: false,
     slides: true,
     has_global_heads: false,
     positions: None,
@@ -306,6 +309,12 @@ const FAMILIES: &[Family] = &[
     Family {
         types: &["glm4_moe", "glm4v_moe_text"],
         defaults: &[KV_HEADS_8, ("first_k_dense_replace", 1)],
+        ..MIXTRAL
+    },
+    Family {
+        types: &["deepseek_v2", "deepseek_v3", "glm4_moe_lite", "kimi_k2"],
+        latent: true,
+        defaults: &[("q_lora_rank", 1536), ("qk_rope_head_dim", 64)],
         ..MIXTRAL
     },
     Family {

@@ -37,7 +37,8 @@ pub struct HfModel {
 /// Reads the text of a `config.json`.
 ///
 /// The dimensions of a multimodal model are those of its `text_config`. Layers that differ in their windows or FFNs are
-/// groups; a window that is as long as the longest sequence is none.
+/// groups; a window that is as long as the longest sequence is none. Layers that draft tokens
+/// (`num_nextn_predict_layers`) are not counted.
 ///
 /// # Errors
 ///
@@ -73,7 +74,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let spans = spans::read(config, &family, listed)?;
     let ffn = ffn::read(config, &family, hidden, listed)?;
     let attention = attention::read(config, &family, hidden)?;
-    let global = attention::read_global(config, &family, attention)?;
+    let global = attention::read_global(config, &family, &attention)?;
     let tied = config.switch(TIED)?;
     // OPT: embeddings as wide as the hidden state need no projection.
     let projection = config.dimension(&[PROJECTION])?;

@@ -1,7 +1,7 @@
 //! Modules whose weights stay 16-bit in a quantised model.
 
 use regex::Regex;
-use rooflut::model::{Ffn, ModelSpec};
+use rooflut::model::{Attention, Ffn, ModelSpec};
 
 use crate::error::{ConfigError, Remedy};
 use crate::family;
@@ -12,6 +12,8 @@ use crate::object::{Object, shown};
 pub(crate) struct Modules<'m> {
     /// Layers.
     pub(crate) layers: u32,
+    /// The modules of the attention.
+    pub(crate) attention: Part,
     /// The modules of the routed experts, if layers have any.
     pub(crate) experts: Option<Part>,
     /// The modules of the expert that every token visits, if there is one.
@@ -41,10 +43,20 @@ const LISTS: [&str; 4] = [
 
 /// Names of a layer's modules: those of one list entry are quantised together, or are alternatives.
 pub(crate) type Part = &'static [&'static [&'static str]];
-const ATTENTION: Part = &[
+pub(crate) const ATTENTION: Part = &[
     &["self_attn.q_proj", "self_attn.qkv_proj"],
     &["self_attn.k_proj", "self_attn.qkv_proj"],
     &["self_attn.v_proj", "self_attn.qkv_proj"],
+    &["self_attn.o_proj"],
+];
+pub(crate) const LATENT: Part = &[
+    &[
+        "self_attn.q_a_proj",
+        "self_attn.kv_a_proj_with_mqa",
+        "self_attn.fused_qkv_a_proj",
+    ],
+    &["self_attn.q_b_proj", "self_attn.q_proj"],
+    &["self_attn.kv_b_proj"],
     &["self_attn.o_proj"],
 ];
 pub(crate) const DENSE: Part = &[
@@ -145,7 +157,7 @@ impl Kept {
             let has_experts = modules.has_experts_in(layer);
             let experts = modules.experts.filter(|_| has_experts);
             Ok(Kept {
-                attention: is_kept(layer, ATTENTION, "attention")?,
+                attention: is_kept(layer, modules.attention, "attention")?,
                 ffn: is_kept(layer, experts.unwrap_or(DENSE), "an FFN")?,
                 shared: match modules.shared.filter(|_| has_experts) {
                     Some(shared) => is_kept(layer, shared, "a shared expert")?,
@@ -190,6 +202,10 @@ impl<'m> Modules<'m> {
         };
         Modules {
             layers: spec.layers.total(),
+            attention: match spec.layers.first().attention {
+                Attention::Mla(_) => LATENT,
+                _ => ATTENTION,
+            },
             experts: shared.map(|_| experts),
             shared: shared.filter(|width| *width > 0).map(|_| beside),
             dense,

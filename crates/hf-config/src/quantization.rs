@@ -137,10 +137,14 @@ impl Formats {
                 true => Dtype::Bf16,
                 false => dtype,
             };
+            let ffn = format(kept.ffn, is_routed);
             LayerFormats {
                 attention: format(kept.attention, false),
-                ffn: format(kept.ffn, is_routed),
-                shared: format(kept.shared, false),
+                ffn,
+                shared: match is_routed {
+                    true => format(kept.shared, false),
+                    false => ffn,
+                },
             }
         });
         Ok(Formats {
@@ -159,6 +163,7 @@ mod tests {
 
     const DENSE: Modules<'static> = Modules {
         layers: 2,
+        attention: modules::ATTENTION,
         experts: None,
         shared: None,
         dense: &[],
@@ -398,6 +403,22 @@ mod tests {
             let mut value = json!({"quant_method": "fp8"});
             value[key] = entries;
             assert_eq!(layers(&value, EXPERTS), *expected, "{value}");
+        }
+        let latent = Modules {
+            attention: modules::LATENT,
+            ..EXPERTS
+        };
+        let names = [
+            "q_a_proj",
+            "kv_a_proj_with_mqa",
+            "q_b_proj",
+            "kv_b_proj",
+            "o_proj",
+        ];
+        let each = [0, 1].map(|layer| names.map(|name| format!("layers.{layer}.self_attn.{name}")));
+        for entries in [json!(["model.layers.*.self_attn*"]), json!(each.concat())] {
+            let value = json!({"quant_method": "fp8", "ignore": entries});
+            assert_eq!(layers(&value, latent), attention, "{value}");
         }
         let shared = json!({"quant_method": "fp8", "ignore": ["re:.*shared_expert\\."]});
         let with_shared = Modules {

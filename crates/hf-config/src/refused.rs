@@ -3,18 +3,10 @@
 /// Features and the model types that have them.
 const REFUSED: &[(&str, &[&str])] = &[
     (
-        "multi-head latent attention",
-        &[
-            "deepseek_v2",
-            "deepseek_v3",
-            "glm4_moe_lite",
-            "kimi_k2",
-            "longcat_flash",
-            "minicpm3",
-            "bailing_moe_v2_5",
-            "pangu_ultra_moe",
-        ],
+        "latent attention under other keys",
+        &["minicpm3", "pangu_ultra_moe"],
     ),
+    ("layers with two attentions", &["longcat_flash"]),
     (
         "sparse attention over latents",
         &["deepseek_v32", "glm_moe_dsa"],
@@ -23,6 +15,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     (
         "linear attention",
         &[
+            "bailing_moe_v2_5",
             "kimi_linear",
             "minimax",
             "minimax_m1",

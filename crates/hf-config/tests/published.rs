@@ -115,9 +115,16 @@ fn formats_of_published_models_are_read() {
             Dtype::Nvfp4,
             Some(Dtype::Fp8),
         ),
+        (
+            "deepseek-ai/DeepSeek-V3",
+            Dtype::Fp8Block,
+            Dtype::Fp8Block,
+            None,
+        ),
+        ("moonshotai/Kimi-K2.5", Dtype::Bf16, Dtype::Int4, None),
     ] {
         let read = find(model).read().unwrap();
-        let group = read.spec.layers.first();
+        let group = read.spec.layers.last().unwrap();
         let found = (group.attention_dtype, group.ffn_dtype, read.kv_dtype);
         assert_eq!(found, (attention, ffn, kv), "{model}");
     }

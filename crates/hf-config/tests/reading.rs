@@ -98,6 +98,40 @@ fn what_a_file_leaves_out_is_the_default_of_its_type() {
     assert!(model(&beside).spec.tied_embeddings);
 }
 
+/// A small model with latent attention.
+fn latent(changes: Value) -> Value {
+    let mut latent = json!({"model_type": "deepseek_v3", "first_k_dense_replace": 1, "n_routed_experts": 8,
+        "num_experts_per_tok": 2, "n_shared_experts": 1, "moe_intermediate_size": 1024, "q_lora_rank": 768,
+        "kv_lora_rank": 256, "qk_nope_head_dim": 96, "qk_rope_head_dim": 32, "v_head_dim": 64});
+    let changes = changes.as_object().unwrap().clone();
+    latent.as_object_mut().unwrap().extend(changes);
+    config(latent)
+}
+
+#[test]
+fn latent_attention_is_read_with_and_without_a_compressed_query() {
+    let dimensions = |changes| match model(&latent(changes)).spec.layers[1].attention {
+        Attention::Mla(mla) => [
+            mla.q_heads,
+            mla.q_rank,
+            mla.kv_rank,
+            mla.nope_dim,
+            mla.rope_dim,
+            mla.v_dim,
+        ],
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(dimensions(json!({})), [32, 768, 256, 96, 32, 64]);
+    let others = json!({"q_lora_rank": null, "head_dim": 32, "qk_head_dim": 128, "num_nextn_predict_layers": 1});
+    assert_eq!(dimensions(others), [32, 0, 256, 96, 32, 64]);
+    let mut left_out = latent(json!({}));
+    for key in ["q_lora_rank", "qk_rope_head_dim"] {
+        left_out.as_object_mut().unwrap().remove(key);
+    }
+    let read = model(&left_out).spec.layers[1].attention;
+    assert!(matches!(read, Attention::Mla(mla) if (mla.q_rank, mla.rope_dim) == (1536, 64)));
+}
+
 #[test]
 fn an_ffn_without_a_gate_has_two_projections() {
     let gated = |changes| match spec(changes).layers[0].ffn {
@@ -392,8 +426,8 @@ fn what_is_not_known_is_refused_unless_it_is_assumed_to_be_a_llama() {
             "model_type: expected the type of the model",
         ),
         (
-            json!({"model_type": "deepseek_v3"}),
-            "model_type: deepseek_v3 has multi-head latent",
+            json!({"model_type": "deepseek_v32"}),
+            "model_type: deepseek_v32 has sparse attention over latents",
         ),
         (
             json!({"model_type": "mamba2"}),
@@ -589,6 +623,22 @@ fn bad_numbers_are_refused_by_their_key() {
         (
             experts(json!({"moe_layer_freq": vec![2; 32]})),
             "moe_layer_freq: expected 0 or 1 for each layer, found 2",
+        ),
+        (
+            latent(json!({"kv_lora_rank": 0})),
+            "kv_lora_rank: expected a positive",
+        ),
+        (
+            latent(json!({"kv_lora_rank": null})),
+            "kv_lora_rank: expected a number, found none",
+        ),
+        (
+            latent(json!({"qk_rope_head_dim": null})),
+            "qk_rope_head_dim: expected a number, found none",
+        ),
+        (
+            latent(json!({"v_head_dim": 5000})),
+            "v_head_dim: expected at most 4096, found 5000",
         ),
     ] {
         let message = refusal(config(changes).to_string());

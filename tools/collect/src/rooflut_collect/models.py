@@ -23,8 +23,10 @@ class Model:
     #: Groups of equal layers: `attention` with its heads, `ffn` of `kind` dense or moe with its sizes.
     groups: list[dict]
 
-    def check_tp(self, tp: int) -> None:
-        """Refuses a tensor parallelism over which the model does not divide."""
+    def check(self, tp: int) -> None:
+        """Refuses attention that is not collected, and a tensor parallelism over which the model does not divide."""
+        if any(group["attention"]["kind"] != "gqa" for group in self.groups):
+            raise UserError(f"{self.name}: only attention with key and value heads is collected; name another model")
         odd = self._undivided(tp)
         if odd:
             good = comma(n for n in (1, 2, 4, 8, 16) if not self._undivided(n))

@@ -38,7 +38,7 @@ def of_model(model: Model, tp: int, formats: Formats) -> Iterator[Row]:
     fewer than ranks, lm_head and router are 16-bit, the vocabulary is rounded up. A MoE layer keeps
     its whole intermediate size with its tp. Attention is measured without windows.
     """
-    model.check_tp(tp)
+    model.check(tp)
     for group in model.groups:
         yield from _layer(model, group, tp, formats)
     yield from _gemm("bf16", model.hidden, -(-model.vocab // tp))
