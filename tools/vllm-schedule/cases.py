@@ -424,11 +424,21 @@ HYBRID = (
 
 
 def hybrid(seed):
+    """Layers in several KV cache groups."""
+    return of_layers(seed, HYBRID, (20_000, 900, 500))
+
+
+def latent(seed):
+    """Latent attention."""
+    return of_layers(seed, [Layers(4, latent=True)], (20_000, 300, 120))
+
+
+def of_layers(seed, models, sizes):
     """Prompts of several chunks and longer than windows, in KV caches from roomy to tight, with and without prefixes."""
     rng = random.Random(seed)
     for asynchronous in (False, True):
-        for layers in HYBRID:
-            for blocks in (20_000, 900, 500):
+        for layers in models:
+            for blocks in sizes:
                 rows = []
                 for t in poisson(rng, 60, 20):
                     prefix = rng.randint(0, 5)
@@ -495,6 +505,7 @@ COMMON = (
     drafts_and_prefixes,
     block_sizes,
     hybrid,
+    latent,
 )
 #: Cases of the short form.
 SHORT = (*COMMON, short_random)

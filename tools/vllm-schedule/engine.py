@@ -55,6 +55,7 @@ class Vllm:
             "ChunkedLocalAttentionSpec",
             "FullAttentionSpec",
             "KVCacheConfig",
+            "MLAAttentionSpec",
             "SlidingWindowSpec",
         ],
         "vllm.v1.outputs": ["ModelRunnerOutput"],
@@ -219,6 +220,7 @@ class Engine:
             heads = dict(block_size=block_size, num_kv_heads=1, head_size=1, dtype=None, use_mla=False)
             of, limits = {
                 "full_attention": (vllm.FullAttentionSpec, {}),
+                "latent_attention": (vllm.MLAAttentionSpec, dict(head_size=576)),
                 "sliding_attention": (vllm.SlidingWindowSpec, dict(sliding_window=layers and layers.window)),
                 "chunked_attention": (
                     vllm.ChunkedLocalAttentionSpec,

@@ -20,23 +20,42 @@ COLUMNS = (
 
 @dataclass
 class Layers:
-    """Layers of a hybrid model, limited ones with a window or chunks."""
+    """Layers of a hybrid model, limited ones with a window or chunks, or layers with latent attention."""
 
     full: int
-    limited: int
+    limited: int = 0
     window: int = 0
     chunk: int = 0
     limited_first: bool = True
+    latent: bool = False
 
     @property
     def kinds(self):
         """The kind of each layer, in order."""
-        full = ["full_attention"] * self.full
+        full = ["latent_attention" if self.latent else "full_attention"] * self.full
         limited = ["chunked_attention" if self.chunk else "sliding_attention"] * self.limited
         return limited + full if self.limited_first else full + limited
 
     def config(self):
         """A `config.json` with these layers."""
+        if self.latent:
+            return dict(
+                model_type="deepseek_v3",
+                hidden_size=7168,
+                intermediate_size=18432,
+                num_attention_heads=128,
+                q_lora_rank=1536,
+                kv_lora_rank=512,
+                qk_nope_head_dim=128,
+                qk_rope_head_dim=64,
+                v_head_dim=128,
+                n_routed_experts=256,
+                num_experts_per_tok=8,
+                first_k_dense_replace=self.full,
+                num_hidden_layers=self.full,
+                vocab_size=129280,
+                max_position_embeddings=163840,
+            )
         limits = {"attention_chunk_size": self.chunk} if self.chunk else {"sliding_window": self.window}
         return dict(
             model_type="mistral",
