@@ -255,7 +255,8 @@ impl Found {
             Class::Interpolated
         } else {
             Class::Transferred
-        };
+        }
+        .max(table.class());
         let [measured, other] = table.error_groups(shape.dtype);
         let hold = |entry: Entry<MlaShape, Grid<'_>>, share| {
             let shape = entry.shape;

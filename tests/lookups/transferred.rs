@@ -1,7 +1,9 @@
 //! A GPU with the tables of another: their efficiency at its own rates, as transferred.
 
 use rooflut::hardware::Gpu;
-use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
+use rooflut::op::{
+    AllReduce, DecodeAttention, Estimate, Gemm, MlaDecode, MlaPrefill, Moe, PrefillAttention,
+};
 use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel};
 use rooflut::table::sets::{B200, B300};
 use rooflut::table::{Class, Strictness, TableSet};
@@ -49,6 +51,16 @@ fn rows_of_b200_answer_for_b300_at_its_rates() {
     for entry in B200.prefill().unwrap().entries() {
         let [batch, length] = [entry.points.batch(), entry.points.length()].map(first);
         let ask = |set: &TableSet| PrefillAttention::resolve(set, entry.shape).unwrap();
+        assert_transferred(|set| ask(set).at(batch, length));
+    }
+    for entry in B200.mla_decode().unwrap().entries() {
+        let [batch, length] = [entry.points.batch(), entry.points.length()].map(first);
+        let ask = |set: &TableSet| MlaDecode::resolve(set, entry.shape).unwrap();
+        assert_transferred(|set| ask(set).at(batch, u64::from(batch * length)));
+    }
+    for entry in B200.mla_prefill().unwrap().entries() {
+        let [batch, length] = [entry.points.batch(), entry.points.length()].map(first);
+        let ask = |set: &TableSet| MlaPrefill::resolve(set, entry.shape).unwrap();
         assert_transferred(|set| ask(set).at(batch, length));
     }
     for entry in B200.all_reduce().unwrap().entries() {
