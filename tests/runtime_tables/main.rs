@@ -237,8 +237,9 @@ fn a_model_keeps_its_set_and_frees_it() {
         RooflineModel::try_new(&spec, &set, Parallelism::tensor(1), options).unwrap()
     };
     let held = allocation_counter::measure(|| std::mem::forget(make()));
-    // About 7,300 rows, and 2,200 of attention within windows if these are compiled in.
-    assert!((40_000..200_000).contains(&held.bytes_current), "{held:?}");
+    // About 7,300 rows, and 2,200 of attention within windows, 2,300 of latent attention and 350 of gated delta nets if
+    // these are compiled in.
+    assert!((40_000..300_000).contains(&held.bytes_current), "{held:?}");
     let freed = allocation_counter::measure(|| drop(make()));
     assert_eq!(freed.bytes_current, 0);
 }

@@ -10,17 +10,14 @@ use crate::support::tolerances::ROUNDING;
 use crate::support::{apart, tables};
 use rooflut::engine::StepConstants;
 use rooflut::hardware::Dtype;
-use rooflut::model::{Attention, CATALOG, CatalogEntry};
+use rooflut::model::CATALOG;
 use rooflut::step::Binding;
 use rooflut::step::{Chunk, DecodeGroup, Part, RooflineModel, StepBatch, StepModel, StepOptions};
 use rooflut::table::{TableSet, sets};
 
 #[test]
 fn every_model_of_the_catalogue_can_be_stepped_at_some_tp() {
-    // There are no times of latent attention yet.
-    let has_times =
-        |entry: &&CatalogEntry| matches!(entry.spec.layers.first().attention, Attention::Gqa(_));
-    for entry in CATALOG.iter().filter(has_times) {
+    for entry in CATALOG {
         let options = StepOptions::default();
         let on = |tp| models::try_new(&entry.spec, &sets::H100, tp, options).is_ok();
         assert!([1, 2, 4, 8].into_iter().any(on), "{}", entry.name);

@@ -143,6 +143,7 @@ mod tests {
         let request = Request {
             prompt_tokens,
             output_tokens: 2,
+            arrival_ns: 7,
             content: Content::TraceBlocks { first: 3, count: 2 },
             ..Request::default()
         };
