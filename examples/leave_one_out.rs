@@ -61,12 +61,14 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
         print(out, "decode, unseen shape", "efficiency", &decode)?;
         let moe = leave_one_out::moe_shapes(set);
         print(out, "moe, unseen layer", "efficiency", &moe)?;
-        print(
-            out,
-            "allreduce",
-            "efficiency",
-            &leave_one_out::allreduce(set),
-        )?;
+        for operation in [
+            OperationKind::AllReduce,
+            OperationKind::AllGather,
+            OperationKind::ReduceScatter,
+        ] {
+            let errors = leave_one_out::collective(set, operation);
+            print(out, operation.name(), "efficiency", &errors)?;
+        }
         print(out, "moe", "efficiency", &leave_one_out::moe(set, |_| true))?;
         let all = leave_one_out::residuals(set);
         for operation in [OperationKind::MlaPrefill, OperationKind::MlaDecode] {

@@ -62,17 +62,21 @@ pub enum ResolveError {
         /// Dimensions of a head: without and with rotary embedding, and of the values.
         head_dims: [u32; 3],
     },
-    /// The set has no all-reduce over this many ranks or more.
+    /// The set has no such collective over this many ranks or more.
     TooManyRanks {
         /// The set.
         set: TableSet,
+        /// Name of the operation.
+        operation: &'static str,
         /// The requested number of ranks.
         ranks: u32,
         /// Maximum measured number of ranks.
         most: u32,
     },
-    /// An all-reduce needs at least two ranks.
+    /// A collective needs at least two ranks.
     TooFewRanks {
+        /// Name of the operation.
+        operation: &'static str,
         /// The requested number of ranks.
         ranks: u32,
     },
@@ -199,15 +203,24 @@ impl fmt::Display for ResolveError {
                  (`rooflut tables` lists them)",
                 set.name()
             ),
-            ResolveError::TooManyRanks { set, ranks, most } => write!(
+            ResolveError::TooManyRanks {
+                set,
+                operation,
+                ranks,
+                most,
+            } => write!(
                 f,
-                "table set {}: allreduce: expected at most {most} ranks, found {ranks}; use a \
-                 smaller tensor parallelism",
-                set.name()
+                "table set {}: {operation}: expected at most {most} ranks, found {ranks}; use a \
+                 smaller {} parallelism",
+                set.name(),
+                match *operation == OperationKind::AllReduce.name() {
+                    true => "tensor",
+                    false => "data",
+                }
             ),
-            ResolveError::TooFewRanks { ranks } => write!(
+            ResolveError::TooFewRanks { operation, ranks } => write!(
                 f,
-                "allreduce: expected at least 2 ranks, found {ranks}; one GPU has nothing to reduce"
+                "{operation}: expected at least 2 ranks, found {ranks}; one GPU has nothing to exchange"
             ),
             ResolveError::NoPeak { set, dtype } => write!(
                 f,

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "mla")]
 pub use rooflut_roofline::MlaShape;
+#[cfg(feature = "data-parallel")]
+pub use rooflut_roofline::GatherShape;
 #[cfg(feature = "window")]
 pub use rooflut_roofline::WindowShape;
 pub use rooflut_roofline::{

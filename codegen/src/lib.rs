@@ -10,6 +10,8 @@
 //! | `attention_prefill.csv` | `dtype,kv_dtype,q_heads,kv_heads,head_dim,batch,seq_len,latency_us` (and `tp`) |
 //! | `attention_decode.csv` | `dtype,kv_dtype,q_heads,kv_heads,head_dim,tp,batch,kv_len,latency_us` |
 //! | `allreduce.csv` | `ranks,bytes,latency_us` |
+//! | `allgather.csv` | `ranks,gathered_bytes,latency_us` |
+//! | `reducescatter.csv` | `ranks,scattered_bytes,latency_us` |
 //! | `moe.csv` | `dtype,experts,top_k,hidden,intermediate,tp,tokens,latency_us`, optional `ep` and `matrices` |
 //!
 //! Each CSV is optional, may have an `mfu` column (checked, then ignored), and may list its rows in any

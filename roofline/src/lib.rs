@@ -35,7 +35,7 @@ pub use names::UnknownName;
 #[doc(hidden)]
 pub use names::deserialize_name;
 pub use operation::{
-    AllReduceShape, AttentionShape, GemmPace, GemmShape, MeasuredKernel, MlaShape, MoeShape,
+    AllReduceShape, AttentionShape, GatherShape, GemmPace, GemmShape, MeasuredKernel, MlaShape, MoeShape,
     OperationKind, PrefillPace, Prompts, RankAttention, WindowShape,
 };
 pub use reference::{Reference, Timing};

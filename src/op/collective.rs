@@ -1,7 +1,9 @@
-//! All-reduce over the GPUs of a node.
+//! Collectives over the GPUs of a node.
 
 use super::estimate::Estimate;
 use crate::error::ResolveError;
+#[cfg(feature = "data-parallel")]
+use crate::hardware::GatherShape;
 use crate::hardware::{AllReduceShape, Dtype, OperationKind, Reference, Work};
 use crate::math::{exp_short, ln_of_normal};
 use crate::table::{Class, Curve, ErrorGroup, Held, KernelTable, Table, TableSet};
@@ -19,8 +21,33 @@ use crate::table::{Class, Curve, ErrorGroup, Held, KernelTable, Table, TableSet}
 /// ```
 #[derive(Debug, Clone)]
 pub struct AllReduce {
-    shape: AllReduceShape,
-    matched: AllReduceShape,
+    found: Found,
+}
+
+/// A resolved all-gather or reduce-scatter.
+///
+/// ```
+/// use rooflut::hardware::GatherShape;
+/// use rooflut::op::Gather;
+/// use rooflut::table::sets;
+///
+/// let all_gather = Gather::all_gather(&sets::H100, GatherShape { ranks: 8 })?;
+/// assert!(all_gather.at(1 << 20).time.us() > 1.0);
+/// # Ok::<(), rooflut::ResolveError>(())
+/// ```
+#[cfg(feature = "data-parallel")]
+#[derive(Debug, Clone)]
+pub struct Gather {
+    found: Found,
+}
+
+/// A resolved collective.
+#[derive(Debug, Clone)]
+struct Found {
+    /// The measured number of ranks.
+    matched: u32,
+    /// Share of the message that passes the link of a rank.
+    link_share: f64,
     reference: Reference,
     /// Errors of measured shapes, and of others.
     errors: [ErrorGroup; 2],
@@ -42,38 +69,9 @@ impl AllReduce {
     /// # Errors
     /// The set has no all-reduce table, or none over this many ranks or more; fewer than two ranks.
     pub fn resolve(set: &TableSet, shape: AllReduceShape) -> Result<AllReduce, ResolveError> {
-        let table = set.required(OperationKind::AllReduce)?;
-        let table = table.typed::<AllReduceShape, Curve<'_>>();
-        if shape.ranks < 2 {
-            return Err(ResolveError::TooFewRanks { ranks: shape.ranks });
-        }
-        let reference = set.reference(&table, Dtype::Bf16)?;
-        let larger = || {
-            table
-                .entries()
-                .find(|entry| entry.shape.ranks > shape.ranks)
-        };
-        let too_many = || ResolveError::TooManyRanks {
-            set: set.clone(),
-            ranks: shape.ranks,
-            most: table
-                .entries()
-                .map(|entry| entry.shape.ranks)
-                .max()
-                .unwrap_or(1),
-        };
-        let entry = table.find(&shape).or_else(larger).ok_or_else(too_many)?;
-        Ok(AllReduce {
-            shape,
-            matched: entry.shape,
-            reference,
-            errors: table.error_groups(Dtype::Bf16),
-            class: match entry.shape == shape {
-                true => table.class(),
-                false => Class::Transferred,
-            },
-            points: table.hold(&entry),
-        })
+        let link_share = shape.work(1.0).link_bytes;
+        let found = Found::resolve(set, OperationKind::AllReduce, shape.ranks, link_share)?;
+        Ok(AllReduce { found })
     }
 
     /// Returns the time of a message of `bytes` (the whole message, as each rank holds it); 0 is treated as 1.
@@ -83,48 +81,168 @@ impl AllReduce {
 
     /// Returns [`at`](Self::at) for a message size of at least one byte.
     pub(crate) fn answer(&self, bytes: f64) -> Estimate {
-        let mut reading = self.curve().read(bytes, ln_of_normal(bytes));
-        if self.class > Class::Measured {
-            reading.latency_us = None;
-            reading.provenance = reading.provenance.at_best(self.class);
-        }
-        let seconds =
-            self.shape.reference_s(bytes, &self.reference) * exp_short(reading.ln_slowdown);
-        let at_peak = self.shape.work(bytes).flops * self.reference.rates.s_per_flop;
-        Estimate::new(&reading, seconds, at_peak)
+        self.found.answer(bytes)
     }
 
     /// Returns the work of one rank for a message of `bytes`.
     pub(crate) fn work(&self, bytes: f64) -> Work {
-        self.shape.work(bytes)
+        self.found.work(bytes)
     }
 
     /// Returns the reference of the kernel.
     pub(crate) fn reference(&self) -> &Reference {
-        &self.reference
+        &self.found.reference
     }
 
     /// Returns the matched measured number of ranks.
     pub fn matched(&self) -> AllReduceShape {
-        self.matched
+        let ranks = self.found.matched;
+        AllReduceShape { ranks }
     }
 
     /// Returns the matched measured points.
     pub fn curve(&self) -> Curve<'_> {
-        self.points.curve()
+        self.found.points.curve()
     }
 
     /// Returns the errors of lookups like this one; see [`Estimate::interval`].
     pub fn errors(&self) -> ErrorGroup {
+        self.found.errors()
+    }
+
+    /// Returns the best class that an answer can have.
+    pub fn class(&self) -> Class {
+        self.found.class
+    }
+}
+
+#[cfg(feature = "data-parallel")]
+impl Gather {
+    /// Looks up an all-gather over this number of ranks in `set`. A number between measured ones takes the efficiency
+    /// of the next larger one (`Transferred`).
+    ///
+    /// # Errors
+    /// The set has no table of all-gathers, or none over this many ranks or more; fewer than two ranks.
+    pub fn all_gather(set: &TableSet, shape: GatherShape) -> Result<Gather, ResolveError> {
+        Gather::resolve(set, OperationKind::AllGather, shape)
+    }
+
+    /// Looks up a reduce-scatter, as [`all_gather`](Self::all_gather).
+    ///
+    /// # Errors
+    /// As [`all_gather`](Self::all_gather).
+    pub fn reduce_scatter(set: &TableSet, shape: GatherShape) -> Result<Gather, ResolveError> {
+        Gather::resolve(set, OperationKind::ReduceScatter, shape)
+    }
+
+    fn resolve(
+        set: &TableSet,
+        operation: OperationKind,
+        shape: GatherShape,
+    ) -> Result<Gather, ResolveError> {
+        let link_share = shape.work(1.0).link_bytes;
+        let found = Found::resolve(set, operation, shape.ranks, link_share)?;
+        Ok(Gather { found })
+    }
+
+    /// Returns the time of a message of `bytes` (the whole message: gathered, or not scattered yet); 0 is treated as 1.
+    pub fn at(&self, bytes: u64) -> Estimate {
+        self.answer((bytes as f64).max(1.0))
+    }
+
+    /// Returns [`at`](Self::at) for a message size of at least one byte.
+    pub(crate) fn answer(&self, bytes: f64) -> Estimate {
+        self.found.answer(bytes)
+    }
+
+    /// Returns the work of one rank for a message of `bytes`.
+    pub(crate) fn work(&self, bytes: f64) -> Work {
+        self.found.work(bytes)
+    }
+
+    /// Returns the reference of the kernel.
+    pub(crate) fn reference(&self) -> &Reference {
+        &self.found.reference
+    }
+
+    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
+    pub fn errors(&self) -> ErrorGroup {
+        self.found.errors()
+    }
+
+    /// Returns the best class that an answer can have.
+    pub fn class(&self) -> Class {
+        self.found.class
+    }
+}
+
+impl Found {
+    fn resolve(
+        set: &TableSet,
+        operation: OperationKind,
+        ranks: u32,
+        link_share: f64,
+    ) -> Result<Found, ResolveError> {
+        // The shape of each collective is its number of ranks.
+        let table = set.required(operation)?;
+        let table = table.typed::<AllReduceShape, Curve<'_>>();
+        let operation = operation.name();
+        if ranks < 2 {
+            return Err(ResolveError::TooFewRanks { operation, ranks });
+        }
+        let reference = set.reference(&table, Dtype::Bf16)?;
+        let larger = || table.entries().find(|entry| entry.shape.ranks > ranks);
+        let too_many = || ResolveError::TooManyRanks {
+            set: set.clone(),
+            operation,
+            ranks,
+            most: table
+                .entries()
+                .map(|entry| entry.shape.ranks)
+                .max()
+                .unwrap_or(1),
+        };
+        let entry = table
+            .find(&AllReduceShape { ranks })
+            .or_else(larger)
+            .ok_or_else(too_many)?;
+        Ok(Found {
+            matched: entry.shape.ranks,
+            link_share,
+            reference,
+            errors: table.error_groups(Dtype::Bf16),
+            class: match entry.shape.ranks == ranks {
+                true => table.class(),
+                false => Class::Transferred,
+            },
+            points: table.hold(&entry),
+        })
+    }
+
+    fn answer(&self, bytes: f64) -> Estimate {
+        let mut reading = self.points.curve().read(bytes, ln_of_normal(bytes));
+        if self.class > Class::Measured {
+            reading.latency_us = None;
+            reading.provenance = reading.provenance.at_best(self.class);
+        }
+        let bound = self.work(bytes).bound_s(&self.reference.rates);
+        let seconds = (self.reference.t0_s + bound) * exp_short(reading.ln_slowdown);
+        Estimate::new(&reading, seconds, 0.0)
+    }
+
+    fn work(&self, bytes: f64) -> Work {
+        Work {
+            flops: 0.0,
+            bytes: 0.0,
+            link_bytes: bytes * self.link_share,
+        }
+    }
+
+    fn errors(&self) -> ErrorGroup {
         let [measured, other] = self.errors;
         match self.class > Class::Measured {
             false => measured,
             true => other,
         }
-    }
-
-    /// Returns the best class that an answer can have.
-    pub fn class(&self) -> Class {
-        self.class
     }
 }

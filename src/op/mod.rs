@@ -22,6 +22,8 @@ mod window;
 
 pub use blend::Neighbour;
 pub use collective::AllReduce;
+#[cfg(feature = "data-parallel")]
+pub use collective::Gather;
 pub use decode::DecodeAttention;
 pub(crate) use decode::DecodeRows;
 pub use estimate::Estimate;

@@ -32,7 +32,9 @@ pub fn errors(set: &TableSet, family: &Family) -> Option<Errors> {
         OperationKind::Gemm => leave_one_out::gemm(set, dtype, method),
         OperationKind::Prefill => leave_one_out::prefill(set, method, same),
         OperationKind::Decode => leave_one_out::decode(set, method, same),
-        OperationKind::AllReduce => leave_one_out::allreduce(set),
+        OperationKind::AllReduce | OperationKind::AllGather | OperationKind::ReduceScatter => {
+            leave_one_out::collective(set, family.operation)
+        }
         OperationKind::Moe => leave_one_out::moe(set, |shape| shape.dtype == dtype),
         _ => return None,
     };

@@ -117,7 +117,9 @@ impl Family {
 pub fn family_name(kernel: &MeasuredKernel) -> String {
     let operation = kernel.operation();
     match (operation, formats(kernel)) {
-        (OperationKind::AllReduce, _) => operation.to_string(),
+        (OperationKind::AllReduce | OperationKind::AllGather | OperationKind::ReduceScatter, _) => {
+            operation.to_string()
+        }
         (_, [dtype, kv_dtype]) if dtype != kv_dtype => {
             format!("{operation} {dtype} with {kv_dtype} KV")
         }

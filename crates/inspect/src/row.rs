@@ -52,7 +52,7 @@ impl fmt::Display for Shape {
                     tp => write!(f, ", tp {tp}"),
                 }
             }
-            OperationKind::AllReduce => {
+            OperationKind::AllReduce | OperationKind::AllGather | OperationKind::ReduceScatter => {
                 write!(f, "{} GPUs", AllReduceShape::from(self.codes).ranks)
             }
             OperationKind::Moe => {

@@ -1,6 +1,7 @@
 //! Answers that the tables do not have, or not as certain as asked for.
 
 use rooflut::ResolveError;
+use rooflut::hardware::OperationKind;
 use rooflut::step::ModelError;
 use rooflut::table::{Strictness, TooUncertain};
 use rooflut_nearest::either;
@@ -28,16 +29,26 @@ impl Refusal {
             other_sets,
         } = self;
         if let ModelError::Kernel {
-            error: ResolveError::TooManyRanks { set, ranks, most },
+            error:
+                ResolveError::TooManyRanks {
+                    set,
+                    operation,
+                    ranks,
+                    most,
+                },
             ..
         } = error
         {
+            let (key, collective) = match *operation == OperationKind::AllReduce.name() {
+                true => ("tp", "an all-reduce"),
+                false => ("dp", "an all-gather"),
+            };
             return format!(
-                "{model}: {}: expected at most {most} ranks, the most over which table set {} has an all-reduce, \
+                "{model}: {}: expected at most {most} ranks, the most over which table set {} has {collective}, \
                  found {ranks}; use {}{}",
-                name("tp", None),
+                name(key, None),
                 set.name(),
-                name("tp", Some(&most.to_string())),
+                name(key, Some(&most.to_string())),
                 match other_sets.is_empty() {
                     true => String::new(),
                     false => " or ".to_owned() + &name("gpu", Some(&either(other_sets))),
@@ -61,7 +72,7 @@ impl Refusal {
     pub(crate) fn keys(&self) -> Vec<&'static str> {
         match &self.error {
             ModelError::Kernel { error, .. } => match error {
-                ResolveError::TooManyRanks { .. } => vec!["tp"],
+                ResolveError::TooManyRanks { .. } => vec!["tp", "dp"],
                 ResolveError::NoAttentionDtype { .. } => vec!["kv_dtype", "gpu", "tables"],
                 _ => vec!["dtype", "gpu", "tables", "model"],
             },

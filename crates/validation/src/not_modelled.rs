@@ -44,7 +44,9 @@ fn kernel(error: &ResolveError) -> String {
             "the tables of {} have no {operation} of {dtype} with {kv_dtype} KV",
             set.name()
         ),
-        ResolveError::TooManyRanks { set, ranks, most } => format!(
+        ResolveError::TooManyRanks {
+            set, ranks, most, ..
+        } => format!(
             "{ranks} GPUs are not modelled, the tables of {} end at {most}",
             set.name()
         ),

@@ -5,6 +5,7 @@
 
 mod allreduce;
 mod attention;
+mod gather;
 mod gemm;
 mod kernel;
 mod mla;
@@ -17,6 +18,7 @@ use crate::{Dtype, Reference, Work};
 
 pub use allreduce::{ALL_REDUCE, AllReduceShape};
 pub use attention::{AttentionShape, DECODE, PREFILL, PrefillPace, Prompts, RankAttention};
+pub use gather::{ALL_GATHER, GatherShape, REDUCE_SCATTER};
 pub use gemm::{GEMM, GemmPace, GemmShape};
 pub use kernel::MeasuredKernel;
 pub use mla::{MLA_DECODE, MLA_PREFILL, MlaShape};
@@ -122,6 +124,8 @@ operations! {
     WindowDecode = WINDOW_DECODE,
     MlaPrefill = MLA_PREFILL,
     MlaDecode = MLA_DECODE,
+    AllGather = ALL_GATHER,
+    ReduceScatter = REDUCE_SCATTER,
 }
 
 /// The declaration of an operation: its file, its columns and the work of its kernels.

@@ -10,9 +10,11 @@ mod subset;
 use alloc::vec::Vec;
 
 use super::compat::{Method, MfuCurve, MfuGrid};
-use super::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
-use crate::hardware::operation::{Codes, MeasuredKernel};
-use crate::hardware::{AttentionShape, Dtype, MoeShape, OperationKind, Prompts};
+use super::{DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
+use crate::hardware::operation::Codes;
+use crate::hardware::{
+    AllReduceShape, AttentionShape, Dtype, MeasuredKernel, MoeShape, OperationKind, Prompts,
+};
 use crate::math::{exp, ln};
 use crate::table::{Axis, Curve, Entry, Grid, OwnedPoints, Table, TableSet};
 
@@ -217,17 +219,18 @@ pub fn grids(set: &TableSet, operation: OperationKind) -> [LeftOut; 2] {
     result
 }
 
-/// Returns the errors for all-reduces, along the message size.
-pub fn allreduce(set: &TableSet) -> LeftOut {
+/// Returns the errors for a collective such as the all-reduce, along the message size.
+pub fn collective(set: &TableSet, operation: OperationKind) -> LeftOut {
     let mut result = LeftOut::default();
-    let Some(table) = set.all_reduce() else {
+    let Some(table) = set.table(operation) else {
         return result;
     };
-    for Entry { shape, points, .. } in table.entries() {
-        for_each_left_out(*table, shape, &points, |rest, bytes, measured_us| {
-            let all_reduce = AllReduce::resolve(rest, shape).ok();
-            let answer = all_reduce.map(|all_reduce| all_reduce.at(u64::from(bytes)));
-            result.add(4, answer, measured_us);
+    // The shape of each collective is its number of ranks.
+    let curves = table.typed::<AllReduceShape, Curve<'_>>();
+    for Entry { shape, points, .. } in curves.entries() {
+        for_each_left_out(table, shape, &points, |rest, bytes, measured_us| {
+            let kernel = MeasuredKernel::new(operation, shape, [bytes, 1]);
+            result.add(4, predict(rest, &kernel).ok(), measured_us);
         });
     }
     result

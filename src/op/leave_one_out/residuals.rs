@@ -3,6 +3,8 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
+#[cfg(feature = "data-parallel")]
+use super::super::Gather;
 use super::super::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
 #[cfg(feature = "mla")]
 use super::super::{MlaDecode, MlaPrefill};
@@ -209,6 +211,12 @@ pub fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, Reso
         OperationKind::MlaDecode => {
             let kv_tokens = u64::from(first) * u64::from(second);
             MlaDecode::resolve(set, kernel.shape())?.at(first, kv_tokens)
+        }
+        #[cfg(feature = "data-parallel")]
+        OperationKind::AllGather => Gather::all_gather(set, kernel.shape())?.at(first.into()),
+        #[cfg(feature = "data-parallel")]
+        OperationKind::ReduceScatter => {
+            Gather::reduce_scatter(set, kernel.shape())?.at(first.into())
         }
         other => {
             return Err(ResolveError::NoTable {

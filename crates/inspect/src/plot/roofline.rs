@@ -88,7 +88,10 @@ pub(super) fn draw(
 impl Plane {
     fn of(set: &TableSet, family: &Family) -> Plane {
         let gpu = set.gpu();
-        if family.operation == OperationKind::AllReduce {
+        if matches!(
+            family.operation,
+            OperationKind::AllReduce | OperationKind::AllGather | OperationKind::ReduceScatter
+        ) {
             let link = gpu.link_bytes_per_s * 1e-9;
             return Plane {
                 heading: "Rate over size, below the link",
