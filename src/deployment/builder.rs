@@ -73,6 +73,8 @@ impl DeploymentBuilder {
     crate::setters! {
         /// Sets the division of the model over GPUs; default: one GPU.
         parallelism(parallelism: Parallelism) => parallelism;
+        /// Sets the number of data-parallel ranks, which step together and share the experts; default: 1.
+        dp(ranks: u32) => parallelism.dp;
         /// Sets whether the GPUs hold whole experts instead of a slice of each; default: slices.
         expert_parallel(expert_parallel: bool) => parallelism.expert_parallel;
         /// Sets the format of the KV entries; default: bf16.

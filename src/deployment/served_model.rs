@@ -49,6 +49,13 @@ impl LatencyModel for ServedModel {
         }
     }
 
+    fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
+        match self.drafting() {
+            None => self.target.lockstep_time(ranks),
+            Some(drafting) => drafting.lockstep_time(ranks),
+        }
+    }
+
     #[inline]
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
         match self.drafting() {

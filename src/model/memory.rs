@@ -132,11 +132,17 @@ impl MemoryPlan {
         checked.map_err(MemoryError::Spec)?;
         let usable_bytes = (gpu.mem_bytes as f64 - DRIVER_BYTES) * limits.gpu_memory_utilization;
         let tokens = f64::from(limits.max_num_batched_tokens);
-        let activation_bytes = tokens * activation_bytes_per_token(model, tp);
-        let overhead_bytes = CONTEXT_BYTES + if tp > 1 { COMMUNICATION_BYTES } else { 0.0 };
+        let activation_bytes = tokens * activation_bytes_per_token(model, parallelism);
+        let communication = parallelism.gpus() > 1;
+        let overhead_bytes = CONTEXT_BYTES
+            + if communication {
+                COMMUNICATION_BYTES
+            } else {
+                0.0
+            };
         let empty = MemoryPlan {
             usable_bytes,
-            weight_bytes: 0.0,
+            weight_bytes: weight_bytes(model, parallelism),
             activation_bytes,
             overhead_bytes,
             bytes_per_block: 0.0,
@@ -146,7 +152,7 @@ impl MemoryPlan {
             limits,
         };
         let token_bytes = token_bytes_of_group(model, tp, limits.kv_dtype);
-        empty.with(model, token_bytes)
+        empty.with_blocks(token_bytes)
     }
 
     /// Returns the plan with the weights and the KV entries of `draft`, the draft model of speculative decoding,
@@ -157,19 +163,18 @@ impl MemoryPlan {
     ///
     /// # Errors
     /// No block fits into memory, or the dimensions of `draft` are invalid or not divisible by the ranks.
-    pub fn with_draft(self, draft: &ModelSpec) -> Result<MemoryPlan, MemoryError> {
+    pub fn with_draft(mut self, draft: &ModelSpec) -> Result<MemoryPlan, MemoryError> {
         draft.check().map_err(MemoryError::Spec)?;
         let checked = draft.check_parallelism(self.tp);
         checked.map_err(MemoryError::Spec)?;
         let token_bytes = kv_bytes_per_token(draft, self.tp, self.limits.kv_dtype);
-        self.with(draft, token_bytes)
+        self.weight_bytes += weight_bytes(draft, Parallelism::tensor(self.tp));
+        self.with_blocks(token_bytes)
     }
 
-    /// Returns the plan with one more model, and blocks with these bytes per token more.
-    fn with(mut self, model: &ModelSpec, token_bytes: f64) -> Result<MemoryPlan, MemoryError> {
-        let MemoryPlan { tp, limits, .. } = self;
-        self.weight_bytes += weight_bytes(model, tp);
-        self.bytes_per_block += f64::from(limits.block_size) * token_bytes;
+    /// Returns the plan with KV blocks of these bytes per token more.
+    fn with_blocks(mut self, token_bytes: f64) -> Result<MemoryPlan, MemoryError> {
+        self.bytes_per_block += f64::from(self.limits.block_size) * token_bytes;
         let fixed = self.weight_bytes + self.activation_bytes + self.overhead_bytes;
         self.kv_blocks = ((self.usable_bytes - fixed) / self.bytes_per_block) as u32;
         if self.kv_blocks == 0 {
@@ -210,18 +215,20 @@ impl ModelSpec {
     /// Returns the bytes of all weights in their formats, as one GPU would hold them; norms and routers are
     /// negligible.
     pub fn weight_bytes(&self) -> f64 {
-        weight_bytes(self, 1)
+        weight_bytes(self, Parallelism::SINGLE)
     }
 }
 
-/// Returns the bytes of the weights of one of `tp` ranks. Linear layers are divided, except for replicated KV heads
-/// and the compression of MLA; embedding and lm_head (16-bit) are divided too, learned positions are not; norms and
-/// routers are negligible.
-fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
+/// Returns the bytes of the weights of one GPU. The GPUs of a rank divide linear layers, except for replicated KV heads
+/// and the compression of MLA, and embedding and lm_head (16-bit), but not learned positions; all GPUs divide the
+/// routed experts. Norms and routers are negligible.
+fn weight_bytes(model: &ModelSpec, parallelism: Parallelism) -> f64 {
+    let tp = parallelism.tp;
     let hidden = f64::from(model.hidden);
     let layers = model.layers.iter().map(|group| {
         let attention = group.attention.rank_params(model.hidden, tp);
-        let ffn = group.routed_params(model.hidden) as f64 * group.ffn_dtype.weight_bytes()
+        let routed = group.routed_params(model.hidden) as f64 * group.ffn_dtype.weight_bytes();
+        let ffn = routed / f64::from(experts_dp(group, parallelism))
             + group.shared_params(model.hidden) as f64 * group.shared_dtype.weight_bytes();
         let layer = attention * group.attention_dtype.weight_bytes() + ffn / f64::from(tp);
         f64::from(group.layers) * layer
@@ -232,12 +239,22 @@ fn weight_bytes(model: &ModelSpec, tp: u32) -> f64 {
     layers.sum::<f64>() + (vocabulary + positions) * Dtype::Bf16.weight_bytes()
 }
 
+/// Returns the number of data-parallel ranks that divide the dense FFN or the routed experts of a layer.
+fn experts_dp(group: &LayerGroup, parallelism: Parallelism) -> u32 {
+    match group.ffn {
+        Ffn::Dense { .. } => 1,
+        Ffn::Moe { .. } => parallelism.dp,
+    }
+}
+
 /// Returns the activation bytes per token of a step at the peak in the FFN of the widest layers, with four times the
-/// hidden state, all 16-bit.
-fn activation_bytes_per_token(model: &ModelSpec, tp: u32) -> f64 {
+/// hidden state, all 16-bit. Experts have the tokens of all data-parallel ranks and an equal share of their width: what
+/// comes on top are the hidden states of the other ranks.
+fn activation_bytes_per_token(model: &ModelSpec, parallelism: Parallelism) -> f64 {
     let groups = model.layers.iter();
-    let widest = groups.map(|group| ffn_values_per_token(group) / f64::from(tp));
-    2.0 * (widest.fold(0.0, f64::max) + 4.0 * f64::from(model.hidden))
+    let widest = groups.map(|group| ffn_values_per_token(group) / f64::from(parallelism.tp));
+    let hidden_states = 3 + parallelism.dp;
+    2.0 * (widest.fold(0.0, f64::max) + f64::from(hidden_states) * f64::from(model.hidden))
 }
 
 /// Returns the activations per token of an FFN on all ranks: gate (where there is one), up and what enters the down
@@ -375,6 +392,25 @@ mod tests {
         let blocks = plan.groups.blocks(32, 32, 2_048);
         let bytes = 32.0 * kv_bytes_per_token(&model, 1, Dtype::Bf16);
         assert!((f64::from(blocks) * block - bytes).abs() < 1e-6, "{blocks}");
+    }
+
+    #[test]
+    fn data_parallel_ranks_divide_the_experts_alone() {
+        let model = find("qwen3-30b-a3b").unwrap().spec;
+        let plan = |ranks| {
+            MemoryPlan::try_new(&model, &gpus::H100, ranks, MemoryLimits::default()).unwrap()
+        };
+        let single = Parallelism::SINGLE;
+        let [one, four] = [plan(single), plan(single.with_dp(4))];
+        let experts = 48.0 * 128.0 * 3.0 * 2048.0 * 768.0 * 2.0;
+        let saved = one.weight_bytes - four.weight_bytes;
+        assert!((saved / (0.75 * experts) - 1.0).abs() < 1e-12, "{saved}");
+        assert!((one.bytes_per_block - four.bytes_per_block).abs() < 1e-9);
+        assert!(four.activation_bytes > one.activation_bytes);
+        let sliced = plan(Parallelism::tensor(2).with_dp(2));
+        let halved = plan(Parallelism::tensor(2));
+        let saved = halved.weight_bytes - sliced.weight_bytes;
+        assert!((saved / (0.25 * experts) - 1.0).abs() < 1e-12, "{saved}");
     }
 
     #[test]

@@ -2,12 +2,17 @@
 
 /// The division of a model over the GPUs of one node.
 ///
+/// Each of the `dp` ranks has requests of its own: its `tp` GPUs hold all of the attention and the dense FFN. All
+/// GPUs share the experts.
+///
 /// ```
 /// use rooflut::model::Parallelism;
 /// let sliced = Parallelism::tensor(8);
 /// let whole = sliced.with_expert_parallel(true);
 /// assert_eq!((sliced.expert_tp(), sliced.ep()), (8, 1));
 /// assert_eq!((whole.expert_tp(), whole.ep()), (1, 8));
+/// let ranks = Parallelism::tensor(2).with_dp(4).with_expert_parallel(true);
+/// assert_eq!((ranks.gpus(), ranks.ep()), (8, 8));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -16,10 +21,18 @@
 pub struct Parallelism {
     /// Tensor parallelism: GPUs of one node that share each layer.
     pub tp: u32,
-    /// Whether these GPUs hold whole experts instead of a slice of each, as with vLLM's `--enable-expert-parallel`.
+    /// Data parallelism: ranks of `tp` GPUs that step together and share the experts alone.
+    #[cfg_attr(feature = "serde", serde(default = "one"))]
+    pub dp: u32,
+    /// Whether the GPUs hold whole experts instead of a slice of each, as with vLLM's `--enable-expert-parallel`.
     /// Attention, dense FFN and shared expert are sliced in both cases.
     #[cfg_attr(feature = "serde", serde(default))]
     pub expert_parallel: bool,
+}
+
+#[cfg(feature = "serde")]
+fn one() -> u32 {
+    1
 }
 
 impl Parallelism {
@@ -30,23 +43,37 @@ impl Parallelism {
     pub const fn tensor(tp: u32) -> Parallelism {
         Parallelism {
             tp,
+            dp: 1,
             expert_parallel: false,
         }
     }
 
     crate::setters! {
+        /// Sets the number of data-parallel ranks.
+        with_dp(dp: u32);
         /// Sets whether the GPUs hold whole experts.
         with_expert_parallel(expert_parallel: bool);
     }
 
+    /// Returns the number of GPUs, which share the experts.
+    pub const fn gpus(self) -> u32 {
+        self.tp.saturating_mul(self.dp)
+    }
+
     /// Returns the number of GPUs that share each expert.
     pub const fn expert_tp(self) -> u32 {
-        if self.expert_parallel { 1 } else { self.tp }
+        if self.expert_parallel { 1 } else { self.gpus() }
     }
 
     /// Returns the number of GPUs over which experts are divided.
     pub const fn ep(self) -> u32 {
-        if self.expert_parallel { self.tp } else { 1 }
+        if self.expert_parallel { self.gpus() } else { 1 }
+    }
+
+    /// Returns whether each GPU of a rank routes a share of the rank's tokens, as vLLM does where ranks have several
+    /// GPUs with whole experts (`use_sequence_parallel_moe`).
+    pub(crate) const fn divides_tokens(self) -> bool {
+        self.expert_parallel && self.tp > 1 && self.dp > 1
     }
 }
 

@@ -91,10 +91,14 @@ impl ModelSpec {
     /// padded.)
     ///
     /// # Errors
-    /// The first dimension that is not divisible; expert parallelism without experts.
+    /// The first dimension that is not divisible; expert parallelism or several data-parallel ranks without experts.
     pub fn check_parallelism(&self, parallelism: impl Into<Parallelism>) -> Result<(), SpecError> {
         let parallelism = parallelism.into();
         within("tp", parallelism.tp, MAX_COUNT)?;
+        within("dp", parallelism.dp, MAX_COUNT)?;
+        if parallelism.dp > 1 && self.experts().is_none() {
+            return Err(SpecError::IndependentRanks { dp: parallelism.dp });
+        }
         if parallelism.expert_parallel && self.experts().is_none() {
             return Err(SpecError::NoExperts);
         }
@@ -226,8 +230,9 @@ impl LayerGroup {
                 shared_intermediate,
                 ..
             } => {
-                divides("experts", experts, "tp", parallelism.ep())?;
-                divides("intermediate", intermediate, "tp", parallelism.expert_tp())?;
+                let ranks = if parallelism.dp > 1 { "tp x dp" } else { "tp" };
+                divides("experts", experts, ranks, parallelism.ep())?;
+                divides("intermediate", intermediate, ranks, parallelism.expert_tp())?;
                 divides("shared_intermediate", shared_intermediate, "tp", tp)
             }
         }

@@ -42,6 +42,11 @@ pub enum SpecError {
     },
     /// Expert parallelism of a model without experts.
     NoExperts,
+    /// Data-parallel ranks of a model without experts, which share nothing.
+    IndependentRanks {
+        /// The number of ranks.
+        dp: u32,
+    },
     /// Too many groups of equal layers.
     Groups {
         /// The maximum.
@@ -86,6 +91,10 @@ impl fmt::Display for SpecError {
             }
             SpecError::NoExperts => f.write_str(
                 "expert_parallel: expected a model with experts, found none; leave it out",
+            ),
+            SpecError::IndependentRanks { dp } => write!(
+                f,
+                "dp: expected 1, as ranks of a model without experts share nothing, found {dp}; use {dp} replicas"
             ),
             SpecError::Groups { most } => {
                 write!(

@@ -99,6 +99,16 @@ impl<T: LatencyModel, D: LatencyModel> LatencyModel for Drafting<T, D> {
         self.draft_runs(batch, |run| total += self.draft.total_time(run));
         total
     }
+
+    fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
+        let mut longest = Seconds::ZERO;
+        let target = self.target.lockstep_time(&mut ranks.inspect(|batch| {
+            let mut drafts = Seconds::ZERO;
+            self.draft_runs(batch, |run| drafts += self.draft.total_time(run));
+            longest = longest.max(drafts);
+        }));
+        target + longest
+    }
 }
 
 impl<T: StepModel, D: StepModel> StepModel for Drafting<T, D> {

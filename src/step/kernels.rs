@@ -3,6 +3,8 @@
 use super::all_reduce::StepAllReduce;
 use super::attention::StepAttention;
 use super::batch::BatchSums;
+#[cfg(feature = "data-parallel")]
+use super::exchange::StepExchange;
 use super::experts::StepExperts;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
@@ -11,6 +13,8 @@ use super::kinds::Kinds;
 use super::latent::StepLatent;
 use super::part_errors::PartErrors;
 use super::{Chunk, ModelError, Parallelism, Part, StepOptions};
+#[cfg(not(feature = "data-parallel"))]
+use crate::error::ResolveError;
 use crate::hardware::{AllReduceShape, AttentionShape, Dtype, MoeShape};
 use crate::model::{Attention, Ffn, Gqa, LayerGroup, ModelSpec, Span};
 use crate::op::{AllReduce, Gemm, Moe};
@@ -56,6 +60,8 @@ pub(super) enum FfnOps {
         router: Gemm,
         experts: StepExperts,
         shared: Option<DenseOps>,
+        #[cfg(feature = "data-parallel")]
+        exchange: Option<StepExchange>,
     },
 }
 
@@ -201,7 +207,13 @@ impl FfnOps {
                 router,
                 experts,
                 shared,
+                #[cfg(feature = "data-parallel")]
+                exchange,
             } => {
+                #[cfg(feature = "data-parallel")]
+                if let Some(exchange) = exchange {
+                    errors.set(Part::Exchange, exchange.errors());
+                }
                 errors.set(Part::Router, router.errors());
                 errors.set(Part::Moe, experts.errors());
                 shared.as_ref()
@@ -304,6 +316,13 @@ impl Finder<'_> {
                 intermediate,
                 shared_intermediate,
             } => {
+                #[cfg(not(feature = "data-parallel"))]
+                if self.parallelism.dp > 1 {
+                    let (set, part) = (self.set.clone(), Part::Exchange);
+                    let operation = crate::hardware::OperationKind::AllGather.name();
+                    let error = ResolveError::NoTable { set, operation };
+                    return Err(ModelError::Kernel { part, error });
+                }
                 let layer = MoeShape {
                     dtype,
                     experts,
@@ -326,6 +345,8 @@ impl Finder<'_> {
                     experts: StepExperts::new(layer, &self.constants),
                     router: self.gemm(Part::Router, Dtype::Bf16, hidden, experts)?,
                     shared,
+                    #[cfg(feature = "data-parallel")]
+                    exchange: StepExchange::resolve(self, experts)?,
                 })
             }
         }

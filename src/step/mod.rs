@@ -10,6 +10,8 @@ pub mod compat;
 mod decode;
 mod drafting;
 mod error;
+#[cfg(feature = "data-parallel")]
+mod exchange;
 mod experts;
 mod finder;
 mod kernel_time;
@@ -17,6 +19,8 @@ mod kernels;
 mod kinds;
 #[cfg(feature = "mla")]
 mod latent;
+#[cfg(feature = "data-parallel")]
+mod lockstep;
 mod options;
 mod part;
 mod part_errors;

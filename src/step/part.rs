@@ -20,6 +20,8 @@ pub enum Part {
     Router,
     /// Experts of mixture-of-experts layers.
     Moe,
+    /// All-gathers and reduce-scatters between data-parallel ranks, before and after the experts.
+    Exchange,
     /// All-reduces of tensor parallelism.
     AllReduce,
     /// Norms, rotary embedding, activation, residual, KV write, and the gaps between kernels.
@@ -41,6 +43,7 @@ crate::names!(Part {
     Down => "down",
     Router => "router",
     Moe => "moe",
+    Exchange => "exchange",
     AllReduce => "all_reduce",
     SmallKernels => "small_kernels",
     LmHead => "lm_head",

@@ -32,7 +32,10 @@ use crate::units::Seconds;
 /// the link.
 ///
 /// Assumes: identical ranks; kernels of a step run one after the other; operands come from memory in each kernel.
-/// Does not model: pipeline and data parallelism, overlap of communication and math.
+/// Does not model: pipeline parallelism, overlap of communication and math.
+///
+/// With data parallelism, a batch is that of one rank, and the others have equal ones; ranks with different batches have
+/// a [`lockstep_time`](LatencyModel::lockstep_time).
 ///
 /// ```
 /// use rooflut::model;
@@ -54,7 +57,10 @@ use crate::units::Seconds;
 /// ```
 #[derive(Debug, Clone)]
 pub struct RooflineModel {
-    layers: f64,
+    /// All-reduces of a step.
+    all_reduces: f64,
+    /// Data-parallel ranks.
+    dp: u32,
     kernels: Kernels,
     sampler: StepSampler,
     small_kernels: Kinds<SmallKernels>,
@@ -106,7 +112,8 @@ impl RooflineModel {
         )?;
         Ok(RooflineModel {
             errors,
-            layers: f64::from(model.layers.total()),
+            all_reduces: all_reduces(model, parallelism),
+            dp: parallelism.dp,
             kernels,
             sampler: StepSampler::new(model, &options.constants, &rates),
             small_kernels,
@@ -116,8 +123,51 @@ impl RooflineModel {
         })
     }
 
-    /// Adds the parts that depend on the number of tokens alone.
+    /// Returns the constants of the engine.
+    #[cfg(feature = "data-parallel")]
+    pub(super) fn engine(&self) -> &StepConstants {
+        &self.engine
+    }
+
+    /// Returns whether data-parallel ranks share the experts.
+    pub(super) fn shares_experts(&self) -> bool {
+        self.dp > 1
+    }
+
+    /// Adds the parts that depend on the number of tokens alone, if all data-parallel ranks have as many.
     pub(super) fn add_tokens(&self, step: &mut StepTime, tokens: u64) {
+        self.add_own_tokens(step, tokens);
+        #[cfg(feature = "data-parallel")]
+        if self.shares_experts() {
+            let own = self.engine.padded_tokens(tokens);
+            let of_all = |own: u64| own.saturating_mul(self.dp.into());
+            self.add_shared(step, [own, of_all(own)], of_all(tokens));
+        }
+    }
+
+    /// Adds the parts that data-parallel ranks compute together: experts over the `tokens` of all ranks, and the
+    /// exchange of tokens padded to `own` of a rank and `all` of all ranks.
+    #[cfg(feature = "data-parallel")]
+    pub(super) fn add_shared(&self, step: &mut StepTime, [own, all]: [u64; 2], tokens: u64) {
+        let [own, all, tokens] = [own, all, tokens].map(|count| count as f64);
+        self.kernels.ffn.each(|layers, ffn| {
+            let FfnOps::Moe {
+                experts, exchange, ..
+            } = ffn
+            else {
+                return;
+            };
+            if let Some(exchange) = exchange {
+                exchange.each(own, all, |once| {
+                    step.add_kernel(Part::Exchange, once.times(layers));
+                });
+            }
+            step.add_kernel(Part::Moe, experts.at(tokens, ln(tokens)).times(layers));
+        });
+    }
+
+    /// Adds the parts that depend on the number of tokens of the rank alone.
+    pub(super) fn add_own_tokens(&self, step: &mut StepTime, tokens: u64) {
         let m = self.engine.padded_tokens(tokens) as f64;
         let ln_m = ln(m);
         let kernels = &self.kernels;
@@ -132,7 +182,7 @@ impl RooflineModel {
         });
         if let Some(all_reduce) = &kernels.all_reduce {
             let once = all_reduce.at(m);
-            step.add_kernel(Part::AllReduce, once.times(2.0 * self.layers));
+            step.add_kernel(Part::AllReduce, once.times(self.all_reduces));
         }
         self.small_kernels.each(|layers, small| {
             let once = self.small_kernels(small, m);
@@ -201,6 +251,7 @@ impl RooflineModel {
                 router,
                 experts,
                 shared,
+                ..
             } => (shared.as_ref(), Some((router, experts))),
         };
         if let Some(DenseOps { gate_up, down }) = dense {
@@ -209,7 +260,9 @@ impl RooflineModel {
         }
         if let Some((router, experts)) = routed {
             add(Part::Router, self.gemm(router, m, ln_m));
-            add(Part::Moe, experts.at(tokens, ln(tokens)));
+            if !self.shares_experts() {
+                add(Part::Moe, experts.at(tokens, ln(tokens)));
+            }
         }
     }
 
@@ -251,6 +304,20 @@ impl LatencyModel for RooflineModel {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
         self.step_time(batch).total()
     }
+
+    #[cfg(feature = "data-parallel")]
+    fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
+        let of_tokens = |tokens| {
+            let mut step = StepTime::ZERO;
+            self.add_own_tokens(&mut step, tokens);
+            step.total()
+        };
+        let of_rows = |rows| {
+            let parts = self.sampling(rows).into_iter().flatten();
+            parts.map(|(_, once)| once.time).sum()
+        };
+        self.lockstep(ranks, of_tokens, of_rows)
+    }
 }
 
 impl StepModel for RooflineModel {
@@ -276,6 +343,21 @@ impl StepModel for RooflineModel {
         }
         step
     }
+}
+
+/// Returns the number of all-reduces of a step: after the attention and after the FFN, unless the GPUs of a rank exchange
+/// its tokens around the experts.
+fn all_reduces(model: &ModelSpec, parallelism: Parallelism) -> f64 {
+    let layers = f64::from(2 * model.layers.total());
+    if parallelism.divides_tokens() {
+        let groups = model.layers.iter();
+        let with_experts = groups.filter(|group| matches!(group.ffn, Ffn::Moe { .. }));
+        return layers
+            - with_experts
+                .map(|group| f64::from(group.layers))
+                .sum::<f64>();
+    }
+    layers
 }
 
 /// Returns the time in which the GPU waits for the host, in a step without prompt tokens and in one with some.

@@ -35,6 +35,9 @@ use crate::units::Seconds;
 pub struct TabulatedModel {
     model: RooflineModel,
     counts: Vec<OfCount>,
+    /// The parts of the tokens that no other data-parallel rank takes part in; empty for a single rank.
+    #[cfg(feature = "data-parallel")]
+    own_tokens: Vec<Seconds>,
 }
 
 /// Times that depend on a count alone.
@@ -53,8 +56,15 @@ impl TabulatedModel {
             tokens: of_tokens(&model, count),
             rows: of_rows(&model, count),
         };
+        let counts = 0..=u64::from(max_tokens);
+        #[cfg(feature = "data-parallel")]
+        let own_tokens = counts.clone().filter(|_| model.shares_experts());
         TabulatedModel {
-            counts: (0..=u64::from(max_tokens)).map(of_count).collect(),
+            #[cfg(feature = "data-parallel")]
+            own_tokens: own_tokens
+                .map(|count| of_own_tokens(&model, count))
+                .collect(),
+            counts: counts.map(of_count).collect(),
             model,
         }
     }
@@ -98,6 +108,20 @@ impl LatencyModel for TabulatedModel {
         tabulated.unwrap_or_else(|| self.model.total_time(batch))
     }
 
+    #[cfg(feature = "data-parallel")]
+    fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
+        let of_tokens = |tokens: u64| {
+            let tabulated = self.own_tokens.get(tokens as usize).copied();
+            tabulated.unwrap_or_else(|| of_own_tokens(&self.model, tokens))
+        };
+        let of_rows_sum = |rows: u64| {
+            let tabulated = self.counts.get(rows as usize).map(|of| of.rows);
+            let [lm_head, sampling] = tabulated.unwrap_or_else(|| of_rows(&self.model, rows));
+            lm_head + sampling
+        };
+        self.model.lockstep(ranks, of_tokens, of_rows_sum)
+    }
+
     #[inline]
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
         let tabulated = self.tabulated(&[], &decode.into());
@@ -115,6 +139,15 @@ fn of_tokens(model: &RooflineModel, tokens: u64) -> Seconds {
     let mut step = StepTime::ZERO;
     if tokens > 0 {
         model.add_tokens(&mut step, tokens);
+    }
+    step.total()
+}
+
+#[cfg(feature = "data-parallel")]
+fn of_own_tokens(model: &RooflineModel, tokens: u64) -> Seconds {
+    let mut step = StepTime::ZERO;
+    if tokens > 0 {
+        model.add_own_tokens(&mut step, tokens);
     }
     step.total()
 }

@@ -33,6 +33,14 @@ pub trait LatencyModel {
     /// Returns the time of one step: positive and finite, or zero for an empty batch.
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds;
 
+    /// Returns the time of a step of data-parallel ranks that begin and end it together, given the batch of each; that of
+    /// an idle rank is empty. By default the longest [`total_time`](LatencyModel::total_time).
+    fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
+        ranks.fold(Seconds::ZERO, |longest, batch| {
+            longest.max(self.total_time(&batch))
+        })
+    }
+
     /// Returns the [`total_time`](LatencyModel::total_time) of a decode-only step. Override it in models with a
     /// faster way to compute the same bits.
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
@@ -61,6 +69,10 @@ macro_rules! forward_to_pointee {
             #[inline]
             fn decode_time(&self, decode: DecodeGroup) -> Seconds {
                 (**self).decode_time(decode)
+            }
+
+            fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
+                (**self).lockstep_time(ranks)
             }
         }
 

@@ -10,6 +10,7 @@
 
 mod bounds;
 mod continuity;
+mod data_parallel;
 mod decode;
 mod drafts;
 mod engine;
