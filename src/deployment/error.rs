@@ -30,6 +30,12 @@ pub enum DeploymentError {
         /// The given `max_model_len`.
         found: u32,
     },
+    /// Several data-parallel ranks where a single server is asked for.
+    #[cfg(feature = "sim")]
+    SeveralRanks {
+        /// The number of ranks.
+        dp: u32,
+    },
     /// A draft model without speculative decoding.
     DraftWithoutSpeculation,
     /// A memory limit is out of range.
@@ -54,6 +60,11 @@ impl fmt::Display for DeploymentError {
                 f,
                 "max_model_len: expected at most {longest}, the longest request of the draft model, found \
                  {found}; lower it"
+            ),
+            #[cfg(feature = "sim")]
+            DeploymentError::SeveralRanks { dp } => write!(
+                f,
+                "dp: expected a single rank, found {dp}, which step together; use Deployment::lockstep"
             ),
             DeploymentError::DraftWithoutSpeculation => write!(
                 f,

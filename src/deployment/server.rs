@@ -3,7 +3,8 @@
 use super::{Deployment, DeploymentBuilder, DeploymentError, ServedModel};
 use crate::engine::{DraftScheduling, Scheduling};
 use crate::model::{KvGroups, MemoryError};
-use crate::sim::{Server, SimConfig, Simulator};
+use crate::sim::cluster::Lockstep;
+use crate::sim::{Server, SimConfig, SimError, Simulator};
 
 impl Deployment {
     /// Returns the latency model of the server, draft model included, with the times of small steps tabulated.
@@ -15,7 +16,7 @@ impl Deployment {
     /// Returns a server that the caller steps.
     ///
     /// # Errors
-    /// As [`server_config`](Self::server_config).
+    /// As [`server_config`](Self::server_config); several data-parallel ranks.
     ///
     /// ```
     /// use rooflut::sim::Request;
@@ -30,14 +31,13 @@ impl Deployment {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn server(&self) -> Result<Server<ServedModel>, DeploymentError> {
-        let config = self.server_config().map_err(DeploymentError::Memory)?;
-        Server::try_new(self.served_model(), config).map_err(DeploymentError::Limits)
+        self.single_rank(Server::try_new)
     }
 
     /// Returns a simulator of the server: the simulation of `rooflut run` with the same settings.
     ///
     /// # Errors
-    /// As [`server_config`](Self::server_config).
+    /// As [`server`](Self::server).
     ///
     /// ```
     /// use rooflut::sim::Request;
@@ -51,8 +51,45 @@ impl Deployment {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn simulator(&self) -> Result<Simulator<ServedModel>, DeploymentError> {
+        self.single_rank(Simulator::try_new)
+    }
+
+    /// Returns a simulator of all data-parallel ranks, which step together.
+    ///
+    /// # Errors
+    /// As [`server_config`](Self::server_config).
+    ///
+    /// ```
+    /// use rooflut::sim::Request;
+    /// use rooflut::sim::load::RequestList;
+    /// use rooflut::table::sets;
+    /// use rooflut::{Deployment, model};
+    ///
+    /// let qwen = model::find("qwen3-30b-a3b").expect("in the catalogue");
+    /// let builder = Deployment::builder(qwen.spec, &sets::H100).dp(4).expert_parallel(true);
+    /// let ranks = builder.build()?.lockstep()?;
+    /// let requests = [Request::new(512, 128); 8];
+    /// let totals = ranks.serve(&mut RequestList::new(&requests), &mut ());
+    /// assert_eq!((totals.replicas, totals.completed), (4, 8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lockstep(&self) -> Result<Lockstep<ServedModel>, DeploymentError> {
         let config = self.server_config().map_err(DeploymentError::Memory)?;
-        Simulator::try_new(self.served_model(), config).map_err(DeploymentError::Limits)
+        let ranks = Lockstep::try_new(self.served_model(), config, self.parallelism().dp);
+        ranks.map_err(DeploymentError::Limits)
+    }
+
+    /// Returns what `create` makes of the model and the limits of the only rank.
+    fn single_rank<S>(
+        &self,
+        create: fn(ServedModel, SimConfig) -> Result<S, SimError>,
+    ) -> Result<S, DeploymentError> {
+        let dp = self.parallelism().dp;
+        if dp > 1 {
+            return Err(DeploymentError::SeveralRanks { dp });
+        }
+        let config = self.server_config().map_err(DeploymentError::Memory)?;
+        create(self.served_model(), config).map_err(DeploymentError::Limits)
     }
 
     /// Returns the limits of the server, KV blocks and API server included.

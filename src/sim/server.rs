@@ -21,6 +21,8 @@ use crate::sim::schedule::scheduler::Scheduler;
 use crate::sim::{Request, ServerError, SimConfig, SimError};
 use crate::step::LatencyModel;
 
+pub(in crate::sim) use steps::RankStep;
+
 pub use event::{RequestId, ServerEvent, StepOutcome};
 
 /// A server that is driven from outside: by a router, by another simulator's clock, by a test.

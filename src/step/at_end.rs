@@ -1,6 +1,6 @@
 //! Steps at an end of their interval.
 
-use super::{LatencyModel, StepBatch, StepModel};
+use super::{LatencyModel, StepBatch, StepModel, StepTime};
 use crate::interval::{Coverage, Interval};
 use crate::units::Seconds;
 
@@ -53,12 +53,34 @@ impl<M: StepModel> AtEnd<M> {
     }
 }
 
-impl<M: StepModel> LatencyModel for AtEnd<M> {
-    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
-        let Interval { low, high } = self.model.step_time(batch).interval(self.coverage);
+impl<M> AtEnd<M> {
+    /// Returns the time at the end of the interval.
+    fn of(&self, step: &StepTime) -> Seconds {
+        let Interval { low, high } = step.interval(self.coverage);
         match self.end {
             End::Low => low,
             End::High => high,
+        }
+    }
+}
+
+impl<M: StepModel> LatencyModel for AtEnd<M> {
+    fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+        self.of(&self.model.step_time(batch))
+    }
+
+    fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
+        let mut longest = StepTime::ZERO;
+        let time = self.model.lockstep_time(&mut ranks.inspect(|batch| {
+            let step = self.model.step_time(batch);
+            if step.total() > longest.total() {
+                longest = step;
+            }
+        }));
+        // As far off as the longest step of a rank would be, relative to its time.
+        match longest.total() {
+            Seconds::ZERO => time,
+            total => time * (self.of(&longest).0 / total.0),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::op::{ChunkSums, DecodeAttention, PrefillAttention};
 #[cfg(feature = "window")]
 use crate::op::{Estimate, WindowDecode, WindowPrefill};
 use crate::table::{Class, ErrorGroup};
-#[cfg(feature = "alloc")]
+#[cfg(any(feature = "alloc", feature = "data-parallel"))]
 use crate::units::Seconds;
 
 /// Attention of a layer, of prompt chunks and of decoding requests.
@@ -182,7 +182,7 @@ impl StepAttention {
     }
 
     /// Returns the time of [`decode`](Self::decode), which does not compute the rest.
-    #[cfg(feature = "alloc")]
+    #[cfg(any(feature = "alloc", feature = "data-parallel"))]
     #[inline]
     pub(super) fn decode_time(&self, sums: &BatchSums) -> Seconds {
         match self.span {

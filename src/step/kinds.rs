@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::ModelError;
 use super::kernel_time::KernelTime;
 use crate::model::{LayerGroup, Layers};
-#[cfg(feature = "alloc")]
+#[cfg(any(feature = "alloc", feature = "data-parallel"))]
 use crate::units::Seconds;
 
 /// Kernels by kind, each with the number of layers that run it.
@@ -84,15 +84,16 @@ impl<T> Kinds<T> {
     }
 
     /// Returns the time of a kernel in all layers: that of [`sum`](Kinds::sum), which does not compute the rest.
-    #[cfg(feature = "alloc")]
+    #[cfg(any(feature = "alloc", feature = "data-parallel"))]
     #[inline]
     pub(super) fn time(&self, once: impl Fn(&T) -> Seconds) -> Seconds {
         let (layers, first) = &self.first;
         let sum = once(first) * *layers;
-        if self.others.is_empty() {
-            return sum;
+        #[cfg(feature = "alloc")]
+        if !self.others.is_empty() {
+            return add(sum, &self.others, once);
         }
-        add(sum, &self.others, once)
+        sum
     }
 
     /// Returns the kernels of the kind with the most layers.

@@ -3,9 +3,49 @@
 use super::{RooflineModel, StepBatch, StepTime};
 use crate::units::Seconds;
 
+/// Times of parts of a step that depend on counts alone.
+pub(super) trait CountedTimes {
+    /// Returns the time of the parts that depend on the tokens of a rank alone.
+    fn of_tokens(&self, tokens: u64) -> Seconds;
+
+    /// Returns the time of lm_head and sampling of so many rows.
+    fn of_rows(&self, rows: u64) -> Seconds;
+
+    /// Returns the time of the exchange of `own` tokens of a rank and `all` of all ranks.
+    fn of_exchange(&self, own: u64, all: u64) -> Seconds;
+
+    /// Returns the time of the experts over the tokens of all ranks.
+    fn of_experts(&self, tokens: u64) -> Seconds;
+}
+
+impl CountedTimes for RooflineModel {
+    fn of_tokens(&self, tokens: u64) -> Seconds {
+        sum(|step| self.add_own_tokens(step, tokens))
+    }
+
+    fn of_rows(&self, rows: u64) -> Seconds {
+        let parts = self.sampling(rows).into_iter().flatten();
+        parts.map(|(_, once)| once.time).sum()
+    }
+
+    fn of_exchange(&self, own: u64, all: u64) -> Seconds {
+        sum(|step| self.add_exchange(step, own, all))
+    }
+
+    fn of_experts(&self, tokens: u64) -> Seconds {
+        sum(|step| self.add_experts(step, tokens))
+    }
+}
+
+/// Returns the time of what `add` adds to a step.
+fn sum(add: impl Fn(&mut StepTime)) -> Seconds {
+    let mut step = StepTime::ZERO;
+    add(&mut step);
+    step.total()
+}
+
 impl RooflineModel {
-    /// Returns the time of a step of ranks that begin and end it together, given the time of the parts that depend on the
-    /// tokens of a rank and on its sampled rows.
+    /// Returns the time of a step of ranks that begin and end it together.
     ///
     /// Ranks whose largest batch runs as a CUDA graph are padded to it. An idle rank computes one dummy token. All wait
     /// for the slowest.
@@ -14,8 +54,7 @@ impl RooflineModel {
     pub(super) fn lockstep(
         &self,
         ranks: &mut dyn Iterator<Item = StepBatch<'_>>,
-        of_tokens: impl Fn(u64) -> Seconds,
-        of_rows: impl Fn(u64) -> Seconds,
+        times: &impl CountedTimes,
     ) -> Seconds {
         let (mut count, mut largest, mut all) = (0_u64, 0, 0_u64);
         let (mut longest, mut longest_rest) = (Seconds::ZERO, Seconds::ZERO);
@@ -26,32 +65,33 @@ impl RooflineModel {
             if sums.tokens == 0 {
                 continue;
             }
-            let prefill = self.prefill_attention(batch.prefill);
-            let decode = self.decode_attention(&sums);
-            let attention = [prefill, decode].into_iter().flatten();
-            let attention: Seconds = attention.map(|all| all.time).sum();
-            let rest = attention + of_rows(sums.rows) + self.host(batch.prefill, &sums);
+            let mut rest = times.of_rows(sums.rows) + self.host(batch.prefill, &sums);
+            if let Some(all) = self.prefill_attention(batch.prefill) {
+                rest += all.time;
+            }
+            if let Some(all) = self.decode_attention_time(&sums) {
+                rest += all;
+            }
             largest = sums.tokens.max(largest);
             longest_rest = longest_rest.max(rest);
-            longest = longest.max(of_tokens(sums.tokens) + rest);
+            longest = longest.max(times.of_tokens(sums.tokens) + rest);
         }
         if largest == 0 {
             return Seconds::ZERO;
         }
-        let padded = self.engine().padded_tokens(largest);
-        let runs_as_graph = largest <= u64::from(self.engine().cuda_graph_max_tokens);
+        let engine = self.engine();
+        let padded = engine.padded_tokens(largest);
+        let runs_as_graph = largest <= u64::from(engine.cuda_graph_max_tokens);
         let (apart, exchanged) = match runs_as_graph {
-            true => (
-                of_tokens(largest) + longest_rest,
-                padded.saturating_mul(count),
-            ),
+            true => {
+                let exchanged = padded.saturating_mul(count);
+                (times.of_tokens(largest) + longest_rest, exchanged)
+            }
             false => (longest, all),
         };
-        if !self.shares_experts() {
-            return apart;
+        match self.shares_experts() {
+            true => apart + times.of_exchange(padded, exchanged) + times.of_experts(all),
+            false => apart,
         }
-        let mut shared = StepTime::ZERO;
-        self.add_shared(&mut shared, [padded, exchanged], all);
-        apart + shared.total()
     }
 }

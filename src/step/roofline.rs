@@ -129,6 +129,12 @@ impl RooflineModel {
         &self.engine
     }
 
+    /// Returns the number of data-parallel ranks.
+    #[cfg(all(feature = "data-parallel", feature = "alloc"))]
+    pub(super) fn ranks(&self) -> u64 {
+        self.dp.into()
+    }
+
     /// Returns whether data-parallel ranks share the experts.
     pub(super) fn shares_experts(&self) -> bool {
         self.dp > 1
@@ -139,30 +145,37 @@ impl RooflineModel {
         self.add_own_tokens(step, tokens);
         #[cfg(feature = "data-parallel")]
         if self.shares_experts() {
-            let own = self.engine.padded_tokens(tokens);
             let of_all = |own: u64| own.saturating_mul(self.dp.into());
-            self.add_shared(step, [own, of_all(own)], of_all(tokens));
+            let padded = self.engine.padded_tokens(tokens);
+            self.add_exchange(step, padded, of_all(padded));
+            self.add_experts(step, of_all(tokens));
         }
     }
 
-    /// Adds the parts that data-parallel ranks compute together: experts over the `tokens` of all ranks, and the
-    /// exchange of tokens padded to `own` of a rank and `all` of all ranks.
+    /// Adds the exchange of tokens between data-parallel ranks: `own` of the rank and `all` of all ranks.
     #[cfg(feature = "data-parallel")]
-    pub(super) fn add_shared(&self, step: &mut StepTime, [own, all]: [u64; 2], tokens: u64) {
-        let [own, all, tokens] = [own, all, tokens].map(|count| count as f64);
+    pub(super) fn add_exchange(&self, step: &mut StepTime, own: u64, all: u64) {
         self.kernels.ffn.each(|layers, ffn| {
-            let FfnOps::Moe {
-                experts, exchange, ..
+            if let FfnOps::Moe {
+                exchange: Some(exchange),
+                ..
             } = ffn
-            else {
-                return;
-            };
-            if let Some(exchange) = exchange {
-                exchange.each(own, all, |once| {
+            {
+                exchange.each(own as f64, all as f64, |once| {
                     step.add_kernel(Part::Exchange, once.times(layers));
                 });
             }
-            step.add_kernel(Part::Moe, experts.at(tokens, ln(tokens)).times(layers));
+        });
+    }
+
+    /// Adds the experts over the tokens of all data-parallel ranks.
+    #[cfg(feature = "data-parallel")]
+    pub(super) fn add_experts(&self, step: &mut StepTime, tokens: u64) {
+        let tokens = tokens as f64;
+        self.kernels.ffn.each(|layers, ffn| {
+            if let FfnOps::Moe { experts, .. } = ffn {
+                step.add_kernel(Part::Moe, experts.at(tokens, ln(tokens)).times(layers));
+            }
         });
     }
 
@@ -207,7 +220,7 @@ impl RooflineModel {
     }
 
     /// Returns the time of [`decode_attention`](Self::decode_attention).
-    #[cfg(feature = "alloc")]
+    #[cfg(any(feature = "alloc", feature = "data-parallel"))]
     #[inline]
     pub(super) fn decode_attention_time(&self, sums: &BatchSums) -> Option<Seconds> {
         let all = || self.kernels.attention.time(|kind| kind.decode_time(sums));
@@ -307,16 +320,7 @@ impl LatencyModel for RooflineModel {
 
     #[cfg(feature = "data-parallel")]
     fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
-        let of_tokens = |tokens| {
-            let mut step = StepTime::ZERO;
-            self.add_own_tokens(&mut step, tokens);
-            step.total()
-        };
-        let of_rows = |rows| {
-            let parts = self.sampling(rows).into_iter().flatten();
-            parts.map(|(_, once)| once.time).sum()
-        };
-        self.lockstep(ranks, of_tokens, of_rows)
+        self.lockstep(ranks, self)
     }
 }
 

@@ -1,8 +1,12 @@
 //! The step model with tabulated times.
 
 use alloc::vec::Vec;
+#[cfg(feature = "data-parallel")]
+use core::ops::RangeInclusive;
 
 use super::batch::BatchSums;
+#[cfg(feature = "data-parallel")]
+use super::lockstep::CountedTimes;
 use super::{Chunk, DecodeGroup, LatencyModel, RooflineModel, StepBatch, StepModel, StepTime};
 use crate::units::Seconds;
 
@@ -35,9 +39,21 @@ use crate::units::Seconds;
 pub struct TabulatedModel {
     model: RooflineModel,
     counts: Vec<OfCount>,
-    /// The parts of the tokens that no other data-parallel rank takes part in; empty for a single rank.
+    /// Times of data-parallel ranks by a count; empty for a single rank.
     #[cfg(feature = "data-parallel")]
-    own_tokens: Vec<Seconds>,
+    of_ranks: Vec<OfRanks>,
+}
+
+/// Times of data-parallel ranks that depend on a count alone.
+#[cfg(feature = "data-parallel")]
+#[derive(Debug, Clone, Copy)]
+struct OfRanks {
+    /// The parts of so many tokens of a rank in which no other rank takes part.
+    own: Seconds,
+    /// The exchange if all ranks have so many tokens.
+    exchange: Seconds,
+    /// The experts over so many tokens of all ranks.
+    experts: Seconds,
 }
 
 /// Times that depend on a count alone.
@@ -57,13 +73,9 @@ impl TabulatedModel {
             rows: of_rows(&model, count),
         };
         let counts = 0..=u64::from(max_tokens);
-        #[cfg(feature = "data-parallel")]
-        let own_tokens = counts.clone().filter(|_| model.shares_experts());
         TabulatedModel {
             #[cfg(feature = "data-parallel")]
-            own_tokens: own_tokens
-                .map(|count| of_own_tokens(&model, count))
-                .collect(),
+            of_ranks: of_ranks(&model, counts.clone()),
             counts: counts.map(of_count).collect(),
             model,
         }
@@ -110,16 +122,7 @@ impl LatencyModel for TabulatedModel {
 
     #[cfg(feature = "data-parallel")]
     fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
-        let of_tokens = |tokens: u64| {
-            let tabulated = self.own_tokens.get(tokens as usize).copied();
-            tabulated.unwrap_or_else(|| of_own_tokens(&self.model, tokens))
-        };
-        let of_rows_sum = |rows: u64| {
-            let tabulated = self.counts.get(rows as usize).map(|of| of.rows);
-            let [lm_head, sampling] = tabulated.unwrap_or_else(|| of_rows(&self.model, rows));
-            lm_head + sampling
-        };
-        self.model.lockstep(ranks, of_tokens, of_rows_sum)
+        self.model.lockstep(ranks, self)
     }
 
     #[inline]
@@ -143,16 +146,51 @@ fn of_tokens(model: &RooflineModel, tokens: u64) -> Seconds {
     step.total()
 }
 
-#[cfg(feature = "data-parallel")]
-fn of_own_tokens(model: &RooflineModel, tokens: u64) -> Seconds {
-    let mut step = StepTime::ZERO;
-    if tokens > 0 {
-        model.add_own_tokens(&mut step, tokens);
-    }
-    step.total()
-}
-
 fn of_rows(model: &RooflineModel, rows: u64) -> [Seconds; 2] {
     let parts = model.sampling(rows);
     parts.map_or([Seconds::ZERO; 2], |parts| parts.map(|(_, once)| once.time))
+}
+
+#[cfg(feature = "data-parallel")]
+fn of_ranks(model: &RooflineModel, counts: RangeInclusive<u64>) -> Vec<OfRanks> {
+    let of_count = |count: u64| OfRanks {
+        own: model.of_tokens(count),
+        exchange: model.of_exchange(count, count.saturating_mul(model.ranks())),
+        experts: model.of_experts(count),
+    };
+    match model.shares_experts() {
+        true => counts.map(|count| of_count(count.max(1))).collect(),
+        false => Vec::new(),
+    }
+}
+
+#[cfg(feature = "data-parallel")]
+impl CountedTimes for TabulatedModel {
+    fn of_tokens(&self, tokens: u64) -> Seconds {
+        match self.of_ranks.get(tokens as usize) {
+            Some(of) => of.own,
+            None => self.model.of_tokens(tokens),
+        }
+    }
+
+    fn of_rows(&self, rows: u64) -> Seconds {
+        match self.counts.get(rows as usize) {
+            Some(of) => of.rows.into_iter().sum(),
+            None => self.model.of_rows(rows),
+        }
+    }
+
+    fn of_exchange(&self, own: u64, all: u64) -> Seconds {
+        match self.of_ranks.get(own as usize) {
+            Some(of) if all == own.saturating_mul(self.model.ranks()) => of.exchange,
+            _ => self.model.of_exchange(own, all),
+        }
+    }
+
+    fn of_experts(&self, tokens: u64) -> Seconds {
+        match self.of_ranks.get(tokens as usize) {
+            Some(of) => of.experts,
+            None => self.model.of_experts(tokens),
+        }
+    }
 }

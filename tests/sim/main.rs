@@ -15,6 +15,7 @@ mod disaggregated;
 mod engines_agree;
 mod lengths;
 mod load;
+mod lockstep;
 mod oracle;
 mod properties;
 mod schedule;

@@ -2,6 +2,7 @@
 
 mod disaggregated;
 mod kv_link;
+mod lockstep;
 mod pool;
 mod replicas;
 mod router;
@@ -9,5 +10,6 @@ mod two_stages;
 
 pub use disaggregated::{Disaggregated, ServerPool};
 pub use kv_link::KvLink;
+pub use lockstep::Lockstep;
 pub use replicas::Cluster;
 pub use router::Router;

@@ -15,6 +15,18 @@ pub(super) struct InFlight {
     pub(super) end_ns: u64,
 }
 
+/// The work of a data-parallel rank in a step.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::sim) enum RankStep {
+    /// A dummy batch.
+    #[default]
+    Idle,
+    /// A token for each running request and nothing else.
+    Decodes(DecodeGroup),
+    /// The current plan.
+    Planned,
+}
+
 impl<M: LatencyModel> Server<M> {
     /// Runs all steps that begin before `to_ns`, and leaves the last one in flight if it ends later. The clock stays
     /// at the last step boundary.
@@ -87,14 +99,79 @@ impl<M: LatencyModel> Server<M> {
         true
     }
 
+    /// Fixes the work of a data-parallel rank in the step that is due now.
+    pub(in crate::sim) fn begin_rank_step(&mut self) -> RankStep {
+        // The router counts what is waiting: arrivals are taken although none can be admitted.
+        if self.inbox.next_ns().is_none_or(|ns| ns > self.now_ns)
+            && let Some(decode) = self.plan_decodes()
+        {
+            return RankStep::Decodes(decode);
+        }
+        match self.plan_step() {
+            true => RankStep::Planned,
+            false => RankStep::Idle,
+        }
+    }
+
+    /// Returns the requests that decode in the next step if nothing else happens in it and, with steps fixed ahead, in
+    /// the one after it.
+    fn plan_decodes(&mut self) -> Option<DecodeGroup> {
+        if self.config.rules.scheduling != Scheduling::OneStepAhead {
+            return self.scheduler.plan_decodes();
+        }
+        let fixed = self.next.only_decodes()?;
+        let planned = self.scheduler.plan_decodes()?;
+        let number = self.scheduler.scheduled_steps();
+        self.next.set_decodes(number, planned);
+        Some(fixed)
+    }
+
+    /// Returns the batch of a data-parallel rank in a step; an idle one has none.
+    pub(in crate::sim) fn batch_of<'s>(&'s self, step: &'s RankStep) -> StepBatch<'s> {
+        match step {
+            RankStep::Idle => StepBatch::default(),
+            RankStep::Decodes(decode) => StepBatch {
+                prefill: &[],
+                decode: slice::from_ref(decode),
+            },
+            RankStep::Planned => self.current.batch(),
+        }
+    }
+
     /// Begins the step that is due now; no step may be in flight.
+    fn begin_step(&mut self) {
+        if self.plan_step() {
+            let time = self.model.total_time(&self.current.batch());
+            self.in_flight = Some(self.step_from_now(time.to_nanos()));
+        }
+    }
+
+    /// Ends the step of a data-parallel rank after `duration_ns`.
+    pub(in crate::sim) fn end_rank_step<O: Observer + ?Sized>(
+        &mut self,
+        step: RankStep,
+        duration_ns: u64,
+        observer: &mut O,
+    ) {
+        let in_flight = self.step_from_now(duration_ns);
+        match step {
+            RankStep::Idle => self.now_ns = in_flight.end_ns,
+            RankStep::Decodes(decode) => self.end_decodes(decode, in_flight.end_ns, observer),
+            RankStep::Planned => {
+                self.in_flight = Some(in_flight);
+                self.end_step(observer);
+            }
+        }
+    }
+
+    /// Plans the step that is due now as the current one; returns false if none begins.
     ///
     /// None begins if there is nothing to compute. Then at least one request has left the inbox or the queue, or was
     /// preempted, so that loops over this method come to an end.
-    fn begin_step(&mut self) {
+    fn plan_step(&mut self) -> bool {
         self.take_arrivals();
         if !self.has_work() {
-            return;
+            return false;
         }
         if self.next.is_empty() {
             let mut preempted_before = mem::take(&mut self.next.preempted_before);
@@ -108,12 +185,11 @@ impl<M: LatencyModel> Server<M> {
                 true => self.reject_first_waiting(),
                 false => self.sleep(),
             }
-            return;
+            return false;
         }
         mem::swap(&mut self.current, &mut self.next);
         self.next.clear();
-        let time = self.model.total_time(&self.current.batch());
-        self.in_flight = Some(self.step_from_now(time.to_nanos()));
+        true
     }
 
     /// Returns a step that begins now and takes at least a nanosecond.
@@ -181,7 +257,6 @@ impl<M: LatencyModel> Server<M> {
                 return;
             }
         }
-        let wants_steps = observer.wants_steps();
         while self.now_ns < horizon_ns
             && let Some(planned) = self.scheduler.plan_decodes()
         {
@@ -197,22 +272,33 @@ impl<M: LatencyModel> Server<M> {
                 self.take_arrivals();
                 break;
             }
-            let record = StepRecord {
-                start_ns: self.now_ns,
-                duration_ns: step.end_ns - self.now_ns,
-                decode_requests: decode.requests,
-                kv_tokens: decode.kv_tokens,
-                ..StepRecord::default()
-            };
-            self.now_ns = step.end_ns;
-            self.count(&record);
-            if wants_steps {
-                self.report_decodes(&record, decode, observer);
-            }
+            self.end_decodes(decode, step.end_ns, observer);
         }
         if let Some(decode) = fixed {
             let number = self.scheduler.scheduled_steps();
             self.next.set_decodes(number, decode);
+        }
+    }
+
+    /// Ends a step in which the same requests took a token each and nothing else happened.
+    #[inline]
+    fn end_decodes<O: Observer + ?Sized>(
+        &mut self,
+        decode: DecodeGroup,
+        end_ns: u64,
+        observer: &mut O,
+    ) {
+        let record = StepRecord {
+            start_ns: self.now_ns,
+            duration_ns: end_ns - self.now_ns,
+            decode_requests: decode.requests,
+            kv_tokens: decode.kv_tokens,
+            ..StepRecord::default()
+        };
+        self.now_ns = end_ns;
+        self.count(&record);
+        if observer.wants_steps() {
+            self.report_decodes(&record, decode, observer);
         }
     }
 

@@ -2,6 +2,7 @@
 //! answers without that, to the nanosecond.
 
 pub(crate) mod kv_cache;
+pub(crate) mod lockstep;
 mod plan;
 mod scheduler;
 mod sequence;
@@ -48,15 +49,7 @@ pub(crate) fn run(
         *at_engine_ns = tokenized_ns + config.api_server_ns;
     }
     let mut arrivals = order.into_iter().peekable();
-    let mut run = Run {
-        outcomes: vec![Outcome::Completed(Timing::default()); requests.len()],
-        steps: 0,
-        preemptions: 0,
-        peak_blocks: 0,
-        block_ns: 0,
-        waiting: Vec::new(),
-        gaps_ns: Vec::new(),
-    };
+    let mut run = Run::of(requests);
     let mut last_token_ns = vec![None; requests.len()];
     let mut scheduler = Scheduler::new(config, listed.to_vec());
     let (mut current, mut next) = (Plan::default(), Plan::default());
@@ -140,6 +133,19 @@ pub(crate) fn run(
 }
 
 impl Run {
+    /// A run in which nothing has happened.
+    fn of(requests: &[Request]) -> Run {
+        Run {
+            outcomes: vec![Outcome::Completed(Timing::default()); requests.len()],
+            steps: 0,
+            preemptions: 0,
+            peak_blocks: 0,
+            block_ns: 0,
+            waiting: Vec::new(),
+            gaps_ns: Vec::new(),
+        }
+    }
+
     fn timing(&mut self, index: usize) -> &mut Timing {
         match &mut self.outcomes[index] {
             Outcome::Completed(timing) => timing,

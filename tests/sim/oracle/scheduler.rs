@@ -48,6 +48,11 @@ impl Scheduler {
         self.waiting.push_back(sequence);
     }
 
+    /// Returns the load by which vLLM routes requests to data-parallel ranks, `arriving` more requests included.
+    pub(crate) fn load(&self, arriving: usize) -> usize {
+        4 * (self.waiting.len() + self.ending as usize + arriving) + self.running.len()
+    }
+
     /// Whether any request waits or runs.
     pub(crate) fn has_requests(&self) -> bool {
         !(self.waiting.is_empty() && self.running.is_empty())
