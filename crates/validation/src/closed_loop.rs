@@ -77,6 +77,7 @@ pub(crate) fn server(cells: &Cells<'_>, server: Server) -> Result<Server, Error>
         // The benchmark asks for temperature 0.
         sampler: "plain".to_owned(),
         engine,
+        dp: cells.optional_whole("dp")?.unwrap_or(1),
         expert_parallel: is_set(cells, "expert_parallel")?,
         ..server
     })
@@ -105,16 +106,15 @@ pub(crate) fn run(cells: &Cells<'_>) -> Result<ClosedLoopRun, Error> {
             is_set(cells, "saturated")?,
             "its source marks it as saturated: a TTFT above 5 s",
         ),
-        (
-            cells.optional_whole("dp")?.is_some_and(|dp| dp > 1),
-            "data parallelism is not modelled",
-        ),
     ];
     Ok(ClosedLoopRun {
         users: cells.whole("concurrency")?,
         prompt: uniform(cells, "isl", "mean_prompt_tokens")?,
         output: uniform(cells, "osl", "mean_output_tokens")?,
-        servers: described(cells).map_or("others", |[.., servers]| servers),
+        servers: match cells.optional_whole("dp")? {
+            Some(2..) => "data-parallel servers",
+            _ => described(cells).map_or("others", |[.., servers]| servers),
+        },
         is_fitted: FITTED.contains(&configuration.join(" ")),
         left_out: left_out
             .into_iter()

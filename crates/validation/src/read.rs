@@ -119,6 +119,7 @@ fn server(cells: &Cells<'_>) -> Result<Server, Error> {
         },
         sampler: cells.text("sampler").to_owned(),
         tp: cells.whole("tp")?,
+        dp: 1,
         expert_parallel: false,
         engine: cells.text("engine").to_owned(),
         tables: None,

@@ -49,6 +49,8 @@ pub struct Server {
     pub sampler: String,
     /// Tensor parallelism, in GPUs.
     pub tp: u32,
+    /// Data-parallel ranks of so many GPUs each.
+    pub dp: u32,
     /// Whether the GPUs hold whole experts.
     pub expert_parallel: bool,
     /// Name and version of the engine.

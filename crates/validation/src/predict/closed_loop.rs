@@ -2,6 +2,7 @@
 
 use rooflut::Deployment;
 use rooflut::engine::EngineStack;
+use rooflut::sim::cluster::Lockstep;
 use rooflut::sim::figures::Stats;
 use rooflut::sim::load::{ClosedLoop, Lengths, RequestMix, ThinkTime};
 use rooflut::sim::{Outcome, Simulator};
@@ -56,8 +57,11 @@ fn simulated(
     requests: u64,
     run: &ClosedLoopRun,
 ) -> Result<Vec<Predicted>, Reason> {
-    let simulator = Simulator::try_new(model, server.server_config()?)?;
-    let report = simulator.run_source(&mut users.limited(requests), &mut ());
+    let (config, mut users) = (server.server_config()?, users.limited(requests));
+    let report = match server.parallelism().dp {
+        1 => Simulator::try_new(model, config)?.run_source(&mut users, &mut ()),
+        ranks => Lockstep::try_new(model, config, ranks)?.run_source(&mut users, &mut ()),
+    };
     for record in &report.records {
         if let Outcome::Rejected(rejection) = record.outcome {
             return Err(rejection.into());

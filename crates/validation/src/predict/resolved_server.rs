@@ -24,6 +24,8 @@ pub(crate) struct ResolvedServer {
     pub(crate) set: TableSet,
     /// Tensor parallelism.
     pub(crate) tp: u32,
+    /// Data-parallel ranks.
+    pub(crate) dp: u32,
     /// Whether the GPUs hold whole experts.
     pub(crate) expert_parallel: bool,
     /// Format of the KV entries.
@@ -52,6 +54,7 @@ impl ResolvedServer {
             spec: entry.spec,
             set: set.clone(),
             tp: server.tp,
+            dp: server.dp,
             expert_parallel: server.expert_parallel,
             kv_dtype: format::kv_entries(&server.kv_dtype)?,
             notes: Vec::new(),
@@ -124,7 +127,8 @@ impl ResolvedServer {
 
     fn builder(&self) -> DeploymentBuilder {
         let deployment = Deployment::builder(self.spec, &self.set);
-        let deployment = deployment.tp(self.tp).expert_parallel(self.expert_parallel);
+        let deployment = deployment.tp(self.tp).dp(self.dp);
+        let deployment = deployment.expert_parallel(self.expert_parallel);
         deployment.kv_dtype(self.kv_dtype)
     }
 
@@ -194,6 +198,7 @@ mod tests {
             kv_dtype: String::new(),
             sampler: String::new(),
             tp: 1,
+            dp: 1,
             expert_parallel: false,
             engine: String::new(),
             tables: None,

@@ -117,9 +117,13 @@ fn marked_rows_and_parallelism_that_is_not_modelled_are_left_out() {
     assert_eq!(
         tallies(&report.skipped),
         [
-            ("data parallelism is not modelled", 1),
             ("its source marks it as saturated: a TTFT above 5 s", 1),
             ("its source marks it as suspect", 1),
+            (
+                "llama-3.1-8b on h100, tp 1: dp: expected 1, as ranks of a model without experts share nothing, found \
+                 4; use 4 replicas",
+                1,
+            ),
             ("users: expected at least 1, found 0", 1),
         ]
     );
