@@ -121,12 +121,13 @@ fn with_flag(error: &ConfigError) -> String {
 
 /// Returns an error with dimensions as the files of `models` call them.
 pub(crate) fn with_keys(error: RunError, models: &[&NamedModel]) -> Error {
-    let (model, error, possible) = match error {
+    let (model, error, key, possible) = match error {
         RunError::Tp {
             model,
             error,
+            key,
             possible,
-        } => (model, error, possible),
+        } => (model, error, key, possible),
         error => return error.into(),
     };
     let named = models.iter().find(|named| named.model.name == model.name);
@@ -137,6 +138,7 @@ pub(crate) fn with_keys(error: RunError, models: &[&NamedModel]) -> Error {
     Error::from(RunError::Tp {
         model,
         error,
+        key,
         possible,
     })
 }

@@ -85,6 +85,7 @@ fn ask(
     let (kv_dtype, set) = (placement.kv_dtype, &placement.tables);
     let Parallelism {
         tp,
+        dp,
         expert_parallel,
         ..
     } = placement.parallelism;
@@ -139,6 +140,11 @@ fn ask(
         _ if expert_parallel => {
             return Err(Error::new(format!(
                 "--expert-parallel: the {name} model does not know expert parallelism; use --latency-model roofline"
+            )));
+        }
+        _ if dp > 1 => {
+            return Err(Error::new(format!(
+                "--dp: the {name} model does not know data parallelism; use --latency-model roofline"
             )));
         }
         _ if args.target.sampler.is_some() => {

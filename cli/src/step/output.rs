@@ -270,8 +270,9 @@ impl Step<'_> {
             json!({
                 "gpu": placement.tables.name(),
                 "tp": placement.parallelism.tp,
+                "dp": placement.parallelism.dp,
                 "expert_parallel": placement.parallelism.expert_parallel,
-                "gpus": placement.parallelism.tp,
+                "gpus": placement.parallelism.gpus(),
                 "engine": self.engine(),
             }),
             json!(rooflut_report::Weights::from(&placement.model.spec)),

@@ -152,7 +152,9 @@ impl Corrected {
                 0
             }
             // Bytes of 16-bit hidden states.
-            OperationKind::AllReduce => (first / (2 * given.spec().hidden.max(1))).max(1),
+            OperationKind::AllReduce | OperationKind::AllGather | OperationKind::ReduceScatter => {
+                (first / (2 * given.spec().hidden.max(1))).max(1)
+            }
             _ => first,
         };
         decode.extend(DecodeGroup::uniform(tokens, 1));

@@ -32,6 +32,19 @@ impl Scenario {
     pub fn check(&self) -> Result<(), ScenarioError> {
         self.check_values()?;
         Given::of(self)?.check()?;
+        let several = [
+            ("replicas", self.server.replicas() > 1),
+            ("prefill_replicas", self.server.prefill_replicas.is_some()),
+        ];
+        let several = several.into_iter().find(|(_, given)| *given);
+        if let Some((with, _)) = several.filter(|_| self.target.dp() > 1) {
+            return Err(Problem::Conflict {
+                key: "dp",
+                with,
+                why: Some("several servers of data-parallel ranks are not modelled"),
+            }
+            .into());
+        }
         let is_random = self.workload.is_random() || self.server.is_random();
         match self.workload.seeds() > 1 && !is_random {
             true => Err(Problem::NoEffect {
@@ -150,31 +163,15 @@ impl Target {
 
     fn check_values(&self) -> Result<(), Problem> {
         check_count("tp", self.tp, ANY)?;
-        for (key, value, feature, instead, does) in [
-            (
-                "pp",
-                self.pp,
-                "pipeline parallelism",
-                "tp",
-                "divides a model over the GPUs of one node",
-            ),
-            (
-                "dp",
-                self.dp,
-                "attention on each rank with experts shared by all ranks",
-                "replicas",
-                "runs copies of the whole model",
-            ),
-        ] {
-            if let Some(found) = value.filter(|value| *value != 1) {
-                return Err(Problem::NotModelled {
-                    key,
-                    found,
-                    feature,
-                    instead,
-                    does,
-                });
-            }
+        check_count("dp", self.dp, ANY)?;
+        if let Some(found) = self.pp.filter(|value| *value != 1) {
+            return Err(Problem::NotModelled {
+                key: "pp",
+                found,
+                feature: "pipeline parallelism",
+                instead: "tp",
+                does: "divides a model over the GPUs of one node",
+            });
         }
         match self.kv_dtype {
             None | Some(Dtype::Bf16 | Dtype::Fp8) => Ok(()),

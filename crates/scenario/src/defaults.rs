@@ -26,10 +26,16 @@ impl Target {
         self.tp.unwrap_or(1)
     }
 
+    /// Data-parallel ranks; by default 1.
+    pub fn dp(&self) -> u32 {
+        self.dp.unwrap_or(1)
+    }
+
     /// The division of the model over GPUs; by default one GPU.
     pub fn parallelism(&self) -> Parallelism {
         let whole_experts = self.expert_parallel.unwrap_or(false);
-        Parallelism::tensor(self.tp()).with_expert_parallel(whole_experts)
+        let ranks = Parallelism::tensor(self.tp()).with_dp(self.dp());
+        ranks.with_expert_parallel(whole_experts)
     }
 
     /// The engine stack; by default `vllm-0.15.1`.

@@ -1,6 +1,6 @@
 //! The servers of a run.
 
-use rooflut::sim::cluster::{Cluster, Disaggregated, ServerPool};
+use rooflut::sim::cluster::{Cluster, Disaggregated, Lockstep, ServerPool};
 use rooflut::sim::figures::Totals;
 use rooflut::sim::load::Source;
 use rooflut::sim::{Observer, SimConfig, SimError, SimReport, Simulator};
@@ -13,6 +13,8 @@ use crate::scenario::Server;
 pub(crate) enum Fleet<M> {
     /// A single server.
     One(Simulator<M>),
+    /// Data-parallel ranks that step together.
+    Ranks(Lockstep<M>),
     /// Replicas behind a router.
     Several(Cluster<M>),
     /// Prefill and decode on servers of their own.
@@ -23,6 +25,7 @@ impl<M: LatencyModel + Clone> Fleet<M> {
     pub(crate) fn try_new(
         model: M,
         config: SimConfig,
+        dp: u32,
         server: &Server,
         pools: Option<&Pools>,
     ) -> Result<Fleet<M>, SimError> {
@@ -34,6 +37,7 @@ impl<M: LatencyModel + Clone> Fleet<M> {
                 let servers = Disaggregated::try_new(prefill, decode, router, pools.link()?)?;
                 Ok(Fleet::Disaggregated(Box::new(servers)))
             }
+            (None, 1) if dp > 1 => Lockstep::try_new(model, config, dp).map(Fleet::Ranks),
             (None, 1) => Simulator::try_new(model, config).map(Fleet::One),
             (None, replicas) => {
                 Cluster::try_new(model, config, replicas, router).map(Fleet::Several)
@@ -45,6 +49,7 @@ impl<M: LatencyModel + Clone> Fleet<M> {
     pub(crate) fn totals(&self, source: &mut impl Source, observer: &mut impl Observer) -> Totals {
         match self {
             Fleet::One(server) => server.serve(source, observer),
+            Fleet::Ranks(ranks) => ranks.serve(source, observer),
             Fleet::Several(servers) => servers.serve(source, observer),
             Fleet::Disaggregated(servers) => servers.serve(source, observer),
         }
@@ -58,6 +63,7 @@ impl<M: LatencyModel + Clone> Fleet<M> {
     ) -> SimReport {
         match self {
             Fleet::One(server) => server.run_source(source, observer),
+            Fleet::Ranks(ranks) => ranks.run_source(source, observer),
             Fleet::Several(servers) => servers.run_source(source, observer),
             Fleet::Disaggregated(servers) => servers.run_source(source, observer),
         }

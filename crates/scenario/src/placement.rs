@@ -43,7 +43,7 @@ pub struct Placement {
 
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.on_gpus(self.parallelism.tp.into()))
+        f.write_str(&self.on_gpus(self.parallelism.gpus().into()))
     }
 }
 
@@ -56,7 +56,11 @@ impl Placement {
             true => " with expert parallelism",
             false => "",
         };
-        format!("{model} on {gpus} {gpu} GPU{s}{experts}")
+        let ranks = match self.parallelism.dp {
+            1 => String::new(),
+            dp => format!(", {dp} data-parallel ranks"),
+        };
+        format!("{model} on {gpus} {gpu} GPU{s}{ranks}{experts}")
     }
 
     /// Places `model` on the GPUs of `tables` as `target` says.
@@ -142,10 +146,23 @@ impl Placement {
 
     fn check_parallelism(&self, model: &Model, parallelism: Parallelism) -> Result<(), RunError> {
         let checked = model.spec.check_parallelism(parallelism);
-        checked.map_err(|error| RunError::Tp {
-            model: Box::new(model.clone()),
-            error,
-            possible: self.possible_tp(&model.spec, parallelism).collect(),
+        checked.map_err(|error| {
+            let mut key = "tp";
+            let mut possible: Vec<u32> = self.possible_tp(&model.spec, parallelism).collect();
+            if possible.is_empty() {
+                let divides = |dp: &u32| {
+                    let ranks = parallelism.with_dp(*dp);
+                    model.spec.check_parallelism(ranks).is_ok()
+                };
+                key = "dp";
+                possible = (1..=MAX_RANKS).filter(divides).collect();
+            }
+            RunError::Tp {
+                model: Box::new(model.clone()),
+                error,
+                key,
+                possible,
+            }
         })
     }
 
@@ -319,8 +336,10 @@ impl Placement {
         let ranks = self.tables.all_reduce();
         let ranks = ranks.into_iter().flat_map(|table| table.entries());
         let max = ranks.map(|entry| entry.shape.ranks).max();
-        let over =
-            move |tp| Parallelism::tensor(tp).with_expert_parallel(parallelism.expert_parallel);
+        let over = move |tp| {
+            let ranks = Parallelism::tensor(tp).with_dp(parallelism.dp);
+            ranks.with_expert_parallel(parallelism.expert_parallel)
+        };
         let divides = move |tp: &u32| spec.check_parallelism(over(*tp)).is_ok();
         (1..=max.unwrap_or(MAX_RANKS)).filter(divides)
     }

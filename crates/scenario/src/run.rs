@@ -132,7 +132,7 @@ impl Run {
         let (server, pools) = (&self.scenario.server, self.pools.as_ref());
         let at = |end| {
             let model = AtEnd::new(&model, coverage, end);
-            let fleet = Fleet::try_new(model, self.config, server, pools)?;
+            let fleet = Fleet::try_new(model, self.config, self.dp(), server, pools)?;
             self.summary(&fleet, &mut ())
         };
         let (low, high) = rayon::join(|| at(End::Low), || at(End::High));
@@ -166,6 +166,7 @@ impl Run {
         let fleet = Fleet::try_new(
             &model,
             self.config,
+            self.dp(),
             &self.scenario.server,
             self.pools.as_ref(),
         )?;
@@ -263,10 +264,15 @@ impl Run {
         vec![0..prefill, prefill..self.replicas()]
     }
 
-    /// Servers of the run.
+    /// Servers of the run; the data-parallel ranks of one count apart.
     pub fn replicas(&self) -> u32 {
         let pools = self.pools.map(|pools| pools.prefill + pools.decode);
-        pools.unwrap_or(self.scenario.server.replicas())
+        pools.unwrap_or(self.scenario.server.replicas() * self.dp())
+    }
+
+    /// Data-parallel ranks, which step together.
+    fn dp(&self) -> u32 {
+        self.placement.parallelism.dp
     }
 
     /// GPUs of all servers.
@@ -404,13 +410,14 @@ impl Outcome<'_> {
         let (run, summary) = (self.run, &self.summary);
         let (server, config) = (&run.scenario.server, &run.config);
         let Placement { model, tables, .. } = &run.placement;
-        let replicas = run.replicas();
+        let replicas = run.replicas() / run.dp();
         let latency = |stats| LatencyMs::of(stats, summary.completed);
         Report {
             model: model.name.clone(),
             size: ModelSize::from(&model.spec),
             gpu: tables.name().to_owned(),
             tp: run.placement.parallelism.tp,
+            dp: run.dp(),
             expert_parallel: run.placement.parallelism.expert_parallel,
             gpus: run.gpus(),
             scenario: None,

@@ -59,8 +59,10 @@ pub enum RunError {
         model: Box<Model>,
         /// The dimension that cannot be divided.
         error: SpecError,
-        /// The tensor parallelisms that can.
+        /// The values of `key` with which they can.
         possible: Vec<u32>,
+        /// `tp`, or `dp` if no `tp` divides the model among so many ranks.
+        key: &'static str,
     },
     /// The tables cannot answer for the model.
     Refused(Refusal),
@@ -180,7 +182,7 @@ impl RunError {
             RunError::Scenario(error) => error.problem.key().into_iter().collect(),
             RunError::UnknownEngine { .. } | RunError::OldEngine { .. } => vec!["engine"],
             RunError::UnknownTables { .. } => vec!["gpu"],
-            RunError::Tp { .. } => vec!["tp"],
+            RunError::Tp { key, .. } => vec![key],
             RunError::DoesNotFit { fitting, .. } => {
                 let keys = fitting.iter().map(|fitting| fitting.key);
                 keys.chain(["tp", "model"]).collect()
@@ -249,9 +251,18 @@ impl RunError {
                 model,
                 error,
                 possible,
+                key,
             } => {
                 let possible: Vec<String> = possible.iter().map(u32::to_string).collect();
-                let possible = name("tp", Some(&either(&possible)));
+                if let SpecError::IndependentRanks { dp } = error {
+                    let ranks = name("dp", Some(&dp.to_string()));
+                    let replicas = name("replicas", Some(&dp.to_string()));
+                    return format!(
+                        "{ranks}: the data-parallel ranks of {model} share nothing, as it has no experts; use \
+                         {replicas}"
+                    );
+                }
+                let possible = name(key, Some(&either(&possible)));
                 format!("{model}: {error}; use {possible}")
             }
             RunError::Refused(refusal) => refusal.message(name),

@@ -72,7 +72,7 @@ pub struct Target {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub tp: Option<u32>,
-    /// Give each of these GPUs whole experts instead of a slice of each, as vLLM's --enable-expert-parallel.
+    /// Give each of all GPUs whole experts instead of a slice of each, as vLLM's --enable-expert-parallel.
     #[serde(deserialize_with = "as_text::switch")]
     #[cfg_attr(
         feature = "clap",
@@ -84,7 +84,8 @@ pub struct Target {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub pp: Option<u32>,
-    /// Data parallelism; only 1 is modelled (see --replicas of `rooflut run`).
+    /// Data parallelism, of models with experts: ranks of --tp GPUs each that have requests of their own, step together
+    /// and share the experts [default: 1].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub dp: Option<u32>,

@@ -4,6 +4,7 @@
 mod support;
 
 use rooflut_report::{ModelInterval, Range, Report};
+use rooflut_scenario::ScenarioFile;
 
 use support::report;
 
@@ -77,4 +78,29 @@ fn other_figures_do_not_depend_on_the_interval() {
     let (mut with, _) = interval("rate = 5\n[output]\ninterval = 0.8");
     with.interval = None;
     assert_eq!(with, report(&format!("{LOAD}rate = 5")));
+}
+
+#[test]
+fn data_parallel_ranks_are_one_server_of_several_gpus() {
+    let ranks = "model = 'qwen3-30b-a3b'\nexpert_parallel = true\n";
+    let load = "[workload]\nrequests = 100\noutput = 64\nusers = 32\n[output]\ninterval = 0.5\n";
+    let of = |dp: u32| report(&format!("{ranks}dp = {dp}\n{load}"));
+    let [one, four] = [of(1), of(4)];
+    assert_eq!((four.dp, four.gpus, four.replicas), (4, 4, 1));
+    assert_eq!((one.dp, one.gpus, one.replicas), (1, 1, 1));
+    // Each rank has its own KV blocks, and more of them without three quarters of the experts.
+    assert!(four.kv_blocks > 4 * one.kv_blocks);
+    assert!(four.tpot_ms.mean < one.tpot_ms.mean);
+    let interval = four.interval.unwrap();
+    width(interval.ttft_ms.mean, four.ttft_ms.mean);
+    width(interval.tpot_ms.mean, four.tpot_ms.mean);
+    for other in [
+        "replicas = 2",
+        "prefill_replicas = 1\ndecode_replicas = 1\nlink_bandwidth = 50\nlink_latency = 5",
+    ] {
+        let text = format!("{ranks}dp = 2\n[server]\n{other}\n");
+        let file = ScenarioFile::read(text.as_bytes()).unwrap();
+        let error = file.scenario().check().unwrap_err().to_string();
+        assert!(error.contains("dp cannot be used with"), "{error}");
+    }
 }
