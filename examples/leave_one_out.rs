@@ -4,10 +4,10 @@
 
 use std::io::{self, StdoutLock, Write};
 
-use rooflut::hardware::{Dtype, OperationKind};
+use rooflut::hardware::{DeltaKernel, DeltaShape, Dtype, OperationKind};
 use rooflut::op::compat::Method;
 use rooflut::op::leave_one_out::{self, LeftOut, Residual};
-use rooflut::table::sets;
+use rooflut::table::{Extent, TableSet, sets};
 
 fn main() -> io::Result<()> {
     match print_all(&mut io::stdout().lock()) {
@@ -87,8 +87,29 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
                 &errors,
             )?;
         }
+        print_delta(out, set)?;
     }
     out.flush()
+}
+
+/// Prints the errors of gated delta nets between rows, each left out with its row and column or with its shape.
+fn print_delta(out: &mut StdoutLock<'_>, set: &TableSet) -> io::Result<()> {
+    let all = leave_one_out::residuals(set);
+    for operation in [OperationKind::DeltaPrefill, OperationKind::DeltaDecode] {
+        for kernel in DeltaKernel::ALL {
+            for (transferred, name) in [(false, ""), (true, ", unseen shape")] {
+                let rows = all.iter().filter(|row| {
+                    row.kernel.operation() == operation
+                        && row.kernel.shape::<DeltaShape>().kernel == kernel
+                        && (row.transferred, row.extent) == (transferred, Extent::Inside)
+                });
+                let errors: Vec<f64> = rows.map(|row| (-row.ln_ratio).exp_m1().abs()).collect();
+                let name = format!("{operation} {kernel}{name}");
+                print_errors(out, &name, "efficiency", &errors)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn print(

@@ -5,7 +5,7 @@ use std::fmt;
 use rooflut::hardware::{
     AllReduceShape, AttentionShape, Dtype, GemmShape, MeasuredKernel, MoeShape, OperationKind,
 };
-use rooflut_roofline::operation::{Codes, ColumnKind};
+use rooflut_roofline::operation::Codes;
 use serde::{Serialize, Serializer};
 
 /// Names and values, in order: a shape, a point.
@@ -136,10 +136,9 @@ pub(crate) fn measured(kernel: &MeasuredKernel) -> Fields {
 pub(crate) fn shape(operation: OperationKind, shape: Codes) -> Fields {
     let mut fields = Fields::default();
     for (column, code) in operation.declared().shape.iter().zip(shape) {
-        let dtype = Dtype::ALL.get(code as usize);
-        fields = match (column.kind, dtype) {
-            (ColumnKind::Dtype, Some(dtype)) => fields.and(column.name, Value::Name(dtype.name())),
-            _ => fields.and(column.name, code),
+        fields = match column.name_of(code) {
+            Some(name) => fields.and(column.name, Value::Name(name)),
+            None => fields.and(column.name, code),
         };
     }
     fields

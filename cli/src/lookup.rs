@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use rooflut::ResolveError;
 use rooflut::hardware::{
-    AllReduceShape, AttentionShape, Dtype, GemmShape, MlaShape, MoeShape, OperationKind,
+    AllReduceShape, AttentionShape, DeltaShape, Dtype, GemmShape, MlaShape, MoeShape, OperationKind,
 };
 use rooflut::op::{
-    self, AllReduce, DecodeAttention, Gemm, MlaDecode, MlaPrefill, Moe, PrefillAttention,
+    self, AllReduce, DecodeAttention, DeltaDecode, DeltaPrefill, Gemm, MlaDecode, MlaPrefill, Moe,
+    PrefillAttention,
 };
 use rooflut::table::{Axis, Curve, Grid, TableSet, sets};
 use rooflut_nearest::either;
@@ -68,7 +69,7 @@ fn check(kernel: &Kernel) -> Result<(), String> {
         Kernel::MlaPrefill { ref shape, .. } | Kernel::MlaDecode { ref shape, .. } => {
             divides("--q-heads", shape.q_heads, "--tp", shape.tp)
         }
-        Kernel::Gemm { .. } | Kernel::Allreduce { .. } => Ok(()),
+        Kernel::Gemm { .. } | Kernel::Allreduce { .. } | Kernel::Delta { .. } => Ok(()),
     }
 }
 
@@ -132,6 +133,25 @@ fn ask(kernel: &Kernel, set: &TableSet) -> Result<Answer, ResolveError> {
             batch,
             kv_len,
         } => mla_decode(set, shape.of(shape.kv_dtype), batch, kv_len),
+        Kernel::Delta {
+            kernel,
+            k_heads,
+            v_heads,
+            head_dim,
+            batch,
+            seq_len,
+        } => {
+            let shape = DeltaShape {
+                kernel,
+                k_heads,
+                v_heads,
+                head_dim,
+            };
+            match seq_len {
+                Some(seq_len) => delta_prefill(set, shape, batch, seq_len),
+                None => delta_decode(set, shape, batch),
+            }
+        }
     }
 }
 
@@ -291,6 +311,41 @@ fn mla_decode(
         errors: layer.errors(),
         matched,
         neighbours,
+    })
+}
+
+fn delta_prefill(
+    set: &TableSet,
+    shape: DeltaShape,
+    batch: u32,
+    seq_len: u32,
+) -> Result<Answer, ResolveError> {
+    let kernel = DeltaPrefill::resolve(set, shape)?;
+    let key = fields::shape(OperationKind::DeltaPrefill, kernel.matched().into());
+    Ok(Answer {
+        operation: "delta_prefill",
+        set: set.clone(),
+        query: fields::shape(OperationKind::DeltaPrefill, shape.into())
+            .and("batch", batch)
+            .and("seq_len", seq_len),
+        estimate: kernel.at(batch, seq_len),
+        errors: kernel.errors(),
+        neighbours: on_grid(&key, "seq_len", kernel.grid(), [batch, seq_len]),
+        matched: vec![Matched { key, share: 1.0 }],
+    })
+}
+
+fn delta_decode(set: &TableSet, shape: DeltaShape, batch: u32) -> Result<Answer, ResolveError> {
+    let kernel = DeltaDecode::resolve(set, shape)?;
+    let key = fields::shape(OperationKind::DeltaDecode, kernel.matched().into());
+    Ok(Answer {
+        operation: "delta_decode",
+        set: set.clone(),
+        query: fields::shape(OperationKind::DeltaDecode, shape.into()).and("batch", batch),
+        estimate: kernel.at(batch),
+        errors: kernel.errors(),
+        neighbours: on_curve(&key, "batch", kernel.curve(), batch.into()),
+        matched: vec![Matched { key, share: 1.0 }],
     })
 }
 

@@ -35,8 +35,9 @@ pub use names::UnknownName;
 #[doc(hidden)]
 pub use names::deserialize_name;
 pub use operation::{
-    AllReduceShape, AttentionShape, GatherShape, GemmPace, GemmShape, MeasuredKernel, MlaShape, MoeShape,
-    OperationKind, PrefillPace, Prompts, RankAttention, WindowShape,
+    AllReduceShape, AttentionShape, DeltaKernel, DeltaShape, GatherShape, GemmPace, GemmShape,
+    MeasuredKernel, MlaShape, MoeShape, OperationKind, PrefillPace, Prompts, RankAttention,
+    WindowShape,
 };
 pub use reference::{Reference, Timing};
 pub use text::Text;

@@ -9,6 +9,8 @@ mod collective;
 #[cfg(feature = "compat")]
 pub mod compat;
 mod decode;
+#[cfg(feature = "delta-net")]
+mod delta;
 mod estimate;
 mod gemm;
 #[cfg(feature = "leave-one-out")]
@@ -26,6 +28,8 @@ pub use collective::AllReduce;
 pub use collective::Gather;
 pub use decode::DecodeAttention;
 pub(crate) use decode::DecodeRows;
+#[cfg(feature = "delta-net")]
+pub use delta::{DeltaDecode, DeltaPrefill};
 pub use estimate::Estimate;
 pub use gemm::Gemm;
 #[cfg(feature = "mla")]

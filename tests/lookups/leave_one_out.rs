@@ -1,10 +1,12 @@
 //! Left-out rows are predicted at least as well as the project promises.
 #![cfg(all(feature = "leave-one-out", feature = "h100", feature = "h100-infersim"))]
 
+#[cfg(feature = "delta-net")]
+use rooflut::hardware::{DeltaKernel, DeltaShape};
 use rooflut::hardware::{Dtype, OperationKind};
 use rooflut::op::compat::Method;
 use rooflut::op::leave_one_out::{self, LeftOut};
-use rooflut::table::{TableSet, sets};
+use rooflut::table::{Extent, TableSet, sets};
 
 /// Returns the quantile `q` of errors, in percent to one decimal.
 fn percent(errors: &[f64], q: f64) -> f64 {
@@ -81,5 +83,82 @@ fn the_predecessors_err_as_published() {
         at_most(method.name(), &errors, median * 1.05, p95 * 1.05);
         let found = (percent(&errors, 0.5), percent(&errors, 0.95));
         assert!(found.0 > median * 0.95 && found.1 > p95 * 0.95, "{found:?}");
+    }
+}
+
+/// Returns the median error of leaving out each row of a kernel of gated delta nets within its axes, with the others at
+/// its coordinates: of lookups, and of linear interpolation of the logarithms of latencies.
+#[cfg(feature = "delta-net")]
+fn delta(operation: OperationKind, kernel: DeltaKernel) -> [f64; 2] {
+    let all = leave_one_out::residuals(&sets::H100).into_iter();
+    let rows: Vec<_> = all
+        .filter(|row| row.kernel.operation() == operation && !row.transferred)
+        .filter(|row| row.extent == Extent::Inside)
+        .filter(|row| row.kernel.shape::<DeltaShape>().kernel == kernel)
+        .collect();
+    let plain = |row: &leave_one_out::Residual| {
+        let [batch, length] = row.kernel.point();
+        let measured = |[batch, length]: [u32; 2]| {
+            let set = &sets::H100;
+            let shape = row.kernel.shape();
+            let latency = match operation {
+                OperationKind::DeltaDecode => {
+                    let curve = set.delta_decode().unwrap().find(&shape).unwrap().points;
+                    let place = curve.axis().values().iter().position(|it| *it == batch);
+                    curve.latency_us()[place.unwrap()]
+                }
+                _ => {
+                    let grid = set.delta_prefill().unwrap().find(&shape).unwrap().points;
+                    let [row, column] = [(grid.batch(), batch), (grid.length(), length)]
+                        .map(|(axis, x)| axis.values().iter().position(|it| *it == x).unwrap());
+                    grid.latency_us(row, column).unwrap()
+                }
+            };
+            f64::from(latency).ln()
+        };
+        // The next measured coordinates, with their shares.
+        let around = |axis: &[u32], x: u32| {
+            let place = axis.iter().position(|it| *it == x).unwrap();
+            let [low, high] =
+                [place.wrapping_sub(1), place + 1].map(|near| axis.get(near).copied());
+            let Some((low, high)) = low.zip(high) else {
+                return [(x, 1.0), (x, 0.0)];
+            };
+            let ln = |x: u32| f64::from(x).ln();
+            let share = (ln(x) - ln(low)) / (ln(high) - ln(low));
+            [(low, 1.0 - share), (high, share)]
+        };
+        let batches: &[u32] = match operation {
+            OperationKind::DeltaDecode => &[1, 4, 16, 64, 128, 256, 512],
+            _ => &[1, 4, 16, 64],
+        };
+        let lengths = [1, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384];
+        let corners = around(batches, batch)
+            .into_iter()
+            .flat_map(|(batch, share)| {
+                let lengths = match operation {
+                    OperationKind::DeltaDecode => [(1, 1.0), (1, 0.0)],
+                    _ => around(&lengths, length),
+                };
+                lengths.map(|(length, other)| share * other * measured([batch, length]))
+            });
+        (corners.sum::<f64>() - measured([batch, length])).abs()
+    };
+    let own: Vec<f64> = rows.iter().map(|row| row.ln_ratio.abs()).collect();
+    let plain: Vec<f64> = rows.iter().map(plain).collect();
+    [own, plain].map(|errors| LeftOut::quantile(&errors, 0.5).unwrap())
+}
+
+#[cfg(feature = "delta-net")]
+#[test]
+fn gated_delta_nets_are_predicted_better_than_by_plain_interpolation() {
+    for (operation, kernel, most) in [
+        (OperationKind::DeltaPrefill, DeltaKernel::Conv, 0.04),
+        (OperationKind::DeltaPrefill, DeltaKernel::Rule, 0.05),
+        (OperationKind::DeltaDecode, DeltaKernel::Conv, 0.03),
+        (OperationKind::DeltaDecode, DeltaKernel::Rule, 0.02),
+    ] {
+        let [own, plain] = delta(operation, kernel);
+        assert!(own < plain.min(most), "{operation} {kernel}: {own} {plain}");
     }
 }

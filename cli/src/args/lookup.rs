@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use rooflut::hardware::Dtype;
+use rooflut::hardware::{DeltaKernel, Dtype};
 use rooflut::interval::Coverage;
 use rooflut::table::Strictness;
 
@@ -158,6 +158,30 @@ rooflut lookup mla-decode [OPTIONS] --q-heads <Q_HEADS>
         /// KV length of each request, its new token included.
         #[arg(long, value_parser = value::positive::<u32>)]
         kv_len: u32,
+    },
+    /// Kernel of a gated delta net, of one rank: a new token per request, or whole prompts.
+    #[command(override_usage = "\
+rooflut lookup delta [OPTIONS] --kernel <KERNEL>
+           --k-heads <K_HEADS> --v-heads <V_HEADS> --batch <BATCH>")]
+    Delta {
+        /// The convolution (conv) or the gated delta rule (rule).
+        #[arg(long)]
+        kernel: DeltaKernel,
+        /// Heads of queries and of keys.
+        #[arg(long, value_parser = value::positive::<u32>)]
+        k_heads: u32,
+        /// Heads of values.
+        #[arg(long, value_parser = value::positive::<u32>)]
+        v_heads: u32,
+        /// Dimension of a head.
+        #[arg(long, default_value_t = 128, value_parser = value::positive::<u32>)]
+        head_dim: u32,
+        /// Requests.
+        #[arg(long, value_parser = value::positive::<u32>)]
+        batch: u32,
+        /// Tokens of each prompt; without it, each request has one new token.
+        #[arg(long, value_parser = value::positive::<u32>)]
+        seq_len: Option<u32>,
     },
 }
 

@@ -20,6 +20,9 @@ pub struct MeasuredRow {
 /// The hint for a value that is not a number of the expected kind.
 const CORRECT: &str = "correct it or leave the row out";
 
+/// The hint for a name that is not one of a list.
+const RENAME: &str = "rename it or leave the row out";
+
 impl MeasuredRow {
     /// Reads a row of a table of `operation`.
     ///
@@ -56,8 +59,23 @@ fn cell(row: &Row<'_>, column: &Column) -> Result<u32, Error> {
         ColumnKind::Dtype => dtype(row, column.name).map(Dtype::code),
         ColumnKind::CountOr(number) if row.text(column.name).is_none() => Ok(number),
         ColumnKind::Whole => whole(row, column.name, 0),
+        ColumnKind::Name(names) => place(row, column.name, names),
         _ => whole(row, column.name, 1),
     }
+}
+
+/// The place of a name among `names`.
+fn place(
+    row: &Row<'_>,
+    column: &'static str,
+    names: &'static [&'static str],
+) -> Result<u32, Error> {
+    let text = row.text(column).unwrap_or_default();
+    let place = (0..).zip(names).find(|(_, name)| **name == text);
+    place.map(|(place, _)| place).ok_or_else(|| {
+        let expected = format!("one of {}", names.join(", "));
+        row.refuse(column, expected, RENAME)
+    })
 }
 
 /// A whole number of at least `least`: 0 or 1.
@@ -98,6 +116,6 @@ fn dtype(row: &Row<'_>, column: &'static str) -> Result<Dtype, Error> {
     let text = row.text(column).unwrap_or_default();
     text.parse().map_err(|_| {
         let expected = format!("one of {}", Dtype::ALL.map(Dtype::name).join(", "));
-        row.refuse(column, expected, "rename it or leave the row out")
+        row.refuse(column, expected, RENAME)
     })
 }

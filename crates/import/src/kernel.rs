@@ -74,17 +74,9 @@ fn columns(kernel: &MeasuredKernel) -> impl Iterator<Item = &'static Column> + u
 
 /// Returns the columns of the shape with their cells.
 fn cells(kernel: &MeasuredKernel) -> impl Iterator<Item = (&'static Column, String)> + use<> {
-    let dtype = |code: u32| {
-        Dtype::ALL
-            .get(code as usize)
-            .map_or("", |dtype| dtype.name())
-    };
     let codes = kernel.shape::<Codes>();
-    columns(kernel).zip(codes).map(move |(column, code)| {
-        let cell = match column.kind {
-            ColumnKind::Dtype => dtype(code).to_owned(),
-            _ => code.to_string(),
-        };
-        (column, cell)
+    columns(kernel).zip(codes).map(|(column, code)| {
+        let name = column.name_of(code).map(str::to_owned);
+        (column, name.unwrap_or_else(|| code.to_string()))
     })
 }

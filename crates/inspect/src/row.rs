@@ -66,9 +66,12 @@ impl fmt::Display for Shape {
             }
             other => {
                 let columns = other.declared().shape.iter().zip(self.codes);
-                let counts = columns.filter(|(column, _)| column.kind != ColumnKind::Dtype);
-                let counts = counts.map(|(column, number)| format!("{} {number}", column.name));
-                f.write_str(&counts.collect::<Vec<_>>().join(", "))
+                let columns = columns.filter(|(column, _)| column.kind != ColumnKind::Dtype);
+                let texts = columns.map(|(column, code)| match column.name_of(code) {
+                    Some(name) => name.to_owned(),
+                    None => format!("{} {code}", column.name),
+                });
+                f.write_str(&texts.collect::<Vec<_>>().join(", "))
             }
         }
     }

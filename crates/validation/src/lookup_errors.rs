@@ -109,7 +109,12 @@ pub struct LookupCoverage {
 /// Kinds of lookups with fewer than 20 rows in these four are left out. Takes a tenth of a second.
 pub fn lookup_coverage(set: &TableSet, nominal: &[Coverage]) -> Vec<LookupCoverage> {
     let mut rows: BTreeMap<(Group, Extent), Vec<(Codes, f64)>> = BTreeMap::new();
-    let layers = [OperationKind::MlaPrefill, OperationKind::MlaDecode];
+    let layers = [
+        OperationKind::MlaPrefill,
+        OperationKind::MlaDecode,
+        OperationKind::DeltaPrefill,
+        OperationKind::DeltaDecode,
+    ];
     let kernels = compared(set).filter(|residual| !layers.contains(&residual.kernel.operation()));
     for residual in kernels {
         let key = (Group::of(&residual), residual.extent);

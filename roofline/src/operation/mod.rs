@@ -5,6 +5,7 @@
 
 mod allreduce;
 mod attention;
+mod delta;
 mod gather;
 mod gemm;
 mod kernel;
@@ -18,6 +19,7 @@ use crate::{Dtype, Reference, Work};
 
 pub use allreduce::{ALL_REDUCE, AllReduceShape};
 pub use attention::{AttentionShape, DECODE, PREFILL, PrefillPace, Prompts, RankAttention};
+pub use delta::{DELTA_DECODE, DELTA_PREFILL, DeltaKernel, DeltaShape};
 pub use gather::{ALL_GATHER, GatherShape, REDUCE_SCATTER};
 pub use gemm::{GEMM, GemmPace, GemmShape};
 pub use kernel::MeasuredKernel;
@@ -29,7 +31,7 @@ pub use window::{WINDOW_DECODE, WINDOW_PREFILL, WindowShape};
 pub const MAX_COLUMNS: usize = 10;
 
 /// A kernel shape as plain numbers in the order of [`Operation::shape`], padded with zeros. A dtype is stored as its
-/// [`code`](Dtype::code), every other column as its value.
+/// [`code`](Dtype::code), a name as its place, every other column as its value.
 pub type Codes = [u32; MAX_COLUMNS];
 
 /// Implements the conversions between a shape and its [`Codes`]: formats, numbers, and zeros up to their length.
@@ -126,6 +128,8 @@ operations! {
     MlaDecode = MLA_DECODE,
     AllGather = ALL_GATHER,
     ReduceScatter = REDUCE_SCATTER,
+    DeltaPrefill = DELTA_PREFILL,
+    DeltaDecode = DELTA_DECODE,
 }
 
 /// The declaration of an operation: its file, its columns and the work of its kernels.
@@ -183,6 +187,8 @@ pub enum ColumnKind {
     CountOr(u32),
     /// A whole number that may be 0.
     Whole,
+    /// One of these names; its code is its place among them.
+    Name(&'static [&'static str]),
 }
 
 /// The reason why a shape is rejected.
@@ -228,6 +234,15 @@ impl Column {
     /// Returns whether a file must have the column.
     pub const fn is_required(&self) -> bool {
         !matches!(self.kind, ColumnKind::CountOr(_))
+    }
+
+    /// Returns the name that a value stands for in a CSV; `None` for a number.
+    pub fn name_of(&self, code: u32) -> Option<&'static str> {
+        match self.kind {
+            ColumnKind::Dtype => Dtype::ALL.get(code as usize).map(|dtype| dtype.name()),
+            ColumnKind::Name(names) => names.get(code as usize).copied(),
+            ColumnKind::Count | ColumnKind::CountOr(_) | ColumnKind::Whole => None,
+        }
     }
 }
 

@@ -6,6 +6,8 @@ use core::cmp::Ordering;
 #[cfg(feature = "data-parallel")]
 use super::super::Gather;
 use super::super::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
+#[cfg(feature = "delta-net")]
+use super::super::{DeltaDecode, DeltaPrefill};
 #[cfg(feature = "mla")]
 use super::super::{MlaDecode, MlaPrefill};
 #[cfg(feature = "window")]
@@ -218,6 +220,12 @@ pub fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, Reso
         OperationKind::ReduceScatter => {
             Gather::reduce_scatter(set, kernel.shape())?.at(first.into())
         }
+        #[cfg(feature = "delta-net")]
+        OperationKind::DeltaPrefill => {
+            DeltaPrefill::resolve(set, kernel.shape())?.at(first, second)
+        }
+        #[cfg(feature = "delta-net")]
+        OperationKind::DeltaDecode => DeltaDecode::resolve(set, kernel.shape())?.at(first),
         other => {
             return Err(ResolveError::NoTable {
                 set: set.clone(),
