@@ -43,6 +43,7 @@ fn heads(group: &LayerGroup) -> String {
     match group.attention {
         Attention::Gqa(heads) => format!("{}/{}", heads.q_heads, heads.kv_heads),
         Attention::Mla(heads) => format!("{} MLA", heads.q_heads),
+        Attention::DeltaNet(heads) => format!("{}/{} delta", heads.k_heads, heads.v_heads),
         _ => "-".to_owned(),
     }
 }
@@ -102,6 +103,13 @@ fn group_json(group: &LayerGroup) -> Value {
                 "nope_dim": heads.nope_dim,
                 "rope_dim": heads.rope_dim,
                 "v_dim": heads.v_dim,
+                "dtype": group.attention_dtype.name(),
+            }),
+            Attention::DeltaNet(heads) => json!({
+                "kind": "delta_net",
+                "k_heads": heads.k_heads,
+                "v_heads": heads.v_heads,
+                "head_dim": heads.head_dim,
                 "dtype": group.attention_dtype.name(),
             }),
             _ => json!({"kind": "other"}),

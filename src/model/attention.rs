@@ -3,6 +3,9 @@
 use super::checks::{MAX_COUNT, MAX_WIDTH, divides, product, within};
 use super::{Span, SpecError};
 
+/// Tokens that the convolution of a gated delta net reads.
+const CONV_WIDTH: u64 = 4;
+
 /// The attention of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -12,6 +15,8 @@ pub enum Attention {
     Gqa(Gqa),
     /// Heads that share a latent vector of keys and values.
     Mla(Mla),
+    /// A gated delta net, which keeps a state instead of keys and values.
+    DeltaNet(DeltaNet),
 }
 
 /// Groups of query heads that share a key and a value head.
@@ -26,6 +31,12 @@ pub struct Gqa {
     pub kv_heads: u32,
     /// Dimension of a head, which is not always hidden / q_heads.
     pub head_dim: u32,
+    /// Whether a gate as wide as the queries multiplies the output, as in Qwen3-Next.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "core::ops::Not::not")
+    )]
+    pub output_gate: bool,
     /// The tokens that a token attends to.
     #[cfg_attr(feature = "serde", serde(default))]
     pub span: Span,
@@ -67,12 +78,43 @@ pub struct Mla {
     pub v_dim: u32,
 }
 
+/// A gated delta net, as in Qwen3-Next and Qwen3.5: a short convolution, and a state of `head_dim` x `head_dim` 32-bit
+/// numbers per value head that each token updates, whatever the number of tokens before it.
+///
+/// Assumes: a convolution over four tokens.
+///
+/// ```
+/// use rooflut::model::ModelSpec;
+/// let qwen3_next = ModelSpec::builder()
+///     .hidden(2048).layers(36).k_heads(16).v_heads(32).head_dim(128)
+///     .experts(512).top_k(10).intermediate(512).shared_intermediate(512)
+///     .and_layers(12).v_heads(0).q_heads(16).kv_heads(2).head_dim(256).output_gate(true)
+///     .vocab(151_936).max_model_len(262_144)
+///     .build()?;
+/// assert_eq!(qwen3_next.weight_params() / 100_000_000, 796);
+/// assert_eq!(qwen3_next.layers.first().attention.kv_values(1), 0);
+/// # Ok::<(), rooflut::model::SpecError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct DeltaNet {
+    /// Heads of queries, and of keys (`linear_num_key_heads`).
+    pub k_heads: u32,
+    /// Heads of values (`linear_num_value_heads`).
+    pub v_heads: u32,
+    /// Dimension of a head of keys and of values (`linear_key_head_dim`).
+    pub head_dim: u32,
+}
+
 impl Attention {
     /// Returns the number of query heads.
     pub const fn q_heads(&self) -> u32 {
         match self {
             Attention::Gqa(gqa) => gqa.q_heads,
             Attention::Mla(mla) => mla.q_heads,
+            Attention::DeltaNet(net) => net.k_heads,
         }
     }
 
@@ -80,7 +122,7 @@ impl Attention {
     pub const fn span(&self) -> Span {
         match self {
             Attention::Gqa(gqa) => gqa.span,
-            Attention::Mla(_) => Span::Full,
+            Attention::Mla(_) | Attention::DeltaNet(_) => Span::Full,
         }
     }
 
@@ -89,12 +131,12 @@ impl Attention {
     pub const fn with_span(self, span: Span) -> Attention {
         match self {
             Attention::Gqa(gqa) => Attention::Gqa(Gqa { span, ..gqa }),
-            mla @ Attention::Mla(_) => mla,
+            other => other,
         }
     }
 
     /// Returns the number of values that the KV cache of one of `tp` ranks holds for a token: K and V of its heads, or
-    /// the latent vector and the rotary key, which each rank has.
+    /// the latent vector and the rotary key, which each rank has. Gated delta nets hold none.
     pub fn kv_values(&self, tp: u32) -> u32 {
         match self {
             Attention::Gqa(gqa) => {
@@ -102,6 +144,7 @@ impl Attention {
                 2 * heads * gqa.head_dim
             }
             Attention::Mla(mla) => mla.latent(),
+            Attention::DeltaNet(_) => 0,
         }
     }
 
@@ -118,13 +161,14 @@ impl Attention {
     }
 
     /// Returns the numbers of weights that each of `tp` ranks holds, and that they divide: KV heads beyond the ranks,
-    /// and all query heads. MLA compresses on each rank.
+    /// and all query heads, with their gates. MLA compresses on each rank.
     fn projections(&self, hidden: u32, tp: u32) -> (u64, u64) {
         let hidden = u64::from(hidden);
         match *self {
             Attention::Gqa(gqa) => {
                 let head = 2 * product([hidden, gqa.head_dim.into()]);
-                let q = product([head, gqa.q_heads.into()]);
+                let gate = if gqa.output_gate { head / 2 } else { 0 };
+                let q = product([head + gate, gqa.q_heads.into()]);
                 let kv = product([head, gqa.kv_heads.into()]);
                 match tp > gqa.kv_heads {
                     true => (head, q),
@@ -146,11 +190,18 @@ impl Attention {
                 let divided = product([head, mla.q_heads.into()]);
                 (product([hidden, compressed]), divided)
             }
+            Attention::DeltaNet(net) => {
+                let (convolved, values) = (u64::from(net.convolved()), u64::from(net.values()));
+                // Two gates per head of values; queries, keys, values, the gate of the output, and the output.
+                let width = convolved + 2 * values + 2 * u64::from(net.v_heads);
+                let conv = product([convolved, CONV_WIDTH]);
+                (0, product([hidden, width]).saturating_add(conv))
+            }
         }
     }
 
     pub(super) fn check(&self) -> Result<(), SpecError> {
-        within("q_heads", self.q_heads(), MAX_COUNT)?;
+        within(self.heads_field(), self.q_heads(), MAX_COUNT)?;
         match *self {
             Attention::Gqa(gqa) => {
                 within("kv_heads", gqa.kv_heads, MAX_COUNT)?;
@@ -164,6 +215,11 @@ impl Attention {
                 within("rope_dim", mla.rope_dim, MAX_COUNT)?;
                 within("v_dim", mla.v_dim, MAX_COUNT)?;
             }
+            Attention::DeltaNet(net) => {
+                within("v_heads", net.v_heads, MAX_COUNT)?;
+                within("head_dim", net.head_dim, MAX_COUNT)?;
+                divides("v_heads", net.v_heads, "k_heads", net.k_heads)?;
+            }
         }
         match self.span() {
             Span::Full => Ok(()),
@@ -174,14 +230,64 @@ impl Attention {
 
     /// Checks that `tp` ranks can share the heads.
     pub(super) fn check_parallelism(&self, tp: u32) -> Result<(), SpecError> {
-        divides("q_heads", self.q_heads(), "tp", tp)?;
+        divides(self.heads_field(), self.q_heads(), "tp", tp)?;
         match self {
             Attention::Gqa(Gqa { kv_heads, .. }) if tp > *kv_heads => {
                 divides("tp", tp, "kv_heads", *kv_heads)
             }
             Attention::Gqa(Gqa { kv_heads, .. }) => divides("kv_heads", *kv_heads, "tp", tp),
             Attention::Mla(_) => Ok(()),
+            Attention::DeltaNet(net) => divides("v_heads", net.v_heads, "tp", tp),
         }
+    }
+
+    /// Returns the name of the field that [`q_heads`](Self::q_heads) reads.
+    const fn heads_field(&self) -> &'static str {
+        match self {
+            Attention::Gqa(_) | Attention::Mla(_) => "q_heads",
+            Attention::DeltaNet(_) => "k_heads",
+        }
+    }
+}
+
+impl DeltaNet {
+    /// Returns the part of one of `tp` ranks, which divide the heads.
+    pub(crate) fn local(&self, tp: u32) -> DeltaNet {
+        let tp = tp.max(1);
+        DeltaNet {
+            k_heads: self.k_heads / tp,
+            v_heads: self.v_heads / tp,
+            ..*self
+        }
+    }
+
+    /// Returns the values of queries, keys and values of a token, which enter the convolution.
+    pub(crate) const fn convolved(&self) -> u32 {
+        (2 * self.k_heads)
+            .saturating_add(self.v_heads)
+            .saturating_mul(self.head_dim)
+    }
+
+    /// Returns the values of all heads of values of a token.
+    pub(crate) const fn values(&self) -> u32 {
+        self.v_heads.saturating_mul(self.head_dim)
+    }
+
+    /// Returns the bytes of the state that one of `tp` ranks keeps for a request in one layer, whatever its length: the
+    /// 32-bit state of each head of values, and the last 16-bit inputs of the convolution.
+    ///
+    /// ```
+    /// use rooflut::model::{Attention, find};
+    /// let qwen = find("qwen3-next-80b-a3b").unwrap().spec;
+    /// let Attention::DeltaNet(net) = qwen.layers.first().attention else {
+    ///     panic!("expected a gated delta net first")
+    /// };
+    /// assert_eq!(net.state_bytes(4), 8 * 128 * 128 * 4 + (2 * 4 + 8) * 128 * 3 * 2);
+    /// ```
+    pub fn state_bytes(&self, tp: u32) -> u64 {
+        let net = self.local(tp);
+        let state = product([net.values().into(), net.head_dim.into(), 4]);
+        state.saturating_add(product([net.convolved().into(), CONV_WIDTH - 1, 2]))
     }
 }
 

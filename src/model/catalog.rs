@@ -1,6 +1,6 @@
 //! Catalogue of known models.
 
-use super::{Attention, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span};
+use super::{Attention, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span};
 use crate::hardware::Dtype;
 
 /// A known model.
@@ -45,6 +45,7 @@ const fn dense(
                 q_heads,
                 kv_heads,
                 head_dim,
+                output_gate: false,
                 span: Span::Full,
             }),
             attention_dtype: Dtype::Bf16,
@@ -215,6 +216,57 @@ const fn qwen3_30b_a3b(max_model_len: u32) -> ModelSpec {
     top_p(moe(base, 128, 8, 768))
 }
 
+/// Three of four layers are gated delta nets with 16 key heads, the fourth attends to all tokens with a gate on its
+/// output.
+const fn hybrid(base: ModelSpec, v_heads: u32) -> ModelSpec {
+    let first = *base.layers.first();
+    let quarter = first.layers / 4;
+    let attention = match first.attention {
+        Attention::Gqa(heads) => Attention::Gqa(Gqa {
+            output_gate: true,
+            ..heads
+        }),
+        other => other,
+    };
+    let delta = LayerGroup {
+        layers: 3 * quarter,
+        attention: Attention::DeltaNet(DeltaNet {
+            k_heads: 16,
+            v_heads,
+            head_dim: 128,
+        }),
+        ..first
+    };
+    let full = LayerGroup {
+        layers: quarter,
+        attention,
+        ..first
+    };
+    let layers = Layers::alike(delta).and(full);
+    top_p(ModelSpec { layers, ..base })
+}
+
+const fn qwen3_next() -> ModelSpec {
+    let base = dense([2048, 48, 16, 2, 256], 5120, 151_936, 262_144);
+    hybrid(shared(moe(base, 512, 10, 512), 512), 32)
+}
+
+/// Qwen3.5 and 3.6.
+const fn qwen3_5_27b() -> ModelSpec {
+    let base = dense([5120, 64, 24, 4, 256], 17_408, 248_320, 262_144);
+    hybrid(base, 48)
+}
+
+const fn qwen3_5_35b_a3b() -> ModelSpec {
+    let base = dense([2048, 40, 16, 2, 256], 512, 248_320, 262_144);
+    hybrid(shared(moe(base, 256, 8, 512), 512), 32)
+}
+
+const fn qwen3_5_397b_a17b() -> ModelSpec {
+    let base = dense([4096, 60, 32, 2, 256], 1024, 248_320, 262_144);
+    hybrid(shared(moe(base, 512, 10, 1024), 1024), 64)
+}
+
 /// Every fourth layer attends to all tokens.
 const fn scout(expert_dtype: Dtype) -> ModelSpec {
     let base = top_p(dense([5120, 48, 40, 8, 128], 8192, 202_048, 10_485_760));
@@ -246,6 +298,7 @@ const fn gemma_4(base: ModelSpec, limited_layers: u32, kv_heads: u32) -> ModelSp
                 q_heads: full.attention.q_heads(),
                 kv_heads,
                 head_dim: 512,
+                output_gate: false,
                 span: Span::Full,
             });
             Layers::alike(*limited).and(LayerGroup { attention, ..*full })
@@ -279,6 +332,9 @@ const fn entry(
 /// Keys and values of Gemma 4's full layers are the same weights. vLLM loads them into both projections, so that they
 /// count twice. The MLP beside the experts of 26B-A4B is a shared expert. 31B was written down without its file; with
 /// these weights counted once it has the 30.7 billion that were published.
+///
+/// Qwen3-Next, Qwen3.5 and Qwen3.6 are the text models, without their layers for drafts (MTP) and the encoders of images;
+/// dimensions as their model cards name them.
 ///
 /// Weights have the formats of the first alias. `llama-4-scout` means Red Hat's 8-bit release, whose servers were
 /// measured; Meta's 16-bit weights go by their id. Those of Llama-4-Maverick-FP8, whose routed experts alone are 8-bit,
@@ -397,6 +453,13 @@ pub static CATALOG: &[CatalogEntry] = &[
     entry("qwen3-235b-a22b-2507-fp8", &[
         "Qwen/Qwen3-235B-A22B-Instruct-2507-FP8", "Qwen/Qwen3-235B-A22B-Thinking-2507-FP8"],
         in_blocks(qwen3_235b_a22b(262_144))),
+    entry("qwen3-next-80b-a3b", &["Qwen/Qwen3-Next-80B-A3B-Instruct", "Qwen/Qwen3-Next-80B-A3B-Thinking"],
+        qwen3_next()),
+    entry("qwen3.5-27b", &["Qwen/Qwen3.5-27B"], qwen3_5_27b()),
+    entry("qwen3.5-35b-a3b", &["Qwen/Qwen3.5-35B-A3B"], qwen3_5_35b_a3b()),
+    entry("qwen3.5-397b-a17b", &["Qwen/Qwen3.5-397B-A17B"], qwen3_5_397b_a17b()),
+    entry("qwen3.6-27b", &["Qwen/Qwen3.6-27B"], qwen3_5_27b()),
+    entry("qwen3.6-35b-a3b", &["Qwen/Qwen3.6-35B-A3B"], qwen3_5_35b_a3b()),
     entry("gpt-oss-20b", &["openai/gpt-oss-20b"], gpt_oss(24, 32)),
     entry("gpt-oss-120b", &["openai/gpt-oss-120b"], gpt_oss(36, 128)),
     entry("minimax-m2.5", &["MiniMaxAI/MiniMax-M2.5", "MiniMaxAI/MiniMax-M2.1", "MiniMaxAI/MiniMax-M2"],
@@ -465,6 +528,19 @@ mod tests {
             let found = find(name).unwrap().spec.weight_params() as f64 / 1e9;
             let error = found / published - 1.0;
             assert!(error.abs() < 0.002, "{name}: {found} for {published}");
+        }
+        // Only their names say it.
+        for (name, round) in [
+            ("qwen3-next-80b-a3b", 80.0),
+            ("qwen3.5-27b", 27.0),
+            ("qwen3.5-35b-a3b", 35.0),
+            ("qwen3.5-397b-a17b", 397.0),
+            ("qwen3.6-27b", 27.0),
+            ("qwen3.6-35b-a3b", 35.0),
+        ] {
+            let found = find(name).unwrap().spec.weight_params() as f64 / 1e9;
+            let error = found / round - 1.0;
+            assert!(error.abs() < 0.01, "{name}: {found} for {round}");
         }
     }
 

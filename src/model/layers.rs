@@ -90,6 +90,7 @@ impl Layers {
             q_heads: 0,
             kv_heads: 0,
             head_dim: 0,
+            output_gate: false,
             span: Span::Full,
         }),
         attention_dtype: Dtype::Bf16,

@@ -16,7 +16,7 @@ mod spec_error;
 #[cfg(feature = "serde")]
 mod spec_serde;
 
-pub use attention::{Attention, Gqa, Mla};
+pub use attention::{Attention, DeltaNet, Gqa, Mla};
 pub use catalog::{CATALOG, CatalogEntry, find};
 pub use kv_groups::KvGroups;
 pub use layers::{Ffn, LayerGroup, Layers};

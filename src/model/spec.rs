@@ -86,6 +86,14 @@ impl ModelSpec {
         limited.next().unwrap_or_default()
     }
 
+    /// Returns whether some layers have a window or keep a state instead of keys and values.
+    #[cfg(feature = "window")]
+    pub(crate) fn is_hybrid(&self) -> bool {
+        let mut groups = self.layers.iter();
+        let is_delta = |group: &LayerGroup| matches!(group.attention, Attention::DeltaNet(_));
+        groups.any(is_delta) || matches!(self.limited_span(), Span::Window(_))
+    }
+
     /// Checks that the ranks can share the model: query heads and FFN are divisible by `tp`, KV heads are divisible or
     /// replicated on `tp / kv_heads` ranks each, and experts are divisible, in width or in number. (The vocabulary is
     /// padded.)

@@ -1,6 +1,8 @@
 //! A builder for the dimensions of a model.
 
-use super::{Attention, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span, SpecError};
+use super::{
+    Attention, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span, SpecError,
+};
 use crate::hardware::Dtype;
 
 /// A builder for [`ModelSpec`].
@@ -35,6 +37,9 @@ pub struct ModelSpecBuilder {
     nope_dim: u32,
     rope_dim: u32,
     v_dim: u32,
+    k_heads: u32,
+    v_heads: u32,
+    output_gate: bool,
     span: Span,
     vocab: u32,
     intermediate: u32,
@@ -64,6 +69,9 @@ impl ModelSpecBuilder {
         nope_dim: 0,
         rope_dim: 0,
         v_dim: 0,
+        k_heads: 0,
+        v_heads: 0,
+        output_gate: false,
         span: Span::Full,
         vocab: 0,
         intermediate: 0,
@@ -104,6 +112,14 @@ impl ModelSpecBuilder {
         v_dim(v_dim: u32);
         /// Sets the tokens that a token attends to (default: all up to its own).
         span(span: Span);
+        /// Sets the number of heads of queries, and of keys, of a gated delta net.
+        k_heads(k_heads: u32);
+        /// Sets the number of heads of values of a gated delta net (default: 0, no such layers). Then
+        /// [`q_heads`](Self::q_heads), [`kv_heads`](Self::kv_heads), [`span`](Self::span) and
+        /// [`output_gate`](Self::output_gate) have no effect.
+        v_heads(v_heads: u32);
+        /// Sets whether a gate as wide as the queries multiplies the output of attention (default: none does).
+        output_gate(output_gate: bool);
         /// Sets the vocabulary size, as padded in the weights.
         vocab(vocab: u32);
         /// Sets the intermediate size of the FFN, or of one expert.
@@ -213,10 +229,16 @@ impl ModelSpecBuilder {
     const fn attention(&self) -> Attention {
         let q_heads = self.q_heads;
         match self.kv_rank {
+            0 if self.v_heads > 0 => Attention::DeltaNet(DeltaNet {
+                k_heads: self.k_heads,
+                v_heads: self.v_heads,
+                head_dim: self.head_dim,
+            }),
             0 => Attention::Gqa(Gqa {
                 q_heads,
                 kv_heads: self.kv_heads,
                 head_dim: self.head_dim,
+                output_gate: self.output_gate,
                 span: self.span,
             }),
             kv_rank => Attention::Mla(Mla {

@@ -132,6 +132,7 @@ impl Written {
                 q_heads: q_heads.ok_or_else(|| E::missing_field("q_heads"))?,
                 kv_heads: kv_heads.ok_or_else(|| E::missing_field("kv_heads"))?,
                 head_dim: head_dim.ok_or_else(|| E::missing_field("head_dim"))?,
+                output_gate: false,
                 span: Span::Full,
             }),
             attention_dtype,

@@ -96,6 +96,11 @@ impl DeltaPrefill {
         self.found.shape.prefill_work(batch, seq_len)
     }
 
+    /// Returns the reference of the kernel.
+    pub(crate) fn reference(&self) -> &Reference {
+        &self.found.reference
+    }
+
     /// Returns the matched measured shape.
     pub fn matched(&self) -> DeltaShape {
         self.found.matched
@@ -147,6 +152,11 @@ impl DeltaDecode {
     /// Returns the work of `batch` requests.
     pub(crate) fn work(&self, batch: f64) -> Work {
         self.found.shape.decode_work(batch)
+    }
+
+    /// Returns the reference of the kernel.
+    pub(crate) fn reference(&self) -> &Reference {
+        &self.found.reference
     }
 
     /// Returns the matched measured shape.

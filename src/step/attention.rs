@@ -38,8 +38,8 @@ enum AttentionKernels {
 impl StepAttention {
     /// Looks up attention of this shape over these tokens.
     ///
-    /// A model with a window takes the rows of tables with windows; those for full attention too, if they have its
-    /// heads. For heads that these tables lack, rows without a window answer as for the keys in the window. Kernels
+    /// A model with windows or gated delta nets takes the rows of tables with windows; those for full attention too, if
+    /// they have its heads. For heads that these tables lack, rows without a window answer as for the keys in the window. Kernels
     /// with a window take longer, so that is a bound.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl StepAttention {
         span: Span,
     ) -> Result<StepAttention, ModelError> {
         #[cfg(feature = "window")]
-        if matches!(find.model.limited_span(), Span::Window(_))
+        if find.model.is_hybrid()
             && let Some(measured) = StepAttention::with_window(find, shape, span)?
         {
             return Ok(measured);

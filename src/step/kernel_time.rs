@@ -83,7 +83,7 @@ impl KernelTime {
     }
 
     /// Returns the time of both one after the other, with the binding of the longer one.
-    #[cfg(feature = "alloc")]
+    #[cfg(any(feature = "alloc", feature = "delta-net"))]
     pub(super) fn plus(self, other: KernelTime) -> KernelTime {
         let longer = if self.time >= other.time { self } else { other };
         let source = self.source().plus(self.time, other.source(), other.time);

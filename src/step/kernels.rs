@@ -5,6 +5,8 @@ use super::attention::StepAttention;
 use super::batch::BatchSums;
 #[cfg(feature = "data-parallel")]
 use super::exchange::StepExchange;
+#[cfg(feature = "delta-net")]
+use super::delta::StepDelta;
 use super::experts::StepExperts;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
@@ -34,10 +36,12 @@ pub(super) struct Kernels {
     pub(super) lm_head: Gemm,
 }
 
-/// Fused QKV projection and output projection of the attention.
+/// Fused QKV projection and output projection of the attention; of a gated delta net, queries, keys, values and the
+/// gate of the output in one, and the gates of the state.
 #[derive(Debug, Clone)]
 pub(super) struct Projections {
     pub(super) qkv: Gemm,
+    pub(super) state_gates: Option<Gemm>,
     pub(super) o_proj: Gemm,
 }
 
@@ -49,6 +53,9 @@ pub(super) enum LayerAttention {
     /// With its projections.
     #[cfg(feature = "mla")]
     Latent(StepLatent),
+    /// A gated delta net.
+    #[cfg(feature = "delta-net")]
+    Delta(StepDelta),
 }
 
 /// The kernels of the feed-forward part.
@@ -95,13 +102,7 @@ impl Kernels {
             projections: Kinds::resolve(
                 layers,
                 |group| (group.attention.with_span(Span::Full), group.attention_dtype),
-                |(attention, dtype)| match attention {
-                    Attention::Gqa(heads) => {
-                        let shape = find.attention_shape(heads, options.kv_dtype);
-                        find.projections(shape, dtype).map(Some)
-                    }
-                    Attention::Mla(_) => Ok(None),
-                },
+                |(attention, dtype)| find.projections(attention, dtype),
             )?,
             attention: Kinds::resolve(
                 layers,
@@ -157,6 +158,8 @@ impl LayerAttention {
             LayerAttention::Heads(heads) => heads.errors(),
             #[cfg(feature = "mla")]
             LayerAttention::Latent(latent) => latent.errors(),
+            #[cfg(feature = "delta-net")]
+            LayerAttention::Delta(delta) => delta.errors(),
         }
     }
 
@@ -166,6 +169,8 @@ impl LayerAttention {
             LayerAttention::Heads(heads) => heads.prefill(chunks),
             #[cfg(feature = "mla")]
             LayerAttention::Latent(latent) => latent.prefill(chunks),
+            #[cfg(feature = "delta-net")]
+            LayerAttention::Delta(delta) => delta.prefill(chunks),
         }
     }
 
@@ -176,6 +181,8 @@ impl LayerAttention {
             LayerAttention::Heads(heads) => heads.decode(sums),
             #[cfg(feature = "mla")]
             LayerAttention::Latent(latent) => latent.decode(sums),
+            #[cfg(feature = "delta-net")]
+            LayerAttention::Delta(delta) => delta.decode(sums),
         }
     }
 
@@ -187,6 +194,8 @@ impl LayerAttention {
             LayerAttention::Heads(heads) => heads.decode_time(sums),
             #[cfg(feature = "mla")]
             LayerAttention::Latent(latent) => latent.decode(sums).time,
+            #[cfg(feature = "delta-net")]
+            LayerAttention::Delta(delta) => delta.decode(sums).time,
         }
     }
 }
@@ -194,7 +203,7 @@ impl LayerAttention {
 /// Returns the format of the projections where they are part of the attention; attention alone does not depend on it.
 fn layer_dtype(group: &LayerGroup) -> Dtype {
     match group.attention {
-        Attention::Gqa(_) => Dtype::Bf16,
+        Attention::Gqa(_) | Attention::DeltaNet(_) => Dtype::Bf16,
         Attention::Mla(_) => group.attention_dtype,
     }
 }
@@ -250,6 +259,16 @@ impl Finder<'_> {
                     operation: crate::hardware::OperationKind::MlaPrefill.name(),
                 },
             }),
+            #[cfg(feature = "delta-net")]
+            Attention::DeltaNet(net) => StepDelta::resolve(self, net).map(LayerAttention::Delta),
+            #[cfg(not(feature = "delta-net"))]
+            Attention::DeltaNet(_) => Err(ModelError::Kernel {
+                part: Part::PrefillAttention,
+                error: crate::error::ResolveError::NoTable {
+                    set: self.set.clone(),
+                    operation: crate::hardware::OperationKind::DeltaPrefill.name(),
+                },
+            }),
         }
     }
 
@@ -265,15 +284,35 @@ impl Finder<'_> {
         }
     }
 
-    fn projections(&self, shape: AttentionShape, dtype: Dtype) -> Result<Projections, ModelError> {
-        let local = shape.local();
-        let q_width = local.q_heads * local.head_dim;
-        let kv_width = local.kv_heads * local.head_dim;
+    /// Looks up the projections; `None` where the attention includes them.
+    fn projections(
+        &self,
+        attention: Attention,
+        dtype: Dtype,
+    ) -> Result<Option<Projections>, ModelError> {
+        let (qkv, state_gates, output) = match attention {
+            Attention::Gqa(heads) => {
+                // KV entries of any format: the projections compute 16-bit ones.
+                let local = self.attention_shape(heads, Dtype::Bf16).local();
+                let q_width = local.q_heads * local.head_dim;
+                let kv_width = local.kv_heads * local.head_dim;
+                let gate = if heads.output_gate { q_width } else { 0 };
+                (q_width + gate + 2 * kv_width, None, q_width)
+            }
+            Attention::DeltaNet(net) => {
+                let local = net.local(self.parallelism.tp);
+                let qkvz = local.convolved() + local.values();
+                (qkvz, Some(2 * local.v_heads), local.values())
+            }
+            Attention::Mla(_) => return Ok(None),
+        };
         let hidden = self.model.hidden;
-        Ok(Projections {
-            qkv: self.gemm(Part::Qkv, dtype, hidden, q_width + 2 * kv_width)?,
-            o_proj: self.gemm(Part::OProj, dtype, q_width, hidden)?,
-        })
+        let state_gates = state_gates.map(|width| self.gemm(Part::Qkv, dtype, hidden, width));
+        Ok(Some(Projections {
+            qkv: self.gemm(Part::Qkv, dtype, hidden, qkv)?,
+            state_gates: state_gates.transpose()?,
+            o_proj: self.gemm(Part::OProj, dtype, output, hidden)?,
+        }))
     }
 
     fn all_reduce(&self) -> Result<Option<StepAllReduce>, ModelError> {

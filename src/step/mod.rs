@@ -8,6 +8,8 @@ mod binding;
 #[cfg(feature = "compat")]
 pub mod compat;
 mod decode;
+#[cfg(feature = "delta-net")]
+mod delta;
 mod drafting;
 mod error;
 #[cfg(feature = "data-parallel")]

@@ -104,7 +104,7 @@ impl RooflineModel {
             |group| SmallKernels {
                 bytes_per_token: small_bytes_per_token(model.hidden, group, tp, options.kv_dtype),
                 launches: match group.attention {
-                    Attention::Gqa(_) => options.constants.layer,
+                    Attention::Gqa(_) | Attention::DeltaNet(_) => options.constants.layer,
                     Attention::Mla(_) => options.constants.layer * LATENT_LAYER_SHARE,
                 },
             },
@@ -185,9 +185,17 @@ impl RooflineModel {
         let ln_m = ln(m);
         let kernels = &self.kernels;
         kernels.projections.each(|layers, projections| {
-            if let Some(Projections { qkv, o_proj }) = projections {
+            if let Some(Projections {
+                qkv,
+                state_gates,
+                o_proj,
+            }) = projections
+            {
                 step.add_kernel(Part::Qkv, self.gemm(qkv, m, ln_m).times(layers));
                 step.add_kernel(Part::OProj, self.gemm(o_proj, m, ln_m).times(layers));
+                if let Some(gates) = state_gates {
+                    step.add_kernel(Part::Qkv, self.gemm(gates, m, ln_m).times(layers));
+                }
             }
         });
         kernels.ffn.each(|layers, ffn| {
@@ -376,7 +384,7 @@ fn hosts(model: &ModelSpec, engine: &StepConstants) -> [Seconds; 2] {
 
 /// Returns the bytes that the small kernels of a layer move per token on one rank: two norms with residual (read two,
 /// write two hidden states each), rotary embedding (read and write Q and K), KV write (read K and V, write them as
-/// stored), activation (read gate, where there is one, and up; write one).
+/// stored), activation (read gate, where there is one, and up; write one), gate of the output (read both, write one).
 fn small_bytes_per_token(hidden: u32, group: &LayerGroup, tp: u32, kv_dtype: Dtype) -> f64 {
     let activated = match group.ffn {
         Ffn::Dense { intermediate, .. } => f64::from(intermediate),
@@ -388,14 +396,17 @@ fn small_bytes_per_token(hidden: u32, group: &LayerGroup, tp: u32, kv_dtype: Dty
     } / f64::from(tp);
     let copies = f64::from(group.ffn.up_projections() + 1);
     // The kernels around latent attention are in its rows.
-    let (q, kv) = match group.attention {
+    let (q, kv, gated) = match group.attention {
         Attention::Gqa(heads) => {
             let head_dim = f64::from(heads.head_dim);
             let q = f64::from(heads.q_heads / tp) * head_dim;
-            (q, f64::from(group.attention.kv_values(tp)) / 2.0)
+            let gated = if heads.output_gate { q } else { 0.0 };
+            (q, f64::from(group.attention.kv_values(tp)) / 2.0, gated)
         }
-        Attention::Mla(_) => (0.0, 0.0),
+        Attention::Mla(_) => (0.0, 0.0, 0.0),
+        Attention::DeltaNet(net) => (0.0, 0.0, f64::from(net.local(tp).values())),
     };
-    let values = 8.0 * f64::from(hidden) + 2.0 * (q + kv) + 2.0 * kv + copies * activated;
+    let gates = 3.0 * gated;
+    let values = 8.0 * f64::from(hidden) + 2.0 * (q + kv) + 2.0 * kv + copies * activated + gates;
     ACTIVATION_BYTES * values + kv_dtype.weight_bytes() * 2.0 * kv
 }

@@ -12,6 +12,7 @@ mod bounds;
 mod continuity;
 mod data_parallel;
 mod decode;
+mod delta_nets;
 mod drafts;
 mod engine;
 mod expert_parallel;

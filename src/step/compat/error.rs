@@ -13,8 +13,8 @@ pub enum CompatError {
     Spec(SpecError),
     /// Layers differ in their heads or FFNs.
     Groups,
-    /// Multi-head latent attention.
-    LatentAttention,
+    /// Multi-head latent attention, a gated delta net, or attention with an output gate.
+    OtherAttention,
     /// A table is missing, or its MFU is 0.000.
     Lookup(LookupError),
     /// The model cannot be divided among the ranks.
@@ -35,8 +35,9 @@ impl fmt::Display for CompatError {
             CompatError::Groups => f.write_str(
                 "layers: expected equal heads and FFNs in all, found some that differ; the predecessors do not model them",
             ),
-            CompatError::LatentAttention => f.write_str(
-                "layers: found multi-head latent attention (MLA); the predecessors do not model it",
+            CompatError::OtherAttention => f.write_str(
+                "layers: expected heads that share keys and values, found latent attention (MLA), a gated delta net or \
+                 an output gate; the predecessors do not model these",
             ),
             CompatError::Lookup(error) => error.fmt(f),
             CompatError::Ranks { tp, world, max_tp } => write!(

@@ -40,8 +40,9 @@ impl CompatSpec {
         });
         match first.attention {
             _ if differs => Err(CompatError::Groups),
+            Attention::Gqa(heads) if heads.output_gate => Err(CompatError::OtherAttention),
             Attention::Gqa(heads) => Ok(heads),
-            Attention::Mla(_) => Err(CompatError::LatentAttention),
+            Attention::Mla(_) | Attention::DeltaNet(_) => Err(CompatError::OtherAttention),
         }
     }
 

@@ -1,0 +1,107 @@
+//! A gated delta net inside a step.
+
+use super::batch::BatchSums;
+use super::finder::Finder;
+use super::kernel_time::KernelTime;
+use super::{Chunk, ModelError, Part};
+use crate::constants::COLD_READ_SHARE;
+use crate::hardware::{DeltaKernel, DeltaShape, Reference, Work};
+use crate::model::DeltaNet;
+use crate::op::{DeltaDecode, DeltaPrefill, Estimate};
+use crate::table::{Class, ErrorGroup};
+
+/// The convolution and the delta rule of a layer, of prompt chunks and of decoding requests.
+#[derive(Debug, Clone)]
+pub(super) struct StepDelta {
+    /// Kernels of prefill and decode, the convolution first.
+    kernels: [(DeltaPrefill, DeltaDecode); 2],
+}
+
+impl StepDelta {
+    /// Looks up the kernels of a layer whose heads the ranks divide.
+    ///
+    /// # Errors
+    /// The set lacks the tables or the head dimension, or a kernel is worse than the caller accepts.
+    pub(super) fn resolve(find: &Finder<'_>, net: DeltaNet) -> Result<StepDelta, ModelError> {
+        let net = net.local(find.parallelism.tp);
+        let kernels = |kernel| {
+            let shape = DeltaShape {
+                kernel,
+                k_heads: net.k_heads,
+                v_heads: net.v_heads,
+                head_dim: net.head_dim,
+            };
+            let prefill = DeltaPrefill::resolve(find.set, shape);
+            let decode = DeltaDecode::resolve(find.set, shape);
+            Ok::<_, ModelError>((
+                find.accept(Part::PrefillAttention, prefill, DeltaPrefill::class)?,
+                find.accept(Part::DecodeAttention, decode, DeltaDecode::class)?,
+            ))
+        };
+        Ok(StepDelta {
+            kernels: [kernels(DeltaKernel::Conv)?, kernels(DeltaKernel::Rule)?],
+        })
+    }
+
+    /// Returns the errors of lookups of prompt chunks and of decoding requests, of the delta rule.
+    pub(super) fn errors(&self) -> [ErrorGroup; 2] {
+        let [_, (prefill, decode)] = &self.kernels;
+        [prefill.errors(), decode.errors()]
+    }
+
+    /// Returns the time of prompt chunks, at least one, that run in one kernel.
+    ///
+    /// A chunk is like a whole prompt of its new tokens, as the state stands for its context. Chunks that differ are
+    /// like equal prompts of their mean length, weighted by tokens (`Transferred`).
+    pub(super) fn prefill(&self, chunks: &[Chunk]) -> KernelTime {
+        let (mut tokens, mut squares, mut longest) = (0_u64, 0_u128, 0);
+        for chunk in chunks {
+            let new = u64::from(chunk.new);
+            tokens = tokens.saturating_add(new);
+            squares = squares.saturating_add(u128::from(new).saturating_pow(2));
+            longest = chunk.new.max(longest);
+        }
+        let whole = chunks
+            .iter()
+            .all(|chunk| chunk.new == longest && chunk.context() == 0);
+        let (count, tokens) = (chunks.len() as f64, tokens as f64);
+        let length = squares as f64 / tokens;
+        let [conv, rule] = self.kernels.each_ref().map(|(kernel, _)| {
+            let answer = kernel.at_mean(tokens / length, length);
+            let class = if whole {
+                Class::Measured
+            } else {
+                Class::Transferred
+            };
+            let work = kernel.work(count, tokens / count);
+            KernelTime::of(answer.at_best(class), &work, kernel.reference())
+        });
+        conv.plus(rule)
+    }
+
+    /// Returns the time of decoding requests, at least one, whose KV lengths have no effect.
+    pub(super) fn decode(&self, sums: &BatchSums) -> KernelTime {
+        // Each drafted token updates a state of its own.
+        let [_, queries, _] = sums.decode();
+        let [conv, rule] = self.kernels.each_ref().map(|(_, kernel)| {
+            cold(
+                kernel.at_mean(queries),
+                &kernel.work(queries),
+                kernel.reference(),
+            )
+        });
+        conv.plus(rule)
+    }
+}
+
+/// Returns a kernel whose states come from memory, because all other layers run between two of a layer: its row, or its
+/// bytes at the rate of cold reads if they take longer (`Transferred`). Benchmarks find small states in L2.
+fn cold(answer: Estimate, work: &Work, reference: &Reference) -> KernelTime {
+    let reads_s = work.bytes * reference.rates.s_per_byte / COLD_READ_SHARE;
+    let more_s = reads_s - answer.time.0;
+    let answer = match more_s > 0.0 {
+        true => answer.longer_by(more_s).at_best(Class::Transferred),
+        false => answer,
+    };
+    KernelTime::of(answer, work, reference)
+}
