@@ -2,7 +2,7 @@
 
 use super::{Deployment, DeploymentBuilder, DeploymentError, ServedModel};
 use crate::engine::{DraftScheduling, Scheduling};
-use crate::model::{KvGroups, MemoryError};
+use crate::model::{KvGroups, MemoryError, grown_block_size};
 use crate::sim::cluster::Lockstep;
 use crate::sim::{Server, SimConfig, SimError, Simulator};
 
@@ -158,13 +158,17 @@ impl DeploymentBuilder {
         config.kv_groups = KvGroups::of(&self.kv_spec(), self.parallelism.tp);
         config.kv_groups.span = self.spec.limited_span();
         config.kv_blocks = kv_blocks;
+        let grown = grown_block_size(&self.spec, self.parallelism.tp, &self.memory);
         let factor = config.kv_groups.block_factor;
-        config.block_size = self.memory.block_size.saturating_mul(factor);
+        config.block_size = grown.saturating_mul(factor);
         config.max_num_batched_tokens = self.memory.max_num_batched_tokens;
         if let Some(speculation) = config.speculation {
             if self.draft.is_some() {
                 config.speculation = Some(speculation.with_draft_model());
             }
+            // Each drafted token has a state of its own.
+            let copies = config.draft_tokens().saturating_add(1);
+            config.kv_groups.states = config.kv_groups.states.saturating_mul(copies);
             if config.rules.draft_scheduling != DraftScheduling::Ahead {
                 config.rules.scheduling = Scheduling::Synchronous;
             }

@@ -1,6 +1,6 @@
 //! Groups of layers that share KV blocks.
 
-use super::{ModelSpec, Span};
+use super::{Attention, LayerGroup, ModelSpec, Span};
 
 /// The KV cache groups of a model, as in vLLM's hybrid KV cache manager.
 ///
@@ -12,6 +12,11 @@ use super::{ModelSpec, Span};
 /// All blocks have the same bytes. Where one kind has fewer bytes per token than the other, its blocks hold more tokens
 /// (`unify_kv_cache_spec_page_size`). A request then takes blocks for as many tokens at once as the larger ones hold,
 /// and a group with smaller ones counts once for each of these.
+///
+/// Layers that keep a state are groups, too. A request holds one block of each, whatever its length, as without prefix
+/// caching in vLLM (`mamba_cache_mode` `none`; the only one in vLLM 0.11).
+///
+/// Does not model: the modes `align` and `all`, which cache states at the ends of blocks.
 ///
 /// ```
 /// use rooflut::model::{KvGroups, ModelSpec, Span};
@@ -37,6 +42,9 @@ pub struct KvGroups {
     pub full: u32,
     /// Groups of layers that read those in their [`span`](KvGroups::span) only.
     pub limited: u32,
+    /// Groups of layers that keep a state.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub states: u32,
     /// Whether the limited groups come before the full ones.
     pub limited_first: bool,
     /// The window or chunk of the limited groups; [`Span::Full`] if there are none.
@@ -54,6 +62,7 @@ impl KvGroups {
         layers: 1,
         full: 1,
         limited: 0,
+        states: 0,
         limited_first: false,
         span: Span::Full,
         block_factor: 1,
@@ -66,8 +75,12 @@ impl KvGroups {
     /// Assumes: windows free blocks for as many tokens as the larger blocks hold, where vLLM frees each by itself.
     pub fn of(model: &ModelSpec, tp: u32) -> KvGroups {
         let span = model.limited_span();
+        let is_state = |group: &&LayerGroup| matches!(group.attention, Attention::DeltaNet(_));
+        let states = model.layers.iter().filter(is_state);
+        let states = states.fold(0, |sum: u32, group| sum.saturating_add(group.layers));
         let kinds = || {
-            model.layers.iter().map(|group| {
+            let keys = model.layers.iter().filter(|group| !is_state(group));
+            keys.map(|group| {
                 let limited = group.attention.span().up_to(model.max_model_len) != Span::Full;
                 (limited, group.layers, group.attention.kv_values(tp))
             })
@@ -84,8 +97,13 @@ impl KvGroups {
             // Prefix hits of chunks alone would skip prompts that nothing has computed.
             (full, limited) = (limited, 0);
         }
-        let (fewest, most) = (full.min(limited), full.max(limited));
-        let layers = if fewest == 0 || u64::from(most) * 4 < u64::from(fewest) * 5 {
+        let kinds_of_layers = [full, limited, states];
+        let fewest = kinds_of_layers
+            .into_iter()
+            .filter(|layers| *layers > 0)
+            .min();
+        let (fewest, most) = (fewest.unwrap_or(0), full.max(limited).max(states));
+        let layers = if u64::from(most) * 4 < u64::from(fewest) * 5 {
             most
         } else {
             fewest
@@ -93,7 +111,7 @@ impl KvGroups {
         let layers = layers.max(1);
         // How many times the values of the other kind each has; blocks that are no multiple of others are padded.
         let times = |values: u32, other: u32| match values.checked_rem(other) {
-            Some(0) if fewest > 0 => values / other,
+            Some(0) if full.min(limited) > 0 => values / other,
             _ => 1,
         };
         let full_times = times(full_values, limited_values);
@@ -102,13 +120,14 @@ impl KvGroups {
             layers,
             full: full_times.saturating_mul(full.div_ceil(layers)),
             limited: limited_times.saturating_mul(limited.div_ceil(layers)),
+            states: states.div_ceil(layers),
             limited_first: kinds().next().is_some_and(|(limited, ..)| limited),
             span,
             block_factor: full_times.max(limited_times),
         }
     }
 
-    /// Returns the number of groups, each counted once for each of its blocks.
+    /// Returns the number of groups that hold blocks of tokens, each counted once for each of its blocks.
     pub fn count(&self) -> u32 {
         self.full.saturating_add(self.limited)
     }
@@ -117,7 +136,7 @@ impl KvGroups {
     /// `in_flight` tokens are in steps that have not ended.
     pub fn blocks(&self, tokens: u32, block_size: u32, in_flight: u32) -> u32 {
         let blocks = tokens.div_ceil(block_size.max(1));
-        let full = self.full.saturating_mul(blocks);
+        let full = self.full.saturating_mul(blocks).saturating_add(self.states);
         if self.limited == 0 {
             return full;
         }
@@ -143,6 +162,7 @@ impl KvGroups {
     #[cfg(feature = "sim")]
     pub(crate) fn longest(&self, kv_blocks: u32, block_size: u32, in_flight: u32) -> u32 {
         let most = self.most_limited(block_size, in_flight);
+        let kv_blocks = kv_blocks.saturating_sub(self.states);
         let all = kv_blocks / self.count().max(1);
         let blocks = if all < most {
             all

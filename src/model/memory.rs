@@ -1,6 +1,6 @@
 //! GPU memory available for the KV cache.
 
-use super::{Ffn, KvGroups, LayerGroup, MemoryError, ModelSpec, Parallelism};
+use super::{Attention, Ffn, KvGroups, LayerGroup, MemoryError, ModelSpec, Parallelism};
 use crate::constants::{COMMUNICATION_BYTES, CONTEXT_BYTES, DRIVER_BYTES};
 use crate::hardware::{Dtype, Gpu};
 
@@ -93,9 +93,12 @@ pub struct MemoryPlan {
     pub groups: KvGroups,
     /// Number of ranks that share the model.
     pub tp: u32,
-    /// The limits that the plan is based on.
+    /// The limits that the plan is based on. Blocks have more tokens than given where a state needs the space.
     pub limits: MemoryLimits,
 }
+
+/// Tokens of the blocks that attention kernels read.
+const KERNEL_BLOCK: u32 = 16;
 
 impl MemoryPlan {
     /// Divides the memory of one of the ranks as vLLM does at startup: (memory x utilization - weights - activation
@@ -149,7 +152,10 @@ impl MemoryPlan {
             kv_blocks: 0,
             groups: KvGroups::of(model, tp),
             tp,
-            limits,
+            limits: MemoryLimits {
+                block_size: grown_block_size(model, tp, &limits),
+                ..limits
+            },
         };
         let token_bytes = token_bytes_of_group(model, tp, limits.kv_dtype);
         empty.with_blocks(token_bytes)
@@ -177,6 +183,13 @@ impl MemoryPlan {
         self.bytes_per_block += f64::from(self.limits.block_size) * token_bytes;
         let fixed = self.weight_bytes + self.activation_bytes + self.overhead_bytes;
         self.kv_blocks = ((self.usable_bytes - fixed) / self.bytes_per_block) as u32;
+        let needed = self.groups.states.saturating_add(self.groups.full);
+        if self.groups.states > 0 && self.kv_blocks > 0 && self.kv_blocks < needed {
+            return Err(MemoryError::StatesDoNotFit {
+                needed_bytes: f64::from(needed) * self.bytes_per_block,
+                left_bytes: self.usable_bytes - fixed,
+            });
+        }
         if self.kv_blocks == 0 {
             return Err(MemoryError::DoesNotFit {
                 needed_bytes: fixed + self.bytes_per_block,
@@ -198,12 +211,41 @@ pub(crate) fn kv_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) ->
 /// than others are padded if there are several groups.
 fn token_bytes_of_group(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
     let groups = KvGroups::of(model, tp);
-    if groups.count() == 1 {
+    if groups.count() == 1 && groups.states == 0 {
         return kv_bytes_per_token(model, tp, kv_dtype);
     }
     let layers = model.layers.iter();
     let widest = layers.map(|group| layer_bytes(group, tp, kv_dtype));
     f64::from(groups.layers) * widest.fold(0.0, f64::max)
+}
+
+/// Returns the tokens of a block: those given, or as many times more as one needs to hold the state of a request in a
+/// layer, if there are such layers. `_align_hybrid_block_size` in `vllm/platforms/interface.py`, with attention kernels
+/// for blocks of 16 tokens.
+///
+/// ```text
+/// Qwen3.5-397B, tp 8: 8 heads x 128 x 128 x 4 B + 12 heads x 128 x 3 x 2 B = 533,504 B of state; at 1,024 B a token
+/// and layer that is 521 tokens, so that blocks have 528.
+/// ```
+pub(crate) fn grown_block_size(model: &ModelSpec, tp: u32, limits: &MemoryLimits) -> u32 {
+    let states = model.layers.iter().map(|group| match group.attention {
+        Attention::DeltaNet(net) => net.state_bytes(tp),
+        _ => 0,
+    });
+    let page = states.max().unwrap_or(0);
+    let tokens = model
+        .layers
+        .iter()
+        .map(|group| layer_bytes(group, tp, limits.kv_dtype));
+    let token_bytes = tokens.fold(0.0, f64::max);
+    if page == 0 || token_bytes <= 0.0 {
+        return limits.block_size;
+    }
+    let aligned = limits.block_size.max(KERNEL_BLOCK);
+    let times = (page as f64 / (f64::from(aligned) * token_bytes)) as u32;
+    let fits = f64::from(times) * f64::from(aligned) * token_bytes >= page as f64;
+    let times = if fits { times } else { times.saturating_add(1) };
+    aligned.saturating_mul(times.max(1))
 }
 
 /// Returns the bytes of K and V of one token in one layer, on one rank.
@@ -274,6 +316,9 @@ fn ffn_values_per_token(group: &LayerGroup) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::string::ToString;
+    use std::vec::Vec;
+
     use super::*;
     use crate::hardware::gpus;
     use crate::model::{Attention, SpecError, find};
@@ -411,6 +456,54 @@ mod tests {
         let halved = plan(Parallelism::tensor(2));
         let saved = halved.weight_bytes - sliced.weight_bytes;
         assert!((saved / (0.25 * experts) - 1.0).abs() < 1e-12, "{saved}");
+    }
+
+    #[test]
+    fn blocks_grow_until_one_holds_the_state_of_a_layer() {
+        let spec = |name| find(name).unwrap().spec;
+        // Source: vLLM's log for Qwen3.5-397B at tp 8, 528 tokens; the others follow from the same formula.
+        for (name, tp, block_size, tokens) in [
+            ("qwen3.5-397b-a17b", 8, 16, 528),
+            ("qwen3.5-35b-a3b", 1, 16, 1056),
+            ("qwen3.5-35b-a3b", 2, 16, 1056),
+            ("qwen3.5-35b-a3b", 1, 128, 1152),
+            ("qwen3.5-27b", 4, 16, 784),
+            ("llama-3.1-8b", 1, 16, 16),
+        ] {
+            let limits = MemoryLimits::default().with_block_size(block_size);
+            let found = grown_block_size(&spec(name), tp, &limits);
+            assert_eq!(found, tokens, "{name} {tp} {block_size}");
+        }
+        let limits = MemoryLimits::default();
+        let plan = MemoryPlan::try_new(&spec("qwen3.5-397b-a17b"), &gpus::B200, 8, limits).unwrap();
+        assert_eq!(plan.limits.block_size, 528);
+        let KvGroups {
+            layers,
+            full,
+            states,
+            ..
+        } = plan.groups;
+        assert_eq!((layers, full, states), (15, 1, 3));
+        // 15 layers of a group: K and V of 528 tokens each, or a state.
+        assert_eq!(plan.bytes_per_block as u64, 15 * 528 * 1024);
+        assert_eq!(plan.groups.blocks(5280, 528, 2048), 10 + 3);
+        assert_eq!(plan.groups.longest(13, 528, 2048), 5280);
+    }
+
+    #[test]
+    fn a_state_that_does_not_fit_is_an_error() {
+        let model = find("qwen3.5-27b").unwrap().spec;
+        let plan = |utilization| {
+            let limits = MemoryLimits::default().with_gpu_memory_utilization(utilization);
+            MemoryPlan::try_new(&model, &gpus::H100, 1, limits)
+        };
+        let lowest = (6000..8000).map(|share| f64::from(share) / 10_000.0);
+        let refused: Vec<MemoryError> = lowest.filter_map(|share| plan(share).err()).collect();
+        let of_states = |error: &MemoryError| matches!(error, MemoryError::StatesDoNotFit { .. });
+        let Some(error) = refused.iter().find(|error| of_states(error)) else {
+            panic!("{refused:?}")
+        };
+        assert!(error.to_string().contains("gated delta nets"), "{error}");
     }
 
     #[test]

@@ -15,6 +15,13 @@ pub enum MemoryError {
         /// Bytes that the engine may use.
         usable_bytes: f64,
     },
+    /// Weights fit, but not the states of a request in gated delta nets and a KV block beside them.
+    StatesDoNotFit {
+        /// Bytes that the states of a request need on one rank, with a KV block.
+        needed_bytes: f64,
+        /// Bytes left for the KV cache.
+        left_bytes: f64,
+    },
     /// The KV cache holds less than the longest request that is asked for.
     ContextTooLong {
         /// The longest request that the KV cache holds, tokens.
@@ -49,6 +56,16 @@ impl fmt::Display for MemoryError {
                 usable_bytes / GIB,
                 needed_bytes / GIB,
                 (needed_bytes - usable_bytes) / GIB
+            ),
+            MemoryError::StatesDoNotFit {
+                needed_bytes,
+                left_bytes,
+            } => write!(
+                f,
+                "the states of a request do not fit: expected at most {:.2} GiB per GPU beside the weights, found {:.2} \
+                 GiB of pages of its gated delta nets and one KV block; use a larger tp",
+                left_bytes / GIB,
+                needed_bytes / GIB,
             ),
             MemoryError::ContextTooLong { longest, found } => write!(
                 f,

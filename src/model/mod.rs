@@ -20,6 +20,8 @@ pub use attention::{Attention, DeltaNet, Gqa, Mla};
 pub use catalog::{CATALOG, CatalogEntry, find};
 pub use kv_groups::KvGroups;
 pub use layers::{Ffn, LayerGroup, Layers};
+#[cfg(feature = "sim")]
+pub(crate) use memory::grown_block_size;
 pub(crate) use memory::kv_bytes_per_token;
 pub use memory::{MemoryLimits, MemoryPlan};
 pub use memory_error::MemoryError;

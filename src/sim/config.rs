@@ -315,7 +315,7 @@ impl SimConfig {
     }
 
     /// Drafted tokens per request and step.
-    pub(super) fn draft_tokens(&self) -> u32 {
+    pub(crate) fn draft_tokens(&self) -> u32 {
         self.speculation
             .map_or(0, |speculation| speculation.draft_tokens())
     }
@@ -378,6 +378,9 @@ impl SimConfig {
                 expected,
                 found: f64::from(found),
             });
+        }
+        if self.kv_groups.states > 0 && self.prefix_caching == PrefixCaching::Enabled {
+            return Err(SimError::CachedStates);
         }
         let tokens_per_request = 1 + self.draft_tokens() + self.draft_slots();
         let needed = u64::from(self.max_num_seqs) * u64::from(tokens_per_request);

@@ -44,6 +44,10 @@ pub enum SimError {
         /// The rate as given.
         requests_per_s: f64,
     },
+    /// Prefix caching with layers that keep a state.
+    CachedStates,
+    /// A decode server that gets prompts from another one, with layers that keep a state.
+    TransferredStates,
     /// A parameter outside of its range.
     InvalidParameter {
         /// Name of the parameter.
@@ -126,6 +130,14 @@ impl fmt::Display for SimError {
                 f,
                 "arrival rate: expected a positive, finite number of requests per second, found \
                  {requests_per_s}"
+            ),
+            SimError::CachedStates => f.write_str(
+                "prefix caching: expected off for a model whose layers keep a state (gated delta nets), found on; turn \
+                 it off, as caches of states are not modelled",
+            ),
+            SimError::TransferredStates => f.write_str(
+                "disaggregated prefill: expected a model without layers that keep a state (gated delta nets), whose \
+                 transfer is not modelled; use servers for prefill and decode",
             ),
             SimError::InvalidParameter {
                 parameter,

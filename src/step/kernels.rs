@@ -3,10 +3,10 @@
 use super::all_reduce::StepAllReduce;
 use super::attention::StepAttention;
 use super::batch::BatchSums;
-#[cfg(feature = "data-parallel")]
-use super::exchange::StepExchange;
 #[cfg(feature = "delta-net")]
 use super::delta::StepDelta;
+#[cfg(feature = "data-parallel")]
+use super::exchange::StepExchange;
 use super::experts::StepExperts;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;

@@ -90,8 +90,8 @@ impl<M: LatencyModel> Disaggregated<M> {
     /// that of the decode servers, which yield all tokens.
     ///
     /// # Errors
-    /// [`SimError`] if no step can run under the limits of a pool, if a pool is empty, and for speculative decoding,
-    /// which is not modelled here.
+    /// [`SimError`] if no step can run under the limits of a pool, if a pool is empty, and for speculative decoding and
+    /// layers that keep a state, which are not modelled here.
     pub fn try_new(
         prefill: ServerPool<M>,
         decode: ServerPool<M>,
@@ -105,6 +105,9 @@ impl<M: LatencyModel> Disaggregated<M> {
             }
             if pool.config.speculation.is_some() {
                 return Err(SimError::SpeculationDisaggregated);
+            }
+            if pool.config.kv_groups.states > 0 {
+                return Err(SimError::TransferredStates);
             }
         }
         let mut servers = Disaggregated {

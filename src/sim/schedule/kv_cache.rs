@@ -20,6 +20,8 @@ pub(crate) struct Blocks {
     registered: Vec<BlockHandle>,
     /// Number of the other blocks.
     pub(crate) unregistered: u32,
+    /// Blocks with its states, in all groups that keep one.
+    states: u32,
     /// Full blocks that it freed when it was preempted, if no other request can share them.
     parked: Option<Parked>,
     /// Blocks by group in place of `registered` and `parked`, if the model has several groups or windows.
@@ -184,6 +186,24 @@ impl KvCache {
         tokens: u32,
         kept_free: u32,
     ) -> bool {
+        let states = self.groups.states;
+        if !self.admit_tokens(sequence, hits, tokens, kept_free.saturating_add(states)) {
+            return false;
+        }
+        let taken = self.pool.take_unregistered(states);
+        debug_assert!(taken, "fewer blocks than were kept free");
+        sequence.blocks.states = states;
+        true
+    }
+
+    /// Likewise for the blocks of tokens, without those of states.
+    fn admit_tokens(
+        &mut self,
+        sequence: &mut Sequence,
+        hits: Hits,
+        tokens: u32,
+        kept_free: u32,
+    ) -> bool {
         let needed = self.needed(sequence, tokens, self.admission_lookahead_tokens);
         if self.grouped {
             return self.admit_groups(sequence, hits, needed, kept_free);
@@ -248,6 +268,8 @@ impl KvCache {
 
     /// Frees all blocks of a request, the last one first: the beginning stays in the cache longest.
     pub(crate) fn release(&mut self, sequence: &mut Sequence) {
+        self.pool
+            .release_unregistered(mem::take(&mut sequence.blocks.states), 0);
         self.register_full(sequence);
         if self.grouped {
             self.release_groups(sequence, false);

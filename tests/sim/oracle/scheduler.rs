@@ -123,6 +123,8 @@ impl Scheduler {
             self.kv
                 .release(std::mem::take(blocks).into_iter().flatten());
         }
+        self.kv
+            .release(std::mem::take(&mut sequence.states).into_iter());
         sequence
     }
 
@@ -369,10 +371,12 @@ impl Scheduler {
                 true => 0,
                 false => (self.config.watermark * f64::from(self.config.kv_blocks + 1)) as u32,
             };
-            if !self.kv.fits(&hits, needed + kept_free) {
+            let states = self.config.kv_groups.states;
+            if !self.kv.fits(&hits, needed + states + kept_free) {
                 return;
             }
             self.kv.touch(&hits);
+            sequence.states = self.kv.take(states).unwrap();
             for group in &mut hits {
                 let new = own.saturating_sub(group.len() as u32);
                 group.extend(self.kv.take(new).unwrap().into_iter().map(Some));

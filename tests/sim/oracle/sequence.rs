@@ -42,6 +42,8 @@ pub(crate) struct Sequence {
     prefill: u32,
     /// Its KV blocks in each group, the shared ones of its prefix hit left out; `None` for those behind the window.
     pub(crate) blocks: Vec<Vec<Option<usize>>>,
+    /// The blocks of its states.
+    pub(crate) states: Vec<usize>,
     /// The last step with tokens of it, and their number.
     last_tokens: (u64, u32),
     /// Whether blocks that tokens in flight read are kept.
@@ -105,6 +107,7 @@ impl Sequence {
             known: cached,
             prefill: request.prompt_tokens,
             blocks: vec![Vec::new(); config.kv_groups.count() as usize],
+            states: Vec::new(),
             last_tokens: (0, 0),
             window_in_flight: config.rules.window_in_flight
                 && config.rules.scheduling == Scheduling::OneStepAhead,

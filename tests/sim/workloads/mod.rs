@@ -198,13 +198,14 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
         Just(BeyondMaxModelLen::Truncate)
     ];
     let watermark = prop_oneof![Just(0.0), 0.0..0.3];
+    let states = prop_oneof![3 => Just(0_u32), 1 => 1..5_u32];
     let memory = (
         caching,
         freed,
         any::<[bool; 2]>(),
         beyond,
         watermark,
-        groups(),
+        (groups(), states),
     );
     let queue = (
         policy(),
@@ -215,22 +216,27 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     (limits, scheduling(), memory, queue, drafts, 0..2_u64).prop_map(
         |(limits, scheduling, memory, queue, drafts, api)| {
             let (policy, max_waiting, threshold, rules) = queue;
-            let (prefix_caching, freed_blocks, switches, beyond, watermark, groups) = memory;
+            let (prefix_caching, freed_blocks, switches, beyond, watermark, (groups, states)) =
+                memory;
             let [reserve_full_isl, window_in_flight] = switches;
             let (max_model_len, max_num_seqs, more, kv_blocks, block_size) = limits;
-            let kv_blocks = kv_blocks * 16 / block_size * groups.count();
+            let kv_blocks = kv_blocks * 16 / block_size * groups.count() + states;
             let mut config = SimConfig::new(max_model_len, kv_blocks);
             config.max_num_seqs = max_num_seqs;
             config.max_num_batched_tokens = max_num_seqs + more;
             config.block_size = block_size;
             config.kv_groups = groups;
+            config.kv_groups.states = states;
             if let Span::Chunk(tokens) = groups.span {
                 config.kv_groups.span = Span::Chunk(tokens.next_multiple_of(block_size));
             }
             config.rules.window_in_flight = window_in_flight;
             config.rules = rules;
             config.rules.scheduling = scheduling;
-            config.prefix_caching = prefix_caching;
+            config.prefix_caching = match states {
+                0 => prefix_caching,
+                _ => PrefixCaching::Disabled,
+            };
             config.rules.freed_blocks = freed_blocks;
             config.rules.scheduler_reserve_full_isl = reserve_full_isl;
             config.rules.beyond_max_model_len = beyond;
