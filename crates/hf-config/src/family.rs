@@ -24,6 +24,8 @@ pub(crate) struct Family {
     pub(crate) has_global_heads: bool,
     /// Rows of learned position embeddings beyond those of the longest sequence; `None` without such embeddings.
     pub(crate) positions: Option<u32>,
+    /// Whether some layers are gated delta nets.
+    pub(crate) has_delta_nets: bool,
     /// Whether the file is read as that of this family, although it says otherwise.
     pub(crate) assumed: bool,
     /// Numbers of keys that a file may leave out.
@@ -73,6 +75,7 @@ const LLAMA: Family = Family {
     slides: true,
     has_global_heads: false,
     positions: None,
+    has_delta_nets: false,
     assumed: false,
     defaults: &[],
 };
@@ -95,6 +98,17 @@ const QWEN: Family = Family {
     slides: false,
     defaults: &[("num_key_value_heads", 32)],
     ..LLAMA
+};
+
+const DELTA: Family = Family {
+    types: &["qwen3_5_text"],
+    has_delta_nets: true,
+    defaults: &[
+        ("linear_conv_kernel_dim", 4),
+        ("full_attention_interval", 4),
+        ("head_dim", 256),
+    ],
+    ..QWEN
 };
 
 const GEMMA: Family = Family {
@@ -203,6 +217,12 @@ const FAMILIES: &[Family] = &[
         layers: Layers::Experts,
         defaults: &[("num_key_value_heads", 4)],
         ..QWEN
+    },
+    DELTA,
+    Family {
+        types: &["qwen3_next", "qwen3_5_moe_text"],
+        layers: Layers::Experts,
+        ..DELTA
     },
     GEMMA,
     Family {
@@ -362,6 +382,7 @@ impl Family {
         };
         Family {
             layers,
+            has_delta_nets: false,
             assumed: true,
             ..self
         }

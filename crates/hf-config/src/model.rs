@@ -5,6 +5,7 @@ use rooflut::model::{Attention, Ffn, Layers, ModelSpec, ModelSpecBuilder, Span, 
 use serde_json::{Map, Value};
 
 use crate::attention;
+use crate::delta::{self, DeltaNets};
 use crate::error::ConfigError;
 use crate::family::Family;
 use crate::ffn::{self, DenseLayers};
@@ -72,6 +73,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     // More layers than a model can have are refused below.
     let listed = layers.value.min(MOST_LISTED);
     let spans = spans::read(config, &family, listed)?;
+    let nets = delta::read(config, &family, listed)?;
     let ffn = ffn::read(config, &family, hidden, listed)?;
     let attention = attention::read(config, &family, hidden)?;
     let global = attention::read_global(config, &family, &attention)?;
@@ -111,6 +113,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let keys = Keys::new(&fields);
     let builder = ModelSpec::builder()
         .gated(ffn.gated)
+        .output_gate(nets.as_ref().is_some_and(|nets| nets.output_gate))
         .tied_embeddings(tied.or(outer.switch(TIED)?).unwrap_or(family.tied));
     let builder = fields.iter().fold(builder, |builder, field| {
         (field.set)(builder, field.dimension.value)
@@ -119,7 +122,8 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let mut spec = spec.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
     let modules = Modules::of(&spec, &ffn.dense.layers, family.layers);
     let formats = Formats::of(config, &outer, &options, modules)?;
-    spec.layers = groups(&spec, &spans, global, &ffn.dense, &formats.layers)?;
+    let nets = nets.as_ref();
+    spec.layers = groups(&spec, &spans, global, nets, &ffn.dense, &formats.layers)?;
     if let Some(dtype) = options.weight_dtype {
         spec = spec.with_weight_dtype(dtype);
     }
@@ -136,11 +140,12 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
 }
 
 /// Returns the layers of a model whose layers are like its first group, except for their `spans` and `formats`, for
-/// those that are `dense`, and for the `global` heads of those without a span.
+/// those that are `dense` or have one of the `nets`, and for the `global` heads of those without a span.
 fn groups(
     spec: &ModelSpec,
     spans: &[Span],
     global: Option<Attention>,
+    nets: Option<&DeltaNets>,
     dense: &DenseLayers,
     formats: &[LayerFormats],
 ) -> Result<Layers, ConfigError> {
@@ -148,9 +153,11 @@ fn groups(
     let mut kinds: Vec<((Attention, bool, LayerFormats), u32)> = Vec::new();
     for ((layer, &span), &formats) in (0..).zip(spans).zip(formats) {
         let is_dense = dense.layers.binary_search(&layer).is_ok();
-        let attention = match span {
-            Span::Full => global.unwrap_or(like.attention),
-            _ => like.attention,
+        let net = nets.filter(|nets| nets.layers.get(layer as usize) == Some(&true));
+        let attention = match (net, span) {
+            (Some(net), _) => net.attention,
+            (None, Span::Full) => global.unwrap_or(like.attention),
+            (None, _) => like.attention,
         };
         let attention = attention.with_span(span.up_to(spec.max_model_len));
         let kind = (attention, is_dense, formats);

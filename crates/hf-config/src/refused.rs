@@ -20,11 +20,6 @@ const REFUSED: &[(&str, &[&str])] = &[
             "minimax",
             "minimax_m1",
             "minimax_text_01",
-            "qwen3_5",
-            "qwen3_5_moe",
-            "qwen3_5_moe_text",
-            "qwen3_5_text",
-            "qwen3_next",
         ],
     ),
     (

@@ -17,7 +17,9 @@ pub(crate) fn read(
     if family.assumed && kinds.len() != layers as usize {
         kinds.clear();
     }
-    let is_known = |kind: &str| kind == FULL || kind == SLIDING || kind == CHUNKED;
+    let is_known = |kind: &str| {
+        [FULL, SLIDING, CHUNKED].contains(&kind) || (kind == LINEAR && family.has_delta_nets)
+    };
     let refuse = |key, feature| {
         let key = config.name(key);
         Err(ConfigError::Unsupported { key, feature })
@@ -121,7 +123,7 @@ pub(crate) fn expect_one_each(
     }
 }
 
-const KINDS: &str = "layer_types";
+pub(crate) const KINDS: &str = "layer_types";
 const WINDOW: &[&str] = &["sliding_window"];
 const CHUNK: &[&str] = &["attention_chunk_size"];
 /// Every so many layers, one is without a window.
@@ -131,3 +133,5 @@ const POSITIONS: &str = "no_rope_layers";
 const FULL: &str = "full_attention";
 const SLIDING: &str = "sliding_attention";
 const CHUNKED: &str = "chunked_attention";
+/// A gated delta net.
+pub(crate) const LINEAR: &str = "linear_attention";

@@ -54,10 +54,13 @@ fn find(model: &str) -> Published {
 }
 
 /// Round numbers of the publisher.
-const ROUND: [&str; 3] = [
+const ROUND: [&str; 6] = [
     "hpcai-tech/grok-1",
     "inclusionAI/Ling-lite",
     "nvidia/Nemotron-4-340B-Base",
+    "Qwen/Qwen3.5-27B",
+    "Qwen/Qwen3.5-35B-A3B",
+    "Qwen/Qwen3.5-397B-A17B",
 ];
 
 #[test]
@@ -85,6 +88,24 @@ fn every_model_is_read_as_published_or_refused_by_name() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn models_with_gated_delta_nets_equal_the_built_in_ones() {
+    for model in [
+        "Qwen/Qwen3-Next-80B-A3B-Thinking",
+        "Qwen/Qwen3.5-27B",
+        "Qwen/Qwen3.5-35B-A3B",
+        "Qwen/Qwen3.5-397B-A17B",
+    ] {
+        let read = find(model).read().unwrap();
+        let built_in = model::find(model).unwrap().spec;
+        assert_eq!(
+            read.spec.with_sampler(built_in.sampler),
+            built_in,
+            "{model}"
+        );
+    }
 }
 
 #[test]

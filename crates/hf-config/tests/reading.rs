@@ -23,6 +23,17 @@ fn config(changes: Value) -> Value {
     config
 }
 
+/// Keys of a Qwen3.5 with others.
+fn delta(changes: Value) -> Value {
+    let mut keys = json!({"model_type": "qwen3_5_text", "linear_num_key_heads": 16,
+        "linear_num_value_heads": 32, "linear_key_head_dim": 128, "linear_value_head_dim": 128});
+    let Value::Object(changes) = changes else {
+        panic!("an object")
+    };
+    keys.as_object_mut().unwrap().extend(changes);
+    keys
+}
+
 fn model(config: &Value) -> HfModel {
     read(config.to_string(), Options::default()).unwrap()
 }
@@ -52,6 +63,22 @@ fn a_dense_model_equals_the_built_in_one_wherever_its_text_model_stands() {
         let nested = json!({"model_type": "multimodal", key: config(json!({}))});
         assert_eq!(model(&nested).spec, built_in, "{key}");
     }
+}
+
+#[test]
+fn each_fourth_layer_attends_to_all_tokens_unless_the_layers_are_listed() {
+    let layers = |changes| {
+        let spec = spec(delta(changes));
+        let groups = spec.layers.iter();
+        groups.map(|group| group.layers).collect::<Vec<_>>()
+    };
+    assert_eq!(layers(json!({})), [24, 8]);
+    assert_eq!(layers(json!({"full_attention_interval": 8})), [28, 4]);
+    let kinds = ["full_attention", "linear_attention"].repeat(16);
+    assert_eq!(layers(json!({"layer_types": kinds})), [16, 16]);
+    let short = config(delta(json!({"layer_types": ["linear_attention"]})));
+    let message = refusal(short.to_string());
+    assert!(message.starts_with("layer_types: "), "{message}");
 }
 
 #[test]
@@ -445,6 +472,18 @@ fn what_is_not_known_is_refused_unless_it_is_assumed_to_be_a_llama() {
         (
             json!({"layer_types": ["linear_attention"]}),
             "layer_types: layers of type linear",
+        ),
+        (
+            delta(json!({"mamba_ssm_dtype": "bfloat16"})),
+            "mamba_ssm_dtype: a state in bfloat16",
+        ),
+        (
+            delta(json!({"linear_conv_kernel_dim": 3})),
+            "linear_conv_kernel_dim: a convolution of 3",
+        ),
+        (
+            delta(json!({"linear_value_head_dim": 64})),
+            "linear_value_head_dim: heads of values of 64, not 128,",
         ),
         (
             json!({"attn_type_list": [0, 1]}),
