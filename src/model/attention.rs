@@ -81,7 +81,8 @@ pub struct Mla {
 /// A gated delta net, as in Qwen3-Next and Qwen3.5: a short convolution, and a state of `head_dim` x `head_dim` 32-bit
 /// numbers per value head that each token updates, whatever the number of tokens before it.
 ///
-/// Assumes: a convolution over four tokens.
+/// Assumes: a convolution over four tokens; a 32-bit state, as the configuration of Qwen3.5 asks for. vLLM keeps those of
+/// Qwen3-Next in 16 bits, half as large, unless it runs with `--mamba-ssm-cache-dtype float32`.
 ///
 /// ```
 /// use rooflut::model::ModelSpec;

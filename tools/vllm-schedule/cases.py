@@ -456,6 +456,31 @@ def of_layers(seed, models, sizes):
                 )
 
 
+#: Layers that keep a state: Qwen3.5 (smaller), as many as others, fewer.
+STATES = (Layers(4, 12), Layers(3, 3), Layers(6, 2))
+
+
+def states(seed):
+    """Layers that keep a state, in KV caches from roomy to tight."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for layers in STATES:
+            for blocks in (20_000, 500, 360):
+                rows = [
+                    row(t, rng.choice([rng.randint(1, 300), rng.randint(300, 1400)]), rng.randint(1, 300))
+                    for t in poisson(rng, 60, 20)
+                ]
+                yield Workload(
+                    rows,
+                    asynchronous=asynchronous,
+                    layers=layers,
+                    model_len=1700,
+                    blocks=blocks,
+                    budget=rng.choice([256, 512]),
+                    caching=False,
+                )
+
+
 def random_hybrid(seed, count=300):
     """Random servers of hybrid models, and workloads."""
     rng = random.Random(seed + 3)
@@ -506,6 +531,7 @@ COMMON = (
     block_sizes,
     hybrid,
     latent,
+    states,
 )
 #: Cases of the short form.
 SHORT = (*COMMON, short_random)

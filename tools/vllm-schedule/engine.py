@@ -7,6 +7,7 @@ are computed.
 import contextlib
 import importlib
 import inspect
+import math
 import pathlib
 import pickle
 import sys
@@ -56,6 +57,7 @@ class Vllm:
             "FullAttentionSpec",
             "KVCacheConfig",
             "MLAAttentionSpec",
+            "MambaSpec",
             "SlidingWindowSpec",
         ],
         "vllm.v1.outputs": ["ModelRunnerOutput"],
@@ -218,6 +220,13 @@ class Engine:
             setattr(getattr(config, where), name, value)
         def spec_of(kind):
             heads = dict(block_size=block_size, num_kv_heads=1, head_size=1, dtype=None, use_mla=False)
+            # Without prefix caching a state is one block, as large as the others.
+            state = dict(
+                block_size=-(-max_model_len // block_size) * block_size,
+                shapes=((1,),),
+                dtypes=(None,),
+                page_size_padded=2 * 2 * block_size,
+            )
             of, limits = {
                 "full_attention": (vllm.FullAttentionSpec, {}),
                 "latent_attention": (vllm.MLAAttentionSpec, dict(head_size=576)),
@@ -226,6 +235,7 @@ class Engine:
                     vllm.ChunkedLocalAttentionSpec,
                     dict(attention_chunk_size=layers and layers.chunk),
                 ),
+                "linear_attention": (vllm.MambaSpec, state),
             }[kind]
             takes = inspect.signature(of.__init__).parameters
             return of(**{name: value for name, value in (heads | limits).items() if name in takes})
@@ -239,10 +249,12 @@ class Engine:
             kv_cache_groups=self.groups,
         )
         kind = vllm.AsyncScheduler if asynchronous else vllm.Scheduler
+        # `resolve_kv_cache_block_sizes` of 0.33: steps are scheduled in multiples of all blocks.
+        sizes = [group.kv_cache_spec.block_size for group in self.groups]
         arguments = dict(
             vllm_config=config,
             kv_cache_config=kv,
-            block_size=block_size,
+            block_size=math.lcm(*sizes) if vllm.release >= (0, 33) else block_size,
             log_stats=False,
             structured_output_manager=SimpleNamespace(
                 should_advance=lambda request: False,

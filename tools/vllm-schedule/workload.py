@@ -20,7 +20,7 @@ COLUMNS = (
 
 @dataclass
 class Layers:
-    """Layers of a hybrid model, limited ones with a window or chunks, or layers with latent attention."""
+    """Layers of a hybrid model, limited ones with a window, chunks or a state, or layers with latent attention."""
 
     full: int
     limited: int = 0
@@ -33,8 +33,14 @@ class Layers:
     def kinds(self):
         """The kind of each layer, in order."""
         full = ["latent_attention" if self.latent else "full_attention"] * self.full
-        limited = ["chunked_attention" if self.chunk else "sliding_attention"] * self.limited
+        kind = "chunked_attention" if self.chunk else "sliding_attention" if self.window else "linear_attention"
+        limited = [kind] * self.limited
         return limited + full if self.limited_first else full + limited
+
+    @property
+    def has_states(self):
+        """Whether the limited layers keep a state."""
+        return self.limited > 0 and not (self.chunk or self.window)
 
     def config(self):
         """A `config.json` with these layers."""
@@ -57,12 +63,21 @@ class Layers:
                 max_position_embeddings=163840,
             )
         limits = {"attention_chunk_size": self.chunk} if self.chunk else {"sliding_window": self.window}
+        if self.has_states:
+            # A state fits into a block of 16 tokens.
+            limits = dict(
+                linear_num_key_heads=1,
+                linear_num_value_heads=1,
+                linear_key_head_dim=128,
+                linear_value_head_dim=128,
+            )
         return dict(
-            model_type="mistral",
+            model_type="qwen3_5_text" if self.has_states else "mistral",
             hidden_size=4096,
             intermediate_size=14336,
             num_attention_heads=32,
-            num_key_value_heads=8,
+            num_key_value_heads=16 if self.has_states else 8,
+            head_dim=128,
             num_hidden_layers=len(self.kinds),
             vocab_size=32768,
             max_position_embeddings=131072,
@@ -74,6 +89,8 @@ class Layers:
         """Blocks that a request of `tokens` holds at most, in groups of each kind."""
         full, limited = groups
         blocks = -(-tokens // block_size)
+        if self.has_states:
+            return full * blocks + limited
         most = -(-((self.chunk or self.window) + in_flight) // block_size) + 1
         return full * blocks + limited * min(blocks, most)
 
