@@ -188,8 +188,14 @@ mod tests {
     fn tables_of_built_in_sets_have_groups_of_their_own() {
         for table in sets::H100.tables() {
             let [measured, other] = table.error_groups(Dtype::Bf16);
-            if table.operation().feature().is_some() {
-                continue; // Not compared: a build may lack them.
+            if matches!(
+                table.operation(),
+                OperationKind::WindowPrefill
+                    | OperationKind::WindowDecode
+                    | OperationKind::AllGather
+                    | OperationKind::ReduceScatter
+            ) {
+                continue; // Not compared.
             }
             let name = std::format!("h100 {} bf16 ", table.operation().name());
             assert_eq!(measured.to_string(), name.clone() + "measured");
