@@ -118,7 +118,7 @@ impl Placement {
             )
         });
         let parallelism = self.parallelism;
-        let experts = (parallelism.expert_parallel && parallelism.tp == 1)
+        let experts = (parallelism.expert_parallel && parallelism.ep() == 1)
             .then(|| "expert parallelism over one GPU changes nothing".to_owned());
         let [gpu, measured] = [self.tables.gpu(), self.tables.measured_on()];
         let tables = (gpu != measured).then(|| {

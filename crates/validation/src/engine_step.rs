@@ -27,6 +27,7 @@ pub(crate) fn server(cells: &Cells<'_>, server: Server) -> Result<Server, Error>
     Ok(Server {
         gpu: or(server.gpu, "b300"),
         engine: or(server.engine, "vllm-0.20.1"),
+        dp: cells.optional_whole("dp")?.unwrap_or(1),
         expert_parallel: cells.flag("expert_parallel")?.unwrap_or(false),
         ..server
     })
@@ -36,7 +37,6 @@ pub(crate) fn server(cells: &Cells<'_>, server: Server) -> Result<Server, Error>
 pub(crate) fn step(cells: &Cells<'_>) -> Result<EngineStep, Error> {
     let cached = cells.optional_whole("prefill_cached_tokens")?;
     Ok(EngineStep {
-        dp: cells.optional_whole("dp")?.unwrap_or(1),
         decode_requests: cells.whole("decode_requests")?,
         decode_kv_tokens: cells.whole("decode_kv_tokens")?,
         prefill_requests: cells.whole("prefill_requests")?,

@@ -156,8 +156,6 @@ pub(crate) struct DecodeStep {
 /// An engine step of one data-parallel rank, as sums over its requests.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EngineStep {
-    /// Data parallelism of the server.
-    pub(crate) dp: u32,
     pub(crate) decode_requests: u32,
     /// KV entries of the decoding requests.
     pub(crate) decode_kv_tokens: u32,

@@ -121,10 +121,15 @@ impl<M: LatencyModel> Lockstep<M> {
                 });
             }
             if idle && !ranks.iter().any(|rank| rank.server.has_work()) {
-                let Some(arrival_ns) = source.next_arrival_ns() else {
+                let arrival_ns = source.next_arrival_ns();
+                let arrival_ns = arrival_ns.map(|ns| ns.saturating_add(self.config.api_server_ns));
+                let expected = ranks
+                    .iter()
+                    .filter_map(|rank| rank.server.next_at_engine_ns());
+                let Some(next_ns) = arrival_ns.into_iter().chain(expected).min() else {
                     break;
                 };
-                now_ns = now_ns.max(arrival_ns.saturating_add(self.config.api_server_ns));
+                now_ns = now_ns.max(next_ns);
                 for rank in &mut ranks {
                     rank.server.wait_until(now_ns);
                 }

@@ -83,10 +83,11 @@ pub(super) fn decode_step(
     })
 }
 
-/// Predicts the time of a step from the sums over its requests, which are taken to be equally long.
+/// Predicts the time of a step from the sums over the requests of a rank, which are taken to be equally long. Other
+/// data-parallel ranks are taken to have equal batches.
 ///
 /// # Errors
-/// An unknown name, tables that lack a kernel, data parallelism, no request, requests without a token, or more or
+/// An unknown name, tables that lack a kernel, no request, requests without a token, or more or
 /// longer requests than a server takes.
 pub(super) fn engine_step(
     row: &Row,
@@ -94,9 +95,9 @@ pub(super) fn engine_step(
     engine: &EngineStack,
     predictor: &Predictor<'_>,
 ) -> Result<Vec<Predicted>, Reason> {
-    let resolved = ResolvedServer::find(&row.server)?;
-    if step.dp != 1 {
-        return Err(Reason::of_row("data parallelism is not modelled"));
+    let mut resolved = ResolvedServer::find(&row.server)?;
+    if resolved.spec.experts().is_none() {
+        resolved.dp = 1; // Ranks without experts step by themselves.
     }
     let requests = step.decode_requests.saturating_add(step.prefill_requests);
     if requests == 0 {

@@ -75,19 +75,32 @@ fn sums_are_shared_by_the_prompts_and_context_takes_time() {
 }
 
 #[test]
-fn data_parallelism_is_left_out_by_name_and_parallelism_names_the_run() {
+fn parallelism_names_the_run_and_ranks_without_experts_step_by_themselves() {
     let report = report(&[
         ",,qwen3-30b-a3b,2,2,1,8,8000,0,0,,10",
         ",,qwen3-30b-a3b,2,1,1,8,8000,0,0,,10",
         "b200,vllm-0.18.0,qwen3-30b-a3b,2,,0,8,8000,0,0,,10",
+        ",,qwen3-32b,2,1,,8,8000,0,0,,10",
+        ",,qwen3-32b,2,2,,8,8000,0,0,,10",
     ]);
-    assert_eq!(
-        tallies(&report.skipped),
-        [("data parallelism is not modelled", 1)]
+    assert!(report.skipped.is_empty(), "{:?}", report.skipped);
+    let times: Vec<f64> = report.cases.iter().map(|case| predicted(case).1).collect();
+    let [ranks, one, _, dense, dense_ranks] = times[..] else {
+        panic!("{times:?}")
+    };
+    assert!(
+        ranks != one && (dense - dense_ranks).abs() < 1e-12,
+        "{times:?}"
     );
     let of = |case: &Case| (case.label.id.clone(), case.gpu.clone());
     let found: Vec<_> = report.cases.iter().map(of).collect();
-    let expected = [("vllm-0.20.1 ep", "b300"), ("vllm-0.18.0", "b200")];
+    let expected = [
+        ("vllm-0.20.1 dp 2 ep", "b300"),
+        ("vllm-0.20.1 ep", "b300"),
+        ("vllm-0.18.0", "b200"),
+        ("vllm-0.20.1", "b300"),
+        ("vllm-0.20.1 dp 2", "b300"),
+    ];
     assert_eq!(
         found,
         expected.map(|(id, gpu)| (id.to_owned(), gpu.to_owned()))
