@@ -38,7 +38,7 @@ pub enum MemoryError {
     },
     /// A limit that must be positive is zero.
     ZeroLimit {
-        /// The field of [`MemoryLimits`].
+        /// The field of [`MemoryLimits`](super::MemoryLimits).
         limit: &'static str,
     },
 }

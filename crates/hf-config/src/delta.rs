@@ -71,8 +71,9 @@ pub(crate) fn read(
 }
 
 fn attention(dimensions: [Dimension; 3]) -> Result<Attention, ConfigError> {
-    for dimension in dimensions.iter().filter(|dimension| dimension.value == 0) {
-        let field = dimension.key;
+    if let Some(Dimension { key: field, .. }) =
+        dimensions.iter().find(|dimension| dimension.value == 0)
+    {
         return Err(ConfigError::Spec(rooflut::model::SpecError::Zero { field }));
     }
     let [k_heads, v_heads, head_dim] = dimensions.map(|dimension| dimension.value);

@@ -291,11 +291,11 @@ impl Placement {
         draft: Option<&Model>,
     ) -> Result<Deployment, RunError> {
         let refused = |model: &Model, error| {
-            RunError::Refused(Refusal {
+            RunError::Refused(Box::new(Refusal {
                 model: model.to_string(),
                 error,
                 other_sets: self.other_sets(&model.spec, strictness),
-            })
+            }))
         };
         let draft = draft.unwrap_or(&self.model);
         let built = deployment.strictness(strictness).build();

@@ -65,7 +65,7 @@ pub enum RunError {
         key: &'static str,
     },
     /// The tables cannot answer for the model.
-    Refused(Refusal),
+    Refused(Box<Refusal>),
     /// The draft model has another vocabulary.
     DraftVocabulary {
         /// The draft model.
