@@ -25,10 +25,10 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
         ]);
     }
     let legend = "Params are billions of weights, max len is the longest request in tokens. Heads are \
-                  query/KV heads, or query heads of latent attention (MLA); an FFN is its width, one of experts used/all x width and their format if \
-                  it is not bf16. A model with several kinds of layers has one entry for each. `--model` \
-                  also takes a Hugging Face id of these (`rooflut models --json` lists them) and the path \
-                  of a config.json.";
+                  query/KV heads, query heads of latent attention (MLA), or GDN for a gated delta net; an \
+                  FFN is its width, one of experts used/all x width and their format if it is not bf16. A \
+                  model with several kinds of layers has one entry for each. `--model` also takes a Hugging \
+                  Face id of these (`rooflut models --json` lists them) and the path of a config.json.";
     Ok(format!("{}\n{}", grid.render(0), paragraph(legend)))
 }
 
@@ -43,7 +43,8 @@ fn heads(group: &LayerGroup) -> String {
     match group.attention {
         Attention::Gqa(heads) => format!("{}/{}", heads.q_heads, heads.kv_heads),
         Attention::Mla(heads) => format!("{} MLA", heads.q_heads),
-        Attention::DeltaNet(heads) => format!("{}/{} delta", heads.k_heads, heads.v_heads),
+        // Without keys and values in a cache.
+        Attention::DeltaNet(_) => "GDN".to_owned(),
         _ => "-".to_owned(),
     }
 }

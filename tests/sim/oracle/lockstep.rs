@@ -1,5 +1,7 @@
 //! Data-parallel ranks, each a straightforward engine, that step together.
 
+use std::collections::VecDeque;
+
 use super::plan::Plan;
 use super::scheduler::Scheduler;
 use super::{Run, Sequence};
@@ -11,7 +13,19 @@ struct Rank {
     scheduler: Scheduler,
     current: Plan,
     next: Plan,
-    arriving: Vec<(u64, usize)>,
+    arriving: VecDeque<usize>,
+    /// When the API server has tokenized the last prompt that the engine sees.
+    tokenized_ns: u64,
+}
+
+impl Rank {
+    /// Returns when the engine sees the next request of the rank, whose prompt is tokenized after those before it.
+    fn next_at_engine_ns(&self, config: &SimConfig, requests: &[Request]) -> Option<u64> {
+        let request = &requests[*self.arriving.front()?];
+        let begins_ns = request.arrival_ns.max(self.tokenized_ns);
+        let tokenized_ns = begins_ns + u64::from(request.prompt_tokens) * config.api_token_ns;
+        Some(tokenized_ns + config.api_server_ns)
+    }
 }
 
 /// Serves `requests` from empty ranks until all are done; returns the outcomes and the number of steps.
@@ -32,7 +46,8 @@ pub(crate) fn run(
         scheduler: Scheduler::new(config, listed.to_vec()),
         current: Plan::default(),
         next: Plan::default(),
-        arriving: Vec::new(),
+        arriving: VecDeque::new(),
+        tokenized_ns: 0,
     };
     let mut ranks: Vec<Rank> = (0..ranks).map(rank).collect();
     let (mut now_ns, mut steps) = (0, 0);
@@ -42,10 +57,14 @@ pub(crate) fn run(
             let least = ranks
                 .iter_mut()
                 .min_by_key(|rank| rank.scheduler.load(rank.arriving.len()));
-            least.unwrap().arriving.push(arrival);
+            least.unwrap().arriving.push_back(arrival.1);
         }
         for (replica, rank) in ranks.iter_mut().enumerate() {
-            for (at_engine_ns, index) in std::mem::take(&mut rank.arriving) {
+            while let Some(at_engine_ns) = rank.next_at_engine_ns(&config, requests)
+                && at_engine_ns <= now_ns
+                && let Some(index) = rank.arriving.pop_front()
+            {
+                rank.tokenized_ns = at_engine_ns - config.api_server_ns;
                 let full = config
                     .max_waiting
                     .filter(|most| rank.scheduler.waiting.len() >= *most as usize);
@@ -81,8 +100,11 @@ pub(crate) fn run(
             if ranks.iter().any(|rank| rank.scheduler.has_requests()) {
                 continue;
             }
-            match arrivals.peek() {
-                Some(&(arrival_ns, _)) => now_ns = arrival_ns,
+            let expected =
+                (ranks.iter()).filter_map(|rank| rank.next_at_engine_ns(&config, requests));
+            let arrival_ns = arrivals.peek().map(|&(arrival_ns, _)| arrival_ns);
+            match arrival_ns.into_iter().chain(expected).min() {
+                Some(next_ns) => now_ns = next_ns,
                 None => return (run.outcomes, steps),
             }
             continue;
