@@ -122,11 +122,10 @@ impl TableSet {
     ///
     /// assert_eq!(sets::B300.measured_on(), sets::B200.gpu());
     /// let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 4096 };
-    /// let [b200, b300] = [&sets::B200, &sets::B300].map(|set| Gemm::resolve(set, shape).map(|gemm| gemm.at(64)));
-    /// assert_eq!(b300?.provenance, Class::Transferred.inside());
-    /// assert!(b300?.time < b200?.time);
+    /// let [b200, b300] = [&sets::B200, &sets::B300].map(|set| Gemm::resolve(set, shape).unwrap().at(64));
+    /// assert_eq!(b300.provenance, Class::Transferred.inside());
+    /// assert!(b300.time < b200.time);
     /// # }
-    /// # Ok::<(), rooflut::ResolveError>(())
     /// ```
     pub fn measured_on(&self) -> &Gpu {
         match &self.kept {
