@@ -208,7 +208,7 @@ impl StepAttention {
     }
 
     /// Returns the time of [`decode_inside`](Self::decode_inside), which does not compute the rest.
-    #[cfg(feature = "alloc")]
+    #[cfg(any(feature = "alloc", feature = "data-parallel"))]
     #[inline(never)] // Most models attend to all tokens.
     fn time_inside(&self, sums: &BatchSums, tokens: u32) -> Seconds {
         let [requests, queries, inside] = sums.inside(tokens);

@@ -21,7 +21,7 @@ use crate::hardware::{AllReduceShape, AttentionShape, Dtype, MoeShape};
 use crate::model::{Attention, Ffn, Gqa, LayerGroup, ModelSpec, Span};
 use crate::op::{AllReduce, Gemm, Moe};
 use crate::table::{ErrorGroup, TableSet};
-#[cfg(feature = "alloc")]
+#[cfg(any(feature = "alloc", feature = "data-parallel"))]
 use crate::units::Seconds;
 
 /// All kernels of a step, on one rank.
@@ -187,7 +187,7 @@ impl LayerAttention {
     }
 
     /// Returns the time of [`decode`](Self::decode), which does not compute the rest.
-    #[cfg(feature = "alloc")]
+    #[cfg(any(feature = "alloc", feature = "data-parallel"))]
     #[inline]
     pub(super) fn decode_time(&self, sums: &BatchSums) -> Seconds {
         match self {
