@@ -8,7 +8,7 @@ from operator import mul
 import numpy as np
 
 from engine import Engine
-from workload import Rooflut, api_times, ns
+from workload import Rooflut, api_times, at_engine, ns
 
 
 def number(*of):
@@ -73,8 +73,8 @@ def acceptance(tokens, acceptance, seed=0, **_):
     return accepted
 
 
-def serve(vllm, workload, rooflut, api_server_ns, limit=200_000):
-    """Serves `workload` on vLLM's side; returns the engine and notes."""
+def serve(vllm, workload, rooflut, at_engine_ns, limit=200_000):
+    """Serves `workload`, whose requests the engine sees at these times, on vLLM's side; returns the engine and notes."""
     extra = workload.extra
     spec = None
     if workload.spec:
@@ -110,7 +110,7 @@ def serve(vllm, workload, rooflut, api_server_ns, limit=200_000):
             # A request that exceeds the KV cache would run alone and preempt itself for ever.
             notes["disagreed"] += outcome != "too_many_kv_blocks" and (outcome == "completed") != (output is not None)
             continue
-        at_ns = ns(f"{float(row['arrival_ms']):.6f}") + api_server_ns
+        at_ns = at_engine_ns[index]
 
         def add(engine, index=index, row=row, at_ns=at_ns, output=output):
             engine.add(
@@ -151,8 +151,9 @@ class Result:
 def compare(vllm, binary, workload, folder, version):
     """Runs `workload` on both sides."""
     rooflut = Rooflut(binary, workload, folder, version)
-    api_server_ns, api_output_ns = api_times(binary, version)
-    engine, notes = serve(vllm, workload, rooflut, api_server_ns)
+    api_server_ns, api_token_ns, api_output_ns = api_times(binary, version)
+    at_engine_ns = at_engine(workload.rows, api_server_ns, api_token_ns)
+    engine, notes = serve(vllm, workload, rooflut, at_engine_ns)
     result = Result(rooflut, engine, notes["done"], rejected=notes["rejected"], requests=notes["disagreed"])
     compare_steps(result)
     for index, row in enumerate(rooflut.requests):

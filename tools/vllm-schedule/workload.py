@@ -214,13 +214,23 @@ class Rooflut:
 
 @cache
 def api_times(binary, engine):
-    """Nanoseconds of the API server per request, and per output of a step, of a stack of rooflut."""
+    """Nanoseconds of the API server per request, per token of a prompt, and per output of a step, of a stack of rooflut."""
     done = subprocess.run([binary, "engines", "--json"], capture_output=True, text=True, check=True)
     (stack,) = (stack for stack in json.loads(done.stdout) if stack["name"] == engine)
     units = {"ms": 1e6, "us": 1e3}
     constants = {constant["name"]: constant for constant in stack["constants"]}
-    times = (constants[name] for name in ("api_server", "api_output"))
+    times = (constants[name] for name in ("api_server", "api_token", "api_output"))
     return tuple(round(time["value"] * units[time["unit"]]) for time in times)
+
+
+def at_engine(rows, api_server_ns, api_token_ns):
+    """When the engine sees each request, in nanoseconds: the API server tokenizes one prompt after another."""
+    arrivals = [ns(f"{float(row['arrival_ms']):.6f}") for row in rows]
+    times, tokenized_ns = [0] * len(rows), 0
+    for index in sorted(range(len(rows)), key=arrivals.__getitem__):
+        tokenized_ns = max(tokenized_ns, arrivals[index]) + int(rows[index]["prompt_tokens"]) * api_token_ns
+        times[index] = tokenized_ns + api_server_ns
+    return times
 
 
 def ns(text):
