@@ -49,7 +49,12 @@ impl DeploymentBuilder {
             draft: None,
             max_model_len: None,
             #[cfg(feature = "sim")]
-            config: SimConfig::new(spec.max_model_len, 0),
+            config: SimConfig::new(spec.max_model_len, 0).with_prefix_caching(
+                match spec.keeps_states() {
+                    true => PrefixCaching::Disabled,
+                    false => PrefixCaching::Enabled,
+                },
+            ),
             #[cfg(feature = "sim")]
             kv_blocks: None,
             #[cfg(feature = "sim")]
@@ -139,7 +144,8 @@ impl DeploymentBuilder {
     crate::setters! {
         /// Sets the maximum number of running requests; default: 128.
         max_num_seqs(requests: u32) => config.max_num_seqs;
-        /// Sets whether freed KV blocks keep their contents until they are reused; default: they do.
+        /// Sets whether freed KV blocks keep their contents until they are reused; default: they do, but for a model whose
+        /// layers keep states (`is_prefix_caching_supported` in `vllm/config/model.py`).
         prefix_caching(caching: PrefixCaching) => config.prefix_caching;
         /// Sets the share of the KV blocks that admission leaves free while requests run; default: 0.
         watermark(share: f64) => config.watermark;

@@ -161,8 +161,8 @@ impl Attention {
         each as f64 + divided as f64 / f64::from(tp)
     }
 
-    /// Returns the numbers of weights that each of `tp` ranks holds, and that they divide: KV heads beyond the ranks,
-    /// and all query heads, with their gates. MLA compresses on each rank.
+    /// Returns the numbers of weights that each of `tp` ranks holds, and that they divide: query heads with
+    /// their gates, and KV heads unless there are more ranks than these. MLA compresses on each rank.
     fn projections(&self, hidden: u32, tp: u32) -> (u64, u64) {
         let hidden = u64::from(hidden);
         match *self {

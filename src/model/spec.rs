@@ -89,9 +89,14 @@ impl ModelSpec {
     /// Returns whether some layers have a window or keep a state instead of keys and values.
     #[cfg(feature = "window")]
     pub(crate) fn is_hybrid(&self) -> bool {
+        self.keeps_states() || matches!(self.limited_span(), Span::Window(_))
+    }
+
+    /// Returns whether some layers keep a state instead of keys and values.
+    #[cfg(any(feature = "sim", feature = "window"))]
+    pub(crate) fn keeps_states(&self) -> bool {
         let mut groups = self.layers.iter();
-        let is_delta = |group: &LayerGroup| matches!(group.attention, Attention::DeltaNet(_));
-        groups.any(is_delta) || matches!(self.limited_span(), Span::Window(_))
+        groups.any(|group| matches!(group.attention, Attention::DeltaNet(_)))
     }
 
     /// Checks that the ranks can share the model: query heads and FFN are divisible by `tp`, KV heads are divisible or

@@ -342,7 +342,7 @@ impl<M> Server<M> {
         self.scheduler.cached_tokens(ids, prompt_tokens)
     }
 
-    /// Returns when the engine sees the next request that it has been told to expect.
+    /// Returns when the engine sees the next request of the inbox; `None` if there is none.
     pub(super) fn next_at_engine_ns(&self) -> Option<u64> {
         self.inbox.next_ns()
     }

@@ -110,7 +110,7 @@ impl RunText<'_> {
         if let Some(max) = server.max_waiting {
             text += &format!("; at most {} waiting", count(max.into()));
         }
-        if server.prefix_caching() == PrefixCaching::Disabled {
+        if run.config().prefix_caching == PrefixCaching::Disabled {
             text += "; no prefix caching";
         }
         if let Some(reserve) = server.scheduler_reserve_full_isl {

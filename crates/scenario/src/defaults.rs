@@ -2,8 +2,8 @@
 
 use rooflut::deployment::DeploymentBuilder;
 use rooflut::model::Parallelism;
+use rooflut::sim::SchedulingPolicy;
 use rooflut::sim::cluster::Router;
-use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::table::Strictness;
 
 use crate::lengths::LengthDistribution;
@@ -99,11 +99,6 @@ impl Server {
         self.policy.unwrap_or_default()
     }
 
-    /// Whether freed KV blocks keep their contents; by default they do.
-    pub fn prefix_caching(&self) -> PrefixCaching {
-        self.prefix_caching.unwrap_or_default()
-    }
-
     /// Share of the KV blocks that admission leaves free while requests run; by default 0.
     pub fn watermark(&self) -> f64 {
         self.watermark.unwrap_or(0.0)
@@ -140,6 +135,9 @@ impl Server {
         if let Some(share) = self.gpu_memory_utilization {
             deployment = deployment.gpu_memory_utilization(share);
         }
+        if let Some(caching) = self.prefix_caching {
+            deployment = deployment.prefix_caching(caching);
+        }
         deployment
             .max_model_len(self.max_model_len)
             .long_prefill_token_threshold(self.long_prefill_token_threshold)
@@ -148,7 +146,6 @@ impl Server {
             .scheduler_reserve_full_isl(self.scheduler_reserve_full_isl)
             .policy(self.policy())
             .max_waiting(self.max_waiting)
-            .prefix_caching(self.prefix_caching())
             .watermark(self.watermark())
     }
 }

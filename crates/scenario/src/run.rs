@@ -227,7 +227,7 @@ impl Run {
             format!("{given} KV blocks are given, and the memory holds {held}")
         });
         let cached = self.scenario.workload.cached_prompt();
-        let is_off = server.prefix_caching() == PrefixCaching::Disabled;
+        let is_off = self.config.prefix_caching == PrefixCaching::Disabled;
         let cached = (is_off && cached > 0).then(|| {
             "the cached prompt tokens count as found, although the server caches no prefixes"
                 .to_owned()
@@ -461,7 +461,7 @@ impl Outcome<'_> {
             scheduler_reserve_full_isl: config.rules.scheduler_reserve_full_isl,
             policy: server.policy(),
             max_waiting: server.max_waiting,
-            prefix_caching: server.prefix_caching() == PrefixCaching::Enabled,
+            prefix_caching: config.prefix_caching == PrefixCaching::Enabled,
             watermark: server.watermark(),
             replicas,
             disaggregation: run.pools.map(|pools| pools.report(summary)),

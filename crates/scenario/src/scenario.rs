@@ -247,7 +247,7 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub max_waiting: Option<u32>,
-    /// Whether freed KV blocks keep their contents: on or off [default: on].
+    /// Whether freed KV blocks keep their contents: on or off [default: on; off if layers keep states, as Qwen3.5's].
     #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PREFIX_CACHING"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]

@@ -22,24 +22,33 @@ const SERVERS: &str = include_str!("../steady_servers.csv");
 /// Budget of other servers whose row names none: vLLM's for its API server on GPUs of 70 GiB and more.
 const MAX_NUM_BATCHED_TOKENS: u32 = 8192;
 
-/// Columns by which rows are of one configuration, and their indices in the shipped file.
-const CONFIGURATION: [(&str, usize); 7] = [
-    ("gpu", 0),
-    ("engine", 1),
-    ("model", 2),
-    ("precision", 3),
-    ("tp", 6),
-    ("dp", 7),
-    ("expert_parallel", 8),
+/// Columns by which rows are of one configuration.
+const CONFIGURATION: [&str; 7] = [
+    "gpu",
+    "engine",
+    "model",
+    "precision",
+    "tp",
+    "dp",
+    "expert_parallel",
 ];
 
 /// The configurations that constants are fitted to: every second one of the shipped file.
 static FITTED: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut rows = SHIPPED
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>());
+    let header = rows.next().unwrap_or_default();
     let mut all = Vec::new();
-    for line in SHIPPED.lines().skip(1) {
-        let columns: Vec<&str> = line.split(',').collect();
-        let of = |(_, index)| columns.get(index).copied().unwrap_or_default();
-        let configuration = CONFIGURATION.map(of).join(" ");
+    for row in rows {
+        let mut cells = header.iter().zip(row);
+        let mut cell = |column| {
+            cells
+                .find(|(name, _)| **name == column)
+                .map_or("", |(_, cell)| cell)
+        };
+        // They stand in this order in the file.
+        let configuration = CONFIGURATION.map(&mut cell).join(" ");
         if !all.contains(&configuration) {
             all.push(configuration);
         }
@@ -99,7 +108,7 @@ pub(crate) fn limits(cells: &Cells<'_>, limits: Limits) -> Result<Limits, Error>
 
 /// Reads a row.
 pub(crate) fn run(cells: &Cells<'_>) -> Result<ClosedLoopRun, Error> {
-    let configuration = CONFIGURATION.map(|(column, _)| cells.text(column));
+    let configuration = CONFIGURATION.map(|column| cells.text(column));
     let left_out = [
         (is_set(cells, "suspect")?, "its source marks it as suspect"),
         (

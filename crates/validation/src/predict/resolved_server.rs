@@ -6,7 +6,7 @@ use rooflut::deployment::{Deployment, DeploymentBuilder};
 use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, CATALOG, MemoryLimits, ModelSpec};
-use rooflut::sim::{PrefixCaching, Rejection};
+use rooflut::sim::Rejection;
 use rooflut::table::TableSet;
 
 use super::{format, gpu};
@@ -96,9 +96,7 @@ impl ResolvedServer {
     /// # Errors
     /// The GPUs cannot share the model, or the tables lack a kernel.
     pub(crate) fn deploy(&self, engine: &EngineStack) -> Result<Deployment, Reason> {
-        // A single step finds nothing in a cache of its own.
-        let alone = self.builder().prefix_caching(PrefixCaching::Disabled);
-        Ok(alone.engine(engine).build()?)
+        Ok(self.builder().engine(engine).build()?)
     }
 
     /// Builds the deployment with the limits of the row and the constants of `engine`.
@@ -175,6 +173,7 @@ impl fmt::Display for ResolvedServer {
 mod tests {
 
     use super::*;
+    use rooflut::sim::PrefixCaching;
 
     const UNLIMITED: Limits = Limits {
         max_model_len: None,
