@@ -4,9 +4,25 @@ use super::estimate::Estimate;
 use crate::error::ResolveError;
 #[cfg(feature = "data-parallel")]
 use crate::hardware::GatherShape;
+use crate::hardware::operation::Codes;
 use crate::hardware::{AllReduceShape, Dtype, OperationKind, Reference, Work};
 use crate::math::{exp_short, ln_of_normal};
 use crate::table::{Class, Curve, ErrorGroup, Held, KernelTable, Table, TableSet};
+
+/// A resolved collective over as many GPUs as the shape `S` has ranks.
+///
+/// A number of ranks between measured ones takes the efficiency of the next larger one (`Transferred`).
+#[derive(Debug, Clone)]
+pub struct Collective<S> {
+    matched: S,
+    /// Share of the message that passes the link of a rank.
+    link_share: f64,
+    reference: Reference,
+    /// Errors of measured shapes, and of others.
+    errors: [ErrorGroup; 2],
+    class: Class,
+    points: Held,
+}
 
 /// A resolved all-reduce.
 ///
@@ -19,10 +35,7 @@ use crate::table::{Class, Curve, ErrorGroup, Held, KernelTable, Table, TableSet}
 /// assert!(all_reduce.at(1 << 20).time.us() > 1.0);
 /// # Ok::<(), rooflut::ResolveError>(())
 /// ```
-#[derive(Debug, Clone)]
-pub struct AllReduce {
-    found: Found,
-}
+pub type AllReduce = Collective<AllReduceShape>;
 
 /// A resolved all-gather or reduce-scatter.
 ///
@@ -36,24 +49,7 @@ pub struct AllReduce {
 /// # Ok::<(), rooflut::ResolveError>(())
 /// ```
 #[cfg(feature = "data-parallel")]
-#[derive(Debug, Clone)]
-pub struct Gather {
-    found: Found,
-}
-
-/// A resolved collective.
-#[derive(Debug, Clone)]
-struct Found {
-    /// The measured number of ranks.
-    matched: u32,
-    /// Share of the message that passes the link of a rank.
-    link_share: f64,
-    reference: Reference,
-    /// Errors of measured shapes, and of others.
-    errors: [ErrorGroup; 2],
-    class: Class,
-    points: Held,
-}
+pub type Gather = Collective<GatherShape>;
 
 impl TableSet {
     /// Returns the all-reduces by ranks over message bytes, or `None` if the set has none.
@@ -63,163 +59,69 @@ impl TableSet {
 }
 
 impl AllReduce {
-    /// Looks up the number of ranks in `set`. A number between measured ones takes the efficiency of the next larger
-    /// one (`Transferred`).
+    /// Looks up the number of ranks in `set`.
     ///
     /// # Errors
     /// The set has no all-reduce table, or none over this many ranks or more; fewer than two ranks.
     pub fn resolve(set: &TableSet, shape: AllReduceShape) -> Result<AllReduce, ResolveError> {
         let link_share = shape.work(1.0).link_bytes;
-        let found = Found::resolve(set, OperationKind::AllReduce, shape.ranks, link_share)?;
-        Ok(AllReduce { found })
-    }
-
-    /// Returns the time of a message of `bytes` (the whole message, as each rank holds it); 0 is treated as 1.
-    pub fn at(&self, bytes: u64) -> Estimate {
-        self.answer((bytes as f64).max(1.0))
-    }
-
-    /// Returns [`at`](Self::at) for a message size of at least one byte.
-    pub(crate) fn answer(&self, bytes: f64) -> Estimate {
-        self.found.answer(bytes)
-    }
-
-    /// Returns the work of one rank for a message of `bytes`.
-    pub(crate) fn work(&self, bytes: f64) -> Work {
-        self.found.work(bytes)
-    }
-
-    /// Returns the reference of the kernel.
-    pub(crate) fn reference(&self) -> &Reference {
-        &self.found.reference
-    }
-
-    /// Returns the matched measured number of ranks.
-    pub fn matched(&self) -> AllReduceShape {
-        let ranks = self.found.matched;
-        AllReduceShape { ranks }
-    }
-
-    /// Returns the matched measured points.
-    pub fn curve(&self) -> Curve<'_> {
-        self.found.points.curve()
-    }
-
-    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
-    pub fn errors(&self) -> ErrorGroup {
-        self.found.errors()
-    }
-
-    /// Returns the best class that an answer can have.
-    pub fn class(&self) -> Class {
-        self.found.class
+        Collective::find(set, OperationKind::AllReduce, shape, link_share)
     }
 }
 
 #[cfg(feature = "data-parallel")]
 impl Gather {
-    /// Looks up an all-gather over this number of ranks in `set`. A number between measured ones takes the efficiency
-    /// of the next larger one (`Transferred`).
+    /// Looks up an all-gather over this number of ranks in `set`; its message is the gathered one.
     ///
     /// # Errors
     /// The set has no table of all-gathers, or none over this many ranks or more; fewer than two ranks.
     pub fn all_gather(set: &TableSet, shape: GatherShape) -> Result<Gather, ResolveError> {
-        Gather::resolve(set, OperationKind::AllGather, shape)
+        let link_share = shape.work(1.0).link_bytes;
+        Collective::find(set, OperationKind::AllGather, shape, link_share)
     }
 
-    /// Looks up a reduce-scatter, as [`all_gather`](Self::all_gather).
+    /// Looks up a reduce-scatter over this number of ranks in `set`; its message is the one before it is scattered.
     ///
     /// # Errors
     /// As [`all_gather`](Self::all_gather).
     pub fn reduce_scatter(set: &TableSet, shape: GatherShape) -> Result<Gather, ResolveError> {
-        Gather::resolve(set, OperationKind::ReduceScatter, shape)
-    }
-
-    fn resolve(
-        set: &TableSet,
-        operation: OperationKind,
-        shape: GatherShape,
-    ) -> Result<Gather, ResolveError> {
         let link_share = shape.work(1.0).link_bytes;
-        let found = Found::resolve(set, operation, shape.ranks, link_share)?;
-        Ok(Gather { found })
+        Collective::find(set, OperationKind::ReduceScatter, shape, link_share)
     }
+}
 
-    /// Returns the time of a message of `bytes` (the whole message: gathered, or not scattered yet); 0 is treated as 1.
+impl<S: Copy> Collective<S> {
+    /// Returns the time of a message of `bytes` (the whole message, not the part of a rank); 0 is treated as 1.
     pub fn at(&self, bytes: u64) -> Estimate {
         self.answer((bytes as f64).max(1.0))
     }
 
-    /// Returns [`at`](Self::at) for a message size of at least one byte.
-    pub(crate) fn answer(&self, bytes: f64) -> Estimate {
-        self.found.answer(bytes)
+    /// Returns the matched measured number of ranks.
+    pub fn matched(&self) -> S {
+        self.matched
     }
 
-    /// Returns the work of one rank for a message of `bytes`.
-    pub(crate) fn work(&self, bytes: f64) -> Work {
-        self.found.work(bytes)
-    }
-
-    /// Returns the reference of the kernel.
-    pub(crate) fn reference(&self) -> &Reference {
-        &self.found.reference
+    /// Returns the matched measured points.
+    pub fn curve(&self) -> Curve<'_> {
+        self.points.curve()
     }
 
     /// Returns the errors of lookups like this one; see [`Estimate::interval`].
     pub fn errors(&self) -> ErrorGroup {
-        self.found.errors()
+        let [measured, other] = self.errors;
+        match self.class > Class::Measured {
+            false => measured,
+            true => other,
+        }
     }
 
     /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
-        self.found.class
-    }
-}
-
-impl Found {
-    fn resolve(
-        set: &TableSet,
-        operation: OperationKind,
-        ranks: u32,
-        link_share: f64,
-    ) -> Result<Found, ResolveError> {
-        // The shape of each collective is its number of ranks.
-        let table = set.required(operation)?;
-        let table = table.typed::<AllReduceShape, Curve<'_>>();
-        let operation = operation.name();
-        if ranks < 2 {
-            return Err(ResolveError::TooFewRanks { operation, ranks });
-        }
-        let reference = set.reference(&table, Dtype::Bf16)?;
-        let larger = || table.entries().find(|entry| entry.shape.ranks > ranks);
-        let too_many = || ResolveError::TooManyRanks {
-            set: set.clone(),
-            operation,
-            ranks,
-            most: table
-                .entries()
-                .map(|entry| entry.shape.ranks)
-                .max()
-                .unwrap_or(1),
-        };
-        let entry = table
-            .find(&AllReduceShape { ranks })
-            .or_else(larger)
-            .ok_or_else(too_many)?;
-        Ok(Found {
-            matched: entry.shape.ranks,
-            link_share,
-            reference,
-            errors: table.error_groups(Dtype::Bf16),
-            class: match entry.shape.ranks == ranks {
-                true => table.class(),
-                false => Class::Transferred,
-            },
-            points: table.hold(&entry),
-        })
+        self.class
     }
 
-    fn answer(&self, bytes: f64) -> Estimate {
+    /// Returns [`at`](Self::at) for a message size of at least one byte.
+    pub(crate) fn answer(&self, bytes: f64) -> Estimate {
         let mut reading = self.points.curve().read(bytes, ln_of_normal(bytes));
         if self.class > Class::Measured {
             reading.latency_us = None;
@@ -230,7 +132,8 @@ impl Found {
         Estimate::new(&reading, seconds, 0.0)
     }
 
-    fn work(&self, bytes: f64) -> Work {
+    /// Returns the work of one rank for a message of `bytes`.
+    pub(crate) fn work(&self, bytes: f64) -> Work {
         Work {
             flops: 0.0,
             bytes: 0.0,
@@ -238,11 +141,53 @@ impl Found {
         }
     }
 
-    fn errors(&self) -> ErrorGroup {
-        let [measured, other] = self.errors;
-        match self.class > Class::Measured {
-            false => measured,
-            true => other,
+    /// Returns the reference of the kernel.
+    pub(crate) fn reference(&self) -> &Reference {
+        &self.reference
+    }
+}
+
+impl<S: From<Codes> + Into<Codes> + Copy> Collective<S> {
+    fn find(
+        set: &TableSet,
+        operation: OperationKind,
+        shape: S,
+        link_share: f64,
+    ) -> Result<Collective<S>, ResolveError> {
+        let table = set.required(operation)?.typed::<S, Curve<'_>>();
+        let operation = operation.name();
+        // The shape of each collective is its number of ranks.
+        let ranks_of = |shape: S| {
+            let [ranks, ..]: Codes = shape.into();
+            ranks
+        };
+        let ranks = ranks_of(shape);
+        if ranks < 2 {
+            return Err(ResolveError::TooFewRanks { operation, ranks });
         }
+        let reference = set.reference(&table, Dtype::Bf16)?;
+        let larger = || table.entries().find(|entry| ranks_of(entry.shape) > ranks);
+        let too_many = || ResolveError::TooManyRanks {
+            set: set.clone(),
+            operation,
+            ranks,
+            most: table
+                .entries()
+                .map(|entry| ranks_of(entry.shape))
+                .max()
+                .unwrap_or(1),
+        };
+        let entry = table.find(&shape).or_else(larger).ok_or_else(too_many)?;
+        Ok(Collective {
+            matched: entry.shape,
+            link_share,
+            reference,
+            errors: table.error_groups(Dtype::Bf16),
+            class: match ranks_of(entry.shape) == ranks {
+                true => table.class(),
+                false => Class::Transferred,
+            },
+            points: table.hold(&entry),
+        })
     }
 }

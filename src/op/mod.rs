@@ -23,9 +23,9 @@ mod prefill;
 mod window;
 
 pub use blend::Neighbour;
-pub use collective::AllReduce;
 #[cfg(feature = "data-parallel")]
 pub use collective::Gather;
+pub use collective::{AllReduce, Collective};
 pub use decode::DecodeAttention;
 pub(crate) use decode::DecodeRows;
 #[cfg(feature = "delta-net")]
