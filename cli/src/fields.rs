@@ -3,7 +3,7 @@
 use std::fmt;
 
 use rooflut::hardware::{
-    AllReduceShape, AttentionShape, Dtype, GemmShape, MeasuredKernel, MoeShape, OperationKind,
+    AttentionShape, Dtype, GemmShape, MeasuredKernel, MoeShape, OperationKind,
 };
 use rooflut_roofline::operation::Codes;
 use serde::{Serialize, Serializer};
@@ -107,10 +107,6 @@ pub(crate) fn moe_key(shape: MoeShape) -> Fields {
         .and("tp", shape.tp)
         .and("ep", shape.ep)
         .and("matrices", shape.matrices)
-}
-
-pub(crate) fn allreduce_key(shape: AllReduceShape) -> Fields {
-    Fields::default().and("ranks", shape.ranks)
 }
 
 fn formats(dtype: Dtype) -> Fields {

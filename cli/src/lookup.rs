@@ -4,18 +4,20 @@ use std::collections::BTreeSet;
 
 use rooflut::ResolveError;
 use rooflut::hardware::{
-    AllReduceShape, AttentionShape, DeltaShape, Dtype, GemmShape, MlaShape, MoeShape, OperationKind,
+    AllReduceShape, AttentionShape, DeltaShape, Dtype, GatherShape, GemmShape, MlaShape, MoeShape,
+    OperationKind,
 };
 use rooflut::op::{
-    self, AllReduce, DecodeAttention, DeltaDecode, DeltaPrefill, Gemm, MlaDecode, MlaPrefill, Moe,
-    PrefillAttention,
+    self, AllReduce, Collective, DecodeAttention, DeltaDecode, DeltaPrefill, Gather, Gemm,
+    MlaDecode, MlaPrefill, Moe, PrefillAttention,
 };
 use rooflut::table::{Axis, Curve, Grid, TableSet, sets};
 use rooflut_nearest::either;
+use rooflut_roofline::operation::Codes;
 
-use crate::args::{AttentionArgs, Kernel, LookupArgs, MlaArgs};
+use crate::args::{AttentionArgs, CollectiveArgs, Kernel, LookupArgs, MlaArgs};
 use crate::error::Error;
-use crate::fields::{self, Fields, allreduce_key, attention_key, gemm_key, moe_key};
+use crate::fields::{self, Fields, attention_key, gemm_key, moe_key};
 use crate::lookup_output::{Answer, Matched, Neighbour};
 use crate::table_set;
 
@@ -69,7 +71,11 @@ fn check(kernel: &Kernel) -> Result<(), String> {
         Kernel::MlaPrefill { ref shape, .. } | Kernel::MlaDecode { ref shape, .. } => {
             divides("--q-heads", shape.q_heads, "--tp", shape.tp)
         }
-        Kernel::Gemm { .. } | Kernel::Allreduce { .. } | Kernel::Delta { .. } => Ok(()),
+        Kernel::Gemm { .. }
+        | Kernel::Allreduce(_)
+        | Kernel::Allgather(_)
+        | Kernel::Reducescatter(_)
+        | Kernel::Delta { .. } => Ok(()),
     }
 }
 
@@ -99,7 +105,36 @@ fn ask(kernel: &Kernel, set: &TableSet) -> Result<Answer, ResolveError> {
             batch,
             kv_len,
         } => decode(set, shape.into(), batch, kv_len),
-        Kernel::Allreduce { ranks, bytes } => allreduce(set, AllReduceShape { ranks }, bytes),
+        Kernel::Allreduce(CollectiveArgs { ranks, bytes }) => {
+            let shape = AllReduceShape { ranks };
+            collective(
+                set,
+                OperationKind::AllReduce,
+                AllReduce::resolve,
+                shape,
+                bytes,
+            )
+        }
+        Kernel::Allgather(CollectiveArgs { ranks, bytes }) => {
+            let shape = GatherShape { ranks };
+            collective(
+                set,
+                OperationKind::AllGather,
+                Gather::all_gather,
+                shape,
+                bytes,
+            )
+        }
+        Kernel::Reducescatter(CollectiveArgs { ranks, bytes }) => {
+            let shape = GatherShape { ranks };
+            collective(
+                set,
+                OperationKind::ReduceScatter,
+                Gather::reduce_scatter,
+                shape,
+                bytes,
+            )
+        }
         Kernel::Moe {
             experts,
             top_k,
@@ -236,16 +271,22 @@ fn decode(
     })
 }
 
-fn allreduce(set: &TableSet, shape: AllReduceShape, bytes: u64) -> Result<Answer, ResolveError> {
-    let all_reduce = AllReduce::resolve(set, shape)?;
-    let key = allreduce_key(all_reduce.matched());
+fn collective<S: Copy + Into<Codes>>(
+    set: &TableSet,
+    operation: OperationKind,
+    resolve: fn(&TableSet, S) -> Result<Collective<S>, ResolveError>,
+    shape: S,
+    bytes: u64,
+) -> Result<Answer, ResolveError> {
+    let resolved = resolve(set, shape)?;
+    let key = fields::shape(operation, resolved.matched().into());
     Ok(Answer {
-        operation: "allreduce",
+        operation: operation.name(),
         set: set.clone(),
-        query: allreduce_key(shape).and("bytes", bytes),
-        estimate: all_reduce.at(bytes),
-        errors: all_reduce.errors(),
-        neighbours: on_curve(&key, "bytes", all_reduce.curve(), bytes),
+        query: fields::shape(operation, shape.into()).and("bytes", bytes),
+        estimate: resolved.at(bytes),
+        errors: resolved.errors(),
+        neighbours: on_curve(&key, "bytes", resolved.curve(), bytes),
         matched: vec![Matched { key, share: 1.0 }],
     })
 }

@@ -89,15 +89,12 @@ rooflut lookup decode [OPTIONS] --q-heads <Q_HEADS>
         #[arg(long, value_parser = value::positive::<u32>)]
         kv_len: u32,
     },
-    /// All-reduce of one message over the GPUs of a node.
-    Allreduce {
-        /// GPUs.
-        #[arg(long, value_parser = clap::value_parser!(u32).range(2..))]
-        ranks: u32,
-        /// Size of the message, as each GPU holds it.
-        #[arg(long, value_parser = value::positive::<u64>)]
-        bytes: u64,
-    },
+    /// All-reduce of one message over the GPUs of a node; its size is what each GPU holds.
+    Allreduce(CollectiveArgs),
+    /// All-gather over the GPUs of a node; the message is the gathered one.
+    Allgather(CollectiveArgs),
+    /// Reduce-scatter over the GPUs of a node; the message is the one before it is scattered.
+    Reducescatter(CollectiveArgs),
     /// Fused mixture-of-experts layer, without its router.
     #[command(override_usage = "\
 rooflut lookup moe [OPTIONS] --experts <EXPERTS> --top-k <TOP_K>
@@ -183,6 +180,17 @@ rooflut lookup delta [OPTIONS] --kernel <KERNEL>
         #[arg(long, value_parser = value::positive::<u32>)]
         seq_len: Option<u32>,
     },
+}
+
+/// A collective and its message.
+#[derive(Args)]
+pub(crate) struct CollectiveArgs {
+    /// GPUs.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..))]
+    pub(crate) ranks: u32,
+    /// Size of the whole message.
+    #[arg(long, value_parser = value::positive::<u64>)]
+    pub(crate) bytes: u64,
 }
 
 /// The shape of a layer of latent attention; the default dimensions are those of DeepSeek-V3.

@@ -41,6 +41,8 @@ fn every_kernel_answers_in_both_forms() {
         "decode --q-heads 64 --kv-heads 8 --tp 4 --batch 100 --kv-len 100000",
         "decode --q-heads 32 --kv-heads 8 --kv-dtype fp8 --kv-len 77",
         "allreduce --ranks 4 --bytes 1000000",
+        "allgather --ranks 8 --bytes 1000000",
+        "reducescatter --ranks 3 --bytes 1000000",
         "mla-prefill --q-heads 128 --tp 8 --batch 2 --seq-len 700",
         "mla-decode --q-heads 16 --dtype fp8_block --kv-dtype fp8 --batch 100 --kv-len 3000",
         "moe --experts 8 --top-k 2 --hidden 4096 --intermediate 14336 --tp 2 --tokens 70",
