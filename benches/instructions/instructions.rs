@@ -11,8 +11,9 @@ use rooflut::hardware::{AttentionShape, Dtype, GemmShape};
 use rooflut::op::{DecodeAttention, Gemm, PrefillAttention};
 use rooflut::model::{ModelSpec, Span};
 use rooflut::sim::Simulator;
+use rooflut::sim::cluster::Lockstep;
 use rooflut::sim::figures::{Digest, Totals};
-use rooflut::sim::load::{Stream, SyntheticLoad};
+use rooflut::sim::load::{LimitedLoop, Stream, SyntheticLoad};
 use rooflut::step::{DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
     TabulatedModel};
 use rooflut::table::sets;
@@ -148,9 +149,18 @@ fn tabulated() -> &'static TabulatedModel {
     Box::leak(Box::new(served::tabulated()))
 }
 
+/// A rank of DeepSeek-V3: one GPU, 8 data-parallel ranks that share the experts.
+fn deepseek_v3() -> &'static RooflineModel {
+    let spec = served::spec("deepseek-v3");
+    let ranks = Parallelism::SINGLE.with_dp(8).with_expert_parallel(true);
+    let model = RooflineModel::try_new(&spec, &sets::H200, ranks, StepOptions::default());
+    Box::leak(Box::new(model.expect("in the set")))
+}
+
 #[library_benchmark]
 #[bench::decode_64(setup = roofline)]
 #[bench::decode_64_of_four_groups(setup = four_groups)]
+#[bench::decode_64_of_deepseek_v3(setup = deepseek_v3)]
 fn step(model: &RooflineModel) -> Seconds {
     let batch = StepBatch {
         prefill: &[],
@@ -187,9 +197,22 @@ fn served_4000((simulator, load): (Simulator<ServedModel>, SyntheticLoad)) -> To
     black_box(&simulator).serve(&mut source, &mut figures)
 }
 
+// 500 requests of 32 users a rank: each of eight ranks runs about as many steps as a server alone.
+#[library_benchmark]
+#[bench::requests_500(setup = served::expert_server)]
+fn alone((simulator, mut users): (Simulator<ServedModel>, LimitedLoop)) -> Totals {
+    black_box(&simulator).serve(&mut users, &mut ())
+}
+
+#[library_benchmark]
+#[bench::requests_4000(setup = served::expert_ranks, args = (8))]
+fn eight_ranks((ranks, mut users): (Lockstep<ServedModel>, LimitedLoop)) -> Totals {
+    black_box(&ranks).serve(&mut users, &mut ())
+}
+
 library_benchmark_group!(
     name = hot_path;
     benchmarks = lookup, lookups_1024, decode_1024, prefill_1024,
-        resolve_gemm, resolve_decode, step, tabulated_step, simulation, served_4000
+        resolve_gemm, resolve_decode, step, tabulated_step, simulation, served_4000, alone, eight_ranks
 );
 main!(library_benchmark_groups = hot_path);
