@@ -439,6 +439,10 @@ impl StepBatch<'_> {
     /// Returns all sums in one pass.
     #[inline]
     pub(super) fn sums(&self) -> BatchSums {
+        // Most steps of a server only decode.
+        if let ([], [group]) = (self.prefill, self.decode) {
+            return (*group).into();
+        }
         let mut sums = BatchSums::default();
         for chunk in self.prefill {
             sums.tokens += u64::from(chunk.new);

@@ -62,16 +62,25 @@ impl StepExchange {
         self.gather.errors()
     }
 
-    /// Calls `run` with each kernel, for `own` tokens of the rank and `all` tokens of all ranks.
-    pub(super) fn each(&self, own: f64, all: f64, mut run: impl FnMut(KernelTime)) {
-        let mut add = |kernel: &Gather, bytes: f64| {
-            let (answer, work) = (kernel.answer(bytes), kernel.work(bytes));
-            run(KernelTime::of(answer, &work, kernel.reference()));
-        };
-        add(&self.gather, all * self.gathered_bytes);
-        add(&self.scatter, all * self.hidden_bytes);
-        if let Some(rejoin) = &self.rejoin {
-            add(rejoin, own * self.hidden_bytes);
-        }
+    /// Returns the all-gather and the reduce-scatter of so many tokens of all ranks.
+    pub(super) fn among_ranks(&self, tokens: f64) -> [KernelTime; 2] {
+        [
+            time(&self.gather, tokens * self.gathered_bytes),
+            time(&self.scatter, tokens * self.hidden_bytes),
+        ]
     }
+
+    /// Returns the all-gather of so many tokens of the rank over its GPUs, if each of them routes a share.
+    pub(super) fn within_rank(&self, tokens: f64) -> Option<KernelTime> {
+        let rejoin = self.rejoin.as_ref()?;
+        Some(time(rejoin, tokens * self.hidden_bytes))
+    }
+}
+
+fn time(kernel: &Gather, bytes: f64) -> KernelTime {
+    KernelTime::of(
+        kernel.answer(bytes),
+        &kernel.work(bytes),
+        kernel.reference(),
+    )
 }

@@ -11,8 +11,8 @@ pub(super) trait CountedTimes {
     /// Returns the time of lm_head and sampling of so many rows.
     fn of_rows(&self, rows: u64) -> Seconds;
 
-    /// Returns the time of the exchange of `own` tokens of a rank and `all` of all ranks.
-    fn of_exchange(&self, own: u64, all: u64) -> Seconds;
+    /// Returns the time of the exchange of the tokens of all ranks between them.
+    fn of_exchange(&self, tokens: u64) -> Seconds;
 
     /// Returns the time of the experts over the tokens of all ranks.
     fn of_experts(&self, tokens: u64) -> Seconds;
@@ -28,8 +28,8 @@ impl CountedTimes for RooflineModel {
         parts.map(|(_, once)| once.time).sum()
     }
 
-    fn of_exchange(&self, own: u64, all: u64) -> Seconds {
-        sum(|step| self.add_exchange(step, own, all))
+    fn of_exchange(&self, tokens: u64) -> Seconds {
+        sum(|step| self.add_exchange(step, tokens))
     }
 
     fn of_experts(&self, tokens: u64) -> Seconds {
@@ -80,17 +80,16 @@ impl RooflineModel {
             return Seconds::ZERO;
         }
         let engine = self.engine();
-        let padded = engine.padded_tokens(largest);
         let runs_as_graph = largest <= u64::from(engine.cuda_graph_max_tokens);
         let (apart, exchanged) = match runs_as_graph {
             true => {
-                let exchanged = padded.saturating_mul(count);
+                let exchanged = engine.padded_tokens(largest).saturating_mul(count);
                 (times.of_tokens(largest) + longest_rest, exchanged)
             }
             false => (longest, all),
         };
         match self.shares_experts() {
-            true => apart + times.of_exchange(padded, exchanged) + times.of_experts(all),
+            true => apart + times.of_exchange(exchanged) + times.of_experts(all),
             false => apart,
         }
     }

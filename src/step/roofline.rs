@@ -129,12 +129,6 @@ impl RooflineModel {
         &self.engine
     }
 
-    /// Returns the number of data-parallel ranks.
-    #[cfg(all(feature = "data-parallel", feature = "alloc"))]
-    pub(super) fn ranks(&self) -> u64 {
-        self.dp.into()
-    }
-
     /// Returns whether data-parallel ranks share the experts.
     pub(super) fn shares_experts(&self) -> bool {
         self.dp > 1
@@ -146,24 +140,23 @@ impl RooflineModel {
         #[cfg(feature = "data-parallel")]
         if self.shares_experts() {
             let of_all = |own: u64| own.saturating_mul(self.dp.into());
-            let padded = self.engine.padded_tokens(tokens);
-            self.add_exchange(step, padded, of_all(padded));
+            self.add_exchange(step, of_all(self.engine.padded_tokens(tokens)));
             self.add_experts(step, of_all(tokens));
         }
     }
 
-    /// Adds the exchange of tokens between data-parallel ranks: `own` of the rank and `all` of all ranks.
+    /// Adds the exchange of the tokens of all data-parallel ranks between them.
     #[cfg(feature = "data-parallel")]
-    pub(super) fn add_exchange(&self, step: &mut StepTime, own: u64, all: u64) {
+    pub(super) fn add_exchange(&self, step: &mut StepTime, tokens: u64) {
         self.kernels.ffn.each(|layers, ffn| {
             if let FfnOps::Moe {
                 exchange: Some(exchange),
                 ..
             } = ffn
             {
-                exchange.each(own as f64, all as f64, |once| {
+                for once in exchange.among_ranks(tokens as f64) {
                     step.add_kernel(Part::Exchange, once.times(layers));
-                });
+                }
             }
         });
     }
@@ -266,23 +259,29 @@ impl RooflineModel {
     /// themselves.
     fn add_ffn(&self, step: &mut StepTime, ffn: &FfnOps, layers: f64, [tokens, m, ln_m]: [f64; 3]) {
         let mut add = |part, once: KernelTime| step.add_kernel(part, once.times(layers));
-        let (dense, routed) = match ffn {
-            FfnOps::Dense(ops) => (Some(ops), None),
-            FfnOps::Moe {
-                router,
-                experts,
-                shared,
-                ..
-            } => (shared.as_ref(), Some((router, experts))),
+        let dense = match ffn {
+            FfnOps::Dense(ops) => Some(ops),
+            FfnOps::Moe { shared, .. } => shared.as_ref(),
         };
         if let Some(DenseOps { gate_up, down }) = dense {
             add(Part::GateUp, self.gemm(gate_up, m, ln_m));
             add(Part::Down, self.gemm(down, m, ln_m));
         }
-        if let Some((router, experts)) = routed {
+        if let FfnOps::Moe {
+            router,
+            experts,
+            #[cfg(feature = "data-parallel")]
+            exchange,
+            ..
+        } = ffn
+        {
             add(Part::Router, self.gemm(router, m, ln_m));
             if !self.shares_experts() {
                 add(Part::Moe, experts.at(tokens, ln(tokens)));
+            }
+            #[cfg(feature = "data-parallel")]
+            if let Some(rejoined) = exchange.as_ref().and_then(|of| of.within_rank(m)) {
+                add(Part::Exchange, rejoined);
             }
         }
     }

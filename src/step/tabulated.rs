@@ -50,7 +50,7 @@ pub struct TabulatedModel {
 struct OfRanks {
     /// The parts of so many tokens of a rank in which no other rank takes part.
     own: Seconds,
-    /// The exchange if all ranks have so many tokens.
+    /// The exchange of so many tokens of all ranks.
     exchange: Seconds,
     /// The experts over so many tokens of all ranks.
     experts: Seconds,
@@ -155,7 +155,7 @@ fn of_rows(model: &RooflineModel, rows: u64) -> [Seconds; 2] {
 fn of_ranks(model: &RooflineModel, counts: RangeInclusive<u64>) -> Vec<OfRanks> {
     let of_count = |count: u64| OfRanks {
         own: model.of_tokens(count),
-        exchange: model.of_exchange(count, count.saturating_mul(model.ranks())),
+        exchange: model.of_exchange(count),
         experts: model.of_experts(count),
     };
     match model.shares_experts() {
@@ -180,10 +180,10 @@ impl CountedTimes for TabulatedModel {
         }
     }
 
-    fn of_exchange(&self, own: u64, all: u64) -> Seconds {
-        match self.of_ranks.get(own as usize) {
-            Some(of) if all == own.saturating_mul(self.model.ranks()) => of.exchange,
-            _ => self.model.of_exchange(own, all),
+    fn of_exchange(&self, tokens: u64) -> Seconds {
+        match self.of_ranks.get(tokens as usize) {
+            Some(of) => of.exchange,
+            None => self.model.of_exchange(tokens),
         }
     }
 
