@@ -105,23 +105,23 @@ fn receive_arrivals<M: LatencyModel, S: Source + ?Sized, O: Observer + ?Sized>(
     source: &mut S,
     observer: &mut O,
 ) {
-    while let Some(at_engine_ns) = next_at_engine_ns(server, source)
-        && at_engine_ns <= server.now_ns()
-    {
-        if server
-            .next_at_engine_ns()
-            .is_none_or(|ns| ns > server.now_ns())
-            && let Some((index, request)) = source.take()
-        {
-            server.expect(index, request, source.trace_blocks(&request));
-        }
+    loop {
         server.take_arrivals();
+        // A rejected request may trigger the next one.
         report_finished(server, source, observer);
+        let api_server_ns = server.config().api_server_ns;
+        let at_engine_ns = |ns: u64| ns.saturating_add(api_server_ns);
+        let next_ns = source.next_arrival_ns().map(at_engine_ns);
+        let is_due = next_ns.is_some_and(|ns| ns <= server.now_ns());
+        let Some((index, request)) = is_due.then(|| source.take()).flatten() else {
+            break;
+        };
+        server.expect(index, request, source.trace_blocks(&request));
     }
 }
 
 /// Reports the requests that have finished or were rejected since the last call.
-fn report_finished<M, S: Source + ?Sized, O: Observer + ?Sized>(
+pub(super) fn report_finished<M, S: Source + ?Sized, O: Observer + ?Sized>(
     server: &mut Server<M>,
     source: &mut S,
     observer: &mut O,

@@ -8,6 +8,7 @@ use crate::sim::figures::report::reported;
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
 use crate::sim::server::RankStep;
+use crate::sim::simulator::report_finished;
 use crate::sim::{Progress, Server, SimConfig, SimError, SimReport};
 use crate::step::LatencyModel;
 
@@ -115,10 +116,7 @@ impl<M: LatencyModel> Lockstep<M> {
                 now_ns = now_ns.saturating_add(duration_ns);
             }
             for rank in &mut ranks {
-                rank.server.report_finished(|index, record, at_ns| {
-                    observer.finished(index, record);
-                    source.finished(index, &record.request, record.answered_ns(at_ns));
-                });
+                report_finished(&mut rank.server, source, observer);
             }
             if idle && !ranks.iter().any(|rank| rank.server.has_work()) {
                 let arrival_ns = source.next_arrival_ns();

@@ -60,8 +60,13 @@ impl Inbox {
         Some(begins_ns.saturating_add(tokens.saturating_mul(self.api_token_ns)))
     }
 
-    /// Removes the next request if the engine sees it by `now_ns`.
+    /// Returns whether the engine sees a request by `now_ns`.
     #[inline]
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        self.next_ns().is_some_and(|ns| ns <= now_ns)
+    }
+
+    /// Removes the next request if the engine sees it by `now_ns`.
     pub(super) fn take(&mut self, now_ns: u64) -> Option<Arrived> {
         let tokenized_ns = self.next_tokenized_ns()?;
         let at_engine_ns = tokenized_ns.saturating_add(self.api_server_ns);

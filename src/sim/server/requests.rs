@@ -37,7 +37,14 @@ impl<M> Server<M> {
     }
 
     /// Receives the requests that have arrived by now.
+    #[inline]
     pub(in crate::sim) fn take_arrivals(&mut self) {
+        if self.inbox.is_due(self.now_ns) {
+            self.take_due();
+        }
+    }
+
+    fn take_due(&mut self) {
         while let Some(arrived) = self.inbox.take(self.now_ns) {
             let Arrived { index, request, .. } = arrived;
             if let Err(reason) = self.receive(arrived) {

@@ -102,7 +102,7 @@ impl<M: LatencyModel> Server<M> {
     /// Fixes the work of a data-parallel rank in the step that is due now.
     pub(in crate::sim) fn begin_rank_step(&mut self) -> RankStep {
         // The router counts what is waiting: arrivals are taken although none can be admitted.
-        if self.inbox.next_ns().is_none_or(|ns| ns > self.now_ns)
+        if !self.inbox.is_due(self.now_ns)
             && let Some(decode) = self.plan_decodes()
         {
             return RankStep::Decodes(decode);
