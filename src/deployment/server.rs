@@ -99,8 +99,8 @@ impl Deployment {
     /// `num_gpu_blocks_override` (which vLLM checks so since 0.33 at the latest).
     ///
     /// # Errors
-    /// No block fits into memory, and `kv_blocks` is not set ([`MemoryError::DoesNotFit`]), or the blocks do not hold
-    /// the given `max_model_len` ([`MemoryError::ContextTooLong`]).
+    /// No block fits into memory, and `kv_blocks` is not set ([`MemoryError::DoesNotFit`]), or the blocks hold no
+    /// request ([`MemoryError::TooFewBlocks`]) or not the given `max_model_len` ([`MemoryError::ContextTooLong`]).
     pub fn server_config(&self) -> Result<SimConfig, MemoryError> {
         let (given, longest) = (&self.given, self.max_model_len());
         let kv_blocks = match given.kv_blocks {
@@ -112,6 +112,11 @@ impl Deployment {
         let held = config
             .kv_groups
             .longest(kv_blocks, config.block_size, in_flight);
+        if held == 0 {
+            let needed = config.kv_groups.blocks(1, config.block_size, in_flight);
+            let found = kv_blocks;
+            return Err(MemoryError::TooFewBlocks { needed, found });
+        }
         match given.max_model_len.filter(|found| *found > held) {
             Some(found) => Err(MemoryError::ContextTooLong {
                 longest: held,

@@ -22,6 +22,13 @@ pub enum MemoryError {
         /// Bytes left for the KV cache.
         left_bytes: f64,
     },
+    /// The KV cache holds no request at all: each group of layers needs a block, and each state one of its own.
+    TooFewBlocks {
+        /// The blocks of a request of one token.
+        needed: u32,
+        /// The blocks of the KV cache.
+        found: u32,
+    },
     /// The KV cache holds less than the longest request that is asked for.
     ContextTooLong {
         /// The longest request that the KV cache holds, tokens.
@@ -66,6 +73,11 @@ impl fmt::Display for MemoryError {
                  GiB of pages of its gated delta nets and one KV block; use a larger tp",
                 left_bytes / GIB,
                 needed_bytes / GIB,
+            ),
+            MemoryError::TooFewBlocks { needed, found } => write!(
+                f,
+                "kv_blocks: expected at least {needed}, which a request of one token takes, found {found}; raise it, or \
+                 use a larger tp"
             ),
             MemoryError::ContextTooLong { longest, found } => write!(
                 f,

@@ -254,6 +254,21 @@ fn a_request_fits_into_the_kv_cache_as_vllm_asks() {
 }
 
 #[test]
+fn a_cache_that_holds_no_request_is_refused() {
+    // One block of full attention, and a state in each of three groups.
+    let server = |kv_blocks| {
+        let qwen = on_h100("qwen3-next-80b-a3b").tp(4);
+        let deployment = qwen.kv_blocks(kv_blocks).build().unwrap();
+        deployment
+            .server_config()
+            .map(|config| config.max_model_len)
+    };
+    assert!(server(4).unwrap() > 0);
+    let (needed, found) = (4, 3);
+    assert_eq!(server(3), Err(MemoryError::TooFewBlocks { needed, found }));
+}
+
+#[test]
 fn an_error_says_what_it_wraps_once() {
     let error = on_h100("llama-3.1-8b").tp(3).build().unwrap_err();
     assert!(std::error::Error::source(&error).is_none(), "{error}");

@@ -196,6 +196,7 @@ impl RunError {
             RunError::DraftContext { .. } | RunError::ContextTooLong { .. } => {
                 vec!["max_model_len"]
             }
+            RunError::Memory(MemoryError::TooFewBlocks { .. }) => vec!["kv_blocks"],
             RunError::Sim(SimError::BudgetBelowSequences { .. }) => {
                 vec![MAX_TOKENS, "max_num_seqs", "draft_tokens"]
             }
@@ -347,6 +348,13 @@ impl RunError {
                     fitting.unwrap_or_default()
                 )
             }
+            RunError::Memory(MemoryError::TooFewBlocks { needed, found }) => format!(
+                "{}: expected at least {}, which a request of one token takes, found {}; raise it, or use a larger {}",
+                name("kv_blocks", None),
+                grouped(*needed),
+                grouped(*found),
+                name("tp", None)
+            ),
             RunError::Memory(error) => error.to_string(),
             RunError::Sim(SimError::BudgetBelowSequences {
                 max_num_batched_tokens,
