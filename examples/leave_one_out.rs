@@ -71,7 +71,12 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
         }
         print(out, "moe", "efficiency", &leave_one_out::moe(set, |_| true))?;
         let all = leave_one_out::residuals(set);
-        for operation in [OperationKind::MlaPrefill, OperationKind::MlaDecode] {
+        for operation in [
+            OperationKind::MlaPrefill,
+            OperationKind::MlaDecode,
+            OperationKind::DsaPrefill,
+            OperationKind::DsaDecode,
+        ] {
             let [own, plain] = leave_one_out::grids(set, operation);
             print(out, operation.name(), "efficiency", &own)?;
             print(out, operation.name(), "latency", &plain)?;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::hardware::{Dtype, GemmShape, OperationKind, Reference};
+use crate::hardware::{Dtype, GemmShape, Indexer, OperationKind, Reference};
 use crate::table::{Table, TableSet};
 
 /// The error of a table set that cannot answer for a kernel.
@@ -61,6 +61,8 @@ pub enum ResolveError {
         kv_rank: u32,
         /// Dimensions of a head: without and with rotary embedding, and of the values.
         head_dims: [u32; 3],
+        /// The requested indexer, for sparse attention.
+        indexer: Option<Indexer>,
     },
     /// The set has no such collective over this many ranks or more.
     TooManyRanks {
@@ -196,13 +198,26 @@ impl fmt::Display for ResolveError {
                 kv_dtype,
                 kv_rank,
                 head_dims: [nope, rope, v],
-            } => write!(
-                f,
-                "table set {}: {operation}: no rows of {dtype} projections with {kv_dtype} KV, a latent rank of \
-                 {kv_rank} and heads of {nope}, {rope} and {v}; use formats and dimensions that were measured \
-                 (`rooflut tables` lists them)",
-                set.name()
-            ),
+                indexer,
+            } => {
+                write!(
+                    f,
+                    "table set {}: {operation}: no rows of {dtype} projections with {kv_dtype} KV, a latent rank of \
+                     {kv_rank} and heads of {nope}, {rope} and {v}",
+                    set.name()
+                )?;
+                if let Some(Indexer {
+                    heads,
+                    head_dim,
+                    top_k,
+                }) = indexer
+                {
+                    write!(f, ", {heads} heads of {head_dim} that select {top_k} keys")?;
+                }
+                f.write_str(
+                    "; use formats and dimensions that were measured (`rooflut tables` lists them)",
+                )
+            }
             ResolveError::TooManyRanks {
                 set,
                 operation,

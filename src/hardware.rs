@@ -3,12 +3,14 @@
 #[cfg(feature = "data-parallel")]
 pub use rooflut_roofline::GatherShape;
 #[cfg(feature = "mla")]
+pub(crate) use rooflut_roofline::MlaLoad;
+#[cfg(feature = "mla")]
 pub use rooflut_roofline::MlaShape;
 #[cfg(feature = "window")]
 pub use rooflut_roofline::WindowShape;
 pub use rooflut_roofline::{
-    AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, GpuBuilder, GpuError, MeasuredKernel,
-    MoeShape, OperationKind, Text,
+    AllReduceShape, AttentionShape, Dtype, GemmShape, Gpu, GpuBuilder, GpuError, Indexer,
+    MeasuredKernel, MoeShape, OperationKind, Text,
 };
 #[cfg(feature = "delta-net")]
 pub use rooflut_roofline::{DeltaKernel, DeltaShape};

@@ -36,8 +36,8 @@ pub use names::UnknownName;
 pub use names::deserialize_name;
 pub use operation::{
     AllReduceShape, AttentionShape, DeltaKernel, DeltaShape, GatherShape, GemmPace, GemmShape,
-    MeasuredKernel, MlaShape, MoeShape, OperationKind, PrefillPace, Prompts, RankAttention,
-    WindowShape,
+    Indexer, MeasuredKernel, MlaLoad, MlaShape, MoeShape, OperationKind, PrefillPace, Prompts,
+    RankAttention, WindowShape,
 };
 pub use reference::{Reference, Timing};
 pub use text::Text;

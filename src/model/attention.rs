@@ -2,6 +2,7 @@
 
 use super::checks::{MAX_COUNT, MAX_WIDTH, divides, product, within};
 use super::{Span, SpecError};
+use crate::hardware::{Dtype, Indexer};
 
 /// Tokens that the convolution of a gated delta net reads.
 const CONV_WIDTH: u64 = 4;
@@ -76,6 +77,13 @@ pub struct Mla {
     pub rope_dim: u32,
     /// Dimension of a head of values (`v_head_dim`).
     pub v_dim: u32,
+    /// The indexer of sparse attention (DSA), as in DeepSeek-V3.2 and GLM-5; `None` where a token attends to all before
+    /// it.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub indexer: Option<Indexer>,
 }
 
 /// A gated delta net, as in Qwen3-Next and Qwen3.5: a short convolution, and a state of `head_dim` x `head_dim` 32-bit
@@ -149,6 +157,23 @@ impl Attention {
         }
     }
 
+    /// Returns the bytes that the KV cache of one of `tp` ranks holds for a token: its [`kv_values`](Self::kv_values) in
+    /// `kv_dtype`, and with an indexer its key, beside latent vectors that have scales in fp8.
+    pub fn kv_bytes(&self, tp: u32, kv_dtype: Dtype) -> f64 {
+        match self {
+            Attention::Mla(Mla {
+                kv_rank,
+                rope_dim,
+                indexer: Some(indexer),
+                ..
+            }) => {
+                let latent = indexer.latent_bytes(*kv_rank, *rope_dim, kv_dtype);
+                latent + f64::from(indexer.key_bytes())
+            }
+            _ => f64::from(self.kv_values(tp)) * kv_dtype.weight_bytes(),
+        }
+    }
+
     /// Returns the number of weights of the projections from and to a hidden state of this size.
     pub(super) fn params(&self, hidden: u32) -> u64 {
         let (each, divided) = self.projections(hidden, 1);
@@ -162,7 +187,7 @@ impl Attention {
     }
 
     /// Returns the numbers of weights that each of `tp` ranks holds, and that they divide: query heads with
-    /// their gates, and KV heads unless there are more ranks than these. MLA compresses on each rank.
+    /// their gates, and KV heads unless there are more ranks than these. MLA compresses and selects keys on each rank.
     fn projections(&self, hidden: u32, tp: u32) -> (u64, u64) {
         let hidden = u64::from(hidden);
         match *self {
@@ -189,7 +214,15 @@ impl Attention {
                     .saturating_add(product([mla.kv_rank.into(), expanded]))
                     .saturating_add(product([mla.v_dim.into(), hidden]));
                 let divided = product([head, mla.q_heads.into()]);
-                (product([hidden, compressed]), divided)
+                let indexer = mla.indexer.map_or(0, |indexer| {
+                    let (heads, head_dim) = (u64::from(indexer.heads), u64::from(indexer.head_dim));
+                    product([from, heads, head_dim])
+                        .saturating_add(product([hidden, head_dim + heads]))
+                });
+                (
+                    product([hidden, compressed]).saturating_add(indexer),
+                    divided,
+                )
             }
             Attention::DeltaNet(net) => {
                 let (convolved, values) = (u64::from(net.convolved()), u64::from(net.values()));
@@ -215,6 +248,11 @@ impl Attention {
                 within("nope_dim", mla.nope_dim, MAX_COUNT)?;
                 within("rope_dim", mla.rope_dim, MAX_COUNT)?;
                 within("v_dim", mla.v_dim, MAX_COUNT)?;
+                if let Some(indexer) = mla.indexer {
+                    within("index_heads", indexer.heads, MAX_COUNT)?;
+                    within("index_dim", indexer.head_dim, MAX_COUNT)?;
+                    within("index_top_k", indexer.top_k, u32::MAX)?;
+                }
             }
             Attention::DeltaNet(net) => {
                 within("v_heads", net.v_heads, MAX_COUNT)?;

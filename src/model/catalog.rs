@@ -1,7 +1,7 @@
 //! Catalogue of known models.
 
 use super::{Attention, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span};
-use crate::hardware::Dtype;
+use crate::hardware::{Dtype, Indexer};
 
 /// A known model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,25 +148,39 @@ const fn in_blocks(base: ModelSpec) -> ModelSpec {
     in_formats(base, [Dtype::Fp8Block; 3])
 }
 
-/// Returns the model with the latent attention of DeepSeek, and experts in all layers but the first ones. Routed
-/// experts have a format of their own.
+/// The latent attention of DeepSeek-V3.
+const MLA: Mla = Mla {
+    q_heads: 128,
+    q_rank: 1536,
+    kv_rank: 512,
+    nope_dim: 128,
+    rope_dim: 64,
+    v_dim: 128,
+    indexer: None,
+};
+
+/// Returns an indexer that selects 2,048 keys.
+const fn indexer(heads: u32) -> Option<Indexer> {
+    Some(Indexer {
+        heads,
+        head_dim: 128,
+        top_k: 2048,
+    })
+}
+
+/// Returns the model with latent attention, and experts in all layers but the first ones. Routed experts have a format of
+/// their own.
 const fn latent(
     base: ModelSpec,
-    [q_rank, dense_layers]: [u32; 2],
+    mla: Mla,
+    dense_layers: u32,
     [experts, top_k, intermediate, shared_intermediate]: [u32; 4],
     [linear, routed]: [Dtype; 2],
 ) -> ModelSpec {
     let first = *base.layers.first();
     let dense = LayerGroup {
         layers: dense_layers,
-        attention: Attention::Mla(Mla {
-            q_heads: first.attention.q_heads(),
-            q_rank,
-            kv_rank: 512,
-            nope_dim: 128,
-            rope_dim: 64,
-            v_dim: 128,
-        }),
+        attention: Attention::Mla(mla),
         attention_dtype: linear,
         ffn_dtype: linear,
         shared_dtype: linear,
@@ -187,15 +201,30 @@ const fn latent(
     ModelSpec { layers, ..base }
 }
 
-const fn deepseek_v3() -> ModelSpec {
+const fn deepseek_v3(indexer: Option<Indexer>) -> ModelSpec {
     let base = dense([7168, 61, 128, 128, 128], 18_432, 129_280, 163_840);
+    let mla = Mla { indexer, ..MLA };
     let experts = [256, 8, 2048, 2048];
-    latent(base, [1536, 3], experts, [Dtype::Fp8Block; 2])
+    latent(base, mla, 3, experts, [Dtype::Fp8Block; 2])
+}
+
+const fn glm_5(formats: [Dtype; 2]) -> ModelSpec {
+    let base = dense([6144, 78, 64, 64, 256], 12_288, 154_880, 202_752);
+    let mla = Mla {
+        q_heads: 64,
+        q_rank: 2048,
+        nope_dim: 192,
+        v_dim: 256,
+        indexer: indexer(32),
+        ..MLA
+    };
+    top_p(latent(base, mla, 3, [256, 8, 2048, 2048], formats))
 }
 
 const fn kimi_k2(max_model_len: u32, formats: [Dtype; 2]) -> ModelSpec {
     let base = dense([7168, 61, 64, 64, 128], 18_432, 163_840, max_model_len);
-    latent(base, [1536, 1], [384, 8, 2048, 2048], formats)
+    let mla = Mla { q_heads: 64, ..MLA };
+    latent(base, mla, 1, [384, 8, 2048, 2048], formats)
 }
 
 /// Every second layer has a window.
@@ -467,11 +496,15 @@ pub static CATALOG: &[CatalogEntry] = &[
     entry("deepseek-v2-lite", &[
         "deepseek-ai/DeepSeek-V2-Lite", "deepseek-ai/DeepSeek-V2-Lite-Chat",
         "deepseek-ai/DeepSeek-Coder-V2-Lite-Instruct"],
-        latent(top_p(dense([2048, 27, 16, 16, 128], 10_944, 102_400, 163_840)), [0, 1], [64, 6, 1408, 2816],
-            [Dtype::Bf16; 2])),
-    entry("deepseek-v3", &["deepseek-ai/DeepSeek-V3", "deepseek-ai/DeepSeek-V3-0324"], deepseek_v3()),
-    entry("deepseek-r1", &["deepseek-ai/DeepSeek-R1", "deepseek-ai/DeepSeek-R1-0528"], top_p(deepseek_v3())),
-    entry("deepseek-v3.1", &["deepseek-ai/DeepSeek-V3.1", "deepseek-ai/DeepSeek-V3.1-Terminus"], top_p(deepseek_v3())),
+        latent(top_p(dense([2048, 27, 16, 16, 128], 10_944, 102_400, 163_840)), Mla { q_heads: 16, q_rank: 0, ..MLA }, 1,
+            [64, 6, 1408, 2816], [Dtype::Bf16; 2])),
+    entry("deepseek-v3", &["deepseek-ai/DeepSeek-V3", "deepseek-ai/DeepSeek-V3-0324"], deepseek_v3(None)),
+    entry("deepseek-r1", &["deepseek-ai/DeepSeek-R1", "deepseek-ai/DeepSeek-R1-0528"], top_p(deepseek_v3(None))),
+    entry("deepseek-v3.1", &["deepseek-ai/DeepSeek-V3.1", "deepseek-ai/DeepSeek-V3.1-Terminus"], top_p(deepseek_v3(None))),
+    entry("deepseek-v3.2", &["deepseek-ai/DeepSeek-V3.2", "deepseek-ai/DeepSeek-V3.2-Exp"],
+        top_p(deepseek_v3(indexer(64)))),
+    entry("glm-5", &["zai-org/GLM-5"], glm_5([Dtype::Bf16; 2])),
+    entry("glm-5-fp8", &["zai-org/GLM-5-FP8"], glm_5([Dtype::Fp8Block; 2])),
     entry("kimi-k2", &["moonshotai/Kimi-K2-Instruct", "moonshotai/Kimi-K2-Base"],
         kimi_k2(131_072, [Dtype::Fp8Block; 2])),
     entry("kimi-k2-0905", &["moonshotai/Kimi-K2-Instruct-0905"], kimi_k2(262_144, [Dtype::Fp8Block; 2])),
@@ -522,6 +555,7 @@ mod tests {
             ("qwen3-235b-a22b-2507", 235.09), ("qwen3-30b-a3b-fp8", 30.53), ("qwen3-235b-a22b-fp8", 235.09),
             ("gpt-oss-20b", 20.91), ("gpt-oss-120b", 116.83), ("minimax-m2.5", 228.7), ("deepseek-v2-lite", 15.706),
             ("deepseek-v3", 671.0), ("deepseek-r1", 671.0), ("deepseek-v3.1", 671.0), // no layer that drafts tokens
+            ("deepseek-v3.2", 671.9),
             ("kimi-k2", 1026.4), ("kimi-k2-0905", 1026.4), ("kimi-k2.5", 1026.4), ("phi-4", 14.66),
         ];
         for (name, published) in published {
@@ -537,6 +571,7 @@ mod tests {
             ("qwen3.5-397b-a17b", 397.0),
             ("qwen3.6-27b", 27.0),
             ("qwen3.6-35b-a3b", 35.0),
+            ("glm-5", 744.0),
         ] {
             let found = find(name).unwrap().spec.weight_params() as f64 / 1e9;
             let error = found / round - 1.0;
@@ -550,6 +585,8 @@ mod tests {
         for (name, published) in [
             ("deepseek-v2-lite", 2.4),
             ("deepseek-v3", 37.0),
+            ("deepseek-v3.2", 37.0),
+            ("glm-5", 40.0),
             ("kimi-k2", 32.0),
             ("gpt-oss-20b", 3.6),
             ("gpt-oss-120b", 5.1),

@@ -250,7 +250,7 @@ pub(crate) fn grown_block_size(model: &ModelSpec, tp: u32, limits: &MemoryLimits
 
 /// Returns the bytes of K and V of one token in one layer, on one rank.
 fn layer_bytes(group: &LayerGroup, tp: u32, kv_dtype: Dtype) -> f64 {
-    f64::from(group.attention.kv_values(tp)) * kv_dtype.weight_bytes()
+    group.attention.kv_bytes(tp, kv_dtype)
 }
 
 impl ModelSpec {

@@ -3,7 +3,7 @@
 use super::{
     Attention, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span, SpecError,
 };
-use crate::hardware::Dtype;
+use crate::hardware::{Dtype, Indexer};
 
 /// A builder for [`ModelSpec`].
 ///
@@ -37,6 +37,9 @@ pub struct ModelSpecBuilder {
     nope_dim: u32,
     rope_dim: u32,
     v_dim: u32,
+    index_heads: u32,
+    index_dim: u32,
+    index_top_k: u32,
     k_heads: u32,
     v_heads: u32,
     output_gate: bool,
@@ -69,6 +72,9 @@ impl ModelSpecBuilder {
         nope_dim: 0,
         rope_dim: 0,
         v_dim: 0,
+        index_heads: 0,
+        index_dim: 0,
+        index_top_k: 0,
         k_heads: 0,
         v_heads: 0,
         output_gate: false,
@@ -110,6 +116,12 @@ impl ModelSpecBuilder {
         rope_dim(rope_dim: u32);
         /// Sets the dimension of a latent head's values (`v_head_dim`).
         v_dim(v_dim: u32);
+        /// Sets the number of heads of the indexer of sparse latent attention (`index_n_heads`; default: no indexer).
+        index_heads(index_heads: u32);
+        /// Sets the dimension of a head of the indexer (`index_head_dim`).
+        index_dim(index_dim: u32);
+        /// Sets the maximum number of keys that the indexer selects for a query (`index_topk`).
+        index_top_k(index_top_k: u32);
         /// Sets the tokens that a token attends to (default: all up to its own).
         span(span: Span);
         /// Sets the number of heads of queries, and of keys, of a gated delta net.
@@ -248,6 +260,14 @@ impl ModelSpecBuilder {
                 nope_dim: self.nope_dim,
                 rope_dim: self.rope_dim,
                 v_dim: self.v_dim,
+                indexer: match self.index_heads {
+                    0 => None,
+                    heads => Some(Indexer {
+                        heads,
+                        head_dim: self.index_dim,
+                        top_k: self.index_top_k,
+                    }),
+                },
             }),
         }
     }

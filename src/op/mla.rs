@@ -1,10 +1,10 @@
-//! Whole layers of multi-head latent attention (MLA).
+//! Whole layers of multi-head latent attention (MLA), with an indexer (DSA) or without one.
 
 use super::blend::Neighbour;
 use super::estimate::Estimate;
 use super::prefill::ChunkSums;
 use crate::error::ResolveError;
-use crate::hardware::{MlaShape, OperationKind, Prompts, Reference, Work};
+use crate::hardware::{Dtype, MlaLoad, MlaShape, OperationKind, Reference, Work};
 use crate::math::{exp_short, larger, ln};
 use crate::table::{Class, Entry, ErrorGroup, Grid, Held, KernelTable, Reading, Table, TableSet};
 
@@ -18,7 +18,7 @@ use crate::table::{Class, Entry, ErrorGroup, Grid, Held, KernelTable, Reading, T
 /// // DeepSeek-V3 on eight GPUs.
 /// let shape = MlaShape {
 ///     dtype: Dtype::Bf16, attn_dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 16,
-///     hidden: 7168, q_rank: 1536, kv_rank: 512, nope_dim: 128, rope_dim: 64, v_dim: 128,
+///     hidden: 7168, q_rank: 1536, kv_rank: 512, nope_dim: 128, rope_dim: 64, v_dim: 128, indexer: None,
 /// };
 /// let layer = MlaPrefill::resolve(&sets::H100, shape)?;
 /// assert_eq!(layer.at(1, 1024).provenance, Class::Measured.inside());
@@ -27,6 +27,8 @@ use crate::table::{Class, Entry, ErrorGroup, Grid, Held, KernelTable, Reading, T
 #[derive(Debug, Clone)]
 pub struct MlaPrefill {
     found: Found,
+    /// Time of one decoding request, where short prompts were not measured; 0 if that is not known either.
+    floor_s: f64,
 }
 
 /// Resolved layer of latent attention of decoding requests.
@@ -39,7 +41,7 @@ pub struct MlaPrefill {
 /// // The rows name the format of the KV entries as that of the attention.
 /// let shape = MlaShape {
 ///     dtype: Dtype::Bf16, attn_dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 16,
-///     hidden: 7168, q_rank: 1536, kv_rank: 512, nope_dim: 128, rope_dim: 64, v_dim: 128,
+///     hidden: 7168, q_rank: 1536, kv_rank: 512, nope_dim: 128, rope_dim: 64, v_dim: 128, indexer: None,
 /// };
 /// let layer = MlaDecode::resolve(&sets::H100, shape)?;
 /// // 64 requests with 1,500 tokens each.
@@ -64,36 +66,62 @@ impl TableSet {
     pub fn mla_decode(&self) -> Option<KernelTable<'_, MlaShape, Grid<'_>>> {
         self.table(OperationKind::MlaDecode).map(Table::typed)
     }
+
+    /// Returns layers of sparse latent attention by shape over (prompts, prompt length), or `None` if the set has none.
+    pub fn dsa_prefill(&self) -> Option<KernelTable<'_, MlaShape, Grid<'_>>> {
+        self.table(OperationKind::DsaPrefill).map(Table::typed)
+    }
+
+    /// Returns layers of sparse latent attention by shape over (requests, KV length), or `None` if the set has none.
+    pub fn dsa_decode(&self) -> Option<KernelTable<'_, MlaShape, Grid<'_>>> {
+        self.table(OperationKind::DsaDecode).map(Table::typed)
+    }
 }
 
 impl MlaPrefill {
     /// Looks up the shape in `set`, or else takes the efficiency of the same layer with fewer and with more heads
     /// (`Interpolated`). Beyond the measured heads the nearest ones answer, and for a hidden size or query rank that
-    /// was not measured those of another model with the same heads of queries, keys and values (`Transferred`).
+    /// was not measured those of another model with the same heads of queries, keys and values (`Transferred`). So do
+    /// rows of fp8 in blocks for projections in 16 bits if there are none of these.
+    ///
+    /// A shape with an indexer has tables of its own, without prompts of fewer than about 1,500 tokens in all: launches
+    /// took most of their time. Such prompts have the efficiency of the shortest measured ones, and at least the time of
+    /// one decoding request (`Transferred`), if the set has that.
     ///
     /// # Errors
     /// The set has no such table or none with these formats and dimensions of heads, or the GPU has no peak for the
     /// dtype.
     pub fn resolve(set: &TableSet, shape: MlaShape) -> Result<MlaPrefill, ResolveError> {
-        let found = Found::resolve(set, OperationKind::MlaPrefill, shape)?;
-        Ok(MlaPrefill { found })
+        let operation = match shape.indexer {
+            None => OperationKind::MlaPrefill,
+            Some(_) => OperationKind::DsaPrefill,
+        };
+        let found = Found::resolve(set, operation, shape)?;
+        let floor_s = match shape.indexer {
+            None => 0.0,
+            Some(_) => MlaDecode::resolve(set, shape).map_or(0.0, |decode| decode.at(1, 1).time.0),
+        };
+        Ok(MlaPrefill { found, floor_s })
     }
 
     /// Returns the time of `batch` whole prompts of `seq_len` tokens; zeros are treated as 1. Beyond the measured grid
     /// the efficiency is held.
     pub fn at(&self, batch: u32, seq_len: u32) -> Estimate {
-        let (batch, length) = (f64::from(batch.max(1)), f64::from(seq_len.max(1)));
-        let work = self
-            .found
-            .shape
-            .prefill_work(&Prompts::equal(batch, length));
-        self.found.answer(&self.found.read(batch, length), &work)
+        let (batch, seq_len) = (batch.max(1), seq_len.max(1));
+        let mut chunks = self.chunks();
+        chunks.add_times(batch, seq_len, 0);
+        self.answer(&self.found.read(batch.into(), seq_len.into()), &chunks)
     }
 
-    /// Returns the time of chunks that run together.
+    /// Returns empty sums, which count what the layer depends on.
+    pub fn chunks(&self) -> ChunkSums {
+        ChunkSums::selecting(self.found.shape.indexer)
+    }
+
+    /// Returns the time of chunks that run together, given sums of this layer's [`chunks`](Self::chunks).
     ///
-    /// Their FLOPs and bytes, with those of the context that each chunk expands again, take the efficiency of whole
-    /// prompts with the same pairs of queries and keys. Neither context nor mixtures were measured, so both are
+    /// Their FLOPs and bytes, with those of the context that each chunk expands or scores again, take the efficiency of
+    /// whole prompts with the same pairs of queries and keys. Neither context nor mixtures were measured, so both are
     /// `Transferred`.
     pub fn at_chunks(&self, chunks: &ChunkSums) -> Estimate {
         if chunks.is_empty() {
@@ -104,12 +132,28 @@ impl MlaPrefill {
             reading.latency_us = None;
             reading.provenance = reading.provenance.at_best(Class::Transferred);
         }
-        self.found.answer(&reading, &self.work(chunks))
+        self.answer(&reading, chunks)
+    }
+
+    fn answer(&self, reading: &Reading, chunks: &ChunkSums) -> Estimate {
+        let answer = self.found.answer(reading, &self.load(chunks));
+        let missing_s = self.floor_s - answer.time.0;
+        if missing_s > 0.0 {
+            answer.longer_by(missing_s).at_best(Class::Transferred)
+        } else {
+            answer
+        }
     }
 
     /// Returns the work of one rank for chunks that run together.
     pub(crate) fn work(&self, chunks: &ChunkSums) -> Work {
-        self.found.shape.prefill_work(&chunks.prompts())
+        self.load(chunks).work
+    }
+
+    fn load(&self, chunks: &ChunkSums) -> MlaLoad {
+        let shape = &self.found.shape;
+        let selected = chunks.selected_squares(shape.indexer);
+        shape.prefill_load(&chunks.prompts(), selected)
     }
 
     /// Returns the reference of the layer.
@@ -139,13 +183,20 @@ impl MlaDecode {
     /// # Errors
     /// As [`MlaPrefill::resolve`].
     pub fn resolve(set: &TableSet, shape: MlaShape) -> Result<MlaDecode, ResolveError> {
-        let found = Found::resolve(set, OperationKind::MlaDecode, shape)?;
+        let operation = match shape.indexer {
+            None => OperationKind::MlaDecode,
+            Some(_) => OperationKind::DsaDecode,
+        };
+        let found = Found::resolve(set, operation, shape)?;
         Ok(MlaDecode { found })
     }
 
     /// Returns the time of one token for each of `requests`, whose KV lengths, new tokens included, add up to
     /// `kv_tokens`. 0 requests are treated as 1, and fewer KV tokens than requests as one each. The cost depends on the
     /// sum of the lengths, so the mean length represents all requests. Beyond the measured grid the efficiency is held.
+    ///
+    /// Assumes: with an indexer, requests shorter than its `top_k` keys beside longer ones attend to as many keys as
+    /// those of the mean length.
     pub fn at(&self, requests: u32, kv_tokens: u64) -> Estimate {
         self.of_sums(f64::from(requests.max(1)), kv_tokens as f64)
     }
@@ -154,15 +205,15 @@ impl MlaDecode {
     #[inline]
     pub(crate) fn of_sums(&self, requests: f64, kv_tokens: f64) -> Estimate {
         let kv_tokens = larger(kv_tokens, requests);
-        let work = self.work(requests, kv_tokens);
+        let load = self.found.shape.decode_load(requests, kv_tokens);
         let reading = self.found.read(requests, kv_tokens / requests);
-        self.found.answer(&reading, &work)
+        self.found.answer(&reading, &load)
     }
 
     /// Returns the work of one rank.
     #[inline]
     pub(crate) fn work(&self, requests: f64, kv_tokens: f64) -> Work {
-        self.found.shape.decode_work(requests, kv_tokens)
+        self.found.shape.decode_load(requests, kv_tokens).work
     }
 
     /// Returns the reference of the layer.
@@ -205,10 +256,12 @@ impl Found {
     ) -> Result<Found, ResolveError> {
         let table = set.required(operation)?;
         let table = table.typed::<MlaShape, Grid<'_>>();
-        let is_same =
-            |other: &MlaShape| (other.hidden, other.q_rank) == (shape.hidden, shape.q_rank);
-        let like = || {
-            table.entries().filter(|entry| {
+        let is_same = |other: &MlaShape| {
+            let of = |shape: &MlaShape| (shape.dtype, shape.hidden, shape.q_rank);
+            of(other) == of(&shape)
+        };
+        let like = |dtype| {
+            table.entries().filter(move |entry| {
                 let MlaShape {
                     q_heads,
                     hidden,
@@ -216,6 +269,7 @@ impl Found {
                     ..
                 } = entry.shape;
                 let other = MlaShape {
+                    dtype,
                     q_heads,
                     hidden,
                     q_rank,
@@ -224,9 +278,13 @@ impl Found {
                 entry.shape == other
             })
         };
-        let fewer = like().filter(|entry| entry.shape.q_heads <= shape.q_heads);
+        let dtype = match shape.dtype {
+            Dtype::Bf16 if like(Dtype::Bf16).next().is_none() => Dtype::Fp8Block,
+            own => own,
+        };
+        let fewer = like(dtype).filter(|entry| entry.shape.q_heads <= shape.q_heads);
         let fewer = fewer.max_by_key(|entry| (entry.shape.q_heads, is_same(&entry.shape)));
-        let more = like().filter(|entry| entry.shape.q_heads > shape.q_heads);
+        let more = like(dtype).filter(|entry| entry.shape.q_heads > shape.q_heads);
         let more = more.min_by_key(|entry| (entry.shape.q_heads, !is_same(&entry.shape)));
         let more = more.filter(|_| fewer.is_none_or(|entry| entry.shape.q_heads < shape.q_heads));
         let share = match (&fewer, &more) {
@@ -245,6 +303,7 @@ impl Found {
                     kv_dtype: shape.kv_dtype,
                     kv_rank: shape.kv_rank,
                     head_dims: [shape.nope_dim, shape.rope_dim, shape.v_dim],
+                    indexer: shape.indexer,
                 });
             }
         };
@@ -296,11 +355,11 @@ impl Found {
         mean
     }
 
-    /// Returns the time of `work` with this efficiency.
+    /// Returns the time of `load` with this efficiency.
     #[inline]
-    fn answer(&self, reading: &Reading, work: &Work) -> Estimate {
-        let reference_s = MlaShape::reference_s(work, &self.reference);
-        let at_peak = work.flops * self.reference.rates.s_per_flop;
+    fn answer(&self, reading: &Reading, load: &MlaLoad) -> Estimate {
+        let reference_s = load.reference_s(&self.reference);
+        let at_peak = load.work.flops * self.reference.rates.s_per_flop;
         Estimate::new(
             reading,
             reference_s * exp_short(reading.ln_slowdown),

@@ -7,7 +7,7 @@ use super::blend::{MAX_NEIGHBOURS, Neighbour};
 use super::estimate::Estimate;
 use crate::constants::{COLD_READ_SHARE, SHORT_PROMPT_EXPONENT};
 use crate::error::ResolveError;
-use crate::hardware::{AttentionShape, OperationKind, Prompts, Reference, Work};
+use crate::hardware::{AttentionShape, Indexer, OperationKind, Prompts, Reference, Work};
 use crate::math::{exp_short, ln_of_normal, sqrt};
 use crate::table::{
     Class, ErrorGroup, Grid, Held, KernelTable, Position, Reading, Table, TableSet,
@@ -53,6 +53,10 @@ pub struct ChunkSums {
     largest_square: u128,
     /// Smallest n, 0 before the first chunk.
     shortest: u64,
+    /// The indexer that selects the keys of queries, if there is one.
+    indexer: Option<Indexer>,
+    /// Sum of [`Indexer::squares`] of the new tokens.
+    selected: u128,
 }
 
 /// Resolution of the cubes. A sum of integers does not depend on their order, a sum of `f64` does.
@@ -62,6 +66,15 @@ const CUBE_UNIT: u128 = 1 << 20;
 const BATCH_ROUNDING: f64 = 1e-6;
 
 impl ChunkSums {
+    /// Returns sums without chunks, which also count the keys that an indexer selects.
+    #[cfg(feature = "mla")]
+    pub(super) fn selecting(indexer: Option<Indexer>) -> ChunkSums {
+        ChunkSums {
+            indexer,
+            ..ChunkSums::default()
+        }
+    }
+
     /// Adds a chunk of `new` tokens after `context` cached ones; an empty chunk has no effect.
     pub fn add(&mut self, new: u32, context: u32) {
         if new == 0 {
@@ -80,6 +93,10 @@ impl ChunkSums {
         self.squares = self.squares.saturating_add(square);
         self.cubes = self.cubes.saturating_add(cube);
         self.largest_square = self.largest_square.max(square);
+        if let Some(indexer) = &self.indexer {
+            let selected = indexer.squares(c + n) - indexer.squares(c);
+            self.selected = self.selected.saturating_add(selected);
+        }
         self.shortest = match self.shortest {
             0 => n,
             shortest => shortest.min(n),
@@ -91,7 +108,10 @@ impl ChunkSums {
         if times == 0 || new == 0 {
             return;
         }
-        let mut one = ChunkSums::default();
+        let mut one = ChunkSums {
+            indexer: self.indexer,
+            ..ChunkSums::default()
+        };
         one.add(new, context);
         let (few, many) = (u64::from(times), u128::from(times));
         self.new = self.new.saturating_add(few * one.new);
@@ -99,6 +119,9 @@ impl ChunkSums {
         self.squares = self.squares.saturating_add(many * one.squares);
         self.cubes = self.cubes.saturating_add(one.cubes.saturating_mul(many));
         self.largest_square = self.largest_square.max(one.largest_square);
+        self.selected = self
+            .selected
+            .saturating_add(one.selected.saturating_mul(many));
         self.shortest = match self.shortest {
             0 => one.shortest,
             shortest => shortest.min(one.shortest),
@@ -133,6 +156,19 @@ impl ChunkSums {
     pub(super) fn is_uniform(&self) -> bool {
         // Context makes the largest square exceed the square of the new tokens.
         self.largest_square == u128::from(self.shortest).pow(2)
+    }
+
+    /// Returns twice the pairs of queries and keys that `indexer` selects. Sums that were made for another layer have at
+    /// most all pairs, and `top_k` for each token.
+    #[cfg(feature = "mla")]
+    pub(super) fn selected_squares(&self, indexer: Option<Indexer>) -> f64 {
+        match indexer {
+            Some(indexer) if self.indexer != Some(indexer) => {
+                let most = 2.0 * self.new as f64 * f64::from(indexer.top_k);
+                most.min(self.squares as f64)
+            }
+            _ => self.selected as f64,
+        }
     }
 
     pub(super) fn prompts(&self) -> Prompts {

@@ -6,7 +6,7 @@ use super::kernel_time::KernelTime;
 use super::{Chunk, ModelError, Part};
 use crate::hardware::{Dtype, MlaShape};
 use crate::model::Mla;
-use crate::op::{ChunkSums, MlaDecode, MlaPrefill};
+use crate::op::{MlaDecode, MlaPrefill};
 use crate::table::{Class, ErrorGroup};
 
 /// Layers of latent attention with their projections, of prompt chunks and of decoding requests.
@@ -30,7 +30,7 @@ impl StepLatent {
         dtype: Dtype,
         kv_dtype: Dtype,
     ) -> Result<StepLatent, ModelError> {
-        // Prefill multiplies in 16 bits with any KV entries, decode as they are stored.
+        // Prefill multiplies in 16 bits with any KV entries, decode as they are stored, unless it selects some of them.
         let shape = |attn_dtype| MlaShape {
             dtype,
             attn_dtype,
@@ -42,9 +42,14 @@ impl StepLatent {
             nope_dim: mla.nope_dim,
             rope_dim: mla.rope_dim,
             v_dim: mla.v_dim,
+            indexer: mla.indexer,
+        };
+        let decode_dtype = match mla.indexer {
+            None => kv_dtype,
+            Some(_) => Dtype::Bf16,
         };
         let prefill = MlaPrefill::resolve(find.set, shape(Dtype::Bf16));
-        let decode = MlaDecode::resolve(find.set, shape(kv_dtype));
+        let decode = MlaDecode::resolve(find.set, shape(decode_dtype));
         Ok(StepLatent {
             prefill: find.accept(Part::PrefillAttention, prefill, MlaPrefill::class)?,
             decode: find.accept(Part::DecodeAttention, decode, MlaDecode::class)?,
@@ -58,7 +63,7 @@ impl StepLatent {
 
     /// Returns the layer of prompt chunks, at least one.
     pub(super) fn prefill(&self, chunks: &[Chunk]) -> KernelTime {
-        let mut sums = ChunkSums::default();
+        let mut sums = self.prefill.chunks();
         for chunk in chunks {
             sums.add(chunk.new, chunk.context());
         }

@@ -65,6 +65,18 @@ fn layers_of_latent_attention_are_predicted_better_than_by_plain_interpolation()
 }
 
 #[test]
+fn layers_of_sparse_latent_attention_are_predicted_better_than_by_plain_interpolation() {
+    for set in [&sets::H100, &sets::H200, &sets::B200] {
+        for operation in [OperationKind::DsaPrefill, OperationKind::DsaDecode] {
+            let [own, plain] = leave_one_out::grids(set, operation);
+            let of_plain = |q| percent(&plain.full, q);
+            let name = format!("{} {operation}", set.name());
+            at_most(&name, &own.full, of_plain(0.5), of_plain(0.95));
+        }
+    }
+}
+
+#[test]
 fn weights_that_were_not_measured_are_predicted_from_their_neighbours() {
     // Limits: the errors of the method when it was chosen, rounded up.
     for dtype in [Dtype::Bf16, Dtype::Fp8] {

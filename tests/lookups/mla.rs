@@ -1,11 +1,11 @@
-//! Layers of latent attention.
+//! Layers of latent attention, with and without an indexer.
 
 use crate::support::random::Random;
 use crate::support::{apart, tolerances};
 use rooflut::ResolveError;
-use rooflut::hardware::{Dtype, MlaShape};
+use rooflut::hardware::{Dtype, Indexer, MlaShape};
 use rooflut::op::{ChunkSums, Estimate, MlaDecode, MlaPrefill};
-use rooflut::table::{Class, Entry, Grid, TableSet, sets};
+use rooflut::table::{Class, Entry, Extent, Grid, TableSet, sets};
 
 const SETS: [&TableSet; 3] = [&sets::H100, &sets::H200, &sets::B200];
 
@@ -21,6 +21,17 @@ const V3: MlaShape = MlaShape {
     nope_dim: 128,
     rope_dim: 64,
     v_dim: 128,
+    indexer: None,
+};
+
+/// DeepSeek-V3.2 on one of eight GPUs.
+const V3_2: MlaShape = MlaShape {
+    indexer: Some(Indexer {
+        heads: 64,
+        head_dim: 128,
+        top_k: 2048,
+    }),
+    ..V3
 };
 
 fn prefill(shape: MlaShape) -> MlaPrefill {
@@ -54,37 +65,38 @@ fn every_row_is_hit_prompts_also_as_chunks() {
         assert_eq!(answer.provenance, Class::Measured.inside());
     };
     for set in SETS {
-        each_row(
-            set.mla_prefill().unwrap().entries(),
-            |shape, batch, length, us| {
+        for table in [set.mla_prefill(), set.dsa_prefill()] {
+            each_row(table.unwrap().entries(), |shape, batch, length, us| {
                 let layer = MlaPrefill::resolve(set, shape).unwrap();
                 is_hit(layer.at(batch, length), us);
-                let mut chunks = ChunkSums::default();
+                let mut chunks = layer.chunks();
                 (0..batch).for_each(|_| chunks.add(length, 0));
                 is_hit(layer.at_chunks(&chunks), us);
-            },
-        );
-        each_row(
-            set.mla_decode().unwrap().entries(),
-            |shape, batch, length, us| {
+            });
+        }
+        for table in [set.mla_decode(), set.dsa_decode()] {
+            each_row(table.unwrap().entries(), |shape, batch, length, us| {
                 let layer = MlaDecode::resolve(set, shape).unwrap();
                 is_hit(layer.at(batch, u64::from(batch) * u64::from(length)), us);
-            },
-        );
+            });
+        }
     }
 }
 
 #[test]
 fn no_answer_is_below_the_time_of_its_flops() {
     let mut random = Random(16);
-    for _ in 0..2_000 {
+    for round in 0..4_000 {
         let shape = MlaShape {
             q_heads: random.log(4096),
             hidden: random.log(1 << 18),
             q_rank: random.log(4096) - 1,
-            ..V3
+            ..[V3, V3_2][round % 2]
         };
-        let mut chunks = ChunkSums::default();
+        let mut chunks = match random.between(0, 1) {
+            0 => ChunkSums::default(),
+            _ => prefill(shape).chunks(),
+        };
         for _ in 0..random.between(1, 4) {
             chunks.add(random.log(1 << 20), random.log(1 << 20) - 1);
         }
@@ -155,6 +167,22 @@ fn another_hidden_size_is_transferred_and_other_heads_are_refused() {
         let error = MlaPrefill::resolve(&sets::H200, other).unwrap_err();
         assert!(matches!(error, ResolveError::NoLatentAttention { .. }));
     }
+    let other = MlaShape {
+        indexer: Some(Indexer {
+            heads: 16,
+            head_dim: 128,
+            top_k: 1024,
+        }),
+        ..V3
+    };
+    assert_eq!(
+        MlaPrefill::resolve(&sets::H200, other)
+            .unwrap_err()
+            .to_string(),
+        "table set h200: dsa_prefill: no rows of fp8_block projections with bf16 KV, a latent rank of 512 and heads \
+         of 128, 64 and 128, 16 heads of 128 that select 1024 keys; use formats and dimensions that were measured \
+         (`rooflut tables` lists them)"
+    );
     let glm = MlaShape { v_dim: 256, ..V3 };
     assert_eq!(
         MlaDecode::resolve(&sets::H200, glm)
@@ -184,4 +212,87 @@ fn a_context_is_expanded_again_for_each_chunk() {
     let far = at(&[(16, 65_536)]).time.0;
     let expansion = 2.0 * 65_536.0 * 512.0 * 16.0 * 256.0 / 1979e12;
     assert!(far > expansion + at(&[(16, 0)]).time.0, "{far}");
+}
+
+#[test]
+fn a_selected_context_costs_its_scores_alone() {
+    let layer = prefill(V3_2);
+    let at = |parts: &[(u32, u32)]| {
+        let mut chunks = layer.chunks();
+        parts
+            .iter()
+            .for_each(|(new, context)| chunks.add(*new, *context));
+        layer.at_chunks(&chunks)
+    };
+    let [near, far] = [(2048, 16_384), (2048, 65_536)].map(|chunk| at(&[chunk]));
+    assert_eq!(far.provenance.class, Class::Transferred);
+    // As many keys attend; scoring the others takes 2 x 64 x 128 FLOPs a pair in fp8.
+    let scores = 2048.0 * 49_152.0 * 2.0 * 64.0 * 128.0 / 1979e12;
+    let more = far.time.0 - near.time.0;
+    assert!((1.0..3.5).contains(&(more / scores)), "{}", more / scores);
+    // SGLang 0.5.14, H200, the same layer with 128 heads: 2048 tokens after 16,384 and after 65,536.
+    let layer = prefill(MlaShape {
+        q_heads: 128,
+        ..V3_2
+    });
+    for (context, measured_us) in [(16_384, 3610.0), (65_536, 5306.0)] {
+        let mut chunks = layer.chunks();
+        chunks.add(2048, context);
+        let error = layer.at_chunks(&chunks).time.us() / measured_us - 1.0;
+        assert!(error.abs() < 0.2, "{context}: {error}");
+    }
+}
+
+#[test]
+fn sums_of_another_layer_select_at_most_all_keys() {
+    let layer = prefill(V3_2);
+    for (new, context) in [(700, 0), (700, 1000), (700, 20_000)] {
+        let [mut own, mut other] = [layer.chunks(), ChunkSums::default()];
+        own.add(new, context);
+        other.add(new, context);
+        let [own, other] = [own, other].map(|chunks| layer.at_chunks(&chunks).time.0);
+        assert!(apart(own, other) < 1e-6, "{new} {context}: {own} {other}");
+    }
+}
+
+#[test]
+fn few_tokens_take_at_least_as_long_as_one_that_decodes() {
+    for kv_dtype in [Dtype::Bf16, Dtype::Fp8] {
+        let shape = MlaShape { kv_dtype, ..V3_2 };
+        let least = decode(shape).at(1, 1).time;
+        for tokens in [1, 16] {
+            let prompt = prefill(shape).at(1, tokens);
+            assert_eq!(prompt.provenance, Class::Transferred.outside());
+            assert!(
+                apart(prompt.time.0, least.0) < tolerances::ROUNDING,
+                "{kv_dtype} {tokens}"
+            );
+        }
+        let longer = prefill(shape).at(1, 1024);
+        assert_eq!(longer.provenance.extent, Extent::Outside);
+        assert!(longer.time.0 > 1.5 * least.0 && longer.time.us() < 1_200.0);
+    }
+}
+
+#[test]
+fn projections_in_16_bits_have_the_efficiency_of_fp8_where_no_row_has_them() {
+    let wide = MlaShape {
+        dtype: Dtype::Bf16,
+        ..V3_2
+    };
+    let [fp8, bf16] = [V3_2, wide].map(prefill);
+    assert_eq!(
+        [fp8.class(), bf16.class()],
+        [Class::Measured, Class::Transferred]
+    );
+    let ratio = bf16.at(1, 8192).time.0 / fp8.at(1, 8192).time.0;
+    assert!((1.0..1.5).contains(&ratio), "{ratio}");
+    assert_eq!(decode(wide).class(), Class::Transferred);
+}
+
+#[test]
+fn a_selection_costs_less_than_all_of_a_long_context() {
+    let at = |shape, kv_len: u64| decode(shape).at(64, 64 * kv_len).time;
+    let [sparse, dense] = [V3_2, V3].map(|shape| at(shape, 65_536).0 - at(shape, 4_096).0);
+    assert!(sparse < dense / 3.0, "{sparse} {dense}");
 }

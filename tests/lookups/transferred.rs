@@ -53,13 +53,22 @@ fn rows_of_b200_answer_for_b300_at_its_rates() {
         let ask = |set: &TableSet| PrefillAttention::resolve(set, entry.shape).unwrap();
         assert_transferred(|set| ask(set).at(batch, length));
     }
-    for entry in B200.mla_decode().unwrap().entries() {
+    let decode = [B200.mla_decode(), B200.dsa_decode()].into_iter().flatten();
+    for entry in decode.flat_map(|table| table.entries()) {
         let [batch, length] = [entry.points.batch(), entry.points.length()].map(first);
         let ask = |set: &TableSet| MlaDecode::resolve(set, entry.shape).unwrap();
         assert_transferred(|set| ask(set).at(batch, u64::from(batch * length)));
     }
-    for entry in B200.mla_prefill().unwrap().entries() {
-        let [batch, length] = [entry.points.batch(), entry.points.length()].map(first);
+    let prefill = [B200.mla_prefill(), B200.dsa_prefill()]
+        .into_iter()
+        .flatten();
+    for entry in prefill.flat_map(|table| table.entries()) {
+        let [batches, lengths] = [entry.points.batch(), entry.points.length()];
+        let batch = first(batches);
+        let mut places = (0..lengths.values().len()).zip(lengths.values());
+        let (_, &length) = places
+            .find(|(place, _)| entry.points.latency_us(0, *place).is_some())
+            .unwrap();
         let ask = |set: &TableSet| MlaPrefill::resolve(set, entry.shape).unwrap();
         assert_transferred(|set| ask(set).at(batch, length));
     }

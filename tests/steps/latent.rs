@@ -1,8 +1,8 @@
 //! Steps of models with latent attention.
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
-use rooflut::hardware::{Dtype, MlaShape};
-use rooflut::model::ModelSpec;
+use rooflut::hardware::{Dtype, Indexer, MlaShape};
+use rooflut::model::{self, ModelSpec};
 use rooflut::op::{MlaDecode, MlaPrefill};
 use rooflut::step::{Chunk, ModelError, Part, StepModel, StepTime};
 use rooflut::table::{Class, sets};
@@ -63,6 +63,7 @@ const LAYER: MlaShape = MlaShape {
     nope_dim: 128,
     rope_dim: 64,
     v_dim: 128,
+    indexer: None,
 };
 
 #[test]
@@ -104,6 +105,41 @@ fn drafted_tokens_take_the_time_of_as_many_requests() {
     let (found, class) = attention(&drafted(3));
     assert_eq!(class, Class::Transferred);
     assert_eq!(found, attention(&Batch::decoding(64, 2_000)).0);
+}
+
+#[test]
+fn layers_with_an_indexer_take_the_time_of_their_own_tables() {
+    let spec = model::find("deepseek-v3.2").unwrap().spec;
+    let shape = MlaShape {
+        indexer: Some(Indexer {
+            heads: 64,
+            head_dim: 128,
+            top_k: 2048,
+        }),
+        ..LAYER
+    };
+    for kv_dtype in [Dtype::Bf16, Dtype::Fp8] {
+        // The math of attention is in 16 bits with any entries.
+        let shape = MlaShape { kv_dtype, ..shape };
+        let prefill = MlaPrefill::resolve(&sets::H200, shape).unwrap();
+        let decode = MlaDecode::resolve(&sets::H200, shape).unwrap();
+        let sharded = Sharded {
+            kv_dtype,
+            ..on_eight(spec)
+        };
+        let mut batch = Batch::decoding(64, 4_096);
+        batch.prefill = vec![Chunk::last(1_024, 9_216).unwrap()];
+        let found = models::on(&sets::H200, &sharded, DEFAULT).step_time(&batch.as_step());
+        let mut chunks = prefill.chunks();
+        chunks.add(1_024, 8_192);
+        for (part, once) in [
+            (Part::PrefillAttention, prefill.at_chunks(&chunks)),
+            (Part::DecodeAttention, decode.at(64, 64 * 4_096)),
+        ] {
+            let expected = 61.0 * once.time.0;
+            assert!((found.part(part).0 / expected - 1.0).abs() < 1e-9, "{part}");
+        }
+    }
 }
 
 #[test]

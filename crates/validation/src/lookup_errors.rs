@@ -116,6 +116,8 @@ pub fn lookup_coverage(set: &TableSet, nominal: &[Coverage]) -> Vec<LookupCovera
     let layers = [
         OperationKind::MlaPrefill,
         OperationKind::MlaDecode,
+        OperationKind::DsaPrefill,
+        OperationKind::DsaDecode,
         OperationKind::DeltaPrefill,
         OperationKind::DeltaDecode,
     ];

@@ -56,4 +56,4 @@ impl AllReduceShape {
     }
 }
 
-codes!(AllReduceShape [] [ranks] [0 0 0 0 0 0 0 0 0]);
+codes!(AllReduceShape [] [ranks]);

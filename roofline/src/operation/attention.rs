@@ -295,7 +295,7 @@ impl PrefillPace {
     }
 }
 
-codes!(AttentionShape [dtype kv_dtype] [q_heads kv_heads head_dim tp] [0 0 0 0]);
+codes!(AttentionShape [dtype kv_dtype] [q_heads kv_heads head_dim tp]);
 
 /// Rejects heads that do not divide each other or cannot be divided among the ranks.
 pub(super) fn check_heads(shape: &AttentionShape) -> Result<(), Contradiction> {

@@ -69,4 +69,4 @@ impl GatherShape {
     }
 }
 
-codes!(GatherShape [] [ranks] [0 0 0 0 0 0 0 0 0]);
+codes!(GatherShape [] [ranks]);

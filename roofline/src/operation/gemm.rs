@@ -131,4 +131,4 @@ impl GemmPace {
     }
 }
 
-codes!(GemmShape [dtype] [k n] [0 0 0 0 0 0 0]);
+codes!(GemmShape [dtype] [k n]);

@@ -8,6 +8,7 @@ mod attention;
 mod delta;
 mod gather;
 mod gemm;
+mod indexer;
 mod kernel;
 mod mla;
 mod moe;
@@ -22,21 +23,22 @@ pub use attention::{AttentionShape, DECODE, PREFILL, PrefillPace, Prompts, RankA
 pub use delta::{DELTA_DECODE, DELTA_PREFILL, DeltaKernel, DeltaShape};
 pub use gather::{ALL_GATHER, GatherShape, REDUCE_SCATTER};
 pub use gemm::{GEMM, GemmPace, GemmShape};
+pub use indexer::Indexer;
 pub use kernel::MeasuredKernel;
-pub use mla::{MLA_DECODE, MLA_PREFILL, MlaShape};
+pub use mla::{DSA_DECODE, DSA_PREFILL, MLA_DECODE, MLA_PREFILL, MlaLoad, MlaShape};
 pub use moe::{MOE, MoeShape};
 pub use window::{WINDOW_DECODE, WINDOW_PREFILL, WindowShape};
 
 /// Maximum number of columns of a shape.
-pub const MAX_COLUMNS: usize = 10;
+pub const MAX_COLUMNS: usize = 13;
 
 /// A kernel shape as plain numbers in the order of [`Operation::shape`], padded with zeros. A dtype is stored as its
 /// [`code`](Dtype::code), a name as its place, every other column as its value.
 pub type Codes = [u32; MAX_COLUMNS];
 
-/// Implements the conversions between a shape and its [`Codes`]: formats, numbers, and zeros up to their length.
+/// Implements the conversions between a shape and its [`Codes`]: formats and numbers, and zeros beyond.
 macro_rules! codes {
-    ($shape:ident [$($dtype:ident)*] [$($number:ident)*] [$($zero:literal)*]) => {
+    ($shape:ident [$($dtype:ident)*] [$($number:ident)*]) => {
         impl From<$crate::operation::Codes> for $shape {
             #[inline]
             fn from([$($dtype,)* $($number,)* ..]: $crate::operation::Codes) -> $shape {
@@ -50,7 +52,10 @@ macro_rules! codes {
         impl From<$shape> for $crate::operation::Codes {
             #[inline]
             fn from(shape: $shape) -> $crate::operation::Codes {
-                [$(shape.$dtype.code(),)* $(shape.$number,)* $($zero),*]
+                let mut codes = $crate::operation::Codes::default();
+                let own = [$(shape.$dtype.code(),)* $(shape.$number,)*];
+                codes.iter_mut().zip(own).for_each(|(code, own)| *code = own);
+                codes
             }
         }
     };
@@ -126,6 +131,8 @@ operations! {
     WindowDecode = WINDOW_DECODE,
     MlaPrefill = MLA_PREFILL,
     MlaDecode = MLA_DECODE,
+    DsaPrefill = DSA_PREFILL,
+    DsaDecode = DSA_DECODE,
     AllGather = ALL_GATHER,
     ReduceScatter = REDUCE_SCATTER,
     DeltaPrefill = DELTA_PREFILL,

@@ -183,7 +183,7 @@ impl MoeShape {
     }
 }
 
-codes!(MoeShape [dtype] [experts top_k hidden intermediate tp ep matrices] [0 0]);
+codes!(MoeShape [dtype] [experts top_k hidden intermediate tp ep matrices]);
 
 fn check(shape: &MoeShape) -> Result<(), Contradiction> {
     if shape.top_k > shape.experts {

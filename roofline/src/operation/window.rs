@@ -159,7 +159,7 @@ impl WindowShape {
     }
 }
 
-codes!(WindowShape [dtype kv_dtype] [q_heads kv_heads head_dim window] [0 0 0 0]);
+codes!(WindowShape [dtype kv_dtype] [q_heads kv_heads head_dim window]);
 
 fn check(codes: &Codes) -> Result<(), Contradiction> {
     check_heads(&WindowShape::from(*codes).heads())

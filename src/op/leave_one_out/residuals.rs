@@ -90,7 +90,7 @@ fn of_table(table: Table<'_>) -> Vec<Residual> {
 pub(super) fn batch_stays(operation: OperationKind) -> bool {
     matches!(
         operation,
-        OperationKind::Prefill | OperationKind::MlaPrefill
+        OperationKind::Prefill | OperationKind::MlaPrefill | OperationKind::DsaPrefill
     )
 }
 
@@ -208,9 +208,11 @@ pub fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, Reso
             WindowDecode::resolve(set, kernel.shape())?.at(first, second)
         }
         #[cfg(feature = "mla")]
-        OperationKind::MlaPrefill => MlaPrefill::resolve(set, kernel.shape())?.at(first, second),
+        OperationKind::MlaPrefill | OperationKind::DsaPrefill => {
+            MlaPrefill::resolve(set, kernel.shape())?.at(first, second)
+        }
         #[cfg(feature = "mla")]
-        OperationKind::MlaDecode => {
+        OperationKind::MlaDecode | OperationKind::DsaDecode => {
             let kv_tokens = u64::from(first) * u64::from(second);
             MlaDecode::resolve(set, kernel.shape())?.at(first, kv_tokens)
         }
