@@ -123,13 +123,26 @@ fn latent(config: &Object<'_>, family: &Family) -> Result<Vec<Field>, ConfigErro
         value: 0,
     });
     let required = |keys| family.required(config, keys);
-    Ok(vec![
+    let mut fields = vec![
         Field::new("q_rank", ModelSpecBuilder::q_rank, q_rank),
         Field::new("kv_rank", ModelSpecBuilder::kv_rank, kv_rank),
         Field::new("nope_dim", ModelSpecBuilder::nope_dim, required(NOPE_DIM)?),
         Field::new("rope_dim", ModelSpecBuilder::rope_dim, required(ROPE_DIM)?),
         Field::new("v_dim", ModelSpecBuilder::v_dim, required(V_DIM)?),
-    ])
+    ];
+    if family.has_indexer {
+        let heads = required(INDEX_HEADS)?;
+        if heads.value == 0 {
+            return Err(ConfigError::Spec(SpecError::Zero { field: heads.key }));
+        }
+        let (dim, top_k) = (required(INDEX_DIM)?, required(INDEX_TOP_K)?);
+        fields.extend([
+            Field::new("index_heads", ModelSpecBuilder::index_heads, heads),
+            Field::new("index_dim", ModelSpecBuilder::index_dim, dim),
+            Field::new("index_top_k", ModelSpecBuilder::index_top_k, top_k),
+        ]);
+    }
+    Ok(fields)
 }
 
 const Q_RANK: &[&str] = &["q_lora_rank"];
@@ -137,6 +150,9 @@ const KV_RANK: &[&str] = &["kv_lora_rank"];
 const NOPE_DIM: &[&str] = &["qk_nope_head_dim"];
 const ROPE_DIM: &[&str] = &["qk_rope_head_dim"];
 const V_DIM: &[&str] = &["v_head_dim"];
+const INDEX_HEADS: &[&str] = &["index_n_heads"];
+const INDEX_DIM: &[&str] = &["index_head_dim"];
+const INDEX_TOP_K: &[&str] = &["index_topk"];
 const Q_HEADS: &[&str] = &["num_attention_heads", "n_head", "n_heads"];
 const KV_HEADS: &[&str] = &[
     "num_key_value_heads",

@@ -18,6 +18,8 @@ pub(crate) struct Family {
     pub(crate) tied: bool,
     /// Whether attention is over a latent vector of keys and values.
     pub(crate) latent: bool,
+    /// Whether an indexer selects the latent vectors that a token attends to.
+    pub(crate) has_indexer: bool,
     /// Whether `sliding_window` counts without `use_sliding_window`.
     pub(crate) slides: bool,
     /// Whether layers without a window have heads of their own.
@@ -72,6 +74,7 @@ const LLAMA: Family = Family {
     layers: Layers::Gated,
     tied: false,
     latent: false,
+    has_indexer: false,
     slides: true,
     has_global_heads: false,
     positions: None,
@@ -335,6 +338,13 @@ const FAMILIES: &[Family] = &[
         types: &["deepseek_v2", "deepseek_v3", "glm4_moe_lite", "kimi_k2"],
         latent: true,
         defaults: &[("q_lora_rank", 1536), ("qk_rope_head_dim", 64)],
+        ..MIXTRAL
+    },
+    Family {
+        types: &["deepseek_v32", "glm_moe_dsa"],
+        latent: true,
+        has_indexer: true,
+        defaults: &[("qk_rope_head_dim", 64)],
         ..MIXTRAL
     },
     Family {

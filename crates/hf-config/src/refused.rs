@@ -7,10 +7,6 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["minicpm3", "pangu_ultra_moe"],
     ),
     ("layers with two attentions", &["longcat_flash"]),
-    (
-        "sparse attention over latents",
-        &["deepseek_v32", "glm_moe_dsa"],
-    ),
     ("attention over compressed keys", &["deepseek_v4"]),
     (
         "linear attention",

@@ -91,8 +91,10 @@ fn every_model_is_read_as_published_or_refused_by_name() {
 }
 
 #[test]
-fn models_with_gated_delta_nets_equal_the_built_in_ones() {
+fn models_with_other_attention_equal_the_built_in_ones() {
     for model in [
+        "deepseek-ai/DeepSeek-V3.2",
+        "zai-org/GLM-5-FP8",
         "Qwen/Qwen3-Next-80B-A3B-Thinking",
         "Qwen/Qwen3.5-27B",
         "Qwen/Qwen3.5-35B-A3B",

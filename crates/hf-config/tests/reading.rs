@@ -160,6 +160,36 @@ fn latent_attention_is_read_with_and_without_a_compressed_query() {
 }
 
 #[test]
+fn the_indexer_of_sparse_attention_is_read_and_required() {
+    let sparse = |changes: serde_json::Value| {
+        let mut sparse = latent(
+            json!({"model_type": "glm_moe_dsa", "index_n_heads": 16, "index_head_dim": 64,
+            "index_topk": 512}),
+        );
+        let changes = changes.as_object().unwrap().clone();
+        sparse.as_object_mut().unwrap().extend(changes);
+        sparse
+    };
+    let Attention::Mla(mla) = model(&sparse(json!({}))).spec.layers[1].attention else {
+        panic!("latent attention")
+    };
+    let indexer = mla.indexer.unwrap();
+    assert_eq!(
+        [indexer.heads, indexer.head_dim, indexer.top_k],
+        [16, 64, 512]
+    );
+    for key in ["index_n_heads", "index_head_dim", "index_topk"] {
+        let refused = |value| {
+            let error = read(&sparse(json!({ key: value }))).unwrap_err();
+            error.to_string()
+        };
+        for message in [refused(json!(null)), refused(json!(0))] {
+            assert!(message.contains(key), "{message}");
+        }
+    }
+}
+
+#[test]
 fn an_ffn_without_a_gate_has_two_projections() {
     let gated = |changes| match spec(changes).layers[0].ffn {
         Ffn::Dense { gated, .. } => gated,
@@ -453,8 +483,8 @@ fn what_is_not_known_is_refused_unless_it_is_assumed_to_be_a_llama() {
             "model_type: expected the type of the model",
         ),
         (
-            json!({"model_type": "deepseek_v32"}),
-            "model_type: deepseek_v32 has sparse attention over latents",
+            json!({"model_type": "deepseek_v4"}),
+            "model_type: deepseek_v4 has attention over compressed keys",
         ),
         (
             json!({"model_type": "mamba2"}),
