@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rooflut::ResolveError;
 use rooflut::hardware::{
-    AllReduceShape, AttentionShape, DeltaShape, Dtype, GatherShape, GemmShape, MlaShape, MoeShape,
+    AllReduceShape, AttentionShape, DeltaShape, Dtype, GatherShape, GemmShape, Indexer, MlaShape, MoeShape,
     OperationKind,
 };
 use rooflut::op::{
@@ -15,7 +15,7 @@ use rooflut::table::{Axis, Curve, Grid, TableSet, sets};
 use rooflut_nearest::either;
 use rooflut_roofline::operation::Codes;
 
-use crate::args::{AttentionArgs, CollectiveArgs, Kernel, LookupArgs, MlaArgs};
+use crate::args::{AttentionArgs, CollectiveArgs, DsaArgs, Kernel, LookupArgs, MlaArgs};
 use crate::error::Error;
 use crate::fields::{self, Fields, attention_key, gemm_key, moe_key};
 use crate::lookup_output::{Answer, Matched, Neighbour};
@@ -70,6 +70,9 @@ fn check(kernel: &Kernel) -> Result<(), String> {
         }
         Kernel::MlaPrefill { ref shape, .. } | Kernel::MlaDecode { ref shape, .. } => {
             divides("--q-heads", shape.q_heads, "--tp", shape.tp)
+        }
+        Kernel::DsaPrefill { ref shape, .. } | Kernel::DsaDecode { ref shape, .. } => {
+            divides("--q-heads", shape.layer.q_heads, "--tp", shape.layer.tp)
         }
         Kernel::Gemm { .. }
         | Kernel::Allreduce(_)
@@ -168,6 +171,16 @@ fn ask(kernel: &Kernel, set: &TableSet) -> Result<Answer, ResolveError> {
             batch,
             kv_len,
         } => mla_decode(set, shape.of(shape.kv_dtype), batch, kv_len),
+        Kernel::DsaPrefill {
+            ref shape,
+            batch,
+            seq_len,
+        } => mla_prefill(set, shape.into(), batch, seq_len),
+        Kernel::DsaDecode {
+            ref shape,
+            batch,
+            kv_len,
+        } => mla_decode(set, shape.into(), batch, kv_len),
         Kernel::Delta {
             kernel,
             k_heads,
@@ -193,7 +206,7 @@ fn ask(kernel: &Kernel, set: &TableSet) -> Result<Answer, ResolveError> {
 /// The measured shapes that answer, and the points near the query that `near` finds in the table of each.
 fn blended<S: Copy>(
     matched: impl Iterator<Item = op::Neighbour<S>>,
-    key: fn(S) -> Fields,
+    key: impl Fn(S) -> Fields,
     near: impl Fn(&Fields, S) -> Option<Vec<Neighbour>>,
 ) -> (Vec<Matched>, Vec<Neighbour>) {
     let mut neighbours = Vec::new();
@@ -315,14 +328,17 @@ fn mla_prefill(
     seq_len: u32,
 ) -> Result<Answer, ResolveError> {
     let layer = MlaPrefill::resolve(set, shape)?;
-    let key: fn(MlaShape) -> Fields =
-        |shape| fields::shape(OperationKind::MlaPrefill, shape.into());
+    let (operation, table) = match shape.indexer {
+        None => (OperationKind::MlaPrefill, set.mla_prefill()),
+        Some(_) => (OperationKind::DsaPrefill, set.dsa_prefill()),
+    };
+    let key = |shape: MlaShape| fields::shape(operation, shape.into());
     let (matched, neighbours) = blended(layer.matched(), key, |key, shape| {
-        let points = set.mla_prefill()?.find(&shape)?.points;
+        let points = table.as_ref()?.find(&shape)?.points;
         Some(on_grid(key, "seq_len", points, [batch, seq_len]))
     });
     Ok(Answer {
-        operation: "mla_prefill",
+        operation: operation.name(),
         set: set.clone(),
         query: key(shape).and("batch", batch).and("seq_len", seq_len),
         estimate: layer.at(batch, seq_len),
@@ -339,13 +355,17 @@ fn mla_decode(
     kv_len: u32,
 ) -> Result<Answer, ResolveError> {
     let layer = MlaDecode::resolve(set, shape)?;
-    let key: fn(MlaShape) -> Fields = |shape| fields::shape(OperationKind::MlaDecode, shape.into());
+    let (operation, table) = match shape.indexer {
+        None => (OperationKind::MlaDecode, set.mla_decode()),
+        Some(_) => (OperationKind::DsaDecode, set.dsa_decode()),
+    };
+    let key = |shape: MlaShape| fields::shape(operation, shape.into());
     let (matched, neighbours) = blended(layer.matched(), key, |key, shape| {
-        let points = set.mla_decode()?.find(&shape)?.points;
+        let points = table.as_ref()?.find(&shape)?.points;
         Some(on_grid(key, "kv_len", points, [batch, kv_len]))
     });
     Ok(Answer {
-        operation: "mla_decode",
+        operation: operation.name(),
         set: set.clone(),
         query: key(shape).and("batch", batch).and("kv_len", kv_len),
         estimate: layer.at(batch, u64::from(batch) * u64::from(kv_len)),
@@ -447,6 +467,20 @@ impl MlaArgs {
             nope_dim: self.nope_dim,
             rope_dim: self.rope_dim,
             v_dim: self.v_dim,
+            indexer: None,
+        }
+    }
+}
+
+impl From<&DsaArgs> for MlaShape {
+    fn from(args: &DsaArgs) -> MlaShape {
+        MlaShape {
+            indexer: Some(Indexer {
+                heads: args.index_heads,
+                head_dim: args.index_dim,
+                top_k: args.index_top_k,
+            }),
+            ..args.layer.of(Dtype::Bf16)
         }
     }
 }

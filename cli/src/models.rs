@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
         ]);
     }
     let legend = "Params are billions of weights, max len is the longest request in tokens. Heads are \
-                  query/KV heads, query heads of latent attention (MLA), or GDN for a gated delta net; an \
+                  query/KV heads, query heads of latent attention (MLA; DSA where it is sparse), or GDN for a gated delta net; an \
                   FFN is its width, one of experts used/all x width and their format if it is not bf16. A \
                   model with several kinds of layers has one entry for each. `--model` also takes a Hugging \
                   Face id of these (`rooflut models --json` lists them) and the path of a config.json.";
@@ -42,7 +42,14 @@ fn each(spec: &ModelSpec, of: fn(&LayerGroup) -> String) -> String {
 fn heads(group: &LayerGroup) -> String {
     match group.attention {
         Attention::Gqa(heads) => format!("{}/{}", heads.q_heads, heads.kv_heads),
-        Attention::Mla(heads) => format!("{} MLA", heads.q_heads),
+        Attention::Mla(heads) => {
+            let kind = if heads.indexer.is_some() {
+                "DSA"
+            } else {
+                "MLA"
+            };
+            format!("{} {kind}", heads.q_heads)
+        }
         // Without keys and values in a cache.
         Attention::DeltaNet(_) => "GDN".to_owned(),
         _ => "-".to_owned(),
@@ -104,6 +111,11 @@ fn group_json(group: &LayerGroup) -> Value {
                 "nope_dim": heads.nope_dim,
                 "rope_dim": heads.rope_dim,
                 "v_dim": heads.v_dim,
+                "indexer": heads.indexer.map(|indexer| json!({
+                    "heads": indexer.heads,
+                    "head_dim": indexer.head_dim,
+                    "top_k": indexer.top_k,
+                })),
                 "dtype": group.attention_dtype.name(),
             }),
             Attention::DeltaNet(heads) => json!({

@@ -156,6 +156,34 @@ rooflut lookup mla-decode [OPTIONS] --q-heads <Q_HEADS>
         #[arg(long, value_parser = value::positive::<u32>)]
         kv_len: u32,
     },
+    /// Layer of sparse latent attention (DSA) over whole prompts, with its projections and its indexer.
+    #[command(override_usage = "\
+rooflut lookup dsa-prefill [OPTIONS] --q-heads <Q_HEADS>
+           --seq-len <SEQ_LEN>")]
+    DsaPrefill {
+        #[command(flatten)]
+        shape: DsaArgs,
+        /// Prompts.
+        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
+        batch: u32,
+        /// Tokens of each prompt.
+        #[arg(long, value_parser = value::positive::<u32>)]
+        seq_len: u32,
+    },
+    /// Layer of sparse latent attention (DSA) of one new token per request, with its projections and its indexer.
+    #[command(override_usage = "\
+rooflut lookup dsa-decode [OPTIONS] --q-heads <Q_HEADS>
+           --kv-len <KV_LEN>")]
+    DsaDecode {
+        #[command(flatten)]
+        shape: DsaArgs,
+        /// Requests.
+        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
+        batch: u32,
+        /// KV length of each request, its new token included.
+        #[arg(long, value_parser = value::positive::<u32>)]
+        kv_len: u32,
+    },
     /// Kernel of a gated delta net, of one rank: a new token per request, or whole prompts.
     #[command(override_usage = "\
 rooflut lookup delta [OPTIONS] --kernel <KERNEL>
@@ -227,9 +255,25 @@ pub(crate) struct MlaArgs {
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = rooflut_scenario::kv_dtype)]
     pub(crate) kv_dtype: Dtype,
     /// Format in which queries, keys and values are multiplied [default: bf16 in prefill, that of the KV cache in
-    /// decode].
+    /// decode; bf16 in both where an indexer selects keys].
     #[arg(long, value_name = "DTYPE", value_parser = rooflut_scenario::kv_dtype)]
     pub(crate) attn_dtype: Option<Dtype>,
+}
+
+/// The shape of a layer of sparse latent attention; the default dimensions are those of DeepSeek-V3.2.
+#[derive(Args)]
+pub(crate) struct DsaArgs {
+    #[command(flatten)]
+    pub(crate) layer: MlaArgs,
+    /// Heads of the indexer.
+    #[arg(long, default_value_t = 64, value_parser = value::positive::<u32>)]
+    pub(crate) index_heads: u32,
+    /// Dimension of a head of the indexer.
+    #[arg(long, default_value_t = 128, value_parser = value::positive::<u32>)]
+    pub(crate) index_dim: u32,
+    /// Maximum number of keys that the indexer selects for a query.
+    #[arg(long, default_value_t = 2048, value_parser = value::positive::<u32>)]
+    pub(crate) index_top_k: u32,
 }
 
 /// The shape of an attention kernel.

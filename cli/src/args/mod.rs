@@ -16,7 +16,7 @@ use clap_complete::Shell;
 use colorchoice_clap::Color;
 
 pub(crate) use import::{ImportArgs, ImportFrom, SetArgs};
-pub(crate) use lookup::{AttentionArgs, CollectiveArgs, Kernel, LookupArgs, MlaArgs};
+pub(crate) use lookup::{AttentionArgs, CollectiveArgs, DsaArgs, Kernel, LookupArgs, MlaArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use step::{LatencyModelName, StepArgs};
 pub(crate) use tables::{CheckArgs, PlotArgs, ScoreArgs, TablesArgs, TablesCommand};
