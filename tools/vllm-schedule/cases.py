@@ -433,6 +433,11 @@ def latent(seed):
     return of_layers(seed, [Layers(4, latent=True)], (20_000, 300, 120))
 
 
+def sparse(seed):
+    """Latent attention with an indexer."""
+    return of_layers(seed, [Layers(4, latent=True, indexer=True)], (20_000, 300, 120))
+
+
 def of_layers(seed, models, sizes):
     """Prompts of several chunks and longer than windows, in KV caches from roomy to tight, with and without prefixes."""
     rng = random.Random(seed)
@@ -531,6 +536,7 @@ COMMON = (
     block_sizes,
     hybrid,
     latent,
+    sparse,
     states,
 )
 #: Cases of the short form.

@@ -230,6 +230,7 @@ class Engine:
             of, limits = {
                 "full_attention": (vllm.FullAttentionSpec, {}),
                 "latent_attention": (vllm.MLAAttentionSpec, dict(head_size=576)),
+                "indexer": (vllm.MLAAttentionSpec, dict(head_size=132)),
                 "sliding_attention": (vllm.SlidingWindowSpec, dict(sliding_window=layers and layers.window)),
                 "chunked_attention": (
                     vllm.ChunkedLocalAttentionSpec,

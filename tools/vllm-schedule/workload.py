@@ -20,7 +20,8 @@ COLUMNS = (
 
 @dataclass
 class Layers:
-    """Layers of a hybrid model, limited ones with a window, chunks or a state, or layers with latent attention."""
+    """Layers of a hybrid model, limited ones with a window, chunks or a state, or layers with latent attention,
+    also with an indexer, which has a cache of its own."""
 
     full: int
     limited: int = 0
@@ -28,11 +29,13 @@ class Layers:
     chunk: int = 0
     limited_first: bool = True
     latent: bool = False
+    indexer: bool = False
 
     @property
     def kinds(self):
         """The kind of each layer, in order."""
         full = ["latent_attention" if self.latent else "full_attention"] * self.full
+        full += ["indexer"] * (self.full if self.indexer else 0)
         kind = "chunked_attention" if self.chunk else "sliding_attention" if self.window else "linear_attention"
         limited = [kind] * self.limited
         return limited + full if self.limited_first else full + limited
@@ -45,8 +48,9 @@ class Layers:
     def config(self):
         """A `config.json` with these layers."""
         if self.latent:
+            indexer = dict(index_n_heads=64, index_head_dim=128, index_topk=2048) if self.indexer else {}
             return dict(
-                model_type="deepseek_v3",
+                model_type="deepseek_v32" if self.indexer else "deepseek_v3",
                 hidden_size=7168,
                 intermediate_size=18432,
                 num_attention_heads=128,
@@ -61,6 +65,7 @@ class Layers:
                 num_hidden_layers=self.full,
                 vocab_size=129280,
                 max_position_embeddings=163840,
+                **indexer,
             )
         limits = {"attention_chunk_size": self.chunk} if self.chunk else {"sliding_window": self.window}
         if self.has_states:
