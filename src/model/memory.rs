@@ -491,6 +491,19 @@ mod tests {
     }
 
     #[test]
+    fn sparse_latent_attention_caches_the_keys_of_its_indexer() {
+        // vLLM gives both caches of a layer as many blocks: 656 (fp8) or 1,152 bytes a token, and 132.
+        for (name, layers) in [("deepseek-v3.2", 61.0), ("glm-5", 78.0)] {
+            let model = find(name).unwrap().spec;
+            for (kv_dtype, bytes) in [(Dtype::Fp8, 788.0), (Dtype::Bf16, 1284.0)] {
+                let found = [1, 8].map(|tp| kv_bytes_per_token(&model, tp, kv_dtype));
+                assert_eq!(found, [layers * bytes; 2], "{name} {kv_dtype}");
+            }
+            assert_eq!(KvGroups::of(&model, 8).count(), 1);
+        }
+    }
+
+    #[test]
     fn a_state_that_does_not_fit_is_an_error() {
         let model = find("qwen3.5-27b").unwrap().spec;
         let plan = |utilization| {

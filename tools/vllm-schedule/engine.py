@@ -229,7 +229,7 @@ class Engine:
             )
             of, limits = {
                 "full_attention": (vllm.FullAttentionSpec, {}),
-                "latent_attention": (vllm.MLAAttentionSpec, dict(head_size=576)),
+                "latent_attention": (vllm.MLAAttentionSpec, dict(head_size=576, cache_dtype_str="auto")),
                 "indexer": (vllm.MLAAttentionSpec, dict(head_size=132)),
                 "sliding_attention": (vllm.SlidingWindowSpec, dict(sliding_window=layers and layers.window)),
                 "chunked_attention": (
@@ -249,6 +249,7 @@ class Engine:
             kv_cache_tensors=[],
             kv_cache_groups=self.groups,
         )
+        kv = vllm.kv_cache_utils.generate_scheduler_kv_cache_config([kv])
         kind = vllm.AsyncScheduler if asynchronous else vllm.Scheduler
         # `resolve_kv_cache_block_sizes` of 0.33: steps are scheduled in multiples of all blocks.
         sizes = [group.kv_cache_spec.block_size for group in self.groups]

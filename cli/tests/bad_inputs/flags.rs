@@ -20,7 +20,7 @@ const VALUES: [&str; 9] = [
 ];
 
 /// Flags that a command needs beside the one that is tested.
-const NEEDED: [(&str, &str); 9] = [
+const NEEDED: [(&str, &str); 11] = [
     ("run", "--requests 2"),
     ("step", "--decode 1x1"),
     ("lookup gemm", "--k 4096 --n 4096 --m 8"),
@@ -28,6 +28,14 @@ const NEEDED: [(&str, &str); 9] = [
     ("lookup decode", "--q-heads 32 --kv-heads 8 --kv-len 64"),
     ("lookup mla-prefill", "--q-heads 16 --seq-len 64"),
     ("lookup mla-decode", "--q-heads 16 --kv-len 64"),
+    (
+        "lookup dsa-prefill",
+        "--q-heads 16 --dtype fp8_block --seq-len 64",
+    ),
+    (
+        "lookup dsa-decode",
+        "--q-heads 16 --dtype fp8_block --kv-len 64",
+    ),
     ("lookup allreduce", "--ranks 2 --bytes 4096"),
     (
         "lookup moe",

@@ -45,6 +45,8 @@ fn every_kernel_answers_in_both_forms() {
         "reducescatter --ranks 3 --bytes 1000000",
         "mla-prefill --q-heads 128 --tp 8 --batch 2 --seq-len 700",
         "mla-decode --q-heads 16 --dtype fp8_block --kv-dtype fp8 --batch 100 --kv-len 3000",
+        "dsa-prefill --q-heads 128 --tp 8 --dtype fp8_block --batch 2 --seq-len 7000",
+        "dsa-decode --q-heads 16 --dtype fp8_block --kv-dtype fp8 --batch 100 --kv-len 3000",
         "moe --experts 8 --top-k 2 --hidden 4096 --intermediate 14336 --tp 2 --tokens 70",
     ] {
         let arguments = format!("lookup {arguments}");
