@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use rooflut::ResolveError;
 use rooflut::hardware::{
-    AllReduceShape, AttentionShape, DeltaShape, Dtype, GatherShape, GemmShape, Indexer, MlaShape, MoeShape,
-    OperationKind,
+    AllReduceShape, AttentionShape, DeltaShape, Dtype, GatherShape, GemmShape, Indexer, MlaShape,
+    MoeShape, OperationKind,
 };
 use rooflut::op::{
     self, AllReduce, Collective, DecodeAttention, DeltaDecode, DeltaPrefill, Gather, Gemm,
