@@ -107,6 +107,8 @@ pub struct StepConstants {
     /// Share of the peak of matrix math that GEMMs sustain in a step: a GPU lowers its clocks to stay within its power
     /// limit, which benchmarks of short kernels do not reach.
     pub sustained_math: f64,
+    /// Share of the memory bandwidth at which GEMMs read their weights in a step, under the same limit.
+    pub sustained_reads: f64,
     /// Sampling, per sampled row and vocabulary entry.
     pub logit: Seconds,
     /// Sort of the vocabulary for top-p or top-k, per step.
@@ -134,11 +136,19 @@ pub struct StepConstants {
     /// Share of the experts that no token reaches which take as long as those reached, with weights in FP8 with a scale
     /// per block.
     pub fp8_block_unreached_experts: f64,
+    /// Share of the padding of a CUDA graph that is routed to experts as tokens are.
+    pub routed_padding: f64,
     /// Exponent of the power law by which tokens prefer some experts of a layer: the r-th most popular is chosen in
     /// proportion to r^-`routing`. 0 is uniform routing.
     pub routing: f64,
     /// Launches of a layer's attention outside of the CUDA graph, in steps with prompt tokens.
     pub prompt_layer: Seconds,
+    /// Addition to [`prompt_layer`](Self::prompt_layer) of a layer that keeps a state in place of keys and values:
+    /// launches of the kernels of its gated delta net.
+    pub prompt_state_layer: Seconds,
+    /// [`prompt_state_layer`](Self::prompt_state_layer) in steps of more tokens than the largest CUDA graph, with the
+    /// launches of the kernels that graphs hold otherwise.
+    pub uncaptured_state_layer: Seconds,
     /// Launches of a layer's attention outside of the CUDA graph, in all steps of models whose attention is not
     /// captured ([`Span::Chunk`](crate::model::Span)).
     pub uncaptured_layer: Seconds,
@@ -247,6 +257,16 @@ fn share(name: &'static str, found: f64) -> Checked {
     (name, found, good, "a share above 0 and at most 1")
 }
 
+/// A share that may be none.
+fn part(name: &'static str, found: f64) -> Checked {
+    (
+        name,
+        found,
+        (0.0..=1.0).contains(&found),
+        "a share from 0 to 1",
+    )
+}
+
 fn first_out_of_range<const N: usize>(constants: [Checked; N]) -> Result<(), ConstantError> {
     match constants.into_iter().find(|(_, _, good, _)| !good) {
         None => Ok(()),
@@ -269,6 +289,7 @@ impl StepConstants {
         layer: Seconds::ZERO,
         small_kernel_bandwidth: 1.0,
         sustained_math: 1.0,
+        sustained_reads: 1.0,
         logit: Seconds::ZERO,
         sort: Seconds::ZERO,
         sorted_logit: Seconds::ZERO,
@@ -281,8 +302,11 @@ impl StepConstants {
         expert_bandwidth: 1.0,
         fp8_block_expert_bandwidth: 1.0,
         fp8_block_unreached_experts: 0.0,
+        routed_padding: 0.0,
         routing: 0.0,
         prompt_layer: Seconds::ZERO,
+        prompt_state_layer: Seconds::ZERO,
+        uncaptured_state_layer: Seconds::ZERO,
         uncaptured_layer: Seconds::ZERO,
         host: Seconds::ZERO,
         host_request: Seconds::ZERO,
@@ -297,6 +321,8 @@ impl StepConstants {
         with_small_kernel_bandwidth(small_kernel_bandwidth: f64);
         /// Sets [`sustained_math`](Self::sustained_math).
         with_sustained_math(sustained_math: f64);
+        /// Sets [`sustained_reads`](Self::sustained_reads).
+        with_sustained_reads(sustained_reads: f64);
         /// Sets [`logit`](Self::logit).
         with_logit(logit: Seconds);
         /// Sets [`sort`](Self::sort).
@@ -321,10 +347,16 @@ impl StepConstants {
         with_fp8_block_expert_bandwidth(fp8_block_expert_bandwidth: f64);
         /// Sets [`fp8_block_unreached_experts`](Self::fp8_block_unreached_experts).
         with_fp8_block_unreached_experts(fp8_block_unreached_experts: f64);
+        /// Sets [`routed_padding`](Self::routed_padding).
+        with_routed_padding(routed_padding: f64);
         /// Sets [`routing`](Self::routing).
         with_routing(routing: f64);
         /// Sets [`prompt_layer`](Self::prompt_layer).
         with_prompt_layer(prompt_layer: Seconds);
+        /// Sets [`prompt_state_layer`](Self::prompt_state_layer).
+        with_prompt_state_layer(prompt_state_layer: Seconds);
+        /// Sets [`uncaptured_state_layer`](Self::uncaptured_state_layer).
+        with_uncaptured_state_layer(uncaptured_state_layer: Seconds);
         /// Sets [`uncaptured_layer`](Self::uncaptured_layer).
         with_uncaptured_layer(uncaptured_layer: Seconds);
         /// Sets [`host`](Self::host).
@@ -354,10 +386,10 @@ impl StepConstants {
     pub fn check(&self) -> Result<(), ConstantError> {
         let (width, cold_kv) = (self.smoothing_width, self.cold_kv);
         let (growth, routing) = (self.all_reduce_growth, self.routing);
-        let unreached = self.fp8_block_unreached_experts;
         first_out_of_range([
             share("small_kernel_bandwidth", self.small_kernel_bandwidth),
             share("sustained_math", self.sustained_math),
+            share("sustained_reads", self.sustained_reads),
             share("expert_bandwidth", self.expert_bandwidth),
             share(
                 "fp8_block_expert_bandwidth",
@@ -384,12 +416,11 @@ impl StepConstants {
                 growth >= 1.0 && growth.is_finite(),
                 "a factor of at least 1",
             ),
-            (
+            part(
                 "fp8_block_unreached_experts",
-                unreached,
-                (0.0..=1.0).contains(&unreached),
-                "a share from 0 to 1",
+                self.fp8_block_unreached_experts,
             ),
+            part("routed_padding", self.routed_padding),
             (
                 "routing",
                 routing,
@@ -409,6 +440,8 @@ impl StepConstants {
             ),
             time("moe_layer", self.moe_layer),
             time("prompt_layer", self.prompt_layer),
+            time("prompt_state_layer", self.prompt_state_layer),
+            time("uncaptured_state_layer", self.uncaptured_state_layer),
             time("uncaptured_layer", self.uncaptured_layer),
             time("host", self.host),
             time("host_request", self.host_request),
@@ -442,6 +475,12 @@ impl StepConstants {
         } else {
             captured
         }
+    }
+
+    /// Returns the number of tokens that are routed to experts in a step of `tokens` tokens, `padded` with padding.
+    pub(crate) fn routed_tokens(&self, tokens: u64, padded: u64) -> u64 {
+        let padding = padded.saturating_sub(tokens) as f64;
+        tokens.saturating_add((self.routed_padding * padding + 0.5) as u64)
     }
 }
 

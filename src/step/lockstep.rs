@@ -89,7 +89,10 @@ impl RooflineModel {
             false => (longest, all),
         };
         match self.shares_experts() {
-            true => apart + times.of_exchange(exchanged) + times.of_experts(all),
+            true => {
+                let routed = engine.routed_tokens(all, exchanged);
+                apart + times.of_exchange(exchanged) + times.of_experts(routed)
+            }
             false => apart,
         }
     }

@@ -14,7 +14,7 @@ use super::{
 use crate::constants::LATENT_LAYER_SHARE;
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
-use crate::math::ln;
+use crate::math::{larger, ln};
 use crate::model::{Attention, Ffn, LayerGroup, ModelSpec, Span};
 use crate::op::Gemm;
 use crate::table::TableSet;
@@ -67,8 +67,8 @@ pub struct RooflineModel {
     rates: Rates,
     errors: PartErrors,
     engine: StepConstants,
-    /// Wait for the host of a step without prompt tokens, and of one with some.
-    hosts: [Seconds; 2],
+    /// Wait for the host of a step without prompt tokens, and of one with some that runs as a CUDA graph or does not.
+    hosts: [Seconds; 3],
 }
 
 impl RooflineModel {
@@ -140,8 +140,9 @@ impl RooflineModel {
         #[cfg(feature = "data-parallel")]
         if self.shares_experts() {
             let of_all = |own: u64| own.saturating_mul(self.dp.into());
-            self.add_exchange(step, of_all(self.engine.padded_tokens(tokens)));
-            self.add_experts(step, of_all(tokens));
+            let padded = of_all(self.engine.padded_tokens(tokens));
+            self.add_exchange(step, padded);
+            self.add_experts(step, self.engine.routed_tokens(of_all(tokens), padded));
         }
     }
 
@@ -174,7 +175,9 @@ impl RooflineModel {
 
     /// Adds the parts that depend on the number of tokens of the rank alone.
     pub(super) fn add_own_tokens(&self, step: &mut StepTime, tokens: u64) {
-        let m = self.engine.padded_tokens(tokens) as f64;
+        let padded = self.engine.padded_tokens(tokens);
+        let routed = self.engine.routed_tokens(tokens, padded) as f64;
+        let m = padded as f64;
         let ln_m = ln(m);
         let kernels = &self.kernels;
         kernels.projections.each(|layers, projections| {
@@ -192,7 +195,7 @@ impl RooflineModel {
             }
         });
         kernels.ffn.each(|layers, ffn| {
-            self.add_ffn(step, ffn, layers, [tokens as f64, m, ln_m]);
+            self.add_ffn(step, ffn, layers, [routed, m, ln_m]);
         });
         if let Some(all_reduce) = &kernels.all_reduce {
             let once = all_reduce.at(m);
@@ -246,18 +249,24 @@ impl RooflineModel {
     /// Returns the time of waiting for the host.
     #[inline]
     pub(super) fn host(&self, prefill: &[Chunk], sums: &BatchSums) -> Seconds {
-        let [without_prompts, with_prompts] = self.hosts;
+        let [without_prompts, captured, uncaptured] = self.hosts;
         let step = match prefill {
             [] => without_prompts,
-            _ => with_prompts,
+            _ if sums.tokens <= self.engine.cuda_graph_max_tokens.into() => captured,
+            _ => uncaptured,
         };
         let requests = sums.requests as f64 + prefill.len() as f64;
         step + self.engine.host_request * requests
     }
 
-    /// Adds the FFNs of `layers` layers. `m` is the padded number of tokens; experts process only the `tokens`
-    /// themselves.
-    fn add_ffn(&self, step: &mut StepTime, ffn: &FfnOps, layers: f64, [tokens, m, ln_m]: [f64; 3]) {
+    /// Adds the FFNs of `layers` layers. `m` is the padded number of tokens; experts process `routed_tokens`.
+    fn add_ffn(
+        &self,
+        step: &mut StepTime,
+        ffn: &FfnOps,
+        layers: f64,
+        [routed_tokens, m, ln_m]: [f64; 3],
+    ) {
         let mut add = |part, once: KernelTime| step.add_kernel(part, once.times(layers));
         let dense = match ffn {
             FfnOps::Dense(ops) => Some(ops),
@@ -277,7 +286,7 @@ impl RooflineModel {
         {
             add(Part::Router, self.gemm(router, m, ln_m));
             if !self.shares_experts() {
-                add(Part::Moe, experts.at(tokens, ln(tokens)));
+                add(Part::Moe, experts.at(routed_tokens, ln(routed_tokens)));
             }
             #[cfg(feature = "data-parallel")]
             if let Some(rejoined) = exchange.as_ref().and_then(|of| of.within_rank(m)) {
@@ -286,13 +295,16 @@ impl RooflineModel {
         }
     }
 
-    /// Returns a GEMM of `m` rows with weights that come from memory, at most at the sustained rate of its math.
+    /// Returns a GEMM of `m` rows with weights that come from memory, at most at the sustained rates of its math and of
+    /// its reads.
     fn gemm(&self, gemm: &Gemm, m: f64, ln_m: f64) -> KernelTime {
         let (work, reference) = (gemm.work(m), gemm.reference());
         let table = KernelTime::of(gemm.at_ln(m, ln_m), &work, reference);
         let math = work.flops * reference.rates.s_per_flop / self.engine.sustained_math;
-        if math > table.time.0 {
-            table.plus_fitted(Seconds(math - table.time.0))
+        let reads = work.bytes * reference.rates.s_per_byte / self.engine.sustained_reads;
+        let sustained = larger(math, reads);
+        if sustained > table.time.0 {
+            table.plus_fitted(Seconds(sustained - table.time.0))
         } else {
             table
         }
@@ -371,14 +383,30 @@ fn all_reduces(model: &ModelSpec, parallelism: Parallelism) -> f64 {
     layers
 }
 
-/// Returns the time in which the GPU waits for the host, in a step without prompt tokens and in one with some.
-fn hosts(model: &ModelSpec, engine: &StepConstants) -> [Seconds; 2] {
-    let is_chunked = |group: &LayerGroup| matches!(group.attention.span(), Span::Chunk(_));
-    let layers = match model.layers.iter().any(is_chunked) {
-        false => [Seconds::ZERO, engine.prompt_layer],
-        true => [engine.uncaptured_layer; 2],
+/// Returns the time in which the GPU waits for the host: in a step without prompt tokens, and in one with some that runs
+/// as a CUDA graph or does not.
+fn hosts(model: &ModelSpec, engine: &StepConstants) -> [Seconds; 3] {
+    let layers = |is_counted: fn(&Attention) -> bool| -> f64 {
+        let groups = model.layers.iter();
+        let counted = groups.filter(|group| is_counted(&group.attention));
+        counted.map(|group| f64::from(group.layers)).sum()
     };
-    layers.map(|layer| engine.host + layer * f64::from(model.layers.total()))
+    let (all, states) = (
+        layers(|_| true),
+        layers(|attention| matches!(attention, Attention::DeltaNet(_))),
+    );
+    let launches = match layers(|attention| matches!(attention.span(), Span::Chunk(_))) > 0.0 {
+        false => {
+            let prompts = engine.prompt_layer * all;
+            [
+                Seconds::ZERO,
+                prompts + engine.prompt_state_layer * states,
+                prompts + engine.uncaptured_state_layer * states,
+            ]
+        }
+        true => [engine.uncaptured_layer * all; 3],
+    };
+    launches.map(|launches| engine.host + launches)
 }
 
 /// Returns the bytes that the small kernels of a layer move per token on one rank: two norms with residual (read two,

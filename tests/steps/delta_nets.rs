@@ -1,6 +1,7 @@
 //! Layers with gated delta nets.
 #![cfg(feature = "delta-net")]
 
+use rooflut::engine::StepConstants;
 use rooflut::hardware::{DeltaKernel, DeltaShape};
 use rooflut::model::{Attention, ModelSpec, Parallelism, SpecError, find};
 use rooflut::op::{DeltaDecode, DeltaPrefill};
@@ -9,6 +10,7 @@ use rooflut::step::{
     StepTime,
 };
 use rooflut::table::sets;
+use rooflut::units::Seconds;
 
 /// A model of gated delta nets alone.
 fn nets(layers: u32) -> ModelSpec {
@@ -158,4 +160,32 @@ fn a_gate_of_the_output_widens_the_projection_by_the_queries() {
     };
     let flops = 2.0 * 8192.0 * gate as f64;
     assert!(qkv(&model) - qkv(&plain) > flops / 989.5e12);
+}
+
+#[test]
+fn the_host_launches_nets_in_steps_with_prompts_and_more_of_them_beyond_cuda_graphs() {
+    let mut constants = StepConstants::NONE;
+    constants.cuda_graph_max_tokens = 512;
+    constants.prompt_layer = Seconds::from_us(1.0);
+    constants.prompt_state_layer = Seconds::from_us(10.0);
+    constants.uncaptured_state_layer = Seconds::from_us(100.0);
+    let qwen = find("qwen3.6-35b-a3b").unwrap().spec;
+    let mut options = StepOptions::default();
+    options.constants = constants;
+    let model = RooflineModel::try_new(&qwen, &sets::B200, Parallelism::SINGLE, options).unwrap();
+    let host_us = |prompt: Option<u32>| {
+        let prompt = prompt.map(|new| Chunk::prompt(new).unwrap());
+        let decode = [DecodeGroup::uniform(2, 1000).unwrap()];
+        let (prefill, decode) = (prompt.as_slice(), &decode);
+        part(&model.step_time(&StepBatch { prefill, decode }), Part::Host) * 1e6
+    };
+    // 40 layers, of which 30 have nets; two tokens are those of the decoding requests.
+    for (prompt, expected) in [
+        (None, 0.0),
+        (Some(510), 40.0 + 300.0),
+        (Some(511), 40.0 + 3_000.0),
+    ] {
+        let found = host_us(prompt);
+        assert!((found - expected).abs() < 1e-9, "{prompt:?}: {found}");
+    }
 }

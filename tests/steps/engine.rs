@@ -134,6 +134,43 @@ fn padded_tokens_are_neither_attended_routed_nor_sampled() {
 }
 
 #[test]
+fn padding_is_routed_to_experts_by_its_share() {
+    let (name, tp) = EXPERTS;
+    let at = |share, requests| {
+        let constants = DEFAULT.with_routed_padding(share);
+        step(name, tp, constants, &Batch::decoding(requests, 1_000)).part(Part::Moe)
+    };
+    // All of a CUDA graph of 16 tokens, and half of the 6 tokens after the 10th.
+    assert_eq!(
+        [9, 12, 15].map(|requests| at(1.0, requests)),
+        [at(0.0, 16); 3]
+    );
+    assert_eq!(at(0.5, 10), at(0.0, 13));
+    assert!(at(1.0, 8) < at(1.0, 9));
+}
+
+#[test]
+fn gemms_read_their_weights_at_the_sustained_rate() {
+    let at = |share| {
+        let constants = StepConstants::NONE.with_sustained_reads(share);
+        step(DENSE.0, DENSE.1, constants, &Batch::decoding(4, 1_000))
+    };
+    let (full, slow, slower) = (at(1.0), at(0.02), at(0.01));
+    for part in full.parts().map(|it| it.part) {
+        let [full, slow, slower] = [&full, &slow, &slower].map(|time| time.part(part).0);
+        match part {
+            Part::Qkv | Part::OProj | Part::GateUp | Part::Down | Part::LmHead => {
+                assert!(
+                    full < slow && apart(slower, 2.0 * slow) < ROUNDING,
+                    "{part}"
+                );
+            }
+            _ => assert_eq!([slow, slower], [full; 2], "{part}"),
+        }
+    }
+}
+
+#[test]
 fn graphs_end_with_the_largest_captured_size() {
     let mut constants = StepConstants::NONE;
     for (most, tokens, expected) in [

@@ -88,6 +88,8 @@ fn constants_of_any_size_act_as_documented() {
             &mut constants.penalty,
             &mut constants.all_reduce_wait,
             &mut constants.prompt_layer,
+            &mut constants.prompt_state_layer,
+            &mut constants.uncaptured_state_layer,
             &mut constants.uncaptured_layer,
             &mut constants.host_request,
             &mut constants.fused_all_reduce,
@@ -99,6 +101,8 @@ fn constants_of_any_size_act_as_documented() {
         }
         constants.all_reduce_growth = 1.0 + random.unit();
         constants.sustained_math = 1.0 - 0.99 * random.unit();
+        constants.sustained_reads = 1.0 - 0.99 * random.unit();
+        constants.routed_padding = random.unit();
         constants.routing = 1.5 * random.unit();
         constants.small_kernel_bandwidth = 1.0 - 0.99 * random.unit();
         constants.expert_bandwidth = 1.0 - 0.99 * random.unit();

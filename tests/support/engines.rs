@@ -126,6 +126,8 @@ impl EngineFile {
         constants.layer = self.time("layer");
         constants.small_kernel_bandwidth = self.share("small_kernel_bandwidth");
         constants.sustained_math = self.share("sustained_math");
+        constants.sustained_reads = self.share("sustained_reads");
+        constants.routed_padding = self.share("routed_padding");
         constants.logit = self.time("logit");
         constants.sort = self.time("sort");
         constants.sorted_logit = self.time("sorted_logit");
@@ -134,6 +136,8 @@ impl EngineFile {
         constants.all_reduce_growth = self.number("all_reduce_growth", "value");
         constants.routing = self.number("routing", "value");
         constants.prompt_layer = self.time("prompt_layer");
+        constants.prompt_state_layer = self.time("prompt_state_layer");
+        constants.uncaptured_state_layer = self.time("uncaptured_state_layer");
         constants.uncaptured_layer = self.time("uncaptured_layer");
         constants.host_request = self.time("host_request");
         constants.fused_all_reduce = self.time("fused_all_reduce");

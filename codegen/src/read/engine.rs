@@ -35,10 +35,11 @@ struct Stack<'a> {
 }
 
 /// The constants of an engine, and their units.
-const CONSTANTS: [(&str, Unit); 31] = [
+const CONSTANTS: [(&str, Unit); 35] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("sustained_math", Unit::Share),
+    ("sustained_reads", Unit::Share),
     ("logit", Unit::Nanoseconds),
     ("sort", Unit::Microseconds),
     ("sorted_logit", Unit::Nanoseconds),
@@ -51,8 +52,11 @@ const CONSTANTS: [(&str, Unit); 31] = [
     ("expert_bandwidth", Unit::Share),
     ("fp8_block_expert_bandwidth", Unit::Share),
     ("fp8_block_unreached_experts", Unit::Part),
+    ("routed_padding", Unit::Part),
     ("routing", Unit::Exponent),
     ("prompt_layer", Unit::Microseconds),
+    ("prompt_state_layer", Unit::Microseconds),
+    ("uncaptured_state_layer", Unit::Microseconds),
     ("uncaptured_layer", Unit::Microseconds),
     ("host", Unit::Microseconds),
     ("host_request", Unit::Microseconds),

@@ -35,6 +35,8 @@ fn a_file_becomes_a_static_in_si_units() {
         "fp8_block_unreached_experts: 0.0",
         "small_kernel_bandwidth: 0.25",
         "sustained_math: 0.5",
+        "sustained_reads: 0.875",
+        "routed_padding: 1.0",
         "meaning: \"routing\", source: \"made up\"",
         "pub static ALL: [&EngineStack; 1] = [&TOY_1_0]",
     ] {
@@ -51,6 +53,8 @@ fn a_file_becomes_a_static_in_si_units() {
         ("penalty", 12e-6),
         ("all_reduce_wait", 1.5e-6),
         ("prompt_layer", 13e-6),
+        ("prompt_state_layer", 19e-6),
+        ("uncaptured_state_layer", 21e-6),
         ("uncaptured_layer", 14e-6),
         ("host_request", 16e-6),
         ("fused_all_reduce", 18e-6),

@@ -121,12 +121,11 @@ pub fn lookup_coverage(set: &TableSet, nominal: &[Coverage]) -> Vec<LookupCovera
     let layers = [
         OperationKind::MlaPrefill,
         OperationKind::MlaDecode,
-        OperationKind::DsaPrefill,
         OperationKind::DsaDecode,
         OperationKind::DeltaPrefill,
         OperationKind::DeltaDecode,
     ];
-    let is_left_out = |kind| layers.contains(&kind) || EXCHANGE.contains(&kind);
+    let is_left_out = |kind| layers.contains(&kind) || APART.contains(&kind);
     let kernels = compared(set).filter(|residual| !is_left_out(residual.kernel.operation()));
     for residual in kernels {
         let key = (Group::of(&residual), residual.extent);

@@ -11,10 +11,13 @@ pub(super) fn gemm_flops(shape: GemmShape, m: f64) -> f64 {
     2.0 * m * f64::from(shape.k) * f64::from(shape.n)
 }
 
-fn gemm_reference(tables: &Tables, shape: GemmShape, m: f64) -> f64 {
+pub(super) fn gemm_bytes(shape: GemmShape, m: f64) -> f64 {
     let (k, n) = (f64::from(shape.k), f64::from(shape.n));
-    let bytes =
-        m * k * activation_bytes(shape.dtype) + k * n * weight_bytes(shape.dtype) + 2.0 * m * n;
+    m * k * activation_bytes(shape.dtype) + k * n * weight_bytes(shape.dtype) + 2.0 * m * n
+}
+
+fn gemm_reference(tables: &Tables, shape: GemmShape, m: f64) -> f64 {
+    let bytes = gemm_bytes(shape, m);
     let rows = tiles(shape.dtype, m).map_or(m, |tiles| tiles * 256.0);
     let compute = gemm_flops(shape, rows) / tables.peak(shape.dtype);
     tables.t0("gemm") + compute.max(bytes / tables.gpu.bandwidth)

@@ -8,7 +8,7 @@ use rooflut::model::{Sampler, Span};
 use rooflut::step::Part;
 use rooflut::table::Provenance;
 
-use super::gemm::gemm_flops;
+use super::gemm::{gemm_bytes, gemm_flops};
 use super::{StepGemm, allreduce, prefill, prefill_work, step_moe};
 use crate::support::steps::{Batch, Sharded};
 use crate::support::tables::Tables;
@@ -64,7 +64,9 @@ impl<'t> ExpectedSteps<'t> {
             let gemm = gemm.or_insert_with(|| StepGemm::new(tables, call.shape, constants));
             let answer = gemm.at(tables, call.rows);
             let math = gemm_flops(call.shape, call.rows as f64) / tables.peak(call.shape.dtype);
-            let seconds = answer.seconds.max(math / constants.sustained_math);
+            let reads = gemm_bytes(call.shape, call.rows as f64) / tables.gpu.bandwidth;
+            let sustained = answer.seconds.max(math / constants.sustained_math);
+            let seconds = sustained.max(reads / constants.sustained_reads);
             parts.push(ExpectedPart {
                 part: call.part,
                 seconds: seconds * call.times,
@@ -149,7 +151,9 @@ impl<'t> ExpectedSteps<'t> {
             });
         }
         if let Some(experts) = sharded.experts() {
-            let (answer, fitted_s) = step_moe(tables, experts, tokens, constants);
+            let padding = constants.routed_padding * (m - tokens) as f64;
+            let routed = tokens + padding.round() as u64;
+            let (answer, fitted_s) = step_moe(tables, experts, routed, constants);
             parts.push(ExpectedPart {
                 part: Part::Moe,
                 seconds: answer.seconds * layers,

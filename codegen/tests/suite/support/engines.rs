@@ -61,6 +61,10 @@ chunked_groups = true
         ("api_token", "17.0", "us", "tokenizer"),
         ("api_output", "15.0", "us", "detokenizer"),
         ("other_gpu_error", "0.25", "share", "of a step"),
+        ("sustained_reads", "0.875", "share", "clocks"),
+        ("routed_padding", "1.0", "share", "padding"),
+        ("prompt_state_layer", "19.0", "us", "states"),
+        ("uncaptured_state_layer", "21.0", "us", "states"),
     ];
     let section = |(name, value, unit, meaning)| {
         format!(
