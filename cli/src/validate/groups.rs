@@ -36,14 +36,11 @@ pub(super) fn by_run(report: &FileReport) -> Vec<Group<'_>> {
     groups
 }
 
-/// Groups closed loops by servers, and all together: rows that constants are fitted to, the others, and both.
+/// Groups closed loops and engine steps by servers, and all together: rows that constants are fitted to, the others, and both.
 pub(super) fn by_servers(report: &FileReport) -> Vec<Group<'_>> {
     let mut groups: BTreeMap<[&str; 2], Vec<&Case>> = BTreeMap::new();
     for case in &report.cases {
-        let Setting::ClosedLoop {
-            servers, is_fitted, ..
-        } = case.setting
-        else {
+        let Some((servers, is_fitted)) = case.setting.servers() else {
             continue;
         };
         let rows = if is_fitted { "fitted" } else { "others" };

@@ -120,12 +120,12 @@ fn file(report: &FileReport) -> String {
     }
     match report.kind {
         Kind::LoadStages => load_stages(report),
-        Kind::Requests | Kind::SoloRequests | Kind::DecodeSteps | Kind::EngineSteps => {
+        Kind::Requests | Kind::SoloRequests | Kind::DecodeSteps => {
             let runs = groups::by_run(report);
             let sheet = tables::down(report, &["run", "model", "GPU", "tp"], &runs);
             section(&format!("{name}, by run"), &sheet)
         }
-        Kind::ClosedLoops => {
+        Kind::ClosedLoops | Kind::EngineSteps => {
             let servers = groups::by_servers(report);
             let servers = tables::down(report, &["servers", "rows"], &servers);
             let runs = groups::by_run(report);

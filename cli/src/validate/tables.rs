@@ -250,7 +250,9 @@ fn setting(setting: Setting) -> Vec<String> {
                 .map(|n| n.to_string())
                 .collect()
         }
-        Setting::Batch { requests } => vec![requests.to_string()],
+        Setting::Batch { requests } | Setting::EngineStep { requests, .. } => {
+            vec![requests.to_string()]
+        }
         Setting::ClosedLoop {
             users,
             prompt_tokens,

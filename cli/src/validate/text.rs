@@ -87,7 +87,7 @@ fn file(report: &FileReport, all_rows: bool) -> String {
         return format!("\n{}\n{rows}", paragraph(&told));
     }
     let by_servers = match report.kind {
-        Kind::ClosedLoops => format!(
+        Kind::ClosedLoops | Kind::EngineSteps => format!(
             "\n{}\n{}",
             paragraph(&format!("{name}: {SERVERS}")),
             tables::down(report, &["servers", "rows"], &groups::by_servers(report)).render(INDENT)

@@ -58,6 +58,15 @@ pub enum Setting {
         /// Whether constants of engines are fitted to the row.
         is_fitted: bool,
     },
+    /// The requests of a step of one of the servers of several configurations.
+    EngineStep {
+        /// Number of requests.
+        requests: u32,
+        /// Group of the servers.
+        servers: &'static str,
+        /// Whether constants of engines are fitted to the row.
+        is_fitted: bool,
+    },
     /// None: the server was just started.
     Start,
 }
@@ -87,10 +96,26 @@ impl Setting {
                 servers: run.servers,
                 is_fitted: run.is_fitted,
             },
-            Measurement::EngineStep(step) => Setting::Batch {
+            Measurement::EngineStep(step) => Setting::EngineStep {
                 requests: step.decode_requests.saturating_add(step.prefill_requests),
+                servers: step.servers,
+                is_fitted: step.is_fitted,
             },
             Measurement::KvBlocks(_) => Setting::Start,
+        }
+    }
+
+    /// Returns the group of the servers and whether constants of engines are fitted to the row, in files of many
+    /// configurations.
+    pub fn servers(&self) -> Option<(&'static str, bool)> {
+        match *self {
+            Setting::ClosedLoop {
+                servers, is_fitted, ..
+            }
+            | Setting::EngineStep {
+                servers, is_fitted, ..
+            } => Some((servers, is_fitted)),
+            _ => None,
         }
     }
 }

@@ -1,15 +1,12 @@
 //! Servers under closed loops: rows of `servers_steady_state.csv`.
 
-use std::sync::LazyLock;
-
 use rooflut::sim::PrefixCaching;
 
 use crate::cells::Cells;
 use crate::error::Error;
+use crate::fitted::is_fitted;
+use crate::kind::Kind;
 use crate::rows::{ClosedLoopRun, Latencies, Limits, Server, Uniform};
-
-/// The closed loops of the project.
-pub(crate) const SHIPPED: &str = include_str!("../servers_steady_state.csv");
 
 /// Formats of the weights, the token budget and the group in reports, by GPU, model and precision as the rows name them.
 /// The last column is free text.
@@ -21,40 +18,6 @@ const SERVERS: &str = include_str!("../steady_servers.csv");
 
 /// Budget of other servers whose row names none: vLLM's for its API server on GPUs of 70 GiB and more.
 const MAX_NUM_BATCHED_TOKENS: u32 = 8192;
-
-/// Columns by which rows are of one configuration.
-const CONFIGURATION: [&str; 7] = [
-    "gpu",
-    "engine",
-    "model",
-    "precision",
-    "tp",
-    "dp",
-    "expert_parallel",
-];
-
-/// The configurations that constants are fitted to: every second one of the shipped file.
-static FITTED: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut rows = SHIPPED
-        .lines()
-        .map(|line| line.split(',').collect::<Vec<_>>());
-    let header = rows.next().unwrap_or_default();
-    let mut all = Vec::new();
-    for row in rows {
-        let mut cells = header.iter().zip(row);
-        let mut cell = |column| {
-            cells
-                .find(|(name, _)| **name == column)
-                .map_or("", |(_, cell)| cell)
-        };
-        // They stand in this order in the file.
-        let configuration = CONFIGURATION.map(&mut cell).join(" ");
-        if !all.contains(&configuration) {
-            all.push(configuration);
-        }
-    }
-    all.into_iter().skip(1).step_by(2).collect()
-});
 
 /// Names the engine and what is particular to the server; reports add model, GPU and tensor parallelism.
 pub(crate) fn id(cells: &Cells<'_>) -> Result<String, Error> {
@@ -108,7 +71,6 @@ pub(crate) fn limits(cells: &Cells<'_>, limits: Limits) -> Result<Limits, Error>
 
 /// Reads a row.
 pub(crate) fn run(cells: &Cells<'_>) -> Result<ClosedLoopRun, Error> {
-    let configuration = CONFIGURATION.map(|column| cells.text(column));
     let left_out = [
         (is_set(cells, "suspect")?, "its source marks it as suspect"),
         (
@@ -124,7 +86,7 @@ pub(crate) fn run(cells: &Cells<'_>) -> Result<ClosedLoopRun, Error> {
             Some(2..) => "data-parallel servers",
             _ => described(cells).map_or("others", |[.., servers]| servers),
         },
-        is_fitted: FITTED.contains(&configuration.join(" ")),
+        is_fitted: is_fitted(Kind::ClosedLoops, cells),
         left_out: left_out
             .into_iter()
             .find_map(|(applies, reason)| applies.then_some(reason)),

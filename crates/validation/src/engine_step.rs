@@ -2,6 +2,8 @@
 
 use crate::cells::Cells;
 use crate::error::Error;
+use crate::fitted::is_fitted;
+use crate::kind::Kind;
 use crate::rows::{EngineStep, Server};
 
 /// Names the engine and what is particular to the server; reports add model, GPU and tensor parallelism.
@@ -42,6 +44,11 @@ pub(crate) fn step(cells: &Cells<'_>) -> Result<EngineStep, Error> {
         prefill_requests: cells.whole("prefill_requests")?,
         prefill_tokens: cells.whole("prefill_tokens")?,
         prefill_cached_tokens: cached.unwrap_or(0),
+        servers: match cells.optional_whole("dp")? {
+            Some(2..) => "data-parallel ranks",
+            _ => "one rank",
+        },
+        is_fitted: is_fitted(Kind::EngineSteps, cells),
         latency_ms: cells.optional_finite("latency_ms")?,
     })
 }

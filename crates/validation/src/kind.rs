@@ -44,6 +44,19 @@ impl Kind {
         }
     }
 
+    /// The text of the embedded file of this kind.
+    pub(crate) const fn shipped(self) -> &'static str {
+        match self {
+            Kind::LoadStages => include_str!("../experiments.csv"),
+            Kind::Requests => include_str!("../requests.csv"),
+            Kind::SoloRequests => include_str!("../solo_requests.csv"),
+            Kind::DecodeSteps => include_str!("../decode_steps.csv"),
+            Kind::KvBlocks => include_str!("../kv_blocks.csv"),
+            Kind::ClosedLoops => include_str!("../servers_steady_state.csv"),
+            Kind::EngineSteps => include_str!("../steps_b300_vllm_0.20.1.csv"),
+        }
+    }
+
     /// The required columns that `header` lacks.
     pub(crate) fn missing(self, header: &[&str]) -> Vec<&'static str> {
         let required = self.required().split(',');

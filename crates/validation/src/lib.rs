@@ -25,6 +25,7 @@ mod embedded;
 mod engine;
 mod engine_step;
 mod error;
+mod fitted;
 mod kind;
 mod left_out;
 mod lookup_errors;

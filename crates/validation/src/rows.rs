@@ -164,6 +164,10 @@ pub(crate) struct EngineStep {
     pub(crate) prefill_tokens: u32,
     /// Tokens of the prompts before them.
     pub(crate) prefill_cached_tokens: u32,
+    /// Group of the servers in reports.
+    pub(crate) servers: &'static str,
+    /// Whether constants of engines are fitted to the row.
+    pub(crate) is_fitted: bool,
     pub(crate) latency_ms: Option<f64>,
 }
 

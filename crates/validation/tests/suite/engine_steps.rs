@@ -7,7 +7,9 @@
 )]
 
 use crate::support::tallies;
-use rooflut_validation::{Case, FileReport, Kind, Metric, Predictor, embedded, read, validate};
+use rooflut_validation::{
+    Case, FileReport, Kind, Metric, Predictor, Setting, embedded, read, validate,
+};
 
 const HEADER: &str = "gpu,engine,model,tp,dp,expert_parallel,decode_requests,decode_kv_tokens,\
                       prefill_requests,prefill_tokens,prefill_cached_tokens,latency_ms";
@@ -105,4 +107,30 @@ fn parallelism_names_the_run_and_ranks_without_experts_step_by_themselves() {
         found,
         expected.map(|(id, gpu)| (id.to_owned(), gpu.to_owned()))
     );
+}
+
+#[test]
+fn every_second_configuration_of_the_shipped_file_is_fitted() {
+    let shipped = |model, tp, dp, ep| format!(",,{model},{tp},{dp},{ep},8,8000,0,0,,10");
+    let (dense, hybrid) = ("Qwen/Qwen3-32B", "Qwen/Qwen3.6-35B-A3B");
+    let rows = [
+        shipped(dense, 1, 1, 0),
+        shipped(dense, 2, 1, 0),
+        shipped(dense, 4, 1, 0),
+        shipped(hybrid, 1, 1, 0),
+        shipped(hybrid, 1, 2, 1),
+    ];
+    let report = report(&rows.each_ref().map(String::as_str));
+    let settings = report.cases.iter().map(|case| case.setting);
+    let found: Vec<_> = settings
+        .filter_map(|setting: Setting| setting.servers())
+        .collect();
+    let expected = [
+        ("one rank", false),
+        ("one rank", true),
+        ("one rank", false),
+        ("one rank", true),
+        ("data-parallel ranks", false),
+    ];
+    assert_eq!(found, expected);
 }
