@@ -56,6 +56,7 @@ const fn dense(
             ffn_dtype: Dtype::Bf16,
             shared_dtype: Dtype::Bf16,
         }),
+        mtp_layers: 0,
         vocab,
         tied_embeddings: false,
         positions: 0,
@@ -67,6 +68,14 @@ const fn dense(
 const fn tied(base: ModelSpec) -> ModelSpec {
     ModelSpec {
         tied_embeddings: true,
+        ..base
+    }
+}
+
+/// Returns the model with a layer that drafts tokens.
+const fn drafting(base: ModelSpec) -> ModelSpec {
+    ModelSpec {
+        mtp_layers: 1,
         ..base
     }
 }
@@ -205,7 +214,7 @@ const fn deepseek_v3(indexer: Option<Indexer>) -> ModelSpec {
     let base = dense([7168, 61, 128, 128, 128], 18_432, 129_280, 163_840);
     let mla = Mla { indexer, ..MLA };
     let experts = [256, 8, 2048, 2048];
-    latent(base, mla, 3, experts, [Dtype::Fp8Block; 2])
+    drafting(latent(base, mla, 3, experts, [Dtype::Fp8Block; 2]))
 }
 
 const fn glm_5(formats: [Dtype; 2]) -> ModelSpec {
@@ -218,7 +227,8 @@ const fn glm_5(formats: [Dtype; 2]) -> ModelSpec {
         indexer: indexer(32),
         ..MLA
     };
-    top_p(latent(base, mla, 3, [256, 8, 2048, 2048], formats))
+    let model = latent(base, mla, 3, [256, 8, 2048, 2048], formats);
+    drafting(top_p(model))
 }
 
 const fn kimi_k2(max_model_len: u32, formats: [Dtype; 2]) -> ModelSpec {
@@ -246,7 +256,7 @@ const fn qwen3_30b_a3b(max_model_len: u32) -> ModelSpec {
 }
 
 /// Three of four layers are gated delta nets with 16 key heads, the fourth attends to all tokens with a gate on its
-/// output.
+/// output. Another one of these drafts tokens.
 const fn hybrid(base: ModelSpec, v_heads: u32) -> ModelSpec {
     let first = *base.layers.first();
     let quarter = first.layers / 4;
@@ -272,7 +282,7 @@ const fn hybrid(base: ModelSpec, v_heads: u32) -> ModelSpec {
         ..first
     };
     let layers = Layers::alike(delta).and(full);
-    top_p(ModelSpec { layers, ..base })
+    top_p(drafting(ModelSpec { layers, ..base }))
 }
 
 const fn qwen3_next() -> ModelSpec {
@@ -362,8 +372,11 @@ const fn entry(
 /// count twice. The MLP beside the experts of 26B-A4B is a shared expert. 31B was written down without its file; with
 /// these weights counted once it has the 30.7 billion that were published.
 ///
-/// Qwen3-Next, Qwen3.5 and Qwen3.6 are the text models, without their layers for drafts (MTP) and the encoders of images;
-/// dimensions as their model cards name them.
+/// Qwen3-Next, Qwen3.5 and Qwen3.6 are the text models, without the encoders of images; dimensions as their model cards
+/// name them.
+///
+/// DeepSeek-V3, R1 and V3.1, Qwen3-Next, Qwen3.5 and Qwen3.6 have a layer that drafts tokens (`mtp_layers`). MiniMax-M2's
+/// `config.json` names three (`num_mtp_modules`), whose weights are not published and which vLLM does not run.
 ///
 /// Weights have the formats of the first alias. `llama-4-scout` means Red Hat's 8-bit release, whose servers were
 /// measured; Meta's 16-bit weights go by their id. Those of Llama-4-Maverick-FP8, whose routed experts alone are 8-bit,
@@ -554,7 +567,7 @@ mod tests {
             ("qwen3-30b-a3b", 30.53), ("qwen3-30b-a3b-2507", 30.53), ("qwen3-235b-a22b", 235.09),
             ("qwen3-235b-a22b-2507", 235.09), ("qwen3-30b-a3b-fp8", 30.53), ("qwen3-235b-a22b-fp8", 235.09),
             ("gpt-oss-20b", 20.91), ("gpt-oss-120b", 116.83), ("minimax-m2.5", 228.7), ("deepseek-v2-lite", 15.706),
-            ("deepseek-v3", 671.0), ("deepseek-r1", 671.0), ("deepseek-v3.1", 671.0), // no layer that drafts tokens
+            ("deepseek-v3", 671.0), ("deepseek-r1", 671.0), ("deepseek-v3.1", 671.0), // without the MTP layer
             ("deepseek-v3.2", 671.9),
             ("kimi-k2", 1026.4), ("kimi-k2-0905", 1026.4), ("kimi-k2.5", 1026.4), ("phi-4", 14.66),
         ];

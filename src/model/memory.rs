@@ -127,9 +127,55 @@ impl MemoryPlan {
         parallelism: impl Into<Parallelism>,
         limits: MemoryLimits,
     ) -> Result<MemoryPlan, MemoryError> {
+        MemoryPlan::of(model, gpu, parallelism.into(), limits, 0.0)
+    }
+
+    /// Divides the memory as [`try_new`](Self::try_new), with the MTP layers of the model, which draft tokens: their
+    /// weights, and keys and values as those of the last layers. Embedding and lm_head are those of the model. Each GPU
+    /// has the whole projection from hidden state and embedding (`eh_proj` in
+    /// `vllm/model_executor/models/deepseek_mtp.py`), which is 16-bit.
+    ///
+    /// Assumes: the MTP layers of Qwen3-Next and Qwen3.5 have such a projection on each GPU, too, where vLLM divides it.
+    ///
+    /// ```
+    /// use rooflut::hardware::gpus;
+    /// use rooflut::model::{self, MemoryLimits, MemoryPlan};
+    /// let v3 = model::find("deepseek-v3").unwrap().spec;
+    /// let alone = MemoryPlan::try_new(&v3, &gpus::H200, 8, MemoryLimits::default())?;
+    /// let drafts = MemoryPlan::try_new_with_mtp(&v3, &gpus::H200, 8, MemoryLimits::default())?;
+    /// // A layer of 11.5 billion weights, a byte each, on eight GPUs.
+    /// let more = drafts.weight_bytes - alone.weight_bytes;
+    /// assert!(more > 1.4e9 && more < 1.8e9, "{more}");
+    /// assert!(drafts.kv_blocks < alone.kv_blocks);
+    /// # Ok::<(), rooflut::model::MemoryError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`try_new`](Self::try_new); a model without MTP layers.
+    pub fn try_new_with_mtp(
+        model: &ModelSpec,
+        gpu: &Gpu,
+        parallelism: impl Into<Parallelism>,
+        limits: MemoryLimits,
+    ) -> Result<MemoryPlan, MemoryError> {
+        model.mtp_layer().map_err(MemoryError::Spec)?;
+        let hidden = f64::from(model.hidden);
+        let projections = f64::from(model.mtp_layers) * 2.0 * hidden * hidden;
+        let bytes = projections * Dtype::Bf16.weight_bytes();
+        let counted = model.with_mtp_counted();
+        MemoryPlan::of(&counted, gpu, parallelism.into(), limits, bytes)
+    }
+
+    /// Divides the memory, of which other weights take `other_bytes`.
+    fn of(
+        model: &ModelSpec,
+        gpu: &Gpu,
+        parallelism: Parallelism,
+        limits: MemoryLimits,
+        other_bytes: f64,
+    ) -> Result<MemoryPlan, MemoryError> {
         limits.check()?;
         model.check().map_err(MemoryError::Spec)?;
-        let parallelism = parallelism.into();
         let tp = parallelism.tp;
         let checked = model.check_parallelism(parallelism);
         checked.map_err(MemoryError::Spec)?;
@@ -145,7 +191,7 @@ impl MemoryPlan {
             };
         let empty = MemoryPlan {
             usable_bytes,
-            weight_bytes: weight_bytes(model, parallelism),
+            weight_bytes: weight_bytes(model, parallelism) + other_bytes,
             activation_bytes,
             overhead_bytes,
             bytes_per_block: 0.0,

@@ -28,6 +28,9 @@ pub struct ModelSpec {
     pub hidden: u32,
     /// The layers.
     pub layers: Layers,
+    /// Layers that draft tokens, for multi-token prediction (MTP); not among [`layers`](ModelSpec::layers), and not among
+    /// [`weight_params`](ModelSpec::weight_params). They are like the last group of layers. 0 if there are none.
+    pub mtp_layers: u32,
     /// Vocabulary size, as padded in the weights.
     pub vocab: u32,
     /// Whether embedding and lm_head are the same weights.
@@ -61,6 +64,7 @@ impl ModelSpec {
             group.attention.check()?;
         }
         within("layers", self.layers.total(), MAX_COUNT)?;
+        within("mtp_layers", self.mtp_layers.max(1), MAX_COUNT)?;
         within("vocab", self.vocab, MAX_VOCAB)?;
         within("positions", self.positions.max(1), MAX_VOCAB)?;
         within("max_model_len", self.max_model_len, u32::MAX)?;
@@ -178,6 +182,29 @@ impl ModelSpec {
         self
     }
 
+    /// Returns an MTP layer as a model of its own, which shares embedding and lm_head with this one.
+    ///
+    /// # Errors
+    /// [`SpecError::NoMtp`] for a model without such layers.
+    pub fn mtp_layer(&self) -> Result<ModelSpec, SpecError> {
+        let last = self.layers.last().filter(|_| self.mtp_layers > 0);
+        let last = *last.ok_or(SpecError::NoMtp)?;
+        Ok(ModelSpec {
+            layers: Layers::alike(LayerGroup { layers: 1, ..last }),
+            mtp_layers: 0,
+            ..*self
+        })
+    }
+
+    /// Returns the model with its MTP layers among the others.
+    #[must_use]
+    pub(crate) fn with_mtp_counted(mut self) -> ModelSpec {
+        if let Some(last) = self.layers.last_mut() {
+            last.layers = last.layers.saturating_add(self.mtp_layers);
+        }
+        self
+    }
+
     /// Returns the first layers with experts, if there are any.
     pub fn experts(&self) -> Option<&LayerGroup> {
         let mut groups = self.layers.iter();
@@ -189,8 +216,8 @@ impl ModelSpec {
         if self.tied_embeddings { 1 } else { 2 }
     }
 
-    /// Returns the number of weights: layers, norms, embeddings and lm_head. It saturates at `u64::MAX`, which no
-    /// checked model reaches.
+    /// Returns the number of weights: layers, norms, embeddings and lm_head, without [`mtp_layers`](ModelSpec::mtp_layers).
+    /// It saturates at `u64::MAX`, which no checked model reaches.
     pub fn weight_params(&self) -> u64 {
         let hidden = u64::from(self.hidden);
         let layers = self.layers.iter().map(|group| {

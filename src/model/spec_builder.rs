@@ -29,6 +29,7 @@ pub struct ModelSpecBuilder {
     /// Layers before those that the setters describe.
     before: Option<Result<Layers, SpecError>>,
     layers: u32,
+    mtp_layers: u32,
     q_heads: u32,
     kv_heads: u32,
     head_dim: u32,
@@ -64,6 +65,7 @@ impl ModelSpecBuilder {
         hidden: 0,
         before: None,
         layers: 0,
+        mtp_layers: 0,
         q_heads: 0,
         kv_heads: 0,
         head_dim: 0,
@@ -99,6 +101,8 @@ impl ModelSpecBuilder {
         hidden(hidden: u32);
         /// Sets the number of layers.
         layers(layers: u32);
+        /// Sets the number of layers that draft tokens (default: none).
+        mtp_layers(mtp_layers: u32);
         /// Sets the number of query heads.
         q_heads(q_heads: u32);
         /// Sets the number of key and value heads.
@@ -281,6 +285,7 @@ impl ModelSpecBuilder {
         let spec = ModelSpec {
             hidden: self.hidden,
             layers: self.groups()?,
+            mtp_layers: self.mtp_layers,
             vocab: self.vocab,
             tied_embeddings: self.tied_embeddings,
             positions: self.positions,

@@ -47,6 +47,8 @@ pub enum SpecError {
         /// The number of ranks.
         dp: u32,
     },
+    /// Multi-token prediction with a model that has no layer for it.
+    NoMtp,
     /// Too many groups of equal layers.
     Groups {
         /// The maximum.
@@ -95,6 +97,9 @@ impl fmt::Display for SpecError {
             SpecError::IndependentRanks { dp } => write!(
                 f,
                 "dp: expected 1, as ranks of a model without experts share nothing, found {dp}; use {dp} replicas"
+            ),
+            SpecError::NoMtp => f.write_str(
+                "mtp_layers: expected a model with layers for multi-token prediction, found none; use a draft model",
             ),
             SpecError::Groups { most } => {
                 write!(

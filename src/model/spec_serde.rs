@@ -13,6 +13,8 @@ use crate::hardware::Dtype;
 struct Written {
     hidden: u32,
     layers: GivenLayers,
+    #[serde(default)]
+    mtp_layers: u32,
     q_heads: Option<u32>,
     kv_heads: Option<u32>,
     head_dim: Option<u32>,
@@ -62,6 +64,7 @@ impl<'de> Deserialize<'de> for ModelSpec {
         let spec = ModelSpec {
             hidden: written.hidden,
             layers: written.layers()?,
+            mtp_layers: written.mtp_layers,
             vocab: written.vocab,
             tied_embeddings: written.tied_embeddings,
             positions: written.positions,

@@ -377,6 +377,16 @@ impl BatchSums {
         self.rows = self.rows.saturating_add(tokens);
     }
 
+    /// Returns the sums with one row for each decoding request in place of one for each of its tokens.
+    #[cold] // Drafts have several tokens only in the first run over an MTP layer.
+    pub(super) fn with_a_row_each(self) -> BatchSums {
+        let more = self.decode_tokens.saturating_sub(self.requests);
+        BatchSums {
+            rows: self.rows.saturating_sub(more),
+            ..self
+        }
+    }
+
     /// Returns decoding requests, their new tokens and KV tokens.
     #[inline]
     pub(super) fn decode(&self) -> [f64; 3] {

@@ -103,11 +103,16 @@ impl StepDecode {
         } else {
             Extent::Outside
         };
+        // Rows have one query for each request.
+        let class = match queries > requests {
+            true => self.class.max(Class::Transferred),
+            false => self.class,
+        };
         let math_s = work.flops * self.rates.s_per_flop;
         KernelTime::new(
             self.time(requests, queries, kv_tokens),
             Binding::of(&work, &self.rates, latency),
-            Provenance::new(self.class, extent).into(),
+            Provenance::new(class, extent).into(),
         )
         .with_bound(Seconds(larger(math_s, work.bytes * self.rates.s_per_byte)))
     }

@@ -81,11 +81,15 @@ impl StepDelta {
 
     /// Returns the time of decoding requests, at least one, whose KV lengths have no effect.
     pub(super) fn decode(&self, sums: &BatchSums) -> KernelTime {
-        // Each drafted token updates a state of its own.
-        let [_, queries, _] = sums.decode();
+        // Each drafted token updates a state of its own, as a request would; no such kernel was measured.
+        let [requests, queries, _] = sums.decode();
+        let best = match queries > requests {
+            true => Class::Transferred,
+            false => Class::Measured,
+        };
         let [conv, rule] = self.kernels.each_ref().map(|(_, kernel)| {
             cold(
-                kernel.at_mean(queries),
+                kernel.at_mean(queries).at_best(best),
                 &kernel.work(queries),
                 kernel.reference(),
             )

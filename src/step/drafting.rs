@@ -10,9 +10,13 @@ use crate::units::Seconds;
 /// decoding request), then it runs once for each further drafted token, over all requests that sampled. This makes k
 /// runs for k drafted tokens, and one run for a step that only contains parts of prompts.
 ///
-/// Assumes: the draft model keeps the KV entries of its own drafts, so it processes no token twice; its runs follow
+/// An MTP layer ([`with_mtp`](Self::with_mtp)) runs as often. Its first run is over all tokens of the step, those of
+/// rejected drafts included, because it reads the hidden states of the target.
+///
+/// Assumes: a draft model keeps the KV entries of its own drafts, so it processes no token twice; its runs follow
 /// each other and the target's step without a gap; tokens are also drafted for requests that have just ended; drafts
-/// are sampled greedily, so that `draft` has a [`Sampler::Plain`](crate::model::Sampler::Plain), as in a `Deployment`.
+/// are sampled greedily, so that `draft` has a [`Sampler::Plain`](crate::model::Sampler::Plain), as in a `Deployment`;
+/// runs of data-parallel ranks over an MTP layer take as long as if all of them had the longest one.
 ///
 /// Does not model: the further runs over requests of which the step has a part of the prompt, but not the last.
 ///
@@ -41,15 +45,35 @@ pub struct Drafting<T, D> {
     target: T,
     draft: D,
     draft_tokens: u32,
+    reads: Reads,
+}
+
+/// Tokens of the decoding requests that the first run of a draft model processes.
+#[derive(Debug, Clone, Copy)]
+enum Reads {
+    Sampled,
+    All,
 }
 
 impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
-    /// Creates a model in which `draft` proposes `draft_tokens` tokens for `target`.
+    /// Creates a model in which the draft model `draft` proposes `draft_tokens` tokens for `target`.
     pub const fn new(target: T, draft: D, draft_tokens: u32) -> Drafting<T, D> {
         Drafting {
             target,
             draft,
             draft_tokens,
+            reads: Reads::Sampled,
+        }
+    }
+
+    /// Creates a model in which an MTP layer of `target`, [`RooflineModel::try_new_mtp`](super::RooflineModel::try_new_mtp),
+    /// proposes `draft_tokens` tokens.
+    pub const fn with_mtp(target: T, layer: D, draft_tokens: u32) -> Drafting<T, D> {
+        Drafting {
+            target,
+            draft: layer,
+            draft_tokens,
+            reads: Reads::All,
         }
     }
 
@@ -67,7 +91,11 @@ impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
         }];
         run(&StepBatch {
             prefill: batch.prefill,
-            decode: if read[0].requests == 0 { &[] } else { &read },
+            decode: match self.reads {
+                Reads::All => batch.decode,
+                Reads::Sampled if read[0].requests == 0 => &[],
+                Reads::Sampled => &read,
+            },
         });
         let mut drafting = sampling(batch, read[0]);
         if drafting.requests == 0 {

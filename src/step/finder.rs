@@ -2,7 +2,7 @@
 
 use super::decode::StepDecode;
 use super::smoothing::smoothed;
-use super::{ModelError, Parallelism, Part};
+use super::{ModelError, Parallelism, Part, StepOptions};
 use crate::engine::StepConstants;
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape};
@@ -17,6 +17,24 @@ pub(super) struct Finder<'m> {
     pub(super) parallelism: Parallelism,
     pub(super) strictness: Strictness,
     pub(super) constants: StepConstants,
+}
+
+impl<'m> Finder<'m> {
+    /// Creates the lookup of the kernels of `model` in `set`.
+    pub(super) fn new(
+        model: &'m ModelSpec,
+        set: &'m TableSet,
+        parallelism: Parallelism,
+        options: &StepOptions,
+    ) -> Finder<'m> {
+        Finder {
+            set,
+            model,
+            parallelism,
+            strictness: options.strictness,
+            constants: options.constants,
+        }
+    }
 }
 
 impl Finder<'_> {

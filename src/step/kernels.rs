@@ -31,6 +31,8 @@ pub(super) struct Kernels {
     pub(super) projections: Kinds<Option<Projections>>,
     pub(super) attention: Kinds<LayerAttention>,
     pub(super) ffn: Kinds<FfnOps>,
+    /// Projection of hidden state and embedding to the input of an MTP layer; `None` in other models.
+    pub(super) eh_proj: Option<Gemm>,
     /// `None` on a single GPU.
     pub(super) all_reduce: Option<StepAllReduce>,
     pub(super) lm_head: Gemm,
@@ -90,13 +92,7 @@ impl Kernels {
         parallelism: Parallelism,
         options: &StepOptions,
     ) -> Result<Kernels, ModelError> {
-        let find = Finder {
-            set,
-            model,
-            parallelism,
-            strictness: options.strictness,
-            constants: options.constants,
-        };
+        let find = Finder::new(model, set, parallelism, options);
         let layers = &model.layers;
         Ok(Kernels {
             projections: Kinds::resolve(
@@ -117,6 +113,7 @@ impl Kernels {
                 |group| (group.ffn, group.ffn_dtype, group.shared_dtype),
                 |(ffn, dtype, shared)| find.ffn(ffn, dtype, shared),
             )?,
+            eh_proj: None,
             all_reduce: find.all_reduce()?,
             lm_head: find.gemm(
                 Part::LmHead,
@@ -129,10 +126,32 @@ impl Kernels {
 }
 
 impl Kernels {
+    /// Looks up every kernel of an MTP layer, which is a model of its own.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve).
+    pub(super) fn resolve_mtp(
+        layer: &ModelSpec,
+        set: &TableSet,
+        parallelism: Parallelism,
+        options: &StepOptions,
+    ) -> Result<Kernels, ModelError> {
+        let find = Finder::new(layer, set, parallelism, options);
+        let (part, hidden) = (Part::Qkv, layer.hidden);
+        let eh_proj = find.gemm(part, Dtype::Bf16, 2 * hidden, hidden)?;
+        Ok(Kernels {
+            eh_proj: Some(eh_proj),
+            ..Kernels::resolve(layer, set, parallelism, options)?
+        })
+    }
+
     /// Returns the errors of the lookups of each part, in most of its layers; none of parts that are not looked up.
     pub(super) fn errors(&self) -> PartErrors {
         let mut errors = PartErrors::UNKNOWN;
         let projections = self.projections.most();
+        if let Some(eh_proj) = &self.eh_proj {
+            errors.set(Part::Qkv, eh_proj.errors());
+        }
         if let Some(projections) = projections {
             errors.set(Part::Qkv, projections.qkv.errors());
             errors.set(Part::OProj, projections.o_proj.errors());

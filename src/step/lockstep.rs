@@ -59,7 +59,7 @@ impl RooflineModel {
         let (mut count, mut largest, mut all) = (0_u64, 0, 0_u64);
         let (mut longest, mut longest_rest) = (Seconds::ZERO, Seconds::ZERO);
         for batch in ranks {
-            let sums = batch.sums();
+            let sums = self.sampled(batch.sums());
             count += 1;
             all = all.saturating_add(sums.tokens.max(1));
             if sums.tokens == 0 {

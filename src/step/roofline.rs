@@ -15,7 +15,7 @@ use crate::constants::LATENT_LAYER_SHARE;
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::{larger, ln};
-use crate::model::{Attention, Ffn, LayerGroup, ModelSpec, Span};
+use crate::model::{Attention, Ffn, LayerGroup, ModelSpec, Sampler, Span};
 use crate::op::Gemm;
 use crate::table::TableSet;
 use crate::units::Seconds;
@@ -71,6 +71,10 @@ pub struct RooflineModel {
     hosts: [Seconds; 3],
 }
 
+/// Looks up the kernels of a model.
+type ResolveKernels =
+    fn(&ModelSpec, &TableSet, Parallelism, &StepOptions) -> Result<Kernels, ModelError>;
+
 impl RooflineModel {
     /// Looks up every kernel of `model` in `set`, for one of the ranks of `parallelism`.
     ///
@@ -84,6 +88,17 @@ impl RooflineModel {
         parallelism: Parallelism,
         options: StepOptions,
     ) -> Result<RooflineModel, ModelError> {
+        RooflineModel::of(model, set, parallelism, options, Kernels::resolve)
+    }
+
+    /// Creates the model with the kernels that `resolve` looks up once its dimensions are checked.
+    fn of(
+        model: &ModelSpec,
+        set: &TableSet,
+        parallelism: Parallelism,
+        options: StepOptions,
+        resolve: ResolveKernels,
+    ) -> Result<RooflineModel, ModelError> {
         let tp = parallelism.tp;
         model.check()?;
         model.check_parallelism(parallelism)?;
@@ -95,7 +110,7 @@ impl RooflineModel {
             dtype,
         };
         let rates = gpu.rates(dtype).ok_or(no_peak)?;
-        let kernels = Kernels::resolve(model, set, parallelism, &options)?;
+        let kernels = resolve(model, set, parallelism, &options)?;
         let mut errors = kernels.errors();
         errors.lookup_share = options.constants.lookup_error_share;
         errors.model = options.constants.error_on(gpu.name.as_str());
@@ -121,6 +136,26 @@ impl RooflineModel {
             engine: options.constants,
             hosts: hosts(model, &options.constants),
         })
+    }
+
+    /// Looks up every kernel of a run over an MTP layer of `model`, which drafts one token for each request: the
+    /// projection of hidden state and embedding (2 `hidden` to `hidden`, 16-bit, whole on each GPU; in [`Part::Qkv`]), a
+    /// layer like the model's last ones, and lm_head with greedy sampling of one row for each request, however many
+    /// tokens it has in the batch (`vllm/model_executor/models/deepseek_mtp.py`, `propose` in
+    /// `vllm/v1/spec_decode/eagle.py`).
+    ///
+    /// Does not model: the norms of hidden state and embedding.
+    ///
+    /// # Errors
+    /// As [`try_new`](Self::try_new); a model without MTP layers.
+    pub fn try_new_mtp(
+        model: &ModelSpec,
+        set: &TableSet,
+        parallelism: Parallelism,
+        options: StepOptions,
+    ) -> Result<RooflineModel, ModelError> {
+        let layer = model.mtp_layer()?.with_sampler(Sampler::Plain);
+        RooflineModel::of(&layer, set, parallelism, options, Kernels::resolve_mtp)
     }
 
     /// Returns the constants of the engine.
@@ -180,6 +215,9 @@ impl RooflineModel {
         let m = padded as f64;
         let ln_m = ln(m);
         let kernels = &self.kernels;
+        if let Some(eh_proj) = &kernels.eh_proj {
+            step.add_kernel(Part::Qkv, self.gemm(eh_proj, m, ln_m));
+        }
         kernels.projections.each(|layers, projections| {
             if let Some(Projections {
                 qkv,
@@ -205,6 +243,15 @@ impl RooflineModel {
             let once = self.small_kernels(small, m);
             step.add_kernel(Part::SmallKernels, once.times(layers));
         });
+    }
+
+    /// Returns the sums of a batch with the rows that are sampled: of an MTP layer one for each request.
+    #[inline]
+    pub(super) fn sampled(&self, sums: BatchSums) -> BatchSums {
+        match self.kernels.eh_proj {
+            None => sums,
+            Some(_) => sums.with_a_row_each(),
+        }
     }
 
     /// Returns attention of prompt chunks, over all layers, or `None` without chunks.
@@ -348,7 +395,7 @@ impl StepModel for RooflineModel {
         if batch.is_empty() {
             return StepTime::ZERO;
         }
-        let sums = batch.sums();
+        let sums = self.sampled(batch.sums());
         let mut step = StepTime::with_errors(self.errors);
         self.add_tokens(&mut step, sums.tokens);
         if let Some(all) = self.prefill_attention(batch.prefill) {

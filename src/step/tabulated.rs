@@ -116,7 +116,7 @@ impl TabulatedModel {
 
 impl LatencyModel for TabulatedModel {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
-        let tabulated = self.tabulated(batch.prefill, &batch.sums());
+        let tabulated = self.tabulated(batch.prefill, &self.model.sampled(batch.sums()));
         tabulated.unwrap_or_else(|| self.model.total_time(batch))
     }
 
@@ -127,7 +127,7 @@ impl LatencyModel for TabulatedModel {
 
     #[inline]
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
-        let tabulated = self.tabulated(&[], &decode.into());
+        let tabulated = self.tabulated(&[], &self.model.sampled(decode.into()));
         tabulated.unwrap_or_else(|| self.model.decode_time(decode))
     }
 }

@@ -92,7 +92,7 @@ impl<'m> Tally<'m> {
     /// Adds one step. An empty batch takes no time and adds none.
     pub fn add(&mut self, batch: &StepBatch<'_>) {
         self.steps += 1;
-        let sums = batch.sums();
+        let sums = self.model.model().sampled(batch.sums());
         if sums.tokens == 0 {
             return;
         }
