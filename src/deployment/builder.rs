@@ -24,6 +24,8 @@ pub struct DeploymentBuilder {
     pub(super) strictness: Strictness,
     pub(super) memory: MemoryLimits,
     pub(super) draft: Option<ModelSpec>,
+    /// Whether the model's own MTP layers draft; there is no draft model then.
+    pub(super) mtp: bool,
     pub(super) max_model_len: Option<u32>,
     /// Settings of the server only; its memory limits and `max_model_len` are the fields above.
     #[cfg(feature = "sim")]
@@ -47,6 +49,7 @@ impl DeploymentBuilder {
             strictness: Strictness::ANY,
             memory: MemoryLimits::default(),
             draft: None,
+            mtp: false,
             max_model_len: None,
             #[cfg(feature = "sim")]
             config: SimConfig::new(spec.max_model_len, 0).with_prefix_caching(
@@ -132,9 +135,37 @@ impl DeploymentBuilder {
     }
 
     /// Sets the draft model of speculative decoding. It runs on the same GPUs with its own weights, and its KV
-    /// entries have the format of the target's. Server and simulator also need `speculation` (feature `sim`).
+    /// entries have the format of the target's. Server and simulator also need `speculation` (feature `sim`). The
+    /// model's own MTP layers do not draft then.
     pub fn draft_model(mut self, draft: impl Into<Option<ModelSpec>>) -> Self {
         self.draft = draft.into();
+        self.mtp = false;
+        self
+    }
+
+    /// Sets that an MTP layer of the model ([`ModelSpec::mtp_layers`]) drafts the tokens of speculative decoding, in
+    /// place of a draft model (vLLM: `{"method": "mtp"}`). Server and simulator also need `speculation` (feature `sim`).
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "sim", feature = "mla"))] {
+    /// use rooflut::sim::{Request, Speculation};
+    /// use rooflut::hardware::Dtype;
+    /// use rooflut::table::sets;
+    /// use rooflut::{Deployment, model};
+    ///
+    /// let v3 = model::find("deepseek-v3").expect("in the catalogue");
+    /// let builder = Deployment::builder(v3.spec, &sets::H200).tp(8).kv_dtype(Dtype::Bf16);
+    /// let drafts = Speculation::try_new(1, 0.85, 0)?;
+    /// let requests = [Request::new(512, 128); 8];
+    /// let alone = builder.clone().build()?.simulator()?.run(&requests);
+    /// let with_mtp = builder.mtp().speculation(drafts).build()?.simulator()?.run(&requests);
+    /// assert!(with_mtp.summary.tpot_ms.mean < alone.summary.tpot_ms.mean);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mtp(mut self) -> Self {
+        self.draft = None;
+        self.mtp = true;
         self
     }
 }
@@ -161,7 +192,8 @@ impl DeploymentBuilder {
     }
 
     /// Sets when the batch of a step is fixed; default: as in the engine, with speculative decoding
-    /// synchronously unless the engine's [`DraftScheduling`](crate::engine::DraftScheduling) is `Ahead`.
+    /// synchronously unless the engine's [`DraftScheduling`](crate::engine::DraftScheduling) is `Ahead`, or `HeadsAhead`
+    /// with an MTP layer.
     pub fn scheduling(mut self, scheduling: impl Into<Option<Scheduling>>) -> Self {
         self.scheduling = scheduling.into();
         self

@@ -47,13 +47,10 @@ impl Deployment {
         let step_model = given
             .step_model(&given.spec, given.parallelism)
             .map_err(DeploymentError::Model)?;
-        // vLLM drafts greedily, however the requests are sampled.
-        let draft = given.draft.map(|draft| draft.with_sampler(Sampler::Plain));
-        let sliced = Parallelism::tensor(given.parallelism.tp);
-        let draft = draft.map(|draft| given.step_model(&draft, sliced));
+        let draft_step_model = given.draft_step_model()?;
         let deployment = Deployment {
             step_model,
-            draft_step_model: draft.transpose().map_err(DeploymentError::Draft)?,
+            draft_step_model,
             max_model_len,
             given,
         };
@@ -75,6 +72,11 @@ impl Deployment {
     /// Returns the draft model of speculative decoding, if any.
     pub fn draft(&self) -> Option<&ModelSpec> {
         self.given.draft.as_ref()
+    }
+
+    /// Returns whether an MTP layer of the served model drafts the tokens of speculative decoding.
+    pub fn has_mtp(&self) -> bool {
+        self.given.mtp
     }
 
     /// Returns the tables of the GPU.
@@ -112,7 +114,7 @@ impl Deployment {
         &self.step_model
     }
 
-    /// Returns the step model of the draft model, if any.
+    /// Returns the step model of the draft model, or of a run over an MTP layer, if any.
     pub fn draft_step_model(&self) -> Option<&RooflineModel> {
         self.draft_step_model.as_ref()
     }
@@ -139,6 +141,9 @@ impl Deployment {
         } = &self.given;
         let parallelism = Parallelism { tp, ..*parallelism };
         let spec = self.given.kv_spec();
+        if self.given.mtp {
+            return MemoryPlan::try_new_with_mtp(&spec, tables.gpu(), parallelism, *memory);
+        }
         let plan = MemoryPlan::try_new(&spec, tables.gpu(), parallelism, *memory)?;
         match &self.given.draft {
             Some(draft) => plan.with_draft(draft),
@@ -160,10 +165,27 @@ impl DeploymentBuilder {
         spec: &ModelSpec,
         parallelism: Parallelism,
     ) -> Result<RooflineModel, ModelError> {
-        let options = StepOptions::for_engine(&self.engine)
+        RooflineModel::try_new(spec, &self.tables, parallelism, self.step_options())
+    }
+
+    /// Returns the step model of the draft model, or of a run over an MTP layer.
+    fn draft_step_model(&self) -> Result<Option<RooflineModel>, DeploymentError> {
+        if self.mtp {
+            let (options, parallelism) = (self.step_options(), self.parallelism);
+            let run = RooflineModel::try_new_mtp(&self.spec, &self.tables, parallelism, options);
+            return run.map(Some).map_err(DeploymentError::Model);
+        }
+        // vLLM drafts greedily, however the requests are sampled.
+        let draft = self.draft.map(|draft| draft.with_sampler(Sampler::Plain));
+        let sliced = Parallelism::tensor(self.parallelism.tp);
+        let draft = draft.map(|draft| self.step_model(&draft, sliced));
+        draft.transpose().map_err(DeploymentError::Draft)
+    }
+
+    fn step_options(&self) -> StepOptions {
+        StepOptions::for_engine(&self.engine)
             .with_kv_dtype(self.memory.kv_dtype)
-            .with_strictness(self.strictness);
-        RooflineModel::try_new(spec, &self.tables, parallelism, options)
+            .with_strictness(self.strictness)
     }
 
     /// Returns the model as the KV cache holds it: without chunks if the engine has no groups for them.

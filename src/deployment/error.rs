@@ -36,7 +36,7 @@ pub enum DeploymentError {
         /// The number of ranks.
         dp: u32,
     },
-    /// A draft model without speculative decoding.
+    /// A draft model or MTP layer without speculative decoding.
     DraftWithoutSpeculation,
     /// A memory limit is out of range.
     Memory(MemoryError),
@@ -68,7 +68,7 @@ impl fmt::Display for DeploymentError {
             ),
             DeploymentError::DraftWithoutSpeculation => write!(
                 f,
-                "draft model: expected the number of drafted tokens and their acceptance rate, found neither; \
+                "draft model or MTP layer: expected the number of drafted tokens and their acceptance rate, found neither; \
                  set the speculation"
             ),
             DeploymentError::Memory(error) => error.fmt(f),

@@ -30,6 +30,8 @@ struct Description {
     strictness: Option<Strictness>,
     memory: Option<MemoryLimits>,
     draft: Option<ModelSpec>,
+    #[serde(default)]
+    mtp: bool,
     max_model_len: Option<u32>,
     #[cfg(feature = "sim")]
     server: Option<ServerDescription>,
@@ -78,6 +80,7 @@ impl Serialize for DeploymentBuilder {
             strictness: Some(self.strictness),
             memory: Some(self.memory),
             draft: self.draft,
+            mtp: self.mtp,
             max_model_len: self.max_model_len,
             #[cfg(feature = "sim")]
             server: Some(self.server()),
@@ -100,6 +103,14 @@ impl<'de> Deserialize<'de> for DeploymentBuilder {
         let mut builder = Deployment::builder(given.model, set)
             .max_model_len(given.max_model_len)
             .draft_model(given.draft);
+        if given.mtp && given.draft.is_some() {
+            return Err(D::Error::custom(
+                "mtp: expected no draft model beside it, found one; leave one of them out",
+            ));
+        }
+        if given.mtp {
+            builder = builder.mtp();
+        }
         if let Some(parallelism) = given.parallelism {
             builder = builder.parallelism(parallelism);
         }

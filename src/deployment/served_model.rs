@@ -11,14 +11,16 @@ use crate::units::Seconds;
 /// Maximum number of tokens of a tabulated step; the times of larger steps are computed on demand.
 const MAX_TABULATED: u32 = 8_192;
 
-/// Predicts the step times of a [`Deployment`]'s server: those of the served model plus those of its draft model, if
-/// any.
+/// Predicts the step times of a [`Deployment`]'s server: those of the served model plus those of its draft model or MTP
+/// layer, if any.
 ///
 /// The times of small steps are tabulated, so a decode step costs a few nanoseconds.
 #[derive(Debug, Clone)]
 pub struct ServedModel {
     target: TabulatedModel,
     draft: Option<(TabulatedModel, u32)>,
+    /// Whether the draft is a run over an MTP layer.
+    mtp: bool,
 }
 
 impl ServedModel {
@@ -32,12 +34,16 @@ impl ServedModel {
         ServedModel {
             target: tabulated(deployment.step_model()),
             draft: draft.map(|(draft, speculation)| (tabulated(draft), speculation.draft_tokens())),
+            mtp: deployment.has_mtp(),
         }
     }
 
     fn drafting(&self) -> Option<Drafting<&TabulatedModel, &TabulatedModel>> {
         let (draft, tokens) = self.draft.as_ref()?;
-        Some(Drafting::new(&self.target, draft, *tokens))
+        Some(match self.mtp {
+            true => Drafting::with_mtp(&self.target, draft, *tokens),
+            false => Drafting::new(&self.target, draft, *tokens),
+        })
     }
 }
 

@@ -142,11 +142,12 @@ impl Deployment {
     pub(super) fn check_server(&self) -> Result<(), DeploymentError> {
         let DeploymentBuilder {
             draft,
+            mtp,
             config,
             kv_blocks,
             ..
         } = &self.given;
-        if draft.is_some() && config.speculation.is_none() {
+        if (draft.is_some() || *mtp) && config.speculation.is_none() {
             return Err(DeploymentError::DraftWithoutSpeculation);
         }
         let config = self
@@ -160,7 +161,11 @@ impl DeploymentBuilder {
     fn server_config(&self, max_model_len: u32, kv_blocks: u32) -> SimConfig {
         let mut config = self.config.with_engine(&self.engine);
         config.max_model_len = max_model_len;
-        config.kv_groups = KvGroups::of(&self.kv_spec(), self.parallelism.tp);
+        let mut held = self.kv_spec();
+        if self.mtp {
+            held = held.with_mtp_counted();
+        }
+        config.kv_groups = KvGroups::of(&held, self.parallelism.tp);
         config.kv_groups.span = self.spec.limited_span();
         config.kv_blocks = kv_blocks;
         let grown = grown_block_size(&self.spec, self.parallelism.tp, &self.memory);
@@ -168,13 +173,20 @@ impl DeploymentBuilder {
         config.block_size = grown.saturating_mul(factor);
         config.max_num_batched_tokens = self.memory.max_num_batched_tokens;
         if let Some(speculation) = config.speculation {
-            if self.draft.is_some() {
+            if self.mtp {
+                config.speculation = Some(speculation.with_mtp());
+            } else if self.draft.is_some() {
                 config.speculation = Some(speculation.with_draft_model());
             }
             // Each drafted token has a state of its own.
             let copies = config.draft_tokens().saturating_add(1);
             config.kv_groups.states = config.kv_groups.states.saturating_mul(copies);
-            if config.rules.draft_scheduling != DraftScheduling::Ahead {
+            let ahead = match config.rules.draft_scheduling {
+                DraftScheduling::Synchronous => false,
+                DraftScheduling::HeadsAhead => self.mtp,
+                DraftScheduling::Ahead => true,
+            };
+            if !ahead {
                 config.rules.scheduling = Scheduling::Synchronous;
             }
         }

@@ -60,6 +60,10 @@ pub struct SchedulingRules {
     /// when the next step is scheduled (`cache_blocks` in `update_from_output`): they can in 0.33. Engines that
     /// schedule one step ahead do so in any case.
     pub cache_sampled_tokens: bool,
+    /// Whether the last block of a prefix hit is computed again if an MTP layer drafts, which needs the hidden state of
+    /// the token before its first one (`use_eagle` in `find_longest_cache_hit`,
+    /// `vllm/v1/core/single_type_kv_cache_manager.py`): it is up to 0.15.
+    pub mtp_drops_block: bool,
     /// Whether KV blocks behind a window are kept while a step in flight may read them (`num_in_flight_tokens` in
     /// `KVCacheManager.allocate_slots`): they are in 0.33.
     pub window_in_flight: bool,
@@ -98,8 +102,8 @@ crate::names!(Scheduling {
 pub enum DraftScheduling {
     /// They cannot (vLLM 0.11).
     Synchronous,
-    /// On request, with a draft model that is an EAGLE or MTP head: not with one of another kind, and not with n-grams
-    /// (vLLM 0.15).
+    /// They are with an EAGLE or MTP head, as all steps of the engine; not with a draft model of another kind, and not
+    /// with n-grams (vLLM 0.15).
     HeadsAhead,
     /// They are, as all steps of the engine (vLLM 0.33).
     Ahead,

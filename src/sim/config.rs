@@ -334,7 +334,7 @@ impl SimConfig {
     pub(super) fn draft_slots(&self) -> u32 {
         let drafts = self
             .speculation
-            .is_some_and(|speculation| speculation.lookahead_tokens() > 0);
+            .is_some_and(|speculation| speculation.lookahead_tokens() > 0 && !speculation.is_mtp());
         u32::from(drafts && self.rules.draft_slot)
     }
 
@@ -381,6 +381,10 @@ impl SimConfig {
         }
         if self.kv_groups.states > 0 && self.prefix_caching == PrefixCaching::Enabled {
             return Err(SimError::CachedStates);
+        }
+        let is_mtp = self.speculation.is_some_and(|drafts| drafts.is_mtp());
+        if is_mtp && (self.kv_groups.count() > 1 || self.kv_groups.limited > 0) {
+            return Err(SimError::MtpGroups);
         }
         let tokens_per_request = 1 + self.draft_tokens() + self.draft_slots();
         let needed = u64::from(self.max_num_seqs) * u64::from(tokens_per_request);

@@ -37,6 +37,11 @@ pub enum SimError {
         /// The rule.
         rule: DraftScheduling,
     },
+    /// Drafts of a draft model and of an MTP layer at once.
+    #[cfg(feature = "serde")]
+    TwoDrafters,
+    /// An MTP layer of a model with several groups of layers that read tokens, or with windows.
+    MtpGroups,
     /// Speculative decoding on separate prefill and decode servers.
     SpeculationDisaggregated,
     /// An arrival rate that is not a positive, finite number.
@@ -95,6 +100,14 @@ impl fmt::Display for SimError {
                     ", found {max_num_batched_tokens}; raise it, or lower max_num_seqs"
                 )
             }
+            #[cfg(feature = "serde")]
+            SimError::TwoDrafters => f.write_str(
+                "speculation: expected a draft model or an MTP layer, found both; leave one of them out",
+            ),
+            SimError::MtpGroups => f.write_str(
+                "speculation: expected a model whose layers attend to all tokens with an MTP layer, found windows, \
+                 chunks or several kinds of layers, whose prefix hits with drafts are not modelled; use a draft model",
+            ),
             SimError::SpeculationDisaggregated => write!(
                 f,
                 "speculation: speculative decoding on separate prefill and decode servers is not modelled; \

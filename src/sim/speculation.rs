@@ -32,10 +32,20 @@ const MAX_DRAFT_TOKENS: usize = 16;
 #[cfg_attr(feature = "serde", serde(try_from = "Parameters", into = "Parameters"))]
 pub struct Speculation {
     draft_tokens: u32,
-    lookahead_tokens: u32,
+    drafter: Drafter,
     seed: u64,
     /// Number of the 2^64 draws that accept the first 1, 2, ... drafted tokens.
     accepting: [u64; MAX_DRAFT_TOKENS],
+}
+
+/// What drafts the tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Drafter {
+    /// A lookup in the prompt.
+    Ngrams,
+    Model,
+    /// An MTP layer of the target.
+    Mtp,
 }
 
 impl Speculation {
@@ -67,7 +77,7 @@ impl Speculation {
         }
         Ok(Speculation {
             draft_tokens,
-            lookahead_tokens: 0,
+            drafter: Drafter::Ngrams,
             seed,
             accepting,
         })
@@ -77,14 +87,31 @@ impl Speculation {
     /// in each step, into which the draft model writes (`num_lookahead_tokens` of vLLM's scheduler).
     #[must_use]
     pub const fn with_draft_model(mut self) -> Speculation {
-        self.lookahead_tokens = self.draft_tokens;
+        self.drafter = Drafter::Model;
+        self
+    }
+
+    /// Sets that an MTP layer of the model drafts the tokens, for which blocks are reserved as with a draft model. A
+    /// prefix hit is a block shorter then, where that is the rule
+    /// ([`mtp_drops_block`](crate::engine::SchedulingRules::mtp_drops_block)).
+    #[must_use]
+    pub const fn with_mtp(mut self) -> Speculation {
+        self.drafter = Drafter::Mtp;
         self
     }
 
     /// Returns the tokens beyond those of a step for which a running request reserves KV blocks: as many as are
-    /// drafted per step with a draft model, else 0.
+    /// drafted per step with a draft model or an MTP layer, else 0.
     pub fn lookahead_tokens(&self) -> u32 {
-        self.lookahead_tokens
+        match self.drafter {
+            Drafter::Ngrams => 0,
+            Drafter::Model | Drafter::Mtp => self.draft_tokens,
+        }
+    }
+
+    /// Returns whether an MTP layer drafts the tokens.
+    pub fn is_mtp(&self) -> bool {
+        self.drafter == Drafter::Mtp
     }
 
     /// Returns the drafted tokens per request and step.
@@ -118,6 +145,8 @@ struct Parameters {
     seed: u64,
     #[serde(default)]
     draft_model: bool,
+    #[serde(default)]
+    mtp: bool,
 }
 
 #[cfg(feature = "serde")]
@@ -130,10 +159,12 @@ impl TryFrom<Parameters> for Speculation {
             parameters.acceptance,
             parameters.seed,
         )?;
-        Ok(match parameters.draft_model {
-            true => speculation.with_draft_model(),
-            false => speculation,
-        })
+        match (parameters.draft_model, parameters.mtp) {
+            (false, false) => Ok(speculation),
+            (true, false) => Ok(speculation.with_draft_model()),
+            (false, true) => Ok(speculation.with_mtp()),
+            (true, true) => Err(SimError::TwoDrafters),
+        }
     }
 }
 
@@ -146,7 +177,8 @@ impl From<Speculation> for Parameters {
             // The first draft is accepted at the rate itself.
             acceptance: first as f64 / DRAWS,
             seed: speculation.seed,
-            draft_model: speculation.lookahead_tokens > 0,
+            draft_model: speculation.drafter == Drafter::Model,
+            mtp: speculation.is_mtp(),
         }
     }
 }

@@ -115,6 +115,7 @@ impl EngineFile {
         rules.pad_spec_decode = switch("pad_spec_decode");
         rules.chunk_drafts = switch("chunk_drafts");
         rules.cache_sampled_tokens = switch("cache_sampled_tokens");
+        rules.mtp_drops_block = switch("mtp_drops_block");
         rules.window_in_flight = switch("window_in_flight");
         rules.chunked_groups = switch("chunked_groups");
         rules

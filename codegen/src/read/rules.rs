@@ -31,7 +31,7 @@ pub(crate) struct Rule {
 }
 
 /// All rules.
-pub(crate) static RULES: [RuleKind; 17] = [
+pub(crate) static RULES: [RuleKind; 18] = [
     RuleKind {
         name: "scheduling",
         values: Values::Names(
@@ -115,8 +115,8 @@ pub(crate) static RULES: [RuleKind; 17] = [
                 ("async", "Ahead"),
             ],
         ),
-        meaning: "steps that verify drafts are fixed when the step before has ended (sync), on request when it starts if \
-                  an EAGLE or MTP head drafts (async-heads), or as all steps (async)",
+        meaning: "steps that verify drafts are fixed when the step before has ended (sync), as all steps if an EAGLE or \
+                  MTP head drafts (async-heads), or as all steps (async)",
     },
     RuleKind {
         name: "draft_slot",
@@ -145,6 +145,11 @@ pub(crate) static RULES: [RuleKind; 17] = [
         values: Values::Switch,
         meaning: "with drafts, full KV blocks can be found when the step that filled them has ended, not only when \
                   the next one is scheduled",
+    },
+    RuleKind {
+        name: "mtp_drops_block",
+        values: Values::Switch,
+        meaning: "the last block of a prefix hit is computed again if an MTP layer drafts",
     },
     RuleKind {
         name: "window_in_flight",

@@ -57,6 +57,8 @@ pub(crate) struct KvCache {
     pub(super) ahead: bool,
     pub(super) block_size: u32,
     pub(super) caching: PrefixCaching,
+    /// Whether the last block of a prefix hit is computed again.
+    drops_last_hit: bool,
     /// Tokens beyond those of a step for which running requests reserve blocks, up to `max_model_len`.
     lookahead_tokens: u32,
     /// Likewise for requests that are admitted.
@@ -85,6 +87,8 @@ impl KvCache {
             ahead: config.rules.scheduling == Scheduling::OneStepAhead,
             block_size: config.block_size,
             caching: config.prefix_caching,
+            drops_last_hit: config.rules.mtp_drops_block
+                && config.speculation.is_some_and(|drafts| drafts.is_mtp()),
             lookahead_tokens,
             admission_lookahead_tokens: match config.rules.admission_lookahead {
                 true => lookahead_tokens,
@@ -142,16 +146,25 @@ impl KvCache {
         }
         let max_blocks = sequence.findable(self.block_size);
         if sequence.shares() {
-            let ids = sequence.block_ids(self.block_size);
-            return self.pool.hits(ids.take(max_blocks as usize));
+            let ids = || sequence.block_ids(self.block_size);
+            let hits = self.pool.hits(ids().take(max_blocks as usize));
+            return match self.without_dropped(hits.blocks) {
+                blocks if blocks == hits.blocks => hits,
+                blocks => self.pool.hits(ids().take(blocks as usize)),
+            };
         }
         let parked = sequence.blocks.parked.as_ref();
         let parked = parked.map_or(0, |parked| self.pool.parked(parked));
-        let blocks = parked.min(max_blocks);
+        let blocks = self.without_dropped(parked.min(max_blocks));
         Hits {
             blocks,
             idle: blocks,
         }
+    }
+
+    /// Returns the blocks of a prefix hit of `found` without the one that is computed again.
+    fn without_dropped(&self, found: u32) -> u32 {
+        found.saturating_sub(u32::from(self.drops_last_hit))
     }
 
     /// Returns how many tokens of a prompt with these `ids` are in the prefix cache. Cost: O(log blocks).
@@ -173,7 +186,7 @@ impl KvCache {
                 false => end = middle,
             }
         }
-        cached * self.block_size
+        self.without_dropped(cached) * self.block_size
     }
 
     /// Takes the blocks of the prefix hit and those that `tokens` more need; returns whether there were enough,

@@ -26,6 +26,7 @@ admission_lookahead = false
 pad_spec_decode = false
 chunk_drafts = false
 cache_sampled_tokens = false
+mtp_drops_block = false
 window_in_flight = false
 chunked_groups = true
 "#;
