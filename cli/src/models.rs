@@ -83,6 +83,7 @@ fn model_json(entry: &CatalogEntry) -> Value {
         "weight_params": spec.weight_params(),
         "hidden": spec.hidden,
         "layers": spec.layers.total(),
+        "mtp_layers": spec.mtp_layers,
         "groups": spec.layers.iter().map(group_json).collect::<Vec<_>>(),
         "vocab": spec.vocab,
         "max_model_len": spec.max_model_len,

@@ -83,6 +83,13 @@ impl Speculation {
         })
     }
 
+    /// Sets the seed of the acceptances.
+    #[must_use]
+    pub const fn with_seed(mut self, seed: u64) -> Speculation {
+        self.seed = seed;
+        self
+    }
+
     /// Sets that a draft model drafts the tokens: a running request then reserves KV blocks for as many more tokens
     /// in each step, into which the draft model writes (`num_lookahead_tokens` of vLLM's scheduler).
     #[must_use]

@@ -262,7 +262,11 @@ fn describe_goodput(goodput: &Goodput, requests: u64) -> String {
 fn describe_drafts(speculation: &Speculation, drafts: &Drafts, share: Option<f64>) -> String {
     let share = share.map_or(String::new(), |share| {
         let share = percent(100.0 * share);
-        format!(", the draft model takes {share} of the time")
+        let drafter = match speculation.drafts.is_mtp() {
+            true => "MTP layer",
+            false => "draft model",
+        };
+        format!(", the {drafter} takes {share} of the time")
     });
     format!(
         "{} tokens a request and step ({} expected), {} of the drafted tokens accepted{share}",

@@ -110,6 +110,8 @@ const DELTA: Family = Family {
         ("linear_conv_kernel_dim", 4),
         ("full_attention_interval", 4),
         ("head_dim", 256),
+        // `vllm/model_executor/models/qwen3_next_mtp.py`.
+        ("mtp_num_hidden_layers", 1),
     ],
     ..QWEN
 };

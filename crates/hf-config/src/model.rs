@@ -39,7 +39,8 @@ pub struct HfModel {
 ///
 /// The dimensions of a multimodal model are those of its `text_config`. Layers that differ in their windows or FFNs are
 /// groups; a window that is as long as the longest sequence is none. Layers that draft tokens
-/// (`num_nextn_predict_layers`) are not counted.
+/// (`num_nextn_predict_layers`, `mtp_num_hidden_layers`) are [`mtp_layers`](ModelSpec::mtp_layers), like the last of the
+/// others; MiniMax's (`num_mtp_modules`), which vLLM does not run, are not read.
 ///
 /// # Errors
 ///
@@ -108,6 +109,8 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
         Field::new("positions", ModelSpecBuilder::positions, positions),
         Field::new("max_model_len", ModelSpecBuilder::max_model_len, longest),
     ];
+    let mtp = family.dimension(config, MTP)?;
+    fields.extend(mtp.map(|mtp| Field::new("mtp_layers", ModelSpecBuilder::mtp_layers, mtp)));
     fields.extend(attention);
     fields.extend(ffn.fields);
     let keys = Keys::new(&fields);
@@ -213,6 +216,7 @@ const LONGEST: &[&str] = &[
     "seq_length",
     "model_max_length",
 ];
+const MTP: &[&str] = &["num_nextn_predict_layers", "mtp_num_hidden_layers"];
 const PROJECTION: &str = "word_embed_proj_dim";
 const TIED: &str = "tie_word_embeddings";
 

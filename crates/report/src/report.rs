@@ -278,7 +278,7 @@ pub struct Speculation {
     pub draft_tokens: u32,
     /// Share of the drafted tokens that are accepted, of those whose predecessors are.
     pub acceptance: f64,
-    /// Name of the draft model, `ngram` for a lookup in the prompt.
+    /// Name of the draft model, `mtp` for an MTP layer of the model, `ngram` for a lookup in the prompt.
     pub draft_model: String,
     /// Seed of the acceptances.
     pub seed: u64,
@@ -288,6 +288,6 @@ pub struct Speculation {
     pub tokens_per_step: Option<f64>,
     /// Share of the drafted tokens that were accepted; null where no request decoded.
     pub accepted_share: Option<f64>,
-    /// Share of the draft model in the time of all steps; null without a draft model.
+    /// Share of the draft model or MTP layer in the time of all steps; null for a lookup in the prompt.
     pub draft_time_share: Option<f64>,
 }

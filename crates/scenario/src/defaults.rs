@@ -114,11 +114,18 @@ impl Server {
         self.router.unwrap_or_default()
     }
 
-    /// The draft model, if one is given that is not a lookup in the prompt.
+    /// The draft model, if one is given that is neither a lookup in the prompt nor a layer of the model.
     pub fn draft_model(&self) -> Option<&str> {
         // vLLM writes it in brackets.
         let is_ngram = |name: &str| name.trim_matches(['[', ']']).eq_ignore_ascii_case("ngram");
-        self.draft_model.as_deref().filter(|name| !is_ngram(name))
+        let draft = self.draft_model.as_deref();
+        draft.filter(|name| !is_ngram(name) && !self.has_mtp())
+    }
+
+    /// Whether the model's own layer for multi-token prediction drafts.
+    pub fn has_mtp(&self) -> bool {
+        let draft = self.draft_model.as_deref();
+        draft.is_some_and(|name| name.eq_ignore_ascii_case("mtp"))
     }
 
     /// Sets the limits and policies of a deployment's server.

@@ -5,8 +5,9 @@ use std::fmt;
 use rooflut::deployment::{Deployment, DeploymentBuilder, DeploymentError};
 use rooflut::engine::{self, EngineStack};
 use rooflut::hardware::Dtype;
-use rooflut::model::{MemoryError, MemoryLimits, ModelSpec, Parallelism};
+use rooflut::model::{MemoryError, MemoryLimits, ModelSpec, Parallelism, SpecError};
 use rooflut::sim::SimConfig;
+use rooflut::step::ModelError;
 use rooflut::table::{Strictness, TableSet, sets};
 
 use crate::error::{Problem, ScenarioError};
@@ -178,6 +179,10 @@ impl Placement {
         let deployment = deployment
             .speculation(speculation.map(|speculation| speculation.drafts))
             .draft_model(draft.map(|draft| draft.spec));
+        let deployment = match speculation.is_some_and(|of| of.drafts.is_mtp()) {
+            true => deployment.mtp(),
+            false => deployment,
+        };
         self.build(deployment, strictness, draft)
     }
 
@@ -300,6 +305,9 @@ impl Placement {
         let draft = draft.unwrap_or(&self.model);
         let built = deployment.strictness(strictness).build();
         built.map_err(|error| match error {
+            DeploymentError::Model(ModelError::Spec(SpecError::NoMtp)) => RunError::NoMtp {
+                model: self.model.to_string(),
+            },
             DeploymentError::Model(error) => refused(&self.model, error),
             DeploymentError::Draft(error) => refused(draft, error),
             DeploymentError::DraftVocabulary { found, expected } => RunError::DraftVocabulary {

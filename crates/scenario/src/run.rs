@@ -155,7 +155,7 @@ impl Run {
             load.workload.seed = Some(seed);
         }
         if let Some(speculation) = &mut run.speculation {
-            speculation.reseed(seed)?;
+            speculation.reseed(seed);
             run.config.speculation = Some(speculation.drafts);
         }
         Ok(run)

@@ -77,6 +77,11 @@ pub enum RunError {
         /// Its vocabulary, tokens.
         expected: u32,
     },
+    /// Drafts of an MTP layer that the model does not have.
+    NoMtp {
+        /// The model.
+        model: String,
+    },
     /// Requests may be longer than the draft model takes.
     DraftContext {
         /// The draft model.
@@ -192,7 +197,7 @@ impl RunError {
             RunError::Trace { .. } => vec!["trace"],
             RunError::CachedPrompt { .. } => vec!["cached_prompt", "prompt"],
             RunError::LateArrival { .. } => vec!["rate"],
-            RunError::DraftVocabulary { .. } => vec!["draft_model"],
+            RunError::DraftVocabulary { .. } | RunError::NoMtp { .. } => vec!["draft_model"],
             RunError::DraftContext { .. } | RunError::ContextTooLong { .. } => {
                 vec!["max_model_len"]
             }
@@ -276,6 +281,12 @@ impl RunError {
                 "{}: expected the vocabulary of {model}, {expected} tokens, found {found}; use a smaller model of \
                  the same family",
                 name("draft_model", Some(draft))
+            ),
+            RunError::NoMtp { model } => format!(
+                "{}: expected a model with a layer for multi-token prediction, which {model} lacks; use a draft model, \
+                 or {}",
+                name("draft_model", Some("mtp")),
+                name("draft_model", Some("ngram"))
             ),
             RunError::DraftContext {
                 draft,

@@ -287,7 +287,8 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub acceptance: Option<f64>,
-    /// Draft model, as for --model, with its own weights; ngram for lookup in the prompt, which takes no time.
+    /// Draft model, as for --model, with its own weights; mtp for the model's own layer for multi-token prediction; ngram
+    /// for lookup in the prompt, which takes no time.
     #[serde(deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "MODEL"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]

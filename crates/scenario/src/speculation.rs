@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 /// Speculative decoding of a run.
 #[derive(Debug, Clone)]
 pub struct Speculation {
-    /// The draft model, on the GPUs of the target; `None` for a lookup in the prompt.
+    /// The draft model, on the GPUs of the target; `None` for a lookup in the prompt and for an MTP layer.
     pub draft: Option<Model>,
     /// Drafted tokens and how many of them are accepted.
     pub drafts: sim::Speculation,
@@ -29,26 +29,32 @@ impl Speculation {
         let (Some(tokens), Some(acceptance)) = (server.draft_tokens, server.acceptance) else {
             return Ok(None);
         };
+        let drafts = sim::Speculation::try_new(tokens, acceptance, seed)?;
         Ok(Some(Speculation {
+            drafts: match (&draft, server.has_mtp()) {
+                (Some(_), _) => drafts.with_draft_model(),
+                (None, true) => drafts.with_mtp(),
+                (None, false) => drafts,
+            },
             draft,
-            drafts: sim::Speculation::try_new(tokens, acceptance, seed)?,
             acceptance,
             seed,
         }))
     }
 
     /// Draws the acceptances from another seed.
-    pub(crate) fn reseed(&mut self, seed: u64) -> Result<(), RunError> {
-        let tokens = self.drafts.draft_tokens();
-        self.drafts = sim::Speculation::try_new(tokens, self.acceptance, seed)?;
+    pub(crate) fn reseed(&mut self, seed: u64) {
+        self.drafts = self.drafts.with_seed(seed);
         self.seed = seed;
-        Ok(())
     }
 
-    /// The name of the draft model, `ngram` without one.
+    /// The name of the draft model, `mtp` for an MTP layer, `ngram` for a lookup in the prompt.
     pub fn draft_name(&self) -> String {
-        let draft = self.draft.as_ref();
-        draft.map_or("ngram".to_owned(), Model::to_string)
+        match &self.draft {
+            Some(draft) => draft.to_string(),
+            None if self.drafts.is_mtp() => "mtp".to_owned(),
+            None => "ngram".to_owned(),
+        }
     }
 
     pub(crate) fn report(
