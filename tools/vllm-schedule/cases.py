@@ -486,6 +486,34 @@ def states(seed):
                 )
 
 
+def mtp(seed):
+    """Drafts of a layer of the model, with shared prefixes, turns and preemptions, and with layers that keep a state."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for layers in (Layers(4), Layers(4, latent=True), Layers(4, 12)):
+            for tokens in (1, 3):
+                for blocks in (20_000, 200):
+                    rows = []
+                    for number, t in enumerate(poisson(rng, 60, 20)):
+                        prefix = rng.randint(0, 5)
+                        length = rng.choice([96, 100, 160]) * prefix
+                        shared = [dict(prefix_id=f"p{prefix}", prefix_tokens=length), dict(session_id=f"s{number // 4}"), {}]
+                        more = {} if layers.has_states else rng.choice(shared)
+                        prompt = length + rng.choice([rng.randint(1, 300), 16 * rng.randint(1, 30)])
+                        rows.append(row(t, prompt, rng.randint(1, 150), **more))
+                    yield Workload(
+                        rows,
+                        asynchronous=asynchronous,
+                        layers=layers,
+                        model_len=1600,
+                        blocks=blocks * (4 if layers.has_states else 1),
+                        budget=rng.choice([256, 512]),
+                        seqs=32,
+                        caching=not layers.has_states,
+                        spec=dict(model="mtp", acceptance=rng.choice([0, 0.6, 0.9, 1]), tokens=tokens),
+                    )
+
+
 def random_hybrid(seed, count=300):
     """Random servers of hybrid models, and workloads."""
     rng = random.Random(seed + 3)
@@ -538,6 +566,7 @@ COMMON = (
     latent,
     sparse,
     states,
+    mtp,
 )
 #: Cases of the short form.
 SHORT = (*COMMON, short_random)

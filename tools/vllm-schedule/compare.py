@@ -81,6 +81,7 @@ def serve(vllm, workload, rooflut, at_engine_ns, limit=200_000):
         spec = dict(
             tokens=workload.spec["tokens"],
             lookahead=workload.has_draft_model,
+            mtp=workload.has_mtp,
             accepted=acceptance(**workload.spec),
         )
     engine = Engine(

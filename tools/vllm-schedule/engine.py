@@ -104,7 +104,7 @@ class Vllm:
         if self.release >= (0, 33) and spec and 0 < workload.threshold <= spec["tokens"]:
             return False  # an assertion of `schedule` fails where the threshold cuts placeholders
         if self.release < (0, 15):
-            return not ahead and not workload.has_draft_model
+            return not ahead and (workload.has_mtp or not workload.has_draft_model)
         return not (ahead and spec and spec["model"] == "ngram" and self.release < (0, 33))
 
     def admitted_tokens(self, row, model_len):
@@ -140,19 +140,22 @@ class Engine:
         self.vllm = vllm
         extra = extra or {}
         spec = None
+        mtp = bool(speculation and speculation["mtp"])
+        # `num_hash_lookahead_tokens` of VllmConfig: 0.33 hashes the next token in place of dropping a block.
+        self.hashed_ahead = int(mtp and prefix_caching and vllm.release >= (0, 33))
         if speculation:
             spec = Namespace(
                 num_speculative_tokens=speculation["tokens"],
-                method="ngram",
-                use_eagle=lambda: False,
-                uses_draft_model=lambda: speculation["lookahead"],
+                method="mtp" if mtp else "ngram",
+                use_eagle=lambda: mtp,
+                uses_draft_model=lambda: speculation["lookahead"] and not mtp,
                 use_ngram_gpu=lambda: False,
                 uses_extract_hidden_states=lambda: False,
                 use_dflash=lambda: False,
-                use_eagle_block_drop=lambda: False,
-                needs_eagle_block_drop=lambda: False,
+                use_eagle_block_drop=lambda: mtp,
+                needs_eagle_block_drop=lambda: mtp,
                 # A draft model runs over the tokens of the step and one more of each request.
-                max_num_new_slots_for_drafting=int(speculation["lookahead"]),
+                max_num_new_slots_for_drafting=int(speculation["lookahead"] and not mtp),
             )
         self.speculation = speculation
         config = Namespace(
@@ -207,8 +210,8 @@ class Engine:
             num_speculative_tokens=speculation["tokens"] if speculation else 0,
             is_mm_encoder_only=False,
             num_lookahead_tokens=speculation["tokens"] if speculation and speculation["lookahead"] else 0,
-            num_prefill_lookahead_tokens=0,
-            num_hash_lookahead_tokens=0,
+            num_prefill_lookahead_tokens=int(mtp),
+            num_hash_lookahead_tokens=self.hashed_ahead,
             use_v2_model_runner=False,
             max_concurrent_batches=2 if asynchronous else 1,
             aux_output_config=Namespace(enabled=False),
@@ -226,6 +229,7 @@ class Engine:
                 shapes=((1,),),
                 dtypes=(None,),
                 page_size_padded=2 * 2 * block_size,
+                num_speculative_blocks=speculation["tokens"] if speculation else 0,
             )
             of, limits = {
                 "full_attention": (vllm.FullAttentionSpec, {}),
@@ -242,6 +246,7 @@ class Engine:
             return of(**{name: value for name, value in (heads | limits).items() if name in takes})
 
         kinds = layers.kinds if layers else ["full_attention"]
+        kinds += kinds[-1:] if mtp else []  # the layer that drafts is like the last one
         specs = {f"layer.{number}": spec_of(kind) for number, kind in enumerate(kinds)}
         self.groups = vllm.planner.get_kv_cache_groups(config, specs)
         kv = vllm.KVCacheConfig(
@@ -409,7 +414,8 @@ class Engine:
         )
         hasher = None
         if self.scheduler.cache_config.enable_prefix_caching:
-            hasher = vllm.kv_cache_utils.get_request_block_hasher(self.scheduler.block_size, vllm.hash)
+            ahead = [self.hashed_ahead] if self.hashed_ahead else []
+            hasher = vllm.kv_cache_utils.get_request_block_hasher(self.scheduler.block_size, vllm.hash, *ahead)
         takes = inspect.signature(vllm.Request.__init__).parameters
         arguments = dict(
             request_id=id,

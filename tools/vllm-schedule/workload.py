@@ -66,6 +66,7 @@ class Layers:
                 vocab_size=129280,
                 max_position_embeddings=163840,
                 **indexer,
+                num_nextn_predict_layers=1,
             )
         limits = {"attention_chunk_size": self.chunk} if self.chunk else {"sliding_window": self.window}
         if self.has_states:
@@ -87,6 +88,7 @@ class Layers:
             vocab_size=32768,
             max_position_embeddings=131072,
             layer_types=self.kinds,
+            num_nextn_predict_layers=1,
             **limits,
         )
 
@@ -122,8 +124,13 @@ class Workload:
 
     @property
     def has_draft_model(self):
-        """Whether a model drafts tokens."""
+        """Whether a model or a layer of one drafts tokens."""
         return self.spec is not None and self.spec["model"] != "ngram"
+
+    @property
+    def has_mtp(self):
+        """Whether a layer of the model drafts tokens."""
+        return self.spec is not None and self.spec["model"] == "mtp"
 
     @property
     def max_model_len(self):

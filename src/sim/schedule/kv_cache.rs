@@ -232,7 +232,7 @@ impl KvCache {
             return false;
         }
         if let Some(parked) = sequence.blocks.parked.take() {
-            sequence.blocks.unregistered = self.pool.reclaim(parked, u32::MAX);
+            sequence.blocks.unregistered = self.pool.reclaim(parked, hits.blocks);
         }
         if sequence.shares() {
             let ids = sequence.block_ids(self.block_size);

@@ -158,11 +158,11 @@ impl Scheduler {
 
     /// Tokens of the budget that each request takes beyond its own.
     fn slots(&self) -> u32 {
-        let lookahead = self
+        let own_model = self
             .config
             .speculation
-            .map_or(0, |of| of.lookahead_tokens());
-        u32::from(self.config.rules.draft_slot && lookahead > 0)
+            .is_some_and(|of| of.lookahead_tokens() > 0 && !of.is_mtp());
+        u32::from(self.config.rules.draft_slot && own_model)
     }
 
     /// Drafts that follow the tokens of a running request whose prompt is cut: a draft model has drafted after the
@@ -299,6 +299,7 @@ impl Scheduler {
     /// Admits from the head of the queue while budget, slots and blocks last.
     fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32, threshold: u32) {
         let (rules, slots) = (self.config.rules, self.slots());
+        let drops = rules.mtp_drops_block && self.config.speculation.is_some_and(|of| of.is_mtp());
         let block_size = self.config.block_size;
         let drafted = self.config.speculation.map_or(0, |of| of.draft_tokens());
         let (given, prefills) = (!plan.is_empty(), plan.has_chunks());
@@ -316,6 +317,11 @@ impl Scheduler {
                 0 => self.kv.hits(&wanted, before as usize),
                 _ => vec![Vec::new(); self.kv.groups.count()],
             };
+            if drops {
+                for hits in &mut hits {
+                    hits.pop();
+                }
+            }
             let found = hits[0].len() as u32;
             sequence.found(sequence.cached + found * block_size);
             let skipped = match sequence.counted {

@@ -190,8 +190,8 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     );
     let draft_tokens = prop_oneof![Just(0), 1..5_u32];
     let acceptance = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
-    let draft_rules = any::<[bool; 5]>();
-    let drafts = (draft_tokens, acceptance, any::<bool>(), draft_rules);
+    let draft_rules = any::<[bool; 6]>();
+    let drafts = (draft_tokens, acceptance, 0..3_u8, draft_rules);
     let freed = prop_oneof![Just(FreedBlocks::Last), Just(FreedBlocks::UncachedFirst)];
     let beyond = prop_oneof![
         Just(BeyondMaxModelLen::Reject),
@@ -247,13 +247,14 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             config.api_server_ns = 700 * api;
             config.api_token_ns = 11 * api;
             config.api_output_ns = 30 * api;
-            let (draft_tokens, acceptance, draft_model, draft_rules) = drafts;
-            let [slot, lookahead, pads, caches, chunks] = draft_rules;
+            let (draft_tokens, acceptance, drafter, draft_rules) = drafts;
+            let [slot, lookahead, pads, caches, chunks, drops] = draft_rules;
             config.rules.draft_slot = slot;
             config.rules.admission_lookahead = lookahead;
             config.rules.pad_spec_decode = pads;
             config.rules.cache_sampled_tokens = caches;
             config.rules.chunk_drafts = chunks;
+            config.rules.mtp_drops_block = drops;
             if draft_tokens > 0 {
                 if pads {
                     let longest = |threshold: u32| threshold.max(1 + draft_tokens);
@@ -262,12 +263,14 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
                 config.rules.draft_scheduling = DraftScheduling::Ahead;
                 // Without it windows move on before drafts are rejected.
                 config.rules.window_in_flight = true;
-                let slot = u32::from(slot && draft_model);
+                let grouped = groups.count() > 1 || groups.limited > 0;
+                let slot = u32::from(slot && drafter > 0);
                 config.max_num_batched_tokens = max_num_seqs * (1 + draft_tokens + slot) + more;
                 let speculation = Speculation::try_new(draft_tokens, acceptance, api).unwrap();
-                config.speculation = Some(match draft_model {
-                    true => speculation.with_draft_model(),
-                    false => speculation,
+                config.speculation = Some(match drafter {
+                    0 => speculation,
+                    1 if !grouped => speculation.with_mtp(),
+                    _ => speculation.with_draft_model(),
                 });
             }
             config
