@@ -66,7 +66,7 @@
 //! the earlier turns of its session, the blocks of a trace, its own blocks after a preemption.
 //!
 //! With [`Speculation`] a step verifies the drafted tokens of each decoding request, and yields the accepted
-//! ones and one more; [`Drafting`](crate::step::Drafting) adds the draft model's time.
+//! ones and one more; [`Drafting`](crate::step::Drafting) adds the time of the draft model or MTP layer.
 //!
 //! At the end of a step its results are applied first, then the arrivals up to that nanosecond, then the
 //! next step is scheduled.

@@ -38,7 +38,7 @@ pub struct Speculation {
     accepting: [u64; MAX_DRAFT_TOKENS],
 }
 
-/// What drafts the tokens.
+/// The source of drafted tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Drafter {
     /// A lookup in the prompt.

@@ -103,6 +103,82 @@ fn a_draft_model_takes_memory_limits_requests_and_makes_schedules_synchronous() 
     assert!(drafted.draft_step_model().is_some() && alone.draft_step_model().is_none());
 }
 
+fn drafting(name: &str, drafted: u32) -> DeploymentBuilder {
+    let speculation = Speculation::try_new(drafted, 0.5, 0).unwrap();
+    let builder = Deployment::builder(spec(name), &sets::H200).tp(8);
+    builder.speculation(speculation).mtp()
+}
+
+#[test]
+fn an_mtp_layer_takes_weights_and_keys_of_one_more_layer() {
+    let v3 = spec("deepseek-v3");
+    let drafted = drafting("deepseek-v3", 1).build().unwrap();
+    let plan = drafted.memory_plan().unwrap();
+    let alone = drafted.to_builder().draft_model(None).speculation(None);
+    let alone = alone.build().unwrap();
+    assert!(drafted.has_mtp() && !alone.has_mtp());
+    let before = alone.memory_plan().unwrap();
+    assert_eq!(plan.bytes_per_block / before.bytes_per_block, 62.0 / 61.0);
+    // Experts, shared expert and most of the attention a byte each over eight GPUs, 2 x 7,168 x 7,168 of 16 bits on each.
+    let layer = v3.mtp_layer().unwrap();
+    let routed = 3.0 * 7_168.0 * 2_048.0 * 257.0;
+    let attention = layer.layers[0].attention_params(7_168) as f64;
+    let projection = 2.0 * 2.0 * 7_168.0 * 7_168.0;
+    let more = plan.weight_bytes - before.weight_bytes;
+    assert!(more > (routed + attention) / 8.0 + projection);
+    assert!(more < routed / 8.0 + attention + projection);
+    // Published: 671 billion weights without the layer, 11.5 billion of it beside 2.1 of embedding and lm_head.
+    let params = layer.layers[0].ffn_params(7_168) as f64 + attention + projection / 2.0;
+    assert!((params / 1e9 - 11.6).abs() < 0.1, "{params}");
+
+    // Its full attention is a layer of the groups with the fewest: 13 and 36, of which a draft has a state more.
+    let next = drafting("qwen3-next-80b-a3b", 2).build().unwrap();
+    let groups = next.server_config().unwrap().kv_groups;
+    assert_eq!((groups.layers, groups.full, groups.states), (13, 1, 9));
+}
+
+#[test]
+fn an_mtp_layer_drafts_ahead_where_heads_do_and_drops_the_last_block_of_a_hit() {
+    for (engine, scheduling, drops) in [
+        (&stacks::VLLM_0_11_0, Scheduling::Synchronous, true),
+        (&stacks::VLLM_0_15_1, Scheduling::OneStepAhead, true),
+        (&stacks::VLLM_0_33_0, Scheduling::OneStepAhead, false),
+    ] {
+        let drafted = drafting("deepseek-v3", 3).engine(engine).build().unwrap();
+        let config = drafted.server_config().unwrap();
+        let rules = config.rules;
+        assert_eq!(
+            (rules.scheduling, rules.mtp_drops_block),
+            (scheduling, drops)
+        );
+        let speculation = config.speculation.unwrap();
+        assert!(speculation.is_mtp() && speculation.lookahead_tokens() == 3);
+    }
+    // A draft model replaces it.
+    let draft = drafting("qwen3.5-27b", 3).draft_model(spec("qwen3.5-27b"));
+    let config = draft.build().unwrap().server_config().unwrap();
+    assert!(!config.speculation.unwrap().is_mtp());
+}
+
+#[test]
+fn an_mtp_layer_that_is_not_there_or_has_windows_is_refused() {
+    assert_eq!(
+        refused(drafting("kimi-k2", 1)),
+        "model: mtp_layers: expected a model with layers for multi-token prediction, found none; use a draft model"
+    );
+    let mut windows = spec("gpt-oss-20b");
+    windows.mtp_layers = 1;
+    let drafts = Speculation::try_new(1, 0.5, 0).unwrap();
+    let builder = Deployment::builder(windows, &sets::H200).mtp();
+    let message = refused(builder.clone().speculation(drafts));
+    assert!(
+        message.contains("found windows, chunks or several kinds"),
+        "{message}"
+    );
+    let message = refused(builder);
+    assert!(message.contains("set the speculation"), "{message}");
+}
+
 #[test]
 fn drafts_are_sampled_greedily() {
     let time = |sampler| {
@@ -146,7 +222,7 @@ fn contradictions_are_rejected_with_found_and_allowed_values() {
         ),
         (
             on_h100("llama-3.1-8b").draft_model(spec("llama-3.2-1b")),
-            "draft model: expected the number of drafted tokens",
+            "draft model or MTP layer: expected the number of drafted tokens",
         ),
         (
             on_h100("llama-3.1-8b").max_num_batched_tokens(64),

@@ -258,6 +258,10 @@ fn deserialization_rejects_what_constructors_reject() {
         r#"{"draft_tokens": 4, "acceptance": 1.5, "seed": 0}"#,
         "acceptance: expected a share from 0 to 1, found 1.5",
     );
+    refused::<Speculation>(
+        r#"{"draft_tokens": 4, "acceptance": 0.5, "seed": 0, "draft_model": true, "mtp": true}"#,
+        "speculation: expected a draft model or an MTP layer, found both",
+    );
     refused::<Dtype>(
         "\"int8\"",
         "expected one of bf16, fp8, fp8_block, nvfp4, mxfp4, int4, found \"int8\"",
@@ -327,6 +331,16 @@ fn a_deployment_is_serialized_as_given_and_built_when_read() {
     assert_eq!(read.server_config().ok(), deployment.server_config().ok());
     assert_eq!(read.memory_plan().ok(), deployment.memory_plan().ok());
     assert_eq!(read.engine().name, "vllm-0.11.0");
+
+    let v3 = rooflut::model::find("deepseek-v3").unwrap().spec;
+    let drafts = Speculation::try_new(1, 0.5, 0).unwrap();
+    let drafting = Deployment::builder(v3, &sets::H200).tp(8).mtp();
+    let drafting = drafting.speculation(drafts).build().unwrap();
+    let text = json(&drafting);
+    let read: Deployment = serde_json::from_str(&text).expect(&text);
+    assert_eq!(read.server_config().ok(), drafting.server_config().ok());
+    let both = text.replace("\"draft\":null", &format!("\"draft\":{}", json(&v3)));
+    refused::<Deployment>(&both, "mtp: expected no draft model beside it");
 
     // Missing fields take the builder's defaults.
     let spec = json(&llama);

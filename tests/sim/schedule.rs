@@ -387,6 +387,36 @@ fn a_draft_model_drafts_after_a_part_of_a_prompt_up_to_0_15() {
 }
 
 #[test]
+fn an_mtp_layer_computes_the_last_block_of_a_prefix_hit_again() {
+    let text = Content::Texts {
+        prefix: 1,
+        prefix_tokens: 64,
+        own: 1,
+    };
+    let mut second = request(10_000, 80, 1);
+    second.content = Content::Texts {
+        prefix: 1,
+        prefix_tokens: 64,
+        own: 2,
+    };
+    let mut first = request(0, 80, 1);
+    first.content = text;
+    let drafts = Speculation::try_new(1, 1.0, 0).unwrap();
+    for (drafts, drops, context) in [
+        (drafts.with_mtp(), true, 48),
+        (drafts.with_mtp(), false, 64),
+        (drafts.with_draft_model(), true, 64),
+    ] {
+        let model = Linear::mixed();
+        let mut config = config(Synchronous, 100, 100).with_speculation(drafts);
+        config.rules.mtp_drops_block = drops;
+        run(&model, config, &[first, second]);
+        let batches = model.batches.borrow();
+        assert_eq!(batches[1].prefill, [chunk(80 - context, context, 1)]);
+    }
+}
+
+#[test]
 fn one_step_ahead_a_request_whose_last_token_is_on_its_way_loses_only_its_blocks() {
     let requests = [request(0, 32, 3), request(0, 10, 1)];
     let model = Linear::mixed();

@@ -20,6 +20,7 @@ mod groups;
 mod intervals;
 mod latent;
 mod missing_kernels;
+mod mtp;
 mod oracle;
 mod refusals;
 mod strictness;

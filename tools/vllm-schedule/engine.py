@@ -103,6 +103,8 @@ class Vllm:
             return False  # it switches the hybrid manager off
         if self.release >= (0, 33) and spec and 0 < workload.threshold <= spec["tokens"]:
             return False  # an assertion of `schedule` fails where the threshold cuts placeholders
+        if self.release >= (0, 33) and workload.has_mtp and workload.caching:
+            return False  # rooflut does not hash the token after a block
         if self.release < (0, 15):
             return not ahead and (workload.has_mtp or not workload.has_draft_model)
         return not (ahead and spec and spec["model"] == "ngram" and self.release < (0, 33))

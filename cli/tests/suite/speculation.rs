@@ -89,6 +89,23 @@ fn the_answer_tells_what_was_drafted_and_what_came_of_it() {
 }
 
 #[test]
+fn a_layer_of_the_model_drafts() {
+    let v3 = "--model deepseek-v3 --gpu h200 --tp 8";
+    let answer = answer(&format!("{v3} {}", drafts("mtp", 0.8)));
+    let told = &answer["speculation"];
+    assert_eq!(told["draft_model"], "mtp");
+    let share = number(told, "/draft_time_share");
+    assert!(share > 0.02 && share < 0.2, "{share}");
+    assert_eq!(answer["scheduling"], "async");
+    let alone = json(&format!("{LOAD} {v3}"));
+    let [drafted, alone] = [&answer, &alone].map(|answer| number(answer, "/kv_blocks"));
+    assert!(drafted < alone * 61.0 / 62.0 && drafted > alone * 0.9);
+    // The drafter of all seeds is that of the first.
+    let seeds = json(&format!("{LOAD} {v3} {} --seeds 2", drafts("mtp", 0.8)));
+    assert_eq!(seeds["speculation"]["draft_model"], "mtp");
+}
+
+#[test]
 fn steps_tell_what_was_drafted_and_accepted() {
     let (_folder, path) = new_path("steps.csv");
     let flags = format!("{} --steps-out {path}", drafts("ngram", 0.5));

@@ -111,6 +111,27 @@ fn models_with_other_attention_equal_the_built_in_ones() {
 }
 
 #[test]
+fn layers_that_draft_tokens_are_counted_apart() {
+    for (model, layers) in [
+        ("deepseek-ai/DeepSeek-V3", 1),
+        ("Qwen/Qwen3.5-27B", 1),
+        ("Qwen/Qwen3-Next-80B-A3B-Thinking", 1),
+        ("zai-org/GLM-4.5-Air", 1),
+        ("moonshotai/Kimi-K2-Instruct", 0),
+        ("moonshotai/Kimi-K2.5", 0),
+        ("MiniMaxAI/MiniMax-M2.5", 0),
+    ] {
+        let read = find(model).read().unwrap().spec;
+        assert_eq!(read.mtp_layers, layers, "{model}");
+        let built_in = model::find(model).map(|built_in| built_in.spec.mtp_layers);
+        assert!(
+            built_in.is_none_or(|built_in| built_in == layers),
+            "{model}"
+        );
+    }
+}
+
+#[test]
 fn formats_of_published_models_are_read() {
     for (model, attention, ffn, kv) in [
         (
