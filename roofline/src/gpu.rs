@@ -39,14 +39,17 @@ pub struct Gpu {
     pub sms: u32,
     /// Link to the other GPUs of the node, bytes/s in one direction.
     pub link_bytes_per_s: f64,
+    /// Thermal design power, watts: the most that the GPU draws over a longer time; `None` where it is not known.
+    pub tdp_w: Option<f64>,
 }
 
 impl Gpu {
     /// Returns a builder for the data sheet of a GPU called `name`. Every number except the [`fp8`] and [`fp4`] peaks
-    /// is required.
+    /// and the [`tdp`] is required.
     ///
     /// [`fp8`]: GpuBuilder::fp8_flops_per_s
     /// [`fp4`]: GpuBuilder::fp4_flops_per_s
+    /// [`tdp`]: GpuBuilder::tdp_w
     ///
     /// ```
     /// use rooflut_roofline::{Dtype, Gpu};
@@ -79,6 +82,7 @@ impl Gpu {
                 l2_bytes: 0,
                 sms: 0,
                 link_bytes_per_s: 0.0,
+                tdp_w: None,
             },
         }
     }
@@ -91,6 +95,7 @@ impl Gpu {
         [mem_bw_bytes_per_s, link_bytes_per_s]: [f64; 2],
         [mem_bytes, l2_bytes]: [u64; 2],
         sms: u32,
+        tdp_w: Option<f64>,
     ) -> Gpu {
         Gpu {
             name: Text::from_static(name),
@@ -103,6 +108,7 @@ impl Gpu {
             l2_bytes,
             sms,
             link_bytes_per_s,
+            tdp_w,
         }
     }
 
@@ -197,6 +203,12 @@ impl GpuBuilder {
         self
     }
 
+    /// Sets the thermal design power, watts. `None` by default.
+    pub fn tdp_w(mut self, watts: impl Into<Option<f64>>) -> Self {
+        self.gpu.tdp_w = watts.into();
+        self
+    }
+
     /// Returns the data sheet.
     ///
     /// # Errors
@@ -212,6 +224,7 @@ impl GpuBuilder {
             ("l2_bytes", Some(gpu.l2_bytes as f64)),
             ("sms", Some(f64::from(gpu.sms))),
             ("link_bytes_per_s", Some(gpu.link_bytes_per_s)),
+            ("tdp_w", gpu.tdp_w),
         ];
         for (field, number) in numbers {
             if let Some(found) = number.filter(|n| !(*n > 0.0 && n.is_finite())) {
@@ -280,6 +293,7 @@ mod tests {
             (toy().l2_bytes(0), "l2_bytes"),
             (toy().sms(0), "sms"),
             (toy().link_bytes_per_s(0.0), "link_bytes_per_s"),
+            (toy().tdp_w(-700.0), "tdp_w"),
         ];
         for (gpu, field) in refused {
             assert_eq!(gpu.build().map_err(|error| error.field), Err(field));

@@ -8,7 +8,7 @@ use super::error::Error;
 use super::toml_file::{Table, TomlFile, Value};
 
 /// The keys of a data sheet, in its units.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "description",
     "bf16_tflops",
     "fp8_tflops",
@@ -18,6 +18,7 @@ const KEYS: [&str; 10] = [
     "l2_bytes",
     "sms",
     "link_gb_per_s",
+    "tdp_w",
     "source",
 ];
 
@@ -56,11 +57,9 @@ fn of_sheet(sheet: &Table<'_>, name: &str) -> Result<Gpu, Error> {
         Err(value.refuse("a positive number that is finite in SI units", "correct it"))
     };
     let rate = |key, unit| scaled(sheet.required(key)?, unit);
-    let peak = |key| {
-        sheet
-            .optional(key)
-            .map(|value| scaled(value, 1e12))
-            .transpose()
+    let optional = |key, unit| {
+        let value = sheet.optional(key);
+        value.map(|value| scaled(value, unit)).transpose()
     };
     let whole = |key| sheet.required(key)?.whole();
     let description = sheet.required("description")?;
@@ -69,8 +68,8 @@ fn of_sheet(sheet: &Table<'_>, name: &str) -> Result<Gpu, Error> {
     Gpu::builder(name.to_owned())
         .description(description.text()?.to_owned())
         .bf16_flops_per_s(rate("bf16_tflops", 1e12)?)
-        .fp8_flops_per_s(peak("fp8_tflops")?)
-        .fp4_flops_per_s(peak("fp4_tflops")?)
+        .fp8_flops_per_s(optional("fp8_tflops", 1e12)?)
+        .fp4_flops_per_s(optional("fp4_tflops", 1e12)?)
         .mem_bytes(whole("mem_bytes")?)
         .mem_bw_bytes_per_s(rate("mem_bw_gb_per_s", 1e9)?)
         .l2_bytes(whole("l2_bytes")?)
@@ -79,6 +78,7 @@ fn of_sheet(sheet: &Table<'_>, name: &str) -> Result<Gpu, Error> {
                 .map_err(|_| sms.refuse("a whole number below 2^32", "correct it"))?,
         )
         .link_bytes_per_s(rate("link_gb_per_s", 1e9)?)
+        .tdp_w(optional("tdp_w", 1.0)?)
         .build()
         .map_err(|error| description.refuse(error.to_string(), "correct the data sheet"))
 }

@@ -22,6 +22,7 @@ _DEVICE_NAMES = {
 
 _NUMBERS = ("bf16_tflops", "mem_bytes", "mem_bw_gb_per_s", "l2_bytes", "sms", "link_gb_per_s")
 _PEAKS = ("fp8_tflops", "fp4_tflops")
+_OTHERS = ("tdp_w",)
 _TEXTS = ("description", "source")
 
 
@@ -68,12 +69,12 @@ def read(path: Path) -> Sheet:
         what = "no table [gpu]" if not isinstance(values, dict) else "one without a name"
         raise UserError(f"{path}: expected a table [gpu] with a name, found {what}")
     missing = [key for key in (*_NUMBERS, *_TEXTS) if key not in values]
-    unknown = [key for key in values if key not in (*_NUMBERS, *_PEAKS, *_TEXTS)]
+    unknown = [key for key in values if key not in (*_NUMBERS, *_PEAKS, *_OTHERS, *_TEXTS)]
     if missing or unknown:
         raise UserError(
             f"{path}: [gpu]: missing {comma(missing) or 'nothing'}, unknown {comma(unknown) or 'nothing'}"
         )
-    for key in (*_NUMBERS, *_PEAKS):
+    for key in (*_NUMBERS, *_PEAKS, *_OTHERS):
         value = values.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
             raise UserError(f"{path}: gpu.{key}: expected a positive number, found {value!r}")
