@@ -2,7 +2,7 @@
 
 use rooflut::sim::SimConfig;
 use rooflut::sim::figures::{Drafts, Goodput, PoolUse, Stages, Summary};
-use rooflut_report::{LatencyMs, Shares};
+use rooflut_report::{Cost, EnergyBound, LatencyMs, PerWork, Shares};
 use rooflut_scenario::{MAX_RECORDS, Speculation};
 
 use super::files::outputs;
@@ -35,6 +35,7 @@ impl RunText<'_> {
         self.latencies()
             + &self.totals()
             + &self.server_use()
+            + &self.costs()
             + &self.notes()
             + &interval
             + &seeds
@@ -142,6 +143,18 @@ impl RunText<'_> {
             text += &wrapped_at(INDENT, "truncated", &told);
         }
         text
+    }
+
+    /// Cost and energy of what was served.
+    fn costs(&self) -> String {
+        let gpu = &self.outcome.run.placement().tables.gpu().name;
+        let cost = self.report.cost.as_ref().map(describe_cost);
+        let cost = cost
+            .unwrap_or_else(|| format!("the price of {gpu} is not known; give one with --prices"));
+        let energy = self.report.energy_bound.as_ref().map(describe_energy);
+        let energy =
+            energy.unwrap_or_else(|| format!("the data sheet of {gpu} has no tdp_w; add it"));
+        wrapped_at(INDENT, "cost", &cost) + &wrapped_at(INDENT, "energy", &energy)
     }
 
     fn server_use(&self) -> String {
@@ -257,6 +270,44 @@ fn describe_goodput(goodput: &Goodput, requests: u64) -> String {
         count(goodput.met),
         plural(requests, "request"),
     )
+}
+
+fn describe_cost(cost: &Cost) -> String {
+    let price = &cost.price;
+    format!(
+        "{}; at {} USD per GPU hour ({}, {})",
+        describe_per(&cost.usd_per, "USD"),
+        price.usd_per_gpu_hour,
+        price.source,
+        price.date
+    )
+}
+
+fn describe_energy(energy: &EnergyBound) -> String {
+    format!(
+        "at most {}: the GPUs alone, {} W each while a step runs",
+        describe_per(&energy.wh_per, "Wh"),
+        energy.tdp_w
+    )
+}
+
+/// `0.524 USD per million output tokens, 0.175 with prompts, 0.134 per 1,000 requests`.
+fn describe_per(per: &PerWork, unit: &str) -> String {
+    let all = [
+        (
+            per.million_output_tokens,
+            format!("{unit} per million output tokens"),
+        ),
+        (per.million_tokens, "with prompts".to_owned()),
+        (
+            per.request.map(|amount| 1e3 * amount),
+            "per 1,000 requests".to_owned(),
+        ),
+    ];
+    let known = all
+        .into_iter()
+        .filter_map(|(amount, unit)| Some(format!("{} {unit}", three_digits(amount?))));
+    known.collect::<Vec<_>>().join(", ")
 }
 
 fn describe_drafts(speculation: &Speculation, drafts: &Drafts, share: Option<f64>) -> String {

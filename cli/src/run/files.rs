@@ -134,11 +134,13 @@ fn inputs(args: &RunArgs) -> Vec<(PathBuf, &'static str)> {
         .flat_map(|path| names.map(|name| path.with_file_name(name)))
         .collect();
     let tables = scenario.target.tables.as_deref();
+    let prices = scenario.output.prices.as_deref();
     let named = |why| move |path: &Path| (path.to_owned(), why);
     (file.map(named("is the scenario itself")).into_iter())
         .chain(trace.map(named("is the trace itself")))
         .chain(lengths.map(named("is a file of lengths of this run")))
         .chain(tables.map(named("is a file of the tables of this run")))
+        .chain(prices.map(named("is the file of prices of this run")))
         .chain(models.map(named("is a file of a model of this run")))
         .chain(
             beside

@@ -202,3 +202,30 @@ fn the_longest_request_is_what_the_kv_cache_holds() {
         Value::Null
     );
 }
+
+#[test]
+fn cost_and_energy_are_those_of_the_gpus_and_their_busy_time() {
+    let answer = json("run --model llama-3.1-70b --tp 4 --rate 1 --requests 20 --replicas 2");
+    let at = |pointer: &str| number(&answer, pointer);
+    let gpu_hours = 8.0 * at("/makespan_s") / 3600.0;
+    let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
+    assert!(near(at("/cost/gpu_hours"), gpu_hours));
+    let usd = gpu_hours * at("/cost/usd_per_gpu_hour");
+    assert!(near(at("/cost/usd"), usd));
+    let busy = gpu_hours * at("/busy_share");
+    assert!(at("/busy_share") < 0.99);
+    assert!(near(at("/energy_bound/wh"), 700.0 * busy));
+    // 20 requests of 512 + 256 tokens.
+    for (amount, total) in [
+        ("/cost/usd_per", usd),
+        ("/energy_bound/wh_per", 700.0 * busy),
+    ] {
+        let per = |work: &str| at(&format!("{amount}/{work}"));
+        assert!(near(per("request"), total / 20.0));
+        assert!(near(
+            per("million_output_tokens"),
+            total / 20.0 / 256.0 * 1e6
+        ));
+        assert!(near(per("million_tokens"), total / 20.0 / 768.0 * 1e6));
+    }
+}

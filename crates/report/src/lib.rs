@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod clock;
+mod cost;
 mod figures;
 mod flagged;
 mod interval;
@@ -14,6 +15,7 @@ mod sources;
 mod steps_csv;
 mod timeline;
 
+pub use cost::{Cost, EnergyBound, PerWork, Price, Usage};
 pub use figures::{Goodput, LatencyMs, Percentiles, QueueGrowth};
 pub use flagged::FlaggedRow;
 pub use interval::{Ends, LatencyRange, ModelInterval, Range};

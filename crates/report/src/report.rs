@@ -8,6 +8,7 @@ use rooflut::sim::cluster::Router;
 use rooflut::sim::figures::{BatchStats, Throughput};
 use serde::Serialize;
 
+use crate::cost::{Cost, EnergyBound};
 use crate::figures::{Goodput, LatencyMs, QueueGrowth};
 use crate::flagged::FlaggedRow;
 use crate::interval::ModelInterval;
@@ -69,6 +70,10 @@ pub struct Report {
     pub throughput: Throughput,
     /// Requests served within limits; null without limits.
     pub goodput: Option<Goodput>,
+    /// What the GPUs cost; null where their price is not known.
+    pub cost: Option<Cost>,
+    /// Upper bound of the energy that the GPUs use in steps; null where their thermal design power is not known.
+    pub energy_bound: Option<EnergyBound>,
     /// Requests, completed and rejected.
     pub requests: u64,
     /// Requests that were served in full.

@@ -11,6 +11,7 @@ use crate::error::{Problem, ScenarioError};
 use crate::fields::fields;
 use crate::rules::Given;
 use crate::scenario::{Output, Scenario, Server, Target, Workload};
+use crate::text::{line_after, line_at, one_line, shown};
 use crate::value::shortened;
 use rooflut_nearest::misspelt;
 
@@ -256,23 +257,4 @@ fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static s
 
 fn is_large(number: &DeInteger<'_>) -> bool {
     i64::from_str_radix(number.as_str(), number.radix()).is_err()
-}
-
-/// A value as it is written, without its end if it is long.
-fn shown(value: Option<&str>) -> String {
-    shortened(&value.unwrap_or_default().replace(char::is_control, " "))
-}
-
-/// Joins the lines of a message.
-fn one_line(message: &str) -> String {
-    let lines: Vec<&str> = message.lines().map(str::trim).collect();
-    lines.join(", ").replace(char::is_control, " ")
-}
-
-fn line_at(text: &str, start: usize) -> u64 {
-    line_after(text.as_bytes().get(..start).unwrap_or(text.as_bytes()))
-}
-
-fn line_after(before: &[u8]) -> u64 {
-    before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1
 }

@@ -14,7 +14,8 @@ use rooflut::sim::{Observer, PrefixCaching, SchedulingPolicy, SimConfig};
 use rooflut::step::{AtEnd, End, LatencyModel, TimeSources};
 use rooflut::table::{ErrorGroup, Extent, TableSet, sets};
 use rooflut_report::{
-    Ends, LatencyMs, ModelInterval, ModelSize, Rejections, Report, Seeds, Shares, Weights,
+    Ends, LatencyMs, ModelInterval, ModelSize, Price, Rejections, Report, Seeds, Shares, Usage,
+    Weights,
 };
 use rooflut_traces::Input;
 
@@ -27,6 +28,8 @@ use crate::model::Model;
 use crate::number::grouped;
 use crate::placement::Placement;
 use crate::pools::Pools;
+use crate::prices::Prices;
+use crate::read::{Read, read_file};
 use crate::run_error::RunError;
 use crate::scenario::Scenario;
 use crate::speculation::Speculation;
@@ -43,7 +46,7 @@ pub struct Resources<'r> {
     pub draft_model: Option<Model>,
     /// The table set that [`Target`](crate::Target) names by `gpu` or `tables`.
     pub tables: TableSet,
-    /// Opens the trace, or files of lengths: for a file, `File::open(path).map(Input::from)`.
+    /// Opens the trace, or files of lengths and prices: for a file, `File::open(path).map(Input::from)`.
     pub read: &'r dyn Fn(&Path) -> io::Result<Input>,
 }
 
@@ -57,6 +60,8 @@ pub struct Run {
     speculation: Option<Speculation>,
     pools: Option<Pools>,
     load: Load,
+    /// The price of its GPU, if it is known.
+    price: Option<Price>,
 }
 
 impl Run {
@@ -89,6 +94,7 @@ impl Run {
         Ok(Run {
             config: placement.config(&deployment, scenario.server.kv_blocks, draft)?,
             pools: Pools::of(&scenario.server, &deployment),
+            price: price(scenario.output.prices.as_deref(), &placement, read)?,
             load,
             scenario,
             placement,
@@ -356,6 +362,25 @@ impl Run {
     }
 }
 
+/// Returns the price of the GPUs of a placement, from a file or of the defaults; `None` if neither has one.
+fn price(
+    path: Option<&Path>,
+    placement: &Placement,
+    read: Read<'_>,
+) -> Result<Option<Price>, RunError> {
+    let gpu = placement.tables.gpu().name.as_str();
+    let mut prices = Prices::try_built_in().map_err(RunError::BuiltInPrices)?;
+    if let Some(path) = path {
+        let bytes = read_file("prices", path, read)?;
+        let given = Prices::read(&bytes, &[gpu]).map_err(|error| RunError::Prices {
+            path: path.to_owned(),
+            error,
+        })?;
+        prices = prices.replaced_by(given);
+    }
+    Ok(prices.of(gpu).cloned())
+}
+
 /// The outcome of a run.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -412,6 +437,7 @@ impl Outcome<'_> {
         let Placement { model, tables, .. } = &run.placement;
         let replicas = run.replicas() / run.dp();
         let latency = |stats| LatencyMs::of(stats, summary.completed);
+        let usage = Usage::of(run.gpus(), summary);
         Report {
             model: model.name.clone(),
             size: ModelSize::from(&model.spec),
@@ -436,6 +462,8 @@ impl Outcome<'_> {
             seeds: self.seeds,
             throughput: summary.throughput,
             goodput: summary.goodput.map(Into::into),
+            cost: run.price.as_ref().map(|price| usage.cost(price)),
+            energy_bound: tables.gpu().tdp_w.map(|tdp_w| usage.energy_bound(tdp_w)),
             requests: self.requests(),
             completed: summary.completed,
             rejected: summary.rejected,

@@ -14,6 +14,7 @@ use crate::error::{KeyName, ScenarioError, key_name};
 use crate::lengths_file::LengthsError;
 use crate::model::Model;
 use crate::number::grouped;
+use crate::prices::PricesError;
 use crate::refusal::{Refusal, accepting};
 use rooflut_nearest::{either, hint};
 
@@ -157,6 +158,15 @@ pub enum RunError {
         /// The problem.
         error: LengthsError,
     },
+    /// A file of prices is wrong.
+    Prices {
+        /// Its path as given.
+        path: PathBuf,
+        /// The problem.
+        error: PricesError,
+    },
+    /// The default prices are wrong.
+    BuiltInPrices(PricesError),
     /// A trace is wrong.
     Trace {
         /// Its path as given.
@@ -194,6 +204,7 @@ impl RunError {
             }
             RunError::Refused(refusal) => refusal.keys(),
             RunError::Read { key, .. } | RunError::Lengths { key, .. } => vec![key],
+            RunError::Prices { .. } => vec!["prices"],
             RunError::Trace { .. } => vec!["trace"],
             RunError::CachedPrompt { .. } => vec!["cached_prompt", "prompt"],
             RunError::LateArrival { .. } => vec!["rate"],
@@ -420,6 +431,8 @@ impl RunError {
                 format!("cannot read {}: {error}; {advice}", named(path))
             }
             RunError::Lengths { path, error, .. } => in_file(path, error.line, &error.problem),
+            RunError::Prices { path, error } => in_file(path, Some(error.line), &error.problem),
+            RunError::BuiltInPrices(error) => format!("default prices: {error}"),
             RunError::Trace { path, error } => in_file(path, error.line, &error.problem),
             RunError::UncertainPart(error) => {
                 format!("{error} ({})", accepting(&error.error, name))

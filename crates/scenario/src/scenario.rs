@@ -317,7 +317,7 @@ pub struct Server {
 
 /// The figures and files that are asked for.
 ///
-/// [`Run`](crate::Run) applies `goodput`, `strict` and `interval`; the others are data for the program that writes the
+/// [`Run`](crate::Run) applies `goodput`, `prices`, `strict` and `interval`; the others are data for the program that writes the
 /// report.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -329,6 +329,11 @@ pub struct Output {
     #[serde(with = "as_text::list")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME:MS", num_args = 1..))]
     pub goodput: Option<Vec<LatencyLimit>>,
+    /// Prices of GPUs: TOML with a table for each, such as [h100], with usd_per_hour, source and date, in place of the
+    /// defaults for these GPUs (on-demand list prices of a public cloud).
+    #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub prices: Option<PathBuf>,
     /// Reject worse answers of the tables: a class (`rooflut step --help` lists them), inside, or both.
     #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "CLASS"))]

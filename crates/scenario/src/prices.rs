@@ -1,0 +1,401 @@
+//! Prices of GPUs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rooflut::hardware::gpus;
+use rooflut_nearest::{hint, misspelt, nearest};
+use rooflut_report::Price;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::text::{line_after, line_at, one_line, shown};
+use crate::value::shortened;
+
+/// The prices of a file that ships with this crate: on-demand list prices of a public cloud.
+const BUILT_IN: &str = include_str!("../prices.toml");
+/// The keys of a price.
+const KEYS: [&str; 3] = ["usd_per_hour", "source", "date"];
+
+/// Prices of GPUs by their names.
+///
+/// A file of prices is TOML with a table for each GPU:
+///
+/// ```
+/// use rooflut_scenario::Prices;
+/// let file = b"[h100]\nusd_per_hour = 2.5\nsource = 'our contract'\ndate = '2025-06'\n";
+/// let prices = Prices::try_built_in()?.replaced_by(Prices::read(file, &[])?);
+/// assert_eq!(prices.of("h100").map(|price| price.usd_per_gpu_hour), Some(2.5));
+/// assert!(prices.of("h200").is_some());
+///
+/// let error = Prices::read(b"[h101]\nusd_per_hour = 2", &[]).unwrap_err().to_string();
+/// assert!(error.starts_with("line 1: unknown GPU \"h101\" (nearest: h100"), "{error}");
+/// # Ok::<(), rooflut_scenario::PricesError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Prices(BTreeMap<String, Price>);
+
+impl Prices {
+    /// Returns the default prices. Not every GPU has one.
+    ///
+    /// # Errors
+    /// None is known; a test reads the file.
+    pub fn try_built_in() -> Result<Prices, PricesError> {
+        Prices::read(BUILT_IN.as_bytes(), &[])
+    }
+
+    /// Reads a file of prices. A GPU is one of rooflut's data sheets, or named in `own`.
+    ///
+    /// # Errors
+    /// [`PricesError`] with its line: text that is not TOML, an unknown GPU or key, a missing key or a wrong value.
+    pub fn read(bytes: &[u8], own: &[&str]) -> Result<Prices, PricesError> {
+        let text = str::from_utf8(bytes).map_err(|error| {
+            let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            PricesProblem::NotText.at_line(line_after(before))
+        })?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let table = DeTable::parse(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            PricesProblem::Toml(one_line(error.message())).at_line(line_at(text, start))
+        })?;
+        let file = PricesFile { text, own };
+        let mut prices = BTreeMap::new();
+        for (gpu, keys) in in_order(table.get_ref()) {
+            prices.insert(gpu.get_ref().to_string(), file.price(gpu, keys)?);
+        }
+        match prices.is_empty() {
+            true => Err(PricesProblem::Empty.at_line(1)),
+            false => Ok(Prices(prices)),
+        }
+    }
+
+    /// Returns these prices with those of `others` in place of the prices of the same GPUs.
+    #[must_use]
+    pub fn replaced_by(mut self, others: Prices) -> Prices {
+        self.0.extend(others.0);
+        self
+    }
+
+    /// Returns the price of a GPU; `None` if it is not known.
+    pub fn of(&self, gpu: &str) -> Option<&Price> {
+        self.0.get(gpu)
+    }
+}
+
+/// A file that is being read.
+struct PricesFile<'f> {
+    text: &'f str,
+    own: &'f [&'f str],
+}
+
+impl PricesFile<'_> {
+    fn price(
+        &self,
+        gpu: &Spanned<impl AsRef<str>>,
+        keys: &Spanned<DeValue<'_>>,
+    ) -> Result<Price, PricesError> {
+        let name = gpu.get_ref().as_ref();
+        let line = line_at(self.text, gpu.span().start);
+        let known = gpus::ALL.map(|gpu| gpu.name.to_string());
+        let names = known.iter().map(String::as_str);
+        let mut names: Vec<&str> = names.chain(self.own.iter().copied()).collect();
+        if !names.contains(&name) {
+            names.sort_unstable();
+            names.dedup();
+            let nearest = nearest(name, names);
+            let nearest = nearest.into_iter().map(str::to_owned).collect();
+            let found = shortened(name);
+            return Err(PricesProblem::UnknownGpu {
+                found,
+                nearest,
+                known: known.to_vec(),
+            }
+            .at_line(line));
+        }
+        let DeValue::Table(table) = keys.get_ref() else {
+            let found = shown(self.text.get(keys.span()));
+            return Err(PricesProblem::Value {
+                key: format!("{name}"),
+                expected: "a table with usd_per_hour, source and date",
+                found,
+            }
+            .at_line(line));
+        };
+        for (key, _) in in_order(table) {
+            let found = key.get_ref().as_ref();
+            if !KEYS.contains(&found) {
+                let nearest = misspelt(found, KEYS).map(str::to_owned);
+                let found = shortened(found);
+                let line = line_at(self.text, key.span().start);
+                return Err(PricesProblem::UnknownKey { found, nearest }.at_line(line));
+            }
+        }
+        let value = |key: &'static str| {
+            let gpu = name.to_owned();
+            let missing = || PricesProblem::Missing { gpu, key }.at_line(line);
+            table.get(key).ok_or_else(missing)
+        };
+        Ok(Price {
+            usd_per_gpu_hour: self.positive("usd_per_hour", value("usd_per_hour")?)?,
+            source: self.words("source", value("source")?)?,
+            date: self.date(value("date")?)?,
+        })
+    }
+
+    fn positive(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<f64, PricesError> {
+        let number = match value.get_ref() {
+            DeValue::Float(_) | DeValue::Integer(_) => self.text.get(value.span()),
+            _ => None,
+        };
+        let number = number.and_then(|text| text.replace('_', "").parse::<f64>().ok());
+        let number = number.filter(|usd| *usd > 0.0 && usd.is_finite());
+        number.ok_or_else(|| self.wrong(key, "a positive number of US dollars", value))
+    }
+
+    fn words(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<String, PricesError> {
+        let text = value.get_ref().as_str().map(str::trim);
+        let text = text.filter(|text| !text.is_empty() && !text.contains(char::is_control));
+        let text = text.map(str::to_owned);
+        text.ok_or_else(|| self.wrong(key, "a line of text in quotes", value))
+    }
+
+    /// Reads a date, quoted or not.
+    fn date(&self, value: &Spanned<DeValue<'_>>) -> Result<String, PricesError> {
+        let text = match value.get_ref() {
+            DeValue::Datetime(_) => self.text.get(value.span()),
+            other => other.as_str(),
+        };
+        let text = text.filter(|text| is_date(text)).map(str::to_owned);
+        text.ok_or_else(|| self.wrong("date", "a year or a date, as in \"2025-06\"", value))
+    }
+
+    fn wrong(
+        &self,
+        key: &str,
+        expected: &'static str,
+        value: &Spanned<DeValue<'_>>,
+    ) -> PricesError {
+        let problem = PricesProblem::Value {
+            key: key.to_owned(),
+            expected,
+            found: shown(self.text.get(value.span())),
+        };
+        problem.at_line(line_at(self.text, value.span().start))
+    }
+}
+
+/// Returns whether a text is a year, a month or a day: `2025`, `2025-06`, `2025-06-30`.
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let digits = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    let within = |part: &str, most: u32| part.parse().is_ok_and(|n: u32| (1..=most).contains(&n));
+    parts.iter().all(digits)
+        && matches!(lengths.as_slice(), [4] | [4, 2] | [4, 2, 2])
+        && parts
+            .iter()
+            .skip(1)
+            .zip([12, 31])
+            .all(|(part, most)| within(part, most))
+}
+
+/// Returns the entries of a table in the order of the file.
+fn in_order<'t, 'd>(
+    table: &'t DeTable<'d>,
+) -> Vec<(
+    &'t Spanned<std::borrow::Cow<'d, str>>,
+    &'t Spanned<DeValue<'d>>,
+)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    entries
+}
+
+/// Why a file of prices cannot be used.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PricesError {
+    /// The line, from 1.
+    pub line: u64,
+    /// The problem.
+    pub problem: PricesProblem,
+}
+
+/// A problem of a file of prices.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum PricesProblem {
+    /// The file is not UTF-8 text.
+    NotText,
+    /// The file is not TOML.
+    Toml(String),
+    /// The file has no price.
+    Empty,
+    /// No GPU has this name.
+    UnknownGpu {
+        /// The name as written.
+        found: String,
+        /// Similar names.
+        nearest: Vec<String>,
+        /// The names of rooflut's GPUs.
+        known: Vec<String>,
+    },
+    /// A price has no key of this name.
+    UnknownKey {
+        /// The name as written.
+        found: String,
+        /// The name that it misspells.
+        nearest: Option<String>,
+    },
+    /// A price lacks a key.
+    Missing {
+        /// The GPU.
+        gpu: String,
+        /// The key.
+        key: &'static str,
+    },
+    /// A value is wrong.
+    Value {
+        /// The key.
+        key: String,
+        /// The accepted values.
+        expected: &'static str,
+        /// The value as written.
+        found: String,
+    },
+}
+
+impl PricesProblem {
+    fn at_line(self, line: u64) -> PricesError {
+        PricesError {
+            line,
+            problem: self,
+        }
+    }
+}
+
+impl fmt::Display for PricesProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PricesProblem::NotText => f.write_str("expected UTF-8 text; save the file as such"),
+            PricesProblem::Toml(message) => write!(f, "expected TOML: {message}; correct it"),
+            PricesProblem::Empty => {
+                f.write_str("expected a table for each GPU, such as [h100], found none; add one")
+            }
+            PricesProblem::UnknownGpu {
+                found,
+                nearest,
+                known,
+            } => write!(
+                f,
+                "unknown GPU {found:?}{}; use {}, or the GPU of the run's own tables",
+                hint(nearest),
+                known.join(", "),
+            ),
+            PricesProblem::UnknownKey { found, nearest } => write!(
+                f,
+                "expected one of the keys {}, found {found:?}{}; rename or remove it",
+                KEYS.join(", "),
+                hint(nearest.as_slice()),
+            ),
+            PricesProblem::Missing { gpu, key } => {
+                write!(f, "{gpu}.{key}: expected a value, found none; add it")
+            }
+            PricesProblem::Value {
+                key,
+                expected,
+                found,
+            } => write!(f, "{key}: expected {expected}, found {found}; correct it"),
+        }
+    }
+}
+
+impl fmt::Display for PricesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.problem)
+    }
+}
+
+impl std::error::Error for PricesError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_prices_have_sources_and_dates() {
+        let prices = Prices::try_built_in().unwrap();
+        for gpu in ["a100", "b200", "h100", "h200", "l40s"] {
+            let price = prices.of(gpu).unwrap();
+            assert!((0.5..50.0).contains(&price.usd_per_gpu_hour), "{gpu}");
+            assert!(price.source.contains("check before use"), "{gpu}");
+        }
+        assert_eq!(prices.of("b300"), None);
+    }
+
+    #[test]
+    fn a_file_may_price_a_gpu_of_its_own() {
+        let file = "[my-gpu]\nusd_per_hour = 1_000\nsource = ' a quote '\ndate = 2025-06-30\n";
+        let prices = Prices::read(file.as_bytes(), &["my-gpu"]).unwrap();
+        let expected = Price {
+            usd_per_gpu_hour: 1000.0,
+            source: "a quote".to_owned(),
+            date: "2025-06-30".to_owned(),
+        };
+        assert_eq!(prices.of("my-gpu"), Some(&expected));
+        let refused = Prices::read(file.as_bytes(), &[]).unwrap_err();
+        assert!(refused.to_string().contains("my-gpu"), "{refused}");
+    }
+
+    #[test]
+    fn mistakes_have_their_lines() {
+        let with = |line: &str| format!("[h100]\n{line}\nsource = 's'\ndate = '2025'\n");
+        for (text, message) in [
+            (
+                String::new(),
+                "line 1: expected a table for each GPU, such as [h100], found none; add one",
+            ),
+            (
+                "[h100".to_owned(),
+                "line 1: expected TOML: unclosed table, expected `]`; correct it",
+            ),
+            (
+                "h100 = 2.5".to_owned(),
+                "line 1: h100: expected a table with usd_per_hour, source and date, found 2.5; correct it",
+            ),
+            (
+                with("usd = 2.5"),
+                "line 2: expected one of the keys usd_per_hour, source, date, found \"usd\"; rename or remove it",
+            ),
+            (
+                with(""),
+                "line 1: h100.usd_per_hour: expected a value, found none; add it",
+            ),
+            (
+                with("usd_per_hour = -2.5"),
+                "line 2: usd_per_hour: expected a positive number of US dollars, found -2.5; correct it",
+            ),
+            (
+                with("usd_per_hour = '2.5'"),
+                "line 2: usd_per_hour: expected a positive number of US dollars, found '2.5'; correct it",
+            ),
+            (
+                with("usd_per_hour = nan"),
+                "line 2: usd_per_hour: expected a positive number of US dollars, found nan; correct it",
+            ),
+            (
+                with("usd_per_hour = 2").replace("'s'", "''"),
+                "line 3: source: expected a line of text in quotes, found ''; correct it",
+            ),
+            (
+                with("usd_per_hour = 2").replace("'2025'", "'2025-13'"),
+                "line 4: date: expected a year or a date, as in \"2025-06\", found '2025-13'; correct it",
+            ),
+        ] {
+            let error = Prices::read(text.as_bytes(), &[]).unwrap_err();
+            assert_eq!(error.to_string(), message, "{text}");
+        }
+        let error = Prices::read(b"a = 1\n\xff", &[]).unwrap_err();
+        assert_eq!(error, PricesProblem::NotText.at_line(2));
+    }
+}

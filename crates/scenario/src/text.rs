@@ -1,0 +1,24 @@
+//! Text of TOML files in messages.
+
+use crate::value::shortened;
+
+/// Returns a value as it is written, without its end if it is long.
+pub(crate) fn shown(value: Option<&str>) -> String {
+    shortened(&value.unwrap_or_default().replace(char::is_control, " "))
+}
+
+/// Joins the lines of a message.
+pub(crate) fn one_line(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().map(str::trim).collect();
+    lines.join(", ").replace(char::is_control, " ")
+}
+
+/// Returns the line, from 1, of the byte at `start`.
+pub(crate) fn line_at(text: &str, start: usize) -> u64 {
+    line_after(text.as_bytes().get(..start).unwrap_or(text.as_bytes()))
+}
+
+/// Returns the line, from 1, that follows these bytes.
+pub(crate) fn line_after(before: &[u8]) -> u64 {
+    before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1
+}
