@@ -5,9 +5,11 @@
 
 mod args;
 mod check;
+mod compare;
 mod engines;
 mod error;
 mod fields;
+mod fits;
 mod flagged;
 mod generate;
 mod grid;
@@ -74,6 +76,8 @@ fn dispatch(command: &Command) -> Result<(), Error> {
     let answered = match command {
         Command::Run(args) => run::run(args).map_err(|error| args.place(error))?,
         Command::Step(args) => step::run(args)?.into(),
+        Command::Fits(args) => fits::run(args)?.into(),
+        Command::Compare(args) => compare::run(args)?.into(),
         Command::Lookup(args) => lookup::run(args)?.into(),
         Command::Tables(args) => tables::run(args)?,
         Command::Import(args) => import::run(args)?.into(),

@@ -133,22 +133,11 @@ impl Deployment {
     /// # Errors
     /// As [`memory_plan`](Self::memory_plan); [`MemoryError::Spec`] if `tp` ranks cannot share the models.
     pub fn memory_plan_at(&self, tp: u32) -> Result<MemoryPlan, MemoryError> {
-        let DeploymentBuilder {
-            memory,
-            tables,
-            parallelism,
-            ..
-        } = &self.given;
-        let parallelism = Parallelism { tp, ..*parallelism };
-        let spec = self.given.kv_spec();
-        if self.given.mtp {
-            return MemoryPlan::try_new_with_mtp(&spec, tables.gpu(), parallelism, *memory);
-        }
-        let plan = MemoryPlan::try_new(&spec, tables.gpu(), parallelism, *memory)?;
-        match &self.given.draft {
-            Some(draft) => plan.with_draft(draft),
-            None => Ok(plan),
-        }
+        let parallelism = Parallelism {
+            tp,
+            ..self.given.parallelism
+        };
+        self.given.memory_plan(parallelism)
     }
 
     /// Returns the bytes of the KV entries of one token, over all layers and GPUs: the transfer size between
@@ -188,6 +177,19 @@ impl DeploymentBuilder {
             .with_strictness(self.strictness)
     }
 
+    /// Returns the memory use of one GPU.
+    pub(super) fn memory_plan(&self, parallelism: Parallelism) -> Result<MemoryPlan, MemoryError> {
+        let (spec, gpu) = (self.kv_spec(), self.tables.gpu());
+        if self.mtp {
+            return MemoryPlan::try_new_with_mtp(&spec, gpu, parallelism, self.memory);
+        }
+        let plan = MemoryPlan::try_new(&spec, gpu, parallelism, self.memory)?;
+        match &self.draft {
+            Some(draft) => plan.with_draft(draft),
+            None => Ok(plan),
+        }
+    }
+
     /// Returns the model as the KV cache holds it: without chunks if the engine has no groups for them.
     pub(super) fn kv_spec(&self) -> ModelSpec {
         let mut spec = self.spec;
@@ -207,7 +209,7 @@ impl DeploymentBuilder {
 
     /// Returns the maximum length of a request: the given one, or else the longest that target and draft model
     /// support.
-    fn longest_request(&self) -> Result<u32, DeploymentError> {
+    pub(super) fn longest_request(&self) -> Result<u32, DeploymentError> {
         let Some(draft) = &self.draft else {
             return Ok(self.max_model_len.unwrap_or(self.spec.max_model_len));
         };

@@ -5,6 +5,8 @@
 //! contradict each other.
 
 mod builder;
+#[cfg(feature = "sim")]
+mod capacity;
 #[allow(clippy::module_inception)] // The noun of the module and its main type.
 mod deployment;
 mod error;
@@ -16,6 +18,8 @@ mod served_model;
 mod server;
 
 pub use builder::DeploymentBuilder;
+#[cfg(feature = "sim")]
+pub use capacity::Capacity;
 pub use deployment::Deployment;
 pub use error::DeploymentError;
 #[cfg(feature = "sim")]

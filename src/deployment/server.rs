@@ -158,7 +158,7 @@ impl Deployment {
 }
 
 impl DeploymentBuilder {
-    fn server_config(&self, max_model_len: u32, kv_blocks: u32) -> SimConfig {
+    pub(super) fn server_config(&self, max_model_len: u32, kv_blocks: u32) -> SimConfig {
         let mut config = self.config.with_engine(&self.engine);
         config.max_model_len = max_model_len;
         let mut held = self.kv_spec();

@@ -1,5 +1,7 @@
 //! The arguments.
 
+mod compare;
+mod fits;
 mod import;
 mod leading;
 mod lookup;
@@ -15,6 +17,8 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use colorchoice_clap::Color;
 
+pub(crate) use compare::CompareArgs;
+pub(crate) use fits::FitsArgs;
 pub(crate) use import::{ImportArgs, ImportFrom, SetArgs};
 pub(crate) use lookup::{AttentionArgs, CollectiveArgs, DsaArgs, Kernel, LookupArgs, MlaArgs};
 pub(crate) use run::RunArgs;
@@ -47,6 +51,11 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Time one engine step, part by part.
     Step(StepArgs),
+    /// List the GPUs that hold a model: longest context, largest batch, KV capacity, smallest deployment.
+    Fits(Box<FitsArgs>),
+    /// Compare two scenarios or reports: what differs, and which terms it consists of.
+    #[command(arg_required_else_help = false)]
+    Compare(CompareArgs),
     /// Look up one kernel in the tables.
     #[command(arg_required_else_help = false)]
     Lookup(LookupArgs),

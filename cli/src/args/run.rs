@@ -1,6 +1,6 @@
 //! Arguments of `rooflut run`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches};
 use rooflut_scenario::{Output, Problem, RunError, Scenario, ScenarioError, ScenarioFile};
@@ -54,6 +54,28 @@ impl RunArgs {
         }
     }
 
+    /// Returns the scenario of a file, without its output: what it would write is left out.
+    pub(crate) fn of_file(path: &Path, bytes: &[u8]) -> Result<RunArgs, Error> {
+        let file = ScenarioFile::read(bytes).map_err(in_file(path))?;
+        let mut args = RunArgs {
+            scenario: file.scenario().clone(),
+            file: Some(FromFile {
+                path: path.to_owned(),
+                file,
+                replaced: Vec::new(),
+            }),
+            ..RunArgs::default()
+        };
+        let output = std::mem::take(&mut args.scenario.output);
+        args.scenario.output.goodput = output.goodput;
+        args.scenario.output.prices = output.prices;
+        args.scenario.output.strict = output.strict;
+        args.scenario.workload.seeds = None;
+        let checked = args.scenario.check();
+        checked.map_err(|error| args.place(RunError::from(error).into()))?;
+        Ok(args)
+    }
+
     /// Reads the scenario file, if one is given, and checks the scenario. `matches` are these arguments.
     pub(super) fn merge(mut self, matches: &ArgMatches) -> Result<RunArgs, Error> {
         if let Some(path) = self.path.clone() {
@@ -63,9 +85,7 @@ impl RunArgs {
                 let replaced = file.remove_replaced(&self.scenario)?;
                 Ok((file, replaced))
             };
-            let (file, replaced) = read(&bytes).map_err(|error: ScenarioError| {
-                Error::in_file(&path, error.line, &error.problem)
-            })?;
+            let (file, replaced) = read(&bytes).map_err(in_file(&path))?;
             self.scenario = file.scenario().clone();
             self.scenario.update_from_arg_matches(matches)?;
             self.file = Some(FromFile {
@@ -109,4 +129,8 @@ impl RunArgs {
             None => error,
         }
     }
+}
+
+fn in_file(path: &Path) -> impl Fn(ScenarioError) -> Error {
+    |error| Error::in_file(path, error.line, &error.problem)
 }

@@ -2,10 +2,10 @@
 
 use rooflut::sim::figures::{self, Stats};
 use rooflut::units::Seconds;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Mean and percentiles; null where a figure is not known.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Percentiles<T> {
     /// Mean.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod clock;
+pub mod compare;
 mod cost;
 mod figures;
 mod flagged;

@@ -88,6 +88,8 @@ pub struct Report {
     pub preemptions: u64,
     /// Engine steps.
     pub steps: u64,
+    /// Mean time of a step, those of a draft model included; null where none ran.
+    pub mean_step_ms: Option<f64>,
     /// Seconds from the first arrival of a served request to the last token.
     pub makespan_s: f64,
     /// Share of the makespan in which a step ran, averaged over the replicas.

@@ -183,7 +183,7 @@ impl Target {
 /// Any positive count.
 const ANY: RangeInclusive<u32> = 1..=u32::MAX;
 
-fn check_count(
+pub(crate) fn check_count(
     key: &'static str,
     value: Option<u32>,
     range: RangeInclusive<u32>,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rooflut::deployment::{Deployment, DeploymentBuilder, DeploymentError};
+use rooflut::deployment::{Capacity, Deployment, DeploymentBuilder, DeploymentError};
 use rooflut::engine::{self, EngineStack};
 use rooflut::hardware::Dtype;
 use rooflut::model::{MemoryError, MemoryLimits, ModelSpec, Parallelism, SpecError};
@@ -138,6 +138,13 @@ impl Placement {
     /// [`RunError::Refused`]: the tables lack a kernel or know it less well than `strictness` accepts.
     pub fn deploy(&self, strictness: Strictness) -> Result<Deployment, RunError> {
         self.build(self.on(&self.tables, &self.model.spec), strictness, None)
+    }
+
+    /// Returns what the memory holds beside the model.
+    pub(crate) fn capacity(&self, server: &Server) -> Result<Capacity, DeploymentError> {
+        server
+            .apply(self.on(&self.tables, &self.model.spec))
+            .capacity()
     }
 
     /// Checks that the ranks can share the draft model, whose experts are sliced.

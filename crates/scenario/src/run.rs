@@ -13,6 +13,7 @@ use rooflut::sim::load::{Source, Stream};
 use rooflut::sim::{Observer, PrefixCaching, SchedulingPolicy, SimConfig};
 use rooflut::step::{AtEnd, End, LatencyModel, TimeSources};
 use rooflut::table::{ErrorGroup, Extent, TableSet, sets};
+use rooflut::units::Seconds;
 use rooflut_report::{
     Ends, LatencyMs, ModelInterval, ModelSize, Price, Rejections, Report, Seeds, Shares, Usage,
     Weights,
@@ -419,9 +420,13 @@ impl Outcome<'_> {
         if self.run.scenario.workload.users.is_some() {
             return None;
         }
-        let mean_step = self.sources.total() * (1.0 / self.summary.steps.max(1) as f64);
         let growth = self.summary.queue_growth;
-        growth.filter(|growth| growth.is_overload(mean_step))
+        growth.filter(|growth| growth.is_overload(self.mean_step()))
+    }
+
+    /// Mean time of a step; 0 if none ran.
+    fn mean_step(&self) -> Seconds {
+        self.sources.total() * (1.0 / self.summary.steps.max(1) as f64)
     }
 
     /// Requests, completed and rejected.
@@ -471,6 +476,7 @@ impl Outcome<'_> {
             truncated: summary.truncated,
             preemptions: summary.preemptions,
             steps: summary.steps,
+            mean_step_ms: (summary.steps > 0).then(|| self.mean_step().ms()),
             makespan_s: summary.makespan.0,
             busy_share: summary.server.busy_share,
             running_mean: summary.server.mean_running,

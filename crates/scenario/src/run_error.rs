@@ -465,8 +465,8 @@ impl From<SimError> for RunError {
     }
 }
 
-/// Bytes as GiB with one decimal.
-fn gib(bytes: f64) -> String {
+/// Returns bytes as GiB with one decimal.
+pub(crate) fn gib(bytes: f64) -> String {
     let tenths = (bytes / f64::from(1 << 30) * 10.0).round() as u64;
     format!("{}.{}", grouped(tenths / 10), tenths % 10)
 }

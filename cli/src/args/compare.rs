@@ -1,0 +1,22 @@
+//! Arguments of `rooflut compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+const AFTER: &str = "\
+A scenario is simulated first, with one seed; its output files are not written. Settings that are equal are left out. Prefill \
+is the time to first token without the queue; the parts of a step are means over all steps.";
+
+/// Arguments of `rooflut compare`.
+#[derive(Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct CompareArgs {
+    /// Scenario file (TOML), or a report of `rooflut run --json`.
+    pub(crate) a: PathBuf,
+    /// The same of what it is compared with.
+    pub(crate) b: PathBuf,
+    /// Write JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,59 @@
+//! Arguments of `rooflut fits`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rooflut_scenario::{Demand, Server, Target, real, whole};
+
+const AFTER: &str = "\
+Without --gpu or --tables all GPUs are listed, without --tp those of 1, 2, 4, 8 and 16 that can share the model. What is \
+missing is memory of each GPU, context or batch, or math in a format of the weights. Whether the tables know the kernels \
+is left to `rooflut run`.";
+
+/// Arguments of `rooflut fits`.
+#[derive(Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct FitsArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Tokens of each request, prompt and output together [default: the longest request of the model].
+    #[arg(long, value_parser = whole::<u32>, value_name = "TOKENS")]
+    context: Option<u32>,
+    /// Requests that should fit at the same time [default: 1].
+    #[arg(long, value_parser = whole::<u32>, value_name = "COUNT")]
+    batch: Option<u32>,
+    /// Maximum number of tokens that a step computes, which determines the size of activations [default: 2048].
+    #[arg(long, value_parser = whole::<u32>, value_name = "TOKENS")]
+    max_num_batched_tokens: Option<u32>,
+    /// Share of each GPU's memory that the server uses [default: 0.9].
+    #[arg(long, value_parser = real, value_name = "SHARE")]
+    gpu_memory_utilization: Option<f64>,
+    /// Tokens in a KV block: 16, 32, 64, 128 or 256 [default: 16].
+    #[arg(long, value_parser = whole::<u32>, value_name = "TOKENS")]
+    block_size: Option<u32>,
+    /// Prices of GPUs, as for `rooflut run`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
+    /// Write JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl FitsArgs {
+    /// Returns the limits that determine the memory.
+    pub(crate) fn server(&self) -> Server {
+        let mut server = Server::default();
+        server.max_num_batched_tokens = self.max_num_batched_tokens;
+        server.gpu_memory_utilization = self.gpu_memory_utilization;
+        server.block_size = self.block_size;
+        server
+    }
+
+    /// Returns the requests that should fit.
+    pub(crate) fn demand(&self) -> Demand {
+        Demand {
+            requests: self.batch.unwrap_or(1),
+            tokens: self.context,
+        }
+    }
+}

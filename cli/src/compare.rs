@@ -1,0 +1,124 @@
+//! `rooflut compare`: two scenarios or reports side by side.
+
+use std::path::Path;
+
+use rooflut_report::compare::{Cause, Comparison, Figure, ReadReport, Setting};
+use serde_json::{Value, json};
+
+use crate::args::{CompareArgs, RunArgs};
+use crate::error::Error;
+use crate::grid::Grid;
+use crate::output::{joined, signed, three_digits, title, to_json, wrapped_at};
+use crate::{input, run};
+
+/// Column of the text after its label.
+const INDENT: usize = 12;
+/// Maximum number of terms of a difference that are named.
+const MAX_TERMS: usize = 4;
+/// Terms below this share of the largest are not named.
+const MIN_TERM: f64 = 0.01;
+
+/// Compares and answers with the text to print.
+pub(crate) fn run(args: &CompareArgs) -> Result<String, Error> {
+    let (a, b) = (read(&args.a)?, read(&args.b)?);
+    let comparison = Comparison::of(&a, &b);
+    if args.json {
+        let side = |path: &Path, report: &ReadReport| json!({"path": path.display().to_string(), "title": report.title()});
+        let sides = json!({"a": side(&args.a, &a), "b": side(&args.b, &b)});
+        return to_json(&joined([sides, json!(comparison)]));
+    }
+    let mut text = title("Two runs side by side");
+    for (name, path, report) in [("A", &args.a, &a), ("B", &args.b, &b)] {
+        let about = format!("{}: {}", path.display(), report.title());
+        text += &wrapped_at(INDENT, name, &about);
+    }
+    Ok(text + "\n" + &describe(&comparison))
+}
+
+/// Reads a report, or a scenario and simulates it.
+fn read(path: &Path) -> Result<ReadReport, Error> {
+    let bytes = input::read(path).map_err(Error::reading(path))?;
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first == Some(&b'{') {
+        return ReadReport::read(&bytes).map_err(|error| Error::in_file(path, None, error));
+    }
+    let args = RunArgs::of_file(path, &bytes)?;
+    let report = run::report(&args).map_err(|error| match error.keys().is_empty() {
+        true => Error::in_file(path, None, error.in_keys()),
+        false => args.place(error),
+    })?;
+    Ok(ReadReport::of(&report)?)
+}
+
+fn describe(comparison: &Comparison) -> String {
+    let mut settings = Grid::new("setting | A | B");
+    for Setting { key, a, b, .. } in &comparison.settings {
+        settings.row(vec![key.clone(), shown(a), shown(b)]);
+    }
+    let mut figures = Grid::new("figure | >A | >B | >B - A | >%");
+    let mut group = None;
+    for figure in &comparison.figures {
+        if group.is_some_and(|group| group != figure.group) {
+            figures.row(vec![String::new(); 5]);
+        }
+        group = Some(figure.group);
+        figures.row(cells(figure));
+    }
+    let settings = match settings.is_empty() {
+        true => wrapped_at(2, "", "all settings are equal"),
+        false => settings.render(2),
+    };
+    let causes = comparison.causes.iter().filter_map(describe_cause);
+    let remarks = comparison.remarks.iter().cloned();
+    let why: String = causes
+        .chain(remarks)
+        .map(|why| wrapped_at(INDENT, "why", &why))
+        .collect();
+    let gap = if why.is_empty() { "" } else { "\n" };
+    format!("{settings}\n{}{gap}{why}", figures.render(2))
+}
+
+fn cells(figure: &Figure) -> Vec<String> {
+    let shown = |value: Option<f64>, of: fn(f64) -> String| value.map_or("-".to_owned(), of);
+    vec![
+        figure.name.clone(),
+        shown(figure.a, three_digits),
+        shown(figure.b, three_digits),
+        shown(figure.difference, difference),
+        shown(figure.percent, signed),
+    ]
+}
+
+/// `E2E mean: B is 1,230 ms lower: -1,200 decode, -31.0 queue`; `None` where nothing differs.
+fn describe_cause(cause: &Cause) -> Option<String> {
+    let largest = cause.terms.first()?.difference_ms.abs();
+    let terms = cause.terms.iter();
+    let terms = terms.filter(|term| term.difference_ms.abs() >= MIN_TERM * largest);
+    let terms = terms.take(MAX_TERMS);
+    let terms: Vec<String> = terms
+        .map(|term| format!("{} {}", difference(term.difference_ms), term.name))
+        .collect();
+    Some(format!(
+        "{}: B - A is {} ms, of which {}",
+        cause.figure,
+        difference(cause.difference_ms),
+        terms.join(", ")
+    ))
+}
+
+/// Returns a figure with its sign and three digits.
+fn difference(value: f64) -> String {
+    match value > 0.0 {
+        true => format!("+{}", three_digits(value)),
+        false => three_digits(value),
+    }
+}
+
+/// Returns a setting as text.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,112 @@
+//! `rooflut fits`: deployments that hold a model in memory.
+
+use rooflut::table::{TableSet, sets};
+use rooflut_scenario::{Fit, Fits, Prices};
+
+use crate::args::FitsArgs;
+use crate::error::Error;
+use crate::grid::Grid;
+use crate::output::{count, number, plural, title, to_json, wrapped_at};
+use crate::{input, model_source, table_set};
+
+/// Column of the text after its label.
+const INDENT: usize = 12;
+
+/// Lists deployments with what they hold.
+pub(crate) fn run(args: &FitsArgs) -> Result<String, Error> {
+    let named = model_source::find(args.target.model(), model_source::options(&args.target))?;
+    model_source::check_assumption(&args.target, &[&named])?;
+    let sets = sets(args)?;
+    let prices = prices(args, &sets)?;
+    let (server, demand) = (args.server(), args.demand());
+    let fits = Fits::try_new(&args.target, &server, &named.model, &sets, demand, &prices);
+    let mut fits = fits.map_err(|error| model_source::with_keys(error, &[&named]))?;
+    fits.notes.splice(..0, named.notes());
+    match args.json {
+        true => to_json(&fits),
+        false => Ok(text(&fits)),
+    }
+}
+
+/// Returns the set that is asked for, or one for each GPU.
+fn sets(args: &FitsArgs) -> Result<Vec<TableSet>, Error> {
+    if args.target.gpu.is_some() || args.target.tables.is_some() {
+        return Ok(vec![table_set::find(table_set::of(&args.target))?]);
+    }
+    let of_gpu = |set: &&TableSet| set.name() == set.gpu().name.as_str();
+    Ok(sets::ALL.into_iter().filter(of_gpu).cloned().collect())
+}
+
+fn prices(args: &FitsArgs, sets: &[TableSet]) -> Result<Prices, Error> {
+    let prices = Prices::try_built_in()?;
+    let Some(path) = &args.prices else {
+        return Ok(prices);
+    };
+    let bytes = input::read(path).map_err(Error::reading(path))?;
+    let own: Vec<&str> = sets.iter().map(|set| set.gpu().name.as_str()).collect();
+    let given = Prices::read(&bytes, &own)
+        .map_err(|error| Error::in_file(path, Some(error.line), &error.problem))?;
+    Ok(prices.replaced_by(given))
+}
+
+fn text(fits: &Fits) -> String {
+    let asked = format!(
+        "{} of {}",
+        plural(fits.requests.into(), "request"),
+        plural(fits.tokens.into(), "token")
+    );
+    let mut grid = Grid::new(&format!(
+        "GPUs | >weights GiB | >KV GiB | >KV tokens | >longest request | >requests of {} | missing",
+        count(fits.tokens.into())
+    ));
+    for fit in &fits.deployments {
+        grid.row(cells(fit));
+    }
+    let smallest = fits.smallest().map_or_else(
+        || "none of these; use more GPUs (--tp), --dtype fp8, --kv-dtype fp8, or lower --context or --batch".to_owned(),
+        describe,
+    );
+    let cheapest = fits.cheapest().filter(|fit| Some(*fit) != fits.smallest());
+    let mut text = title(&format!("{} with {asked} in memory", fits.model));
+    text += &grid.render(2);
+    text += "\n";
+    text += &wrapped_at(INDENT, "smallest", &smallest);
+    if let Some(cheapest) = cheapest {
+        text += &wrapped_at(INDENT, "cheapest", &describe(cheapest));
+    }
+    let notes = fits
+        .notes
+        .iter()
+        .map(|note| wrapped_at(INDENT, "note", note));
+    text + &notes.collect::<String>()
+}
+
+fn cells(fit: &Fit) -> Vec<String> {
+    let gib = |bytes: f64| number(bytes / f64::from(1 << 30), 1);
+    let held = match &fit.holds {
+        Some(holds) => [
+            gib(holds.weight_bytes),
+            gib(holds.kv_bytes),
+            count(holds.kv_tokens),
+            count(holds.longest_request.into()),
+            number(holds.requests, 2),
+        ],
+        None => ["-"; 5].map(str::to_owned),
+    };
+    let missing = fit.missing.clone().unwrap_or_default();
+    let gpus = [format!("{} {}", fit.gpus, fit.gpu)];
+    gpus.into_iter().chain(held).chain([missing]).collect()
+}
+
+/// `2 h100 (tp 2), 13.76 USD per hour`.
+fn describe(fit: &Fit) -> String {
+    let ranks = match fit.dp {
+        1 => String::new(),
+        dp => format!(", dp {dp}"),
+    };
+    let usd = match fit.usd_per_hour {
+        Some(usd) => format!("{} USD per hour", number(usd, 2)),
+        None => "price not known".to_owned(),
+    };
+    format!("{} {} (tp {}{ranks}), {usd}", fit.gpus, fit.gpu, fit.tp)
+}

@@ -1,0 +1,136 @@
+//! A report that is read.
+
+use rooflut::sim::figures::Throughput;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::error::CompareError;
+use crate::figures::LatencyMs;
+use crate::report::Report;
+
+/// A report as JSON has it, of this or another run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadReport {
+    /// All keys.
+    pub(super) keys: Map<String, Value>,
+    pub(super) figures: Figures,
+}
+
+/// The figures that are compared.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(super) struct Figures {
+    model: String,
+    gpu: String,
+    gpus: u64,
+    pub(super) weight_bytes: f64,
+    pub(super) ttft_ms: LatencyMs,
+    pub(super) tpot_ms: LatencyMs,
+    pub(super) itl_ms: LatencyMs,
+    pub(super) e2e_ms: LatencyMs,
+    pub(super) queue_ms: LatencyMs,
+    pub(super) overloaded: bool,
+    pub(super) throughput: Throughput,
+    pub(super) goodput: Option<Goodput>,
+    pub(super) cost: Option<Cost>,
+    pub(super) energy_bound: Option<Energy>,
+    pub(super) rejected: f64,
+    pub(super) preemptions: f64,
+    pub(super) mean_step_ms: Option<f64>,
+    pub(super) busy_share: f64,
+    pub(super) batch_size: Option<Batch>,
+    pub(super) kv_blocks: f64,
+    pub(super) kv_blocks_peak: f64,
+    pub(super) block_size: f64,
+    pub(super) time_share_by_part: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub(super) struct Goodput {
+    pub(super) requests_per_s: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub(super) struct Cost {
+    pub(super) usd_per: PerTokens,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub(super) struct Energy {
+    pub(super) wh_per: PerTokens,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub(super) struct PerTokens {
+    pub(super) million_output_tokens: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub(super) struct Batch {
+    pub(super) mean: f64,
+}
+
+impl ReadReport {
+    /// Reads the JSON of a report.
+    ///
+    /// # Errors
+    /// [`CompareError`]: text that is not JSON, or not the report of a run.
+    pub fn read(json: &[u8]) -> Result<ReadReport, CompareError> {
+        let keys = serde_json::from_slice(json).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => {
+                CompareError::Figure("found another JSON value than an object".to_owned())
+            }
+            _ => CompareError::Json(error.to_string()),
+        })?;
+        ReadReport::of_keys(keys)
+    }
+
+    fn of_keys(keys: Map<String, Value>) -> Result<ReadReport, CompareError> {
+        let figures = Figures::deserialize(Value::Object(keys.clone()))
+            .map_err(|error| CompareError::Figure(error.to_string()))?;
+        Ok(ReadReport { keys, figures })
+    }
+
+    /// Returns the report of a run as JSON has it.
+    ///
+    /// # Errors
+    /// None is known: a report is an object with all keys.
+    pub fn of(report: &Report) -> Result<ReadReport, CompareError> {
+        let wrong = |error: serde_json::Error| CompareError::Figure(error.to_string());
+        match serde_json::to_value(report).map_err(wrong)? {
+            Value::Object(keys) => ReadReport::of_keys(keys),
+            _ => Err(CompareError::Figure(
+                "found another JSON value than an object".to_owned(),
+            )),
+        }
+    }
+
+    /// Returns the model and its GPUs, as in `llama-3.1-8b on 2 h100`.
+    pub fn title(&self) -> String {
+        let Figures {
+            model, gpus, gpu, ..
+        } = &self.figures;
+        format!("{model} on {gpus} {gpu}")
+    }
+}
+
+impl Figures {
+    /// Returns the mean time of a part of a step, milliseconds.
+    pub(super) fn part_ms(&self, part: &str) -> Option<f64> {
+        let share = self.time_share_by_part.get(part).and_then(Value::as_f64);
+        Some(share? * self.mean_step_ms?)
+    }
+
+    /// Returns the mean time to first token after the queue: the API server and the prefill.
+    pub(super) fn prefill_ms(&self) -> Option<f64> {
+        Some(self.ttft_ms.mean? - self.queue_ms.mean?)
+    }
+
+    /// Returns the mean time from the first token to the last.
+    pub(super) fn decode_ms(&self) -> Option<f64> {
+        Some(self.e2e_ms.mean? - self.ttft_ms.mean?)
+    }
+
+    pub(super) fn peak_kv_share(&self) -> Option<f64> {
+        (self.kv_blocks > 0.0).then(|| self.kv_blocks_peak / self.kv_blocks)
+    }
+}

@@ -1,0 +1,95 @@
+//! Settings of two reports that differ.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::read::ReadReport;
+
+/// A setting that differs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Setting {
+    /// Its keys in a report, with dots between them.
+    pub key: String,
+    /// The setting of the first report; null where it has none.
+    pub a: Value,
+    /// The setting of the second.
+    pub b: Value,
+}
+
+/// Keys of a report that were given, or follow from that alone.
+const GIVEN: &[&str] = &[
+    "model",
+    "parameters",
+    "gpu",
+    "gpus",
+    "tp",
+    "dp",
+    "expert_parallel",
+    "replicas",
+    "router",
+    "disaggregation.prefill_replicas",
+    "disaggregation.decode_replicas",
+    "disaggregation.link_bandwidth_gb_per_s",
+    "disaggregation.link_latency_us",
+    "speculation.draft_tokens",
+    "speculation.acceptance",
+    "speculation.draft_model",
+    "load",
+    "seed",
+    "weight_dtype",
+    "expert_dtype",
+    "kv_dtype",
+    "sampler",
+    "engine",
+    "scheduling",
+    "scheduler_reserve_full_isl",
+    "max_num_seqs",
+    "max_num_batched_tokens",
+    "long_prefill_token_threshold",
+    "max_model_len",
+    "block_size",
+    "policy",
+    "max_waiting",
+    "prefix_caching",
+    "watermark",
+    "cost.usd_per_gpu_hour",
+    "table_engine",
+];
+
+/// Returns the settings that differ, in the order of their importance.
+pub(super) fn differing(a: &ReadReport, b: &ReadReport) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for key in GIVEN {
+        compare(key, at(a, key), at(b, key), &mut settings);
+    }
+    settings
+}
+
+/// Returns the value at a path; null where there is none.
+fn at<'r>(report: &'r ReadReport, path: &str) -> &'r Value {
+    let mut keys = path.split('.');
+    let first = keys.next().and_then(|key| report.keys.get(key));
+    let value = keys.fold(first, |value, key| value?.get(key));
+    value.unwrap_or(&Value::Null)
+}
+
+/// Adds what differs, key by key in objects.
+fn compare(key: &str, a: &Value, b: &Value, settings: &mut Vec<Setting>) {
+    if a == b {
+        return;
+    }
+    let (Value::Object(of_a), Value::Object(of_b)) = (a, b) else {
+        settings.push(Setting {
+            key: key.to_owned(),
+            a: a.clone(),
+            b: b.clone(),
+        });
+        return;
+    };
+    let others = of_b.keys().filter(|name| !of_a.contains_key(*name));
+    for name in of_a.keys().chain(others) {
+        let [a, b] = [of_a, of_b].map(|keys| keys.get(name).unwrap_or(&Value::Null));
+        compare(&format!("{key}.{name}"), a, b, settings);
+    }
+}

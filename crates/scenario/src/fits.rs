@@ -1,0 +1,253 @@
+//! Deployments that hold a model in memory.
+
+use rooflut::deployment::{Capacity, DeploymentError};
+use rooflut::model::MemoryError;
+use rooflut::table::TableSet;
+use rooflut_report::ModelSize;
+use serde::Serialize;
+
+use crate::check::check_count;
+use crate::error::ScenarioError;
+use crate::model::Model;
+use crate::placement::Placement;
+use crate::prices::Prices;
+use crate::run_error::{RunError, gib};
+use crate::scenario::{Scenario, Server, Target};
+
+/// Tensor parallelisms that are tried where none is given.
+const RANKS: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// Requests that a deployment should hold at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Demand {
+    /// Number of requests.
+    pub requests: u32,
+    /// Tokens of each, prompt and output together; `None` for the longest request of the model.
+    pub tokens: Option<u32>,
+}
+
+/// Deployments of a model, and what each holds in memory.
+///
+/// ```
+/// use rooflut::model;
+/// use rooflut::table::sets;
+/// use rooflut_scenario::{Demand, Fits, Model, Prices, Server, Target};
+///
+/// let llama = model::find("llama-3.1-70b").ok_or("not in the catalogue")?;
+/// let model = Model::new(llama.name, llama.spec);
+/// let demand = Demand { requests: 8, tokens: Some(16_384) };
+/// let (target, server, prices) = (Target::default(), Server::default(), Prices::try_built_in()?);
+/// let fits = Fits::try_new(&target, &server, &model, &[sets::H100.clone()], demand, &prices)?;
+/// let smallest = fits.smallest().ok_or("none")?;
+/// assert_eq!((smallest.gpu.as_str(), smallest.tp), ("h100", 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Fits {
+    /// Name of the model.
+    pub model: String,
+    /// Its size.
+    #[serde(flatten)]
+    pub size: ModelSize,
+    /// Requests that should fit at the same time.
+    pub requests: u32,
+    /// Tokens of each, prompt and output together.
+    pub tokens: u32,
+    /// The deployments: of each table set, by ascending tensor parallelism.
+    pub deployments: Vec<Fit>,
+    /// Remarks on what was given and means something else.
+    pub notes: Vec<String>,
+}
+
+/// A deployment, and what it holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Fit {
+    /// Name of the GPU.
+    pub gpu: String,
+    /// Tensor parallelism.
+    pub tp: u32,
+    /// Data-parallel ranks.
+    pub dp: u32,
+    /// Number of GPUs.
+    pub gpus: u32,
+    /// US dollars per hour of all GPUs; null where their price is not known.
+    pub usd_per_hour: Option<f64>,
+    /// What it lacks to hold the requests: memory in GiB per GPU, `context` for one of them, `batch` for all, or math of
+    /// a format of the weights; null where nothing is missing.
+    pub missing: Option<String>,
+    /// What it holds; null where not even the weights fit.
+    pub holds: Option<Holds>,
+}
+
+/// Memory of a deployment.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Holds {
+    /// Bytes of the weights on each GPU.
+    pub weight_bytes: f64,
+    /// Bytes of the KV blocks on each GPU.
+    pub kv_bytes: f64,
+    /// KV blocks of all data-parallel ranks.
+    pub kv_blocks: u64,
+    /// Tokens that these hold, in requests of the tokens that are asked for.
+    pub kv_tokens: u64,
+    /// Longest request, prompt and output together, tokens.
+    pub longest_request: u32,
+    /// Requests of the tokens that are asked for that fit at the same time.
+    pub requests: f64,
+}
+
+impl Fits {
+    /// Places `model` on the GPUs of each of `sets`, with the tensor parallelism of `target` or, if it has none, with 1,
+    /// 2, 4, 8 and 16 GPUs as far as these can share the model.
+    ///
+    /// Does not model: whether the tables have the kernels of the model.
+    ///
+    /// # Errors
+    /// [`RunError`]: a value out of range, a longer request than the model supports, GPUs that cannot share the model.
+    pub fn try_new(
+        target: &Target,
+        server: &Server,
+        model: &Model,
+        sets: &[TableSet],
+        demand: Demand,
+        prices: &Prices,
+    ) -> Result<Fits, RunError> {
+        Scenario {
+            target: target.clone(),
+            server: server.clone(),
+            ..Scenario::default()
+        }
+        .check()?;
+        let longest = model.spec.max_model_len;
+        let tokens = demand.tokens.unwrap_or(longest);
+        check_count("context", Some(tokens), 1..=longest).map_err(ScenarioError::from)?;
+        check_count("batch", Some(demand.requests), 1..=u32::MAX).map_err(ScenarioError::from)?;
+        let mut fits = Fits {
+            model: model.name.clone(),
+            size: ModelSize::from(&model.clone().with_weights(target.dtype).spec),
+            requests: demand.requests,
+            tokens,
+            deployments: Vec::new(),
+            notes: Vec::new(),
+        };
+        let ranks = target.tp.map_or(RANKS.to_vec(), |tp| vec![tp]);
+        let mut refused = None;
+        for (set, tp) in sets
+            .iter()
+            .flat_map(|set| ranks.iter().map(move |tp| (set, *tp)))
+        {
+            let target = Target {
+                tp: Some(tp),
+                ..target.clone()
+            };
+            match Placement::try_new(&target, model.clone(), set.clone()) {
+                Ok(placement) => {
+                    let fit = fits.fit(&placement, server, prices)?;
+                    if fits.deployments.is_empty() {
+                        fits.notes = placement.notes;
+                    }
+                    fits.deployments.push(fit);
+                }
+                Err(error @ RunError::Tp { .. }) => refused = refused.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+        }
+        match refused.filter(|_| fits.deployments.is_empty()) {
+            Some(error) => Err(error),
+            None => Ok(fits),
+        }
+    }
+
+    /// Returns the deployment that holds the requests on the fewest GPUs, and of several the cheapest.
+    pub fn smallest(&self) -> Option<&Fit> {
+        let usd = |fit: &Fit| fit.usd_per_hour.unwrap_or(f64::INFINITY);
+        self.holding()
+            .min_by(|a, b| a.gpus.cmp(&b.gpus).then(usd(a).total_cmp(&usd(b))))
+    }
+
+    /// Returns the deployment that holds the requests for the fewest US dollars per hour; `None` without a price.
+    pub fn cheapest(&self) -> Option<&Fit> {
+        let priced = self
+            .holding()
+            .filter_map(|fit| Some((fit, fit.usd_per_hour?)));
+        let cheapest = priced.min_by(|(_, a), (_, b)| a.total_cmp(b));
+        cheapest.map(|(fit, _)| fit)
+    }
+
+    fn holding(&self) -> impl Iterator<Item = &Fit> {
+        self.deployments.iter().filter(|fit| fit.missing.is_none())
+    }
+
+    fn fit(
+        &self,
+        placement: &Placement,
+        server: &Server,
+        prices: &Prices,
+    ) -> Result<Fit, RunError> {
+        let (gpu, parallelism) = (placement.tables.gpu(), placement.parallelism);
+        let (holds, missing) = match placement.capacity(server) {
+            Ok(capacity) => {
+                let holds = self.held(&capacity, parallelism.dp);
+                (Some(holds), self.missing(&holds))
+            }
+            Err(DeploymentError::Memory(error)) => (None, Some(too_little(error)?)),
+            Err(error) => return Err(RunError::Deployment(error)),
+        };
+        let formats = placement.model.formats().into_iter();
+        let mut unknown = formats.filter(|dtype| gpu.peak_flops_per_s(*dtype).is_none());
+        let unknown = unknown.next().map(|dtype| format!("{dtype} math"));
+        let gpus = parallelism.gpus();
+        let price = prices.of(gpu.name.as_str());
+        Ok(Fit {
+            gpu: gpu.name.as_str().to_owned(),
+            tp: parallelism.tp,
+            dp: parallelism.dp,
+            gpus,
+            usd_per_hour: price.map(|price| f64::from(gpus) * price.usd_per_gpu_hour),
+            missing: unknown.or(missing),
+            holds,
+        })
+    }
+
+    fn held(&self, capacity: &Capacity, ranks: u32) -> Holds {
+        let memory = capacity.memory();
+        Holds {
+            weight_bytes: memory.weight_bytes,
+            kv_bytes: f64::from(memory.kv_blocks) * memory.bytes_per_block,
+            kv_blocks: u64::from(memory.kv_blocks) * u64::from(ranks),
+            kv_tokens: capacity.kv_tokens(self.tokens) * u64::from(ranks),
+            longest_request: capacity.longest_request(),
+            requests: capacity.requests_of(self.tokens) * f64::from(ranks),
+        }
+    }
+
+    /// Returns what is missing beside the weights.
+    fn missing(&self, holds: &Holds) -> Option<String> {
+        if holds.longest_request < self.tokens {
+            return Some("context".to_owned());
+        }
+        let few = holds.requests < f64::from(self.requests);
+        few.then(|| "batch".to_owned())
+    }
+}
+
+/// Returns how much memory is missing on each GPU.
+///
+/// # Errors
+/// Errors of other kinds.
+fn too_little(error: MemoryError) -> Result<String, RunError> {
+    match error {
+        MemoryError::DoesNotFit {
+            needed_bytes: needed,
+            usable_bytes: held,
+        }
+        | MemoryError::StatesDoNotFit {
+            needed_bytes: needed,
+            left_bytes: held,
+        } => Ok(format!("{} GiB", gib(needed - held))),
+        error => Err(RunError::Memory(error)),
+    }
+}
