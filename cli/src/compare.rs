@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use rooflut_report::compare::{Cause, Comparison, Figure, ReadReport, Setting};
+use rooflut_scenario::{Problem, ScenarioError, ScenarioFile};
 use serde_json::{Value, json};
 
 use crate::args::{CompareArgs, RunArgs};
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{joined, signed, three_digits, title, to_json, wrapped_at};
+use crate::output::{joined, three_digits, title, to_json, wrapped_at};
 use crate::{input, run};
 
 /// Column of the text after its label.
@@ -42,7 +43,16 @@ fn read(path: &Path) -> Result<ReadReport, Error> {
     if first == Some(&b'{') {
         return ReadReport::read(&bytes).map_err(|error| Error::in_file(path, None, error));
     }
-    let args = RunArgs::of_file(path, &bytes)?;
+    let file = ScenarioFile::read(&bytes).map_err(|ScenarioError { line, problem, .. }| {
+        let expected = match problem {
+            Problem::Toml(_) | Problem::NotText => {
+                "expected a scenario or a report of `rooflut run --json`: "
+            }
+            _ => "",
+        };
+        Error::in_file(path, line, format!("{expected}{problem}"))
+    })?;
+    let args = RunArgs::of_file(path, file)?;
     let report = run::report(&args).map_err(|error| match error.keys().is_empty() {
         true => Error::in_file(path, None, error.in_keys()),
         false => args.place(error),
@@ -55,11 +65,11 @@ fn describe(comparison: &Comparison) -> String {
     for Setting { key, a, b, .. } in &comparison.settings {
         settings.row(vec![key.clone(), shown(a), shown(b)]);
     }
-    let mut figures = Grid::new("figure | >A | >B | >B - A | >%");
+    let mut figures = Grid::new("figure | unit | >A | >B | >B - A | >%");
     let mut group = None;
     for figure in &comparison.figures {
         if group.is_some_and(|group| group != figure.group) {
-            figures.row(vec![String::new(); 5]);
+            figures.row(vec![String::new(); 6]);
         }
         group = Some(figure.group);
         figures.row(cells(figure));
@@ -81,11 +91,12 @@ fn describe(comparison: &Comparison) -> String {
 fn cells(figure: &Figure) -> Vec<String> {
     let shown = |value: Option<f64>, of: fn(f64) -> String| value.map_or("-".to_owned(), of);
     vec![
-        figure.name.clone(),
+        format!("{}{}", if figure.is_term { "  " } else { "" }, figure.name),
+        figure.unit.to_owned(),
         shown(figure.a, three_digits),
         shown(figure.b, three_digits),
         shown(figure.difference, difference),
-        shown(figure.percent, signed),
+        shown(figure.percent, difference),
     ]
 }
 
@@ -108,9 +119,11 @@ fn describe_cause(cause: &Cause) -> Option<String> {
 
 /// Returns a figure with its sign and three digits.
 fn difference(value: f64) -> String {
-    match value > 0.0 {
-        true => format!("+{}", three_digits(value)),
-        false => three_digits(value),
+    let digits = three_digits(value.abs());
+    match digits.contains(|digit| ('1'..='9').contains(&digit)) {
+        true if value < 0.0 => format!("-{digits}"),
+        true => format!("+{digits}"),
+        false => "0".to_owned(),
     }
 }
 

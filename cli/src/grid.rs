@@ -80,6 +80,7 @@ impl Grid {
             in_header &= !line.starts_with("--");
             match in_header {
                 true => format!("{indent}{}\n", heading(line)),
+                false if line.is_empty() => "\n".to_owned(),
                 false => format!("{indent}{line}\n"),
             }
         });

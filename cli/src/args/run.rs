@@ -55,8 +55,7 @@ impl RunArgs {
     }
 
     /// Returns the scenario of a file, without its output: what it would write is left out.
-    pub(crate) fn of_file(path: &Path, bytes: &[u8]) -> Result<RunArgs, Error> {
-        let file = ScenarioFile::read(bytes).map_err(in_file(path))?;
+    pub(crate) fn of_file(path: &Path, file: ScenarioFile) -> Result<RunArgs, Error> {
         let mut args = RunArgs {
             scenario: file.scenario().clone(),
             file: Some(FromFile {
@@ -85,7 +84,9 @@ impl RunArgs {
                 let replaced = file.remove_replaced(&self.scenario)?;
                 Ok((file, replaced))
             };
-            let (file, replaced) = read(&bytes).map_err(in_file(&path))?;
+            let (file, replaced) = read(&bytes).map_err(|error: ScenarioError| {
+                Error::in_file(&path, error.line, &error.problem)
+            })?;
             self.scenario = file.scenario().clone();
             self.scenario.update_from_arg_matches(matches)?;
             self.file = Some(FromFile {
@@ -129,8 +130,4 @@ impl RunArgs {
             None => error,
         }
     }
-}
-
-fn in_file(path: &Path) -> impl Fn(ScenarioError) -> Error {
-    |error| Error::in_file(path, error.line, &error.problem)
 }

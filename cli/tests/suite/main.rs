@@ -1,8 +1,10 @@
 //! The commands, as users run them.
 
 mod check;
+mod compare;
 mod disaggregation;
 mod documents;
+mod fits;
 mod fuzz_corpus;
 mod library;
 mod lists;

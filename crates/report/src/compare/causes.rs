@@ -93,27 +93,19 @@ pub(super) fn remarks(a: &ReadReport, b: &ReadReport) -> Vec<String> {
         }
         let full = it.peak_kv_share().filter(|share| *share >= FULL);
         if let Some(share) = full {
-            let tokens = it.kv_blocks * it.block_size;
             remarks.push(format!(
-                "{name} fills {:.0} % of its KV cache of {tokens} tokens at the peak, so that memory limits its batch \
-                 ({} preemptions)",
+                "{name} fills {:.0} % of its {} KV blocks at the peak, so that memory limits its batch ({} preemptions)",
                 100.0 * share,
+                it.kv_blocks,
                 it.preemptions
             ));
         }
     }
     let batches = a.figures.batch_size.zip(b.figures.batch_size);
     if let Some((a, b)) = batches.filter(|(a, b)| (b.mean / a.mean - 1.0).abs() > EQUAL_BATCHES) {
-        let (more, fewer) = if b.mean > a.mean {
-            ("B", "A")
-        } else {
-            ("A", "B")
-        };
         remarks.push(format!(
-            "a step of {more} computes more requests than one of {fewer} ({:.1} and {:.1} on average), and takes longer \
-             for them",
-            a.mean.max(b.mean),
-            a.mean.min(b.mean),
+            "a step of A computes {:.1} requests on average, one of B {:.1}: their times are those of different batches",
+            a.mean, b.mean
         ));
     }
     remarks
