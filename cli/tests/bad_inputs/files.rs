@@ -5,13 +5,16 @@ use std::fs;
 use crate::bounded::{Place, check_all};
 
 /// Arguments that read a file, which `PATH` stands for.
-const READERS: [&str; 15] = [
+const READERS: [&str; 18] = [
     "run --trace PATH",
     "run --scenario PATH",
     "run --prompt file:PATH",
     "run --model PATH",
     "run --draft-tokens 2 --acceptance 0.5 --draft-model PATH",
     "run --tables PATH",
+    "run --prices PATH",
+    "fits --prices PATH",
+    "compare PATH PATH",
     "lookup gemm --k 4096 --n 4096 --m 8 --tables PATH",
     "tables check PATH",
     "tables plot PATH",

@@ -36,7 +36,7 @@ fn terms_of_simulated_servers_add_up() {
 #[test]
 fn a_report_is_equal_to_the_scenario_that_it_is_of() {
     let (_folder, path) = file("a.toml", A);
-    let (_other, report) = file("a.json", &success(&format!("run --scenario {path} --json")));
+    let (_other, report) = file("a.json", success(&format!("run --scenario {path} --json")));
     let answer = json(&format!("compare {path} {report}"));
     let figures = answer["figures"].as_array().expect("figures");
     assert!(figures.iter().all(|figure| figure["a"] == figure["b"]));

@@ -17,7 +17,7 @@ fn stdout(line: &str, env: &[(&str, &str)]) -> String {
     String::from_utf8(with_env(line, env).stdout).expect("UTF-8")
 }
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 24] = [
     "run --requests 200",
     // The server does not keep up, and percentiles come from histograms.
     "run --requests 101000 --rate 200 --goodput ttft:200 tpot:20 e2e:30000",
@@ -27,6 +27,8 @@ const COMMANDS: [&str; 22] = [
     "run --requests 50 --model mixtral-8x22b-instruct-v0.1 --tp 8 --max-num-batched-tokens 8192 --kv-dtype fp8",
     "step --decode 64x1000 --prefill 512@1024 --model llama-3.1-70b --tp 4",
     "step --decode 64x1000 --prefill 512 --latency-model calibrated",
+    "fits --model llama-3.1-70b",
+    "compare examples/scenario.toml examples/scenario.toml",
     "lookup gemm --k 4096 --n 6144 --m 100",
     "lookup decode --q-heads 32 --kv-heads 8 --kv-len 1000",
     "lookup mla-decode --q-heads 24 --kv-len 1000",

@@ -115,7 +115,7 @@ impl PricesFile<'_> {
         let DeValue::Table(table) = keys.get_ref() else {
             let found = shown(self.text.get(keys.span()));
             return Err(PricesProblem::Value {
-                key: format!("{name}"),
+                key: name.to_owned(),
                 expected: "a table with usd_per_hour, source and date",
                 found,
             }
