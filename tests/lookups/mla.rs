@@ -270,7 +270,8 @@ fn few_tokens_take_at_least_as_long_as_one_that_decodes() {
         }
         let longer = prefill(shape).at(1, 1024);
         assert_eq!(longer.provenance.extent, Extent::Outside);
-        assert!(longer.time.0 > 1.5 * least.0 && longer.time.us() < 1_200.0);
+        assert!(longer.time.0 > 1.5 * least.0);
+        assert!(longer.time.0 < prefill(shape).at(1, 4096).time.0 / 2.0);
     }
 }
 
