@@ -26,7 +26,7 @@ pub fn generate_lookup_errors(
         "pub(crate) mod errors {{
     use crate::hardware::{{Dtype, OperationKind}};
     use crate::table::{{Errors, GroupErrors}};
-    pub(crate) const GROUPS: [GroupErrors; {count}] = [{groups}
+    pub(crate) static GROUPS: [GroupErrors; {count}] = [{groups}
     ];
 }}
 "
