@@ -30,7 +30,8 @@ fn terms_of_simulated_servers_add_up() {
     let ttft = &answer["figures"][0];
     assert_eq!(ttft["a"], of_a["ttft_ms"]["mean"]);
     assert_eq!(ttft["b"], of_b["ttft_ms"]["mean"]);
-    assert!(number(&answer["figures"][0]["percent"]) < 0.0);
+    // Requests wait for one of the 16 places.
+    assert!(number(&ttft["percent"]) > 0.0);
 }
 
 #[test]

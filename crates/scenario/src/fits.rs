@@ -191,7 +191,7 @@ impl Fits {
         let (holds, missing) = match placement.capacity(server) {
             Ok(capacity) => {
                 let holds = self.held(&capacity, parallelism.dp);
-                (Some(holds), self.missing(&holds))
+                (Some(holds), self.missing(&holds, parallelism.dp))
             }
             Err(DeploymentError::Memory(error)) => (None, Some(too_little(error)?)),
             Err(error) => return Err(RunError::Deployment(error)),
@@ -224,13 +224,14 @@ impl Fits {
         }
     }
 
-    /// Returns what is missing beside the weights.
-    fn missing(&self, holds: &Holds) -> Option<String> {
+    /// Returns what is missing beside the weights. Each of the `ranks` holds whole requests.
+    fn missing(&self, holds: &Holds, ranks: u32) -> Option<String> {
         if holds.longest_request < self.tokens {
             return Some("context".to_owned());
         }
-        let few = holds.requests < f64::from(self.requests);
-        few.then(|| "batch".to_owned())
+        let ranks = f64::from(ranks);
+        let whole = (holds.requests / ranks).floor() * ranks;
+        (whole < f64::from(self.requests)).then(|| "batch".to_owned())
     }
 }
 
