@@ -107,7 +107,8 @@ pub struct StepConstants {
     /// Share of the peak of matrix math that GEMMs sustain in a step: a GPU lowers its clocks to stay within its power
     /// limit, which benchmarks of short kernels do not reach.
     pub sustained_math: f64,
-    /// Share of the memory bandwidth at which GEMMs read their weights in a step, under the same limit.
+    /// Share of the memory bandwidth at which GEMMs read their weights in a step at most, on GPUs with 4-bit tensor
+    /// cores: those of the others reach the rates of benchmarks.
     pub sustained_reads: f64,
     /// Sampling, per sampled row and vocabulary entry.
     pub logit: Seconds,

@@ -65,6 +65,8 @@ pub struct RooflineModel {
     sampler: StepSampler,
     small_kernels: Kinds<SmallKernels>,
     rates: Rates,
+    /// Share of the memory bandwidth that GEMMs reach at most.
+    sustained_reads: f64,
     errors: PartErrors,
     engine: StepConstants,
     /// Wait for the host of a step without prompt tokens, and of one with some that runs as a CUDA graph or does not.
@@ -133,6 +135,10 @@ impl RooflineModel {
             sampler: StepSampler::new(model, &options.constants, &rates),
             small_kernels,
             rates,
+            sustained_reads: match gpu.rates(Dtype::Nvfp4) {
+                Some(_) => options.constants.sustained_reads,
+                None => 1.0,
+            },
             engine: options.constants,
             hosts: hosts(model, &options.constants),
         })
@@ -348,7 +354,7 @@ impl RooflineModel {
         let (work, reference) = (gemm.work(m), gemm.reference());
         let table = KernelTime::of(gemm.at_ln(m, ln_m), &work, reference);
         let math = work.flops * reference.rates.s_per_flop / self.engine.sustained_math;
-        let reads = work.bytes * reference.rates.s_per_byte / self.engine.sustained_reads;
+        let reads = work.bytes * reference.rates.s_per_byte / self.sustained_reads;
         let sustained = larger(math, reads);
         if sustained > table.time.0 {
             table.plus_fitted(Seconds(sustained - table.time.0))

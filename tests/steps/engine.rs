@@ -151,10 +151,14 @@ fn padding_is_routed_to_experts_by_its_share() {
 
 #[test]
 fn gemms_read_their_weights_at_the_sustained_rate() {
-    let at = |share| {
-        let constants = StepConstants::NONE.with_sustained_reads(share);
-        step(DENSE.0, DENSE.1, constants, &Batch::decoding(4, 1_000))
-    };
+    let batch = Batch::decoding(4, 1_000);
+    let constants = |share| StepConstants::NONE.with_sustained_reads(share);
+    // Of GPUs with 4-bit tensor cores.
+    assert_eq!(
+        on(&sets::H100, 2, constants(0.01), &batch),
+        on(&sets::H100, 2, constants(1.0), &batch)
+    );
+    let at = |share| on(&sets::B200, 2, constants(share), &batch);
     let (full, slow, slower) = (at(1.0), at(0.02), at(0.01));
     for part in full.parts().map(|it| it.part) {
         let [full, slow, slower] = [&full, &slow, &slower].map(|time| time.part(part).0);

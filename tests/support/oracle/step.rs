@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rooflut::engine::StepConstants;
-use rooflut::hardware::GemmShape;
+use rooflut::hardware::{Dtype, GemmShape};
 use rooflut::model::{Sampler, Span};
 use rooflut::step::Part;
 use rooflut::table::Provenance;
@@ -66,7 +66,10 @@ impl<'t> ExpectedSteps<'t> {
             let math = gemm_flops(call.shape, call.rows as f64) / tables.peak(call.shape.dtype);
             let reads = gemm_bytes(call.shape, call.rows as f64) / tables.gpu.bandwidth;
             let sustained = answer.seconds.max(math / constants.sustained_math);
-            let seconds = sustained.max(reads / constants.sustained_reads);
+            let seconds = sustained.max(match tables.compiled.gpu().rates(Dtype::Nvfp4) {
+                Some(_) => reads / constants.sustained_reads,
+                None => reads,
+            });
             parts.push(ExpectedPart {
                 part: call.part,
                 seconds: seconds * call.times,
