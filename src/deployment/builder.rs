@@ -147,19 +147,18 @@ impl DeploymentBuilder {
     /// place of a draft model (vLLM: `{"method": "mtp"}`). Server and simulator also need `speculation` (feature `sim`).
     ///
     /// ```
-    /// # #[cfg(all(feature = "sim", feature = "mla"))] {
+    /// # #[cfg(all(feature = "sim", feature = "mla", feature = "h200"))] {
     /// use rooflut::sim::{Request, Speculation};
-    /// use rooflut::hardware::Dtype;
     /// use rooflut::table::sets;
     /// use rooflut::{Deployment, model};
     ///
     /// let v3 = model::find("deepseek-v3").expect("in the catalogue");
-    /// let builder = Deployment::builder(v3.spec, &sets::H200).tp(8).kv_dtype(Dtype::Bf16);
+    /// let builder = Deployment::builder(v3.spec, &sets::H200).tp(8);
     /// let drafts = Speculation::try_new(1, 0.85, 0)?;
     /// let requests = [Request::new(512, 128); 8];
     /// let alone = builder.clone().build()?.simulator()?.run(&requests);
     /// let with_mtp = builder.mtp().speculation(drafts).build()?.simulator()?.run(&requests);
-    /// assert!(with_mtp.summary.tpot_ms.mean < alone.summary.tpot_ms.mean);
+    /// assert!(with_mtp.summary.makespan < alone.summary.makespan);
     /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
