@@ -139,6 +139,9 @@ pub struct StepConstants {
     pub fp8_block_unreached_experts: f64,
     /// Share of the padding of a CUDA graph that is routed to experts as tokens are.
     pub routed_padding: f64,
+    /// Maximum number of tokens of a step whose shared experts run on a stream of their own, beside the routed ones; 0 for
+    /// engines that run them one after the other.
+    pub shared_expert_tokens: u32,
     /// Exponent of the power law by which tokens prefer some experts of a layer: the r-th most popular is chosen in
     /// proportion to r^-`routing`. 0 is uniform routing.
     pub routing: f64,
@@ -304,6 +307,7 @@ impl StepConstants {
         fp8_block_expert_bandwidth: 1.0,
         fp8_block_unreached_experts: 0.0,
         routed_padding: 0.0,
+        shared_expert_tokens: 0,
         routing: 0.0,
         prompt_layer: Seconds::ZERO,
         prompt_state_layer: Seconds::ZERO,
@@ -350,6 +354,8 @@ impl StepConstants {
         with_fp8_block_unreached_experts(fp8_block_unreached_experts: f64);
         /// Sets [`routed_padding`](Self::routed_padding).
         with_routed_padding(routed_padding: f64);
+        /// Sets [`shared_expert_tokens`](Self::shared_expert_tokens).
+        with_shared_expert_tokens(shared_expert_tokens: u32);
         /// Sets [`routing`](Self::routing).
         with_routing(routing: f64);
         /// Sets [`prompt_layer`](Self::prompt_layer).

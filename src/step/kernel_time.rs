@@ -109,6 +109,18 @@ impl KernelTime {
         KernelTime::new(self.time + more, self.binding, source).with_bound(self.bound)
     }
 
+    /// Returns what the kernel adds to others that run beside it for `free`, and takes its own time from that. It competes
+    /// with them for math and memory, so that what it adds is at least its bound.
+    #[inline]
+    pub(super) fn beside(self, free: &mut Seconds) -> KernelTime {
+        let hidden = self.time.0.min(free.0);
+        free.0 -= hidden;
+        KernelTime {
+            time: Seconds(self.time.0 - hidden).max(self.bound),
+            ..self
+        }
+    }
+
     /// Returns the time of `times` such kernels.
     #[inline]
     pub(super) fn times(self, times: f64) -> KernelTime {

@@ -31,7 +31,8 @@ use crate::units::Seconds;
 /// No part is faster than its FLOPs at the peak, its compulsory bytes at the memory bandwidth, or its message over
 /// the link.
 ///
-/// Assumes: identical ranks; kernels of a step run one after the other; operands come from memory in each kernel.
+/// Assumes: identical ranks; kernels of a step run one after the other, but shared experts beside the routed ones where
+/// the engine has a stream for them; operands come from memory in each kernel.
 /// Does not model: pipeline parallelism, overlap of communication and math.
 ///
 /// With data parallelism, a batch is that of one rank, and the others have equal ones; ranks with different batches have
@@ -312,7 +313,10 @@ impl RooflineModel {
         step + self.engine.host_request * requests
     }
 
-    /// Adds the FFNs of `layers` layers. `m` is the padded number of tokens; experts process `routed_tokens`.
+    /// Adds the FFNs of `layers` layers. `m` is the padded number of tokens; routed experts process `routed_tokens`, and
+    /// shared ones run beside them in small steps.
+    ///
+    /// Source: `_maybe_setup_shared_experts_stream` in vLLM, `vllm/model_executor/layers/fused_moe/layer.py`.
     fn add_ffn(
         &self,
         step: &mut StepTime,
@@ -321,30 +325,35 @@ impl RooflineModel {
         [routed_tokens, m, ln_m]: [f64; 3],
     ) {
         let mut add = |part, once: KernelTime| step.add_kernel(part, once.times(layers));
+        let mut free = Seconds::ZERO;
         let dense = match ffn {
             FfnOps::Dense(ops) => Some(ops),
-            FfnOps::Moe { shared, .. } => shared.as_ref(),
+            FfnOps::Moe {
+                router,
+                experts,
+                shared,
+                #[cfg(feature = "data-parallel")]
+                exchange,
+                ..
+            } => {
+                add(Part::Router, self.gemm(router, m, ln_m));
+                if !self.shares_experts() {
+                    let routed = experts.at(routed_tokens, ln(routed_tokens));
+                    add(Part::Moe, routed);
+                    if m <= f64::from(self.engine.shared_expert_tokens) {
+                        free = routed.time;
+                    }
+                }
+                #[cfg(feature = "data-parallel")]
+                if let Some(rejoined) = exchange.as_ref().and_then(|of| of.within_rank(m)) {
+                    add(Part::Exchange, rejoined);
+                }
+                shared.as_ref()
+            }
         };
         if let Some(DenseOps { gate_up, down }) = dense {
-            add(Part::GateUp, self.gemm(gate_up, m, ln_m));
-            add(Part::Down, self.gemm(down, m, ln_m));
-        }
-        if let FfnOps::Moe {
-            router,
-            experts,
-            #[cfg(feature = "data-parallel")]
-            exchange,
-            ..
-        } = ffn
-        {
-            add(Part::Router, self.gemm(router, m, ln_m));
-            if !self.shares_experts() {
-                add(Part::Moe, experts.at(routed_tokens, ln(routed_tokens)));
-            }
-            #[cfg(feature = "data-parallel")]
-            if let Some(rejoined) = exchange.as_ref().and_then(|of| of.within_rank(m)) {
-                add(Part::Exchange, rejoined);
-            }
+            add(Part::GateUp, self.gemm(gate_up, m, ln_m).beside(&mut free));
+            add(Part::Down, self.gemm(down, m, ln_m).beside(&mut free));
         }
     }
 

@@ -81,9 +81,31 @@ fn a_layer_takes_the_time_of_the_table_in_place_of_projections_and_attention() {
     close(Part::DecodeAttention, decode.at(64, 96_000).time.0);
     let has = |part| found.parts().any(|found| found.part == part);
     assert!(!has(Part::Qkv) && !has(Part::OProj) && has(Part::AllReduce));
-    // Half of the small kernels of a layer are in the table.
+    // Most of the small kernels of a layer are in the table.
     let small = step(&Batch::decoding(1, 100)).part(Part::SmallKernels).0;
-    assert!((small / (61.0 * 0.5 * DEFAULT.layer.0) - 1.0).abs() < 1e-9);
+    assert!((small / (61.0 * 0.3 * DEFAULT.layer.0) - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn shared_experts_of_small_steps_run_beside_the_routed_ones() {
+    let [apart, beside] = [0, 64].map(|most| {
+        let constants = DEFAULT.with_shared_expert_tokens(most);
+        models::on(&sets::H200, &on_eight(v3()), constants)
+    });
+    let shared = |step: &StepTime| step.part(Part::GateUp).0 + step.part(Part::Down).0;
+    for requests in [1, 64] {
+        let batch = Batch::decoding(requests, 1_000);
+        let [before, after] = [&apart, &beside].map(|model| model.step_time(&batch.as_step()));
+        // They share the bandwidth of the memory, so that not all of their time is saved.
+        assert_eq!(before.bound(), after.bound());
+        assert!(shared(&after) > 0.0 && shared(&after) < 0.6 * shared(&before));
+        let hidden = shared(&before) - shared(&after);
+        let saved = before.total().0 - after.total().0;
+        assert!((saved / hidden - 1.0).abs() < 1e-9, "{requests}");
+    }
+    let larger = Batch::decoding(65, 1_000);
+    let larger = [&apart, &beside].map(|model| model.step_time(&larger.as_step()));
+    assert_eq!(larger[0], larger[1]);
 }
 
 #[test]

@@ -109,6 +109,7 @@ fn constants_of_any_size_act_as_documented() {
         constants.fp8_block_expert_bandwidth = 1.0 - 0.99 * random.unit();
         constants.fp8_block_unreached_experts = random.unit();
         constants.cuda_graph_max_tokens = random.between(0, 1_024) as u32;
+        constants.shared_expert_tokens = random.between(0, 1_024) as u32;
         constants.smoothed_rows = random.between(0, 1_024) as u32;
         constants.smoothing_width = 0.1 + 3.0 * random.unit();
         constants.cold_kv = 10.0 * random.unit();

@@ -147,6 +147,7 @@ impl EngineFile {
         constants.expert_bandwidth = self.share("expert_bandwidth");
         constants.fp8_block_expert_bandwidth = self.share("fp8_block_expert_bandwidth");
         constants.fp8_block_unreached_experts = self.share("fp8_block_unreached_experts");
+        constants.shared_expert_tokens = self.number("shared_expert_tokens", "value") as u32;
         constants.host = self.time("host");
         constants.cuda_graph_max_tokens = self.number("cuda_graph_max_tokens", "value") as u32;
         constants.smoothed_rows = self.number("smoothed_rows", "value") as u32;

@@ -35,7 +35,7 @@ struct Stack<'a> {
 }
 
 /// The constants of an engine, and their units.
-const CONSTANTS: [(&str, Unit); 35] = [
+const CONSTANTS: [(&str, Unit); 36] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("sustained_math", Unit::Share),
@@ -53,6 +53,7 @@ const CONSTANTS: [(&str, Unit); 35] = [
     ("fp8_block_expert_bandwidth", Unit::Share),
     ("fp8_block_unreached_experts", Unit::Part),
     ("routed_padding", Unit::Part),
+    ("shared_expert_tokens", Unit::Tokens),
     ("routing", Unit::Exponent),
     ("prompt_layer", Unit::Microseconds),
     ("prompt_state_layer", Unit::Microseconds),

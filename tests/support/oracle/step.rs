@@ -59,21 +59,33 @@ impl<'t> ExpectedSteps<'t> {
         let layers = f64::from(sharded.spec.layers.total());
         let hidden = u64::from(sharded.spec.hidden);
         let mut parts = Vec::new();
+        // Shared experts run beside the routed ones.
+        let mut beside_s = 0.0;
+        if let Some(experts) = sharded.experts()
+            && m <= u64::from(constants.shared_expert_tokens)
+        {
+            beside_s = step_moe(tables, experts, tokens, constants).0.seconds;
+        }
         for call in sharded.gemms(m, rows) {
             let gemm = self.gemms.entry(call.shape);
             let gemm = gemm.or_insert_with(|| StepGemm::new(tables, call.shape, constants));
             let answer = gemm.at(tables, call.rows);
             let math = gemm_flops(call.shape, call.rows as f64) / tables.peak(call.shape.dtype);
-            let reads = gemm_bytes(call.shape, call.rows as f64) / tables.gpu.bandwidth;
+            let traffic = gemm_bytes(call.shape, call.rows as f64) / tables.gpu.bandwidth;
             let sustained = answer.seconds.max(math / constants.sustained_math);
             let seconds = sustained.max(match tables.compiled.gpu().rates(Dtype::Nvfp4) {
-                Some(_) => reads / constants.sustained_reads,
-                None => reads,
+                Some(_) => traffic / constants.sustained_reads,
+                None => traffic,
             });
+            let mut visible = seconds;
+            if [Part::GateUp, Part::Down].contains(&call.part) {
+                visible = (seconds - beside_s).max(math).max(traffic).min(seconds);
+                beside_s = (beside_s - seconds).max(0.0);
+            }
             parts.push(ExpectedPart {
                 part: call.part,
-                seconds: seconds * call.times,
-                fitted_s: (seconds - answer.seconds) * call.times,
+                seconds: visible * call.times,
+                fitted_s: (1.0 - answer.seconds / seconds) * visible * call.times,
                 provenance: Some(answer.provenance),
             });
         }

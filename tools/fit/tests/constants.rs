@@ -21,6 +21,7 @@ fn values_that_are_set_are_those_of_both_engines_but_for_launches_and_experts_of
     older.constants.host = newer.constants.host;
     older.constants.prompt_layer = newer.constants.prompt_layer;
     older.constants.fp8_block_unreached_experts = newer.constants.fp8_block_unreached_experts;
+    older.constants.shared_expert_tokens = newer.constants.shared_expert_tokens;
     assert_eq!(newer.constants, older.constants);
 }
 
