@@ -8,12 +8,17 @@ use crate::fitted::is_fitted;
 use crate::kind::Kind;
 use crate::rows::{ClosedLoopRun, Latencies, Limits, Server, Uniform};
 
-/// Formats of the weights, the token budget and the group in reports, by GPU, model and precision as the rows name them.
-/// The last column is free text.
+/// Formats of the weights, those of KV entries and token budgets where the rows name none, and the group in reports, by
+/// GPU, model and precision as the rows name them. The last column is free text.
 ///
 /// Assumes: the servers with Qwen3, whose rows name no budget, ran with 2,048 tokens a step, vLLM's default outside of its
 /// API server. Their users have equal lengths and stay in lockstep, so that TTFT shows how many prompts share a step: with
 /// 8,192 tokens its median error is 83 % for Qwen3-32B and 80 % for Qwen3-235B, with 2,048 25 and 10 %.
+///
+/// Assumes: Kimi-K2.5 in fp4 is NVIDIA's release, whose quantization config asks for FP8 KV entries, which vLLM 0.17 does
+/// unless it is told otherwise (`resolve_kv_cache_dtype_string`, `vllm/utils/torch_utils.py`). 64 users with prompts of
+/// 8,192 tokens, whose TTFT is 1.3 s, take 21 GB in that format and 42 GB in 16 bits; four B200 have room for about 21 GB
+/// beside the weights.
 const SERVERS: &str = include_str!("../steady_servers.csv");
 
 /// Budget of other servers whose row names none: vLLM's for its API server on GPUs of 70 GiB and more.
@@ -38,14 +43,20 @@ pub(crate) fn server(cells: &Cells<'_>, server: Server) -> Result<Server, Error>
         true => format!("vllm-nightly-{measured}"),
         false => server.engine,
     };
-    let dtype = match (described(cells), cells.text("precision")) {
+    let described = described(cells);
+    let dtype = match (described, cells.text("precision")) {
         (Some([dtype, ..]), _) => dtype,
         // A model that is published in another format of 4 bits keeps it.
         (None, "fp4") => "nvfp4",
         (None, precision) => precision,
     };
+    let kv_dtype = match (described, cells.text("kv_dtype")) {
+        (Some([_, kv_dtype, ..]), "") if !kv_dtype.is_empty() => kv_dtype.to_owned(),
+        _ => server.kv_dtype,
+    };
     Ok(Server {
         dtype: dtype.to_owned(),
+        kv_dtype,
         // The benchmark asks for temperature 0.
         sampler: "plain".to_owned(),
         engine,
@@ -57,7 +68,7 @@ pub(crate) fn server(cells: &Cells<'_>, server: Server) -> Result<Server, Error>
 
 /// Returns the limits of the server: the number of sequences never was one, and all prompts differ.
 pub(crate) fn limits(cells: &Cells<'_>, limits: Limits) -> Result<Limits, Error> {
-    let of_server = described(cells).and_then(|[_, budget, _]| budget.parse().ok());
+    let of_server = described(cells).and_then(|[.., budget, _]| budget.parse().ok());
     Ok(Limits {
         max_num_seqs: Some(cells.whole("concurrency")?.max(1)),
         prefix_caching: PrefixCaching::Disabled,
@@ -117,13 +128,17 @@ fn uniform(cells: &Cells<'_>, max: &'static str, mean: &'static str) -> Result<U
     }
 }
 
-/// Returns format, token budget (empty if it is vLLM's) and group of the row's server.
-fn described(cells: &Cells<'_>) -> Option<[&'static str; 3]> {
+/// Returns formats of weights and KV entries (empty if 16 bits), token budget (empty if it is vLLM's) and group of the
+/// row's server.
+fn described(cells: &Cells<'_>) -> Option<[&'static str; 4]> {
     let key = ["gpu", "model", "precision"].map(|column| cells.text(column));
     SERVERS.lines().skip(1).find_map(|line| {
-        let mut columns = line.splitn(6, ',');
+        let mut columns = line.splitn(7, ',');
         let of_row = key.iter().all(|cell| columns.next() == Some(cell));
-        let described = [columns.next()?, columns.next()?, columns.next()?];
+        let mut described = [""; 4];
+        for column in &mut described {
+            *column = columns.next()?;
+        }
         of_row.then_some(described)
     })
 }
