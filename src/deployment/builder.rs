@@ -8,7 +8,7 @@ use crate::hardware::Dtype;
 use crate::model::{MemoryLimits, ModelSpec};
 #[cfg(feature = "sim")]
 use crate::sim::{PrefixCaching, SchedulingPolicy, SimConfig, Speculation};
-use crate::step::Parallelism;
+use crate::step::{Network, Parallelism};
 use crate::table::{Strictness, TableSet};
 
 /// A builder for [`Deployment`]. Anything not set has vLLM's default.
@@ -20,6 +20,7 @@ pub struct DeploymentBuilder {
     pub(super) spec: ModelSpec,
     pub(super) tables: TableSet,
     pub(super) parallelism: Parallelism,
+    pub(super) network: Network,
     pub(super) engine: EngineStack,
     pub(super) strictness: Strictness,
     pub(super) memory: MemoryLimits,
@@ -45,6 +46,7 @@ impl DeploymentBuilder {
             spec,
             tables: tables.clone(),
             parallelism: Parallelism::SINGLE,
+            network: Network::CX7,
             engine: stacks::VLLM_0_15_1,
             strictness: Strictness::ANY,
             memory: MemoryLimits::default(),
@@ -81,6 +83,11 @@ impl DeploymentBuilder {
     crate::setters! {
         /// Sets the division of the model over GPUs; default: one GPU.
         parallelism(parallelism: Parallelism) => parallelism;
+        /// Sets the number of pipeline stages, of [`tp`](Self::tp) GPUs each; default: 1.
+        pp(stages: u32) => parallelism.pp;
+        /// Sets the network between nodes, over which groups of GPUs that a node does not hold exchange messages; default:
+        /// [`Network::CX7`].
+        network(network: Network) => network;
         /// Sets the number of data-parallel ranks, which step together and share the experts; default: 1.
         dp(ranks: u32) => parallelism.dp;
         /// Sets whether the GPUs hold whole experts instead of a slice of each; default: slices.

@@ -6,7 +6,7 @@ use crate::hardware::Dtype;
 use crate::model::{
     MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler, Span, kv_bytes_per_token,
 };
-use crate::step::{ModelError, Parallelism, RooflineModel, StepOptions};
+use crate::step::{ModelError, Network, Parallelism, RooflineModel, StepOptions};
 use crate::table::TableSet;
 
 /// A model on GPUs, served by an engine: one description that yields step model, memory plan and server limits.
@@ -47,6 +47,10 @@ impl Deployment {
         let step_model = given
             .step_model(&given.spec, given.parallelism)
             .map_err(DeploymentError::Model)?;
+        let stages = given.parallelism.pp;
+        if stages > 1 && (given.mtp || given.draft.is_some()) {
+            return Err(DeploymentError::PipelinedDraft { stages });
+        }
         let draft_step_model = given.draft_step_model()?;
         let deployment = Deployment {
             step_model,
@@ -87,6 +91,11 @@ impl Deployment {
     /// Returns the division of the model over GPUs.
     pub fn parallelism(&self) -> Parallelism {
         self.given.parallelism
+    }
+
+    /// Returns the network between nodes.
+    pub fn network(&self) -> &Network {
+        &self.given.network
     }
 
     /// Returns the format of the KV entries.
@@ -175,6 +184,7 @@ impl DeploymentBuilder {
         StepOptions::for_engine(&self.engine)
             .with_kv_dtype(self.memory.kv_dtype)
             .with_strictness(self.strictness)
+            .with_network(self.network)
     }
 
     /// Returns the memory use of one GPU.

@@ -36,6 +36,11 @@ pub enum DeploymentError {
         /// The number of ranks.
         dp: u32,
     },
+    /// A draft model or MTP layer beside a target of several pipeline stages, which is not modelled.
+    PipelinedDraft {
+        /// The number of stages.
+        stages: u32,
+    },
     /// A draft model or MTP layer without speculative decoding.
     DraftWithoutSpeculation,
     /// A memory limit is out of range.
@@ -65,6 +70,11 @@ impl fmt::Display for DeploymentError {
             DeploymentError::SeveralRanks { dp } => write!(
                 f,
                 "dp: expected a single rank, found {dp}, which step together; use Deployment::lockstep"
+            ),
+            DeploymentError::PipelinedDraft { stages } => write!(
+                f,
+                "draft model or MTP layer: expected none with {stages} pipeline stages, found one, which is not modelled; use one \
+                 pipeline stage"
             ),
             DeploymentError::DraftWithoutSpeculation => write!(
                 f,

@@ -16,7 +16,7 @@ use crate::engine::{self, EngineStack};
 use crate::model::{MemoryLimits, ModelSpec};
 #[cfg(feature = "sim")]
 use crate::sim::{PrefixCaching, SchedulingPolicy, SimConfig, Speculation};
-use crate::step::Parallelism;
+use crate::step::{Network, Parallelism};
 use crate::table::{Strictness, TableSet, sets};
 
 /// The fields of a [`DeploymentBuilder`], each with the builder's default.
@@ -26,6 +26,7 @@ struct Description {
     model: ModelSpec,
     tables: String,
     parallelism: Option<Parallelism>,
+    network: Option<Network>,
     engine: Option<String>,
     strictness: Option<Strictness>,
     memory: Option<MemoryLimits>,
@@ -76,6 +77,7 @@ impl Serialize for DeploymentBuilder {
             model: self.spec,
             tables: self.tables.name().to_string(),
             parallelism: Some(self.parallelism),
+            network: Some(self.network),
             engine: Some(name.to_string()),
             strictness: Some(self.strictness),
             memory: Some(self.memory),
@@ -113,6 +115,9 @@ impl<'de> Deserialize<'de> for DeploymentBuilder {
         }
         if let Some(parallelism) = given.parallelism {
             builder = builder.parallelism(parallelism);
+        }
+        if let Some(network) = given.network {
+            builder = builder.network(network);
         }
         if let Some(name) = given.engine {
             let engine = engine::find(&name).ok_or_else(|| {

@@ -62,6 +62,13 @@ impl LatencyModel for ServedModel {
         }
     }
 
+    fn pipeline_times(&self, batch: &StepBatch<'_>, run: &mut dyn FnMut(Seconds)) {
+        match self.drafting() {
+            None => self.target.pipeline_times(batch, run),
+            Some(drafting) => drafting.pipeline_times(batch, run),
+        }
+    }
+
     #[inline]
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
         match self.drafting() {

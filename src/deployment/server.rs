@@ -190,6 +190,7 @@ impl DeploymentBuilder {
                 config.rules.scheduling = Scheduling::Synchronous;
             }
         }
+        config = config.with_pipeline_parallel_size(self.parallelism.pp);
         if let Some(scheduling) = self.scheduling {
             config.rules.scheduling = scheduling;
         }

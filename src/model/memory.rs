@@ -1,6 +1,8 @@
 //! GPU memory available for the KV cache.
 
-use super::{Attention, Ffn, KvGroups, LayerGroup, MemoryError, ModelSpec, Parallelism};
+use super::{
+    Attention, Ffn, KvGroups, LayerGroup, Layers, MemoryError, ModelSpec, Parallelism, SpecError,
+};
 use crate::constants::{COMMUNICATION_BYTES, CONTEXT_BYTES, DRIVER_BYTES};
 use crate::hardware::{Dtype, Gpu};
 
@@ -72,7 +74,7 @@ impl MemoryLimits {
     }
 }
 
-/// Memory use of one rank, in bytes.
+/// Memory use of one rank, in bytes; with several pipeline stages that of the stage with room for the fewest KV blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -91,10 +93,40 @@ pub struct MemoryPlan {
     pub kv_blocks: u32,
     /// The groups of layers that share the blocks.
     pub groups: KvGroups,
-    /// Number of ranks that share the model.
+    /// Number of ranks that share the model, or a pipeline stage of it.
     pub tp: u32,
+    /// Index of the pipeline stage, from 0.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub stage: u32,
     /// The limits that the plan is based on. Blocks have more tokens than given where a state needs the space.
     pub limits: MemoryLimits,
+}
+
+/// A pipeline stage.
+struct Stage {
+    layers: Layers,
+    /// Index, from 0.
+    stage: u32,
+}
+
+impl Stage {
+    /// Returns the only stage of a model.
+    fn whole(model: &ModelSpec) -> Stage {
+        Stage {
+            layers: model.layers,
+            stage: 0,
+        }
+    }
+
+    /// Returns the number of vocabulary x hidden matrices of the stage: the embedding in the first one, the lm_head in
+    /// the last one, and one for both if they are tied and in the same stage.
+    fn vocabularies(&self, model: &ModelSpec, parallelism: Parallelism) -> u32 {
+        match (self.stage == 0, self.stage + 1 == parallelism.pp) {
+            (true, true) => model.vocabularies(),
+            (false, false) => 0,
+            _ => 1,
+        }
+    }
 }
 
 /// Tokens of the blocks that attention kernels read.
@@ -151,19 +183,22 @@ impl MemoryPlan {
     /// ```
     ///
     /// # Errors
-    /// As [`try_new`](Self::try_new); a model without MTP layers.
+    /// As [`try_new`](Self::try_new); a model without MTP layers; several pipeline stages.
     pub fn try_new_with_mtp(
         model: &ModelSpec,
         gpu: &Gpu,
         parallelism: impl Into<Parallelism>,
         limits: MemoryLimits,
     ) -> Result<MemoryPlan, MemoryError> {
-        model.mtp_layer().map_err(MemoryError::Spec)?;
+        let parallelism = parallelism.into();
+        let layer = model.mtp_layer().map_err(MemoryError::Spec)?;
+        let checked = layer.check_parallelism(parallelism);
+        checked.map_err(MemoryError::Spec)?;
         let hidden = f64::from(model.hidden);
         let projections = f64::from(model.mtp_layers) * 2.0 * hidden * hidden;
         let bytes = projections * Dtype::Bf16.weight_bytes();
         let counted = model.with_mtp_counted();
-        MemoryPlan::of(&counted, gpu, parallelism.into(), limits, bytes)
+        MemoryPlan::of(&counted, gpu, parallelism, limits, bytes)
     }
 
     /// Divides the memory, of which other weights take `other_bytes`.
@@ -176,9 +211,33 @@ impl MemoryPlan {
     ) -> Result<MemoryPlan, MemoryError> {
         limits.check()?;
         model.check().map_err(MemoryError::Spec)?;
-        let tp = parallelism.tp;
         let checked = model.check_parallelism(parallelism);
         checked.map_err(MemoryError::Spec)?;
+        let plan = |(stage, layers)| {
+            let stage = Stage { layers, stage };
+            MemoryPlan::of_stage(model, gpu, parallelism, limits, stage, other_bytes)
+        };
+        // Workers agree on the fewest blocks that one of them has room for.
+        let mut stages = (0..).zip(model.stages(parallelism.pp)).map(plan);
+        let no_stage = Err(MemoryError::Spec(SpecError::Zero { field: "pp" }));
+        let first = stages.next().unwrap_or(no_stage)?;
+        stages.try_fold(first, |fewest, plan| {
+            let plan = plan?;
+            let has_fewer = plan.kv_blocks < fewest.kv_blocks;
+            Ok(if has_fewer { plan } else { fewest })
+        })
+    }
+
+    /// Divides the memory of a rank of a pipeline stage.
+    fn of_stage(
+        model: &ModelSpec,
+        gpu: &Gpu,
+        parallelism: Parallelism,
+        limits: MemoryLimits,
+        stage: Stage,
+        other_bytes: f64,
+    ) -> Result<MemoryPlan, MemoryError> {
+        let tp = parallelism.tp;
         let usable_bytes = (gpu.mem_bytes as f64 - DRIVER_BYTES) * limits.gpu_memory_utilization;
         let tokens = f64::from(limits.max_num_batched_tokens);
         let activation_bytes = tokens * activation_bytes_per_token(model, parallelism);
@@ -191,19 +250,20 @@ impl MemoryPlan {
             };
         let empty = MemoryPlan {
             usable_bytes,
-            weight_bytes: weight_bytes(model, parallelism) + other_bytes,
+            weight_bytes: weight_bytes(model, parallelism, &stage) + other_bytes,
             activation_bytes,
             overhead_bytes,
             bytes_per_block: 0.0,
             kv_blocks: 0,
             groups: KvGroups::of(model, tp),
             tp,
+            stage: stage.stage,
             limits: MemoryLimits {
                 block_size: grown_block_size(model, tp, &limits),
                 ..limits
             },
         };
-        let token_bytes = token_bytes_of_group(model, tp, limits.kv_dtype);
+        let token_bytes = token_bytes_of_group(model, tp, limits.kv_dtype, &stage);
         empty.with_blocks(token_bytes)
     }
 
@@ -220,7 +280,8 @@ impl MemoryPlan {
         let checked = draft.check_parallelism(self.tp);
         checked.map_err(MemoryError::Spec)?;
         let token_bytes = kv_bytes_per_token(draft, self.tp, self.limits.kv_dtype);
-        self.weight_bytes += weight_bytes(draft, Parallelism::tensor(self.tp));
+        let sliced = Parallelism::tensor(self.tp);
+        self.weight_bytes += weight_bytes(draft, sliced, &Stage::whole(draft));
         self.with_blocks(token_bytes)
     }
 
@@ -248,21 +309,28 @@ impl MemoryPlan {
 
 /// Returns the bytes of K and V of one token over all layers, on one rank.
 pub(crate) fn kv_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
-    let groups = model.layers.iter();
-    let groups = groups.map(|group| f64::from(group.layers) * layer_bytes(group, tp, kv_dtype));
+    bytes_per_token(&model.layers, tp, kv_dtype)
+}
+
+fn bytes_per_token(layers: &Layers, tp: u32, kv_dtype: Dtype) -> f64 {
+    let groups = layers
+        .iter()
+        .map(|group| f64::from(group.layers) * layer_bytes(group, tp, kv_dtype));
     groups.sum()
 }
 
-/// Returns the bytes of K and V of one token over the layers of a KV cache group, on one rank. Layers with fewer bytes
-/// than others are padded if there are several groups.
-fn token_bytes_of_group(model: &ModelSpec, tp: u32, kv_dtype: Dtype) -> f64 {
+/// Returns the bytes of K and V of one token over the layers of a KV cache group, on one rank of a stage. Layers with
+/// fewer bytes than others are padded if there are several groups, of which each stage has its share of layers.
+fn token_bytes_of_group(model: &ModelSpec, tp: u32, kv_dtype: Dtype, stage: &Stage) -> f64 {
     let groups = KvGroups::of(model, tp);
     if groups.count() == 1 && groups.states == 0 {
-        return kv_bytes_per_token(model, tp, kv_dtype);
+        return bytes_per_token(&stage.layers, tp, kv_dtype);
     }
+    let total = model.layers.total().max(1);
+    let of_stage = groups.layers.saturating_mul(stage.layers.total());
     let layers = model.layers.iter();
     let widest = layers.map(|group| layer_bytes(group, tp, kv_dtype));
-    f64::from(groups.layers) * widest.fold(0.0, f64::max)
+    f64::from(of_stage.div_ceil(total)) * widest.fold(0.0, f64::max)
 }
 
 /// Returns the tokens of a block: those given, or as many times more as one needs to hold the state of a request in a
@@ -303,17 +371,17 @@ impl ModelSpec {
     /// Returns the bytes of all weights in their formats, as one GPU would hold them; norms and routers are
     /// negligible.
     pub fn weight_bytes(&self) -> f64 {
-        weight_bytes(self, Parallelism::SINGLE)
+        weight_bytes(self, Parallelism::SINGLE, &Stage::whole(self))
     }
 }
 
-/// Returns the bytes of the weights of one GPU. The GPUs of a rank divide linear layers, except for replicated KV heads
+/// Returns the bytes of the weights of one GPU of a stage. The GPUs of a rank divide linear layers, except for replicated KV heads
 /// and the compression of MLA, and embedding and lm_head (16-bit), but not learned positions; all GPUs divide the
 /// routed experts. Norms and routers are negligible.
-fn weight_bytes(model: &ModelSpec, parallelism: Parallelism) -> f64 {
+fn weight_bytes(model: &ModelSpec, parallelism: Parallelism, stage: &Stage) -> f64 {
     let tp = parallelism.tp;
     let hidden = f64::from(model.hidden);
-    let layers = model.layers.iter().map(|group| {
+    let layers = stage.layers.iter().map(|group| {
         let attention = group.attention.rank_params(model.hidden, tp);
         let routed = group.routed_params(model.hidden) as f64 * group.ffn_dtype.weight_bytes();
         let ffn = routed / f64::from(experts_dp(group, parallelism))
@@ -321,9 +389,12 @@ fn weight_bytes(model: &ModelSpec, parallelism: Parallelism) -> f64 {
         let layer = attention * group.attention_dtype.weight_bytes() + ffn / f64::from(tp);
         f64::from(group.layers) * layer
     });
-    let vocabulary =
-        f64::from(model.vocabularies()) * f64::from(model.vocab) * hidden / f64::from(tp);
-    let positions = f64::from(model.positions) * hidden;
+    let vocabularies = f64::from(stage.vocabularies(model, parallelism));
+    let vocabulary = vocabularies * f64::from(model.vocab) * hidden / f64::from(tp);
+    let positions = match stage.stage {
+        0 => f64::from(model.positions) * hidden,
+        _ => 0.0,
+    };
     layers.sum::<f64>() + (vocabulary + positions) * Dtype::Bf16.weight_bytes()
 }
 

@@ -15,6 +15,7 @@ mod spec_builder;
 mod spec_error;
 #[cfg(feature = "serde")]
 mod spec_serde;
+mod stages;
 
 pub use attention::{Attention, DeltaNet, Gqa, Mla};
 pub use catalog::{CATALOG, CatalogEntry, find};

@@ -1,9 +1,10 @@
 //! The division of a model over GPUs.
 
-/// The division of a model over the GPUs of one node.
+/// The division of a model over GPUs.
 ///
 /// Each of the `dp` ranks has requests of its own: its `tp` GPUs hold all of the attention and the dense FFN. All
-/// GPUs share the experts.
+/// GPUs share the experts. With `pp` stages, each has `tp` GPUs and a share of the layers
+/// ([`ModelSpec::stages`](super::ModelSpec::stages)).
 ///
 /// ```
 /// use rooflut::model::Parallelism;
@@ -13,14 +14,19 @@
 /// assert_eq!((whole.expert_tp(), whole.ep()), (1, 8));
 /// let ranks = Parallelism::tensor(2).with_dp(4).with_expert_parallel(true);
 /// assert_eq!((ranks.gpus(), ranks.ep()), (8, 8));
+/// let pipeline = Parallelism::tensor(8).with_pp(2);
+/// assert_eq!((pipeline.gpus(), pipeline.stage_gpus()), (16, 8));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Parallelism {
-    /// Tensor parallelism: GPUs of one node that share each layer.
+    /// Tensor parallelism: GPUs that share each layer.
     pub tp: u32,
+    /// Pipeline parallelism: stages of `tp` GPUs that hold successive layers.
+    #[cfg_attr(feature = "serde", serde(default = "one"))]
+    pub pp: u32,
     /// Data parallelism: ranks of `tp` GPUs that step together and share the experts alone.
     #[cfg_attr(feature = "serde", serde(default = "one"))]
     pub dp: u32,
@@ -43,31 +49,50 @@ impl Parallelism {
     pub const fn tensor(tp: u32) -> Parallelism {
         Parallelism {
             tp,
+            pp: 1,
             dp: 1,
             expert_parallel: false,
         }
     }
 
+    /// Maximum number of pipeline stages.
+    pub const MAX_PP: u32 = 64;
+
     crate::setters! {
+        /// Sets the number of pipeline stages.
+        with_pp(pp: u32);
         /// Sets the number of data-parallel ranks.
         with_dp(dp: u32);
         /// Sets whether the GPUs hold whole experts.
         with_expert_parallel(expert_parallel: bool);
     }
 
-    /// Returns the number of GPUs, which share the experts.
+    /// Returns the number of GPUs.
     pub const fn gpus(self) -> u32 {
+        self.stage_gpus().saturating_mul(self.pp)
+    }
+
+    /// Returns the number of GPUs of a pipeline stage, which share its experts.
+    pub const fn stage_gpus(self) -> u32 {
         self.tp.saturating_mul(self.dp)
     }
 
     /// Returns the number of GPUs that share each expert.
     pub const fn expert_tp(self) -> u32 {
-        if self.expert_parallel { 1 } else { self.gpus() }
+        if self.expert_parallel {
+            1
+        } else {
+            self.stage_gpus()
+        }
     }
 
     /// Returns the number of GPUs over which experts are divided.
     pub const fn ep(self) -> u32 {
-        if self.expert_parallel { self.gpus() } else { 1 }
+        if self.expert_parallel {
+            self.stage_gpus()
+        } else {
+            1
+        }
     }
 
     /// Returns whether each GPU of a rank routes a share of the rank's tokens, as vLLM does where ranks have several

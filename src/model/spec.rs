@@ -108,11 +108,23 @@ impl ModelSpec {
     /// padded.)
     ///
     /// # Errors
-    /// The first dimension that is not divisible; expert parallelism or several data-parallel ranks without experts.
+    /// The first dimension that is not divisible; expert parallelism or several data-parallel ranks without experts;
+    /// more pipeline stages than layers, or stages of several data-parallel ranks.
     pub fn check_parallelism(&self, parallelism: impl Into<Parallelism>) -> Result<(), SpecError> {
         let parallelism = parallelism.into();
         within("tp", parallelism.tp, MAX_COUNT)?;
         within("dp", parallelism.dp, MAX_COUNT)?;
+        within(
+            "pp",
+            parallelism.pp,
+            Parallelism::MAX_PP.min(self.layers.total()),
+        )?;
+        if parallelism.pp > 1 && parallelism.dp > 1 {
+            return Err(SpecError::RanksOfStages {
+                pp: parallelism.pp,
+                dp: parallelism.dp,
+            });
+        }
         if parallelism.dp > 1 && self.experts().is_none() {
             return Err(SpecError::IndependentRanks { dp: parallelism.dp });
         }

@@ -49,6 +49,13 @@ pub enum SpecError {
     },
     /// Multi-token prediction with a model that has no layer for it.
     NoMtp,
+    /// Pipeline stages of several data-parallel ranks, which are not modelled.
+    RanksOfStages {
+        /// The number of stages.
+        pp: u32,
+        /// The number of ranks.
+        dp: u32,
+    },
     /// Too many groups of equal layers.
     Groups {
         /// The maximum.
@@ -100,6 +107,10 @@ impl fmt::Display for SpecError {
             ),
             SpecError::NoMtp => f.write_str(
                 "mtp_layers: expected a model with layers for multi-token prediction, found none; use a draft model",
+            ),
+            SpecError::RanksOfStages { pp, dp } => write!(
+                f,
+                "pp: expected 1, as pipelines of {dp} data-parallel ranks are not modelled, found {pp}; use tp"
             ),
             SpecError::Groups { most } => {
                 write!(

@@ -1,4 +1,4 @@
-//! Collectives over the GPUs of a node.
+//! Collectives over the GPUs of a node, as measured.
 
 use super::estimate::Estimate;
 use crate::error::ResolveError;

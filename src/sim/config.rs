@@ -3,7 +3,7 @@
 use crate::engine::{
     BeyondMaxModelLen, DraftScheduling, EngineStack, Scheduling, SchedulingRules, stacks,
 };
-use crate::model::{KvGroups, Span};
+use crate::model::{KvGroups, Parallelism, Span};
 use crate::sim::request::LAST_ARRIVAL_NS;
 use crate::sim::{Rejection, Request, SimError, Speculation};
 
@@ -46,6 +46,9 @@ pub struct SimConfig {
     pub max_waiting: Option<u32>,
     /// Speculative decoding; `None` for one token per request and step.
     pub speculation: Option<Speculation>,
+    /// Pipeline stages: batches in flight at a time. Those of a request are apart, as its next token needs the last.
+    #[cfg_attr(feature = "serde", serde(default = "one"))]
+    pub pipeline_parallel_size: u32,
     /// Role of this server: prefill and decode, or decode only.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(super) role: Role,
@@ -134,6 +137,7 @@ impl SimConfig {
             policy: SchedulingPolicy::Fcfs,
             max_waiting: None,
             speculation: None,
+            pipeline_parallel_size: 1,
             role: Role::Whole,
             api_server_ns: 0,
             api_token_ns: 0,
@@ -171,6 +175,17 @@ impl SimConfig {
     #[must_use]
     pub const fn with_long_prefill_token_threshold(mut self, tokens: u32) -> SimConfig {
         self.long_prefill_token_threshold = Some(tokens);
+        self
+    }
+
+    /// Sets the number of pipeline stages. A step of several is scheduled when its tokens are known
+    /// ([`Scheduling::Synchronous`]), as in vLLM, also where [`scheduling`](SchedulingRules::scheduling) is ahead.
+    #[must_use]
+    pub const fn with_pipeline_parallel_size(mut self, stages: u32) -> SimConfig {
+        self.pipeline_parallel_size = stages;
+        if stages > 1 {
+            self.rules.scheduling = Scheduling::Synchronous;
+        }
         self
     }
 
@@ -330,6 +345,11 @@ impl SimConfig {
         }
     }
 
+    /// Returns whether several batches are in flight at a time.
+    pub(crate) fn is_pipelined(&self) -> bool {
+        self.pipeline_parallel_size > 1
+    }
+
     /// Slots of the token budget that a scheduled request takes beyond its tokens.
     pub(super) fn draft_slots(&self) -> u32 {
         let drafts = self
@@ -351,6 +371,7 @@ impl SimConfig {
             ("kv_blocks", self.kv_blocks),
             ("block_size", self.block_size),
             ("kv_groups", self.kv_groups.count()),
+            ("pipeline_parallel_size", self.pipeline_parallel_size),
         ];
         for (limit, value) in limits {
             if value == 0 {
@@ -395,6 +416,7 @@ impl SimConfig {
                 tokens_per_request,
             });
         }
+        self.check_pipeline()?;
         if let Some(speculation) = self.speculation
             && self.rules.scheduling == Scheduling::OneStepAhead
         {
@@ -419,6 +441,35 @@ impl SimConfig {
         }
         Ok(())
     }
+}
+
+impl SimConfig {
+    fn check_pipeline(&self) -> Result<(), SimError> {
+        let stages = self.pipeline_parallel_size;
+        if stages > Parallelism::MAX_PP {
+            return Err(SimError::InvalidParameter {
+                parameter: "pipeline_parallel_size",
+                expected: "at most 64 stages",
+                found: f64::from(stages),
+            });
+        }
+        if !self.is_pipelined() {
+            return Ok(());
+        }
+        if self.speculation.is_some() {
+            return Err(SimError::PipelinedDrafts { stages });
+        }
+        match self.rules.scheduling {
+            Scheduling::Synchronous => Ok(()),
+            Scheduling::OneStepAhead => Err(SimError::PipelineAhead { stages }),
+        }
+    }
+}
+
+/// The pipeline stages of a file from before there were several.
+#[cfg(feature = "serde")]
+const fn one() -> u32 {
+    1
 }
 
 #[cfg(feature = "serde")]

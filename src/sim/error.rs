@@ -53,6 +53,21 @@ pub enum SimError {
     CachedStates,
     /// A decode server that gets prompts from another one, with layers that keep a state.
     TransferredStates,
+    /// Speculative decoding with pipeline stages.
+    PipelinedDrafts {
+        /// The number of stages.
+        stages: u32,
+    },
+    /// Pipeline stages of a server whose steps are fixed one step ahead.
+    PipelineAhead {
+        /// The number of stages.
+        stages: u32,
+    },
+    /// Data-parallel ranks of several pipeline stages.
+    PipelinedRanks {
+        /// The number of stages.
+        stages: u32,
+    },
     /// A parameter outside of its range.
     InvalidParameter {
         /// Name of the parameter.
@@ -151,6 +166,21 @@ impl fmt::Display for SimError {
             SimError::TransferredStates => f.write_str(
                 "disaggregated prefill: expected a model without layers that keep a state (gated delta nets), whose \
                  transfer is not modelled; use servers for prefill and decode",
+            ),
+            SimError::PipelinedDrafts { stages } => write!(
+                f,
+                "speculation: expected none with {stages} pipeline stages, found some, which is not modelled; use one \
+                 pipeline stage"
+            ),
+            SimError::PipelineAhead { stages } => write!(
+                f,
+                "scheduling: expected sync with {stages} pipeline stages, whose steps wait for the tokens before them, \
+                 found async; leave it out"
+            ),
+            SimError::PipelinedRanks { stages } => write!(
+                f,
+                "data-parallel ranks: expected one pipeline stage each, found {stages}, which is not modelled; use \
+                 replicas"
             ),
             SimError::InvalidParameter {
                 parameter,

@@ -196,7 +196,7 @@ pub struct StepRecord {
     /// Decoding requests.
     pub decode_requests: u32,
     /// Decoding requests whose last token is older than the step before, in which the budget did not reach them or a
-    /// preemption left them out.
+    /// preemption left them out. With several pipeline stages all of them: steps overlap.
     pub late_decodes: u32,
     /// KV tokens of the decoding requests, new ones included.
     pub kv_tokens: u64,

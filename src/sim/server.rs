@@ -2,6 +2,7 @@
 
 mod event;
 mod inbox;
+mod pipeline;
 mod requests;
 mod steps;
 
@@ -10,6 +11,7 @@ use alloc::vec::Vec;
 
 use self::event::StepBuffers;
 use self::inbox::Inbox;
+use self::pipeline::Pipeline;
 use self::steps::InFlight;
 use crate::sim::figures::Totals;
 use crate::sim::load::arrived::Arrived;
@@ -87,6 +89,8 @@ pub struct Server<M> {
     /// The following step, if it is fixed already.
     next: Box<Plan>,
     in_flight: Option<InFlight>,
+    /// The steps after it that have begun as well.
+    pipeline: Pipeline,
     inbox: Inbox,
     /// Number of requests pushed so far.
     pushed: usize,
@@ -324,6 +328,7 @@ impl<M> Server<M> {
             current: Box::new(Plan::new()),
             next: Box::new(Plan::new()),
             in_flight: None,
+            pipeline: Pipeline::default(),
             inbox: Inbox::new(&config),
             pushed: 0,
             queued_tokens: 0,

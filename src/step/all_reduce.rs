@@ -2,6 +2,7 @@
 
 use super::Binding;
 use super::kernel_time::KernelTime;
+use super::network::Ring;
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Gpu};
 use crate::op::AllReduce;
@@ -12,12 +13,41 @@ use crate::units::Seconds;
 pub(super) const ACTIVATION_BYTES: f64 = 2.0;
 
 /// An all-reduce between the other kernels of a layer.
+#[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)] // No box: a model lives without allocation.
+pub(super) enum StepAllReduce {
+    InNode(NodeAllReduce),
+    AcrossNodes { ring: Ring, bytes_per_token: f64 },
+}
+
+impl StepAllReduce {
+    /// Returns the errors of lookups of the all-reduce.
+    pub(super) fn errors(&self) -> ErrorGroup {
+        match self {
+            StepAllReduce::InNode(all_reduce) => all_reduce.kernel.errors(),
+            StepAllReduce::AcrossNodes { .. } => ErrorGroup::UNKNOWN,
+        }
+    }
+
+    /// Returns the time of the hidden states of `tokens` tokens.
+    pub(super) fn at(&self, tokens: f64) -> KernelTime {
+        match self {
+            StepAllReduce::InNode(all_reduce) => all_reduce.at(tokens),
+            StepAllReduce::AcrossNodes {
+                ring,
+                bytes_per_token,
+            } => ring.at(tokens * bytes_per_token),
+        }
+    }
+}
+
+/// An all-reduce over the ranks of a node.
 ///
 /// The ranks of a benchmark that repeats one kernel arrive together. Those of a layer do not: each waits for the
 /// slowest. Its messages are not in the cache either: the time grows more with the size than in the benchmark, up to
 /// the message of the largest CUDA graph. Larger messages take as much longer as that one; no measured server has any.
 #[derive(Debug, Clone)]
-pub(super) struct StepAllReduce {
+pub(super) struct NodeAllReduce {
     kernel: AllReduce,
     bytes_per_token: f64,
     /// Time of the smallest message, seconds.
@@ -36,9 +66,9 @@ struct Fused {
     s_per_byte: f64,
 }
 
-impl StepAllReduce {
+impl NodeAllReduce {
     /// Creates the time of `kernel` inside the steps of an engine, for hidden states of this width.
-    pub(super) fn new(kernel: AllReduce, engine: &StepConstants, hidden: u32) -> StepAllReduce {
+    pub(super) fn new(kernel: AllReduce, engine: &StepConstants, hidden: u32) -> NodeAllReduce {
         let bytes_per_token = f64::from(hidden) * ACTIVATION_BYTES;
         let graph = f64::from(engine.cuda_graph_max_tokens.max(1)) * bytes_per_token;
         let table = |bytes| {
@@ -49,7 +79,7 @@ impl StepAllReduce {
             )
         };
         let [floor_s, graph_s] = [1.0, graph].map(|bytes| table(bytes).time.0);
-        StepAllReduce {
+        NodeAllReduce {
             bytes_per_token,
             floor_s,
             most_grown_s: (graph_s - floor_s).max(0.0),
@@ -61,7 +91,7 @@ impl StepAllReduce {
     }
 
     /// Fuses the all-reduces over `ranks` with the norms after them if engine and GPU do.
-    pub(super) fn fused(self, engine: &StepConstants, gpu: &Gpu, ranks: u32) -> StepAllReduce {
+    pub(super) fn fused(self, engine: &StepConstants, gpu: &Gpu, ranks: u32) -> NodeAllReduce {
         let floor_s = engine.fused_all_reduce.0;
         let s_per_link_byte = self.kernel.reference().rates.s_per_link_byte;
         let others = f64::from(ranks) - 1.0;
@@ -70,20 +100,15 @@ impl StepAllReduce {
             s_per_byte: others * s_per_link_byte / engine.fused_all_reduce_bandwidth,
         };
         let is_fused = floor_s > 0.0 && gpu.rates(Dtype::Nvfp4).is_some();
-        StepAllReduce {
+        NodeAllReduce {
             fused: is_fused.then_some(fused),
             ..self
         }
     }
 
-    /// Returns the errors of lookups of the all-reduce.
-    pub(super) fn errors(&self) -> ErrorGroup {
-        self.kernel.errors()
-    }
-
     /// Returns the time of the hidden states of `tokens` tokens: that of the table, whose growth with the size is
     /// larger in a step, and the wait; or that of the fused kernel where it is shorter.
-    pub(super) fn at(&self, tokens: f64) -> KernelTime {
+    fn at(&self, tokens: f64) -> KernelTime {
         let bytes = tokens * self.bytes_per_token;
         let (kernel, work) = (&self.kernel, self.kernel.work(bytes));
         let table = KernelTime::of(kernel.answer(bytes), &work, kernel.reference());

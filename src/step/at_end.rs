@@ -83,4 +83,15 @@ impl<M: StepModel> LatencyModel for AtEnd<M> {
             total => time * (self.of(&longest).0 / total.0),
         }
     }
+
+    fn pipeline_times(&self, batch: &StepBatch<'_>, run: &mut dyn FnMut(Seconds)) {
+        let step = self.model.step_time(batch);
+        // Each stage is as far off as the step.
+        let times = match step.total() {
+            Seconds::ZERO => 1.0,
+            total => self.of(&step).0 / total.0,
+        };
+        self.model
+            .pipeline_times(batch, &mut |stage| run(stage * times));
+    }
 }

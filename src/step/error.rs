@@ -31,6 +31,16 @@ pub enum ModelError {
     },
     /// A constant of the engine is out of range.
     Constant(ConstantError),
+    /// A property of the network is out of range.
+    Network {
+        /// Its name.
+        field: &'static str,
+        /// Its value.
+        found: f64,
+    },
+    /// Pipeline stages, which are kept in a list, without the feature `alloc`.
+    #[cfg(not(feature = "alloc"))]
+    SeveralStages,
     /// Layers of several kinds, whose kernels are kept in a list, without the feature `alloc`.
     #[cfg(not(feature = "alloc"))]
     SeveralKinds,
@@ -57,6 +67,14 @@ impl fmt::Display for ModelError {
             }
             ModelError::Kernel { part, error } => write!(f, "{part}: {error}"),
             ModelError::Constant(error) => error.fmt(f),
+            ModelError::Network { field, found } => write!(
+                f,
+                "network: {field}: expected a positive number, found {found}; correct it"
+            ),
+            #[cfg(not(feature = "alloc"))]
+            ModelError::SeveralStages => f.write_str(
+                "pp: expected 1, as the feature alloc is off, found more; turn it on",
+            ),
             #[cfg(not(feature = "alloc"))]
             ModelError::SeveralKinds => f.write_str(
                 "layers: expected equal layers, as the feature alloc is off, found several kinds; turn it on",

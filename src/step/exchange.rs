@@ -3,23 +3,33 @@
 use super::all_reduce::ACTIVATION_BYTES;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
+use super::network::Ring;
 use super::{ModelError, Part};
+use crate::error::ResolveError;
 use crate::hardware::GatherShape;
 use crate::op::Gather;
-use crate::table::ErrorGroup;
+use crate::table::{ErrorGroup, TableSet};
 
 /// An all-gather of hidden states and router logits over the ranks, and a reduce-scatter of what the experts return.
 ///
 /// Source: vLLM's default, `AgRsAll2AllManager` in `vllm/distributed/device_communicators/all2all.py`.
 #[derive(Debug, Clone)]
 pub(super) struct StepExchange {
-    gather: Gather,
-    scatter: Gather,
+    gather: StepGather,
+    scatter: StepGather,
     gathered_bytes: f64,
     /// Bytes of a hidden state.
     hidden_bytes: f64,
     /// All-gather of the rank's own hidden states, where each of its GPUs routes a share of them.
-    rejoin: Option<Gather>,
+    rejoin: Option<StepGather>,
+}
+
+/// An all-gather or a reduce-scatter.
+#[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)] // No box: a model lives without allocation.
+enum StepGather {
+    InNode(Gather),
+    AcrossNodes(Ring),
 }
 
 impl StepExchange {
@@ -32,25 +42,15 @@ impl StepExchange {
         if parallelism.dp < 2 {
             return Ok(None);
         }
+        let (tp, gpus) = (parallelism.tp, parallelism.stage_gpus());
         let divides = parallelism.divides_tokens();
-        let ranks = if divides {
-            parallelism.gpus()
-        } else {
-            parallelism.dp
-        };
-        let shape = GatherShape { ranks };
-        let part = Part::Exchange;
-        let gather = |shape| find.accept(part, Gather::all_gather(find.set, shape), Gather::class);
-        let rejoin = || {
-            gather(GatherShape {
-                ranks: parallelism.tp,
-            })
-        };
-        let scatter = Gather::reduce_scatter(find.set, shape);
+        let ranks = if divides { gpus } else { parallelism.dp };
+        let all = [ranks, gpus];
+        let rejoin = || StepGather::resolve(find, Gather::all_gather, [tp, tp]);
         let hidden = f64::from(find.model.hidden);
         Ok(Some(StepExchange {
-            gather: gather(shape)?,
-            scatter: find.accept(part, scatter, Gather::class)?,
+            gather: StepGather::resolve(find, Gather::all_gather, all)?,
+            scatter: StepGather::resolve(find, Gather::reduce_scatter, all)?,
             gathered_bytes: ACTIVATION_BYTES * (hidden + f64::from(experts)),
             hidden_bytes: ACTIVATION_BYTES * hidden,
             rejoin: divides.then(rejoin).transpose()?,
@@ -59,28 +59,53 @@ impl StepExchange {
 
     /// Returns the errors of lookups of the all-gather.
     pub(super) fn errors(&self) -> ErrorGroup {
-        self.gather.errors()
+        match &self.gather {
+            StepGather::InNode(gather) => gather.errors(),
+            StepGather::AcrossNodes(_) => ErrorGroup::UNKNOWN,
+        }
     }
 
     /// Returns the all-gather and the reduce-scatter of so many tokens of all ranks.
     pub(super) fn among_ranks(&self, tokens: f64) -> [KernelTime; 2] {
         [
-            time(&self.gather, tokens * self.gathered_bytes),
-            time(&self.scatter, tokens * self.hidden_bytes),
+            self.gather.at(tokens * self.gathered_bytes),
+            self.scatter.at(tokens * self.hidden_bytes),
         ]
     }
 
     /// Returns the all-gather of so many tokens of the rank over its GPUs, if each of them routes a share.
     pub(super) fn within_rank(&self, tokens: f64) -> Option<KernelTime> {
         let rejoin = self.rejoin.as_ref()?;
-        Some(time(rejoin, tokens * self.hidden_bytes))
+        Some(rejoin.at(tokens * self.hidden_bytes))
     }
 }
 
-fn time(kernel: &Gather, bytes: f64) -> KernelTime {
-    KernelTime::of(
-        kernel.answer(bytes),
-        &kernel.work(bytes),
-        kernel.reference(),
-    )
+impl StepGather {
+    /// Looks up the kernel over `ranks` that are spread over `gpus` GPUs.
+    fn resolve(
+        find: &Finder<'_>,
+        resolve: fn(&TableSet, GatherShape) -> Result<Gather, ResolveError>,
+        [ranks, gpus]: [u32; 2],
+    ) -> Result<StepGather, ModelError> {
+        let part = Part::Exchange;
+        if let Some(ring) = Ring::find(find, part, 1.0, [ranks, gpus])? {
+            return Ok(StepGather::AcrossNodes(ring));
+        }
+        let kernel = find.accept(
+            part,
+            resolve(find.set, GatherShape { ranks }),
+            Gather::class,
+        )?;
+        Ok(StepGather::InNode(kernel))
+    }
+
+    fn at(&self, bytes: f64) -> KernelTime {
+        match self {
+            StepGather::InNode(kernel) => {
+                let (answer, work) = (kernel.answer(bytes), kernel.work(bytes));
+                KernelTime::of(answer, &work, kernel.reference())
+            }
+            StepGather::AcrossNodes(ring) => ring.at(bytes),
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::decode::StepDecode;
 use super::smoothing::smoothed;
-use super::{ModelError, Parallelism, Part, StepOptions};
+use super::{ModelError, Network, Parallelism, Part, StepOptions};
 use crate::engine::StepConstants;
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, GemmShape};
@@ -17,6 +17,7 @@ pub(super) struct Finder<'m> {
     pub(super) parallelism: Parallelism,
     pub(super) strictness: Strictness,
     pub(super) constants: StepConstants,
+    pub(super) network: Network,
 }
 
 impl<'m> Finder<'m> {
@@ -33,6 +34,7 @@ impl<'m> Finder<'m> {
             parallelism,
             strictness: options.strictness,
             constants: options.constants,
+            network: options.network,
         }
     }
 }

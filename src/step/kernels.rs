@@ -1,6 +1,6 @@
 //! The kernels of a model's layer, looked up in a table set.
 
-use super::all_reduce::StepAllReduce;
+use super::all_reduce::{ACTIVATION_BYTES, NodeAllReduce, StepAllReduce};
 use super::attention::StepAttention;
 use super::batch::BatchSums;
 #[cfg(feature = "delta-net")]
@@ -13,6 +13,7 @@ use super::kernel_time::KernelTime;
 use super::kinds::Kinds;
 #[cfg(feature = "mla")]
 use super::latent::StepLatent;
+use super::network::Ring;
 use super::part_errors::PartErrors;
 use super::{Chunk, ModelError, Parallelism, Part, StepOptions};
 #[cfg(not(feature = "data-parallel"))]
@@ -338,20 +339,19 @@ impl Finder<'_> {
         if self.parallelism.tp < 2 {
             return Ok(None);
         }
-        let all_reduce = AllReduce::resolve(
-            self.set,
-            AllReduceShape {
-                ranks: self.parallelism.tp,
-            },
-        );
-        let all_reduce = self.accept(Part::AllReduce, all_reduce, AllReduce::class)?;
-        let hidden = self.model.hidden;
-        let all_reduce = StepAllReduce::new(all_reduce, &self.constants, hidden);
-        Ok(Some(all_reduce.fused(
-            &self.constants,
-            self.set.gpu(),
-            self.parallelism.tp,
-        )))
+        let (part, tp, hidden) = (Part::AllReduce, self.parallelism.tp, self.model.hidden);
+        // Scatters the reduced parts, then gathers them.
+        if let Some(ring) = Ring::find(self, part, 2.0, [tp, tp])? {
+            return Ok(Some(StepAllReduce::AcrossNodes {
+                ring,
+                bytes_per_token: f64::from(hidden) * ACTIVATION_BYTES,
+            }));
+        }
+        let all_reduce = AllReduce::resolve(self.set, AllReduceShape { ranks: tp });
+        let all_reduce = self.accept(part, all_reduce, AllReduce::class)?;
+        let all_reduce = NodeAllReduce::new(all_reduce, &self.constants, hidden);
+        let all_reduce = all_reduce.fused(&self.constants, self.set.gpu(), tp);
+        Ok(Some(StepAllReduce::InNode(all_reduce)))
     }
 
     fn dense(&self, dtype: Dtype, up: u32, intermediate: u32) -> Result<DenseOps, ModelError> {

@@ -1,5 +1,7 @@
 //! Steps of data-parallel ranks.
 
+#[cfg(feature = "alloc")]
+use super::LatencyModel;
 use super::{RooflineModel, StepBatch, StepTime};
 use crate::units::Seconds;
 
@@ -56,6 +58,13 @@ impl RooflineModel {
         ranks: &mut dyn Iterator<Item = StepBatch<'_>>,
         times: &impl CountedTimes,
     ) -> Seconds {
+        #[cfg(feature = "alloc")]
+        if !self.following.is_empty() {
+            // Pipelines share nothing.
+            return ranks.fold(Seconds::ZERO, |longest, batch| {
+                longest.max(self.total_time(&batch))
+            });
+        }
         let (mut count, mut largest, mut all) = (0_u64, 0, 0_u64);
         let (mut longest, mut longest_rest) = (Seconds::ZERO, Seconds::ZERO);
         for batch in ranks {

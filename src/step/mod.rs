@@ -23,6 +23,7 @@ mod kinds;
 mod latent;
 #[cfg(feature = "data-parallel")]
 mod lockstep;
+mod network;
 mod options;
 mod part;
 mod part_errors;
@@ -35,10 +36,14 @@ mod smoothing;
 mod source;
 mod sources;
 #[cfg(feature = "alloc")]
+mod stages;
+#[cfg(feature = "alloc")]
 mod tabulated;
 #[cfg(feature = "alloc")]
 mod tally;
 mod time;
+#[cfg(feature = "alloc")]
+mod transfer;
 
 pub use crate::model::Parallelism;
 pub use at_end::{AtEnd, End};
@@ -46,6 +51,7 @@ pub use batch::{BatchError, Chunk, DecodeGroup, StepBatch};
 pub use binding::Binding;
 pub use drafting::Drafting;
 pub use error::{ModelError, UncertainPart};
+pub use network::Network;
 pub use options::StepOptions;
 pub use part::Part;
 pub use roofline::RooflineModel;

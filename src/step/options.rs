@@ -1,5 +1,6 @@
 //! Options of a step model.
 
+use super::Network;
 use crate::engine::{EngineStack, StepConstants, stacks};
 use crate::hardware::Dtype;
 use crate::table::Strictness;
@@ -28,6 +29,8 @@ pub struct StepOptions {
     pub strictness: Strictness,
     /// Time that the engine adds to the measured kernels.
     pub constants: StepConstants,
+    /// Network of ranks on several nodes.
+    pub network: Network,
 }
 
 impl StepOptions {
@@ -37,6 +40,7 @@ impl StepOptions {
             kv_dtype: Dtype::Bf16,
             strictness: Strictness::ANY,
             constants: engine.constants,
+            network: Network::CX7,
         }
     }
 
@@ -47,6 +51,8 @@ impl StepOptions {
         with_strictness(strictness: Strictness);
         /// Sets the constants of the engine.
         with_constants(constants: StepConstants);
+        /// Sets the network of ranks on several nodes.
+        with_network(network: Network);
     }
 }
 

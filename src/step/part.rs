@@ -24,6 +24,8 @@ pub enum Part {
     Exchange,
     /// All-reduces of tensor parallelism.
     AllReduce,
+    /// Hidden states sent to the next pipeline stage.
+    Transfer,
     /// Norms, rotary embedding, activation, residual, KV write, and the gaps between kernels.
     SmallKernels,
     /// Projection of the sampled rows to the vocabulary.
@@ -45,6 +47,7 @@ crate::names!(Part {
     Moe => "moe",
     Exchange => "exchange",
     AllReduce => "all_reduce",
+    Transfer => "transfer",
     SmallKernels => "small_kernels",
     LmHead => "lm_head",
     Sampling => "sampling",

@@ -1,5 +1,8 @@
 //! The step model: a step as the sum of its kernels.
 
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
 use super::all_reduce::ACTIVATION_BYTES;
 use super::batch::BatchSums;
 use super::kernel_time::KernelTime;
@@ -7,6 +10,10 @@ use super::kernels::{DenseOps, FfnOps, Kernels, Projections};
 use super::kinds::Kinds;
 use super::part_errors::PartErrors;
 use super::sampling::StepSampler;
+#[cfg(feature = "alloc")]
+use super::stages::pipeline;
+#[cfg(feature = "alloc")]
+use super::transfer::Transfer;
 use super::{
     Binding, Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepModel, StepOptions,
     StepTime,
@@ -33,7 +40,7 @@ use crate::units::Seconds;
 ///
 /// Assumes: identical ranks; kernels of a step run one after the other, but shared experts beside the routed ones where
 /// the engine has a stream for them; operands come from memory in each kernel.
-/// Does not model: pipeline parallelism, overlap of communication and math.
+/// Does not model: overlap of communication and math.
 ///
 /// With data parallelism, a batch is that of one rank, and the others have equal ones; ranks with different batches have
 /// a [`lockstep_time`](LatencyModel::lockstep_time).
@@ -58,6 +65,12 @@ use crate::units::Seconds;
 /// ```
 #[derive(Debug, Clone)]
 pub struct RooflineModel {
+    /// The pipeline stages after this one.
+    #[cfg(feature = "alloc")]
+    pub(super) following: Vec<RooflineModel>,
+    /// What the stage sends to the next one, or `None` if it is the last, which samples.
+    #[cfg(feature = "alloc")]
+    pub(super) transfer: Option<Transfer>,
     /// All-reduces of a step.
     all_reduces: f64,
     /// Data-parallel ranks.
@@ -91,21 +104,27 @@ impl RooflineModel {
         parallelism: Parallelism,
         options: StepOptions,
     ) -> Result<RooflineModel, ModelError> {
-        RooflineModel::of(model, set, parallelism, options, Kernels::resolve)
+        check(model, parallelism, &options)?;
+        #[cfg(feature = "alloc")]
+        if parallelism.pp > 1 {
+            return pipeline(model, set, parallelism, options);
+        }
+        #[cfg(not(feature = "alloc"))]
+        if parallelism.pp > 1 {
+            return Err(ModelError::SeveralStages);
+        }
+        RooflineModel::stage(model, set, parallelism, &options, Kernels::resolve)
     }
 
-    /// Creates the model with the kernels that `resolve` looks up once its dimensions are checked.
-    fn of(
+    /// Creates the model of a pipeline stage, of which `model` has the layers, with the kernels that `resolve` looks up.
+    pub(super) fn stage(
         model: &ModelSpec,
         set: &TableSet,
         parallelism: Parallelism,
-        options: StepOptions,
+        options: &StepOptions,
         resolve: ResolveKernels,
     ) -> Result<RooflineModel, ModelError> {
         let tp = parallelism.tp;
-        model.check()?;
-        model.check_parallelism(parallelism)?;
-        options.constants.check()?;
         let dtype = Dtype::Bf16;
         let gpu = set.gpu();
         let no_peak = ModelError::NoPeak {
@@ -113,7 +132,7 @@ impl RooflineModel {
             dtype,
         };
         let rates = gpu.rates(dtype).ok_or(no_peak)?;
-        let kernels = resolve(model, set, parallelism, &options)?;
+        let kernels = resolve(model, set, parallelism, options)?;
         let mut errors = kernels.errors();
         errors.lookup_share = options.constants.lookup_error_share;
         errors.model = options.constants.error_on(gpu.name.as_str());
@@ -129,6 +148,10 @@ impl RooflineModel {
             Ok,
         )?;
         Ok(RooflineModel {
+            #[cfg(feature = "alloc")]
+            following: Vec::new(),
+            #[cfg(feature = "alloc")]
+            transfer: None,
             errors,
             all_reduces: all_reduces(model, parallelism),
             dp: parallelism.dp,
@@ -154,7 +177,7 @@ impl RooflineModel {
     /// Does not model: the norms of hidden state and embedding.
     ///
     /// # Errors
-    /// As [`try_new`](Self::try_new); a model without MTP layers.
+    /// As [`try_new`](Self::try_new); a model without MTP layers; several pipeline stages.
     pub fn try_new_mtp(
         model: &ModelSpec,
         set: &TableSet,
@@ -162,7 +185,8 @@ impl RooflineModel {
         options: StepOptions,
     ) -> Result<RooflineModel, ModelError> {
         let layer = model.mtp_layer()?.with_sampler(Sampler::Plain);
-        RooflineModel::of(&layer, set, parallelism, options, Kernels::resolve_mtp)
+        check(&layer, parallelism, &options)?;
+        RooflineModel::stage(&layer, set, parallelism, &options, Kernels::resolve_mtp)
     }
 
     /// Returns the constants of the engine.
@@ -246,6 +270,10 @@ impl RooflineModel {
             let once = all_reduce.at(m);
             step.add_kernel(Part::AllReduce, once.times(self.all_reduces));
         }
+        #[cfg(feature = "alloc")]
+        if let Some(transfer) = &self.transfer {
+            step.add_kernel(Part::Transfer, transfer.at(m));
+        }
         self.small_kernels.each(|layers, small| {
             let once = self.small_kernels(small, m);
             step.add_kernel(Part::SmallKernels, once.times(layers));
@@ -287,6 +315,10 @@ impl RooflineModel {
 
     /// Returns the projection of the sampled rows to the vocabulary and their sampling, or `None` without rows.
     pub(super) fn sampling(&self, rows: u64) -> Option<[(Part, KernelTime); 2]> {
+        #[cfg(feature = "alloc")]
+        if self.transfer.is_some() {
+            return None;
+        }
         if rows == 0 {
             return None;
         }
@@ -403,10 +435,30 @@ impl LatencyModel for RooflineModel {
     fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
         self.lockstep(ranks, self)
     }
+
+    #[cfg(feature = "alloc")]
+    fn pipeline_times(&self, batch: &StepBatch<'_>, run: &mut dyn FnMut(Seconds)) {
+        for stage in self.stages() {
+            run(stage.stage_time(batch).total());
+        }
+    }
 }
 
 impl StepModel for RooflineModel {
+    /// Returns the time of a step, added up over the pipeline stages.
     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
+        #[cfg(feature = "alloc")]
+        if !self.following.is_empty() {
+            return self.all_stages_time(batch);
+        }
+        self.stage_time(batch)
+    }
+}
+
+impl RooflineModel {
+    /// Returns the time of a step in this pipeline stage.
+    #[inline]
+    pub(super) fn stage_time(&self, batch: &StepBatch<'_>) -> StepTime {
         if batch.is_empty() {
             return StepTime::ZERO;
         }
@@ -428,6 +480,18 @@ impl StepModel for RooflineModel {
         }
         step
     }
+}
+
+/// Checks the dimensions of `model` and the settings.
+fn check(
+    model: &ModelSpec,
+    parallelism: Parallelism,
+    options: &StepOptions,
+) -> Result<(), ModelError> {
+    model.check()?;
+    model.check_parallelism(parallelism)?;
+    options.constants.check()?;
+    options.network.check()
 }
 
 /// Returns the number of all-reduces of a step: after the attention and after the FFN, unless the GPUs of a rank exchange

@@ -39,6 +39,8 @@ use crate::units::Seconds;
 pub struct TabulatedModel {
     model: RooflineModel,
     counts: Vec<OfCount>,
+    /// The pipeline stages after this one.
+    following: Vec<TabulatedModel>,
     /// Times of data-parallel ranks by a count; empty for a single rank.
     #[cfg(feature = "data-parallel")]
     of_ranks: Vec<OfRanks>,
@@ -73,7 +75,11 @@ impl TabulatedModel {
             rows: of_rows(&model, count),
         };
         let counts = 0..=u64::from(max_tokens);
+        let following = model.following.iter();
         TabulatedModel {
+            following: following
+                .map(|stage| TabulatedModel::new(stage.clone(), max_tokens))
+                .collect(),
             #[cfg(feature = "data-parallel")]
             of_ranks: of_ranks(&model, counts.clone()),
             counts: counts.map(of_count).collect(),
@@ -91,9 +97,38 @@ impl TabulatedModel {
         &self.model
     }
 
+    /// Returns this pipeline stage and those after it.
+    pub(super) fn stages(&self) -> impl Iterator<Item = &TabulatedModel> {
+        core::iter::once(self).chain(&self.following)
+    }
+
     /// Returns the total of a step, or `None` beyond the limit.
     #[inline]
     fn tabulated(&self, prefill: &[Chunk], sums: &BatchSums) -> Option<Seconds> {
+        let first = self.tabulated_stage(prefill, sums);
+        if self.following.is_empty() {
+            return first;
+        }
+        self.with_following(first?, prefill, sums)
+    }
+
+    /// Returns the total of a step that takes `first` in the first stage, or `None` beyond the limit.
+    #[cold] // Most models have one stage.
+    fn with_following(
+        &self,
+        first: Seconds,
+        prefill: &[Chunk],
+        sums: &BatchSums,
+    ) -> Option<Seconds> {
+        let mut following = self.following.iter();
+        following.try_fold(first, |total, stage| {
+            Some(total + stage.tabulated_stage(prefill, sums)?)
+        })
+    }
+
+    /// Returns the time of a step in this pipeline stage, or `None` beyond the limit.
+    #[inline]
+    fn tabulated_stage(&self, prefill: &[Chunk], sums: &BatchSums) -> Option<Seconds> {
         if sums.tokens == 0 {
             return Some(Seconds::ZERO);
         }
@@ -123,6 +158,14 @@ impl LatencyModel for TabulatedModel {
     #[cfg(feature = "data-parallel")]
     fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
         self.model.lockstep(ranks, self)
+    }
+
+    fn pipeline_times(&self, batch: &StepBatch<'_>, run: &mut dyn FnMut(Seconds)) {
+        let sums = batch.sums();
+        for stage in self.stages() {
+            let tabulated = stage.tabulated_stage(batch.prefill, &sums);
+            run(tabulated.unwrap_or_else(|| stage.model.stage_time(batch).total()));
+        }
     }
 
     #[inline]

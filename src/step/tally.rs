@@ -5,9 +5,7 @@ use alloc::vec::Vec;
 
 use super::batch::BatchSums;
 use super::kernel_time::KernelTime;
-use super::{
-    Binding, Part, StepBatch, StepModel, StepTime, TabulatedModel, TimeSource, TimeSources,
-};
+use super::{Binding, Part, StepBatch, StepTime, TabulatedModel, TimeSource, TimeSources};
 use crate::table::Provenance;
 use crate::units::Seconds;
 
@@ -54,6 +52,8 @@ pub struct Tally<'m> {
     decode: AttentionTally,
     /// Steps above the tabulated number of tokens.
     others: TimeSources,
+    /// The same steps in the pipeline stages after this one.
+    following: Vec<Tally<'m>>,
 }
 
 /// Time of attention by provenance and binding.
@@ -67,6 +67,7 @@ impl<'m> Tally<'m> {
     pub fn new(model: &'m TabulatedModel) -> Tally<'m> {
         let counts = model.max_tokens() as usize + 1;
         Tally {
+            following: model.stages().skip(1).map(Tally::new).collect(),
             model,
             counts_only: false,
             steps_of_tokens: vec![0; counts],
@@ -83,14 +84,19 @@ impl<'m> Tally<'m> {
     /// nothing.
     #[must_use]
     pub fn without_attention(self) -> Tally<'m> {
+        let following = self.following.into_iter();
         Tally {
             counts_only: true,
+            following: following.map(Tally::without_attention).collect(),
             ..self
         }
     }
 
     /// Adds one step. An empty batch takes no time and adds none.
     pub fn add(&mut self, batch: &StepBatch<'_>) {
+        for stage in &mut self.following {
+            stage.add(batch);
+        }
         self.steps += 1;
         let sums = self.model.model().sampled(batch.sums());
         if sums.tokens == 0 {
@@ -118,7 +124,7 @@ impl<'m> Tally<'m> {
     #[cold]
     fn add_other(&mut self, batch: &StepBatch<'_>, sums: &BatchSums) {
         if !self.counts_only {
-            return self.others.add(&self.model.step_time(batch));
+            return self.others.add(&self.model.model().stage_time(batch));
         }
         self.others.add(&self.of_tokens(sums.tokens));
         self.others.add(&self.of_rows(sums.rows));
@@ -166,7 +172,8 @@ impl<'m> Tally<'m> {
             step.add(Part::Host, host, Binding::Latency, TimeSource::FITTED);
             sources.add(&step);
         }
-        sources
+        let following = self.following.iter().map(Tally::sources);
+        following.fold(sources, |all, stage| all.plus(&stage))
     }
 }
 

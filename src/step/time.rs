@@ -41,6 +41,12 @@ pub trait LatencyModel {
         })
     }
 
+    /// Calls `run` with the time of a step in each pipeline stage, in order. By default a single stage takes the
+    /// [`total_time`](LatencyModel::total_time), which is their sum.
+    fn pipeline_times(&self, batch: &StepBatch<'_>, run: &mut dyn FnMut(Seconds)) {
+        run(self.total_time(batch));
+    }
+
     /// Returns the [`total_time`](LatencyModel::total_time) of a decode-only step. Override it in models with a
     /// faster way to compute the same bits.
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
@@ -73,6 +79,10 @@ macro_rules! forward_to_pointee {
 
             fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
                 (**self).lockstep_time(ranks)
+            }
+
+            fn pipeline_times(&self, batch: &StepBatch<'_>, run: &mut dyn FnMut(Seconds)) {
+                (**self).pipeline_times(batch, run);
             }
         }
 

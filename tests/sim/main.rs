@@ -17,6 +17,7 @@ mod lengths;
 mod load;
 mod lockstep;
 mod oracle;
+mod pipeline;
 mod properties;
 mod schedule;
 mod server;

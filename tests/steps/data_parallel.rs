@@ -7,8 +7,8 @@ use rooflut::hardware::GatherShape;
 use rooflut::model::ModelSpec;
 use rooflut::op::Gather;
 use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, ModelError, Parallelism, Part, RooflineModel, StepBatch,
-    StepModel, StepOptions, StepTime, TabulatedModel,
+    Chunk, DecodeGroup, LatencyModel, ModelError, Network, Parallelism, Part, RooflineModel,
+    StepBatch, StepModel, StepOptions, StepTime, TabulatedModel,
 };
 use rooflut::table::sets;
 use rooflut::units::Seconds;
@@ -164,9 +164,10 @@ fn ranks_that_cannot_share_a_model_are_refused() {
     ] {
         assert_eq!(refused(spec, ranks), message);
     }
-    // No table of exchanges goes beyond 8 GPUs.
+    // No table of exchanges goes beyond 8 GPUs, and a node may.
     let many = single.with_dp(16).with_expert_parallel(true);
-    let error = RooflineModel::try_new(&experts, &sets::H100, many, StepOptions::default());
+    let options = StepOptions::default().with_network(Network::CX7.with_gpus_per_node(16));
+    let error = RooflineModel::try_new(&experts, &sets::H100, many, options);
     let Err(ModelError::Kernel { part, error }) = error else {
         panic!("{error:?}");
     };

@@ -22,6 +22,7 @@ mod latent;
 mod missing_kernels;
 mod mtp;
 mod oracle;
+mod pipeline;
 mod refusals;
 mod strictness;
 mod sums;

@@ -7,7 +7,7 @@ use crate::support::models::{refused, spec, with};
 use rooflut::ResolveError;
 use rooflut::hardware::Dtype;
 use rooflut::model::ModelSpec;
-use rooflut::step::{ModelError, StepOptions};
+use rooflut::step::{ModelError, Network, StepOptions};
 use rooflut::table::{TableSet, sets};
 
 fn llama() -> ModelSpec {
@@ -67,8 +67,8 @@ fn dtypes_that_the_set_or_the_gpu_lacks_are_refused_by_name() {
 }
 
 #[test]
-fn more_ranks_than_measured_are_refused() {
-    let options = StepOptions::default();
+fn more_ranks_of_a_node_than_measured_are_refused() {
+    let options = StepOptions::default().with_network(Network::CX7.with_gpus_per_node(16));
     let (error, text) = missing(&spec("llama-2-7b"), &sets::H100, 16, options);
     assert!(matches!(
         error,

@@ -61,11 +61,15 @@ impl<M: LatencyModel> Lockstep<M> {
     /// Creates `ranks` ranks with the limits `config` each.
     ///
     /// # Errors
-    /// [`SimError`] if no step can run under these limits, or for 0 ranks.
+    /// [`SimError`] if no step can run under these limits, for 0 ranks, or for ranks of several pipeline stages.
     pub fn try_new(model: M, config: SimConfig, ranks: u32) -> Result<Lockstep<M>, SimError> {
         config.validate()?;
         if ranks == 0 {
             return Err(SimError::ZeroLimit { limit: "ranks" });
+        }
+        if config.is_pipelined() {
+            let stages = config.pipeline_parallel_size;
+            return Err(SimError::PipelinedRanks { stages });
         }
         Ok(Lockstep {
             model,

@@ -1,5 +1,5 @@
-//! Steps in which running requests are visited one by one: blocks or budget do not suffice for all, or drafts are
-//! verified.
+//! Steps in which running requests are visited one by one: blocks or budget do not suffice for all, drafts are verified,
+//! or the requests are divided among several batches in flight.
 
 use core::mem;
 
@@ -88,7 +88,7 @@ impl Scheduler {
         };
         let in_flight = self.in_flight(sequence, step);
         let tokens = match sequence.pending() {
-            0 if sequence.surely_ends(in_flight) => 0,
+            0 if sequence.surely_ends(in_flight) || self.awaits_token(sequence) => 0,
             0 => 1 + self.config.draft_tokens(),
             pending => pending + self.config.chunk_drafts(),
         };
@@ -163,7 +163,7 @@ impl Scheduler {
             self.ending.push((turn.admitted, victim));
             return;
         }
-        if victim.has_token() {
+        if victim.has_token() && !self.config.is_pipelined() {
             plan.interrupted.push(victim.index);
         }
         let mut counted = 0;
@@ -201,7 +201,7 @@ impl Scheduler {
                 continue;
             };
             if tokens == 0 {
-                if sequence.left_out_of == step && self.config.speculation.is_none() {
+                if sequence.left_out_of == step && !self.visits_each() {
                     self.running.decode_from(admitted, step + 1);
                 }
             } else if sequence.pending() > 0 {
@@ -220,6 +220,10 @@ impl Scheduler {
 
     /// Notes that the step has no token for a request, if it decodes.
     fn leave_out(&mut self, plan: &mut Plan, admitted: Admitted) {
+        if self.config.is_pipelined() {
+            // It is in another batch, and the gap to its next token is measured.
+            return;
+        }
         let (step, ahead) = (plan.number(), self.verifies_ahead());
         let Some(sequence) = self.running.get_mut(admitted) else {
             return;
@@ -243,11 +247,11 @@ impl Scheduler {
         }
     }
 
-    /// Schedules the verification of `drafted` tokens of a decoding request, with speculative decoding.
+    /// Schedules a token of a decoding request that is visited, and the verification of `drafted` ones before it.
     fn verify(&mut self, plan: &mut Plan, admitted: Admitted, drafted: u32) {
-        let Some(speculation) = self.config.speculation else {
+        if !self.visits_each() {
             return;
-        };
+        }
         let Some(sequence) = self.running.get(admitted) else {
             return;
         };
@@ -263,13 +267,19 @@ impl Scheduler {
             plan.overrun += 1;
             return;
         }
-        let accepted = speculation.accepted(sequence.index, sequence.generated());
+        let accepted = self.config.speculation.map_or(0, |speculation| {
+            speculation.accepted(sequence.index, sequence.generated())
+        });
         let accepted = accepted.min(drafted);
         plan.drafted += drafted;
         plan.accepted += accepted;
         let yielded = sequence.accept(accepted, drafted, plan.number());
         sequence.blocks.set_tokens(plan.number(), drafted + 1);
-        plan.yielded += yielded;
+        match self.config.speculation {
+            Some(_) => plan.yielded += yielded,
+            // The duration of its batch is not the gap to its last token.
+            None => plan.late.push(sequence.index),
+        }
         plan.verified.push((sequence.index, yielded));
         if sequence.is_complete() {
             self.finish(plan, admitted);

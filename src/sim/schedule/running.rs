@@ -293,6 +293,12 @@ impl Running {
         held_mut(&mut self.slots, admitted)
     }
 
+    /// Returns all running requests.
+    pub(crate) fn sequences_mut(&mut self) -> impl Iterator<Item = &mut Sequence> {
+        let held = self.slots.iter_mut().flatten();
+        held.map(|(_, sequence)| sequence)
+    }
+
     /// Adds a request whose prompt is computed to the decoding ones, from `step` on.
     pub(crate) fn decode_from(&mut self, admitted: Admitted, step: u64) {
         let caching = self.caching == PrefixCaching::Enabled;

@@ -19,7 +19,7 @@ use crate::step::{Chunk, DecodeGroup};
 ///
 /// A step costs O(1) for any number of decoding requests; each request costs O(log n) for its last step. A step
 /// in which not all running requests get all their tokens visits them one by one, as every step with speculative
-/// decoding does. A request that can share tokens with others costs O(its blocks) more, and again whenever it is at the
+/// decoding or pipeline stages does. A request that can share tokens with others costs O(its blocks) more, and again whenever it is at the
 /// head of the queue and does not fit.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
@@ -30,6 +30,8 @@ pub(crate) struct Scheduler {
     /// Requests that were preempted while the step with their last token was in flight.
     pub(super) ending: Vec<(Admitted, Sequence)>,
     scheduled_steps: u64,
+    /// The last step whose tokens are known, if several are in flight.
+    known_steps: u64,
     /// Whether the last step had no token for some of the decoding requests.
     pub(super) left_out: bool,
     /// Buffer of the requests that are visited one by one.
@@ -46,6 +48,7 @@ impl Scheduler {
             running: Running::new(&config),
             ending: Vec::new(),
             scheduled_steps: 0,
+            known_steps: 0,
             left_out: false,
             turns: Vec::new(),
         }
@@ -106,6 +109,16 @@ impl Scheduler {
         self.scheduled_steps
     }
 
+    /// Notes that a step has ended; several may be in flight.
+    pub(crate) fn end_step(&mut self, number: u64) {
+        self.known_steps = number;
+    }
+
+    /// Returns whether the last token of a decoding request is not known yet, so that it cannot take the next one.
+    pub(super) fn awaits_token(&self, sequence: &Sequence) -> bool {
+        self.config.is_pipelined() && sequence.last_step() > self.known_steps
+    }
+
     /// Returns the number of requests in the queue, and of those that were preempted while the step with their last
     /// token was in flight: vLLM queues them until that step ends.
     pub(crate) fn waiting(&self) -> usize {
@@ -147,10 +160,12 @@ impl Scheduler {
                 sequence.timing.api_output_ns = api_output_ns;
                 continue;
             }
-            // The following step preempts it.
+            // A step after it preempts it, and perhaps another one has admitted it again.
             let waiting = self.waiting.sequences_mut();
             let ending = self.ending.iter_mut().map(|(_, sequence)| sequence);
-            for sequence in waiting.chain(ending).filter(|s| s.index == index) {
+            let running = self.running.sequences_mut();
+            let all = waiting.chain(ending).chain(running);
+            for sequence in all.filter(|s| s.index == index) {
                 sequence.timing.first_token_ns = now_ns;
                 sequence.timing.api_output_ns = api_output_ns;
             }
@@ -202,7 +217,7 @@ impl Scheduler {
     /// irrelevant; the chunk of the last one may be cut. The order counts, too, where a prompt may fill the same block
     /// as a decoding request after it: the first one registers it.
     fn all_fit(&self, step: u64, threshold: u32) -> bool {
-        if self.config.speculation.is_some() || self.left_out {
+        if self.visits_each() || self.left_out {
             return false;
         }
         let mut budget = self.config.max_num_batched_tokens - self.running.decoding().requests;
@@ -346,7 +361,8 @@ impl Scheduler {
         tokens: u32,
         padding: u32,
     ) -> bool {
-        let ahead = self.verifies_ahead();
+        let in_flight = self.verifies_ahead() || self.config.is_pipelined();
+        let visits_each = self.visits_each();
         let Some(sequence) = self.running.get_mut(admitted) else {
             return false;
         };
@@ -366,16 +382,22 @@ impl Scheduler {
         } else {
             plan.resumed.push(sequence.index);
         }
-        if ahead {
+        if in_flight {
             sequence.set_first_in_flight(plan.number(), padding);
         }
         let complete = sequence.is_complete();
         if complete {
             self.finish(plan, admitted);
-        } else if self.config.speculation.is_none() {
+        } else if !visits_each {
             self.running.decode_from(admitted, plan.number() + 1);
         }
         true
+    }
+
+    /// Returns whether each step visits the decoding requests one by one: drafts are accepted, or the requests are divided
+    /// among the batches in flight.
+    pub(super) fn visits_each(&self) -> bool {
+        self.config.speculation.is_some() || self.config.is_pipelined()
     }
 
     /// Returns whether full blocks can be found when the step that filled them has ended.

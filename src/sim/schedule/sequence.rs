@@ -46,8 +46,8 @@ pub(crate) struct Sequence {
     prefill: u32,
     /// Its blocks, without those of the prefix hit given with the request.
     pub(crate) blocks: Blocks,
-    /// Its verification in the last step that was scheduled, or the last chunk of its prompt, with speculative decoding
-    /// one step ahead.
+    /// Its tokens in the last step that verified some, or the last chunk of its prompt, with speculative decoding one
+    /// step ahead or with pipeline stages.
     in_flight: InFlight,
     /// The step from which on it takes a token per step; `generated`, `computed` and `blocks` are as of the end of
     /// the step before, until [`catch_up`](Sequence::catch_up).
@@ -249,6 +249,11 @@ impl Sequence {
             true => self.in_flight,
             false => InFlight::default(),
         }
+    }
+
+    /// Returns the last step with a token of it, with pipeline stages.
+    pub(crate) fn last_step(&self) -> u64 {
+        self.in_flight.step
     }
 
     /// Returns whether its last token is scheduled even if the step in flight accepts no draft.

@@ -138,8 +138,11 @@ impl<M: LatencyModel> Server<M> {
         }
     }
 
-    /// Begins the step that is due now; no step may be in flight.
+    /// Begins the step that is due now, or several of a pipeline; no step may be in flight but those of a pipeline.
     fn begin_step(&mut self) {
+        if self.config.is_pipelined() {
+            return self.begin_batches();
+        }
         if self.plan_step() {
             let time = self.model.total_time(&self.current.batch());
             self.in_flight = Some(self.step_from_now(time.to_nanos()));
@@ -173,18 +176,8 @@ impl<M: LatencyModel> Server<M> {
         if !self.has_work() {
             return false;
         }
-        if self.next.is_empty() {
-            let mut preempted_before = mem::take(&mut self.next.preempted_before);
-            preempted_before.append(&mut self.next.preempted);
-            self.plan_next(self.now_ns);
-            self.next.preempted_before = preempted_before;
-            self.record_interrupted();
-        }
-        if self.next.is_empty() {
-            match self.next.preempted.is_empty() {
-                true => self.reject_first_waiting(),
-                false => self.sleep(),
-            }
+        if self.next.is_empty() && !self.plan_batch() {
+            self.skip_step();
             return false;
         }
         mem::swap(&mut self.current, &mut self.next);
@@ -192,9 +185,27 @@ impl<M: LatencyModel> Server<M> {
         true
     }
 
+    /// Schedules the next step now; returns whether it has work.
+    pub(super) fn plan_batch(&mut self) -> bool {
+        let mut preempted_before = mem::take(&mut self.next.preempted_before);
+        preempted_before.append(&mut self.next.preempted);
+        self.plan_next(self.now_ns);
+        self.next.preempted_before = preempted_before;
+        self.record_interrupted();
+        !self.next.is_empty()
+    }
+
+    /// Moves on from a next step without work.
+    pub(super) fn skip_step(&mut self) {
+        match self.next.preempted.is_empty() {
+            true => self.reject_first_waiting(),
+            false => self.sleep(),
+        }
+    }
+
     /// Returns a step that begins now and takes at least a nanosecond.
     #[inline]
-    fn step_from_now(&self, duration_ns: u64) -> InFlight {
+    pub(super) fn step_from_now(&self, duration_ns: u64) -> InFlight {
         InFlight {
             start_ns: self.now_ns,
             end_ns: self.now_ns.saturating_add(duration_ns.max(1)),
@@ -214,15 +225,21 @@ impl<M: LatencyModel> Server<M> {
         self.report_step(start_ns, observer);
         self.report_first_tokens();
         self.report_resumed(observer);
+        if self.config.is_pipelined() {
+            self.end_batch();
+        }
         self.record_interrupted();
         self.retire_finished();
+        if self.config.is_pipelined() {
+            self.sleep_after_batch();
+        }
         if self.config.rules.scheduling == Scheduling::OneStepAhead && self.next.is_empty() {
             self.sleep();
         }
     }
 
     /// Delays the next step after a schedule without work, unless all requests have finished.
-    fn sleep(&mut self) {
+    pub(super) fn sleep(&mut self) {
         if self.has_work() {
             let sleep_ns = self.config.rules.empty_schedule_sleep_ns;
             self.wakes_ns = self.now_ns.saturating_add(sleep_ns);
@@ -233,7 +250,10 @@ impl<M: LatencyModel> Server<M> {
     fn report_step<O: Observer + ?Sized>(&mut self, start_ns: u64, observer: &mut O) {
         let record = self.current.record(start_ns, self.now_ns - start_ns);
         self.totals.drafts(&record);
-        self.count(&record);
+        match self.config.is_pipelined() {
+            true => self.count(&self.pipeline.apart(&record)),
+            false => self.count(&record),
+        }
         if observer.wants_steps() {
             observer.step_batch(&self.current.batch());
             observer.step(&self.with_state(&record));
@@ -408,7 +428,7 @@ impl<M> Server<M> {
         tokens.clear();
         tokens.extend(from_chunks().map(|index| (id(index), 1)));
         tokens.extend(verified);
-        if self.config.speculation.is_none() {
+        if self.config.speculation.is_none() && !self.config.is_pipelined() {
             let decoding = self.scheduler.decoding_in(plan.number());
             tokens.extend(decoding.map(|index| (RequestId(index), 1)));
             // The last token of a request comes from its decode, or from the only chunk that yields one.

@@ -3,9 +3,12 @@
 
 pub(crate) mod kv_cache;
 pub(crate) mod lockstep;
+pub(crate) mod pipeline;
 mod plan;
 mod scheduler;
 mod sequence;
+
+use std::collections::VecDeque;
 
 use rooflut::engine::Scheduling;
 use rooflut::sim::{Outcome, Rejection, Request, SimConfig, Timing};
@@ -38,44 +41,14 @@ pub(crate) fn run(
     listed: &[u64],
     comes: fn(Sequence) -> Sequence,
 ) -> Run {
-    let mut order: Vec<(u64, usize)> = (requests.iter().enumerate())
-        .map(|(index, request)| (request.arrival_ns, index))
-        .collect();
-    order.sort_unstable();
-    let mut tokenized_ns = 0;
-    for (at_engine_ns, index) in &mut order {
-        let tokens = u64::from(requests[*index].prompt_tokens);
-        tokenized_ns = tokenized_ns.max(*at_engine_ns) + tokens * config.api_token_ns;
-        *at_engine_ns = tokenized_ns + config.api_server_ns;
-    }
-    let mut arrivals = order.into_iter().peekable();
+    let mut arrivals = Arrivals::of(requests, config);
     let mut run = Run::of(requests);
     let mut last_token_ns = vec![None; requests.len()];
     let mut scheduler = Scheduler::new(config, listed.to_vec());
     let (mut current, mut next) = (Plan::default(), Plan::default());
     let mut now_ns = 0;
-    // Enqueues or rejects what has arrived; returns the time of the next arrival.
     let mut take_arrivals = |run: &mut Run, scheduler: &mut Scheduler, now_ns| {
-        while let Some((at_engine_ns, index)) = arrivals.next_if(|&(arrival, _)| arrival <= now_ns)
-        {
-            let full = config
-                .max_waiting
-                .filter(|most| scheduler.waiting.len() >= *most as usize);
-            match (config.check(&requests[index]), full) {
-                (Ok(()), None) => {
-                    run.timing(index).at_engine_ns = at_engine_ns;
-                    let mut request = requests[index];
-                    let room = config.max_model_len - request.prompt_tokens;
-                    request.output_tokens = request.output_tokens.min(room);
-                    scheduler.enqueue(comes(Sequence::new(index, &request, config)));
-                }
-                (Err(reason), _) => run.outcomes[index] = Outcome::Rejected(reason),
-                (Ok(()), Some(max_waiting)) => {
-                    run.outcomes[index] = Outcome::Rejected(Rejection::QueueFull { max_waiting });
-                }
-            }
-        }
-        arrivals.peek().map(|&(arrival_ns, _)| arrival_ns)
+        arrivals.take(run, scheduler, now_ns, comes)
     };
     loop {
         let mut next_arrival_ns = take_arrivals(&mut run, &mut scheduler, now_ns);
@@ -107,8 +80,7 @@ pub(crate) fn run(
         let duration_ns = model.total_time(&current.batch()).to_nanos().max(1);
         now_ns += duration_ns;
         run.steps += 1;
-        run.waiting
-            .push(scheduler.waiting.len() as u32 + scheduler.ending);
+        run.waiting.push(scheduler.queued());
         run.block_ns += u128::from(duration_ns) * u128::from(scheduler.kv.used());
         for &index in &current.tokens {
             let last_ns: Option<u64> = last_token_ns[index].replace(now_ns);
@@ -129,6 +101,70 @@ pub(crate) fn run(
         if ahead && next.is_empty() && scheduler.has_requests() {
             now_ns += config.rules.empty_schedule_sleep_ns;
         }
+    }
+}
+
+/// Requests that have not reached the engine.
+struct Arrivals<'r> {
+    requests: &'r [Request],
+    config: SimConfig,
+    /// When they do, and which they are.
+    order: VecDeque<(u64, usize)>,
+}
+
+impl Arrivals<'_> {
+    fn of(requests: &[Request], config: SimConfig) -> Arrivals<'_> {
+        let mut order: Vec<(u64, usize)> = (requests.iter().enumerate())
+            .map(|(index, request)| (request.arrival_ns, index))
+            .collect();
+        order.sort_unstable();
+        let mut tokenized_ns = 0;
+        for (at_engine_ns, index) in &mut order {
+            let tokens = u64::from(requests[*index].prompt_tokens);
+            tokenized_ns = tokenized_ns.max(*at_engine_ns) + tokens * config.api_token_ns;
+            *at_engine_ns = tokenized_ns + config.api_server_ns;
+        }
+        Arrivals {
+            requests,
+            config,
+            order: order.into(),
+        }
+    }
+
+    /// Enqueues or rejects what has arrived; returns the time of the next arrival.
+    fn take(
+        &mut self,
+        run: &mut Run,
+        scheduler: &mut Scheduler,
+        now_ns: u64,
+        comes: fn(Sequence) -> Sequence,
+    ) -> Option<u64> {
+        let Arrivals {
+            requests, config, ..
+        } = *self;
+        while let Some(&(at_engine_ns, index)) = self.order.front() {
+            if at_engine_ns > now_ns {
+                return Some(at_engine_ns);
+            }
+            self.order.pop_front();
+            let full = config
+                .max_waiting
+                .filter(|most| scheduler.waiting.len() >= *most as usize);
+            match (config.check(&requests[index]), full) {
+                (Ok(()), None) => {
+                    run.timing(index).at_engine_ns = at_engine_ns;
+                    let mut request = requests[index];
+                    let room = config.max_model_len - request.prompt_tokens;
+                    request.output_tokens = request.output_tokens.min(room);
+                    scheduler.enqueue(comes(Sequence::new(index, &request, config)));
+                }
+                (Err(reason), _) => run.outcomes[index] = Outcome::Rejected(reason),
+                (Ok(()), Some(max_waiting)) => {
+                    run.outcomes[index] = Outcome::Rejected(Rejection::QueueFull { max_waiting });
+                }
+            }
+        }
+        None
     }
 }
 

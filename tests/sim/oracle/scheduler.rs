@@ -16,8 +16,10 @@ pub(crate) struct Scheduler {
     pub(crate) kv: KvCache,
     /// First come first served; preempted requests go to the front.
     pub(crate) waiting: VecDeque<Sequence>,
-    /// Requests that were preempted for the last plan while the step with their last token is in flight.
-    pub(crate) ending: u32,
+    /// The steps with the last token of requests that were preempted while these are in flight.
+    ending: Vec<u64>,
+    /// The last step that has ended.
+    ended: u64,
     /// The ids of a trace.
     listed: Vec<u64>,
     /// In the order of admission.
@@ -33,7 +35,8 @@ impl Scheduler {
             config,
             kv: KvCache::new(&config),
             waiting: VecDeque::new(),
-            ending: 0,
+            ending: Vec::new(),
+            ended: 0,
             listed,
             running: Vec::new(),
             scheduled_steps: 0,
@@ -50,7 +53,12 @@ impl Scheduler {
 
     /// Returns the load by which vLLM routes requests to data-parallel ranks, `arriving` more requests included.
     pub(crate) fn load(&self, arriving: usize) -> usize {
-        4 * (self.waiting.len() + self.ending as usize + arriving) + self.running.len()
+        4 * (self.waiting.len() + self.ending.len() + arriving) + self.running.len()
+    }
+
+    /// Returns the number of requests in the queue as vLLM counts them: until their last token has come.
+    pub(crate) fn queued(&self) -> u32 {
+        (self.waiting.len() + self.ending.len()) as u32
     }
 
     /// Whether any request waits or runs.
@@ -93,7 +101,7 @@ impl Scheduler {
     pub(crate) fn plan(&mut self, plan: &mut Plan) {
         self.scheduled_steps += 1;
         plan.reset(self.scheduled_steps);
-        self.ending = 0;
+        self.ending.retain(|last| *last > self.ended);
         let threshold = self.threshold();
         for sequence in &mut self.running {
             sequence.last_output_is_known(plan.number);
@@ -107,6 +115,7 @@ impl Scheduler {
 
     /// Releases the requests that finished in `plan`, which has ended.
     pub(crate) fn retire(&mut self, plan: &Plan) {
+        self.ended = plan.number;
         let number = Some(plan.number);
         while let Some(index) = self.running.iter().position(|s| s.last_step == number) {
             let mut sequence = self.running.remove(index);
@@ -148,7 +157,7 @@ impl Scheduler {
 
     /// The most tokens of one request in the next step.
     fn threshold(&self) -> u32 {
-        let requests = self.running.len() + self.waiting.len() + self.ending as usize;
+        let requests = self.running.len() + self.waiting.len() + self.ending.len();
         let lifted = requests <= 1 && self.config.rules.lone_prefill == LonePrefill::Budget;
         match self.config.long_prefill_token_threshold {
             Some(threshold) if !lifted => threshold,
@@ -197,6 +206,11 @@ impl Scheduler {
             let sequence = &self.running[index];
             let request = sequence.request;
             let positions = self.config.max_model_len - 1;
+            let pipelined = self.config.pipeline_parallel_size > 1;
+            if pipelined && sequence.awaits_token(self.ended) {
+                index += 1;
+                continue;
+            }
             let tokens = (sequence.pending(plan.number) + self.chunk_drafts(sequence))
                 .min(threshold)
                 .min(budget - slots)
@@ -284,7 +298,7 @@ impl Scheduler {
         plan.preempted.push(victim.request);
         // The last token may be on its way (`OneStepAhead`): then nothing is left to compute.
         if victim.is_complete() {
-            self.ending += 1;
+            self.ending.extend(victim.last_step);
             return;
         }
         let computed = self.config.rules.victim_token == VictimToken::Computed;

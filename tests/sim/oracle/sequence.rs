@@ -189,6 +189,11 @@ impl Sequence {
         self.generated == self.output_tokens
     }
 
+    /// Whether its last token comes from a step after `ended`, the last one that has ended.
+    pub(crate) fn awaits_token(&self, ended: u64) -> bool {
+        !self.is_partial() && self.sampling.step > ended
+    }
+
     /// Whether a part of its prompt is to be computed.
     pub(crate) fn is_partial(&self) -> bool {
         self.computed < self.prefill

@@ -1,0 +1,127 @@
+//! Messages between nodes, which no table has.
+
+use super::finder::Finder;
+use super::kernel_time::KernelTime;
+use super::{Binding, ModelError, Part};
+use crate::table::Class;
+use crate::units::Seconds;
+
+/// The network between nodes of GPUs.
+///
+/// Ranks that span nodes exchange their messages over it, in one ring over all of them. A measured collective of a node
+/// says nothing about that: an all-reduce over 16 ranks takes 48 us, where rows of one node extrapolate to 3.
+///
+/// ```
+/// use rooflut::step::Network;
+/// use rooflut::units::Seconds;
+/// let slow = Network::CX7.with_bytes_per_s(12.5e9).with_latency(Seconds::from_us(30.0));
+/// assert_eq!((slow.gpus_per_node, Network::CX7.bytes_per_s), (8, 50e9));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Network {
+    /// GPUs of a node, which reach each other over their own links.
+    pub gpus_per_node: u32,
+    /// Bandwidth of the share of a GPU in one direction, bytes/s.
+    pub bytes_per_s: f64,
+    /// Time of the smallest message from node to node, and from one pipeline stage to the next.
+    pub latency: Seconds,
+}
+
+impl Network {
+    /// Nodes of 8 GPUs with a ConnectX-7 adapter each: 400 Gbit/s and 10 us.
+    pub const CX7: Network = Network {
+        gpus_per_node: 8,
+        bytes_per_s: 50e9,
+        latency: Seconds(10e-6),
+    };
+
+    crate::setters! {
+        /// Sets the number of GPUs of a node.
+        with_gpus_per_node(gpus_per_node: u32);
+        /// Sets the bandwidth of the share of a GPU, bytes/s.
+        with_bytes_per_s(bytes_per_s: f64);
+        /// Sets the time of the smallest message.
+        with_latency(latency: Seconds);
+    }
+
+    /// Rejects a node without GPUs, and a bandwidth or latency with which a message would take no time or forever.
+    ///
+    /// # Errors
+    /// [`ModelError::Network`]
+    pub fn check(&self) -> Result<(), ModelError> {
+        let refused = |field, found| Err(ModelError::Network { field, found });
+        let is_positive = |value: f64| value > 0.0 && value.is_finite();
+        match self {
+            Network {
+                gpus_per_node: 0, ..
+            } => refused("gpus_per_node", 0.0),
+            _ if !is_positive(self.bytes_per_s) => refused("bytes_per_s", self.bytes_per_s),
+            _ if !is_positive(self.latency.0) => refused("latency", self.latency.0),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the number of nodes that hold so many GPUs.
+    pub(super) fn nodes(&self, gpus: u32) -> u32 {
+        gpus.div_ceil(self.gpus_per_node.max(1))
+    }
+}
+
+impl Default for Network {
+    fn default() -> Network {
+        Network::CX7
+    }
+}
+
+/// A collective over ranks on several nodes, in one ring.
+///
+/// In a pass each rank receives all parts of the message but its own, over the slowest link, that between nodes, and
+/// the last part has crossed from node to node as often as there are nodes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ring {
+    s_per_byte: f64,
+    latency: Seconds,
+}
+
+impl Ring {
+    /// Returns the passes of a message over `ranks` that are spread over so many GPUs; `None` if a node holds these.
+    ///
+    /// # Errors
+    /// The caller accepts measurements alone.
+    pub(super) fn find(
+        find: &Finder<'_>,
+        part: Part,
+        passes: f64,
+        [ranks, gpus]: [u32; 2],
+    ) -> Result<Option<Ring>, ModelError> {
+        let network = &find.network;
+        let nodes = network.nodes(gpus);
+        if nodes < 2 {
+            return Ok(None);
+        }
+        let others = 1.0 - 1.0 / f64::from(ranks.max(1));
+        let ring = Ring {
+            s_per_byte: passes * others / network.bytes_per_s,
+            latency: network.latency * (passes * f64::from(nodes)),
+        };
+        find.accept(part, Ok(ring), |_| Class::Bound).map(Some)
+    }
+
+    /// Returns the time of a whole message of `bytes`.
+    pub(super) fn at(&self, bytes: f64) -> KernelTime {
+        message(self.latency, Seconds(bytes * self.s_per_byte))
+    }
+}
+
+/// Returns the time of a message whose bytes take the given time, after the latency.
+pub(super) fn message(latency: Seconds, bytes: Seconds) -> KernelTime {
+    let binding = if bytes > latency {
+        Binding::Link
+    } else {
+        Binding::Latency
+    };
+    KernelTime::new(latency + bytes, binding, Class::Bound.outside().into())
+}
