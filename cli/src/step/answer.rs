@@ -22,6 +22,8 @@ pub(super) struct Answer {
     pub(super) fitted_share: Option<f64>,
     /// The range of measurements, where the model's errors are known.
     pub(super) interval: Option<(Coverage, Interval)>,
+    /// The time of each pipeline stage, where the model knows them.
+    pub(super) stages: Vec<Seconds>,
     /// Rows of the tables that stand out and on which the time depends.
     pub(super) flagged: Vec<FlaggedRow>,
 }
@@ -55,6 +57,7 @@ impl From<StepTime> for Answer {
             provenance: time.provenance(),
             fitted_share: Some(time.fitted_share()),
             interval: None,
+            stages: Vec::new(),
             flagged: Vec::new(),
         }
     }
@@ -76,6 +79,7 @@ impl From<CompatTime> for Answer {
             provenance: Some(time.provenance()),
             fitted_share: None,
             interval: None,
+            stages: Vec::new(),
             flagged: Vec::new(),
         }
     }

@@ -86,6 +86,7 @@ fn ask(
     let Parallelism {
         tp,
         dp,
+        pp,
         expert_parallel,
         ..
     } = placement.parallelism;
@@ -103,10 +104,20 @@ fn ask(
                     let parts = corrected.changed_parts(&deployment, batch);
                     (!parts.is_empty()).then(|| flagged::row(&corrected.flagged, &parts))
                 });
+            let gpus_per_node = placement.network.gpus_per_node;
+            let has_errors = pp == 1 && placement.parallelism.gpus() <= gpus_per_node;
+            if !has_errors && args.interval.is_some() {
+                return Err(Error::new(
+                    "--interval: no measurement shows the errors of pipelines or of several nodes; leave it out",
+                ));
+            }
             let coverage = args.interval.unwrap_or_default();
+            let interval = has_errors.then(|| (coverage, time.interval(coverage)));
+            let stages = deployment.step_model().stage_times(batch);
             return Ok(Answer {
                 flagged: rows.collect(),
-                interval: Some((coverage, time.interval(coverage))),
+                interval,
+                stages: stages.map(|stage| stage.total()).collect(),
                 ..time.into()
             });
         }
@@ -140,6 +151,11 @@ fn ask(
         _ if expert_parallel => {
             return Err(Error::new(format!(
                 "--expert-parallel: the {name} model does not know expert parallelism; use --latency-model roofline"
+            )));
+        }
+        _ if pp > 1 => {
+            return Err(Error::new(format!(
+                "--pp: the {name} model does not know pipeline parallelism; use --latency-model roofline"
             )));
         }
         _ if dp > 1 => {

@@ -4,6 +4,7 @@ use rooflut::interval::Interval;
 use rooflut::model::{MemoryLimits, MemoryPlan};
 use rooflut::step::compat::CompatPart;
 use rooflut::step::{Binding, StepBatch};
+use rooflut::units::Seconds;
 use rooflut_scenario::Placement;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -101,6 +102,7 @@ impl Step<'_> {
         let remarks: String = rule
             .into_iter()
             .chain(interval)
+            .chain(self.stages().map(|text| wrapped("stages", &text)))
             .chain([self.notes()])
             .collect();
         let gap = if remarks.is_empty() { "" } else { "\n" };
@@ -133,6 +135,21 @@ impl Step<'_> {
         Some(match sets.find(|set| *set != own) {
             None => text,
             Some(other) => format!("{text}, with errors as on {other}"),
+        })
+    }
+
+    /// The times of the pipeline stages, if there are several.
+    fn stages(&self) -> Option<String> {
+        let ms = |stage: &Seconds| number(stage.ms(), 3);
+        let stages = &self.answer.stages;
+        let times: Vec<String> = stages.iter().map(ms).collect();
+        let longest = stages.iter().copied().fold(Seconds::ZERO, Seconds::max);
+        (stages.len() > 1).then(|| {
+            format!(
+                "{} ms, one after the other; batches of other requests follow every {} ms",
+                times.join(" + "),
+                ms(&longest)
+            )
         })
     }
 
@@ -270,6 +287,7 @@ impl Step<'_> {
             json!({
                 "gpu": placement.tables.name(),
                 "tp": placement.parallelism.tp,
+                "pp": placement.parallelism.pp,
                 "dp": placement.parallelism.dp,
                 "expert_parallel": placement.parallelism.expert_parallel,
                 "gpus": placement.parallelism.gpus(),
@@ -290,6 +308,7 @@ impl Step<'_> {
                     "high_ms": interval.high.ms(),
                 })),
                 "parts": times.collect::<Value>(),
+                "stages_ms": answer.stages.iter().map(|stage| stage.ms()).collect::<Vec<_>>(),
                 "part_details": details.collect::<Value>(),
                 "binding": answer.binding.map(Binding::name),
             }),

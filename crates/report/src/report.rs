@@ -34,6 +34,8 @@ pub struct Report {
     pub tp: u32,
     /// Data parallelism: ranks of `tp` GPUs each that step together.
     pub dp: u32,
+    /// Pipeline stages.
+    pub pp: u32,
     /// Whether the GPUs hold whole experts instead of a slice of each.
     pub expert_parallel: bool,
     /// GPUs of all servers.

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use rooflut::hardware::Dtype;
+use rooflut::model::Parallelism;
 
 use crate::error::{Problem, ScenarioError};
 use crate::number::grouped;
@@ -42,6 +43,32 @@ impl Scenario {
                 key: "dp",
                 with,
                 why: Some("several servers of data-parallel ranks are not modelled"),
+            }
+            .into());
+        }
+        let beside_stages = [
+            ("dp", self.target.dp() > 1),
+            ("draft_tokens", self.server.draft_tokens.is_some()),
+            ("interval", self.output.interval.is_some()),
+        ];
+        let beside_stages = beside_stages.into_iter().find(|(_, given)| *given);
+        if let Some((with, _)) = beside_stages.filter(|_| self.target.pp() > 1) {
+            return Err(Problem::Conflict {
+                key: "pp",
+                with,
+                why: Some(match with {
+                    "interval" => "no measurement shows the errors of pipelines",
+                    _ => "the two together are not modelled",
+                }),
+            }
+            .into());
+        }
+        self.target.check_network()?;
+        if self.output.interval.is_some() && self.target.spans_nodes() {
+            return Err(Problem::Conflict {
+                key: "interval",
+                with: if self.target.dp() > 1 { "dp" } else { "tp" },
+                why: Some("no measurement shows the errors of collectives between nodes"),
             }
             .into());
         }
@@ -164,18 +191,45 @@ impl Target {
     fn check_values(&self) -> Result<(), Problem> {
         check_count("tp", self.tp, ANY)?;
         check_count("dp", self.dp, ANY)?;
-        if let Some(found) = self.pp.filter(|value| *value != 1) {
-            return Err(Problem::NotModelled {
-                key: "pp",
-                found,
-                feature: "pipeline parallelism",
-                instead: "tp",
-                does: "divides a model over the GPUs of one node",
-            });
+        check_count("pp", self.pp, 1..=Parallelism::MAX_PP)?;
+        check_count("gpus_per_node", self.gpus_per_node, ANY)?;
+        let is_positive = |value: &f64| *value > 0.0 && value.is_finite();
+        if let Some(found) = self.network_bandwidth.filter(|value| !is_positive(value)) {
+            let expected = "a positive number of GB/s";
+            return Err(rejected("network_bandwidth", expected, found));
+        }
+        let is_latency = |value: &f64| is_positive(value) && *value <= HOUR_US;
+        if let Some(found) = self.network_latency.filter(|value| !is_latency(value)) {
+            let expected = "microseconds, above 0 and at most an hour";
+            return Err(rejected("network_latency", expected, found));
         }
         match self.kv_dtype {
             None | Some(Dtype::Bf16 | Dtype::Fp8) => Ok(()),
             Some(found) => Err(rejected("kv_dtype", "one of bf16, fp8", found)),
+        }
+    }
+}
+
+impl Target {
+    /// Returns whether the GPUs of a server are on several nodes.
+    fn spans_nodes(&self) -> bool {
+        self.parallelism().gpus() > self.network().gpus_per_node
+    }
+
+    /// Rejects properties of the network if nothing is sent over it.
+    fn check_network(&self) -> Result<(), Problem> {
+        let in_node = !self.spans_nodes();
+        let key = match (self.network_bandwidth, self.network_latency) {
+            (Some(_), _) => "network_bandwidth",
+            (None, Some(_)) if self.pp() == 1 => "network_latency",
+            _ => return Ok(()),
+        };
+        match in_node {
+            true => Err(Problem::NoEffect {
+                key,
+                why: "a node holds all GPUs of a server",
+            }),
+            false => Ok(()),
         }
     }
 }

@@ -4,7 +4,9 @@ use rooflut::deployment::DeploymentBuilder;
 use rooflut::model::Parallelism;
 use rooflut::sim::SchedulingPolicy;
 use rooflut::sim::cluster::Router;
+use rooflut::step::Network;
 use rooflut::table::Strictness;
+use rooflut::units::Seconds;
 
 use crate::lengths::LengthDistribution;
 use crate::scenario::{Arrival, Output, Server, Target, Workload};
@@ -31,10 +33,31 @@ impl Target {
         self.dp.unwrap_or(1)
     }
 
+    /// Pipeline stages; by default 1.
+    pub fn pp(&self) -> u32 {
+        self.pp.unwrap_or(1)
+    }
+
+    /// The network between nodes; by default [`Network::CX7`].
+    pub fn network(&self) -> Network {
+        let mut network = Network::CX7;
+        if let Some(gpus) = self.gpus_per_node {
+            network = network.with_gpus_per_node(gpus);
+        }
+        if let Some(gb_per_s) = self.network_bandwidth {
+            network = network.with_bytes_per_s(gb_per_s * 1e9);
+        }
+        if let Some(us) = self.network_latency {
+            network = network.with_latency(Seconds::from_us(us));
+        }
+        network
+    }
+
     /// The division of the model over GPUs; by default one GPU.
     pub fn parallelism(&self) -> Parallelism {
         let whole_experts = self.expert_parallel.unwrap_or(false);
-        let ranks = Parallelism::tensor(self.tp()).with_dp(self.dp());
+        let stages = Parallelism::tensor(self.tp()).with_pp(self.pp());
+        let ranks = stages.with_dp(self.dp());
         ranks.with_expert_parallel(whole_experts)
     }
 

@@ -72,19 +72,6 @@ pub enum Problem {
         /// The value.
         found: String,
     },
-    /// A value asks for something that is not modelled.
-    NotModelled {
-        /// The key, of which only 1 is accepted.
-        key: &'static str,
-        /// The value.
-        found: u32,
-        /// Name of the feature that is not modelled.
-        feature: &'static str,
-        /// The key to use instead.
-        instead: &'static str,
-        /// Use of that key.
-        does: &'static str,
-    },
     /// Two keys contradict each other.
     Conflict {
         /// The key to leave out, with its value (`arrival = gamma`) if only that one conflicts.
@@ -121,9 +108,7 @@ impl Problem {
     /// The key that a problem is about.
     pub(crate) fn key(&self) -> Option<&'static str> {
         match self {
-            Problem::Type { key, .. }
-            | Problem::Value { key, .. }
-            | Problem::NotModelled { key, .. } => Some(key),
+            Problem::Type { key, .. } | Problem::Value { key, .. } => Some(key),
             Problem::Conflict { key, .. }
             | Problem::Missing { key, .. }
             | Problem::NoEffect { key, .. } => Some(split(key).0),
@@ -194,17 +179,6 @@ impl Problem {
                 let key = name(key, None);
                 format!("{key}: expected {expected}, found {found}")
             }
-            Problem::NotModelled {
-                key,
-                found,
-                feature,
-                instead,
-                does,
-            } => format!(
-                "{}: expected 1, found {found}: {feature} is not modelled; use {}, which {does}",
-                named(key),
-                named(instead)
-            ),
             Problem::Conflict { key, with, why } => {
                 let why = why.map_or(String::new(), |why| format!(": {why}"));
                 let (key, with) = (named(key), named(with));

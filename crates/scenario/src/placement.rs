@@ -7,7 +7,7 @@ use rooflut::engine::{self, EngineStack};
 use rooflut::hardware::Dtype;
 use rooflut::model::{MemoryError, MemoryLimits, ModelSpec, Parallelism, SpecError};
 use rooflut::sim::SimConfig;
-use rooflut::step::ModelError;
+use rooflut::step::{ModelError, Network};
 use rooflut::table::{Strictness, TableSet, sets};
 
 use crate::error::{Problem, ScenarioError};
@@ -34,6 +34,8 @@ pub struct Placement {
     pub tables: TableSet,
     /// The division of the model over GPUs.
     pub parallelism: Parallelism,
+    /// The network between nodes.
+    pub network: Network,
     /// Format of the KV cache.
     pub kv_dtype: Dtype,
     /// The engine stack.
@@ -61,7 +63,11 @@ impl Placement {
             1 => String::new(),
             dp => format!(", {dp} data-parallel ranks"),
         };
-        format!("{model} on {gpus} {gpu} GPU{s}{ranks}{experts}")
+        let stages = match self.parallelism.pp {
+            1 => String::new(),
+            pp => format!(", {pp} pipeline stages"),
+        };
+        format!("{model} on {gpus} {gpu} GPU{s}{stages}{ranks}{experts}")
     }
 
     /// Places `model` on the GPUs of `tables` as `target` says.
@@ -88,6 +94,7 @@ impl Placement {
                 .with_sampler(target.sampler),
             tables,
             parallelism: target.parallelism(),
+            network: target.network(),
             kv_dtype: kv_dtype.unwrap_or(Dtype::Bf16),
             engine,
             notes: Vec::new(),
@@ -157,7 +164,10 @@ impl Placement {
         checked.map_err(|error| {
             let mut key = "tp";
             let mut possible: Vec<u32> = self.possible_tp(&model.spec, parallelism).collect();
-            if possible.is_empty() {
+            if model.spec.check_parallelism(parallelism.with_pp(1)).is_ok() {
+                key = "pp";
+                possible = vec![model.spec.layers.total()];
+            } else if possible.is_empty() {
                 let divides = |dp: &u32| {
                     let ranks = parallelism.with_dp(*dp);
                     model.spec.check_parallelism(ranks).is_ok()
@@ -293,6 +303,7 @@ impl Placement {
 
     fn on(&self, tables: &TableSet, spec: &ModelSpec) -> DeploymentBuilder {
         let deployment = Deployment::builder(*spec, tables).parallelism(self.parallelism);
+        let deployment = deployment.network(self.network);
         deployment.kv_dtype(self.kv_dtype).engine(self.engine)
     }
 
@@ -352,8 +363,9 @@ impl Placement {
         let ranks = ranks.into_iter().flat_map(|table| table.entries());
         let max = ranks.map(|entry| entry.shape.ranks).max();
         let over = move |tp| {
-            let ranks = Parallelism::tensor(tp).with_dp(parallelism.dp);
-            ranks.with_expert_parallel(parallelism.expert_parallel)
+            let mut other = parallelism;
+            other.tp = tp;
+            other
         };
         let divides = move |tp: &u32| spec.check_parallelism(over(*tp)).is_ok();
         (1..=max.unwrap_or(MAX_RANKS)).filter(divides)

@@ -284,7 +284,8 @@ impl Run {
 
     /// GPUs of all servers.
     pub fn gpus(&self) -> u64 {
-        u64::from(self.placement.parallelism.tp) * u64::from(self.replicas())
+        let parallelism = self.placement.parallelism.with_dp(1);
+        u64::from(parallelism.gpus()) * u64::from(self.replicas())
     }
 
     fn summary(
@@ -448,6 +449,7 @@ impl Outcome<'_> {
             size: ModelSize::from(&model.spec),
             gpu: tables.name().to_owned(),
             tp: run.placement.parallelism.tp,
+            pp: run.placement.parallelism.pp,
             dp: run.dp(),
             expert_parallel: run.placement.parallelism.expert_parallel,
             gpus: run.gpus(),

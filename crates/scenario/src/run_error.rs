@@ -219,7 +219,9 @@ impl RunError {
             RunError::Sim(SimError::ThresholdBelowDrafts { .. }) => {
                 vec!["long_prefill_token_threshold", "draft_tokens"]
             }
-            RunError::Sim(SimError::DraftsAhead { .. }) => vec!["scheduling"],
+            RunError::Sim(SimError::DraftsAhead { .. } | SimError::PipelineAhead { .. }) => {
+                vec!["scheduling"]
+            }
             _ => Vec::new(),
         }
     }
@@ -405,7 +407,9 @@ impl RunError {
                      is cached; raise it"
                 )
             }
-            RunError::Sim(error @ SimError::DraftsAhead { .. }) => {
+            RunError::Sim(
+                error @ (SimError::DraftsAhead { .. } | SimError::PipelineAhead { .. }),
+            ) => {
                 let text = error.to_string();
                 let told = text.trim_start_matches("scheduling");
                 format!("{}{told}", name("scheduling", None))

@@ -80,7 +80,7 @@ pub struct Target {
             default_missing_value = "true", hide_possible_values = true)
     )]
     pub expert_parallel: Option<bool>,
-    /// Pipeline parallelism; only 1 is modelled.
+    /// Pipeline parallelism: stages of --tp GPUs each that hold successive layers [default: 1].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub pp: Option<u32>,
@@ -89,6 +89,18 @@ pub struct Target {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub dp: Option<u32>,
+    /// GPUs of a node. Groups of more exchange messages over the network [default: 8].
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
+    pub gpus_per_node: Option<u32>,
+    /// Bandwidth of a GPU's share of the network in one direction [default: 50].
+    #[serde(deserialize_with = "number::real_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "GB_PER_S"))]
+    pub network_bandwidth: Option<f64>,
+    /// Time of the smallest message from node to node, or from one pipeline stage to the next [default: 10].
+    #[serde(deserialize_with = "number::real_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "MICROSECONDS"))]
+    pub network_latency: Option<f64>,
     /// Format of the weights: bf16, fp8, fp8_block, nvfp4, mxfp4, int4 [default: the model's own].
     #[serde(deserialize_with = "number::dtype_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::dtype, value_name = "DTYPE"))]
