@@ -100,6 +100,38 @@ def tight_kv_cache(seed):
                 )
 
 
+def pipeline_stages(seed):
+    """Pipelines of two to four stages: many requests and few, cut prompts, shared prefixes, preemptions."""
+    rng = random.Random(seed)
+    for asynchronous in (False, True):
+        for stages in (2, 3, 4):
+            for rate, blocks, caching in ((None, 5000, False), (5, 5000, True), (60, 5000, True), (60, 220, False)):
+                times = at_once(rng, 80) if rate is None else list(poisson(rng, 80, rate))
+                long = 3000 if blocks > 1000 else 500
+                rows = [
+                    row(
+                        t,
+                        rng.choice([rng.randint(65, 200), rng.randint(200, long)]),
+                        rng.randint(1, 120),
+                        prefix_id=rng.randint(0, 2),
+                        prefix_tokens=rng.choice([0, 64]),
+                    )
+                    for t in times
+                ]
+                seqs, budget = rng.choice([16, 128]), rng.choice([512, 2048])
+                if blocks < 1000 and stages > 2 and not asynchronous:
+                    continue  # vLLM samples the token in flight of a preempted request again
+                yield Workload(
+                    rows,
+                    asynchronous=asynchronous,
+                    stages=stages,
+                    blocks=blocks,
+                    caching=caching,
+                    seqs=seqs,
+                    budget=budget,
+                )
+
+
 def first_chunks(seed):
     """KV caches into which the first chunk of a prompt must fit, and not the whole of it."""
     rng = random.Random(seed)
@@ -550,6 +582,7 @@ def short_random(seed):
 #: Cases of both forms.
 COMMON = (
     tight_kv_cache,
+    pipeline_stages,
     watermark,
     shared_prefixes,
     full_prefix_hits,

@@ -98,6 +98,7 @@ def serve(vllm, workload, rooflut, at_engine_ns, limit=200_000):
         asynchronous=workload.asynchronous,
         block_size=workload.block_size,
         layers=workload.layers,
+        stages=workload.stages,
         extra=extra,
         speculation=spec,
     )

@@ -33,7 +33,8 @@ class Future:
         self.clock, self.end_ns, self.output = clock, end_ns, output
 
     def done(self):
-        return self.clock.now >= self.end_ns
+        # With pipeline stages it is a FutureWrapper of the executor, which is done when its result was asked for.
+        return self.clock.stages == 1 and self.clock.now >= self.end_ns
 
     def result(self):
         self.clock.now = max(self.clock.now, self.end_ns)
@@ -97,6 +98,8 @@ class Vllm:
     def supports(self, workload):
         """Whether a server of this version runs with the settings of `workload`."""
         ahead, spec = workload.asynchronous, workload.spec
+        if self.release >= (0, 33) and workload.stages > 1 and (ahead or workload.stages > 2):
+            return False  # its model runner refuses the former, and it sleeps before it waits with the latter
         if workload.watermark and not self.has_watermark:
             return False
         if workload.layers and workload.layers.chunk and self.release < (0, 15):
@@ -137,9 +140,12 @@ class Engine:
         speculation=None,
         block_size=16,
         layers=None,
+        stages=1,
         extra=None,
     ):
         self.vllm = vllm
+        self.stages = stages
+        batches = stages if stages > 1 else 2 if asynchronous else 1
         extra = extra or {}
         spec = None
         mtp = bool(speculation and speculation["mtp"])
@@ -199,7 +205,7 @@ class Engine:
                 is_diffusion=False,
             ),
             parallel_config=Namespace(
-                pipeline_parallel_size=1,
+                pipeline_parallel_size=stages,
                 tensor_parallel_size=1,
                 data_parallel_rank=0,
                 data_parallel_index=0,
@@ -215,9 +221,9 @@ class Engine:
             num_prefill_lookahead_tokens=int(mtp),
             num_hash_lookahead_tokens=self.hashed_ahead,
             use_v2_model_runner=False,
-            max_concurrent_batches=2 if asynchronous else 1,
+            max_concurrent_batches=batches,
             aux_output_config=Namespace(enabled=False),
-            max_in_flight_tokens=max_num_batched_tokens * (2 if asynchronous else 1),
+            max_in_flight_tokens=max_num_batched_tokens * batches,
             ec_manager_config=Namespace(get_encoder_cache_manager_obj=lambda: None),
         )
         for name, value in extra.items():
@@ -286,8 +292,8 @@ class Engine:
         self.preemptions = {}
         # Attributes that the step functions of EngineCore use.
         self.model_executor = self
-        self.batch_queue = deque() if asynchronous else None
-        self.batch_queue_size = 2 if asynchronous else 1
+        self.batch_queue = deque() if batches > 1 else None
+        self.batch_queue_size = batches
         self.asynchronous = self.async_scheduling = asynchronous
         self.is_pooling_model = self.is_ec_producer = self.is_mm_encoder_only = False
         self.use_spec_decode = self.check_for_draft_tokens = bool(speculation)
@@ -300,14 +306,15 @@ class Engine:
         self._should_throttle_prefills = lambda: False
         self.waits = 0
         core = vllm.EngineCore
-        self.step_fn = (core.step_with_batch_queue if asynchronous else core.step).__get__(self)
+        self.step_fn = (core.step_with_batch_queue if batches > 1 else core.step).__get__(self)
         self.post_step = core.post_step.__get__(self)
         self.drafts = {}
 
     # --- what EngineCore calls ---
 
     def execute_model_with_error_logging(self, execute, scheduled):
-        return execute(scheduled).result()
+        output = execute(scheduled)
+        return output.result() if isinstance(output, Future) else output
 
     def execute_model(self, scheduled, non_block=False):
         self.pending = self.run(scheduled)
@@ -377,7 +384,8 @@ class Engine:
         )
         if not order:
             return Future(self, self.now, output)
-        start = max(self.gpu_free, self.now)
+        # Batches of a pipeline overlap: rooflut's durations begin with the schedule.
+        start = max(self.gpu_free, self.now) if self.stages == 1 else self.now
         step = SimpleNamespace(
             chunks=chunks,
             decodes=decodes,
@@ -389,13 +397,13 @@ class Engine:
         self.preempted = 0
         self.steps.append(step)
         step.duration = self.durations(len(self.steps) - 1, step)
-        self.gpu_free = start + step.duration
-        step.end = self.gpu_free
+        step.end = start + step.duration
+        self.gpu_free = max(self.gpu_free, step.end)
         step.state = None
         for id, sampled in zip(order, tokens):
             if sampled and id not in self.first:
                 self.first[id] = (step.end, outputs)
-        return Future(self, self.gpu_free, output)
+        return Future(self, step.end, output)
 
     preempted = 0
 
@@ -467,6 +475,7 @@ class Engine:
             self.after = self.state()
             if (
                 self.asynchronous
+                and self.stages == 1
                 and self.steps
                 and self.steps[-1].state is None
                 and len(self.batch_queue) > 0
@@ -477,8 +486,14 @@ class Engine:
         scheduler.schedule = observed
         update = scheduler.update_from_output
 
-        def updated(*args, **kwargs):
-            outputs = update(*args, **kwargs)
+        reported = 0
+
+        def updated(scheduled, *args, **kwargs):
+            nonlocal reported
+            if self.stages > 1 and scheduled.num_scheduled_tokens:
+                self.steps[reported].state = self.state()
+                reported += 1
+            outputs = update(scheduled, *args, **kwargs)
             for of in outputs.values():
                 for output in of.outputs:
                     if output.finish_reason is not None:
@@ -498,7 +513,7 @@ class Engine:
             before = (len(self.steps), len(self.finished))
             _, executed = self.step_fn()
             self.post_step(executed)
-            if not self.asynchronous and self.steps and self.steps[-1].state is None:
+            if not self.asynchronous and self.stages == 1 and self.steps and self.steps[-1].state is None:
                 self.steps[-1].state = self.after
             if not executed and scheduler.has_unfinished_requests():
                 # EngineCoreProc._process_engine_step: time.sleep(0.001), not in 0.11.

@@ -120,6 +120,7 @@ class Workload:
     asynchronous: bool = True
     extra: dict = field(default_factory=dict)  # vLLM settings that rooflut lacks
     spec: dict | None = None
+    stages: int = 1  # pipeline_parallel_size
     layers: Layers | None = None
 
     @property
@@ -194,7 +195,10 @@ class Rooflut:
             "--watermark",
             workload.watermark,
             "--scheduling",
-            "async" if workload.asynchronous else "sync",
+            # Batches of a pipeline wait for the tokens before them with either scheduler.
+            "async" if workload.asynchronous and workload.stages == 1 else "sync",
+            "--pp",
+            workload.stages,
         ]
         if not workload.reserve_full_isl:
             command += ["--scheduler-reserve-full-isl=false"]
