@@ -17,8 +17,8 @@ use crate::rows::{ClosedLoopRun, Latencies, Limits, Server, Uniform};
 ///
 /// Assumes: Kimi-K2.5 in fp4 is NVIDIA's release, whose quantization config asks for FP8 KV entries, which vLLM 0.17 does
 /// unless it is told otherwise (`resolve_kv_cache_dtype_string`, `vllm/utils/torch_utils.py`). 64 users with prompts of
-/// 8,192 tokens, whose TTFT is 1.3 s, take 21 GB in that format and 42 GB in 16 bits; four B200 have room for about 21 GB
-/// beside the weights.
+/// 8,192 tokens, whose TTFT is 1.3 s, take up to 21 GB of each GPU in that format and 41 GB in 16 bits; a B200 has room for
+/// 22 GB beside the weights.
 const SERVERS: &str = include_str!("../steady_servers.csv");
 
 /// Budget of other servers whose row names none: vLLM's for its API server on GPUs of 70 GiB and more.
