@@ -50,7 +50,7 @@ pub(crate) enum Command {
     /// Simulate a server: TTFT, TPOT, end-to-end latency, throughput.
     Run(Box<RunArgs>),
     /// Time one engine step, part by part.
-    Step(StepArgs),
+    Step(Box<StepArgs>),
     /// List the GPUs that hold a model: longest context, largest batch, KV capacity, smallest deployment.
     Fits(Box<FitsArgs>),
     /// Compare two scenarios or reports: what differs, and which terms it consists of.
