@@ -1,10 +1,10 @@
-//! What the KV cache of a deployment holds.
+//! Requests that the KV cache of a deployment holds.
 
 use super::{DeploymentBuilder, DeploymentError};
 use crate::model::MemoryPlan;
 use crate::sim::SimConfig;
 
-/// What the memory of a deployment holds, whether or not the tables know its kernels.
+/// Memory of a deployment and the requests that it holds, whether or not the tables know its kernels.
 ///
 /// Blocks, tokens and requests are those of one rank; data-parallel ranks have as many each.
 ///

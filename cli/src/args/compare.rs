@@ -14,7 +14,7 @@ is the time to first token without the queue; the parts of a step are means over
 pub(crate) struct CompareArgs {
     /// Scenario file (TOML), or a report of `rooflut run --json`.
     pub(crate) a: PathBuf,
-    /// The same of what it is compared with.
+    /// Scenario file or report that is compared with it.
     pub(crate) b: PathBuf,
     /// Write JSON.
     #[arg(long)]

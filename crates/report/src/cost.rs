@@ -27,7 +27,7 @@ use serde::Serialize;
 pub struct Usage {
     /// GPUs times hours from the first arrival to the last token.
     pub gpu_hours: f64,
-    /// Those of them in which a step ran.
+    /// GPUs times hours in which a step ran.
     pub busy_gpu_hours: f64,
     /// Requests that were served.
     pub requests: f64,
@@ -98,7 +98,7 @@ pub struct Price {
     pub date: String,
 }
 
-/// What the GPUs of a run cost.
+/// Cost of the GPUs of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Cost {

@@ -72,7 +72,7 @@ pub struct Report {
     pub throughput: Throughput,
     /// Requests served within limits; null without limits.
     pub goodput: Option<Goodput>,
-    /// What the GPUs cost; null where their price is not known.
+    /// Cost of the GPUs; null where their price is not known.
     pub cost: Option<Cost>,
     /// Upper bound of the energy that the GPUs use in steps; null where their thermal design power is not known.
     pub energy_bound: Option<EnergyBound>,

@@ -26,7 +26,7 @@ pub struct Demand {
     pub tokens: Option<u32>,
 }
 
-/// Deployments of a model, and what each holds in memory.
+/// Deployments of a model, and the requests that each holds in memory.
 ///
 /// ```
 /// use rooflut::model;
@@ -60,7 +60,7 @@ pub struct Fits {
     pub notes: Vec<String>,
 }
 
-/// A deployment, and what it holds.
+/// A deployment and its memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Fit {
@@ -74,10 +74,10 @@ pub struct Fit {
     pub gpus: u32,
     /// US dollars per hour of all GPUs; null where their price is not known.
     pub usd_per_hour: Option<f64>,
-    /// What it lacks to hold the requests: memory in GiB per GPU, `context` for one of them, `batch` for all, or math of
+    /// The resource that it lacks to hold the requests: memory in GiB per GPU, `context` for one of them, `batch` for all, or math of
     /// a format of the weights; null where nothing is missing.
     pub missing: Option<String>,
-    /// What it holds; null where not even the weights fit.
+    /// Its memory; null where not even the weights fit.
     pub holds: Option<Holds>,
 }
 

@@ -24,7 +24,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// What was given and differs.
+    /// Settings that differ.
     pub settings: Vec<Setting>,
     /// Figures of both, in the order of a report.
     pub figures: Vec<Figure>,
