@@ -341,8 +341,8 @@ pub struct Output {
     #[serde(with = "as_text::list")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME:MS", num_args = 1..))]
     pub goodput: Option<Vec<LatencyLimit>>,
-    /// Prices of GPUs: TOML with a table for each, such as [h100], with usd_per_hour, source and date, in place of the
-    /// defaults for these GPUs (on-demand list prices of a public cloud).
+    /// Prices of GPUs: TOML with a table for each (see examples/prices.toml), in place of the defaults for these GPUs,
+    /// which are on-demand list prices of a public cloud.
     #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub prices: Option<PathBuf>,
