@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn nightly_builds_take_the_newest_stack_released_at_their_date() {
-        assert_eq!(chosen("vllm-nightly-2026-03-19"), Some("vllm-0.15.1"));
+        assert_eq!(chosen("vllm-nightly-2026-03-19"), Some("vllm-0.17.0"));
         assert_eq!(chosen("vllm-nightly-2026-03-20"), Some("vllm-0.18.0"));
         assert_eq!(chosen("vllm-nightly-2025-01-01"), None);
         for no_date in [

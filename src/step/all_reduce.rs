@@ -2,7 +2,7 @@
 
 use super::Binding;
 use super::kernel_time::KernelTime;
-use super::network::Ring;
+use super::ring::Ring;
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Gpu};
 use crate::op::AllReduce;

@@ -3,7 +3,7 @@
 use super::all_reduce::ACTIVATION_BYTES;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
-use super::network::Ring;
+use super::ring::Ring;
 use super::{ModelError, Part};
 use crate::error::ResolveError;
 use crate::hardware::GatherShape;

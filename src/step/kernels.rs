@@ -13,8 +13,8 @@ use super::kernel_time::KernelTime;
 use super::kinds::Kinds;
 #[cfg(feature = "mla")]
 use super::latent::StepLatent;
-use super::network::Ring;
 use super::part_errors::PartErrors;
+use super::ring::Ring;
 use super::{Chunk, ModelError, Parallelism, Part, StepOptions};
 #[cfg(not(feature = "data-parallel"))]
 use crate::error::ResolveError;

@@ -7,6 +7,7 @@ mod batch;
 mod binding;
 #[cfg(feature = "compat")]
 pub mod compat;
+mod constructors;
 mod decode;
 #[cfg(feature = "delta-net")]
 mod delta;
@@ -27,6 +28,7 @@ mod network;
 mod options;
 mod part;
 mod part_errors;
+mod ring;
 mod roofline;
 mod routing;
 mod sampling;

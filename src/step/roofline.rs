@@ -11,8 +11,6 @@ use super::kinds::Kinds;
 use super::part_errors::PartErrors;
 use super::sampling::StepSampler;
 #[cfg(feature = "alloc")]
-use super::stages::pipeline;
-#[cfg(feature = "alloc")]
 use super::transfer::Transfer;
 use super::{
     Binding, Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepModel, StepOptions,
@@ -22,7 +20,7 @@ use crate::constants::LATENT_LAYER_SHARE;
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
 use crate::math::{larger, ln};
-use crate::model::{Attention, Ffn, LayerGroup, ModelSpec, Sampler, Span};
+use crate::model::{Attention, Ffn, LayerGroup, ModelSpec, Span};
 use crate::op::Gemm;
 use crate::table::TableSet;
 use crate::units::Seconds;
@@ -68,7 +66,7 @@ pub struct RooflineModel {
     /// The pipeline stages after this one.
     #[cfg(feature = "alloc")]
     pub(super) following: Vec<RooflineModel>,
-    /// What the stage sends to the next one, or `None` if it is the last, which samples.
+    /// Transfer to the next stage, or `None` if it is the last, which samples.
     #[cfg(feature = "alloc")]
     pub(super) transfer: Option<Transfer>,
     /// All-reduces of a step.
@@ -87,42 +85,14 @@ pub struct RooflineModel {
     hosts: [Seconds; 3],
 }
 
-/// Looks up the kernels of a model.
-type ResolveKernels =
-    fn(&ModelSpec, &TableSet, Parallelism, &StepOptions) -> Result<Kernels, ModelError>;
-
 impl RooflineModel {
-    /// Looks up every kernel of `model` in `set`, for one of the ranks of `parallelism`.
-    ///
-    /// # Errors
-    /// Dimensions that are invalid or not divisible; an operation, dtype or number of ranks that the set lacks; a
-    /// kernel whose answers are worse than `options.strictness` accepts; a constant of the engine that is out of
-    /// range.
-    pub fn try_new(
-        model: &ModelSpec,
-        set: &TableSet,
-        parallelism: Parallelism,
-        options: StepOptions,
-    ) -> Result<RooflineModel, ModelError> {
-        check(model, parallelism, &options)?;
-        #[cfg(feature = "alloc")]
-        if parallelism.pp > 1 {
-            return pipeline(model, set, parallelism, options);
-        }
-        #[cfg(not(feature = "alloc"))]
-        if parallelism.pp > 1 {
-            return Err(ModelError::SeveralStages);
-        }
-        RooflineModel::stage(model, set, parallelism, &options, Kernels::resolve)
-    }
-
-    /// Creates the model of a pipeline stage, of which `model` has the layers, with the kernels that `resolve` looks up.
+    /// Creates the model of a pipeline stage, of which `model` has the layers and `kernels` are the kernels.
     pub(super) fn stage(
         model: &ModelSpec,
         set: &TableSet,
         parallelism: Parallelism,
         options: &StepOptions,
-        resolve: ResolveKernels,
+        kernels: Kernels,
     ) -> Result<RooflineModel, ModelError> {
         let tp = parallelism.tp;
         let dtype = Dtype::Bf16;
@@ -132,7 +102,6 @@ impl RooflineModel {
             dtype,
         };
         let rates = gpu.rates(dtype).ok_or(no_peak)?;
-        let kernels = resolve(model, set, parallelism, options)?;
         let mut errors = kernels.errors();
         errors.lookup_share = options.constants.lookup_error_share;
         errors.model = options.constants.error_on(gpu.name.as_str());
@@ -166,27 +135,6 @@ impl RooflineModel {
             engine: options.constants,
             hosts: hosts(model, &options.constants),
         })
-    }
-
-    /// Looks up every kernel of a run over an MTP layer of `model`, which drafts one token for each request: the
-    /// projection of hidden state and embedding (2 `hidden` to `hidden`, 16-bit, whole on each GPU; in [`Part::Qkv`]), a
-    /// layer like the model's last ones, and lm_head with greedy sampling of one row for each request, however many
-    /// tokens it has in the batch (`vllm/model_executor/models/deepseek_mtp.py`, `propose` in
-    /// `vllm/v1/spec_decode/eagle.py`).
-    ///
-    /// Does not model: the norms of hidden state and embedding.
-    ///
-    /// # Errors
-    /// As [`try_new`](Self::try_new); a model without MTP layers; several pipeline stages.
-    pub fn try_new_mtp(
-        model: &ModelSpec,
-        set: &TableSet,
-        parallelism: Parallelism,
-        options: StepOptions,
-    ) -> Result<RooflineModel, ModelError> {
-        let layer = model.mtp_layer()?.with_sampler(Sampler::Plain);
-        check(&layer, parallelism, &options)?;
-        RooflineModel::stage(&layer, set, parallelism, &options, Kernels::resolve_mtp)
     }
 
     /// Returns the constants of the engine.
@@ -480,18 +428,6 @@ impl RooflineModel {
         }
         step
     }
-}
-
-/// Checks the dimensions of `model` and the settings.
-fn check(
-    model: &ModelSpec,
-    parallelism: Parallelism,
-    options: &StepOptions,
-) -> Result<(), ModelError> {
-    model.check()?;
-    model.check_parallelism(parallelism)?;
-    options.constants.check()?;
-    options.network.check()
 }
 
 /// Returns the number of all-reduces of a step: after the attention and after the FFN, unless the GPUs of a rank exchange

@@ -21,6 +21,10 @@ pub(super) fn pipeline(
     options: StepOptions,
 ) -> Result<RooflineModel, ModelError> {
     let find = Finder::new(model, set, parallelism, &options);
+    let of_stage = |layers: &ModelSpec, options: &StepOptions| {
+        let kernels = Kernels::resolve(layers, set, parallelism, options)?;
+        RooflineModel::stage(layers, set, parallelism, options, kernels)
+    };
     let stage = |(index, layers): (u32, Layers)| {
         let layers = ModelSpec { layers, ..*model };
         let mut options = options;
@@ -28,8 +32,7 @@ pub(super) fn pipeline(
             options.constants.host = Seconds::ZERO;
             options.constants.host_request = Seconds::ZERO;
         }
-        let mut stage =
-            RooflineModel::stage(&layers, set, parallelism, &options, Kernels::resolve)?;
+        let mut stage = of_stage(&layers, &options)?;
         let next = index + 1;
         if next < parallelism.pp {
             stage.transfer = Some(Transfer::to_stage(&find, next)?);
@@ -39,7 +42,7 @@ pub(super) fn pipeline(
     let mut stages = (0..).zip(model.stages(parallelism.pp)).map(stage);
     let mut first = match stages.next() {
         Some(first) => first?,
-        None => RooflineModel::stage(model, set, parallelism, &options, Kernels::resolve)?,
+        None => of_stage(model, &options)?,
     };
     first.following = stages.collect::<Result<Vec<_>, _>>()?;
     Ok(first)

@@ -52,7 +52,7 @@ pub struct Tally<'m> {
     decode: AttentionTally,
     /// Steps above the tabulated number of tokens.
     others: TimeSources,
-    /// The same steps in the pipeline stages after this one.
+    /// Steps of the pipeline stages after this one.
     following: Vec<Tally<'m>>,
 }
 

@@ -3,7 +3,7 @@
 use super::all_reduce::ACTIVATION_BYTES;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
-use super::network::message;
+use super::ring::message;
 use super::{ModelError, Part};
 use crate::table::Class;
 use crate::units::Seconds;

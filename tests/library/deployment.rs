@@ -7,7 +7,7 @@ use rooflut::engine::stacks;
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler};
 use rooflut::sim::{SimConfig, Speculation};
-use rooflut::step::{DecodeGroup, LatencyModel, StepBatch, StepModel};
+use rooflut::step::{DecodeGroup, LatencyModel, Network, StepBatch, StepModel};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions};
 use rooflut::table::sets;
 use rooflut::units::Seconds;
@@ -241,7 +241,9 @@ fn contradictions_are_rejected_with_found_and_allowed_values() {
             "max_model_len: expected at least 1, found 0",
         ),
         (
-            on_h100("llama-3.1-8b").tp(16),
+            on_h100("llama-3.1-8b")
+                .tp(16)
+                .network(Network::CX7.with_gpus_per_node(16)),
             "expected at most 8 ranks, found 16",
         ),
         (

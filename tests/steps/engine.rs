@@ -153,7 +153,7 @@ fn padding_is_routed_to_experts_by_its_share() {
 fn gemms_read_their_weights_at_the_sustained_rate() {
     let batch = Batch::decoding(4, 1_000);
     let constants = |share| StepConstants::NONE.with_sustained_reads(share);
-    // Of GPUs with 4-bit tensor cores.
+    // The share holds for GPUs with 4-bit tensor cores alone.
     assert_eq!(
         on(&sets::H100, 2, constants(0.01), &batch),
         on(&sets::H100, 2, constants(1.0), &batch)

@@ -16,7 +16,7 @@ use crate::rows::{ClosedLoopRun, Latencies, Limits, Server, Uniform};
 /// 8,192 tokens its median error is 83 % for Qwen3-32B and 80 % for Qwen3-235B, with 2,048 25 and 10 %.
 ///
 /// Assumes: Kimi-K2.5 in fp4 is NVIDIA's release, whose quantization config asks for FP8 KV entries, which vLLM 0.17 does
-/// unless it is told otherwise (`resolve_kv_cache_dtype_string`, `vllm/utils/torch_utils.py`). 64 users with prompts of
+/// by default (`resolve_kv_cache_dtype_string`, `vllm/utils/torch_utils.py`). 64 users with prompts of
 /// 8,192 tokens, whose TTFT is 1.3 s, take up to 21 GB of each GPU in that format and 41 GB in 16 bits; a B200 has room for
 /// 22 GB beside the weights.
 const SERVERS: &str = include_str!("../steady_servers.csv");

@@ -1,0 +1,69 @@
+//! Constructors of the roofline model.
+
+use super::kernels::Kernels;
+#[cfg(feature = "alloc")]
+use super::stages::pipeline;
+use super::{ModelError, Parallelism, RooflineModel, StepOptions};
+use crate::model::{ModelSpec, Sampler};
+use crate::table::TableSet;
+
+impl RooflineModel {
+    /// Looks up every kernel of `model` in `set`, for one of the ranks of `parallelism`.
+    ///
+    /// # Errors
+    /// Dimensions that are invalid or not divisible; an operation, dtype or number of ranks that the set lacks; a
+    /// kernel whose answers are worse than `options.strictness` accepts; a constant of the engine that is out of
+    /// range.
+    pub fn try_new(
+        model: &ModelSpec,
+        set: &TableSet,
+        parallelism: Parallelism,
+        options: StepOptions,
+    ) -> Result<RooflineModel, ModelError> {
+        check(model, parallelism, &options)?;
+        #[cfg(feature = "alloc")]
+        if parallelism.pp > 1 {
+            return pipeline(model, set, parallelism, options);
+        }
+        #[cfg(not(feature = "alloc"))]
+        if parallelism.pp > 1 {
+            return Err(ModelError::SeveralStages);
+        }
+        let kernels = Kernels::resolve(model, set, parallelism, &options)?;
+        RooflineModel::stage(model, set, parallelism, &options, kernels)
+    }
+
+    /// Looks up every kernel of a run over an MTP layer of `model`, which drafts one token for each request: the
+    /// projection of hidden state and embedding (2 `hidden` to `hidden`, 16-bit, whole on each GPU; in [`Part::Qkv`]), a
+    /// layer like the model's last ones, and lm_head with greedy sampling of one row for each request, however many
+    /// tokens it has in the batch (`vllm/model_executor/models/deepseek_mtp.py`, `propose` in
+    /// `vllm/v1/spec_decode/eagle.py`).
+    ///
+    /// Does not model: the norms of hidden state and embedding.
+    ///
+    /// # Errors
+    /// As [`try_new`](Self::try_new); a model without MTP layers; several pipeline stages.
+    pub fn try_new_mtp(
+        model: &ModelSpec,
+        set: &TableSet,
+        parallelism: Parallelism,
+        options: StepOptions,
+    ) -> Result<RooflineModel, ModelError> {
+        let layer = model.mtp_layer()?.with_sampler(Sampler::Plain);
+        check(&layer, parallelism, &options)?;
+        let kernels = Kernels::resolve_mtp(&layer, set, parallelism, &options)?;
+        RooflineModel::stage(&layer, set, parallelism, &options, kernels)
+    }
+}
+
+/// Checks the dimensions of `model` and the settings.
+fn check(
+    model: &ModelSpec,
+    parallelism: Parallelism,
+    options: &StepOptions,
+) -> Result<(), ModelError> {
+    model.check()?;
+    model.check_parallelism(parallelism)?;
+    options.constants.check()?;
+    options.network.check()
+}
