@@ -5,9 +5,10 @@ use crate::oracle::{self, kv_cache::LISTED_TOKENS};
 use crate::support::{Linear, Seen, simulator};
 use crate::workloads::{IDS, requests, servers};
 use proptest::prelude::*;
-use rooflut::engine::Scheduling;
+use rooflut::engine::{FreedBlocks, Scheduling, VictimIndex, VictimToken};
+use rooflut::model::Span;
 use rooflut::sim::load::RequestList;
-use rooflut::sim::{Content, Request, SimConfig, Speculation};
+use rooflut::sim::{Content, Request, SchedulingPolicy, SimConfig, Speculation};
 
 fn compare(config: SimConfig, requests: &[Request], ids: &[u64]) {
     let (model, naive) = (Linear::mixed(), Linear::mixed());
@@ -105,4 +106,41 @@ fn a_session_finds_its_earlier_turns_and_loses_them_to_others() {
     let evicted = [turns[0], between, turns[1]];
     assert_eq!(second_chunk(18, &evicted), (150 - 16, 16));
     assert_eq!(second_chunk(17, &evicted), (150, 0));
+}
+
+#[test]
+fn a_request_preempted_with_tokens_finds_the_block_behind_its_window() {
+    let mut config = SimConfig::new(280, 81);
+    config.max_num_seqs = 19;
+    config.max_num_batched_tokens = 23;
+    config.kv_groups.full = 2;
+    config.kv_groups.limited = 1;
+    config.kv_groups.span = Span::Window(35);
+    config.policy = SchedulingPolicy::Priority;
+    config.api_server_ns = 700;
+    config.api_token_ns = 11;
+    config.rules.scheduling = Scheduling::Synchronous;
+    config.rules.freed_blocks = FreedBlocks::UncachedFirst;
+    config.rules.victim_token = VictimToken::TakenBack;
+    config.rules.victim_index = VictimIndex::Stays;
+    let listed = Content::TraceBlocks { first: 0, count: 1 };
+    let cached = |prompt_tokens, output_tokens, cached_tokens| {
+        Request::new(prompt_tokens, output_tokens).with_cached_prompt_tokens(cached_tokens)
+    };
+    // The third one is preempted twice: while it waits for its turn, and after it has its token.
+    let requests = [
+        Request::new(173, 29),
+        Request::new(73, 28).at_ns(1_445),
+        cached(80, 89, 16).at_ns(1_445).with_priority(2),
+        Request::new(93, 60).at_ns(1_445),
+        Request::new(22, 36).at_ns(58_918).with_content(listed),
+        cached(52, 30, 48).at_ns(96_277),
+        Request::new(88, 26).at_ns(96_277).with_content(listed),
+        Request::new(128, 18).at_ns(96_277).with_priority(1),
+        cached(25, 25, 16).at_ns(96_277),
+    ];
+    compare(config, &requests, &IDS);
+    let model = Linear::mixed();
+    let run = simulator(&model, config).run(&requests);
+    assert_eq!(run.summary.preemptions, 2);
 }

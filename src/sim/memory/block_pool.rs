@@ -23,7 +23,7 @@ use core::num::NonZeroU64;
 use hashbrown::hash_map::Entry;
 
 use self::id_map::IdMap;
-use self::slots::{BlockSlots, State};
+use self::slots::{BlockSlots, NONE, State};
 use crate::engine::FreedBlocks;
 
 /// A pool of KV blocks, each in use, cached or empty.
@@ -185,7 +185,7 @@ impl BlockPool {
     pub(crate) fn release(&mut self, block: BlockHandle) {
         let slot = self.slots.at(block.0);
         match slot.state {
-            State::Held(1) if slot.is_named() => self.slots.push_back(block.0, 1),
+            State::Held(1) if slot.is_named() => self.slots.push_before(NONE, block.0, 1),
             State::Held(1) => {
                 self.slots.vacate(block.0);
                 self.queue_empty(1);
@@ -248,7 +248,7 @@ impl BlockPool {
             FreedBlocks::UncachedFirst => {
                 if blocks > 0 && !self.extend_run(self.slots.head(), blocks) {
                     let slot = self.slots.insert(State::Queued(blocks), 0);
-                    self.slots.push_front(slot, blocks);
+                    self.slots.push_before(self.slots.head(), slot, blocks);
                 }
             }
         }

@@ -25,8 +25,6 @@ pub(super) struct GroupBlocks {
     first: u32,
     /// The registered blocks that each group holds.
     handles: Vec<VecDeque<BlockHandle>>,
-    /// Full blocks of each group that it freed when it was preempted, if no other request can share them.
-    parked: Vec<Parked>,
     /// The blocks that its windows left behind last, if no other request can share them, and their range.
     behind: Option<(Range<u32>, Parked)>,
     /// The last step with tokens of its prompt or drafts, and their number.
@@ -109,22 +107,16 @@ impl KvCache {
 
     /// Looks up the prompt of a waiting request.
     pub(super) fn look_up_groups(&self, sequence: &Sequence) -> Hits {
+        if !sequence.shares() {
+            return Hits::default();
+        }
         let given = sequence.given_blocks(self.block_size);
         let most = given + sequence.findable(self.block_size);
-        let hit = if sequence.shares() {
-            self.longest_hit(&sequence.ids(self.block_size), given, most)
-        } else {
-            self.longest_parked(sequence, given, most)
-        };
-        let idle = if sequence.shares() {
-            self.idle(&sequence.ids(self.block_size), given, hit)
-        } else {
-            let limited = hit - self.skipped(hit * self.block_size).clamp(given, hit);
-            self.groups.full * (hit - given) + self.groups.limited * limited
-        };
+        let ids = sequence.ids(self.block_size);
+        let hit = self.longest_hit(&ids, given, most);
         Hits {
             blocks: hit - given,
-            idle,
+            idle: self.idle(&ids, given, hit),
         }
     }
 
@@ -142,31 +134,6 @@ impl KvCache {
             end += 1;
         }
         self.longest_limited(given, end, |block| has(block, self.limited()))
-    }
-
-    /// Returns the end of the longest prefix of the blocks that a preempted request has parked, likewise.
-    fn longest_parked(&self, sequence: &Sequence, given: u32, most: u32) -> u32 {
-        let Some(groups) = &sequence.blocks.groups else {
-            return given;
-        };
-        let fewest = |range: Range<usize>| {
-            let parked = groups.parked.get(range).unwrap_or_default();
-            parked.iter().map(|parked| self.pool.parked(parked)).min()
-        };
-        if groups.parked.is_empty() {
-            return given;
-        }
-        let full = fewest(self.full()).map_or(most, |blocks| most.min(given + blocks));
-        let (first, blocks) = (groups.first.max(given), fewest(self.limited()));
-        let limited = blocks.map_or(0..most, |blocks| first..first + blocks);
-        // Groups leave blocks one after the other, the last block first, and the queue loses them in this order.
-        let behind = groups.behind.as_ref().map_or(0..0, |(blocks, parked)| {
-            let all = blocks.len() as u32 * self.groups.limited;
-            let lost = all - self.pool.parked(parked);
-            blocks.start..blocks.end.saturating_sub(lost)
-        });
-        let has = |block| limited.contains(&block) || behind.contains(&block);
-        self.longest_limited(given, full, has)
     }
 
     /// Returns the end of the longest prefix up to `most` of which limited groups have all blocks that the next token
@@ -252,22 +219,6 @@ impl KvCache {
             }
             groups.registered = hits.blocks;
             self.pool.record(sequence.findable(self.block_size), hits);
-        } else {
-            let limited = self.limited();
-            let parked_first = groups.first.max(given);
-            if let Some((_, parked)) = groups.behind.take() {
-                let blocks = hit.min(parked_first).saturating_sub(first_hit);
-                self.pool.reclaim(parked, self.groups.limited * blocks);
-            }
-            for (group, parked) in groups.parked.drain(..).enumerate() {
-                let start = if limited.contains(&group) {
-                    first_hit.max(parked_first)
-                } else {
-                    given
-                };
-                self.pool.reclaim(parked, hit.saturating_sub(start));
-            }
-            sequence.blocks.unregistered = hits.blocks;
         }
         groups.first = first.max(first_hit);
         sequence.blocks.groups = Some(groups);
@@ -306,9 +257,26 @@ impl KvCache {
         sequence.blocks.groups = Some(groups);
     }
 
-    /// Frees all blocks of a request, group by group, the last ones first; parks those with contents that no other
-    /// request shares if it is to find them again.
-    pub(super) fn release_groups(&mut self, sequence: &mut Sequence, park: bool) {
+    /// Registers the blocks that the windows of a preempted request left behind last: a prefix hit may end before the
+    /// tokens that moved the windows on.
+    pub(super) fn register_behind(&mut self, sequence: &mut Sequence) {
+        let groups = sequence.blocks.groups.as_mut();
+        let Some((blocks, parked)) = groups.and_then(|groups| groups.behind.take()) else {
+            return;
+        };
+        let ids = sequence.ids(self.block_size);
+        // In the order in which groups leave blocks: one group after the other, the last block first.
+        let all = self.limited().flat_map(|group| {
+            let blocks = blocks.clone().rev();
+            blocks.map(move |block| (block, group as u64))
+        });
+        let ids = all.map(|(block, group)| mix(ids.id(block), group));
+        let lost = blocks.len() as u32 * self.groups.limited - self.pool.parked(&parked);
+        self.pool.register_parked(&parked, ids.skip(lost as usize));
+    }
+
+    /// Frees all blocks of a request, group by group, the last ones first.
+    pub(super) fn release_groups(&mut self, sequence: &mut Sequence) {
         let given = sequence.given_blocks(self.block_size);
         let held = given + sequence.blocks.held();
         let own = self.caching == PrefixCaching::Enabled && !sequence.shares();
@@ -319,8 +287,7 @@ impl KvCache {
         };
         let registered = given + mem::take(&mut groups.registered);
         let named = if own { full } else { registered };
-        groups.parked.clear();
-        if !park && let Some((_, behind)) = groups.behind.take() {
+        if let Some((_, behind)) = groups.behind.take() {
             self.pool.forget(&behind);
         }
         for group in 0..self.groups.count() as usize {
@@ -328,13 +295,7 @@ impl KvCache {
             let start = if limited { groups.first } else { given };
             let start = start.max(registered).min(held);
             let named = named.clamp(start, held);
-            let cached = named - start;
-            if park {
-                self.pool.release_unregistered(held - named, 0);
-                groups.parked.push(self.pool.park(cached));
-            } else {
-                self.pool.release_unregistered(held - named, cached);
-            }
+            self.pool.release_unregistered(held - named, named - start);
             let handles = groups.handles.get_mut(group);
             for handle in handles.map(mem::take).unwrap_or_default().into_iter().rev() {
                 self.pool.release(handle);

@@ -24,7 +24,7 @@ pub(crate) struct Blocks {
     states: u32,
     /// Full blocks that it freed when it was preempted, if no other request can share them.
     parked: Option<Parked>,
-    /// Blocks by group in place of `registered` and `parked`, if the model has several groups or windows.
+    /// Blocks by group in place of `registered`, if the model has several groups or windows.
     pub(super) groups: Option<Box<GroupBlocks>>,
 }
 
@@ -155,7 +155,7 @@ impl KvCache {
         }
         let parked = sequence.blocks.parked.as_ref();
         let parked = parked.map_or(0, |parked| self.pool.parked(parked));
-        let blocks = self.without_dropped(parked.min(max_blocks));
+        let blocks = parked.min(max_blocks);
         Hits {
             blocks,
             idle: blocks,
@@ -285,7 +285,7 @@ impl KvCache {
             .release_unregistered(mem::take(&mut sequence.blocks.states), 0);
         self.register_full(sequence);
         if self.grouped {
-            self.release_groups(sequence, false);
+            self.release_groups(sequence);
             return;
         }
         let cached = self.cached(sequence);
@@ -300,12 +300,13 @@ impl KvCache {
     /// Frees the blocks of a preempted request. When it is admitted again, it reuses those that were not taken in
     /// the meantime.
     pub(crate) fn release_preempted(&mut self, sequence: &mut Sequence) {
+        if (self.grouped || self.drops_last_hit) && self.caching == PrefixCaching::Enabled {
+            // Its prefix hit may be shorter than what it left in the cache: another preemption may find the rest.
+            self.register_behind(sequence);
+            sequence.find_by_contents();
+        }
         if self.caching == PrefixCaching::Disabled || sequence.shares() {
             self.release(sequence);
-            return;
-        }
-        if self.grouped {
-            self.release_groups(sequence, true);
             return;
         }
         let cached = self.cached(sequence);

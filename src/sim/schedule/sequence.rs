@@ -33,8 +33,9 @@ pub(crate) struct Sequence {
     /// Tokens that its last preemption lost and that count as computed, see
     /// [`VictimToken`](crate::engine::VictimToken).
     counted: u32,
-    /// Whether it was preempted in a step in which it had tokens: their blocks are registered and not computed.
-    lost_tokens: bool,
+    /// Whether its blocks are found by their contents although no other request shares them: it was preempted, and the
+    /// blocks that it finds may differ from those that it had.
+    found_by_contents: bool,
     /// Output tokens sampled.
     generated: u32,
     /// Tokens in the KV cache, prefix hits included.
@@ -111,7 +112,7 @@ impl Sequence {
             cached,
             transferred: if with_kv { but_last } else { 0 },
             counted: 0,
-            lost_tokens: false,
+            found_by_contents: false,
             generated: 0,
             computed: cached,
             known: cached,
@@ -144,7 +145,7 @@ impl Sequence {
 
     /// Returns whether others can share its tokens, or its blocks differ from those that it would find.
     pub(crate) fn shares(&self) -> bool {
-        self.request.content != Content::Unique || self.lost_tokens
+        self.request.content != Content::Unique || self.found_by_contents
     }
 
     /// Returns whether it looks up its tokens in the prefix cache: vLLM does not if some are computed.
@@ -152,9 +153,15 @@ impl Sequence {
         self.counted == 0
     }
 
+    /// Lets its blocks be found by their contents, as if others could share them.
+    pub(crate) fn find_by_contents(&mut self) {
+        self.found_by_contents = true;
+    }
+
     /// Loses its `tokens` of a step with a preemption; `counted` ones count as computed.
     pub(crate) fn lose(&mut self, tokens: u32, counted: u32) {
-        self.lost_tokens |= tokens > 0;
+        // Their blocks are registered, and not computed.
+        self.found_by_contents |= tokens > 0;
         self.counted = counted;
     }
 

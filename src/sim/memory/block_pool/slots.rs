@@ -4,6 +4,7 @@
 //! of all blocks with that id, oldest first. Every operation costs O(1).
 
 use alloc::vec::Vec;
+use core::mem;
 
 /// No slot.
 pub(super) const NONE: u32 = u32::MAX;
@@ -108,19 +109,8 @@ impl BlockSlots {
 
     /// Creates a slot with `blocks` at the end of the queue and returns its index. Cost: amortised O(1).
     pub(super) fn insert_back(&mut self, blocks: u32, label: u64) -> u32 {
-        let prev = self.tail;
-        let at = self.put(Slot {
-            state: State::Queued(blocks),
-            label,
-            prev,
-            ..Slot::VACANT
-        });
-        self.tail = at;
-        if prev == NONE {
-            self.head = at;
-        } else {
-            self.edit(prev, |slot| slot.next = at);
-        }
+        let at = self.insert(State::Vacant, label);
+        self.push_before(NONE, at, blocks);
         at
     }
 
@@ -153,36 +143,25 @@ impl BlockSlots {
         self.edit(at, |slot| slot.state = state);
     }
 
-    /// Adds a slot with `blocks` to the end of the queue.
-    pub(super) fn push_back(&mut self, at: u32, blocks: u32) {
-        let prev = self.tail;
-        self.edit(at, |slot| {
-            slot.state = State::Queued(blocks);
-            slot.prev = prev;
-            slot.next = NONE;
-        });
-        self.tail = at;
+    /// Adds a slot with `blocks` to the queue before `next`, or to its end if that is [`NONE`].
+    pub(super) fn push_before(&mut self, next: u32, at: u32, blocks: u32) {
+        let prev = if next == NONE {
+            mem::replace(&mut self.tail, at)
+        } else {
+            let before = self.before(next);
+            self.edit(next, |slot| slot.prev = at);
+            before
+        };
         if prev == NONE {
             self.head = at;
         } else {
             self.edit(prev, |slot| slot.next = at);
         }
-    }
-
-    /// Adds a slot with `blocks` to the head of the queue.
-    pub(super) fn push_front(&mut self, at: u32, blocks: u32) {
-        let next = self.head;
         self.edit(at, |slot| {
             slot.state = State::Queued(blocks);
-            slot.prev = NONE;
+            slot.prev = prev;
             slot.next = next;
         });
-        self.head = at;
-        if next == NONE {
-            self.tail = at;
-        } else {
-            self.edit(next, |slot| slot.prev = at);
-        }
     }
 
     /// Removes a slot from anywhere in the queue and sets its state.

@@ -18,6 +18,7 @@ enum Op {
     ReleaseUnregistered(u32, u32),
     Park(u32),
     Reclaim(usize),
+    RegisterParked(usize, u64),
 }
 
 const IDS: u64 = 6;
@@ -32,6 +33,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0..6_u32, 0..6_u32).prop_map(|(empty, cached)| Op::ReleaseUnregistered(empty, cached)),
         1 => (0..6_u32).prop_map(Op::Park),
         1 => any::<usize>().prop_map(Op::Reclaim),
+        1 => (any::<usize>(), 0..IDS).prop_map(|(which, id)| Op::RegisterParked(which, id)),
     ]
 }
 
@@ -112,7 +114,15 @@ impl Pair {
                     oracle.reclaim(ticket)
                 );
             }
-            Op::Release(_) | Op::Reclaim(_) => {}
+            Op::RegisterParked(which, first) if !self.parked.is_empty() => {
+                let (parked, ticket) = self.parked.swap_remove(which % self.parked.len());
+                let ids = (first..).map(|id| id % IDS);
+                pool.register_parked(&parked, ids.clone());
+                for (block, id) in oracle.parked(ticket).into_iter().zip(ids) {
+                    oracle.assign(block, id);
+                }
+            }
+            Op::Release(_) | Op::Reclaim(_) | Op::RegisterParked(..) => {}
         }
     }
 

@@ -76,6 +76,26 @@ impl BlockPool {
         taken
     }
 
+    /// Turns parked blocks into blocks with contents, which others can share; `ids` are in the order of the queue.
+    /// Cost: O(1) per block.
+    pub(in crate::sim) fn register_parked(
+        &mut self,
+        parked: &Parked,
+        ids: impl Iterator<Item = u64>,
+    ) {
+        let blocks = self.parked(parked);
+        if blocks == 0 {
+            return;
+        }
+        for id in ids.take(blocks as usize) {
+            let slot = self.slots.insert(State::Queued(1), 0);
+            self.slots.push_before(parked.slot, slot, 1);
+            self.assign(&BlockHandle(slot), id);
+        }
+        self.slots.unlink(parked.slot, State::Vacant);
+        self.slots.vacate(parked.slot);
+    }
+
     /// Gives up the claim to parked blocks: their run joins the one before it. Cost: O(1).
     ///
     /// The queue is then one run for many requests and stays in the caches of the processor.
