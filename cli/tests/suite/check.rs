@@ -74,7 +74,7 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
         let told = include_str!("../../../bench_data/README.md").contains(&row);
         assert!(told, "write into bench_data/README.md, Outliers: {row}");
         // Few enough to be read.
-        assert!(list(&answer, "/warnings").len() < 80, "{set}");
+        assert!(list(&answer, "/warnings").len() <= 100, "{set}");
         let compiled = check(set);
         assert_eq!(compiled["kernels"], answer["kernels"]);
         assert_eq!(compiled["coverage"], answer["coverage"]);
