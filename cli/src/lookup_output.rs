@@ -81,13 +81,13 @@ impl Answer {
     }
 
     fn grid(&self) -> Grid {
-        // Fields that all points share go above the table.
+        // Fields that all matched shapes share stand above the table.
+        let is_shared = |field: &(&str, Value)| {
+            let mut shapes = self.matched.iter();
+            shapes.all(|shape| shape.key.iter().any(|of_shape| of_shape == *field))
+        };
         let coordinates = |point: &Fields| -> Vec<(&'static str, Value)> {
-            let fields = point.iter();
-            match self.matched.as_slice() {
-                [only] => fields.skip(only.key.iter().count()).collect(),
-                _ => fields.skip_while(|(name, _)| *name == "dtype").collect(),
-            }
+            point.iter().filter(|field| !is_shared(field)).collect()
         };
         let points: Vec<_> = self
             .neighbours

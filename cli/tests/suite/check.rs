@@ -74,7 +74,9 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
         let told = include_str!("../../../bench_data/README.md").contains(&row);
         assert!(told, "write into bench_data/README.md, Outliers: {row}");
         // Few enough to be read.
-        assert!(list(&answer, "/warnings").len() <= 100, "{set}");
+        let warnings = list(&answer, "/warnings").iter();
+        let warnings = warnings.filter(|warning| !is_apart(warning)).count();
+        assert!(warnings < 80, "{set}: {warnings}");
         let compiled = check(set);
         assert_eq!(compiled["kernels"], answer["kernels"]);
         assert_eq!(compiled["coverage"], answer["coverage"]);

@@ -17,7 +17,7 @@ fn stdout(line: &str, env: &[(&str, &str)]) -> String {
     String::from_utf8(with_env(line, env).stdout).expect("UTF-8")
 }
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "run --requests 200",
     // The server does not keep up, and percentiles come from histograms.
     "run --requests 101000 --rate 200 --goodput ttft:200 tpot:20 e2e:30000",
@@ -32,6 +32,7 @@ const COMMANDS: [&str; 23] = [
     "lookup gemm --k 4096 --n 6144 --m 100",
     "lookup decode --q-heads 32 --kv-heads 8 --kv-len 1000",
     "lookup mla-decode --q-heads 24 --kv-len 1000",
+    "lookup dsa-decode --q-heads 24 --dtype fp8_block --kv-len 1000",
     "tables",
     "tables check bench_data/h100",
     "tables check bench_data/b200",
