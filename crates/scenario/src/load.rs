@@ -25,7 +25,11 @@ pub enum Load {
 }
 
 impl Load {
-    pub(crate) fn try_new(workload: &Workload, read: Read<'_>) -> Result<Load, RunError> {
+    /// Reads the trace of a workload, or the files of lengths that a generated load draws from.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is wrong, and more cached tokens than the shortest prompt has.
+    pub fn try_new(workload: &Workload, read: Read<'_>) -> Result<Load, RunError> {
         let Some(path) = workload.trace.clone() else {
             let load = GeneratedLoad::try_new(workload, read)?;
             return Ok(Load::Generated(Box::new(load)));

@@ -10,29 +10,27 @@ use rooflut::deployment::ServedTally;
 use rooflut::interval::Coverage;
 use rooflut::sim::figures::{BatchSizes, Digest, Goodput, QueueGrowth, Summary, TokenGaps};
 use rooflut::sim::load::{Source, Stream};
-use rooflut::sim::{Observer, PrefixCaching, SchedulingPolicy, SimConfig};
-use rooflut::step::{AtEnd, End, LatencyModel, TimeSources};
+use rooflut::sim::{Observer, PrefixCaching, Request, SchedulingPolicy, SimConfig};
+use rooflut::step::{AtEnd, End, LatencyModel};
 use rooflut::table::{ErrorGroup, Extent, TableSet, sets};
 use rooflut::units::Seconds;
-use rooflut_report::{
-    Ends, LatencyMs, ModelInterval, ModelSize, Price, Rejections, Report, Seeds, Shares, Usage,
-    Weights,
-};
+use rooflut_report::{Ends, ModelInterval, Price, Rejections, Report};
 use rooflut_traces::Input;
 
-use crate::busiest::{Busiest, Served};
+use crate::busiest::Served;
 use crate::error::{Problem, ScenarioError};
 use crate::fleet::Fleet;
 use crate::generated::Requests;
 use crate::load::Load;
 use crate::model::Model;
 use crate::number::grouped;
+use crate::outcome::Outcome;
 use crate::placement::Placement;
 use crate::pools::Pools;
 use crate::prices::Prices;
 use crate::read::{Read, read_file};
 use crate::run_error::RunError;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Server, Workload};
 use crate::speculation::Speculation;
 use crate::value::LatencyLimit;
 
@@ -72,6 +70,26 @@ impl Run {
     /// [`RunError`]: whatever keeps the scenario from running, except the load's latest arrivals and
     /// [`Output::strict`](crate::Output::strict), which [`run`](Run::run) judges.
     pub fn try_new(scenario: Scenario, resources: Resources<'_>) -> Result<Run, RunError> {
+        Run::build(scenario, resources, Load::try_new)
+    }
+
+    /// As [`try_new`](Run::try_new), under a load that was read before.
+    ///
+    /// # Errors
+    /// As [`try_new`](Run::try_new).
+    pub fn with_load(
+        scenario: Scenario,
+        resources: Resources<'_>,
+        load: Load,
+    ) -> Result<Run, RunError> {
+        Run::build(scenario, resources, |_, _| Ok(load))
+    }
+
+    fn build(
+        scenario: Scenario,
+        resources: Resources<'_>,
+        load: impl FnOnce(&Workload, Read<'_>) -> Result<Load, RunError>,
+    ) -> Result<Run, RunError> {
         scenario.check()?;
         let Resources {
             model,
@@ -85,7 +103,7 @@ impl Run {
         draft.map_or(Ok(()), |draft| placement.check_draft(draft))?;
         let strictness = scenario.output.strict();
         let deployment = placement.serve(&scenario.server, speculation.as_ref(), strictness)?;
-        let load = Load::try_new(&scenario.workload, read)?;
+        let load = load(&scenario.workload, read)?;
         if scenario.server.policy() == SchedulingPolicy::Priority && !load.has_priorities() {
             return Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
                 key: "policy = priority",
@@ -113,7 +131,7 @@ impl Run {
     pub fn run(&self, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
         let mut outcome = self.run_once(observer)?;
         if let Some(coverage) = self.scenario.output.interval {
-            outcome.interval = Some(self.interval(coverage, &outcome.summary)?);
+            self.add_interval(coverage, &mut outcome)?;
         }
         let (first, count) = (
             self.scenario.workload.seed(),
@@ -134,7 +152,7 @@ impl Run {
     }
 
     /// Simulates the run with each step at the low and at the high end of its interval.
-    fn interval(&self, coverage: Coverage, predicted: &Summary) -> Result<ModelInterval, RunError> {
+    fn add_interval(&self, coverage: Coverage, outcome: &mut Outcome<'_>) -> Result<(), RunError> {
         let model = self.deployment.served_model();
         let (server, pools) = (&self.scenario.server, self.pools.as_ref());
         let at = |end| {
@@ -143,19 +161,37 @@ impl Run {
             self.summary(&fleet, &mut ())
         };
         let (low, high) = rayon::join(|| at(End::Low), || at(End::High));
+        let (low, high) = (low?, high?);
         let ends = Ends {
-            low: &low?,
-            predicted,
-            high: &high?,
+            low: &low,
+            predicted: &outcome.summary,
+            high: &high,
         };
         let engine = self.deployment.engine();
         let ttft = engine.ttft_half_width(&self.placement.model.spec, coverage);
         let others = engine.tpot_half_width(coverage);
-        Ok(ModelInterval::between(ends, coverage, [ttft, others]))
+        outcome.interval = Some(ModelInterval::between(ends, coverage, [ttft, others]));
+        let busy = high.makespan * high.server.busy_share * f64::from(self.replicas());
+        outcome.overload_at_high = self.overload(&high, busy);
+        Ok(())
     }
 
-    /// The run with another seed.
-    fn with_seed(&self, seed: u64) -> Result<Run, RunError> {
+    /// Returns the growth of the queue where the servers, which compute steps for a time of `busy`, do not keep up with
+    /// the load.
+    pub(crate) fn overload(&self, summary: &Summary, busy: Seconds) -> Option<QueueGrowth> {
+        // Users who wait for answers limit the queue.
+        if self.scenario.workload.users.is_some() {
+            return None;
+        }
+        let growth = summary.queue_growth;
+        growth.filter(|growth| growth.is_overload(mean_step(summary, busy)))
+    }
+
+    /// Returns the run with another seed, of the load and of the acceptance of drafts.
+    ///
+    /// # Errors
+    /// None is known for a run that was built.
+    pub fn with_seed(&self, seed: u64) -> Result<Run, RunError> {
         let mut run = self.clone();
         run.scenario.workload.seed = Some(seed);
         if let Load::Generated(load) = &mut run.load {
@@ -165,6 +201,41 @@ impl Run {
             speculation.reseed(seed);
             run.config.speculation = Some(speculation.drafts);
         }
+        Ok(run)
+    }
+
+    /// Returns the run at this rate, requests (or sessions) per second, which replaces that of a generated load.
+    ///
+    /// # Errors
+    /// A rate that is out of range.
+    pub fn with_rate(&self, rate: f64) -> Result<Run, RunError> {
+        let mut run = self.clone();
+        run.scenario.workload.rate = Some(rate);
+        run.scenario.check()?;
+        if let Load::Generated(load) = &mut run.load {
+            load.workload.rate = Some(rate);
+        }
+        Ok(run)
+    }
+
+    /// Returns the run on the servers that `counts` describes: its replicas, or its prefill and decode replicas and
+    /// the links between them. Its other keys do not count.
+    ///
+    /// # Errors
+    /// Counts that are out of range or contradict each other, and several servers where they are not modelled.
+    pub fn with_servers(&self, counts: &Server) -> Result<Run, RunError> {
+        let mut run = self.clone();
+        let server = &mut run.scenario.server;
+        server.replicas = counts.replicas;
+        server.prefill_replicas = counts.prefill_replicas;
+        server.decode_replicas = counts.decode_replicas;
+        server.link_bandwidth = counts.link_bandwidth;
+        server.link_latency = counts.link_latency;
+        run.pools = Pools::of(server, &run.deployment);
+        // The router of several servers may stay where one is left.
+        let router = server.router.take();
+        run.scenario.check()?;
+        run.scenario.server.router = router;
         Ok(run)
     }
 
@@ -193,6 +264,7 @@ impl Run {
             sources,
             draft_sources: tally.draft_sources(),
             interval: None,
+            overload_at_high: None,
             seeds: None,
         })
     }
@@ -265,6 +337,11 @@ impl Run {
         &self.load
     }
 
+    /// The price of its GPU, if it is known.
+    pub(crate) fn price(&self) -> Option<&Price> {
+        self.price.as_ref()
+    }
+
     /// The replicas of each pool of equal servers.
     fn pool_ranges(&self) -> Vec<Range<u32>> {
         let prefill = self.pools.map_or(0, |pools| pools.prefill);
@@ -278,7 +355,7 @@ impl Run {
     }
 
     /// Data-parallel ranks, which step together.
-    fn dp(&self) -> u32 {
+    pub(crate) fn dp(&self) -> u32 {
         self.placement.parallelism.dp
     }
 
@@ -286,6 +363,21 @@ impl Run {
     pub fn gpus(&self) -> u64 {
         let parallelism = self.placement.parallelism.with_dp(1);
         u64::from(parallelism.gpus()) * u64::from(self.replicas())
+    }
+
+    /// Returns the requests of a generated load in the order of their arrival; `None` for a trace, and where users wait
+    /// for answers, so that arrivals depend on the servers.
+    ///
+    /// # Errors
+    /// Arrivals that the clock cannot represent.
+    pub fn requests(&self) -> Result<Option<Vec<Request>>, RunError> {
+        let Load::Generated(load) = &self.load else {
+            return Ok(None);
+        };
+        Ok(match load.requests(self.config.max_model_len)? {
+            Requests::Open(requests) => Some(requests.collect()),
+            Requests::Closed(_) => None,
+        })
     }
 
     fn summary(
@@ -364,6 +456,11 @@ impl Run {
     }
 }
 
+/// Returns the mean time of the steps of a run whose servers computed for `busy`; 0 if none ran.
+pub(crate) fn mean_step(summary: &Summary, busy: Seconds) -> Seconds {
+    busy * (1.0 / summary.steps.max(1) as f64)
+}
+
 /// Returns the price of the GPUs of a placement, from a file or of the defaults; `None` if neither has one.
 fn price(
     path: Option<&Path>,
@@ -381,144 +478,4 @@ fn price(
         prices = prices.replaced_by(given);
     }
     Ok(prices.of(gpu).cloned())
-}
-
-/// The outcome of a run.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Outcome<'r> {
-    /// The run.
-    pub run: &'r Run,
-    /// Its figures.
-    pub summary: Summary,
-    /// Rejected requests by reason.
-    pub rejections: Rejections,
-    /// The replica that serves most of the load, if one does.
-    pub busiest: Option<Busiest>,
-    /// Sources of the time of all steps.
-    pub sources: TimeSources,
-    /// Sources of the time of the draft model's steps, if there is one.
-    pub draft_sources: Option<TimeSources>,
-    /// Ranges of measurements, if they are asked for.
-    pub interval: Option<ModelInterval>,
-    /// Figures over several seeds, if there are several.
-    pub seeds: Option<Seeds>,
-}
-
-impl Outcome<'_> {
-    /// Share of the draft model in the time of all steps; `None` without a draft model or without a step.
-    pub fn draft_share(&self) -> Option<f64> {
-        let draft = self.draft_sources.as_ref();
-        let total = self.sources.total().0;
-        draft
-            .filter(|_| total > 0.0)
-            .map(|draft| draft.total().0 / total)
-    }
-
-    /// Growth of the queue during the whole run, where the server does not keep up with the load.
-    pub fn overload(&self) -> Option<QueueGrowth> {
-        // Users who wait for answers limit the queue.
-        if self.run.scenario.workload.users.is_some() {
-            return None;
-        }
-        let growth = self.summary.queue_growth;
-        growth.filter(|growth| growth.is_overload(self.mean_step()))
-    }
-
-    /// Mean time of a step; 0 if none ran.
-    fn mean_step(&self) -> Seconds {
-        self.sources.total() * (1.0 / self.summary.steps.max(1) as f64)
-    }
-
-    /// Requests, completed and rejected.
-    pub fn requests(&self) -> u64 {
-        self.summary.completed + self.summary.rejected
-    }
-
-    /// The report of the run. Its `scenario`, the path of a scenario file, its `flagged_rows` and notes on the reading
-    /// of the model are left to the caller.
-    pub fn report(&self) -> Report {
-        let (run, summary) = (self.run, &self.summary);
-        let (server, config) = (&run.scenario.server, &run.config);
-        let Placement { model, tables, .. } = &run.placement;
-        let replicas = run.replicas() / run.dp();
-        let latency = |stats| LatencyMs::of(stats, summary.completed);
-        let usage = Usage::of(run.gpus(), summary);
-        Report {
-            model: model.name.clone(),
-            size: ModelSize::from(&model.spec),
-            gpu: tables.name().to_owned(),
-            tp: run.placement.parallelism.tp,
-            pp: run.placement.parallelism.pp,
-            dp: run.dp(),
-            expert_parallel: run.placement.parallelism.expert_parallel,
-            gpus: run.gpus(),
-            scenario: None,
-            load: run.load.report(),
-            seed: run.load.seed(),
-            ttft_ms: latency(summary.ttft),
-            tpot_ms: latency(summary.tpot),
-            itl_ms: latency(summary.itl),
-            e2e_ms: latency(summary.e2e),
-            queue_ms: latency(summary.queue),
-            percentile_error: summary.percentile_error,
-            itl_percentile_error: TokenGaps::RELATIVE_ERROR,
-            queue_growth: summary.queue_growth.map(Into::into),
-            overloaded: self.overload().is_some(),
-            interval: self.interval,
-            seeds: self.seeds,
-            throughput: summary.throughput,
-            goodput: summary.goodput.map(Into::into),
-            cost: run.price.as_ref().map(|price| usage.cost(price)),
-            energy_bound: tables.gpu().tdp_w.map(|tdp_w| usage.energy_bound(tdp_w)),
-            requests: self.requests(),
-            completed: summary.completed,
-            rejected: summary.rejected,
-            rejected_by_reason: self.rejections,
-            truncated: summary.truncated,
-            preemptions: summary.preemptions,
-            steps: summary.steps,
-            mean_step_ms: (summary.steps > 0).then(|| self.mean_step().ms()),
-            makespan_s: summary.makespan.0,
-            busy_share: summary.server.busy_share,
-            running_mean: summary.server.mean_running,
-            batch_size: summary.batch,
-            kv_blocks: summary.kv.blocks,
-            kv_blocks_peak: summary.kv.peak_blocks,
-            kv_blocks_mean: summary.kv.mean_blocks,
-            block_size: config.block_size,
-            max_num_seqs: config.max_num_seqs,
-            max_num_batched_tokens: config.max_num_batched_tokens,
-            long_prefill_token_threshold: config.long_prefill_token_threshold,
-            max_model_len: config.max_model_len,
-            max_model_len_lowered_from: run.lowered_from(),
-            engine: run.placement.engine.name.to_owned(),
-            scheduling: config.rules.scheduling,
-            scheduler_reserve_full_isl: config.rules.scheduler_reserve_full_isl,
-            policy: server.policy(),
-            max_waiting: server.max_waiting,
-            prefix_caching: config.prefix_caching == PrefixCaching::Enabled,
-            watermark: server.watermark(),
-            replicas,
-            disaggregation: run.pools.map(|pools| pools.report(summary)),
-            speculation: run
-                .speculation
-                .as_ref()
-                .map(|speculation| speculation.report(summary.drafts.as_ref(), self.draft_share())),
-            router: (replicas > 1).then_some(server.router()),
-            busiest_replica_share: self.busiest.map(|busiest| busiest.share),
-            weights: Weights::from(&model.spec),
-            kv_dtype: run.placement.kv_dtype,
-            sampler: model.spec.sampler,
-            provenance: self.sources.provenance().into(),
-            time_share_by_source: Shares::by_source(&self.sources),
-            time_share_outside: self.sources.outside_share(),
-            time_share_by_part: Shares::by_part(&self.sources),
-            time_share_by_binding: Shares::by_binding(&self.sources),
-            flagged_rows: Vec::new(),
-            notes: run.notes(),
-            table_engine: tables.origin().engine.as_str().to_owned(),
-            table_source: tables.origin().source.as_str().to_owned(),
-        }
-    }
 }

@@ -156,15 +156,21 @@ pub struct LatencyLimit {
     ms: f64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Latency {
+/// A latency of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Latency {
+    /// Time to first token.
     Ttft,
+    /// Time per output token after the first.
     Tpot,
+    /// Time from the arrival to the last token.
     E2e,
 }
 
 impl Latency {
-    fn name(self) -> &'static str {
+    /// Returns its name in limits: `ttft`, `tpot` or `e2e`.
+    pub fn name(self) -> &'static str {
         match self {
             Latency::Ttft => "ttft",
             Latency::Tpot => "tpot",
@@ -174,6 +180,16 @@ impl Latency {
 }
 
 impl LatencyLimit {
+    /// The latency.
+    pub fn latency(&self) -> Latency {
+        self.latency
+    }
+
+    /// Its maximum, milliseconds.
+    pub fn ms(&self) -> f64 {
+        self.ms
+    }
+
     /// Returns the name of a latency that has more than one limit.
     pub(crate) fn repeated(limits: &[LatencyLimit]) -> Option<&'static str> {
         let of = |latency| {
