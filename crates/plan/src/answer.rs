@@ -1,0 +1,147 @@
+//! A deployment of a plan.
+
+use rooflut::hardware::Dtype;
+use rooflut_report::Weights;
+use serde::Serialize;
+
+use crate::error::PlanError;
+use crate::limit::Limits;
+use crate::search::Tried;
+use crate::trial::{Trial, bounds, headrooms};
+use crate::variant::{Links, Servers};
+
+/// A deployment and how it does under the load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Answer {
+    /// Name of the table set.
+    pub gpu: String,
+    /// GPUs of all servers.
+    pub gpus: u32,
+    /// Price of these GPUs.
+    pub cost: f64,
+    /// Tensor parallelism.
+    pub tp: u32,
+    /// Data parallelism.
+    pub dp: u32,
+    /// Whether GPUs hold whole experts.
+    pub expert_parallel: bool,
+    /// Servers that prefill and decode; null where these are separate.
+    pub replicas: Option<u32>,
+    /// Prefill servers; null where servers do both.
+    pub prefill_replicas: Option<u32>,
+    /// Decode servers; null where servers do both.
+    pub decode_replicas: Option<u32>,
+    /// Formats of the weights.
+    #[serde(flatten)]
+    pub weights: Weights,
+    /// Format of the KV cache.
+    pub kv_dtype: Dtype,
+    /// Maximum number of running requests of a server.
+    pub max_num_seqs: u32,
+    /// Maximum number of tokens of a step.
+    pub max_num_batched_tokens: u32,
+    /// KV blocks of a server.
+    pub kv_blocks: u32,
+    /// Share of the binding limit that is left, with the seed that leaves the least; negative where it is missed.
+    pub headroom: Option<f64>,
+    /// The limit that leaves the least headroom; null where no request was served.
+    pub binding: Option<String>,
+    /// The figures that are limited.
+    pub figures: Vec<LimitedFigure>,
+    /// Seeds that were simulated: all, or those up to the first that misses a limit.
+    pub seeds: u64,
+    /// Seeds with which the servers do not keep up with the load.
+    pub overloaded: u64,
+    /// Rejected requests of the seed that has the most.
+    pub rejected: u64,
+    /// Requests served per second with the first seed.
+    pub requests_per_s: f64,
+    /// Tokens generated per second with the first seed.
+    pub output_tokens_per_s: f64,
+    /// The scenario's keys that make `rooflut run` simulate this deployment, beside those of the question.
+    #[serde(skip)]
+    pub choice: crate::space::Choice,
+}
+
+/// A figure and its limit, over the seeds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct LimitedFigure {
+    /// The limit: `ttft:500@p99`, or `attainment`.
+    pub limit: String,
+    /// The largest value that is within it: milliseconds, or a share of requests that miss the limits.
+    pub bound: f64,
+    /// The lowest value; null where it is not known.
+    pub lowest: Option<f64>,
+    /// The highest value; null where it is not known.
+    pub highest: Option<f64>,
+}
+
+impl Answer {
+    pub(crate) fn of(
+        tried: &Tried<'_>,
+        links: Option<Links>,
+        limits: &Limits,
+    ) -> Result<Answer, PlanError> {
+        let run = tried.variant.on(tried.servers, links)?;
+        let (placement, config) = (run.placement(), run.config());
+        let parallelism = placement.parallelism;
+        let [replicas, prefill, decode] = match tried.servers {
+            Servers::Replicas(count) => [Some(count), None, None],
+            Servers::Pools { prefill, decode } => [None, Some(prefill), Some(decode)],
+        };
+        let trials = &tried.verdict.trials;
+        let names: Vec<String> = match limits.attainment() {
+            Some(_) => vec!["attainment".to_owned()],
+            None => limits.limits().iter().map(ToString::to_string).collect(),
+        };
+        let headroom = tried.verdict.headroom;
+        let least = trials.iter().flat_map(|trial| headrooms(trial, limits).zip(&names));
+        let binding = least.min_by(|(a, _), (b, _)| a.total_cmp(b));
+        let count = |of: fn(&Trial) -> bool| trials.iter().filter(|trial| of(trial)).count() as u64;
+        let first = trials.first();
+        Ok(Answer {
+            gpu: placement.tables.name().to_owned(),
+            gpus: tried.servers.count().saturating_mul(tried.variant.choice.gpus()),
+            cost: tried.variant.cost(tried.servers.count()),
+            tp: parallelism.tp,
+            dp: parallelism.dp,
+            expert_parallel: parallelism.expert_parallel,
+            replicas,
+            prefill_replicas: prefill,
+            decode_replicas: decode,
+            weights: Weights::from(&placement.model.spec),
+            kv_dtype: placement.kv_dtype,
+            max_num_seqs: config.max_num_seqs,
+            max_num_batched_tokens: config.max_num_batched_tokens,
+            kv_blocks: config.kv_blocks,
+            headroom: headroom.is_finite().then_some(headroom),
+            binding: binding.filter(|(left, _)| left.is_finite()).map(|(_, name)| name.clone()),
+            figures: figures(trials, names, limits),
+            seeds: trials.len() as u64,
+            overloaded: count(|trial| trial.is_overloaded),
+            rejected: trials.iter().map(|trial| trial.rejected).max().unwrap_or_default(),
+            requests_per_s: first.map_or(0.0, |trial| trial.requests_per_s),
+            output_tokens_per_s: first.map_or(0.0, |trial| trial.output_tokens_per_s),
+            choice: tried.variant.choice.clone(),
+        })
+    }
+}
+
+fn figures(trials: &[Trial], names: Vec<String>, limits: &Limits) -> Vec<LimitedFigure> {
+    let bounds = bounds(limits).into_iter();
+    let named = names.into_iter().zip(bounds).enumerate();
+    let figures = named.map(|(index, (limit, bound))| {
+        let values = trials.iter().map(|trial| *trial.values.get(index)?);
+        let known: Option<Vec<f64>> = values.map(|value: Option<f64>| value).collect();
+        let known = known.unwrap_or_default();
+        LimitedFigure {
+            limit,
+            bound,
+            lowest: known.iter().copied().min_by(f64::total_cmp),
+            highest: known.iter().copied().max_by(f64::total_cmp),
+        }
+    });
+    figures.collect()
+}

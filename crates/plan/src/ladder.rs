@@ -1,0 +1,95 @@
+//! The search for the smallest number of servers.
+
+/// Numbers of servers that meet the limits or do not.
+///
+/// Assumes: more servers meet the limits if fewer do. Chance can break the rule by a server or so.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ladder {
+    /// The largest number that is known to miss the limits.
+    failed: u32,
+    /// The smallest number that is known to meet them.
+    met: Option<u32>,
+    /// The largest number that is allowed.
+    last: u32,
+    step: u32,
+}
+
+impl Ladder {
+    /// Creates a ladder from `first` to `last` servers.
+    pub(crate) fn new(first: u32, last: u32) -> Ladder {
+        Ladder {
+            failed: first.saturating_sub(1),
+            met: None,
+            last,
+            step: 1,
+        }
+    }
+
+    /// Returns the smallest number that may meet the limits; `None` if there is none, or if it is known to.
+    pub(crate) fn least(&self) -> Option<u32> {
+        let least = self.failed.saturating_add(1);
+        (least <= self.last && self.met != Some(least)).then_some(least)
+    }
+
+    /// The largest number that is allowed.
+    pub(crate) fn last(&self) -> u32 {
+        self.last
+    }
+
+    /// Returns the number to try next, at most `cap`: twice as far each time, then the middle. Where an answer is
+    /// known, `cap` is the largest number that does not cost more, and is tried first, as most kinds of servers fail
+    /// there.
+    pub(crate) fn next(&self, cap: u32, has_answer: bool) -> u32 {
+        match self.met {
+            Some(met) => self.failed + (met - self.failed) / 2,
+            None if has_answer => cap,
+            None => self.failed.saturating_add(self.step).min(cap),
+        }
+    }
+
+    /// Notes whether `count` servers meet the limits.
+    pub(crate) fn note(&mut self, count: u32, meets: bool) {
+        match meets {
+            true => self.met = Some(count),
+            false => {
+                self.failed = count;
+                self.step = self.step.saturating_mul(2);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The counts that are tried until the smallest of at least `needed` servers is found, and that count.
+    fn climb(needed: u32, first: u32, last: u32) -> (Vec<u32>, Option<u32>) {
+        let mut ladder = Ladder::new(first, last);
+        let mut tried = Vec::new();
+        while ladder.least().is_some() {
+            let count = ladder.next(ladder.last, false);
+            tried.push(count);
+            ladder.note(count, count >= needed);
+        }
+        (tried, ladder.met)
+    }
+
+    #[test]
+    fn the_smallest_number_is_found_by_doubling_and_bisection() {
+        assert_eq!(climb(1, 1, 8), (vec![1], Some(1)));
+        assert_eq!(climb(6, 3, 64), (vec![3, 5, 9, 7, 6], Some(6)));
+        assert_eq!(climb(9, 1, 8), (vec![1, 3, 7, 8], None));
+        for needed in 1..200 {
+            let (tried, found) = climb(needed, 1, 256);
+            assert_eq!(found, Some(needed));
+            assert!(tried.len() <= 16, "{needed}: {tried:?}");
+        }
+    }
+
+    #[test]
+    fn the_cap_is_tried_first_where_an_answer_is_known() {
+        assert_eq!(Ladder::new(3, 64).next(9, true), 9);
+        assert_eq!(Ladder::new(9, 8).least(), None);
+    }
+}

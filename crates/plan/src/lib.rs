@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+
+mod answer;
+mod bounds;
+mod error;
+mod ladder;
+mod limit;
+mod plan;
+mod question;
+mod search;
+mod space;
+mod trial;
+mod variant;
+
+pub use answer::{Answer, LimitedFigure};
+pub use error::PlanError;
+pub use limit::{Figure, Limit, LimitError, Limits};
+pub use plan::{Excluded, Plan};
+pub use question::{Price, Question};
+pub use space::{Choice, Space};

@@ -1,0 +1,236 @@
+//! Limits on latencies.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rooflut_report::Percentiles;
+use rooflut_scenario::{Latency, LatencyLimit};
+
+/// A figure of a latency over the requests of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Figure {
+    /// Arithmetic mean.
+    Mean,
+    /// Median.
+    P50,
+    /// 90th percentile.
+    P90,
+    /// 95th percentile.
+    P95,
+    /// 99th percentile.
+    #[default]
+    P99,
+}
+
+impl Figure {
+    const ALL: [(&'static str, Figure); 5] = [
+        ("mean", Figure::Mean),
+        ("p50", Figure::P50),
+        ("p90", Figure::P90),
+        ("p95", Figure::P95),
+        ("p99", Figure::P99),
+    ];
+
+    /// Returns its name: `p99`.
+    pub fn name(self) -> &'static str {
+        let named = Figure::ALL.into_iter().find(|(_, figure)| *figure == self);
+        named.map_or("p99", |(name, _)| name)
+    }
+
+    /// Returns the share of requests below it, in percent; `None` for the mean.
+    pub(crate) fn percent(self) -> Option<u64> {
+        match self {
+            Figure::Mean => None,
+            Figure::P50 => Some(50),
+            Figure::P90 => Some(90),
+            Figure::P95 => Some(95),
+            Figure::P99 => Some(99),
+        }
+    }
+
+    /// Returns this one of several figures.
+    pub(crate) fn of<T>(self, figures: Percentiles<T>) -> Option<T> {
+        match self {
+            Figure::Mean => figures.mean,
+            Figure::P50 => figures.p50,
+            Figure::P90 => figures.p90,
+            Figure::P95 => figures.p95,
+            Figure::P99 => figures.p99,
+        }
+    }
+}
+
+/// A limit on a figure of a latency: `ttft:500` is one on its p99, `tpot:20@p95` and `e2e:30s@mean` name another.
+///
+/// ```
+/// use rooflut_plan::{Figure, Limit};
+/// let limit: Limit = "ttft:500".parse()?;
+/// assert_eq!(limit.figure(), Figure::P99);
+/// assert_eq!(limit.to_string(), "ttft:500@p99");
+/// assert!("ttft:500@p42".parse::<Limit>().is_err());
+/// # Ok::<(), rooflut_plan::LimitError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limit {
+    latency: LatencyLimit,
+    figure: Option<Figure>,
+}
+
+impl Limit {
+    /// The latency.
+    pub fn latency(&self) -> Latency {
+        self.latency.latency()
+    }
+
+    /// Its maximum, milliseconds.
+    pub fn ms(&self) -> f64 {
+        self.latency.ms()
+    }
+
+    /// The figure that is limited; by default the p99.
+    pub fn figure(&self) -> Figure {
+        self.figure.unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.latency, self.figure().name())
+    }
+}
+
+/// Why a text is not a limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LimitError(String);
+
+impl fmt::Display for LimitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for LimitError {}
+
+impl FromStr for Limit {
+    type Err = LimitError;
+
+    fn from_str(text: &str) -> Result<Limit, LimitError> {
+        let (latency, figure) = match text.split_once('@') {
+            Some((latency, figure)) => (latency, Some(figure)),
+            None => (text, None),
+        };
+        let latency: LatencyLimit = latency
+            .parse()
+            .map_err(|error| LimitError(format!("{error}, and @p95 for another figure than p99")))?;
+        if latency.ms() <= 0.0 {
+            return Err(LimitError(format!(
+                "expected a limit above 0, found {latency}; no request takes no time"
+            )));
+        }
+        let named = |name: &str| {
+            let found = Figure::ALL.into_iter().find(|(known, _)| *known == name);
+            found.map(|(_, figure)| figure).ok_or_else(|| {
+                let known = Figure::ALL.map(|(known, _)| known).join(", ");
+                LimitError(format!("expected one of {known} after @, found {name:?}"))
+            })
+        };
+        Ok(Limit {
+            latency,
+            figure: figure.map(named).transpose()?,
+        })
+    }
+}
+
+/// The conditions under which a deployment serves its load well.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    limits: Vec<Limit>,
+    attainment: Option<f64>,
+}
+
+impl Limits {
+    /// Limits on figures; with `attainment`, a share of requests that meet all limits together in place of the figures.
+    ///
+    /// # Errors
+    /// No limit, two on the same figure, a share that is not between 0 and 1, and a share with the name of a figure.
+    pub fn try_new(limits: Vec<Limit>, attainment: Option<f64>) -> Result<Limits, LimitError> {
+        let error = |text: String| Err(LimitError(text));
+        let is_same = |a: &Limit, b: &Limit| {
+            a.latency() == b.latency() && (attainment.is_some() || a.figure() == b.figure())
+        };
+        let mut rest = limits.as_slice();
+        while let Some((limit, others)) = rest.split_first() {
+            if let Some(other) = others.iter().find(|other| is_same(limit, other)) {
+                return error(format!(
+                    "expected one limit on a figure, found {limit} and {other}; leave one out"
+                ));
+            }
+            rest = others;
+        }
+        if limits.is_empty() {
+            return error("expected at least one limit, as in ttft:500; give one".to_owned());
+        }
+        match attainment {
+            Some(share) if !(share > 0.0 && share < 1.0) => error(format!(
+                "attainment: expected a share between 0 and 1, found {share}; write 99 % as 0.99"
+            )),
+            Some(_) if limits.iter().any(|limit| limit.figure.is_some()) => error(
+                "attainment: expected limits on each request, found one on a figure; leave @ and its name out"
+                    .to_owned(),
+            ),
+            _ => Ok(Limits { limits, attainment }),
+        }
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> &[Limit] {
+        &self.limits
+    }
+
+    /// Share of requests that must meet all limits together; `None` for limits on figures.
+    pub fn attainment(&self) -> Option<f64> {
+        self.attainment
+    }
+
+    /// Returns the limits as a run counts goodput within them.
+    pub(crate) fn goodput(&self) -> Option<Vec<LatencyLimit>> {
+        let limits = self.limits.iter().map(|limit| limit.latency);
+        self.attainment.map(|_| limits.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(texts: &[&str], attainment: Option<f64>) -> Result<Limits, String> {
+        let limits: Result<Vec<Limit>, LimitError> = texts.iter().map(|t| t.parse()).collect();
+        let limits = limits.and_then(|limits| Limits::try_new(limits, attainment));
+        limits.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn limits_name_their_figure_or_mean_the_p99() {
+        let two = limits(&["ttft:0.5s", "ttft:200@p50", "tpot:20@mean"], None).unwrap();
+        let shown: Vec<String> = two.limits().iter().map(Limit::to_string).collect();
+        assert_eq!(shown, ["ttft:500@p99", "ttft:200@p50", "tpot:20@mean"]);
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        for (texts, attainment, expected) in [
+            (&[][..], None, "at least one limit"),
+            (&["ttft:0"], None, "above 0"),
+            (&["ttft:5", "ttft:6@p99"], None, "ttft:5@p99 and ttft:6@p99"),
+            (&["ttft:5"], Some(1.0), "found 1"),
+            (&["ttft:5@p95"], Some(0.9), "leave @"),
+            (&["latency:5"], None, "expected ttft:MS"),
+            (&["ttft:5@p9"], None, "found \"p9\""),
+        ] {
+            let error = limits(texts, attainment).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+        assert!(limits(&["ttft:5", "tpot:6"], Some(0.9)).is_ok());
+    }
+}

@@ -1,0 +1,205 @@
+//! The answer to a question: the cheapest deployments.
+
+use serde::Serialize;
+
+use crate::answer::Answer;
+use crate::error::PlanError;
+use crate::limit::Limit;
+use crate::question::Question;
+use crate::search::{Search, Tried};
+use crate::space::Choice;
+use crate::variant::{Servers, Variant};
+
+/// Requests of a server below which a run says little of its steady state.
+const FEW_REQUESTS: u64 = 100;
+
+/// The cheapest deployments that meet the limits.
+///
+/// Its JSON has the fields in this order; times are milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Plan {
+    /// Name of the model.
+    pub model: String,
+    /// GPUs of the best deployment; null if none meets the limits.
+    pub gpus: Option<u32>,
+    /// The deployments that meet the limits, the best first, each of another kind of server.
+    pub deployments: Vec<Answer>,
+    /// The deployment that comes closest to the limits; null if one meets them.
+    pub nearest: Option<Answer>,
+    /// The fewest GPUs that may keep up with the load, by step times alone; null where arrivals depend on answers or
+    /// come from a trace.
+    pub least_gpus: Option<u32>,
+    /// The limits.
+    pub limits: Vec<String>,
+    /// Share of requests that must meet all limits together; null for limits on figures.
+    pub attainment: Option<f64>,
+    /// Share of measured servers that the intervals at whose far end the limits hold are meant to contain; null for
+    /// predictions.
+    pub confidence: Option<f64>,
+    /// The first seed; the others follow it.
+    pub first_seed: u64,
+    /// Seeds with which each deployment must meet the limits.
+    pub seeds: u64,
+    /// Requests of each run.
+    pub requests: u64,
+    /// Runs that were simulated.
+    pub simulations: u64,
+    /// Kinds of servers that cannot serve the model or meet the limits with any number of servers, and why.
+    pub excluded: Vec<Excluded>,
+    /// Remarks.
+    pub notes: Vec<String>,
+}
+
+/// A kind of server that was not simulated.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Excluded {
+    /// The kind of server.
+    #[serde(flatten)]
+    pub choice: Choice,
+    /// Why.
+    pub reason: String,
+}
+
+impl Question<'_> {
+    /// Finds the cheapest deployments that meet the limits.
+    ///
+    /// A deployment meets them if each of three seeds of 2,000 requests does (or as many as the workload says), with no
+    /// request rejected and no run overloaded. Bounds from step times rule kinds and numbers of servers out; of the
+    /// others, the number of servers is bisected, on the assumption that more of them meet the limits if fewer do. A
+    /// note says where the best deployment breaks this rule.
+    ///
+    /// # Errors
+    /// A scenario that no deployment can run, choices that contradict it, figures that too few requests have.
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        let links = self.links()?;
+        let candidates = self.candidates()?;
+        let mut search = Search {
+            limits: &self.limits,
+            links,
+            seeds: self.seeds(),
+            max_gpus: self.space.max_gpus,
+            count: self.count.max(1),
+            simulations: 0,
+            answers: Vec::new(),
+            nearest: None,
+        };
+        let variants = &candidates.variants;
+        search.run(variants)?;
+        let mut notes = Vec::new();
+        if let Some(best) = search.answers.first().cloned() {
+            notes.extend(self.wider(&mut search, &best)?);
+        } else {
+            self.approach(&mut search, variants)?;
+        }
+        search.answers.truncate(search.count);
+        let answer = |tried: &Tried<'_>| Answer::of(tried, links, &self.limits);
+        let deployments: Result<Vec<Answer>, PlanError> = search.answers.iter().map(answer).collect();
+        let deployments = deployments?;
+        let nearest = search.nearest.as_ref().filter(|_| deployments.is_empty());
+        let first = variants.first();
+        let requests = first.map_or(0, |variant| variant.run.load().requests());
+        notes.extend(few_requests(requests, &search));
+        let unable = candidates.unable.into_iter().map(|(choice, error)| Excluded {
+            choice,
+            reason: error.to_string(),
+        });
+        let beyond = variants.iter().filter_map(|v| beyond(v, self.space.max_gpus));
+        let least = variants.iter().map(|variant| {
+            variant.bounds.replicas.saturating_mul(variant.choice.gpus())
+        });
+        let knows_rate = first.is_some_and(|variant| matches!(variant.run.requests(), Ok(Some(_))));
+        Ok(Plan {
+            model: self.model.name.clone(),
+            gpus: deployments.first().map(|best| best.gpus),
+            nearest: nearest.map(answer).transpose()?,
+            deployments,
+            least_gpus: least.min().filter(|_| knows_rate),
+            limits: self.limits.limits().iter().map(Limit::to_string).collect(),
+            attainment: self.limits.attainment(),
+            confidence: self.confidence.map(|confidence| confidence.share()),
+            first_seed: self.scenario.workload.seed(),
+            seeds: search.seeds.len() as u64,
+            requests,
+            simulations: search.simulations,
+            excluded: unable.chain(beyond).collect(),
+            notes,
+        })
+    }
+
+    /// Tries the best deployment with one server more, and says if that misses the limits.
+    fn wider<'v>(
+        &self,
+        search: &mut Search<'v>,
+        best: &Tried<'v>,
+    ) -> Result<Option<String>, PlanError> {
+        let servers = match best.servers {
+            Servers::Replicas(count) => Servers::Replicas(count + 1),
+            Servers::Pools { prefill, decode } => Servers::Pools {
+                prefill,
+                decode: decode + 1,
+            },
+        };
+        let variant = best.variant;
+        if servers.count() > variant.max_servers(self.space.max_gpus) || !variant.multiplies() {
+            return Ok(None);
+        }
+        let more = search.attempt(variant, servers, None)?;
+        Ok((!more.verdict.meets).then(|| {
+            "the best deployment is at the edge: with one server more it misses the limits, by the chance of how \
+             requests are divided; latency does not fall steadily with servers here"
+                .to_owned()
+        }))
+    }
+
+    /// Tries the largest deployments of the kinds that bounds rule out, to see how far they are from the limits.
+    fn approach<'v>(
+        &self,
+        search: &mut Search<'v>,
+        variants: &'v [Variant],
+    ) -> Result<(), PlanError> {
+        for variant in variants {
+            let most = match variant.multiplies() {
+                true => variant.max_servers(self.space.max_gpus),
+                false => 1,
+            };
+            if variant.bounds.missed.is_some() || variant.bounds.replicas > most {
+                let tried = search.attempt(variant, Servers::Replicas(most), Some(f64::INFINITY))?;
+                search.keep(tried);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns why bounds rule a kind of server out, if they do.
+fn beyond(variant: &Variant, max_gpus: u32) -> Option<Excluded> {
+    let bounds = &variant.bounds;
+    let reason = match bounds.missed {
+        Some((limit, least_ms)) => {
+            format!("{limit}: takes at least {least_ms:.0} ms without any other load")
+        }
+        None if bounds.replicas > variant.max_servers(max_gpus) => {
+            let gpus = u64::from(bounds.replicas) * u64::from(variant.choice.gpus());
+            format!("the load takes at least {gpus} GPUs; at most {max_gpus} are allowed")
+        }
+        None => return None,
+    };
+    Some(Excluded {
+        choice: variant.choice.clone(),
+        reason,
+    })
+}
+
+/// Returns a remark on runs that are too short for the number of servers.
+fn few_requests(requests: u64, search: &Search<'_>) -> Option<String> {
+    let best = search.answers.first()?;
+    let each = requests / u64::from(best.servers.count().max(1));
+    (each < FEW_REQUESTS).then(|| {
+        format!(
+            "each server of the best deployment serves {each} requests of a run, too few for a steady state; use more \
+             requests"
+        )
+    })
+}

@@ -1,0 +1,231 @@
+//! What is asked of a plan.
+
+use std::io;
+use std::path::Path;
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rooflut::interval::Coverage;
+use rooflut::table::TableSet;
+use rooflut_scenario::{
+    Load, Model, Output, Problem, Resources, Run, RunError, Scenario, ScenarioError,
+};
+use rooflut_traces::Input;
+
+use crate::bounds::Lengths;
+use crate::error::PlanError;
+use crate::limit::Limits;
+use crate::space::{Choice, Space};
+use crate::variant::{Bounds, Links, Variant};
+
+/// A price of one GPU of a table set, in any unit.
+pub type Price<'q> = &'q dyn Fn(&TableSet) -> f64;
+
+/// What is asked of a plan: a load, limits, and the deployments to choose from.
+pub struct Question<'q> {
+    /// Model, load and server. The plan chooses the keys of [`Space`], the numbers of servers, and replaces the output;
+    /// `link_bandwidth` and `link_latency` allow separate prefill and decode servers.
+    pub scenario: Scenario,
+    /// The model that the scenario names.
+    pub model: Model,
+    /// The draft model that the scenario names.
+    pub draft_model: Option<Model>,
+    /// Opens the trace, or files of lengths.
+    pub read: &'q dyn Fn(&Path) -> io::Result<Input>,
+    /// The deployments to choose from.
+    pub space: Space,
+    /// The limits that the deployment must meet.
+    pub limits: Limits,
+    /// Share of measured servers of which the limits ask that they meet them: they must hold at the far end of the
+    /// interval that is meant to contain this share. `None`: they must hold for the predictions.
+    pub confidence: Option<Coverage>,
+    /// Number of deployments to find, each of another kind of server.
+    pub count: usize,
+    /// Price of a GPU, by which deployments are ordered; by default 1, so that their cost is the number of GPUs.
+    pub price: Price<'q>,
+}
+
+/// The price by default.
+pub(crate) fn one_each(_: &TableSet) -> f64 {
+    1.0
+}
+
+/// The seeds of each deployment.
+pub(crate) const SEEDS: u32 = 3;
+/// The requests of each run.
+pub(crate) const REQUESTS: u32 = 2_000;
+
+/// The kinds of servers of a question.
+pub(crate) struct Candidates {
+    /// Those that can serve the model.
+    pub(crate) variants: Vec<Variant>,
+    /// The others, and why.
+    pub(crate) unable: Vec<(Choice, RunError)>,
+}
+
+impl<'q> Question<'q> {
+    /// Asks for the one deployment of `space` with the fewest GPUs that meets the limits.
+    pub fn new(
+        scenario: Scenario,
+        model: Model,
+        read: &'q dyn Fn(&Path) -> io::Result<Input>,
+        space: Space,
+        limits: Limits,
+    ) -> Question<'q> {
+        Question {
+            scenario,
+            model,
+            draft_model: None,
+            read,
+            space,
+            limits,
+            confidence: None,
+            count: 1,
+            price: &one_each,
+        }
+    }
+
+    /// The links of the scenario, if it has both of their keys.
+    pub(crate) fn links(&self) -> Result<Option<Links>, PlanError> {
+        let server = &self.scenario.server;
+        let missing = |key, needs| {
+            PlanError::Run(RunError::Scenario(ScenarioError::from(Problem::Missing {
+                key,
+                needs: vec![needs],
+            })))
+        };
+        match (server.link_bandwidth, server.link_latency) {
+            (Some(bandwidth_gb_per_s), Some(latency_us)) => Ok(Some(Links {
+                bandwidth_gb_per_s,
+                latency_us,
+            })),
+            (None, None) => Ok(None),
+            (Some(_), None) => Err(missing("link_bandwidth", &["link_latency"])),
+            (None, Some(_)) => Err(missing("link_latency", &["link_bandwidth"])),
+        }
+    }
+
+    /// Whether runs depend on the seed.
+    fn is_random(&self) -> bool {
+        let workload = &self.scenario.workload;
+        let load = workload.trace.is_none() && workload.is_random();
+        load || self.scenario.server.is_random()
+    }
+
+    /// The seeds of each deployment: one where nothing is drawn at random.
+    pub(crate) fn seeds(&self) -> Vec<u64> {
+        let workload = &self.scenario.workload;
+        let count = match self.is_random() {
+            true => workload.seeds.unwrap_or(SEEDS),
+            false => 1,
+        };
+        let first = workload.seed();
+        (0..count).map(|index| first.wrapping_add(index.into())).collect()
+    }
+
+    /// The scenario of a run with one seed.
+    fn base(&self) -> Result<Scenario, PlanError> {
+        const CHOSEN: &str = "the plan chooses it";
+        let server = &self.scenario.server;
+        for (key, is_given) in [
+            ("replicas", server.replicas.is_some()),
+            ("prefill_replicas", server.prefill_replicas.is_some()),
+            ("decode_replicas", server.decode_replicas.is_some()),
+        ] {
+            if is_given {
+                return Err(PlanError::no_effect(key, CHOSEN));
+            }
+        }
+        let mut scenario = self.scenario.clone();
+        let workload = &mut scenario.workload;
+        if workload.seeds.is_some_and(|seeds| seeds > 1) && !self.is_random() {
+            let why = "nothing is drawn at random, so that all runs would be equal";
+            return Err(PlanError::no_effect("seeds", why));
+        }
+        workload.seeds = None;
+        if workload.trace.is_none() {
+            workload.requests.get_or_insert(REQUESTS);
+        }
+        let mut output = Output::default();
+        output.strict = self.scenario.output.strict;
+        output.goodput = self.limits.goodput();
+        output.interval = self.confidence;
+        scenario.output = output;
+        scenario.server.link_bandwidth = None;
+        scenario.server.link_latency = None;
+        Ok(scenario)
+    }
+
+    /// Looks every kind of server up and bounds what it can do.
+    pub(crate) fn candidates(&self) -> Result<Candidates, PlanError> {
+        self.space.check()?;
+        let base = self.base()?;
+        let load = Load::try_new(&base.workload, self.read)?;
+        let choices = self.space.choices();
+        let (model, draft_model, limits) = (&self.model, &self.draft_model, &self.limits);
+        let built = choices.into_par_iter().map(|(tables, choice)| {
+            let resources = Resources {
+                model: model.clone(),
+                draft_model: draft_model.clone(),
+                tables,
+                // The load is read.
+                read: &|_| Err(io::ErrorKind::NotFound.into()),
+            };
+            let run = Run::with_load(choice.applied(&base), resources, load.clone());
+            (choice, run)
+        });
+        let mut runs = Vec::new();
+        let mut unable = Vec::new();
+        for (choice, run) in built.collect::<Vec<_>>() {
+            match run {
+                Ok(run) => {
+                    let tables = &run.placement().tables;
+                    let price = (self.price)(tables);
+                    if !(price > 0.0 && price.is_finite()) {
+                        let gpu = tables.name().to_owned();
+                        return Err(PlanError::Price { gpu, found: price });
+                    }
+                    runs.push((choice, price, run));
+                }
+                Err(error) if is_of_server(&error) => unable.push((choice, error)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let Some((_, _, run)) = runs.first() else {
+            let reasons = unable.iter().map(|(_, error)| error.to_string());
+            return Err(PlanError::NoDeployment {
+                reasons: reasons.collect(),
+            });
+        };
+        let requests = run.requests()?;
+        let lengths = requests.and_then(|requests| Lengths::of(&requests));
+        let runs: Vec<_> = runs.into_iter().enumerate().collect();
+        let variants = runs.into_par_iter().map(|(index, (choice, price, run))| {
+            let bounds = Bounds::of(&run, lengths.as_ref(), limits);
+            Variant {
+                index,
+                price: price * f64::from(choice.gpus()),
+                choice,
+                run,
+                bounds,
+            }
+        });
+        Ok(Candidates {
+            variants: variants.collect(),
+            unable,
+        })
+    }
+}
+
+/// Whether another kind of server may do without the error.
+fn is_of_server(error: &RunError) -> bool {
+    matches!(
+        error,
+        RunError::Tp { .. }
+            | RunError::Refused(_)
+            | RunError::Deployment(_)
+            | RunError::DoesNotFit { .. }
+            | RunError::ContextTooLong { .. }
+            | RunError::Memory(_)
+            | RunError::Sim(_)
+    )
+}

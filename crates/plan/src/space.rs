@@ -1,0 +1,182 @@
+//! The choices of a plan.
+
+use rooflut::hardware::Dtype;
+use rooflut::model::ModelSpec;
+use rooflut::table::TableSet;
+use rooflut_scenario::Scenario;
+use serde::Serialize;
+
+use crate::error::PlanError;
+
+/// The deployments to choose from: every combination of the choices, each with as many servers as the load needs.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Space {
+    /// Table sets of the GPUs.
+    pub tables: Vec<TableSet>,
+    /// Degrees of tensor parallelism.
+    pub tp: Vec<u32>,
+    /// Degrees of data parallelism, of models with experts.
+    pub dp: Vec<u32>,
+    /// Whether GPUs hold whole experts.
+    pub expert_parallel: Vec<bool>,
+    /// Formats of the weights; `None` for the model's own.
+    pub dtype: Vec<Option<Dtype>>,
+    /// Formats of the KV cache; `None` for the model's own.
+    pub kv_dtype: Vec<Option<Dtype>>,
+    /// Maximum numbers of running requests of a server; `None` for the default.
+    pub max_num_seqs: Vec<Option<u32>>,
+    /// Maximum numbers of tokens of a step; `None` for the default.
+    pub max_num_batched_tokens: Vec<Option<u32>>,
+    /// Maximum number of GPUs of a deployment.
+    pub max_gpus: u32,
+}
+
+impl Space {
+    /// Default maximum number of GPUs.
+    pub const MAX_GPUS: u32 = 256;
+
+    /// Returns the choices for a model on the GPUs of `tables`: tensor parallelism 1, 2, 4 and 8, for models with
+    /// experts also data parallelism 1, 2, 4 and 8 and expert parallelism, and the defaults of everything else.
+    pub fn new(spec: &ModelSpec, tables: Vec<TableSet>) -> Space {
+        const DEGREES: [u32; 4] = [1, 2, 4, 8];
+        let has_experts = spec.experts().is_some();
+        Space {
+            tables,
+            tp: DEGREES.to_vec(),
+            dp: match has_experts {
+                true => DEGREES.to_vec(),
+                false => vec![1],
+            },
+            expert_parallel: match has_experts {
+                true => vec![false, true],
+                false => vec![false],
+            },
+            dtype: vec![None],
+            kv_dtype: vec![None],
+            max_num_seqs: vec![None],
+            max_num_batched_tokens: vec![None],
+            max_gpus: Space::MAX_GPUS,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), PlanError> {
+        let empty = [
+            ("tables", self.tables.is_empty()),
+            ("tp", self.tp.is_empty()),
+            ("dp", self.dp.is_empty()),
+            ("expert_parallel", self.expert_parallel.is_empty()),
+            ("dtype", self.dtype.is_empty()),
+            ("kv_dtype", self.kv_dtype.is_empty()),
+            ("max_num_seqs", self.max_num_seqs.is_empty()),
+            ("max_num_batched_tokens", self.max_num_batched_tokens.is_empty()),
+        ];
+        if let Some((choice, _)) = empty.into_iter().find(|(_, is_empty)| *is_empty) {
+            return Err(PlanError::Choice {
+                choice,
+                expected: "at least one value",
+                found: "none".to_owned(),
+            });
+        }
+        match self.max_gpus {
+            1..=4096 => Ok(()),
+            found => Err(PlanError::Choice {
+                choice: "max_gpus",
+                expected: "a whole number from 1 to 4,096",
+                found: found.to_string(),
+            }),
+        }
+    }
+
+    /// Returns the kinds of servers that one server's GPUs allow, in the order of the choices.
+    pub(crate) fn choices(&self) -> Vec<(TableSet, Choice)> {
+        let mut found = Vec::new();
+        for tables in &self.tables {
+            each(&self.tp, &self.dp, |tp, dp| {
+                each(&self.dtype, &self.kv_dtype, |dtype, kv_dtype| {
+                    let limits = (&self.max_num_seqs, &self.max_num_batched_tokens);
+                    each(limits.0, limits.1, |max_num_seqs, max_num_batched_tokens| {
+                        for &expert_parallel in &self.expert_parallel {
+                            let choice = Choice {
+                                gpu: tables.name().to_owned(),
+                                tp,
+                                dp,
+                                expert_parallel,
+                                dtype,
+                                kv_dtype,
+                                max_num_seqs,
+                                max_num_batched_tokens,
+                            };
+                            // Over one GPU, expert parallelism changes nothing.
+                            if choice.gpus() <= self.max_gpus
+                                && !(expert_parallel && choice.gpus() == 1)
+                            {
+                                found.push((tables.clone(), choice));
+                            }
+                        }
+                    });
+                });
+            });
+        }
+        found
+    }
+}
+
+fn each<A: Copy, B: Copy>(first: &[A], second: &[B], mut visit: impl FnMut(A, B)) {
+    for &a in first {
+        for &b in second {
+            visit(a, b);
+        }
+    }
+}
+
+/// One kind of server: a choice of everything but the number of servers. What is `None` is the default.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Choice {
+    /// Name of the table set.
+    pub gpu: String,
+    /// Tensor parallelism.
+    pub tp: u32,
+    /// Data parallelism.
+    pub dp: u32,
+    /// Whether GPUs hold whole experts.
+    pub expert_parallel: bool,
+    /// Format of the weights.
+    pub dtype: Option<Dtype>,
+    /// Format of the KV cache.
+    pub kv_dtype: Option<Dtype>,
+    /// Maximum number of running requests.
+    pub max_num_seqs: Option<u32>,
+    /// Maximum number of tokens of a step.
+    pub max_num_batched_tokens: Option<u32>,
+}
+
+impl Choice {
+    /// Returns the GPUs of a server.
+    pub fn gpus(&self) -> u32 {
+        self.tp.saturating_mul(self.dp)
+    }
+
+    /// Returns `scenario` on one such server.
+    pub(crate) fn applied(&self, scenario: &Scenario) -> Scenario {
+        let mut scenario = scenario.clone();
+        let (target, server) = (&mut scenario.target, &mut scenario.server);
+        if target.tables.is_none() {
+            target.gpu = Some(self.gpu.clone());
+        }
+        target.tp = Some(self.tp);
+        target.dp = Some(self.dp);
+        target.expert_parallel = Some(self.expert_parallel);
+        target.dtype = self.dtype;
+        target.kv_dtype = self.kv_dtype;
+        server.max_num_seqs = self.max_num_seqs;
+        server.max_num_batched_tokens = self.max_num_batched_tokens;
+        // Several servers, so that a router means something; the search sets the number.
+        server.replicas = (server.router.is_some() && self.dp == 1).then_some(2);
+        if self.dp > 1 {
+            server.router = None;
+        }
+        scenario
+    }
+}

@@ -1,0 +1,130 @@
+//! Simulated runs compared with limits.
+
+use rooflut_report::{LatencyMs, Percentiles};
+use rooflut_scenario::{Latency, Outcome, Run};
+
+use crate::error::PlanError;
+use crate::limit::{Limit, Limits};
+
+/// One run, compared with the limits.
+#[derive(Debug, Clone)]
+pub(crate) struct Trial {
+    /// The limited figures in the order of the limits, or the one share of requests that miss a limit.
+    pub(crate) values: Vec<Option<f64>>,
+    /// Whether the servers do not keep up with the load.
+    pub(crate) is_overloaded: bool,
+    /// Rejected requests.
+    pub(crate) rejected: u64,
+    /// Served requests per second.
+    pub(crate) requests_per_s: f64,
+    /// Generated tokens per second.
+    pub(crate) output_tokens_per_s: f64,
+}
+
+impl Trial {
+    /// Simulates `run` with a seed.
+    pub(crate) fn of(run: &Run, seed: u64, limits: &Limits) -> Result<Trial, PlanError> {
+        let run = run.with_seed(seed)?;
+        let outcome = run.run(&mut ())?;
+        let summary = &outcome.summary;
+        let values = match limits.attainment() {
+            Some(_) => {
+                let met = summary.goodput.map(|goodput| goodput.met as f64);
+                vec![met.map(|met| 1.0 - met / outcome.requests().max(1) as f64)]
+            }
+            None => {
+                let values = limits.limits().iter().map(|limit| value(&outcome, limit));
+                values.collect()
+            }
+        };
+        // Of requests that were all rejected nothing is known.
+        if summary.completed > 0
+            && let Some((limit, _)) = limits.limits().iter().zip(&values).find(|(_, v)| v.is_none())
+        {
+            return Err(PlanError::NoFigure {
+                limit: *limit,
+                completed: summary.completed,
+            });
+        }
+        Ok(Trial {
+            values,
+            is_overloaded: outcome.overload().or(outcome.overload_at_high).is_some(),
+            rejected: summary.rejected,
+            requests_per_s: summary.throughput.requests_per_s,
+            output_tokens_per_s: summary.throughput.output_tokens_per_s,
+        })
+    }
+
+    /// Whether every request is served by servers that keep up with the load.
+    pub(crate) fn is_served(&self) -> bool {
+        !self.is_overloaded && self.rejected == 0
+    }
+}
+
+/// Returns the limited figure, at the far end of its interval where one is asked for.
+fn value(outcome: &Outcome<'_>, limit: &Limit) -> Option<f64> {
+    let figure = limit.figure();
+    if let Some(interval) = outcome.interval {
+        let range = match limit.latency() {
+            Latency::Ttft => interval.ttft_ms,
+            Latency::Tpot => interval.tpot_ms,
+            _ => interval.e2e_ms,
+        };
+        return figure.of(range).map(|range| range.high);
+    }
+    let summary = &outcome.summary;
+    let stats = match limit.latency() {
+        Latency::Ttft => summary.ttft,
+        Latency::Tpot => summary.tpot,
+        _ => summary.e2e,
+    };
+    let figures: Percentiles<f64> = LatencyMs::of(stats, summary.completed);
+    figure.of(figures)
+}
+
+/// The trials of a deployment, up to the first seed that misses a limit.
+#[derive(Debug, Clone)]
+pub(crate) struct Verdict {
+    pub(crate) trials: Vec<Trial>,
+    /// Whether every seed was simulated and meets the limits.
+    pub(crate) meets: bool,
+    /// The least share of a limit that is left, over limits and seeds; negative where a limit is missed.
+    pub(crate) headroom: f64,
+}
+
+impl Verdict {
+    pub(crate) fn of(trials: Vec<Trial>, seeds: usize, limits: &Limits) -> Verdict {
+        let headrooms = trials.iter().flat_map(|trial| headrooms(trial, limits));
+        let headroom = headrooms.min_by(f64::total_cmp);
+        let headroom = headroom.unwrap_or(f64::NEG_INFINITY);
+        let is_served = trials.len() == seeds && trials.iter().all(Trial::is_served);
+        Verdict {
+            meets: is_served && headroom >= 0.0,
+            headroom,
+            trials,
+        }
+    }
+
+    /// Whether every simulated seed is served in full.
+    pub(crate) fn is_served(&self) -> bool {
+        self.trials.iter().all(Trial::is_served)
+    }
+}
+
+/// Returns the share of each limit that is left, negative where it is missed.
+pub(crate) fn headrooms<'t>(
+    trial: &'t Trial,
+    limits: &'t Limits,
+) -> impl Iterator<Item = f64> + 't {
+    let allowed = bounds(limits).into_iter();
+    let values = trial.values.iter().map(|value| value.unwrap_or(f64::INFINITY));
+    values.zip(allowed).map(|(value, bound)| 1.0 - value / bound)
+}
+
+/// Returns the largest values that are within the limits, in the order of a trial's values.
+pub(crate) fn bounds(limits: &Limits) -> Vec<f64> {
+    match limits.attainment() {
+        Some(share) => vec![1.0 - share],
+        None => limits.limits().iter().map(Limit::ms).collect(),
+    }
+}
