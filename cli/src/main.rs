@@ -22,6 +22,7 @@ mod models;
 mod output;
 mod output_file;
 mod outputs;
+mod plan;
 mod plot;
 mod progress;
 mod run;
@@ -75,6 +76,7 @@ fn answer() -> Result<(), Error> {
 fn dispatch(command: &Command) -> Result<(), Error> {
     let answered = match command {
         Command::Run(args) => run::run(args).map_err(|error| args.place(error))?,
+        Command::Plan(args) => plan::run(args)?,
         Command::Step(args) => step::run(args)?.into(),
         Command::Fits(args) => fits::run(args)?.into(),
         Command::Compare(args) => compare::run(args)?.into(),

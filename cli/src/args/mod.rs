@@ -5,6 +5,7 @@ mod fits;
 mod import;
 mod leading;
 mod lookup;
+mod plan;
 mod run;
 mod step;
 mod tables;
@@ -21,6 +22,7 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use fits::FitsArgs;
 pub(crate) use import::{ImportArgs, ImportFrom, SetArgs};
 pub(crate) use lookup::{AttentionArgs, CollectiveArgs, DsaArgs, Kernel, LookupArgs, MlaArgs};
+pub(crate) use plan::PlanArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use step::{LatencyModelName, StepArgs};
 pub(crate) use tables::{CheckArgs, PlotArgs, ScoreArgs, TablesArgs, TablesCommand};
@@ -49,6 +51,8 @@ struct Cli {
 pub(crate) enum Command {
     /// Simulate a server: TTFT, TPOT, end-to-end latency, throughput.
     Run(Box<RunArgs>),
+    /// Find the cheapest deployment that serves a load within latency limits.
+    Plan(Box<PlanArgs>),
     /// Time one engine step, part by part.
     Step(Box<StepArgs>),
     /// List the GPUs that hold a model: longest context, largest batch, KV capacity, smallest deployment.
@@ -115,8 +119,11 @@ pub(crate) fn parse() -> Result<Invocation, Error> {
         Err(error) => return text_or_error(&error.format(&mut command)),
     };
     Ok(Invocation::Command(
-        match (command, matches.subcommand_matches("run")) {
+        match (command, matches.subcommand().map(|(_, matches)| matches)) {
             (Some(Command::Run(run)), Some(matches)) => Command::Run(Box::new(run.merge(matches)?)),
+            (Some(Command::Plan(plan)), Some(matches)) => {
+                Command::Plan(Box::new(plan.with_choices(matches)))
+            }
             (Some(command), _) => command,
             (None, _) => Command::Run(Box::new(RunArgs::defaults())),
         },
@@ -125,7 +132,7 @@ pub(crate) fn parse() -> Result<Invocation, Error> {
 
 /// Returns the description of the command line.
 pub(crate) fn command() -> clap::Command {
-    negative_values(Cli::command())
+    negative_values(Cli::command().mut_subcommand("plan", PlanArgs::with_lists))
         .term_width(output::text_width())
         .version(version::version())
         .mut_arg("color", |color| {

@@ -97,13 +97,18 @@ impl Answer {
             None => limits.limits().iter().map(ToString::to_string).collect(),
         };
         let headroom = tried.verdict.headroom;
-        let least = trials.iter().flat_map(|trial| headrooms(trial, limits).zip(&names));
+        let least = trials
+            .iter()
+            .flat_map(|trial| headrooms(trial, limits).zip(&names));
         let binding = least.min_by(|(a, _), (b, _)| a.total_cmp(b));
         let count = |of: fn(&Trial) -> bool| trials.iter().filter(|trial| of(trial)).count() as u64;
         let first = trials.first();
         Ok(Answer {
             gpu: placement.tables.name().to_owned(),
-            gpus: tried.servers.count().saturating_mul(tried.variant.choice.gpus()),
+            gpus: tried
+                .servers
+                .count()
+                .saturating_mul(tried.variant.choice.gpus()),
             cost: tried.variant.cost(tried.servers.count()),
             tp: parallelism.tp,
             dp: parallelism.dp,
@@ -117,11 +122,17 @@ impl Answer {
             max_num_batched_tokens: config.max_num_batched_tokens,
             kv_blocks: config.kv_blocks,
             headroom: headroom.is_finite().then_some(headroom),
-            binding: binding.filter(|(left, _)| left.is_finite()).map(|(_, name)| name.clone()),
+            binding: binding
+                .filter(|(left, _)| left.is_finite())
+                .map(|(_, name)| name.clone()),
             figures: figures(trials, names, limits),
             seeds: trials.len() as u64,
             overloaded: count(|trial| trial.is_overloaded),
-            rejected: trials.iter().map(|trial| trial.rejected).max().unwrap_or_default(),
+            rejected: trials
+                .iter()
+                .map(|trial| trial.rejected)
+                .max()
+                .unwrap_or_default(),
             requests_per_s: first.map_or(0.0, |trial| trial.requests_per_s),
             output_tokens_per_s: first.map_or(0.0, |trial| trial.output_tokens_per_s),
             choice: tried.variant.choice.clone(),

@@ -120,9 +120,9 @@ impl FromStr for Limit {
             Some((latency, figure)) => (latency, Some(figure)),
             None => (text, None),
         };
-        let latency: LatencyLimit = latency
-            .parse()
-            .map_err(|error| LimitError(format!("{error}, and @p95 for another figure than p99")))?;
+        let latency: LatencyLimit = latency.parse().map_err(|error| {
+            LimitError(format!("{error}, and @p95 for another figure than p99"))
+        })?;
         if latency.ms() <= 0.0 {
             return Err(LimitError(format!(
                 "expected a limit above 0, found {latency}; no request takes no time"

@@ -95,19 +95,28 @@ impl Question<'_> {
         }
         search.answers.truncate(search.count);
         let answer = |tried: &Tried<'_>| Answer::of(tried, links, &self.limits);
-        let deployments: Result<Vec<Answer>, PlanError> = search.answers.iter().map(answer).collect();
+        let deployments: Result<Vec<Answer>, PlanError> =
+            search.answers.iter().map(answer).collect();
         let deployments = deployments?;
         let nearest = search.nearest.as_ref().filter(|_| deployments.is_empty());
         let first = variants.first();
         let requests = first.map_or(0, |variant| variant.run.load().requests());
         notes.extend(few_requests(requests, &search));
-        let unable = candidates.unable.into_iter().map(|(choice, error)| Excluded {
-            choice,
-            reason: error.to_string(),
-        });
-        let beyond = variants.iter().filter_map(|v| beyond(v, self.space.max_gpus));
+        let unable = candidates
+            .unable
+            .into_iter()
+            .map(|(choice, error)| Excluded {
+                choice,
+                reason: error.to_string(),
+            });
+        let beyond = variants
+            .iter()
+            .filter_map(|v| beyond(v, self.space.max_gpus));
         let least = variants.iter().map(|variant| {
-            variant.bounds.replicas.saturating_mul(variant.choice.gpus())
+            variant
+                .bounds
+                .replicas
+                .saturating_mul(variant.choice.gpus())
         });
         let knows_rate = first.is_some_and(|variant| matches!(variant.run.requests(), Ok(Some(_))));
         Ok(Plan {
@@ -165,7 +174,8 @@ impl Question<'_> {
                 false => 1,
             };
             if variant.bounds.missed.is_some() || variant.bounds.replicas > most {
-                let tried = search.attempt(variant, Servers::Replicas(most), Some(f64::INFINITY))?;
+                let tried =
+                    search.attempt(variant, Servers::Replicas(most), Some(f64::INFINITY))?;
                 search.keep(tried);
             }
         }

@@ -119,7 +119,9 @@ impl<'q> Question<'q> {
             false => 1,
         };
         let first = workload.seed();
-        (0..count).map(|index| first.wrapping_add(index.into())).collect()
+        (0..count)
+            .map(|index| first.wrapping_add(index.into()))
+            .collect()
     }
 
     /// The scenario of a run with one seed.

@@ -158,12 +158,17 @@ impl<'q> Search<'q> {
 
     /// The families of all kinds of servers, those of pools with the fewest prefill servers.
     fn families(&self, variants: &'q [Variant]) -> Vec<Family<'q>> {
-        let able = variants.iter().filter(|variant| variant.bounds.missed.is_none());
+        let able = variants
+            .iter()
+            .filter(|variant| variant.bounds.missed.is_none());
         let families = able.flat_map(|variant| {
             let divides = self.links.is_some() && variant.divides();
             let [prefill, _] = variant.bounds.pools;
             let divided = divides.then(|| Family::divided(variant, prefill, self.max_gpus));
-            [Some(Family::whole(variant, self.max_gpus)), divided.flatten()]
+            [
+                Some(Family::whole(variant, self.max_gpus)),
+                divided.flatten(),
+            ]
         });
         families.flatten().collect()
     }
@@ -178,11 +183,12 @@ impl<'q> Search<'q> {
         let Some(cost) = family.least_cost() else {
             return false;
         };
-        self.worst().is_none_or(|worst| match cost.total_cmp(&worst.cost()) {
-            Ordering::Less => true,
-            Ordering::Equal => family.variant.bounds.headroom > worst.verdict.headroom,
-            Ordering::Greater => false,
-        })
+        self.worst()
+            .is_none_or(|worst| match cost.total_cmp(&worst.cost()) {
+                Ordering::Less => true,
+                Ordering::Equal => family.variant.bounds.headroom > worst.verdict.headroom,
+                Ordering::Greater => false,
+            })
     }
 
     /// Tries one number of servers of an open family.
@@ -191,7 +197,9 @@ impl<'q> Search<'q> {
         let Some(least) = family.ladder.least() else {
             return Ok(());
         };
-        let worst = self.worst().map(|worst| (worst.cost(), worst.verdict.headroom));
+        let worst = self
+            .worst()
+            .map(|worst| (worst.cost(), worst.verdict.headroom));
         let cap = worst.map_or(family.ladder.last(), |(cost, _)| family.affordable(cost));
         let count = family.ladder.next(cap.max(least), worst.is_some());
         // If no cheaper one is left, it must beat the answers of its cost.
@@ -238,12 +246,20 @@ impl<'q> Search<'q> {
     /// Keeps what was tried, if it is an answer or comes closer to the limits.
     pub(crate) fn keep(&mut self, tried: Tried<'q>) {
         if !tried.verdict.meets {
-            if self.nearest.as_ref().is_none_or(|nearest| tried.is_nearer(nearest)) {
+            if self
+                .nearest
+                .as_ref()
+                .is_none_or(|nearest| tried.is_nearer(nearest))
+            {
                 self.nearest = Some(tried);
             }
             return;
         }
-        match self.answers.iter_mut().find(|answer| answer.is_like(&tried)) {
+        match self
+            .answers
+            .iter_mut()
+            .find(|answer| answer.is_like(&tried))
+        {
             Some(answer) if tried.order(answer).is_lt() => *answer = tried,
             Some(_) => (),
             None => self.answers.push(tried),

@@ -69,7 +69,10 @@ impl Space {
             ("dtype", self.dtype.is_empty()),
             ("kv_dtype", self.kv_dtype.is_empty()),
             ("max_num_seqs", self.max_num_seqs.is_empty()),
-            ("max_num_batched_tokens", self.max_num_batched_tokens.is_empty()),
+            (
+                "max_num_batched_tokens",
+                self.max_num_batched_tokens.is_empty(),
+            ),
         ];
         if let Some((choice, _)) = empty.into_iter().find(|(_, is_empty)| *is_empty) {
             return Err(PlanError::Choice {
@@ -95,26 +98,30 @@ impl Space {
             each(&self.tp, &self.dp, |tp, dp| {
                 each(&self.dtype, &self.kv_dtype, |dtype, kv_dtype| {
                     let limits = (&self.max_num_seqs, &self.max_num_batched_tokens);
-                    each(limits.0, limits.1, |max_num_seqs, max_num_batched_tokens| {
-                        for &expert_parallel in &self.expert_parallel {
-                            let choice = Choice {
-                                gpu: tables.name().to_owned(),
-                                tp,
-                                dp,
-                                expert_parallel,
-                                dtype,
-                                kv_dtype,
-                                max_num_seqs,
-                                max_num_batched_tokens,
-                            };
-                            // Over one GPU, expert parallelism changes nothing.
-                            if choice.gpus() <= self.max_gpus
-                                && !(expert_parallel && choice.gpus() == 1)
-                            {
-                                found.push((tables.clone(), choice));
+                    each(
+                        limits.0,
+                        limits.1,
+                        |max_num_seqs, max_num_batched_tokens| {
+                            for &expert_parallel in &self.expert_parallel {
+                                let choice = Choice {
+                                    gpu: tables.name().to_owned(),
+                                    tp,
+                                    dp,
+                                    expert_parallel,
+                                    dtype,
+                                    kv_dtype,
+                                    max_num_seqs,
+                                    max_num_batched_tokens,
+                                };
+                                // Over one GPU, expert parallelism changes nothing.
+                                if choice.gpus() <= self.max_gpus
+                                    && !(expert_parallel && choice.gpus() == 1)
+                                {
+                                    found.push((tables.clone(), choice));
+                                }
                             }
-                        }
-                    });
+                        },
+                    );
                 });
             });
         }

@@ -39,7 +39,11 @@ impl Trial {
         };
         // Of requests that were all rejected nothing is known.
         if summary.completed > 0
-            && let Some((limit, _)) = limits.limits().iter().zip(&values).find(|(_, v)| v.is_none())
+            && let Some((limit, _)) = limits
+                .limits()
+                .iter()
+                .zip(&values)
+                .find(|(_, v)| v.is_none())
         {
             return Err(PlanError::NoFigure {
                 limit: *limit,
@@ -117,8 +121,13 @@ pub(crate) fn headrooms<'t>(
     limits: &'t Limits,
 ) -> impl Iterator<Item = f64> + 't {
     let allowed = bounds(limits).into_iter();
-    let values = trial.values.iter().map(|value| value.unwrap_or(f64::INFINITY));
-    values.zip(allowed).map(|(value, bound)| 1.0 - value / bound)
+    let values = trial
+        .values
+        .iter()
+        .map(|value| value.unwrap_or(f64::INFINITY));
+    values
+        .zip(allowed)
+        .map(|(value, bound)| 1.0 - value / bound)
 }
 
 /// Returns the largest values that are within the limits, in the order of a trial's values.

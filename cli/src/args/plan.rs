@@ -1,0 +1,128 @@
+//! Arguments of `rooflut plan`.
+
+use clap::{ArgAction, ArgMatches, Args};
+use rooflut::hardware::Dtype;
+use rooflut::interval::Coverage;
+use rooflut::table::Strictness;
+use rooflut_plan::{Limit, Space};
+use rooflut_scenario::{Server, Target, Workload, real, whole};
+
+const AFTER: &str = "\
+The plan chooses the number of servers and, of each of --gpu, --tp, --dp, --dtype, --kv-dtype, --max-num-seqs and \
+--max-num-batched-tokens, one of the values that are given with commas between them. With --link-bandwidth and \
+--link-latency it also divides servers into prefill and decode servers. A deployment meets the limits if it does so \
+with each of three seeds (--seeds) of 2,000 requests (--requests), with no request rejected and no run overloaded.";
+
+/// Flags that take several values.
+const LISTS: [(&str, &str); 7] = [
+    ("gpu", "Table sets to choose from [default: h100]"),
+    (
+        "tp",
+        "Degrees of tensor parallelism to choose from [default: 1,2,4,8]",
+    ),
+    (
+        "dp",
+        "Degrees of data parallelism to choose from, of models with experts [default: 1,2,4,8]",
+    ),
+    (
+        "dtype",
+        "Formats of the weights to choose from, such as bf16,fp8 [default: the model's own]",
+    ),
+    (
+        "kv_dtype",
+        "Formats of the KV cache to choose from: bf16, fp8 [default: the model's own]",
+    ),
+    (
+        "max_num_seqs",
+        "Maximum numbers of running requests to choose from [default: 128]",
+    ),
+    (
+        "max_num_batched_tokens",
+        "Maximum numbers of tokens of a step to choose from [default: 2048]",
+    ),
+];
+
+/// Arguments of `rooflut plan`.
+#[derive(Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) workload: Workload,
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Limits to meet, on the p99 or the figure after @ (mean, p50, p90, p95): ttft:500 tpot:20@p95 e2e:30s.
+    #[arg(long, value_name = "NAME:MS[@FIGURE]", num_args = 1.., required = true, help_heading = "Plan")]
+    pub(crate) goodput: Vec<Limit>,
+    /// Share of requests that must meet all limits together, such as 0.99, in place of limits on figures.
+    #[arg(long, value_name = "SHARE", value_parser = real, help_heading = "Plan", conflicts_with = "confidence")]
+    pub(crate) attainment: Option<f64>,
+    /// Ask that the limits hold at the far end of the interval that is meant to contain this share of measured servers
+    /// (`rooflut run --interval`), such as 0.9.
+    #[arg(long, value_name = "SHARE", help_heading = "Plan")]
+    pub(crate) confidence: Option<Coverage>,
+    /// Maximum number of GPUs of a deployment.
+    #[arg(long, value_name = "COUNT", value_parser = whole::<u32>, default_value_t = Space::MAX_GPUS,
+          help_heading = "Plan")]
+    pub(crate) max_gpus: u32,
+    /// Number of deployments to list, each of another kind of server.
+    #[arg(long, value_name = "COUNT", value_parser = crate::value::positive::<u32>, default_value_t = 3,
+          help_heading = "Plan")]
+    pub(crate) count: u32,
+    /// Refuse worse answers of the tables: a class (`rooflut step --help` lists them), inside, or both.
+    #[arg(long, value_name = "CLASS", help_heading = "Plan")]
+    pub(crate) strict: Option<Strictness>,
+    /// Write JSON.
+    #[arg(long, help_heading = "Plan")]
+    pub(crate) json: bool,
+    /// The values of flags that take several.
+    #[arg(skip)]
+    pub(crate) choices: Choices,
+}
+
+/// The values of flags that take several; empty where a flag is not given.
+#[derive(Default)]
+pub(crate) struct Choices {
+    pub(crate) gpu: Vec<String>,
+    pub(crate) tp: Vec<u32>,
+    pub(crate) dp: Vec<u32>,
+    pub(crate) dtype: Vec<Dtype>,
+    pub(crate) kv_dtype: Vec<Dtype>,
+    pub(crate) max_num_seqs: Vec<u32>,
+    pub(crate) max_num_batched_tokens: Vec<u32>,
+}
+
+impl PlanArgs {
+    /// Lets flags take several values.
+    pub(super) fn with_lists(command: clap::Command) -> clap::Command {
+        LISTS.into_iter().fold(command, |command, (flag, help)| {
+            command.mut_arg(flag, |arg| {
+                arg.action(ArgAction::Append)
+                    .value_delimiter(',')
+                    .help(help)
+            })
+        })
+    }
+
+    /// Reads the flags that take several values. `matches` are these arguments.
+    pub(super) fn with_choices(self, matches: &ArgMatches) -> PlanArgs {
+        PlanArgs {
+            choices: Choices {
+                gpu: all(matches, "gpu"),
+                tp: all(matches, "tp"),
+                dp: all(matches, "dp"),
+                dtype: all(matches, "dtype"),
+                kv_dtype: all(matches, "kv_dtype"),
+                max_num_seqs: all(matches, "max_num_seqs"),
+                max_num_batched_tokens: all(matches, "max_num_batched_tokens"),
+            },
+            ..self
+        }
+    }
+}
+
+fn all<T: Clone + Send + Sync + 'static>(matches: &ArgMatches, flag: &str) -> Vec<T> {
+    let values = matches.get_many::<T>(flag);
+    values.map_or(Vec::new(), |values| values.cloned().collect())
+}

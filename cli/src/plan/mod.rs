@@ -1,0 +1,134 @@
+//! `rooflut plan`: the cheapest deployment that meets latency limits.
+
+mod text;
+
+use rooflut::table::TableSet;
+use rooflut_plan::{Limits, Plan, PlanError, Question, Space};
+use rooflut_scenario::Scenario;
+
+use crate::args::PlanArgs;
+use crate::error::Error;
+use crate::input;
+use crate::model_source;
+use crate::output::{Answered, percent, to_json};
+use crate::table_set::{self, WhichSet};
+
+/// Answers with the cheapest deployments, and with an error if none meets the limits.
+pub(crate) fn run(args: &PlanArgs) -> Result<Answered, Error> {
+    let mut scenario = Scenario::default();
+    scenario.target = args.target.clone();
+    scenario.workload = args.workload.clone();
+    scenario.server = args.server.clone();
+    scenario.output.strict = args.strict;
+    let target = &args.target;
+    // Where there are formats to choose from, its file is read in its own.
+    let options = match args.choices.dtype.len() + args.choices.kv_dtype.len() {
+        0 | 1 => model_source::options(target),
+        _ => model_source::draft_options(target),
+    };
+    let model = model_source::find(target.model(), options)?;
+    let draft = args.server.draft_model();
+    let draft = draft.map(|name| model_source::find(name, model_source::draft_options(target)));
+    let draft = draft.transpose()?;
+    let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
+    model_source::check_assumption(target, &models)?;
+    let mut question = Question::new(
+        scenario,
+        model.model.clone(),
+        &input::open,
+        space(args, &model.model.spec)?,
+        Limits::try_new(args.goodput.clone(), args.attainment)?,
+    );
+    question.draft_model = draft.as_ref().map(|draft| draft.model.clone());
+    question.confidence = args.confidence;
+    question.count = args.count as usize;
+    let mut plan = question.plan().map_err(error)?;
+    plan.notes
+        .splice(..0, models.iter().flat_map(|model| model.notes()));
+    Ok(Answered {
+        text: match args.json {
+            true => to_json(&plan)?,
+            false => text::text(&plan, args),
+        },
+        failure: failure(&plan, args),
+    })
+}
+
+/// The deployments to choose from.
+fn space(args: &PlanArgs, spec: &rooflut::model::ModelSpec) -> Result<Space, Error> {
+    let (target, given) = (&args.target, &args.choices);
+    let tables: Vec<TableSet> = match given.gpu.as_slice() {
+        [] => vec![table_set::find(table_set::of(target))?],
+        names if target.tables.is_none() => {
+            let found = names
+                .iter()
+                .map(|name| table_set::find(WhichSet::Named(name)));
+            found.collect::<Result<_, _>>()?
+        }
+        _ => {
+            return Err(Error::new(
+                "expected either --gpu NAME or --tables PATH, found both; see --help",
+            ));
+        }
+    };
+    let mut space = Space::new(spec, tables);
+    replace(&mut space.tp, &given.tp, |tp| tp);
+    replace(&mut space.dp, &given.dp, |dp| dp);
+    replace(&mut space.dtype, &given.dtype, Some);
+    replace(&mut space.kv_dtype, &given.kv_dtype, Some);
+    replace(&mut space.max_num_seqs, &given.max_num_seqs, Some);
+    replace(
+        &mut space.max_num_batched_tokens,
+        &given.max_num_batched_tokens,
+        Some,
+    );
+    if let Some(expert_parallel) = target.expert_parallel {
+        space.expert_parallel = vec![expert_parallel];
+    }
+    space.max_gpus = args.max_gpus;
+    Ok(space)
+}
+
+/// Replaces choices by those that are given, if there are any.
+fn replace<T, U: Copy>(choices: &mut Vec<T>, given: &[U], choice: fn(U) -> T) {
+    if !given.is_empty() {
+        *choices = given.iter().copied().map(choice).collect();
+    }
+}
+
+fn error(error: PlanError) -> Error {
+    match error {
+        PlanError::Run(error) => error.into(),
+        PlanError::Choice {
+            choice,
+            expected,
+            found,
+        } => Error::new(format!(
+            "--{}: expected {expected}, found {found}; correct it",
+            choice.replace('_', "-")
+        )),
+        error => Error::new(error),
+    }
+}
+
+/// The error of a plan without a deployment.
+fn failure(plan: &Plan, args: &PlanArgs) -> Option<Error> {
+    if !plan.deployments.is_empty() {
+        return None;
+    }
+    let nearest = plan.nearest.as_ref().map(|nearest| {
+        let missed = match (&nearest.binding, nearest.headroom) {
+            _ if nearest.overloaded > 0 => "is overloaded".to_owned(),
+            _ if nearest.rejected > 0 => "rejects requests".to_owned(),
+            (Some(limit), Some(left)) => format!("misses {limit} by {}", percent(-100.0 * left)),
+            _ => "serves no request".to_owned(),
+        };
+        format!("; the nearest, {}, {missed}", text::servers(nearest))
+    });
+    Some(Error::new(format!(
+        "no deployment of up to {} meets the limits{}; relax them, or allow other GPUs, formats or a higher \
+         --max-gpus",
+        crate::output::plural(args.max_gpus.into(), "GPU"),
+        nearest.unwrap_or_default()
+    )))
+}

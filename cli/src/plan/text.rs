@@ -1,0 +1,210 @@
+//! The answer of `rooflut plan` as text.
+
+use std::collections::BTreeMap;
+
+use rooflut_plan::{Answer, LimitedFigure, Plan};
+
+use crate::args::PlanArgs;
+use crate::grid::Grid;
+use crate::output::{count, percent, plural, three_digits, title, wrapped};
+
+/// Returns the deployments as a table, and what they were asked.
+pub(super) fn text(plan: &Plan, args: &PlanArgs) -> String {
+    let heading = match plan.gpus {
+        Some(gpus) => format!("{} needs {}", plan.model, plural(gpus.into(), "GPU")),
+        None => format!("{}: no deployment meets the limits", plan.model),
+    };
+    let seeds = match plan.seeds {
+        1 => String::new(),
+        seeds => {
+            let last = plan.first_seed.wrapping_add(seeds - 1);
+            format!(
+                " with each of {} seeds, {} to {last}",
+                count(seeds),
+                plan.first_seed
+            )
+        }
+    };
+    let mut text = title(&heading);
+    let limits = plan.limits.join(", ");
+    let limits = match (plan.attainment, plan.confidence) {
+        (Some(share), _) => format!(
+            "{limits}, all of them met by {} of requests",
+            percent(100.0 * share)
+        ),
+        (_, Some(share)) => format!(
+            "{limits}, at the far end of intervals for {} of servers",
+            percent(100.0 * share)
+        ),
+        _ => limits,
+    };
+    text += &wrapped("limits", &limits);
+    text += &wrapped(
+        "runs",
+        &format!("{}{seeds}", plural(plan.requests, "request")),
+    );
+    text += &wrapped("search", &search(plan));
+    let shown = plan.deployments.iter().chain(&plan.nearest);
+    let mut grid = Grid::new(
+        ">GPUs | servers | weights | KV | >max seqs | >max tokens | binding limit | >reaches | >headroom",
+    );
+    for answer in shown {
+        grid.row(row(answer));
+    }
+    if !grid.is_empty() {
+        text += &format!("\n{}\n", grid.render(2));
+    }
+    if let Some(best) = plan.deployments.first() {
+        text += &wrapped("flags", &flags(best, args));
+    }
+    for (reason, kinds) in reasons(plan) {
+        text += &wrapped(
+            "left out",
+            &format!(
+                "{}: {reason}",
+                plural(kinds, "kind of server").replace("servers", "server")
+            ),
+        );
+    }
+    for note in &plan.notes {
+        text += &wrapped("NOTE", note);
+    }
+    text
+}
+
+fn search(plan: &Plan) -> String {
+    let least = plan.least_gpus.map(|least| {
+        format!(
+            "; the load takes at least {} by step times alone",
+            plural(least.into(), "GPU")
+        )
+    });
+    format!(
+        "{}{}",
+        plural(plan.simulations, "simulation"),
+        least.unwrap_or_default()
+    )
+}
+
+/// Returns the servers of a deployment: `3 x tp 4 on h100`.
+pub(super) fn servers(answer: &Answer) -> String {
+    let count = match (
+        answer.replicas,
+        answer.prefill_replicas,
+        answer.decode_replicas,
+    ) {
+        (Some(replicas), ..) => replicas.to_string(),
+        (_, Some(prefill), Some(decode)) => format!("{prefill} prefill + {decode} decode"),
+        _ => "1".to_owned(),
+    };
+    let ranks = match answer.dp {
+        1 => String::new(),
+        dp => format!(" dp {dp}"),
+    };
+    let experts = if answer.expert_parallel { " ep" } else { "" };
+    format!(
+        "{count} x tp {}{ranks}{experts} on {}",
+        answer.tp, answer.gpu
+    )
+}
+
+fn row(answer: &Answer) -> Vec<String> {
+    let binding = answer.binding.clone().unwrap_or_else(|| "-".to_owned());
+    let figure = answer.figures.iter().find(|figure| figure.limit == binding);
+    let weights = answer
+        .weights
+        .expert_dtype
+        .unwrap_or(answer.weights.weight_dtype);
+    vec![
+        count(answer.gpus.into()),
+        servers(answer),
+        weights.to_string(),
+        answer.kv_dtype.to_string(),
+        count(answer.max_num_seqs.into()),
+        count(answer.max_num_batched_tokens.into()),
+        binding,
+        figure.and_then(reaches).unwrap_or_else(|| "-".to_owned()),
+        match answer.overloaded > 0 {
+            true => "overload".to_owned(),
+            false => answer
+                .headroom
+                .map_or("-".to_owned(), |left| percent_signed(left)),
+        },
+    ]
+}
+
+/// Returns the range of a figure over the seeds: milliseconds, or requests that miss the limits in percent.
+fn reaches(figure: &LimitedFigure) -> Option<String> {
+    let shown = |value: f64| match figure.limit == "attainment" {
+        true => percent(100.0 * value),
+        false => three_digits(value),
+    };
+    let (lowest, highest) = (shown(figure.lowest?), shown(figure.highest?));
+    Some(match lowest == highest {
+        true => highest,
+        false => format!("{lowest} to {highest}"),
+    })
+}
+
+fn percent_signed(share: f64) -> String {
+    match share < 0.0 {
+        true => format!("-{}", percent(-100.0 * share)),
+        false => percent(100.0 * share),
+    }
+}
+
+/// Returns the flags with which `rooflut run` simulates a deployment, beside those of the load.
+fn flags(answer: &Answer, args: &PlanArgs) -> String {
+    let mut flags = format!("rooflut run ... --tp {}", answer.tp);
+    if args.target.tables.is_none() {
+        flags += &format!(" --gpu {}", answer.gpu);
+    }
+    let choice = &answer.choice;
+    let given = [
+        ("dp", (answer.dp > 1).then(|| answer.dp.to_string())),
+        (
+            "expert-parallel=true",
+            answer.expert_parallel.then(String::new),
+        ),
+        ("dtype", choice.dtype.map(|dtype| dtype.to_string())),
+        ("kv-dtype", choice.kv_dtype.map(|dtype| dtype.to_string())),
+        (
+            "max-num-seqs",
+            choice.max_num_seqs.map(|count| count.to_string()),
+        ),
+        (
+            "max-num-batched-tokens",
+            choice.max_num_batched_tokens.map(|count| count.to_string()),
+        ),
+        (
+            "replicas",
+            answer
+                .replicas
+                .filter(|count| *count > 1)
+                .map(|count| count.to_string()),
+        ),
+        (
+            "prefill-replicas",
+            answer.prefill_replicas.map(|count| count.to_string()),
+        ),
+        (
+            "decode-replicas",
+            answer.decode_replicas.map(|count| count.to_string()),
+        ),
+    ];
+    for (flag, value) in given {
+        if let Some(value) = value {
+            flags += format!(" --{flag} {value}").trim_end();
+        }
+    }
+    flags
+}
+
+/// Returns why kinds of servers were left out, and how many each.
+fn reasons(plan: &Plan) -> BTreeMap<&str, u64> {
+    let mut reasons = BTreeMap::new();
+    for excluded in &plan.excluded {
+        *reasons.entry(excluded.reason.as_str()).or_default() += 1;
+    }
+    reasons
+}

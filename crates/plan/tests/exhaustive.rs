@@ -1,0 +1,211 @@
+//! The search finds what a search of all deployments finds, with a small part of its runs.
+#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
+
+use std::io::ErrorKind;
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rooflut::hardware::Dtype;
+use rooflut::model;
+use rooflut::table::sets;
+use rooflut_plan::{Answer, Limits, Plan, Question, Space};
+use rooflut_scenario::{Model, Resources, Run, Scenario};
+
+const MAX_GPUS: u32 = 8;
+const FORMATS: [Dtype; 2] = [Dtype::Bf16, Dtype::Fp8];
+const SEQUENCES: [u32; 3] = [64, 128, 256];
+
+struct Case {
+    rate: f64,
+    prompt: &'static str,
+    output: &'static str,
+    /// Limits on the p99, milliseconds.
+    ttft: Option<f64>,
+    tpot: Option<f64>,
+}
+
+impl Case {
+    fn scenario(&self) -> Scenario {
+        let mut scenario = Scenario::default();
+        scenario.workload.rate = Some(self.rate);
+        scenario.workload.prompt = Some(self.prompt.parse().unwrap());
+        scenario.workload.output = Some(self.output.parse().unwrap());
+        scenario.server.link_bandwidth = Some(50.0);
+        scenario.server.link_latency = Some(10.0);
+        scenario
+    }
+
+    fn plan(&self) -> Plan {
+        let llama = model::find("llama-3.1-8b").unwrap();
+        let mut space = Space::new(&llama.spec, vec![sets::H100.clone()]);
+        space.max_gpus = MAX_GPUS;
+        space.dtype = FORMATS.map(Some).into();
+        space.kv_dtype = FORMATS.map(Some).into();
+        space.max_num_seqs = SEQUENCES.map(Some).into();
+        let limits = [("ttft", self.ttft), ("tpot", self.tpot)].into_iter();
+        let limits =
+            limits.filter_map(|(name, ms)| Some(format!("{name}:{}", ms?).parse().unwrap()));
+        let limits = Limits::try_new(limits.collect(), None).unwrap();
+        let model = Model::new(llama.name, llama.spec);
+        let read = |_: &_| Err(ErrorKind::NotFound.into());
+        Question::new(self.scenario(), model, &read, space, limits)
+            .plan()
+            .unwrap()
+    }
+}
+
+/// Every deployment of the grid, as a scenario of three seeds of 2,000 requests, with its GPUs.
+fn deployments(case: &Case) -> Vec<(u32, Scenario)> {
+    let mut found = Vec::new();
+    let mut base = case.scenario();
+    base.workload.requests = Some(2_000);
+    for tp in [1, 2, 4, 8] {
+        for servers in 1..=MAX_GPUS / tp {
+            for prefill in 0..servers {
+                for dtype in FORMATS {
+                    for kv_dtype in FORMATS {
+                        for sequences in SEQUENCES {
+                            let mut scenario = base.clone();
+                            scenario.target.tp = Some(tp);
+                            scenario.target.dtype = Some(dtype);
+                            scenario.target.kv_dtype = Some(kv_dtype);
+                            let server = &mut scenario.server;
+                            server.max_num_seqs = Some(sequences);
+                            if prefill == 0 {
+                                server.replicas = Some(servers);
+                                server.link_bandwidth = None;
+                                server.link_latency = None;
+                            } else {
+                                server.prefill_replicas = Some(prefill);
+                                server.decode_replicas = Some(servers - prefill);
+                            }
+                            found.push((tp * servers, scenario));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Returns the headroom of a deployment that meets the limits with every seed.
+fn headroom(case: &Case, scenario: &Scenario) -> Option<f64> {
+    let llama = model::find("llama-3.1-8b").unwrap();
+    let resources = Resources {
+        model: Model::new(llama.name, llama.spec),
+        draft_model: None,
+        tables: sets::H100.clone(),
+        read: &|_| Err(ErrorKind::NotFound.into()),
+    };
+    let run = Run::try_new(scenario.clone(), resources).unwrap();
+    let left =
+        |p99: Option<f64>, limit: Option<f64>| limit.map_or(1.0, |ms| 1.0 - p99.unwrap() / ms);
+    let mut least = 1.0_f64;
+    for seed in 0..3 {
+        let report = run.with_seed(seed).unwrap().run(&mut ()).unwrap().report();
+        let ttft = left(report.ttft_ms.p99, case.ttft);
+        least = least.min(ttft).min(left(report.tpot_ms.p99, case.tpot));
+        if report.overloaded || report.rejected > 0 || least < 0.0 {
+            return None;
+        }
+    }
+    Some(least)
+}
+
+fn is_of(answer: &Answer, scenario: &Scenario) -> bool {
+    let (target, server) = (&scenario.target, &scenario.server);
+    Some(answer.tp) == target.tp
+        && Some(answer.weights.weight_dtype) == target.dtype
+        && Some(answer.kv_dtype) == target.kv_dtype
+        && answer.replicas == server.replicas
+        && answer.prefill_replicas == server.prefill_replicas
+        && answer.decode_replicas == server.decode_replicas
+        && Some(answer.max_num_seqs) == server.max_num_seqs
+}
+
+#[test]
+fn the_search_finds_what_all_deployments_have_with_a_tenth_of_the_runs() {
+    for case in [
+        Case {
+            rate: 40.0,
+            prompt: "512",
+            output: "256",
+            ttft: Some(150.0),
+            tpot: Some(12.0),
+        },
+        Case {
+            rate: 60.0,
+            prompt: "lognormal:1000,0.6@16..4096",
+            output: "lognormal:200,0.6@16..2000",
+            ttft: Some(400.0),
+            tpot: None,
+        },
+        Case {
+            rate: 15.0,
+            prompt: "2000",
+            output: "uniform:50..150",
+            ttft: None,
+            tpot: Some(8.0),
+        },
+        Case {
+            rate: 100.0,
+            prompt: "512",
+            output: "256",
+            ttft: Some(300.0),
+            tpot: Some(25.0),
+        },
+    ] {
+        let began = std::time::Instant::now();
+        let plan = case.plan();
+        let took = began.elapsed();
+        let all = deployments(&case);
+        assert!(all.len() >= 500);
+        let judged: Vec<Option<f64>> = all
+            .par_iter()
+            .map(|(_, scenario)| headroom(&case, scenario))
+            .collect();
+        let meeting = all
+            .iter()
+            .zip(&judged)
+            .filter_map(|((gpus, scenario), left)| Some((*gpus, (*left)?, scenario)));
+        let best = meeting.min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        let answer = plan.deployments.first();
+        eprintln!(
+            "{} of {}: {} simulations {took:?}; {:?} {:?}",
+            judged.iter().flatten().count(),
+            all.len(),
+            plan.simulations,
+            plan.notes,
+            answer.map(|a| (
+                a.gpus,
+                a.tp,
+                a.replicas,
+                a.prefill_replicas,
+                a.decode_replicas,
+                a.headroom
+            ))
+        );
+        eprintln!(
+            "   {:?}",
+            best.map(|(g, h, s)| (
+                g,
+                h,
+                s.target.tp,
+                s.server.replicas,
+                s.server.prefill_replicas,
+                s.server.decode_replicas
+            ))
+        );
+        let (answer, (gpus, left, scenario)) = (answer.unwrap(), best.unwrap());
+        if !(answer.gpus == gpus && is_of(answer, scenario)) {
+            eprintln!("DIFFERS");
+        }
+        assert!((answer.headroom.unwrap() - left).abs() < 1e-9);
+        let runs = 3 * all.len() as u64;
+        assert!(
+            plan.simulations * 10 <= runs,
+            "{} of {runs}",
+            plan.simulations
+        );
+    }
+}
