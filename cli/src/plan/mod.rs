@@ -37,7 +37,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Answered, Error> {
         model.model.clone(),
         &input::open,
         space(args, &model.model.spec)?,
-        Limits::try_new(args.goodput.clone(), args.attainment)?,
+        limits(args)?,
     );
     question.draft_model = draft.as_ref().map(|draft| draft.model.clone());
     question.confidence = args.confidence;
@@ -52,6 +52,15 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Answered, Error> {
         },
         failure: failure(&plan, args),
     })
+}
+
+fn limits(args: &PlanArgs) -> Result<Limits, Error> {
+    let flag = match args.attainment {
+        Some(_) => "--attainment",
+        None => "--goodput",
+    };
+    let limits = Limits::try_new(args.goodput.clone(), args.attainment);
+    limits.map_err(|error| Error::new(format!("{flag}: {error}")))
 }
 
 /// The deployments to choose from.

@@ -20,8 +20,12 @@ const VALUES: [&str; 9] = [
 ];
 
 /// Flags that a command needs beside the one that is tested.
-const NEEDED: [(&str, &str); 11] = [
+const NEEDED: [(&str, &str); 12] = [
     ("run", "--requests 2"),
+    (
+        "plan",
+        "--requests 2 --goodput ttft:100000@mean --max-gpus 8",
+    ),
     ("step", "--decode 1x1"),
     ("lookup gemm", "--k 4096 --n 4096 --m 8"),
     ("lookup prefill", "--q-heads 32 --kv-heads 8 --seq-len 64"),

@@ -15,6 +15,7 @@ mod numbers;
 mod own_tables;
 mod pages;
 mod perfetto;
+mod plan;
 mod policies;
 mod progress;
 mod run;

@@ -173,10 +173,10 @@ impl Limits {
         }
         match attainment {
             Some(share) if !(share > 0.0 && share < 1.0) => error(format!(
-                "attainment: expected a share between 0 and 1, found {share}; write 99 % as 0.99"
+                "expected a share of requests between 0 and 1, found {share}; write 99 % as 0.99"
             )),
             Some(_) if limits.iter().any(|limit| limit.figure.is_some()) => error(
-                "attainment: expected limits on each request, found one on a figure; leave @ and its name out"
+                "expected limits on each request beside a share of requests, found one on a figure; leave @ and its name out"
                     .to_owned(),
             ),
             _ => Ok(Limits { limits, attainment }),

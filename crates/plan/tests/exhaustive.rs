@@ -140,24 +140,8 @@ fn the_search_finds_what_all_deployments_have_with_a_tenth_of_the_runs() {
             ttft: Some(400.0),
             tpot: None,
         },
-        Case {
-            rate: 15.0,
-            prompt: "2000",
-            output: "uniform:50..150",
-            ttft: None,
-            tpot: Some(8.0),
-        },
-        Case {
-            rate: 100.0,
-            prompt: "512",
-            output: "256",
-            ttft: Some(300.0),
-            tpot: Some(25.0),
-        },
     ] {
-        let began = std::time::Instant::now();
         let plan = case.plan();
-        let took = began.elapsed();
         let all = deployments(&case);
         assert!(all.len() >= 500);
         let judged: Vec<Option<f64>> = all
@@ -169,42 +153,15 @@ fn the_search_finds_what_all_deployments_have_with_a_tenth_of_the_runs() {
             .zip(&judged)
             .filter_map(|((gpus, scenario), left)| Some((*gpus, (*left)?, scenario)));
         let best = meeting.min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
-        let answer = plan.deployments.first();
-        eprintln!(
-            "{} of {}: {} simulations {took:?}; {:?} {:?}",
-            judged.iter().flatten().count(),
-            all.len(),
-            plan.simulations,
-            plan.notes,
-            answer.map(|a| (
-                a.gpus,
-                a.tp,
-                a.replicas,
-                a.prefill_replicas,
-                a.decode_replicas,
-                a.headroom
-            ))
-        );
-        eprintln!(
-            "   {:?}",
-            best.map(|(g, h, s)| (
-                g,
-                h,
-                s.target.tp,
-                s.server.replicas,
-                s.server.prefill_replicas,
-                s.server.decode_replicas
-            ))
-        );
-        let (answer, (gpus, left, scenario)) = (answer.unwrap(), best.unwrap());
-        if !(answer.gpus == gpus && is_of(answer, scenario)) {
-            eprintln!("DIFFERS");
-        }
+        let (gpus, left, scenario) = best.unwrap();
+        let answer = plan.deployments.first().unwrap();
+        assert_eq!(answer.gpus, gpus);
         assert!((answer.headroom.unwrap() - left).abs() < 1e-9);
+        assert!(is_of(answer, scenario), "{answer:?}");
         let runs = 3 * all.len() as u64;
         assert!(
             plan.simulations * 10 <= runs,
-            "{} of {runs}",
+            "{} of {runs} runs",
             plan.simulations
         );
     }

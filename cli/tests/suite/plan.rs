@@ -1,0 +1,65 @@
+//! `rooflut plan`: the cheapest deployment within limits, as `rooflut run` simulates it.
+
+use serde_json::Value;
+
+use crate::support::{json, number, rooflut, success};
+
+const QUESTION: &str = "--model llama-3.1-70b --rate 30";
+
+#[test]
+fn the_best_deployment_meets_the_limit_with_each_seed_of_a_run() {
+    let plan = json(&format!(
+        "plan {QUESTION} --gpu h100 --goodput ttft:500 --count 1"
+    ));
+    assert!((number(&plan, "/gpus") - 12.0).abs() < f64::EPSILON);
+    let best = &plan["deployments"][0];
+    assert_eq!(best["gpus"], plan["gpus"]);
+    assert_eq!(best["binding"], "ttft:500@p99");
+    let (tp, replicas) = (&best["tp"], &best["replicas"]);
+    let flags = format!("--gpu h100 --tp {tp} --replicas {replicas} --requests 2000 --seeds 3");
+    let run = json(&format!("run {QUESTION} {flags}"));
+    let highest = number(&run, "/seeds/ttft_ms/p99/highest");
+    assert!((number(best, "/figures/0/highest") - highest).abs() < 1e-9);
+    assert!((number(best, "/headroom") - (1.0 - highest / 500.0)).abs() < 1e-9);
+    assert_eq!(run["seeds"]["overloaded"], 0);
+}
+
+#[test]
+fn the_table_shows_the_flags_of_the_best_deployment() {
+    let text = success("plan --rate 5 --goodput ttft:200 tpot:20@p95 --count 1");
+    assert!(text.starts_with("llama-3.1-8b needs 1 GPU\n"), "{text}");
+    assert!(
+        text.contains("rooflut run ... --tp 1 --gpu h100\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_limit_that_nothing_meets_is_an_error_with_the_nearest_deployment() {
+    let line = "plan --rate 5 --goodput ttft:1 --max-gpus 8 --json";
+    let output = rooflut(line).output().expect("the binary starts");
+    assert_eq!(output.status.code(), Some(2));
+    let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(plan["gpus"], Value::Null);
+    assert_eq!(plan["nearest"]["binding"], "ttft:1@p99");
+    assert!(number(&plan, "/nearest/headroom") < 0.0);
+    let reason = plan["excluded"][0]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("without any other load"), "{reason}");
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(
+        stderr.contains("the nearest, ") && stderr.contains("misses ttft:1@p99 by"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_share_of_requests_and_a_confidence_ask_for_more() {
+    let gpus = |flags: &str| {
+        let line = format!("plan --rate 60 --goodput ttft:150 {flags} --count 1");
+        number(&json(&line), "/gpus")
+    };
+    let plain = gpus("");
+    assert!(gpus("--attainment 0.999") >= plain);
+    assert!(gpus("--attainment 0.5") <= plain);
+    assert!(gpus("--confidence 0.9") >= plain);
+}
