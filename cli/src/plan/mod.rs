@@ -132,7 +132,11 @@ fn failure(plan: &Plan, args: &PlanArgs) -> Option<Error> {
             (Some(limit), Some(left)) => format!("misses {limit} by {}", percent(-100.0 * left)),
             _ => "serves no request".to_owned(),
         };
-        format!("; the nearest, {}, {missed}", text::servers(nearest))
+        format!(
+            "; the nearest, {} on {}, {missed}",
+            text::servers(nearest),
+            nearest.gpu
+        )
     });
     Some(Error::new(format!(
         "no deployment of up to {} meets the limits{}; relax them, or allow other GPUs, formats or a higher \

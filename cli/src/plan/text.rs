@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rooflut_plan::{Answer, LimitedFigure, Plan};
+use rooflut_plan::{Answer, Excluded, LimitedFigure, Plan};
 
 use crate::args::PlanArgs;
 use crate::grid::Grid;
@@ -45,11 +45,19 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> String {
     );
     text += &wrapped("search", &search(plan));
     let shown = plan.deployments.iter().chain(&plan.nearest);
-    let mut grid = Grid::new(
-        ">GPUs | servers | weights | KV | >max seqs | >max tokens | binding limit | >reaches | >headroom",
-    );
+    let choices = &args.choices;
+    let limits = [
+        (">max seqs", choices.max_num_seqs.len() > 1),
+        (">max tokens", choices.max_num_batched_tokens.len() > 1),
+    ];
+    let shows = limits.map(|(_, is_chosen)| is_chosen);
+    let limits = limits.into_iter().filter(|(_, is_chosen)| *is_chosen);
+    let limits: String = limits.map(|(name, _)| format!(" {name} |")).collect();
+    let mut grid = Grid::new(&format!(
+        ">GPUs | GPU | servers | weights | KV |{limits} binding limit | >reaches | >headroom"
+    ));
     for answer in shown {
-        grid.row(row(answer));
+        grid.row(row(answer, shows));
     }
     if !grid.is_empty() {
         text += &format!("\n{}\n", grid.render(2));
@@ -58,13 +66,7 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> String {
         text += &wrapped("flags", &flags(best, args));
     }
     for (reason, kinds) in reasons(plan) {
-        text += &wrapped(
-            "left out",
-            &format!(
-                "{}: {reason}",
-                plural(kinds, "kind of server").replace("servers", "server")
-            ),
-        );
+        text += &wrapped("left out", &format!("{}: {reason}", kinds.join(", ")));
     }
     for note in &plan.notes {
         text += &wrapped("NOTE", note);
@@ -86,7 +88,7 @@ fn search(plan: &Plan) -> String {
     )
 }
 
-/// Returns the servers of a deployment: `3 x tp 4 on h100`.
+/// Returns the servers of a deployment: `3 x tp 4`.
 pub(super) fn servers(answer: &Answer) -> String {
     let count = match (
         answer.replicas,
@@ -102,26 +104,30 @@ pub(super) fn servers(answer: &Answer) -> String {
         dp => format!(" dp {dp}"),
     };
     let experts = if answer.expert_parallel { " ep" } else { "" };
-    format!(
-        "{count} x tp {}{ranks}{experts} on {}",
-        answer.tp, answer.gpu
-    )
+    format!("{count} x tp {}{ranks}{experts}", answer.tp)
 }
 
-fn row(answer: &Answer) -> Vec<String> {
+fn row(answer: &Answer, [shows_seqs, shows_tokens]: [bool; 2]) -> Vec<String> {
     let binding = answer.binding.clone().unwrap_or_else(|| "-".to_owned());
     let figure = answer.figures.iter().find(|figure| figure.limit == binding);
     let weights = answer
         .weights
         .expert_dtype
         .unwrap_or(answer.weights.weight_dtype);
-    vec![
+    let mut cells = vec![
         count(answer.gpus.into()),
+        answer.gpu.clone(),
         servers(answer),
         weights.to_string(),
         answer.kv_dtype.to_string(),
-        count(answer.max_num_seqs.into()),
-        count(answer.max_num_batched_tokens.into()),
+    ];
+    let limits = [
+        (answer.max_num_seqs, shows_seqs),
+        (answer.max_num_batched_tokens, shows_tokens),
+    ];
+    let limits = limits.into_iter().filter(|(_, is_shown)| *is_shown);
+    cells.extend(limits.map(|(limit, _)| count(limit.into())));
+    cells.extend([
         binding,
         figure.and_then(reaches).unwrap_or_else(|| "-".to_owned()),
         match answer.overloaded > 0 {
@@ -130,7 +136,8 @@ fn row(answer: &Answer) -> Vec<String> {
                 .headroom
                 .map_or("-".to_owned(), |left| percent_signed(left)),
         },
-    ]
+    ]);
+    cells
 }
 
 /// Returns the range of a figure over the seeds: milliseconds, or requests that miss the limits in percent.
@@ -200,11 +207,24 @@ fn flags(answer: &Answer, args: &PlanArgs) -> String {
     flags
 }
 
-/// Returns why kinds of servers were left out, and how many each.
-fn reasons(plan: &Plan) -> BTreeMap<&str, u64> {
-    let mut reasons = BTreeMap::new();
-    for excluded in &plan.excluded {
-        *reasons.entry(excluded.reason.as_str()).or_default() += 1;
+/// Returns why kinds of servers were left out, and which.
+fn reasons(plan: &Plan) -> BTreeMap<&str, Vec<String>> {
+    let mut reasons = BTreeMap::<&str, Vec<String>>::new();
+    for Excluded { choice, reason, .. } in &plan.excluded {
+        let mut kind = format!("tp {} on {}", choice.tp, choice.gpu);
+        if choice.dp > 1 {
+            kind += &format!(" dp {}", choice.dp);
+        }
+        if choice.expert_parallel {
+            kind += " ep";
+        }
+        for dtype in [choice.dtype, choice.kv_dtype].into_iter().flatten() {
+            kind += &format!(" {dtype}");
+        }
+        let kinds = reasons.entry(reason).or_default();
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
     }
     reasons
 }
