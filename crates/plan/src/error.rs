@@ -74,7 +74,6 @@ impl fmt::Display for PlanError {
                 [] => f.write_str(
                     "no deployment is within the limit on GPUs; allow more GPUs or lower degrees of parallelism",
                 ),
-                [reason] => f.write_str(reason),
                 [first, others @ ..] => write!(
                     f,
                     "no deployment of {} can serve the model; the first: {first}",

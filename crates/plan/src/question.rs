@@ -193,6 +193,11 @@ impl<'q> Question<'q> {
             }
         }
         let Some((_, _, run)) = runs.first() else {
+            if unable.len() == 1
+                && let Some((_, error)) = unable.pop()
+            {
+                return Err(error.into());
+            }
             let reasons = unable.iter().map(|(_, error)| error.to_string());
             return Err(PlanError::NoDeployment {
                 reasons: reasons.collect(),
