@@ -132,9 +132,7 @@ fn row(answer: &Answer, [shows_seqs, shows_tokens]: [bool; 2]) -> Vec<String> {
         figure.and_then(reaches).unwrap_or_else(|| "-".to_owned()),
         match answer.overloaded > 0 {
             true => "overload".to_owned(),
-            false => answer
-                .headroom
-                .map_or("-".to_owned(), |left| percent_signed(left)),
+            false => answer.headroom.map_or("-".to_owned(), percent_signed),
         },
     ]);
     cells
