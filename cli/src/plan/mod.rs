@@ -10,7 +10,7 @@ use crate::args::PlanArgs;
 use crate::error::Error;
 use crate::input;
 use crate::model_source;
-use crate::output::{Answered, percent, to_json};
+use crate::output::{Answered, count, percent, plural, to_json};
 use crate::table_set::{self, WhichSet};
 
 /// Answers with the cheapest deployments, and with an error if none meets the limits.
@@ -125,6 +125,13 @@ fn failure(plan: &Plan, args: &PlanArgs) -> Option<Error> {
     if !plan.deployments.is_empty() {
         return None;
     }
+    if let Some(least) = plan.least_gpus.filter(|least| *least > args.max_gpus) {
+        return Some(Error::new(format!(
+            "the load takes at least {} by step times alone, and --max-gpus allows {}; raise it or lower --rate",
+            plural(least.into(), "GPU"),
+            count(args.max_gpus.into())
+        )));
+    }
     let nearest = plan.nearest.as_ref().map(|nearest| {
         let missed = match (&nearest.binding, nearest.headroom) {
             _ if nearest.overloaded > 0 => "is overloaded".to_owned(),
@@ -141,7 +148,7 @@ fn failure(plan: &Plan, args: &PlanArgs) -> Option<Error> {
     Some(Error::new(format!(
         "no deployment of up to {} meets the limits{}; relax them, or allow other GPUs, formats or a higher \
          --max-gpus",
-        crate::output::plural(args.max_gpus.into(), "GPU"),
+        plural(args.max_gpus.into(), "GPU"),
         nearest.unwrap_or_default()
     )))
 }

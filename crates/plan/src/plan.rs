@@ -162,7 +162,8 @@ impl Question<'_> {
         }))
     }
 
-    /// Tries the largest deployments of the kinds that bounds rule out, to see how far they are from the limits.
+    /// Tries the largest deployments of the kinds whose latency is too high without load, to see how far they are from
+    /// the limits.
     fn approach<'v>(
         &self,
         search: &mut Search<'v>,
@@ -173,7 +174,7 @@ impl Question<'_> {
                 true => variant.max_servers(self.space.max_gpus),
                 false => 1,
             };
-            if variant.bounds.missed.is_some() || variant.bounds.replicas > most {
+            if variant.bounds.missed.is_some() && variant.bounds.replicas <= most {
                 let tried =
                     search.attempt(variant, Servers::Replicas(most), Some(f64::INFINITY))?;
                 search.keep(tried);

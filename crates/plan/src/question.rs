@@ -138,11 +138,13 @@ impl<'q> Question<'q> {
             }
         }
         let mut scenario = self.scenario.clone();
+        scenario.server.link_bandwidth = None;
+        scenario.server.link_latency = None;
+        let mut checked = scenario.clone();
+        // Without several servers it has no effect; those of the plan may be several.
+        checked.server.router = None;
+        checked.check().map_err(RunError::from)?;
         let workload = &mut scenario.workload;
-        if workload.seeds.is_some_and(|seeds| seeds > 1) && !self.is_random() {
-            let why = "nothing is drawn at random, so that all runs would be equal";
-            return Err(PlanError::no_effect("seeds", why));
-        }
         workload.seeds = None;
         if workload.trace.is_none() {
             workload.requests.get_or_insert(REQUESTS);
@@ -152,8 +154,6 @@ impl<'q> Question<'q> {
         output.goodput = self.limits.goodput();
         output.interval = self.confidence;
         scenario.output = output;
-        scenario.server.link_bandwidth = None;
-        scenario.server.link_latency = None;
         Ok(scenario)
     }
 
