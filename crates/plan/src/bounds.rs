@@ -75,11 +75,11 @@ fn least(sorted: &[u32], figure: Figure) -> u32 {
 /// `max (w d / O + (1 - w) p / P) / t(d, p)` bounds the rate for each `w` from 0 to 1, by duality of linear programming.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Capacity {
-    /// Of a server that prefills and decodes.
+    /// A server that prefills and decodes.
     pub(crate) whole: f64,
-    /// Of a prefill server.
+    /// A prefill server.
     pub(crate) prefill: f64,
-    /// Of a decode server.
+    /// A decode server.
     pub(crate) decode: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of a plan.
+//! Questions: a load, limits, and the deployments to choose from.
 
 use std::io;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::variant::{Bounds, Links, Variant};
 /// A price of one GPU of a table set, in any unit.
 pub type Price<'q> = &'q dyn Fn(&TableSet) -> f64;
 
-/// What is asked of a plan: a load, limits, and the deployments to choose from.
+/// A question to a plan: a load, limits, and the deployments to choose from.
 pub struct Question<'q> {
     /// Model, load and server. The plan chooses the keys of [`Space`], the numbers of servers, and replaces the output;
     /// `link_bandwidth` and `link_latency` allow separate prefill and decode servers.
@@ -56,7 +56,7 @@ pub(crate) const REQUESTS: u32 = 2_000;
 
 /// The kinds of servers of a question.
 pub(crate) struct Candidates {
-    /// Those that can serve the model.
+    /// Kinds that can serve the model.
     pub(crate) variants: Vec<Variant>,
     /// The others, and why.
     pub(crate) unable: Vec<(Choice, RunError)>,

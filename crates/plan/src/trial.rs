@@ -37,7 +37,7 @@ impl Trial {
                 values.collect()
             }
         };
-        // Of requests that were all rejected nothing is known.
+        // Nothing is known where every request was rejected.
         if summary.completed > 0
             && let Some((limit, _)) = limits
                 .limits()
