@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use rooflut_codegen::generate_engines;
 
-/// Line 1 is the name; lines 4 to 18 are the rules; from line 19 on each constant has five lines.
+/// Line 1 is the name; lines 4 to 21 are the rules; from line 22 on each constant has five lines.
 pub(crate) static ENGINE: LazyLock<String> = LazyLock::new(|| {
     let head = r#"name = "toy-1.0"
 description = "An engine that does not exist"
@@ -63,6 +63,7 @@ chunked_groups = true
         ("api_output", "15.0", "us", "detokenizer"),
         ("other_gpu_error", "0.25", "share", "of a step"),
         ("sustained_reads", "0.875", "share", "clocks"),
+        ("shared_expert_tokens", "64", "tokens", "a stream of their own"),
         ("routed_padding", "1.0", "share", "padding"),
         ("prompt_state_layer", "19.0", "us", "states"),
         ("uncaptured_state_layer", "21.0", "us", "states"),
