@@ -3,13 +3,14 @@
 use rooflut::sim::PrefixCaching;
 use rooflut::sim::figures::{QueueGrowth, Summary, TokenGaps};
 use rooflut::step::TimeSources;
+use rooflut::units::Seconds;
 use rooflut_report::{
     LatencyMs, ModelInterval, ModelSize, Rejections, Report, Seeds, Shares, Usage, Weights,
 };
 
 use crate::busiest::Busiest;
 use crate::placement::Placement;
-use crate::run::{Run, mean_step};
+use crate::run::Run;
 
 /// The outcome of a run.
 #[derive(Debug, Clone)]
@@ -47,7 +48,7 @@ impl Outcome<'_> {
 
     /// Growth of the queue during the whole run, where the server does not keep up with the load.
     pub fn overload(&self) -> Option<QueueGrowth> {
-        self.run.overload(&self.summary, self.sources.total())
+        overload(self.run, &self.summary, self.sources.total())
     }
 
     /// Requests, completed and rejected.
@@ -141,4 +142,20 @@ impl Outcome<'_> {
             table_source: tables.origin().source.as_str().to_owned(),
         }
     }
+}
+
+/// Returns the growth of the queue where the servers, which compute steps for a time of `busy`, do not keep up with
+/// the load.
+pub(crate) fn overload(run: &Run, summary: &Summary, busy: Seconds) -> Option<QueueGrowth> {
+    // Users who wait for answers limit the queue.
+    if run.scenario().workload.users.is_some() {
+        return None;
+    }
+    let growth = summary.queue_growth;
+    growth.filter(|growth| growth.is_overload(mean_step(summary, busy)))
+}
+
+/// Returns the mean time of the steps of a run whose servers computed for `busy`; 0 if none ran.
+fn mean_step(summary: &Summary, busy: Seconds) -> Seconds {
+    busy * (1.0 / summary.steps.max(1) as f64)
 }

@@ -4,27 +4,17 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::Deployment;
-use rooflut::deployment::ServedTally;
-use rooflut::interval::Coverage;
-use rooflut::sim::figures::{BatchSizes, Digest, Goodput, QueueGrowth, Summary, TokenGaps};
-use rooflut::sim::load::{Source, Stream};
-use rooflut::sim::{Observer, PrefixCaching, Request, SchedulingPolicy, SimConfig};
-use rooflut::step::{AtEnd, End, LatencyModel};
+use rooflut::sim::{PrefixCaching, Request, SchedulingPolicy, SimConfig};
 use rooflut::table::{ErrorGroup, Extent, TableSet, sets};
-use rooflut::units::Seconds;
-use rooflut_report::{Ends, ModelInterval, Price, Rejections, Report};
+use rooflut_report::Price;
 use rooflut_traces::Input;
 
-use crate::busiest::Served;
 use crate::error::{Problem, ScenarioError};
-use crate::fleet::Fleet;
 use crate::generated::Requests;
 use crate::load::Load;
 use crate::model::Model;
 use crate::number::grouped;
-use crate::outcome::Outcome;
 use crate::placement::Placement;
 use crate::pools::Pools;
 use crate::prices::Prices;
@@ -32,10 +22,6 @@ use crate::read::{Read, read_file};
 use crate::run_error::RunError;
 use crate::scenario::{Scenario, Server, Workload};
 use crate::speculation::Speculation;
-use crate::value::LatencyLimit;
-
-/// Maximum number of requests with a record each. Percentiles of more requests are within 0.05 %.
-pub const MAX_RECORDS: u64 = 100_000;
 
 /// The model, tables and readers that a scenario names, found by the caller: a run opens no files.
 pub struct Resources<'r> {
@@ -122,71 +108,6 @@ impl Run {
         })
     }
 
-    /// Simulates the run; `observer` receives what happens with the first seed. The runs with the other
-    /// [`seeds`](crate::Workload::seeds) follow, in parallel.
-    ///
-    /// # Errors
-    /// Arrivals that the clock cannot represent, and answers of the tables that are less certain than
-    /// [`Output::strict`](crate::Output::strict) accepts.
-    pub fn run(&self, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
-        let mut outcome = self.run_once(observer)?;
-        if let Some(coverage) = self.scenario.output.interval {
-            self.add_interval(coverage, &mut outcome)?;
-        }
-        let (first, count) = (
-            self.scenario.workload.seed(),
-            self.scenario.workload.seeds(),
-        );
-        let report = |index: u32| {
-            let run = self.with_seed(first.wrapping_add(index.into()))?;
-            Ok(run.run_once(&mut ())?.report())
-        };
-        let others: Vec<Result<Report, RunError>> =
-            (1..count).into_par_iter().map(report).collect();
-        let mut reports = vec![outcome.report()];
-        for report in others {
-            reports.push(report?);
-        }
-        outcome.seeds = Report::over_seeds(first, &reports);
-        Ok(outcome)
-    }
-
-    /// Simulates the run with each step at the low and at the high end of its interval.
-    fn add_interval(&self, coverage: Coverage, outcome: &mut Outcome<'_>) -> Result<(), RunError> {
-        let model = self.deployment.served_model();
-        let (server, pools) = (&self.scenario.server, self.pools.as_ref());
-        let at = |end| {
-            let model = AtEnd::new(&model, coverage, end);
-            let fleet = Fleet::try_new(model, self.config, self.dp(), server, pools)?;
-            self.summary(&fleet, &mut ())
-        };
-        let (low, high) = rayon::join(|| at(End::Low), || at(End::High));
-        let (low, high) = (low?, high?);
-        let ends = Ends {
-            low: &low,
-            predicted: &outcome.summary,
-            high: &high,
-        };
-        let engine = self.deployment.engine();
-        let ttft = engine.ttft_half_width(&self.placement.model.spec, coverage);
-        let others = engine.tpot_half_width(coverage);
-        outcome.interval = Some(ModelInterval::between(ends, coverage, [ttft, others]));
-        let busy = high.makespan * high.server.busy_share * f64::from(self.replicas());
-        outcome.overload_at_high = self.overload(&high, busy);
-        Ok(())
-    }
-
-    /// Returns the growth of the queue where the servers, which compute steps for a time of `busy`, do not keep up with
-    /// the load.
-    pub(crate) fn overload(&self, summary: &Summary, busy: Seconds) -> Option<QueueGrowth> {
-        // Users who wait for answers limit the queue.
-        if self.scenario.workload.users.is_some() {
-            return None;
-        }
-        let growth = summary.queue_growth;
-        growth.filter(|growth| growth.is_overload(mean_step(summary, busy)))
-    }
-
     /// Returns the run with another seed, of the load and of the acceptance of drafts.
     ///
     /// # Errors
@@ -237,36 +158,6 @@ impl Run {
         run.scenario.check()?;
         run.scenario.server.router = router;
         Ok(run)
-    }
-
-    fn run_once(&self, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
-        let model = self.deployment.served_model();
-        let fleet = Fleet::try_new(
-            &model,
-            self.config,
-            self.dp(),
-            &self.scenario.server,
-            self.pools.as_ref(),
-        )?;
-        let mut tally = ServedTally::new(&model);
-        let mut rejections = Rejections::default();
-        let mut served = Served::default();
-        let mut observers = (&mut tally, (&mut rejections, (&mut served, observer)));
-        let summary = self.summary(&fleet, &mut observers)?;
-        let sources = tally.sources();
-        let checked = sources.check(self.scenario.output.strict());
-        checked.map_err(RunError::UncertainPart)?;
-        Ok(Outcome {
-            run: self,
-            summary,
-            rejections,
-            busiest: served.busiest(&self.pool_ranges()),
-            sources,
-            draft_sources: tally.draft_sources(),
-            interval: None,
-            overload_at_high: None,
-            seeds: None,
-        })
     }
 
     /// The scenario as given.
@@ -343,7 +234,7 @@ impl Run {
     }
 
     /// The replicas of each pool of equal servers.
-    fn pool_ranges(&self) -> Vec<Range<u32>> {
+    pub(crate) fn pool_ranges(&self) -> Vec<Range<u32>> {
         let prefill = self.pools.map_or(0, |pools| pools.prefill);
         vec![0..prefill, prefill..self.replicas()]
     }
@@ -379,86 +270,6 @@ impl Run {
             Requests::Closed(_) => None,
         })
     }
-
-    fn summary(
-        &self,
-        fleet: &Fleet<impl LatencyModel + Clone>,
-        observer: &mut impl Observer,
-    ) -> Result<Summary, RunError> {
-        let load = match &self.load {
-            Load::Trace { path, trace } => {
-                let failed = |error| RunError::Trace {
-                    path: path.clone(),
-                    error,
-                };
-                let mut requests = trace.replay().map_err(failed)?;
-                let summary = self.simulated(fleet, &mut requests, observer);
-                return requests.finish().map_err(failed).map(|()| summary);
-            }
-            Load::Generated(load) => load,
-        };
-        Ok(match load.requests(self.config.max_model_len)? {
-            Requests::Open(requests) => {
-                let mut source = Stream::new(requests).with_total(self.load.requests());
-                self.simulated(fleet, &mut source, observer)
-            }
-            Requests::Closed(mut users) => self.simulated(fleet, &mut users, observer),
-        })
-    }
-
-    fn simulated(
-        &self,
-        fleet: &Fleet<impl LatencyModel + Clone>,
-        source: &mut impl Source,
-        observer: &mut impl Observer,
-    ) -> Summary {
-        match self.load.requests() <= MAX_RECORDS {
-            true => self.recorded(fleet, source, observer),
-            false => self.digested(fleet, source, observer),
-        }
-    }
-
-    /// Keeps a record of each request, so that percentiles are exact.
-    fn recorded(
-        &self,
-        fleet: &Fleet<impl LatencyModel + Clone>,
-        source: &mut impl Source,
-        observer: &mut impl Observer,
-    ) -> Summary {
-        let mut figures = (TokenGaps::new(), BatchSizes::new());
-        let mut report = fleet.report(source, &mut (&mut figures, observer));
-        let (gaps, sizes) = figures;
-        report.summary.itl = gaps.stats();
-        report.summary.batch = sizes.stats();
-        let limits = self.limits();
-        report.summary.goodput = limits.map(|limits| Goodput::of(limits, &report));
-        report.summary
-    }
-
-    /// Keeps no record, so that memory does not grow with the requests.
-    fn digested(
-        &self,
-        fleet: &Fleet<impl LatencyModel + Clone>,
-        source: &mut impl Source,
-        observer: &mut impl Observer,
-    ) -> Summary {
-        let mut digest = match self.limits() {
-            Some(limits) => Digest::new().with_limits(limits),
-            None => Digest::new(),
-        };
-        let totals = fleet.totals(source, &mut (&mut digest, observer));
-        digest.into_summary(&totals)
-    }
-
-    fn limits(&self) -> Option<rooflut::sim::figures::LatencyLimits> {
-        let limits = self.scenario.output.goodput.as_deref();
-        LatencyLimit::combined(limits.unwrap_or_default())
-    }
-}
-
-/// Returns the mean time of the steps of a run whose servers computed for `busy`; 0 if none ran.
-pub(crate) fn mean_step(summary: &Summary, busy: Seconds) -> Seconds {
-    busy * (1.0 / summary.steps.max(1) as f64)
 }
 
 /// Returns the price of the GPUs of a placement, from a file or of the defaults; `None` if neither has one.
