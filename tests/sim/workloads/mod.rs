@@ -230,8 +230,8 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             if let Span::Chunk(tokens) = groups.span {
                 config.kv_groups.span = Span::Chunk(tokens.next_multiple_of(block_size));
             }
-            config.rules.window_in_flight = window_in_flight;
             config.rules = rules;
+            config.rules.window_in_flight = window_in_flight;
             config.rules.scheduling = scheduling;
             config.prefix_caching = match states {
                 0 => prefix_caching,
