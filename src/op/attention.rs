@@ -1,75 +1,39 @@
 //! Shape lookup shared by prefill and decode attention.
 
 use super::blend::{self, Weighted, squared_log};
-use super::estimate::Estimate;
+use super::found::Found;
 use crate::error::ResolveError;
-use crate::hardware::{AttentionShape, OperationKind, RankAttention, Reference};
+use crate::hardware::{AttentionShape, OperationKind};
 use crate::math::ln;
-use crate::table::{Class, Entry, ErrorGroup, Grid, Held, KernelTable, TableSet};
+use crate::table::{Class, Entry, Grid, KernelTable, TableSet};
 
 type AttentionEntry<'t> = Entry<AttentionShape, Grid<'t>>;
 type AttentionTable<'t> = KernelTable<'t, AttentionShape, Grid<'t>>;
 
-/// A measured attention shape that answers for itself or for another shape.
-#[derive(Debug, Clone)]
-pub(super) struct Found {
-    pub(super) shape: AttentionShape,
-    pub(super) points: Held,
-    pub(super) kernel: RankAttention,
-    /// Whether the grid was measured on the shape that one rank computes, at any tp.
-    pub(super) exact: bool,
-    /// Best class that an answer can have.
-    pub(super) class: Class,
-    pub(super) errors: ErrorGroup,
-    pub(super) reference: Reference,
-    pub(super) floor_s: f64,
+/// Returns the rows of the requested shape (global heads with tp), of the shape that one rank computes at tp 1, or of the
+/// nearest measured shape by head dimension, then KV heads, then query heads of one rank.
+pub(super) fn find(
+    set: &TableSet,
+    operation: OperationKind,
+    shape: AttentionShape,
+) -> Result<Found<AttentionShape>, ResolveError> {
+    let table: AttentionTable<'_> = set.required(operation)?.typed();
+    let (entry, class) = match table.find(&shape) {
+        Some(entry) => (entry, Class::Measured),
+        None => find_other(set, operation.name(), table, &shape)?,
+    };
+    Found::try_new(set, table, &entry, shape.dtype, class)
 }
 
-impl Found {
-    /// Returns the grid of the requested shape (global heads with tp), of the shape that one rank computes at tp 1,
-    /// or of the nearest measured shape by head dimension, then KV heads, then query heads of one rank.
-    pub(super) fn resolve(
-        set: &TableSet,
-        operation: OperationKind,
-        shape: AttentionShape,
-    ) -> Result<Found, ResolveError> {
-        let table: AttentionTable<'_> = set.required(operation)?.typed();
-        let (entry, exact) = match table.find(&shape) {
-            Some(entry) => (entry, true),
-            None => find_other(set, operation.name(), table, &shape)?,
-        };
-        let [measured, other] = table.error_groups(shape.dtype);
-        Ok(Found {
-            errors: if exact { measured } else { other },
-            shape: entry.shape,
-            points: table.hold(&entry),
-            exact,
-            class: if exact {
-                table.class()
-            } else {
-                Class::Transferred
-            },
-            kernel: shape.on_rank(),
-            reference: set.reference(&table, shape.dtype)?,
-            floor_s: table.floor_us() * 1e-6,
-        })
-    }
-
-    /// Returns the estimate with a class no better than that of the match.
-    pub(super) fn qualify(&self, estimate: Estimate) -> Estimate {
-        estimate.at_best(self.class)
-    }
-}
-
-/// Returns the grid of the shape that one rank computes and `true`, or the grid of the nearest measured shape and
-/// `false`.
+/// Returns the rows of the shape that one rank computes (`Measured`), or those of the nearest measured shape
+/// (`Transferred`).
 #[cold]
 fn find_other<'t>(
     set: &TableSet,
     operation: &'static str,
     table: AttentionTable<'t>,
     shape: &AttentionShape,
-) -> Result<(AttentionEntry<'t>, bool), ResolveError> {
+) -> Result<(AttentionEntry<'t>, Class), ResolveError> {
     check(operation, shape)?;
     let local = shape.local();
     let entry = table.find(&local).or_else(|| nearest(table, local));
@@ -79,7 +43,11 @@ fn find_other<'t>(
         dtype: shape.dtype,
         kv_dtype: shape.kv_dtype,
     })?;
-    Ok((entry, entry.shape.local() == local))
+    let class = match entry.shape.local() == local {
+        true => Class::Measured,
+        false => Class::Transferred,
+    };
+    Ok((entry, class))
 }
 
 /// Returns the four measured shapes of the same formats and head dimension that are nearest by KV heads and query heads

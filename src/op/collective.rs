@@ -1,27 +1,23 @@
 //! Collectives over the GPUs of a node, as measured.
 
 use super::estimate::Estimate;
+use super::found::Found;
 use crate::error::ResolveError;
 #[cfg(feature = "data-parallel")]
 use crate::hardware::GatherShape;
 use crate::hardware::operation::Codes;
 use crate::hardware::{AllReduceShape, Dtype, OperationKind, Reference, Work};
 use crate::math::{exp_short, ln_of_normal};
-use crate::table::{Class, Curve, ErrorGroup, Held, KernelTable, Table, TableSet};
+use crate::table::{Class, Curve, ErrorGroup, KernelTable, Table, TableSet};
 
 /// A resolved collective over as many GPUs as the shape `S` has ranks.
 ///
 /// A number of ranks between measured ones takes the efficiency of the next larger one (`Transferred`).
 #[derive(Debug, Clone)]
 pub struct Collective<S> {
-    matched: S,
     /// Share of the message that passes the link of a rank.
     link_share: f64,
-    reference: Reference,
-    /// Errors of measured shapes, and of others.
-    errors: [ErrorGroup; 2],
-    class: Class,
-    points: Held,
+    found: Found<S>,
 }
 
 /// A resolved all-reduce.
@@ -98,38 +94,31 @@ impl<S: Copy> Collective<S> {
 
     /// Returns the matched measured number of ranks.
     pub fn matched(&self) -> S {
-        self.matched
+        self.found.matched
     }
 
     /// Returns the matched measured points.
     pub fn curve(&self) -> Curve<'_> {
-        self.points.curve()
+        self.found.points.curve()
     }
 
     /// Returns the errors of lookups like this one; see [`Estimate::interval`].
     pub fn errors(&self) -> ErrorGroup {
-        let [measured, other] = self.errors;
-        match self.class > Class::Measured {
-            false => measured,
-            true => other,
-        }
+        self.found.errors
     }
 
     /// Returns the best class that an answer can have.
     pub fn class(&self) -> Class {
-        self.class
+        self.found.class
     }
 
     /// Returns [`at`](Self::at) for a message size of at least one byte.
     pub(crate) fn answer(&self, bytes: f64) -> Estimate {
-        let mut reading = self.points.curve().read(bytes, ln_of_normal(bytes));
-        if self.class > Class::Measured {
-            reading.latency_us = None;
-            reading.provenance = reading.provenance.at_best(self.class);
-        }
-        let bound = self.work(bytes).bound_s(&self.reference.rates);
-        let seconds = (self.reference.t0_s + bound) * exp_short(reading.ln_slowdown);
-        Estimate::new(&reading, seconds, 0.0)
+        let reading = self.curve().read(bytes, ln_of_normal(bytes));
+        let reference = self.reference();
+        let bound = self.work(bytes).bound_s(&reference.rates);
+        let seconds = (reference.t0_s + bound) * exp_short(reading.ln_slowdown);
+        self.found.answer(reading, seconds, 0.0)
     }
 
     /// Returns the work of one rank for a message of `bytes`.
@@ -143,7 +132,7 @@ impl<S: Copy> Collective<S> {
 
     /// Returns the reference of the kernel.
     pub(crate) fn reference(&self) -> &Reference {
-        &self.reference
+        &self.found.reference
     }
 }
 
@@ -165,7 +154,6 @@ impl<S: From<Codes> + Into<Codes> + Copy> Collective<S> {
         if ranks < 2 {
             return Err(ResolveError::TooFewRanks { operation, ranks });
         }
-        let reference = set.reference(&table, Dtype::Bf16)?;
         let larger = || table.entries().find(|entry| ranks_of(entry.shape) > ranks);
         let too_many = || ResolveError::TooManyRanks {
             set: set.clone(),
@@ -178,16 +166,11 @@ impl<S: From<Codes> + Into<Codes> + Copy> Collective<S> {
                 .unwrap_or(1),
         };
         let entry = table.find(&shape).or_else(larger).ok_or_else(too_many)?;
-        Ok(Collective {
-            matched: entry.shape,
-            link_share,
-            reference,
-            errors: table.error_groups(Dtype::Bf16),
-            class: match ranks_of(entry.shape) == ranks {
-                true => table.class(),
-                false => Class::Transferred,
-            },
-            points: table.hold(&entry),
-        })
+        let class = match ranks_of(entry.shape) == ranks {
+            true => Class::Measured,
+            false => Class::Transferred,
+        };
+        let found = Found::try_new(set, table, &entry, Dtype::Bf16, class)?;
+        Ok(Collective { link_share, found })
     }
 }

@@ -1,7 +1,8 @@
 //! Decode attention: one new token per request over its KV cache.
 
-use super::attention::Found;
+use super::attention;
 use super::estimate::Estimate;
+use super::found::{Found, found_answers};
 use crate::error::ResolveError;
 use crate::hardware::{AttentionShape, OperationKind, RankAttention, Reference};
 use crate::math::{exp_short, larger, sqrt};
@@ -26,8 +27,11 @@ use crate::table::{Class, ErrorGroup, Grid, KernelTable, Position, Table, TableS
 /// ```
 #[derive(Debug, Clone)]
 pub struct DecodeAttention {
-    found: Found,
+    found: Found<AttentionShape>,
+    kernel: RankAttention,
 }
+
+found_answers!(DecodeAttention);
 
 /// Measured rows of decode attention that answer for a shape.
 #[derive(Debug)]
@@ -62,7 +66,8 @@ impl DecodeAttention {
     /// The set has no decode table or none with these formats, or a dimension is zero.
     pub fn resolve(set: &TableSet, shape: AttentionShape) -> Result<DecodeAttention, ResolveError> {
         Ok(DecodeAttention {
-            found: Found::resolve(set, OperationKind::Decode, shape)?,
+            found: attention::find(set, OperationKind::Decode, shape)?,
+            kernel: shape.on_rank(),
         })
     }
 
@@ -79,17 +84,12 @@ impl DecodeAttention {
         let requests = f64::from(requests.max(1));
         let kv_tokens = larger(kv_tokens as f64, requests);
         let Found {
-            kernel,
-            points,
-            reference,
-            ..
+            points, reference, ..
         } = &self.found;
+        let kernel = &self.kernel;
         let grid = points.grid();
         let length = grid.length().locate_from_1(kv_tokens / requests);
-        let mut reading = grid.read(grid.batch().locate_from_1(requests), length);
-        if self.found.class > Class::Measured {
-            reading.latency_us = None;
-        }
+        let reading = grid.read(grid.batch().locate_from_1(requests), length);
         let slowdown = exp_short(reading.ln_slowdown);
         let held = |kv_tokens| kernel.decode_reference_s(requests, kv_tokens, reference) * slowdown;
         let mut seconds = held(kv_tokens);
@@ -98,8 +98,7 @@ impl DecodeAttention {
         }
         let work = kernel.decode_work(requests, kv_tokens);
         let at_peak = work.flops * reference.rates.s_per_flop;
-        self.found
-            .qualify(Estimate::new(&reading, seconds, at_peak))
+        self.found.answer(reading, seconds, at_peak)
     }
 
     /// Returns the time at lengths shorter than any measured, where `held` gives the time with the efficiency held as
@@ -112,12 +111,9 @@ impl DecodeAttention {
         let (shortest, _) = self.grid().length().range().unwrap_or((1, 1));
         let edge_tokens = requests * f64::from(shortest);
         let edge = held(edge_tokens);
-        let Found {
-            kernel, reference, ..
-        } = &self.found;
-        let floor = self.found.floor_s + kernel.decode_waves_s(requests, reference);
-        let floor = floor.min(edge);
-        let bytes = |kv_tokens| kernel.decode_work(requests, kv_tokens).bytes;
+        let waves = self.kernel.decode_waves_s(requests, &self.found.reference);
+        let floor = (self.found.floor_s + waves).min(edge);
+        let bytes = |kv_tokens| self.kernel.decode_work(requests, kv_tokens).bytes;
         let share = bytes(kv_tokens) / bytes(edge_tokens);
         sqrt(held(kv_tokens) * (floor + (edge - floor) * share)).min(edge)
     }
@@ -126,8 +122,8 @@ impl DecodeAttention {
     pub(crate) fn rows(&self) -> DecodeRows<'_> {
         DecodeRows {
             grid: self.grid(),
-            kernel: self.found.kernel,
-            measured: self.found.shape.on_rank(),
+            kernel: self.kernel,
+            measured: self.found.matched.on_rank(),
             window: 0,
             reference: &self.found.reference,
             floor_s: self.found.floor_s,
@@ -138,21 +134,11 @@ impl DecodeAttention {
 
     /// Returns the matched measured shape.
     pub fn matched(&self) -> AttentionShape {
-        self.found.shape
+        self.found.matched
     }
 
     /// Returns the matched measured points.
     pub fn grid(&self) -> Grid<'_> {
         self.found.points.grid()
-    }
-
-    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
-    pub fn errors(&self) -> ErrorGroup {
-        self.found.errors
-    }
-
-    /// Returns the best class that an answer can have.
-    pub fn class(&self) -> Class {
-        self.found.class
     }
 }

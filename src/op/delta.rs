@@ -2,12 +2,11 @@
 
 use super::blend::squared_log;
 use super::estimate::Estimate;
+use super::found::{Found, found_answers};
 use crate::error::ResolveError;
 use crate::hardware::{DeltaShape, OperationKind, Reference, Work};
 use crate::math::{exp_short, larger};
-use crate::table::{
-    Class, Curve, ErrorGroup, Grid, Held, KernelTable, Points, Reading, Table, TableSet,
-};
+use crate::table::{Class, Curve, ErrorGroup, Grid, KernelTable, Points, Reading, Table, TableSet};
 
 /// A resolved kernel of a gated delta net over whole prompts.
 ///
@@ -26,7 +25,8 @@ use crate::table::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct DeltaPrefill {
-    found: Found,
+    shape: DeltaShape,
+    found: Found<DeltaShape>,
 }
 
 /// A resolved kernel of a gated delta net for one new token per request.
@@ -43,8 +43,11 @@ pub struct DeltaPrefill {
 /// ```
 #[derive(Debug, Clone)]
 pub struct DeltaDecode {
-    found: Found,
+    shape: DeltaShape,
+    found: Found<DeltaShape>,
 }
+
+found_answers!(DeltaPrefill, DeltaDecode);
 
 impl TableSet {
     /// Returns the kernels of gated delta nets by shape over (prompts, prompt length), or `None` if the set has none.
@@ -65,8 +68,8 @@ impl DeltaPrefill {
     /// # Errors
     /// The set has no such table or none with this head dimension, or a dimension is zero.
     pub fn resolve(set: &TableSet, shape: DeltaShape) -> Result<DeltaPrefill, ResolveError> {
-        let found = Found::resolve(set, OperationKind::DeltaPrefill, shape)?;
-        Ok(DeltaPrefill { found })
+        let found = find(set, OperationKind::DeltaPrefill, shape)?;
+        Ok(DeltaPrefill { shape, found })
     }
 
     /// Returns the time of `batch` whole prompts of `seq_len` tokens; zeros are treated as 1. Beyond the measured grid
@@ -77,23 +80,21 @@ impl DeltaPrefill {
 
     /// Returns [`at`](Self::at) for a number and a length, at least 1, that need not be whole.
     pub(crate) fn at_mean(&self, batch: f64, seq_len: f64) -> Estimate {
-        let Found {
-            shape, reference, ..
-        } = &self.found;
-        let grid = self.found.points.grid();
-        let (row, column) = (
-            grid.batch().locate_from_1(batch),
-            grid.length().locate_from_1(seq_len),
-        );
-        let reference_s = shape.prefill_reference_s(batch, seq_len, reference);
-        let work = self.work(batch, seq_len);
-        self.found
-            .answer(grid.read(row, column), reference_s, &work)
+        let grid = self.grid();
+        let row = grid.batch().locate_from_1(batch);
+        let reading = grid.read(row, grid.length().locate_from_1(seq_len));
+        let reference_s = (self.shape).prefill_reference_s(batch, seq_len, self.reference());
+        answer(
+            &self.found,
+            reading,
+            reference_s,
+            &self.work(batch, seq_len),
+        )
     }
 
     /// Returns the work of `batch` prompts of `seq_len` tokens.
     pub(crate) fn work(&self, batch: f64, seq_len: f64) -> Work {
-        self.found.shape.prefill_work(batch, seq_len)
+        self.shape.prefill_work(batch, seq_len)
     }
 
     /// Returns the reference of the kernel.
@@ -110,16 +111,6 @@ impl DeltaPrefill {
     pub fn grid(&self) -> Grid<'_> {
         self.found.points.grid()
     }
-
-    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
-    pub fn errors(&self) -> ErrorGroup {
-        self.found.errors()
-    }
-
-    /// Returns the best class that an answer can have.
-    pub fn class(&self) -> Class {
-        self.found.class()
-    }
 }
 
 impl DeltaDecode {
@@ -128,8 +119,8 @@ impl DeltaDecode {
     /// # Errors
     /// As [`DeltaPrefill::resolve`].
     pub fn resolve(set: &TableSet, shape: DeltaShape) -> Result<DeltaDecode, ResolveError> {
-        let found = Found::resolve(set, OperationKind::DeltaDecode, shape)?;
-        Ok(DeltaDecode { found })
+        let found = find(set, OperationKind::DeltaDecode, shape)?;
+        Ok(DeltaDecode { shape, found })
     }
 
     /// Returns the time of one new token for each of `batch` requests, without an effect of their lengths; 0 is treated
@@ -140,18 +131,15 @@ impl DeltaDecode {
 
     /// Returns [`at`](Self::at) for a caller that counts in `f64`, at least 1.
     pub(crate) fn at_mean(&self, batch: f64) -> Estimate {
-        let Found {
-            shape, reference, ..
-        } = &self.found;
-        let curve = self.found.points.curve();
+        let curve = self.curve();
         let reading = curve.read_at(curve.axis().locate_from_1(batch));
-        let reference_s = shape.decode_reference_s(batch, reference);
-        self.found.answer(reading, reference_s, &self.work(batch))
+        let reference_s = self.shape.decode_reference_s(batch, self.reference());
+        answer(&self.found, reading, reference_s, &self.work(batch))
     }
 
     /// Returns the work of `batch` requests.
     pub(crate) fn work(&self, batch: f64) -> Work {
-        self.found.shape.decode_work(batch)
+        self.shape.decode_work(batch)
     }
 
     /// Returns the reference of the kernel.
@@ -168,90 +156,46 @@ impl DeltaDecode {
     pub fn curve(&self) -> Curve<'_> {
         self.found.points.curve()
     }
-
-    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
-    pub fn errors(&self) -> ErrorGroup {
-        self.found.errors()
-    }
-
-    /// Returns the best class that an answer can have.
-    pub fn class(&self) -> Class {
-        self.found.class()
-    }
 }
 
-/// A measured shape that answers for itself or for another shape.
-#[derive(Debug, Clone)]
-struct Found {
+fn find(
+    set: &TableSet,
+    operation: OperationKind,
     shape: DeltaShape,
-    matched: DeltaShape,
-    reference: Reference,
-    /// Errors of measured shapes, and of others.
-    errors: [ErrorGroup; 2],
-    points: Held,
+) -> Result<Found<DeltaShape>, ResolveError> {
+    let table = set.required(operation)?;
+    let table = table.typed::<DeltaShape, Points<'_>>();
+    if [shape.k_heads, shape.v_heads, shape.head_dim].contains(&0) {
+        let operation = operation.name();
+        return Err(ResolveError::ZeroDimension { operation });
+    }
+    let apart = |other: &DeltaShape| {
+        squared_log(other.v_heads, shape.v_heads) + squared_log(other.k_heads, shape.k_heads)
+    };
+    let is_like =
+        |other: &DeltaShape| (other.kernel, other.head_dim) == (shape.kernel, shape.head_dim);
+    let like = table.entries().filter(|entry| is_like(&entry.shape));
+    let entry = like.min_by(|a, b| apart(&a.shape).total_cmp(&apart(&b.shape)));
+    let entry = entry.ok_or_else(|| ResolveError::NoHeads {
+        set: set.clone(),
+        operation: operation.name(),
+        q_heads: shape.k_heads,
+        kv_heads: shape.v_heads,
+        head_dim: shape.head_dim,
+    })?;
+    let class = match entry.shape == shape {
+        true => Class::Measured,
+        false => Class::Transferred,
+    };
+    let dtype = (operation.declared().dtype)(&shape.into());
+    Found::try_new(set, table, &entry, dtype, class)
 }
 
-impl Found {
-    fn resolve(
-        set: &TableSet,
-        operation: OperationKind,
-        shape: DeltaShape,
-    ) -> Result<Found, ResolveError> {
-        let table = set.required(operation)?;
-        let table = table.typed::<DeltaShape, Points<'_>>();
-        if [shape.k_heads, shape.v_heads, shape.head_dim].contains(&0) {
-            let operation = operation.name();
-            return Err(ResolveError::ZeroDimension { operation });
-        }
-        let apart = |other: &DeltaShape| {
-            squared_log(other.v_heads, shape.v_heads) + squared_log(other.k_heads, shape.k_heads)
-        };
-        let is_like =
-            |other: &DeltaShape| (other.kernel, other.head_dim) == (shape.kernel, shape.head_dim);
-        let like = table.entries().filter(|entry| is_like(&entry.shape));
-        let entry = like.min_by(|a, b| apart(&a.shape).total_cmp(&apart(&b.shape)));
-        let entry = entry.ok_or_else(|| ResolveError::NoHeads {
-            set: set.clone(),
-            operation: operation.name(),
-            q_heads: shape.k_heads,
-            kv_heads: shape.v_heads,
-            head_dim: shape.head_dim,
-        })?;
-        let dtype = (operation.declared().dtype)(&shape.into());
-        Ok(Found {
-            shape,
-            matched: entry.shape,
-            reference: set.reference(&table, dtype)?,
-            errors: table.error_groups(dtype),
-            points: table.hold(&entry),
-        })
-    }
-
-    fn answer(&self, mut reading: Reading, reference_s: f64, work: &Work) -> Estimate {
-        if self.class() > Class::Measured {
-            reading.latency_us = None;
-        }
-        let seconds = reference_s * exp_short(reading.ln_slowdown);
-        let rates = &self.reference.rates;
-        // Between rows, and of other shapes, no answer is faster than memory.
-        let seconds = larger(seconds, work.bytes * rates.s_per_byte);
-        let at_peak = work.flops * rates.s_per_flop;
-        Estimate::new(&reading, seconds, at_peak).at_best(self.class())
-    }
-
-    fn errors(&self) -> ErrorGroup {
-        let [measured, other] = self.errors;
-        match self.class() > Class::Measured {
-            false => measured,
-            true => other,
-        }
-    }
-
-    fn class(&self) -> Class {
-        if self.matched == self.shape {
-            Class::Measured
-        } else {
-            Class::Transferred
-        }
-    }
+/// Returns the time of a kernel that takes `reference_s` seconds at the roofline.
+fn answer(found: &Found<DeltaShape>, reading: Reading, reference_s: f64, work: &Work) -> Estimate {
+    let rates = &found.reference.rates;
+    let seconds = reference_s * exp_short(reading.ln_slowdown);
+    // Between rows, and of other shapes, no answer is faster than memory.
+    let seconds = larger(seconds, work.bytes * rates.s_per_byte);
+    found.answer(reading, seconds, work.flops * rates.s_per_flop)
 }

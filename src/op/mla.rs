@@ -2,6 +2,7 @@
 
 use super::blend::Neighbour;
 use super::estimate::Estimate;
+use super::found::found_answers;
 use super::prefill::ChunkSums;
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, MlaLoad, MlaShape, OperationKind, Reference, Work};
@@ -55,6 +56,8 @@ pub struct MlaPrefill {
 pub struct MlaDecode {
     found: Found,
 }
+
+found_answers!(MlaPrefill, MlaDecode);
 
 impl TableSet {
     /// Returns layers of latent attention by shape over (prompts, prompt length), or `None` if the set has none.
@@ -165,16 +168,6 @@ impl MlaPrefill {
     pub fn matched(&self) -> impl Iterator<Item = Neighbour<MlaShape>> + '_ {
         self.found.matched()
     }
-
-    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
-    pub fn errors(&self) -> ErrorGroup {
-        self.found.errors
-    }
-
-    /// Returns the best class that an answer can have.
-    pub fn class(&self) -> Class {
-        self.found.class
-    }
 }
 
 impl MlaDecode {
@@ -224,16 +217,6 @@ impl MlaDecode {
     /// Returns the matched measured shapes with their shares.
     pub fn matched(&self) -> impl Iterator<Item = Neighbour<MlaShape>> + '_ {
         self.found.matched()
-    }
-
-    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
-    pub fn errors(&self) -> ErrorGroup {
-        self.found.errors
-    }
-
-    /// Returns the best class that an answer can have.
-    pub fn class(&self) -> Class {
-        self.found.class
     }
 }
 

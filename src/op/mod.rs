@@ -12,6 +12,7 @@ mod decode;
 #[cfg(feature = "delta-net")]
 mod delta;
 mod estimate;
+mod found;
 mod gemm;
 #[cfg(feature = "leave-one-out")]
 pub mod leave_one_out;

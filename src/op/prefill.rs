@@ -2,12 +2,15 @@
 
 use rooflut_roofline::PrefillPace;
 
-use super::attention::{Found, nearest_four};
+use super::attention::{self, nearest_four};
 use super::blend::{MAX_NEIGHBOURS, Neighbour};
 use super::estimate::Estimate;
+use super::found::{Found, found_answers};
 use crate::constants::{COLD_READ_SHARE, SHORT_PROMPT_EXPONENT};
 use crate::error::ResolveError;
-use crate::hardware::{AttentionShape, Indexer, OperationKind, Prompts, Reference, Work};
+use crate::hardware::{
+    AttentionShape, Indexer, OperationKind, Prompts, RankAttention, Reference, Work,
+};
 use crate::math::{exp_short, ln_of_normal, sqrt};
 use crate::table::{
     Class, ErrorGroup, Grid, Held, KernelTable, Position, Reading, Table, TableSet,
@@ -34,11 +37,16 @@ use crate::table::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct PrefillAttention {
-    found: Found,
+    found: Found<AttentionShape>,
+    kernel: RankAttention,
     pace: PrefillPace,
+    /// Whether the grid was measured on the shape that one rank computes, at any tp.
+    exact: bool,
     /// The measured shapes that answer for one that was not measured.
     blended: [Option<(Neighbour<AttentionShape>, Held)>; MAX_NEIGHBOURS],
 }
+
+found_answers!(PrefillAttention);
 
 /// Prompt chunks that run in one kernel, as sums. The result does not depend on their order, to the last bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -202,28 +210,25 @@ impl PrefillAttention {
         set: &TableSet,
         shape: AttentionShape,
     ) -> Result<PrefillAttention, ResolveError> {
-        let find = |shape| Found::resolve(set, OperationKind::Prefill, shape);
+        let find = |shape| attention::find(set, OperationKind::Prefill, shape);
         let found = find(shape).or_else(|error| match error {
             ResolveError::NoAttentionDtype { .. } => {
                 let kv_dtype = shape.dtype;
                 let found = find(AttentionShape { kv_dtype, ..shape })?;
-                let kernel = shape.on_rank();
-                Ok(Found {
-                    kernel,
-                    class: Class::Transferred,
-                    ..found
-                })
+                let class = Class::Transferred;
+                Ok(Found { class, ..found })
             }
             other => Err(other),
         })?;
-        let pace = found.kernel.prefill_pace(&found.reference);
+        let kernel = shape.on_rank();
+        let mut like = AttentionShape {
+            kv_dtype: found.matched.kv_dtype,
+            ..shape
+        };
+        let exact = found.matched.local() == like.local();
         let mut blended = [const { None }; MAX_NEIGHBOURS];
-        if let Some(table) = set.prefill().filter(|_| !found.exact) {
-            let like = AttentionShape {
-                kv_dtype: found.shape.kv_dtype,
-                head_dim: found.shape.head_dim,
-                ..shape
-            };
+        if let Some(table) = set.prefill().filter(|_| !exact) {
+            like.head_dim = found.matched.head_dim;
             let nearest = nearest_four(table, &like);
             blended = nearest.map(|slot| {
                 slot.map(|(entry, share)| {
@@ -233,8 +238,10 @@ impl PrefillAttention {
             });
         }
         Ok(PrefillAttention {
+            pace: kernel.prefill_pace(&found.reference),
             found,
-            pace,
+            kernel,
+            exact,
             blended,
         })
     }
@@ -264,18 +271,15 @@ impl PrefillAttention {
         if chunks.is_uniform() {
             return whole;
         }
-        let Found {
-            kernel, reference, ..
-        } = &self.found;
-        let bytes = |prompts| kernel.prefill_work(prompts).bytes;
+        let bytes = |prompts| self.kernel.prefill_work(prompts).bytes;
         let more = bytes(&chunks.prompts()) - bytes(&Prompts::equal(batch, length));
-        let reads = more.max(0.0) * reference.rates.s_per_byte / COLD_READ_SHARE;
+        let reads = more.max(0.0) * self.reference().rates.s_per_byte / COLD_READ_SHARE;
         whole.longer_by(reads).at_best(Class::Transferred)
     }
 
     /// Returns the work of one rank for chunks that run in one kernel.
     pub(crate) fn work(&self, chunks: &ChunkSums) -> Work {
-        self.found.kernel.prefill_work(&chunks.prompts())
+        self.kernel.prefill_work(&chunks.prompts())
     }
 
     /// Returns the reference of the kernel.
@@ -289,7 +293,7 @@ impl PrefillAttention {
     fn whole(&self, batch: f64, row: f64, length: f64) -> Estimate {
         let grid = self.grid();
         let column = grid.length().locate_from_1(length);
-        let reading = if self.found.exact {
+        let reading = if self.exact {
             grid.read(grid.batch().locate_from_1(row), column)
         } else {
             self.blend(row, length)
@@ -302,8 +306,7 @@ impl PrefillAttention {
             held(length)
         };
         let at_peak = self.pace.at_peak_s(batch, length);
-        self.found
-            .qualify(Estimate::new(&reading, seconds, at_peak))
+        Estimate::new(&reading, seconds, at_peak).at_best(self.found.class)
     }
 
     /// Returns the weighted mean of the slowdowns of the measured shapes.
@@ -338,8 +341,8 @@ impl PrefillAttention {
 
     /// Returns the matched measured shapes with their shares.
     pub fn matched(&self) -> impl Iterator<Item = Neighbour<AttentionShape>> + '_ {
-        let exact = self.found.exact.then_some(Neighbour {
-            shape: self.found.shape,
+        let exact = self.exact.then_some(Neighbour {
+            shape: self.found.matched,
             share: 1.0,
         });
         let blended = self.blended.iter().flatten();
@@ -352,15 +355,5 @@ impl PrefillAttention {
     #[inline]
     pub fn grid(&self) -> Grid<'_> {
         self.found.points.grid()
-    }
-
-    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
-    pub fn errors(&self) -> ErrorGroup {
-        self.found.errors
-    }
-
-    /// Returns the best class that an answer can have.
-    pub fn class(&self) -> Class {
-        self.found.class
     }
 }

@@ -2,13 +2,14 @@
 
 use super::decode::DecodeRows;
 use super::estimate::Estimate;
+use super::found::{Found, found_answers};
 use crate::constants::COLD_READ_SHARE;
 use crate::error::ResolveError;
 use crate::hardware::{
     AttentionShape, OperationKind, Prompts, RankAttention, Reference, WindowShape, Work,
 };
 use crate::math::{exp_short, ln, sqrt};
-use crate::table::{Class, ErrorGroup, Grid, Held, KernelTable, Table, TableSet};
+use crate::table::{Class, ErrorGroup, Grid, KernelTable, Table, TableSet};
 
 /// Resolved prefill attention within a window.
 ///
@@ -26,7 +27,8 @@ use crate::table::{Class, ErrorGroup, Grid, Held, KernelTable, Table, TableSet};
 /// ```
 #[derive(Debug, Clone)]
 pub struct WindowPrefill {
-    found: Found,
+    shape: WindowShape,
+    found: Found<WindowShape>,
 }
 
 /// Resolved decode attention within a window.
@@ -48,10 +50,13 @@ pub struct WindowPrefill {
 /// ```
 #[derive(Debug, Clone)]
 pub struct WindowDecode {
-    found: Found,
+    shape: WindowShape,
+    found: Found<WindowShape>,
     /// The first measured length beyond the window; 0 if there is none.
     first_beyond: u32,
 }
+
+found_answers!(WindowPrefill, WindowDecode);
 
 impl TableSet {
     /// Returns prefill attention within a window by shape over (prompts, prompt length), or `None` if the set has
@@ -80,20 +85,14 @@ impl WindowPrefill {
     /// # Errors
     /// The set has no such table or none with these formats and heads, or the GPU has no peak for the dtype.
     pub fn resolve(set: &TableSet, shape: WindowShape) -> Result<WindowPrefill, ResolveError> {
-        let found = Found::resolve(set, OperationKind::WindowPrefill, shape)?;
-        Ok(WindowPrefill { found })
+        let found = find(set, OperationKind::WindowPrefill, shape)?;
+        Ok(WindowPrefill { shape, found })
     }
 
     /// Returns the time of `batch` whole prompts of `seq_len` tokens; zeros are treated as 1. Beyond the measured
     /// grid the efficiency is held.
     pub fn at(&self, batch: u32, seq_len: u32) -> Estimate {
-        let (batch, length) = (f64::from(batch.max(1)), f64::from(seq_len.max(1)));
-        let Found {
-            shape, reference, ..
-        } = &self.found;
-        let reference_s = shape.prefill_reference_s(batch, length, reference);
-        let work = shape.prefill_work(batch, length);
-        self.found.answer(batch, length, reference_s, work.flops)
+        self.whole(f64::from(batch.max(1)), f64::from(seq_len.max(1)))
     }
 
     /// Returns the time of chunks that run in one kernel.
@@ -102,29 +101,31 @@ impl WindowPrefill {
     /// to equal prompts of their mean length, weighted by pairs. Bytes that the chunks move beyond those of the
     /// equivalent prompts are added. Neither context nor mixtures were measured, so both are `Transferred`.
     pub(crate) fn at_chunks(&self, chunks: &WindowChunks) -> Estimate {
-        let Found {
-            shape, reference, ..
-        } = &self.found;
         let (batch, length) = chunks.equivalent();
-        let reference_s = shape.prefill_reference_s(batch, length, reference);
-        let work = shape.prefill_work(batch, length);
-        let whole = self.found.answer(batch, length, reference_s, work.flops);
+        let whole = self.whole(batch, length);
         if chunks.is_uniform() {
             return whole;
         }
-        let more = self.work(chunks).bytes - work.bytes;
-        let reads = more.max(0.0) * reference.rates.s_per_byte / COLD_READ_SHARE;
+        let more = self.work(chunks).bytes - self.shape.prefill_work(batch, length).bytes;
+        let reads = more.max(0.0) * self.reference().rates.s_per_byte / COLD_READ_SHARE;
         whole.longer_by(reads).at_best(Class::Transferred)
+    }
+
+    /// Returns the time of `batch` whole prompts.
+    fn whole(&self, batch: f64, length: f64) -> Estimate {
+        let reference_s = (self.shape).prefill_reference_s(batch, length, self.reference());
+        let flops = self.shape.prefill_work(batch, length).flops;
+        answer(&self.found, batch, length, reference_s, flops)
     }
 
     /// Returns sums without chunks.
     pub(crate) fn chunks(&self) -> WindowChunks {
-        WindowChunks::new(self.found.shape.window)
+        WindowChunks::new(self.shape.window)
     }
 
     /// Returns the work of one rank for chunks that run in one kernel.
     pub(crate) fn work(&self, chunks: &WindowChunks) -> Work {
-        self.found.kernel.prefill_work(&chunks.prompts())
+        kernel(&self.shape).prefill_work(&chunks.prompts())
     }
 
     /// Returns the reference of the kernel.
@@ -135,16 +136,6 @@ impl WindowPrefill {
     /// Returns the matched measured shape.
     pub fn matched(&self) -> WindowShape {
         self.found.matched
-    }
-
-    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
-    pub fn errors(&self) -> ErrorGroup {
-        self.found.errors
-    }
-
-    /// Returns the best class that an answer can have.
-    pub fn class(&self) -> Class {
-        self.found.class
     }
 }
 
@@ -265,12 +256,13 @@ impl WindowDecode {
     /// # Errors
     /// As [`WindowPrefill::resolve`].
     pub fn resolve(set: &TableSet, shape: WindowShape) -> Result<WindowDecode, ResolveError> {
-        let found = Found::resolve(set, OperationKind::WindowDecode, shape)?;
+        let found = find(set, OperationKind::WindowDecode, shape)?;
         let grid = found.points.grid();
         let mut lengths = grid.length().values().iter();
         let beyond = lengths.find(|length| **length > found.matched.window);
         Ok(WindowDecode {
             first_beyond: beyond.copied().unwrap_or(0),
+            shape,
             found,
         })
     }
@@ -279,16 +271,11 @@ impl WindowDecode {
     /// benchmark; zeros are treated as 1. Beyond the measured grid the efficiency is held.
     pub fn at(&self, batch: u32, kv_len: u32) -> Estimate {
         let (batch, length) = (f64::from(batch.max(1)), f64::from(kv_len.max(1)));
-        let Found {
-            shape,
-            kernel,
-            reference,
-            ..
-        } = &self.found;
-        let kv_tokens = batch * shape.keys(length);
-        let reference_s = kernel.decode_reference_s(batch, kv_tokens, reference);
+        let kernel = kernel(&self.shape);
+        let kv_tokens = batch * self.shape.keys(length);
+        let reference_s = kernel.decode_reference_s(batch, kv_tokens, &self.found.reference);
         let flops = kernel.decode_work(batch, kv_tokens).flops;
-        self.found.answer(batch, length, reference_s, flops)
+        answer(&self.found, batch, length, reference_s, flops)
     }
 
     /// Returns the time of `batch` requests whose windows are full: that of [`at`](Self::at), for lengths from the
@@ -299,23 +286,16 @@ impl WindowDecode {
 
     /// Returns the rows that answer.
     pub(crate) fn rows(&self) -> DecodeRows<'_> {
-        let Found {
-            matched,
-            kernel: of_rank,
-            reference,
-            points,
-            floor_s,
-            ..
-        } = &self.found;
+        let found = &self.found;
         DecodeRows {
-            grid: points.grid(),
-            kernel: *of_rank,
-            measured: kernel(matched),
-            window: matched.window,
-            reference,
-            floor_s: *floor_s,
-            class: self.found.class,
-            errors: self.found.errors,
+            grid: found.points.grid(),
+            kernel: kernel(&self.shape),
+            measured: kernel(&found.matched),
+            window: found.matched.window,
+            reference: &found.reference,
+            floor_s: found.floor_s,
+            class: found.class,
+            errors: found.errors,
         }
     }
 
@@ -323,98 +303,58 @@ impl WindowDecode {
     pub fn matched(&self) -> WindowShape {
         self.found.matched
     }
-
-    /// Returns the errors of lookups like this one; see [`Estimate::interval`].
-    pub fn errors(&self) -> ErrorGroup {
-        self.found.errors
-    }
-
-    /// Returns the best class that an answer can have.
-    pub fn class(&self) -> Class {
-        self.found.class
-    }
 }
 
-/// A measured shape that answers for itself or for another shape.
-#[derive(Debug, Clone)]
-struct Found {
+fn find(
+    set: &TableSet,
+    operation: OperationKind,
     shape: WindowShape,
-    matched: WindowShape,
-    /// The kernel of one rank without the window.
-    kernel: RankAttention,
-    reference: Reference,
-    /// Best class that an answer can have.
-    class: Class,
-    errors: ErrorGroup,
-    points: Held,
-    /// Time of the smallest call of the table.
-    floor_s: f64,
+) -> Result<Found<WindowShape>, ResolveError> {
+    let table = set.required(operation)?;
+    let table = table.typed::<WindowShape, Grid<'_>>();
+    let nearest = |kv_dtype| {
+        let apart = |other: &WindowShape| (ln_window(other) - ln_window(&shape)).abs();
+        let has_same_heads = |other: &WindowShape| {
+            let like = WindowShape {
+                kv_dtype,
+                window: other.window,
+                ..shape
+            };
+            *other == like
+        };
+        let entries = table.entries().filter(|entry| has_same_heads(&entry.shape));
+        entries.min_by(|a, b| apart(&a.shape).total_cmp(&apart(&b.shape)))
+    };
+    let entry = table.find(&shape);
+    let entry = entry.or_else(|| nearest(shape.kv_dtype));
+    let entry = entry.or_else(|| nearest(shape.dtype));
+    let entry = entry.ok_or_else(|| ResolveError::NoHeads {
+        set: set.clone(),
+        operation: operation.name(),
+        q_heads: shape.q_heads,
+        kv_heads: shape.kv_heads,
+        head_dim: shape.head_dim,
+    })?;
+    let class = match entry.shape == shape {
+        true => Class::Measured,
+        false => Class::Transferred,
+    };
+    Found::try_new(set, table, &entry, shape.dtype, class)
 }
 
-impl Found {
-    fn resolve(
-        set: &TableSet,
-        operation: OperationKind,
-        shape: WindowShape,
-    ) -> Result<Found, ResolveError> {
-        let table = set.required(operation)?;
-        let table = table.typed::<WindowShape, Grid<'_>>();
-        let nearest = |kv_dtype| {
-            let apart = |other: &WindowShape| (ln_window(other) - ln_window(&shape)).abs();
-            let same_heads = |other: &WindowShape| {
-                let (window, same_kv) = (shape.window, other.kv_dtype == kv_dtype);
-                let kv_dtype = shape.kv_dtype;
-                let like = WindowShape {
-                    window,
-                    kv_dtype,
-                    ..*other
-                };
-                same_kv && like == shape
-            };
-            let entries = table.entries().filter(|entry| same_heads(&entry.shape));
-            entries.min_by(|a, b| apart(&a.shape).total_cmp(&apart(&b.shape)))
-        };
-        let entry = table.find(&shape);
-        let entry = entry.or_else(|| nearest(shape.kv_dtype));
-        let entry = entry.or_else(|| nearest(shape.dtype));
-        let entry = entry.ok_or_else(|| ResolveError::NoHeads {
-            set: set.clone(),
-            operation: operation.name(),
-            q_heads: shape.q_heads,
-            kv_heads: shape.kv_heads,
-            head_dim: shape.head_dim,
-        })?;
-        let [measured, other] = table.error_groups(shape.dtype);
-        let (class, errors) = match entry.shape == shape {
-            true => (table.class(), measured),
-            false => (Class::Transferred, other),
-        };
-        Ok(Found {
-            shape,
-            matched: entry.shape,
-            kernel: kernel(&shape),
-            reference: set.reference(&table, shape.dtype)?,
-            class,
-            errors,
-            points: table.hold(&entry),
-            floor_s: table.floor_us() * 1e-6,
-        })
-    }
-
-    fn answer(&self, batch: f64, length: f64, reference_s: f64, flops: f64) -> Estimate {
-        let grid = self.points.grid();
-        let (batch, length) = (
-            grid.batch().locate_from_1(batch),
-            grid.length().locate_from_1(length),
-        );
-        let mut reading = grid.read(batch, length);
-        if self.class > Class::Measured {
-            reading.latency_us = None;
-        }
-        let seconds = reference_s * exp_short(reading.ln_slowdown);
-        let at_peak = flops * self.reference.rates.s_per_flop;
-        Estimate::new(&reading, seconds, at_peak).at_best(self.class)
-    }
+/// Returns the time of a kernel that takes `reference_s` seconds at the roofline.
+fn answer(
+    found: &Found<WindowShape>,
+    batch: f64,
+    length: f64,
+    reference_s: f64,
+    flops: f64,
+) -> Estimate {
+    let grid = found.points.grid();
+    let row = grid.batch().locate_from_1(batch);
+    let reading = grid.read(row, grid.length().locate_from_1(length));
+    let seconds = reference_s * exp_short(reading.ln_slowdown);
+    found.answer(reading, seconds, flops * found.reference.rates.s_per_flop)
 }
 
 /// Returns the logarithm of a window; no window counts as the widest.
