@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use rooflut::hardware::{
-    AttentionShape, Dtype, GemmShape, MeasuredKernel, MoeShape, OperationKind,
-};
+use rooflut::hardware::{MeasuredKernel, OperationKind};
 use rooflut_roofline::operation::Codes;
 use serde::{Serialize, Serializer};
 
@@ -83,34 +81,6 @@ pub(crate) fn split(kernels: &[&Fields]) -> (Vec<String>, Vec<&'static str>) {
         }
     }
     (common, varying)
-}
-
-pub(crate) fn gemm_key(shape: GemmShape) -> Fields {
-    formats(shape.dtype).and("k", shape.k).and("n", shape.n)
-}
-
-pub(crate) fn attention_key(shape: AttentionShape) -> Fields {
-    formats(shape.dtype)
-        .and("kv_dtype", Value::Name(shape.kv_dtype.name()))
-        .and("q_heads", shape.q_heads)
-        .and("kv_heads", shape.kv_heads)
-        .and("head_dim", shape.head_dim)
-        .and("tp", shape.tp)
-}
-
-pub(crate) fn moe_key(shape: MoeShape) -> Fields {
-    formats(shape.dtype)
-        .and("experts", shape.experts)
-        .and("top_k", shape.top_k)
-        .and("hidden", shape.hidden)
-        .and("intermediate", shape.intermediate)
-        .and("tp", shape.tp)
-        .and("ep", shape.ep)
-        .and("matrices", shape.matrices)
-}
-
-fn formats(dtype: Dtype) -> Fields {
-    Fields::default().and("dtype", Value::Name(dtype.name()))
 }
 
 /// Returns the shape and point of a measured kernel.

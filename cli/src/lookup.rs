@@ -1,23 +1,24 @@
 //! `rooflut lookup`: one kernel in the tables.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use rooflut::ResolveError;
 use rooflut::hardware::{
-    AllReduceShape, AttentionShape, DeltaShape, Dtype, GatherShape, GemmShape, Indexer, MlaShape,
-    MoeShape, OperationKind,
+    AllReduceShape, AttentionShape, DeltaShape, Dtype, GatherShape, GemmShape, MlaShape,
+    OperationKind,
 };
 use rooflut::op::{
-    self, AllReduce, Collective, DecodeAttention, DeltaDecode, DeltaPrefill, Gather, Gemm,
-    MlaDecode, MlaPrefill, Moe, PrefillAttention,
+    self, AllReduce, Collective, DecodeAttention, DeltaDecode, DeltaPrefill, Estimate, Gather,
+    Gemm, MlaDecode, MlaPrefill, Moe, PrefillAttention,
 };
-use rooflut::table::{Axis, Curve, Grid, TableSet, sets};
+use rooflut::table::{Axis, Curve, ErrorGroup, Grid, TableSet, sets};
 use rooflut_nearest::either;
 use rooflut_roofline::operation::Codes;
 
-use crate::args::{AttentionArgs, CollectiveArgs, DsaArgs, Kernel, LookupArgs, MlaArgs};
+use crate::args::{Kernel, LookupArgs, Prompts, Requests};
 use crate::error::Error;
-use crate::fields::{self, Fields, attention_key, gemm_key, moe_key};
+use crate::fields::{self, Fields};
 use crate::lookup_output::{Answer, Matched, Neighbour};
 use crate::table_set;
 
@@ -55,18 +56,15 @@ fn check(kernel: &Kernel) -> Result<(), String> {
                 divides("--kv-heads", shape.kv_heads, "--tp", shape.tp)
             }
         }
-        Kernel::Moe { experts, top_k, .. } if top_k > experts => Err(format!(
-            "--top-k: expected at most --experts {experts}, found {top_k}"
-        )),
-        Kernel::Moe {
-            experts,
-            intermediate,
-            tp,
-            ep,
-            ..
-        } => {
-            divides("--experts", experts, "--ep", ep)?;
-            divides("--intermediate", intermediate, "--tp", tp)
+        Kernel::Moe { ref shape, .. } => {
+            let (experts, top_k) = (shape.experts, shape.top_k);
+            if top_k > experts {
+                return Err(format!(
+                    "--top-k: expected at most --experts {experts}, found {top_k}"
+                ));
+            }
+            divides("--experts", experts, "--ep", shape.ep)?;
+            divides("--intermediate", shape.intermediate, "--tp", shape.tp)
         }
         Kernel::MlaPrefill { ref shape, .. } | Kernel::MlaDecode { ref shape, .. } => {
             divides("--q-heads", shape.q_heads, "--tp", shape.tp)
@@ -97,317 +95,243 @@ fn refusal(kernel: &Kernel, error: ResolveError) -> Error {
 
 fn ask(kernel: &Kernel, set: &TableSet) -> Result<Answer, ResolveError> {
     match *kernel {
-        Kernel::Gemm { k, n, m, dtype } => gemm(set, GemmShape { dtype, k, n }, m),
-        Kernel::Prefill {
-            ref shape,
-            batch,
-            seq_len,
-        } => prefill(set, shape.into(), batch, seq_len),
+        Kernel::Gemm { k, n, m, dtype } => {
+            let shape = GemmShape { dtype, k, n };
+            let gemm = Gemm::resolve(set, shape)?;
+            let query = Query::new(OperationKind::Gemm, shape, [("m", m.into())]);
+            Ok(query.answer(set, gemm.at(m), gemm.errors(), gemm.matched()))
+        }
+        Kernel::Prefill { ref shape, prompts } => {
+            let shape = AttentionShape::from(shape);
+            let attention = PrefillAttention::resolve(set, shape)?;
+            let estimate = attention.at(prompts.batch, prompts.seq_len);
+            let query = Query::new(OperationKind::Prefill, shape, prompts.point());
+            Ok(query.answer(set, estimate, attention.errors(), attention.matched()))
+        }
         Kernel::Decode {
             ref shape,
-            batch,
-            kv_len,
-        } => decode(set, shape.into(), batch, kv_len),
-        Kernel::Allreduce(CollectiveArgs { ranks, bytes }) => {
-            let shape = AllReduceShape { ranks };
-            collective(
+            requests,
+        } => {
+            let shape = AttentionShape::from(shape);
+            let attention = DecodeAttention::resolve(set, shape)?;
+            let estimate = attention.at(requests.batch, requests.kv_tokens());
+            let query = Query::new(OperationKind::Decode, shape, requests.point());
+            Ok(query.answer(
+                set,
+                estimate,
+                attention.errors(),
+                alone(attention.matched()),
+            ))
+        }
+        Kernel::Allreduce(message) => {
+            let shape = AllReduceShape {
+                ranks: message.ranks,
+            };
+            let resolved = AllReduce::resolve(set, shape)?;
+            Ok(collective(
                 set,
                 OperationKind::AllReduce,
-                AllReduce::resolve,
+                &resolved,
                 shape,
-                bytes,
-            )
+                message.bytes,
+            ))
         }
-        Kernel::Allgather(CollectiveArgs { ranks, bytes }) => {
-            let shape = GatherShape { ranks };
-            collective(
+        Kernel::Allgather(message) => {
+            let shape = GatherShape {
+                ranks: message.ranks,
+            };
+            let resolved = Gather::all_gather(set, shape)?;
+            Ok(collective(
                 set,
                 OperationKind::AllGather,
-                Gather::all_gather,
+                &resolved,
                 shape,
-                bytes,
-            )
+                message.bytes,
+            ))
         }
-        Kernel::Reducescatter(CollectiveArgs { ranks, bytes }) => {
-            let shape = GatherShape { ranks };
-            collective(
+        Kernel::Reducescatter(message) => {
+            let shape = GatherShape {
+                ranks: message.ranks,
+            };
+            let resolved = Gather::reduce_scatter(set, shape)?;
+            Ok(collective(
                 set,
                 OperationKind::ReduceScatter,
-                Gather::reduce_scatter,
+                &resolved,
                 shape,
-                bytes,
-            )
+                message.bytes,
+            ))
         }
         Kernel::Moe {
-            experts,
-            top_k,
-            hidden,
-            intermediate,
-            tp,
-            ep,
-            matrices,
+            ref shape,
             tokens,
             dtype,
         } => {
-            let shape = MoeShape {
-                dtype,
-                experts,
-                top_k,
-                hidden,
-                intermediate,
-                tp,
-                ep,
-                matrices,
-            };
-            moe(set, shape, tokens)
+            let shape = shape.of(dtype);
+            let moe = Moe::resolve(set, shape)?;
+            let query = Query::new(OperationKind::Moe, shape, [("tokens", tokens.into())]);
+            Ok(query.answer(set, moe.at(tokens), moe.errors(), moe.matched()))
         }
-        Kernel::MlaPrefill {
-            ref shape,
-            batch,
-            seq_len,
-        } => mla_prefill(set, shape.of(Dtype::Bf16), batch, seq_len),
+        Kernel::MlaPrefill { ref shape, prompts } => {
+            mla_prefill(set, shape.of(Dtype::Bf16), prompts)
+        }
         Kernel::MlaDecode {
             ref shape,
-            batch,
-            kv_len,
-        } => mla_decode(set, shape.of(shape.kv_dtype), batch, kv_len),
-        Kernel::DsaPrefill {
-            ref shape,
-            batch,
-            seq_len,
-        } => mla_prefill(set, shape.into(), batch, seq_len),
+            requests,
+        } => mla_decode(set, shape.of(shape.kv_dtype), requests),
+        Kernel::DsaPrefill { ref shape, prompts } => mla_prefill(set, shape.into(), prompts),
         Kernel::DsaDecode {
             ref shape,
-            batch,
-            kv_len,
-        } => mla_decode(set, shape.into(), batch, kv_len),
+            requests,
+        } => mla_decode(set, shape.into(), requests),
         Kernel::Delta {
-            kernel,
-            k_heads,
-            v_heads,
-            head_dim,
+            ref shape,
             batch,
             seq_len,
-        } => {
-            let shape = DeltaShape {
-                kernel,
-                k_heads,
-                v_heads,
-                head_dim,
-            };
-            match seq_len {
-                Some(seq_len) => delta_prefill(set, shape, batch, seq_len),
-                None => delta_decode(set, shape, batch),
-            }
-        }
+        } => delta(set, shape.into(), batch, seq_len),
     }
-}
-
-/// The measured shapes that answer, and the points near the query that `near` finds in the table of each.
-fn blended<S: Copy>(
-    matched: impl Iterator<Item = op::Neighbour<S>>,
-    key: impl Fn(S) -> Fields,
-    near: impl Fn(&Fields, S) -> Option<Vec<Neighbour>>,
-) -> (Vec<Matched>, Vec<Neighbour>) {
-    let mut neighbours = Vec::new();
-    let matched = matched.map(|op::Neighbour { shape, share }| {
-        let key = key(shape);
-        neighbours.extend(near(&key, shape).into_iter().flatten());
-        Matched { key, share }
-    });
-    (matched.collect(), neighbours)
-}
-
-fn gemm(set: &TableSet, shape: GemmShape, m: u32) -> Result<Answer, ResolveError> {
-    let gemm = Gemm::resolve(set, shape)?;
-    let (matched, neighbours) = blended(gemm.matched(), gemm_key, |key, shape| {
-        Some(on_curve(
-            key,
-            "m",
-            set.gemm()?.find(&shape)?.points,
-            m.into(),
-        ))
-    });
-    Ok(Answer {
-        operation: "gemm",
-        set: set.clone(),
-        query: gemm_key(shape).and("m", m),
-        estimate: gemm.at(m),
-        errors: gemm.errors(),
-        matched,
-        neighbours,
-    })
-}
-
-fn prefill(
-    set: &TableSet,
-    shape: AttentionShape,
-    batch: u32,
-    seq_len: u32,
-) -> Result<Answer, ResolveError> {
-    let attention = PrefillAttention::resolve(set, shape)?;
-    let (matched, neighbours) = blended(attention.matched(), attention_key, |key, shape| {
-        let points = set.prefill()?.find(&shape)?.points;
-        Some(on_grid(key, "seq_len", points, [batch, seq_len]))
-    });
-    Ok(Answer {
-        operation: "prefill",
-        set: set.clone(),
-        query: attention_key(shape)
-            .and("batch", batch)
-            .and("seq_len", seq_len),
-        estimate: attention.at(batch, seq_len),
-        errors: attention.errors(),
-        matched,
-        neighbours,
-    })
-}
-
-fn decode(
-    set: &TableSet,
-    shape: AttentionShape,
-    batch: u32,
-    kv_len: u32,
-) -> Result<Answer, ResolveError> {
-    let attention = DecodeAttention::resolve(set, shape)?;
-    let key = attention_key(attention.matched());
-    Ok(Answer {
-        operation: "decode",
-        set: set.clone(),
-        query: attention_key(shape)
-            .and("batch", batch)
-            .and("kv_len", kv_len),
-        estimate: attention.at(batch, u64::from(batch) * u64::from(kv_len)),
-        errors: attention.errors(),
-        neighbours: on_grid(&key, "kv_len", attention.grid(), [batch, kv_len]),
-        matched: vec![Matched { key, share: 1.0 }],
-    })
 }
 
 fn collective<S: Copy + Into<Codes>>(
     set: &TableSet,
     operation: OperationKind,
-    resolve: fn(&TableSet, S) -> Result<Collective<S>, ResolveError>,
+    resolved: &Collective<S>,
     shape: S,
     bytes: u64,
-) -> Result<Answer, ResolveError> {
-    let resolved = resolve(set, shape)?;
-    let key = fields::shape(operation, resolved.matched().into());
-    Ok(Answer {
-        operation: operation.name(),
-        set: set.clone(),
-        query: fields::shape(operation, shape.into()).and("bytes", bytes),
-        estimate: resolved.at(bytes),
-        errors: resolved.errors(),
-        neighbours: on_curve(&key, "bytes", resolved.curve(), bytes),
-        matched: vec![Matched { key, share: 1.0 }],
-    })
+) -> Answer {
+    let query = Query::new(operation, shape, [("bytes", bytes)]);
+    query.answer(
+        set,
+        resolved.at(bytes),
+        resolved.errors(),
+        alone(resolved.matched()),
+    )
 }
 
-fn moe(set: &TableSet, shape: MoeShape, tokens: u32) -> Result<Answer, ResolveError> {
-    let moe = Moe::resolve(set, shape)?;
-    let (matched, neighbours) = blended(moe.matched(), moe_key, |key, shape| {
-        let points = set.moe()?.find(&shape)?.points;
-        Some(on_curve(key, "tokens", points, tokens.into()))
-    });
-    Ok(Answer {
-        operation: "moe",
-        set: set.clone(),
-        query: moe_key(shape).and("tokens", tokens),
-        estimate: moe.at(tokens),
-        errors: moe.errors(),
-        matched,
-        neighbours,
-    })
-}
-
-fn mla_prefill(
-    set: &TableSet,
-    shape: MlaShape,
-    batch: u32,
-    seq_len: u32,
-) -> Result<Answer, ResolveError> {
+fn mla_prefill(set: &TableSet, shape: MlaShape, prompts: Prompts) -> Result<Answer, ResolveError> {
     let layer = MlaPrefill::resolve(set, shape)?;
-    let (operation, table) = match shape.indexer {
-        None => (OperationKind::MlaPrefill, set.mla_prefill()),
-        Some(_) => (OperationKind::DsaPrefill, set.dsa_prefill()),
+    let operation = match shape.indexer {
+        None => OperationKind::MlaPrefill,
+        Some(_) => OperationKind::DsaPrefill,
     };
-    let key = |shape: MlaShape| fields::shape(operation, shape.into());
-    let (matched, neighbours) = blended(layer.matched(), key, |key, shape| {
-        let points = table.as_ref()?.find(&shape)?.points;
-        Some(on_grid(key, "seq_len", points, [batch, seq_len]))
-    });
-    Ok(Answer {
-        operation: operation.name(),
-        set: set.clone(),
-        query: key(shape).and("batch", batch).and("seq_len", seq_len),
-        estimate: layer.at(batch, seq_len),
-        errors: layer.errors(),
-        matched,
-        neighbours,
-    })
+    let estimate = layer.at(prompts.batch, prompts.seq_len);
+    let query = Query::new(operation, shape, prompts.point());
+    Ok(query.answer(set, estimate, layer.errors(), layer.matched()))
 }
 
-fn mla_decode(
-    set: &TableSet,
-    shape: MlaShape,
-    batch: u32,
-    kv_len: u32,
-) -> Result<Answer, ResolveError> {
+fn mla_decode(set: &TableSet, shape: MlaShape, requests: Requests) -> Result<Answer, ResolveError> {
     let layer = MlaDecode::resolve(set, shape)?;
-    let (operation, table) = match shape.indexer {
-        None => (OperationKind::MlaDecode, set.mla_decode()),
-        Some(_) => (OperationKind::DsaDecode, set.dsa_decode()),
+    let operation = match shape.indexer {
+        None => OperationKind::MlaDecode,
+        Some(_) => OperationKind::DsaDecode,
     };
-    let key = |shape: MlaShape| fields::shape(operation, shape.into());
-    let (matched, neighbours) = blended(layer.matched(), key, |key, shape| {
-        let points = table.as_ref()?.find(&shape)?.points;
-        Some(on_grid(key, "kv_len", points, [batch, kv_len]))
-    });
-    Ok(Answer {
-        operation: operation.name(),
-        set: set.clone(),
-        query: key(shape).and("batch", batch).and("kv_len", kv_len),
-        estimate: layer.at(batch, u64::from(batch) * u64::from(kv_len)),
-        errors: layer.errors(),
-        matched,
-        neighbours,
-    })
+    let estimate = layer.at(requests.batch, requests.kv_tokens());
+    let query = Query::new(operation, shape, requests.point());
+    Ok(query.answer(set, estimate, layer.errors(), layer.matched()))
 }
 
-fn delta_prefill(
+fn delta(
     set: &TableSet,
     shape: DeltaShape,
     batch: u32,
-    seq_len: u32,
+    seq_len: Option<u32>,
 ) -> Result<Answer, ResolveError> {
+    let Some(seq_len) = seq_len else {
+        let kernel = DeltaDecode::resolve(set, shape)?;
+        let query = Query::new(
+            OperationKind::DeltaDecode,
+            shape,
+            [("batch", batch.into())],
+        );
+        return Ok(query.answer(
+            set,
+            kernel.at(batch),
+            kernel.errors(),
+            alone(kernel.matched()),
+        ));
+    };
     let kernel = DeltaPrefill::resolve(set, shape)?;
-    let key = fields::shape(OperationKind::DeltaPrefill, kernel.matched().into());
-    Ok(Answer {
-        operation: "delta_prefill",
-        set: set.clone(),
-        query: fields::shape(OperationKind::DeltaPrefill, shape.into())
-            .and("batch", batch)
-            .and("seq_len", seq_len),
-        estimate: kernel.at(batch, seq_len),
-        errors: kernel.errors(),
-        neighbours: on_grid(&key, "seq_len", kernel.grid(), [batch, seq_len]),
-        matched: vec![Matched { key, share: 1.0 }],
-    })
+    let query = Query::new(
+        OperationKind::DeltaPrefill,
+        shape,
+        Prompts { batch, seq_len }.point(),
+    );
+    Ok(query.answer(
+        set,
+        kernel.at(batch, seq_len),
+        kernel.errors(),
+        alone(kernel.matched()),
+    ))
 }
 
-fn delta_decode(set: &TableSet, shape: DeltaShape, batch: u32) -> Result<Answer, ResolveError> {
-    let kernel = DeltaDecode::resolve(set, shape)?;
-    let key = fields::shape(OperationKind::DeltaDecode, kernel.matched().into());
-    Ok(Answer {
-        operation: "delta_decode",
-        set: set.clone(),
-        query: fields::shape(OperationKind::DeltaDecode, shape.into()).and("batch", batch),
-        estimate: kernel.at(batch),
-        errors: kernel.errors(),
-        neighbours: on_curve(&key, "batch", kernel.curve(), batch.into()),
-        matched: vec![Matched { key, share: 1.0 }],
-    })
+/// The only measured shape that answers.
+fn alone<S>(shape: S) -> impl Iterator<Item = op::Neighbour<S>> {
+    iter::once(op::Neighbour { shape, share: 1.0 })
+}
+
+/// A point of a kernel: a shape, and the names and values of the axes.
+struct Query {
+    operation: OperationKind,
+    shape: Codes,
+    point: Vec<(&'static str, u64)>,
+}
+
+impl Query {
+    fn new(
+        operation: OperationKind,
+        shape: impl Into<Codes>,
+        point: impl Into<Vec<(&'static str, u64)>>,
+    ) -> Query {
+        Query {
+            operation,
+            shape: shape.into(),
+            point: point.into(),
+        }
+    }
+
+    /// Returns the answer with the points around the query of each of the `matched` shapes.
+    fn answer<S: Into<Codes>>(
+        &self,
+        set: &TableSet,
+        estimate: Estimate,
+        errors: ErrorGroup,
+        matched: impl Iterator<Item = op::Neighbour<S>>,
+    ) -> Answer {
+        let mut neighbours = Vec::new();
+        let matched = matched.map(|op::Neighbour { shape, share }| {
+            let codes = shape.into();
+            let key = fields::shape(self.operation, codes);
+            neighbours.extend(self.around(set, &key, codes).into_iter().flatten());
+            Matched { key, share }
+        });
+        let matched = matched.collect();
+        let shape = fields::shape(self.operation, self.shape);
+        let point = self.point.iter();
+        Answer {
+            operation: self.operation.name(),
+            set: set.clone(),
+            query: point.fold(shape, |query, (axis, value)| query.and(axis, *value)),
+            estimate,
+            errors,
+            matched,
+            neighbours,
+        }
+    }
+
+    /// Returns the points of a measured shape that are next to the query.
+    fn around(&self, set: &TableSet, key: &Fields, shape: Codes) -> Option<Vec<Neighbour>> {
+        let table = set.table(self.operation)?;
+        Some(match *self.point.as_slice() {
+            [(axis, x)] => on_curve(key, axis, table.typed().find(&shape)?.points, x),
+            [(_, batch), (axis, length)] => on_grid(
+                key,
+                axis,
+                table.typed().find(&shape)?.points,
+                [batch, length],
+            ),
+            _ => return None,
+        })
+    }
 }
 
 /// The measured points next to `x`: those between which it lies; a point that it lies on, or the end
@@ -432,10 +356,10 @@ fn on_grid(
     key: &Fields,
     length_name: &'static str,
     grid: Grid<'_>,
-    [batch, length]: [u32; 2],
+    [batch, length]: [u64; 2],
 ) -> Vec<Neighbour> {
-    let columns = grid.length().around(f64::from(length));
-    let cells = grid.batch().around(f64::from(batch)).flat_map(|row| {
+    let columns = grid.length().around(length as f64);
+    let cells = grid.batch().around(batch as f64).flat_map(|row| {
         columns
             .clone()
             .flat_map(move |column| grid.answering_cells(row, column))
@@ -451,49 +375,4 @@ fn on_grid(
     // Two holes may have the same stand-ins.
     let cells: BTreeSet<(usize, usize)> = cells.collect();
     cells.into_iter().filter_map(neighbour).collect()
-}
-
-impl MlaArgs {
-    /// The shape of one rank; attention is in `attn_dtype` if no other format is asked for.
-    fn of(&self, attn_dtype: Dtype) -> MlaShape {
-        MlaShape {
-            dtype: self.dtype,
-            attn_dtype: self.attn_dtype.unwrap_or(attn_dtype),
-            kv_dtype: self.kv_dtype,
-            q_heads: self.q_heads / self.tp,
-            hidden: self.hidden,
-            q_rank: self.q_rank,
-            kv_rank: self.kv_rank,
-            nope_dim: self.nope_dim,
-            rope_dim: self.rope_dim,
-            v_dim: self.v_dim,
-            indexer: None,
-        }
-    }
-}
-
-impl From<&DsaArgs> for MlaShape {
-    fn from(args: &DsaArgs) -> MlaShape {
-        MlaShape {
-            indexer: Some(Indexer {
-                heads: args.index_heads,
-                head_dim: args.index_dim,
-                top_k: args.index_top_k,
-            }),
-            ..args.layer.of(Dtype::Bf16)
-        }
-    }
-}
-
-impl From<&AttentionArgs> for AttentionShape {
-    fn from(args: &AttentionArgs) -> AttentionShape {
-        AttentionShape {
-            dtype: args.dtype,
-            kv_dtype: args.kv_dtype,
-            q_heads: args.q_heads,
-            kv_heads: args.kv_heads,
-            head_dim: args.head_dim,
-            tp: args.tp,
-        }
-    }
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use rooflut::hardware::{DeltaKernel, Dtype};
+use rooflut::hardware::{
+    AttentionShape, DeltaKernel, DeltaShape, Dtype, Indexer, MlaShape, MoeShape,
+};
 use rooflut::interval::Coverage;
 use rooflut::table::Strictness;
 
@@ -68,12 +70,8 @@ rooflut lookup prefill [OPTIONS] --q-heads <Q_HEADS>
     Prefill {
         #[command(flatten)]
         shape: AttentionArgs,
-        /// Prompts.
-        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-        batch: u32,
-        /// Tokens of each prompt.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        seq_len: u32,
+        #[command(flatten)]
+        prompts: Prompts,
     },
     /// Attention of one new token per request over its KV cache.
     #[command(override_usage = "\
@@ -82,12 +80,8 @@ rooflut lookup decode [OPTIONS] --q-heads <Q_HEADS>
     Decode {
         #[command(flatten)]
         shape: AttentionArgs,
-        /// Requests.
-        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-        batch: u32,
-        /// KV length of each request, its new token included.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        kv_len: u32,
+        #[command(flatten)]
+        requests: Requests,
     },
     /// All-reduce of one message over the GPUs of a node; its size is what each GPU holds.
     Allreduce(CollectiveArgs),
@@ -100,27 +94,8 @@ rooflut lookup decode [OPTIONS] --q-heads <Q_HEADS>
 rooflut lookup moe [OPTIONS] --experts <EXPERTS> --top-k <TOP_K>
            --hidden <HIDDEN> --intermediate <INTERMEDIATE> --tokens <TOKENS>")]
     Moe {
-        /// Experts.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        experts: u32,
-        /// Experts that each token visits.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        top_k: u32,
-        /// Hidden size.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        hidden: u32,
-        /// Intermediate size of one expert, before tp divides it.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        intermediate: u32,
-        /// Tensor parallelism.
-        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-        tp: u32,
-        /// Expert parallelism: ranks that share the experts.
-        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-        ep: u32,
-        /// Matrices of an expert: 3, or 2 without a gate.
-        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=3))]
-        matrices: u32,
+        #[command(flatten)]
+        shape: MoeArgs,
         /// Tokens, of all ranks that share the experts.
         #[arg(long, value_parser = value::positive::<u32>)]
         tokens: u32,
@@ -135,12 +110,8 @@ rooflut lookup mla-prefill [OPTIONS] --q-heads <Q_HEADS>
     MlaPrefill {
         #[command(flatten)]
         shape: MlaArgs,
-        /// Prompts.
-        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-        batch: u32,
-        /// Tokens of each prompt.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        seq_len: u32,
+        #[command(flatten)]
+        prompts: Prompts,
     },
     /// Layer of latent attention (MLA) of one new token per request, with its projections.
     #[command(override_usage = "\
@@ -149,12 +120,8 @@ rooflut lookup mla-decode [OPTIONS] --q-heads <Q_HEADS>
     MlaDecode {
         #[command(flatten)]
         shape: MlaArgs,
-        /// Requests.
-        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-        batch: u32,
-        /// KV length of each request, its new token included.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        kv_len: u32,
+        #[command(flatten)]
+        requests: Requests,
     },
     /// Layer of sparse latent attention (DSA) over whole prompts, with its projections and its indexer.
     #[command(override_usage = "\
@@ -163,12 +130,8 @@ rooflut lookup dsa-prefill [OPTIONS] --q-heads <Q_HEADS>
     DsaPrefill {
         #[command(flatten)]
         shape: DsaArgs,
-        /// Prompts.
-        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-        batch: u32,
-        /// Tokens of each prompt.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        seq_len: u32,
+        #[command(flatten)]
+        prompts: Prompts,
     },
     /// Layer of sparse latent attention (DSA) of one new token per request, with its projections and its indexer.
     #[command(override_usage = "\
@@ -177,30 +140,16 @@ rooflut lookup dsa-decode [OPTIONS] --q-heads <Q_HEADS>
     DsaDecode {
         #[command(flatten)]
         shape: DsaArgs,
-        /// Requests.
-        #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-        batch: u32,
-        /// KV length of each request, its new token included.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        kv_len: u32,
+        #[command(flatten)]
+        requests: Requests,
     },
     /// Kernel of a gated delta net, of one rank: a new token per request, or whole prompts.
     #[command(override_usage = "\
 rooflut lookup delta [OPTIONS] --kernel <KERNEL>
            --k-heads <K_HEADS> --v-heads <V_HEADS> --batch <BATCH>")]
     Delta {
-        /// The convolution (conv) or the gated delta rule (rule).
-        #[arg(long)]
-        kernel: DeltaKernel,
-        /// Heads of queries and of keys.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        k_heads: u32,
-        /// Heads of values.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        v_heads: u32,
-        /// Dimension of a head.
-        #[arg(long, default_value_t = 128, value_parser = value::positive::<u32>)]
-        head_dim: u32,
+        #[command(flatten)]
+        shape: DeltaArgs,
         /// Requests.
         #[arg(long, value_parser = value::positive::<u32>)]
         batch: u32,
@@ -210,8 +159,30 @@ rooflut lookup delta [OPTIONS] --kernel <KERNEL>
     },
 }
 
+/// Whole prompts of one length.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct Prompts {
+    /// Prompts.
+    #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
+    pub(crate) batch: u32,
+    /// Tokens of each prompt.
+    #[arg(long, value_parser = value::positive::<u32>)]
+    pub(crate) seq_len: u32,
+}
+
+/// Requests of one length.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct Requests {
+    /// Requests.
+    #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
+    pub(crate) batch: u32,
+    /// KV length of each request, its new token included.
+    #[arg(long, value_parser = value::positive::<u32>)]
+    pub(crate) kv_len: u32,
+}
+
 /// A collective and its message.
-#[derive(Args)]
+#[derive(Args, Clone, Copy)]
 pub(crate) struct CollectiveArgs {
     /// GPUs.
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..))]
@@ -297,4 +268,140 @@ pub(crate) struct AttentionArgs {
     /// Format of the KV cache.
     #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = rooflut_scenario::kv_dtype)]
     pub(crate) kv_dtype: Dtype,
+}
+
+/// The shape of a layer of experts.
+#[derive(Args)]
+pub(crate) struct MoeArgs {
+    /// Experts.
+    #[arg(long, value_parser = value::positive::<u32>)]
+    pub(crate) experts: u32,
+    /// Experts that each token visits.
+    #[arg(long, value_parser = value::positive::<u32>)]
+    pub(crate) top_k: u32,
+    /// Hidden size.
+    #[arg(long, value_parser = value::positive::<u32>)]
+    pub(crate) hidden: u32,
+    /// Intermediate size of one expert, before tp divides it.
+    #[arg(long, value_parser = value::positive::<u32>)]
+    pub(crate) intermediate: u32,
+    /// Tensor parallelism.
+    #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
+    pub(crate) tp: u32,
+    /// Expert parallelism: ranks that share the experts.
+    #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
+    pub(crate) ep: u32,
+    /// Matrices of an expert: 3, or 2 without a gate.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=3))]
+    pub(crate) matrices: u32,
+}
+
+/// The shape of a kernel of a gated delta net.
+#[derive(Args)]
+pub(crate) struct DeltaArgs {
+    /// The convolution (conv) or the gated delta rule (rule).
+    #[arg(long)]
+    pub(crate) kernel: DeltaKernel,
+    /// Heads of queries and of keys.
+    #[arg(long, value_parser = value::positive::<u32>)]
+    pub(crate) k_heads: u32,
+    /// Heads of values.
+    #[arg(long, value_parser = value::positive::<u32>)]
+    pub(crate) v_heads: u32,
+    /// Dimension of a head.
+    #[arg(long, default_value_t = 128, value_parser = value::positive::<u32>)]
+    pub(crate) head_dim: u32,
+}
+
+impl Prompts {
+    /// Returns the names and values of the axes.
+    pub(crate) fn point(self) -> [(&'static str, u64); 2] {
+        [
+            ("batch", self.batch.into()),
+            ("seq_len", self.seq_len.into()),
+        ]
+    }
+}
+
+impl Requests {
+    /// Returns the names and values of the axes.
+    pub(crate) fn point(self) -> [(&'static str, u64); 2] {
+        [("batch", self.batch.into()), ("kv_len", self.kv_len.into())]
+    }
+
+    /// Returns the sum of the KV lengths.
+    pub(crate) fn kv_tokens(self) -> u64 {
+        u64::from(self.batch) * u64::from(self.kv_len)
+    }
+}
+
+impl MlaArgs {
+    /// The shape of one rank; attention is in `attn_dtype` if no other format is asked for.
+    pub(crate) fn of(&self, attn_dtype: Dtype) -> MlaShape {
+        MlaShape {
+            dtype: self.dtype,
+            attn_dtype: self.attn_dtype.unwrap_or(attn_dtype),
+            kv_dtype: self.kv_dtype,
+            q_heads: self.q_heads / self.tp,
+            hidden: self.hidden,
+            q_rank: self.q_rank,
+            kv_rank: self.kv_rank,
+            nope_dim: self.nope_dim,
+            rope_dim: self.rope_dim,
+            v_dim: self.v_dim,
+            indexer: None,
+        }
+    }
+}
+
+impl From<&DsaArgs> for MlaShape {
+    fn from(args: &DsaArgs) -> MlaShape {
+        MlaShape {
+            indexer: Some(Indexer {
+                heads: args.index_heads,
+                head_dim: args.index_dim,
+                top_k: args.index_top_k,
+            }),
+            ..args.layer.of(Dtype::Bf16)
+        }
+    }
+}
+
+impl From<&AttentionArgs> for AttentionShape {
+    fn from(args: &AttentionArgs) -> AttentionShape {
+        AttentionShape {
+            dtype: args.dtype,
+            kv_dtype: args.kv_dtype,
+            q_heads: args.q_heads,
+            kv_heads: args.kv_heads,
+            head_dim: args.head_dim,
+            tp: args.tp,
+        }
+    }
+}
+
+impl MoeArgs {
+    pub(crate) fn of(&self, dtype: Dtype) -> MoeShape {
+        MoeShape {
+            dtype,
+            experts: self.experts,
+            top_k: self.top_k,
+            hidden: self.hidden,
+            intermediate: self.intermediate,
+            tp: self.tp,
+            ep: self.ep,
+            matrices: self.matrices,
+        }
+    }
+}
+
+impl From<&DeltaArgs> for DeltaShape {
+    fn from(args: &DeltaArgs) -> DeltaShape {
+        DeltaShape {
+            kernel: args.kernel,
+            k_heads: args.k_heads,
+            v_heads: args.v_heads,
+            head_dim: args.head_dim,
+        }
+    }
 }

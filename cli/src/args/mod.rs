@@ -21,7 +21,7 @@ use colorchoice_clap::Color;
 pub(crate) use compare::CompareArgs;
 pub(crate) use fits::FitsArgs;
 pub(crate) use import::{ImportArgs, ImportFrom, SetArgs};
-pub(crate) use lookup::{AttentionArgs, CollectiveArgs, DsaArgs, Kernel, LookupArgs, MlaArgs};
+pub(crate) use lookup::{Kernel, LookupArgs, Prompts, Requests};
 pub(crate) use plan::PlanArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use step::{LatencyModelName, StepArgs};
