@@ -1,11 +1,16 @@
 //! The configuration of a simulated server.
 
-use crate::engine::{
-    BeyondMaxModelLen, DraftScheduling, EngineStack, Scheduling, SchedulingRules, stacks,
-};
-use crate::model::{KvGroups, Parallelism, Span};
+mod fit;
+mod policy;
+mod validate;
+
+pub(super) use policy::Role;
+pub use policy::{PrefixCaching, SchedulingPolicy};
+
+use crate::engine::{EngineStack, Scheduling, SchedulingRules, stacks};
+use crate::model::KvGroups;
+use crate::sim::Speculation;
 use crate::sim::request::LAST_ARRIVAL_NS;
-use crate::sim::{Rejection, Request, SimError, Speculation};
 
 /// Limits and policy of a server, named as in vLLM.
 ///
@@ -51,7 +56,7 @@ pub struct SimConfig {
     pub pipeline_parallel_size: u32,
     /// Role of this server: prefill and decode, or decode only.
     #[cfg_attr(feature = "serde", serde(skip))]
-    pub(super) role: Role,
+    pub(in crate::sim) role: Role,
     /// Time per request outside of the engine's steps (HTTP, tokenizer, detokenizer), in nanoseconds. It
     /// passes before the engine sees the request and counts towards TTFT and E2E.
     pub api_server_ns: u64,
@@ -64,55 +69,6 @@ pub struct SimConfig {
     pub api_output_ns: u64,
     /// Rules that differ between versions of the engine.
     pub rules: SchedulingRules,
-}
-
-/// Whether freed KV blocks keep their contents until they are reused.
-///
-/// A prefix hit that is given with a request (`cached_prompt_tokens`) counts in either case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum PrefixCaching {
-    /// Freed blocks keep their contents and are reused least recently used first. A request reuses the
-    /// blocks of a common prefix, a preempted request its own.
-    #[default]
-    Enabled,
-    /// Every prompt is computed in full, after a preemption again.
-    Disabled,
-}
-
-crate::names!(PrefixCaching {
-    Enabled => "on",
-    Disabled => "off",
-});
-
-/// Order in which waiting requests are admitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum SchedulingPolicy {
-    /// First come, first served; preempted requests before all others.
-    #[default]
-    Fcfs,
-    /// Shortest prompt first; ties by arrival.
-    ShortestPrompt,
-    /// Smallest priority number first; ties by arrival. Preempts the running request with the largest number (ties:
-    /// the latest arrival), even if it has its token in the step.
-    Priority,
-}
-
-crate::names!(SchedulingPolicy {
-    Fcfs => "fcfs",
-    ShortestPrompt => "shortest-prompt",
-    Priority => "priority",
-});
-
-/// Role of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(super) enum Role {
-    /// Prefill and decode.
-    #[default]
-    Whole,
-    /// Decode only; the KV entries of the prompt come from a prefill server.
-    Decode,
 }
 
 impl SimConfig {
@@ -221,102 +177,6 @@ impl SimConfig {
         with_api_output_ns(api_output_ns: u64) => api_output_ns;
     }
 
-    /// Checks that a server with these limits can serve `request`, at least alone.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejection`] for an empty prompt or output, a request that is too long or arrives too late, and one
-    /// that needs more KV blocks than there are. With [`BeyondMaxModelLen::Truncate`] a request is too long only if its
-    /// prompt leaves no room for a token.
-    pub fn check(&self, request: &Request) -> Result<(), Rejection> {
-        let request = &Request {
-            output_tokens: self.served_output(request),
-            ..*request
-        };
-        if request.prompt_tokens == 0 {
-            return Err(Rejection::EmptyPrompt);
-        }
-        if request.output_tokens == 0 {
-            return Err(Rejection::EmptyOutput);
-        }
-        if request.tokens() > u64::from(self.max_model_len) {
-            return Err(Rejection::TooLong {
-                tokens: request.tokens(),
-                max_model_len: self.max_model_len,
-            });
-        }
-        if request.arrival_ns > Self::LAST_ARRIVAL_NS {
-            let arrival_ns = request.arrival_ns;
-            return Err(Rejection::TooLate { arrival_ns });
-        }
-        let blocks = self.blocks_for(request);
-        if blocks > self.kv_blocks {
-            return Err(Rejection::TooManyBlocks {
-                blocks,
-                kv_blocks: self.kv_blocks,
-            });
-        }
-        Ok(())
-    }
-
-    /// Returns the output tokens of a request as the server serves it: cut at `max_model_len` if that is the rule.
-    pub(super) fn served_output(&self, request: &Request) -> u32 {
-        let room = self.max_model_len.saturating_sub(request.prompt_tokens);
-        if self.rules.beyond_max_model_len == BeyondMaxModelLen::Truncate && room > 0 {
-            request.output_tokens.min(room)
-        } else {
-            request.output_tokens
-        }
-    }
-
-    /// Returns the KV blocks that admission leaves free while requests run.
-    pub(super) fn watermark_blocks(&self) -> u32 {
-        // vLLM counts its null block, too.
-        (self.watermark * (f64::from(self.kv_blocks) + 1.0)) as u32
-    }
-
-    /// KV blocks that `request` needs at its longest.
-    pub(super) fn blocks_for(&self, request: &Request) -> u32 {
-        let longest = u64::from(self.max_model_len);
-        // The last token is sampled and not computed.
-        let kv_tokens = request.tokens().saturating_sub(1);
-        let (drafts, lookahead) = match self.speculation {
-            Some(speculation) => self.drafts_for(request, speculation),
-            None => (0, 0),
-        };
-        let kv_tokens = (kv_tokens + u64::from(drafts)).min(longest.saturating_sub(1));
-        // At most a u32, `max_model_len`.
-        let kv_tokens = (kv_tokens + u64::from(lookahead)).min(longest) as u32;
-        self.kv_groups
-            .blocks(kv_tokens, self.block_size, self.in_flight_tokens())
-    }
-
-    /// Returns the drafted tokens of `request` that are computed after its last one, and those that are reserved beyond
-    /// them.
-    fn drafts_for(&self, request: &Request, speculation: Speculation) -> (u32, u32) {
-        // The drafts of the last verification are computed; a single output token needs none, unless its prompt is
-        // cached and padded, or has several chunks. One step ahead, the drafts of the step in flight may be accepted,
-        // too. Some engines reserve slots of a draft model for running requests only: not with the first chunk of a
-        // prompt.
-        let room = self.max_model_len.saturating_sub(request.prompt_tokens);
-        let chunk = self.long_prefill_token_threshold.unwrap_or(u32::MAX);
-        let chunked = request.prompt_tokens > self.max_num_batched_tokens.min(chunk);
-        let padded = self.rules.pad_spec_decode && self.draft_tokens() < room
-            || chunked && self.chunk_drafts() > 0;
-        let samples = request.output_tokens.saturating_sub(u32::from(!padded));
-        let reserves = samples > 0 || self.rules.admission_lookahead || chunked;
-        let verifications = match self.rules.scheduling {
-            Scheduling::Synchronous => samples.min(1),
-            Scheduling::OneStepAhead => samples.min(2),
-        };
-        let lookahead = if reserves {
-            speculation.lookahead_tokens()
-        } else {
-            0
-        };
-        (verifications * self.draft_tokens(), lookahead)
-    }
-
     /// Returns the maximum number of tokens in steps that have not ended while blocks behind a window are kept for
     /// them.
     pub(crate) fn in_flight_tokens(&self) -> u32 {
@@ -336,7 +196,7 @@ impl SimConfig {
     }
 
     /// Drafted tokens that the step with the last of several chunks of a prompt verifies.
-    pub(super) fn chunk_drafts(&self) -> u32 {
+    pub(in crate::sim) fn chunk_drafts(&self) -> u32 {
         match (self.speculation, self.rules.scheduling) {
             (Some(speculation), Scheduling::Synchronous) if self.rules.chunk_drafts => {
                 speculation.lookahead_tokens()
@@ -351,118 +211,11 @@ impl SimConfig {
     }
 
     /// Slots of the token budget that a scheduled request takes beyond its tokens.
-    pub(super) fn draft_slots(&self) -> u32 {
+    pub(in crate::sim) fn draft_slots(&self) -> u32 {
         let drafts = self
             .speculation
             .is_some_and(|speculation| speculation.lookahead_tokens() > 0 && !speculation.is_mtp());
         u32::from(drafts && self.rules.draft_slot)
-    }
-
-    /// Checks that a step can run under these limits.
-    pub(crate) fn validate(&self) -> Result<(), SimError> {
-        let limits = [
-            ("max_num_seqs", self.max_num_seqs),
-            ("max_num_batched_tokens", self.max_num_batched_tokens),
-            (
-                "long_prefill_token_threshold",
-                self.long_prefill_token_threshold.unwrap_or(u32::MAX),
-            ),
-            ("max_model_len", self.max_model_len),
-            ("kv_blocks", self.kv_blocks),
-            ("block_size", self.block_size),
-            ("kv_groups", self.kv_groups.count()),
-            ("pipeline_parallel_size", self.pipeline_parallel_size),
-        ];
-        for (limit, value) in limits {
-            if value == 0 {
-                return Err(SimError::ZeroLimit { limit });
-            }
-        }
-        if !(0.0..1.0).contains(&self.watermark) {
-            return Err(SimError::InvalidParameter {
-                parameter: "watermark",
-                expected: "a number from 0 to below 1",
-                found: self.watermark,
-            });
-        }
-        let wrong_span = match self.kv_groups.span {
-            _ if self.kv_groups.limited == 0 => None,
-            Span::Full | Span::Window(0) => Some(("a window or chunk of at least 1 token", 0)),
-            Span::Chunk(tokens) if tokens == 0 || tokens % self.block_size != 0 => {
-                Some(("chunks of whole KV blocks", tokens))
-            }
-            Span::Window(_) | Span::Chunk(_) => None,
-        };
-        if let Some((expected, found)) = wrong_span {
-            return Err(SimError::InvalidParameter {
-                parameter: "kv_groups.span",
-                expected,
-                found: f64::from(found),
-            });
-        }
-        if self.kv_groups.states > 0 && self.prefix_caching == PrefixCaching::Enabled {
-            return Err(SimError::CachedStates);
-        }
-        let is_mtp = self.speculation.is_some_and(|drafts| drafts.is_mtp());
-        if is_mtp && (self.kv_groups.count() > 1 || self.kv_groups.limited > 0) {
-            return Err(SimError::MtpGroups);
-        }
-        let tokens_per_request = 1 + self.draft_tokens() + self.draft_slots();
-        let needed = u64::from(self.max_num_seqs) * u64::from(tokens_per_request);
-        if u64::from(self.max_num_batched_tokens) < needed {
-            return Err(SimError::BudgetBelowSequences {
-                max_num_batched_tokens: self.max_num_batched_tokens,
-                max_num_seqs: self.max_num_seqs,
-                tokens_per_request,
-            });
-        }
-        self.check_pipeline()?;
-        if let Some(speculation) = self.speculation
-            && self.rules.scheduling == Scheduling::OneStepAhead
-        {
-            let rule = self.rules.draft_scheduling;
-            let possible = match rule {
-                DraftScheduling::Synchronous => false,
-                DraftScheduling::HeadsAhead => speculation.lookahead_tokens() > 0,
-                DraftScheduling::Ahead => true,
-            };
-            if !possible {
-                return Err(SimError::DraftsAhead { rule });
-            }
-        }
-        if let Some(threshold) = self.long_prefill_token_threshold
-            && threshold <= self.draft_tokens()
-            && self.rules.pad_spec_decode
-        {
-            return Err(SimError::ThresholdBelowDrafts {
-                long_prefill_token_threshold: threshold,
-                draft_tokens: self.draft_tokens(),
-            });
-        }
-        Ok(())
-    }
-}
-
-impl SimConfig {
-    fn check_pipeline(&self) -> Result<(), SimError> {
-        let stages = self.pipeline_parallel_size;
-        if stages > Parallelism::MAX_PP {
-            return Err(SimError::InvalidParameter {
-                parameter: "pipeline_parallel_size",
-                expected: "at most 64 stages",
-                found: f64::from(stages),
-            });
-        }
-        if !self.is_pipelined() {
-            return Ok(());
-        }
-        if self.speculation.is_some() {
-            return Err(SimError::PipelinedDrafts { stages });
-        }
-        match self.rules.scheduling {
-            Scheduling::Synchronous => Ok(()),
-            Scheduling::OneStepAhead => Err(SimError::PipelineAhead { stages }),
-        }
     }
 }
 
@@ -474,190 +227,3 @@ const fn one() -> u32 {
 
 #[cfg(feature = "serde")]
 crate::checked!(SimConfig, SimConfig::validate);
-
-#[cfg(test)]
-mod tests {
-    use std::format;
-    use std::string::ToString;
-
-    use super::*;
-
-    fn request(prompt_tokens: u32, output_tokens: u32) -> Request {
-        Request {
-            prompt_tokens,
-            output_tokens,
-            ..Request::default()
-        }
-    }
-
-    #[test]
-    fn the_largest_request_that_fits_is_accepted_and_no_empty_one() {
-        let too_long = |tokens, max_model_len| Rejection::TooLong {
-            tokens,
-            max_model_len,
-        };
-        let (blocks, kv_blocks) = (3, 2);
-        let too_many_blocks = Rejection::TooManyBlocks { blocks, kv_blocks };
-        // Model length, blocks, prompt, output. The last token is not computed: 33 tokens take two blocks of 16.
-        for (limits, tokens, expected) in [
-            ((64, 2), (32, 1), Ok(())),
-            ((64, 2), (1, 32), Ok(())),
-            ((64, 2), (33, 1), Err(too_many_blocks)),
-            ((64, 4), (32, 32), Ok(())),
-            ((64, 4), (32, 33), Err(too_long(65, 64))),
-            ((64, 4), (0, 0), Err(Rejection::EmptyPrompt)),
-            ((64, 4), (1, 0), Err(Rejection::EmptyOutput)),
-            (
-                (u32::MAX, u32::MAX),
-                (u32::MAX, u32::MAX),
-                Err(too_long(8_589_934_590, u32::MAX)),
-            ),
-        ] {
-            let config = SimConfig::new(limits.0, limits.1);
-            assert_eq!(config.check(&request(tokens.0, tokens.1)), expected);
-        }
-    }
-
-    #[test]
-    fn an_output_beyond_max_model_len_is_rejected_or_cut() {
-        let mut config = SimConfig::new(64, 4);
-        for (rule, prompt_tokens, expected) in [
-            (BeyondMaxModelLen::Reject, 60, Err(70)),
-            (BeyondMaxModelLen::Truncate, 60, Ok(4)),
-            (BeyondMaxModelLen::Truncate, 64, Err(74)),
-            (BeyondMaxModelLen::Truncate, 40, Ok(10)),
-        ] {
-            config.rules.beyond_max_model_len = rule;
-            let request = request(prompt_tokens, 10);
-            let too_long = |tokens| Rejection::TooLong {
-                tokens,
-                max_model_len: 64,
-            };
-            let served = config.served_output(&request);
-            assert_eq!(
-                config.check(&request).map(|()| served),
-                expected.map_err(too_long)
-            );
-        }
-    }
-
-    #[test]
-    fn arrivals_at_the_end_of_the_clock_are_rejected() {
-        let config = SimConfig::new(64, 4);
-        let at = |arrival_ns| Request {
-            arrival_ns,
-            ..request(1, 1)
-        };
-        assert_eq!(config.check(&at(SimConfig::LAST_ARRIVAL_NS)), Ok(()));
-        let arrival_ns = SimConfig::LAST_ARRIVAL_NS + 1;
-        let rejection = Rejection::TooLate { arrival_ns };
-        assert_eq!(config.check(&at(arrival_ns)), Err(rejection));
-    }
-
-    #[test]
-    fn a_watermark_is_a_share_below_one() {
-        let config = SimConfig::new(64, 99);
-        for (watermark, blocks) in [(0.0, 0), (0.01, 1), (0.025, 2), (0.99, 99)] {
-            let config = config.with_watermark(watermark);
-            assert_eq!(config.validate(), Ok(()));
-            assert_eq!(config.watermark_blocks(), blocks);
-        }
-        for watermark in [-0.1, 1.0, f64::NAN] {
-            let error = config.with_watermark(watermark).validate().unwrap_err();
-            let expected =
-                format!("watermark: expected a number from 0 to below 1, found {watermark}");
-            assert_eq!(error.to_string(), expected);
-        }
-    }
-
-    #[test]
-    fn every_zero_limit_is_refused_by_name() {
-        let limits: [fn(&mut SimConfig) -> &mut u32; 6] = [
-            |config| &mut config.max_num_seqs,
-            |config| &mut config.max_num_batched_tokens,
-            |config| config.long_prefill_token_threshold.insert(0),
-            |config| &mut config.max_model_len,
-            |config| &mut config.kv_blocks,
-            |config| &mut config.block_size,
-        ];
-        let names = limits.map(|limit| {
-            let mut config = SimConfig::new(64, 4);
-            *limit(&mut config) = 0;
-            match config.validate() {
-                Err(SimError::ZeroLimit { limit }) => limit,
-                other => panic!("{other:?}"),
-            }
-        });
-        assert_eq!(
-            names,
-            [
-                "max_num_seqs",
-                "max_num_batched_tokens",
-                "long_prefill_token_threshold",
-                "max_model_len",
-                "kv_blocks",
-                "block_size"
-            ]
-        );
-    }
-
-    #[test]
-    fn speculation_needs_room_for_its_drafts() {
-        let mut config = SimConfig::new(64, 4);
-        let speculation = Speculation::try_new(3, 0.5, 0).unwrap();
-        config.speculation = Some(speculation);
-        config.rules.scheduling = Scheduling::Synchronous;
-        config.long_prefill_token_threshold = Some(3);
-        assert_eq!(config.validate(), Ok(()));
-        config.rules.pad_spec_decode = true;
-        let refused = SimError::ThresholdBelowDrafts {
-            long_prefill_token_threshold: 3,
-            draft_tokens: 3,
-        };
-        assert_eq!(config.validate(), Err(refused));
-        config.long_prefill_token_threshold = Some(4);
-        assert_eq!(config.validate(), Ok(()));
-        config.rules.pad_spec_decode = false;
-        config.long_prefill_token_threshold = None;
-        config.max_num_seqs = 513;
-        let message = config.validate().unwrap_err().to_string();
-        assert!(
-            message.contains("max_num_seqs x 4 tokens (2052), found 2048"),
-            "{message}"
-        );
-        // 61 tokens are sampled after a prompt of 1, and the last verification has 3 drafts. One step ahead it comes
-        // after one whose drafts may be accepted.
-        let (blocks, kv_blocks) = (5, 4);
-        let refused = Err(Rejection::TooManyBlocks { blocks, kv_blocks });
-        config.max_model_len = 128;
-        for (scheduling, longest) in [
-            (Scheduling::Synchronous, 61),
-            (Scheduling::OneStepAhead, 58),
-        ] {
-            config.rules.scheduling = scheduling;
-            assert_eq!(config.check(&request(1, longest)), Ok(()));
-            assert_eq!(config.check(&request(1, longest + 1)), refused);
-            // A single output token needs no drafts.
-            assert_eq!(config.check(&request(63, 1)), Ok(()));
-        }
-    }
-
-    #[test]
-    fn drafts_ahead_need_an_engine_that_supports_them() {
-        let ngram = Speculation::try_new(3, 0.5, 0).unwrap();
-        let head = ngram.with_draft_model();
-        for (rule, drafts, possible) in [
-            (DraftScheduling::Synchronous, head, false),
-            (DraftScheduling::HeadsAhead, ngram, false),
-            (DraftScheduling::HeadsAhead, head, true),
-            (DraftScheduling::Ahead, ngram, true),
-        ] {
-            let mut config = SimConfig::new(64, 4).with_speculation(drafts);
-            config.rules.draft_scheduling = rule;
-            let refused = Err(SimError::DraftsAhead { rule });
-            assert_eq!(config.validate(), if possible { Ok(()) } else { refused });
-            config.rules.scheduling = Scheduling::Synchronous;
-            assert_eq!(config.validate(), Ok(()));
-        }
-    }
-}

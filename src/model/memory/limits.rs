@@ -1,0 +1,72 @@
+//! Limits that determine the memory left for the KV cache.
+
+use crate::hardware::Dtype;
+use crate::model::MemoryError;
+
+/// Limits that determine the memory left for the KV cache.
+///
+/// ```
+/// use rooflut::model::MemoryLimits;
+/// let limits = MemoryLimits::default().with_max_num_batched_tokens(8_192);
+/// assert_eq!(limits.block_size, 16);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct MemoryLimits {
+    /// Share of the GPU's memory that the engine may use, above 0, at most 1 (vLLM's default: 0.9).
+    pub gpu_memory_utilization: f64,
+    /// Maximum number of tokens in a step, which determines the size of the activations.
+    pub max_num_batched_tokens: u32,
+    /// Tokens in a KV block.
+    pub block_size: u32,
+    /// Format of the KV entries.
+    pub kv_dtype: Dtype,
+}
+
+impl MemoryLimits {
+    crate::setters! {
+        /// Sets the share of the GPU's memory that the engine may use.
+        with_gpu_memory_utilization(gpu_memory_utilization: f64);
+        /// Sets the maximum number of tokens in a step.
+        with_max_num_batched_tokens(max_num_batched_tokens: u32);
+        /// Sets the number of tokens in a KV block.
+        with_block_size(block_size: u32);
+        /// Sets the format of the KV entries.
+        with_kv_dtype(kv_dtype: Dtype);
+    }
+}
+
+impl Default for MemoryLimits {
+    /// Returns vLLM's defaults: 0.9 of the memory, 2,048 tokens in a step, 16-bit KV blocks of 16 tokens.
+    fn default() -> MemoryLimits {
+        MemoryLimits {
+            gpu_memory_utilization: 0.9,
+            max_num_batched_tokens: 2048,
+            block_size: 16,
+            kv_dtype: Dtype::Bf16,
+        }
+    }
+}
+
+impl MemoryLimits {
+    /// Checks each limit.
+    ///
+    /// # Errors
+    /// [`MemoryError::Utilization`] and [`MemoryError::ZeroLimit`].
+    pub fn check(&self) -> Result<(), MemoryError> {
+        let found = self.gpu_memory_utilization;
+        if !(found > 0.0 && found <= 1.0) {
+            return Err(MemoryError::Utilization { found });
+        }
+        let limits = [
+            ("max_num_batched_tokens", self.max_num_batched_tokens),
+            ("block_size", self.block_size),
+        ];
+        match limits.into_iter().find(|(_, tokens)| *tokens == 0) {
+            Some((limit, _)) => Err(MemoryError::ZeroLimit { limit }),
+            None => Ok(()),
+        }
+    }
+}
