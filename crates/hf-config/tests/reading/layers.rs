@@ -1,0 +1,165 @@
+//! Layers with windows, dense FFNs or heads of their own.
+
+use crate::{config, delta, model, refusal, spec, with};
+use rooflut::model::{Attention, Ffn, Span};
+use rooflut_hf_config::{HfModel, Options, read};
+use serde_json::{Value, json};
+
+#[test]
+fn each_fourth_layer_attends_to_all_tokens_unless_the_layers_are_listed() {
+    let layers = |changes| {
+        let spec = spec(delta(changes));
+        let groups = spec.layers.iter();
+        groups.map(|group| group.layers).collect::<Vec<_>>()
+    };
+    assert_eq!(layers(json!({})), [24, 8]);
+    assert_eq!(layers(json!({"full_attention_interval": 8})), [28, 4]);
+    let kinds = ["full_attention", "linear_attention"].repeat(16);
+    assert_eq!(layers(json!({"layer_types": kinds})), [16, 16]);
+    let short = config(delta(json!({"layer_types": ["linear_attention"]})));
+    let message = refusal(short.to_string());
+    assert!(message.starts_with("layer_types: "), "{message}");
+}
+
+/// Layers by the tokens that they attend to, and by whether their FFN is dense.
+fn groups(model: &HfModel) -> Vec<(u32, Span, bool)> {
+    let groups = model.spec.layers.iter().map(|group| {
+        let Attention::Gqa(heads) = group.attention else {
+            panic!("{group:?}");
+        };
+        let is_dense = matches!(group.ffn, Ffn::Dense { .. });
+        (group.layers, heads.span, is_dense)
+    });
+    groups.collect()
+}
+
+#[test]
+fn layers_have_the_windows_of_their_pattern() {
+    let window = |layers, tokens| (layers, Span::Window(tokens), true);
+    let full = |layers| (layers, Span::Full, true);
+    let kinds = |kind, every: usize| -> Vec<&str> {
+        let layers = (0..32).map(|layer| match layer % every {
+            0 => "full_attention",
+            _ => kind,
+        });
+        layers.collect()
+    };
+    #[rustfmt::skip] // A case per line.
+    let cases = [
+        (json!({"sliding_window": null}), vec![full(32)]),
+        (json!({"sliding_window": 4096}), vec![window(32, 4096)]),
+        (json!({"sliding_window": 131_072}), vec![full(32)]),
+        (json!({"sliding_window": 4096, "use_sliding_window": false}), vec![full(32)]),
+        (json!({"sliding_window": 4096, "layer_types": kinds("sliding_attention", 1)}), vec![full(32)]),
+        (json!({"sliding_window": 4096, "layer_types": kinds("sliding_attention", 3)}),
+            vec![full(11), window(21, 4096)]),
+        (json!({"sliding_window": 4096, "sliding_window_pattern": 5}), vec![window(26, 4096), full(6)]),
+        (json!({"model_type": "gemma2"}), vec![window(16, 4096), full(16)]),
+        (json!({"model_type": "gemma3_text", "sliding_window": 512}), vec![window(27, 512), full(5)]),
+        (json!({"model_type": "qwen2", "sliding_window": 4096}), vec![full(32)]),
+        (json!({"model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": true, "max_window_layers": 20}),
+            vec![full(20), window(12, 4096)]),
+        (json!({"sliding_window": 9000, "attention_chunk_size": 8192}), vec![(32, Span::Chunk(8192), true)]),
+        (json!({"attention_chunk_size": 8192, "layer_types": kinds("chunked_attention", 2)}),
+            vec![full(16), (16, Span::Chunk(8192), true)]),
+    ];
+    for (changes, expected) in cases {
+        let read = model(&config(changes.clone()));
+        assert_eq!(groups(&read), expected, "{changes}");
+        assert_eq!(read.spec.max_model_len, 131_072);
+    }
+    let short = json!({"sliding_window": 4096, "layer_types": ["sliding_attention"]});
+    assert_eq!(
+        refusal(config(short).to_string()),
+        "layer_types: expected an entry for each of the 32 layers, found 1; correct the file"
+    );
+}
+
+#[test]
+fn dense_layers_stand_beside_those_of_experts() {
+    let base = json!({"model_type": "mixtral", "num_experts": 8, "num_local_experts": 8,
+        "num_experts_per_tok": 2, "moe_intermediate_size": 768});
+    for (changes, dense) in [
+        (json!({"first_k_dense_replace": 3}), 3),
+        (json!({"first_k_dense_replace": 1, "moe_layer_freq": 1}), 1),
+        (json!({"moe_layer_start_index": 4}), 4),
+        (
+            json!({"moe_layer_start_index": 2, "moe_layer_end_index": 29}),
+            4,
+        ),
+        (json!({"decoder_sparse_step": 2}), 16),
+        (json!({"mlp_only_layers": [0, 31]}), 2),
+        (json!({"interleave_moe_layer_step": 2}), 16),
+        (json!({"moe_layers": [1, 3, 5]}), 29),
+        (json!({"moe_layer_interval": 4}), 24),
+    ] {
+        let read = model(&config(with(base.clone(), changes.clone())));
+        let mut found = groups(&read);
+        found.sort_by_key(|(_, _, is_dense)| !is_dense);
+        assert_eq!(
+            found,
+            [(dense, Span::Full, true), (32 - dense, Span::Full, false)],
+            "{changes}"
+        );
+        let of_dense = read.spec.layers.iter().find_map(|group| match group.ffn {
+            Ffn::Dense { intermediate, .. } => Some(intermediate),
+            _ => None,
+        });
+        assert_eq!(of_dense, Some(14_336));
+    }
+    for (key, list) in [
+        ("mlp_layer_types", json!(["dense", "sparse"])),
+        ("moe_layer_freq", json!([0, 1])),
+    ] {
+        let file = config(with(base.clone(), json!({ key: list })));
+        let expected = format!("{key}: expected an entry for each of the 32 layers, found 2");
+        assert!(refusal(file.to_string()).starts_with(&expected));
+    }
+}
+
+#[test]
+fn layers_without_a_window_may_have_heads_of_their_own() {
+    let gemma = |changes: Value| {
+        let gemma = json!({"model_type": "gemma4_text", "num_attention_heads": 16,
+            "num_key_value_heads": 8, "hidden_size_per_layer_input": 0,
+            "attention_k_eq_v": true, "num_global_key_value_heads": 2});
+        config(with(gemma, changes)).to_string()
+    };
+    let heads = |changes| {
+        let spec = read(gemma(changes), Options::default()).unwrap().spec;
+        let heads = spec.layers.iter().map(|group| {
+            let Attention::Gqa(heads) = group.attention else {
+                panic!("{group:?}");
+            };
+            (group.layers, heads.kv_heads, heads.head_dim)
+        });
+        heads.collect::<Vec<_>>()
+    };
+    assert_eq!(heads(json!({})), [(27, 8, 256), (5, 2, 512)]);
+    let own = json!({"attention_k_eq_v": false, "global_head_dim": 128});
+    assert_eq!(heads(own), [(27, 8, 256), (5, 8, 128)]);
+    // A window as long as the longest sequence leaves the heads as they are.
+    let long = json!({"sliding_window": 262_144});
+    assert_eq!(heads(long), [(27, 8, 256), (5, 2, 512)]);
+    #[rustfmt::skip] // A case per line.
+    let cases = [
+        (json!({"hidden_size_per_layer_input": 256}),
+            "hidden_size_per_layer_input: per-layer embeddings cannot be modelled yet"),
+        (json!({"num_kv_shared_layers": 18}),
+            "num_kv_shared_layers: layers that share KV entries cannot be modelled yet"),
+        (json!({"num_global_key_value_heads": 3}),
+            "num_attention_heads: expected a multiple of num_global_key_value_heads (3), found 16"),
+        (json!({"global_head_dim": 0}), "global_head_dim: expected a positive number, found 0"),
+        (json!({"enable_moe_block": true}), "num_experts: expected a number, found none"),
+        (json!({"enable_moe_block": true, "num_experts": 8, "top_k_experts": 2}),
+            "moe_intermediate_size: expected a number, found none"),
+    ];
+    for (changes, expected) in cases {
+        let message = refusal(gemma(changes));
+        assert!(message.starts_with(expected), "{message}");
+    }
+    let without = gemma(json!({})).replace("hidden_size_per_layer_input", "unset");
+    assert!(refusal(&without).starts_with("hidden_size_per_layer_input: per-layer embeddings"));
+    let assumed = read(without, Options::default().assuming_llama()).unwrap();
+    assert_eq!(assumed.ignored, ["hidden_size_per_layer_input"]);
+}
