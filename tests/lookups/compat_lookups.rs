@@ -3,15 +3,13 @@
 //! The rules of the originals are documented with each function.
 #![cfg(all(feature = "compat", feature = "h100", feature = "h100-infersim"))]
 
-use rooflut::__private::{
-    AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, error_groups, phf,
-};
+use crate::support::made_up::head;
+use rooflut::__private::{AxisPoint, EntryPlace, StaticSet, StaticTable};
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape, Gpu, OperationKind, gpus};
 use rooflut::op::compat::{LookupError, Matched, MfuCell, MfuGrid, Row, TableKey, blis, infersim};
 use rooflut::table::sets::{H100, H100_INFERSIM};
 use rooflut::table::{Class, Origin, TableSet};
 use rooflut::units::Mfu;
-use rooflut_roofline::Timing;
 
 fn heads(q_heads: u32, kv_heads: u32, head_dim: u32, tp: u32) -> AttentionShape {
     AttentionShape {
@@ -33,23 +31,6 @@ const NO_POINT: AxisPoint = AxisPoint {
     index: 0,
     is_last: true,
 };
-
-/// No launch time, cache effects or waves.
-const TIMING: Timing = Timing {
-    t0_us: 0.0,
-    hot_read: 1.0,
-    wave_us: 0.0,
-};
-
-const fn head(operation: OperationKind) -> TableHead {
-    TableHead {
-        operation,
-        timing: TIMING,
-        floor_us: 0.0,
-        error_groups: error_groups("", operation),
-        index: Index::Hashed(phf::Map::new()),
-    }
-}
 
 /// A set for the predecessors' lookups, which read only the values of an axis.
 const fn set(axis_values: &'static [u32], tables: &'static [StaticTable]) -> StaticSet {

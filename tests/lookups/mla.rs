@@ -1,28 +1,13 @@
 //! Layers of latent attention, with and without an indexer.
 
 use crate::support::random::Random;
-use crate::support::{apart, tolerances};
+use crate::support::{DEEPSEEK_V3 as V3, apart, tolerances};
 use rooflut::ResolveError;
 use rooflut::hardware::{Dtype, Indexer, MlaShape};
 use rooflut::op::{ChunkSums, Estimate, MlaDecode, MlaPrefill};
 use rooflut::table::{Class, Entry, Extent, Grid, TableSet, sets};
 
 const SETS: [&TableSet; 3] = [&sets::H100, &sets::H200, &sets::B200];
-
-/// DeepSeek-V3 on one of eight GPUs.
-const V3: MlaShape = MlaShape {
-    dtype: Dtype::Fp8Block,
-    attn_dtype: Dtype::Bf16,
-    kv_dtype: Dtype::Bf16,
-    q_heads: 16,
-    hidden: 7168,
-    q_rank: 1536,
-    kv_rank: 512,
-    nope_dim: 128,
-    rope_dim: 64,
-    v_dim: 128,
-    indexer: None,
-};
 
 /// DeepSeek-V3.2 on one of eight GPUs.
 const V3_2: MlaShape = MlaShape {

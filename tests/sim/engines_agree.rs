@@ -7,6 +7,7 @@ use crate::workloads::{IDS, requests, servers};
 use proptest::prelude::*;
 use rooflut::engine::{FreedBlocks, Scheduling, VictimIndex, VictimToken};
 use rooflut::model::Span;
+use rooflut::sim::figures::Totals;
 use rooflut::sim::load::RequestList;
 use rooflut::sim::{Content, Request, SchedulingPolicy, SimConfig, Speculation};
 
@@ -15,12 +16,24 @@ fn compare(config: SimConfig, requests: &[Request], ids: &[u64]) {
     let mut seen = Seen::default();
     let mut source = RequestList::new(requests).with_ids(ids, LISTED_TOKENS);
     let totals = simulator(&model, config).serve(&mut source, &mut seen);
-    let mut expected = oracle::run(&naive, config, requests, ids, |sequence| sequence);
-    seen.gaps_ns.sort_unstable();
-    expected.gaps_ns.sort_unstable();
-    assert_eq!(seen.gaps_ns, expected.gaps_ns);
-    assert_eq!(seen.outcomes(requests.len()), expected.outcomes);
+    let expected = oracle::run(&naive, config, requests, ids, |sequence| sequence);
+    assert_same(expected, &seen, &totals, &config);
     assert_eq!(model.batches.into_inner(), naive.batches.into_inner());
+}
+
+/// Asserts that a simulator did what the straightforward engine did.
+pub(crate) fn assert_same(
+    mut expected: oracle::Run,
+    seen: &Seen,
+    totals: &Totals,
+    config: &SimConfig,
+) {
+    let mut gaps_ns = seen.gaps_ns.clone();
+    gaps_ns.sort_unstable();
+    expected.gaps_ns.sort_unstable();
+    assert_eq!(gaps_ns, expected.gaps_ns);
+    let outcomes = seen.outcomes(expected.outcomes.len());
+    assert_eq!(outcomes, expected.outcomes);
     assert_eq!(totals.steps, expected.steps);
     assert_eq!(totals.preemptions, expected.preemptions);
     if config.kv_groups.limited == 0 {

@@ -1,5 +1,6 @@
 //! Servers with pipeline stages: against the straightforward engine, and by hand.
 
+use crate::engines_agree::assert_same;
 use crate::oracle::{self, kv_cache::LISTED_TOKENS};
 use crate::support::{Linear, Seen, request};
 use crate::workloads::{IDS, requests, servers};
@@ -43,24 +44,12 @@ fn compare(config: SimConfig, shares: &[u64], requests: &[Request]) {
     let mut seen = Seen::default();
     let simulator = Simulator::try_new(&model, config).unwrap();
     let totals = simulator.serve(&mut source(), &mut seen);
-    let mut expected = oracle::pipeline::run(&naive, config, requests, &IDS);
-    seen.gaps_ns.sort_unstable();
-    expected.gaps_ns.sort_unstable();
-    assert_eq!(seen.gaps_ns, expected.gaps_ns);
-    let outcomes = seen.outcomes(requests.len());
-    assert_eq!(outcomes, expected.outcomes);
+    let expected = oracle::pipeline::run(&naive, config, requests, &IDS);
+    assert_same(expected, &seen, &totals, &config);
     assert_eq!(
         model.model.batches.into_inner(),
         naive.model.batches.into_inner()
     );
-    assert_eq!(totals.steps, expected.steps);
-    assert_eq!(totals.preemptions, expected.preemptions);
-    if config.kv_groups.limited == 0 {
-        assert_eq!(totals.peak_kv_blocks, expected.peak_blocks);
-    }
-    let waiting: Vec<u32> = seen.steps.iter().map(|step| step.waiting).collect();
-    assert_eq!(waiting, expected.waiting);
-    assert_eq!(totals.block_ns, expected.block_ns);
     // An observer changes nothing.
     let unobserved = Simulator::try_new(staged(shares), config).unwrap();
     let unobserved = unobserved.run_source(&mut source(), &mut ());
@@ -69,7 +58,7 @@ fn compare(config: SimConfig, shares: &[u64], requests: &[Request]) {
         .iter()
         .map(|record| record.outcome)
         .collect();
-    assert_eq!(unobserved, outcomes);
+    assert_eq!(unobserved, seen.outcomes(requests.len()));
 }
 
 proptest! {

@@ -3,12 +3,13 @@
 //! Unless said otherwise a step takes what `Linear::mixed` says: 1000 ns, 10 ns a prompt token, 100 ns
 //! a decoding request and 1 ns a token of its KV.
 
-use crate::support::{Batch, Linear, Seen, request, simulator};
-use rooflut::engine::{LonePrefill, Scheduling, SelfPreemption, stacks};
-use rooflut::sim::load::RequestList;
-use rooflut::sim::{
-    Content, Outcome, Rejection, Request, SchedulingPolicy, SimConfig, SimReport, Speculation,
-};
+mod drafts;
+mod preemption;
+mod prefix_hits;
+
+use crate::support::{Batch, Linear, request, simulator};
+use rooflut::engine::{LonePrefill, Scheduling};
+use rooflut::sim::{Outcome, Rejection, Request, SimConfig, SimReport};
 use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::units::Seconds;
 
@@ -238,94 +239,6 @@ fn the_engine_sleeps_after_an_empty_schedule_if_requests_are_waiting() {
 }
 
 #[test]
-fn a_request_that_finds_no_block_preempts_itself_if_it_came_last() {
-    // Three blocks of 16: A grows to 33 tokens, B wants 18.
-    let requests = [request(0, 16, 18), request(0, 16, 3)];
-    let model = Linear::mixed();
-    let report = run(&model, config(Synchronous, 64, 3), &requests);
-    //     0  A and B: 32 prompt tokens                               1320
-    //  1320  A: decode at 17, in the third block; B has none and gives its own back
-    //        A: 17 decodes, at 17 to 33                              17 x 1100 + 425 = 19125
-    // 20445  B: its 16 prompt tokens and its first output token      1170
-    // 21615  B: decode at 18                                         1118
-    assert_times(&report, &[(0, 1_320, 20_445, 0), (0, 1_320, 22_733, 1)]);
-    let batches = model.batches.borrow();
-    assert_eq!(batches[1].decode, decode(1, 17));
-    assert_eq!(batches[18].prefill, [chunk(17, 0, 1)]);
-    assert_eq!(batches[19].decode, decode(1, 18));
-    assert_eq!(report.summary.preemptions, 1);
-    assert_eq!(report.summary.kv.peak_blocks, 3);
-}
-
-#[test]
-fn a_request_that_finds_no_block_takes_those_of_the_last_admitted() {
-    let requests = [request(0, 32, 3), request(0, 10, 8)];
-    let report = run(&Linear::mixed(), config(Synchronous, 64, 3), &requests);
-    //    0  A and B: 42 prompt tokens                            1420
-    // 1420  A: decode at 33, in the block of B                   1133
-    // 2553  A: decode at 34                                      1134
-    // 3687  B: its 10 prompt tokens and its first output token   1110
-    // 4797  B: six decodes, at 12 to 17                          6 x 1100 + 87 = 6687
-    assert_times(&report, &[(0, 1_420, 3_687, 0), (0, 1_420, 11_484, 1)]);
-}
-
-#[test]
-fn by_priority_the_least_urgent_request_loses_its_token_to_a_later_one() {
-    // Two blocks; in the fourth step the first request has its token when the second needs a block.
-    let requests = [request(0, 13, 5).with_priority(1), request(1, 15, 5)];
-    for (rules, lost) in [
-        (stacks::VLLM_0_11_0.rules, vec![chunk(1, 0, 0)]),
-        (stacks::VLLM_0_15_1.rules, vec![]),
-    ] {
-        let model = Linear::mixed();
-        let mut config = config(Synchronous, 64, 2).with_policy(SchedulingPolicy::Priority);
-        config.rules = rules;
-        config.rules.scheduling = Synchronous;
-        let report = run(&model, config, &requests);
-        assert_eq!(
-            (times(&report, 0).3, report.summary.preemptions),
-            (1, 1),
-            "{rules:?}"
-        );
-        let batches = model.batches.borrow();
-        assert_eq!(batches[2].decode, decode(2, 15 + 16));
-        assert_eq!(batches[3].decode, decode(1, 17));
-        assert_eq!(batches[3].prefill, lost);
-        // It begins again when the other is done: 13 tokens of the prompt and 3 of the output, but for the counted one.
-        let again = batches.iter().rev().find(|batch| !batch.prefill.is_empty());
-        let counted = lost.len() as u32;
-        assert_eq!(
-            again.unwrap().prefill,
-            [chunk(16 - counted, counted, 1)],
-            "{rules:?}"
-        );
-    }
-}
-
-#[test]
-fn a_request_that_preempts_itself_ends_the_schedule_or_not() {
-    // Two blocks; in the fourth step both requests need one more, the less urgent one first.
-    let requests = [request(0, 14, 5).with_priority(1), request(1, 15, 5)];
-    for (self_preemption, sleep_ns) in [
-        (SelfPreemption::EndsPass, 1_000_000),
-        (SelfPreemption::Continues, 0),
-    ] {
-        let model = Linear::mixed();
-        let mut config = config(Synchronous, 64, 2).with_policy(SchedulingPolicy::Priority);
-        config.rules.self_preemption = self_preemption;
-        let mut seen = Seen::default();
-        simulator(&model, config).serve(&mut RequestList::new(&requests), &mut seen);
-        // 14 prompt tokens, then 15 beside a decode over 15 tokens, then two decodes over 16: 1140, 1265 and 1232.
-        let fourth = seen.steps[3];
-        assert_eq!(fourth.start_ns, 3_637 + sleep_ns);
-        let late = u32::from(sleep_ns > 0);
-        assert_eq!((fourth.decode_requests, fourth.late_decodes), (1, late));
-        // The fourth step takes 1117.
-        assert!(seen.gaps_ns.contains(&(1_117 + sleep_ns)));
-    }
-}
-
-#[test]
 fn others_are_admitted_beside_a_prompt_that_the_threshold_cuts() {
     for (lone_prefill, lone) in [(LonePrefill::Threshold, 20), (LonePrefill::Budget, 60)] {
         let model = Linear::mixed();
@@ -348,151 +261,6 @@ fn others_are_admitted_beside_a_prompt_that_the_threshold_cuts() {
             [chunk(lone, 0, u32::from(lone == 60))]
         );
     }
-}
-
-#[test]
-fn drafts_end_before_max_model_len_and_at_the_threshold() {
-    let drafted = |config: SimConfig| -> Vec<_> {
-        let model = Linear::mixed();
-        run(&model, config, &[request(0, 36, 4)]);
-        let batches = model.batches.borrow();
-        let decodes = batches.iter().flat_map(|batch| &batch.decode);
-        decodes
-            .map(|group| (group.drafted(), group.kv_tokens()))
-            .collect()
-    };
-    let mut config = config(Synchronous, 100, 100);
-    config.speculation = Speculation::try_new(3, 0.0, 0).ok();
-    assert_eq!(drafted(config), [(3, 40), (3, 41), (3, 42)]);
-    config.max_model_len = 40;
-    assert_eq!(drafted(config), [(2, 39), (1, 39), (0, 39)]);
-    config.max_model_len = 4_096;
-    config.long_prefill_token_threshold = Some(2);
-    assert_eq!(drafted(config), [(1, 38), (1, 39), (1, 40)]);
-}
-
-#[test]
-fn a_draft_model_drafts_after_a_part_of_a_prompt_up_to_0_15() {
-    for (chunk_drafts, last) in [(true, 13), (false, 10)] {
-        let model = Linear::mixed();
-        let mut config = config(Synchronous, 20, 100);
-        config.rules.chunk_drafts = chunk_drafts;
-        let speculation = Speculation::try_new(3, 1.0, 0).unwrap();
-        config.speculation = Some(speculation.with_draft_model());
-        run(&model, config, &[request(0, 30, 1)]);
-        let batches = model.batches.take();
-        let chunks: Vec<_> = batches.into_iter().map(|batch| batch.prefill).collect();
-        assert_eq!(chunks, [vec![chunk(20, 0, 0)], vec![chunk(last, 20, 1)]]);
-    }
-}
-
-#[test]
-fn an_mtp_layer_computes_the_last_block_of_a_prefix_hit_again() {
-    let text = Content::Texts {
-        prefix: 1,
-        prefix_tokens: 64,
-        own: 1,
-    };
-    let mut second = request(10_000, 80, 1);
-    second.content = Content::Texts {
-        prefix: 1,
-        prefix_tokens: 64,
-        own: 2,
-    };
-    let mut first = request(0, 80, 1);
-    first.content = text;
-    let drafts = Speculation::try_new(1, 1.0, 0).unwrap();
-    for (drafts, drops, context) in [
-        (drafts.with_mtp(), true, 48),
-        (drafts.with_mtp(), false, 64),
-        (drafts.with_draft_model(), true, 64),
-    ] {
-        let model = Linear::mixed();
-        let mut config = config(Synchronous, 100, 100).with_speculation(drafts);
-        config.rules.mtp_drops_block = drops;
-        run(&model, config, &[first, second]);
-        let batches = model.batches.borrow();
-        assert_eq!(batches[1].prefill, [chunk(80 - context, context, 1)]);
-    }
-}
-
-#[test]
-fn one_step_ahead_a_request_whose_last_token_is_on_its_way_loses_only_its_blocks() {
-    let requests = [request(0, 32, 3), request(0, 10, 1)];
-    let model = Linear::mixed();
-    let report = run(&model, config(OneStepAhead, 64, 3), &requests);
-    // When A's decode at 33 is fixed, B holds the third block, though its only token is under way.
-    assert_times(&report, &[(0, 1_420, 3_687, 0), (0, 1_420, 1_420, 1)]);
-    // Nothing is computed twice.
-    assert_eq!(model.batches.borrow().len(), 3);
-    // Synchronously B has finished by then.
-    let report = run(&Linear::mixed(), config(Synchronous, 64, 3), &requests);
-    assert_eq!(report.summary.preemptions, 0);
-}
-
-#[test]
-fn a_prefix_hit_is_not_computed_and_takes_no_block() {
-    let hit = |cached_prompt_tokens| {
-        let model = Linear::mixed();
-        let request = request(0, 96, 1).with_cached_prompt_tokens(cached_prompt_tokens);
-        let report = run(&model, config(Synchronous, 2_048, 100), &[request]);
-        let batches = model.batches.borrow();
-        let finish_ns = times(&report, 0).2;
-        (
-            batches[0].prefill[0],
-            finish_ns,
-            report.summary.kv.peak_blocks,
-        )
-    };
-    assert_eq!(hit(0), (chunk(96, 0, 1), 1_960, 6));
-    assert_eq!(hit(50), (chunk(48, 48, 1), 1_480, 3));
-    // Not the last token, and so not its block.
-    assert_eq!(hit(96), (chunk(16, 80, 1), 1_160, 1));
-}
-
-#[test]
-fn a_request_that_decodes_is_found_as_far_as_its_blocks_are_full() {
-    let text = Content::Texts {
-        prefix: 0,
-        prefix_tokens: 0,
-        own: 5,
-    };
-    for (scheduling, in_flight) in [(Synchronous, 0), (OneStepAhead, 1)] {
-        let mut contexts = Vec::new();
-        for arrival_ns in (2_000..60_000).step_by(500) {
-            let model = Linear::mixed();
-            let first = request(0, 20, 100).with_content(text);
-            let turn = request(arrival_ns, 60, 1).with_content(text);
-            run(&model, config(scheduling, 100, 100), &[first, turn]);
-            let batches = model.batches.borrow();
-            let of_turn = |batch: &Batch| !batch.prefill.is_empty() && !batch.decode.is_empty();
-            let step = batches.iter().position(of_turn).unwrap() as u32;
-            let context = batches[step as usize].prefill[0].context();
-            // One token a step after the prompt; the last token of the turn is computed in any case.
-            assert_eq!(context, ((20 + step - in_flight) / 16 * 16).min(48));
-            contexts.push(context);
-        }
-        contexts.dedup();
-        assert_eq!(contexts, [16, 32, 48], "{scheduling:?}");
-    }
-}
-
-#[test]
-fn a_prefix_hit_holds_again_after_a_preemption() {
-    let hit = request(0, 40, 10).with_cached_prompt_tokens(32);
-    let model = Linear::mixed();
-    let report = run(
-        &model,
-        config(Synchronous, 64, 4),
-        &[request(0, 48, 3), hit],
-    );
-    // A fills three blocks and takes the fourth from B at its first decode; B waits until A is done.
-    //    0  A: 48 prompt tokens; B: 8 after 32    1560
-    // 1560  A: decodes at 49 and 50               1149 + 1150 = 2299
-    // 3859  B: 9 after 32                         1090
-    // 4949  B: eight decodes, at 42 to 49         8 x 1100 + 364 = 9164
-    assert_times(&report, &[(0, 1_560, 3_859, 0), (0, 1_560, 14_113, 1)]);
-    assert_eq!(model.batches.borrow()[3].prefill, [chunk(9, 32, 1)]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use rooflut::op::{MlaDecode, MlaPrefill};
 use rooflut::step::{Chunk, ModelError, Part, StepModel, StepTime};
 use rooflut::table::{Class, sets};
 
+use crate::support::DEEPSEEK_V3 as LAYER;
 use crate::support::models::{self, DEFAULT, with};
 use crate::support::steps::{Batch, Sharded};
 
@@ -50,21 +51,6 @@ fn on_eight(spec: ModelSpec) -> Sharded {
 fn step(batch: &Batch) -> StepTime {
     models::on(&sets::H200, &on_eight(v3()), DEFAULT).step_time(&batch.as_step())
 }
-
-/// The layer that one of eight GPUs computes.
-const LAYER: MlaShape = MlaShape {
-    dtype: Dtype::Fp8Block,
-    attn_dtype: Dtype::Bf16,
-    kv_dtype: Dtype::Bf16,
-    q_heads: 16,
-    hidden: 7168,
-    q_rank: 1536,
-    kv_rank: 512,
-    nope_dim: 128,
-    rope_dim: 64,
-    v_dim: 128,
-    indexer: None,
-};
 
 #[test]
 fn a_layer_takes_the_time_of_the_table_in_place_of_projections_and_attention() {

@@ -80,7 +80,7 @@ const TIMING: Timing = Timing {
 };
 
 /// A head without launch time, floor or cache effects, and with an empty index.
-const fn head(operation: OperationKind) -> TableHead {
+pub(crate) const fn head(operation: OperationKind) -> TableHead {
     TableHead {
         operation,
         timing: TIMING,

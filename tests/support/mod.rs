@@ -20,7 +20,7 @@ pub(crate) mod steps;
 pub(crate) mod tables;
 pub(crate) mod tolerances;
 
-use rooflut::hardware::{AttentionShape, Dtype, GemmShape, MoeShape};
+use rooflut::hardware::{AttentionShape, Dtype, GemmShape, MlaShape, MoeShape};
 
 pub(crate) fn gemm(dtype: Dtype, k: u32, n: u32) -> GemmShape {
     GemmShape { dtype, k, n }
@@ -50,6 +50,21 @@ pub(crate) fn mixtral_layer(tp: u32) -> MoeShape {
         matrices: 3,
     }
 }
+
+/// Latent attention of DeepSeek-V3 on one of eight GPUs.
+pub(crate) const DEEPSEEK_V3: MlaShape = MlaShape {
+    dtype: Dtype::Fp8Block,
+    attn_dtype: Dtype::Bf16,
+    kv_dtype: Dtype::Bf16,
+    q_heads: 16,
+    hidden: 7168,
+    q_rank: 1536,
+    kv_rank: 512,
+    nope_dim: 128,
+    rope_dim: 64,
+    v_dim: 128,
+    indexer: None,
+};
 
 /// Returns the distance of two positive numbers relative to the second.
 pub(crate) fn apart(found: f64, expected: f64) -> f64 {

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
+use super::Run;
 use super::plan::Plan;
 use super::scheduler::Scheduler;
-use super::{Run, Sequence};
 use rooflut::engine::Scheduling;
-use rooflut::sim::{Outcome, Rejection, Request, SimConfig, Timing};
+use rooflut::sim::{Request, SimConfig};
 use rooflut::step::LatencyModel;
 
 struct Rank {
@@ -28,14 +28,14 @@ impl Rank {
     }
 }
 
-/// Serves `requests` from empty ranks until all are done; returns the outcomes and the number of steps.
+/// Serves `requests` from empty ranks until all are done; does not count what waits or is held.
 pub(crate) fn run(
     model: &impl LatencyModel,
     config: SimConfig,
     ranks: u32,
     requests: &[Request],
     listed: &[u64],
-) -> (Vec<Outcome>, u64) {
+) -> Run {
     let mut order: Vec<(u64, usize)> = (requests.iter().enumerate())
         .map(|(index, request)| (request.arrival_ns + config.api_server_ns, index))
         .collect();
@@ -50,7 +50,7 @@ pub(crate) fn run(
         tokenized_ns: 0,
     };
     let mut ranks: Vec<Rank> = (0..ranks).map(rank).collect();
-    let (mut now_ns, mut steps) = (0, 0);
+    let mut now_ns = 0;
     let ahead = config.rules.scheduling == Scheduling::OneStepAhead;
     loop {
         while let Some(arrival) = arrivals.next_if(|&(arrival_ns, _)| arrival_ns <= now_ns) {
@@ -65,25 +65,11 @@ pub(crate) fn run(
                 && let Some(index) = rank.arriving.pop_front()
             {
                 rank.tokenized_ns = at_engine_ns - config.api_server_ns;
-                let full = config
-                    .max_waiting
-                    .filter(|most| rank.scheduler.waiting.len() >= *most as usize);
-                match (config.check(&requests[index]), full) {
-                    (Ok(()), None) => {
-                        let timing = run.timing(index);
-                        timing.at_engine_ns = at_engine_ns;
-                        timing.replica = replica as u32;
-                        let mut request = requests[index];
-                        let room = config.max_model_len - request.prompt_tokens;
-                        request.output_tokens = request.output_tokens.min(room);
-                        let sequence = Sequence::new(index, &request, config);
-                        rank.scheduler.enqueue(sequence);
-                    }
-                    (Err(reason), _) => run.outcomes[index] = Outcome::Rejected(reason),
-                    (Ok(()), Some(max_waiting)) => {
-                        run.outcomes[index] =
-                            Outcome::Rejected(Rejection::QueueFull { max_waiting });
-                    }
+                let (request, scheduler) = (&requests[index], &rank.scheduler);
+                let sequence = run.admit(index, request, at_engine_ns, scheduler, config);
+                if let Some(sequence) = sequence {
+                    run.timing(index).replica = replica as u32;
+                    rank.scheduler.enqueue(sequence);
                 }
             }
             if rank.next.is_empty() {
@@ -105,22 +91,15 @@ pub(crate) fn run(
             let arrival_ns = arrivals.peek().map(|&(arrival_ns, _)| arrival_ns);
             match arrival_ns.into_iter().chain(expected).min() {
                 Some(next_ns) => now_ns = next_ns,
-                None => return (run.outcomes, steps),
+                None => return run,
             }
             continue;
         }
         let time = model.lockstep_time(&mut ranks.iter().map(|rank| rank.current.batch()));
         now_ns += time.to_nanos().max(1);
         for rank in ranks.iter_mut().filter(|rank| !rank.current.is_empty()) {
-            steps += 1;
-            for &index in &rank.current.first_tokens {
-                let timing: &mut Timing = run.timing(index);
-                timing.first_token_ns = now_ns;
-                timing.api_output_ns = rank.current.tokens.len() as u64 * config.api_output_ns;
-            }
-            for &index in &rank.current.finished {
-                run.timing(index).finish_ns = now_ns;
-            }
+            run.steps += 1;
+            run.ended(&rank.current, now_ns, &config);
             rank.scheduler.retire(&rank.current);
         }
     }

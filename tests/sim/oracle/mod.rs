@@ -31,6 +31,8 @@ pub(crate) struct Run {
     pub(crate) waiting: Vec<u32>,
     /// All gaps between consecutive tokens of a request, nanoseconds.
     pub(crate) gaps_ns: Vec<u64>,
+    /// When each request got its last token.
+    last_token_ns: Vec<Option<u64>>,
 }
 
 /// Serves `requests` from an empty server until all are done; `comes` sets the state in which each reaches the engine.
@@ -43,7 +45,6 @@ pub(crate) fn run(
 ) -> Run {
     let mut arrivals = Arrivals::of(requests, config);
     let mut run = Run::of(requests);
-    let mut last_token_ns = vec![None; requests.len()];
     let mut scheduler = Scheduler::new(config, listed.to_vec());
     let (mut current, mut next) = (Plan::default(), Plan::default());
     let mut now_ns = 0;
@@ -82,19 +83,7 @@ pub(crate) fn run(
         run.steps += 1;
         run.waiting.push(scheduler.queued());
         run.block_ns += u128::from(duration_ns) * u128::from(scheduler.kv.used());
-        for &index in &current.tokens {
-            let last_ns: Option<u64> = last_token_ns[index].replace(now_ns);
-            run.gaps_ns.extend(last_ns.map(|last_ns| now_ns - last_ns));
-        }
-        for &index in &current.first_tokens {
-            let outputs = current.tokens.len() as u64;
-            let timing = run.timing(index);
-            timing.first_token_ns = now_ns;
-            timing.api_output_ns = outputs * config.api_output_ns;
-        }
-        for &index in &current.finished {
-            run.timing(index).finish_ns = now_ns;
-        }
+        run.ended(&current, now_ns, &config);
         scheduler.retire(&current);
         // The schedule ahead had no work: the engine sleeps if it has requests all the same.
         let ahead = config.rules.scheduling == Scheduling::OneStepAhead;
@@ -147,21 +136,9 @@ impl Arrivals<'_> {
                 return Some(at_engine_ns);
             }
             self.order.pop_front();
-            let full = config
-                .max_waiting
-                .filter(|most| scheduler.waiting.len() >= *most as usize);
-            match (config.check(&requests[index]), full) {
-                (Ok(()), None) => {
-                    run.timing(index).at_engine_ns = at_engine_ns;
-                    let mut request = requests[index];
-                    let room = config.max_model_len - request.prompt_tokens;
-                    request.output_tokens = request.output_tokens.min(room);
-                    scheduler.enqueue(comes(Sequence::new(index, &request, config)));
-                }
-                (Err(reason), _) => run.outcomes[index] = Outcome::Rejected(reason),
-                (Ok(()), Some(max_waiting)) => {
-                    run.outcomes[index] = Outcome::Rejected(Rejection::QueueFull { max_waiting });
-                }
+            let request = &requests[index];
+            if let Some(sequence) = run.admit(index, request, at_engine_ns, scheduler, config) {
+                scheduler.enqueue(comes(sequence));
             }
         }
         None
@@ -179,6 +156,47 @@ impl Run {
             block_ns: 0,
             waiting: Vec::new(),
             gaps_ns: Vec::new(),
+            last_token_ns: vec![None; requests.len()],
+        }
+    }
+
+    /// Returns the state of a request that has reached the engine, or rejects it.
+    fn admit(
+        &mut self,
+        index: usize,
+        request: &Request,
+        at_engine_ns: u64,
+        scheduler: &Scheduler,
+        config: SimConfig,
+    ) -> Option<Sequence> {
+        let full = config
+            .max_waiting
+            .filter(|most| scheduler.waiting.len() >= *most as usize);
+        let full = full.map(|max_waiting| Rejection::QueueFull { max_waiting });
+        if let Some(reason) = config.check(request).err().or(full) {
+            self.outcomes[index] = Outcome::Rejected(reason);
+            return None;
+        }
+        self.timing(index).at_engine_ns = at_engine_ns;
+        let mut served = *request;
+        let room = config.max_model_len - request.prompt_tokens;
+        served.output_tokens = request.output_tokens.min(room);
+        Some(Sequence::new(index, &served, config))
+    }
+
+    /// Notes the tokens of a step that has ended.
+    fn ended(&mut self, plan: &Plan, now_ns: u64, config: &SimConfig) {
+        for &index in &plan.tokens {
+            let last_ns = self.last_token_ns[index].replace(now_ns);
+            self.gaps_ns.extend(last_ns.map(|last_ns| now_ns - last_ns));
+        }
+        for &index in &plan.first_tokens {
+            let timing = self.timing(index);
+            timing.first_token_ns = now_ns;
+            timing.api_output_ns = plan.tokens.len() as u64 * config.api_output_ns;
+        }
+        for &index in &plan.finished {
+            self.timing(index).finish_ns = now_ns;
         }
     }
 

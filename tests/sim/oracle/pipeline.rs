@@ -25,7 +25,6 @@ pub(crate) fn run(
     let mut arrivals = Arrivals::of(requests, config);
     let mut run = Run::of(requests);
     let mut scheduler = Scheduler::new(config, listed.to_vec());
-    let mut last_token_ns: Vec<Option<u64>> = vec![None; requests.len()];
     let mut queue: VecDeque<Batch> = VecDeque::new();
     let mut stages_ns: Vec<u64> = Vec::new();
     let (mut now_ns, mut ended_ns) = (0, 0);
@@ -81,18 +80,7 @@ pub(crate) fn run(
             run.steps += 1;
             run.waiting.push(scheduler.queued());
             run.block_ns += u128::from(duration_ns) * u128::from(scheduler.kv.used());
-            for &index in &plan.tokens {
-                let last_ns = last_token_ns[index].replace(now_ns);
-                run.gaps_ns.extend(last_ns.map(|last_ns| now_ns - last_ns));
-            }
-            for &index in &plan.first_tokens {
-                let timing = run.timing(index);
-                timing.first_token_ns = now_ns;
-                timing.api_output_ns = plan.tokens.len() as u64 * config.api_output_ns;
-            }
-            for &index in &plan.finished {
-                run.timing(index).finish_ns = now_ns;
-            }
+            run.ended(&plan, now_ns, &config);
             scheduler.retire(&plan);
         }
         if !has_requests(&scheduler) {
