@@ -238,11 +238,7 @@ fn delta(
 ) -> Result<Answer, ResolveError> {
     let Some(seq_len) = seq_len else {
         let kernel = DeltaDecode::resolve(set, shape)?;
-        let query = Query::new(
-            OperationKind::DeltaDecode,
-            shape,
-            [("batch", batch.into())],
-        );
+        let query = Query::new(OperationKind::DeltaDecode, shape, [("batch", batch.into())]);
         return Ok(query.answer(
             set,
             kernel.at(batch),

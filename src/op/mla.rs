@@ -220,6 +220,46 @@ impl MlaDecode {
     }
 }
 
+/// Returns whether a measured layer is of the same model and format, whatever its heads.
+fn is_same(shape: &MlaShape, measured: &MlaShape) -> bool {
+    let of = |shape: &MlaShape| (shape.dtype, shape.hidden, shape.q_rank);
+    of(measured) == of(shape)
+}
+
+/// Returns the measured layers with as many heads or fewer, and with more, of the same dimensions of heads. Those of the
+/// same model and format come first.
+fn around<'t>(table: MlaTable<'t>, shape: &MlaShape) -> [Option<MlaEntry<'t>>; 2] {
+    let like = |dtype| {
+        table.entries().filter(move |entry| {
+            let other = MlaShape {
+                dtype,
+                q_heads: entry.shape.q_heads,
+                hidden: entry.shape.hidden,
+                q_rank: entry.shape.q_rank,
+                ..*shape
+            };
+            entry.shape == other
+        })
+    };
+    let dtype = match shape.dtype {
+        Dtype::Bf16 if like(Dtype::Bf16).next().is_none() => Dtype::Fp8Block,
+        own => own,
+    };
+    let rank = |entry: &MlaEntry<'_>| (entry.shape.q_heads, is_same(shape, &entry.shape));
+    let fewer = like(dtype).filter(|entry| entry.shape.q_heads <= shape.q_heads);
+    let fewer = fewer.max_by_key(rank);
+    let more = like(dtype).filter(|entry| entry.shape.q_heads > shape.q_heads);
+    let more = more.min_by_key(|entry| {
+        let (q_heads, is_same) = rank(entry);
+        (q_heads, !is_same)
+    });
+    let is_exact = fewer.is_some_and(|entry| entry.shape.q_heads == shape.q_heads);
+    [fewer, more.filter(|_| !is_exact)]
+}
+
+type MlaEntry<'t> = Entry<MlaShape, Grid<'t>>;
+type MlaTable<'t> = KernelTable<'t, MlaShape, Grid<'t>>;
+
 /// Measured shapes that answer for a shape.
 #[derive(Debug, Clone)]
 struct Found {
@@ -239,37 +279,7 @@ impl Found {
     ) -> Result<Found, ResolveError> {
         let table = set.required(operation)?;
         let table = table.typed::<MlaShape, Grid<'_>>();
-        let is_same = |other: &MlaShape| {
-            let of = |shape: &MlaShape| (shape.dtype, shape.hidden, shape.q_rank);
-            of(other) == of(&shape)
-        };
-        let like = |dtype| {
-            table.entries().filter(move |entry| {
-                let MlaShape {
-                    q_heads,
-                    hidden,
-                    q_rank,
-                    ..
-                } = entry.shape;
-                let other = MlaShape {
-                    dtype,
-                    q_heads,
-                    hidden,
-                    q_rank,
-                    ..shape
-                };
-                entry.shape == other
-            })
-        };
-        let dtype = match shape.dtype {
-            Dtype::Bf16 if like(Dtype::Bf16).next().is_none() => Dtype::Fp8Block,
-            own => own,
-        };
-        let fewer = like(dtype).filter(|entry| entry.shape.q_heads <= shape.q_heads);
-        let fewer = fewer.max_by_key(|entry| (entry.shape.q_heads, is_same(&entry.shape)));
-        let more = like(dtype).filter(|entry| entry.shape.q_heads > shape.q_heads);
-        let more = more.min_by_key(|entry| (entry.shape.q_heads, !is_same(&entry.shape)));
-        let more = more.filter(|_| fewer.is_none_or(|entry| entry.shape.q_heads < shape.q_heads));
+        let [fewer, more] = around(table, &shape);
         let share = match (&fewer, &more) {
             (Some(fewer), Some(more)) => {
                 let [low, at, high] =
@@ -293,14 +303,17 @@ impl Found {
         let mut found = [fewer, more].into_iter().flatten();
         let class = if fewer.is_some_and(|entry| entry.shape == shape) {
             Class::Measured
-        } else if fewer.is_some() && more.is_some() && found.all(|entry| is_same(&entry.shape)) {
+        } else if fewer.is_some()
+            && more.is_some()
+            && found.all(|entry| is_same(&shape, &entry.shape))
+        {
             Class::Interpolated
         } else {
             Class::Transferred
         }
         .max(table.class());
         let [measured, other] = table.error_groups(shape.dtype);
-        let hold = |entry: Entry<MlaShape, Grid<'_>>, share| {
+        let hold = |entry: MlaEntry<'_>, share| {
             let shape = entry.shape;
             (Neighbour { shape, share }, table.hold(&entry))
         };

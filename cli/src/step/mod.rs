@@ -3,7 +3,7 @@
 mod answer;
 mod output;
 
-use rooflut::model::{Ffn, LayerGroup, Parallelism};
+use rooflut::model::{Ffn, LayerGroup};
 use rooflut::step::compat::{Blis, Calibrated, CompatSpec, InferSim};
 use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel};
 use rooflut_inspect::Corrected;
@@ -82,106 +82,85 @@ fn ask(
     spec: CompatSpec,
     batch: &StepBatch<'_>,
 ) -> Result<Answer, Error> {
-    let (kv_dtype, set) = (placement.kv_dtype, &placement.tables);
-    let Parallelism {
-        tp,
-        dp,
-        pp,
-        expert_parallel,
-        ..
-    } = placement.parallelism;
-    let (strictness, name) = (args.strict, args.latency_model.name());
-    let span = placement.model.spec.limited_span();
-    let longest = longest_request(batch);
-    let compat = match args.latency_model {
-        LatencyModelName::Roofline => {
-            let deployment = placement.deploy(strictness)?;
-            let time = deployment.step_model().step_time(batch);
-            time.check(strictness).map_err(Error::uncertain_part)?;
-            let rows = Corrected::all(&deployment)
-                .into_iter()
-                .filter_map(|corrected| {
-                    let parts = corrected.changed_parts(&deployment, batch);
-                    (!parts.is_empty()).then(|| flagged::row(&corrected.flagged, &parts))
-                });
-            let gpus_per_node = placement.network.gpus_per_node;
-            let has_errors = pp == 1 && placement.parallelism.gpus() <= gpus_per_node;
-            if !has_errors && args.interval.is_some() {
-                return Err(Error::new(
-                    "--interval: no measurement shows the errors of pipelines or of several nodes; leave it out",
-                ));
-            }
-            let coverage = args.interval.unwrap_or_default();
-            let interval = has_errors.then(|| (coverage, time.interval(coverage)));
-            let stages = deployment.step_model().stage_times(batch);
-            return Ok(Answer {
-                flagged: rows.collect(),
-                interval,
-                stages: stages.map(|stage| stage.total()).collect(),
-                ..time.into()
-            });
-        }
-        _ if args.interval.is_some() => {
-            return Err(Error::new(format!(
-                "--interval: the errors of the {name} model are not known; use --latency-model roofline"
-            )));
-        }
-        _ if kv_dtype.name() != "bf16" => {
-            return Err(Error::new(format!(
-                "--kv-dtype: the {name} model knows only bf16, found {kv_dtype}; use --latency-model roofline"
-            )));
-        }
-        _ if placement.model.spec.layers.iter().any(is_ungated) => {
-            return Err(Error::new(format!(
-                "--model: the {name} model knows only FFNs with a gate; use --latency-model roofline"
-            )));
-        }
-        _ if span.keys(longest) < longest => {
-            return Err(Error::new(format!(
-                "--model: the {name} model knows only attention to all tokens, found {span} and a request of {longest} \
-                 tokens; use --latency-model roofline"
-            )));
-        }
-        _ if args.target.dtype.is_some() => {
-            return Err(Error::new(format!(
-                "--dtype: the {name} model does not know formats of weights; use --latency-model \
-                 roofline"
-            )));
-        }
-        _ if expert_parallel => {
-            return Err(Error::new(format!(
-                "--expert-parallel: the {name} model does not know expert parallelism; use --latency-model roofline"
-            )));
-        }
-        _ if pp > 1 => {
-            return Err(Error::new(format!(
-                "--pp: the {name} model does not know pipeline parallelism; use --latency-model roofline"
-            )));
-        }
-        _ if dp > 1 => {
-            return Err(Error::new(format!(
-                "--dp: the {name} model does not know data parallelism; use --latency-model roofline"
-            )));
-        }
-        _ if args.target.sampler.is_some() => {
-            return Err(Error::new(format!(
-                "--sampler: the {name} model does not know samplers; use --latency-model roofline"
-            )));
-        }
+    if matches!(args.latency_model, LatencyModelName::Roofline) {
+        return roofline(args, placement, batch);
+    }
+    check_known(args, placement, batch)?;
+    let (set, tp) = (&placement.tables, placement.parallelism.tp);
+    let time = match args.latency_model {
         LatencyModelName::Infersim => {
             InferSim::try_new(spec, set, tp, tp).and_then(|model| model.try_step_time(batch))
         }
         LatencyModelName::Blis => {
             Blis::try_new(spec, set, tp).and_then(|model| model.try_step_time(batch))
         }
-        LatencyModelName::Calibrated => {
+        LatencyModelName::Roofline | LatencyModelName::Calibrated => {
             Calibrated::try_new(spec, set.gpu(), tp).and_then(|model| model.try_step_time(batch))
         }
     };
-    let model = &placement.model;
-    let time = compat.map_err(|error| Error::new(format!("{model}, {name} model: {error}")))?;
-    strictness
+    let (model, name) = (&placement.model, args.latency_model.name());
+    let time = time.map_err(|error| Error::new(format!("{model}, {name} model: {error}")))?;
+    args.strict
         .check(time.provenance())
         .map_err(Error::uncertain)?;
     Ok(time.into())
+}
+
+fn roofline(
+    args: &StepArgs,
+    placement: &Placement,
+    batch: &StepBatch<'_>,
+) -> Result<Answer, Error> {
+    let deployment = placement.deploy(args.strict)?;
+    let time = deployment.step_model().step_time(batch);
+    time.check(args.strict).map_err(Error::uncertain_part)?;
+    let corrected = Corrected::all(&deployment).into_iter();
+    let rows = corrected.filter_map(|corrected| {
+        let parts = corrected.changed_parts(&deployment, batch);
+        (!parts.is_empty()).then(|| flagged::row(&corrected.flagged, &parts))
+    });
+    let parallelism = placement.parallelism;
+    let in_node = parallelism.gpus() <= placement.network.gpus_per_node;
+    let has_errors = parallelism.pp == 1 && in_node;
+    if !has_errors && args.interval.is_some() {
+        return Err(Error::new(
+            "--interval: no measurement shows the errors of pipelines or of several nodes; leave it out",
+        ));
+    }
+    let coverage = args.interval.unwrap_or_default();
+    let stages = deployment.step_model().stage_times(batch);
+    Ok(Answer {
+        flagged: rows.collect(),
+        interval: has_errors.then(|| (coverage, time.interval(coverage))),
+        stages: stages.map(|stage| stage.total()).collect(),
+        ..time.into()
+    })
+}
+
+/// Refuses what the models of the predecessors do not know.
+fn check_known(args: &StepArgs, placement: &Placement, batch: &StepBatch<'_>) -> Result<(), Error> {
+    let (kv_dtype, spec) = (placement.kv_dtype, &placement.model.spec);
+    let (span, longest) = (spec.limited_span(), longest_request(batch));
+    let parallelism = placement.parallelism;
+    #[rustfmt::skip] // A case per line.
+    let unknown = [
+        (args.interval.is_some(), "--interval: the errors of the NAME model are not known".to_owned()),
+        (kv_dtype.name() != "bf16", format!("--kv-dtype: the NAME model knows only bf16, found {kv_dtype}")),
+        (spec.layers.iter().any(is_ungated), "--model: the NAME model knows only FFNs with a gate".to_owned()),
+        (span.keys(longest) < longest, format!(
+            "--model: the NAME model knows only attention to all tokens, found {span} and a request of {longest} tokens")),
+        (args.target.dtype.is_some(), "--dtype: the NAME model does not know formats of weights".to_owned()),
+        (parallelism.expert_parallel, "--expert-parallel: the NAME model does not know expert parallelism".to_owned()),
+        (parallelism.pp > 1, "--pp: the NAME model does not know pipeline parallelism".to_owned()),
+        (parallelism.dp > 1, "--dp: the NAME model does not know data parallelism".to_owned()),
+        (args.target.sampler.is_some(), "--sampler: the NAME model does not know samplers".to_owned()),
+    ];
+    match unknown.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, problem)) => {
+            let problem = problem.replace("NAME", args.latency_model.name());
+            let message = format!("{problem}; use --latency-model roofline");
+            Err(Error::new(message))
+        }
+        None => Ok(()),
+    }
 }

@@ -57,37 +57,31 @@ impl Table {
         header: &Header,
     ) -> Result<Option<Table>, Error> {
         let declared = operation.declared();
-        let set_toml = || Location::file(files.header().name.clone());
         let section = header.sections.get(&operation);
         let (part, section) = match (files.table(declared.file), section) {
             (None, None) => return Ok(None),
-            (None, Some(_)) => {
-                let location = set_toml().field(declared.name);
-                let expected = format!("{} beside it", declared.file);
-                let hint = "add the table, or remove the section";
-                return Err(Error::new(
-                    ErrorKind::Set,
-                    location,
-                    expected,
-                    Found::NONE,
-                    hint,
-                ));
-            }
-            (Some(_), None) => {
-                let expected = format!(
-                    "a section [{}] with t0_us (the operation's launch time in microseconds; its \
-                     smallest measured latency is a good start)",
-                    declared.name
-                );
-                return Err(Error::new(
-                    ErrorKind::Set,
-                    set_toml(),
-                    expected,
-                    Found::NONE,
-                    "add it",
-                ));
-            }
             (Some(part), Some(section)) => (part, section),
+            (part, _) => {
+                let location = Location::file(files.header().name.clone());
+                let (location, expected, hint) = match part {
+                    None => (
+                        location.field(declared.name),
+                        format!("{} beside it", declared.file),
+                        "add the table, or remove the section",
+                    ),
+                    Some(_) => (
+                        location,
+                        format!(
+                            "a section [{}] with t0_us (the operation's launch time in microseconds; its \
+                             smallest measured latency is a good start)",
+                            declared.name
+                        ),
+                        "add it",
+                    ),
+                };
+                let found = Found::NONE;
+                return Err(Error::new(ErrorKind::Set, location, expected, found, hint));
+            }
         };
         let rows = Rows::read(part)?;
         let required: Vec<_> = declared.columns().collect();

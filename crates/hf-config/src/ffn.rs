@@ -224,98 +224,129 @@ fn dense_layers(
 ) -> Result<DenseLayers, ConfigError> {
     // Llama 4 and MiniMax name the width of dense layers.
     let own_width = config.dimension(&["intermediate_size_mlp", "mlp_intermediate_size"])?;
-    let numbers = |key| {
-        let found = config.numbers(key)?;
-        let default = || family.default(key, config).map(i64::from);
-        match found.is_empty() {
-            true => Ok(Vec::from_iter(default())),
-            false => Ok(found),
-        }
-    };
-    let number = |key, default: i64| Ok(numbers(key)?.first().copied().unwrap_or(default));
-    let all = |key, expected, accepts: &dyn Fn(i64) -> bool| {
-        let found = numbers(key)?;
-        match found.iter().find(|&&number| !accepts(number)) {
-            Some(wrong) => Err(ConfigError::Type {
-                key: config.name(key),
-                expected,
-                found: wrong.to_string(),
-            }),
-            None => Ok(found),
-        }
-    };
-    let first = number("first_k_dense_replace", 0)?.max(number("moe_layer_start_index", 0)?);
-    let last = match number("moe_layer_end_index", -1)? {
-        end if end < 0 => i64::from(layers),
-        end => end,
-    };
-    // Ernie and Qwen count layers from 1, as does Llama 4 where it has no list.
-    let mut steps = Vec::new();
-    for key in [
-        "decoder_sparse_step",
-        "moe_layer_interval",
-        "interleave_moe_layer_step",
-    ] {
-        let step = all(key, "a positive number", &|step| step > 0)?;
-        steps.push(step.first().copied().unwrap_or(1));
+    let pattern = Pattern::read(config, family, layers)?;
+    let dense = (0..layers).filter(|layer| !pattern.has_experts(*layer));
+    let dense: Vec<u32> = dense.collect();
+    let width = own_width.or(width).filter(|_| !dense.is_empty());
+    if width.is_none() && !dense.is_empty() {
+        return Err(config.missing(WIDTH));
     }
-    let is_layer = |layer| (0..i64::from(layers)).contains(&layer);
-    let listed = all("moe_layers", "indices of layers", &is_layer)?;
-    if !listed.is_empty() {
-        steps.pop();
-    }
-    let only_dense = all("mlp_only_layers", "indices of layers", &is_layer)?;
-    const FREQUENCY: &str = "moe_layer_freq";
-    let frequency = match numbers(FREQUENCY)?.len() {
-        0 | 1 => all(FREQUENCY, "a positive number", &|every| every > 0)?,
-        each => {
-            expect_one_each(config, FREQUENCY, each, layers)?;
-            all(FREQUENCY, "0 or 1 for each layer", &|entry| {
-                entry == 0 || entry == 1
-            })?
+    Ok(DenseLayers {
+        layers: dense,
+        intermediate: width.map_or(0, |width| width.value),
+    })
+}
+
+/// Which layers have experts.
+struct Pattern<'c> {
+    /// The first and the last one.
+    ends: [i64; 2],
+    /// Every so many layers, counted from 1: of each number, where they are several.
+    steps: Vec<i64>,
+    /// None, or every so many layers, or 1 for each that has some.
+    frequency: Vec<i64>,
+    /// All of them, if they are listed.
+    listed: Vec<i64>,
+    only_dense: Vec<i64>,
+    kinds: Vec<&'c str>,
+}
+
+impl<'c> Pattern<'c> {
+    fn read(config: &Object<'c>, family: &Family, layers: u32) -> Result<Pattern<'c>, ConfigError> {
+        let numbers = |key| {
+            let found = config.numbers(key)?;
+            let default = || family.default(key, config).map(i64::from);
+            match found.is_empty() {
+                true => Ok(Vec::from_iter(default())),
+                false => Ok(found),
+            }
+        };
+        let number = |key, default: i64| Ok(numbers(key)?.first().copied().unwrap_or(default));
+        let all = |key, expected, accepts: &dyn Fn(i64) -> bool| {
+            let found = numbers(key)?;
+            match found.iter().find(|&&number| !accepts(number)) {
+                Some(wrong) => Err(ConfigError::Type {
+                    key: config.name(key),
+                    expected,
+                    found: wrong.to_string(),
+                }),
+                None => Ok(found),
+            }
+        };
+        let first = number("first_k_dense_replace", 0)?.max(number("moe_layer_start_index", 0)?);
+        let last = match number("moe_layer_end_index", -1)? {
+            end if end < 0 => i64::from(layers),
+            end => end,
+        };
+        // Ernie and Qwen count layers from 1, as does Llama 4 where it has no list.
+        let mut steps = Vec::new();
+        for key in [
+            "decoder_sparse_step",
+            "moe_layer_interval",
+            "interleave_moe_layer_step",
+        ] {
+            let step = all(key, "a positive number", &|step| step > 0)?;
+            steps.push(step.first().copied().unwrap_or(1));
         }
-    };
+        let is_layer = |layer| (0..i64::from(layers)).contains(&layer);
+        let listed = all("moe_layers", "indices of layers", &is_layer)?;
+        if !listed.is_empty() {
+            steps.pop();
+        }
+        let only_dense = all("mlp_only_layers", "indices of layers", &is_layer)?;
+        const FREQUENCY: &str = "moe_layer_freq";
+        let frequency = match numbers(FREQUENCY)?.len() {
+            0 | 1 => all(FREQUENCY, "a positive number", &|every| every > 0)?,
+            each => {
+                expect_one_each(config, FREQUENCY, each, layers)?;
+                all(FREQUENCY, "0 or 1 for each layer", &|entry| {
+                    entry == 0 || entry == 1
+                })?
+            }
+        };
+        Ok(Pattern {
+            ends: [first, last],
+            steps,
+            frequency,
+            listed,
+            only_dense,
+            kinds: kinds(config, layers)?,
+        })
+    }
+
+    fn has_experts(&self, layer: u32) -> bool {
+        let index = layer as usize;
+        let layer = i64::from(layer);
+        let is_frequent = match self.frequency.as_slice() {
+            [] => true,
+            [every] => layer % every == 0,
+            each => each.get(index) == Some(&1),
+        };
+        let [first, last] = self.ends;
+        (first..=last).contains(&layer)
+            && is_frequent
+            && self.steps.iter().all(|step| (layer + 1) % step == 0)
+            && (self.listed.is_empty() || self.listed.contains(&layer))
+            && !self.only_dense.contains(&layer)
+            && self.kinds.get(index) != Some(&"dense")
+    }
+}
+
+/// Reads the kind of each layer, `dense` or `sparse`, where they are listed.
+fn kinds<'c>(config: &Object<'c>, layers: u32) -> Result<Vec<&'c str>, ConfigError> {
     const KINDS: &str = "mlp_layer_types";
     let kinds = config.texts(KINDS)?;
     if !kinds.is_empty() {
         expect_one_each(config, KINDS, kinds.len(), layers)?;
     }
-    if let Some(kind) = kinds
+    let mut unknown = kinds
         .iter()
-        .find(|kind| !["dense", "sparse"].contains(kind))
-    {
-        return Err(ConfigError::Unsupported {
+        .filter(|kind| !["dense", "sparse"].contains(kind));
+    match unknown.next() {
+        Some(kind) => Err(ConfigError::Unsupported {
             key: config.name(KINDS),
             feature: format!("layers of type {}", shown(kind)),
-        });
+        }),
+        None => Ok(kinds),
     }
-    let has_experts = |layer: u32| {
-        let index = layer as usize;
-        let layer = i64::from(layer);
-        let frequent = match frequency.as_slice() {
-            [] => true,
-            [every] => layer % every == 0,
-            each => each.get(index) == Some(&1),
-        };
-        (first..=last).contains(&layer)
-            && frequent
-            && steps.iter().all(|step| (layer + 1) % step == 0)
-            && (listed.is_empty() || listed.contains(&layer))
-            && !only_dense.contains(&layer)
-            && kinds.get(index) != Some(&"dense")
-    };
-    let dense: Vec<u32> = (0..layers).filter(|layer| !has_experts(*layer)).collect();
-    let intermediate = match dense.is_empty() {
-        true => 0,
-        false => {
-            own_width
-                .or(width)
-                .ok_or_else(|| config.missing(WIDTH))?
-                .value
-        }
-    };
-    Ok(DenseLayers {
-        layers: dense,
-        intermediate,
-    })
 }

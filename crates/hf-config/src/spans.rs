@@ -13,90 +13,32 @@ pub(crate) fn read(
     family: &Family,
     layers: u32,
 ) -> Result<Vec<Span>, ConfigError> {
-    let mut kinds = config.texts(KINDS)?;
-    if family.assumed && kinds.len() != layers as usize {
-        kinds.clear();
-    }
-    let is_known = |kind: &str| {
-        [FULL, SLIDING, CHUNKED].contains(&kind) || (kind == LINEAR && family.has_delta_nets)
-    };
-    let refuse = |key, feature| {
-        let key = config.name(key);
-        Err(ConfigError::Unsupported { key, feature })
-    };
-    let mut unknown = kinds
-        .iter()
-        .filter(|kind| !is_known(kind) && !family.assumed);
-    if let Some(kind) = unknown.next() {
-        return refuse(KINDS, format!("layers of type {}", shown(kind)));
-    }
-    // MiniMax: 0 for linear attention.
-    const ATTENTION: &str = "attn_type_list";
-    let kinds_of_attention = config.numbers(ATTENTION)?;
-    if !family.assumed && !kinds_of_attention.is_empty() {
-        if kinds_of_attention.iter().any(|&kind| kind != 1) {
-            return refuse(ATTENTION, "linear attention".to_owned());
-        }
-        expect_one_each(config, ATTENTION, kinds_of_attention.len(), layers)?;
-    }
+    let kinds = kinds(config, family, layers)?;
+    refuse_linear_attention(config, family, layers)?;
     let width = |keys| {
         let width = family.dimension(config, keys)?;
         Ok(width.map(|width| width.value))
     };
     let slides = config.switch("use_sliding_window")?;
+    let slides = slides.unwrap_or(family.slides);
     // Qwen: the first layers have no window.
     let first = config.dimension(&["max_window_layers"])?;
     let first = first.map_or(0, |first| first.value);
-    let slides = slides.unwrap_or(family.slides);
     let window = width(WINDOW)?.filter(|_| slides).map(Span::Window);
     let chunk = width(CHUNK)?.map(Span::Chunk);
-    let of_kind = |kind: &&str| match *kind {
-        SLIDING if slides => window.ok_or_else(|| config.missing(WINDOW)),
-        CHUNKED => chunk.ok_or_else(|| config.missing(CHUNK)),
-        _ => Ok(Span::Full),
-    };
     // Where the kinds are listed, a pattern adds nothing, and is not always a number.
     PATTERN.iter().for_each(|key| config.asked(key));
-    let mut spans: Vec<Span> = kinds.iter().map(of_kind).collect::<Result<_, _>>()?;
-    if kinds.is_empty() {
-        let every = |keys| {
-            let every = family.dimension(config, keys)?;
-            match every.filter(|every| every.value == 0 && !family.assumed) {
-                Some(Dimension { key, .. }) => {
-                    Err(ConfigError::Spec(SpecError::Zero { field: key }))
-                }
-                None => Ok(every.map_or(0, |every| every.value)),
-            }
-        };
-        let limited = match (window, chunk) {
-            (Some(Span::Window(window)), Some(Span::Chunk(chunk))) if window < chunk => {
-                Span::Window(window)
-            }
-            (window, chunk) => chunk.or(window).unwrap_or_default(),
-        };
-        let every = match limited {
-            Span::Window(_) => every(PATTERN)?,
-            Span::Chunk(_) => every(&["no_rope_layer_interval"])?,
-            _ => 0,
-        };
-        spans.extend(
-            (0..layers).map(|layer| match (layer + 1).checked_rem(every) {
-                Some(0) => Span::Full,
-                _ if layer < first => Span::Full,
-                _ => limited,
-            }),
-        );
-        // Llama 4: 0 for layers without positions, which are not chunked.
-        let positions = config.numbers(POSITIONS)?;
-        if chunk.is_some() && !positions.is_empty() {
-            expect_one_each(config, POSITIONS, positions.len(), layers)?;
-            let chunked = positions.iter().map(|&positions| match positions {
-                0 => Span::Full,
-                _ => limited,
-            });
-            spans = chunked.collect();
+    let spans = match kinds.is_empty() {
+        true => patterned(config, family, layers, [window, chunk], first)?,
+        false => {
+            let of_kind = |kind: &&str| match *kind {
+                SLIDING if slides => window.ok_or_else(|| config.missing(WINDOW)),
+                CHUNKED => chunk.ok_or_else(|| config.missing(CHUNK)),
+                _ => Ok(Span::Full),
+            };
+            kinds.iter().map(of_kind).collect::<Result<_, _>>()?
         }
-    }
+    };
     expect_one_each(config, KINDS, spans.len(), layers)?;
     for (none, keys) in [(Span::Window(0), WINDOW), (Span::Chunk(0), CHUNK)] {
         if let Some(field) = keys.first().filter(|_| spans.contains(&none)) {
@@ -104,6 +46,96 @@ pub(crate) fn read(
         }
     }
     Ok(spans)
+}
+
+/// Reads the kind of each layer, where they are listed.
+fn kinds<'c>(
+    config: &Object<'c>,
+    family: &Family,
+    layers: u32,
+) -> Result<Vec<&'c str>, ConfigError> {
+    let mut kinds = config.texts(KINDS)?;
+    if family.assumed && kinds.len() != layers as usize {
+        kinds.clear();
+    }
+    let is_known = |kind: &str| {
+        [FULL, SLIDING, CHUNKED].contains(&kind) || (kind == LINEAR && family.has_delta_nets)
+    };
+    let mut unknown = kinds
+        .iter()
+        .filter(|kind| !is_known(kind) && !family.assumed);
+    match unknown.next() {
+        Some(kind) => Err(ConfigError::Unsupported {
+            key: config.name(KINDS),
+            feature: format!("layers of type {}", shown(kind)),
+        }),
+        None => Ok(kinds),
+    }
+}
+
+/// Refuses layers of linear attention, which MiniMax lists as 0.
+fn refuse_linear_attention(
+    config: &Object<'_>,
+    family: &Family,
+    layers: u32,
+) -> Result<(), ConfigError> {
+    const ATTENTION: &str = "attn_type_list";
+    let kinds = config.numbers(ATTENTION)?;
+    if family.assumed || kinds.is_empty() {
+        return Ok(());
+    }
+    if kinds.iter().any(|&kind| kind != 1) {
+        return Err(ConfigError::Unsupported {
+            key: config.name(ATTENTION),
+            feature: "linear attention".to_owned(),
+        });
+    }
+    expect_one_each(config, ATTENTION, kinds.len(), layers)
+}
+
+/// Reads the spans of layers whose kinds are not listed: all but every so many, from the `first` on, have a window or a
+/// chunk.
+fn patterned(
+    config: &Object<'_>,
+    family: &Family,
+    layers: u32,
+    [window, chunk]: [Option<Span>; 2],
+    first: u32,
+) -> Result<Vec<Span>, ConfigError> {
+    let every = |keys| {
+        let every = family.dimension(config, keys)?;
+        match every.filter(|every| every.value == 0 && !family.assumed) {
+            Some(Dimension { key, .. }) => Err(ConfigError::Spec(SpecError::Zero { field: key })),
+            None => Ok(every.map_or(0, |every| every.value)),
+        }
+    };
+    let limited = match (window, chunk) {
+        (Some(Span::Window(window)), Some(Span::Chunk(chunk))) if window < chunk => {
+            Span::Window(window)
+        }
+        (window, chunk) => chunk.or(window).unwrap_or_default(),
+    };
+    let every = match limited {
+        Span::Window(_) => every(PATTERN)?,
+        Span::Chunk(_) => every(&["no_rope_layer_interval"])?,
+        _ => 0,
+    };
+    // Llama 4: 0 for layers without positions, which are not chunked.
+    let positions = config.numbers(POSITIONS)?;
+    if chunk.is_some() && !positions.is_empty() {
+        expect_one_each(config, POSITIONS, positions.len(), layers)?;
+        let chunked = positions.iter().map(|&positions| match positions {
+            0 => Span::Full,
+            _ => limited,
+        });
+        return Ok(chunked.collect());
+    }
+    let spans = (0..layers).map(|layer| match (layer + 1).checked_rem(every) {
+        Some(0) => Span::Full,
+        _ if layer < first => Span::Full,
+        _ => limited,
+    });
+    Ok(spans.collect())
 }
 
 /// Refuses a pattern that does not have one entry for each layer.
