@@ -1,13 +1,13 @@
 //! `rooflut fits`: deployments that hold a model in memory.
 
 use rooflut::table::{TableSet, sets};
-use rooflut_scenario::{Fit, Fits, Prices};
+use rooflut_scenario::{Fit, Fits};
 
 use crate::args::FitsArgs;
 use crate::error::Error;
 use crate::grid::Grid;
 use crate::output::{count, number, plural, title, to_json, wrapped_at};
-use crate::{input, model_source, table_set};
+use crate::{model_source, prices, table_set};
 
 /// Column of the text after its label.
 const INDENT: usize = 12;
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &FitsArgs) -> Result<String, Error> {
     let named = model_source::find(args.target.model(), model_source::options(&args.target))?;
     model_source::check_assumption(&args.target, &[&named])?;
     let sets = sets(args)?;
-    let prices = prices(args, &sets)?;
+    let prices = prices::find(args.prices.as_deref(), &sets)?;
     let (server, demand) = (args.server(), args.demand());
     let fits = Fits::try_new(&args.target, &server, &named.model, &sets, demand, &prices);
     let mut fits = fits.map_err(|error| model_source::with_keys(error, &[&named]))?;
@@ -35,18 +35,6 @@ fn sets(args: &FitsArgs) -> Result<Vec<TableSet>, Error> {
     }
     let of_gpu = |set: &&TableSet| set.name() == set.gpu().name.as_str();
     Ok(sets::ALL.into_iter().filter(of_gpu).cloned().collect())
-}
-
-fn prices(args: &FitsArgs, sets: &[TableSet]) -> Result<Prices, Error> {
-    let prices = Prices::try_built_in()?;
-    let Some(path) = &args.prices else {
-        return Ok(prices);
-    };
-    let bytes = input::read(path).map_err(Error::reading(path))?;
-    let own: Vec<&str> = sets.iter().map(|set| set.gpu().name.as_str()).collect();
-    let given = Prices::read(&bytes, &own)
-        .map_err(|error| Error::in_file(path, Some(error.line), &error.problem))?;
-    Ok(prices.replaced_by(given))
 }
 
 fn text(fits: &Fits) -> String {

@@ -24,8 +24,11 @@ mod output_file;
 mod outputs;
 mod plan;
 mod plot;
+mod prices;
 mod progress;
+mod resources;
 mod run;
+mod saturate;
 mod score;
 mod score_json;
 mod score_output;
@@ -77,6 +80,7 @@ fn dispatch(command: &Command) -> Result<(), Error> {
     let answered = match command {
         Command::Run(args) => run::run(args).map_err(|error| args.place(error))?,
         Command::Plan(args) => plan::run(args)?,
+        Command::Saturate(args) => saturate::run(args)?,
         Command::Step(args) => step::run(args)?.into(),
         Command::Fits(args) => fits::run(args)?.into(),
         Command::Compare(args) => compare::run(args)?.into(),

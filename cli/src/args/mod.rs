@@ -4,9 +4,11 @@ mod compare;
 mod fits;
 mod import;
 mod leading;
+mod limits;
 mod lookup;
 mod plan;
 mod run;
+mod saturate;
 mod step;
 mod tables;
 mod validate;
@@ -21,9 +23,11 @@ use colorchoice_clap::Color;
 pub(crate) use compare::CompareArgs;
 pub(crate) use fits::FitsArgs;
 pub(crate) use import::{ImportArgs, ImportFrom, SetArgs};
+pub(crate) use limits::LimitArgs;
 pub(crate) use lookup::{Kernel, LookupArgs, Prompts, Requests};
 pub(crate) use plan::PlanArgs;
 pub(crate) use run::RunArgs;
+pub(crate) use saturate::SaturateArgs;
 pub(crate) use step::{LatencyModelName, StepArgs};
 pub(crate) use tables::{CheckArgs, PlotArgs, ScoreArgs, TablesArgs, TablesCommand};
 pub(crate) use validate::ValidateArgs;
@@ -53,6 +57,8 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Find the cheapest deployment that serves a load within latency limits.
     Plan(Box<PlanArgs>),
+    /// Find the highest rate that servers serve within latency limits, and latencies around it.
+    Saturate(Box<SaturateArgs>),
     /// Time one engine step, part by part.
     Step(Box<StepArgs>),
     /// List the GPUs that hold a model: longest context, largest batch, KV capacity, smallest deployment.

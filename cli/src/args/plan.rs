@@ -1,11 +1,13 @@
 //! Arguments of `rooflut plan`.
 
+use std::path::PathBuf;
+
 use clap::{ArgAction, ArgMatches, Args};
 use rooflut::hardware::Dtype;
-use rooflut::interval::Coverage;
-use rooflut::table::Strictness;
-use rooflut_plan::{Limit, Space};
-use rooflut_scenario::{Server, Target, Workload, real, whole};
+use rooflut_plan::Space;
+use rooflut_scenario::{Server, Target, Workload, whole};
+
+use crate::args::LimitArgs;
 
 const AFTER: &str = "\
 The plan chooses the number of servers and, of each of --gpu, --tp, --dp, --dtype, --kv-dtype, --max-num-seqs and \
@@ -52,16 +54,8 @@ pub(crate) struct PlanArgs {
     pub(crate) workload: Workload,
     #[command(flatten)]
     pub(crate) server: Server,
-    /// Limits to meet, on the p99 or the figure after @ (mean, p50, p90, p95): ttft:500 tpot:20@p95 e2e:30s.
-    #[arg(long, value_name = "NAME:MS[@FIGURE]", num_args = 1.., required = true, help_heading = "Plan")]
-    pub(crate) goodput: Vec<Limit>,
-    /// Share of requests that must meet all limits together, such as 0.99, in place of limits on figures.
-    #[arg(long, value_name = "SHARE", value_parser = real, help_heading = "Plan", conflicts_with = "confidence")]
-    pub(crate) attainment: Option<f64>,
-    /// Ask that the limits hold at the far end of the interval that is meant to contain this share of measured servers
-    /// (`rooflut run --interval`), such as 0.9.
-    #[arg(long, value_name = "SHARE", help_heading = "Plan")]
-    pub(crate) confidence: Option<Coverage>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
     /// Maximum number of GPUs of a deployment.
     #[arg(long, value_name = "COUNT", value_parser = whole::<u32>, default_value_t = Space::MAX_GPUS,
           help_heading = "Plan")]
@@ -70,9 +64,10 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "COUNT", value_parser = crate::value::positive::<u32>, default_value_t = 3,
           help_heading = "Plan")]
     pub(crate) count: u32,
-    /// Refuse worse answers of the tables: a class (`rooflut step --help` lists them), inside, or both.
-    #[arg(long, value_name = "CLASS", help_heading = "Plan")]
-    pub(crate) strict: Option<Strictness>,
+    /// Prices of GPUs: TOML with a table for each (see examples/prices.toml), in place of the defaults for these GPUs,
+    /// which are on-demand list prices of a public cloud. Different GPUs are compared by them.
+    #[arg(long, value_name = "FILE", help_heading = "Plan")]
+    pub(crate) prices: Option<PathBuf>,
     /// Write JSON.
     #[arg(long, help_heading = "Plan")]
     pub(crate) json: bool,
@@ -94,8 +89,9 @@ pub(crate) struct Choices {
 }
 
 impl PlanArgs {
-    /// Lets flags take several values.
+    /// Lets flags take several values, and asks for limits.
     pub(super) fn with_lists(command: clap::Command) -> clap::Command {
+        let command = command.mut_arg("goodput", |arg| arg.required(true));
         LISTS.into_iter().fold(command, |command, (flag, help)| {
             command.mut_arg(flag, |arg| {
                 arg.action(ArgAction::Append)

@@ -1,9 +1,10 @@
 //! `rooflut plan`: the cheapest deployment that meets latency limits.
 
+mod costs;
 mod text;
 
 use rooflut::table::TableSet;
-use rooflut_plan::{Limits, Plan, PlanError, Question, Space};
+use rooflut_plan::{Plan, PlanError, Question, Space};
 use rooflut_scenario::Scenario;
 
 use crate::args::PlanArgs;
@@ -11,6 +12,7 @@ use crate::error::Error;
 use crate::input;
 use crate::model_source;
 use crate::output::{Answered, count, percent, plural, to_json};
+use crate::prices;
 use crate::table_set::{self, WhichSet};
 
 /// Answers with the cheapest deployments, and with an error if none meets the limits.
@@ -19,7 +21,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Answered, Error> {
     scenario.target = args.target.clone();
     scenario.workload = args.workload.clone();
     scenario.server = args.server.clone();
-    scenario.output.strict = args.strict;
+    scenario.output.strict = args.limits.strict;
     let target = &args.target;
     // Where there are formats to choose from, its file is read in its own.
     let options = match args.choices.dtype.len() + args.choices.kv_dtype.len() {
@@ -37,10 +39,14 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Answered, Error> {
         model.model.clone(),
         &input::open,
         space(args, &model.model.spec)?,
-        limits(args)?,
+        args.limits.limits()?,
     );
+    question.prices = Some(prices::find(
+        args.prices.as_deref(),
+        &question.space.tables,
+    )?);
     question.draft_model = draft.as_ref().map(|draft| draft.model.clone());
-    question.confidence = args.confidence;
+    question.confidence = args.limits.confidence;
     question.count = args.count as usize;
     let mut plan = question.plan().map_err(error)?;
     plan.notes
@@ -52,15 +58,6 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Answered, Error> {
         },
         failure: failure(&plan, args),
     })
-}
-
-fn limits(args: &PlanArgs) -> Result<Limits, Error> {
-    let flag = match args.attainment {
-        Some(_) => "--attainment",
-        None => "--goodput",
-    };
-    let limits = Limits::try_new(args.goodput.clone(), args.attainment);
-    limits.map_err(|error| Error::new(format!("{flag}: {error}")))
 }
 
 /// The deployments to choose from.
@@ -105,7 +102,8 @@ fn replace<T, U: Copy>(choices: &mut Vec<T>, given: &[U], choice: fn(U) -> T) {
     }
 }
 
-fn error(error: PlanError) -> Error {
+/// Converts an error of a search, with flags for its choices.
+pub(crate) fn error(error: PlanError) -> Error {
     match error {
         PlanError::Run(error) => error.into(),
         PlanError::Choice {
@@ -115,6 +113,9 @@ fn error(error: PlanError) -> Error {
         } => Error::new(format!(
             "--{}: expected {expected}, found {found}; correct it",
             choice.replace('_', "-")
+        )),
+        PlanError::NoPrice { gpu } => Error::new(format!(
+            "the price of {gpu} is not known, and different GPUs are compared by price; give one with --prices"
         )),
         error => Error::new(error),
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rooflut_plan::{Answer, Excluded, LimitedFigure, Plan};
 
+use super::costs;
 use crate::args::PlanArgs;
 use crate::grid::Grid;
 use crate::output::{count, percent, plural, three_digits, title, wrapped};
@@ -62,6 +63,7 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> String {
     if !grid.is_empty() {
         text += &format!("\n{}\n", grid.render(2));
     }
+    text += &costs::text(plan);
     if let Some(best) = plan.deployments.first() {
         text += &wrapped("flags", &flags(best, args));
     }

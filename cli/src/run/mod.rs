@@ -12,16 +12,15 @@ mod text;
 use rooflut::sim::Observer;
 use rooflut_inspect::{Corrected, FlaggedTally};
 use rooflut_report::{Report, ScenarioFile};
-use rooflut_scenario::{Outcome, Resources, Run, Scenario};
+use rooflut_scenario::{Outcome, Run, Scenario};
 
 use crate::args::RunArgs;
 use crate::error::Error;
 use crate::flagged;
-use crate::input;
 use crate::model_source::{self, NamedModel};
 use crate::output::{self, Answered};
 use crate::progress::Bar;
-use crate::table_set;
+use crate::resources;
 
 use files::RunFiles;
 use text::RunText;
@@ -66,24 +65,8 @@ struct Prepared {
 
 impl Prepared {
     fn try_new(scenario: &Scenario) -> Result<Prepared, Error> {
-        let target = &scenario.target;
-        let model = model_source::find(target.model(), model_source::options(target))
-            .map_err(|error| error.about("model"))?;
-        let tables = table_set::find(table_set::of(target))?;
-        let find_draft = |name| model_source::find(name, model_source::draft_options(target));
-        let draft = scenario.server.draft_model().map(find_draft);
-        let draft = draft
-            .transpose()
-            .map_err(|error| error.about("draft_model"))?;
-        let resources = Resources {
-            model: model.model.clone(),
-            draft_model: draft.as_ref().map(|draft| draft.model.clone()),
-            tables,
-            read: &input::open,
-        };
-        let models: Vec<_> = [model].into_iter().chain(draft).collect();
+        let (resources, models) = resources::find(scenario)?;
         let named: Vec<_> = models.iter().collect();
-        model_source::check_assumption(target, &named)?;
         let run = Run::try_new(scenario.clone(), resources)
             .map_err(|error| model_source::with_keys(error, &named))?;
         Ok(Prepared { run, models })

@@ -1,11 +1,12 @@
 //! A deployment of a plan.
 
 use rooflut::hardware::Dtype;
-use rooflut_report::Weights;
+use rooflut_report::{Cost, Usage, Weights};
 use serde::Serialize;
 
 use crate::error::PlanError;
 use crate::limit::Limits;
+use crate::question::Question;
 use crate::search::Tried;
 use crate::trial::{Trial, bounds, headrooms};
 use crate::variant::{Links, Servers};
@@ -18,8 +19,8 @@ pub struct Answer {
     pub gpu: String,
     /// GPUs of all servers.
     pub gpus: u32,
-    /// Price of these GPUs.
-    pub cost: f64,
+    /// Cost of these GPUs for an hour and of what they serve with the first seed; null where their price is not known.
+    pub hourly_cost: Option<Cost>,
     /// Tensor parallelism.
     pub tp: u32,
     /// Data parallelism.
@@ -82,8 +83,9 @@ impl Answer {
     pub(crate) fn of(
         tried: &Tried<'_>,
         links: Option<Links>,
-        limits: &Limits,
+        question: &Question<'_>,
     ) -> Result<Answer, PlanError> {
+        let limits = &question.limits;
         let run = tried.variant.on(tried.servers, links)?;
         let (placement, config) = (run.placement(), run.config());
         let parallelism = placement.parallelism;
@@ -103,13 +105,18 @@ impl Answer {
         let binding = least.min_by(|(a, _), (b, _)| a.total_cmp(b));
         let count = |of: fn(&Trial) -> bool| trials.iter().filter(|trial| of(trial)).count() as u64;
         let first = trials.first();
+        let gpus = tried
+            .servers
+            .count()
+            .saturating_mul(tried.variant.choice.gpus());
+        let prices = question.prices.as_ref();
+        let price = prices.and_then(|prices| prices.of(placement.tables.gpu().name.as_str()));
         Ok(Answer {
             gpu: placement.tables.name().to_owned(),
-            gpus: tried
-                .servers
-                .count()
-                .saturating_mul(tried.variant.choice.gpus()),
-            cost: tried.variant.cost(tried.servers.count()),
+            gpus,
+            hourly_cost: first
+                .zip(price)
+                .map(|(trial, price)| hour(trial, gpus).cost(price)),
             tp: parallelism.tp,
             dp: parallelism.dp,
             expert_parallel: parallelism.expert_parallel,
@@ -137,6 +144,18 @@ impl Answer {
             output_tokens_per_s: first.map_or(0.0, |trial| trial.output_tokens_per_s),
             choice: tried.variant.choice.clone(),
         })
+    }
+}
+
+/// Returns what servers do in an hour in which they are as busy as in a run.
+fn hour(trial: &Trial, gpus: u32) -> Usage {
+    let gpu_hours = f64::from(gpus);
+    Usage {
+        gpu_hours,
+        busy_gpu_hours: gpu_hours * trial.busy_share,
+        requests: 3600.0 * trial.requests_per_s,
+        output_tokens: 3600.0 * trial.output_tokens_per_s,
+        total_tokens: 3600.0 * trial.total_tokens_per_s,
     }
 }
 

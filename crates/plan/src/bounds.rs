@@ -11,7 +11,7 @@ use crate::limit::Figure;
 
 /// Capacities are this much too high and least latencies that much too low, as a larger batch may be faster than a
 /// smaller one by a few percent where the tables are not monotone.
-const MARGIN: f64 = 1.05;
+pub(crate) const MARGIN: f64 = 1.05;
 /// Prices of a prompt against an output between which the capacity is bounded.
 const PRICES: u32 = 32;
 /// Prompt tokens of a step beside a full batch.

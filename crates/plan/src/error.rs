@@ -28,12 +28,22 @@ pub enum PlanError {
         /// The value.
         found: String,
     },
-    /// A price is not a positive number.
-    Price {
-        /// The table set of the GPU.
+    /// Several GPUs are to be compared, and the price of one is not known.
+    NoPrice {
+        /// The GPU.
         gpu: String,
-        /// Its price.
-        found: f64,
+    },
+    /// No rate is served in full.
+    NoRate {
+        /// The lowest rate that was tried, requests or sessions per second.
+        lowest: f64,
+        /// Rejected requests at this rate.
+        rejected: u64,
+    },
+    /// The runs do not overload the servers at any rate.
+    NoOverload {
+        /// Requests of each run.
+        requests: u64,
     },
     /// No deployment can serve the model.
     NoDeployment {
@@ -66,9 +76,25 @@ impl fmt::Display for PlanError {
                 expected,
                 found,
             } => write!(f, "{choice}: expected {expected}, found {found}; correct it"),
-            PlanError::Price { gpu, found } => write!(
+            PlanError::NoPrice { gpu } => write!(
                 f,
-                "price of {gpu}: expected a positive number, found {found}; correct it"
+                "{gpu}: expected a price, by which different GPUs are compared, found none; add it to the prices"
+            ),
+            PlanError::NoRate {
+                lowest,
+                rejected: 0,
+            } => write!(
+                f,
+                "the servers do not keep up with {lowest:.3} requests per second; use more or faster servers"
+            ),
+            PlanError::NoRate { lowest, rejected } => write!(
+                f,
+                "{rejected} requests of a run are rejected even at {lowest:.3} requests per second; use shorter \
+                 requests, or a longer queue"
+            ),
+            PlanError::NoOverload { requests } => write!(
+                f,
+                "{requests} requests do not overload the servers at any rate; use more requests"
             ),
             PlanError::NoDeployment { reasons } => match reasons.as_slice() {
                 [] => f.write_str(

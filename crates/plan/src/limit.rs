@@ -183,6 +183,12 @@ impl Limits {
         }
     }
 
+    /// No limit but that every request is served by servers that keep up with the load.
+    pub(crate) const NONE: Limits = Limits {
+        limits: Vec::new(),
+        attainment: None,
+    };
+
     /// The limits.
     pub fn limits(&self) -> &[Limit] {
         &self.limits
@@ -197,6 +203,22 @@ impl Limits {
     pub(crate) fn goodput(&self) -> Option<Vec<LatencyLimit>> {
         let limits = self.limits.iter().map(|limit| limit.latency);
         self.attainment.map(|_| limits.collect())
+    }
+
+    /// Returns the limits on a request that meets all of them: the tightest on each latency; `None` without limits.
+    pub(crate) fn tightest(&self) -> Option<Vec<LatencyLimit>> {
+        let mut limits: Vec<LatencyLimit> = self.limits.iter().map(|limit| limit.latency).collect();
+        limits.sort_by(|a, b| a.ms().total_cmp(&b.ms()));
+        let mut tightest: Vec<LatencyLimit> = Vec::new();
+        for limit in limits {
+            if tightest
+                .iter()
+                .all(|other| other.latency() != limit.latency())
+            {
+                tightest.push(limit);
+            }
+        }
+        (!tightest.is_empty()).then_some(tightest)
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::answer::Answer;
 use crate::error::PlanError;
 use crate::limit::Limit;
-use crate::question::Question;
+use crate::question::{Question, seeds};
 use crate::search::{Search, Tried};
 use crate::space::Choice;
 use crate::variant::{Servers, Variant};
@@ -78,7 +78,7 @@ impl Question<'_> {
         let mut search = Search {
             limits: &self.limits,
             links,
-            seeds: self.seeds(),
+            seeds: seeds(&self.scenario),
             max_gpus: self.space.max_gpus,
             count: self.count.max(1),
             simulations: 0,
@@ -94,7 +94,7 @@ impl Question<'_> {
             self.approach(&mut search, variants)?;
         }
         search.answers.truncate(search.count);
-        let answer = |tried: &Tried<'_>| Answer::of(tried, links, &self.limits);
+        let answer = |tried: &Tried<'_>| Answer::of(tried, links, self);
         let deployments: Result<Vec<Answer>, PlanError> =
             search.answers.iter().map(answer).collect();
         let deployments = deployments?;

@@ -7,7 +7,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::interval::Coverage;
 use rooflut::table::TableSet;
 use rooflut_scenario::{
-    Load, Model, Output, Problem, Resources, Run, RunError, Scenario, ScenarioError,
+    Load, Model, Output, Prices, Problem, Resources, Run, RunError, Scenario, ScenarioError,
 };
 use rooflut_traces::Input;
 
@@ -16,9 +16,6 @@ use crate::error::PlanError;
 use crate::limit::Limits;
 use crate::space::{Choice, Space};
 use crate::variant::{Bounds, Links, Variant};
-
-/// A price of one GPU of a table set, in any unit.
-pub type Price<'q> = &'q dyn Fn(&TableSet) -> f64;
 
 /// A question to a plan: a load, limits, and the deployments to choose from.
 pub struct Question<'q> {
@@ -40,13 +37,9 @@ pub struct Question<'q> {
     pub confidence: Option<Coverage>,
     /// Number of deployments to find, each of another kind of server.
     pub count: usize,
-    /// Price of a GPU, by which deployments are ordered; by default 1, so that their cost is the number of GPUs.
-    pub price: Price<'q>,
-}
-
-/// The price by default.
-pub(crate) fn one_each(_: &TableSet) -> f64 {
-    1.0
+    /// Prices of GPUs. Where there are several GPUs to choose from, deployments are ordered by them; without prices, by
+    /// the number of their GPUs.
+    pub prices: Option<Prices>,
 }
 
 /// The seeds of each deployment.
@@ -80,7 +73,7 @@ impl<'q> Question<'q> {
             limits,
             confidence: None,
             count: 1,
-            price: &one_each,
+            prices: None,
         }
     }
 
@@ -104,24 +97,19 @@ impl<'q> Question<'q> {
         }
     }
 
-    /// Whether runs depend on the seed.
-    fn is_random(&self) -> bool {
-        let workload = &self.scenario.workload;
-        let load = workload.trace.is_none() && workload.is_random();
-        load || self.scenario.server.is_random()
-    }
-
-    /// The seeds of each deployment: one where nothing is drawn at random.
-    pub(crate) fn seeds(&self) -> Vec<u64> {
-        let workload = &self.scenario.workload;
-        let count = match self.is_random() {
-            true => workload.seeds.unwrap_or(SEEDS),
-            false => 1,
-        };
-        let first = workload.seed();
-        (0..count)
-            .map(|index| first.wrapping_add(index.into()))
-            .collect()
+    /// Returns the price of a GPU by which deployments are ordered: 1 where one kind of GPU is left to choose, or prices
+    /// are not known.
+    fn weight(&self, tables: &TableSet) -> Result<f64, PlanError> {
+        let gpu = |tables: &TableSet| tables.gpu().name.as_str().to_owned();
+        let name = gpu(tables);
+        let is_only = self.space.tables.iter().all(|other| gpu(other) == name);
+        match self.prices.as_ref().filter(|_| !is_only) {
+            None => Ok(1.0),
+            Some(prices) => match prices.of(&name) {
+                Some(price) => Ok(price.usd_per_gpu_hour),
+                None => Err(PlanError::NoPrice { gpu: name }),
+            },
+        }
     }
 
     /// The scenario of a run with one seed.
@@ -160,6 +148,9 @@ impl<'q> Question<'q> {
     /// Looks every kind of server up and bounds what it can do.
     pub(crate) fn candidates(&self) -> Result<Candidates, PlanError> {
         self.space.check()?;
+        for tables in &self.space.tables {
+            self.weight(tables)?;
+        }
         let base = self.base()?;
         let load = Load::try_new(&base.workload, self.read)?;
         let choices = self.space.choices();
@@ -180,13 +171,8 @@ impl<'q> Question<'q> {
         for (choice, run) in built.collect::<Vec<_>>() {
             match run {
                 Ok(run) => {
-                    let tables = &run.placement().tables;
-                    let price = (self.price)(tables);
-                    if !(price > 0.0 && price.is_finite()) {
-                        let gpu = tables.name().to_owned();
-                        return Err(PlanError::Price { gpu, found: price });
-                    }
-                    runs.push((choice, price, run));
+                    let weight = self.weight(&run.placement().tables)?;
+                    runs.push((choice, weight, run));
                 }
                 Err(error) if is_of_server(&error) => unable.push((choice, error)),
                 Err(error) => return Err(error.into()),
@@ -206,11 +192,11 @@ impl<'q> Question<'q> {
         let requests = run.requests()?;
         let lengths = requests.and_then(|requests| Lengths::of(&requests));
         let runs: Vec<_> = runs.into_iter().enumerate().collect();
-        let variants = runs.into_par_iter().map(|(index, (choice, price, run))| {
+        let variants = runs.into_par_iter().map(|(index, (choice, weight, run))| {
             let bounds = Bounds::of(&run, lengths.as_ref(), limits);
             Variant {
                 index,
-                price: price * f64::from(choice.gpus()),
+                weight: weight * f64::from(choice.gpus()),
                 choice,
                 run,
                 bounds,
@@ -221,6 +207,20 @@ impl<'q> Question<'q> {
             unable,
         })
     }
+}
+
+/// Returns the seeds with which a deployment is simulated: one where nothing is drawn at random.
+pub(crate) fn seeds(scenario: &Scenario) -> Vec<u64> {
+    let workload = &scenario.workload;
+    let is_random = workload.trace.is_none() && workload.is_random();
+    let count = match is_random || scenario.server.is_random() {
+        true => workload.seeds.unwrap_or(SEEDS),
+        false => 1,
+    };
+    let first = workload.seed();
+    (0..count)
+        .map(|index| first.wrapping_add(index.into()))
+        .collect()
 }
 
 /// Whether another kind of server may do without the error.

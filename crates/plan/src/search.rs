@@ -2,9 +2,6 @@
 
 use std::cmp::Ordering;
 
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-use rooflut_scenario::Run;
-
 use crate::error::PlanError;
 use crate::ladder::Ladder;
 use crate::limit::Limits;
@@ -99,7 +96,7 @@ impl<'q> Family<'q> {
     /// Returns the largest number of servers that does not cost more than `cost`.
     fn affordable(&self, cost: f64) -> u32 {
         // Prices are divided as they were multiplied, to the last digits.
-        let servers = (cost / self.variant.price * (1.0 + 1e-12)).floor() as u32;
+        let servers = (cost / self.variant.weight * (1.0 + 1e-12)).floor() as u32;
         let counted = servers.saturating_sub(self.prefill.unwrap_or_default());
         counted.min(self.ladder.last())
     }
@@ -220,27 +217,13 @@ impl<'q> Search<'q> {
         floor: Option<f64>,
     ) -> Result<Tried<'q>, PlanError> {
         let run = variant.on(servers, self.links)?;
-        let trials = self.trials(&run, floor)?;
+        let trials = Trial::until_missed(&run, &self.seeds, self.limits, floor)?;
         self.simulations += trials.len() as u64;
         Ok(Tried {
             variant,
             servers,
             verdict: Verdict::of(trials, self.seeds.len(), self.limits),
         })
-    }
-
-    fn trials(&self, run: &Run, floor: Option<f64>) -> Result<Vec<Trial>, PlanError> {
-        let trial = |seed: &u64| Trial::of(run, *seed, self.limits);
-        let Some((first, others)) = self.seeds.split_first() else {
-            return Ok(Vec::new());
-        };
-        let mut trials = vec![trial(first)?];
-        let verdict = Verdict::of(trials.clone(), 1, self.limits);
-        if verdict.meets && floor.is_none_or(|floor| verdict.headroom > floor) {
-            let others: Result<Vec<Trial>, PlanError> = others.par_iter().map(trial).collect();
-            trials.extend(others?);
-        }
-        Ok(trials)
     }
 
     /// Keeps what was tried, if it is an answer or comes closer to the limits.

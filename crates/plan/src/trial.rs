@@ -1,5 +1,6 @@
 //! Simulated runs compared with limits.
 
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use rooflut_report::{LatencyMs, Percentiles};
 use rooflut_scenario::{Latency, Outcome, Run};
 
@@ -19,6 +20,16 @@ pub(crate) struct Trial {
     pub(crate) requests_per_s: f64,
     /// Generated tokens per second.
     pub(crate) output_tokens_per_s: f64,
+    /// Tokens of prompts and outputs per second.
+    pub(crate) total_tokens_per_s: f64,
+    /// Requests per second that meet all limits; `None` without limits.
+    pub(crate) goodput_per_s: Option<f64>,
+    /// TTFT, TPOT and end-to-end latency.
+    pub(crate) latencies: [LatencyMs; 3],
+    /// Share of the time in which a step ran.
+    pub(crate) busy_share: f64,
+    /// The same of prefill and decode servers, where these are separate.
+    pub(crate) pool_shares: Option<[f64; 2]>,
 }
 
 impl Trial {
@@ -56,7 +67,36 @@ impl Trial {
             rejected: summary.rejected,
             requests_per_s: summary.throughput.requests_per_s,
             output_tokens_per_s: summary.throughput.output_tokens_per_s,
+            total_tokens_per_s: summary.throughput.total_tokens_per_s,
+            goodput_per_s: summary.goodput.map(|goodput| goodput.per_s),
+            latencies: [summary.ttft, summary.tpot, summary.e2e]
+                .map(|stats| LatencyMs::of(stats, summary.completed)),
+            busy_share: summary.server.busy_share,
+            pool_shares: summary.stages.map(|stages| {
+                [stages.prefill, stages.decode].map(|pool| pool.busy_share(summary.makespan))
+            }),
         })
+    }
+
+    /// Simulates `run` with one seed, then with the others if that one meets the limits, with more than `floor` of
+    /// headroom.
+    pub(crate) fn until_missed(
+        run: &Run,
+        seeds: &[u64],
+        limits: &Limits,
+        floor: Option<f64>,
+    ) -> Result<Vec<Trial>, PlanError> {
+        let trial = |seed: &u64| Trial::of(run, *seed, limits);
+        let Some((first, others)) = seeds.split_first() else {
+            return Ok(Vec::new());
+        };
+        let mut trials = vec![trial(first)?];
+        let verdict = Verdict::of(trials.clone(), 1, limits);
+        if verdict.meets && floor.is_none_or(|floor| verdict.headroom > floor) {
+            let others: Result<Vec<Trial>, PlanError> = others.par_iter().map(trial).collect();
+            trials.extend(others?);
+        }
+        Ok(trials)
     }
 
     /// Whether every request is served by servers that keep up with the load.
@@ -92,7 +132,8 @@ pub(crate) struct Verdict {
     pub(crate) trials: Vec<Trial>,
     /// Whether every seed was simulated and meets the limits.
     pub(crate) meets: bool,
-    /// The least share of a limit that is left, over limits and seeds; negative where a limit is missed.
+    /// The least share of a limit that is left, over limits and seeds; negative where a limit is missed, infinite
+    /// without limits.
     pub(crate) headroom: f64,
 }
 
@@ -100,7 +141,7 @@ impl Verdict {
     pub(crate) fn of(trials: Vec<Trial>, seeds: usize, limits: &Limits) -> Verdict {
         let headrooms = trials.iter().flat_map(|trial| headrooms(trial, limits));
         let headroom = headrooms.min_by(f64::total_cmp);
-        let headroom = headroom.unwrap_or(f64::NEG_INFINITY);
+        let headroom = headroom.unwrap_or(f64::INFINITY);
         let is_served = trials.len() == seeds && trials.iter().all(Trial::is_served);
         Verdict {
             meets: is_served && headroom >= 0.0,

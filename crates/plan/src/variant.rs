@@ -38,8 +38,8 @@ pub(crate) struct Variant {
     /// Its place in the order of the choices.
     pub(crate) index: usize,
     pub(crate) choice: Choice,
-    /// Price of a server.
-    pub(crate) price: f64,
+    /// Price of a server, by which deployments are ordered.
+    pub(crate) weight: f64,
     /// One server under the load.
     pub(crate) run: Run,
     pub(crate) bounds: Bounds,
@@ -87,7 +87,7 @@ impl Bounds {
 impl Variant {
     /// Returns the cost of this number of servers.
     pub(crate) fn cost(&self, servers: u32) -> f64 {
-        self.price * f64::from(servers)
+        self.weight * f64::from(servers)
     }
 
     /// Whether its servers can be divided into prefill and decode servers.

@@ -18,7 +18,7 @@ pub struct Spread {
 
 impl Spread {
     /// Returns the spread of `values`; `None` if there are none, or if one of them is not known.
-    pub(crate) fn of(values: impl Iterator<Item = Option<f64>>) -> Option<Spread> {
+    pub fn of(values: impl Iterator<Item = Option<f64>>) -> Option<Spread> {
         let values: Vec<f64> = values.collect::<Option<_>>()?;
         Some(Spread {
             lowest: values.iter().copied().min_by(f64::total_cmp)?,
@@ -33,7 +33,7 @@ pub type LatencySpread = Percentiles<Spread>;
 
 impl LatencySpread {
     /// Returns the spreads of the figures of `runs`.
-    pub(crate) fn of_runs(runs: impl Iterator<Item = LatencyMs> + Clone) -> LatencySpread {
+    pub fn of_runs(runs: impl Iterator<Item = LatencyMs> + Clone) -> LatencySpread {
         let spread =
             |pick: fn(&LatencyMs) -> Option<f64>| Spread::of(runs.clone().map(|ms| pick(&ms)));
         Percentiles {

@@ -1,0 +1,34 @@
+//! Arguments of `rooflut saturate`.
+
+use clap::Args;
+use rooflut_plan::RateQuestion;
+use rooflut_scenario::{Server, Target, Workload, real};
+
+use crate::args::LimitArgs;
+
+const AFTER: &str = "\
+Without --goodput it finds the highest rate that the servers keep up with. A rate meets the limits if it does so with \
+each of three seeds (--seeds) of 2,000 requests (--requests), with no request rejected and no run overloaded. The knee \
+is the rate of the highest power, throughput over mean end-to-end latency (Kleinrock, 1979). With --prefill-replicas \
+and --decode-replicas all divisions of as many servers are compared.";
+
+/// Arguments of `rooflut saturate`.
+#[derive(Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct SaturateArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) workload: Workload,
+    #[command(flatten)]
+    pub(crate) server: Server,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    /// Relative distance from the highest rate to the next one that is tried.
+    #[arg(long, value_name = "SHARE", value_parser = real, default_value_t = RateQuestion::TOLERANCE,
+          help_heading = "Search")]
+    pub(crate) tolerance: f64,
+    /// Write JSON.
+    #[arg(long, help_heading = "Search")]
+    pub(crate) json: bool,
+}

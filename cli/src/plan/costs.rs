@@ -1,0 +1,46 @@
+//! The costs of deployments as text.
+
+use rooflut_plan::Plan;
+
+use super::text::servers;
+use crate::grid::Grid;
+use crate::output::{number, wrapped};
+
+/// Returns the costs of the deployments as a table, and where their prices are from.
+pub(super) fn text(plan: &Plan) -> String {
+    let mut grid = Grid::new(
+        "GPU | servers | >USD per GPU hour | >USD per hour | >USD per million output tokens | >USD per 1,000 requests",
+    );
+    let (mut sources, mut unknown) = (Vec::new(), Vec::new());
+    let usd = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |usd| number(usd, 2));
+    for answer in plan.deployments.iter().chain(&plan.nearest) {
+        let Some(cost) = &answer.hourly_cost else {
+            unknown.push(answer.gpu.as_str());
+            continue;
+        };
+        grid.row(vec![
+            answer.gpu.clone(),
+            servers(answer),
+            number(cost.price.usd_per_gpu_hour, 2),
+            number(cost.usd, 2),
+            usd(cost.usd_per.million_output_tokens),
+            usd(cost.usd_per.request.map(|usd| 1e3 * usd)),
+        ]);
+        let price = &cost.price;
+        sources.push(format!("{}: {}, {}", answer.gpu, price.source, price.date));
+    }
+    sources.dedup();
+    unknown.dedup();
+    let mut text = match grid.is_empty() {
+        true => String::new(),
+        false => format!("{}\n", grid.render(2)),
+    };
+    for source in sources {
+        text += &wrapped("prices", &source);
+    }
+    for gpu in unknown {
+        let unknown = format!("that of {gpu} is not known; give one with --prices");
+        text += &wrapped("prices", &unknown);
+    }
+    text
+}

@@ -1,0 +1,31 @@
+//! What a scenario names: models and tables.
+
+use rooflut_scenario::{Resources, Scenario};
+
+use crate::error::Error;
+use crate::input;
+use crate::model_source::{self, NamedModel};
+use crate::table_set;
+
+/// Returns what a scenario names, and its models.
+pub(crate) fn find(scenario: &Scenario) -> Result<(Resources<'static>, Vec<NamedModel>), Error> {
+    let target = &scenario.target;
+    let model = model_source::find(target.model(), model_source::options(target))
+        .map_err(|error| error.about("model"))?;
+    let tables = table_set::find(table_set::of(target))?;
+    let find_draft = |name| model_source::find(name, model_source::draft_options(target));
+    let draft = scenario.server.draft_model().map(find_draft);
+    let draft = draft
+        .transpose()
+        .map_err(|error| error.about("draft_model"))?;
+    let resources = Resources {
+        model: model.model.clone(),
+        draft_model: draft.as_ref().map(|draft| draft.model.clone()),
+        tables,
+        read: &input::open,
+    };
+    let models: Vec<_> = [model].into_iter().chain(draft).collect();
+    let named: Vec<_> = models.iter().collect();
+    model_source::check_assumption(target, &named)?;
+    Ok((resources, models))
+}

@@ -1,0 +1,50 @@
+//! `rooflut saturate`: the highest rate within latency limits.
+
+mod text;
+
+use rooflut_plan::{RateQuestion, Saturation};
+use rooflut_scenario::Scenario;
+
+use crate::args::SaturateArgs;
+use crate::error::Error;
+use crate::model_source::NamedModel;
+use crate::output::{Answered, three_digits, to_json};
+use crate::{plan, resources};
+
+/// Answers with the highest rate and the curve around it, and with an error if no rate meets the limits.
+pub(crate) fn run(args: &SaturateArgs) -> Result<Answered, Error> {
+    let mut scenario = Scenario::default();
+    scenario.target = args.target.clone();
+    scenario.workload = args.workload.clone();
+    scenario.server = args.server.clone();
+    scenario.output.strict = args.limits.strict;
+    let (resources, models) = resources::find(&scenario)?;
+    let mut question = RateQuestion::new(scenario, resources);
+    question.limits = match args.limits.is_given() {
+        true => Some(args.limits.limits()?),
+        false => None,
+    };
+    question.confidence = args.limits.confidence;
+    question.tolerance = args.tolerance;
+    let mut saturation = question.saturate().map_err(plan::error)?;
+    let notes = models.iter().flat_map(NamedModel::notes);
+    saturation.notes.splice(..0, notes);
+    Ok(Answered {
+        text: match args.json {
+            true => to_json(&saturation)?,
+            false => text::text(&saturation),
+        },
+        failure: failure(&saturation),
+    })
+}
+
+/// The error where no rate meets the limits.
+fn failure(saturation: &Saturation) -> Option<Error> {
+    let lowest = saturation.lowest.as_ref()?;
+    Some(Error::new(format!(
+        "no rate meets {}, not even {} {} per second; relax the limits, or use faster servers",
+        saturation.limits.join(", "),
+        three_digits(lowest.rate),
+        saturation.unit
+    )))
+}

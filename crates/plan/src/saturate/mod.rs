@@ -1,0 +1,12 @@
+//! The highest rate that a deployment serves within limits, and latencies around it.
+
+mod division;
+mod knee;
+mod point;
+mod rates;
+mod saturation;
+mod scale;
+
+pub use division::{Division, Split};
+pub use point::Point;
+pub use saturation::{RateQuestion, Saturation};

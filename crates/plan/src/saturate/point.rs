@@ -1,0 +1,96 @@
+//! Figures at one rate.
+
+use rooflut_report::{LatencySpread, Spread};
+use rooflut_scenario::Run;
+use serde::Serialize;
+
+use crate::error::PlanError;
+use crate::limit::Limits;
+use crate::saturate::knee::Sample;
+use crate::trial::{Trial, Verdict};
+
+/// Figures of a deployment at one rate: means over the seeds, and of latencies the lowest, mean and highest.
+///
+/// Beyond saturation, latencies grow with the number of requests of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Point {
+    /// Requests (of sessions: sessions) that arrive per second.
+    pub rate: f64,
+    /// Requests served per second of the makespan.
+    pub requests_per_s: f64,
+    /// Tokens generated per second of the makespan.
+    pub output_tokens_per_s: f64,
+    /// Requests per second that meet all limits; null without limits.
+    pub goodput_per_s: Option<f64>,
+    /// Time to first token, milliseconds.
+    pub ttft_ms: LatencySpread,
+    /// Time per output token after the first, milliseconds.
+    pub tpot_ms: LatencySpread,
+    /// Time from the arrival to the last token, milliseconds.
+    pub e2e_ms: LatencySpread,
+    /// Share of the time in which a step ran, averaged over the servers.
+    pub busy_share: f64,
+    /// That share of prefill servers; null where servers do both.
+    pub prefill_busy_share: Option<f64>,
+    /// That share of decode servers; null where servers do both.
+    pub decode_busy_share: Option<f64>,
+    /// Seeds with which the servers do not keep up with the load.
+    pub overloaded: u64,
+    /// Rejected requests of the seed that has the most.
+    pub rejected: u64,
+    /// Whether every seed meets the limits; without limits, whether every seed is served in full.
+    pub meets: bool,
+}
+
+impl Point {
+    /// Simulates a run of this rate with each of the seeds.
+    pub(crate) fn of(
+        run: &Run,
+        rate: f64,
+        seeds: &[u64],
+        limits: &Limits,
+    ) -> Result<Point, PlanError> {
+        let run = run.with_rate(rate)?;
+        let trials: Result<Vec<Trial>, PlanError> = seeds
+            .iter()
+            .map(|seed| Trial::of(&run, *seed, limits))
+            .collect();
+        let trials = trials?;
+        let mean = |of: fn(&Trial) -> Option<f64>| {
+            Spread::of(trials.iter().map(of)).map(|spread| spread.mean)
+        };
+        let known = |of: fn(&Trial) -> Option<f64>| mean(of).unwrap_or_default();
+        let latency = |of: fn(&Trial) -> rooflut_report::LatencyMs| {
+            LatencySpread::of_runs(trials.iter().map(of))
+        };
+        Ok(Point {
+            rate,
+            requests_per_s: known(|trial| Some(trial.requests_per_s)),
+            output_tokens_per_s: known(|trial| Some(trial.output_tokens_per_s)),
+            goodput_per_s: mean(|trial| trial.goodput_per_s),
+            ttft_ms: latency(|trial| trial.latencies[0]),
+            tpot_ms: latency(|trial| trial.latencies[1]),
+            e2e_ms: latency(|trial| trial.latencies[2]),
+            busy_share: known(|trial| Some(trial.busy_share)),
+            prefill_busy_share: mean(|trial| trial.pool_shares.map(|[prefill, _]| prefill)),
+            decode_busy_share: mean(|trial| trial.pool_shares.map(|[_, decode]| decode)),
+            overloaded: trials.iter().filter(|trial| trial.is_overloaded).count() as u64,
+            rejected: trials
+                .iter()
+                .map(|trial| trial.rejected)
+                .max()
+                .unwrap_or_default(),
+            meets: Verdict::of(trials, seeds.len(), limits).meets,
+        })
+    }
+
+    /// Returns the sample by which the knee is found; `None` where no request was served.
+    pub(crate) fn sample(&self) -> Option<Sample> {
+        Some(Sample {
+            rate: self.rate,
+            throughput: self.requests_per_s,
+            latency: self.e2e_ms.mean?.mean,
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! The highest rate of a deployment.
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rooflut::interval::Coverage;
+use rooflut_scenario::{Output, Resources, Run, RunError, Scenario};
+use serde::Serialize;
+
+use crate::bounds::{Capacity, Lengths};
+use crate::error::PlanError;
+use crate::limit::{Limit, Limits};
+use crate::question::{REQUESTS, seeds};
+use crate::saturate::division::{Division, PoolRates};
+use crate::saturate::knee::{Sample, knee};
+use crate::saturate::point::Point;
+use crate::saturate::rates::{Rates, Scale};
+
+/// Rates of the curve, as shares of the rate of saturation.
+const SHARES: [f64; 12] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5];
+
+/// A remark on runs that do not overload the servers.
+const SHORT: &str = "the runs are too short to overload these servers: the rate of saturation is their bound by step \
+                     times; use more requests";
+
+/// A question for the highest rate that a deployment serves.
+pub struct RateQuestion<'q> {
+    /// Model, load and servers. The search varies the rate and replaces the output, except `strict`.
+    pub scenario: Scenario,
+    /// What the scenario names.
+    pub resources: Resources<'q>,
+    /// The limits to meet; `None`: the servers must only keep up with the load and reject no request.
+    pub limits: Option<Limits>,
+    /// Share of measured servers of which the limits ask that they meet them, as in
+    /// [`Question::confidence`](crate::Question::confidence).
+    pub confidence: Option<Coverage>,
+    /// Relative distance from the highest rate to the next one that is tried, which misses the limits.
+    pub tolerance: f64,
+}
+
+/// The highest rates of a deployment, and its latencies around them.
+///
+/// Its JSON has the fields in this order; times are milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Saturation {
+    /// Name of the model.
+    pub model: String,
+    /// Name of the table set.
+    pub gpu: String,
+    /// GPUs of all servers.
+    pub gpus: u64,
+    /// What a rate counts: `requests` or `sessions`, per second.
+    pub unit: &'static str,
+    /// The highest rate that meets the limits; null if none does, or without limits.
+    pub within_limits: Option<Point>,
+    /// The highest rate that is served in full, whatever the latencies.
+    pub saturation: Point,
+    /// The rate of the highest power, throughput over mean end-to-end latency.
+    pub knee: Point,
+    /// The lowest rate that was tried, where no rate meets the limits; null where one does.
+    pub lowest: Option<Point>,
+    /// The limits.
+    pub limits: Vec<String>,
+    /// Share of requests that must meet all limits together; null for limits on figures.
+    pub attainment: Option<f64>,
+    /// Share of measured servers that the intervals at whose far end the limits hold are meant to contain; null for
+    /// predictions.
+    pub confidence: Option<f64>,
+    /// The limits are missed at the highest rate that meets them, times one plus this.
+    pub tolerance: f64,
+    /// The first seed; the others follow it.
+    pub first_seed: u64,
+    /// Seeds with which the limits must hold.
+    pub seeds: u64,
+    /// Requests of each run.
+    pub requests: u64,
+    /// Runs that were simulated.
+    pub simulations: u64,
+    /// The division into prefill and decode servers; null where servers do both.
+    pub division: Option<Division>,
+    /// Figures at rates from a tenth to one and a half times that of saturation, ascending, those above included.
+    pub curve: Vec<Point>,
+    /// Remarks.
+    pub notes: Vec<String>,
+}
+
+impl<'q> RateQuestion<'q> {
+    /// Default tolerance.
+    pub const TOLERANCE: f64 = 0.01;
+
+    /// Asks for the highest rate that the servers of `scenario` keep up with, to 1 %.
+    pub fn new(scenario: Scenario, resources: Resources<'q>) -> RateQuestion<'q> {
+        RateQuestion {
+            scenario,
+            resources,
+            limits: None,
+            confidence: None,
+            tolerance: RateQuestion::TOLERANCE,
+        }
+    }
+
+    /// Finds the highest rates, simulates the curve around them and, of prefill and decode servers, compares divisions.
+    ///
+    /// A rate meets the limits if each of three seeds of 2,000 requests does (or as many as the workload says), with no
+    /// request rejected and no run overloaded. A rate above the bound from step times is never tried: no schedule serves
+    /// it in the long run.
+    ///
+    /// Assumes: the limits hold at a rate if they hold at a higher one. Rates are the powers of one plus the tolerance;
+    /// the highest one is bracketed in doubling strides, then bisected.
+    ///
+    /// # Errors
+    /// A scenario that cannot be run or has no rate to vary, a tolerance out of range, a load that is served at no rate or
+    /// at any, and figures that too few requests have.
+    pub fn saturate(self) -> Result<Saturation, PlanError> {
+        let (scenario, seeds) = (self.base()?, seeds(&self.scenario));
+        let scale = Scale::try_new(self.tolerance)?;
+        let limits = self.limits.unwrap_or(Limits::NONE);
+        let run = Run::try_new(scenario, self.resources)?;
+        let requests = run.requests()?.unwrap_or_default();
+        let unit = match run.scenario().workload.turns.is_some() {
+            true => "sessions",
+            false => "requests",
+        };
+        // The rate of sessions is not that of their requests.
+        let lengths = Lengths::of(&requests).filter(|_| unit == "requests");
+        let capacity = lengths.map_or(Capacity::UNKNOWN, |lengths| Capacity::of(&run, &lengths));
+        let pools = PoolRates::of(&run, &capacity, &requests);
+        let servers = f64::from(run.scenario().server.replicas());
+        let mut rates = Rates {
+            run: &run,
+            scale,
+            seeds: &seeds,
+            capacity: pools.map_or(capacity.whole * servers, |pools| pools.bound(pools.given())),
+            simulations: 0,
+        };
+        let steps = scale.within(rates.capacity);
+        let lowest = scale.rate(*steps.start());
+        let point = |rate: f64| Point::of(&run, rate, &seeds, &limits);
+        let Some(saturation) = rates.saturation()? else {
+            let rejected = point(lowest)?.rejected;
+            return Err(PlanError::NoRate { lowest, rejected });
+        };
+        let requests = requests.len() as u64;
+        if saturation == *steps.end() && rates.capacity.is_infinite() {
+            return Err(PlanError::NoOverload { requests });
+        }
+        let is_limited = !limits.limits().is_empty();
+        let best = match is_limited {
+            true => rates.highest(*steps.start()..=saturation, saturation, &limits)?,
+            false => Some(saturation),
+        };
+        let division = pools.map(|pools| pools.divide(&mut rates, best, &limits));
+        let division = division.transpose()?;
+        let simulations = rates.simulations;
+        let is_short = saturation == *steps.end();
+        let highest = scale.rate(saturation);
+        let best = best.filter(|_| is_limited).map(|step| scale.rate(step));
+        let missed = is_limited && best.is_none();
+        let shown = best.into_iter().chain(missed.then_some(lowest));
+        let mut curve = curve(highest, shown.collect(), &point)?;
+        let saturation = point(highest)?;
+        let samples: Vec<Sample> = curve.iter().filter_map(Point::sample).collect();
+        let knee = point(knee(&samples).unwrap_or(highest))?;
+        insert(&mut curve, knee.clone());
+        let at = |rate: Option<f64>| {
+            let rate = rate?;
+            curve
+                .iter()
+                .find(|point| point.rate.total_cmp(&rate).is_eq())
+                .cloned()
+        };
+        Ok(Saturation {
+            model: run.placement().model.name.clone(),
+            gpu: run.placement().tables.name().to_owned(),
+            gpus: run.gpus(),
+            unit,
+            within_limits: at(best),
+            saturation,
+            knee,
+            lowest: at(missed.then_some(lowest)),
+            limits: limits.limits().iter().map(Limit::to_string).collect(),
+            attainment: limits.attainment(),
+            confidence: self.confidence.map(|confidence| confidence.share()),
+            tolerance: self.tolerance,
+            first_seed: self.scenario.workload.seed(),
+            seeds: seeds.len() as u64,
+            requests,
+            simulations: simulations + (seeds.len() * (curve.len() + 2)) as u64,
+            division,
+            curve,
+            notes: is_short.then(|| SHORT.to_owned()).into_iter().collect(),
+        })
+    }
+
+    /// The scenario of a run with one seed.
+    fn base(&self) -> Result<Scenario, PlanError> {
+        let workload = &self.scenario.workload;
+        let fixed = [
+            (
+                "trace",
+                workload.trace.is_some(),
+                "a trace, which has its own",
+            ),
+            (
+                "users",
+                workload.users.is_some(),
+                "users, who wait for answers",
+            ),
+        ];
+        if let Some((choice, _, found)) = fixed.into_iter().find(|(_, is_given, _)| *is_given) {
+            return Err(PlanError::Choice {
+                choice,
+                expected: "requests that arrive at a rate, which is varied",
+                found: found.to_owned(),
+            });
+        }
+        if workload.rate.is_some() {
+            return Err(PlanError::no_effect("rate", "it is varied"));
+        }
+        if self.confidence.is_some() && self.limits.is_none() {
+            return Err(PlanError::no_effect(
+                "confidence",
+                "there is no limit to hold",
+            ));
+        }
+        self.scenario.check().map_err(RunError::from)?;
+        let mut scenario = self.scenario.clone();
+        scenario.workload.seeds = None;
+        scenario.workload.requests.get_or_insert(REQUESTS);
+        let mut output = Output::default();
+        output.strict = self.scenario.output.strict;
+        output.goodput = self.limits.as_ref().and_then(Limits::tightest);
+        output.interval = self.confidence;
+        scenario.output = output;
+        Ok(scenario)
+    }
+}
+
+/// Simulates the rates of the curve and those of `shown`, in parallel.
+fn curve(
+    highest: f64,
+    shown: Vec<f64>,
+    point: &(impl Fn(f64) -> Result<Point, PlanError> + Sync),
+) -> Result<Vec<Point>, PlanError> {
+    let mut rates: Vec<f64> = SHARES
+        .into_iter()
+        .map(|share| share * highest)
+        .chain(shown)
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup_by(|a, b| a.total_cmp(b).is_eq());
+    rates.into_par_iter().map(point).collect()
+}
+
+/// Inserts a point in the order of rates, unless the curve has its rate.
+fn insert(curve: &mut Vec<Point>, point: Point) {
+    if let Err(place) = curve.binary_search_by(|other| other.rate.total_cmp(&point.rate)) {
+        curve.insert(place, point);
+    }
+}
