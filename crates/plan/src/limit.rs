@@ -194,6 +194,11 @@ impl Limits {
         &self.limits
     }
 
+    /// Whether there is one.
+    pub(crate) fn is_any(&self) -> bool {
+        !self.limits.is_empty()
+    }
+
     /// Share of requests that must meet all limits together; `None` for limits on figures.
     pub fn attainment(&self) -> Option<f64> {
         self.attainment

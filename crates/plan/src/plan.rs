@@ -101,7 +101,8 @@ impl Question<'_> {
         let nearest = search.nearest.as_ref().filter(|_| deployments.is_empty());
         let first = variants.first();
         let requests = first.map_or(0, |variant| variant.run.load().requests());
-        notes.extend(few_requests(requests, &search));
+        let best = search.answers.first();
+        notes.extend(best.and_then(|best| few_requests(requests, best.servers.count())));
         let unable = candidates
             .unable
             .into_iter()
@@ -204,13 +205,11 @@ fn beyond(variant: &Variant, max_gpus: u32) -> Option<Excluded> {
 }
 
 /// Returns a remark on runs that are too short for the number of servers.
-fn few_requests(requests: u64, search: &Search<'_>) -> Option<String> {
-    let best = search.answers.first()?;
-    let each = requests / u64::from(best.servers.count().max(1));
+pub(crate) fn few_requests(requests: u64, servers: u32) -> Option<String> {
+    let each = requests / u64::from(servers.max(1));
     (each < FEW_REQUESTS).then(|| {
         format!(
-            "each server of the best deployment serves {each} requests of a run, too few for a steady state; use more \
-             requests"
+            "each server serves {each} requests of a run, too few for a steady state; use more requests"
         )
     })
 }

@@ -6,9 +6,9 @@ use std::io::ErrorKind;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use rooflut::hardware::Dtype;
 use rooflut::model;
-use rooflut::table::sets;
+use rooflut::table::{TableSet, sets};
 use rooflut_plan::{Answer, Limits, Plan, Question, Space};
-use rooflut_scenario::{Model, Resources, Run, Scenario};
+use rooflut_scenario::{Model, Prices, Resources, Run, Scenario};
 
 const MAX_GPUS: u32 = 8;
 const FORMATS: [Dtype; 2] = [Dtype::Bf16, Dtype::Fp8];
@@ -89,12 +89,12 @@ fn deployments(case: &Case) -> Vec<(u32, Scenario)> {
 }
 
 /// Returns the headroom of a deployment that meets the limits with every seed.
-fn headroom(case: &Case, scenario: &Scenario) -> Option<f64> {
+fn headroom(case: &Case, scenario: &Scenario, tables: &TableSet) -> Option<f64> {
     let llama = model::find("llama-3.1-8b").unwrap();
     let resources = Resources {
         model: Model::new(llama.name, llama.spec),
         draft_model: None,
-        tables: sets::H100.clone(),
+        tables: tables.clone(),
         read: &|_| Err(ErrorKind::NotFound.into()),
     };
     let run = Run::try_new(scenario.clone(), resources).unwrap();
@@ -146,7 +146,7 @@ fn the_search_finds_what_all_deployments_have_with_a_tenth_of_the_runs() {
         assert!(all.len() >= 500);
         let judged: Vec<Option<f64>> = all
             .par_iter()
-            .map(|(_, scenario)| headroom(&case, scenario))
+            .map(|(_, scenario)| headroom(&case, scenario, &sets::H100))
             .collect();
         let meeting = all
             .iter()
@@ -165,4 +165,71 @@ fn the_search_finds_what_all_deployments_have_with_a_tenth_of_the_runs() {
             plan.simulations
         );
     }
+}
+
+/// The cheapest of all numbers of servers of one GPU each: US dollars per hour, headroom, table set and servers.
+fn cheapest<'t>(
+    case: &Case,
+    kinds: &[(&'t TableSet, f64)],
+    max_gpus: u32,
+) -> Option<(f64, f64, &'t TableSet, u32)> {
+    let all = kinds
+        .iter()
+        .flat_map(|(tables, usd)| (1..=max_gpus).map(move |gpus| (*tables, *usd, gpus)));
+    let judged = all.filter_map(|(tables, usd, gpus)| {
+        let mut scenario = case.scenario();
+        scenario.workload.requests = Some(2_000);
+        scenario.target.gpu = Some(tables.name().to_owned());
+        scenario.server.link_bandwidth = None;
+        scenario.server.link_latency = None;
+        scenario.server.replicas = Some(gpus);
+        let left = headroom(case, &scenario, tables)?;
+        Some((usd * f64::from(gpus), left, tables, gpus))
+    });
+    judged.min_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)))
+}
+
+#[test]
+fn with_several_gpus_the_lowest_price_is_found() {
+    const MAX_GPUS: u32 = 6;
+    let case = Case {
+        rate: 90.0,
+        prompt: "512",
+        output: "256",
+        ttft: Some(150.0),
+        tpot: Some(12.0),
+    };
+    let llama = model::find("llama-3.1-8b").unwrap();
+    let mut chosen = Vec::new();
+    for [h100, h200] in [[2.0, 3.5], [3.0, 3.1]] {
+        let kinds = [(&sets::H100, h100), (&sets::H200, h200)];
+        let (usd, left, tables, gpus) = cheapest(&case, &kinds, MAX_GPUS).unwrap();
+        let price =
+            |gpu, usd| format!("[{gpu}]\nusd_per_hour = {usd:?}\nsource = 's'\ndate = '2025'\n");
+        let prices = price("h100", h100) + &price("h200", h200);
+        let mut space = Space::new(
+            &llama.spec,
+            kinds.map(|(tables, _)| TableSet::clone(tables)).into(),
+        );
+        (space.tp, space.max_gpus) = (vec![1], MAX_GPUS);
+        let limits = ["ttft:150", "tpot:12"].map(|limit| limit.parse().unwrap());
+        let limits = Limits::try_new(limits.into(), None).unwrap();
+        let mut scenario = case.scenario();
+        scenario.server.link_bandwidth = None;
+        scenario.server.link_latency = None;
+        let model = Model::new(llama.name, llama.spec);
+        let read = |_: &_| Err(ErrorKind::NotFound.into());
+        let mut question = Question::new(scenario, model, &read, space, limits);
+        question.prices = Some(Prices::read(prices.as_bytes(), &[]).unwrap());
+        let plan = question.plan().unwrap();
+        let best = plan.deployments.first().unwrap();
+        assert_eq!((best.gpu.as_str(), best.gpus), (tables.name(), gpus));
+        assert!((best.headroom.unwrap() - left).abs() < 1e-9);
+        let cost = best.hourly_cost.as_ref().unwrap();
+        assert!((cost.usd - usd).abs() < 1e-9);
+        let per_request = usd / 3600.0 / best.requests_per_s;
+        assert!((cost.usd_per.request.unwrap() / per_request - 1.0).abs() < 1e-9);
+        chosen.push(best.gpu.clone());
+    }
+    assert_eq!(chosen, ["h100", "h200"]);
 }

@@ -1,5 +1,6 @@
 //! The highest rate that a deployment serves within limits, and latencies around it.
 
+mod curve;
 mod division;
 mod knee;
 mod point;

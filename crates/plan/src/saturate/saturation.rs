@@ -1,6 +1,5 @@
 //! The highest rate of a deployment.
 
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::interval::Coverage;
 use rooflut_scenario::{Output, Resources, Run, RunError, Scenario};
 use serde::Serialize;
@@ -8,14 +7,12 @@ use serde::Serialize;
 use crate::bounds::{Capacity, Lengths};
 use crate::error::PlanError;
 use crate::limit::{Limit, Limits};
+use crate::plan::few_requests;
 use crate::question::{REQUESTS, seeds};
+use crate::saturate::curve::Curve;
 use crate::saturate::division::{Division, PoolRates};
-use crate::saturate::knee::{Sample, knee};
 use crate::saturate::point::Point;
 use crate::saturate::rates::{Rates, Scale};
-
-/// Rates of the curve, as shares of the rate of saturation.
-const SHARES: [f64; 12] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5];
 
 /// A remark on runs that do not overload the servers.
 const SHORT: &str = "the runs are too short to overload these servers: the rate of saturation is their bound by step \
@@ -116,78 +113,55 @@ impl<'q> RateQuestion<'q> {
         let limits = self.limits.unwrap_or(Limits::NONE);
         let run = Run::try_new(scenario, self.resources)?;
         let requests = run.requests()?.unwrap_or_default();
-        let unit = match run.scenario().workload.turns.is_some() {
-            true => "sessions",
-            false => "requests",
-        };
+        let has_sessions = run.scenario().workload.turns.is_some();
         // The rate of sessions is not that of their requests.
-        let lengths = Lengths::of(&requests).filter(|_| unit == "requests");
+        let lengths = Lengths::of(&requests).filter(|_| !has_sessions);
         let capacity = lengths.map_or(Capacity::UNKNOWN, |lengths| Capacity::of(&run, &lengths));
         let pools = PoolRates::of(&run, &capacity, &requests);
-        let servers = f64::from(run.scenario().server.replicas());
+        let replicas = run.scenario().server.replicas();
         let mut rates = Rates {
             run: &run,
             scale,
             seeds: &seeds,
-            capacity: pools.map_or(capacity.whole * servers, |pools| pools.bound(pools.given())),
+            capacity: match &pools {
+                Some(pools) => pools.bound(pools.given()),
+                None => capacity.whole * f64::from(replicas),
+            },
             simulations: 0,
         };
-        let steps = scale.within(rates.capacity);
-        let lowest = scale.rate(*steps.start());
-        let point = |rate: f64| Point::of(&run, rate, &seeds, &limits);
-        let Some(saturation) = rates.saturation()? else {
-            let rejected = point(lowest)?.rejected;
-            return Err(PlanError::NoRate { lowest, rejected });
-        };
-        let requests = requests.len() as u64;
-        if saturation == *steps.end() && rates.capacity.is_infinite() {
-            return Err(PlanError::NoOverload { requests });
-        }
-        let is_limited = !limits.limits().is_empty();
-        let best = match is_limited {
-            true => rates.highest(*steps.start()..=saturation, saturation, &limits)?,
-            false => Some(saturation),
-        };
-        let division = pools.map(|pools| pools.divide(&mut rates, best, &limits));
+        let found = Found::search(&mut rates, &limits)?;
+        let division = pools.map(|pools| pools.divide(&mut rates, found.best, &limits));
         let division = division.transpose()?;
-        let simulations = rates.simulations;
-        let is_short = saturation == *steps.end();
-        let highest = scale.rate(saturation);
-        let best = best.filter(|_| is_limited).map(|step| scale.rate(step));
-        let missed = is_limited && best.is_none();
-        let shown = best.into_iter().chain(missed.then_some(lowest));
-        let mut curve = curve(highest, shown.collect(), &point)?;
-        let saturation = point(highest)?;
-        let samples: Vec<Sample> = curve.iter().filter_map(Point::sample).collect();
-        let knee = point(knee(&samples).unwrap_or(highest))?;
-        insert(&mut curve, knee.clone());
-        let at = |rate: Option<f64>| {
-            let rate = rate?;
-            curve
-                .iter()
-                .find(|point| point.rate.total_cmp(&rate).is_eq())
-                .cloned()
-        };
+        let mut curve = Curve::around(found.saturation, &rates, &limits)?;
+        let saturation = curve.at(found.saturation)?;
+        let best = found.best.filter(|_| limits.is_any());
+        let within_limits = best.map(|step| curve.at(step)).transpose()?;
+        let lowest = found.best.is_none().then(|| curve.at(found.lowest));
+        let lowest = lowest.transpose()?;
+        let knee = curve.knee()?;
+        let servers = pools.map_or(replicas, |pools| pools.given().iter().sum());
+        let short = found.is_bound.then(|| SHORT.to_owned()).into_iter();
+        let notes = short.chain(few_requests(requests.len() as u64, servers));
         Ok(Saturation {
             model: run.placement().model.name.clone(),
             gpu: run.placement().tables.name().to_owned(),
             gpus: run.gpus(),
-            unit,
-            within_limits: at(best),
+            unit: if has_sessions { "sessions" } else { "requests" },
+            within_limits,
             saturation,
             knee,
-            lowest: at(missed.then_some(lowest)),
+            lowest,
             limits: limits.limits().iter().map(Limit::to_string).collect(),
             attainment: limits.attainment(),
             confidence: self.confidence.map(|confidence| confidence.share()),
             tolerance: self.tolerance,
             first_seed: self.scenario.workload.seed(),
             seeds: seeds.len() as u64,
-            requests,
-            simulations: simulations + (seeds.len() * (curve.len() + 2)) as u64,
+            requests: requests.len() as u64,
+            simulations: rates.simulations + (seeds.len() * curve.points.len()) as u64,
             division,
-            curve,
-            notes: is_short.then(|| SHORT.to_owned()).into_iter().collect(),
+            curve: curve.points,
+            notes: notes.collect(),
         })
     }
 
@@ -235,25 +209,39 @@ impl<'q> RateQuestion<'q> {
     }
 }
 
-/// Simulates the rates of the curve and those of `shown`, in parallel.
-fn curve(
-    highest: f64,
-    shown: Vec<f64>,
-    point: &(impl Fn(f64) -> Result<Point, PlanError> + Sync),
-) -> Result<Vec<Point>, PlanError> {
-    let mut rates: Vec<f64> = SHARES
-        .into_iter()
-        .map(|share| share * highest)
-        .chain(shown)
-        .collect();
-    rates.sort_by(f64::total_cmp);
-    rates.dedup_by(|a, b| a.total_cmp(b).is_eq());
-    rates.into_par_iter().map(point).collect()
+/// The highest rates of a search, as steps of its scale.
+struct Found {
+    /// The lowest step of the search.
+    lowest: i32,
+    /// The highest step that is served in full.
+    saturation: i32,
+    /// The highest one that meets the limits.
+    best: Option<i32>,
+    /// Whether the bound of the capacity, not a simulation, ends the search.
+    is_bound: bool,
 }
 
-/// Inserts a point in the order of rates, unless the curve has its rate.
-fn insert(curve: &mut Vec<Point>, point: Point) {
-    if let Err(place) = curve.binary_search_by(|other| other.rate.total_cmp(&point.rate)) {
-        curve.insert(place, point);
+impl Found {
+    fn search(rates: &mut Rates<'_>, limits: &Limits) -> Result<Found, PlanError> {
+        let (lowest, last) = rates.scale.within(rates.capacity).into_inner();
+        let Some(saturation) = rates.saturation()? else {
+            let lowest = rates.scale.rate(lowest);
+            let rejected = Point::of(rates.run, lowest, rates.seeds, limits)?.rejected;
+            return Err(PlanError::NoRate { lowest, rejected });
+        };
+        let is_bound = saturation == last;
+        if is_bound && rates.capacity.is_infinite() {
+            let requests = rates.run.load().requests();
+            return Err(PlanError::NoOverload { requests });
+        }
+        Ok(Found {
+            lowest,
+            saturation,
+            best: match limits.is_any() {
+                true => rates.highest(lowest..=saturation, saturation, limits)?,
+                false => Some(saturation),
+            },
+            is_bound,
+        })
     }
 }

@@ -1,0 +1,70 @@
+//! Figures at rates around saturation.
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use crate::error::PlanError;
+use crate::limit::Limits;
+use crate::saturate::knee::{Sample, knee};
+use crate::saturate::point::Point;
+use crate::saturate::rates::Rates;
+
+/// Rates beside that of saturation, as shares of it.
+const SHARES: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.25, 1.5];
+
+/// Figures of a deployment at several rates.
+pub(crate) struct Curve<'r> {
+    rates: &'r Rates<'r>,
+    limits: &'r Limits,
+    /// Ascending by rate.
+    pub(crate) points: Vec<Point>,
+}
+
+impl<'r> Curve<'r> {
+    /// Simulates rates around that of the step of saturation, in parallel.
+    pub(crate) fn around(
+        saturation: i32,
+        rates: &'r Rates<'r>,
+        limits: &'r Limits,
+    ) -> Result<Curve<'r>, PlanError> {
+        let highest = rates.scale.rate(saturation);
+        let all = SHARES.into_par_iter().map(|share| share * highest);
+        let points = all.map(|rate| Point::of(rates.run, rate, rates.seeds, limits));
+        let mut curve = Curve {
+            rates,
+            limits,
+            points: points.collect::<Result<_, _>>()?,
+        };
+        curve.at(saturation)?;
+        Ok(curve)
+    }
+
+    /// Returns the point of a step.
+    pub(crate) fn at(&mut self, step: i32) -> Result<Point, PlanError> {
+        self.at_rate(self.rates.scale.rate(step))
+    }
+
+    /// Returns the point of a rate, which is simulated unless the curve has it.
+    fn at_rate(&mut self, rate: f64) -> Result<Point, PlanError> {
+        let place = self.points.partition_point(|other| other.rate < rate);
+        let known = self.points.get(place).filter(|other| other.rate <= rate);
+        if let Some(known) = known {
+            return Ok(known.clone());
+        }
+        let new = Point::of(self.rates.run, rate, self.rates.seeds, self.limits)?;
+        self.points.insert(place, new.clone());
+        Ok(new)
+    }
+
+    /// Returns the knee.
+    pub(crate) fn knee(&mut self) -> Result<Point, PlanError> {
+        let samples: Vec<Sample> = self.points.iter().filter_map(Point::sample).collect();
+        match knee(&samples) {
+            Some(rate) => self.at_rate(rate),
+            // No run served a request.
+            None => Err(PlanError::NoRate {
+                lowest: self.points.first().map_or(0.0, |point| point.rate),
+                rejected: self.rates.run.load().requests(),
+            }),
+        }
+    }
+}
