@@ -20,12 +20,13 @@ const VALUES: [&str; 9] = [
 ];
 
 /// Flags that a command needs beside the one that is tested.
-const NEEDED: [(&str, &str); 12] = [
+const NEEDED: [(&str, &str); 13] = [
     ("run", "--requests 2"),
     (
         "plan",
         "--requests 2 --goodput ttft:100000@mean --max-gpus 8",
     ),
+    ("saturate", "--requests 20 --goodput ttft:100000@mean"),
     ("step", "--decode 1x1"),
     ("lookup gemm", "--k 4096 --n 4096 --m 8"),
     ("lookup prefill", "--q-heads 32 --kv-heads 8 --seq-len 64"),

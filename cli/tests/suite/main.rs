@@ -20,6 +20,7 @@ mod policies;
 mod progress;
 mod run;
 mod run_figures;
+mod saturate;
 mod scenario;
 mod score;
 mod signals;

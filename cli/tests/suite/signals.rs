@@ -1,4 +1,4 @@
-//! Signals leave no temporary file. (What outputs replace and leave is on `tests/pages/outputs.md`.)
+//! Signals leave no temporary file and no part of an answer. (What outputs replace and leave is on `tests/pages/outputs.md`.)
 #![cfg(unix)]
 #![allow(clippy::expect_used, reason = "a helper of tests fails as tests do")]
 
@@ -61,5 +61,46 @@ fn signals_leave_no_temporary_file_and_end_with_their_number() {
         assert_eq!(status.code(), Some(code), "{signals:?}");
         assert_eq!(names(folder.path()), ["out.csv"]);
         assert_eq!(fs::read(&out).expect("a file"), b"");
+    }
+}
+
+/// Waits until a process catches SIGINT; false where the system does not tell.
+fn catches_interrupts(process: u32) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(60) {
+        let Ok(status) = fs::read_to_string(format!("/proc/{process}/status")) else {
+            return false;
+        };
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        // The second bit is that of signal 2, SIGINT.
+        if mask.is_some_and(|mask| mask & 2 != 0) {
+            return true;
+        }
+        std::thread::yield_now();
+    }
+    false
+}
+
+#[test]
+fn an_interrupt_ends_a_search_at_once_and_nothing_is_printed() {
+    for search in [
+        "plan --rate 500 --requests 1000000 --goodput ttft:500",
+        "saturate --requests 1000000 --json",
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rooflut"));
+        command.args(search.split(' ')).stdout(Stdio::piped());
+        let child = command.spawn().expect("it starts");
+        if !catches_interrupts(child.id()) {
+            continue;
+        }
+        let mut kill = Command::new("kill");
+        kill.args(["-INT".to_owned(), child.id().to_string()]);
+        assert!(kill.status().expect("kill starts").success());
+        let began = Instant::now();
+        let output = child.wait_with_output().expect("it ends");
+        assert!(began.elapsed() < Duration::from_secs(5), "{search}");
+        assert_eq!(output.status.code(), Some(130), "{search}");
+        assert_eq!(output.stdout, b"", "{search}");
     }
 }

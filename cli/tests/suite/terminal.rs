@@ -17,7 +17,7 @@ fn stdout(line: &str, env: &[(&str, &str)]) -> String {
     String::from_utf8(with_env(line, env).stdout).expect("UTF-8")
 }
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 26] = [
     "run --requests 200",
     // The server does not keep up, and percentiles come from histograms.
     "run --requests 101000 --rate 200 --goodput ttft:200 tpot:20 e2e:30000",
@@ -25,6 +25,8 @@ const COMMANDS: [&str; 24] = [
     "run --requests 50 --rate 2 --draft-tokens 4 --acceptance 0.7 --draft-model llama-3.2-1b",
     "run --requests 50 --scenario examples/scenario.toml --rate 5",
     "run --requests 50 --model mixtral-8x22b-instruct-v0.1 --tp 8 --max-num-batched-tokens 8192 --kv-dtype fp8",
+    "plan --requests 500 --rate 20 --goodput ttft:500 --gpu h100,h200 --max-gpus 4",
+    "saturate --requests 500 --goodput ttft:500 --prefill-replicas 1 --decode-replicas 2 --link-bandwidth 50 --link-latency 10",
     "step --decode 64x1000 --prefill 512@1024 --model llama-3.1-70b --tp 4",
     "step --decode 64x1000 --prefill 512 --latency-model calibrated",
     "fits --model llama-3.1-70b",

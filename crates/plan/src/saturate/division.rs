@@ -36,7 +36,7 @@ pub struct Split {
     pub prefill_replicas: u32,
     /// Decode servers.
     pub decode_replicas: u32,
-    /// Rate that the pools cannot serve in the long run, by step times and links; null where it is not known.
+    /// Rate that the pools cannot exceed in the long run, by step times and links; null where it is not known.
     pub bound: Option<f64>,
     /// The highest rate that meets the limits; null for a division that does not serve more than another one.
     pub rate: Option<f64>,
@@ -86,10 +86,10 @@ impl PoolRates {
         )
     }
 
-    /// Finds the division with the highest rate. `highest` is the step of the one of `rates`.
+    /// Finds the division with the highest rate; `highest` is the highest step of the given one, whose runs `rates` has.
     ///
-    /// Divisions whose bounds do not exceed the highest rate so far are not simulated, those with the highest bounds are
-    /// first.
+    /// Divisions are tried in descending order of their bounds, each only at rates above the highest so far and below its
+    /// bound.
     pub(crate) fn divide(
         &self,
         rates: &mut Rates<'_>,

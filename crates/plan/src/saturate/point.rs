@@ -1,6 +1,6 @@
 //! Figures at one rate.
 
-use rooflut_report::{LatencySpread, Spread};
+use rooflut_report::{LatencyMs, LatencySpread, Spread};
 use rooflut_scenario::Run;
 use serde::Serialize;
 
@@ -52,29 +52,28 @@ impl Point {
         limits: &Limits,
     ) -> Result<Point, PlanError> {
         let run = run.with_rate(rate)?;
+        // Points of a curve are simulated in parallel.
         let trials: Result<Vec<Trial>, PlanError> = seeds
             .iter()
             .map(|seed| Trial::of(&run, *seed, limits))
             .collect();
         let trials = trials?;
-        let mean = |of: fn(&Trial) -> Option<f64>| {
+        let mean = |of: fn(&Trial) -> f64| trials.iter().map(of).sum::<f64>() / seeds.len() as f64;
+        let known = |of: fn(&Trial) -> Option<f64>| {
             Spread::of(trials.iter().map(of)).map(|spread| spread.mean)
         };
-        let known = |of: fn(&Trial) -> Option<f64>| mean(of).unwrap_or_default();
-        let latency = |of: fn(&Trial) -> rooflut_report::LatencyMs| {
-            LatencySpread::of_runs(trials.iter().map(of))
-        };
+        let latency = |of: fn(&Trial) -> LatencyMs| LatencySpread::of_runs(trials.iter().map(of));
         Ok(Point {
             rate,
-            requests_per_s: known(|trial| Some(trial.requests_per_s)),
-            output_tokens_per_s: known(|trial| Some(trial.output_tokens_per_s)),
-            goodput_per_s: mean(|trial| trial.goodput_per_s),
+            requests_per_s: mean(|trial| trial.requests_per_s),
+            output_tokens_per_s: mean(|trial| trial.output_tokens_per_s),
+            goodput_per_s: known(|trial| trial.goodput_per_s),
             ttft_ms: latency(|trial| trial.latencies[0]),
             tpot_ms: latency(|trial| trial.latencies[1]),
             e2e_ms: latency(|trial| trial.latencies[2]),
-            busy_share: known(|trial| Some(trial.busy_share)),
-            prefill_busy_share: mean(|trial| trial.pool_shares.map(|[prefill, _]| prefill)),
-            decode_busy_share: mean(|trial| trial.pool_shares.map(|[_, decode]| decode)),
+            busy_share: mean(|trial| trial.busy_share),
+            prefill_busy_share: known(|trial| trial.pool_shares.map(|[prefill, _]| prefill)),
+            decode_busy_share: known(|trial| trial.pool_shares.map(|[_, decode]| decode)),
             overloaded: trials.iter().filter(|trial| trial.is_overloaded).count() as u64,
             rejected: trials
                 .iter()

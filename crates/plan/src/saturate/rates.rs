@@ -23,6 +23,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
+    /// Returns the scale of a tolerance, from 0.0001 to 0.5.
     pub(crate) fn try_new(tolerance: f64) -> Result<Scale, PlanError> {
         match (1e-4..=0.5).contains(&tolerance) {
             true => Ok(Scale { tolerance }),
@@ -39,7 +40,7 @@ impl Scale {
         (1.0 + self.tolerance).powi(step)
     }
 
-    /// Returns the highest step whose rate does not exceed `rate`, of rates that are simulated.
+    /// Returns the highest step whose rate does not exceed `rate`, which is set into [`RATES`].
     pub(crate) fn step(self, rate: f64) -> i32 {
         let [lowest, highest] = RATES;
         let rate = rate.clamp(lowest, highest);
@@ -69,7 +70,7 @@ pub(crate) struct Rates<'r> {
     pub(crate) run: &'r Run,
     pub(crate) scale: Scale,
     pub(crate) seeds: &'r [u64],
-    /// A rate that the servers cannot serve in the long run, however requests are scheduled.
+    /// A rate that the servers cannot exceed in the long run, however requests are scheduled.
     pub(crate) capacity: f64,
     /// Runs so far.
     pub(crate) simulations: u64,

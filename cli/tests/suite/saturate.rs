@@ -1,0 +1,65 @@
+//! `rooflut saturate`: the highest rate within limits, as `rooflut run` simulates it.
+
+use serde_json::Value;
+
+use crate::support::{json, number, rooflut, success};
+
+/// Whether a rate is served within 500 ms of TTFT with each of three seeds.
+fn holds(rate: f64) -> bool {
+    let run = json(&format!("run --rate {rate} --requests 2000 --seeds 3"));
+    number(&run, "/seeds/ttft_ms/p99/highest") <= 500.0 && run["seeds"]["overloaded"] == 0
+}
+
+#[test]
+fn limits_hold_in_runs_at_the_highest_rate_and_not_above() {
+    let answer = json("saturate --goodput ttft:500");
+    let highest = number(&answer, "/within_limits/rate");
+    assert!(holds(highest), "{highest}");
+    assert!(!holds(1.01 * highest), "{highest}");
+    assert!(number(&answer, "/saturation/rate") >= highest);
+    assert!(number(&answer, "/knee/rate") > 0.0);
+    let curve = answer["curve"].as_array().expect("points");
+    let overloaded = |point: &Value| number(point, "/overloaded") > 0.0;
+    assert!(!overloaded(&curve[0]) && curve.last().is_some_and(overloaded));
+}
+
+#[test]
+fn without_limits_the_table_marks_saturation_and_the_knee() {
+    let text = success("saturate --requests 500");
+    let title = text.lines().next().expect("a title");
+    assert!(
+        title.starts_with("llama-3.1-8b on 1 h100 keeps up with "),
+        "{title}"
+    );
+    for mark in ["saturation", "knee", "overload"] {
+        let marked = text.lines().filter(|line| line.ends_with(mark));
+        assert!(marked.count() >= 1, "{mark}: {text}");
+    }
+}
+
+#[test]
+fn divisions_of_the_servers_are_compared() {
+    let links = "--link-bandwidth 50 --link-latency 10";
+    let line = format!("saturate --requests 500 --prefill-replicas 3 --decode-replicas 1 {links}");
+    let answer = json(&line);
+    let division = &answer["division"];
+    assert_eq!(division["splits"].as_array().map(Vec::len), Some(3));
+    assert!(number(division, "/best/rate") > number(&answer, "/saturation/rate"));
+    let text = success(&line);
+    assert!(text.contains("best of 4 servers: "), "{text}");
+}
+
+#[test]
+fn limits_that_no_rate_meets_are_an_error_beside_the_curve() {
+    let mut command = rooflut("saturate --goodput ttft:1 --requests 500 --json");
+    let output = command.output().expect("the binary starts");
+    assert_eq!(output.status.code(), Some(2));
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(answer["within_limits"], Value::Null);
+    assert!(number(&answer, "/lowest/ttft_ms/p99/lowest") > 1.0);
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(
+        stderr.starts_with("error: no rate meets ttft:1@p99, not even "),
+        "{stderr}"
+    );
+}
