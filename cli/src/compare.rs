@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::args::{CompareArgs, RunArgs};
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{joined, three_digits, title, to_json, wrapped_at};
+use crate::output::{count, joined, scientific, three_digits, title, to_json, wrapped_at};
 use crate::{input, run};
 
 /// Column of the text after its label.
@@ -132,6 +132,12 @@ fn shown(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_u64() {
+            Some(whole) => count(whole),
+            None => number
+                .as_f64()
+                .map_or_else(|| number.to_string(), scientific),
+        },
         other => other.to_string(),
     }
 }

@@ -1,7 +1,8 @@
 //! `rooflut fits`: deployments that hold a model in memory.
 
 use rooflut::table::{TableSet, sets};
-use rooflut_scenario::{Fit, Fits};
+use rooflut_nearest::either;
+use rooflut_scenario::{Fit, Fits, Missing};
 
 use crate::args::FitsArgs;
 use crate::error::Error;
@@ -50,10 +51,8 @@ fn text(fits: &Fits) -> String {
     for fit in &fits.deployments {
         grid.row(cells(fit));
     }
-    let smallest = fits.smallest().map_or_else(
-        || "none of these; use more GPUs (--tp), --dtype fp8, --kv-dtype fp8, or lower --context or --batch".to_owned(),
-        describe,
-    );
+    let none = || format!("none of these; {}", remedies(fits));
+    let smallest = fits.smallest().map_or_else(none, describe);
     let cheapest = fits.cheapest().filter(|fit| Some(*fit) != fits.smallest());
     let mut text = title(&format!("{} with {asked} in memory", fits.model));
     text += &grid.render(2);
@@ -81,16 +80,46 @@ fn cells(fit: &Fit) -> Vec<String> {
         ],
         None => ["-"; 5].map(str::to_owned),
     };
-    let missing = fit.missing.clone().unwrap_or_default();
+    let missing = fit
+        .missing
+        .map_or_else(String::new, |missing| missing.to_string());
     let gpus = [format!("{} {}", fit.gpus, fit.gpu)];
     gpus.into_iter().chain(held).chain([missing]).collect()
 }
 
+/// Returns what makes room for the requests, given what the deployments lack: `use more GPUs (--tp, --pp) or lower
+/// --context`.
+fn remedies(fits: &Fits) -> String {
+    let lacks = |lacks: fn(&Missing) -> bool| {
+        let mut missing = fits.deployments.iter().flat_map(|fit| &fit.missing);
+        missing.any(lacks)
+    };
+    let room = lacks(|it| !matches!(it, Missing::Math(_)));
+    let entries = lacks(|it| matches!(it, Missing::Context | Missing::Batch));
+    let has_16_bits = |key| fits.sixteen_bit.contains(&key);
+    let all = [
+        (room, "use more GPUs (--tp, --pp)"),
+        (room && has_16_bits("dtype"), "use --dtype fp8"),
+        (entries && has_16_bits("kv_dtype"), "use --kv-dtype fp8"),
+        (lacks(|it| *it == Missing::Context), "lower --context"),
+        (lacks(|it| *it == Missing::Batch), "lower --batch"),
+        (
+            lacks(|it| matches!(it, Missing::Math(_))),
+            "use weights in a format in which the GPU computes (--dtype)",
+        ),
+    ];
+    let all = all
+        .into_iter()
+        .filter_map(|(helps, it)| helps.then_some(it));
+    either(&all.collect::<Vec<_>>())
+}
+
 /// `2 h100 (tp 2), 13.76 USD per hour`.
 fn describe(fit: &Fit) -> String {
-    let ranks = match fit.dp {
-        1 => String::new(),
-        dp => format!(", dp {dp}"),
+    let ranks = match (fit.dp, fit.pp) {
+        (1, 1) => String::new(),
+        (1, pp) => format!(", pp {pp}"),
+        (dp, _) => format!(", dp {dp}"),
     };
     let usd = match fit.usd_per_hour {
         Some(usd) => format!("{} USD per hour", number(usd, 2)),

@@ -287,7 +287,7 @@ fn describe_energy(energy: &EnergyBound) -> String {
     format!(
         "at most {}: the GPUs alone, {} W each while a step runs",
         describe_per(&energy.wh_per, "Wh"),
-        energy.tdp_w
+        number(energy.tdp_w, 0)
     )
 }
 

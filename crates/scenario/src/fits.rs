@@ -1,6 +1,7 @@
 //! Deployments that hold a model in memory.
 
 use rooflut::deployment::{Capacity, DeploymentError};
+use rooflut::hardware::Dtype;
 use rooflut::model::MemoryError;
 use rooflut::table::TableSet;
 use rooflut_report::ModelSize;
@@ -8,10 +9,11 @@ use serde::Serialize;
 
 use crate::check::check_count;
 use crate::error::ScenarioError;
+use crate::missing::Missing;
 use crate::model::Model;
 use crate::placement::Placement;
 use crate::prices::Prices;
-use crate::run_error::{RunError, gib};
+use crate::run_error::RunError;
 use crate::scenario::{Scenario, Server, Target};
 
 /// Tensor parallelisms that are tried where none is given.
@@ -58,6 +60,9 @@ pub struct Fits {
     pub deployments: Vec<Fit>,
     /// Remarks on what was given and means something else.
     pub notes: Vec<String>,
+    /// Keys of the formats, `dtype` and `kv_dtype`, that have 16 bits, so that fp8 would take less memory.
+    #[serde(skip)]
+    pub sixteen_bit: Vec<&'static str>,
 }
 
 /// A deployment and its memory.
@@ -70,13 +75,14 @@ pub struct Fit {
     pub tp: u32,
     /// Data-parallel ranks.
     pub dp: u32,
+    /// Pipeline stages.
+    pub pp: u32,
     /// Number of GPUs.
     pub gpus: u32,
     /// US dollars per hour of all GPUs; null where their price is not known.
     pub usd_per_hour: Option<f64>,
-    /// The resource that it lacks to hold the requests: memory in GiB per GPU, `context` for one of them, `batch` for all, or math of
-    /// a format of the weights; null where nothing is missing.
-    pub missing: Option<String>,
+    /// The resource that it lacks to hold the requests; null where nothing is missing.
+    pub missing: Option<Missing>,
     /// Its memory; null where not even the weights fit.
     pub holds: Option<Holds>,
 }
@@ -132,6 +138,7 @@ impl Fits {
             tokens,
             deployments: Vec::new(),
             notes: Vec::new(),
+            sixteen_bit: Vec::new(),
         };
         let ranks = target.tp.map_or(RANKS.to_vec(), |tp| vec![tp]);
         let mut refused = None;
@@ -147,6 +154,7 @@ impl Fits {
                 Ok(placement) => {
                     let fit = fits.fit(&placement, server, prices)?;
                     if fits.deployments.is_empty() {
+                        fits.sixteen_bit = sixteen_bit(&placement, sets);
                         fits.notes = placement.notes;
                     }
                     fits.deployments.push(fit);
@@ -198,13 +206,14 @@ impl Fits {
         };
         let formats = placement.model.formats().into_iter();
         let mut unknown = formats.filter(|dtype| gpu.peak_flops_per_s(*dtype).is_none());
-        let unknown = unknown.next().map(|dtype| format!("{dtype} math"));
+        let unknown = unknown.next().map(Missing::Math);
         let gpus = parallelism.gpus();
         let price = prices.of(gpu.name.as_str());
         Ok(Fit {
             gpu: gpu.name.as_str().to_owned(),
             tp: parallelism.tp,
             dp: parallelism.dp,
+            pp: parallelism.pp,
             gpus,
             usd_per_hour: price.map(|price| f64::from(gpus) * price.usd_per_gpu_hour),
             missing: unknown.or(missing),
@@ -225,21 +234,30 @@ impl Fits {
     }
 
     /// Returns what is missing beside the weights. Each of the `ranks` holds whole requests.
-    fn missing(&self, holds: &Holds, ranks: u32) -> Option<String> {
+    fn missing(&self, holds: &Holds, ranks: u32) -> Option<Missing> {
         if holds.longest_request < self.tokens {
-            return Some("context".to_owned());
+            return Some(Missing::Context);
         }
         let ranks = f64::from(ranks);
         let whole = (holds.requests / ranks).floor() * ranks;
-        (whole < f64::from(self.requests)).then(|| "batch".to_owned())
+        (whole < f64::from(self.requests)).then_some(Missing::Batch)
     }
+}
+
+/// Returns the formats that fp8 can replace, that of the weights only if one of the GPUs computes in it.
+fn sixteen_bit(placement: &Placement, sets: &[TableSet]) -> Vec<&'static str> {
+    let has_fp8 = |set: &TableSet| set.gpu().peak_flops_per_s(Dtype::Fp8).is_some();
+    let weights = !placement.model.spec.is_quantized() && sets.iter().any(has_fp8);
+    let entries = placement.kv_dtype == Dtype::Bf16;
+    let keys = [("dtype", weights), ("kv_dtype", entries)].into_iter();
+    keys.filter_map(|(key, has)| has.then_some(key)).collect()
 }
 
 /// Returns how much memory is missing on each GPU.
 ///
 /// # Errors
 /// Errors of other kinds.
-fn too_little(error: MemoryError) -> Result<String, RunError> {
+fn too_little(error: MemoryError) -> Result<Missing, RunError> {
     match error {
         MemoryError::DoesNotFit {
             needed_bytes: needed,
@@ -248,7 +266,7 @@ fn too_little(error: MemoryError) -> Result<String, RunError> {
         | MemoryError::StatesDoNotFit {
             needed_bytes: needed,
             left_bytes: held,
-        } => Ok(format!("{} GiB", gib(needed - held))),
+        } => Ok(Missing::Memory(needed - held)),
         error => Err(RunError::Memory(error)),
     }
 }

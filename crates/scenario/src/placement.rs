@@ -239,7 +239,7 @@ impl Placement {
         })
     }
 
-    /// The settings that, each by itself, let the models of `deployment` fit.
+    /// Settings with which the models of `deployment` fit, each by itself; pipeline stages only where no other does.
     fn fitting(&self, deployment: &Deployment) -> Vec<Fitting> {
         let limits = deployment.memory_limits();
         let default = MemoryLimits::default().max_num_batched_tokens;
@@ -269,8 +269,7 @@ impl Placement {
         let with = |(key, value, deployment): (_, _, DeploymentBuilder)| {
             let kv_blocks = deployment.build().ok()?.memory_plan().ok()?.kv_blocks;
             Some(Fitting {
-                key,
-                value,
+                settings: vec![(key, value)],
                 kv_blocks,
             })
         };
@@ -280,7 +279,31 @@ impl Placement {
             fp8.and_then(with),
             share.and_then(with),
         ];
-        fitting.into_iter().flatten().collect()
+        let fitting: Vec<Fitting> = fitting.into_iter().flatten().collect();
+        match fitting.is_empty() {
+            true => self.stages(deployment).into_iter().collect(),
+            false => fitting,
+        }
+    }
+
+    /// The fewest pipeline stages, of as many GPUs as can share a layer, over which the models of `deployment` fit.
+    fn stages(&self, deployment: &Deployment) -> Option<Fitting> {
+        let given = self.parallelism;
+        let tp = self
+            .possible_tp(&self.model.spec, given)
+            .max()?
+            .max(given.tp);
+        (given.pp + 1..=Parallelism::MAX_PP).find_map(|pp| {
+            let mut stages = given.with_pp(pp);
+            stages.tp = tp;
+            let stages = deployment.to_builder().parallelism(stages).build().ok()?;
+            let kv_blocks = stages.memory_plan().ok()?.kv_blocks;
+            let larger = (tp > given.tp).then(|| ("tp", tp.to_string()));
+            Some(Fitting {
+                settings: larger.into_iter().chain([("pp", pp.to_string())]).collect(),
+                kv_blocks,
+            })
+        })
     }
 
     /// The smallest tensor parallelism above this one at which the models of `deployment` fit with this many KV
@@ -294,8 +317,7 @@ impl Placement {
             let plan = larger.memory_plan().ok();
             let plan = plan.filter(|plan| plan.kv_blocks >= larger.kv_blocks_for(kv_tokens))?;
             Some(Fitting {
-                key: "tp",
-                value: tp.to_string(),
+                settings: vec![("tp", tp.to_string())],
                 kv_blocks: plan.kv_blocks,
             })
         })
@@ -376,8 +398,7 @@ impl Placement {
 fn more_blocks(deployment: &Deployment, tokens: u32) -> Fitting {
     let kv_blocks = deployment.kv_blocks_for(tokens);
     Fitting {
-        key: "kv_blocks",
-        value: kv_blocks.to_string(),
+        settings: vec![("kv_blocks", kv_blocks.to_string())],
         kv_blocks,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use rooflut::hardware::gpus;
 use rooflut_nearest::{hint, misspelt, nearest};
@@ -16,6 +17,8 @@ use crate::value::shortened;
 const BUILT_IN: &str = include_str!("../prices.toml");
 /// The keys of a price.
 const KEYS: [&str; 3] = ["usd_per_hour", "source", "date"];
+/// US dollars for one GPU and hour; what lies outside is a mistake.
+const USD: RangeInclusive<f64> = 1e-4..=1e6;
 
 /// Prices of GPUs by their names.
 ///
@@ -136,20 +139,21 @@ impl PricesFile<'_> {
             table.get(key).ok_or_else(missing)
         };
         Ok(Price {
-            usd_per_gpu_hour: self.positive("usd_per_hour", value("usd_per_hour")?)?,
+            usd_per_gpu_hour: self.usd("usd_per_hour", value("usd_per_hour")?)?,
             source: self.words("source", value("source")?)?,
             date: self.date(value("date")?)?,
         })
     }
 
-    fn positive(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<f64, PricesError> {
+    fn usd(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<f64, PricesError> {
         let number = match value.get_ref() {
             DeValue::Float(_) | DeValue::Integer(_) => self.text.get(value.span()),
             _ => None,
         };
         let number = number.and_then(|text| text.replace('_', "").parse::<f64>().ok());
-        let number = number.filter(|usd| *usd > 0.0 && usd.is_finite());
-        number.ok_or_else(|| self.wrong(key, "a positive number of US dollars", value))
+        let number = number.filter(|usd| USD.contains(usd));
+        let expected = "US dollars, a number from 0.0001 to 1,000,000";
+        number.ok_or_else(|| self.wrong(key, expected, value))
     }
 
     fn words(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<String, PricesError> {
@@ -159,10 +163,10 @@ impl PricesFile<'_> {
         text.ok_or_else(|| self.wrong(key, "a line of text in quotes", value))
     }
 
-    /// Reads a date, quoted or not.
+    /// Reads a year or a date, quoted or not.
     fn date(&self, value: &Spanned<DeValue<'_>>) -> Result<String, PricesError> {
         let text = match value.get_ref() {
-            DeValue::Datetime(_) => self.text.get(value.span()),
+            DeValue::Datetime(_) | DeValue::Integer(_) => self.text.get(value.span()),
             other => other.as_str(),
         };
         let text = text.filter(|text| is_date(text)).map(str::to_owned);
@@ -186,17 +190,29 @@ impl PricesFile<'_> {
 
 /// Returns whether a text is a year, a month or a day: `2025`, `2025-06`, `2025-06-30`.
 fn is_date(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('-').collect();
-    let digits = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-    let within = |part: &str, most: u32| part.parse().is_ok_and(|n: u32| (1..=most).contains(&n));
-    parts.iter().all(digits)
-        && matches!(lengths.as_slice(), [4] | [4, 2] | [4, 2, 2])
-        && parts
-            .iter()
-            .skip(1)
-            .zip([12, 31])
-            .all(|(part, most)| within(part, most))
+    let number = |part: &str, digits: usize| {
+        let is_number = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| part.parse().ok()).flatten()
+    };
+    let mut parts = text.splitn(3, '-');
+    let Some(year) = parts.next().and_then(|part| number(part, 4)) else {
+        return false;
+    };
+    let [month, day] =
+        [parts.next(), parts.next()].map(|part| part.map(|part| number(part, 2).unwrap_or(0)));
+    let month = month.unwrap_or(1);
+    (1..=12).contains(&month) && (1..=days(year, month)).contains(&day.unwrap_or(1))
+}
+
+/// Returns the number of days of a month.
+fn days(year: u32, month: u32) -> u32 {
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
 }
 
 /// Returns the entries of a table in the order of the file.
@@ -294,7 +310,7 @@ impl fmt::Display for PricesProblem {
             ),
             PricesProblem::UnknownKey { found, nearest } => write!(
                 f,
-                "expected one of the keys {}, found {found:?}{}; rename or remove it",
+                "expected one of the keys {}, found {found:?}{}; rename or remove it, and give prices in US dollars",
                 KEYS.join(", "),
                 hint(nearest.as_slice()),
             ),
@@ -365,7 +381,8 @@ mod tests {
             ),
             (
                 with("usd = 2.5"),
-                "line 2: expected one of the keys usd_per_hour, source, date, found \"usd\"; rename or remove it",
+                "line 2: expected one of the keys usd_per_hour, source, date, found \"usd\"; rename or remove it, and give prices in \
+                 US dollars",
             ),
             (
                 with(""),
@@ -373,15 +390,15 @@ mod tests {
             ),
             (
                 with("usd_per_hour = -2.5"),
-                "line 2: usd_per_hour: expected a positive number of US dollars, found -2.5; correct it",
+                "line 2: usd_per_hour: expected US dollars, a number from 0.0001 to 1,000,000, found -2.5; correct it",
             ),
             (
                 with("usd_per_hour = '2.5'"),
-                "line 2: usd_per_hour: expected a positive number of US dollars, found '2.5'; correct it",
+                "line 2: usd_per_hour: expected US dollars, a number from 0.0001 to 1,000,000, found '2.5'; correct it",
             ),
             (
                 with("usd_per_hour = nan"),
-                "line 2: usd_per_hour: expected a positive number of US dollars, found nan; correct it",
+                "line 2: usd_per_hour: expected US dollars, a number from 0.0001 to 1,000,000, found nan; correct it",
             ),
             (
                 with("usd_per_hour = 2").replace("'s'", "''"),
@@ -394,6 +411,39 @@ mod tests {
         ] {
             let error = Prices::read(text.as_bytes(), &[]).unwrap_err();
             assert_eq!(error.to_string(), message, "{text}");
+        }
+        for date in ["2025", "'2025'", "2025-06-30", "'2025-06'", "2024-02-29"] {
+            let file = with("usd_per_hour = 2").replace("'2025'", date);
+            assert!(Prices::read(file.as_bytes(), &[]).is_ok(), "{date}");
+        }
+        for date in [
+            "'2025-02-29'",
+            "'1900-02-29'",
+            "'2025-00'",
+            "'2025-6'",
+            "'2025-06-31'",
+            "25",
+            "'2025-'",
+            "'2025-06-01-'",
+        ] {
+            let file = with("usd_per_hour = 2").replace("'2025'", date);
+            let error = Prices::read(file.as_bytes(), &[]).unwrap_err();
+            assert!(
+                error
+                    .to_string()
+                    .starts_with("line 4: date: expected a year or a date"),
+                "{error}"
+            );
+        }
+        for usd in ["0.00009", "1_000_001", "1e300"] {
+            let file = with(&format!("usd_per_hour = {usd}"));
+            let error = Prices::read(file.as_bytes(), &[]).unwrap_err();
+            assert!(
+                error
+                    .to_string()
+                    .starts_with("line 2: usd_per_hour: expected US dollars"),
+                "{error}"
+            );
         }
         let error = Prices::read(b"a = 1\n\xff", &[]).unwrap_err();
         assert_eq!(error, PricesProblem::NotText.at_line(2));

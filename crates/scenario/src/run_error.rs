@@ -110,7 +110,7 @@ pub enum RunError {
         needed_bytes: f64,
         /// Bytes that each GPU has at this share.
         usable_bytes: f64,
-        /// The settings that, each by itself, let the model fit.
+        /// Settings with which the model fits.
         fitting: Vec<Fitting>,
     },
     /// The KV cache holds less than the longest request that is asked for.
@@ -178,16 +178,27 @@ pub enum RunError {
     UncertainPart(UncertainPart),
 }
 
-/// A setting that lets a model fit into memory.
+/// Settings that together let a model fit into memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fitting {
-    /// Its key.
-    pub key: &'static str,
-    /// Its value.
-    pub value: String,
-    /// The KV blocks that it leaves.
+    /// Their keys and values; one, except that pipeline stages may need another tensor parallelism.
+    pub settings: Vec<(&'static str, String)>,
+    /// The KV blocks that they leave.
     pub kv_blocks: u32,
+}
+
+impl Fitting {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'static str> {
+        self.settings.iter().map(|(key, _)| *key)
+    }
+
+    /// Returns the settings as `name` writes them: `--tp 8 and --pp 2`.
+    fn written(&self, name: KeyName) -> String {
+        let settings = self.settings.iter();
+        let settings = settings.map(|(key, value)| name(key, Some(value)));
+        settings.collect::<Vec<_>>().join(" and ")
+    }
 }
 
 impl RunError {
@@ -199,7 +210,7 @@ impl RunError {
             RunError::UnknownTables { .. } => vec!["gpu"],
             RunError::Tp { key, .. } => vec![key],
             RunError::DoesNotFit { fitting, .. } => {
-                let keys = fitting.iter().map(|fitting| fitting.key);
+                let keys = fitting.iter().flat_map(Fitting::keys);
                 keys.chain(["tp", "model"]).collect()
             }
             RunError::Refused(refusal) => refusal.keys(),
@@ -324,8 +335,8 @@ impl RunError {
                 fitting,
             } => {
                 let with = |key, value: &u32| name(key, Some(&value.to_string()));
-                let subject = match fitting.first() {
-                    Some(Fitting { key, .. }) if *key == MAX_TOKENS => {
+                let subject = match fitting.iter().flat_map(Fitting::keys).next() {
+                    Some(MAX_TOKENS) => {
                         let tokens = with(MAX_TOKENS, tokens);
                         format!(
                             "{tokens}: the activations of such a step do not fit {gpu} beside {model}"
@@ -334,14 +345,20 @@ impl RunError {
                     _ => format!("{model} does not fit {gpu}"),
                 };
                 let fitting = fitting.iter().map(|fitting| {
-                    let setting = name(fitting.key, Some(&fitting.value));
+                    let settings = fitting.written(name);
                     let blocks = grouped(fitting.kv_blocks);
-                    format!("{setting}, which leaves {blocks} KV blocks")
+                    let leave = if fitting.settings.len() > 1 {
+                        "leave"
+                    } else {
+                        "leaves"
+                    };
+                    format!("{settings}, which {leave} {blocks} KV blocks")
                 });
                 let advice = match fitting.collect::<Vec<_>>() {
                     none if none.is_empty() => format!(
-                        "no {} would do: use a smaller model or a larger GPU",
-                        name("tp", None)
+                        "no {} or {} would do: use a smaller model or a larger GPU",
+                        name("tp", None),
+                        name("pp", None)
                     ),
                     fitting => format!("use {}", fitting.join(", or ")),
                 };
@@ -360,10 +377,8 @@ impl RunError {
                 found,
                 fitting,
             } => {
-                let fitting = fitting.as_ref().map(|fitting| {
-                    let setting = name(fitting.key, Some(&fitting.value));
-                    format!(", or use {setting}")
-                });
+                let fitting = fitting.as_ref();
+                let fitting = fitting.map(|fitting| format!(", or use {}", fitting.written(name)));
                 format!(
                     "{}: expected at most {} tokens, which the KV cache holds, found {}; lower it{}",
                     name("max_model_len", None),

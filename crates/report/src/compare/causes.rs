@@ -79,7 +79,7 @@ pub(super) fn of(a: &Figures, b: &Figures) -> Vec<Cause> {
 pub(super) fn remarks(a: &ReadReport, b: &ReadReport) -> Vec<String> {
     let mut remarks = Vec::new();
     let differs = |key: &str| a.keys.get(key) != b.keys.get(key);
-    if differs("load") {
+    if differs("load") || differs("requests") {
         remarks.push(
             "the loads differ, so that the figures compare loads as well as servers".to_owned(),
         );
