@@ -1,7 +1,9 @@
-//! The pages of `tests/pages` show commands with what they print, so that messages are read side by side.
+//! The pages of `tests/pages` show commands with what they print, so that messages are read side by side, and
+//! `docs/recipes.md` shows users what to ask.
 //!
 //! A page is Markdown. Its commands run with `sh` in a folder of the page, after the lines of the `sh` blocks before
-//! them. One that fails prints a line that begins with `error: ` and exits with 2; another status stands below it.
+//! them; one that ends with `\` goes on in a line that begins with `> `. One that fails prints a line that begins with
+//! `error: ` and exits with 2; another status stands below it.
 //! `ROOFLUT_ACCEPT=1 cargo test -p rooflut-cli pages` writes the pages again.
 #![cfg(target_os = "linux")] // whose errors have these texts
 #![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
@@ -29,6 +31,7 @@ fn pages_show_what_their_commands_print() {
         for page in pages {
             scope.spawn(move || check(&page.expect("a page").path()));
         }
+        scope.spawn(|| check(&workspace().join("docs/recipes.md")));
     });
 }
 
@@ -52,18 +55,25 @@ fn replay(page: &str) -> String {
         symlink(root.join(target), folder.path().join(name)).expect("a link");
     }
     let (mut replayed, mut setup, mut block) = (String::new(), String::new(), "");
+    let mut command = String::new();
     for line in page.lines() {
+        let prompt = if command.is_empty() { "$ " } else { "> " };
         match (block, line.strip_prefix("```")) {
             (_, Some(language)) => block = language,
             ("sh", _) => setup += &format!("{line}\n"),
-            ("console", _) if !line.starts_with("$ ") => continue,
+            ("console", _) if !line.starts_with(prompt) => continue,
             _ => (),
         }
         replayed += &format!("{line}\n");
-        if let ("console", Some(command)) = (block, line.strip_prefix("$ ")) {
-            replayed += &printed(folder.path(), &format!("{setup}{command}"));
+        if let ("console", Some(part)) = (block, line.strip_prefix(prompt)) {
+            command += &format!("{part}\n");
+            if !part.ends_with('\\') {
+                replayed += &printed(folder.path(), &format!("{setup}{command}"));
+                command.clear();
+            }
         }
     }
+    assert_eq!(command, "", "a command has an end");
     replayed
 }
 
