@@ -1,9 +1,10 @@
 //! `rooflut compare`.
 #![allow(clippy::expect_used, reason = "a helper of tests fails as tests do")]
 
+use std::collections::BTreeSet;
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{file, json, success};
 
@@ -53,4 +54,96 @@ fn the_outputs_of_scenarios_are_not_written() {
     let (_scenario, path) = file("a.toml", &keys);
     success(&format!("compare {path} {path}"));
     assert_eq!(fs::read_to_string(kept).expect("a file"), "kept");
+}
+
+/// Keys of a report that a run computes or that describe its input; all others are settings.
+const RESULTS: [&str; 42] = [
+    "weight_bytes",
+    "scenario",
+    "ttft_ms",
+    "tpot_ms",
+    "itl_ms",
+    "e2e_ms",
+    "queue_ms",
+    "percentile_error",
+    "itl_percentile_error",
+    "queue_growth",
+    "overloaded",
+    "interval",
+    "seeds",
+    "throughput",
+    "goodput",
+    "cost",
+    "energy_bound",
+    "completed",
+    "rejected",
+    "rejected_by_reason",
+    "truncated",
+    "preemptions",
+    "steps",
+    "mean_step_ms",
+    "makespan_s",
+    "busy_share",
+    "running_mean",
+    "batch_size",
+    "kv_blocks",
+    "kv_blocks_peak",
+    "kv_blocks_mean",
+    "max_model_len_lowered_from",
+    "busiest_replica_share",
+    "class",
+    "extent",
+    "time_share_by_source",
+    "time_share_outside",
+    "time_share_by_part",
+    "time_share_by_binding",
+    "flagged_rows",
+    "notes",
+    "table_source",
+];
+
+#[test]
+fn all_settings_of_a_report_are_compared() {
+    let report = json("run --requests 20");
+    let mut other = report.clone();
+    let (disaggregation, speculation) = (
+        json!({"prefill_replicas": 1, "decode_replicas": 1, "link_bandwidth_gb_per_s": 1.0, "link_latency_us": 1.0}),
+        json!({"draft_tokens": 2, "acceptance": 0.5, "draft_model": "ngram"}),
+    );
+    let keys = other.as_object_mut().expect("a report");
+    for (key, value) in keys.iter_mut() {
+        *value = match (key.as_str(), &*value) {
+            (key, value) if RESULTS.contains(&key) => value.clone(),
+            ("disaggregation", _) => disaggregation.clone(),
+            ("speculation", _) => speculation.clone(),
+            (_, Value::Bool(given)) => Value::Bool(!given),
+            (_, Value::Number(_)) => json!(7_777),
+            _ => json!("another"),
+        };
+    }
+    let expected: BTreeSet<String> = keys
+        .keys()
+        .filter(|key| !RESULTS.contains(&key.as_str()))
+        .cloned()
+        .collect();
+    let (_a, a) = file("a.json", report.to_string());
+    let (_b, b) = file("b.json", other.to_string());
+    let answer = json(&format!("compare {a} {b}"));
+    let settings = answer["settings"].as_array().expect("settings").iter();
+    let keys = settings.map(|setting| setting["key"].as_str().expect("a key"));
+    let named = keys.map(|key| key.split('.').next().unwrap_or(key).to_owned());
+    assert_eq!(named.collect::<BTreeSet<_>>(), expected);
+}
+
+#[test]
+fn runs_of_other_lengths_are_other_loads() {
+    let (_a, a) = file("a.toml", A);
+    let (_b, b) = file("b.toml", A.replace("100", "50"));
+    let answer = json(&format!("compare {a} {b}"));
+    assert_eq!(
+        answer["settings"],
+        json!([{"key": "requests", "a": 100, "b": 50}])
+    );
+    let remark = answer["remarks"][0].as_str().expect("a remark");
+    assert!(remark.starts_with("the loads differ"), "{remark}");
 }
