@@ -95,23 +95,31 @@ fn remedies(fits: &Fits) -> String {
         missing.any(lacks)
     };
     let room = lacks(|it| !matches!(it, Missing::Math(_)));
-    let entries = lacks(|it| matches!(it, Missing::Context | Missing::Batch));
+    let context = lacks(|it| *it == Missing::Context);
+    let batch = lacks(|it| *it == Missing::Batch);
+    let math = lacks(|it| matches!(it, Missing::Math(_)));
     let has_16_bits = |key| fits.sixteen_bit.contains(&key);
-    let all = [
-        (room, "use more GPUs (--tp, --pp)"),
-        (room && has_16_bits("dtype"), "use --dtype fp8"),
-        (entries && has_16_bits("kv_dtype"), "use --kv-dtype fp8"),
-        (lacks(|it| *it == Missing::Context), "lower --context"),
-        (lacks(|it| *it == Missing::Batch), "lower --batch"),
+    let used = [
+        (room, "more GPUs (--tp, --pp)"),
+        (room && has_16_bits("dtype"), "--dtype fp8"),
         (
-            lacks(|it| matches!(it, Missing::Math(_))),
-            "use weights in a format in which the GPU computes (--dtype)",
+            (context || batch) && has_16_bits("kv_dtype"),
+            "--kv-dtype fp8",
+        ),
+        (
+            math,
+            "weights in a format in which the GPU computes (--dtype)",
         ),
     ];
-    let all = all
-        .into_iter()
-        .filter_map(|(helps, it)| helps.then_some(it));
-    either(&all.collect::<Vec<_>>())
+    let lowered = [(context, "--context"), (batch, "--batch")];
+    let [used, lowered] = [&used[..], &lowered[..]].map(|all| {
+        let all = all.iter().filter(|(helps, _)| *helps);
+        either(&all.map(|(_, it)| *it).collect::<Vec<_>>())
+    });
+    match lowered.is_empty() {
+        true => format!("use {used}"),
+        false => format!("use {used}; or lower {lowered}"),
+    }
 }
 
 /// `2 h100 (tp 2), 13.76 USD per hour`.
