@@ -2,7 +2,8 @@
 
 use rooflut::hardware::Gpu;
 use rooflut::op::{
-    AllReduce, DecodeAttention, Estimate, Gemm, MlaDecode, MlaPrefill, Moe, PrefillAttention,
+    AllReduce, DecodeAttention, DeltaDecode, Estimate, Gemm, MlaDecode, MlaPrefill, Moe,
+    PrefillAttention,
 };
 use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel};
 use rooflut::table::sets::{B200, B300};
@@ -71,6 +72,11 @@ fn rows_of_b200_answer_for_b300_at_its_rates() {
             .unwrap();
         let ask = |set: &TableSet| MlaPrefill::resolve(set, entry.shape).unwrap();
         assert_transferred(|set| ask(set).at(batch, length));
+    }
+    for entry in B200.delta_decode().unwrap().entries() {
+        let batch = first(entry.points.axis());
+        let ask = |set: &TableSet| DeltaDecode::resolve(set, entry.shape).unwrap();
+        assert_transferred(|set| ask(set).at(batch));
     }
     for entry in B200.all_reduce().unwrap().entries() {
         let bytes = u64::from(first(entry.points.axis()));
