@@ -55,9 +55,11 @@ impl<'r> Curve<'r> {
         Ok(new)
     }
 
-    /// Returns the knee.
-    pub(crate) fn knee(&mut self) -> Result<Point, PlanError> {
-        let samples: Vec<Sample> = self.points.iter().filter_map(Point::sample).collect();
+    /// Returns the knee of the rates up to that of the step of saturation.
+    pub(crate) fn knee(&mut self, saturation: i32) -> Result<Point, PlanError> {
+        let highest = self.rates.scale.rate(saturation);
+        let sustained = self.points.iter().filter(|point| point.rate <= highest);
+        let samples: Vec<Sample> = sustained.filter_map(Point::sample).collect();
         match knee(&samples) {
             Some(rate) => self.at_rate(rate),
             // No run served a request.

@@ -51,7 +51,7 @@ pub struct Saturation {
     pub within_limits: Option<Point>,
     /// The highest rate that is served in full, whatever the latencies.
     pub saturation: Point,
-    /// The rate of the highest power, throughput over mean end-to-end latency.
+    /// The rate of the highest power, throughput over mean end-to-end latency, up to that of saturation.
     pub knee: Point,
     /// The lowest rate that was tried, where no rate meets the limits; null where one does.
     pub lowest: Option<Point>,
@@ -138,7 +138,7 @@ impl<'q> RateQuestion<'q> {
         let within_limits = best.map(|step| curve.at(step)).transpose()?;
         let lowest = found.best.is_none().then(|| curve.at(found.lowest));
         let lowest = lowest.transpose()?;
-        let knee = curve.knee()?;
+        let knee = curve.knee(found.saturation)?;
         let servers = pools.map_or(replicas, |pools| pools.given().iter().sum());
         let short = found.is_bound.then(|| SHORT.to_owned()).into_iter();
         let notes = short.chain(few_requests(requests.len() as u64, servers));
