@@ -33,6 +33,7 @@ mod score;
 mod score_json;
 mod score_output;
 mod step;
+mod sweep;
 mod table_set;
 mod tables;
 mod tallied;
@@ -81,6 +82,7 @@ fn dispatch(command: &Command) -> Result<(), Error> {
         Command::Run(args) => run::run(args).map_err(|error| args.place(error))?,
         Command::Plan(args) => plan::run(args)?,
         Command::Saturate(args) => saturate::run(args)?,
+        Command::Sweep(args) => sweep::run(args)?,
         Command::Step(args) => step::run(args)?.into(),
         Command::Fits(args) => fits::run(args)?.into(),
         Command::Compare(args) => compare::run(args)?.into(),

@@ -10,6 +10,7 @@ mod plan;
 mod run;
 mod saturate;
 mod step;
+mod sweep;
 mod tables;
 mod validate;
 
@@ -29,6 +30,7 @@ pub(crate) use plan::PlanArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use saturate::SaturateArgs;
 pub(crate) use step::{LatencyModelName, StepArgs};
+pub(crate) use sweep::SweepArgs;
 pub(crate) use tables::{CheckArgs, PlotArgs, ScoreArgs, TablesArgs, TablesCommand};
 pub(crate) use validate::ValidateArgs;
 
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Plan(Box<PlanArgs>),
     /// Find the highest rate that servers serve within latency limits, and latencies around it.
     Saturate(Box<SaturateArgs>),
+    /// Run a grid of deployments and loads in parallel: one row each, as CSV.
+    Sweep(Box<SweepArgs>),
     /// Time one engine step, part by part.
     Step(Box<StepArgs>),
     /// List the GPUs that hold a model: longest context, largest batch, KV capacity, smallest deployment.

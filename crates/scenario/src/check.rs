@@ -84,7 +84,10 @@ impl Scenario {
     }
 
     /// Rejects values that are out of range, whatever the other keys are.
-    pub(crate) fn check_values(&self) -> Result<(), Problem> {
+    ///
+    /// # Errors
+    /// The first such key.
+    pub fn check_values(&self) -> Result<(), Problem> {
         self.target.check_values()?;
         let (workload, server) = (&self.workload, &self.server);
         for (key, value, range) in [

@@ -1,0 +1,109 @@
+//! Arguments of `rooflut sweep`.
+
+use std::path::PathBuf;
+
+use clap::builder::ValueParser;
+use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
+use rooflut_scenario::{Scenario, whole};
+use rooflut_sweep::{Plot, Shard};
+
+/// Maximum number of deployments without `--max-points`.
+const MAX_POINTS: u64 = 1_000_000;
+
+const AFTER: &str = "\
+Each flag of `rooflut run` takes values with commas between them and ranges FROM..TO:STEP: --gpu h100,h200 --tp 1,2,4 \
+--rate 1..40:2. A value that has a comma itself stays whole (--prompt lognormal:200,0.8); a flag that is given several \
+times takes all of its values. The flag that is given last varies fastest. A deployment that cannot be run is a row \
+with an error.";
+
+/// Arguments of `rooflut sweep`.
+#[derive(Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct SweepArgs {
+    /// TOML file of a scenario, which may have lists in a table [sweep] (see examples/sweep.toml); flags given here
+    /// replace keys.
+    #[arg(id = "scenario", long = "scenario", value_name = "FILE")]
+    pub(crate) path: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) lists: Lists,
+    /// CSV file with a row for each deployment [default: standard output].
+    #[arg(long, value_name = "FILE", help_heading = "Sweep")]
+    pub(crate) out: Option<PathBuf>,
+    /// Go on with the file of an earlier sweep of the same grid.
+    #[arg(
+        long,
+        requires = "out",
+        conflicts_with = "merge",
+        help_heading = "Sweep"
+    )]
+    pub(crate) resume: bool,
+    /// Run a part of the grid, the I-th of N.
+    #[arg(long, value_name = "I/N", default_value_t = Shard::WHOLE, hide_default_value = true,
+          conflicts_with = "merge", help_heading = "Sweep")]
+    pub(crate) shard: Shard,
+    /// Join the files of all shards instead of running anything.
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Sweep")]
+    pub(crate) merge: Vec<PathBuf>,
+    /// Also draw a column over another as SVG, beside the CSV file (repeatable): ttft_p99:rate.
+    #[arg(long, value_name = "Y:X", requires = "out", help_heading = "Sweep")]
+    pub(crate) plot: Vec<Plot>,
+    /// Maximum number of deployments to run.
+    #[arg(long, value_name = "COUNT", value_parser = whole::<u64>, default_value_t = MAX_POINTS,
+          help_heading = "Sweep")]
+    pub(crate) max_points: u64,
+    /// Write the progress to standard error; a terminal shows a bar anyway.
+    #[arg(long, help_heading = "Sweep")]
+    pub(crate) progress: bool,
+}
+
+/// Flags of a scenario that are given, in their order: the texts of each occurrence.
+#[derive(Debug, Clone)]
+pub(crate) struct Lists(pub(crate) Vec<(String, Vec<Vec<String>>)>);
+
+/// Flags of `rooflut run` that name files or the form of one answer.
+const OF_ONE_RUN: [&str; 5] = ["json", "requests_out", "steps_out", "perfetto", "progress"];
+
+/// Returns the flags of a scenario.
+fn flags() -> Vec<clap::Arg> {
+    let scenario = Scenario::augment_args(clap::Command::new("scenario"));
+    let flags = scenario.get_arguments();
+    let kept = flags.filter(|flag| !OF_ONE_RUN.contains(&flag.get_id().as_str()));
+    kept.cloned().collect()
+}
+
+impl Args for Lists {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command.args(flags().into_iter().map(|flag| {
+            let parser = ValueParser::string();
+            flag.action(ArgAction::Append).value_parser(parser)
+        }))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Lists::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Lists {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Lists, clap::Error> {
+        let mut given = Vec::new();
+        for flag in flags() {
+            let key = flag.get_id().as_str();
+            let first = matches
+                .indices_of(key)
+                .and_then(|mut indices| indices.next());
+            let occurrences = matches.get_occurrences::<String>(key);
+            if let Some((first, occurrences)) = first.zip(occurrences) {
+                let texts = occurrences.map(|texts| texts.cloned().collect()).collect();
+                given.push((first, (key.to_owned(), texts)));
+            }
+        }
+        given.sort_by_key(|(first, _)| *first);
+        Ok(Lists(given.into_iter().map(|(_, list)| list).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Lists::from_arg_matches(matches)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! The contents of the files that a grid names.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rooflut_scenario::Scenario;
+use rooflut_sweep::{Fnv, Grid};
+
+use crate::error::Error;
+
+/// Returns a hash of all files that a grid names, so that rows before and after a change of one are told apart.
+pub(super) fn hash(grid: &Grid) -> Result<String, Error> {
+    let mut hash = Fnv::default();
+    for path in paths(grid)? {
+        add(&path, &mut hash).map_err(Error::reading(&path))?;
+    }
+    Ok(format!("{:016x}", hash.finish()))
+}
+
+/// Returns the paths of files and folders among the values that may name one.
+fn paths(grid: &Grid) -> Result<Vec<PathBuf>, Error> {
+    let mut texts = texts(grid.base());
+    for axis in grid.axes() {
+        let values = axis.values().iter().filter_map(|value| value.as_str());
+        texts.extend(values.map(str::to_owned));
+    }
+    let named = texts.iter().map(|text| {
+        let path = text.strip_prefix("file:").unwrap_or(text);
+        // A file of lengths may be followed by a range.
+        let file = path.rsplit_once('@').map(|(file, _)| Path::new(file));
+        file.filter(|file| file.is_file())
+            .unwrap_or(Path::new(path))
+            .to_owned()
+    });
+    Ok(named
+        .filter(|path| path.is_file() || path.is_dir())
+        .collect())
+}
+
+fn texts(base: &Scenario) -> Vec<String> {
+    let (target, workload) = (&base.target, &base.workload);
+    let lengths = [&workload.prompt, &workload.output, &workload.turns];
+    let lengths = lengths.into_iter().flatten().map(ToString::to_string);
+    let paths = [&target.tables, &workload.trace, &base.output.prices];
+    let paths = paths.into_iter().flatten();
+    let paths = paths.map(|path| path.display().to_string());
+    let models = [&target.model, &base.server.draft_model];
+    let models = models.into_iter().flatten().cloned();
+    lengths.chain(paths).chain(models).collect()
+}
+
+/// Adds a file, or the files of a folder in the order of their names.
+fn add(path: &Path, hash: &mut Fnv) -> io::Result<()> {
+    if path.is_file() {
+        return io::copy(&mut File::open(path)?, hash).map(drop);
+    }
+    let entries = fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
+    let mut files: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
+    files.retain(|file| file.is_file());
+    files.sort();
+    files
+        .iter()
+        .try_for_each(|file| io::copy(&mut File::open(file)?, hash).map(drop))
+}

@@ -1,0 +1,102 @@
+//! The CSV file of a sweep, which keeps its rows whatever happens.
+
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use rooflut_sweep::{Earlier, Sweep, SweepError, earlier};
+
+use crate::args::SweepArgs;
+use crate::error::Error;
+use crate::outputs::is_stdout;
+
+/// The file of a sweep, or standard output. Each row is one write, so that all but the last are whole.
+pub(super) struct SweepFile {
+    to: Box<dyn Write>,
+    path: PathBuf,
+    done: u64,
+}
+
+impl SweepFile {
+    /// Opens the file of the arguments and writes the header, unless it has rows of the same sweep.
+    pub(super) fn open(args: &SweepArgs, sweep: &Sweep<'_>) -> Result<SweepFile, Error> {
+        let path = args.out.clone().unwrap_or_else(|| PathBuf::from("-"));
+        let mut found = Earlier::default();
+        let to: Box<dyn Write> = match is_stdout(&path) {
+            true if args.resume => {
+                return Err(Error::new(
+                    "--resume: expected a file in --out, found standard output; name the file",
+                ));
+            }
+            true => Box::new(io::stdout()),
+            false => {
+                let file = match args.resume {
+                    true => go_on(&path, args, sweep, &mut found)?,
+                    false => create(&path)?,
+                };
+                Box::new(file)
+            }
+        };
+        let done = found.rows;
+        let mut file = SweepFile { to, path, done };
+        if found.bytes == 0 {
+            let header = sweep.csv_header().map_err(super::error)?;
+            file.write(&header).map_err(|error| file.writing(error))?;
+        }
+        Ok(file)
+    }
+
+    /// Rows of an earlier sweep.
+    pub(super) fn done(&self) -> u64 {
+        self.done
+    }
+
+    pub(super) fn is_stdout(&self) -> bool {
+        is_stdout(&self.path)
+    }
+
+    pub(super) fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        self.to.write_all(line)
+    }
+
+    /// Converts an error of [`write`](SweepFile::write).
+    pub(super) fn writing(&self, error: io::Error) -> Error {
+        Error::writing(&self.path)(error)
+    }
+}
+
+/// Creates a file that does not exist.
+pub(super) fn create(path: &Path) -> Result<File, Error> {
+    File::create_new(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Error::new(format!(
+            "{} already exists; go on with it by --resume, or name another path",
+            path.display()
+        )),
+        _ => Error::writing(path)(error),
+    })
+}
+
+/// Opens a file behind the rows of an earlier sweep; without a file, a new one.
+fn go_on(
+    path: &Path,
+    args: &SweepArgs,
+    sweep: &Sweep<'_>,
+    found: &mut Earlier,
+) -> Result<File, Error> {
+    if !path.exists() {
+        return create(path);
+    }
+    let opened = File::options().read(true).write(true).open(path);
+    let mut file = opened.map_err(Error::writing(path))?;
+    let named = path.display().to_string();
+    *found =
+        earlier(BufReader::new(&file), &named, sweep, args.shard).map_err(|error| match error {
+            SweepError::Io(error) => Error::reading(path)(error),
+            error => super::error(error),
+        })?;
+    // The rest is part of a row.
+    file.set_len(found.bytes)
+        .and_then(|()| file.seek(SeekFrom::End(0)))
+        .map_err(Error::writing(path))?;
+    Ok(file)
+}

@@ -1,0 +1,136 @@
+//! `rooflut sweep`: a grid of deployments and loads.
+
+mod contents;
+mod file;
+mod grid;
+mod merge;
+mod plots;
+mod progress;
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use rooflut::table::TableSet;
+use rooflut_scenario::Scenario;
+use rooflut_sweep::{Named, NotFound, Sources, Sweep, SweepError};
+
+use crate::args::SweepArgs;
+use crate::error::Error;
+use crate::input;
+use crate::model_source;
+use crate::output::{Answered, count, plural};
+use crate::table_set::{self, WhichSet};
+use crate::version::version;
+
+use file::SweepFile;
+use progress::Progress;
+
+/// Simulates a grid, or joins the files of its shards, and answers with what was written.
+pub(crate) fn run(args: &SweepArgs) -> Result<Answered, Error> {
+    match args.merge.as_slice() {
+        [] => sweep(args),
+        shards => merge::run(args, shards),
+    }
+    .map(Answered::from)
+}
+
+fn sweep(args: &SweepArgs) -> Result<String, Error> {
+    let grid = grid::grid(args)?;
+    let points = args.shard.len(grid.len());
+    if points > args.max_points {
+        return Err(Error::new(format!(
+            "expected at most {} deployments (--max-points), found {} ({}); take fewer values, divide the grid by \
+             --shard, or raise --max-points",
+            count(args.max_points),
+            count(points),
+            grid.sizes()
+        )));
+    }
+    let version = format!("{} {}", version(), contents::hash(&grid)?);
+    let tables = Mutex::default();
+    let find = |scenario: &Scenario| named(scenario, &tables);
+    let sources = Sources {
+        find: &|scenario| find(scenario).map_err(|error| NotFound(error.to_string())),
+        open: &input::open,
+    };
+    let sweep = Sweep::try_new(grid, sources, &version).map_err(error)?;
+    let mut file = SweepFile::open(args, &sweep)?;
+    let mut progress = Progress::new(points, file.done(), args.progress);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let done = file.done();
+    let mut failed = 0_u64;
+    let written = sweep.rows(args.shard, done, threads, |row| {
+        failed += u64::from(row.values().last().is_some_and(|error| !error.is_null()));
+        file.write(&row.csv()?).map_err(SweepError::Io)?;
+        progress.add();
+        Ok(())
+    });
+    drop(progress);
+    written.map_err(|found| match found {
+        SweepError::Io(found) => file.writing(found),
+        found => error(found),
+    })?;
+    let Some(out) = args.out.as_deref().filter(|_| !file.is_stdout()) else {
+        return Ok(String::new());
+    };
+    let drawn = plots::draw(&args.plot, out)?;
+    Ok(summary(out, points, done, failed) + &drawn)
+}
+
+/// `sweep.csv: 1,000 deployments, 12 with an error; 400 were there already`.
+fn summary(out: &Path, points: u64, done: u64, failed: u64) -> String {
+    let mut text = format!("{}: {}", out.display(), plural(points, "deployment"));
+    if failed > 0 {
+        text += &format!(", {} with an error", count(failed));
+    }
+    if done > 0 {
+        text += &format!("; {} of an earlier sweep", count(done));
+    }
+    text + "\n"
+}
+
+/// Finds what a scenario names; a set at a path is read once.
+fn named(
+    scenario: &Scenario,
+    tables: &Mutex<Vec<(std::path::PathBuf, TableSet)>>,
+) -> Result<Named, Error> {
+    let target = &scenario.target;
+    let model = model_source::find(target.model(), model_source::options(target))?;
+    let find_draft = |name| model_source::find(name, model_source::draft_options(target));
+    let draft = scenario.server.draft_model().map(find_draft).transpose()?;
+    let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
+    model_source::check_assumption(target, &models)?;
+    let draft_model = draft.as_ref().map(|draft| draft.model.clone());
+    let which = table_set::of(target);
+    let WhichSet::At(path) = which else {
+        let tables = table_set::find(which)?;
+        return Ok(Named {
+            model: model.model,
+            draft_model,
+            tables,
+        });
+    };
+    let mut read = tables.lock().unwrap_or_else(PoisonError::into_inner);
+    let tables = match read.iter().find(|(of, _)| of == path) {
+        Some((_, tables)) => tables.clone(),
+        None => {
+            let tables = table_set::find(which)?;
+            read.push((path.to_owned(), tables.clone()));
+            tables
+        }
+    };
+    Ok(Named {
+        model: model.model,
+        draft_model,
+        tables,
+    })
+}
+
+/// Names flags in errors.
+fn error(error: SweepError) -> Error {
+    match error {
+        SweepError::Run(error) => Error::from(*error),
+        error => Error::new(error.message(|key| format!("--{}", key.replace('_', "-")))),
+    }
+}

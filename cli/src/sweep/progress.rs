@@ -1,0 +1,84 @@
+//! How far a sweep is, while it lasts.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::output::{count, number, plural};
+
+/// Time between two lines where there is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(5);
+
+/// Progress of a sweep, on standard error: a bar if that is a terminal; lines if they are asked for.
+pub(super) struct Progress {
+    start: Instant,
+    bar: Option<ProgressBar>,
+    lines: bool,
+    /// When the last line was written.
+    line: Duration,
+    total: u64,
+    /// Rows that were there before.
+    before: u64,
+    done: u64,
+}
+
+impl Progress {
+    pub(super) fn new(total: u64, before: u64, lines: bool) -> Progress {
+        Progress {
+            start: Instant::now(),
+            bar: stderr().is_terminal().then(|| bar(total, before)),
+            lines: lines && !stderr().is_terminal(),
+            line: Duration::ZERO,
+            total,
+            before,
+            done: before,
+        }
+    }
+
+    /// Adds a row.
+    pub(super) fn add(&mut self) {
+        self.done += 1;
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+        if self.lines {
+            let elapsed = self.start.elapsed();
+            if elapsed >= self.line + BETWEEN_LINES || self.done == self.total {
+                self.line = elapsed;
+                // A reader that went away does not end the sweep.
+                let _ = writeln!(stderr(), "{}", self.text(elapsed));
+            }
+        }
+    }
+
+    /// `1,200 of 5,000 deployments; about 12 s left`.
+    fn text(&self, elapsed: Duration) -> String {
+        let all = plural(self.total, "deployment");
+        let new = self.done - self.before;
+        let left = (self.total - self.done) as f64 * elapsed.as_secs_f64() / new.max(1) as f64;
+        let left = match left >= 1.0 {
+            true => format!("; about {} s left", number(left, 0)),
+            false => String::new(),
+        };
+        format!("{} of {all}{left}", count(self.done))
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(total: u64, before: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    let template = "{wide_bar} {human_pos} of {human_len} deployments, {eta} left";
+    let bar = match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    };
+    bar.with_position(before)
+}

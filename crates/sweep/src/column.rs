@@ -1,0 +1,124 @@
+//! The columns of a sweep.
+
+use rooflut::table::Class;
+use rooflut_scenario::Scenario;
+
+use crate::grid::Grid;
+
+/// A column: its name, and where the report of a run has its value, as a JSON pointer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) pointer: String,
+}
+
+fn column(name: &str, pointer: &str) -> Column {
+    Column {
+        name: name.to_owned(),
+        pointer: pointer.to_owned(),
+    }
+}
+
+/// The first column of figures, which follows those of keys; it is no key itself.
+pub(crate) const FIRST: &str = "gpus";
+
+/// Columns that have the name of a report's field.
+const FIELDS: [&str; 22] = [
+    FIRST,
+    "model",
+    "gpu",
+    "tp",
+    "dp",
+    "pp",
+    "expert_parallel",
+    "replicas",
+    "engine",
+    "weight_dtype",
+    "kv_dtype",
+    "requests",
+    "completed",
+    "rejected",
+    "preemptions",
+    "overloaded",
+    "makespan_s",
+    "busy_share",
+    "running_mean",
+    "kv_blocks",
+    "kv_blocks_peak",
+    "max_model_len",
+];
+const RATES: [&str; 3] = [
+    "requests_per_s",
+    "output_tokens_per_s",
+    "total_tokens_per_s",
+];
+const LATENCIES: [&str; 5] = ["ttft", "tpot", "itl", "e2e", "queue"];
+const FIGURES: [&str; 5] = ["mean", "p50", "p90", "p95", "p99"];
+const WORK: [&str; 3] = ["million_output_tokens", "million_tokens", "request"];
+
+/// Returns the columns of figures. They depend on the grid alone, so that those of its shards are equal.
+pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
+    let is_given = |key: &str, is_given: fn(&Scenario) -> bool| {
+        is_given(grid.base()) || grid.axes().iter().any(|axis| axis.key() == key)
+    };
+    let mut columns: Vec<Column> = FIELDS
+        .iter()
+        .map(|name| column(name, &format!("/{name}")))
+        .collect();
+    columns.extend(RATES.map(|name| column(name, &format!("/throughput/{name}"))));
+    latencies(&mut columns, &LATENCIES, "", &[("", "")]);
+    if is_given("goodput", |scenario| scenario.output.goodput.is_some()) {
+        columns.push(column("goodput_met", "/goodput/met"));
+        columns.push(column("goodput_requests_per_s", "/goodput/requests_per_s"));
+    }
+    if is_given("interval", |scenario| scenario.output.interval.is_some()) {
+        let ends = [("_low", "/low"), ("_high", "/high")];
+        latencies(&mut columns, &["ttft", "tpot", "e2e"], "/interval", &ends);
+        rates(&mut columns, "/interval", &ends);
+    }
+    if is_given("seeds", |scenario| scenario.workload.seeds.is_some()) {
+        let ends = [("_lowest", "/lowest"), ("_highest", "/highest")];
+        latencies(&mut columns, &LATENCIES, "/seeds", &ends);
+        rates(&mut columns, "/seeds", &ends);
+        columns.push(column("seeds_overloaded", "/seeds/overloaded"));
+    }
+    columns.push(column("usd_per_gpu_hour", "/cost/usd_per_gpu_hour"));
+    for (unit, cost) in [("usd", "cost"), ("wh", "energy_bound")] {
+        let per = WORK.map(|work| {
+            let name = format!("{unit}_per_{work}");
+            column(&name, &format!("/{cost}/{unit}_per/{work}"))
+        });
+        columns.extend(per);
+    }
+    columns.extend(["class", "extent"].map(|name| column(name, &format!("/{name}"))));
+    let sources = Class::ALL.map(Class::name).into_iter().chain(["fitted"]);
+    columns.extend(sources.map(|source| {
+        let name = format!("time_share_{source}");
+        column(&name, &format!("/time_share_by_source/{source}"))
+    }));
+    columns.push(column("time_share_outside", "/time_share_outside"));
+    columns.retain(|column| grid.axes().iter().all(|axis| axis.key() != column.name));
+    columns
+}
+
+/// Adds the figures of latencies: `ttft_p99_ms` at `/ttft_ms/p99`, `ttft_p99_low_ms` at `/interval/ttft_ms/p99/low`.
+fn latencies(columns: &mut Vec<Column>, names: &[&str], of: &str, ends: &[(&str, &str)]) {
+    for latency in names {
+        for figure in FIGURES {
+            for (end, field) in ends {
+                let name = format!("{latency}_{figure}{end}_ms");
+                let pointer = format!("{of}/{latency}_ms/{figure}{field}");
+                columns.push(column(&name, &pointer));
+            }
+        }
+    }
+}
+
+fn rates(columns: &mut Vec<Column>, of: &str, ends: &[(&str, &str)]) {
+    for rate in ["requests_per_s", "output_tokens_per_s"] {
+        for (end, field) in ends {
+            let name = rate.replace("_per_s", &format!("{end}_per_s"));
+            columns.push(column(&name, &format!("{of}/{rate}{field}")));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The keys of a scenario that a sweep can vary.
+
+use rooflut_nearest::misspelt;
+use rooflut_scenario::Scenario;
+use serde_json::{Map, Value};
+
+use crate::error::SweepError;
+
+/// Keys of `[output]` that name files or the form of one run's answer.
+const OF_ONE_RUN: [&str; 5] = ["json", "requests_out", "steps_out", "perfetto", "progress"];
+
+/// Returns the section of a [`Scenario`] that has `key`.
+///
+/// # Errors
+/// No key has this name, or it belongs to the output of a single run.
+pub(crate) fn section(key: &str) -> Result<String, SweepError> {
+    let sections = sections(&Scenario::default())?;
+    let has_key = |keys: &Value| keys.get(key).is_some() && !OF_ONE_RUN.contains(&key);
+    let found = sections.iter().find(|(_, keys)| has_key(keys));
+    if let Some((section, _)) = found {
+        return Ok(section.clone());
+    }
+    let keys = sections.values().filter_map(Value::as_object).flatten();
+    let known = keys
+        .map(|(key, _)| key.as_str())
+        .filter(|key| !OF_ONE_RUN.contains(key));
+    Err(SweepError::UnknownKey {
+        found: key.to_owned(),
+        nearest: misspelt(key, known).map(str::to_owned),
+    })
+}
+
+/// Returns a scenario as sections of keys.
+pub(crate) fn sections(scenario: &Scenario) -> Result<Map<String, Value>, SweepError> {
+    match serde_json::to_value(scenario) {
+        Ok(Value::Object(sections)) => Ok(sections),
+        Ok(_) => Ok(Map::new()),
+        Err(error) => Err(SweepError::Data(error.to_string())),
+    }
+}
+
+/// Returns the value of a key as the scenario holds it, for a number `1000` for `1e3`.
+///
+/// # Errors
+/// What the key expects instead.
+pub(crate) fn canonical(section: &str, key: &str, value: Value) -> Result<Value, String> {
+    let keys = Map::from_iter([(key.to_owned(), value)]);
+    let sections = Map::from_iter([(section.to_owned(), Value::Object(keys))]);
+    let read: Result<Scenario, _> = serde_json::from_value(Value::Object(sections));
+    let scenario = read.map_err(|error| error.to_string())?;
+    if let Err(problem) = scenario.check_values() {
+        return Err(match problem {
+            rooflut_scenario::Problem::Value { expected, .. } => format!("expected {expected}"),
+            other => other.to_string(),
+        });
+    }
+    let written = serde_json::to_value(&scenario).map_err(|error| error.to_string())?;
+    let value = written.get(section).and_then(|keys| keys.get(key));
+    Ok(value.cloned().unwrap_or_default())
+}
+
+/// Returns a value as the text of a cell: as JSON has it, text without quotes, nothing for null.
+pub(crate) fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(cell).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
+}

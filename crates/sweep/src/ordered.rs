@@ -1,0 +1,133 @@
+//! Work on several threads, with its results in order.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
+
+use crate::error::SweepError;
+
+/// Results that may wait for an earlier one, for each thread.
+const WINDOW: u64 = 256;
+
+/// Makes the items of `places` on `threads` threads and passes each to `take`, in order.
+///
+/// Memory does not grow with the number of items: no item is begun until that a whole window before it is taken.
+/// An item that `take` rejects ends the work.
+///
+/// These are threads of their own, as a thread of rayon's pool that waits in one item may begin another one, and the
+/// first would wait for the second.
+///
+/// # Errors
+/// No thread can be started, or the error of `take`.
+pub(crate) fn ordered<T: Send>(
+    places: impl Iterator<Item = u64> + Clone,
+    threads: usize,
+    make: impl Fn(u64) -> T + Sync,
+    mut take: impl FnMut(T) -> Result<(), SweepError>,
+) -> Result<(), SweepError> {
+    let (begin, begun) = mpsc::channel();
+    let begun = Mutex::new(begun);
+    thread::scope(|scope| {
+        let begin = begin;
+        let (finish, finished) = mpsc::channel();
+        for _ in 0..threads.max(1) {
+            let finish = finish.clone();
+            let (begun, make) = (&begun, &make);
+            let work = move || {
+                let next = || begun.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                while let Ok(place) = next() {
+                    if finish.send((place, make(place))).is_err() {
+                        break;
+                    }
+                }
+            };
+            let thread = thread::Builder::new().spawn_scoped(scope, work);
+            thread.map_err(SweepError::Threads)?;
+        }
+        drop(finish);
+        let mut coming = places.clone();
+        for place in coming.by_ref().take(window(threads)) {
+            let _ = begin.send(place);
+        }
+        let mut waiting = BTreeMap::new();
+        for place in places {
+            let item = loop {
+                if let Some(item) = waiting.remove(&place) {
+                    break item;
+                }
+                match finished.recv() {
+                    Ok((place, item)) => waiting.insert(place, item),
+                    // A thread panicked, which the scope passes on.
+                    Err(_) => return Ok(()),
+                };
+            };
+            take(item)?;
+            if let Some(next) = coming.next() {
+                let _ = begin.send(next);
+            }
+        }
+        Ok(())
+    })
+}
+
+fn window(threads: usize) -> usize {
+    threads.max(1).saturating_mul(WINDOW as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn items_are_taken_in_order_by_any_number_of_threads() {
+        for threads in [1, 2, 7] {
+            let mut taken = Vec::new();
+            let places = (0..5_000).step_by(3);
+            let make = |place| place * 2;
+            let take = |item| {
+                taken.push(item);
+                Ok(())
+            };
+            ordered(places.clone(), threads, make, take).unwrap();
+            assert_eq!(taken, places.map(|place| place * 2).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn no_item_is_begun_a_window_before_the_first_that_is_not_taken() {
+        let (taken, ahead) = (AtomicU64::new(0), AtomicU64::new(0));
+        let make = |place: u64| {
+            let before = taken.load(Ordering::SeqCst);
+            ahead.fetch_max(place - before.min(place), Ordering::SeqCst);
+            // The others overtake the first.
+            while place == 0 && ahead.load(Ordering::SeqCst) <= WINDOW {
+                thread::yield_now();
+            }
+        };
+        let take = |()| {
+            taken.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        };
+        ordered(0..10_000, 3, make, take).unwrap();
+        let ahead = ahead.into_inner();
+        assert!((WINDOW + 1..=3 * WINDOW).contains(&ahead), "{ahead}");
+    }
+
+    #[test]
+    fn an_item_that_is_rejected_ends_the_work() {
+        let made = AtomicU64::new(0);
+        let make = |place| {
+            made.fetch_add(1, Ordering::SeqCst);
+            place
+        };
+        let take = |place| match place {
+            10 => Err(SweepError::Data("full".to_owned())),
+            _ => Ok(()),
+        };
+        let error = ordered(0..1_000_000, 2, make, take).expect_err("rejected");
+        assert!(error.to_string().contains("full"));
+        assert!(made.into_inner() < 10_000);
+    }
+}

@@ -1,0 +1,282 @@
+//! Charts of one column over another.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read;
+use std::str::FromStr;
+
+use plotters::prelude::{
+    BLACK, ChartBuilder, Circle, Color, IntoDrawingArea, Palette, Palette99, PathElement, Polygon,
+    SVGBackend, SeriesLabelPosition, WHITE,
+};
+
+use crate::column::FIRST;
+
+/// Width and height, pixels.
+const SIZE: (u32, u32) = (960, 600);
+const FONT: (&str, i32) = ("sans-serif", 15);
+/// Maximum number of lines that the legend names.
+const NAMED: usize = 20;
+
+/// A chart of the column `y` over the column `x`, with a line for each combination of the other keys.
+///
+/// Where the rows have an interval of `y`, or its range over seeds, it is a band around the line. Rows without either
+/// value are left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plot {
+    /// Column of the ordinate. The unit may be left out: `ttft_p99` for `ttft_p99_ms`.
+    pub y: String,
+    /// Column of the abscissa.
+    pub x: String,
+}
+
+impl FromStr for Plot {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Plot, &'static str> {
+        match text.split_once(':') {
+            Some((y, x)) if !y.is_empty() && !x.is_empty() => Ok(Plot {
+                y: y.to_owned(),
+                x: x.to_owned(),
+            }),
+            _ => Err("expected two columns, Y:X, as in ttft_p99:rate"),
+        }
+    }
+}
+
+/// Why a chart cannot be drawn.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PlotError {
+    /// No column has this name.
+    UnknownColumn {
+        /// The name as given.
+        found: String,
+        /// Similar names.
+        nearest: Vec<String>,
+    },
+    /// No row has numbers in both columns.
+    Empty {
+        /// Column of the ordinate.
+        y: String,
+        /// Column of the abscissa.
+        x: String,
+    },
+    /// The rows cannot be read.
+    Csv(csv::Error),
+    /// The chart cannot be drawn.
+    Drawing(String),
+}
+
+impl fmt::Display for PlotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlotError::UnknownColumn { found, nearest } => write!(
+                f,
+                "unknown column {found:?}{}; use a name of the first line",
+                rooflut_nearest::hint(nearest)
+            ),
+            PlotError::Empty { y, x } => write!(
+                f,
+                "expected numbers in {y} and {x}, found no row that has both; use other columns"
+            ),
+            PlotError::Csv(error) => error.fmt(f),
+            PlotError::Drawing(error) => write!(f, "cannot draw the chart: {error}"),
+        }
+    }
+}
+
+/// Has no source: its message contains that of the error that it wraps.
+impl std::error::Error for PlotError {}
+
+impl From<csv::Error> for PlotError {
+    fn from(error: csv::Error) -> PlotError {
+        PlotError::Csv(error)
+    }
+}
+
+/// A point with its band, if it has one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Point {
+    x: f64,
+    y: f64,
+    band: Option<(f64, f64)>,
+}
+
+/// The columns of a chart.
+struct Columns {
+    x: usize,
+    y: usize,
+    band: Option<(usize, usize)>,
+    /// Keys that tell lines apart.
+    keys: Vec<usize>,
+    names: Vec<String>,
+}
+
+impl Plot {
+    /// Draws the rows of a sweep, as it writes them, as SVG. The same rows give the same bytes.
+    ///
+    /// # Errors
+    /// A column that the rows do not have, or that has no numbers.
+    pub fn draw(&self, rows: impl Read) -> Result<String, PlotError> {
+        let mut rows = csv::Reader::from_reader(rows);
+        let names: Vec<String> = rows.headers()?.iter().map(str::to_owned).collect();
+        let columns = self.columns(names)?;
+        let mut lines: BTreeMap<usize, (String, Vec<Point>)> = BTreeMap::new();
+        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+        for row in rows.records() {
+            let row = row?;
+            let number = |column: usize| {
+                row.get(column)?
+                    .parse()
+                    .ok()
+                    .filter(|n: &f64| n.is_finite())
+            };
+            let (Some(x), Some(y)) = (number(columns.x), number(columns.y)) else {
+                continue;
+            };
+            let band = columns
+                .band
+                .and_then(|(low, high)| number(low).zip(number(high)));
+            let label: Vec<String> = columns
+                .keys
+                .iter()
+                .filter_map(|key| Some(format!("{} {}", columns.names.get(*key)?, row.get(*key)?)))
+                .collect();
+            let label = label.join(", ");
+            let next = numbers.len();
+            let line = *numbers.entry(label.clone()).or_insert(next);
+            let (_, points) = lines.entry(line).or_insert((label, Vec::new()));
+            points.push(Point { x, y, band });
+        }
+        let lines: Vec<(String, Vec<Point>)> = lines.into_values().collect();
+        if lines.is_empty() {
+            let (y, x) = (self.y.clone(), self.x.clone());
+            return Err(PlotError::Empty { y, x });
+        }
+        let labels = [columns.x, columns.y].map(|of| columns.names.get(of).cloned());
+        let [x, y] = labels.map(Option::unwrap_or_default);
+        picture(lines, &x, &y).map_err(PlotError::Drawing)
+    }
+
+    fn columns(&self, names: Vec<String>) -> Result<Columns, PlotError> {
+        let at = |wanted: &str| names.iter().position(|name| name == wanted);
+        let find = |wanted: &str| {
+            let with_unit = || {
+                ["_ms", "_s"]
+                    .iter()
+                    .find_map(|unit| at(&format!("{wanted}{unit}")))
+            };
+            at(wanted).or_else(with_unit).ok_or_else(|| {
+                let known = names.iter().map(String::as_str);
+                let nearest = rooflut_nearest::nearest(wanted, known).into_iter();
+                PlotError::UnknownColumn {
+                    found: wanted.to_owned(),
+                    nearest: nearest.map(str::to_owned).collect(),
+                }
+            })
+        };
+        let (x, y) = (find(&self.x)?, find(&self.y)?);
+        let band = names.get(y).and_then(|name| {
+            let units = ["_ms", "_per_s"];
+            let unit = units.into_iter().find(|unit| name.ends_with(unit))?;
+            let stem = name.strip_suffix(unit)?;
+            let ends = [("_low", "_high"), ("_lowest", "_highest")];
+            ends.into_iter().find_map(|(low, high)| {
+                at(&format!("{stem}{low}{unit}")).zip(at(&format!("{stem}{high}{unit}")))
+            })
+        });
+        let keys = (2..at(FIRST).unwrap_or(2))
+            .filter(|key| *key != x)
+            .collect();
+        Ok(Columns {
+            x,
+            y,
+            band,
+            keys,
+            names,
+        })
+    }
+}
+
+/// Draws lines with their bands.
+fn picture(mut lines: Vec<(String, Vec<Point>)>, x: &str, y: &str) -> Result<String, String> {
+    for (_, points) in &mut lines {
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    }
+    let points = || lines.iter().flat_map(|(_, points)| points);
+    let (x_min, x_max) = span(points().map(|point| point.x));
+    let ends = points().flat_map(|point| {
+        let (low, high) = point.band.unwrap_or((point.y, point.y));
+        [point.y, low, high]
+    });
+    let (y_min, y_max) = span(ends);
+    let mut text = String::new();
+    let failed = |error: &dyn fmt::Display| error.to_string();
+    {
+        let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+        root.fill(&WHITE).map_err(|error| failed(&error))?;
+        let mut chart = ChartBuilder::on(&root)
+            .margin(16)
+            .x_label_area_size(44)
+            .y_label_area_size(72)
+            .build_cartesian_2d(x_min..x_max, y_min.min(0.0)..y_max)
+            .map_err(|error| failed(&error))?;
+        chart
+            .configure_mesh()
+            .x_desc(x)
+            .y_desc(y)
+            .label_style(FONT)
+            .axis_desc_style(FONT)
+            .draw()
+            .map_err(|error| failed(&error))?;
+        for (place, (label, points)) in lines.iter().enumerate() {
+            let color = Palette99::pick(place).to_rgba();
+            let banded = points
+                .iter()
+                .filter_map(|point| Some((point.x, point.band?)));
+            let highs = banded.clone().map(|(x, (_, high))| (x, high));
+            let lows = banded.map(|(x, (low, _))| (x, low));
+            let band: Vec<(f64, f64)> = highs.chain(lows.rev()).collect();
+            if !band.is_empty() {
+                let drawn = chart.draw_series([Polygon::new(band, color.mix(0.15))]);
+                drawn.map_err(|error| failed(&error))?;
+            }
+            let places = points.iter().map(|point| (point.x, point.y));
+            let circles = places
+                .clone()
+                .map(|place| Circle::new(place, 3, color.filled()));
+            let drawn = chart.draw_series(circles);
+            drawn.map_err(|error| failed(&error))?;
+            let path = PathElement::new(places.collect::<Vec<_>>(), color.stroke_width(2));
+            let drawn = chart.draw_series([path]).map_err(|error| failed(&error))?;
+            if place < NAMED && !label.is_empty() {
+                drawn.label(label).legend(move |(x, y)| {
+                    PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2))
+                });
+            }
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
+            .label_font(FONT)
+            .background_style(WHITE.mix(0.8))
+            .border_style(BLACK.mix(0.3))
+            .draw()
+            .map_err(|error| failed(&error))?;
+        root.present().map_err(|error| failed(&error))?;
+    }
+    Ok(text)
+}
+
+/// Returns the least and the greatest value, apart from each other.
+fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let start = (f64::INFINITY, f64::NEG_INFINITY);
+    let (low, high) = values.fold(start, |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    match high > low {
+        true => (low, high),
+        false => (low - 0.5, high + 0.5),
+    }
+}

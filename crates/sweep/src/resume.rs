@@ -1,0 +1,90 @@
+//! Rows of an earlier sweep.
+
+use std::io::BufRead;
+
+use crate::error::SweepError;
+use crate::shard::Shard;
+use crate::sweep::Sweep;
+
+/// What an earlier sweep has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Earlier {
+    /// Whole rows.
+    pub rows: u64,
+    /// Bytes of the header and of these rows; 0 without a whole header. What follows is part of a row.
+    pub bytes: u64,
+}
+
+/// Returns the rows of an earlier sweep of the same grid and shard, from the CSV that it wrote. `file` names it in
+/// errors.
+///
+/// # Errors
+/// Rows of another grid or shard, and files that are of no sweep.
+pub fn earlier(
+    mut csv: impl BufRead,
+    file: &str,
+    sweep: &Sweep<'_>,
+    shard: Shard,
+) -> Result<Earlier, SweepError> {
+    let refuse = |line, problem: &str| {
+        Err(SweepError::Rows {
+            file: file.to_owned(),
+            line,
+            problem: format!("{problem}; name another file"),
+        })
+    };
+    const ANOTHER: &str = "expected the header of this sweep, found another one or none";
+    let header = sweep.csv_header()?;
+    let mut line = Vec::new();
+    csv.read_until(b'\n', &mut line)?;
+    if line != header {
+        return match header.starts_with(&line) {
+            true => Ok(Earlier::default()),
+            false => refuse(1, ANOTHER),
+        };
+    }
+    let mut found = Earlier {
+        rows: 0,
+        bytes: line.len() as u64,
+    };
+    let most = shard.len(sweep.grid().len());
+    loop {
+        line.clear();
+        csv.read_until(b'\n', &mut line)?;
+        if line.last() != Some(&b'\n') {
+            return Ok(found);
+        }
+        let number = found.rows + 2;
+        let start = start(&line);
+        let Some((index, grid)) = start else {
+            return refuse(number, "expected a row of a sweep");
+        };
+        if grid != sweep.fingerprint() {
+            return refuse(
+                number,
+                &format!(
+                    "expected a row of this grid, {}, found one of {grid} (another grid, other files or another version)",
+                    sweep.fingerprint()
+                ),
+            );
+        }
+        if found.rows >= most || index != shard.index(found.rows) {
+            return refuse(
+                number,
+                &format!(
+                    "expected row {} of shard {shard}, found deployment {index}",
+                    found.rows + 1
+                ),
+            );
+        }
+        found.rows += 1;
+        found.bytes += line.len() as u64;
+    }
+}
+
+/// Returns the index and the grid of a row.
+pub(crate) fn start(line: &[u8]) -> Option<(u64, &str)> {
+    let mut cells = line.split(|byte| *byte == b',');
+    let index = str::from_utf8(cells.next()?).ok()?.parse().ok()?;
+    Some((index, str::from_utf8(cells.next()?).ok()?))
+}

@@ -1,0 +1,238 @@
+//! Runs of the points of a grid, which share what they have in common.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::{fmt, io};
+
+use rooflut::table::TableSet;
+use rooflut_scenario::{Load, Model, Resources, Run, RunError, Scenario, Workload};
+use rooflut_traces::Input;
+
+use crate::error::SweepError;
+use crate::grid::Grid;
+
+/// Finds what scenarios name: a sweep opens no files.
+#[derive(Clone, Copy)]
+pub struct Sources<'s> {
+    /// Finds the models and the table set of a scenario.
+    pub find: &'s (dyn Fn(&Scenario) -> Result<Named, NotFound> + Sync),
+    /// Opens the trace, or files of lengths and prices.
+    pub open: &'s (dyn Fn(&Path) -> io::Result<Input> + Sync),
+}
+
+/// What a scenario names.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// The model.
+    pub model: Model,
+    /// The draft model, where the scenario names one.
+    pub draft_model: Option<Model>,
+    /// The table set.
+    pub tables: TableSet,
+}
+
+/// A model or table set that cannot be found, as a message that says what was found and expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotFound(pub String);
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotFound {}
+
+/// Keys of which only the value changes in a run that was built with another one.
+const VARIED: [&str; 7] = [
+    "rate", "seed", SERVERS[0], SERVERS[1], SERVERS[2], SERVERS[3], SERVERS[4],
+];
+/// Keys that count servers and describe their links.
+const SERVERS: [&str; 5] = [
+    "replicas",
+    "prefill_replicas",
+    "decode_replicas",
+    "link_bandwidth",
+    "link_latency",
+];
+/// Keys that name models, tables, engines and files.
+const NAMES: [&str; 12] = [
+    "model",
+    "draft_model",
+    "gpu",
+    "tables",
+    "engine",
+    "trace",
+    "trace_format",
+    "where",
+    "prompt",
+    "output",
+    "turns",
+    "prices",
+];
+/// Maximum number of runs that are kept for others.
+const KEPT: usize = 64;
+/// Maximum number of points of which none can be run that are tried.
+const TRIED: u64 = 10_000;
+
+/// A run at one point of the keys that are not varied, or why there is none.
+type Built = Arc<OnceLock<Result<Run, String>>>;
+
+/// The runs of a grid.
+pub(crate) struct Runs<'s> {
+    grid: Grid,
+    sources: Sources<'s>,
+    is_varied: Vec<bool>,
+    /// The last runs that were built, by the places of the keys that are not varied.
+    built: Mutex<VecDeque<(Vec<usize>, Built)>>,
+    /// The last traces that were read.
+    traces: Mutex<VecDeque<(Workload, Load)>>,
+}
+
+impl<'s> Runs<'s> {
+    pub(crate) fn new(grid: Grid, sources: Sources<'s>) -> Runs<'s> {
+        let is_varied = grid.axes().iter().map(|axis| VARIED.contains(&axis.key()));
+        Runs {
+            is_varied: is_varied.collect(),
+            grid,
+            sources,
+            built: Mutex::default(),
+            traces: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// Finds what each value names, and one point that can be run.
+    ///
+    /// # Errors
+    /// The first value that names nothing, or the error of the first point if none can be run.
+    pub(crate) fn check(&self) -> Result<(), SweepError> {
+        let mut places = vec![0; self.grid.axes().len()];
+        for (number, axis) in self.grid.axes().iter().enumerate() {
+            for place in 0..axis.values().len() {
+                if let Some(own) = places
+                    .get_mut(number)
+                    .filter(|_| NAMES.contains(&axis.key()))
+                {
+                    *own = place;
+                    self.check_names(self.grid.index(&places))?;
+                    if let Some(own) = places.get_mut(number) {
+                        *own = 0;
+                    }
+                }
+            }
+        }
+        let tried = 0..self.grid.len().min(TRIED);
+        match tried.into_iter().any(|index| self.run(index).is_ok()) {
+            true => Ok(()),
+            false => self.build(self.grid.scenario(0)?).map(drop),
+        }
+    }
+
+    fn check_names(&self, index: u64) -> Result<(), SweepError> {
+        let scenario = self.grid.scenario(index)?;
+        (self.sources.find)(&scenario).map_err(|error| SweepError::NotFound(error.0))?;
+        match self.build(scenario) {
+            Err(SweepError::Run(error)) if names_nothing(&error) => Err(SweepError::Run(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the run of a point.
+    ///
+    /// # Errors
+    /// Why it cannot be run, as a message with keys.
+    pub(crate) fn run(&self, index: u64) -> Result<Run, String> {
+        let message = |error: SweepError| error.to_string();
+        let scenario = self.grid.scenario(index).map_err(message)?;
+        scenario.check().map_err(|error| error.to_string())?;
+        let built = self.built(index);
+        let run = built.get_or_init(|| self.build(scenario.clone()).map_err(message));
+        let run = run.as_ref().map_err(String::clone)?;
+        self.varied(run, &scenario)
+            .map_err(|error| error.to_string())
+    }
+
+    /// Returns the place for the run that a point shares with others.
+    fn built(&self, index: u64) -> Built {
+        let places = self.grid.places(index).into_iter().zip(&self.is_varied);
+        let places = places.map(|(place, is_varied)| if *is_varied { 0 } else { place });
+        let places: Vec<usize> = places.collect();
+        let mut all = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, built)) = all.iter().rev().find(|(of, _)| *of == places) {
+            return built.clone();
+        }
+        let built = Built::default();
+        all.push_back((places, built.clone()));
+        if all.len() > KEPT {
+            all.pop_front();
+        }
+        built
+    }
+
+    fn build(&self, scenario: Scenario) -> Result<Run, SweepError> {
+        let failed = |error| SweepError::Run(Box::new(error));
+        let named = (self.sources.find)(&scenario);
+        let named = named.map_err(|error| SweepError::NotFound(error.0))?;
+        let load = self.load(&scenario.workload).map_err(failed)?;
+        let resources = Resources {
+            model: named.model,
+            draft_model: named.draft_model,
+            tables: named.tables,
+            read: self.sources.open,
+        };
+        Run::with_load(scenario, resources, load).map_err(failed)
+    }
+
+    /// Reads a load; a trace once.
+    fn load(&self, workload: &Workload) -> Result<Load, RunError> {
+        if workload.trace.is_none() {
+            return Load::try_new(workload, self.sources.open);
+        }
+        let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, load)) = traces.iter().find(|(of, _)| of == workload) {
+            return Ok(load.clone());
+        }
+        let load = Load::try_new(workload, self.sources.open)?;
+        traces.push_back((workload.clone(), load.clone()));
+        if traces.len() > KEPT {
+            traces.pop_front();
+        }
+        Ok(load)
+    }
+
+    /// Returns `run` with the varied values of a scenario.
+    fn varied(&self, run: &Run, scenario: &Scenario) -> Result<Run, RunError> {
+        let is_axis = |key: &str| self.grid.axes().iter().any(|axis| axis.key() == key);
+        let mut run = run.clone();
+        if let Some(rate) = scenario.workload.rate.filter(|_| is_axis("rate")) {
+            run = run.with_rate(rate)?;
+        }
+        if let Some(seed) = scenario.workload.seed.filter(|_| is_axis("seed")) {
+            run = run.with_seed(seed)?;
+        }
+        if SERVERS.into_iter().any(is_axis) {
+            run = run.with_servers(&scenario.server)?;
+        }
+        Ok(run)
+    }
+}
+
+/// Whether an error is about a name or a file, which no other point mends.
+fn names_nothing(error: &RunError) -> bool {
+    matches!(
+        error,
+        RunError::UnknownEngine { .. }
+            | RunError::OldEngine { .. }
+            | RunError::UnknownTables { .. }
+            | RunError::Read { .. }
+            | RunError::Lengths { .. }
+            | RunError::Prices { .. }
+            | RunError::BuiltInPrices(_)
+            | RunError::Trace { .. }
+    )
+}

@@ -1,0 +1,149 @@
+//! Sweeps: a grid, and a row for each of its points.
+
+use rooflut_scenario::Run;
+use serde_json::Value;
+
+use crate::column::{Column, columns};
+use crate::error::SweepError;
+use crate::grid::Grid;
+use crate::keys::cell;
+use crate::ordered::ordered;
+use crate::runs::{Runs, Sources};
+use crate::shard::Shard;
+
+/// A grid of deployments and loads that can be run.
+///
+/// Each point is one [`Row`]: its index, what identifies the grid, its values, the figures of
+/// [`Report`](rooflut_scenario::Outcome::report), and why it cannot be run, if it cannot.
+pub struct Sweep<'s> {
+    runs: Runs<'s>,
+    columns: Vec<Column>,
+    fingerprint: String,
+}
+
+/// A row of a sweep: the values of [`Sweep::header`]'s columns, null where a figure is not known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    values: Vec<Value>,
+}
+
+impl Row {
+    /// The values.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// Returns the row as a line of CSV.
+    ///
+    /// # Errors
+    /// None is known for writing into memory.
+    pub fn csv(&self) -> Result<Vec<u8>, SweepError> {
+        line(self.values.iter().map(cell))
+    }
+}
+
+/// Returns a line of CSV.
+fn line(cells: impl Iterator<Item = String>) -> Result<Vec<u8>, SweepError> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let written = writer.write_record(cells);
+    written.map_err(|error| SweepError::Io(error.into()))?;
+    let bytes = writer.into_inner();
+    bytes.map_err(|error| SweepError::Io(error.into_error()))
+}
+
+impl<'s> Sweep<'s> {
+    /// Finds what the grid names. `version` stands for all that predictions depend on beside the grid: the version of
+    /// the library, its measurements, the contents of files.
+    ///
+    /// # Errors
+    /// A value that names nothing, a file that cannot be read, and the error of the first point if no point can be run.
+    pub fn try_new(
+        grid: Grid,
+        sources: Sources<'s>,
+        version: &str,
+    ) -> Result<Sweep<'s>, SweepError> {
+        let fingerprint = grid.fingerprint(version)?;
+        let columns = columns(&grid);
+        let runs = Runs::new(grid, sources);
+        runs.check()?;
+        Ok(Sweep {
+            runs,
+            columns,
+            fingerprint,
+        })
+    }
+
+    /// The grid.
+    pub fn grid(&self) -> &Grid {
+        self.runs.grid()
+    }
+
+    /// What identifies the grid in each row.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Returns the names of the columns.
+    pub fn header(&self) -> Vec<&str> {
+        let axes = self.grid().axes().iter().map(|axis| axis.key());
+        let figures = self.columns.iter().map(|column| column.name.as_str());
+        let fixed = ["index", "grid"].into_iter();
+        fixed.chain(axes).chain(figures).chain(["error"]).collect()
+    }
+
+    /// Returns the header as a line of CSV.
+    ///
+    /// # Errors
+    /// None is known for writing into memory.
+    pub fn csv_header(&self) -> Result<Vec<u8>, SweepError> {
+        line(self.header().into_iter().map(str::to_owned))
+    }
+
+    /// Simulates a point. A deployment that cannot be built, or that answers with less certainty than `strict` accepts,
+    /// is a row with an error.
+    ///
+    /// # Errors
+    /// None is known for a grid that was spanned.
+    pub fn row(&self, index: u64) -> Result<Row, SweepError> {
+        let report = self.runs.run(index).and_then(|run| report(&run));
+        let (report, error) = match report {
+            Ok(report) => (report, Value::Null),
+            Err(message) => {
+                // A name may have line breaks.
+                let message = message.replace(char::is_control, "\u{fffd}");
+                (Value::Null, Value::String(message))
+            }
+        };
+        let grid = self.grid();
+        let axes = grid.values(index).into_iter().cloned();
+        let figures = self.columns.iter();
+        let figures =
+            figures.map(|column| report.pointer(&column.pointer).cloned().unwrap_or_default());
+        let fixed = [index.into(), self.fingerprint.as_str().into()].into_iter();
+        Ok(Row {
+            values: fixed.chain(axes).chain(figures).chain([error]).collect(),
+        })
+    }
+
+    /// Simulates the points of a shard on `threads` threads and passes their rows on in the order of the grid, without
+    /// the first `done`. Few rows wait for earlier ones, so that memory does not grow with the grid.
+    ///
+    /// # Errors
+    /// No thread can be started, or the error of `take`, which ends the sweep.
+    pub fn rows(
+        &self,
+        shard: Shard,
+        done: u64,
+        threads: usize,
+        mut take: impl FnMut(Row) -> Result<(), SweepError>,
+    ) -> Result<(), SweepError> {
+        let places = done..shard.len(self.grid().len());
+        let row = |place| self.row(shard.index(place));
+        ordered(places, threads, row, |row| take(row?))
+    }
+}
+
+fn report(run: &Run) -> Result<Value, String> {
+    let outcome = run.run(&mut ()).map_err(|error| error.to_string())?;
+    serde_json::to_value(outcome.report()).map_err(|error| error.to_string())
+}
