@@ -42,7 +42,7 @@ pub(crate) struct SweepArgs {
           conflicts_with = "merge", help_heading = "Sweep")]
     pub(crate) shard: Shard,
     /// Join the files of all shards instead of running anything.
-    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Sweep")]
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "out", help_heading = "Sweep")]
     pub(crate) merge: Vec<PathBuf>,
     /// Also draw a column over another as SVG, beside the CSV file (repeatable): ttft_p99:rate.
     #[arg(long, value_name = "Y:X", requires = "out", help_heading = "Sweep")]

@@ -18,7 +18,7 @@ pub(super) fn grid(args: &SweepArgs) -> Result<Grid, Error> {
     };
     let bytes = input::read(path).map_err(Error::reading(path))?;
     let in_file = |error: ScenarioError| Error::in_file(path, error.line, &error.problem);
-    let mut file = ScenarioFile::read(&bytes).map_err(in_file)?;
+    let (mut file, lists) = ScenarioFile::read_with_lists(&bytes).map_err(in_file)?;
     // All that matters is which keys the flags give.
     let given = Grid::try_new(&Scenario::default(), axes.clone());
     let given = given.and_then(|grid| grid.scenario(0));
@@ -30,7 +30,15 @@ pub(super) fn grid(args: &SweepArgs) -> Result<Grid, Error> {
     base.output.prices = output.prices;
     base.output.strict = output.strict;
     base.output.interval = output.interval;
-    Grid::try_new(&base, axes).map_err(super::error)
+    let is_given = |key: &str| args.lists.0.iter().any(|(given, _)| given == key);
+    let lists = lists.iter().filter(|list| !is_given(&list.key));
+    let lists = lists.map(|list| {
+        let axis = Axis::of_file(list);
+        axis.map_err(|error| Error::in_file(path, Some(list.line), error))
+    });
+    let mut all = lists.collect::<Result<Vec<_>, Error>>()?;
+    all.extend(axes);
+    Grid::try_new(&base, all).map_err(super::error)
 }
 
 /// Returns the values of a flag: limits belong together as they are given, conditions all together.

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rooflut_sweep::{SweepError, merge};
 
@@ -26,26 +26,26 @@ pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error>
         Ok((path.display().to_string(), BufReader::new(file)))
     });
     let opened = opened.collect::<Result<Vec<_>, Error>>()?;
-    let out = args.out.as_deref().filter(|path| !is_stdout(path));
-    let named = out.unwrap_or(std::path::Path::new("-"));
+    // clap requires it.
+    let out = args.out.as_deref().unwrap_or(Path::new("-"));
     let mut file = match out {
-        Some(out) if out.exists() => {
+        out if is_stdout(out) => OutputFile::stdout(out),
+        out if out.exists() => {
             return Err(Error::new(format!(
                 "{} already exists; name another path",
                 out.display()
             )));
         }
-        Some(out) => OutputFile::beside(out, out)?,
-        None => OutputFile::stdout(named),
+        out => OutputFile::beside(out, out)?,
     };
     let rows = merge(opened, &mut file).map_err(|error| match error {
-        SweepError::Io(error) => Error::writing(named)(error),
+        SweepError::Io(error) => Error::writing(out)(error),
         error => super::error(error),
     })?;
     file.finish()?;
-    let Some(out) = out else {
+    if is_stdout(out) {
         return Ok(String::new());
-    };
+    }
     let of = plural(shards.len() as u64, "file");
     let drawn = plots::draw(&args.plot, out)?;
     Ok(format!(

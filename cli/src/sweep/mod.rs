@@ -7,7 +7,7 @@ mod merge;
 mod plots;
 mod progress;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -58,6 +58,7 @@ fn sweep(args: &SweepArgs) -> Result<String, Error> {
     let mut file = SweepFile::open(args, &sweep)?;
     let mut progress = Progress::new(points, file.done(), args.progress);
     let threads = thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min(usize::try_from(points).unwrap_or(threads));
     let done = file.done();
     let mut failed = 0_u64;
     let written = sweep.rows(args.shard, done, threads, |row| {
@@ -78,23 +79,24 @@ fn sweep(args: &SweepArgs) -> Result<String, Error> {
     Ok(summary(out, points, done, failed) + &drawn)
 }
 
-/// `sweep.csv: 1,000 deployments, 12 with an error; 400 were there already`.
+/// `sweep.csv: 600 deployments simulated, 12 with an error; 1,000 rows`.
 fn summary(out: &Path, points: u64, done: u64, failed: u64) -> String {
-    let mut text = format!("{}: {}", out.display(), plural(points, "deployment"));
+    let mut text = format!(
+        "{}: {} simulated",
+        out.display(),
+        plural(points - done, "deployment")
+    );
     if failed > 0 {
         text += &format!(", {} with an error", count(failed));
     }
     if done > 0 {
-        text += &format!("; {} of an earlier sweep", count(done));
+        text += &format!("; {}", plural(points, "row"));
     }
     text + "\n"
 }
 
 /// Finds what a scenario names; a set at a path is read once.
-fn named(
-    scenario: &Scenario,
-    tables: &Mutex<Vec<(std::path::PathBuf, TableSet)>>,
-) -> Result<Named, Error> {
+fn named(scenario: &Scenario, tables: &Mutex<Vec<(PathBuf, TableSet)>>) -> Result<Named, Error> {
     let target = &scenario.target;
     let model = model_source::find(target.model(), model_source::options(target))?;
     let find_draft = |name| model_source::find(name, model_source::draft_options(target));

@@ -29,6 +29,7 @@ mod speculation;
 mod step;
 #[path = "../support/mod.rs"]
 mod support;
+mod sweep;
 mod terminal;
 mod trace;
 mod unservable;

@@ -54,6 +54,13 @@ pub enum Problem {
         /// The line of the other.
         first: u64,
     },
+    /// The file has lists of values, of which a run takes one.
+    Lists,
+    /// A key of `[sweep]` has neither a list nor a single value.
+    List {
+        /// The key.
+        found: String,
+    },
     /// A value of a file has the wrong type or form.
     Type {
         /// The key.
@@ -166,6 +173,13 @@ impl Problem {
             Problem::Twice { key, first } => {
                 format!("{key}: expected once, found on line {first}, too; remove one")
             }
+            Problem::Lists => {
+                "expected one value of each key, found lists in [sweep]; use `rooflut sweep`"
+                    .to_owned()
+            }
+            Problem::List { found } => format!(
+                "{found}: expected a list of numbers and texts, or a text such as \"1..40:2\"; correct it"
+            ),
             Problem::Type {
                 key,
                 found,

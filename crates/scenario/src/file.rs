@@ -9,6 +9,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::error::{Problem, ScenarioError};
 use crate::fields::fields;
+use crate::list::FileList;
 use crate::rules::Given;
 use crate::scenario::{Output, Scenario, Server, Target, Workload};
 use crate::text::{line_after, line_at, one_line, shown};
@@ -55,6 +56,19 @@ impl ScenarioFile {
     /// [`ScenarioError`] with its line for text that is not TOML, and for unknown keys and wrong values. Whether keys
     /// contradict or lack each other is left to [`Scenario::check`], so that others can replace keys first.
     pub fn read(bytes: &[u8]) -> Result<ScenarioFile, ScenarioError> {
+        let (file, lists) = ScenarioFile::read_with_lists(bytes)?;
+        match lists.first() {
+            Some(list) => Err(Problem::Lists.at_line(list.line)),
+            None => Ok(file),
+        }
+    }
+
+    /// Reads a file that may have lists of values in a table `[sweep]`, in their order.
+    ///
+    /// # Errors
+    /// As [`read`](ScenarioFile::read), and a key that has a value beside its list. The values of lists are left to
+    /// the caller.
+    pub fn read_with_lists(bytes: &[u8]) -> Result<(ScenarioFile, Vec<FileList>), ScenarioError> {
         let text = str::from_utf8(bytes).map_err(|error| {
             let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
             Problem::NotText.at_line(line_after(before))
@@ -65,14 +79,21 @@ impl ScenarioFile {
             text,
             sections: DeTable::new(),
             keys: Vec::new(),
+            lists: Vec::new(),
         };
         reader.section("", table.into_inner())?;
         reader.keys.sort_by_key(|key| key.span.start);
         let scenario = reader.scenario()?;
-        let keys = reader.keys;
+        let (keys, lists) = (reader.keys, reader.lists);
+        for list in &lists {
+            if let Some(key) = keys.iter().find(|key| key.name == list.key) {
+                let (key, first) = (key.name, key.line);
+                return Err(Problem::Twice { key, first }.at_line(list.line));
+            }
+        }
         let file = ScenarioFile { scenario, keys };
         match file.scenario.check_values() {
-            Ok(()) => Ok(file),
+            Ok(()) => Ok((file, lists)),
             Err(problem) => Err(file.locate(problem)),
         }
     }
@@ -135,6 +156,7 @@ struct Reader<'t> {
     /// The sections of a [`Scenario`].
     sections: DeTable<'t>,
     keys: Vec<FileKey>,
+    lists: Vec<FileList>,
 }
 
 impl<'t> Reader<'t> {
@@ -147,6 +169,12 @@ impl<'t> Reader<'t> {
             let line = line_at(self.text, name.span().start);
             let mut named = NAMED.into_iter().filter(|_| section.is_empty());
             let table = named.find(|table| *table == name.get_ref());
+            if let (true, SWEEP, DeValue::Table(lists)) =
+                (section.is_empty(), name.get_ref().as_ref(), value.get_ref())
+            {
+                self.lists = FileList::all(self.text, lists)?;
+                continue;
+            }
             let (start, value_start) = (name.span().start, value.span().start);
             let span = start..value.span().end;
             match (table, value.get_ref()) {
@@ -225,6 +253,9 @@ fn toml_error(text: &str, error: &toml::de::Error) -> ScenarioError {
 
 /// Tables of a file.
 const NAMED: [&str; 3] = ["workload", "server", "output"];
+
+/// The table of lists.
+const SWEEP: &str = "sweep";
 
 /// Finds the key of this name in this section.
 fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static str, Problem> {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use rooflut_scenario::FileList;
 use serde_json::Value;
 
 use crate::error::SweepError;
@@ -45,6 +46,18 @@ impl Axis {
             values.extend(split(&section, key, text)?);
         }
         Axis::of(key, section, values)
+    }
+
+    /// Reads the values of a key of a scenario file: those of a list as they are, a text as flags have it.
+    ///
+    /// # Errors
+    /// As [`read`](Axis::read).
+    pub fn of_file(list: &FileList) -> Result<Axis, SweepError> {
+        match &list.value {
+            Value::Array(values) => Axis::try_new(&list.key, values.iter().cloned()),
+            Value::String(text) => Axis::read(&list.key, [text.as_str()]),
+            value => Axis::try_new(&list.key, [value.clone()]),
+        }
     }
 
     /// Takes each value as it is: text, numbers, `true` and `false`, lists for keys that take several.

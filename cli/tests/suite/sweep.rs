@@ -1,0 +1,209 @@
+//! `rooflut sweep`. (Its messages are on `tests/pages/sweep.md`.)
+#![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
+
+use std::collections::HashMap;
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{failure, file, json, new_path, success};
+
+/// The rows of a sweep, by the names of their columns.
+fn rows(csv: &str) -> Vec<HashMap<String, String>> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    reader
+        .deserialize()
+        .map(|row| row.expect("a row"))
+        .collect()
+}
+
+/// Checks cells of a row against the report of `rooflut run`.
+fn check(row: &HashMap<String, String>, report: &Value, cells: &[(&str, &str)]) {
+    for (name, pointer) in cells {
+        let expected = match report.pointer(pointer).expect(pointer) {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        assert_eq!(row.get(*name), Some(&expected), "{name}");
+    }
+}
+
+#[test]
+fn each_row_is_the_report_of_run() {
+    let flags = "--model qwen3-8b --requests 120 --interval 0.8 --seeds 2 --goodput ttft:40 tpot:9";
+    let csv = success(&format!(
+        "sweep {flags} --gpu h100,h200 --rate 4..12:8 --tp 1,2"
+    ));
+    let rows = rows(&csv);
+    assert_eq!(rows.len(), 8);
+    for row in rows {
+        let of = |key: &str| row.get(key).expect(key).clone();
+        let point = format!(
+            "--gpu {} --rate {} --tp {}",
+            of("gpu"),
+            of("rate"),
+            of("tp")
+        );
+        let report = json(&format!("run {flags} {point}"));
+        let mut cells = vec![
+            ("model", "/model"),
+            ("requests_per_s", "/throughput/requests_per_s"),
+            ("goodput_met", "/goodput/met"),
+            ("goodput_requests_per_s", "/goodput/requests_per_s"),
+            ("requests_low_per_s", "/interval/requests_per_s/low"),
+            (
+                "output_tokens_highest_per_s",
+                "/seeds/output_tokens_per_s/highest",
+            ),
+            ("seeds_overloaded", "/seeds/overloaded"),
+            ("usd_per_gpu_hour", "/cost/usd_per_gpu_hour"),
+            (
+                "usd_per_million_output_tokens",
+                "/cost/usd_per/million_output_tokens",
+            ),
+            ("wh_per_request", "/energy_bound/wh_per/request"),
+            ("class", "/class"),
+            ("extent", "/extent"),
+            ("time_share_outside", "/time_share_outside"),
+            ("time_share_measured", "/time_share_by_source/measured"),
+        ];
+        cells.extend([
+            ("ttft_mean_ms", "/ttft_ms/mean"),
+            ("ttft_p99_ms", "/ttft_ms/p99"),
+            ("itl_p95_ms", "/itl_ms/p95"),
+            ("queue_p50_ms", "/queue_ms/p50"),
+            ("tpot_p90_low_ms", "/interval/tpot_ms/p90/low"),
+            ("e2e_mean_high_ms", "/interval/e2e_ms/mean/high"),
+            ("itl_p50_lowest_ms", "/seeds/itl_ms/p50/lowest"),
+        ]);
+        check(&row, &report, &cells);
+    }
+}
+
+#[test]
+fn a_scenario_file_has_lists_and_flags_replace_them() {
+    let text = "tp = 2\n[workload]\nrequests = 20\n[sweep]\nrate = '2..6:2'\nprompt = [256, 'lognormal:200,0.8']\n";
+    let (_folder, path) = file("sweep.toml", text);
+    let flags = "--tp 2 --requests 20 --rate 2,4,6";
+    let of_flags = success(&format!(
+        "sweep {flags} --prompt 256 --prompt lognormal:200,0.8"
+    ));
+    assert_eq!(success(&format!("sweep --scenario {path}")), of_flags);
+    assert_eq!(rows(&of_flags).len(), 6);
+    let replaced = success(&format!("sweep --scenario {path} --prompt 100 --tp 1"));
+    assert_eq!(
+        replaced,
+        success("sweep --tp 1 --requests 20 --rate 2,4,6 --prompt 100")
+    );
+    let message = failure(&format!("run --scenario {path}"));
+    assert!(
+        message.ends_with("found lists in [sweep]; use `rooflut sweep`"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_is_there_is_kept() {
+    const GRID: &str = "sweep --requests 30 --tp 1,2,4 --rate 1..5";
+    let whole = success(GRID);
+    let (_folder, out) = new_path("out.csv");
+    let answer = success(&format!("{GRID} --out {out}"));
+    assert!(
+        answer.ends_with("out.csv: 15 deployments simulated\n"),
+        "{answer}"
+    );
+    assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
+    // It is refused without --resume, and with that in another grid.
+    let message = failure(&format!("{GRID} --out {out}"));
+    assert!(
+        message.contains("already exists; go on with it by --resume"),
+        "{message}"
+    );
+    let message = failure(&format!("{GRID} --seed 3 --out {out} --resume"));
+    assert!(
+        message.contains("out.csv:2: expected a row of this grid"),
+        "{message}"
+    );
+    assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
+    // A torn row is written anew.
+    fs::write(&out, &whole[..whole.len() / 2]).expect("a file");
+    success(&format!("{GRID} --out {out} --resume"));
+    assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
+}
+
+#[test]
+fn rows_before_and_after_a_change_of_a_file_are_not_mixed() {
+    let trace = "arrival_ms,prompt_tokens,output_tokens\n0,100,10\n5,200,20\n";
+    let (_folder, path) = file("trace.csv", trace);
+    let grid = format!("sweep --trace {path} --tp 1,2");
+    let (_folder, out) = new_path("out.csv");
+    success(&format!("{grid} --out {out}"));
+    fs::write(&path, trace.replace("200", "300")).expect("a file");
+    let message = failure(&format!("{grid} --out {out} --resume"));
+    assert!(message.contains("other files"), "{message}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_keeps_whole_rows_with_which_a_sweep_goes_on() {
+    use std::process::{Command, Stdio};
+    use std::thread::yield_now;
+
+    use crate::support::rooflut;
+
+    const GRID: &str = "sweep --requests 2000 --tp 1,2,4 --rate 1..100";
+    let (_folder, out) = new_path("out.csv");
+    let mut command = rooflut(&format!("{GRID} --out {out}"));
+    let mut child = command.stdout(Stdio::null()).spawn().expect("it starts");
+    while fs::read(&out).unwrap_or_default().len() < 20_000 {
+        yield_now();
+    }
+    let mut kill = Command::new("kill");
+    kill.args(["-INT".to_owned(), child.id().to_string()]);
+    assert!(kill.status().expect("kill starts").success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let kept = fs::read_to_string(&out).expect("a file");
+    let whole = success(GRID);
+    let (lines, torn) = kept.rsplit_once('\n').expect("lines");
+    assert!(whole.starts_with(lines) && kept.len() < whole.len());
+    assert!(whole[lines.len() + 1..].starts_with(torn));
+    let answer = success(&format!("{GRID} --out {out} --resume"));
+    let new = whole.lines().count() - lines.lines().count();
+    assert!(
+        answer.contains(&format!("{new} deployments simulated")),
+        "{answer}"
+    );
+    assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
+}
+
+#[test]
+fn shards_join_to_the_file_of_one_run_with_its_chart() {
+    const GRID: &str = "sweep --requests 30 --tp 1,2 --rate 1..5 --interval 0.8";
+    let (folder, out) = new_path("whole.csv");
+    let plot = "--plot ttft_mean:rate";
+    let answer = success(&format!("{GRID} --out {out} {plot}"));
+    assert!(answer.ends_with("whole.ttft_mean-rate.svg\n"), "{answer}");
+    let shard = |number: u32| {
+        let path = folder.path().join(format!("{number}.csv"));
+        let path = path.display().to_string();
+        success(&format!("{GRID} --shard {number}/3 --out {path}"));
+        path
+    };
+    let shards = [3, 1, 2].map(shard).join(" ");
+    let joined = folder.path().join("joined.csv").display().to_string();
+    let answer = success(&format!("sweep --merge {shards} --out {joined} {plot}"));
+    assert!(
+        answer.contains("joined.csv: 10 rows of 3 files"),
+        "{answer}"
+    );
+    let read = |name: &str| fs::read(folder.path().join(name)).expect("a file");
+    assert_eq!(read("joined.csv"), read("whole.csv"));
+    let chart = read("whole.ttft_mean-rate.svg");
+    assert_eq!(read("joined.ttft_mean-rate.svg"), chart);
+    let chart = String::from_utf8(chart).expect("UTF-8");
+    assert!(chart.contains("tp 1") && chart.contains("tp 2"));
+    // A point for each row, and a band for each line.
+    assert_eq!(chart.matches("<circle").count(), 10);
+    assert_eq!(chart.matches("<polygon").count(), 2);
+}

@@ -1,0 +1,226 @@
+//! Rows are those of runs that share nothing.
+#![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
+
+use std::fs::File;
+
+use rooflut::model;
+use rooflut::table::sets;
+use rooflut_scenario::{Model, Resources, Run, Scenario};
+use rooflut_sweep::{
+    Axis, Grid, Named, NotFound, Shard, Sources, Sweep, SweepError, earlier, merge,
+};
+use rooflut_traces::Input;
+use serde_json::Value;
+
+const SOURCES: Sources<'static> = Sources {
+    find: &named,
+    open: &|path| File::open(path).map(Input::from),
+};
+
+fn named(scenario: &Scenario) -> Result<Named, NotFound> {
+    let name = scenario.target.model();
+    let entry = model::find(name).ok_or(NotFound(format!("no model {name}")))?;
+    Ok(Named {
+        model: Model::new(entry.name, entry.spec),
+        draft_model: None,
+        tables: sets::H100.clone(),
+    })
+}
+
+fn grid(lists: &[(&str, &str)]) -> Grid {
+    let mut base = Scenario::default();
+    base.workload.requests = Some(60);
+    let axes = lists.iter().map(|(key, text)| Axis::read(key, [*text]));
+    let axes = axes.collect::<Result<_, _>>().expect("axes");
+    Grid::try_new(&base, axes).expect("a grid")
+}
+
+fn sweep(lists: &[(&str, &str)]) -> Result<Sweep<'static>, SweepError> {
+    Sweep::try_new(grid(lists), SOURCES, "test")
+}
+
+/// The CSV of a shard.
+fn csv(sweep: &Sweep<'_>, shard: Shard, done: u64, threads: usize) -> Vec<u8> {
+    let mut csv = match done {
+        0 => sweep.csv_header().expect("a header"),
+        _ => Vec::new(),
+    };
+    let rows = sweep.rows(shard, done, threads, |row| {
+        csv.extend(row.csv()?);
+        Ok(())
+    });
+    rows.expect("rows");
+    csv
+}
+
+#[test]
+fn each_row_is_the_report_of_its_scenario_or_its_error() {
+    for lists in [
+        [
+            ("tp", "1,3,2"),
+            ("rate", "2,9"),
+            ("seed", "0..1"),
+            ("replicas", "1,2"),
+        ],
+        [
+            ("seed", "4,2"),
+            ("users", "1,5"),
+            ("max_num_seqs", "2,64"),
+            ("output", "9,uniform:1..40"),
+        ],
+        [
+            ("prefill_replicas", "1,2"),
+            ("decode_replicas", "1,2"),
+            ("link_bandwidth", "20,50"),
+            ("link_latency", "10"),
+        ],
+        [
+            ("router", "round-robin,least-tokens"),
+            ("replicas", "1,2"),
+            ("rate", "3,30"),
+            ("dp", "1,2"),
+        ],
+    ] {
+        let sweep = sweep(&lists).expect("a sweep");
+        let (mut served, mut failed) = (0, 0);
+        for index in 0..sweep.grid().len() {
+            let row = sweep.row(index).expect("a row");
+            let cell = |name: &str| {
+                let columns = sweep.header();
+                let column = columns.iter().position(|column| *column == name);
+                &row.values()[column.expect(name)]
+            };
+            let scenario = sweep.grid().scenario(index).expect("a scenario");
+            let named = named(&scenario).expect("a model");
+            let resources = Resources {
+                model: named.model,
+                draft_model: None,
+                tables: named.tables,
+                read: SOURCES.open,
+            };
+            let run = Run::try_new(scenario, resources);
+            let report = run
+                .as_ref()
+                .map(|run| run.run(&mut ()).expect("a run").report());
+            match report {
+                Err(error) => {
+                    assert_eq!(*cell("error"), Value::from(error.to_string()));
+                    assert_eq!(*cell("ttft_mean_ms"), Value::Null);
+                    failed += 1;
+                }
+                Ok(report) => {
+                    let json = serde_json::to_value(report).expect("JSON");
+                    for (name, pointer) in [
+                        ("ttft_mean_ms", "/ttft_ms/mean"),
+                        ("e2e_p90_ms", "/e2e_ms/p90"),
+                        ("output_tokens_per_s", "/throughput/output_tokens_per_s"),
+                        ("completed", "/completed"),
+                        ("gpus", "/gpus"),
+                        ("usd_per_request", "/cost/usd_per/request"),
+                        (
+                            "wh_per_million_tokens",
+                            "/energy_bound/wh_per/million_tokens",
+                        ),
+                        ("class", "/class"),
+                        ("time_share_fitted", "/time_share_by_source/fitted"),
+                    ] {
+                        let expected = json.pointer(pointer).expect(pointer);
+                        assert_eq!(cell(name), expected, "{name} of {index} in {lists:?}");
+                    }
+                    assert_eq!(*cell("error"), Value::Null);
+                    served += 1;
+                }
+            }
+        }
+        assert!(served > 3, "{lists:?}: {served} served, {failed} failed");
+    }
+}
+
+#[test]
+fn threads_shards_and_earlier_rows_change_no_byte() {
+    let sweep = sweep(&[("tp", "1,3,2"), ("rate", "1..9:2")]).expect("a sweep");
+    let whole = csv(&sweep, Shard::WHOLE, 0, 1);
+    assert_eq!(csv(&sweep, Shard::WHOLE, 0, 4), whole);
+    let shards = ["3/4", "1/4", "4/4", "2/4"].map(|shard| {
+        let shard: Shard = shard.parse().expect("a shard");
+        (shard, csv(&sweep, shard, 0, 2))
+    });
+    let mut merged = Vec::new();
+    let named = shards
+        .iter()
+        .map(|(of, csv)| (of.to_string(), csv.as_slice()));
+    assert_eq!(merge(named, &mut merged).expect("all rows"), 15);
+    assert_eq!(merged, whole);
+    // Torn wherever a process may end.
+    for (shard, whole) in shards.into_iter().chain([(Shard::WHOLE, whole)]) {
+        for end in (0..whole.len()).step_by(97).chain([whole.len()]) {
+            let found = earlier(&whole[..end], "x.csv", &sweep, shard).expect("a part");
+            let mut resumed = whole[..found.bytes as usize].to_vec();
+            assert!(resumed.is_empty() || resumed.ends_with(b"\n"));
+            if found.bytes == 0 {
+                continue;
+            }
+            let new = csv(&sweep, shard, found.rows, 2);
+            let header = sweep.csv_header().expect("a header");
+            resumed.extend(new.strip_prefix(header.as_slice()).unwrap_or(&new));
+            assert_eq!(resumed, whole, "{shard} torn at {end}");
+        }
+    }
+}
+
+#[test]
+fn rows_of_others_are_rejected() {
+    let mine = sweep(&[("tp", "1,2"), ("rate", "1..9:2")]).expect("a sweep");
+    let other = sweep(&[("tp", "1,2"), ("rate", "1..9:4")]).expect("a sweep");
+    let (shard, whole): (Shard, _) = ("1/2".parse().expect("a shard"), Shard::WHOLE);
+    let refused = |csv: &[u8], shard| {
+        let error = earlier(csv, "x.csv", &mine, shard).expect_err("another file");
+        error.to_string()
+    };
+    let message = refused(&csv(&other, whole, 0, 1), whole);
+    assert!(
+        message.starts_with("x.csv:2: expected a row of this grid"),
+        "{message}"
+    );
+    let message = refused(&csv(&mine, shard, 0, 1), whole);
+    assert!(
+        message.contains("x.csv:3: expected row 2 of shard 1/1, found deployment 2"),
+        "{message}"
+    );
+    assert!(refused(b"a,b\n1,2\n", whole).starts_with("x.csv:1: expected the header"));
+    let rows = [shard, "2/2".parse().expect("a shard")].map(|shard| csv(&mine, shard, 0, 1));
+    let merged = |parts: &[&[u8]]| {
+        let named = parts.iter().enumerate();
+        let named = named.map(|(number, csv)| (format!("{number}.csv"), *csv));
+        merge(named, std::io::sink())
+            .expect_err("no whole")
+            .to_string()
+    };
+    let [first, second] = [rows[0].as_slice(), rows[1].as_slice()];
+    assert!(merged(&[second]).starts_with("deployment 0 is missing"));
+    assert!(merged(&[first]).starts_with("deployment 1 is missing"));
+    assert!(merged(&[first, second, second]).contains("found 1 after 1"));
+    assert!(merged(&[first, &second[..second.len() - 1]]).contains("expected a whole row"));
+    let lines: Vec<&[u8]> = second.split_inclusive(|byte| *byte == b'\n').collect();
+    let short = lines[..lines.len() - 1].concat();
+    assert!(merged(&[first, &short]).starts_with("deployment 9 is missing"));
+    let foreign = csv(&other, whole, 0, 1);
+    assert!(merged(&[first, &foreign]).contains("expected a row of grid"));
+    assert!(merged(&[b"a,b\n"]).starts_with("0.csv:1: expected the header of a sweep"));
+}
+
+#[test]
+fn an_error_that_all_points_share_and_unknown_names_end_a_sweep_before_it_starts() {
+    let refused = |lists: &[(&str, &str)]| sweep(lists).err().expect("no sweep").to_string();
+    let message = refused(&[("model", "llama-3.1-8b,none"), ("rate", "1,2")]);
+    assert_eq!(message, "no model none");
+    let message = refused(&[("tp", "3,5"), ("rate", "1,2")]);
+    assert!(
+        message.contains("expected a multiple of tp (3)"),
+        "{message}"
+    );
+    let message = refused(&[("engine", "vllm-0.15.1,fastest"), ("rate", "1,2")]);
+    assert!(message.contains("unknown engine \"fastest\""), "{message}");
+    let message = refused(&[("trace", "absent.csv"), ("tp", "1,2")]);
+    assert!(message.contains("cannot read absent.csv"), "{message}");
+}
