@@ -96,6 +96,7 @@ const CIRCLES: [(&str, &[&str]); 16] = [
     ("crates/plan/src", &[]),
     ("crates/report/src", &[]),
     ("crates/scenario/src", &[]),
+    ("crates/sweep/src", &[]),
     ("crates/traces/src", &[]),
     ("crates/validation/src", &[]),
 ];

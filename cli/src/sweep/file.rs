@@ -66,7 +66,13 @@ impl SweepFile {
 }
 
 /// Creates a file that does not exist.
-pub(super) fn create(path: &Path) -> Result<File, Error> {
+fn create(path: &Path) -> Result<File, Error> {
+    if path.file_name().is_none() {
+        let found = path.display().to_string();
+        return Err(Error::new(format!(
+            "--out: expected a file, found {found:?}; name one"
+        )));
+    }
     File::create_new(path).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Error::new(format!(
             "{} already exists; go on with it by --resume, or name another path",

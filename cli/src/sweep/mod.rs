@@ -7,6 +7,7 @@ mod merge;
 mod plots;
 mod progress;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -48,18 +49,17 @@ fn sweep(args: &SweepArgs) -> Result<String, Error> {
         )));
     }
     let version = format!("{} {}", version(), contents::hash(&grid)?);
-    let tables = Mutex::default();
-    let find = |scenario: &Scenario| named(scenario, &tables);
+    let sets = ReadSets::default();
     let sources = Sources {
-        find: &|scenario| find(scenario).map_err(|error| NotFound(error.to_string())),
+        find: &|scenario| named(scenario, &sets).map_err(|error| NotFound(error.to_string())),
         open: &input::open,
     };
     let sweep = Sweep::try_new(grid, sources, &version).map_err(error)?;
     let mut file = SweepFile::open(args, &sweep)?;
-    let mut progress = Progress::new(points, file.done(), args.progress);
+    let done = file.done();
+    let mut progress = Progress::new(points, done, args.progress);
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.min(usize::try_from(points).unwrap_or(threads));
-    let done = file.done();
     let mut failed = 0_u64;
     let written = sweep.rows(args.shard, done, threads, |row| {
         failed += u64::from(row.values().last().is_some_and(|error| !error.is_null()));
@@ -68,10 +68,13 @@ fn sweep(args: &SweepArgs) -> Result<String, Error> {
         Ok(())
     });
     drop(progress);
-    written.map_err(|found| match found {
-        SweepError::Io(found) => file.writing(found),
-        found => error(found),
-    })?;
+    match written {
+        Ok(()) => (),
+        // The reader has seen enough, as `head` has.
+        Err(SweepError::Io(found)) if found.kind() == ErrorKind::BrokenPipe => (),
+        Err(SweepError::Io(found)) => return Err(file.writing(found)),
+        Err(found) => return Err(error(found)),
+    }
     let Some(out) = args.out.as_deref().filter(|_| !file.is_stdout()) else {
         return Ok(String::new());
     };
@@ -95,38 +98,35 @@ fn summary(out: &Path, points: u64, done: u64, failed: u64) -> String {
     text + "\n"
 }
 
-/// Finds what a scenario names; a set at a path is read once.
-fn named(scenario: &Scenario, tables: &Mutex<Vec<(PathBuf, TableSet)>>) -> Result<Named, Error> {
+/// Sets at a path, which are read once.
+type ReadSets = Mutex<Vec<(PathBuf, TableSet)>>;
+
+/// Finds what a scenario names.
+fn named(scenario: &Scenario, sets: &ReadSets) -> Result<Named, Error> {
     let target = &scenario.target;
     let model = model_source::find(target.model(), model_source::options(target))?;
     let find_draft = |name| model_source::find(name, model_source::draft_options(target));
     let draft = scenario.server.draft_model().map(find_draft).transpose()?;
     let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
     model_source::check_assumption(target, &models)?;
-    let draft_model = draft.as_ref().map(|draft| draft.model.clone());
-    let which = table_set::of(target);
-    let WhichSet::At(path) = which else {
-        let tables = table_set::find(which)?;
-        return Ok(Named {
-            model: model.model,
-            draft_model,
-            tables,
-        });
-    };
-    let mut read = tables.lock().unwrap_or_else(PoisonError::into_inner);
-    let tables = match read.iter().find(|(of, _)| of == path) {
-        Some((_, tables)) => tables.clone(),
-        None => {
-            let tables = table_set::find(which)?;
-            read.push((path.to_owned(), tables.clone()));
-            tables
-        }
-    };
     Ok(Named {
+        draft_model: draft.as_ref().map(|draft| draft.model.clone()),
+        tables: match table_set::of(target) {
+            WhichSet::At(path) => read_once(path, sets)?,
+            named => table_set::find(named)?,
+        },
         model: model.model,
-        draft_model,
-        tables,
     })
+}
+
+fn read_once(path: &Path, sets: &ReadSets) -> Result<TableSet, Error> {
+    let mut read = sets.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, set)) = read.iter().find(|(of, _)| of == path) {
+        return Ok(set.clone());
+    }
+    let set = table_set::find(WhichSet::At(path))?;
+    read.push((path.to_owned(), set.clone()));
+    Ok(set)
 }
 
 /// Names flags in errors.

@@ -20,13 +20,14 @@ const VALUES: [&str; 9] = [
 ];
 
 /// Flags that a command needs beside the one that is tested.
-const NEEDED: [(&str, &str); 13] = [
+const NEEDED: [(&str, &str); 14] = [
     ("run", "--requests 2"),
     (
         "plan",
         "--requests 2 --goodput ttft:100000@mean --max-gpus 8",
     ),
     ("saturate", "--requests 20 --goodput ttft:100000@mean"),
+    ("sweep", "--requests 2 --out new.csv"),
     ("step", "--decode 1x1"),
     ("lookup gemm", "--k 4096 --n 4096 --m 8"),
     ("lookup prefill", "--q-heads 32 --kv-heads 8 --seq-len 64"),
@@ -55,7 +56,7 @@ fn can_mean(flag: &str, value: &str) -> bool {
         // Priorities have shares of all requests.
         "--rate" | "--priorities" => ["99999999999999999999", "1e308"].contains(&value),
         // Names of files.
-        "--requests-out" | "--steps-out" | "--perfetto" => !value.is_empty(),
+        "--requests-out" | "--steps-out" | "--perfetto" | "--out" => !value.is_empty(),
         _ => false,
     }
 }

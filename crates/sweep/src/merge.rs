@@ -26,60 +26,35 @@ pub fn merge<R: BufRead>(
             "expected at least one shard, found none".to_owned(),
         ));
     };
-    let header = first.header.clone();
-    let named = first.file.clone();
+    let (header, named) = (first.header.clone(), first.file.clone());
     if let Some(other) = shards.iter().find(|shard| shard.header != header) {
-        return Err(other.refuse(
-            1,
-            &format!("expected the header of {named}, found another one"),
-        ));
+        let problem = format!("expected the header of {named}, found another one; {OF_ONE_SWEEP}");
+        return Err(other.refuse(problem));
     }
-    let rows = shards.iter().filter(|shard| shard.index.is_some());
-    let grid = rows
-        .map(|shard| shard.grid.clone())
-        .next()
-        .unwrap_or_default();
+    shards.iter_mut().try_for_each(Opened::advance)?;
+    let grid = shards.iter().find(|shard| shard.index.is_some());
+    let grid = grid.map_or(String::new(), |shard| shard.grid.clone());
     out.write_all(&header)?;
     let mut next = 0;
-    loop {
-        let of_another = shards
-            .iter()
-            .find(|it| it.index.is_some() && it.grid != grid);
-        if let Some(other) = of_another {
-            let found = format!("expected a row of grid {grid}, found one of {}", other.grid);
-            return Err(other.refuse(other.number, &found));
-        }
-        let with_row = shards.iter_mut().filter(|shard| shard.index.is_some());
-        let Some(least) = with_row.min_by_key(|shard| shard.index) else {
-            break;
-        };
-        let index = least.index.unwrap_or_default();
-        if index < next {
-            return Err(least.refuse(
-                least.number,
-                &format!(
-                    "expected each deployment once and in order, found {index} after {}",
-                    next - 1
-                ),
-            ));
-        }
-        if index > next {
-            return Err(missing(next, index - 1));
-        }
-        out.write_all(&least.line)?;
+    let has_row = |shard: &&mut Opened<R>| shard.index.is_some();
+    while let Some(shard) = shards.iter_mut().filter(has_row).min_by_key(|it| it.index) {
+        shard.check(&grid, next)?;
+        out.write_all(&shard.line)?;
         next += 1;
-        least.advance()?;
+        shard.advance()?;
     }
-    let len = grid.split('-').next().and_then(|len| len.parse().ok());
-    match len.filter(|len: &u64| *len != next) {
-        Some(len) if len > next => Err(missing(next, len - 1)),
-        None if next > 0 => Ok(next),
+    let len = grid.split('-').next().and_then(|len| len.parse::<u64>().ok());
+    match len.unwrap_or_default() {
+        len if len > next => Err(missing(next, len - 1)),
+        len if len == next && next > 0 => Ok(next),
         _ => Err(SweepError::Shards(format!(
-            "expected all rows of a sweep, found {}",
+            "expected all rows of a sweep, found {}; {OF_ONE_SWEEP}",
             grouped(next)
         ))),
     }
 }
+
+const OF_ONE_SWEEP: &str = "merge shards of one sweep";
 
 fn missing(first: u64, last: u64) -> SweepError {
     let (first, last) = (grouped(first), grouped(last));
@@ -88,7 +63,7 @@ fn missing(first: u64, last: u64) -> SweepError {
         false => format!("deployments {first} to {last} are missing, or some of them"),
     };
     SweepError::Shards(format!(
-        "{found}; add the shard that has it, or go on with it by --resume"
+        "{found}; add the shard that has it, or resume it first"
     ))
 }
 
@@ -109,7 +84,7 @@ impl<R: BufRead> Opened<R> {
     fn try_new(file: String, mut csv: R) -> Result<Opened<R>, SweepError> {
         let mut header = Vec::new();
         csv.read_until(b'\n', &mut header)?;
-        let mut shard = Opened {
+        let shard = Opened {
             file,
             csv,
             header,
@@ -119,38 +94,53 @@ impl<R: BufRead> Opened<R> {
             grid: String::new(),
         };
         if !shard.header.starts_with(b"index,grid,") {
-            return Err(shard.refuse(1, "expected the header of a sweep"));
+            return Err(shard.refuse("expected the header of a sweep; name a file of one"));
         }
-        shard.advance()?;
         Ok(shard)
     }
 
     /// Reads the next row.
     fn advance(&mut self) -> Result<(), SweepError> {
         self.line.clear();
-        self.number += 1;
         self.csv.read_until(b'\n', &mut self.line)?;
+        self.number += 1;
         if self.line.is_empty() {
             self.index = None;
             return Ok(());
         }
         let whole = start(&self.line).filter(|_| self.line.last() == Some(&b'\n'));
         let Some((index, grid)) = whole else {
-            return Err(self.refuse(
-                self.number,
-                "expected a whole row; go on with it by --resume",
-            ));
+            return Err(self.refuse("expected a whole row; resume this shard first"));
         };
         self.index = Some(index);
         self.grid = grid.to_owned();
         Ok(())
     }
 
-    fn refuse(&self, line: u64, problem: &str) -> SweepError {
+    /// Checks that the row is the one of index `next`.
+    fn check(&self, grid: &str, next: u64) -> Result<(), SweepError> {
+        if self.grid != grid {
+            let found = &self.grid;
+            let problem =
+                format!("expected a row of grid {grid}, found one of {found}; {OF_ONE_SWEEP}");
+            return Err(self.refuse(problem));
+        }
+        match self.index.unwrap_or_default() {
+            index if index == next => Ok(()),
+            index if index > next => Err(missing(next, index - 1)),
+            index => Err(self.refuse(format!(
+                "expected each deployment once and in order, found {index} after {}; name each shard once",
+                next - 1
+            ))),
+        }
+    }
+
+    /// Refuses the line that was read last.
+    fn refuse(&self, problem: impl Into<String>) -> SweepError {
         SweepError::Rows {
             file: self.file.clone(),
-            line,
-            problem: problem.to_owned(),
+            line: self.number,
+            problem: problem.into(),
         }
     }
 }
