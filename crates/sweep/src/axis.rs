@@ -80,8 +80,8 @@ impl Axis {
         for value in &values {
             let text = cell(value);
             if !seen.insert(text.clone()) {
-                let expected = "expected different values, found one twice".to_owned();
-                return Err(SweepError::value(key, &text, expected));
+                let expected = "expected different values".to_owned();
+                return Err(SweepError::value(key, &format!("{text}, {text}"), expected));
             }
         }
         match values.is_empty() {
@@ -153,7 +153,7 @@ fn part_values(
     // The zeros of 1,000 are no number of a list.
     let is_group = part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_digit());
     if is_one_of_several && is_group && part.starts_with('0') {
-        return Err("expected no zeros before a number; write 1,000 as 1_000 in a list".to_owned());
+        return Err("expected no zeros before a number (1,000 is 1_000 in a list)".to_owned());
     }
     match range(part).filter(|_| !WHOLE.contains(&key)) {
         Some(numbers) => {
@@ -217,7 +217,11 @@ mod tests {
             ("tp", "1,0", "tp: expected a whole number of at least 1"),
             ("rate", "0..4:1", "rate: expected a positive, finite number"),
             ("rate", "1..4:0", "rate: expected a step above 0"),
-            ("rate", "5,5.0", "twice"),
+            (
+                "rate",
+                "5,5.0",
+                "expected different values, found \"5.0, 5.0\"",
+            ),
             ("tp", "1,", "tp: expected a whole number"),
             ("requests", "10,01", "1_000"),
             ("prompt", "lognormal:200,x", "found \"lognormal:200,x\""),

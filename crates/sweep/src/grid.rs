@@ -51,8 +51,8 @@ impl Grid {
             set(&mut sections, axis, axis.values().first());
         }
         let base = scenario(sections.clone())?;
-        let sizes = axes.iter().map(|axis| axis.values().len() as u64);
-        let len = sizes.fold(Some(1_u64), |len, size| len?.checked_mul(size));
+        let mut sizes = axes.iter().map(|axis| axis.values().len() as u64);
+        let len = sizes.try_fold(1, u64::checked_mul);
         let grid = Grid {
             base,
             sections,

@@ -43,7 +43,10 @@ pub fn merge<R: BufRead>(
         next += 1;
         shard.advance()?;
     }
-    let len = grid.split('-').next().and_then(|len| len.parse::<u64>().ok());
+    let len = grid
+        .split('-')
+        .next()
+        .and_then(|len| len.parse::<u64>().ok());
     match len.unwrap_or_default() {
         len if len > next => Err(missing(next, len - 1)),
         len if len == next && next > 0 => Ok(next),

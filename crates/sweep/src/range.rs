@@ -1,9 +1,9 @@
 //! Ranges of numbers.
 
-use rooflut_scenario::real;
+use rooflut_scenario::{grouped, real};
 
 /// Maximum number of values of a range.
-const MAX_VALUES: f64 = 1e5;
+const MAX_VALUES: u32 = 100_000;
 
 /// Returns the numbers of `FROM..TO:STEP`, or `FROM..TO` in steps of 1; `None` for text that is no range of numbers.
 ///
@@ -34,9 +34,10 @@ fn numbers(from: f64, to: f64, step: f64) -> Result<Vec<String>, String> {
     }
     // Rounding must not lose the end.
     let steps = ((to - from) / step + 1e-9).floor();
-    if steps >= MAX_VALUES {
+    if steps >= f64::from(MAX_VALUES) {
         return Err(format!(
-            "expected at most {MAX_VALUES} values; take a larger step"
+            "expected a larger step, with at most {} values",
+            grouped(MAX_VALUES)
         ));
     }
     let whole = [from, step].iter().all(|number| number.fract() == 0.0);
@@ -83,7 +84,7 @@ mod tests {
             ("1..inf", "finite"),
             ("nan..4", "finite"),
             ("1..4:x", "FROM..TO:STEP"),
-            ("0..1e12:1", "at most 100000"),
+            ("0..1e12:1", "at most 100,000"),
         ] {
             let message = read(text).expect_err(text);
             assert!(message.contains(expected), "{text}: {message}");
