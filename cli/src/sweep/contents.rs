@@ -9,7 +9,7 @@ use rooflut_sweep::{Fnv, Grid};
 
 use crate::error::Error;
 
-/// Returns a hash of all files that a grid names, so that rows before and after a change of one are told apart.
+/// Returns a hash of all files that a grid names, so that rows before a change of one differ from those after it.
 pub(super) fn hash(grid: &Grid) -> Result<String, Error> {
     let mut hash = Fnv::default();
     for path in paths(grid)? {

@@ -22,7 +22,7 @@ pub enum SweepError {
         key: String,
         /// The value as given.
         found: String,
-        /// What was expected, beginning with this word.
+        /// The accepted values, as `expected ...`.
         expected: String,
     },
     /// A key is given twice.
@@ -51,7 +51,7 @@ pub enum SweepError {
         file: String,
         /// The line, from 1.
         line: u64,
-        /// What was expected, found and what to do.
+        /// The problem: expected, found and what to do.
         problem: String,
     },
     /// Shards that do not make a whole.

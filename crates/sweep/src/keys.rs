@@ -42,7 +42,7 @@ pub(crate) fn sections(scenario: &Scenario) -> Result<Map<String, Value>, SweepE
 /// Returns the value of a key as the scenario holds it, for a number `1000` for `1e3`.
 ///
 /// # Errors
-/// What the key expects instead.
+/// The accepted values, as `expected ...`.
 pub(crate) fn canonical(section: &str, key: &str, value: Value) -> Result<Value, String> {
     let keys = Map::from_iter([(key.to_owned(), value)]);
     let sections = Map::from_iter([(section.to_owned(), Value::Object(keys))]);

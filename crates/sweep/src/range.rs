@@ -10,7 +10,7 @@ const MAX_VALUES: u32 = 100_000;
 /// The end is one of them where a step reaches it. Numbers have 12 digits at most, so that `0..1:0.1` has 0.3.
 ///
 /// # Errors
-/// What was expected instead.
+/// The accepted form, as `expected ...`.
 pub(crate) fn range(text: &str) -> Option<Result<Vec<String>, String>> {
     let (from, rest) = text.split_once("..")?;
     let (to, step) = rest.split_once(':').unwrap_or((rest, "1"));

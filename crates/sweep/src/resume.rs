@@ -6,7 +6,7 @@ use crate::error::SweepError;
 use crate::shard::Shard;
 use crate::sweep::Sweep;
 
-/// What an earlier sweep has left.
+/// The rows that an earlier sweep has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Earlier {
     /// Whole rows.

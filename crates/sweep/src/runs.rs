@@ -21,7 +21,7 @@ pub struct Sources<'s> {
     pub open: &'s (dyn Fn(&Path) -> io::Result<Input> + Sync),
 }
 
-/// What a scenario names.
+/// The models and the table set that a scenario names.
 #[derive(Debug, Clone)]
 pub struct Named {
     /// The model.

@@ -78,7 +78,7 @@ impl<'s> Sweep<'s> {
         self.runs.grid()
     }
 
-    /// What identifies the grid in each row.
+    /// The text that identifies the grid in each row.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
