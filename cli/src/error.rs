@@ -123,7 +123,7 @@ fn flag(key: &str, value: Option<&str>) -> String {
 }
 
 /// Returns the message of an error with flags for keys, and with the commands that list what there is.
-fn with_flags(error: &RunError) -> String {
+pub(crate) fn with_flags(error: &RunError) -> String {
     match error {
         RunError::Scenario(error) => error.problem.message(flag),
         RunError::UnknownEngine { name, nearest } => format!(

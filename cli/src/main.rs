@@ -5,6 +5,7 @@
 
 mod args;
 mod check;
+mod command_line;
 mod compare;
 mod engines;
 mod error;

@@ -113,7 +113,7 @@ const MIN_WIDTH: usize = 40;
 /// Width beyond which lines of prose are hard to read.
 const MAX_TEXT_WIDTH: usize = 100;
 /// The column at which text begins after its label.
-const INDENT: usize = 11;
+pub(crate) const INDENT: usize = 11;
 
 /// Labels of text that is a warning.
 const WARNINGS: [&str; 3] = ["NOTE", "OUTLIERS", "DIPS"];
@@ -150,20 +150,24 @@ pub(crate) fn wrapped(label: &str, text: &str) -> String {
 
 /// Returns `label` and `text` in two columns, the second at `indent`.
 pub(crate) fn wrapped_at(indent: usize, label: &str, text: &str) -> String {
+    let lines = fold(text, text_width().saturating_sub(indent));
+    labelled(
+        indent,
+        label,
+        &lines.join(&format!("\n{}", " ".repeat(indent))),
+    )
+}
+
+/// Returns `label` and, at `indent`, `text` as it is.
+pub(crate) fn labelled(indent: usize, label: &str, text: &str) -> String {
     let style = match (label, WARNINGS.contains(&label)) {
         ("", _) => Style::new(),
         (_, true) => WARNING,
         (_, false) => LABEL,
     };
     let gap = " ".repeat(indent.saturating_sub(2 + label.len()));
-    let mut first = Some(format!("  {style}{label}{style:#}{gap}"));
-    let mut lines = String::new();
-    for line in fold(text, text_width().saturating_sub(indent)) {
-        let start = first.take().unwrap_or_else(|| " ".repeat(indent));
-        lines.push_str(format!("{start}{line}").trim_end());
-        lines.push('\n');
-    }
-    lines
+    let text = format!("  {style}{label}{style:#}{gap}{text}");
+    format!("{}\n", text.trim_end())
 }
 
 /// Returns the first line of an answer and an empty one.

@@ -1,6 +1,7 @@
 //! `rooflut plan`: the cheapest deployment that meets latency limits.
 
 mod costs;
+mod excluded;
 mod text;
 
 use rooflut::table::TableSet;
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Answered, Error> {
     Ok(Answered {
         text: match args.json {
             true => to_json(&plan)?,
-            false => text::text(&plan, args),
+            false => text::text(&plan, args)?,
         },
         failure: failure(&plan, args),
     })

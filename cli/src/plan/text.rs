@@ -1,16 +1,16 @@
 //! The answer of `rooflut plan` as text.
 
-use std::collections::BTreeMap;
+use rooflut_plan::{Answer, LimitedFigure, Plan};
 
-use rooflut_plan::{Answer, Excluded, LimitedFigure, Plan};
-
-use super::costs;
+use super::{costs, excluded};
 use crate::args::PlanArgs;
+use crate::command_line;
+use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{count, percent, plural, three_digits, title, wrapped};
+use crate::output::{INDENT, count, percent, plural, three_digits, title, wrapped};
 
 /// Returns the deployments as a table, and what they were asked.
-pub(super) fn text(plan: &Plan, args: &PlanArgs) -> String {
+pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
     let heading = match plan.gpus {
         Some(gpus) => format!("{} needs {}", plan.model, plural(gpus.into(), "GPU")),
         None => format!("{}: no deployment meets the limits", plan.model),
@@ -65,15 +65,14 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> String {
     }
     text += &costs::text(plan);
     if let Some(best) = plan.deployments.first() {
-        text += &wrapped("flags", &flags(best, args));
+        let words = command_line::of(&best.scenario)?;
+        text += &command_line::wrapped(INDENT, "command", &words);
     }
-    for (reason, kinds) in reasons(plan) {
-        text += &wrapped("left out", &format!("{}: {reason}", kinds.join(", ")));
-    }
+    text += &excluded::text(plan);
     for note in &plan.notes {
         text += &wrapped("NOTE", note);
     }
-    text
+    Ok(text)
 }
 
 fn search(plan: &Plan) -> String {
@@ -105,8 +104,12 @@ pub(super) fn servers(answer: &Answer) -> String {
         1 => String::new(),
         dp => format!(" dp {dp}"),
     };
+    let stages = match answer.pp {
+        1 => String::new(),
+        pp => format!(" pp {pp}"),
+    };
     let experts = if answer.expert_parallel { " ep" } else { "" };
-    format!("{count} x tp {}{ranks}{experts}", answer.tp)
+    format!("{count} x tp {}{ranks}{stages}{experts}", answer.tp)
 }
 
 fn row(answer: &Answer, [shows_seqs, shows_tokens]: [bool; 2]) -> Vec<String> {
@@ -158,73 +161,4 @@ fn percent_signed(share: f64) -> String {
         true => format!("-{}", percent(-100.0 * share)),
         false => percent(100.0 * share),
     }
-}
-
-/// Returns the flags with which `rooflut run` simulates a deployment, beside those of the load.
-fn flags(answer: &Answer, args: &PlanArgs) -> String {
-    let mut flags = format!("rooflut run ... --tp {}", answer.tp);
-    if args.target.tables.is_none() {
-        flags += &format!(" --gpu {}", answer.gpu);
-    }
-    let choice = &answer.choice;
-    let given = [
-        ("dp", (answer.dp > 1).then(|| answer.dp.to_string())),
-        (
-            "expert-parallel=true",
-            answer.expert_parallel.then(String::new),
-        ),
-        ("dtype", choice.dtype.map(|dtype| dtype.to_string())),
-        ("kv-dtype", choice.kv_dtype.map(|dtype| dtype.to_string())),
-        (
-            "max-num-seqs",
-            choice.max_num_seqs.map(|count| count.to_string()),
-        ),
-        (
-            "max-num-batched-tokens",
-            choice.max_num_batched_tokens.map(|count| count.to_string()),
-        ),
-        (
-            "replicas",
-            answer
-                .replicas
-                .filter(|count| *count > 1)
-                .map(|count| count.to_string()),
-        ),
-        (
-            "prefill-replicas",
-            answer.prefill_replicas.map(|count| count.to_string()),
-        ),
-        (
-            "decode-replicas",
-            answer.decode_replicas.map(|count| count.to_string()),
-        ),
-    ];
-    for (flag, value) in given {
-        if let Some(value) = value {
-            flags += format!(" --{flag} {value}").trim_end();
-        }
-    }
-    flags
-}
-
-/// Returns why kinds of servers were left out, and which.
-fn reasons(plan: &Plan) -> BTreeMap<&str, Vec<String>> {
-    let mut reasons = BTreeMap::<&str, Vec<String>>::new();
-    for Excluded { choice, reason, .. } in &plan.excluded {
-        let mut kind = format!("tp {} on {}", choice.tp, choice.gpu);
-        if choice.dp > 1 {
-            kind += &format!(" dp {}", choice.dp);
-        }
-        if choice.expert_parallel {
-            kind += " ep";
-        }
-        for dtype in [choice.dtype, choice.kv_dtype].into_iter().flatten() {
-            kind += &format!(" {dtype}");
-        }
-        let kinds = reasons.entry(reason).or_default();
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
-        }
-    }
-    reasons
 }

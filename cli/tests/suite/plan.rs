@@ -25,13 +25,43 @@ fn the_best_deployment_meets_the_limit_with_each_seed_of_a_run() {
 }
 
 #[test]
-fn the_table_shows_the_flags_of_the_best_deployment() {
-    let text = success("plan --rate 5 --goodput ttft:200 tpot:20@p95 --count 1");
-    assert!(text.starts_with("llama-3.1-8b needs 1 GPU\n"), "{text}");
+fn the_table_shows_the_command_that_simulates_the_best_deployment() {
+    let line = "plan --rate 60 --prompt uniform:100..900 --max-num-seqs 64 --requests 1000 \
+                --goodput ttft:200 tpot:20@p95 --count 1";
+    let text = success(line);
+    let (_, command) = text.split_once("  command  rooflut ").expect("a command");
+    let command: String = command
+        .lines()
+        .scan(true, |continues, line| {
+            let line = continues.then_some(line)?;
+            *continues = line.ends_with('\\');
+            Some(line.trim_end_matches('\\'))
+        })
+        .collect();
+    let run = json(&format!("{command} --json"));
+    let best = &json(&format!("{line} --json"))["deployments"][0];
+    assert_eq!(run["gpus"], best["gpus"]);
+    for (index, figure) in ["/seeds/ttft_ms/p99/highest", "/seeds/tpot_ms/p95/highest"]
+        .into_iter()
+        .enumerate()
+    {
+        let planned = number(best, &format!("/figures/{index}/highest"));
+        assert!((planned - number(&run, figure)).abs() < 1e-9, "{command}");
+    }
+}
+
+#[test]
+fn kinds_that_are_left_out_for_one_reason_share_a_paragraph_with_flags() {
+    let text = success(
+        "plan --model llama-3.1-70b --gpu h100 --rate 5 --goodput ttft:800 --dtype bf16,fp8",
+    );
+    let left_out = text.matches("left out").count();
+    assert_eq!(left_out, 1, "{text}");
     assert!(
-        text.contains("rooflut run ... --tp 1 --gpu h100\n"),
+        text.contains("tp 1 bf16 on h100: does not fit h100"),
         "{text}"
     );
+    assert!(text.contains("--gpu-memory-utilization 0.9"), "{text}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use rooflut::hardware::Dtype;
 use rooflut_report::{Cost, Usage, Weights};
+use rooflut_scenario::Scenario;
 use serde::Serialize;
 
 use crate::error::PlanError;
@@ -25,6 +26,8 @@ pub struct Answer {
     pub tp: u32,
     /// Data parallelism.
     pub dp: u32,
+    /// Pipeline stages.
+    pub pp: u32,
     /// Whether GPUs hold whole experts.
     pub expert_parallel: bool,
     /// Servers that prefill and decode; null where these are separate.
@@ -60,9 +63,9 @@ pub struct Answer {
     pub requests_per_s: f64,
     /// Tokens generated per second with the first seed.
     pub output_tokens_per_s: f64,
-    /// The scenario's keys that make `rooflut run` simulate this deployment, beside those of the question.
+    /// What `rooflut run` simulates to get these figures.
     #[serde(skip)]
-    pub choice: crate::space::Choice,
+    pub scenario: Scenario,
 }
 
 /// A figure and its limit, over the seeds.
@@ -83,11 +86,19 @@ impl Answer {
     pub(crate) fn of(
         tried: &Tried<'_>,
         links: Option<Links>,
+        seeds: u32,
         question: &Question<'_>,
     ) -> Result<Answer, PlanError> {
         let limits = &question.limits;
         let run = tried.variant.on(tried.servers, links)?;
         let (placement, config) = (run.placement(), run.config());
+        let mut scenario = run.scenario().clone();
+        scenario.workload.seeds = Some(seeds).filter(|seeds| *seeds > 1);
+        if tried.servers.count() == 1 {
+            // A router has no effect on one server.
+            scenario.server.replicas = None;
+            scenario.server.router = None;
+        }
         let parallelism = placement.parallelism;
         let [replicas, prefill, decode] = match tried.servers {
             Servers::Replicas(count) => [Some(count), None, None],
@@ -105,10 +116,7 @@ impl Answer {
         let binding = least.min_by(|(a, _), (b, _)| a.total_cmp(b));
         let count = |of: fn(&Trial) -> bool| trials.iter().filter(|trial| of(trial)).count() as u64;
         let first = trials.first();
-        let gpus = tried
-            .servers
-            .count()
-            .saturating_mul(tried.variant.choice.gpus());
+        let gpus = tried.servers.count().saturating_mul(tried.variant.gpus());
         let prices = question.prices.as_ref();
         let price = prices.and_then(|prices| prices.of(placement.tables.gpu().name.as_str()));
         Ok(Answer {
@@ -119,6 +127,7 @@ impl Answer {
                 .map(|(trial, price)| hour(trial, gpus).cost(price)),
             tp: parallelism.tp,
             dp: parallelism.dp,
+            pp: parallelism.pp,
             expert_parallel: parallelism.expert_parallel,
             replicas,
             prefill_replicas: prefill,
@@ -142,7 +151,7 @@ impl Answer {
                 .unwrap_or_default(),
             requests_per_s: first.map_or(0.0, |trial| trial.requests_per_s),
             output_tokens_per_s: first.map_or(0.0, |trial| trial.output_tokens_per_s),
-            choice: tried.variant.choice.clone(),
+            scenario,
         })
     }
 }

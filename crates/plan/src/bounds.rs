@@ -112,7 +112,9 @@ impl Capacity {
             })
             .filter_map(|(decoding, tokens)| Step::of(run, decoding, tokens, (held, prompt as u32)))
             .collect();
-        let ranks = f64::from(run.placement().parallelism.dp);
+        let parallelism = run.placement().parallelism;
+        // Each stage of a pipeline computes another batch.
+        let ranks = f64::from(parallelism.dp) * f64::from(parallelism.pp);
         let bound = |weight: f64, output: f64, is_of_pool: fn(&Step) -> bool| {
             let steps = steps.iter().filter(|step| is_of_pool(step));
             let worth = steps.map(|step| step.worth(weight, prompt, output));

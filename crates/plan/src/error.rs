@@ -4,7 +4,7 @@ use std::fmt;
 
 use rooflut_scenario::{Problem, RunError, ScenarioError};
 
-use crate::limit::Limit;
+use crate::limit::{Figure, Limit};
 
 /// Why a question has no answer.
 #[derive(Debug)]
@@ -66,11 +66,25 @@ impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PlanError::Run(error) => error.fmt(f),
-            PlanError::NoFigure { limit, completed } => write!(
-                f,
-                "{limit}: {completed} served requests are too few for this figure, or have one output token each; use \
-                 more requests or another figure"
-            ),
+            PlanError::NoFigure { limit, completed } => {
+                let (needed, known) = (
+                    limit.figure().least_requests(),
+                    Figure::highest_of(*completed),
+                );
+                match *completed < needed {
+                    true => write!(
+                        f,
+                        "{limit}: expected at least {needed} served requests for this figure, found {completed}; use \
+                         {} or more requests",
+                        limit.on(known)
+                    ),
+                    false => write!(
+                        f,
+                        "{limit}: expected requests of several output tokens, found {completed} of one; leave the \
+                         limit out"
+                    ),
+                }
+            }
             PlanError::Choice {
                 choice,
                 expected,

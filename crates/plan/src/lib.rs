@@ -3,8 +3,10 @@
 mod answer;
 mod bounds;
 mod error;
+mod excluded;
 mod ladder;
 mod limit;
+mod notes;
 mod plan;
 mod question;
 mod saturate;
@@ -15,8 +17,9 @@ mod variant;
 
 pub use answer::{Answer, LimitedFigure};
 pub use error::PlanError;
+pub use excluded::{Excluded, Reason};
 pub use limit::{Figure, Limit, LimitError, Limits};
-pub use plan::{Excluded, Plan};
+pub use plan::Plan;
 pub use question::Question;
 pub use saturate::{Division, Point, RateQuestion, Saturation, Split};
 pub use space::{Choice, Space};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use rooflut_report::Percentiles;
+use rooflut_report::{LatencyMs, Percentiles};
 use rooflut_scenario::{Latency, LatencyLimit};
 
 /// A figure of a latency over the requests of a run.
@@ -49,6 +49,19 @@ impl Figure {
         }
     }
 
+    /// Returns the number of requests from which on it is known.
+    pub(crate) fn least_requests(self) -> u64 {
+        let of = |percent: u64| (100 * LatencyMs::MIN_BEYOND).div_ceil(100 - percent);
+        self.percent().map_or(1, of)
+    }
+
+    /// Returns the highest figure that is known of so many requests.
+    pub(crate) fn highest_of(requests: u64) -> Figure {
+        let known = |(_, figure): &(&str, Figure)| figure.least_requests() <= requests;
+        let highest = Figure::ALL.into_iter().rev().find(known);
+        highest.map_or(Figure::Mean, |(_, figure)| figure)
+    }
+
     /// Returns this one of several figures.
     pub(crate) fn of<T>(self, figures: Percentiles<T>) -> Option<T> {
         match self {
@@ -86,6 +99,14 @@ impl Limit {
     /// Its maximum, milliseconds.
     pub fn ms(&self) -> f64 {
         self.latency.ms()
+    }
+
+    /// Returns the limit on another figure of the latency.
+    pub(crate) fn on(self, figure: Figure) -> Limit {
+        Limit {
+            figure: Some(figure),
+            ..self
+        }
     }
 
     /// The figure that is limited; by default the p99.
@@ -202,6 +223,18 @@ impl Limits {
     /// Share of requests that must meet all limits together; `None` for limits on figures.
     pub fn attainment(&self) -> Option<f64> {
         self.attainment
+    }
+
+    /// Returns the least share of requests that may exceed a limit on their TTFT or end-to-end latency; `None` without
+    /// such a limit on a percentile.
+    pub(crate) fn least_share_beyond(&self) -> Option<f64> {
+        let includes_queue = |limit: &&Limit| limit.latency() != Latency::Tpot;
+        let limits = self.limits.iter().filter(includes_queue);
+        let beyond = limits.filter_map(|limit| match self.attainment {
+            Some(share) => Some(1.0 - share),
+            None => Some((100 - limit.figure().percent()?) as f64 / 100.0),
+        });
+        beyond.min_by(f64::total_cmp)
     }
 
     /// Returns the limits as a run counts goodput within them.

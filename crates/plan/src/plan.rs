@@ -4,19 +4,17 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::error::PlanError;
+use crate::excluded::Excluded;
 use crate::limit::Limit;
+use crate::notes::{few_requests, opening_burst};
 use crate::question::{Question, seeds};
 use crate::search::{Search, Tried};
-use crate::space::Choice;
 use crate::variant::{Servers, Variant};
-
-/// Requests of a server below which a run says little of its steady state.
-const FEW_REQUESTS: u64 = 100;
 
 /// The cheapest deployments that meet the limits.
 ///
 /// Its JSON has the fields in this order; times are milliseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Plan {
     /// Name of the model.
@@ -51,22 +49,12 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
-/// A kind of server that was not simulated.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Excluded {
-    /// The kind of server.
-    #[serde(flatten)]
-    pub choice: Choice,
-    /// Why.
-    pub reason: String,
-}
-
 impl Question<'_> {
     /// Finds the cheapest deployments that meet the limits.
     ///
-    /// A deployment meets them if each of three seeds of 2,000 requests does (or as many as the workload says), with no
-    /// request rejected and no run overloaded. Bounds from step times rule kinds and numbers of servers out; of the
+    /// A deployment meets them if each of three seeds of 2,000 requests does (or as many as the workload says; for users
+    /// who all ask at the start 200 each, so that this burst does not decide a p99), with no request rejected and no run
+    /// overloaded. Bounds from step times rule kinds and numbers of servers out; of the
     /// others, the number of servers is bisected, on the assumption that more of them meet the limits if fewer do. A
     /// note says where the best deployment breaks this rule.
     ///
@@ -94,7 +82,8 @@ impl Question<'_> {
             self.approach(&mut search, variants)?;
         }
         search.answers.truncate(search.count);
-        let answer = |tried: &Tried<'_>| Answer::of(tried, links, self);
+        let seeds = search.seeds.len();
+        let answer = |tried: &Tried<'_>| Answer::of(tried, links, seeds as u32, self);
         let deployments: Result<Vec<Answer>, PlanError> =
             search.answers.iter().map(answer).collect();
         let deployments = deployments?;
@@ -102,23 +91,19 @@ impl Question<'_> {
         let first = variants.first();
         let requests = first.map_or(0, |variant| variant.run.load().requests());
         let best = search.answers.first();
-        notes.extend(best.and_then(|best| few_requests(requests, best.servers.count())));
+        notes.extend(best.and_then(|best| few_requests(&best.variant.run, best.servers.count())));
+        notes.extend(first.and_then(|variant| opening_burst(&variant.run, &self.limits)));
         let unable = candidates
             .unable
             .into_iter()
-            .map(|(choice, error)| Excluded {
-                choice,
-                reason: error.to_string(),
-            });
+            .map(|(choice, error)| Excluded::unable(choice, error));
+        let max_gpus = self.space.max_gpus;
         let beyond = variants
             .iter()
-            .filter_map(|v| beyond(v, self.space.max_gpus));
-        let least = variants.iter().map(|variant| {
-            variant
-                .bounds
-                .replicas
-                .saturating_mul(variant.choice.gpus())
-        });
+            .filter_map(|variant| Excluded::by_bounds(variant, max_gpus));
+        let least = variants
+            .iter()
+            .map(|variant| variant.bounds.replicas.saturating_mul(variant.gpus()));
         let knows_rate = first.is_some_and(|variant| matches!(variant.run.requests(), Ok(Some(_))));
         Ok(Plan {
             model: self.model.name.clone(),
@@ -152,7 +137,7 @@ impl Question<'_> {
             },
         };
         let variant = best.variant;
-        if servers.count() > variant.max_servers(self.space.max_gpus) || !variant.multiplies() {
+        if servers.count() > variant.max_servers(self.space.max_gpus) {
             return Ok(None);
         }
         let more = search.attempt(variant, servers, None)?;
@@ -171,10 +156,7 @@ impl Question<'_> {
         variants: &'v [Variant],
     ) -> Result<(), PlanError> {
         for variant in variants {
-            let most = match variant.multiplies() {
-                true => variant.max_servers(self.space.max_gpus),
-                false => 1,
-            };
+            let most = variant.max_servers(self.space.max_gpus);
             if variant.bounds.missed.is_some() && variant.bounds.replicas <= most {
                 let tried =
                     search.attempt(variant, Servers::Replicas(most), Some(f64::INFINITY))?;
@@ -183,33 +165,4 @@ impl Question<'_> {
         }
         Ok(())
     }
-}
-
-/// Returns why bounds rule a kind of server out, if they do.
-fn beyond(variant: &Variant, max_gpus: u32) -> Option<Excluded> {
-    let bounds = &variant.bounds;
-    let reason = match bounds.missed {
-        Some((limit, least_ms)) => {
-            format!("{limit}: takes at least {least_ms:.0} ms without any other load")
-        }
-        None if bounds.replicas > variant.max_servers(max_gpus) => {
-            let gpus = u64::from(bounds.replicas) * u64::from(variant.choice.gpus());
-            format!("the load takes at least {gpus} GPUs; at most {max_gpus} are allowed")
-        }
-        None => return None,
-    };
-    Some(Excluded {
-        choice: variant.choice.clone(),
-        reason,
-    })
-}
-
-/// Returns a remark on runs that are too short for the number of servers.
-pub(crate) fn few_requests(requests: u64, servers: u32) -> Option<String> {
-    let each = requests / u64::from(servers.max(1));
-    (each < FEW_REQUESTS).then(|| {
-        format!(
-            "each server serves {each} requests of a run, too few for a steady state; use more requests"
-        )
-    })
 }

@@ -14,6 +14,7 @@ use rooflut_traces::Input;
 use crate::bounds::Lengths;
 use crate::error::PlanError;
 use crate::limit::Limits;
+use crate::notes::opening_requests;
 use crate::space::{Choice, Space};
 use crate::variant::{Bounds, Links, Variant};
 
@@ -46,6 +47,11 @@ pub struct Question<'q> {
 pub(crate) const SEEDS: u32 = 3;
 /// The requests of each run.
 pub(crate) const REQUESTS: u32 = 2_000;
+/// The requests of a run for each user, where all users ask at its start: that burst is then half of what is beyond a
+/// p99, and does not decide it.
+const REQUESTS_PER_USER: u32 = 200;
+/// The largest number of requests of a run by default, whose figures are exact.
+const MAX_REQUESTS: u32 = 100_000;
 
 /// The kinds of servers of a question.
 pub(crate) struct Candidates {
@@ -135,7 +141,11 @@ impl<'q> Question<'q> {
         let workload = &mut scenario.workload;
         workload.seeds = None;
         if workload.trace.is_none() {
-            workload.requests.get_or_insert(REQUESTS);
+            let burst = opening_requests(workload).unwrap_or_default();
+            let requests = burst.saturating_mul(REQUESTS_PER_USER);
+            workload
+                .requests
+                .get_or_insert(requests.clamp(REQUESTS, MAX_REQUESTS));
         }
         let mut output = Output::default();
         output.strict = self.scenario.output.strict;
@@ -196,7 +206,7 @@ impl<'q> Question<'q> {
             let bounds = Bounds::of(&run, lengths.as_ref(), limits);
             Variant {
                 index,
-                weight: weight * f64::from(choice.gpus()),
+                weight: weight * f64::from(run.placement().parallelism.gpus()),
                 choice,
                 run,
                 bounds,

@@ -21,13 +21,10 @@ impl Tried<'_> {
         self.variant.cost(self.servers.count())
     }
 
-    /// Whether it is of the same kind: equal servers, divided into pools or not.
-    fn is_like(&self, other: &Tried<'_>) -> bool {
-        let kind = |tried: &Tried<'_>| {
-            let is_divided = matches!(tried.servers, Servers::Pools { .. });
-            (tried.variant.index, is_divided)
-        };
-        kind(self) == kind(other)
+    /// Returns its kind: equal servers, divided into pools or not.
+    fn kind(&self) -> (usize, bool) {
+        let is_divided = matches!(self.servers, Servers::Pools { .. });
+        (self.variant.index, is_divided)
     }
 
     /// The cheaper first, then the one with more headroom, then the order of the choices.
@@ -59,10 +56,7 @@ struct Family<'q> {
 impl<'q> Family<'q> {
     /// Servers that prefill and decode.
     fn whole(variant: &'q Variant, max_gpus: u32) -> Family<'q> {
-        let last = match variant.multiplies() {
-            true => variant.max_servers(max_gpus),
-            false => 1,
-        };
+        let last = variant.max_servers(max_gpus);
         Family {
             variant,
             prefill: None,
@@ -175,15 +169,23 @@ impl<'q> Search<'q> {
         self.answers.get(self.count.checked_sub(1)?)
     }
 
+    /// Returns the answer that a family must beat to be one: that of its own kind, or the last that is asked for.
+    fn to_beat(&self, family: &Family<'_>) -> Option<&Tried<'q>> {
+        let kind = (family.variant.index, family.prefill.is_some());
+        let own = self.answers.iter().find(|answer| answer.kind() == kind);
+        let known = own.into_iter().chain(self.worst());
+        known.min_by(|a, b| a.order(b))
+    }
+
     /// Whether a family may beat the answers that are known.
     fn is_open(&self, family: &Family<'_>) -> bool {
         let Some(cost) = family.least_cost() else {
             return false;
         };
-        self.worst()
-            .is_none_or(|worst| match cost.total_cmp(&worst.cost()) {
+        self.to_beat(family)
+            .is_none_or(|known| match cost.total_cmp(&known.cost()) {
                 Ordering::Less => true,
-                Ordering::Equal => family.variant.bounds.headroom > worst.verdict.headroom,
+                Ordering::Equal => family.variant.bounds.headroom > known.verdict.headroom,
                 Ordering::Greater => false,
             })
     }
@@ -194,14 +196,13 @@ impl<'q> Search<'q> {
         let Some(least) = family.ladder.least() else {
             return Ok(());
         };
-        let worst = self
-            .worst()
-            .map(|worst| (worst.cost(), worst.verdict.headroom));
-        let cap = worst.map_or(family.ladder.last(), |(cost, _)| family.affordable(cost));
-        let count = family.ladder.next(cap.max(least), worst.is_some());
+        let known = self.to_beat(family);
+        let known = known.map(|known| (known.cost(), known.verdict.headroom));
+        let cap = known.map_or(family.ladder.last(), |(cost, _)| family.affordable(cost));
+        let count = family.ladder.next(cap.max(least), known.is_some());
         // If no cheaper one is left, it must beat the answers of its cost.
-        let is_least = count == least && worst.is_some_and(|(cost, _)| cost <= family.cost(count));
-        let floor = worst.filter(|_| is_least).map(|(_, headroom)| headroom);
+        let is_least = count == least && known.is_some_and(|(cost, _)| cost <= family.cost(count));
+        let floor = known.filter(|_| is_least).map(|(_, headroom)| headroom);
         let tried = self.attempt(family.variant, family.servers(count), floor)?;
         family.ladder.note(count, tried.verdict.meets);
         self.keep(tried);
@@ -241,7 +242,7 @@ impl<'q> Search<'q> {
         match self
             .answers
             .iter_mut()
-            .find(|answer| answer.is_like(&tried))
+            .find(|answer| answer.kind() == tried.kind())
         {
             Some(answer) if tried.order(answer).is_lt() => *answer = tried,
             Some(_) => (),

@@ -114,9 +114,9 @@ impl Space {
                                     max_num_batched_tokens,
                                 };
                                 // Over one GPU, expert parallelism changes nothing.
-                                if choice.gpus() <= self.max_gpus
-                                    && !(expert_parallel && choice.gpus() == 1)
-                                {
+                                let is_vain = expert_parallel && choice.gpus() == 1;
+                                let is_known = found.iter().any(|(_, known)| *known == choice);
+                                if choice.gpus() <= self.max_gpus && !is_vain && !is_known {
                                     found.push((tables.clone(), choice));
                                 }
                             }
@@ -160,8 +160,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Returns the GPUs of a server.
-    pub fn gpus(&self) -> u32 {
+    /// Returns the GPUs of a pipeline stage of a server.
+    fn gpus(&self) -> u32 {
         self.tp.saturating_mul(self.dp)
     }
 
@@ -173,8 +173,8 @@ impl Choice {
             target.gpu = Some(self.gpu.clone());
         }
         target.tp = Some(self.tp);
-        target.dp = Some(self.dp);
-        target.expert_parallel = Some(self.expert_parallel);
+        target.dp = (self.dp != 1).then_some(self.dp);
+        target.expert_parallel = self.expert_parallel.then_some(true);
         target.dtype = self.dtype;
         target.kv_dtype = self.kv_dtype;
         server.max_num_seqs = self.max_num_seqs;

@@ -48,8 +48,8 @@ impl Trial {
                 values.collect()
             }
         };
-        // Nothing is known where every request was rejected.
-        if summary.completed > 0
+        // Where requests are rejected, too few may be served for a figure; the deployment is out all the same.
+        if summary.rejected == 0
             && let Some((limit, _)) = limits
                 .limits()
                 .iter()

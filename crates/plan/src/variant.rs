@@ -102,9 +102,15 @@ impl Variant {
         self.choice.dp == 1
     }
 
-    /// Returns the largest number of servers within a number of GPUs.
+    /// Returns the GPUs of a server.
+    pub(crate) fn gpus(&self) -> u32 {
+        self.run.placement().parallelism.gpus()
+    }
+
+    /// Returns the largest number of servers within a number of GPUs, as far as several are modelled.
     pub(crate) fn max_servers(&self, max_gpus: u32) -> u32 {
-        max_gpus / self.choice.gpus().max(1)
+        let most = if self.multiplies() { u32::MAX } else { 1 };
+        most.min(max_gpus / self.gpus().max(1))
     }
 
     /// Returns the run on these servers.

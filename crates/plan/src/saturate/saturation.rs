@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::bounds::{Capacity, Lengths};
 use crate::error::PlanError;
 use crate::limit::{Limit, Limits};
-use crate::plan::few_requests;
+use crate::notes::few_requests;
 use crate::question::{REQUESTS, seeds};
 use crate::saturate::curve::Curve;
 use crate::saturate::division::{Division, PoolRates};
@@ -141,7 +141,7 @@ impl<'q> RateQuestion<'q> {
         let knee = curve.knee(found.saturation)?;
         let servers = pools.map_or(replicas, |pools| pools.given().iter().sum());
         let short = found.is_bound.then(|| SHORT.to_owned()).into_iter();
-        let notes = short.chain(few_requests(requests.len() as u64, servers));
+        let notes = short.chain(few_requests(&run, servers));
         Ok(Saturation {
             model: run.placement().model.name.clone(),
             gpu: run.placement().tables.name().to_owned(),

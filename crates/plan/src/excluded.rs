@@ -1,0 +1,102 @@
+//! Kinds of servers that are not simulated.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rooflut_scenario::RunError;
+use serde::{Serialize, Serializer};
+
+use crate::limit::Limit;
+use crate::space::Choice;
+use crate::variant::Variant;
+
+/// A kind of server that was not simulated.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Excluded {
+    /// The kind of server.
+    #[serde(flatten)]
+    pub choice: Choice,
+    /// Why; JSON has its message.
+    pub reason: Reason,
+}
+
+/// Why a kind of server was not simulated.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It cannot serve the model.
+    Unable(Arc<RunError>),
+    /// It misses a limit without any other load.
+    Slow {
+        /// The limit.
+        limit: Limit,
+        /// The least that the limited figure can be, milliseconds.
+        least_ms: f64,
+    },
+    /// The load takes several servers, which are not modelled for data-parallel ranks.
+    OneServer {
+        /// The fewest servers that may keep up with the load, by step times alone.
+        least: u32,
+    },
+    /// The load takes more GPUs than are allowed.
+    TooManyGpus {
+        /// The fewest GPUs that may keep up with the load, by step times alone.
+        least: u64,
+        /// The GPUs that are allowed.
+        allowed: u32,
+    },
+}
+
+impl Excluded {
+    pub(crate) fn unable(choice: Choice, error: RunError) -> Excluded {
+        let reason = Reason::Unable(Arc::new(error));
+        Excluded { choice, reason }
+    }
+
+    /// Returns why bounds rule a kind of server out, if they do.
+    pub(crate) fn by_bounds(variant: &Variant, max_gpus: u32) -> Option<Excluded> {
+        let bounds = &variant.bounds;
+        let reason = match bounds.missed {
+            Some((limit, least_ms)) => Reason::Slow { limit, least_ms },
+            None if bounds.replicas <= variant.max_servers(max_gpus) => return None,
+            None if !variant.multiplies() && variant.gpus() <= max_gpus => Reason::OneServer {
+                least: bounds.replicas,
+            },
+            None => Reason::TooManyGpus {
+                least: u64::from(bounds.replicas) * u64::from(variant.gpus()),
+                allowed: max_gpus,
+            },
+        };
+        Some(Excluded {
+            choice: variant.choice.clone(),
+            reason,
+        })
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Unable(error) => error.fmt(f),
+            Reason::Slow { limit, least_ms } => write!(
+                f,
+                "{limit}: takes at least {least_ms:.0} ms without any other load"
+            ),
+            Reason::OneServer { least } => write!(
+                f,
+                "the load takes at least {least} servers; several with data-parallel ranks are not modelled"
+            ),
+            Reason::TooManyGpus { least, allowed } => write!(
+                f,
+                "the load takes at least {least} GPUs; at most {allowed} are allowed"
+            ),
+        }
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

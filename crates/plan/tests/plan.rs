@@ -1,0 +1,134 @@
+//! What a plan counts, leaves out and remarks.
+#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
+
+use std::io::ErrorKind;
+
+use rooflut::model;
+use rooflut::table::sets;
+use rooflut_plan::{Limits, Plan, PlanError, Question, Reason, Space};
+use rooflut_scenario::{Model, Scenario};
+
+fn limits(limits: &[&str]) -> Limits {
+    let limits = limits.iter().map(|limit| limit.parse().unwrap());
+    Limits::try_new(limits.collect(), None).unwrap()
+}
+
+/// Asks about an 8B model on H100, with tp 1.
+fn ask(
+    scenario: Scenario,
+    given: &[&str],
+    change: impl FnOnce(&mut Space),
+) -> Result<Plan, PlanError> {
+    let llama = model::find("llama-3.1-8b").unwrap();
+    let mut space = Space::new(&llama.spec, vec![sets::H100.clone()]);
+    space.tp = vec![1];
+    change(&mut space);
+    let model = Model::new(llama.name, llama.spec);
+    let read = |_: &_| Err(ErrorKind::NotFound.into());
+    let mut question = Question::new(scenario, model, &read, space, limits(given));
+    question.count = 3;
+    question.plan()
+}
+
+fn rate(rate: f64) -> Scenario {
+    let mut scenario = Scenario::default();
+    scenario.workload.rate = Some(rate);
+    scenario
+}
+
+#[test]
+fn each_kind_of_server_is_listed_once() {
+    let plan = ask(rate(10.0), &["ttft:500"], |space| {
+        space.tables = vec![sets::H100.clone(), sets::H100.clone()];
+        space.tp = vec![1, 2, 1];
+    });
+    let deployments = plan.unwrap().deployments;
+    let tp: Vec<u32> = deployments.iter().map(|answer| answer.tp).collect();
+    assert_eq!(tp, [1, 2]);
+}
+
+#[test]
+fn kinds_that_are_answered_cost_no_more_runs() {
+    // There are two kinds, whole servers and pools, and three are asked for.
+    let mut scenario = rate(60.0);
+    scenario.server.link_bandwidth = Some(50.0);
+    scenario.server.link_latency = Some(10.0);
+    let plan = ask(scenario, &["ttft:500"], |_| ()).unwrap();
+    assert_eq!(plan.deployments.len(), 2);
+    assert!(plan.simulations < 50, "{}", plan.simulations);
+}
+
+#[test]
+fn the_gpus_of_all_pipeline_stages_are_counted() {
+    let mut scenario = rate(5.0);
+    scenario.target.pp = Some(2);
+    let plan = ask(scenario.clone(), &["ttft:500"], |_| ()).unwrap();
+    let best = plan.deployments.first().unwrap();
+    assert_eq!((best.gpus, best.tp, best.pp), (2, 1, 2));
+    let plan = ask(scenario, &["ttft:500"], |space| space.max_gpus = 1).unwrap();
+    assert!(plan.deployments.is_empty());
+    assert!(matches!(
+        plan.excluded[0].reason,
+        Reason::TooManyGpus {
+            least: 2,
+            allowed: 1
+        }
+    ));
+}
+
+#[test]
+fn servers_that_reject_nearly_all_requests_are_tried_and_out() {
+    let mut scenario = rate(100.0);
+    scenario.server.max_waiting = Some(1);
+    scenario.server.max_num_seqs = None;
+    let plan = ask(scenario, &["ttft:500"], |space| {
+        space.max_num_seqs = vec![Some(1), None];
+    });
+    let plan = plan.unwrap();
+    assert!(
+        plan.deployments[0].max_num_seqs > 1,
+        "{:?}",
+        plan.deployments
+    );
+}
+
+#[test]
+fn a_figure_of_too_few_requests_names_one_that_is_known() {
+    let mut scenario = rate(10.0);
+    scenario.workload.requests = Some(150);
+    let error = ask(scenario, &["ttft:500"], |_| ())
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "ttft:500@p99: expected at least 500 served requests for this figure, found 150; use ttft:500@p95 or more requests"
+    );
+    let mut scenario = rate(10.0);
+    scenario.workload.output = Some("1".parse().unwrap());
+    let error = ask(scenario, &["tpot:500"], |_| ())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("requests of several output tokens"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_opening_burst_of_users_decides_no_percentile_or_is_noted() {
+    let asked = |requests, think_time: Option<&str>| {
+        let mut scenario = Scenario::default();
+        scenario.workload.users = Some(32);
+        scenario.workload.requests = requests;
+        scenario.workload.think_time = think_time.map(|pause| pause.parse().unwrap());
+        ask(scenario, &["ttft:5000"], |_| ()).unwrap()
+    };
+    let is_noted = |plan: &Plan| plan.notes.iter().any(|note| note.contains("all 32 users"));
+    let plan = asked(None, None);
+    assert_eq!(plan.requests, 6_400);
+    assert!(!is_noted(&plan), "{:?}", plan.notes);
+    assert!(is_noted(&asked(Some(2_000), None)));
+    let plan = asked(None, Some("5"));
+    assert_eq!(plan.requests, 2_000);
+    assert!(!is_noted(&plan), "{:?}", plan.notes);
+}
