@@ -19,7 +19,8 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// An empty table with the columns of a header, in which `>` marks those of numbers: `model | >layers | FFN`.
+    /// An empty table with the columns of a header, in which `>` marks those of numbers: `model | >layers | FFN`. A name
+    /// may have several lines.
     pub(crate) fn new(header: &str) -> Grid {
         let columns = header
             .split('|')
@@ -55,9 +56,14 @@ impl Grid {
         let available = output::width().saturating_sub(indent);
         let gap = self.gap(available);
         let widths = self.widths(available, gap);
-        let folded = |(cell, width): (&String, &usize)| match longest(cell, SPACE) <= *width {
-            true => fold_after(cell, *width, SPACE).join("\n"),
-            false => fold_after(cell, *width, PARTS).join("\n"),
+        let folded = |(cell, width): (&String, &usize)| {
+            let breaks = match longest(cell, SPACE) <= *width {
+                true => SPACE,
+                false => PARTS,
+            };
+            let lines = cell.split('\n');
+            let lines = lines.flat_map(|line| fold_after(line, *width, breaks));
+            lines.collect::<Vec<_>>().join("\n")
         };
         let mut table = Table::new();
         table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('-')));
@@ -157,7 +163,8 @@ impl Grid {
 
 /// Returns the number of characters of the longest piece of `text`.
 fn longest(text: &str, breaks: &[char]) -> usize {
-    let pieces = text.split_inclusive(breaks);
+    let lines = text.split('\n');
+    let pieces = lines.flat_map(|line| line.split_inclusive(breaks));
     let lengths = pieces.map(|piece| piece.trim_end().chars().count());
     lengths.max().unwrap_or(0)
 }
@@ -193,5 +200,15 @@ mod tests {
         assert_eq!(grid.widths(28, GAP), [10, 7, 7]);
         assert_eq!(grid.widths(10, GAP), [5, 7, 7]);
         assert_eq!((grid.gap(23), grid.gap(22)), (GAP, NARROW_GAP));
+    }
+
+    #[test]
+    fn a_name_of_several_lines_is_as_wide_as_the_longest() {
+        let mut grid = Grid::new(">TTFT\np50 | >tokens\n/s");
+        grid.row(vec!["1".into(), "2".into()]);
+        assert_eq!(
+            anstream::adapter::strip_str(&grid.render(0)).to_string(),
+            "TTFT  tokens\n p50      /s\n------------\n   1       2\n"
+        );
     }
 }

@@ -9,7 +9,7 @@ use crate::output::{number, wrapped};
 /// Returns the costs of the deployments as a table, and where their prices are from.
 pub(super) fn text(plan: &Plan) -> String {
     let mut grid = Grid::new(
-        "GPU | servers | >USD per GPU hour | >USD per hour | >USD per million output tokens | >USD per 1,000 requests",
+        "GPU | servers | >USD per\nGPU hour | >USD per\nhour | >USD per 1M\noutput tokens | >USD per 1,000\nrequests",
     );
     let (mut sources, mut unknown) = (Vec::new(), Vec::new());
     let usd = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |usd| number(usd, 2));

@@ -56,6 +56,12 @@ pub(super) fn text(saturation: &Saturation) -> String {
     let tolerance = percent(100.0 * saturation.tolerance);
     let simulations = plural(saturation.simulations, "simulation");
     line("search", format!("{simulations}, rates {tolerance} apart"));
+    let goodput = match saturation.limits.is_empty() {
+        true => "",
+        false => ", goodput",
+    };
+    let units = format!("latencies in ms; {unit}{goodput} and output tokens per second");
+    line("curve", format!("means over the seeds: {units}"));
     text += &format!("\n{}", curve(saturation));
     for note in &saturation.notes {
         text += &wrapped_at(INDENT, "NOTE", note);
@@ -126,10 +132,9 @@ fn divided(division: &Division, unit: &str) -> String {
 
 fn curve(saturation: &Saturation) -> String {
     let has_limits = !saturation.limits.is_empty();
-    let goodput = if has_limits { " >goodput /s |" } else { "" };
+    let goodput = if has_limits { " >goodput |" } else { "" };
     let mut grid = Grid::new(&format!(
-        ">{} /s | >TTFT p50 ms | >p99 | >TPOT p50 ms | >p99 | >E2E p50 ms | >p99 |{goodput} >output tokens /s | >busy | ",
-        saturation.unit
+        ">rate | >TTFT\np50 | >TTFT\np99 | >TPOT\np50 | >TPOT\np99 | >E2E\np50 | >E2E\np99 |{goodput} >output\ntokens | >busy | "
     ));
     let marks = [
         (saturation.within_limits.as_ref(), "highest"),
