@@ -65,7 +65,9 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
     }
     text += &costs::text(plan);
     if let Some(best) = plan.deployments.first() {
-        let words = command_line::of(&best.scenario)?;
+        let mut scenario = best.scenario.clone();
+        scenario.output.prices.clone_from(&args.prices);
+        let words = command_line::of(&scenario)?;
         text += &command_line::wrapped(INDENT, "command", &words);
     }
     text += &excluded::text(plan);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rooflut_scenario::{Problem, RunError, ScenarioError};
+use rooflut_scenario::{Problem, RunError, ScenarioError, grouped};
 
 use crate::limit::{Figure, Limit};
 
@@ -74,14 +74,16 @@ impl fmt::Display for PlanError {
                 match *completed < needed {
                     true => write!(
                         f,
-                        "{limit}: expected at least {needed} served requests for this figure, found {completed}; use \
-                         {} or more requests",
+                        "{limit}: expected at least {needed} served requests for this figure, found {}; use {} or more \
+                         requests",
+                        grouped(*completed),
                         limit.on(known)
                     ),
                     false => write!(
                         f,
-                        "{limit}: expected requests of several output tokens, found {completed} of one; leave the \
-                         limit out"
+                        "{limit}: expected requests of several output tokens, found {} of one; leave the limit \
+                         out",
+                        grouped(*completed)
                     ),
                 }
             }

@@ -91,10 +91,10 @@ impl Space {
         }
     }
 
-    /// Returns the kinds of servers that one server's GPUs allow, in the order of the choices.
+    /// Returns the kinds of servers that one server's GPUs allow, each once, in the order of the choices.
     pub(crate) fn choices(&self) -> Vec<(TableSet, Choice)> {
         let mut found = Vec::new();
-        for tables in &self.tables {
+        for tables in distinct(&self.tables, TableSet::name) {
             each(&self.tp, &self.dp, |tp, dp| {
                 each(&self.dtype, &self.kv_dtype, |dtype, kv_dtype| {
                     let limits = (&self.max_num_seqs, &self.max_num_batched_tokens);
@@ -102,7 +102,7 @@ impl Space {
                         limits.0,
                         limits.1,
                         |max_num_seqs, max_num_batched_tokens| {
-                            for &expert_parallel in &self.expert_parallel {
+                            for &expert_parallel in distinct(&self.expert_parallel, |it| it) {
                                 let choice = Choice {
                                     gpu: tables.name().to_owned(),
                                     tp,
@@ -115,8 +115,7 @@ impl Space {
                                 };
                                 // Over one GPU, expert parallelism changes nothing.
                                 let is_vain = expert_parallel && choice.gpus() == 1;
-                                let is_known = found.iter().any(|(_, known)| *known == choice);
-                                if choice.gpus() <= self.max_gpus && !is_vain && !is_known {
+                                if choice.gpus() <= self.max_gpus && !is_vain {
                                     found.push((tables.clone(), choice));
                                 }
                             }
@@ -129,9 +128,26 @@ impl Space {
     }
 }
 
-fn each<A: Copy, B: Copy>(first: &[A], second: &[B], mut visit: impl FnMut(A, B)) {
-    for &a in first {
-        for &b in second {
+/// Returns the values without those that have the key of an earlier one.
+fn distinct<'v, T, K: PartialEq + ?Sized + 'v>(
+    values: &'v [T],
+    key: impl Fn(&'v T) -> &'v K + Copy,
+) -> impl Iterator<Item = &'v T> {
+    let placed = values.iter().enumerate();
+    let is_first = move |(place, value): &(usize, &'v T)| {
+        let first = values.iter().position(|other| key(other) == key(value));
+        first == Some(*place)
+    };
+    placed.filter(is_first).map(|(_, value)| value)
+}
+
+fn each<A: Copy + PartialEq, B: Copy + PartialEq>(
+    first: &[A],
+    second: &[B],
+    mut visit: impl FnMut(A, B),
+) {
+    for &a in distinct(first, |it| it) {
+        for &b in distinct(second, |it| it) {
             visit(a, b);
         }
     }
