@@ -27,12 +27,15 @@ pub(super) fn text(plan: &Plan) -> String {
     paragraphs.collect()
 }
 
+/// How a number is written.
+type Written = fn(f64) -> String;
+
 /// A reason, whose number may differ between kinds of servers.
 #[derive(Debug, Clone)]
 struct About {
     before: String,
     /// The number, and how it is written.
-    number: Option<(f64, fn(f64) -> String)>,
+    number: Option<(f64, Written)>,
     after: String,
 }
 
