@@ -30,16 +30,17 @@ fn the_table_shows_the_command_that_simulates_the_best_deployment() {
                 --goodput ttft:200 tpot:20@p95 --count 1";
     let text = success(line);
     let (_, command) = text.split_once("  command  rooflut ").expect("a command");
-    let command: String = command
+    let words = command
         .lines()
         .scan(true, |continues, line| {
             let line = continues.then_some(line)?;
             *continues = line.ends_with('\\');
             Some(line.trim_end_matches('\\'))
         })
-        .collect();
-    let run = json(&format!("{command} --json"));
-    let best = &json(&format!("{line} --json"))["deployments"][0];
+        .flat_map(str::split_whitespace);
+    let command = words.collect::<Vec<_>>().join(" ");
+    let run = json(&command);
+    let best = &json(line)["deployments"][0];
     assert_eq!(run["gpus"], best["gpus"]);
     for (index, figure) in ["/seeds/ttft_ms/p99/highest", "/seeds/tpot_ms/p95/highest"]
         .into_iter()
