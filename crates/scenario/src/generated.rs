@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rooflut::sim::load::{
     Arrivals, ClosedLoop, Lengths, LimitedLoop, RequestMix, Sessions, SyntheticLoad,
 };
-use rooflut::sim::{Request, SimConfig, SimError};
+use rooflut::sim::{SimConfig, SimError};
 use rooflut_report::load::{self, ClosedLoad, Distribution, Mix, OpenLoad, Range};
 
 use crate::lengths::{Formula, LengthDistribution};
@@ -69,9 +69,15 @@ impl GeneratedLoad {
             return Ok(Requests::Closed(users.limited(count.into())));
         }
         let requests = SyntheticLoad::new(self.arrivals()?, mix, seed).take(count as usize);
-        // They ascend. Drawing them twice takes less than holding them.
-        let is_late = |request: Request| request.arrival_ns > SimConfig::LAST_ARRIVAL_NS;
-        match requests.clone().position(is_late) {
+        let is_late = |arrival_ns: u64| arrival_ns > SimConfig::LAST_ARRIVAL_NS;
+        // They ascend. Drawing them twice takes less than holding them; without turns, arrivals alone tell.
+        let late = match self.turns {
+            None => self.arrivals()?.take(count as usize).position(is_late),
+            Some(_) => requests
+                .clone()
+                .position(|request| is_late(request.arrival_ns)),
+        };
+        match late {
             None => Ok(Requests::Open(requests)),
             Some(in_time) => Err(RunError::LateArrival {
                 rate: self.workload.rate(),

@@ -3,8 +3,10 @@
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use rooflut::Deployment;
+use rooflut::deployment::ServedModel;
 use rooflut::sim::{PrefixCaching, Request, SchedulingPolicy, SimConfig};
 use rooflut::table::{ErrorGroup, Extent, TableSet, sets};
 use rooflut_report::Price;
@@ -35,12 +37,13 @@ pub struct Resources<'r> {
     pub read: &'r dyn Fn(&Path) -> io::Result<Input>,
 }
 
-/// A scenario that is ready to run.
+/// A scenario that is ready to run. Copies, also those with another load, share the deployment and its step times.
 #[derive(Debug, Clone)]
 pub struct Run {
     scenario: Scenario,
-    placement: Placement,
-    deployment: Deployment,
+    placement: Arc<Placement>,
+    deployment: Arc<Deployment>,
+    served: Arc<OnceLock<ServedModel>>,
     config: SimConfig,
     speculation: Option<Speculation>,
     pools: Option<Pools>,
@@ -102,8 +105,9 @@ impl Run {
             price: price(scenario.output.prices.as_deref(), &placement, read)?,
             load,
             scenario,
-            placement,
-            deployment,
+            placement: placement.into(),
+            deployment: deployment.into(),
+            served: Arc::default(),
             speculation,
         })
     }
@@ -178,6 +182,11 @@ impl Run {
     /// The deployment of each server.
     pub fn deployment(&self) -> &Deployment {
         &self.deployment
+    }
+
+    /// Returns the step times of the deployment, which the first call tabulates.
+    pub(crate) fn served_model(&self) -> &ServedModel {
+        self.served.get_or_init(|| self.deployment.served_model())
     }
 
     /// The longest request of the models, tokens, where the KV cache holds less.

@@ -36,6 +36,9 @@ impl Run {
             self.scenario().workload.seed(),
             self.scenario().workload.seeds(),
         );
+        if count == 1 {
+            return Ok(outcome);
+        }
         let report = |index: u32| {
             let run = self.with_seed(first.wrapping_add(index.into()))?;
             Ok(run.run_once(&mut ())?.report())
@@ -52,9 +55,8 @@ impl Run {
 
     /// Simulates the run with each step at the low and at the high end of its interval.
     fn add_interval(&self, coverage: Coverage, outcome: &mut Outcome<'_>) -> Result<(), RunError> {
-        let model = self.deployment().served_model();
         let at = |end| {
-            let model = AtEnd::new(&model, coverage, end);
+            let model = AtEnd::new(self.served_model(), coverage, end);
             let fleet = self.fleet(model)?;
             self.summary(&fleet, &mut ())
         };
@@ -75,9 +77,9 @@ impl Run {
     }
 
     fn run_once(&self, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
-        let model = self.deployment().served_model();
-        let fleet = self.fleet(&model)?;
-        let mut tally = ServedTally::new(&model);
+        let model = self.served_model();
+        let fleet = self.fleet(model)?;
+        let mut tally = ServedTally::new(model);
         let mut rejections = Rejections::default();
         let mut served = Served::default();
         let mut observers = (&mut tally, (&mut rejections, (&mut served, observer)));
