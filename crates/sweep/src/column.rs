@@ -2,14 +2,25 @@
 
 use rooflut::table::Class;
 use rooflut_scenario::Scenario;
+use serde_json::Value;
 
 use crate::grid::Grid;
 
-/// A column: its name, and where the report of a run has its value, as a JSON pointer.
+/// A column: its name, and where the report of a run has its value, as a JSON pointer to keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) name: String,
-    pub(crate) pointer: String,
+    pointer: String,
+}
+
+impl Column {
+    /// Returns the value in a report; null if it has none. No key needs the escapes of `Value::pointer`, which copies
+    /// each.
+    pub(crate) fn of(&self, report: &Value) -> Value {
+        let mut keys = self.pointer.split('/').skip(1);
+        let value = keys.try_fold(report, |value, key| value.get(key));
+        value.cloned().unwrap_or_default()
+    }
 }
 
 fn column(name: &str, pointer: &str) -> Column {

@@ -116,9 +116,7 @@ impl<'s> Sweep<'s> {
         };
         let grid = self.grid();
         let axes = grid.values(index).into_iter().cloned();
-        let figures = self.columns.iter();
-        let figures =
-            figures.map(|column| report.pointer(&column.pointer).cloned().unwrap_or_default());
+        let figures = self.columns.iter().map(|column| column.of(&report));
         let fixed = [index.into(), self.fingerprint.as_str().into()].into_iter();
         Ok(Row {
             values: fixed.chain(axes).chain(figures).chain([error]).collect(),
