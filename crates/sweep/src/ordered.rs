@@ -1,6 +1,7 @@
 //! Work on several threads, with its results in order.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
@@ -16,6 +17,9 @@ const WINDOW: u64 = 256;
 ///
 /// These are threads of their own, as a thread of rayon's pool that waits in one item may begin another one, and the
 /// first would wait for the second.
+///
+/// # Panics
+/// As `make` or `take` do: the panic of a thread is passed on when its item is due, which would never come otherwise.
 ///
 /// # Errors
 /// No thread can be started, or the error of `take`.
@@ -36,7 +40,8 @@ pub(crate) fn ordered<T: Send>(
             let work = move || {
                 let next = || begun.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 while let Ok(place) = next() {
-                    if finish.send((place, make(place))).is_err() {
+                    let made = catch_unwind(AssertUnwindSafe(|| make(place)));
+                    if finish.send((place, made)).is_err() {
                         break;
                     }
                 }
@@ -51,17 +56,17 @@ pub(crate) fn ordered<T: Send>(
         }
         let mut waiting = BTreeMap::new();
         for place in places {
-            let item = loop {
-                if let Some(item) = waiting.remove(&place) {
-                    break item;
+            let made = loop {
+                if let Some(made) = waiting.remove(&place) {
+                    break made;
                 }
                 match finished.recv() {
-                    Ok((place, item)) => waiting.insert(place, item),
-                    // A thread panicked, which the scope passes on.
+                    Ok((place, made)) => waiting.insert(place, made),
+                    // No thread is left, although none ends before `begin` does.
                     Err(_) => return Ok(()),
                 };
             };
-            take(item)?;
+            take(made.unwrap_or_else(|panic| resume_unwind(panic)))?;
             if let Some(next) = coming.next() {
                 let _ = begin.send(next);
             }
@@ -113,6 +118,16 @@ mod tests {
         ordered(0..10_000, 3, make, take).unwrap();
         let ahead = ahead.into_inner();
         assert!((WINDOW + 1..=3 * WINDOW).contains(&ahead), "{ahead}");
+    }
+
+    #[test]
+    fn a_panic_ends_the_work() {
+        let make = |place| match place {
+            10 => panic!("item 10"),
+            place => place,
+        };
+        let work = || ordered(0..1_000_000, 2, make, |_| Ok(()));
+        assert!(catch_unwind(work).is_err());
     }
 
     #[test]

@@ -108,18 +108,15 @@ impl<'s> Sweep<'s> {
         let report = self.runs.run(index).and_then(|run| report(&run));
         let (report, error) = match report {
             Ok(report) => (report, Value::Null),
-            Err(message) => {
-                // A name may have line breaks.
-                let message = message.replace(char::is_control, "\u{fffd}");
-                (Value::Null, Value::String(message))
-            }
+            Err(message) => (Value::Null, Value::String(message)),
         };
         let grid = self.grid();
         let axes = grid.values(index).into_iter().cloned();
         let figures = self.columns.iter().map(|column| column.of(&report));
         let fixed = [index.into(), self.fingerprint.as_str().into()].into_iter();
+        let values = fixed.chain(axes).chain(figures).chain([error]);
         Ok(Row {
-            values: fixed.chain(axes).chain(figures).chain([error]).collect(),
+            values: values.map(in_a_line).collect(),
         })
     }
 
@@ -138,6 +135,16 @@ impl<'s> Sweep<'s> {
         let places = done..shard.len(self.grid().len());
         let row = |place| self.row(shard.index(place));
         ordered(places, threads, row, |row| take(row?))
+    }
+}
+
+/// Returns a value without line breaks, which paths and messages may have: a row is a line.
+fn in_a_line(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.contains(char::is_control) => {
+            Value::String(text.replace(char::is_control, "\u{fffd}"))
+        }
+        value => value,
     }
 }
 
