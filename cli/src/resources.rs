@@ -1,4 +1,4 @@
-//! What a scenario names: models and tables.
+//! Models and tables that a scenario names.
 
 use rooflut_scenario::{Resources, Scenario};
 

@@ -63,7 +63,7 @@ pub struct Answer {
     pub requests_per_s: f64,
     /// Tokens generated per second with the first seed.
     pub output_tokens_per_s: f64,
-    /// What `rooflut run` simulates to get these figures.
+    /// The scenario with which `rooflut run` gives these figures.
     #[serde(skip)]
     pub scenario: Scenario,
 }

@@ -28,7 +28,7 @@ pub(crate) struct Trial {
     pub(crate) latencies: [LatencyMs; 3],
     /// Share of the time in which a step ran.
     pub(crate) busy_share: f64,
-    /// The same of prefill and decode servers, where these are separate.
+    /// `busy_share` of prefill and of decode servers, where these are separate.
     pub(crate) pool_shares: Option<[f64; 2]>,
 }
 

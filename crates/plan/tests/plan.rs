@@ -1,4 +1,4 @@
-//! What a plan counts, leaves out and remarks.
+//! The counts, the exclusions and the notes of a plan.
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use std::io::ErrorKind;

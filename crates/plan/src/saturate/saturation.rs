@@ -22,7 +22,7 @@ const SHORT: &str = "the runs are too short to overload these servers: the rate 
 pub struct RateQuestion<'q> {
     /// Model, load and servers. The search varies the rate and replaces the output, except `strict`.
     pub scenario: Scenario,
-    /// What the scenario names.
+    /// The models and tables that the scenario names.
     pub resources: Resources<'q>,
     /// The limits to meet; `None`: the servers must only keep up with the load and reject no request.
     pub limits: Option<Limits>,
@@ -45,7 +45,7 @@ pub struct Saturation {
     pub gpu: String,
     /// GPUs of all servers.
     pub gpus: u64,
-    /// What a rate counts: `requests` or `sessions`, per second.
+    /// Unit of a rate, per second: `requests` or `sessions`.
     pub unit: &'static str,
     /// The highest rate that meets the limits; null if none does, or without limits.
     pub within_limits: Option<Point>,
