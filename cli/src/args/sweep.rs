@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::ValueParser;
+use clap::builder::{NonEmptyStringValueParser, ValueParser};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use rooflut_scenario::{Scenario, whole};
 use rooflut_sweep::{Plot, Shard};
@@ -74,7 +74,7 @@ fn flags() -> Vec<clap::Arg> {
 impl Args for Lists {
     fn augment_args(command: clap::Command) -> clap::Command {
         command.args(flags().into_iter().map(|flag| {
-            let parser = ValueParser::string();
+            let parser = ValueParser::from(NonEmptyStringValueParser::new());
             flag.action(ArgAction::Append).value_parser(parser)
         }))
     }
