@@ -26,7 +26,7 @@ pub(crate) struct SweepArgs {
     pub(crate) path: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) lists: Lists,
-    /// CSV file with a row for each deployment [default: standard output].
+    /// CSV file with a row for each deployment, or NAME.parquet for a folder of Parquet files [default: standard output].
     #[arg(long, value_name = "FILE", help_heading = "Sweep")]
     pub(crate) out: Option<PathBuf>,
     /// Go on with the file of an earlier sweep of the same grid.
@@ -41,7 +41,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "I/N", default_value_t = Shard::WHOLE, hide_default_value = true,
           conflicts_with = "merge", help_heading = "Sweep")]
     pub(crate) shard: Shard,
-    /// Join the files of all shards instead of running anything.
+    /// Join the files (or folders) of all shards instead of running anything.
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "out", help_heading = "Sweep")]
     pub(crate) merge: Vec<PathBuf>,
     /// Also draw a column over another as SVG, beside the CSV file (repeatable): ttft_p99:rate.

@@ -51,10 +51,6 @@ impl SweepFile {
         self.done
     }
 
-    pub(super) fn is_stdout(&self) -> bool {
-        is_stdout(&self.path)
-    }
-
     pub(super) fn write(&mut self, line: &[u8]) -> io::Result<()> {
         self.to.write_all(line)
     }

@@ -12,6 +12,7 @@ use crate::output::{count, plural};
 use crate::output_file::OutputFile;
 use crate::outputs::is_stdout;
 
+use super::out::is_parquet;
 use super::plots;
 
 /// Joins the shards, and returns what was written.
@@ -21,13 +22,16 @@ pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error>
             "--merge takes the files of shards alone; leave the flags of the scenario out",
         ));
     }
+    // clap requires it.
+    let out = args.out.as_deref().unwrap_or(Path::new("-"));
+    if is_parquet(out) {
+        return folders(args, shards, out);
+    }
     let opened = shards.iter().map(|path| {
         let file = File::open(path).map_err(Error::reading(path))?;
         Ok((path.display().to_string(), BufReader::new(file)))
     });
     let opened = opened.collect::<Result<Vec<_>, Error>>()?;
-    // clap requires it.
-    let out = args.out.as_deref().unwrap_or(Path::new("-"));
     let mut file = match out {
         out if is_stdout(out) => OutputFile::stdout(out),
         out if out.exists() => {
@@ -46,7 +50,42 @@ pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error>
     if is_stdout(out) {
         return Ok(String::new());
     }
-    let of = plural(shards.len() as u64, "file");
+    summary(args, out, rows, &plural(shards.len() as u64, "file"))
+}
+
+/// Joins folders of Parquet files.
+#[cfg(feature = "parquet")]
+fn folders(args: &SweepArgs, shards: &[PathBuf], out: &Path) -> Result<String, Error> {
+    use super::folder;
+
+    let files = shards.iter().map(|path| folder::files(path));
+    let files = files.collect::<Result<Vec<_>, Error>>()?;
+    let opened = shards.iter().zip(&files).map(|(path, files)| {
+        let parts = files.iter().map(folder::read);
+        (path.display().to_string(), parts)
+    });
+    let whole = folder::Whole::create(out)?;
+    let (mut number, mut failed) = (0, None);
+    let written = rooflut_sweep::merge_parts(opened, |part| {
+        let written = folder::write(part, &whole.path(), number);
+        number += 1;
+        written.map_err(|error| {
+            let message = error.to_string();
+            failed = Some(error);
+            SweepError::Data(message)
+        })
+    });
+    let rows = written.map_err(|error| failed.unwrap_or_else(|| super::error(error)))?;
+    whole.finish(out)?;
+    summary(args, out, rows, &plural(shards.len() as u64, "folder"))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn folders(_: &SweepArgs, _: &[PathBuf], _: &Path) -> Result<String, Error> {
+    Err(super::out::no_parquet())
+}
+
+fn summary(args: &SweepArgs, out: &Path, rows: u64, of: &str) -> Result<String, Error> {
     let drawn = plots::draw(&args.plot, out)?;
     Ok(format!(
         "{}: {} rows of {of}\n{drawn}",

@@ -2,12 +2,14 @@
 
 mod contents;
 mod file;
+#[cfg(feature = "parquet")]
+mod folder;
 mod grid;
 mod merge;
+mod out;
 mod plots;
 mod progress;
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -21,10 +23,11 @@ use crate::error::Error;
 use crate::input;
 use crate::model_source;
 use crate::output::{Answered, count, plural};
+use crate::outputs::is_stdout;
 use crate::table_set::{self, WhichSet};
 use crate::version::version;
 
-use file::SweepFile;
+use out::{Ended, SweepOut};
 use progress::Progress;
 
 /// Simulates a grid, or joins the files of its shards, and answers with what was written.
@@ -55,31 +58,28 @@ fn sweep(args: &SweepArgs) -> Result<String, Error> {
         open: &input::open,
     };
     let sweep = Sweep::try_new(grid, sources, &version).map_err(error)?;
-    let mut file = SweepFile::open(args, &sweep)?;
-    let done = file.done();
+    let mut out = SweepOut::open(args, &sweep)?;
+    let done = out.done();
     let mut progress = Progress::new(points, done, args.progress);
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.min(usize::try_from(points).unwrap_or(threads));
     let mut failed = 0_u64;
     let written = sweep.rows(args.shard, done, threads, |row| {
         failed += u64::from(row.values().last().is_some_and(|error| !error.is_null()));
-        file.write(&row.csv()?).map_err(SweepError::Io)?;
+        out.push(row)?;
         progress.add();
         Ok(())
     });
     drop(progress);
-    match written {
-        Ok(()) => (),
-        // The reader has seen enough, as `head` has.
-        Err(SweepError::Io(found)) if found.kind() == ErrorKind::BrokenPipe => (),
-        Err(SweepError::Io(found)) => return Err(file.writing(found)),
-        Err(found) => return Err(error(found)),
+    match written.and_then(|()| out.finish()) {
+        Ok(()) | Err(Ended::ReaderLeft) => (),
+        Err(Ended::Failed(error)) => return Err(error),
     }
-    let Some(out) = args.out.as_deref().filter(|_| !file.is_stdout()) else {
+    let Some(path) = args.out.as_deref().filter(|path| !is_stdout(path)) else {
         return Ok(String::new());
     };
-    let drawn = plots::draw(&args.plot, out)?;
-    Ok(summary(out, points, done, failed) + &drawn)
+    let drawn = plots::draw(&args.plot, path)?;
+    Ok(summary(path, points, done, failed) + &drawn)
 }
 
 /// `sweep.csv: 600 deployments simulated, 12 with an error; 1,000 rows`.

@@ -1,7 +1,7 @@
 //! Charts of a sweep.
 
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use rooflut_sweep::Plot;
@@ -12,15 +12,14 @@ use crate::outputs::{Existing, Outputs};
 /// The first line of a chart, by which it is recognised.
 const FIRST_LINE: &[u8] = b"<!-- rooflut sweep -->\n";
 
-/// Draws the charts of a CSV file beside it, and returns their paths as lines.
-pub(super) fn draw(plots: &[Plot], csv: &Path) -> Result<String, Error> {
+/// Draws the charts of a sweep's rows beside them, and returns their paths as lines.
+pub(super) fn draw(plots: &[Plot], sweep: &Path) -> Result<String, Error> {
     let mut outputs = Outputs::new(Vec::new(), Existing::Keep);
     let mut written = String::new();
     for plot in plots {
-        let rows = File::open(csv).map_err(Error::reading(csv))?;
-        let drawn = plot.draw(BufReader::new(rows));
+        let drawn = plot.draw(csv(sweep)?);
         let text = drawn.map_err(|error| Error::new(format!("--plot: {error}")))?;
-        let path = path(plot, csv);
+        let path = path(plot, sweep);
         let mut file = outputs.open(&path, FIRST_LINE)?;
         file.write_all(FIRST_LINE)
             .and_then(|()| file.write_all(text.as_bytes()))
@@ -31,7 +30,19 @@ pub(super) fn draw(plots: &[Plot], csv: &Path) -> Result<String, Error> {
     Ok(written)
 }
 
+/// Returns the rows of a sweep as CSV.
+fn csv(sweep: &Path) -> Result<Box<dyn Read>, Error> {
+    #[cfg(feature = "parquet")]
+    if super::out::is_parquet(sweep) {
+        let files = super::folder::files(sweep)?;
+        let parts = files.into_iter().map(|file| super::folder::read(&file));
+        return Ok(Box::new(rooflut_sweep::csv_of_parts(parts)));
+    }
+    let file = File::open(sweep).map_err(Error::reading(sweep))?;
+    Ok(Box::new(BufReader::new(file)))
+}
+
 /// `sweep.ttft_p99-rate.svg` for `sweep.csv`.
-fn path(plot: &Plot, csv: &Path) -> PathBuf {
-    csv.with_extension(format!("{}-{}.svg", plot.y, plot.x))
+fn path(plot: &Plot, sweep: &Path) -> PathBuf {
+    sweep.with_extension(format!("{}-{}.svg", plot.y, plot.x))
 }

@@ -5,11 +5,13 @@ use rooflut_scenario::Scenario;
 use serde_json::Value;
 
 use crate::grid::Grid;
+use crate::kind::Kind;
 
-/// A column: its name, and where the report of a run has its value, as a JSON pointer to keys.
+/// A column: its name, its kind, and where the report of a run has its value, as a JSON pointer to keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) name: String,
+    pub(crate) kind: Kind,
     pointer: String,
 }
 
@@ -23,9 +25,10 @@ impl Column {
     }
 }
 
-fn column(name: &str, pointer: &str) -> Column {
+fn column(name: &str, kind: Kind, pointer: &str) -> Column {
     Column {
         name: name.to_owned(),
+        kind,
         pointer: pointer.to_owned(),
     }
 }
@@ -34,29 +37,29 @@ fn column(name: &str, pointer: &str) -> Column {
 pub(crate) const FIRST: &str = "gpus";
 
 /// Columns that have the name of a report's field.
-const FIELDS: [&str; 22] = [
-    FIRST,
-    "model",
-    "gpu",
-    "tp",
-    "dp",
-    "pp",
-    "expert_parallel",
-    "replicas",
-    "engine",
-    "weight_dtype",
-    "kv_dtype",
-    "requests",
-    "completed",
-    "rejected",
-    "preemptions",
-    "overloaded",
-    "makespan_s",
-    "busy_share",
-    "running_mean",
-    "kv_blocks",
-    "kv_blocks_peak",
-    "max_model_len",
+const FIELDS: [(&str, Kind); 22] = [
+    (FIRST, Kind::Integer),
+    ("model", Kind::Text),
+    ("gpu", Kind::Text),
+    ("tp", Kind::Integer),
+    ("dp", Kind::Integer),
+    ("pp", Kind::Integer),
+    ("expert_parallel", Kind::Truth),
+    ("replicas", Kind::Integer),
+    ("engine", Kind::Text),
+    ("weight_dtype", Kind::Text),
+    ("kv_dtype", Kind::Text),
+    ("requests", Kind::Integer),
+    ("completed", Kind::Integer),
+    ("rejected", Kind::Integer),
+    ("preemptions", Kind::Integer),
+    ("overloaded", Kind::Truth),
+    ("makespan_s", Kind::Number),
+    ("busy_share", Kind::Number),
+    ("running_mean", Kind::Number),
+    ("kv_blocks", Kind::Integer),
+    ("kv_blocks_peak", Kind::Integer),
+    ("max_model_len", Kind::Integer),
 ];
 const RATES: [&str; 3] = [
     "requests_per_s",
@@ -74,13 +77,17 @@ pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
     };
     let mut columns: Vec<Column> = FIELDS
         .iter()
-        .map(|name| column(name, &format!("/{name}")))
+        .map(|(name, kind)| column(name, *kind, &format!("/{name}")))
         .collect();
-    columns.extend(RATES.map(|name| column(name, &format!("/throughput/{name}"))));
+    columns.extend(RATES.map(|name| column(name, Kind::Number, &format!("/throughput/{name}"))));
     latencies(&mut columns, &LATENCIES, "", &[("", "")]);
     if is_given("goodput", |scenario| scenario.output.goodput.is_some()) {
-        columns.push(column("goodput_met", "/goodput/met"));
-        columns.push(column("goodput_requests_per_s", "/goodput/requests_per_s"));
+        columns.push(column("goodput_met", Kind::Integer, "/goodput/met"));
+        columns.push(column(
+            "goodput_requests_per_s",
+            Kind::Number,
+            "/goodput/requests_per_s",
+        ));
     }
     if is_given("interval", |scenario| scenario.output.interval.is_some()) {
         let ends = [("_low", "/low"), ("_high", "/high")];
@@ -91,23 +98,39 @@ pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
         let ends = [("_lowest", "/lowest"), ("_highest", "/highest")];
         latencies(&mut columns, &LATENCIES, "/seeds", &ends);
         rates(&mut columns, "/seeds", &ends);
-        columns.push(column("seeds_overloaded", "/seeds/overloaded"));
+        columns.push(column(
+            "seeds_overloaded",
+            Kind::Integer,
+            "/seeds/overloaded",
+        ));
     }
-    columns.push(column("usd_per_gpu_hour", "/cost/usd_per_gpu_hour"));
+    columns.push(column(
+        "usd_per_gpu_hour",
+        Kind::Number,
+        "/cost/usd_per_gpu_hour",
+    ));
     for (unit, cost) in [("usd", "cost"), ("wh", "energy_bound")] {
         let per = WORK.map(|work| {
             let name = format!("{unit}_per_{work}");
-            column(&name, &format!("/{cost}/{unit}_per/{work}"))
+            column(&name, Kind::Number, &format!("/{cost}/{unit}_per/{work}"))
         });
         columns.extend(per);
     }
-    columns.extend(["class", "extent"].map(|name| column(name, &format!("/{name}"))));
+    columns.extend(["class", "extent"].map(|name| column(name, Kind::Text, &format!("/{name}"))));
     let sources = Class::ALL.map(Class::name).into_iter().chain(["fitted"]);
     columns.extend(sources.map(|source| {
         let name = format!("time_share_{source}");
-        column(&name, &format!("/time_share_by_source/{source}"))
+        column(
+            &name,
+            Kind::Number,
+            &format!("/time_share_by_source/{source}"),
+        )
     }));
-    columns.push(column("time_share_outside", "/time_share_outside"));
+    columns.push(column(
+        "time_share_outside",
+        Kind::Number,
+        "/time_share_outside",
+    ));
     columns.retain(|column| grid.axes().iter().all(|axis| axis.key() != column.name));
     columns
 }
@@ -119,7 +142,7 @@ fn latencies(columns: &mut Vec<Column>, names: &[&str], of: &str, ends: &[(&str,
             for (end, field) in ends {
                 let name = format!("{latency}_{figure}{end}_ms");
                 let pointer = format!("{of}/{latency}_ms/{figure}{field}");
-                columns.push(column(&name, &pointer));
+                columns.push(column(&name, Kind::Number, &pointer));
             }
         }
     }
@@ -129,7 +152,7 @@ fn rates(columns: &mut Vec<Column>, of: &str, ends: &[(&str, &str)]) {
     for rate in ["requests_per_s", "output_tokens_per_s"] {
         for (end, field) in ends {
             let name = rate.replace("_per_s", &format!("{end}_per_s"));
-            columns.push(column(&name, &format!("{of}/{rate}{field}")));
+            columns.push(column(&name, Kind::Number, &format!("{of}/{rate}{field}")));
         }
     }
 }

@@ -6,8 +6,11 @@ mod error;
 mod fnv;
 mod grid;
 mod keys;
+mod kind;
 mod merge;
 mod ordered;
+#[cfg(feature = "parquet")]
+mod parts;
 mod plot;
 mod range;
 mod resume;
@@ -19,7 +22,10 @@ pub use axis::Axis;
 pub use error::SweepError;
 pub use fnv::Fnv;
 pub use grid::Grid;
+pub use kind::Kind;
 pub use merge::merge;
+#[cfg(feature = "parquet")]
+pub use parts::{Part, csv_of_parts, earlier_parts, merge_parts};
 pub use plot::{Plot, PlotError};
 pub use resume::{Earlier, earlier};
 pub use runs::{Named, NotFound, Sources};

@@ -1,4 +1,4 @@
-//! Shards, joined to the file of one run.
+//! Shards, joined to the rows of one run.
 
 use std::io::{BufRead, Write};
 
@@ -19,34 +19,69 @@ pub fn merge<R: BufRead>(
     mut out: impl Write,
 ) -> Result<u64, SweepError> {
     let shards = shards.into_iter();
-    let opened = shards.map(|(file, csv)| Opened::try_new(file, csv));
-    let mut shards = opened.collect::<Result<Vec<_>, _>>()?;
-    let Some(first) = shards.first() else {
+    let opened = shards.map(|(file, csv)| CsvShard::try_new(file, csv));
+    let shards = opened.collect::<Result<Vec<_>, _>>()?;
+    if let Some(first) = shards.first() {
+        if let Some(other) = shards.iter().find(|shard| shard.header != first.header) {
+            return Err(other.refuse(of_another_header(&first.file)));
+        }
+        out.write_all(&first.header)?;
+    }
+    joined(shards, |line| Ok(out.write_all(&line)?))
+}
+
+/// The rows of a shard in their order.
+pub(crate) trait Shard {
+    /// What is written of a row.
+    type Row;
+
+    /// Returns the index and the grid of the next row, and the row; `None` at the end.
+    fn next(&mut self) -> Result<Option<(u64, String, Self::Row)>, SweepError>;
+
+    /// Refuses the row that was read last.
+    fn refuse(&self, problem: String) -> SweepError;
+}
+
+/// Passes on the rows of all shards in the order of the grid, and returns their number.
+pub(crate) fn joined<S: Shard>(
+    shards: Vec<S>,
+    mut take: impl FnMut(S::Row) -> Result<(), SweepError>,
+) -> Result<u64, SweepError> {
+    if shards.is_empty() {
         return Err(SweepError::Shards(
             "expected at least one shard, found none".to_owned(),
         ));
-    };
-    let (header, named) = (first.header.clone(), first.file.clone());
-    if let Some(other) = shards.iter().find(|shard| shard.header != header) {
-        let problem = format!("expected the header of {named}, found another one; {OF_ONE_SWEEP}");
-        return Err(other.refuse(problem));
     }
-    shards.iter_mut().try_for_each(Opened::advance)?;
-    let grid = shards.iter().find(|shard| shard.index.is_some());
-    let grid = grid.map_or(String::new(), |shard| shard.grid.clone());
-    out.write_all(&header)?;
+    let mut waiting = Vec::new();
+    for mut shard in shards {
+        if let Some(row) = shard.next()? {
+            waiting.push((row, shard));
+        }
+    }
+    let grid = waiting
+        .first()
+        .map_or(String::new(), |((_, grid, _), _)| grid.clone());
     let mut next = 0;
-    let has_row = |shard: &&mut Opened<R>| shard.index.is_some();
-    while let Some(shard) = shards.iter_mut().filter(has_row).min_by_key(|it| it.index) {
-        shard.check(&grid, next)?;
-        out.write_all(&shard.line)?;
+    let least = |waiting: &[((u64, _, _), S)]| {
+        let places = waiting.iter().enumerate();
+        places
+            .min_by_key(|(_, ((index, ..), _))| *index)
+            .map(|(place, _)| place)
+    };
+    while let Some(place) = least(&waiting) {
+        let ((index, of, row), mut shard) = waiting.swap_remove(place);
+        check(index, &of, next, &grid).map_err(|problem| match problem {
+            Problem::Missing => missing(next, index - 1),
+            Problem::Other(problem) => shard.refuse(problem),
+        })?;
+        take(row)?;
         next += 1;
-        shard.advance()?;
+        if let Some(row) = shard.next()? {
+            waiting.push((row, shard));
+        }
     }
-    let len = grid
-        .split('-')
-        .next()
-        .and_then(|len| len.parse::<u64>().ok());
+    let len = grid.split('-').next();
+    let len = len.and_then(|len| len.parse::<u64>().ok());
     match len.unwrap_or_default() {
         len if len > next => Err(missing(next, len - 1)),
         len if len == next && next > 0 => Ok(next),
@@ -59,6 +94,34 @@ pub fn merge<R: BufRead>(
 
 const OF_ONE_SWEEP: &str = "merge shards of one sweep";
 
+/// The problem of a shard whose columns are not those of the shard `first`.
+pub(crate) fn of_another_header(first: &str) -> String {
+    format!("expected the header of {first}, found another one; {OF_ONE_SWEEP}")
+}
+
+enum Problem {
+    /// Rows before this one.
+    Missing,
+    Other(String),
+}
+
+/// Checks that a row of the grid `of` is that of index `next` of `grid`.
+fn check(index: u64, of: &str, next: u64, grid: &str) -> Result<(), Problem> {
+    if of != grid {
+        return Err(Problem::Other(format!(
+            "expected a row of grid {grid}, found one of {of}; {OF_ONE_SWEEP}"
+        )));
+    }
+    match index {
+        index if index == next => Ok(()),
+        index if index > next => Err(Problem::Missing),
+        index => Err(Problem::Other(format!(
+            "expected each deployment once and in order, found {index} after {}; name each shard once",
+            next - 1
+        ))),
+    }
+}
+
 fn missing(first: u64, last: u64) -> SweepError {
     let (first, last) = (grouped(first), grouped(last));
     let found = match first == last {
@@ -70,80 +133,57 @@ fn missing(first: u64, last: u64) -> SweepError {
     ))
 }
 
-/// A shard and its next row.
-struct Opened<R> {
+/// A shard as CSV.
+struct CsvShard<R> {
     file: String,
     csv: R,
     header: Vec<u8>,
-    line: Vec<u8>,
-    /// The number of this line, from 1.
+    /// The number of the line that was read last, from 1.
     number: u64,
-    /// The index of the row; `None` at the end.
-    index: Option<u64>,
-    grid: String,
 }
 
-impl<R: BufRead> Opened<R> {
-    fn try_new(file: String, mut csv: R) -> Result<Opened<R>, SweepError> {
+impl<R: BufRead> CsvShard<R> {
+    fn try_new(file: String, mut csv: R) -> Result<CsvShard<R>, SweepError> {
         let mut header = Vec::new();
         csv.read_until(b'\n', &mut header)?;
-        let shard = Opened {
+        let shard = CsvShard {
             file,
             csv,
             header,
-            line: Vec::new(),
             number: 1,
-            index: None,
-            grid: String::new(),
         };
         if !shard.header.starts_with(b"index,grid,") {
-            return Err(shard.refuse("expected the header of a sweep; name a file of one"));
+            let problem = "expected the header of a sweep; name a file of one";
+            return Err(shard.refuse(problem.to_owned()));
         }
         Ok(shard)
     }
+}
 
-    /// Reads the next row.
-    fn advance(&mut self) -> Result<(), SweepError> {
-        self.line.clear();
-        self.csv.read_until(b'\n', &mut self.line)?;
+impl<R: BufRead> Shard for CsvShard<R> {
+    type Row = Vec<u8>;
+
+    fn next(&mut self) -> Result<Option<(u64, String, Vec<u8>)>, SweepError> {
+        let mut line = Vec::new();
+        self.csv.read_until(b'\n', &mut line)?;
         self.number += 1;
-        if self.line.is_empty() {
-            self.index = None;
-            return Ok(());
+        if line.is_empty() {
+            return Ok(None);
         }
-        let whole = start(&self.line).filter(|_| self.line.last() == Some(&b'\n'));
+        let whole = start(&line).filter(|_| line.last() == Some(&b'\n'));
         let Some((index, grid)) = whole else {
-            return Err(self.refuse("expected a whole row; resume this shard first"));
+            let problem = "expected a whole row; resume this shard first";
+            return Err(self.refuse(problem.to_owned()));
         };
-        self.index = Some(index);
-        self.grid = grid.to_owned();
-        Ok(())
+        let grid = grid.to_owned();
+        Ok(Some((index, grid, line)))
     }
 
-    /// Checks that the row is the one of index `next`.
-    fn check(&self, grid: &str, next: u64) -> Result<(), SweepError> {
-        if self.grid != grid {
-            let found = &self.grid;
-            let problem =
-                format!("expected a row of grid {grid}, found one of {found}; {OF_ONE_SWEEP}");
-            return Err(self.refuse(problem));
-        }
-        match self.index.unwrap_or_default() {
-            index if index == next => Ok(()),
-            index if index > next => Err(missing(next, index - 1)),
-            index => Err(self.refuse(format!(
-                "expected each deployment once and in order, found {index} after {}; name each shard once",
-                next - 1
-            ))),
-        }
-    }
-
-    /// Refuses the line that was read last.
-    fn refuse(&self, problem: impl Into<String>) -> SweepError {
+    fn refuse(&self, problem: String) -> SweepError {
         SweepError::Rows {
             file: self.file.clone(),
             line: self.number,
-            problem: problem.into(),
+            problem,
         }
     }
 }

@@ -23,12 +23,12 @@ const WINDOW: u64 = 256;
 ///
 /// # Errors
 /// No thread can be started, or the error of `take`.
-pub(crate) fn ordered<T: Send>(
+pub(crate) fn ordered<T: Send, E: From<SweepError>>(
     places: impl Iterator<Item = u64> + Clone,
     threads: usize,
     make: impl Fn(u64) -> T + Sync,
-    mut take: impl FnMut(T) -> Result<(), SweepError>,
-) -> Result<(), SweepError> {
+    mut take: impl FnMut(T) -> Result<(), E>,
+) -> Result<(), E> {
     let (begin, begun) = mpsc::channel();
     let begun = Mutex::new(begun);
     thread::scope(|scope| {
@@ -93,7 +93,7 @@ mod tests {
             let make = |place| place * 2;
             let take = |item| {
                 taken.push(item);
-                Ok(())
+                Ok::<_, SweepError>(())
             };
             ordered(places.clone(), threads, make, take).unwrap();
             assert_eq!(taken, places.map(|place| place * 2).collect::<Vec<_>>());
@@ -113,7 +113,7 @@ mod tests {
         };
         let take = |()| {
             taken.fetch_add(1, Ordering::SeqCst);
-            Ok(())
+            Ok::<_, SweepError>(())
         };
         ordered(0..10_000, 3, make, take).unwrap();
         let ahead = ahead.into_inner();
@@ -126,7 +126,7 @@ mod tests {
             10 => panic!("item 10"),
             place => place,
         };
-        let work = || ordered(0..1_000_000, 2, make, |_| Ok(()));
+        let work = || ordered(0..1_000_000, 2, make, |_| Ok::<_, SweepError>(()));
         assert!(catch_unwind(work).is_err());
     }
 

@@ -47,7 +47,6 @@ pub fn earlier(
         rows: 0,
         bytes: line.len() as u64,
     };
-    let most = shard.len(sweep.grid().len());
     loop {
         line.clear();
         csv.read_until(b'\n', &mut line)?;
@@ -59,26 +58,37 @@ pub fn earlier(
         let Some((index, grid)) = start else {
             return refuse(number, "expected a row of a sweep");
         };
-        if grid != sweep.fingerprint() {
-            return refuse(
-                number,
-                &format!(
-                    "expected a row of this grid, {}, found one of {grid} (another grid, other files or another version)",
-                    sweep.fingerprint()
-                ),
-            );
-        }
-        if found.rows >= most || index != shard.index(found.rows) {
-            return refuse(
-                number,
-                &format!(
-                    "expected row {} of shard {shard}, found deployment {index}",
-                    found.rows + 1
-                ),
-            );
+        if let Err(problem) = check((index, grid), found.rows, sweep, shard) {
+            return refuse(number, &problem);
         }
         found.rows += 1;
         found.bytes += line.len() as u64;
+    }
+}
+
+/// Checks that a row with this index and grid is the one at `place` of a shard.
+///
+/// # Errors
+/// The problem: expected and found.
+pub(crate) fn check(
+    (index, grid): (u64, &str),
+    place: u64,
+    sweep: &Sweep<'_>,
+    shard: Shard,
+) -> Result<(), String> {
+    let expected = sweep.fingerprint();
+    if grid != expected {
+        return Err(format!(
+            "expected a row of this grid, {expected}, found one of {grid} (another grid, other files or another version)"
+        ));
+    }
+    let is_there = place < shard.len(sweep.grid().len()) && index == shard.index(place);
+    match is_there {
+        true => Ok(()),
+        false => Err(format!(
+            "expected row {} of shard {shard}, found deployment {index}",
+            place + 1
+        )),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::column::{Column, columns};
 use crate::error::SweepError;
 use crate::grid::Grid;
 use crate::keys::cell;
+use crate::kind::Kind;
 use crate::ordered::ordered;
 use crate::runs::{Runs, Sources};
 use crate::shard::Shard;
@@ -21,10 +22,10 @@ pub struct Sweep<'s> {
     fingerprint: String,
 }
 
-/// A row of a sweep: the values of [`Sweep::header`]'s columns, null where a figure is not known.
+/// A row of a sweep: the values of [`Sweep::columns`]'s columns, null where a figure is not known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    values: Vec<Value>,
+    pub(crate) values: Vec<Value>,
 }
 
 impl Row {
@@ -43,7 +44,7 @@ impl Row {
 }
 
 /// Returns a line of CSV.
-fn line(cells: impl Iterator<Item = String>) -> Result<Vec<u8>, SweepError> {
+pub(crate) fn line(cells: impl Iterator<Item = String>) -> Result<Vec<u8>, SweepError> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let written = writer.write_record(cells);
     written.map_err(|error| SweepError::Io(error.into()))?;
@@ -83,12 +84,15 @@ impl<'s> Sweep<'s> {
         &self.fingerprint
     }
 
-    /// Returns the names of the columns.
-    pub fn header(&self) -> Vec<&str> {
-        let axes = self.grid().axes().iter().map(|axis| axis.key());
-        let figures = self.columns.iter().map(|column| column.name.as_str());
-        let fixed = ["index", "grid"].into_iter();
-        fixed.chain(axes).chain(figures).chain(["error"]).collect()
+    /// Returns the names of the columns, and the kinds of their values.
+    pub fn columns(&self) -> Vec<(&str, Kind)> {
+        let axes = self.grid().axes().iter();
+        let axes = axes.map(|axis| (axis.key(), Kind::of(axis.values())));
+        let figures = self.columns.iter();
+        let figures = figures.map(|column| (column.name.as_str(), column.kind));
+        let fixed = [("index", Kind::Integer), ("grid", Kind::Text)].into_iter();
+        let error = [("error", Kind::Text)];
+        fixed.chain(axes).chain(figures).chain(error).collect()
     }
 
     /// Returns the header as a line of CSV.
@@ -96,7 +100,8 @@ impl<'s> Sweep<'s> {
     /// # Errors
     /// None is known for writing into memory.
     pub fn csv_header(&self) -> Result<Vec<u8>, SweepError> {
-        line(self.header().into_iter().map(str::to_owned))
+        let names = self.columns().into_iter().map(|(name, _)| name.to_owned());
+        line(names)
     }
 
     /// Simulates a point. A deployment that cannot be built, or that answers with less certainty than `strict` accepts,
@@ -125,13 +130,13 @@ impl<'s> Sweep<'s> {
     ///
     /// # Errors
     /// No thread can be started, or the error of `take`, which ends the sweep.
-    pub fn rows(
+    pub fn rows<E: From<SweepError>>(
         &self,
         shard: Shard,
         done: u64,
         threads: usize,
-        mut take: impl FnMut(Row) -> Result<(), SweepError>,
-    ) -> Result<(), SweepError> {
+        mut take: impl FnMut(Row) -> Result<(), E>,
+    ) -> Result<(), E> {
         let places = done..shard.len(self.grid().len());
         let row = |place| self.row(shard.index(place));
         ordered(places, threads, row, |row| take(row?))

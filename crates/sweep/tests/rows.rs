@@ -47,7 +47,7 @@ fn csv(sweep: &Sweep<'_>, shard: Shard, done: u64, threads: usize) -> Vec<u8> {
     };
     let rows = sweep.rows(shard, done, threads, |row| {
         csv.extend(row.csv()?);
-        Ok(())
+        Ok::<_, SweepError>(())
     });
     rows.expect("rows");
     csv
@@ -86,8 +86,8 @@ fn each_row_is_the_report_of_its_scenario_or_its_error() {
         for index in 0..sweep.grid().len() {
             let row = sweep.row(index).expect("a row");
             let cell = |name: &str| {
-                let columns = sweep.header();
-                let column = columns.iter().position(|column| *column == name);
+                let columns = sweep.columns();
+                let column = columns.iter().position(|column| column.0 == name);
                 &row.values()[column.expect(name)]
             };
             let scenario = sweep.grid().scenario(index).expect("a scenario");
@@ -223,4 +223,88 @@ fn an_error_that_all_points_share_and_unknown_names_end_a_sweep_before_it_starts
     assert!(message.contains("unknown engine \"fastest\""), "{message}");
     let message = refused(&[("trace", "absent.csv"), ("tp", "1,2")]);
     assert!(message.contains("cannot read absent.csv"), "{message}");
+}
+
+#[cfg(feature = "parquet")]
+mod parquet {
+    use std::io::Read;
+
+    use rooflut_sweep::{Part, csv_of_parts, earlier_parts, merge_parts};
+
+    use super::*;
+
+    /// The files of a shard.
+    fn parts(sweep: &Sweep<'_>, shard: Shard) -> Vec<Vec<u8>> {
+        let (mut part, mut files) = (Part::of(sweep), Vec::new());
+        let mut write = |part: &mut Part| {
+            let mut file = Vec::new();
+            part.write(&mut file).expect("a file");
+            files.push(file);
+            part.clear();
+        };
+        let rows = sweep.rows(shard, 0, 2, |row| {
+            if part.push(row) {
+                write(&mut part);
+            }
+            Ok::<_, SweepError>(())
+        });
+        rows.expect("rows");
+        if !part.rows().is_empty() {
+            write(&mut part);
+        }
+        files
+    }
+
+    fn read(files: &[Vec<u8>]) -> impl Iterator<Item = Result<(String, Part), SweepError>> {
+        let files = files.to_vec().into_iter().enumerate();
+        files.map(|(number, file)| {
+            let named = format!("part {number}");
+            let part = Part::read(bytes::Bytes::from(file), &named)?;
+            Ok((named, part))
+        })
+    }
+
+    #[test]
+    fn parts_have_the_rows_of_the_csv() {
+        let lists = [("tp", "1,3"), ("rate", "1..700:1"), ("requests", "2")];
+        let sweep = sweep(&lists).expect("a sweep");
+        let files = parts(&sweep, Shard::WHOLE);
+        assert_eq!(files.len(), 2);
+        let mut text = Vec::new();
+        csv_of_parts(read(&files))
+            .read_to_end(&mut text)
+            .expect("CSV");
+        assert_eq!(text, csv(&sweep, Shard::WHOLE, 0, 2));
+        assert_eq!(parts(&sweep, Shard::WHOLE), files);
+        let done = |files: &[Vec<u8>]| earlier_parts(read(files), &sweep, Shard::WHOLE);
+        assert_eq!(done(&files).expect("rows"), 1_400);
+        assert_eq!(done(&files[..1]).expect("rows"), 1_000);
+        // The second part is no first one.
+        let message = done(&files[1..]).expect_err("refused").to_string();
+        assert!(message.contains("expected row 1 of shard 1/1"), "{message}");
+        let message = done(&[b"CSV".to_vec()]).expect_err("refused").to_string();
+        assert!(message.contains("expected a part of a sweep"), "{message}");
+        // Shards of several parts.
+        let shards = ["1/3", "2/3", "3/3"].map(|shard| shard.parse().expect("a shard"));
+        let shards = shards.map(|shard| parts(&sweep, shard));
+        let mut merged = Vec::new();
+        let named = || {
+            shards
+                .iter()
+                .map(|files| (String::from("shard"), read(files)))
+        };
+        let rows = merge_parts(named(), |part| {
+            let mut file = Vec::new();
+            part.write(&mut file)?;
+            merged.push(file);
+            Ok(())
+        });
+        assert_eq!(rows.expect("rows"), 1_400);
+        assert!(merged == files);
+        let error = merge_parts(named().take(2), |_| Ok(())).expect_err("missing");
+        assert!(
+            error.to_string().contains("deployment 2 is missing"),
+            "{error}"
+        );
+    }
 }

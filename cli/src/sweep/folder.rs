@@ -1,0 +1,165 @@
+//! The folder of a sweep in Parquet, which keeps its parts whatever happens.
+
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use rooflut_sweep::{Part, Row, Sweep, SweepError, earlier_parts};
+use tempfile::TempDir;
+
+use crate::args::SweepArgs;
+use crate::error::Error;
+use crate::output_file::OutputFile;
+use crate::temporary;
+
+/// The folder of a sweep. A part appears as a whole, so that the rows of a part that is not full are lost by a signal.
+pub(super) struct SweepFolder {
+    path: PathBuf,
+    /// The part that is filled, and its number.
+    part: Part,
+    number: usize,
+    done: u64,
+}
+
+impl SweepFolder {
+    /// Creates the folder, or goes on behind the parts of the same sweep.
+    pub(super) fn open(
+        path: &Path,
+        args: &SweepArgs,
+        sweep: &Sweep<'_>,
+    ) -> Result<SweepFolder, Error> {
+        let mut folder = SweepFolder {
+            path: path.to_owned(),
+            part: Part::of(sweep),
+            number: 0,
+            done: 0,
+        };
+        if !(args.resume && path.exists()) {
+            create(path)?;
+            return Ok(folder);
+        }
+        let files = files(path)?;
+        folder.number = files.len();
+        let done = earlier_parts(files.iter().map(read), sweep, args.shard);
+        folder.done = done.map_err(super::error)?;
+        Ok(folder)
+    }
+
+    pub(super) fn done(&self) -> u64 {
+        self.done
+    }
+
+    pub(super) fn push(&mut self, row: Row) -> Result<(), Error> {
+        match self.part.push(row) {
+            true => self.write(),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes the last part.
+    pub(super) fn finish(&mut self) -> Result<(), Error> {
+        match self.part.rows() {
+            [] => Ok(()),
+            _ => self.write(),
+        }
+    }
+
+    fn write(&mut self) -> Result<(), Error> {
+        write(&self.part, &self.path, self.number)?;
+        self.number += 1;
+        self.part.clear();
+        Ok(())
+    }
+}
+
+/// A folder that appears whole or not at all.
+pub(super) struct Whole(TempDir);
+
+impl Whole {
+    /// Creates a temporary folder beside `path`, which must not exist.
+    pub(super) fn create(path: &Path) -> Result<Whole, Error> {
+        if path.exists() {
+            return Err(Error::new(format!(
+                "{} already exists; name another path",
+                path.display()
+            )));
+        }
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let mut prefix = tempfile::Builder::new();
+        let make = || prefix.prefix(".rooflut-sweep.").tempdir_in(parent);
+        let beside = temporary::create(make).map_err(Error::writing(path))?;
+        let whole = Whole(beside);
+        fs::create_dir(whole.path()).map_err(Error::writing(path))?;
+        Ok(whole)
+    }
+
+    /// The folder as long as it is temporary.
+    pub(super) fn path(&self) -> PathBuf {
+        self.0.path().join("whole")
+    }
+
+    /// Moves the folder to `path`.
+    pub(super) fn finish(self, path: &Path) -> Result<(), Error> {
+        fs::rename(self.path(), path).map_err(Error::writing(path))
+    }
+}
+
+/// Creates a folder that does not exist.
+fn create(path: &Path) -> Result<(), Error> {
+    fs::create_dir(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Error::new(format!(
+            "{} already exists; go on with it by --resume, or name another path",
+            path.display()
+        )),
+        _ => Error::writing(path)(error),
+    })
+}
+
+/// Writes a part, whole or not at all.
+pub(super) fn write(part: &Part, folder: &Path, number: usize) -> Result<(), Error> {
+    let path = folder.join(name(number));
+    let mut bytes = Vec::new();
+    part.write(&mut bytes).map_err(super::error)?;
+    let mut file = OutputFile::beside(&path, &path)?;
+    std::io::Write::write_all(&mut file, &bytes).map_err(Error::writing(&path))?;
+    file.finish()
+}
+
+/// `part-000012.parquet`.
+fn name(number: usize) -> String {
+    format!("part-{number:06}.parquet")
+}
+
+/// Returns the paths of all parts in their order.
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let entries = entries.map_err(Error::reading(folder))?;
+    let names = entries.iter().map(|entry| entry.file_name());
+    let mut names: Vec<String> = names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    // What a `kill -9` left behind.
+    names.retain(|name| !(name.starts_with('.') && name.ends_with(".tmp")));
+    names.sort();
+    for (number, found) in names.iter().enumerate() {
+        let expected = name(number);
+        if *found != expected {
+            return Err(Error::new(format!(
+                "{}: expected {expected}, found {found}; name a folder of a sweep",
+                folder.display()
+            )));
+        }
+    }
+    Ok(names.iter().map(|name| folder.join(name)).collect())
+}
+
+/// Reads a part, with its name.
+pub(super) fn read(path: &PathBuf) -> Result<(String, Part), SweepError> {
+    let named = path.display().to_string();
+    let file = File::open(path)?;
+    let part = Part::read(file, &named)?;
+    Ok((named, part))
+}

@@ -1,0 +1,96 @@
+//! Where the rows of a sweep go: a CSV file, or a folder of Parquet files.
+
+use std::io;
+use std::path::Path;
+
+use rooflut_sweep::{Row, Sweep, SweepError};
+
+use crate::args::SweepArgs;
+use crate::error::Error;
+
+use super::file::SweepFile;
+#[cfg(feature = "parquet")]
+use super::folder::SweepFolder;
+
+/// Why a sweep ended early.
+pub(super) enum Ended {
+    /// The reader of standard output has seen enough, as `head` has.
+    ReaderLeft,
+    Failed(Error),
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Ended {
+        Ended::Failed(error)
+    }
+}
+
+impl From<SweepError> for Ended {
+    fn from(error: SweepError) -> Ended {
+        Ended::Failed(super::error(error))
+    }
+}
+
+/// Where the rows of a sweep go.
+pub(super) enum SweepOut {
+    Csv(SweepFile),
+    #[cfg(feature = "parquet")]
+    Parquet(SweepFolder),
+}
+
+impl SweepOut {
+    /// Opens the output of the arguments, behind the rows of the same sweep.
+    pub(super) fn open(args: &SweepArgs, sweep: &Sweep<'_>) -> Result<SweepOut, Error> {
+        match args.out.as_deref().filter(|path| is_parquet(path)) {
+            None => SweepFile::open(args, sweep).map(SweepOut::Csv),
+            #[cfg(feature = "parquet")]
+            Some(path) => SweepFolder::open(path, args, sweep).map(SweepOut::Parquet),
+            #[cfg(not(feature = "parquet"))]
+            Some(_) => Err(no_parquet()),
+        }
+    }
+
+    /// Rows of an earlier sweep.
+    pub(super) fn done(&self) -> u64 {
+        match self {
+            SweepOut::Csv(file) => file.done(),
+            #[cfg(feature = "parquet")]
+            SweepOut::Parquet(folder) => folder.done(),
+        }
+    }
+
+    pub(super) fn push(&mut self, row: Row) -> Result<(), Ended> {
+        match self {
+            SweepOut::Csv(file) => file.write(&row.csv()?).map_err(|error| match error.kind() {
+                io::ErrorKind::BrokenPipe => Ended::ReaderLeft,
+                _ => Ended::Failed(file.writing(error)),
+            }),
+            #[cfg(feature = "parquet")]
+            SweepOut::Parquet(folder) => Ok(folder.push(row)?),
+        }
+    }
+
+    /// Writes what is left.
+    pub(super) fn finish(&mut self) -> Result<(), Ended> {
+        match self {
+            SweepOut::Csv(_) => Ok(()),
+            #[cfg(feature = "parquet")]
+            SweepOut::Parquet(folder) => Ok(folder.finish()?),
+        }
+    }
+}
+
+/// Whether an output is a folder of Parquet files.
+pub(super) fn is_parquet(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "parquet")
+}
+
+/// The error of a build without Parquet.
+#[cfg(not(feature = "parquet"))]
+pub(super) fn no_parquet() -> Error {
+    Error::new(
+        "--out: this program was built without Parquet; build it with `cargo install --path cli --features parquet`, or \
+         name a CSV file",
+    )
+}

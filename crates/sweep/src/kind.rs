@@ -1,0 +1,54 @@
+//! Kinds of columns.
+
+use serde_json::Value;
+
+/// The kind of a column's values, any of which may be null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers.
+    Integer,
+    /// Numbers.
+    Number,
+    /// True or false.
+    Truth,
+    /// Texts; values of several kinds as the texts of cells.
+    Text,
+}
+
+impl Kind {
+    /// Returns the kind that has all of `values`.
+    pub(crate) fn of(values: &[Value]) -> Kind {
+        let are = |is: fn(&Value) -> bool| values.iter().all(|value| value.is_null() || is(value));
+        match () {
+            () if are(Value::is_i64) => Kind::Integer,
+            () if are(is_number) => Kind::Number,
+            () if are(Value::is_boolean) => Kind::Truth,
+            () => Kind::Text,
+        }
+    }
+}
+
+/// Whether a double has the value to the last digit.
+fn is_number(value: &Value) -> bool {
+    let is_exact = |whole: i64| whole.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS;
+    value.is_f64() || value.as_i64().is_some_and(is_exact)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_kind_has_all_values() {
+        let kind = |values: Value| Kind::of(values.as_array().unwrap());
+        assert_eq!(kind(json!([1, 2, null])), Kind::Integer);
+        assert_eq!(kind(json!([1, 2.5])), Kind::Number);
+        assert_eq!(kind(json!([1, u64::MAX])), Kind::Text);
+        assert_eq!(kind(json!([true, false])), Kind::Truth);
+        assert_eq!(kind(json!(["h100", "h200"])), Kind::Text);
+        assert_eq!(kind(json!([256, "lognormal:200,0.8"])), Kind::Text);
+        assert_eq!(kind(json!([["ttft:500"], ["tpot:20"]])), Kind::Text);
+    }
+}

@@ -1,0 +1,389 @@
+//! Rows of a sweep as Parquet: a folder of parts.
+
+use std::io::{self, Cursor, Read, Write};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::column::writer::ColumnWriterImpl;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::record::Field;
+use parquet::schema::types::Type;
+use serde_json::Value;
+
+use crate::error::SweepError;
+use crate::keys::cell;
+use crate::kind::Kind;
+use crate::merge::{self, joined, of_another_header};
+use crate::resume::check;
+use crate::shard::Shard;
+use crate::sweep::{Row, Sweep, line};
+
+/// Rows of a sweep, as many as a Parquet file has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    columns: Vec<(String, Kind)>,
+    rows: Vec<Row>,
+}
+
+impl Part {
+    /// Rows of each part but the last.
+    pub const ROWS: usize = 1_000;
+
+    /// Creates a part without rows.
+    pub fn of(sweep: &Sweep<'_>) -> Part {
+        let columns = sweep.columns().into_iter();
+        Part {
+            columns: columns
+                .map(|(name, kind)| (name.to_owned(), kind))
+                .collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// Adds a row, and returns whether the part is full.
+    pub fn push(&mut self, row: Row) -> bool {
+        self.rows.push(row);
+        self.rows.len() >= Part::ROWS
+    }
+
+    /// Removes the rows.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+    }
+
+    /// Writes the part as a Parquet file.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: impl Write + Send) -> Result<(), SweepError> {
+        let written = self.write_parquet(out);
+        written.map_err(|error| SweepError::Io(io::Error::other(error)))
+    }
+
+    fn write_parquet(&self, out: impl Write + Send) -> Result<(), ParquetError> {
+        let columns = self.columns.iter().map(|(name, kind)| schema(name, *kind));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let schema = Type::group_type_builder("sweep")
+            .with_fields(columns)
+            .build()?;
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+        let properties = Arc::new(properties.build());
+        let mut writer = SerializedFileWriter::new(out, Arc::new(schema), properties)?;
+        let mut group = writer.next_row_group()?;
+        for (place, (_, kind)) in self.columns.iter().enumerate() {
+            let values = self.rows.iter().map(|row| row.values.get(place));
+            let values: Vec<&Value> = values.map(|value| value.unwrap_or(&Value::Null)).collect();
+            write_column(&mut group, *kind, &values)?;
+        }
+        group.close()?;
+        writer.close().map(drop)
+    }
+
+    /// Reads a part from a Parquet file. `file` names it in errors.
+    ///
+    /// # Errors
+    /// Files that are no part of a sweep.
+    pub fn read(parquet: impl ChunkReader + 'static, file: &str) -> Result<Part, SweepError> {
+        let refuse = |error: &dyn std::fmt::Display| SweepError::Rows {
+            file: file.to_owned(),
+            line: 1,
+            problem: format!("expected a part of a sweep in Parquet: {error}; name another folder"),
+        };
+        let reader = SerializedFileReader::new(parquet).map_err(|error| refuse(&error))?;
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let columns = schema.columns().iter().map(|column| {
+            let kind = match column.physical_type() {
+                Physical::INT64 => Kind::Integer,
+                Physical::DOUBLE => Kind::Number,
+                Physical::BOOLEAN => Kind::Truth,
+                _ => Kind::Text,
+            };
+            (column.path().string(), kind)
+        });
+        let columns: Vec<(String, Kind)> = columns.collect();
+        let names: Vec<&str> = columns
+            .iter()
+            .take(2)
+            .map(|(name, _)| name.as_str())
+            .collect();
+        if names != ["index", "grid"] {
+            return Err(refuse(&"its first columns are not index and grid"));
+        }
+        let mut rows = Vec::new();
+        for row in reader.get_row_iter(None).map_err(|error| refuse(&error))? {
+            let row = row.map_err(|error| refuse(&error))?;
+            let values = row.get_column_iter().map(|(_, field)| value(field));
+            rows.push(Row {
+                values: values.collect(),
+            });
+        }
+        Ok(Part { columns, rows })
+    }
+}
+
+/// Returns the rows that an earlier sweep of the same grid and shard has left in parts.
+///
+/// # Errors
+/// Rows of another grid or shard, and parts that are not full before the end.
+pub fn earlier_parts(
+    parts: impl IntoIterator<Item = Result<(String, Part), SweepError>>,
+    sweep: &Sweep<'_>,
+    shard: Shard,
+) -> Result<u64, SweepError> {
+    let (expected, most) = (Part::of(sweep), shard.len(sweep.grid().len()));
+    let mut done = 0;
+    for part in parts {
+        let (file, part) = part?;
+        let refuse = |line: usize, problem: String| SweepError::Rows {
+            file: file.clone(),
+            line: line as u64 + 1,
+            problem: format!("{problem}; name another folder"),
+        };
+        if part.columns != expected.columns {
+            let problem = "expected the columns of this sweep, found others";
+            return Err(refuse(0, problem.to_owned()));
+        }
+        for (number, row) in part.rows.iter().enumerate() {
+            let problem = "expected a row of a sweep".to_owned();
+            let start = start(row).ok_or_else(|| refuse(number, problem))?;
+            check(start, done, sweep, shard).map_err(|problem| refuse(number, problem))?;
+            done += 1;
+        }
+        if part.rows.len() != Part::ROWS && done < most {
+            let problem = format!("expected {} rows, found {}", Part::ROWS, part.rows.len());
+            return Err(refuse(0, problem));
+        }
+    }
+    Ok(done)
+}
+
+/// Passes the rows of all shards on, in the order of the grid and in parts: those of a sweep without shards. Returns the
+/// number of rows.
+///
+/// Each shard is its name, for errors, and its parts. One part of each is in memory.
+///
+/// # Errors
+/// Those of [`merge`](crate::merge()), and of `write`.
+pub fn merge_parts<P>(
+    shards: impl IntoIterator<Item = (String, P)>,
+    mut write: impl FnMut(&Part) -> Result<(), SweepError>,
+) -> Result<u64, SweepError>
+where
+    P: Iterator<Item = Result<(String, Part), SweepError>>,
+{
+    let mut opened = Vec::new();
+    let mut first: Option<(String, Part)> = None;
+    for (file, parts) in shards {
+        let mut shard = PartsShard::new(file, parts);
+        shard.advance()?;
+        if let Some(part) = shard.part.as_ref() {
+            match &first {
+                Some((named, first)) if first.columns != part.columns => {
+                    return Err(merge::Shard::refuse(&shard, of_another_header(named)));
+                }
+                Some(_) => (),
+                None => {
+                    let (columns, rows) = (part.columns.clone(), Vec::new());
+                    first = Some((shard.file.clone(), Part { columns, rows }));
+                }
+            }
+        }
+        opened.push(shard);
+    }
+    let mut part = first.map(|(_, part)| part);
+    let rows = joined(opened, |row| {
+        // Without a part there is no row.
+        let Some(part) = part.as_mut() else {
+            return Ok(());
+        };
+        if part.push(row) {
+            write(part)?;
+            part.clear();
+        }
+        Ok(())
+    })?;
+    match part {
+        Some(part) if !part.rows.is_empty() => write(&part).map(|()| rows),
+        _ => Ok(rows),
+    }
+}
+
+/// Returns the rows of parts as CSV.
+///
+/// # Errors
+/// None: those of a part end the reading.
+pub fn csv_of_parts(parts: impl Iterator<Item = Result<(String, Part), SweepError>>) -> impl Read {
+    CsvOfParts {
+        parts,
+        has_header: false,
+        text: Cursor::default(),
+    }
+}
+
+struct CsvOfParts<P> {
+    parts: P,
+    has_header: bool,
+    text: Cursor<Vec<u8>>,
+}
+
+impl<P: Iterator<Item = Result<(String, Part), SweepError>>> Read for CsvOfParts<P> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.text.read(to)?;
+        if read > 0 || to.is_empty() {
+            return Ok(read);
+        }
+        let Some(part) = self.parts.next() else {
+            return Ok(0);
+        };
+        let (_, part) = part.map_err(io::Error::other)?;
+        let mut text = match self.has_header {
+            true => Vec::new(),
+            false => {
+                line(part.columns.iter().map(|(name, _)| name.clone())).map_err(io::Error::other)?
+            }
+        };
+        self.has_header = true;
+        for row in &part.rows {
+            text.extend(row.csv().map_err(io::Error::other)?);
+        }
+        self.text = Cursor::new(text);
+        self.text.read(to)
+    }
+}
+
+/// The parts of a shard.
+struct PartsShard<P> {
+    file: String,
+    parts: P,
+    /// The part that is read, and the place of its next row.
+    part: Option<Part>,
+    place: usize,
+}
+
+impl<P: Iterator<Item = Result<(String, Part), SweepError>>> PartsShard<P> {
+    fn new(file: String, parts: P) -> PartsShard<P> {
+        PartsShard {
+            file,
+            parts,
+            part: None,
+            place: 0,
+        }
+    }
+
+    /// Goes on with the next part.
+    fn advance(&mut self) -> Result<(), SweepError> {
+        self.place = 0;
+        self.part = None;
+        if let Some(part) = self.parts.next() {
+            let (file, part) = part?;
+            self.file = file;
+            self.part = Some(part);
+        }
+        Ok(())
+    }
+}
+
+impl<P: Iterator<Item = Result<(String, Part), SweepError>>> merge::Shard for PartsShard<P> {
+    type Row = Row;
+
+    fn next(&mut self) -> Result<Option<(u64, String, Row)>, SweepError> {
+        loop {
+            let Some(part) = &self.part else {
+                return Ok(None);
+            };
+            let Some(row) = part.rows.get(self.place) else {
+                self.advance()?;
+                continue;
+            };
+            let row = row.clone();
+            self.place += 1;
+            let Some((index, grid)) = start(&row) else {
+                return Err(self.refuse("expected a row of a sweep".to_owned()));
+            };
+            let grid = grid.to_owned();
+            return Ok(Some((index, grid, row)));
+        }
+    }
+
+    fn refuse(&self, problem: String) -> SweepError {
+        SweepError::Rows {
+            file: self.file.clone(),
+            line: self.place.max(1) as u64,
+            problem,
+        }
+    }
+}
+
+/// Returns the index and the grid of a row.
+fn start(row: &Row) -> Option<(u64, &str)> {
+    match row.values.as_slice() {
+        [index, grid, ..] => Some((index.as_u64()?, grid.as_str()?)),
+        _ => None,
+    }
+}
+
+fn schema(name: &str, kind: Kind) -> Result<Arc<Type>, ParquetError> {
+    let (physical, logical) = match kind {
+        Kind::Integer => (Physical::INT64, None),
+        Kind::Number => (Physical::DOUBLE, None),
+        Kind::Truth => (Physical::BOOLEAN, None),
+        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+    };
+    Type::primitive_type_builder(name, physical)
+        .with_repetition(Repetition::OPTIONAL)
+        .with_logical_type(logical)
+        .build()
+        .map(Arc::new)
+}
+
+fn write_column<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    kind: Kind,
+    values: &[&Value],
+) -> Result<(), ParquetError> {
+    let Some(mut column) = group.next_column()? else {
+        return Ok(());
+    };
+    match kind {
+        Kind::Integer => fill(column.typed::<Int64Type>(), values, Value::as_i64)?,
+        Kind::Number => fill(column.typed::<DoubleType>(), values, Value::as_f64)?,
+        Kind::Truth => fill(column.typed::<BoolType>(), values, Value::as_bool)?,
+        Kind::Text => fill(column.typed::<ByteArrayType>(), values, |value| {
+            (!value.is_null()).then(|| ByteArray::from(cell(value).as_str()))
+        })?,
+    }
+    column.close()
+}
+
+fn fill<T: DataType>(
+    column: &mut ColumnWriterImpl<'_, T>,
+    values: &[&Value],
+    convert: impl Fn(&Value) -> Option<T::T>,
+) -> Result<(), ParquetError> {
+    let converted: Vec<Option<T::T>> = values.iter().map(|value| convert(value)).collect();
+    let levels: Vec<i16> = converted
+        .iter()
+        .map(|value| value.is_some().into())
+        .collect();
+    let values: Vec<T::T> = converted.into_iter().flatten().collect();
+    column.write_batch(&values, Some(&levels), None).map(drop)
+}
+
+fn value(field: &Field) -> Value {
+    match field {
+        Field::Bool(value) => (*value).into(),
+        Field::Long(value) => (*value).into(),
+        Field::Double(value) => (*value).into(),
+        Field::Str(value) => value.as_str().into(),
+        _ => Value::Null,
+    }
+}
