@@ -1,8 +1,9 @@
-//! The folder of a sweep in Parquet, which keeps its parts whatever happens.
+//! The folder of a sweep in Parquet, which keeps its rows whatever happens.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rooflut_sweep::{Part, Row, Sweep, SweepError, earlier_parts};
 use tempfile::TempDir;
@@ -12,37 +13,39 @@ use crate::error::Error;
 use crate::output_file::OutputFile;
 use crate::temporary;
 
-/// The folder of a sweep. A part appears as a whole, so that the rows of a part that is not full are lost by a signal.
+/// Most time for which rows are in memory alone, where a signal loses them.
+const UNWRITTEN: Duration = Duration::from_secs(1);
+
+/// The folder of a sweep, all of whose files are whole at any time.
 pub(super) struct SweepFolder {
     path: PathBuf,
     /// The part that is filled, and its number.
     part: Part,
     number: usize,
+    written: Instant,
     done: u64,
 }
 
 impl SweepFolder {
-    /// Creates the folder, or goes on behind the parts of the same sweep.
+    /// Creates the folder, or goes on behind the rows of the same sweep.
     pub(super) fn open(
         path: &Path,
         args: &SweepArgs,
         sweep: &Sweep<'_>,
     ) -> Result<SweepFolder, Error> {
-        let mut folder = SweepFolder {
-            path: path.to_owned(),
-            part: Part::of(sweep),
-            number: 0,
-            done: 0,
+        let files = match args.resume && path.exists() {
+            true => files(path)?,
+            false => create(path).map(|()| Vec::new())?,
         };
-        if !(args.resume && path.exists()) {
-            create(path)?;
-            return Ok(folder);
-        }
-        let files = files(path)?;
-        folder.number = files.len();
-        let done = earlier_parts(files.iter().map(read), sweep, args.shard);
-        folder.done = done.map_err(super::error)?;
-        Ok(folder)
+        let earlier = earlier_parts(files.iter().map(|file| read(file)), sweep, args.shard);
+        let earlier = earlier.map_err(super::error)?;
+        Ok(SweepFolder {
+            path: path.to_owned(),
+            part: earlier.last,
+            number: earlier.full,
+            written: Instant::now(),
+            done: earlier.rows,
+        })
     }
 
     pub(super) fn done(&self) -> u64 {
@@ -50,10 +53,15 @@ impl SweepFolder {
     }
 
     pub(super) fn push(&mut self, row: Row) -> Result<(), Error> {
-        match self.part.push(row) {
-            true => self.write(),
-            false => Ok(()),
+        self.part.push(row);
+        if self.part.is_full() {
+            self.write()?;
+            self.part.clear();
+            self.number += 1;
+        } else if self.written.elapsed() >= UNWRITTEN {
+            self.write()?;
         }
+        Ok(())
     }
 
     /// Writes the last part.
@@ -65,10 +73,8 @@ impl SweepFolder {
     }
 
     fn write(&mut self) -> Result<(), Error> {
-        write(&self.part, &self.path, self.number)?;
-        self.number += 1;
-        self.part.clear();
-        Ok(())
+        self.written = Instant::now();
+        write(&self.part, &self.path, self.number)
     }
 }
 
@@ -157,7 +163,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// Reads a part, with its name.
-pub(super) fn read(path: &PathBuf) -> Result<(String, Part), SweepError> {
+pub(super) fn read(path: &Path) -> Result<(String, Part), SweepError> {
     let named = path.display().to_string();
     let file = File::open(path)?;
     let part = Part::read(file, &named)?;

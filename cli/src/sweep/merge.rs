@@ -24,7 +24,16 @@ pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error>
     }
     // clap requires it.
     let out = args.out.as_deref().unwrap_or(Path::new("-"));
-    if is_parquet(out) {
+    let parquet = is_parquet(out);
+    if let Some(other) = shards.iter().find(|shard| is_parquet(shard) != parquet) {
+        return Err(Error::new(format!(
+            "--merge: expected shards of the format of --out, found {} for {}; CSV files join to a CSV file, folders \
+             NAME.parquet to another one",
+            other.display(),
+            out.display()
+        )));
+    }
+    if parquet {
         return folders(args, shards, out);
     }
     let opened = shards.iter().map(|path| {
@@ -61,7 +70,7 @@ fn folders(args: &SweepArgs, shards: &[PathBuf], out: &Path) -> Result<String, E
     let files = shards.iter().map(|path| folder::files(path));
     let files = files.collect::<Result<Vec<_>, Error>>()?;
     let opened = shards.iter().zip(&files).map(|(path, files)| {
-        let parts = files.iter().map(folder::read);
+        let parts = files.iter().map(|file| folder::read(file));
         (path.display().to_string(), parts)
     });
     let whole = folder::Whole::create(out)?;

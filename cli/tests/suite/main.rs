@@ -30,6 +30,8 @@ mod step;
 #[path = "../support/mod.rs"]
 mod support;
 mod sweep;
+#[cfg(feature = "parquet")]
+mod sweep_parquet;
 mod terminal;
 mod trace;
 mod unservable;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{failure, file, json, new_path, success};
 
 /// The rows of a sweep, by the names of their columns.
-fn rows(csv: &str) -> Vec<HashMap<String, String>> {
+pub(crate) fn rows(csv: &str) -> Vec<HashMap<String, String>> {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     reader
         .deserialize()
@@ -175,6 +175,14 @@ fn a_signal_keeps_whole_rows_with_which_a_sweep_goes_on() {
         "{answer}"
     );
     assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_build_without_parquet_says_so() {
+    let (_folder, out) = new_path("out.parquet");
+    let message = failure(&format!("sweep --requests 3 --rate 1,2 --out {out}"));
+    assert!(message.contains("was built without Parquet"), "{message}");
 }
 
 #[test]

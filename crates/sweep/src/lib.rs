@@ -25,7 +25,7 @@ pub use grid::Grid;
 pub use kind::Kind;
 pub use merge::merge;
 #[cfg(feature = "parquet")]
-pub use parts::{Part, csv_of_parts, earlier_parts, merge_parts};
+pub use parts::{EarlierParts, Part, csv_of_parts, earlier_parts, merge_parts};
 pub use plot::{Plot, PlotError};
 pub use resume::{Earlier, earlier};
 pub use runs::{Named, NotFound, Sources};

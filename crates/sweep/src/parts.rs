@@ -49,9 +49,13 @@ impl Part {
         &self.rows
     }
 
-    /// Adds a row, and returns whether the part is full.
-    pub fn push(&mut self, row: Row) -> bool {
+    /// Adds a row.
+    pub fn push(&mut self, row: Row) {
         self.rows.push(row);
+    }
+
+    /// Whether the next row belongs to another part.
+    pub fn is_full(&self) -> bool {
         self.rows.len() >= Part::ROWS
     }
 
@@ -130,17 +134,31 @@ impl Part {
     }
 }
 
-/// Returns the rows that an earlier sweep of the same grid and shard has left in parts.
+/// What an earlier sweep has left in parts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EarlierParts {
+    /// Rows of all parts.
+    pub rows: u64,
+    /// Full parts.
+    pub full: usize,
+    /// The part behind them, to go on with.
+    pub last: Part,
+}
+
+/// Returns what an earlier sweep of the same grid and shard has left in parts.
 ///
 /// # Errors
-/// Rows of another grid or shard, and parts that are not full before the end.
+/// Rows of another grid or shard, and parts that are not full before the last.
 pub fn earlier_parts(
     parts: impl IntoIterator<Item = Result<(String, Part), SweepError>>,
     sweep: &Sweep<'_>,
     shard: Shard,
-) -> Result<u64, SweepError> {
-    let (expected, most) = (Part::of(sweep), shard.len(sweep.grid().len()));
-    let mut done = 0;
+) -> Result<EarlierParts, SweepError> {
+    let mut found = EarlierParts {
+        rows: 0,
+        full: 0,
+        last: Part::of(sweep),
+    };
     for part in parts {
         let (file, part) = part?;
         let refuse = |line: usize, problem: String| SweepError::Rows {
@@ -148,22 +166,26 @@ pub fn earlier_parts(
             line: line as u64 + 1,
             problem: format!("{problem}; name another folder"),
         };
-        if part.columns != expected.columns {
-            let problem = "expected the columns of this sweep, found others";
-            return Err(refuse(0, problem.to_owned()));
+        if !found.last.rows.is_empty() {
+            let problem = "expected no part behind one that is not full".to_owned();
+            return Err(refuse(0, problem));
+        }
+        if part.columns != found.last.columns || part.rows.len() > Part::ROWS {
+            let problem = "expected the columns of this sweep and at most 1,000 rows".to_owned();
+            return Err(refuse(0, problem));
         }
         for (number, row) in part.rows.iter().enumerate() {
             let problem = "expected a row of a sweep".to_owned();
             let start = start(row).ok_or_else(|| refuse(number, problem))?;
-            check(start, done, sweep, shard).map_err(|problem| refuse(number, problem))?;
-            done += 1;
+            check(start, found.rows, sweep, shard).map_err(|problem| refuse(number, problem))?;
+            found.rows += 1;
         }
-        if part.rows.len() != Part::ROWS && done < most {
-            let problem = format!("expected {} rows, found {}", Part::ROWS, part.rows.len());
-            return Err(refuse(0, problem));
+        match part.is_full() {
+            true => found.full += 1,
+            false => found.last = part,
         }
     }
-    Ok(done)
+    Ok(found)
 }
 
 /// Passes the rows of all shards on, in the order of the grid and in parts: those of a sweep without shards. Returns the
@@ -205,7 +227,8 @@ where
         let Some(part) = part.as_mut() else {
             return Ok(());
         };
-        if part.push(row) {
+        part.push(row);
+        if part.is_full() {
             write(part)?;
             part.clear();
         }

@@ -243,7 +243,8 @@ mod parquet {
             part.clear();
         };
         let rows = sweep.rows(shard, 0, 2, |row| {
-            if part.push(row) {
+            part.push(row);
+            if part.is_full() {
                 write(&mut part);
             }
             Ok::<_, SweepError>(())
@@ -276,13 +277,20 @@ mod parquet {
             .expect("CSV");
         assert_eq!(text, csv(&sweep, Shard::WHOLE, 0, 2));
         assert_eq!(parts(&sweep, Shard::WHOLE), files);
-        let done = |files: &[Vec<u8>]| earlier_parts(read(files), &sweep, Shard::WHOLE);
-        assert_eq!(done(&files).expect("rows"), 1_400);
-        assert_eq!(done(&files[..1]).expect("rows"), 1_000);
+        let earlier = |files: &[Vec<u8>]| earlier_parts(read(files), &sweep, Shard::WHOLE);
+        let whole = earlier(&files).expect("rows");
+        assert_eq!((whole.rows, whole.full), (1_400, 1));
+        assert_eq!(whole.last.rows().len(), 400);
+        let first = earlier(&files[..1]).expect("rows");
+        assert_eq!((first.rows, first.full), (1_000, 1));
+        assert_eq!(first.last, Part::of(&sweep));
+        let refused = |files: &[Vec<u8>]| earlier(files).expect_err("refused").to_string();
         // The second part is no first one.
-        let message = done(&files[1..]).expect_err("refused").to_string();
+        let message = refused(&files[1..]);
         assert!(message.contains("expected row 1 of shard 1/1"), "{message}");
-        let message = done(&[b"CSV".to_vec()]).expect_err("refused").to_string();
+        let message = refused(&[&files[..], &files[1..]].concat());
+        assert!(message.contains("expected no part behind"), "{message}");
+        let message = refused(&[b"CSV".to_vec()]);
         assert!(message.contains("expected a part of a sweep"), "{message}");
         // Shards of several parts.
         let shards = ["1/3", "2/3", "3/3"].map(|shard| shard.parse().expect("a shard"));
