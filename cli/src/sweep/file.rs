@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use fs4::{FileExt, TryLockError};
 use rooflut_sweep::{Earlier, Sweep, SweepError, earlier};
 
 use crate::args::SweepArgs;
@@ -29,13 +30,10 @@ impl SweepFile {
                 ));
             }
             true => Box::new(io::stdout()),
-            false => {
-                let file = match args.resume {
-                    true => go_on(&path, args, sweep, &mut found)?,
-                    false => create(&path)?,
-                };
-                Box::new(file)
-            }
+            false => Box::new(match args.resume && path.exists() {
+                true => go_on(&path, args, sweep, &mut found)?,
+                false => create(&path)?,
+            }),
         };
         let done = found.rows;
         let mut file = SweepFile { to, path, done };
@@ -69,27 +67,40 @@ fn create(path: &Path) -> Result<File, Error> {
             "--out: expected a file, found {found:?}; name one"
         )));
     }
-    File::create_new(path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => Error::new(format!(
-            "{} already exists; go on with it by --resume, or name another path",
-            path.display()
-        )),
-        _ => Error::writing(path)(error),
-    })
+    File::create_new(path)
+        .map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Error::new(format!(
+                "{} already exists; go on with it by --resume, or name another path",
+                path.display()
+            )),
+            _ => Error::writing(path)(error),
+        })
+        .and_then(|file| alone(file, path))
 }
 
-/// Opens a file behind the rows of an earlier sweep; without a file, a new one.
+/// Locks a file until the end of the sweep, which is that of the process.
+fn alone(file: File, path: &Path) -> Result<File, Error> {
+    match FileExt::try_lock(&file) {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::new(format!(
+            "{}: another sweep writes this file; wait until it has ended, or name another path",
+            path.display()
+        ))),
+        // Not all file systems have locks.
+        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(file),
+        Err(TryLockError::Error(error)) => Err(Error::writing(path)(error)),
+    }
+}
+
+/// Opens a file behind the rows of an earlier sweep.
 fn go_on(
     path: &Path,
     args: &SweepArgs,
     sweep: &Sweep<'_>,
     found: &mut Earlier,
 ) -> Result<File, Error> {
-    if !path.exists() {
-        return create(path);
-    }
     let opened = File::options().read(true).write(true).open(path);
-    let mut file = opened.map_err(Error::writing(path))?;
+    let mut file = alone(opened.map_err(Error::writing(path))?, path)?;
     let named = path.display().to_string();
     *found =
         earlier(BufReader::new(&file), &named, sweep, args.shard).map_err(|error| match error {

@@ -58,6 +58,7 @@ fn sweep(args: &SweepArgs) -> Result<String, Error> {
         open: &input::open,
     };
     let sweep = Sweep::try_new(grid, sources, &version).map_err(error)?;
+    plots::check(&args.plot, &sweep)?;
     let mut out = SweepOut::open(args, &sweep)?;
     let done = out.done();
     let mut progress = Progress::new(points, done, args.progress);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use rooflut_sweep::Plot;
+use rooflut_sweep::{Plot, PlotError, Sweep};
 
 use crate::error::Error;
 use crate::outputs::{Existing, Outputs};
@@ -12,13 +12,19 @@ use crate::outputs::{Existing, Outputs};
 /// The first line of a chart, by which it is recognised.
 const FIRST_LINE: &[u8] = b"<!-- rooflut sweep -->\n";
 
+/// Checks that a sweep has the columns of all charts.
+pub(super) fn check(plots: &[Plot], sweep: &Sweep<'_>) -> Result<(), Error> {
+    plots
+        .iter()
+        .try_for_each(|plot| plot.check(sweep).map_err(error))
+}
+
 /// Draws the charts of a sweep's rows beside them, and returns their paths as lines.
 pub(super) fn draw(plots: &[Plot], sweep: &Path) -> Result<String, Error> {
     let mut outputs = Outputs::new(Vec::new(), Existing::Keep);
     let mut written = String::new();
     for plot in plots {
-        let drawn = plot.draw(csv(sweep)?);
-        let text = drawn.map_err(|error| Error::new(format!("--plot: {error}")))?;
+        let text = plot.draw(csv(sweep)?).map_err(error)?;
         let path = path(plot, sweep);
         let mut file = outputs.open(&path, FIRST_LINE)?;
         file.write_all(FIRST_LINE)
@@ -45,4 +51,8 @@ fn csv(sweep: &Path) -> Result<Box<dyn Read>, Error> {
 /// `sweep.ttft_p99-rate.svg` for `sweep.csv`.
 fn path(plot: &Plot, sweep: &Path) -> PathBuf {
     sweep.with_extension(format!("{}-{}.svg", plot.y, plot.x))
+}
+
+fn error(error: PlotError) -> Error {
+    Error::new(format!("--plot: {error}"))
 }

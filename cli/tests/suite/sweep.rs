@@ -126,8 +126,16 @@ fn what_is_there_is_kept() {
         "{message}"
     );
     assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
-    // A torn row is written anew.
+    // A torn row is written anew, by one process.
     fs::write(&out, &whole[..whole.len() / 2]).expect("a file");
+    let other = fs::File::open(&out).expect("a file");
+    fs4::FileExt::lock(&other).expect("a lock");
+    let message = failure(&format!("{GRID} --out {out} --resume"));
+    assert!(
+        message.contains("another sweep writes this file"),
+        "{message}"
+    );
+    drop(other);
     success(&format!("{GRID} --out {out} --resume"));
     assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
 }

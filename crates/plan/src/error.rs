@@ -101,11 +101,11 @@ impl fmt::Display for PlanError {
                 rejected: 0,
             } => write!(
                 f,
-                "the servers do not keep up with {lowest:.3} requests per second; use more or faster servers"
+                "the servers do not keep up with a rate of {lowest:.3} per second; use more or faster servers"
             ),
             PlanError::NoRate { lowest, rejected } => write!(
                 f,
-                "{rejected} requests of a run are rejected even at {lowest:.3} requests per second; use shorter \
+                "{rejected} requests of a run are rejected even at a rate of {lowest:.3} per second; use shorter \
                  requests, or a longer queue"
             ),
             PlanError::NoOverload { requests } => write!(

@@ -11,6 +11,7 @@ use plotters::prelude::{
 };
 
 use crate::column::FIRST;
+use crate::sweep::Sweep;
 
 /// Width and height, pixels.
 const SIZE: (u32, u32) = (960, 600);
@@ -78,7 +79,8 @@ impl fmt::Display for PlotError {
             ),
             PlotError::Empty { y, x } => write!(
                 f,
-                "expected numbers in {y} and {x}, found no row that has both; use other columns"
+                "expected numbers in {y} and {x}, found no row that has both; use other columns, or more requests if \
+                 {y} is a percentile"
             ),
             PlotError::Csv(error) => error.fmt(f),
             PlotError::Drawing(error) => write!(f, "cannot draw the chart: {error}"),
@@ -114,6 +116,16 @@ struct Columns {
 }
 
 impl Plot {
+    /// Checks that a sweep has both columns, before its rows are there to be [drawn](Plot::draw).
+    ///
+    /// # Errors
+    /// A column that it does not have.
+    pub fn check(&self, sweep: &Sweep<'_>) -> Result<(), PlotError> {
+        let names = sweep.columns().into_iter();
+        let names = names.map(|(name, _)| name.to_owned()).collect();
+        self.columns(names).map(drop)
+    }
+
     /// Draws the rows of a sweep, as it writes them, as SVG. The same rows give the same bytes.
     ///
     /// # Errors
