@@ -147,7 +147,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut names: Vec<String> = names
         .map(|name| name.to_string_lossy().into_owned())
         .collect();
-    // What a `kill -9` left behind.
+    // Temporary files that a `kill -9` leaves behind.
     names.retain(|name| !(name.starts_with('.') && name.ends_with(".tmp")));
     names.sort();
     for (number, found) in names.iter().enumerate() {

@@ -37,7 +37,7 @@ fn parquet_rows(folder: &str) -> Vec<HashMap<String, String>> {
                     Field::Bool(truth) => truth.to_string(),
                     Field::Long(whole) => whole.to_string(),
                     Field::Double(number) => number.to_string(),
-                    other => panic!("{name}: {other}"),
+                    other => unreachable!("{name}: {other}"),
                 };
                 (name.clone(), cell)
             });

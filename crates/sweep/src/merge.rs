@@ -32,7 +32,7 @@ pub fn merge<R: BufRead>(
 
 /// The rows of a shard in their order.
 pub(crate) trait Shard {
-    /// What is written of a row.
+    /// A row, as it is written.
     type Row;
 
     /// Returns the index and the grid of the next row, and the row; `None` at the end.

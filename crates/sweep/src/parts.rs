@@ -67,7 +67,7 @@ impl Part {
     /// Writes the part as a Parquet file.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, out: impl Write + Send) -> Result<(), SweepError> {
         let written = self.write_parquet(out);
         written.map_err(|error| SweepError::Io(io::Error::other(error)))
@@ -134,7 +134,7 @@ impl Part {
     }
 }
 
-/// What an earlier sweep has left in parts.
+/// The parts that an earlier sweep has left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EarlierParts {
     /// Rows of all parts.
@@ -145,7 +145,7 @@ pub struct EarlierParts {
     pub last: Part,
 }
 
-/// Returns what an earlier sweep of the same grid and shard has left in parts.
+/// Returns the parts that an earlier sweep of the same grid and shard has left.
 ///
 /// # Errors
 /// Rows of another grid or shard, and parts that are not full before the last.
@@ -194,7 +194,7 @@ pub fn earlier_parts(
 /// Each shard is its name, for errors, and its parts. One part of each is in memory.
 ///
 /// # Errors
-/// Those of [`merge`](crate::merge()), and of `write`.
+/// Errors of [`merge`](crate::merge()), and of `write`.
 pub fn merge_parts<P>(
     shards: impl IntoIterator<Item = (String, P)>,
     mut write: impl FnMut(&Part) -> Result<(), SweepError>,

@@ -257,7 +257,7 @@ mod parquet {
     }
 
     fn read(files: &[Vec<u8>]) -> impl Iterator<Item = Result<(String, Part), SweepError>> {
-        let files = files.to_vec().into_iter().enumerate();
+        let files = files.iter().cloned().enumerate();
         files.map(|(number, file)| {
             let named = format!("part {number}");
             let part = Part::read(bytes::Bytes::from(file), &named)?;
