@@ -11,9 +11,9 @@ use rooflut_scenario::{RunError, accepting};
 
 /// Why a command failed: one line that says what was found, what was expected and what to do.
 ///
-/// The message is written where the failure is found; nothing but `main` reads it.
+/// The message is written where the failure is found; nothing but [`main_with`](crate::main_with) reads it.
 #[derive(Debug)]
-pub(crate) struct Error {
+pub struct Error {
     cause: Box<dyn std::error::Error>,
     /// The key of a scenario to correct.
     key: Option<&'static str>,
@@ -87,7 +87,7 @@ impl Error {
     }
 
     /// Returns the message with keys as a scenario file has them.
-    pub(crate) fn in_keys(&self) -> String {
+    pub fn in_keys(&self) -> String {
         self.cause.to_string()
     }
 

@@ -1,14 +1,20 @@
 //! Models and tables that a scenario names.
 
+use std::io;
+use std::path::Path;
+
 use rooflut_scenario::{Resources, Scenario};
+use rooflut_traces::Input;
 
 use crate::error::Error;
-use crate::input;
 use crate::model_source::{self, NamedModel};
 use crate::table_set;
 
-/// Returns what a scenario names, and its models.
-pub(crate) fn find(scenario: &Scenario) -> Result<(Resources<'static>, Vec<NamedModel>), Error> {
+/// Returns what a scenario names, and its models. `read` opens its other files.
+pub(crate) fn find<'r>(
+    scenario: &Scenario,
+    read: &'r dyn Fn(&Path) -> io::Result<Input>,
+) -> Result<(Resources<'r>, Vec<NamedModel>), Error> {
     let target = &scenario.target;
     let model = model_source::find(target.model(), model_source::options(target))
         .map_err(|error| error.about("model"))?;
@@ -22,7 +28,7 @@ pub(crate) fn find(scenario: &Scenario) -> Result<(Resources<'static>, Vec<Named
         model: model.model.clone(),
         draft_model: draft.as_ref().map(|draft| draft.model.clone()),
         tables,
-        read: &input::open,
+        read,
     };
     let models: Vec<_> = [model].into_iter().chain(draft).collect();
     let named: Vec<_> = models.iter().collect();

@@ -113,9 +113,8 @@ pub(crate) enum Invocation {
 }
 
 /// Reads the command line, and the scenario file that it names.
-pub(crate) fn parse() -> Result<Invocation, Error> {
+pub(crate) fn parse(given: Vec<OsString>) -> Result<Invocation, Error> {
     let mut command = command();
-    let given: Vec<OsString> = std::env::args_os().collect();
     let arguments = leading::behind_command(given.clone());
     let matches = match command.try_get_matches_from_mut(arguments) {
         Ok(matches) => matches,

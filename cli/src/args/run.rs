@@ -118,6 +118,15 @@ impl RunArgs {
         }
     }
 
+    /// Returns the scenario file as a report names it.
+    pub(crate) fn scenario_file(&self) -> Option<rooflut_report::ScenarioFile> {
+        let file = self.file.as_ref()?;
+        Some(rooflut_report::ScenarioFile {
+            path: file.path.display().to_string(),
+            replaced: file.replaced.iter().map(|key| (*key).to_owned()).collect(),
+        })
+    }
+
     /// Adds the line of the scenario file to an error on one of its keys.
     pub(crate) fn place(&self, error: Error) -> Error {
         let keys = error.keys();

@@ -9,18 +9,14 @@ mod rejections;
 mod seeds;
 mod text;
 
-use rooflut::sim::Observer;
-use rooflut_inspect::{Corrected, FlaggedTally};
-use rooflut_report::{Report, ScenarioFile};
-use rooflut_scenario::{Outcome, Run, Scenario};
+use rooflut_report::Report;
 
 use crate::args::RunArgs;
 use crate::error::Error;
-use crate::flagged;
-use crate::model_source::{self, NamedModel};
+use crate::input;
 use crate::output::{self, Answered};
+use crate::prepared::PreparedRun;
 use crate::progress::Bar;
-use crate::resources;
 
 use files::RunFiles;
 use text::RunText;
@@ -28,10 +24,11 @@ use text::RunText;
 /// Simulates and answers with the text to print, and with an error if no request was served.
 pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let output = &args.scenario.output;
-    let prepared = Prepared::try_new(&args.scenario)?;
-    let mut files = RunFiles::create(&prepared.run, args)?;
+    let prepared = PreparedRun::try_new(&args.scenario, &input::open)?;
+    let mut files = RunFiles::create(prepared.run(), args)?;
     let progress = Bar::new(output.progress == Some(true));
-    let (outcome, report) = prepared.simulate(args, &mut (progress, files.observer()))?;
+    let (outcome, mut report) = prepared.simulate(&mut (progress, files.observer()))?;
+    report.scenario = args.scenario_file();
     let answer = RunText {
         args,
         outcome: &outcome,
@@ -52,49 +49,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
 
 /// Simulates and returns the report; writes no files.
 pub(crate) fn report(args: &RunArgs) -> Result<Report, Error> {
-    let prepared = Prepared::try_new(&args.scenario)?;
-    let (_, report) = prepared.simulate(args, &mut Bar::new(false))?;
+    let prepared = PreparedRun::try_new(&args.scenario, &input::open)?;
+    let (_, mut report) = prepared.simulate(&mut Bar::new(false))?;
+    report.scenario = args.scenario_file();
     Ok(report)
-}
-
-/// A run and its models.
-struct Prepared {
-    run: Run,
-    models: Vec<NamedModel>,
-}
-
-impl Prepared {
-    fn try_new(scenario: &Scenario) -> Result<Prepared, Error> {
-        let (resources, models) = resources::find(scenario)?;
-        let named: Vec<_> = models.iter().collect();
-        let run = Run::try_new(scenario.clone(), resources)
-            .map_err(|error| model_source::with_keys(error, &named))?;
-        Ok(Prepared { run, models })
-    }
-
-    fn simulate(
-        &self,
-        args: &RunArgs,
-        observer: &mut impl Observer,
-    ) -> Result<(Outcome<'_>, Report), Error> {
-        let corrected = Corrected::all(self.run.deployment());
-        let served: Vec<_> = corrected
-            .iter()
-            .map(|c| c.deployment.served_model())
-            .collect();
-        let mut flagged = FlaggedTally::new(&corrected, &served);
-        let outcome = self.run.run(&mut (&mut flagged, observer))?;
-        let flagged = flagged.changed_parts(&outcome.sources).into_iter();
-        let mut report = outcome.report();
-        let notes = self.models.iter().flat_map(NamedModel::notes);
-        report.notes.splice(..0, notes);
-        report.flagged_rows = flagged
-            .map(|(row, parts)| flagged::row(row, &parts))
-            .collect();
-        report.scenario = args.file.as_ref().map(|file| ScenarioFile {
-            path: file.path.display().to_string(),
-            replaced: file.replaced.iter().map(|key| (*key).to_owned()).collect(),
-        });
-        Ok((outcome, report))
-    }
 }

@@ -7,6 +7,7 @@ use rooflut_scenario::Scenario;
 
 use crate::args::SaturateArgs;
 use crate::error::Error;
+use crate::input;
 use crate::model_source::NamedModel;
 use crate::output::{Answered, three_digits, to_json};
 use crate::{plan, resources};
@@ -18,7 +19,7 @@ pub(crate) fn run(args: &SaturateArgs) -> Result<Answered, Error> {
     scenario.workload = args.workload.clone();
     scenario.server = args.server.clone();
     scenario.output.strict = args.limits.strict;
-    let (resources, models) = resources::find(&scenario)?;
+    let (resources, models) = resources::find(&scenario, &input::open)?;
     let mut question = RateQuestion::new(scenario, resources);
     question.limits = match args.limits.is_given() {
         true => Some(args.limits.limits()?),

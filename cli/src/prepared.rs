@@ -1,0 +1,69 @@
+//! Runs of scenarios whose models and tables are named.
+
+use std::io;
+use std::path::Path;
+
+use rooflut::sim::Observer;
+use rooflut_inspect::{Corrected, FlaggedTally};
+use rooflut_report::Report;
+use rooflut_scenario::{Outcome, Run, Scenario};
+use rooflut_traces::Input;
+
+use crate::error::Error;
+use crate::flagged;
+use crate::model_source::{self, NamedModel};
+use crate::resources;
+
+/// A run, ready to be simulated, and the models that its scenario names.
+pub struct PreparedRun {
+    run: Run,
+    models: Vec<NamedModel>,
+}
+
+impl PreparedRun {
+    /// Finds the models and tables that a scenario names, by name or in files, and looks every kernel up. `read` opens
+    /// its trace and its files of lengths and prices.
+    ///
+    /// # Errors
+    /// Names that are not known, files that cannot be read, and whatever keeps the scenario from running.
+    pub fn try_new(
+        scenario: &Scenario,
+        read: &dyn Fn(&Path) -> io::Result<Input>,
+    ) -> Result<PreparedRun, Error> {
+        let (resources, models) = resources::find(scenario, read)?;
+        let named: Vec<_> = models.iter().collect();
+        let run = Run::try_new(scenario.clone(), resources)
+            .map_err(|error| model_source::with_keys(error, &named))?;
+        Ok(PreparedRun { run, models })
+    }
+
+    /// The run.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Simulates the run and returns its outcome and its report, which lacks the path of a scenario file.
+    ///
+    /// # Errors
+    /// Arrivals that the clock cannot represent, and answers that are less certain than the scenario accepts.
+    pub fn simulate(
+        &self,
+        observer: &mut impl Observer,
+    ) -> Result<(Outcome<'_>, Report), Error> {
+        let corrected = Corrected::all(self.run.deployment());
+        let served: Vec<_> = corrected
+            .iter()
+            .map(|c| c.deployment.served_model())
+            .collect();
+        let mut flagged = FlaggedTally::new(&corrected, &served);
+        let outcome = self.run.run(&mut (&mut flagged, observer))?;
+        let flagged = flagged.changed_parts(&outcome.sources).into_iter();
+        let mut report = outcome.report();
+        let notes = self.models.iter().flat_map(NamedModel::notes);
+        report.notes.splice(..0, notes);
+        report.flagged_rows = flagged
+            .map(|(row, parts)| flagged::row(row, &parts))
+            .collect();
+        Ok((outcome, report))
+    }
+}
