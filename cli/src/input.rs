@@ -16,7 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const IN_MEMORY: usize = 1 << 25;
 
 /// Opens the file at `path`; `-` is standard input.
-pub(crate) fn open(path: &Path) -> io::Result<Input> {
+///
+/// # Errors
+/// A file that cannot be opened, and a pipe that no program writes to within a second.
+pub fn open(path: &Path) -> io::Result<Input> {
     if path == Path::new("-") {
         return Ok(once(io::stdin()));
     }

@@ -47,4 +47,5 @@ mod version;
 
 pub use command::{answer, main_with};
 pub use error::Error;
+pub use input::open;
 pub use prepared::PreparedRun;

@@ -22,7 +22,7 @@ pub use flagged::FlaggedRow;
 pub use interval::{Ends, LatencyRange, ModelInterval, Range};
 pub use rejections::Rejections;
 pub use report::{Disaggregation, ModelSize, Report, ScenarioFile, Speculation, Weights};
-pub use requests_csv::RequestsCsv;
+pub use requests_csv::{RequestsCsv, outcome_name};
 pub use seeds::{LatencySpread, Seeds, Spread};
 pub use sources::{Provenance, Shares};
 pub use steps_csv::StepsCsv;

@@ -76,7 +76,7 @@ fn write_row(out: &mut impl Write, index: usize, record: &RequestRecord) -> io::
         request.prompt_tokens,
         request.output_tokens,
         request.cached_prompt_tokens,
-        outcome(&record.outcome),
+        outcome_name(&record.outcome),
         ms(record.queue()),
         ms(record.ttft()),
         ms(record.tpot()),
@@ -100,7 +100,9 @@ fn ms(time: Option<Seconds>) -> String {
     time.map_or_else(String::new, |time| format!("{:.6}", time.ms()))
 }
 
-fn outcome(outcome: &Outcome) -> &'static str {
+/// Returns the name of an outcome in the column `outcome`: `completed`, or the reason of the rejection as a field of
+/// [`Rejections`](crate::Rejections).
+pub fn outcome_name(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Completed(_) => "completed",
         Outcome::Rejected(reason) => rejections::name(reason),

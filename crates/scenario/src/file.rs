@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::Deserialize;
+use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
@@ -134,6 +135,31 @@ impl ScenarioFile {
         Ok(removed.iter().map(|key| key.name).collect())
     }
 
+    /// Returns the scenario with the keys of `given` in place of its own, and the names of the keys that these replace,
+    /// in the order of the file.
+    ///
+    /// ```
+    /// use rooflut_scenario::ScenarioFile;
+    /// let file = ScenarioFile::read(b"tp = 2\n[workload]\nusers = 8\n")?;
+    /// let given = ScenarioFile::read(b"[workload]\nrate = 5\n")?;
+    /// let (scenario, replaced) = file.overlaid(given.scenario())?;
+    /// assert_eq!((scenario.target.tp, scenario.workload.rate), (Some(2), Some(5.0)));
+    /// assert_eq!(replaced, ["users"]);
+    /// # Ok::<(), rooflut_scenario::ScenarioError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Problem::Data`] for values that JSON does not have.
+    pub fn overlaid(
+        mut self,
+        given: &Scenario,
+    ) -> Result<(Scenario, Vec<&'static str>), ScenarioError> {
+        let replaced = self.remove_replaced(given)?;
+        let scenario =
+            overlaid(&self.scenario, given).map_err(|error| Problem::Data(error.to_string()))?;
+        Ok((scenario, replaced))
+    }
+
     fn locate(&self, problem: Problem) -> ScenarioError {
         let line = problem.key().and_then(|key| self.line(key));
         ScenarioError { line, problem }
@@ -146,6 +172,25 @@ fn without(scenario: &Scenario, is_removed: impl Fn(&str) -> bool) -> serde_json
     let sections = value.as_object_mut().into_iter().flatten();
     for keys in sections.filter_map(|(_, keys)| keys.as_object_mut()) {
         keys.retain(|key, _| !is_removed(key));
+    }
+    serde_json::from_value(value)
+}
+
+/// Returns a scenario with the keys that `given` has in place of its own.
+fn overlaid(scenario: &Scenario, given: &Scenario) -> serde_json::Result<Scenario> {
+    let mut value = serde_json::to_value(scenario)?;
+    let given = serde_json::to_value(given)?;
+    for (section, keys) in given.as_object().into_iter().flatten() {
+        let own = value.get_mut(section).and_then(Value::as_object_mut);
+        let keys = keys.as_object().into_iter().flatten();
+        let given = keys.filter(|(_, value)| !value.is_null());
+        own.into_iter().for_each(|own| {
+            own.extend(
+                given
+                    .clone()
+                    .map(|(key, value)| (key.clone(), value.clone())),
+            )
+        });
     }
     serde_json::from_value(value)
 }
@@ -257,21 +302,35 @@ const NAMED: [&str; 3] = ["workload", "server", "output"];
 /// The table of lists.
 const SWEEP: &str = "sweep";
 
-/// Finds the key of this name in this section.
-fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static str, Problem> {
-    let name = found.replace('-', "_");
+/// Returns the table of a scenario file that has this key, empty above the first one; `None` if none has.
+///
+/// ```
+/// use rooflut_scenario::table_of;
+/// assert_eq!(["tp", "rate", "speed"].map(table_of), [Some(""), Some("workload"), None]);
+/// ```
+pub fn table_of(key: &str) -> Option<&'static str> {
+    keys()
+        .find(|(_, name)| *name == key)
+        .map(|(table, _)| table)
+}
+
+/// Returns all keys, each behind the name of its table.
+fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
     let sections = [
         ("", fields::<Target>()),
         ("workload", fields::<Workload>()),
         ("server", fields::<Server>()),
         ("output", fields::<Output>()),
     ];
-    let all = || {
-        sections
-            .iter()
-            .flat_map(|(section, keys)| keys.iter().map(|key| (*section, *key)))
-    };
-    match all().find(|(_, key)| *key == name) {
+    let named =
+        |(section, keys): (_, &'static [&'static str])| keys.iter().map(move |key| (section, *key));
+    sections.into_iter().flat_map(named)
+}
+
+/// Finds the key of this name in this section.
+fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static str, Problem> {
+    let name = found.replace('-', "_");
+    match keys().find(|(_, key)| *key == name) {
         Some((of, key)) if of == section => Ok(key),
         Some((section, key)) => Err(Problem::Misplaced { key, section }),
         None if is_table && section.is_empty() => Err(Problem::UnknownTable {
@@ -281,7 +340,7 @@ fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static s
         None => Err(Problem::UnknownKey {
             found: shortened(found),
             section,
-            nearest: misspelt(found, all().map(|(_, key)| key)),
+            nearest: misspelt(found, keys().map(|(_, key)| key)),
         }),
     }
 }

@@ -37,7 +37,7 @@ mod value_error;
 
 pub use busiest::Busiest;
 pub use error::{KeyName, Problem, ScenarioError};
-pub use file::ScenarioFile;
+pub use file::{ScenarioFile, table_of};
 pub use fits::{Demand, Fit, Fits, Holds};
 pub use generated::{GeneratedLoad, Sizes};
 pub use lengths::{Formula, LengthDistribution};

@@ -1,0 +1,34 @@
+"""How long LLM inference takes: measured GPU kernels, a roofline step model, a serving simulator.
+
+Times end in their unit: ``_ns``, ``_us``, ``_ms``, ``_s``. Errors are :class:`RooflutError`, a ``ValueError`` whose
+message says what was found, what was expected and what to do. Long calls release the lock of the interpreter.
+"""
+
+from ._commands import compare, engines, fits, lookup, models, plan, step, tables, validate
+from ._config import read_config
+from ._report import Frame, Report
+from ._rooflut import Deployment, Estimate, Event, Kernel, RooflutError, Server, Tables
+from ._simulate import simulate
+
+__all__ = [
+    "Deployment",
+    "Estimate",
+    "Event",
+    "Frame",
+    "Kernel",
+    "Report",
+    "RooflutError",
+    "Server",
+    "Tables",
+    "compare",
+    "engines",
+    "fits",
+    "lookup",
+    "models",
+    "plan",
+    "read_config",
+    "simulate",
+    "step",
+    "tables",
+    "validate",
+]

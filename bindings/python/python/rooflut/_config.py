@@ -1,0 +1,32 @@
+"""Models as Hugging Face describes them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Mapping, Union
+
+from . import _rooflut
+
+Text = Union[str, Mapping[str, Any]]
+
+
+def read_config(
+    config: Text,
+    *,
+    hf_quant_config: Text | None = None,
+    generation_config: Text | None = None,
+    assume_llama: bool = False,
+) -> dict[str, Any]:
+    """Reads a ``config.json``, given as text or as a dictionary, and the files beside it.
+
+    Returns ``spec``, the dimensions of the model; ``kv_dtype``, the format of the KV cache if the files name one; and
+    ``ignored``, the keys that ``assume_llama`` passes over. To serve the model, give the path of its file as
+    ``model`` to :class:`Deployment` or :func:`simulate`.
+    """
+    others = (_text(file) if file is not None else None for file in (hf_quant_config, generation_config))
+    read: dict[str, Any] = json.loads(_rooflut.read_config(_text(config), *others, assume_llama=assume_llama))
+    return read
+
+
+def _text(config: Text) -> str:
+    return config if isinstance(config, str) else json.dumps(dict(config))

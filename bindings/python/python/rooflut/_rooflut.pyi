@@ -1,0 +1,281 @@
+from os import PathLike
+from typing import Any, AsyncIterator, Iterable, List, Mapping, Sequence, Tuple, TypedDict, Union, final
+
+import numpy
+from numpy.typing import ArrayLike, NDArray
+
+class RooflutError(ValueError):
+    """An input that cannot be answered; the message says what was found, what was expected and what to do."""
+
+@final
+class Tables:
+    """A set of measured tables."""
+
+    def __new__(cls, name: str) -> Tables:
+        """Finds a built-in set; the case of its name does not matter."""
+    @staticmethod
+    def load(path: Union[str, PathLike[str]]) -> Tables:
+        """Reads a set from a folder of measurements, or from one file made of it."""
+    @staticmethod
+    def names() -> List[str]:
+        """Returns the names of the built-in sets."""
+    @property
+    def name(self) -> str:
+        """The name of the set."""
+    @property
+    def gpu(self) -> str:
+        """The name of the GPU."""
+    @property
+    def operations(self) -> List[str]:
+        """The operations that were measured."""
+    def kernel(self, operation: str, /, **shape: Union[int, str]) -> Kernel:
+        """Finds the measured points of a kernel: ``kernel("gemm", dtype="bf16", k=4096, n=6144)``.
+
+        The shape has the columns of the operation's tables, formats by name.
+        """
+    def measured(self, operation: str) -> dict[str, NDArray[Any]]:
+        """Returns the measured rows of an operation: shape, axes, and ``latency_us`` in microseconds."""
+
+@final
+class Kernel:
+    """A kernel whose measured points are found. Lookups cannot fail."""
+
+    @property
+    def arguments(self) -> List[str]:
+        """The names of the arguments of a query: ``["m"]`` of a GEMM, ``["batch", "kv_tokens"]`` of decoding."""
+    def at(self, **query: int) -> Estimate:
+        """Returns the time of one query."""
+    def times(self, **query: ArrayLike) -> NDArray[numpy.float64]:
+        """Returns the times of many queries in seconds; single numbers apply to all rows."""
+
+@final
+class Estimate:
+    """The time of a kernel."""
+
+    @property
+    def time_s(self) -> float:
+        """Time in seconds."""
+    @property
+    def mfu(self) -> float:
+        """Model FLOPs utilization, from 0 to 1."""
+    @property
+    def provenance(self) -> str:
+        """The source of the time, and whether it lies inside the measured axes."""
+
+class PartTime(TypedDict):
+    """A part of a step, over all layers."""
+
+    part: str
+    time_s: float
+    binding: str
+    fitted_share: float
+    provenance: Union[str, None]
+
+class StepTime(TypedDict):
+    """The time of a step."""
+
+    total_ns: int
+    total_s: float
+    bound_s: float
+    binding: str
+    fitted_share: float
+    provenance: Union[str, None]
+    parts: List[PartTime]
+
+@final
+class Deployment:
+    """A model on GPUs, as an engine serves it.
+
+    The keyword arguments are the keys of a scenario that describe one server: ``model``, ``gpu``, ``tp``, ``dtype``,
+    ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on. All kernels are found here, so that steps cannot fail.
+    """
+
+    def __new__(cls, **keys: Any) -> Deployment: ...
+    def step(
+        self,
+        *,
+        prefill: Sequence[Union[int, Tuple[int, int]]] | None = None,
+        decode: Sequence[Tuple[int, int]] | None = None,
+    ) -> StepTime:
+        """Computes the time of one step, part by part.
+
+        ``prefill`` has the tokens of whole prompts, or pairs of the new tokens and the length of the prompt up to
+        their end. ``decode`` has pairs of a number of requests and the KV length of each, new token included.
+        """
+    def step_times_ns(
+        self,
+        *,
+        prefill_tokens: ArrayLike | None = None,
+        prefill_kv_len: ArrayLike | None = None,
+        prefill_offsets: ArrayLike | None = None,
+        decode_requests: ArrayLike | None = None,
+        decode_kv_tokens: ArrayLike | None = None,
+        decode_offsets: ArrayLike | None = None,
+    ) -> NDArray[numpy.uint64]:
+        """Computes the times of many steps in nanoseconds.
+
+        Each step has a prompt chunk of ``prefill_tokens`` new tokens, with the KV length at its end, and a group of
+        ``decode_requests`` whose KV lengths add up to ``decode_kv_tokens``. 0 tokens or requests add nothing; single
+        numbers apply to all steps. With ``prefill_offsets`` or ``decode_offsets``, step i has the rows from
+        ``offsets[i]`` to ``offsets[i + 1]``.
+        """
+    def server(self) -> Server:
+        """Creates an idle server at time 0."""
+    @property
+    def kv_blocks(self) -> int:
+        """KV blocks of the server."""
+    @property
+    def block_size(self) -> int:
+        """Tokens of a KV block."""
+    @property
+    def max_model_len(self) -> int:
+        """Longest request, prompt and output together, in tokens."""
+    @property
+    def max_num_seqs(self) -> int:
+        """Maximum number of running requests."""
+    @property
+    def max_num_batched_tokens(self) -> int:
+        """Maximum number of tokens of a step."""
+
+@final
+class Event:
+    """An event in the life of a request."""
+
+    @property
+    def kind(self) -> str:
+        """``first_token`` or ``finished``."""
+    @property
+    def request(self) -> int:
+        """The number that ``push`` returned."""
+    @property
+    def at_ns(self) -> int:
+        """Time in nanoseconds."""
+    @property
+    def outcome(self) -> Union[str, None]:
+        """``completed``, or why the finished request was rejected."""
+    @property
+    def queue_s(self) -> Union[float, None]:
+        """Time in the queue, seconds."""
+    @property
+    def ttft_s(self) -> Union[float, None]:
+        """Time to first token, seconds."""
+    @property
+    def tpot_s(self) -> Union[float, None]:
+        """Time per output token after the first, seconds."""
+    @property
+    def e2e_s(self) -> Union[float, None]:
+        """Time to the last token, seconds."""
+    @property
+    def preemptions(self) -> int:
+        """Number of preemptions of the finished request."""
+
+class ServerStep(TypedDict):
+    """A step of a server."""
+
+    replica: int
+    start_ns: int
+    duration_ns: int
+    prefill_chunks: int
+    prefill_tokens: int
+    decode_requests: int
+    late_decodes: int
+    kv_tokens: int
+    overrun_requests: int
+    drafted_tokens: int
+    accepted_tokens: int
+    yielded_tokens: int
+    running: int
+    waiting: int
+    kv_blocks_used: int
+    preempted: int
+    tokens: List[Tuple[int, int]]
+    preempted_requests: List[int]
+    events: List[Event]
+
+@final
+class Server:
+    """A server that is driven from outside; one thread uses it at a time.
+
+    ``async for event in server`` drives it until it is idle.
+    """
+
+    def push(
+        self,
+        prompt_tokens: int,
+        output_tokens: int,
+        *,
+        arrival_ns: int | None = None,
+        cached_prompt_tokens: int = 0,
+        priority: int = 0,
+    ) -> int:
+        """Adds a request, which arrives now unless ``arrival_ns`` says when, and returns its number."""
+    def push_all(self, frame: Union[Mapping[str, ArrayLike], Any]) -> Union[int, None]:
+        """Adds the requests of a frame with the arguments of ``push`` as columns; returns the number of the first.
+
+        Without the column ``arrival_ns`` they arrive at 0.
+        """
+    def advance_to(self, to_ns: int) -> None:
+        """Moves the clock and runs all steps that begin before; a step that ends later stays in flight."""
+    def run_until_idle(self) -> None:
+        """Runs until the server is idle. A KeyboardInterrupt is raised at the end."""
+    def step(self) -> Union[ServerStep, None]:
+        """Runs one step to its end and returns what happened; ``None`` if the server is idle."""
+    def drain_events(self) -> List[Event]:
+        """Removes and returns the events since the last call."""
+    def __aiter__(self) -> AsyncIterator[Event]: ...
+    @property
+    def next_event_ns(self) -> Union[int, None]:
+        """The time to advance to next, in nanoseconds; ``None`` if the server is idle."""
+    @property
+    def now_ns(self) -> int:
+        """The current time, in nanoseconds from the start."""
+    @property
+    def arriving(self) -> int:
+        """Requests that the engine has not seen yet."""
+    @property
+    def waiting(self) -> int:
+        """Requests in the queue."""
+    @property
+    def running(self) -> int:
+        """Requests that hold a sequence slot."""
+    @property
+    def outstanding_tokens(self) -> int:
+        """Tokens of prompt and output of the requests that have not finished."""
+    @property
+    def kv_blocks_used(self) -> int:
+        """KV blocks in use."""
+    @property
+    def kv_blocks(self) -> int:
+        """KV blocks of the server."""
+    @property
+    def is_in_step(self) -> bool:
+        """Whether a step is in flight."""
+    @property
+    def is_idle(self) -> bool:
+        """Whether all requests have finished."""
+
+def answer(arguments: Iterable[str]) -> str:
+    """Returns what the command prints with these arguments."""
+
+def main(arguments: Iterable[str]) -> int:
+    """Runs the command with these arguments, the first of which is its name, and returns its exit code."""
+
+def read_config(
+    config: str,
+    hf_quant_config: str | None = None,
+    generation_config: str | None = None,
+    assume_llama: bool = False,
+) -> str:
+    """Reads the text of a ``config.json`` and returns the model's dimensions as JSON."""
+
+def simulate(
+    scenario: Union[str, PathLike[str], dict[str, Any], None],
+    trace: Any,
+    keep_requests: bool,
+    keep_steps: bool,
+    keys: dict[str, Any],
+) -> Tuple[str, Union[dict[str, NDArray[Any]], None], Union[dict[str, NDArray[Any]], None]]:
+    """Simulates a scenario; returns the JSON of its report and columns of its requests and steps."""
+
+def _panic(message: str, thread: bool = False) -> None:
+    """Panics behind the border; for the tests of the package."""

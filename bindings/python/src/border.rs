@@ -1,0 +1,110 @@
+//! Computations without Python's lock, which panics and signals do not escape.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use rooflut::sim::{Observer, Progress, RequestRecord};
+
+use crate::error::error;
+
+/// Time between two looks at the signals.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Stack of a thread, bytes: that of a main thread.
+const STACK: usize = 8 << 20;
+
+/// Computes without Python's lock; a panic is an exception.
+pub(crate) fn compute<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    done.map_err(|panic| panicked(&*panic))
+}
+
+/// Computes on another thread, so that a signal raises its exception at once.
+///
+/// The work ends at its next look at [`Cancel`]; work that does not look ends by itself, and its result is dropped.
+pub(crate) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(Cancel) -> Result<T, String> + Send + 'static,
+) -> PyResult<T> {
+    let cancel = Cancel::default();
+    let (sender, mut receiver) = mpsc::channel();
+    let of_thread = cancel.clone();
+    let run = move || {
+        let done = catch_unwind(AssertUnwindSafe(|| work(of_thread)));
+        // Without a receiver the work was interrupted.
+        let _ = sender.send(done);
+    };
+    let thread = thread::Builder::new().stack_size(STACK).spawn(run);
+    thread.map_err(|cause| {
+        error(format!(
+            "cannot start a thread: {cause}; end other programs"
+        ))
+    })?;
+    loop {
+        let received;
+        (receiver, received) = py.detach(move || {
+            let received = receiver.recv_timeout(PATIENCE);
+            (receiver, received)
+        });
+        match received {
+            Ok(Ok(done)) => return done.map_err(error),
+            Ok(Err(panic)) => return Err(panicked(&*panic)),
+            Err(RecvTimeoutError::Disconnected) => return Err(panicked(&"the thread ended")),
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals()
+                    .inspect_err(|_| cancel.0.store(true, Ordering::Relaxed))?;
+            }
+        }
+    }
+}
+
+/// Ends a simulation whose caller was interrupted.
+#[derive(Clone, Default)]
+pub(crate) struct Cancel(Arc<AtomicBool>);
+
+/// The payload of the panic that ends it.
+struct Cancelled;
+
+impl Cancel {
+    fn check(&self) {
+        if self.0.load(Ordering::Relaxed) {
+            // Without the message of a panic.
+            resume_unwind(Box::new(Cancelled));
+        }
+    }
+}
+
+impl Observer for Cancel {
+    fn finished(&mut self, _: usize, _: &RequestRecord) {
+        self.check();
+    }
+
+    fn progress(&mut self, _: &Progress) {
+        self.check();
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> PyErr {
+    let message = panic.downcast_ref::<&str>().copied();
+    let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    error(format!(
+        "internal error: {}; report it",
+        message.unwrap_or("a panic without a message")
+    ))
+}
+
+/// Panics behind the border; for the tests of the package.
+#[pyfunction]
+#[pyo3(signature = (message, thread = false))]
+#[expect(clippy::panic, reason = "the purpose of the function")]
+pub(crate) fn _panic(py: Python<'_>, message: String, thread: bool) -> PyResult<()> {
+    match thread {
+        true => interruptible(py, move |_| panic!("{message}")),
+        false => compute(py, || panic!("{message}")),
+    }
+}

@@ -1,0 +1,224 @@
+//! A model on GPUs, as an engine serves it.
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use rooflut::deployment::DeploymentError;
+use rooflut::sim::SimConfig;
+use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel, StepTime};
+use rooflut_cli::PreparedRun;
+use rooflut_scenario::table_of;
+
+use crate::border::compute;
+use crate::error::error;
+use crate::scenario::of_keys;
+use crate::server::Server;
+use crate::steps::{Arguments, Pairs, Steps};
+
+/// Steps between two looks at the signals.
+const BLOCK: usize = 1 << 16;
+/// Keys of a scenario that describe several servers.
+const OF_SEVERAL: [&str; 6] = [
+    "replicas",
+    "router",
+    "prefill_replicas",
+    "decode_replicas",
+    "link_bandwidth",
+    "link_latency",
+];
+
+/// A model on GPUs, as an engine serves it.
+#[pyclass(frozen, module = "rooflut")]
+pub(crate) struct Deployment {
+    deployment: rooflut::Deployment,
+    /// The limits of its server, which lower the longest request to what the KV cache holds.
+    config: SimConfig,
+    title: String,
+}
+
+#[pymethods]
+impl Deployment {
+    #[new]
+    #[pyo3(signature = (**keys))]
+    fn new(py: Python<'_>, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Deployment> {
+        check_keys(keys)?;
+        let scenario = of_keys(keys)?.scenario().clone();
+        let built = compute(py, || {
+            let prepared = PreparedRun::try_new(&scenario, &rooflut_cli::open)
+                .map_err(|error| error.in_keys())?;
+            let run = prepared.run();
+            Ok::<Deployment, String>(Deployment {
+                deployment: run.deployment().clone(),
+                config: *run.config(),
+                title: run.placement().to_string(),
+            })
+        })?;
+        built.map_err(error)
+    }
+
+    /// Computes the time of one step, part by part.
+    #[pyo3(signature = (*, prefill = None, decode = None))]
+    fn step<'py>(
+        &self,
+        py: Python<'py>,
+        prefill: Option<&Bound<'py, PyAny>>,
+        decode: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let prefill = items(prefill, "prefill", |item| {
+            if let Ok(tokens) = item.extract::<u32>() {
+                return Chunk::prompt(tokens).map_err(error);
+            }
+            let (new, kv_len) = item.extract()?;
+            Chunk::last(new, kv_len).map_err(error)
+        })?;
+        let decode = items(decode, "decode", |item| {
+            let (requests, kv_len) = item.extract()?;
+            DecodeGroup::uniform(requests, kv_len).map_err(error)
+        })?;
+        let batch = StepBatch {
+            prefill: &prefill,
+            decode: &decode,
+        };
+        let time = compute(py, || self.deployment.step_model().step_time(&batch))?;
+        step_dict(py, &time)
+    }
+
+    /// Computes the times of many steps in nanoseconds.
+    #[pyo3(signature = (*, prefill_tokens = None, prefill_kv_len = None, prefill_offsets = None,
+        decode_requests = None, decode_kv_tokens = None, decode_offsets = None))]
+    #[expect(clippy::too_many_arguments, reason = "columns, each by its name")]
+    fn step_times_ns<'py>(
+        &self,
+        py: Python<'py>,
+        prefill_tokens: Option<&Bound<'py, PyAny>>,
+        prefill_kv_len: Option<&Bound<'py, PyAny>>,
+        prefill_offsets: Option<&Bound<'py, PyAny>>,
+        decode_requests: Option<&Bound<'py, PyAny>>,
+        decode_kv_tokens: Option<&Bound<'py, PyAny>>,
+        decode_offsets: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let steps = Steps::new(
+            Pairs::read(&Arguments {
+                names: ["prefill_tokens", "prefill_kv_len", "prefill_offsets"],
+                values: [prefill_tokens, prefill_kv_len, prefill_offsets],
+            })?,
+            Pairs::read(&Arguments {
+                names: ["decode_requests", "decode_kv_tokens", "decode_offsets"],
+                values: [decode_requests, decode_kv_tokens, decode_offsets],
+            })?,
+        )?;
+        let model = self.deployment.step_model();
+        let mut times_ns = Vec::with_capacity(steps.count);
+        while times_ns.len() < steps.count {
+            let block = times_ns.len()..steps.count.min(times_ns.len() + BLOCK);
+            compute(py, || steps.time(block, model, &mut times_ns))?.map_err(error)?;
+            py.check_signals()?;
+        }
+        Ok(PyArray1::from_vec(py, times_ns))
+    }
+
+    /// Creates an idle server at time 0.
+    fn server(&self, py: Python<'_>) -> PyResult<Server> {
+        let dp = self.deployment.parallelism().dp;
+        if dp > 1 {
+            return Err(error(DeploymentError::SeveralRanks { dp }));
+        }
+        let model = self.deployment.served_model();
+        let server = compute(py, || rooflut::sim::Server::try_new(model, self.config))?;
+        server.map(Server::new).map_err(error)
+    }
+
+    /// KV blocks of the server.
+    #[getter]
+    fn kv_blocks(&self) -> u32 {
+        self.config.kv_blocks
+    }
+
+    /// Tokens of a KV block.
+    #[getter]
+    fn block_size(&self) -> u32 {
+        self.config.block_size
+    }
+
+    /// Longest request, prompt and output together, in tokens.
+    #[getter]
+    fn max_model_len(&self) -> u32 {
+        self.config.max_model_len
+    }
+
+    /// Maximum number of running requests.
+    #[getter]
+    fn max_num_seqs(&self) -> u32 {
+        self.config.max_num_seqs
+    }
+
+    /// Maximum number of tokens of a step.
+    #[getter]
+    fn max_num_batched_tokens(&self) -> u32 {
+        self.config.max_num_batched_tokens
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<rooflut.Deployment {}>", self.title)
+    }
+}
+
+/// Refuses keys that say nothing of a server.
+fn check_keys(keys: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    for key in keys.into_iter().flat_map(|keys| keys.keys()) {
+        let key: String = key.extract()?;
+        let of_load = matches!(table_of(&key), Some("workload" | "output")) && key != "strict";
+        if of_load
+            || matches!(key.as_str(), "workload" | "output")
+            || OF_SEVERAL.contains(&key.as_str())
+        {
+            return Err(error(format!(
+                "{key} has no effect on the deployment of one server; give it to simulate()"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Reads each item of a list.
+fn items<'py, T>(
+    list: Option<&Bound<'py, PyAny>>,
+    name: &str,
+    read: impl Fn(&Bound<'py, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
+    let Some(list) = list else {
+        return Ok(Vec::new());
+    };
+    let read = |(place, item): (usize, PyResult<Bound<'py, PyAny>>)| {
+        let failed = |cause: PyErr| error(format!("{name}[{place}]: {}", cause.value(list.py())));
+        item.and_then(|item| read(&item)).map_err(failed)
+    };
+    list.try_iter()?.enumerate().map(read).collect()
+}
+
+fn step_dict<'py>(py: Python<'py>, time: &StepTime) -> PyResult<Bound<'py, PyDict>> {
+    let parts = PyList::empty(py);
+    for part in time.parts() {
+        let dict = PyDict::new(py);
+        dict.set_item("part", part.part.name())?;
+        dict.set_item("time_s", part.time.0)?;
+        dict.set_item("binding", part.binding.name())?;
+        dict.set_item("fitted_share", part.source.fitted_share())?;
+        let provenance = part
+            .source
+            .provenance()
+            .map(|provenance| provenance.to_string());
+        dict.set_item("provenance", provenance)?;
+        parts.append(dict)?;
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("total_ns", time.total().to_nanos())?;
+    dict.set_item("total_s", time.total().0)?;
+    dict.set_item("bound_s", time.bound().0)?;
+    dict.set_item("binding", time.binding().name())?;
+    dict.set_item("fitted_share", time.fitted_share())?;
+    let provenance = time.provenance().map(|provenance| provenance.to_string());
+    dict.set_item("provenance", provenance)?;
+    dict.set_item("parts", parts)?;
+    Ok(dict)
+}

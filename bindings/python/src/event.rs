@@ -1,0 +1,61 @@
+//! Events of a server.
+
+use pyo3::prelude::*;
+use rooflut::sim::{RequestRecord, ServerEvent};
+use rooflut_report::outcome_name;
+
+use crate::error::error;
+
+/// An event in the life of a request.
+#[pyclass(frozen, get_all, module = "rooflut")]
+pub(crate) struct Event {
+    kind: &'static str,
+    request: usize,
+    at_ns: u64,
+    outcome: Option<&'static str>,
+    queue_s: Option<f64>,
+    ttft_s: Option<f64>,
+    tpot_s: Option<f64>,
+    e2e_s: Option<f64>,
+    preemptions: u32,
+}
+
+impl Event {
+    pub(crate) fn try_new(event: &ServerEvent) -> PyResult<Event> {
+        let (kind, id, at_ns, record) = match event {
+            ServerEvent::FirstToken { id, at_ns } => ("first_token", id, *at_ns, None),
+            ServerEvent::Finished { id, at_ns, record } => ("finished", id, *at_ns, Some(record)),
+            other => {
+                return Err(error(format!(
+                    "internal error: unknown event {other:?}; report it"
+                )));
+            }
+        };
+        let time = |of: fn(&RequestRecord) -> Option<rooflut::units::Seconds>| Some(of(record?)?.0);
+        let timing = record.and_then(RequestRecord::timing);
+        Ok(Event {
+            kind,
+            request: id.index(),
+            at_ns,
+            outcome: record.map(|record| outcome_name(&record.outcome)),
+            queue_s: time(RequestRecord::queue),
+            ttft_s: time(RequestRecord::ttft),
+            tpot_s: time(RequestRecord::tpot),
+            e2e_s: time(RequestRecord::e2e),
+            preemptions: timing.map_or(0, |timing| timing.preemptions),
+        })
+    }
+}
+
+#[pymethods]
+impl Event {
+    fn __repr__(&self) -> String {
+        let outcome = self
+            .outcome
+            .map_or(String::new(), |outcome| format!(", {outcome}"));
+        format!(
+            "<rooflut.Event {} of request {} at {} ns{outcome}>",
+            self.kind, self.request, self.at_ns
+        )
+    }
+}

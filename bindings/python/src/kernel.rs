@@ -1,0 +1,146 @@
+//! Lookups of one kernel.
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rooflut::op;
+
+use crate::arrays::{Numbers, common_rows, whole};
+use crate::border::compute;
+use crate::error::error;
+use crate::handle::Handle;
+
+/// Queries between two looks at the signals.
+const BLOCK: usize = 1 << 18;
+
+/// A kernel whose measured points are found.
+#[pyclass(frozen, module = "rooflut")]
+pub(crate) struct Kernel {
+    handle: Handle,
+    /// Its operation and table set.
+    name: String,
+}
+
+impl Kernel {
+    pub(crate) fn new(handle: Handle, name: String) -> Kernel {
+        Kernel { handle, name }
+    }
+
+    /// Reads the arguments of a query; the second of an operation with one is 1.
+    fn query(&self, given: Option<&Bound<'_, PyDict>>) -> PyResult<[Numbers<u64>; 2]> {
+        let mut query = [Numbers::Same(1), Numbers::Same(1)];
+        let arguments = self.handle.arguments();
+        let names: Vec<&str> = arguments.iter().map(|argument| argument.name).collect();
+        for name in given.into_iter().flat_map(|given| given.keys()) {
+            let name: String = name.extract()?;
+            if !names.contains(&name.as_str()) {
+                return Err(error(format!(
+                    "{name}: unknown argument; give {}",
+                    names.join(" and ")
+                )));
+            }
+        }
+        for (argument, numbers) in arguments.iter().zip(&mut query) {
+            let value = given
+                .map(|given| given.get_item(argument.name))
+                .transpose()?
+                .flatten();
+            let value = value.ok_or_else(|| {
+                error(format!(
+                    "{}: missing; give {}",
+                    argument.name,
+                    names.join(" and ")
+                ))
+            })?;
+            *numbers = match argument.is_long {
+                true => whole::<u64>(argument.name, &value, 1)?,
+                false => match whole::<u32>(argument.name, &value, 1)? {
+                    Numbers::Same(number) => Numbers::Same(number.into()),
+                    Numbers::Each(numbers) => {
+                        Numbers::Each(numbers.into_iter().map(u64::from).collect())
+                    }
+                },
+            };
+        }
+        Ok(query)
+    }
+}
+
+#[pymethods]
+impl Kernel {
+    /// Returns the time of the kernel and where it comes from.
+    #[pyo3(signature = (**query))]
+    fn at(&self, query: Option<&Bound<'_, PyDict>>) -> PyResult<Estimate> {
+        match self.query(query)? {
+            [Numbers::Same(first), Numbers::Same(second)] => {
+                Ok(self.handle.at(first, second).into())
+            }
+            _ => Err(error("expected single numbers; use times() for arrays")),
+        }
+    }
+
+    /// Returns the times of many queries in seconds, as an array.
+    #[pyo3(signature = (**query))]
+    fn times<'py>(
+        &self,
+        py: Python<'py>,
+        query: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let columns = self.query(query)?;
+        let names = self.handle.arguments().iter().map(|argument| argument.name);
+        let lengths: Vec<_> = names.zip(columns.iter().map(Numbers::rows)).collect();
+        let rows = common_rows(&lengths)?.unwrap_or(1);
+        let [first, second] = &columns;
+        let mut times: Vec<f64> = Vec::with_capacity(rows);
+        while times.len() < rows {
+            let block = times.len()..rows.min(times.len() + BLOCK);
+            let queries = block.filter_map(|row| Some((first.at(row)?, second.at(row)?)));
+            let answers = queries.map(|(first, second)| self.handle.at(first, second).time.0);
+            compute(py, || times.extend(answers))?;
+            py.check_signals()?;
+        }
+        Ok(PyArray1::from_vec(py, times))
+    }
+
+    /// The names of the arguments of a query.
+    #[getter]
+    fn arguments(&self) -> Vec<&'static str> {
+        self.handle
+            .arguments()
+            .iter()
+            .map(|argument| argument.name)
+            .collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<rooflut.Kernel {}>", self.name)
+    }
+}
+
+/// The time of a kernel and its provenance.
+#[pyclass(frozen, get_all, module = "rooflut")]
+pub(crate) struct Estimate {
+    time_s: f64,
+    mfu: f64,
+    provenance: String,
+}
+
+impl From<op::Estimate> for Estimate {
+    fn from(estimate: op::Estimate) -> Estimate {
+        Estimate {
+            time_s: estimate.time.0,
+            mfu: estimate.mfu().0,
+            provenance: estimate.provenance.to_string(),
+        }
+    }
+}
+
+#[pymethods]
+impl Estimate {
+    fn __repr__(&self) -> String {
+        format!(
+            "<rooflut.Estimate {:e} s, {}>",
+            self.time_s, self.provenance
+        )
+    }
+}

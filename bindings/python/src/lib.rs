@@ -1,0 +1,48 @@
+//! The border between rooflut and Python: converts types and computes nothing.
+//!
+//! The package `rooflut` around it adds what is plain Python: dictionaries, frames, the asynchronous iterator.
+
+mod arrays;
+mod border;
+mod columns;
+mod command;
+mod deployment;
+mod error;
+mod event;
+mod frame;
+mod handle;
+mod kernel;
+mod model;
+mod records;
+mod scenario;
+mod server;
+mod shape;
+mod simulate;
+mod steps;
+mod tables;
+mod toml_value;
+
+/// The extension module.
+#[pyo3::pymodule]
+mod _rooflut {
+    #[pymodule_export]
+    use crate::border::_panic;
+    #[pymodule_export]
+    use crate::command::{answer, main};
+    #[pymodule_export]
+    use crate::deployment::Deployment;
+    #[pymodule_export]
+    use crate::error::RooflutError;
+    #[pymodule_export]
+    use crate::event::Event;
+    #[pymodule_export]
+    use crate::kernel::{Estimate, Kernel};
+    #[pymodule_export]
+    use crate::model::read_config;
+    #[pymodule_export]
+    use crate::server::Server;
+    #[pymodule_export]
+    use crate::simulate::simulate;
+    #[pymodule_export]
+    use crate::tables::Tables;
+}

@@ -1,0 +1,106 @@
+//! Scenarios from keyword arguments, dictionaries and files.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rooflut_scenario::{Scenario, ScenarioError, ScenarioFile, table_of};
+use toml::{Table, Value};
+
+use crate::error::error;
+use crate::toml_value::table;
+
+/// A scenario, and the file that it is from.
+#[derive(Debug)]
+pub(crate) struct Given {
+    pub(crate) scenario: Scenario,
+    pub(crate) file: Option<rooflut_report::ScenarioFile>,
+}
+
+/// Reads keys, each alone or in the dictionary of its table (`server={"max_num_seqs": 64}`).
+pub(crate) fn of_keys(keys: Option<&Bound<'_, PyDict>>) -> PyResult<ScenarioFile> {
+    let mut scenario = Table::new();
+    for (key, value) in keys.map(table).transpose()?.unwrap_or_default() {
+        match (table_of(&key), value) {
+            (_, Value::Table(keys)) => insert(&mut scenario, &key, keys)?,
+            (None | Some(""), value) => {
+                insert(&mut scenario, "", Table::from_iter([(key, value)]))?
+            }
+            (Some(of), value) => insert(&mut scenario, of, Table::from_iter([(key, value)]))?,
+        }
+    }
+    let text = toml::to_string(&scenario).map_err(error)?;
+    // Its lines are those of no file.
+    ScenarioFile::read(text.as_bytes()).map_err(|ScenarioError { problem, .. }| error(problem))
+}
+
+/// Adds keys to the table of this name, empty for the scenario itself.
+fn insert(scenario: &mut Table, name: &str, keys: Table) -> PyResult<()> {
+    let table = match name {
+        "" => scenario,
+        name => match scenario.entry(name).or_insert_with(|| Table::new().into()) {
+            Value::Table(table) => table,
+            _ => {
+                return Err(error(format!(
+                    "{name}: given as a key and as a table; leave one out"
+                )));
+            }
+        },
+    };
+    for (key, value) in keys {
+        if table.insert(key.clone(), value).is_some() {
+            return Err(error(format!("{key}: given twice; leave one out")));
+        }
+    }
+    Ok(())
+}
+
+/// Reads a scenario: the path of a TOML file or a dictionary, with keys that replace its own.
+pub(crate) fn read(
+    scenario: Option<&Bound<'_, PyAny>>,
+    keys: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Given> {
+    let given = of_keys(keys)?.scenario().clone();
+    let Some(scenario) = scenario else {
+        return Ok(Given {
+            scenario: given,
+            file: None,
+        });
+    };
+    if let Ok(dict) = scenario.cast::<PyDict>() {
+        let overlaid = of_keys(Some(dict))?.overlaid(&given);
+        let (scenario, _) = overlaid.map_err(error)?;
+        return Ok(Given {
+            scenario,
+            file: None,
+        });
+    }
+    let path: PathBuf = scenario.extract().map_err(|_| {
+        error(format!(
+            "scenario: expected the path of a TOML file or a dictionary, found {}",
+            scenario.get_type()
+        ))
+    })?;
+    let bytes = std::fs::read(&path).map_err(|cause| {
+        error(format!(
+            "cannot read {}: {cause}; check the path",
+            path.display()
+        ))
+    })?;
+    let overlaid = ScenarioFile::read(&bytes).and_then(|file| file.overlaid(&given));
+    let (scenario, replaced) = overlaid.map_err(|ScenarioError { line, problem, .. }| {
+        let path = path.display();
+        error(match line {
+            Some(line) => format!("{path}:{line}: {problem}"),
+            None => format!("{path}: {problem}"),
+        })
+    })?;
+    let file = rooflut_report::ScenarioFile {
+        path: path.display().to_string(),
+        replaced: replaced.into_iter().map(str::to_owned).collect(),
+    };
+    Ok(Given {
+        scenario,
+        file: Some(file),
+    })
+}

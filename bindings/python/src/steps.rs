@@ -1,0 +1,164 @@
+//! Batches of many steps as arrays.
+
+use pyo3::prelude::*;
+use rooflut::step::{BatchError, Chunk, DecodeGroup, LatencyModel, StepBatch};
+
+use crate::arrays::{Numbers, common_rows, whole};
+use crate::error::error;
+
+/// Pairs of numbers, some for each step.
+pub(crate) struct Pairs<A, B> {
+    first: Numbers<A>,
+    second: Numbers<B>,
+    /// The place of the first pair of each step, and the end of those of the last; `None` for a pair each.
+    offsets: Option<Vec<u64>>,
+    rows: Option<usize>,
+}
+
+/// Arguments of pairs as Python names and gives them.
+pub(crate) struct Arguments<'a, 'py> {
+    pub(crate) names: [&'static str; 3],
+    pub(crate) values: [Option<&'a Bound<'py, PyAny>>; 3],
+}
+
+impl<A: Copy, B: Copy> Pairs<A, B>
+where
+    A: crate::arrays::Whole,
+    B: crate::arrays::Whole,
+{
+    /// Reads two columns and their offsets; `None` if no column is given.
+    pub(crate) fn read(arguments: &Arguments<'_, '_>) -> PyResult<Option<Pairs<A, B>>> {
+        let [first_name, second_name, offsets_name] = arguments.names;
+        let (first, second, offsets) = match arguments.values {
+            [None, None, None] => return Ok(None),
+            [Some(first), Some(second), offsets] => (first, second, offsets),
+            _ => {
+                return Err(error(format!(
+                    "expected both {first_name} and {second_name}; give both"
+                )));
+            }
+        };
+        let first = whole::<A>(first_name, first, 0)?;
+        let second = whole::<B>(second_name, second, 0)?;
+        let rows = common_rows(&[(first_name, first.rows()), (second_name, second.rows())])?;
+        let offsets = offsets.map(|offsets| check_offsets(offsets_name, offsets, rows));
+        let offsets = offsets.transpose()?;
+        Ok(Some(Pairs {
+            first,
+            second,
+            offsets,
+            rows,
+        }))
+    }
+
+    /// The number of steps, if it is not that of others.
+    pub(crate) fn steps(&self) -> Option<usize> {
+        match &self.offsets {
+            Some(offsets) => Some(offsets.len() - 1),
+            None => self.rows,
+        }
+    }
+
+    /// Returns the pairs of a step.
+    fn of(&self, step: usize) -> impl Iterator<Item = (A, B)> + '_ {
+        let rows = match &self.offsets {
+            Some(offsets) => {
+                let at = |place: usize| offsets.get(place).map_or(0, |offset| *offset as usize);
+                at(step)..at(step + 1)
+            }
+            None => step..step + 1,
+        };
+        rows.filter_map(|row| Some((self.first.at(row)?, self.second.at(row)?)))
+    }
+}
+
+fn check_offsets(
+    name: &str,
+    offsets: &Bound<'_, PyAny>,
+    rows: Option<usize>,
+) -> PyResult<Vec<u64>> {
+    let Numbers::Each(offsets) = whole::<u64>(name, offsets, 0)? else {
+        return Err(error(format!("{name}: expected an array, found a number")));
+    };
+    let rows = rows.ok_or_else(|| {
+        error(format!(
+            "{name}: expected none beside single numbers; leave it out"
+        ))
+    })?;
+    if let Some(step) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+        return Err(error(format!(
+            "{name}[{}]: expected at least {}, the offset before, found {}",
+            step + 1,
+            offsets[step],
+            offsets[step + 1]
+        )));
+    }
+    match (offsets.first(), offsets.last()) {
+        (Some(0), Some(end)) if *end == rows as u64 => Ok(offsets),
+        (first, last) => Err(error(format!(
+            "{name}: expected offsets from 0 to {rows}, the number of values, found {first:?} to {last:?}"
+        ))),
+    }
+}
+
+/// Many steps.
+pub(crate) struct Steps {
+    pub(crate) prefill: Option<Pairs<u32, u32>>,
+    pub(crate) decode: Option<Pairs<u32, u64>>,
+    pub(crate) count: usize,
+}
+
+impl Steps {
+    pub(crate) fn new(
+        prefill: Option<Pairs<u32, u32>>,
+        decode: Option<Pairs<u32, u64>>,
+    ) -> PyResult<Steps> {
+        if prefill.is_none() && decode.is_none() {
+            return Err(error(
+                "expected prefill_tokens and prefill_kv_len, or decode_requests and decode_kv_tokens",
+            ));
+        }
+        let prefills = prefill.as_ref().and_then(Pairs::steps);
+        let decodes = decode.as_ref().and_then(Pairs::steps);
+        let count = common_rows(&[("prefill", prefills), ("decode", decodes)])?;
+        Ok(Steps {
+            prefill,
+            decode,
+            count: count.unwrap_or(1),
+        })
+    }
+
+    /// Appends the times of some steps to `times_ns`. A pair without tokens or requests adds nothing to its step.
+    ///
+    /// # Errors
+    /// The first step whose batch contradicts itself.
+    pub(crate) fn time(
+        &self,
+        steps: std::ops::Range<usize>,
+        model: &impl LatencyModel,
+        times_ns: &mut Vec<u64>,
+    ) -> Result<(), String> {
+        let (mut chunks, mut groups) = (Vec::new(), Vec::new());
+        for step in steps {
+            let failed = |error: BatchError| format!("step {step}: {error}");
+            chunks.clear();
+            groups.clear();
+            for (new, kv_len) in self.prefill.iter().flat_map(|pairs| pairs.of(step)) {
+                if new > 0 {
+                    chunks.push(Chunk::last(new, kv_len).map_err(failed)?);
+                }
+            }
+            for (requests, kv_tokens) in self.decode.iter().flat_map(|pairs| pairs.of(step)) {
+                if requests > 0 {
+                    groups.push(DecodeGroup::from_sum(requests, kv_tokens).map_err(failed)?);
+                }
+            }
+            let batch = StepBatch {
+                prefill: &chunks,
+                decode: &groups,
+            };
+            times_ns.push(model.total_time(&batch).to_nanos());
+        }
+        Ok(())
+    }
+}

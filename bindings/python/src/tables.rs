@@ -1,0 +1,147 @@
+//! Table sets.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rooflut::hardware::OperationKind;
+use rooflut::table::{Curve, Entry, Grid, Table, TableSet, sets};
+use rooflut_roofline::operation::Codes;
+
+use crate::border::compute;
+use crate::columns::{Column, Columns, to_dict};
+use crate::error::error;
+use crate::handle::Handle;
+use crate::kernel::Kernel;
+use crate::shape;
+
+/// A set of measured tables.
+#[pyclass(frozen, module = "rooflut")]
+pub(crate) struct Tables(TableSet);
+
+#[pymethods]
+impl Tables {
+    /// Finds a built-in set.
+    #[new]
+    fn new(name: &str) -> PyResult<Tables> {
+        let mut all = sets::ALL.into_iter();
+        let set = all.find(|set| set.name().eq_ignore_ascii_case(name));
+        set.cloned().map(Tables).ok_or_else(|| {
+            let known = Tables::names().join(", ");
+            error(format!(
+                "name: expected one of {known}, found {name:?}; Tables.load() reads a folder"
+            ))
+        })
+    }
+
+    /// Reads a set from a folder or a file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Tables> {
+        compute(py, || TableSet::try_load(&path))?
+            .map(Tables)
+            .map_err(error)
+    }
+
+    /// Returns the names of the built-in sets.
+    #[staticmethod]
+    fn names() -> Vec<&'static str> {
+        sets::ALL.into_iter().map(TableSet::name).collect()
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// The name of the GPU that the tables answer for.
+    #[getter]
+    fn gpu(&self) -> &str {
+        self.0.gpu().name.as_str()
+    }
+
+    /// The operations that were measured.
+    #[getter]
+    fn operations(&self) -> Vec<&'static str> {
+        self.0
+            .tables()
+            .map(|table| table.operation().name())
+            .collect()
+    }
+
+    /// Finds the measured points of a kernel.
+    #[pyo3(signature = (operation, /, **shape))]
+    fn kernel(&self, operation: &str, shape: Option<&Bound<'_, PyDict>>) -> PyResult<Kernel> {
+        let operation = shape::operation(operation)?;
+        let codes = shape::shape(operation.declared(), shape)?;
+        let handle = Handle::resolve(&self.0, operation, codes)
+            .ok_or_else(|| error(format!("operation: {operation} has no lookup; use another")))?;
+        let handle = handle.map_err(error)?;
+        Ok(Kernel::new(
+            handle,
+            format!("{operation} of {}", self.0.name()),
+        ))
+    }
+
+    /// Returns the measured rows of an operation as columns.
+    fn measured<'py>(&self, py: Python<'py>, operation: &str) -> PyResult<Bound<'py, PyDict>> {
+        let operation = shape::operation(operation)?;
+        let table = self.0.table(operation).ok_or_else(|| {
+            let measured = self.operations().join(", ");
+            error(format!(
+                "operation: {} has {measured}, not {operation}",
+                self.0.name()
+            ))
+        })?;
+        to_dict(py, columns(operation, &rows(&table)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<rooflut.Tables {}>", self.0.name())
+    }
+}
+
+/// A measured row: its shape, its point and its latency in microseconds.
+type Row = (Codes, [u32; 2], f32);
+
+fn rows(table: &Table<'_>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if table.operation().declared().axes.len() == 1 {
+        for Entry { shape, points, .. } in table.typed::<Codes, Curve<'_>>().entries() {
+            let points = points.axis().values().iter().zip(points.latency_us());
+            rows.extend(points.map(|(&x, &latency_us)| (shape, [x, 1], latency_us)));
+        }
+        return rows;
+    }
+    for Entry { shape, points, .. } in table.typed::<Codes, Grid<'_>>().entries() {
+        for (row, &batch) in points.batch().values().iter().enumerate() {
+            let lengths = points.length().values().iter().enumerate();
+            rows.extend(lengths.filter_map(|(column, &length)| {
+                Some((shape, [batch, length], points.latency_us(row, column)?))
+            }));
+        }
+    }
+    rows
+}
+
+fn columns(operation: OperationKind, rows: &[Row]) -> Columns {
+    let declared = operation.declared();
+    let mut columns = Columns::new();
+    for (place, column) in declared.shape.iter().enumerate() {
+        let codes = rows
+            .iter()
+            .filter_map(|(codes, ..)| codes.get(place).copied());
+        let codes: Vec<u32> = codes.collect();
+        let names: Option<Vec<&'static str>> =
+            codes.iter().map(|code| column.name_of(*code)).collect();
+        columns.push((column.name, names.map_or(Column::U32(codes), Column::Name)));
+    }
+    for (place, axis) in declared.axes.iter().enumerate() {
+        let points = rows
+            .iter()
+            .filter_map(|(_, point, _)| point.get(place).copied());
+        columns.push((axis, Column::U32(points.collect())));
+    }
+    let latencies = rows.iter().map(|(.., latency_us)| *latency_us);
+    columns.push(("latency_us", Column::F32(latencies.collect())));
+    columns
+}
