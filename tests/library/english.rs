@@ -46,6 +46,7 @@ fn comments_docs_and_messages_are_plain_english() {
         "examples",
         "docs",
         "bench_data",
+        "bindings",
     ];
     let mut files: Vec<PathBuf> = [
         "README.md",

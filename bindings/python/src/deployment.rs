@@ -13,7 +13,7 @@ use crate::border::compute;
 use crate::error::error;
 use crate::scenario::of_keys;
 use crate::server::Server;
-use crate::steps::{Arguments, Pairs, Steps};
+use crate::steps::{Arguments, Rows, Steps, chunk};
 
 /// Steps between two looks at the signals.
 const BLOCK: usize = 1 << 16;
@@ -68,12 +68,21 @@ impl Deployment {
             if let Ok(tokens) = item.extract::<u32>() {
                 return Chunk::prompt(tokens).map_err(error);
             }
-            let (new, kv_len) = item.extract()?;
-            Chunk::last(new, kv_len).map_err(error)
+            let ((new, kv_len), is_last) = match item.extract() {
+                Ok((new, kv_len, is_last)) => ((new, kv_len), is_last),
+                Err(_) => (item.extract()?, true),
+            };
+            chunk(new, kv_len, is_last).map_err(error)
         })?;
         let decode = items(decode, "decode", |item| {
-            let (requests, kv_len) = item.extract()?;
-            DecodeGroup::uniform(requests, kv_len).map_err(error)
+            let ((requests, kv_len), drafted) = match item.extract() {
+                Ok((requests, kv_len, drafted)) => ((requests, kv_len), drafted),
+                Err(_) => (item.extract()?, 0),
+            };
+            let group = DecodeGroup::uniform(requests, kv_len);
+            group
+                .and_then(|group| group.with_drafted(drafted))
+                .map_err(error)
         })?;
         let batch = StepBatch {
             prefill: &prefill,
@@ -84,29 +93,52 @@ impl Deployment {
     }
 
     /// Computes the times of many steps in nanoseconds.
-    #[pyo3(signature = (*, prefill_tokens = None, prefill_kv_len = None, prefill_offsets = None,
-        decode_requests = None, decode_kv_tokens = None, decode_offsets = None))]
+    #[pyo3(signature = (*, prefill_tokens = None, prefill_kv_len = None, prefill_last = None, prefill_offsets = None,
+        decode_requests = None, decode_kv_tokens = None, decode_drafted = None, decode_offsets = None))]
     #[expect(clippy::too_many_arguments, reason = "columns, each by its name")]
     fn step_times_ns<'py>(
         &self,
         py: Python<'py>,
         prefill_tokens: Option<&Bound<'py, PyAny>>,
         prefill_kv_len: Option<&Bound<'py, PyAny>>,
+        prefill_last: Option<&Bound<'py, PyAny>>,
         prefill_offsets: Option<&Bound<'py, PyAny>>,
         decode_requests: Option<&Bound<'py, PyAny>>,
         decode_kv_tokens: Option<&Bound<'py, PyAny>>,
+        decode_drafted: Option<&Bound<'py, PyAny>>,
         decode_offsets: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let steps = Steps::new(
-            Pairs::read(&Arguments {
-                names: ["prefill_tokens", "prefill_kv_len", "prefill_offsets"],
-                values: [prefill_tokens, prefill_kv_len, prefill_offsets],
-            })?,
-            Pairs::read(&Arguments {
-                names: ["decode_requests", "decode_kv_tokens", "decode_offsets"],
-                values: [decode_requests, decode_kv_tokens, decode_offsets],
-            })?,
-        )?;
+        let prefill = Rows::read(&Arguments {
+            names: [
+                "prefill_tokens",
+                "prefill_kv_len",
+                "prefill_last",
+                "prefill_offsets",
+            ],
+            values: [
+                prefill_tokens,
+                prefill_kv_len,
+                prefill_last,
+                prefill_offsets,
+            ],
+            third: 1,
+        })?;
+        let decode = Rows::read(&Arguments {
+            names: [
+                "decode_requests",
+                "decode_kv_tokens",
+                "decode_drafted",
+                "decode_offsets",
+            ],
+            values: [
+                decode_requests,
+                decode_kv_tokens,
+                decode_drafted,
+                decode_offsets,
+            ],
+            third: 0,
+        })?;
+        let steps = Steps::new(prefill, decode)?;
         let model = self.deployment.step_model();
         let mut times_ns = Vec::with_capacity(steps.count);
         while times_ns.len() < steps.count {

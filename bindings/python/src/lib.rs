@@ -25,6 +25,18 @@ mod toml_value;
 /// The extension module.
 #[pyo3::pymodule]
 mod _rooflut {
+    use pyo3::prelude::*;
+    use rooflut::step::{Binding, Part};
+    use rooflut::table::Class;
+
+    /// Adds the names that steps use, in the order of the library.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("PARTS", Part::ALL.map(Part::name))?;
+        module.add("BINDINGS", Binding::ALL.map(Binding::name))?;
+        module.add("CLASSES", Class::ALL.map(Class::name))
+    }
+
     #[pymodule_export]
     use crate::border::_panic;
     #[pymodule_export]

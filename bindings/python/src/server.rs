@@ -128,6 +128,18 @@ impl Server {
         events.iter().map(Event::try_new).collect()
     }
 
+    /// Returns counts of all steps that have ended.
+    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let totals = self.with(py, |server| server.totals())?;
+        let dict = PyDict::new(py);
+        macro_rules! set {
+            ($($field:ident)*) => {$(dict.set_item(stringify!($field), totals.$field)?;)*};
+        }
+        set!(steps busy_ns tokens output_tokens completed rejected truncated preemptions peak_kv_blocks
+            cache_lookups cache_hits cache_evictions);
+        Ok(dict)
+    }
+
     /// The time to advance to next; `None` if the server is idle.
     #[getter]
     fn next_event_ns(&self, py: Python<'_>) -> PyResult<Option<u64>> {

@@ -3,35 +3,33 @@
 use pyo3::prelude::*;
 use rooflut::step::{BatchError, Chunk, DecodeGroup, LatencyModel, StepBatch};
 
-use crate::arrays::{Numbers, common_rows, whole};
+use crate::arrays::{Numbers, Whole, common_rows, whole};
 use crate::error::error;
 
-/// Pairs of numbers, some for each step.
-pub(crate) struct Pairs<A, B> {
+/// Chunks or groups, some for each step: two numbers each, and a third that is 0 or 1 by default.
+pub(crate) struct Rows<A, B> {
     first: Numbers<A>,
     second: Numbers<B>,
-    /// The place of the first pair of each step, and the end of those of the last; `None` for a pair each.
+    third: Numbers<u32>,
+    /// The place of the first row of each step, and the end of those of the last; `None` for a row each.
     offsets: Option<Vec<u64>>,
     rows: Option<usize>,
 }
 
-/// Arguments of pairs as Python names and gives them.
+/// The columns of rows as Python names and gives them, and the default of the third.
 pub(crate) struct Arguments<'a, 'py> {
-    pub(crate) names: [&'static str; 3],
-    pub(crate) values: [Option<&'a Bound<'py, PyAny>>; 3],
+    pub(crate) names: [&'static str; 4],
+    pub(crate) values: [Option<&'a Bound<'py, PyAny>>; 4],
+    pub(crate) third: u32,
 }
 
-impl<A: Copy, B: Copy> Pairs<A, B>
-where
-    A: crate::arrays::Whole,
-    B: crate::arrays::Whole,
-{
-    /// Reads two columns and their offsets; `None` if no column is given.
-    pub(crate) fn read(arguments: &Arguments<'_, '_>) -> PyResult<Option<Pairs<A, B>>> {
-        let [first_name, second_name, offsets_name] = arguments.names;
-        let (first, second, offsets) = match arguments.values {
-            [None, None, None] => return Ok(None),
-            [Some(first), Some(second), offsets] => (first, second, offsets),
+impl<A: Whole, B: Whole> Rows<A, B> {
+    /// Reads columns and their offsets; `None` if none is given.
+    pub(crate) fn read(arguments: &Arguments<'_, '_>) -> PyResult<Option<Rows<A, B>>> {
+        let [first_name, second_name, third_name, offsets_name] = arguments.names;
+        let (first, second, third, offsets) = match arguments.values {
+            [None, None, None, None] => return Ok(None),
+            [Some(first), Some(second), third, offsets] => (first, second, third, offsets),
             _ => {
                 return Err(error(format!(
                     "expected both {first_name} and {second_name}; give both"
@@ -40,13 +38,20 @@ where
         };
         let first = whole::<A>(first_name, first, 0)?;
         let second = whole::<B>(second_name, second, 0)?;
-        let rows = common_rows(&[(first_name, first.rows()), (second_name, second.rows())])?;
+        let third = third.map_or(Ok(Numbers::Same(arguments.third)), |third| {
+            whole::<u32>(third_name, third, 0)
+        })?;
+        let rows = common_rows(&[
+            (first_name, first.rows()),
+            (second_name, second.rows()),
+            (third_name, third.rows()),
+        ])?;
         let offsets = offsets.map(|offsets| check_offsets(offsets_name, offsets, rows));
-        let offsets = offsets.transpose()?;
-        Ok(Some(Pairs {
+        Ok(Some(Rows {
             first,
             second,
-            offsets,
+            third,
+            offsets: offsets.transpose()?,
             rows,
         }))
     }
@@ -59,8 +64,8 @@ where
         }
     }
 
-    /// Returns the pairs of a step.
-    fn of(&self, step: usize) -> impl Iterator<Item = (A, B)> + '_ {
+    /// Returns the rows of a step.
+    fn of(&self, step: usize) -> impl Iterator<Item = (A, B, u32)> + '_ {
         let rows = match &self.offsets {
             Some(offsets) => {
                 let at = |place: usize| offsets.get(place).map_or(0, |offset| *offset as usize);
@@ -68,7 +73,13 @@ where
             }
             None => step..step + 1,
         };
-        rows.filter_map(|row| Some((self.first.at(row)?, self.second.at(row)?)))
+        rows.filter_map(|row| {
+            Some((
+                self.first.at(row)?,
+                self.second.at(row)?,
+                self.third.at(row)?,
+            ))
+        })
     }
 }
 
@@ -101,25 +112,33 @@ fn check_offsets(
     }
 }
 
+/// Returns a chunk that ends a prompt, or after which it continues.
+pub(crate) fn chunk(new: u32, kv_len: u32, is_last: bool) -> Result<Chunk, BatchError> {
+    match is_last {
+        true => Chunk::last(new, kv_len),
+        false => Chunk::partial(new, kv_len),
+    }
+}
+
 /// Many steps.
 pub(crate) struct Steps {
-    pub(crate) prefill: Option<Pairs<u32, u32>>,
-    pub(crate) decode: Option<Pairs<u32, u64>>,
+    pub(crate) prefill: Option<Rows<u32, u32>>,
+    pub(crate) decode: Option<Rows<u32, u64>>,
     pub(crate) count: usize,
 }
 
 impl Steps {
     pub(crate) fn new(
-        prefill: Option<Pairs<u32, u32>>,
-        decode: Option<Pairs<u32, u64>>,
+        prefill: Option<Rows<u32, u32>>,
+        decode: Option<Rows<u32, u64>>,
     ) -> PyResult<Steps> {
         if prefill.is_none() && decode.is_none() {
             return Err(error(
                 "expected prefill_tokens and prefill_kv_len, or decode_requests and decode_kv_tokens",
             ));
         }
-        let prefills = prefill.as_ref().and_then(Pairs::steps);
-        let decodes = decode.as_ref().and_then(Pairs::steps);
+        let prefills = prefill.as_ref().and_then(Rows::steps);
+        let decodes = decode.as_ref().and_then(Rows::steps);
         let count = common_rows(&[("prefill", prefills), ("decode", decodes)])?;
         Ok(Steps {
             prefill,
@@ -128,7 +147,7 @@ impl Steps {
         })
     }
 
-    /// Appends the times of some steps to `times_ns`. A pair without tokens or requests adds nothing to its step.
+    /// Appends the times of some steps to `times_ns`. A row without tokens or requests adds nothing to its step.
     ///
     /// # Errors
     /// The first step whose batch contradicts itself.
@@ -143,14 +162,20 @@ impl Steps {
             let failed = |error: BatchError| format!("step {step}: {error}");
             chunks.clear();
             groups.clear();
-            for (new, kv_len) in self.prefill.iter().flat_map(|pairs| pairs.of(step)) {
+            for (new, kv_len, last) in self.prefill.iter().flat_map(|rows| rows.of(step)) {
                 if new > 0 {
-                    chunks.push(Chunk::last(new, kv_len).map_err(failed)?);
+                    chunks.push(chunk(new, kv_len, last > 0).map_err(failed)?);
                 }
             }
-            for (requests, kv_tokens) in self.decode.iter().flat_map(|pairs| pairs.of(step)) {
+            for (requests, kv_tokens, drafted) in self.decode.iter().flat_map(|rows| rows.of(step))
+            {
                 if requests > 0 {
-                    groups.push(DecodeGroup::from_sum(requests, kv_tokens).map_err(failed)?);
+                    let group = DecodeGroup::from_sum(requests, kv_tokens);
+                    groups.push(
+                        group
+                            .and_then(|group| group.with_drafted(drafted))
+                            .map_err(failed)?,
+                    );
                 }
             }
             let batch = StepBatch {

@@ -7,10 +7,13 @@ message says what was found, what was expected and what to do. Long calls releas
 from ._commands import compare, engines, fits, lookup, models, plan, step, tables, validate
 from ._config import read_config
 from ._report import Frame, Report
-from ._rooflut import Deployment, Estimate, Event, Kernel, RooflutError, Server, Tables
+from ._rooflut import BINDINGS, CLASSES, PARTS, Deployment, Estimate, Event, Kernel, RooflutError, Server, Tables
 from ._simulate import simulate
 
 __all__ = [
+    "BINDINGS",
+    "CLASSES",
+    "PARTS",
     "Deployment",
     "Estimate",
     "Event",

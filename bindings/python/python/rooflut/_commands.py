@@ -67,9 +67,9 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Any:
     return _answer("compare", [os.fspath(a), os.fspath(b)], {})
 
 
-def validate(**flags: Flag) -> Any:
-    """Predicts measured runs of vLLM and compares, within the measurements of the package or ``cases="FILE"``."""
-    return _answer("validate", [], flags)
+def validate(*files: str | os.PathLike[str], **flags: Flag) -> Any:
+    """Predicts measured runs of vLLM and compares: those of the project, or those of CSV files with their columns."""
+    return _answer("validate", [os.fspath(file) for file in files], flags)
 
 
 def _answer(command: str, operands: list[str], flags: dict[str, Flag]) -> Any:

@@ -23,8 +23,9 @@ def read_config(
     ``ignored``, the keys that ``assume_llama`` passes over. To serve the model, give the path of its file as
     ``model`` to :class:`Deployment` or :func:`simulate`.
     """
-    others = (_text(file) if file is not None else None for file in (hf_quant_config, generation_config))
-    read: dict[str, Any] = json.loads(_rooflut.read_config(_text(config), *others, assume_llama=assume_llama))
+    quantization = None if hf_quant_config is None else _text(hf_quant_config)
+    generation = None if generation_config is None else _text(generation_config)
+    read: dict[str, Any] = json.loads(_rooflut.read_config(_text(config), quantization, generation, assume_llama))
     return read
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import json
 from typing import TYPE_CHECKING, Any, Dict
 
@@ -41,8 +42,8 @@ class Frame(Dict[str, "numpy.ndarray[Any, numpy.dtype[Any]]"]):
 
     def to_arrow(self) -> Any:
         """Returns the columns as a table of Arrow, for which pyarrow must be installed."""
-        import pyarrow
-
+        # It has no types.
+        pyarrow: Any = importlib.import_module("pyarrow")
         return pyarrow.table(dict(self))
 
 

@@ -4,6 +4,10 @@ from typing import Any, AsyncIterator, Iterable, List, Mapping, Sequence, Tuple,
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
+PARTS: List[str]
+BINDINGS: List[str]
+CLASSES: List[str]
+
 class RooflutError(ValueError):
     """An input that cannot be answered; the message says what was found, what was expected and what to do."""
 
@@ -94,28 +98,32 @@ class Deployment:
     def step(
         self,
         *,
-        prefill: Sequence[Union[int, Tuple[int, int]]] | None = None,
-        decode: Sequence[Tuple[int, int]] | None = None,
+        prefill: Sequence[Union[int, Tuple[int, int], Tuple[int, int, bool]]] | None = None,
+        decode: Sequence[Union[Tuple[int, int], Tuple[int, int, int]]] | None = None,
     ) -> StepTime:
         """Computes the time of one step, part by part.
 
-        ``prefill`` has the tokens of whole prompts, or pairs of the new tokens and the length of the prompt up to
-        their end. ``decode`` has pairs of a number of requests and the KV length of each, new token included.
+        ``prefill`` has the tokens of whole prompts; or the new tokens, the length of the prompt up to their end, and
+        whether it ends there (by default it does). ``decode`` has numbers of requests, the KV length of each, new
+        tokens included, and the drafted tokens of each (by default 0).
         """
     def step_times_ns(
         self,
         *,
         prefill_tokens: ArrayLike | None = None,
         prefill_kv_len: ArrayLike | None = None,
+        prefill_last: ArrayLike | None = None,
         prefill_offsets: ArrayLike | None = None,
         decode_requests: ArrayLike | None = None,
         decode_kv_tokens: ArrayLike | None = None,
+        decode_drafted: ArrayLike | None = None,
         decode_offsets: ArrayLike | None = None,
     ) -> NDArray[numpy.uint64]:
         """Computes the times of many steps in nanoseconds.
 
         Each step has a prompt chunk of ``prefill_tokens`` new tokens, with the KV length at its end, and a group of
-        ``decode_requests`` whose KV lengths add up to ``decode_kv_tokens``. 0 tokens or requests add nothing; single
+        ``decode_requests`` whose KV lengths add up to ``decode_kv_tokens``. ``prefill_last`` is 0 where the prompt
+        continues, ``decode_drafted`` the drafted tokens of each request. 0 tokens or requests add nothing; single
         numbers apply to all steps. With ``prefill_offsets`` or ``decode_offsets``, step i has the rows from
         ``offsets[i]`` to ``offsets[i + 1]``.
         """
@@ -222,6 +230,8 @@ class Server:
         """Runs one step to its end and returns what happened; ``None`` if the server is idle."""
     def drain_events(self) -> List[Event]:
         """Removes and returns the events since the last call."""
+    def totals(self) -> dict[str, int]:
+        """Returns counts of all steps that have ended."""
     def __aiter__(self) -> AsyncIterator[Event]: ...
     @property
     def next_event_ns(self) -> Union[int, None]:

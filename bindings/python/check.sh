@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Builds the wheel and tests it: check.sh [FOLDER [ROOFLUT]]
+#
+# FOLDER keeps the environment and what is built, target/python by default. ROOFLUT is the binary with which the answers
+# are compared; without it, with the command of the package.
+set -euo pipefail
+cd "$(dirname "$0")"
+folder=$(realpath -m "${1:-../../target/python}")
+[ $# -lt 2 ] || { ROOFLUT=$(realpath "$2"); export ROOFLUT; }
+
+leave_out() { echo "left out: $1"; exit 0; }
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || leave_out "python3 is missing or older than 3.9"
+python3 -c 'import ensurepip, venv' 2>/dev/null || leave_out "python3 has no venv (Debian: python3-venv)"
+
+environment=$folder/environment
+[ -x "$environment/bin/python" ] || python3 -m venv "$environment"
+PATH=$environment/bin:$PATH
+pip install -q 'maturin>=1.9,<2' mypy numpy pandas pandas-stubs polars pyarrow pyright pytest uv
+
+rm -rf "$folder/wheels"
+CARGO_TARGET_DIR=$folder/build maturin build --release --locked --out "$folder/wheels"
+WHEEL=$(ls "$folder"/wheels/*.whl)
+export WHEEL
+pip install -q --force-reinstall --no-deps "$WHEEL"
+
+CARGO_TARGET_DIR=$folder/build cargo fmt --check
+# The types of the installed package, of its stubs and of a program that uses it.
+mypy python/rooflut tests/typed.py
+python -m mypy.stubtest --ignore-disjoint-bases rooflut
+pyright --pythonpath "$environment/bin/python" python/rooflut tests/typed.py
+pytest -q -rs
+# As a tool without an installation. pip's index is the one that works here.
+index=$(pip config get global.index-url 2>/dev/null || true)
+UV_DEFAULT_INDEX=${UV_DEFAULT_INDEX:-${index:-https://pypi.org/simple}} uvx -q --from "$WHEEL" rooflut --version

@@ -1,0 +1,21 @@
+"""The command that the package is compared with."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def command():
+    """Runs ``rooflut`` and returns what it prints: the binary that ROOFLUT names, or else the package's own."""
+    binary = os.environ.get("ROOFLUT")
+    start = [binary] if binary else [sys.executable, "-m", "rooflut"]
+
+    def run(*arguments):
+        done = subprocess.run([*start, *map(str, arguments)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run

@@ -1,0 +1,53 @@
+"""Panics and signals stop at the border."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import rooflut
+from rooflut import _rooflut
+
+
+@pytest.mark.parametrize("thread", [False, True])
+def test_a_panic_is_an_exception(thread):
+    with pytest.raises(rooflut.RooflutError, match="internal error: out of luck; report it"):
+        _rooflut._panic("out of luck", thread)
+    # The process goes on.
+    assert rooflut.simulate(requests=2)["completed"] == 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        # Each takes a minute and more.
+        "rooflut.simulate(rate=20, requests=400_000_000)",
+        "rooflut.plan(rate=2_000, requests=100_000, goodput='ttft:900', gpu=['h100', 'h200'], tp=[1, 2, 4], max_gpus=4_000)",
+        "rooflut.Tables('h100').kernel('gemm', dtype='bf16', k=4096, n=6144).times(m=numpy.ones(10**7, int)) if True else 0",
+        "server.advance_to(10**18)",
+    ],
+)
+def test_ctrl_c_ends_a_long_call(call):
+    program = f"""
+import numpy, rooflut
+server = rooflut.Deployment().server()
+server.push_all({{"prompt_tokens": numpy.full(10**6, 10), "output_tokens": 500}})
+print("begins", flush=True)
+try:
+    while True:
+        {call}
+except KeyboardInterrupt as interrupt:
+    print("interrupted", flush=True)
+    import os
+    os._exit(0)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begins\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        assert process.stdout.readline() == "interrupted\n"
+        assert time.monotonic() - start < 5
+        assert process.wait() == 0

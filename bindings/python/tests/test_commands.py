@@ -1,0 +1,69 @@
+"""Commands answer as the binary does."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import rooflut
+
+ROOT = pathlib.Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("name", ["models", "engines", "tables", "fits", "validate"])
+def test_a_command_answers_as_the_binary(command, name):
+    assert getattr(rooflut, name)() == json.loads(command(name, "--json"))
+
+
+def test_a_plan_is_that_of_the_binary(command):
+    told = command("plan", "--rate", 20, "--requests", 300, "--goodput", "ttft:500", "--gpu", "h100,h200", "--tp", "1,2", "--json")
+    plan = rooflut.plan(rate=20, requests=300, goodput="ttft:500", gpu=["h100", "h200"], tp=[1, 2])
+    assert plan == json.loads(told) and plan["deployments"]
+
+
+def test_two_scenarios_are_compared(command):
+    files = [ROOT / "examples" / name for name in ("scenario.toml", "two_servers.toml")]
+    assert rooflut.compare(*files) == json.loads(command("compare", *files, "--json"))
+
+
+def test_a_config_is_read_from_text_or_a_dictionary(tmp_path):
+    config = {
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 32, "vocab_size": 128256,
+        "max_position_embeddings": 8192, "torch_dtype": "bfloat16", "tie_word_embeddings": False,
+    }
+    read = rooflut.read_config(config)
+    assert read == rooflut.read_config(json.dumps(config)) and read["ignored"] == []
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(config))
+    own, known = (rooflut.Deployment(model=model, max_model_len=8192) for model in (file, "llama-3.1-8b"))
+    batch = {"decode": [(64, 1000)]}
+    assert own.step(**batch)["total_ns"] == known.step(**batch)["total_ns"]
+    with pytest.raises(rooflut.RooflutError, match="model_type"):
+        rooflut.read_config({**config, "model_type": "mystery"})
+    with pytest.raises(rooflut.RooflutError):
+        rooflut.read_config("{")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rooflut.plan(rate=3), "goodput"),
+        (lambda: rooflut.lookup("softmax"), "softmax"),
+        (lambda: rooflut.step(decode="64"), "--decode"),
+        (lambda: rooflut.validate("/nonexistent"), "nonexistent"),
+        (lambda: rooflut.compare("/nonexistent", "b"), "nonexistent"),
+    ],
+)
+def test_a_failed_command_is_an_error_with_its_message(call, message):
+    with pytest.raises(rooflut.RooflutError, match=message):
+        call()
+
+
+def test_the_command_of_the_package_is_the_binary(command):
+    own = subprocess.run([sys.executable, "-m", "rooflut", "lookup", "gemm", "--k", "64", "--n", "64", "--m", "8"], capture_output=True, text=True)
+    assert own.stdout == command("lookup", "gemm", "--k", 64, "--n", 64, "--m", 8) and own.stderr == ""
+    wrong = subprocess.run([sys.executable, "-m", "rooflut", "run", "--rate", "x"], capture_output=True, text=True)
+    assert wrong.returncode == 2 and wrong.stderr.startswith("error: ") and wrong.stdout == ""

@@ -1,0 +1,164 @@
+"""Servers that Python drives."""
+
+import asyncio
+import threading
+
+import numpy as np
+import pytest
+
+import rooflut
+
+
+@pytest.fixture(scope="module")
+def deployment():
+    return rooflut.Deployment(model="llama-3.1-8b", max_num_seqs=32)
+
+
+def events_of(server):
+    events = []
+    while (at_ns := server.next_event_ns) is not None:
+        server.advance_to(at_ns)
+        events += server.drain_events()
+    return [(event.kind, event.request, event.at_ns) for event in events]
+
+
+def load(count=60):
+    draw = np.random.default_rng(3)
+    return {
+        "arrival_ns": np.sort(draw.integers(0, 2_000_000_000, count)),
+        "prompt_tokens": draw.integers(1, 2_000, count),
+        "output_tokens": draw.integers(1, 100, count),
+    }
+
+
+def test_a_server_serves_as_the_simulation_does(deployment):
+    frame = load()
+    report = rooflut.simulate(
+        max_num_seqs=32,
+        trace={"arrival_ms": frame["arrival_ns"] / 1e6, **{name: frame[name] for name in list(frame)[1:]}},
+        keep_requests=True,
+    )
+    server = deployment.server()
+    assert server.push_all(frame) == 0
+    server.run_until_idle()
+    finished = {event.request: event for event in server.drain_events() if event.kind == "finished"}
+    assert [finished[request].at_ns for request in range(60)] == report.requests["finish_ns"].tolist()
+    assert [finished[request].ttft_s * 1e3 for request in range(60)] == report.requests["ttft_ms"].tolist()
+    assert {event.outcome for event in finished.values()} == {"completed"}
+
+
+def test_all_ways_of_driving_give_the_same_times(deployment):
+    servers = [deployment.server() for _ in range(4)]
+    for server in servers:
+        for row in zip(*load().values()):
+            arrival_ns, prompt_tokens, output_tokens = map(int, row)
+            server.push(prompt_tokens, output_tokens, arrival_ns=arrival_ns)
+    by_event, by_step, at_once, awaited = servers
+    expected = events_of(by_event)
+    assert len(expected) == 120
+    steps = []
+    while (step := by_step.step()) is not None:
+        steps += [(event.kind, event.request, event.at_ns) for event in step["events"]]
+        assert sum(tokens for _, tokens in step["tokens"]) <= 32 and step["duration_ns"] > 0
+    at_once.advance_to(10**13)
+    sliced = [(event.kind, event.request, event.at_ns) for event in at_once.drain_events()]
+    assert steps == sliced == expected
+    assert at_once.now_ns == 10**13 and at_once.is_idle and at_once.kv_blocks_used == 0
+
+    async def drive():
+        return [(event.kind, event.request, event.at_ns) async for event in awaited]
+
+    assert asyncio.run(drive()) == expected
+
+
+def test_tasks_push_requests_while_another_iterates(deployment):
+    server = deployment.server()
+
+    async def push_later():
+        for _ in range(5):
+            await asyncio.sleep(0)
+            server.push(100, 10)
+
+    async def drive():
+        server.push(100, 50)
+        pushing = asyncio.create_task(push_later())
+        finished = [event.request async for event in server if event.kind == "finished"]
+        await pushing
+        return finished
+
+    assert sorted(asyncio.run(drive())) == list(range(6))
+
+
+def test_a_server_says_what_it_holds(deployment):
+    server = deployment.server()
+    assert (server.next_event_ns, server.step(), server.is_idle) == (None, None, True)
+    server.push(1_000, 20)
+    server.push(1_000, 20, arrival_ns=10**12)
+    assert (server.arriving, server.waiting, server.running, server.outstanding_tokens) == (2, 0, 0, 2_040)
+    server.step()
+    assert server.running == 1 and 0 < server.kv_blocks_used <= server.kv_blocks
+    assert "1 running" in repr(server)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda server: server.push(0, 1), "request cannot be served: .*prompt"),
+        (lambda server: server.push(10**6, 1), "request cannot be served"),
+        (lambda server: server.push(1, 1, arrival_ns=5), "arrival_ns: expected at least 1000"),
+        (lambda server: server.advance_to(5), "time: expected at least 1000 ns"),
+        (lambda server: server.push_all({"prompt_tokens": [1], "output_tokens": [1, 2]}), "output_tokens: expected 1 values"),
+        (lambda server: server.push_all({"prompt_tokens": [1]}), "output_tokens: missing"),
+        (lambda server: server.push_all({"prompt_tokens": [1], "length": [1]}), "unknown column \"length\""),
+        (lambda server: server.push_all({"arrival_ns": [1e6], "prompt_tokens": 1, "output_tokens": 1}), "arrival_ns: "),
+        (lambda server: server.push_all([1, 2]), "expected a dictionary of arrays or a frame"),
+        (
+            lambda server: server.push_all({"arrival_ns": 2_000, "prompt_tokens": [1, 0], "output_tokens": 1}),
+            "row 1: request cannot be served",
+        ),
+    ],
+)
+def test_wrong_requests_are_errors_with_their_cause(deployment, call, message):
+    server = deployment.server()
+    server.advance_to(1_000)
+    with pytest.raises(rooflut.RooflutError, match=message):
+        call(server)
+
+
+@pytest.mark.parametrize("arguments", [("a", 1), (-1, 1), (2**32, 1), (1.5, 1), (None, 1)])
+def test_wrong_types_are_errors(deployment, arguments):
+    with pytest.raises((TypeError, OverflowError)):
+        deployment.server().push(*arguments)
+
+
+def test_two_threads_cannot_use_one_server_at_once(deployment):
+    server = deployment.server()
+    count = 200_000
+    server.push_all({"prompt_tokens": np.full(count, 100), "output_tokens": 20})
+    refused, began = [], threading.Event()
+
+    def drive():
+        began.set()
+        server.run_until_idle()
+
+    def ask():
+        began.wait()
+        while driver.is_alive():
+            try:
+                server.running
+            except rooflut.RooflutError as error:
+                refused.append(str(error))
+
+    driver, asker = threading.Thread(target=drive), threading.Thread(target=ask)
+    driver.start()
+    asker.start()
+    driver.join()
+    asker.join()
+    assert refused and all("in use by another thread" in message for message in refused)
+    assert sum(event.kind == "finished" for event in server.drain_events()) == count
+
+
+def test_ranks_of_a_data_parallel_deployment_have_no_server_of_their_own():
+    deployment = rooflut.Deployment(model="deepseek-v3", gpu="h200", dp=8, tp=1, expert_parallel=True)
+    with pytest.raises(rooflut.RooflutError, match="ranks"):
+        deployment.server()

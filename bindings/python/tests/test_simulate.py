@@ -1,0 +1,147 @@
+"""Reports are those of the command, byte for byte."""
+
+import json
+import pathlib
+import random
+
+import numpy as np
+import pytest
+
+import rooflut
+
+EXAMPLES = pathlib.Path(__file__).parents[3] / "examples"
+
+
+def drawn(seed):
+    """Returns the keys of a small run, drawn at random."""
+    draw = random.Random(seed)
+    keys = {
+        "model": draw.choice(["llama-3.1-8b", "llama-3.1-70b", "qwen3-14b", "openai/gpt-oss-120b"]),
+        "gpu": draw.choice(["h100", "h200", "b200"]),
+        "tp": draw.choice([2, 4]),
+        "requests": draw.randint(4, 120),
+        "prompt": draw.choice([128, "uniform:100..900", "lognormal:512,0.6@16..4096"]),
+        "output": draw.choice([32, "uniform:1..200"]),
+        "seed": draw.randint(0, 1_000),
+    }
+    if draw.random() < 0.5:
+        keys["rate"] = draw.choice([0.5, 5, 40])
+    else:
+        keys["users"] = draw.randint(1, 64)
+    if draw.random() < 0.3:
+        keys["replicas"] = 2
+        keys["router"] = draw.choice(["least-tokens", "round-robin"])
+    if draw.random() < 0.3:
+        keys["goodput"] = ["ttft:200", "tpot:20"]
+    if draw.random() < 0.2:
+        keys["kv_blocks"] = 2_000
+    return keys
+
+
+def flags(keys):
+    for key, value in keys.items():
+        yield "--" + key.replace("_", "-")
+        yield from value if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_report_is_that_of_the_command(command, seed):
+    keys = drawn(seed)
+    assert rooflut.simulate(**keys).json() == command("run", "--json", *flags(keys))
+
+
+def test_seeds_and_intervals_are_those_of_the_command(command):
+    keys = {"rate": 12, "requests": 300, "seeds": 3, "interval": 0.8}
+    assert rooflut.simulate(**keys).json() == command("run", "--json", *flags(keys))
+
+
+def test_keys_replace_those_of_a_file(command, tmp_path):
+    file = tmp_path / "scenario.toml"
+    file.write_text("tp = 2\n[workload]\nusers = 8\nrequests = 40\n[output]\nrequests_out = 'unwritten.csv'\njson = true\n")
+    report = rooflut.simulate(file, rate=3, keep_requests=True)
+    own = json.loads(command("run", "--scenario", file, "--rate", 3, "--requests-out", tmp_path / "requests.csv"))
+    assert report == own
+    assert report["scenario"] == {"path": str(file), "replaced": ["users"]} and report["tp"] == 2
+    assert not pathlib.Path("unwritten.csv").exists()
+
+
+def test_a_dictionary_is_a_scenario():
+    keys = {"tp": 2, "workload": {"rate": 3, "requests": 20}, "server": {"max_num_seqs": 16}}
+    flat = rooflut.simulate(tp=2, rate=3, requests=20, max_num_seqs=16)
+    assert rooflut.simulate(keys) == flat
+    assert rooflut.simulate(keys, requests=np.int64(10))["requests"] == 10
+
+
+def test_requests_and_steps_are_those_of_the_command(command, tmp_path):
+    import pandas
+
+    keys = {"rate": 30, "requests": 400, "output": "uniform:1..60", "kv_blocks": 3_000, "max_model_len": 4096}
+    report = rooflut.simulate(**keys, keep_requests=True, keep_steps=True)
+    files = ("--requests-out", tmp_path / "requests.csv", "--steps-out", tmp_path / "steps.csv")
+    command("run", *flags(keys), *files)
+    requests, steps = (pandas.read_csv(tmp_path / f"{name}.csv") for name in ("requests", "steps"))
+    for column in ("request", "prompt_tokens", "output_tokens", "outcome", "preemptions", "replica"):
+        assert list(report.requests[column]) == list(requests[column])
+    for column in ("queue_ms", "ttft_ms", "tpot_ms", "e2e_ms"):
+        # The file has six decimals.
+        assert np.allclose(report.requests[column], requests[column], rtol=0, atol=6e-7, equal_nan=True)
+    assert np.array_equal(report.steps["start_ns"], np.rint(steps["start_ms"] * 1e6).astype("u8"))
+    for column in ("prefill_tokens", "decode_requests", "kv_tokens", "running", "waiting", "kv_blocks_used"):
+        assert list(report.steps[column]) == list(steps[column])
+
+
+def test_steps_and_requests_that_are_not_kept_are_an_error():
+    report = rooflut.simulate(requests=4)
+    with pytest.raises(rooflut.RooflutError, match="keep_steps=True"):
+        report.steps
+
+
+def test_a_notebook_shows_a_table():
+    shown = rooflut.simulate(requests=20)._repr_html_()
+    assert "<table>" in shown and "TTFT to first token" in shown and "llama-3.1-8b on 1 h100 GPU<" in shown
+
+
+def test_a_trace_is_read_from_a_path(command):
+    trace = EXAMPLES / "chat_trace.csv"
+    assert rooflut.simulate(trace=trace).json() == command("run", "--json", "--trace", trace)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"speed": 3}, "unknown key \"speed\""),
+        ({"rates": 3}, "nearest: rate"),
+        ({"rate": float("nan")}, "rate: "),
+        ({"rate": -1}, "rate: "),
+        ({"requests": 2**70}, "requests: "),
+        ({"requests": 1.5}, "requests: "),
+        ({"requests": object()}, "requests: expected a number, a string, a list"),
+        ({"model": "llama-9"}, "unknown model \"llama-9\""),
+        ({"model": 3}, "model: "),
+        ({"gpu": "h900"}, "h900"),
+        ({"rate": 1, "users": 2}, "cannot be used with"),
+        ({"server": {"rate": 3}}, "expected in .workload.; move it there"),
+        ({"rate": 3, "workload": {"rate": 4}}, "rate: given twice"),
+        ({"requests_out": "r.csv"}, "requests_out: simulate.. writes no files"),
+        ({"trace": "/nonexistent.csv"}, "nonexistent"),
+        ({"prompt": "file:/nonexistent"}, "nonexistent"),
+        ({"model": "\ud800"}, "surrogates"),
+    ],
+)
+def test_wrong_keys_are_errors_with_their_cause(keys, message):
+    with pytest.raises(ValueError, match=message):
+        rooflut.simulate(**keys)
+
+
+def test_wrong_files_are_errors_with_their_line(tmp_path):
+    file = tmp_path / "scenario.toml"
+    with pytest.raises(rooflut.RooflutError, match="cannot read .*scenario.toml"):
+        rooflut.simulate(file)
+    file.write_text("tp = 2\nrate = 3\n")
+    with pytest.raises(rooflut.RooflutError, match="scenario.toml:2: rate: expected in .workload."):
+        rooflut.simulate(file)
+    file.write_bytes(b"tp = '\xff'\n")
+    with pytest.raises(rooflut.RooflutError, match="scenario.toml:1: expected UTF-8"):
+        rooflut.simulate(file)
+    with pytest.raises((TypeError, ValueError)):
+        rooflut.simulate(7)
