@@ -19,8 +19,10 @@ pip install -q 'maturin>=1.9,<2' mypy numpy pandas pandas-stubs polars pyarrow p
 
 rm -rf "$folder/wheels"
 CARGO_TARGET_DIR=$folder/build maturin build --release --locked --out "$folder/wheels"
+CARGO_TARGET_DIR=$folder/build cargo build -q --release --locked --example baseline
 WHEEL=$(ls "$folder"/wheels/*.whl)
-export WHEEL
+BASELINE=$folder/build/release/examples/baseline
+export WHEEL BASELINE
 pip install -q --force-reinstall --no-deps "$WHEEL"
 
 CARGO_TARGET_DIR=$folder/build cargo fmt --check

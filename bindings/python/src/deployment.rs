@@ -3,7 +3,6 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use rooflut::deployment::DeploymentError;
 use rooflut::sim::SimConfig;
 use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel, StepTime};
 use rooflut_cli::PreparedRun;
@@ -153,7 +152,9 @@ impl Deployment {
     fn server(&self, py: Python<'_>) -> PyResult<Server> {
         let dp = self.deployment.parallelism().dp;
         if dp > 1 {
-            return Err(error(DeploymentError::SeveralRanks { dp }));
+            return Err(error(format!(
+                "dp: expected a single rank, found {dp}, which step together; use simulate()"
+            )));
         }
         let model = self.deployment.served_model();
         let server = compute(py, || rooflut::sim::Server::try_new(model, self.config))?;

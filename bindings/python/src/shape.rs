@@ -69,7 +69,7 @@ fn code_of(column: &Column, value: &Bound<'_, PyAny>) -> PyResult<u32> {
             let dtype: Result<Dtype, _> = found.parse();
             return dtype
                 .map(Dtype::code)
-                .map_err(|cause| error(format!("{}: {cause}", column.name)));
+                .map_err(|cause| error(format!("{}: {cause}, found {found:?}", column.name)));
         }
         ColumnKind::Name(names) => return named(names),
         ColumnKind::Whole => 0,

@@ -173,7 +173,7 @@ def test_wrong_arrays_are_errors_with_their_cause(h100, array, message):
         ({"decode_requests": [1, 9], "decode_kv_tokens": [5, 5]}, "step 1: kv_tokens: expected at least 9"),
         ({"prefill_tokens": [9], "prefill_kv_len": [8]}, "step 0: kv_len: expected at least 9"),
         ({"decode_requests": [1], "decode_kv_tokens": [5], "decode_offsets": [0, 2]}, "expected offsets from 0 to 1"),
-        ({"decode_requests": [1], "decode_kv_tokens": [5], "decode_offsets": [0, 2**63]}, "expected offsets from 0 to 1"),
+        ({"decode_requests": [1], "decode_kv_tokens": [5], "decode_offsets": np.array([0, 2**63], "u8")}, "expected offsets from 0 to 1"),
         ({"decode_requests": [1], "decode_kv_tokens": [5], "decode_offsets": []}, "expected offsets from 0 to 1"),
         ({"decode_requests": [1], "decode_kv_tokens": [5], "decode_offsets": [0, 1, 0, 1]}, r"offsets\[2\]: expected at least 1"),
         ({"decode_requests": 1, "decode_kv_tokens": 5, "decode_offsets": [0, 1]}, "beside single numbers"),

@@ -1,5 +1,6 @@
 """Panics and signals stop at the border."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -22,10 +23,10 @@ def test_a_panic_is_an_exception(thread):
 @pytest.mark.parametrize(
     "call",
     [
-        # Each takes a minute and more.
-        "rooflut.simulate(rate=20, requests=400_000_000)",
+        # The loop around makes each of them endless.
+        "rooflut.simulate(rate=20, requests=10_000_000)",
         "rooflut.plan(rate=2_000, requests=100_000, goodput='ttft:900', gpu=['h100', 'h200'], tp=[1, 2, 4], max_gpus=4_000)",
-        "rooflut.Tables('h100').kernel('gemm', dtype='bf16', k=4096, n=6144).times(m=numpy.ones(10**7, int)) if True else 0",
+        "rooflut.Tables('h100').kernel('gemm', dtype='bf16', k=4096, n=6144).times(m=numpy.ones(10**7, int))",
         "server.advance_to(10**18)",
     ],
 )
@@ -51,3 +52,20 @@ except KeyboardInterrupt as interrupt:
         assert process.stdout.readline() == "interrupted\n"
         assert time.monotonic() - start < 5
         assert process.wait() == 0
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="the system does not list threads")
+def test_an_interrupted_simulation_leaves_no_thread():
+    program = """
+import os, signal, threading, time, rooflut
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    rooflut.simulate(rate=20, requests=10_000_000)
+except KeyboardInterrupt:
+    pass
+deadline = time.monotonic() + 5
+while len(os.listdir("/proc/self/task")) > 1 and time.monotonic() < deadline:
+    time.sleep(0.01)
+print(len(os.listdir("/proc/self/task")))
+"""
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "1\n"

@@ -18,8 +18,8 @@ def test_a_command_answers_as_the_binary(command, name):
 
 
 def test_a_plan_is_that_of_the_binary(command):
-    told = command("plan", "--rate", 20, "--requests", 300, "--goodput", "ttft:500", "--gpu", "h100,h200", "--tp", "1,2", "--json")
-    plan = rooflut.plan(rate=20, requests=300, goodput="ttft:500", gpu=["h100", "h200"], tp=[1, 2])
+    told = command("plan", "--rate", 20, "--requests", 500, "--goodput", "ttft:500", "--gpu", "h100,h200", "--tp", "1,2", "--json")
+    plan = rooflut.plan(rate=20, requests=500, goodput="ttft:500", gpu=["h100", "h200"], tp=[1, 2])
     assert plan == json.loads(told) and plan["deployments"]
 
 
@@ -38,7 +38,8 @@ def test_a_config_is_read_from_text_or_a_dictionary(tmp_path):
     assert read == rooflut.read_config(json.dumps(config)) and read["ignored"] == []
     file = tmp_path / "config.json"
     file.write_text(json.dumps(config))
-    own, known = (rooflut.Deployment(model=model, max_model_len=8192) for model in (file, "llama-3.1-8b"))
+    models = (file, "llama-3.1-8b")
+    own, known = (rooflut.Deployment(model=model, max_model_len=8192, sampler="plain") for model in models)
     batch = {"decode": [(64, 1000)]}
     assert own.step(**batch)["total_ns"] == known.step(**batch)["total_ns"]
     with pytest.raises(rooflut.RooflutError, match="model_type"):
