@@ -31,6 +31,5 @@ mypy python/rooflut tests/typed.py
 python -m mypy.stubtest --ignore-disjoint-bases rooflut
 pyright --pythonpath "$environment/bin/python" python/rooflut tests/typed.py
 pytest -q -rs
-# As a tool without an installation. pip's index is the one that works here.
-index=$(pip config get global.index-url 2>/dev/null || true)
-UV_DEFAULT_INDEX=${UV_DEFAULT_INDEX:-${index:-https://pypi.org/simple}} uvx -q --from "$WHEEL" rooflut --version
+# As a tool without an installation.
+uvx -q --from "$WHEEL" rooflut --version

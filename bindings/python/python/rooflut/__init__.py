@@ -9,6 +9,7 @@ from ._config import read_config
 from ._report import Frame, Report
 from ._rooflut import BINDINGS, CLASSES, PARTS, Deployment, Estimate, Event, Kernel, RooflutError, Server, Tables
 from ._simulate import simulate
+from ._types import PartTime, ServerStep, StepTime
 
 __all__ = [
     "BINDINGS",
@@ -19,9 +20,12 @@ __all__ = [
     "Event",
     "Frame",
     "Kernel",
+    "PartTime",
     "Report",
     "RooflutError",
     "Server",
+    "ServerStep",
+    "StepTime",
     "Tables",
     "compare",
     "engines",

@@ -1,8 +1,28 @@
 from os import PathLike
-from typing import Any, AsyncIterator, Iterable, List, Mapping, Sequence, Tuple, TypedDict, Union, final
+from typing import Any, AsyncIterator, Iterable, List, Mapping, Sequence, Tuple, Union, final
 
 import numpy
 from numpy.typing import ArrayLike, NDArray
+
+from ._types import ServerStep, StepTime
+
+__all__ = [
+    "BINDINGS",
+    "CLASSES",
+    "Deployment",
+    "Estimate",
+    "Event",
+    "Kernel",
+    "PARTS",
+    "RooflutError",
+    "Server",
+    "Tables",
+    "_panic",
+    "answer",
+    "main",
+    "read_config",
+    "simulate",
+]
 
 PARTS: List[str]
 BINDINGS: List[str]
@@ -65,26 +85,6 @@ class Estimate:
     @property
     def provenance(self) -> str:
         """The source of the time, and whether it lies inside the measured axes."""
-
-class PartTime(TypedDict):
-    """A part of a step, over all layers."""
-
-    part: str
-    time_s: float
-    binding: str
-    fitted_share: float
-    provenance: Union[str, None]
-
-class StepTime(TypedDict):
-    """The time of a step."""
-
-    total_ns: int
-    total_s: float
-    bound_s: float
-    binding: str
-    fitted_share: float
-    provenance: Union[str, None]
-    parts: List[PartTime]
 
 @final
 class Deployment:
@@ -176,29 +176,6 @@ class Event:
     @property
     def preemptions(self) -> int:
         """Number of preemptions of the finished request."""
-
-class ServerStep(TypedDict):
-    """A step of a server."""
-
-    replica: int
-    start_ns: int
-    duration_ns: int
-    prefill_chunks: int
-    prefill_tokens: int
-    decode_requests: int
-    late_decodes: int
-    kv_tokens: int
-    overrun_requests: int
-    drafted_tokens: int
-    accepted_tokens: int
-    yielded_tokens: int
-    running: int
-    waiting: int
-    kv_blocks_used: int
-    preempted: int
-    tokens: List[Tuple[int, int]]
-    preempted_requests: List[int]
-    events: List[Event]
 
 @final
 class Server:
