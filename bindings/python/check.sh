@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 folder=$(realpath -m "${1:-../../target/python}")
 [ $# -lt 2 ] || { ROOFLUT=$(realpath "$2"); export ROOFLUT; }
 
-leave_out() { echo "left out: $1"; exit 0; }
+leave_out() { echo "Python: $1: left out" | tee -a "${LEFT_OUT:-/dev/null}"; exit 0; }
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || leave_out "python3 is missing or older than 3.9"
 python3 -c 'import ensurepip, venv' 2>/dev/null || leave_out "python3 has no venv (Debian: python3-venv)"
 
@@ -17,15 +17,17 @@ environment=$folder/environment
 PATH=$environment/bin:$PATH
 pip install -q 'maturin>=1.9,<2' mypy numpy pandas pandas-stubs polars pyarrow pyright pytest uv
 
+export CARGO_TARGET_DIR=$folder/build
 rm -rf "$folder/wheels"
-CARGO_TARGET_DIR=$folder/build maturin build --release --locked --out "$folder/wheels"
-CARGO_TARGET_DIR=$folder/build cargo build -q --release --locked --example baseline
+maturin build --release --locked --out "$folder/wheels"
+cargo build -q --release --locked --example baseline
 WHEEL=$(ls "$folder"/wheels/*.whl)
 BASELINE=$folder/build/release/examples/baseline
 export WHEEL BASELINE
 pip install -q --force-reinstall --no-deps "$WHEEL"
 
-CARGO_TARGET_DIR=$folder/build cargo fmt --check
+cargo fmt --check
+cargo clippy -q --release --locked --all-targets -- -D warnings
 # The types of the installed package, of its stubs and of a program that uses it.
 mypy python/rooflut tests/typed.py
 python -m mypy.stubtest --ignore-disjoint-bases rooflut

@@ -38,6 +38,14 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Returns the text that the command prints with these arguments, the first of which is the name of the program.
 ///
+/// ```
+/// let models = rooflut_cli::answer(["rooflut", "models", "--json"].map(Into::into))?;
+/// assert!(models.contains("llama-3.1-8b"));
+/// let error = rooflut_cli::answer(["rooflut", "run", "--rate", "x"].map(Into::into));
+/// assert!(error.unwrap_err().to_string().contains("--rate"));
+/// # Ok::<(), rooflut_cli::Error>(())
+/// ```
+///
 /// # Errors
 /// Every error of the command, also one that its text describes, as that of a failed check.
 pub fn answer(arguments: impl IntoIterator<Item = OsString>) -> Result<String, Error> {

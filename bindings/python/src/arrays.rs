@@ -104,10 +104,10 @@ pub(crate) fn real(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Numbers<f64
     } = Array::of(name, value, "fiu", "numbers")?;
     let values = typed::<f64>(&array, "f8")?;
     let values = values.as_slice().map_err(error)?;
-    match values.iter().position(|value| !value.is_finite()) {
-        Some(row) => Err(error(format!(
-            "{name}[{row}]: expected a finite number, found {}",
-            values[row]
+    let mut found = values.iter().enumerate();
+    match found.find(|(_, value)| !value.is_finite()) {
+        Some((row, value)) => Err(error(format!(
+            "{name}[{row}]: expected a finite number, found {value}"
         ))),
         None => Ok(numbers_of(values.to_vec(), is_single)),
     }

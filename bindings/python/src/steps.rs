@@ -59,7 +59,7 @@ impl<A: Whole, B: Whole> Rows<A, B> {
     /// The number of steps, if it is not that of others.
     pub(crate) fn steps(&self) -> Option<usize> {
         match &self.offsets {
-            Some(offsets) => Some(offsets.len() - 1),
+            Some(offsets) => Some(offsets.len().saturating_sub(1)),
             None => self.rows,
         }
     }
@@ -96,18 +96,20 @@ fn check_offsets(
             "{name}: expected none beside single numbers; leave it out"
         ))
     })?;
-    if let Some(step) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+    let pairs = offsets.iter().zip(offsets.iter().skip(1));
+    if let Some((place, (before, after))) = pairs.enumerate().find(|(_, (a, b))| a > b) {
         return Err(error(format!(
-            "{name}[{}]: expected at least {}, the offset before, found {}",
-            step + 1,
-            offsets[step],
-            offsets[step + 1]
+            "{name}[{}]: expected at least {before}, the offset before, found {after}",
+            place + 1
         )));
     }
     match (offsets.first(), offsets.last()) {
         (Some(0), Some(end)) if *end == rows as u64 => Ok(offsets),
-        (first, last) => Err(error(format!(
-            "{name}: expected offsets from 0 to {rows}, the number of values, found {first:?} to {last:?}"
+        (Some(first), Some(last)) => Err(error(format!(
+            "{name}: expected offsets from 0 to {rows}, the number of values, found {first} to {last}"
+        ))),
+        _ => Err(error(format!(
+            "{name}: expected offsets from 0 to {rows}, the number of values, found none"
         ))),
     }
 }
