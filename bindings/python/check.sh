@@ -20,10 +20,8 @@ pip install -q 'maturin>=1.9,<2' mypy numpy pandas pandas-stubs polars pyarrow p
 export CARGO_TARGET_DIR=$folder/build
 rm -rf "$folder/wheels"
 maturin build --release --locked --out "$folder/wheels"
-cargo build -q --release --locked --example baseline
 WHEEL=$(ls "$folder"/wheels/*.whl)
-BASELINE=$folder/build/release/examples/baseline
-export WHEEL BASELINE
+export WHEEL
 pip install -q --force-reinstall --no-deps "$WHEEL"
 
 cargo fmt --check

@@ -3,6 +3,7 @@
 //! The package `rooflut` around it adds what is plain Python: dictionaries, frames, the asynchronous iterator.
 
 mod arrays;
+mod baseline;
 mod border;
 mod columns;
 mod command;
@@ -37,6 +38,8 @@ mod _rooflut {
         module.add("CLASSES", Class::ALL.map(Class::name))
     }
 
+    #[pymodule_export]
+    use crate::baseline::_baseline;
     #[pymodule_export]
     use crate::border::_panic;
     #[pymodule_export]

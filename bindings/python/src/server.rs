@@ -208,7 +208,7 @@ impl Server {
     }
 }
 
-/// What happened in a step.
+/// The outcome of a step.
 struct Step {
     record: StepRecord,
     tokens: Vec<(usize, u32)>,

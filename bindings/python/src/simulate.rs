@@ -19,7 +19,7 @@ use crate::scenario::{self, Given};
 /// The name of a trace that is a frame.
 const FRAME: &str = "<frame>";
 
-/// What a run leaves behind.
+/// The report of a run and its rows.
 struct Simulated {
     json: String,
     requests: Option<Columns>,
