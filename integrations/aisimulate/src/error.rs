@@ -1,0 +1,45 @@
+//! Errors of the timing model.
+
+use std::ops::RangeInclusive;
+
+use rooflut::deployment::DeploymentError;
+use rooflut::step::{BatchError, UncertainPart};
+
+/// The error of a deployment that AISimulate cannot express, or of a batch without a step time.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum TimingError {
+    /// The deployment has no single server: the model does not fit into memory, or has several data-parallel ranks.
+    #[error("{0}")]
+    Deployment(DeploymentError),
+    /// A setting of the deployment that AISimulate cannot express.
+    #[error("{setting}: expected {expected}, as AISimulate has no other, found {found}; {remedy}")]
+    Unsupported {
+        /// Name of the setting.
+        setting: &'static str,
+        /// Value that AISimulate can express.
+        expected: &'static str,
+        /// Value of the deployment.
+        found: String,
+        /// Way out.
+        remedy: &'static str,
+    },
+    /// A batch size or length outside of the deployment's limits.
+    #[error("{argument}: expected {} to {}, found {found}; {remedy}", .accepted.start(), .accepted.end())]
+    OutOfRange {
+        /// Name of the argument.
+        argument: &'static str,
+        /// Accepted values.
+        accepted: RangeInclusive<u32>,
+        /// Value found.
+        found: usize,
+        /// Way out.
+        remedy: &'static str,
+    },
+    /// Fewer KV tokens than requests.
+    #[error("{0}")]
+    Batch(BatchError),
+    /// A step time less certain than the accepted [`Strictness`](rooflut::table::Strictness).
+    #[error("{0}")]
+    Uncertain(UncertainPart),
+}
