@@ -156,8 +156,8 @@ impl TimingModel for RooflineTiming {
         let requests = self.batch_size(batch_size)?;
         let mean = active_kv_tokens.div_ceil(batch_size);
         self.length("active_kv_tokens / batch_size", mean)?;
-        let decode = DecodeGroup::from_sum(requests, active_kv_tokens as u64)
-            .map_err(TimingError::Batch)?;
+        let decode =
+            DecodeGroup::from_sum(requests, active_kv_tokens as u64).map_err(TimingError::Batch)?;
         let batch = StepBatch {
             prefill: &[],
             decode: &[decode],

@@ -1,16 +1,25 @@
-//! Whole runs of AISimulate beside those of rooflut's simulator.
+//! Whole runs of AISimulate beside those of rooflut's simulator, with the modules of the example.
 
-use std::sync::Arc;
+#[path = "../examples/compare/figures.rs"]
+#[allow(dead_code)]
+mod figures;
+#[path = "../examples/compare/replayed.rs"]
+mod replayed;
+#[path = "../examples/compare/simulated.rs"]
+mod simulated;
+#[path = "../examples/compare/workload.rs"]
+#[allow(dead_code)]
+mod workload;
 
-use aisimulate_core::replay::{
-    ReplayEngineConfig, ReplayReport, ReplaySpec, run_engine_replay_with_timing,
-};
-use rooflut::engine::Scheduling;
-use rooflut::sim::{Request, Simulator};
+use std::error::Error;
+
+use rooflut::sim::Request;
 use rooflut::table::sets;
 use rooflut::{Deployment, model};
 use rooflut_aisimulate::RooflineTiming;
-use serde_json::json;
+
+use figures::Latencies;
+use workload::Workload;
 
 fn deployment() -> Deployment {
     let llama = model::find("llama-3.1-8b").unwrap();
@@ -18,57 +27,67 @@ fn deployment() -> Deployment {
     builder.max_num_batched_tokens(8_192).build().unwrap()
 }
 
-/// Serves `requests` that arrive at once.
-fn replay(requests: &[Request]) -> ReplayReport {
-    let timing = RooflineTiming::try_new(&deployment()).unwrap();
-    let rank = timing.engine_config().unwrap();
-    let engine = ReplayEngineConfig {
-        rank,
-        ..ReplayEngineConfig::default()
-    };
-    let requests = requests.iter().enumerate().map(|(index, request)| {
-        json!({
-            "id": index.to_string(),
-            "arrival_time_ms": 0.0,
-            "input_tokens": request.prompt_tokens,
-            "output_tokens": request.output_tokens,
-        })
-    });
-    let spec: ReplaySpec = serde_json::from_value(json!({
-        "topology": { "kind": "aggregated", "workers": { "initial_workers": 1 } },
-        "engine": engine,
-        "requests": requests.collect::<Vec<_>>(),
-    }))
-    .unwrap();
-    run_engine_replay_with_timing(spec, Arc::new(timing)).unwrap()
+fn replay(workload: &Workload) -> Result<Latencies, Box<dyn Error>> {
+    let timing = RooflineTiming::try_new(&deployment())?;
+    replayed::latencies(timing.engine_config()?, Some(&timing), workload)
 }
 
-#[test]
-fn equal_prompts_that_arrive_at_once_have_rooflut_s_latencies() {
-    let simulator = deployment().simulator().unwrap();
-    let config = simulator
-        .config()
-        .with_scheduling(Scheduling::Synchronous)
-        .with_api_server_ns(0)
-        .with_api_token_ns(0)
-        .with_api_output_ns(0);
-    let simulator = Simulator::try_new(simulator.model(), config).unwrap();
-    for count in [1, 8] {
-        let requests = vec![Request::new(1_000, 200); count];
-        let own = simulator.run(&requests).records;
-        let replayed = replay(&requests).per_request;
-        assert_eq!(replayed.len(), count);
-        for (own, replayed) in own.iter().zip(replayed) {
-            let [first, last] = [own.ttft(), own.e2e()].map(|time| time.unwrap().ms());
-            // AISimulate adds 200 steps up in f64 milliseconds; each is rounded to a nanosecond.
-            assert!((replayed.first_token_ms.unwrap() - first).abs() < 2e-6);
-            assert!((replayed.last_token_ms.unwrap() - last).abs() < 300e-6);
+/// Serves the workload with the simulator of the example that has this name.
+fn simulate(name: &str, workload: &Workload) -> Latencies {
+    let simulators = simulated::simulators(&deployment()).unwrap();
+    let (_, simulator) = simulators.iter().find(|(own, _)| *own == name).unwrap();
+    simulated::latencies(simulator, workload)
+}
+
+fn assert_close(found: Latencies, expected: Latencies, tolerance_ms: f64) {
+    for (mut found, mut expected) in [
+        (found.ttft_ms, expected.ttft_ms),
+        (found.tpot_ms, expected.tpot_ms),
+    ] {
+        assert_eq!(found.len(), expected.len());
+        found.sort_by(f64::total_cmp);
+        expected.sort_by(f64::total_cmp);
+        for (found, expected) in found.into_iter().zip(expected) {
+            assert!(
+                (found - expected).abs() < tolerance_ms,
+                "{found}, {expected}"
+            );
         }
     }
 }
 
 #[test]
-fn a_request_beyond_the_model_is_not_served() {
-    let report = replay(&[Request::new(140_000, 1)]);
-    assert_eq!(report.request_counts.completed_requests, 0);
+fn equal_requests_that_arrive_at_once_have_rooflut_s_latencies() {
+    for count in [1, 8] {
+        let workload = Workload {
+            name: "equal",
+            requests: vec![Request::new(1_000, 200); count],
+        };
+        let expected = simulate("… scheduling after each step", &workload);
+        // Steps are whole nanoseconds, and AISimulate adds them up in f64 milliseconds.
+        assert_close(replay(&workload).unwrap(), expected, 1e-6);
+    }
+}
+
+#[test]
+fn means_and_separate_prompts_are_all_that_differs() {
+    for mut workload in [Workload::even().unwrap(), Workload::spread().unwrap()] {
+        workload.requests.truncate(400);
+        let expected = simulate("… prompts apart", &workload);
+        // Two roundings in place of one, over the steps that a request waits for.
+        assert_close(replay(&workload).unwrap(), expected, 1e-4);
+        let other = simulate("… from mean lengths", &workload);
+        let found = replay(&workload).unwrap();
+        assert!(found.tpot_ms.iter().sum::<f64>() > 1.01 * other.tpot_ms.iter().sum::<f64>());
+    }
+}
+
+#[test]
+fn a_request_beyond_the_model_is_an_error() {
+    let workload = Workload {
+        name: "long",
+        requests: vec![Request::new(140_000, 1)],
+    };
+    let error = replay(&workload).err().unwrap().to_string();
+    assert!(error.contains("Rejected"), "{error}");
 }

@@ -37,7 +37,11 @@ fn prompts_of_one_length_take_as_long_as_rooflut_s_step() {
         let passed = timing()
             .predict_prefill_ms(requests, isl as usize, prefix as usize)
             .unwrap();
-        assert_eq!(nanos(passed), own.to_nanos(), "{requests} x {isl} - {prefix}");
+        assert_eq!(
+            nanos(passed),
+            own.to_nanos(),
+            "{requests} x {isl} - {prefix}"
+        );
     }
 }
 
@@ -58,7 +62,9 @@ fn mean_lengths_understate_prompts_of_spread_lengths() {
     let chunks = [100, 8_000].map(|tokens| Chunk::prompt(tokens).unwrap());
     let own = step(&chunks, &[]);
     let passed = Seconds(timing().predict_prefill_ms(2, 4_050, 0).unwrap() / 1e3);
-    assert!(passed.0 > 0.8 * own.0 && passed < own, "{passed} {own}");
+    let share = passed.0 / own.0;
+    assert!((0.80..0.99).contains(&share), "{share}");
+    eprintln!("SHARE {share}");
 }
 
 #[test]
@@ -68,16 +74,43 @@ fn batches_without_a_step_are_errors_and_not_zero() {
     let prefill = |batch, isl, prefix| timing.predict_prefill_ms(batch, isl, prefix);
     let decode = |batch, sum| timing.predict_decode_ms(batch, sum, sum, 1 << 20);
     let cases = [
-        (prefill(0, 10, 0), "batch_size: expected 1 to 128, found 0".to_owned()),
-        (prefill(129, 10, 0), "batch_size: expected 1 to 128, found 129".to_owned()),
-        (prefill(1, 0, 0), format!("mean_isl: expected 1 to {limit}, found 0")),
-        (prefill(1, limit + 1, 0), format!("mean_isl: expected 1 to {limit}, found")),
-        (prefill(1, usize::MAX, 0), format!("mean_isl: expected 1 to {limit}, found")),
-        (prefill(1, 10, 10), "mean_prefix: expected 0 to 9, found 10".to_owned()),
-        (decode(0, 10), "batch_size: expected 1 to 128, found 0".to_owned()),
-        (decode(2, 0), format!("active_kv_tokens / batch_size: expected 1 to {limit}, found 0")),
+        (
+            prefill(0, 10, 0),
+            "batch_size: expected 1 to 128, found 0".to_owned(),
+        ),
+        (
+            prefill(129, 10, 0),
+            "batch_size: expected 1 to 128, found 129".to_owned(),
+        ),
+        (
+            prefill(1, 0, 0),
+            format!("mean_isl: expected 1 to {limit}, found 0"),
+        ),
+        (
+            prefill(1, limit + 1, 0),
+            format!("mean_isl: expected 1 to {limit}, found"),
+        ),
+        (
+            prefill(1, usize::MAX, 0),
+            format!("mean_isl: expected 1 to {limit}, found"),
+        ),
+        (
+            prefill(1, 10, 10),
+            "mean_prefix: expected 0 to 9, found 10".to_owned(),
+        ),
+        (
+            decode(0, 10),
+            "batch_size: expected 1 to 128, found 0".to_owned(),
+        ),
+        (
+            decode(2, 0),
+            format!("active_kv_tokens / batch_size: expected 1 to {limit}, found 0"),
+        ),
         (decode(2, 1), "kv_tokens: expected at least 2".to_owned()),
-        (decode(2, 2 * limit + 1), format!("expected 1 to {limit}, found {}", limit + 1)),
+        (
+            decode(2, 2 * limit + 1),
+            format!("expected 1 to {limit}, found {}", limit + 1),
+        ),
     ];
     for (found, expected) in cases {
         let error = found.unwrap_err().to_string();
@@ -87,10 +120,10 @@ fn batches_without_a_step_are_errors_and_not_zero() {
 }
 
 #[test]
-fn lengths_beyond_the_tables_are_errors_if_asked_for() {
+fn steps_beyond_the_tables_are_errors_if_asked_for() {
     let strict = timing().with_strictness(Strictness::ANY.inside());
     assert!(strict.predict_prefill_ms(1, 1_024, 0).is_ok());
-    let error = strict.predict_prefill_ms(1, 131_000, 130_999).unwrap_err();
+    let error = strict.predict_prefill_ms(128, 100_000, 0).unwrap_err();
     assert!(error.to_string().contains("outside"), "{error}");
 }
 
@@ -103,8 +136,14 @@ fn deployments_that_aisimulate_cannot_express_are_errors() {
     let drafts = Speculation::try_new(3, 0.7, 0).unwrap();
     for (builder, expected) in [
         (large, "does not fit"),
-        (llama().pp(2), "pipeline_parallel_size: expected 1, as AISimulate has no other, found 2"),
-        (qwen.dp(2).expert_parallel(true), "dp: expected a single rank, found 2"),
+        (
+            llama().pp(2),
+            "pipeline_parallel_size: expected 1, as AISimulate has no other, found 2",
+        ),
+        (
+            qwen.dp(2).expert_parallel(true),
+            "dp: expected a single rank, found 2",
+        ),
         (llama().speculation(drafts), "draft_tokens: expected 0"),
     ] {
         let error = RooflineTiming::try_new(&builder.build().unwrap()).unwrap_err();
@@ -114,9 +153,18 @@ fn deployments_that_aisimulate_cannot_express_are_errors() {
 
 #[test]
 fn the_engine_has_the_limits_of_the_deployment() {
-    let builder = llama().max_num_seqs(64).max_num_batched_tokens(4_096).kv_blocks(10_000);
-    let config = RooflineTiming::try_new(&builder.build().unwrap()).unwrap().engine_config().unwrap();
-    assert_eq!((config.max_num_seqs, config.max_num_batched_tokens), (64, 4_096));
+    let builder = llama()
+        .max_num_seqs(64)
+        .max_num_batched_tokens(4_096)
+        .kv_blocks(10_000);
+    let config = RooflineTiming::try_new(&builder.build().unwrap())
+        .unwrap()
+        .engine_config()
+        .unwrap();
+    assert_eq!(
+        (config.max_num_seqs, config.max_num_batched_tokens),
+        (64, 4_096)
+    );
     assert_eq!((config.num_gpu_blocks, config.block_size), (10_000, 16));
     assert_eq!(config.max_model_len, Some(131_072));
     // Built without the timing model it would use other times.

@@ -60,7 +60,11 @@ pub(crate) fn latencies(simulator: &Simulator<Steps>, workload: &Workload) -> La
     let report = simulator.run(&workload.requests);
     let records = report.records.iter();
     Latencies {
-        ttft_ms: records.clone().flat_map(|r| r.ttft()).map(Seconds::ms).collect(),
+        ttft_ms: records
+            .clone()
+            .flat_map(|r| r.ttft())
+            .map(Seconds::ms)
+            .collect(),
         tpot_ms: records.flat_map(|r| r.tpot()).map(Seconds::ms).collect(),
     }
 }
@@ -77,8 +81,14 @@ impl LatencyModel for Steps {
             Passed::Means => self.model.total_time(&means),
             Passed::MeansApart => {
                 let (prefill, decode) = (means.prefill, means.decode);
-                let prompts = StepBatch { prefill, decode: &[] };
-                let others = StepBatch { prefill: &[], decode };
+                let prompts = StepBatch {
+                    prefill,
+                    decode: &[],
+                };
+                let others = StepBatch {
+                    prefill: &[],
+                    decode,
+                };
                 self.model.total_time(&prompts) + self.model.total_time(&others)
             }
         }

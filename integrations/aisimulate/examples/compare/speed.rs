@@ -51,7 +51,10 @@ fn print(
         best = Some(best.map_or(found, |best| if found.1 < best.1 { found } else { best }));
     }
     let (steps, time) = best.ok_or("no runs")?;
-    println!("| {name} | {steps} | {:.0} |", steps as f64 / time.as_secs_f64());
+    println!(
+        "| {name} | {steps} | {:.0} |",
+        steps as f64 / time.as_secs_f64()
+    );
     Ok(())
 }
 

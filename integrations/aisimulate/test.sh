@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Lints and tests the package and its example: test.sh FOLDER keeps what it builds in FOLDER.
+set -euo pipefail
+CARGO_TARGET_DIR=$(realpath -m "${1:-"$(dirname "$0")/target"}")
+export CARGO_TARGET_DIR
+cd "$(dirname "$0")"
+
+if cargo fmt --version >/dev/null 2>&1; then cargo fmt --check; else echo "left out: cargo fmt is not installed"; fi
+if cargo clippy --version >/dev/null 2>&1; then
+  cargo clippy -q --locked --all-targets -- -D warnings
+else
+  echo "left out: cargo clippy is not installed"
+fi
+cargo test -q --locked
