@@ -55,8 +55,8 @@ impl RooflineTiming {
         })
     }
 
-    /// Sets the least certain step time that is accepted; default: any. Less certain ones fail the simulation, such as
-    /// those of lengths beyond the tables if [`inside`](Strictness::inside) is asked for.
+    /// Sets the least certain step time that is accepted; default: any. Calls for others return an error, which ends the
+    /// run: with [`inside`](Strictness::inside), those for steps outside of the measured tables.
     #[must_use]
     pub fn with_strictness(self, strictness: Strictness) -> RooflineTiming {
         RooflineTiming { strictness, ..self }

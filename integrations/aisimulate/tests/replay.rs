@@ -1,5 +1,7 @@
 //! Whole runs of AISimulate beside those of rooflut's simulator, with the modules of the example.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails as tests do")]
+
 #[path = "../examples/compare/figures.rs"]
 #[allow(dead_code)]
 mod figures;
@@ -14,27 +16,27 @@ mod workload;
 use std::error::Error;
 
 use rooflut::sim::Request;
-use rooflut::table::sets;
-use rooflut::{Deployment, model};
 use rooflut_aisimulate::RooflineTiming;
 
 use figures::Latencies;
 use workload::Workload;
 
-fn deployment() -> Deployment {
-    let llama = model::find("llama-3.1-8b").unwrap();
-    let builder = Deployment::builder(llama.spec, &sets::H100);
-    builder.max_num_batched_tokens(8_192).build().unwrap()
+fn workload(requests: Vec<Request>) -> Workload {
+    Workload {
+        name: "made up",
+        deployment: workload::llama(8_192).unwrap(),
+        requests,
+    }
 }
 
 fn replay(workload: &Workload) -> Result<Latencies, Box<dyn Error>> {
-    let timing = RooflineTiming::try_new(&deployment())?;
+    let timing = RooflineTiming::try_new(&workload.deployment)?;
     replayed::latencies(timing.engine_config()?, Some(&timing), workload)
 }
 
 /// Serves the workload with the simulator of the example that has this name.
 fn simulate(name: &str, workload: &Workload) -> Latencies {
-    let simulators = simulated::simulators(&deployment()).unwrap();
+    let simulators = simulated::simulators(&workload.deployment).unwrap();
     let (_, simulator) = simulators.iter().find(|(own, _)| *own == name).unwrap();
     simulated::latencies(simulator, workload)
 }
@@ -59,10 +61,7 @@ fn assert_close(found: Latencies, expected: Latencies, tolerance_ms: f64) {
 #[test]
 fn equal_requests_that_arrive_at_once_have_rooflut_s_latencies() {
     for count in [1, 8] {
-        let workload = Workload {
-            name: "equal",
-            requests: vec![Request::new(1_000, 200); count],
-        };
+        let workload = workload(vec![Request::new(1_000, 200); count]);
         let expected = simulate("… scheduling after each step", &workload);
         // Steps are whole nanoseconds, and AISimulate adds them up in f64 milliseconds.
         assert_close(replay(&workload).unwrap(), expected, 1e-6);
@@ -84,10 +83,7 @@ fn means_and_separate_prompts_are_all_that_differs() {
 
 #[test]
 fn a_request_beyond_the_model_is_an_error() {
-    let workload = Workload {
-        name: "long",
-        requests: vec![Request::new(140_000, 1)],
-    };
+    let workload = workload(vec![Request::new(140_000, 1)]);
     let error = replay(&workload).err().unwrap().to_string();
     assert!(error.contains("Rejected"), "{error}");
 }

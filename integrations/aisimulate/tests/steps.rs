@@ -1,5 +1,7 @@
 //! Batch sizes and lengths as rooflut's steps, and their limits.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails as tests do")]
+
 use aisimulate_core::engine::{EngineFactory, TimingModel};
 use rooflut::deployment::DeploymentBuilder;
 use rooflut::sim::{SchedulingPolicy, Speculation};
@@ -63,8 +65,7 @@ fn mean_lengths_understate_prompts_of_spread_lengths() {
     let own = step(&chunks, &[]);
     let passed = Seconds(timing().predict_prefill_ms(2, 4_050, 0).unwrap() / 1e3);
     let share = passed.0 / own.0;
-    assert!((0.80..0.99).contains(&share), "{share}");
-    eprintln!("SHARE {share}");
+    assert!((0.93..0.95).contains(&share), "{share}");
 }
 
 #[test]
@@ -148,6 +149,13 @@ fn deployments_that_aisimulate_cannot_express_are_errors() {
     ] {
         let error = RooflineTiming::try_new(&builder.build().unwrap()).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn numbers_that_are_none_do_not_build() {
+    for share in [f64::NAN, 0.0, f64::INFINITY] {
+        assert!(llama().gpu_memory_utilization(share).build().is_err());
     }
 }
 

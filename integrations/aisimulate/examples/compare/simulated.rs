@@ -28,10 +28,11 @@ enum Passed {
     MeansApart,
 }
 
-/// Returns the simulators and their names. Each has the changes of those before it.
-pub(crate) fn simulators(
-    deployment: &Deployment,
-) -> Result<Vec<(&'static str, Simulator<Steps>)>, Box<dyn Error>> {
+/// A simulator and its name.
+type Named = (&'static str, Simulator<Steps>);
+
+/// Returns rooflut's simulator and those that lack more and more of it: each has the changes of those before it.
+pub(crate) fn simulators(deployment: &Deployment) -> Result<Vec<Named>, Box<dyn Error>> {
     let own = deployment.simulator()?;
     let whole = *own.config();
     let engine = whole

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use aisimulate_core::engine::generalized::{EngineIdentity, SchedulerCommand};
 use aisimulate_core::engine::{Command, EngineFactory, Request, TimingModelConfig};
-use rooflut::Deployment;
 use rooflut_aisimulate::RooflineTiming;
 use uuid::Uuid;
 
@@ -16,23 +15,20 @@ use crate::workload::Workload;
 const RUNS: usize = 5;
 
 /// Prints how fast each simulator serves the workload, all of whose requests arrive at once.
-pub(crate) fn compare(
-    workload: &Workload,
-    deployment: &Deployment,
-    timing: &RooflineTiming,
-) -> Result<(), Box<dyn Error>> {
+pub(crate) fn compare(workload: &Workload) -> Result<(), Box<dyn Error>> {
     println!("\nSpeed: the requests of the first workload, all at once; best of {RUNS} runs\n");
     println!("| | steps | steps per second |");
     println!("|---|---|---|");
+    let timing = RooflineTiming::try_new(&workload.deployment)?;
     let config = timing.engine_config()?;
     let mut default = config.clone();
     default.timing_model = TimingModelConfig::Polynomial;
     let default = EngineFactory::new(default)?;
     print("AISimulate by default", || drained(&default, workload))?;
-    let factory = EngineFactory::with_timing_model(config, Arc::new(timing.clone()))?;
+    let factory = EngineFactory::with_timing_model(config, Arc::new(timing))?;
     print("AISimulate with rooflut", || drained(&factory, workload))?;
 
-    let simulator = deployment.simulator()?;
+    let simulator = workload.deployment.simulator()?;
     let requests: Vec<_> = workload.requests.iter().map(|r| r.at_ns(0)).collect();
     print("rooflut's simulator", || {
         let begin = Instant::now();
