@@ -47,6 +47,7 @@ fn comments_docs_and_messages_are_plain_english() {
         "docs",
         "bench_data",
         "bindings",
+        "integrations",
     ];
     let mut files: Vec<PathBuf> = [
         "README.md",
