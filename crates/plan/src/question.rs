@@ -7,7 +7,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::interval::Coverage;
 use rooflut::table::TableSet;
 use rooflut_scenario::{
-    Load, Model, Output, Prices, Problem, Resources, Run, RunError, Scenario, ScenarioError,
+    Load, Model, Output, Prices, Problem, Resources, Run, RunError, Scenario, ScenarioError, Stop,
 };
 use rooflut_traces::Input;
 
@@ -41,6 +41,8 @@ pub struct Question<'q> {
     /// Prices of GPUs. Where there are several GPUs to choose from, deployments are ordered by them; without prices, by
     /// the number of their GPUs.
     pub prices: Option<Prices>,
+    /// Ends the search early.
+    pub stop: Stop,
 }
 
 /// The seeds of each deployment.
@@ -80,6 +82,7 @@ impl<'q> Question<'q> {
             confidence: None,
             count: 1,
             prices: None,
+            stop: Stop::default(),
         }
     }
 
@@ -182,7 +185,7 @@ impl<'q> Question<'q> {
             match run {
                 Ok(run) => {
                     let weight = self.weight(&run.placement().tables)?;
-                    runs.push((choice, weight, run));
+                    runs.push((choice, weight, run.stopped_by(self.stop.clone())));
                 }
                 Err(error) if is_of_server(&error) => unable.push((choice, error)),
                 Err(error) => return Err(error.into()),

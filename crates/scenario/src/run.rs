@@ -24,6 +24,7 @@ use crate::read::{Read, read_file};
 use crate::run_error::RunError;
 use crate::scenario::{Scenario, Server, Workload};
 use crate::speculation::Speculation;
+use crate::stop::Stop;
 
 /// The model, tables and readers that a scenario names, found by the caller: a run opens no files.
 pub struct Resources<'r> {
@@ -50,6 +51,7 @@ pub struct Run {
     load: Load,
     /// The price of its GPU, if it is known.
     price: Option<Price>,
+    stop: Stop,
 }
 
 impl Run {
@@ -109,7 +111,13 @@ impl Run {
             deployment: deployment.into(),
             served: Arc::default(),
             speculation,
+            stop: Stop::default(),
         })
+    }
+
+    /// Returns the run as one that `stop` ends early, as it does all its copies.
+    pub fn stopped_by(self, stop: Stop) -> Run {
+        Run { stop, ..self }
     }
 
     /// Returns the run with another seed, of the load and of the acceptance of drafts.
@@ -235,6 +243,10 @@ impl Run {
     /// The load.
     pub fn load(&self) -> &Load {
         &self.load
+    }
+
+    pub(crate) fn stop(&self) -> &Stop {
+        &self.stop
     }
 
     /// The price of its GPU, if it is known.

@@ -176,6 +176,8 @@ pub enum RunError {
     },
     /// A part of the steps is less certain than is accepted.
     UncertainPart(UncertainPart),
+    /// The run was [stopped](crate::Stop).
+    Stopped,
 }
 
 /// Settings that together let a model fit into memory.
@@ -453,6 +455,7 @@ impl RunError {
             RunError::Prices { path, error } => in_file(path, Some(error.line), &error.problem),
             RunError::BuiltInPrices(error) => format!("default prices: {error}"),
             RunError::Trace { path, error } => in_file(path, error.line, &error.problem),
+            RunError::Stopped => "stopped before its end; run it again".to_owned(),
             RunError::UncertainPart(error) => {
                 format!("{error} ({})", accepting(&error.error, name))
             }

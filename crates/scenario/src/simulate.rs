@@ -26,7 +26,7 @@ impl Run {
     ///
     /// # Errors
     /// Arrivals that the clock cannot represent, and answers of the tables that are less certain than
-    /// [`Output::strict`](crate::Output::strict) accepts.
+    /// [`Output::strict`](crate::Output::strict) accepts, and a run that was [stopped](Run::stopped_by).
     pub fn run(&self, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
         let mut outcome = self.run_once(observer)?;
         if let Some(coverage) = self.scenario().output.interval {
@@ -112,6 +112,7 @@ impl Run {
         fleet: &Fleet<impl LatencyModel + Clone>,
         observer: &mut impl Observer,
     ) -> Result<Summary, RunError> {
+        self.stop().check()?;
         let load = match self.load() {
             Load::Trace { path, trace } => {
                 let failed = |error| RunError::Trace {

@@ -1,7 +1,7 @@
 //! The highest rate of a deployment.
 
 use rooflut::interval::Coverage;
-use rooflut_scenario::{Output, Resources, Run, RunError, Scenario};
+use rooflut_scenario::{Output, Resources, Run, RunError, Scenario, Stop};
 use serde::Serialize;
 
 use crate::bounds::{Capacity, Lengths};
@@ -31,6 +31,8 @@ pub struct RateQuestion<'q> {
     pub confidence: Option<Coverage>,
     /// Relative distance from the highest rate to the next one that is tried, which misses the limits.
     pub tolerance: f64,
+    /// Ends the search early.
+    pub stop: Stop,
 }
 
 /// The highest rates of a deployment, and its latencies around them.
@@ -92,6 +94,7 @@ impl<'q> RateQuestion<'q> {
             limits: None,
             confidence: None,
             tolerance: RateQuestion::TOLERANCE,
+            stop: Stop::default(),
         }
     }
 
@@ -111,7 +114,7 @@ impl<'q> RateQuestion<'q> {
         let (scenario, seeds) = (self.base()?, seeds(&self.scenario));
         let scale = Scale::try_new(self.tolerance)?;
         let limits = self.limits.unwrap_or(Limits::NONE);
-        let run = Run::try_new(scenario, self.resources)?;
+        let run = Run::try_new(scenario, self.resources)?.stopped_by(self.stop);
         let requests = run.requests()?.unwrap_or_default();
         let has_sessions = run.scenario().workload.turns.is_some();
         // The rate of sessions is not that of their requests.
