@@ -1,12 +1,14 @@
 //! The command: arguments in, an answer or an error out.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use rooflut_scenario::Stop;
 
 use crate::args::{self, Command, Invocation};
 use crate::error::Error;
+use crate::host::Host;
 use crate::output::{self, Answered};
 use crate::{
     compare, engines, fits, generate, import, lookup, models, plan, run, saturate, step, sweep,
@@ -36,45 +38,62 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// Returns the text that the command prints with these arguments, the first of which is the name of the program.
+/// Returns the text that the command prints with these arguments, the first of which is the name of the program. `stop`
+/// ends searches and sweeps early, which then fail.
 ///
 /// ```
-/// let models = rooflut_cli::answer(["rooflut", "models", "--json"].map(Into::into))?;
+/// use rooflut_scenario::Stop;
+/// let models = rooflut_cli::answer(["rooflut", "models", "--json"].map(Into::into), Stop::default())?;
 /// assert!(models.contains("llama-3.1-8b"));
-/// let error = rooflut_cli::answer(["rooflut", "run", "--rate", "x"].map(Into::into));
+/// let error = rooflut_cli::answer(["rooflut", "run", "--rate", "x"].map(Into::into), Stop::default());
 /// assert!(error.unwrap_err().to_string().contains("--rate"));
 /// # Ok::<(), rooflut_cli::Error>(())
 /// ```
 ///
 /// # Errors
 /// Every error of the command, also one that its text describes, as that of a failed check.
-pub fn answer(arguments: impl IntoIterator<Item = OsString>) -> Result<String, Error> {
-    let Answered { text, failure } = answered(arguments)?;
-    let text = anstream::adapter::strip_str(&text).to_string();
-    failure.map_or(Ok(text), Err)
+pub fn answer(arguments: impl IntoIterator<Item = OsString>, stop: Stop) -> Result<String, Error> {
+    let mut stdout = Vec::new();
+    let host = Host {
+        stdout: &mut stdout,
+        shows_progress: false,
+        stop,
+    };
+    let Answered { text, failure } = answered(arguments, host)?;
+    let mut answer = String::from_utf8(stdout)?;
+    answer += &anstream::adapter::strip_str(&text).to_string();
+    failure.map_or(Ok(answer), Err)
 }
 
 fn print(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Error> {
     #[cfg(unix)]
     temporary::remove_on_signals()?;
-    let Answered { text, failure } = answered(arguments)?;
+    let host = Host {
+        stdout: &mut io::stdout(),
+        shows_progress: true,
+        stop: Stop::default(),
+    };
+    let Answered { text, failure } = answered(arguments, host)?;
     output::print(&text)?;
     failure.map_or(Ok(()), Err)
 }
 
-fn answered(arguments: impl IntoIterator<Item = OsString>) -> Result<Answered, Error> {
+fn answered(
+    arguments: impl IntoIterator<Item = OsString>,
+    host: Host<'_>,
+) -> Result<Answered, Error> {
     match args::parse(arguments.into_iter().collect())? {
-        Invocation::Command(command) => dispatch(&command),
+        Invocation::Command(command) => dispatch(&command, host),
         Invocation::Text(text) => Ok(text.into()),
     }
 }
 
-fn dispatch(command: &Command) -> Result<Answered, Error> {
+fn dispatch(command: &Command, host: Host<'_>) -> Result<Answered, Error> {
     Ok(match command {
         Command::Run(args) => run::run(args).map_err(|error| args.place(error))?,
-        Command::Plan(args) => plan::run(args)?,
-        Command::Saturate(args) => saturate::run(args)?,
-        Command::Sweep(args) => sweep::run(args)?,
+        Command::Plan(args) => plan::run(args, host.stop)?,
+        Command::Saturate(args) => saturate::run(args, host.stop)?,
+        Command::Sweep(args) => sweep::run(args, host)?,
         Command::Step(args) => step::run(args)?.into(),
         Command::Fits(args) => fits::run(args)?.into(),
         Command::Compare(args) => compare::run(args)?.into(),
@@ -87,4 +106,48 @@ fn dispatch(command: &Command) -> Result<Answered, Error> {
         Command::Completions { shell } => generate::completions(*shell)?.into(),
         Command::Man { command } => generate::man(command)?.into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: [&str; 5] = ["--model", "llama-3.1-8b", "--requests", "20", "--rate=4,8"];
+
+    fn arguments<'a>(command: &'a [&'a str]) -> impl Iterator<Item = OsString> + 'a {
+        ["rooflut"].iter().chain(command).map(OsString::from)
+    }
+
+    #[test]
+    fn the_rows_of_a_sweep_are_part_of_the_answer() {
+        let text = answer(
+            arguments(&[&["sweep"], SMALL.as_slice()].concat()),
+            Stop::default(),
+        );
+        let text = text.unwrap();
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.starts_with("index,grid,"), "{text}");
+    }
+
+    #[test]
+    fn searches_and_sweeps_end_where_they_are_stopped() {
+        let stop = Stop::default();
+        stop.stop();
+        let load = ["--requests", "200", "--goodput", "ttft:500"];
+        for command in [
+            [&["sweep"], SMALL.as_slice()].concat(),
+            [&["plan", "--rate", "20"], load.as_slice()].concat(),
+            [&["saturate"], load.as_slice()].concat(),
+        ] {
+            let error = answer(arguments(&command), stop.clone()).unwrap_err();
+            assert!(
+                error.to_string().contains("stopped before its end"),
+                "{error}"
+            );
+            assert!(
+                answer(arguments(&command), Stop::default()).is_ok(),
+                "{command:?}"
+            );
+        }
+    }
 }

@@ -31,7 +31,10 @@ pub fn open(path: &Path) -> io::Result<Input> {
 }
 
 /// Reads the whole file at `path`.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+///
+/// # Errors
+/// As of [`open`], and a file that cannot be read to its end.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_file(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)

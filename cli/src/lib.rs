@@ -15,6 +15,7 @@ mod fits;
 mod flagged;
 mod generate;
 mod grid;
+mod host;
 mod import;
 mod input;
 mod lookup;
@@ -47,5 +48,5 @@ mod version;
 
 pub use command::{answer, main_with};
 pub use error::Error;
-pub use input::open;
+pub use input::{open, read};
 pub use prepared::PreparedRun;

@@ -6,7 +6,7 @@ use std::path::Path;
 use rooflut::sim::Observer;
 use rooflut_inspect::{Corrected, FlaggedTally};
 use rooflut_report::Report;
-use rooflut_scenario::{Outcome, Run, Scenario};
+use rooflut_scenario::{Outcome, Run, Scenario, Stop};
 use rooflut_traces::Input;
 
 use crate::error::Error;
@@ -44,6 +44,12 @@ impl PreparedRun {
         let run = Run::try_new(scenario.clone(), resources)
             .map_err(|error| model_source::with_keys(error, &named))?;
         Ok(PreparedRun { run, models })
+    }
+
+    /// Ends the run early where `stop` says so.
+    pub fn stopped_by(self, stop: Stop) -> PreparedRun {
+        let run = self.run.stopped_by(stop);
+        PreparedRun { run, ..self }
     }
 
     /// The run.

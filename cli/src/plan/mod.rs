@@ -6,7 +6,7 @@ mod text;
 
 use rooflut::table::TableSet;
 use rooflut_plan::{Plan, PlanError, Question, Space};
-use rooflut_scenario::Scenario;
+use rooflut_scenario::{Scenario, Stop};
 
 use crate::args::PlanArgs;
 use crate::error::Error;
@@ -17,7 +17,7 @@ use crate::prices;
 use crate::table_set::{self, WhichSet};
 
 /// Answers with the cheapest deployments, and with an error if none meets the limits.
-pub(crate) fn run(args: &PlanArgs) -> Result<Answered, Error> {
+pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
     let mut scenario = Scenario::default();
     scenario.target = args.target.clone();
     scenario.workload = args.workload.clone();
@@ -49,6 +49,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Answered, Error> {
     question.draft_model = draft.as_ref().map(|draft| draft.model.clone());
     question.confidence = args.limits.confidence;
     question.count = args.count as usize;
+    question.stop = stop;
     let mut plan = question.plan().map_err(error)?;
     plan.notes
         .splice(..0, models.iter().flat_map(|model| model.notes()));

@@ -3,7 +3,7 @@
 mod text;
 
 use rooflut_plan::{RateQuestion, Saturation};
-use rooflut_scenario::Scenario;
+use rooflut_scenario::{Scenario, Stop};
 
 use crate::args::SaturateArgs;
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::output::{Answered, three_digits, to_json};
 use crate::{plan, resources};
 
 /// Answers with the highest rate and the curve around it, and with an error if no rate meets the limits.
-pub(crate) fn run(args: &SaturateArgs) -> Result<Answered, Error> {
+pub(crate) fn run(args: &SaturateArgs, stop: Stop) -> Result<Answered, Error> {
     let mut scenario = Scenario::default();
     scenario.target = args.target.clone();
     scenario.workload = args.workload.clone();
@@ -27,6 +27,7 @@ pub(crate) fn run(args: &SaturateArgs) -> Result<Answered, Error> {
     };
     question.confidence = args.limits.confidence;
     question.tolerance = args.tolerance;
+    question.stop = stop;
     let mut saturation = question.saturate().map_err(plan::error)?;
     let notes = models.iter().flat_map(NamedModel::notes);
     saturation.notes.splice(..0, notes);

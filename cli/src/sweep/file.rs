@@ -12,24 +12,28 @@ use crate::error::Error;
 use crate::outputs::is_stdout;
 
 /// The file of a sweep, or standard output. Each row is one write, so that all but the last are whole.
-pub(super) struct SweepFile {
-    to: Box<dyn Write>,
+pub(super) struct SweepFile<'o> {
+    to: Box<dyn Write + 'o>,
     path: PathBuf,
     done: u64,
 }
 
-impl SweepFile {
+impl<'o> SweepFile<'o> {
     /// Opens the file of the arguments and writes the header, unless it has rows of the same sweep.
-    pub(super) fn open(args: &SweepArgs, sweep: &Sweep<'_>) -> Result<SweepFile, Error> {
+    pub(super) fn open(
+        args: &SweepArgs,
+        sweep: &Sweep<'_>,
+        stdout: &'o mut dyn Write,
+    ) -> Result<SweepFile<'o>, Error> {
         let path = args.out.clone().unwrap_or_else(|| PathBuf::from("-"));
         let mut found = Earlier::default();
-        let to: Box<dyn Write> = match is_stdout(&path) {
+        let to: Box<dyn Write + 'o> = match is_stdout(&path) {
             true if args.resume => {
                 return Err(Error::new(
                     "--resume: expected a file in --out, found standard output; name the file",
                 ));
             }
-            true => Box::new(io::stdout()),
+            true => Box::new(stdout),
             false => Box::new(match args.resume && path.exists() {
                 true => go_on(&path, args, sweep, &mut found)?,
                 false => create(&path)?,

@@ -20,6 +20,7 @@ use rooflut_sweep::{Named, NotFound, Sources, Sweep, SweepError};
 
 use crate::args::SweepArgs;
 use crate::error::Error;
+use crate::host::Host;
 use crate::input;
 use crate::model_source;
 use crate::output::{Answered, count, plural};
@@ -30,16 +31,17 @@ use crate::version::version;
 use out::{Ended, SweepOut};
 use progress::Progress;
 
-/// Simulates a grid, or joins the files of its shards, and answers with what was written.
-pub(crate) fn run(args: &SweepArgs) -> Result<Answered, Error> {
+/// Simulates a grid, or joins the files of its shards, and answers with what was written. Rows without a file go to
+/// standard output.
+pub(crate) fn run(args: &SweepArgs, host: Host<'_>) -> Result<Answered, Error> {
     match args.merge.as_slice() {
-        [] => sweep(args),
+        [] => sweep(args, host),
         shards => merge::run(args, shards),
     }
     .map(Answered::from)
 }
 
-fn sweep(args: &SweepArgs) -> Result<String, Error> {
+fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
     let grid = grid::grid(args)?;
     let points = args.shard.len(grid.len());
     if points > args.max_points {
@@ -59,13 +61,15 @@ fn sweep(args: &SweepArgs) -> Result<String, Error> {
     };
     let sweep = Sweep::try_new(grid, sources, &version).map_err(error)?;
     plots::check(&args.plot, &sweep)?;
-    let mut out = SweepOut::open(args, &sweep)?;
+    let mut out = SweepOut::open(args, &sweep, host.stdout)?;
     let done = out.done();
-    let mut progress = Progress::new(points, done, args.progress);
+    let mut progress = Progress::new(points, done, args.progress, host.shows_progress);
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.min(usize::try_from(points).unwrap_or(threads));
     let mut failed = 0_u64;
     let written = sweep.rows(args.shard, done, threads, |row| {
+        let stop = host.stop.check().map_err(Box::new);
+        stop.map_err(SweepError::Run)?;
         failed += u64::from(row.values().last().is_some_and(|error| !error.is_null()));
         out.push(row)?;
         progress.add();

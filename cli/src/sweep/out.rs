@@ -1,6 +1,6 @@
 //! Where the rows of a sweep go: a CSV file, or a folder of Parquet files.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use rooflut_sweep::{Row, Sweep, SweepError};
@@ -32,17 +32,21 @@ impl From<SweepError> for Ended {
 }
 
 /// Where the rows of a sweep go.
-pub(super) enum SweepOut {
-    Csv(SweepFile),
+pub(super) enum SweepOut<'o> {
+    Csv(SweepFile<'o>),
     #[cfg(feature = "parquet")]
     Parquet(SweepFolder),
 }
 
-impl SweepOut {
+impl<'o> SweepOut<'o> {
     /// Opens the output of the arguments, behind the rows of the same sweep.
-    pub(super) fn open(args: &SweepArgs, sweep: &Sweep<'_>) -> Result<SweepOut, Error> {
+    pub(super) fn open(
+        args: &SweepArgs,
+        sweep: &Sweep<'_>,
+        stdout: &'o mut dyn Write,
+    ) -> Result<SweepOut<'o>, Error> {
         match args.out.as_deref().filter(|path| is_parquet(path)) {
-            None => SweepFile::open(args, sweep).map(SweepOut::Csv),
+            None => SweepFile::open(args, sweep, stdout).map(SweepOut::Csv),
             #[cfg(feature = "parquet")]
             Some(path) => SweepFolder::open(path, args, sweep).map(SweepOut::Parquet),
             #[cfg(not(feature = "parquet"))]

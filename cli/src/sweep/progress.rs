@@ -24,10 +24,10 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(total: u64, before: u64, lines: bool) -> Progress {
+    pub(super) fn new(total: u64, before: u64, lines: bool, is_shown: bool) -> Progress {
         Progress {
             start: Instant::now(),
-            bar: stderr().is_terminal().then(|| bar(total, before)),
+            bar: (is_shown && stderr().is_terminal()).then(|| bar(total, before)),
             lines: lines && !stderr().is_terminal(),
             line: Duration::ZERO,
             total,

@@ -1,0 +1,15 @@
+//! The program that runs a command.
+
+use std::io::Write;
+
+use rooflut_scenario::Stop;
+
+/// What a command needs of the program that runs it.
+pub(crate) struct Host<'h> {
+    /// Takes the rows of a sweep, which are too many to keep.
+    pub(crate) stdout: &'h mut dyn Write,
+    /// Whether a terminal shows how far a sweep is.
+    pub(crate) shows_progress: bool,
+    /// Ends searches and sweeps early.
+    pub(crate) stop: Stop,
+}
