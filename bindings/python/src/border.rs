@@ -2,14 +2,13 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
 use rooflut::sim::{Observer, Progress, RequestRecord};
+use rooflut_scenario::Stop;
 
 use crate::error::error;
 
@@ -26,14 +25,14 @@ pub(crate) fn compute<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) 
 
 /// Computes on another thread, so that a signal raises its exception at once.
 ///
-/// The work ends at its next look at [`Cancel`]; work that does not look ends by itself, and its result is dropped.
+/// The work ends at its next look at [`Stop`]; work that does not look ends by itself, and its result is dropped.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
-    work: impl FnOnce(Cancel) -> Result<T, String> + Send + 'static,
+    work: impl FnOnce(Stop) -> Result<T, String> + Send + 'static,
 ) -> PyResult<T> {
-    let cancel = Cancel::default();
+    let stop = Stop::default();
     let (sender, mut receiver) = mpsc::channel();
-    let of_thread = cancel.clone();
+    let of_thread = stop.clone();
     let run = move || {
         let done = catch_unwind(AssertUnwindSafe(|| work(of_thread)));
         // Without a receiver the work was interrupted.
@@ -56,23 +55,21 @@ pub(crate) fn interruptible<T: Send + 'static>(
             Ok(Err(panic)) => return Err(panicked(&*panic)),
             Err(RecvTimeoutError::Disconnected) => return Err(panicked(&"the thread ended")),
             Err(RecvTimeoutError::Timeout) => {
-                py.check_signals()
-                    .inspect_err(|_| cancel.0.store(true, Ordering::Relaxed))?;
+                py.check_signals().inspect_err(|_| stop.stop())?;
             }
         }
     }
 }
 
-/// Ends a simulation whose caller was interrupted.
-#[derive(Clone, Default)]
-pub(crate) struct Cancel(Arc<AtomicBool>);
+/// Ends a simulation in its midst, when its caller was interrupted.
+pub(crate) struct Cancel(pub(crate) Stop);
 
 /// The payload of the panic that ends it.
 struct Cancelled;
 
 impl Cancel {
     fn check(&self) {
-        if self.0.load(Ordering::Relaxed) {
+        if self.0.is_stopped() {
             // Without the message of a panic.
             resume_unwind(Box::new(Cancelled));
         }

@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 use rooflut_scenario::{Scenario, ScenarioError, ScenarioFile, table_of};
 use toml::{Table, Value};
 
+use crate::border::compute;
 use crate::error::error;
 use crate::toml_value::table;
 
@@ -81,7 +82,7 @@ pub(crate) fn read(
             scenario.get_type()
         ))
     })?;
-    let bytes = std::fs::read(&path).map_err(|cause| {
+    let bytes = compute(scenario.py(), || rooflut_cli::read(&path))?.map_err(|cause| {
         error(format!(
             "cannot read {}: {cause}; check the path",
             path.display()

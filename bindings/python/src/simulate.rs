@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rooflut_cli::PreparedRun;
-use rooflut_scenario::Output;
+use rooflut_scenario::{Output, Stop};
 use rooflut_traces::Input;
 
 use crate::border::{Cancel, interruptible};
@@ -54,7 +54,7 @@ pub(crate) fn simulate<'py>(
     let output = std::mem::take(&mut given.scenario.output);
     given.scenario.output = without_files(output);
     let keep = (keep_requests, keep_steps);
-    let run = interruptible(py, move |cancel| run(given, csv, keep, cancel))?;
+    let run = interruptible(py, move |stop| run(given, csv, keep, stop))?;
     let columns =
         |columns: Option<Columns>| columns.map(|columns| to_dict(py, columns)).transpose();
     Ok((run.json, columns(run.requests)?, columns(run.steps)?))
@@ -64,7 +64,7 @@ fn run(
     given: Given,
     csv: Option<Vec<u8>>,
     (keep_requests, keep_steps): (bool, bool),
-    cancel: Cancel,
+    stop: Stop,
 ) -> Result<Simulated, String> {
     let csv = csv.map(Input::from);
     let read = |path: &Path| -> io::Result<Input> {
@@ -74,9 +74,10 @@ fn run(
         }
     };
     let prepared = PreparedRun::try_new(&given.scenario, &read).map_err(|error| error.in_keys())?;
+    let prepared = prepared.stopped_by(stop.clone());
     let mut requests = keep_requests.then(Requests::default);
     let mut steps = keep_steps.then(Steps::default);
-    let mut observer = (cancel, (requests.as_mut(), steps.as_mut()));
+    let mut observer = (Cancel(stop), (requests.as_mut(), steps.as_mut()));
     let simulated = prepared.simulate(&mut observer);
     let (_, mut report) = simulated.map_err(|error| error.in_keys())?;
     report.scenario = given.file;

@@ -26,6 +26,8 @@ def test_a_panic_is_an_exception(thread):
         # The loop around makes each of them endless.
         "rooflut.simulate(rate=20, requests=10_000_000)",
         "rooflut.plan(rate=2_000, requests=100_000, goodput='ttft:900', gpu=['h100', 'h200'], tp=[1, 2, 4], max_gpus=4_000)",
+        "rooflut.sweep(rate='1..20000:1', requests=2_000)",
+        "rooflut.saturate(requests=100_000)",
         "rooflut.Tables('h100').kernel('gemm', dtype='bf16', k=4096, n=6144).times(m=numpy.ones(10**7, int))",
         "server.advance_to(10**18)",
     ],

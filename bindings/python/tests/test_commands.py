@@ -23,6 +23,21 @@ def test_a_plan_is_that_of_the_binary(command):
     assert plan == json.loads(told) and plan["deployments"]
 
 
+def test_prices_decide_between_gpus(tmp_path):
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[h200]\nusd_per_hour = 0.5\nsource = "made up"\ndate = "2025-06"\n')
+    load = {"rate": 20, "requests": 500, "goodput": "ttft:500", "gpu": ["h100", "h200"], "tp": 1, "count": 1}
+    (dearer,) = rooflut.plan(**load)["deployments"]
+    (cheaper,) = rooflut.plan(**load, prices=prices)["deployments"]
+    assert (dearer["gpu"], cheaper["gpu"]) == ("h100", "h200")
+
+
+def test_the_highest_rate_is_that_of_the_binary(command):
+    told = command("saturate", "--requests", 500, "--goodput", "ttft:500", "--goodput", "tpot:20", "--json")
+    found = rooflut.saturate(requests=500, goodput=["ttft:500", "tpot:20"])
+    assert found == json.loads(told) and found["within_limits"]["rate"] > 1
+
+
 def test_two_scenarios_are_compared(command):
     files = [ROOT / "examples" / name for name in ("scenario.toml", "two_servers.toml")]
     assert rooflut.compare(*files) == json.loads(command("compare", *files, "--json"))
@@ -55,6 +70,11 @@ def test_a_config_is_read_from_text_or_a_dictionary(tmp_path):
         (lambda: rooflut.lookup("softmax"), "softmax"),
         (lambda: rooflut.step(decode="64"), "--decode"),
         (lambda: rooflut.validate("/nonexistent"), "nonexistent"),
+        (lambda: rooflut.saturate(rate=3), "rate has no effect"),
+        (lambda: rooflut.fits(model="\udc80"), "UTF-8|unknown model"),
+        (lambda: rooflut.plan(gpu=[]), "gpu: expected at least one value"),
+        (lambda: rooflut.sweep(resume=True), "--out"),
+        (lambda: rooflut.sweep(speed=[1, 2]), "--speed"),
         (lambda: rooflut.compare("/nonexistent", "b"), "nonexistent"),
     ],
 )

@@ -16,6 +16,9 @@ total_s: float = deployment.step(prefill=[512, (512, 1_536)], decode=[(64, 1_000
 times_s: NDArray[np.float64] = rooflut.Tables("h100").kernel("gemm", dtype="bf16", k=64, n=64).times(m=range(1, 9))
 plan = rooflut.plan(rate=30, goodput=["ttft:500", "tpot:20"], tp=[1, 2], confidence=None)
 
+rows: rooflut.Sweep = rooflut.sweep(gpu=["h100", "h200"], tp=range(1, 3), rate="4..20:4", out="sweep.csv")
+rates: NDArray[np.float64] = rows["rate"]
+
 
 async def drive(server: rooflut.Server) -> list[int]:
     return [event.at_ns async for event in server]

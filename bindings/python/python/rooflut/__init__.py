@@ -4,11 +4,13 @@ Times end in their unit: ``_ns``, ``_us``, ``_ms``, ``_s``. Errors are :class:`R
 message says what was found, what was expected and what to do. Long calls release the lock of the interpreter.
 """
 
-from ._commands import compare, engines, fits, lookup, models, plan, step, tables, validate
+from ._commands import compare, engines, fits, lookup, models, plan, saturate, step, sweep, tables, validate
 from ._config import read_config
-from ._report import Frame, Report
+from ._frame import Frame
+from ._report import Report
 from ._rooflut import BINDINGS, CLASSES, PARTS, Deployment, Estimate, Event, Kernel, RooflutError, Server, Tables
 from ._simulate import simulate
+from ._sweep import Sweep
 from ._types import PartTime, ServerStep, StepTime
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "Server",
     "ServerStep",
     "StepTime",
+    "Sweep",
     "Tables",
     "compare",
     "engines",
@@ -34,8 +37,10 @@ __all__ = [
     "models",
     "plan",
     "read_config",
+    "saturate",
     "simulate",
     "step",
+    "sweep",
     "tables",
     "validate",
 ]

@@ -1,36 +1,38 @@
-"""The commands of ``rooflut`` that answer with JSON, as functions.
+"""The commands of ``rooflut`` as functions.
 
-Keyword arguments are the flags of the command with underscores for dashes: ``True`` is a flag without a value, a list
-several values, ``None`` leaves the flag out. ``rooflut help COMMAND`` describes them.
+Keyword arguments are the flags of the command with underscores for dashes: a list or an array gives several values, ``None`` leaves
+the flag out. ``rooflut help COMMAND`` describes them.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from typing import Any, Sequence, Union
+from typing import Any, Iterable, Union
 
 from . import _rooflut
+from ._rooflut import RooflutError
+from ._sweep import Sweep
 
-#: The value of a flag.
+#: A value of a flag.
 One = Union[None, bool, int, float, str, "os.PathLike[str]"]
-#: The values of a flag, or one.
-Flag = Union[One, Sequence[One]]
+#: The value of a flag, or its values.
+Flag = Union[One, Iterable[One]]
 
 
 def models() -> Any:
     """Lists the models that are known by name, with their dimensions."""
-    return _answer("models", [], {})
+    return _json("models", [], {})
 
 
 def engines() -> Any:
     """Lists the engine stacks: scheduling, and what each adds to the kernels."""
-    return _answer("engines", [], {})
+    return _json("engines", [], {})
 
 
 def tables(**flags: Flag) -> Any:
     """Lists the table sets: operations, shapes, ranges, sources."""
-    return _answer("tables", [], flags)
+    return _json("tables", [], flags)
 
 
 def lookup(kernel: str, **flags: Flag) -> Any:
@@ -38,7 +40,7 @@ def lookup(kernel: str, **flags: Flag) -> Any:
 
     For many lookups see :meth:`Tables.kernel`.
     """
-    return _answer("lookup", [kernel], flags)
+    return _json("lookup", [kernel], flags)
 
 
 def step(**flags: Flag) -> Any:
@@ -46,48 +48,90 @@ def step(**flags: Flag) -> Any:
 
     For many steps see :meth:`Deployment.step_times_ns`.
     """
-    return _answer("step", [], flags)
+    return _json("step", [], flags)
 
 
 def fits(**flags: Flag) -> Any:
-    """Lists the GPUs that hold a model: longest context, largest batch, KV tokens."""
-    return _answer("fits", [], flags)
+    """Lists the GPUs that hold a model: longest context, largest batch, KV tokens, smallest deployment."""
+    return _json("fits", [], flags)
 
 
 def plan(**flags: Flag) -> Any:
-    """Finds the deployments with the fewest GPUs that serve a load within limits.
+    """Finds the cheapest deployments that serve a load within limits, with their prices.
 
-    ``plan(model="llama-3.1-70b", gpu=["h100", "h200"], tp=[2, 4], rate=30, goodput="ttft:500")``
+    ``plan(model="llama-3.1-70b", gpu=["h100", "h200"], tp=[2, 4], rate=30, goodput="ttft:500")``; ``prices`` is the
+    path of a TOML file with prices of GPUs. If no deployment meets the limits, the error names the nearest one.
     """
-    return _answer("plan", [], flags)
+    return _json("plan", [], flags)
+
+
+def saturate(**flags: Flag) -> Any:
+    """Finds the highest rate that servers serve within limits, and the latencies at rates around it.
+
+    ``saturate(model="llama-3.1-8b", gpu="h100", replicas=2, goodput=["ttft:500", "tpot:20"])``; without ``goodput``,
+    the highest rate that the servers keep up with.
+    """
+    return _json("saturate", [], flags)
+
+
+def sweep(
+    *,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    **flags: Flag,
+) -> Sweep:
+    """Runs a grid of deployments and loads in parallel and returns a row for each, in the order of the grid.
+
+    ``sweep(model="llama-3.1-8b", gpu=["h100", "h200"], tp=[1, 2], rate="4..20:4")`` has 20 rows; the last argument
+    varies fastest. ``scenario`` is the path of a file that may have lists in a table ``[sweep]``, ``shard="2/8"`` runs
+    a part of the grid. A deployment that cannot be run is a row with an error.
+
+    ``out`` writes each row to a CSV file as soon as it is known; ``resume`` goes on with the file of a sweep that was
+    interrupted.
+    """
+    switches = ["--resume"] if resume else []
+    if out is None:
+        return Sweep(_answer("sweep", switches, flags))
+    _answer("sweep", switches, {"out": out, **flags})
+    with open(out, encoding="utf-8", newline="") as file:
+        return Sweep(file.read())
 
 
 def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Any:
     """Compares two scenarios or reports, given as paths: what differs, and the terms of the differences."""
-    return _answer("compare", [os.fspath(a), os.fspath(b)], {})
+    return _json("compare", [os.fspath(a), os.fspath(b)], {})
 
 
-def validate(*files: str | os.PathLike[str], **flags: Flag) -> Any:
-    """Predicts measured runs of vLLM and compares: those of the project, or those of CSV files with their columns."""
-    return _answer("validate", [os.fspath(file) for file in files], flags)
+def validate(*files: str | os.PathLike[str], rows: bool = False, **flags: Flag) -> Any:
+    """Predicts measured runs of vLLM and compares: those of the project, or those of CSV files with their columns.
+
+    ``rows`` adds each run.
+    """
+    switches = ["--rows"] if rows else []
+    return _json("validate", [*switches, *(os.fspath(file) for file in files)], flags)
 
 
-def _answer(command: str, operands: list[str], flags: dict[str, Flag]) -> Any:
-    arguments = [command, *operands, "--json"]
+def _json(command: str, operands: list[str], flags: dict[str, Flag]) -> Any:
+    return json.loads(_answer(command, ["--json", *operands], flags))
+
+
+def _answer(command: str, operands: list[str], flags: dict[str, Flag]) -> str:
+    arguments = [command, *operands]
     for name, value in flags.items():
         arguments += _flag(name, value)
-    return json.loads(_rooflut.answer(arguments))
+    return _rooflut.answer(arguments)
 
 
 def _flag(name: str, value: Flag) -> list[str]:
-    flag = "--" + name.replace("_", "-")
-    if value is None or value is False:
+    if value is None:
         return []
-    if value is True:
-        return [flag]
-    if isinstance(value, (list, tuple)):
-        return [part for item in value for part in _flag(name, item)]
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        flags = [part for item in value for part in _flag(name, item)]
+        if not flags:
+            raise RooflutError(f"{name}: expected at least one value, found none; leave it out")
+        return flags
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
     # As one argument: a value may begin with a dash.
-    return [f"{flag}={value}"]
+    return [f"--{name.replace('_', '-')}={text}"]

@@ -1,18 +1,13 @@
-"""Reports of runs, and frames of their requests and steps."""
+"""Reports of runs."""
 
 from __future__ import annotations
 
 import html
-import importlib
 import json
-from typing import TYPE_CHECKING, Any, Dict
+from typing import Any, Dict
 
+from ._frame import Frame
 from ._rooflut import RooflutError
-
-if TYPE_CHECKING:
-    import numpy
-    import pandas
-    import polars
 
 #: The latencies of a report, with what they measure.
 _LATENCIES = {
@@ -22,29 +17,6 @@ _LATENCIES = {
     "e2e_ms": "E2E to last token",
     "queue_ms": "queue to scheduling",
 }
-
-
-class Frame(Dict[str, "numpy.ndarray[Any, numpy.dtype[Any]]"]):
-    """Columns of equal length, each a NumPy array: what ``pandas.DataFrame`` and ``polars.DataFrame`` take."""
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Returns the columns as a frame of pandas, which must be installed."""
-        import pandas
-
-        frame: pandas.DataFrame = pandas.DataFrame(self)
-        return frame
-
-    def to_polars(self) -> polars.DataFrame:
-        """Returns the columns as a frame of polars, which must be installed."""
-        import polars
-
-        return polars.DataFrame(dict(self))
-
-    def to_arrow(self) -> Any:
-        """Returns the columns as a table of Arrow, for which pyarrow must be installed."""
-        # It has no types.
-        pyarrow: Any = importlib.import_module("pyarrow")
-        return pyarrow.table(dict(self))
 
 
 class Report(Dict[str, Any]):

@@ -6,7 +6,8 @@ import os
 from typing import Any, Mapping
 
 from . import _rooflut
-from ._report import Frame, Report
+from ._frame import Frame
+from ._report import Report
 
 
 def simulate(
