@@ -14,8 +14,7 @@ use rooflut::{Deployment, model};
 use crate::border::compute;
 use crate::error::error;
 
-/// Returns the shortest time in nanoseconds of a GEMM lookup and of a decode step, over `rounds` of all queries; for
-/// the tests of the package.
+/// Returns the shortest time in nanoseconds of a GEMM lookup and of a decode step in Rust; for the tests.
 #[pyfunction]
 pub(crate) fn _baseline(
     py: Python<'_>,

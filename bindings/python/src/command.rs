@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::border::{compute, interruptible};
 
-/// Returns what the command `rooflut` prints with these arguments.
+/// Returns what the command prints with these arguments.
 #[pyfunction]
 pub(crate) fn answer(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<String> {
     let arguments = [OsString::from("rooflut")].into_iter().chain(arguments);

@@ -27,6 +27,9 @@ const OF_SEVERAL: [&str; 6] = [
 ];
 
 /// A model on GPUs, as an engine serves it.
+///
+/// The keyword arguments are the keys of a scenario that describe one server: ``model``, ``gpu``, ``tp``, ``dtype``,
+/// ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on. All kernels are found here, so that steps cannot fail.
 #[pyclass(frozen, module = "rooflut")]
 pub(crate) struct Deployment {
     deployment: rooflut::Deployment,
@@ -56,6 +59,10 @@ impl Deployment {
     }
 
     /// Computes the time of one step, part by part.
+    ///
+    /// ``prefill`` has the tokens of whole prompts; or the new tokens, the length of the prompt up to their end, and
+    /// whether it ends there (by default it does). ``decode`` has numbers of requests, the KV length of each, new
+    /// tokens included, and the drafted tokens of each (by default 0).
     #[pyo3(signature = (*, prefill = None, decode = None))]
     fn step<'py>(
         &self,
@@ -92,6 +99,12 @@ impl Deployment {
     }
 
     /// Computes the times of many steps in nanoseconds.
+    ///
+    /// Each step has a prompt chunk of ``prefill_tokens`` new tokens, with the KV length at its end, and a group of
+    /// ``decode_requests`` whose KV lengths add up to ``decode_kv_tokens``. ``prefill_last`` is 0 where the prompt
+    /// continues, ``decode_drafted`` the drafted tokens of each request. 0 tokens or requests add nothing; single
+    /// numbers apply to all steps. With ``prefill_offsets`` or ``decode_offsets``, step i has the rows from
+    /// ``offsets[i]`` to ``offsets[i + 1]``.
     #[pyo3(signature = (*, prefill_tokens = None, prefill_kv_len = None, prefill_last = None, prefill_offsets = None,
         decode_requests = None, decode_kv_tokens = None, decode_drafted = None, decode_offsets = None))]
     #[expect(clippy::too_many_arguments, reason = "columns, each by its name")]

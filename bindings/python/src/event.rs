@@ -9,14 +9,23 @@ use crate::error::error;
 /// An event in the life of a request.
 #[pyclass(frozen, get_all, module = "rooflut")]
 pub(crate) struct Event {
+    /// ``first_token`` or ``finished``.
     kind: &'static str,
+    /// The number that ``push`` returned.
     request: usize,
+    /// Time in nanoseconds.
     at_ns: u64,
+    /// ``completed``, or why the finished request was rejected.
     outcome: Option<&'static str>,
+    /// Time in the queue, seconds.
     queue_s: Option<f64>,
+    /// Time to first token, seconds.
     ttft_s: Option<f64>,
+    /// Time per output token after the first, seconds.
     tpot_s: Option<f64>,
+    /// Time to the last token, seconds.
     e2e_s: Option<f64>,
+    /// Number of preemptions of the finished request.
     preemptions: u32,
 }
 

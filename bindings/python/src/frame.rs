@@ -17,8 +17,9 @@ const TOKENS: [&str; 4] = [
 ];
 const IDS: [&str; 3] = ["prefix_id", "prefix_tokens", "session_id"];
 
-/// Reads the requests of a frame with the arguments of `Server.push` as columns.
-pub(crate) fn requests(frame: &Bound<'_, PyAny>) -> PyResult<Vec<Request>> {
+/// Reads the requests of a frame with the arguments of `Server.push` as columns; without their arrivals, they arrive at
+/// `now_ns`.
+pub(crate) fn requests(frame: &Bound<'_, PyAny>, now_ns: u64) -> PyResult<Vec<Request>> {
     let frame = Frame::of(frame, &["arrival_ns"], &TOKENS)?;
     let arrival_ns = frame.column::<u64>("arrival_ns")?;
     let [prompt, output, cached, priority] = TOKENS.map(|name| frame.column::<u32>(name));
@@ -41,7 +42,7 @@ pub(crate) fn requests(frame: &Bound<'_, PyAny>) -> PyResult<Vec<Request>> {
     let request = |row| {
         let arrival_ns = arrival_ns
             .as_ref()
-            .map_or(Some(0), |column| column.at(row))?;
+            .map_or(Some(now_ns), |column| column.at(row))?;
         let request = Request::new(prompt.at(row)?, output.at(row)?).at_ns(arrival_ns);
         Some(
             request

@@ -13,7 +13,7 @@ use crate::handle::Handle;
 /// Queries between two looks at the signals.
 const BLOCK: usize = 1 << 18;
 
-/// A kernel whose measured points are found.
+/// A kernel whose measured points are found. Lookups cannot fail.
 #[pyclass(frozen, module = "rooflut")]
 pub(crate) struct Kernel {
     handle: Handle,
@@ -68,7 +68,7 @@ impl Kernel {
 
 #[pymethods]
 impl Kernel {
-    /// Returns the time of the kernel and where it comes from.
+    /// Returns the time of one query.
     #[pyo3(signature = (**query))]
     fn at(&self, query: Option<&Bound<'_, PyDict>>) -> PyResult<Estimate> {
         match self.query(query)? {
@@ -79,7 +79,7 @@ impl Kernel {
         }
     }
 
-    /// Returns the times of many queries in seconds, as an array.
+    /// Returns the times of many queries in seconds; single numbers apply to all rows.
     #[pyo3(signature = (**query))]
     fn times<'py>(
         &self,
@@ -102,7 +102,7 @@ impl Kernel {
         Ok(PyArray1::from_vec(py, times))
     }
 
-    /// The names of the arguments of a query.
+    /// The names of the arguments of a query: ``["m"]`` of a GEMM, ``["batch", "kv_tokens"]`` of decoding.
     #[getter]
     fn arguments(&self) -> Vec<&'static str> {
         self.handle
@@ -117,11 +117,14 @@ impl Kernel {
     }
 }
 
-/// The time of a kernel and its provenance.
+/// The time of a kernel.
 #[pyclass(frozen, get_all, module = "rooflut")]
 pub(crate) struct Estimate {
+    /// Time in seconds.
     time_s: f64,
+    /// Model FLOPs utilization, from 0 to 1.
     mfu: f64,
+    /// The source of the time, and whether it lies inside the measured axes.
     provenance: String,
 }
 

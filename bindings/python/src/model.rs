@@ -6,7 +6,7 @@ use rooflut_hf_config::Options;
 use crate::border::compute;
 use crate::error::error;
 
-/// Reads the text of a `config.json` and returns the model's dimensions as JSON.
+/// Reads the text of a ``config.json`` and returns the model's dimensions as JSON.
 #[pyfunction]
 #[pyo3(signature = (config, hf_quant_config = None, generation_config = None, assume_llama = false))]
 pub(crate) fn read_config(

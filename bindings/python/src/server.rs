@@ -1,11 +1,11 @@
 //! A server that Python drives.
 
-use std::sync::{Mutex, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rooflut::deployment::ServedModel;
-use rooflut::sim::{Request, RequestId, ServerEvent, StepRecord};
+use rooflut::sim::{Request, RequestId, ServerError, ServerEvent, StepRecord};
 
 use crate::border::compute;
 use crate::error::error;
@@ -16,14 +16,28 @@ type Simulated = rooflut::sim::Server<ServedModel>;
 
 /// Simulated time between two looks at the signals: about a millisecond of the clock.
 const SLICE_NS: u64 = 10_000_000_000;
+/// Events between two looks at the signals.
+const SLICE_EVENTS: u32 = 1 << 12;
 
-/// A server that is driven from outside.
+/// A server that is driven from outside; one thread uses it at a time.
+///
+/// ``async for event in server`` drives it until it is idle.
 #[pyclass(frozen, module = "rooflut")]
-pub(crate) struct Server(Mutex<Simulated>);
+pub(crate) struct Server(Mutex<Option<Simulated>>);
 
 impl Server {
     pub(crate) fn new(server: Simulated) -> Server {
-        Server(Mutex::new(server))
+        Server(Mutex::new(Some(server)))
+    }
+
+    /// Locks the server, which is `None` after a panic in one of its calls.
+    fn lock(&self) -> PyResult<MutexGuard<'_, Option<Simulated>>> {
+        self.0.try_lock().map_err(|cause| match cause {
+            TryLockError::WouldBlock => {
+                error("server: in use by another thread; guard it with a lock, or give each thread its own")
+            }
+            TryLockError::Poisoned(_) => broken(),
+        })
     }
 
     /// Uses the server without Python's lock; another thread that uses it is refused meanwhile.
@@ -32,20 +46,50 @@ impl Server {
         py: Python<'_>,
         work: impl FnOnce(&mut Simulated) -> T + Send,
     ) -> PyResult<T> {
-        let mut server = self.0.try_lock().map_err(|cause| match cause {
-            TryLockError::WouldBlock => {
-                error("server: in use by another thread; guard it with a lock, or give each thread its own")
-            }
-            TryLockError::Poisoned(_) => error("server: a call failed inside; create another"),
-        })?;
-        let server = &mut *server;
-        compute(py, || work(server))
+        let mut server = self.lock()?;
+        used(py, &mut server, work)
     }
+
+    /// Uses the server until a slice of the work says that it was the last, and looks at the signals after each.
+    fn in_slices(
+        &self,
+        py: Python<'_>,
+        mut slice: impl FnMut(&mut Simulated) -> Result<bool, ServerError> + Send,
+    ) -> PyResult<()> {
+        let mut server = self.lock()?;
+        loop {
+            let is_last = used(py, &mut server, &mut slice)?.map_err(error)?;
+            py.check_signals()?;
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Uses a locked server without Python's lock. A panic leaves it in no known state: it is dropped.
+fn used<T: Send>(
+    py: Python<'_>,
+    server: &mut Option<Simulated>,
+    work: impl FnOnce(&mut Simulated) -> T + Send,
+) -> PyResult<T> {
+    let known = server.as_mut().ok_or_else(broken)?;
+    let done = compute(py, || work(known));
+    if done.is_err() {
+        *server = None;
+    }
+    done
+}
+
+fn broken() -> PyErr {
+    error("server: a call failed inside; create another")
 }
 
 #[pymethods]
 impl Server {
     /// Adds a request and returns its number.
+    ///
+    /// It arrives now unless ``arrival_ns`` says when, in nanoseconds from the start.
     #[pyo3(signature = (prompt_tokens, output_tokens, *, arrival_ns = None, cached_prompt_tokens = 0, priority = 0))]
     fn push(
         &self,
@@ -65,9 +109,12 @@ impl Server {
         pushed.map(RequestId::index).map_err(error)
     }
 
-    /// Adds the requests of a frame, and returns the number of the first.
+    /// Adds the requests of a frame with the arguments of ``push`` as columns; returns the number of the first.
+    ///
+    /// Without the column ``arrival_ns`` they arrive now.
     fn push_all(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
-        let requests = requests(frame)?;
+        let now_ns = self.with(py, |server| server.now_ns())?;
+        let requests = requests(frame, now_ns)?;
         let pushed = self.with(py, |server| {
             let mut first = None;
             for (row, request) in requests.into_iter().enumerate() {
@@ -81,31 +128,35 @@ impl Server {
         pushed.map_err(error)
     }
 
-    /// Moves the clock and runs all steps that begin before.
+    /// Moves the clock to a time in nanoseconds from the start, and runs all steps that begin before.
+    ///
+    /// A step that ends later stays in flight. An interrupt stops it between two steps, from where it can go on.
     fn advance_to(&self, py: Python<'_>, to_ns: u64) -> PyResult<()> {
-        loop {
+        self.in_slices(py, move |server| {
             // Slices change nothing: a step that ends later stays in flight.
-            let now_ns = self.with(py, |server| {
-                let next_ns = server.next_event_ns().unwrap_or(to_ns);
-                let slice_ns = next_ns.max(server.now_ns()).saturating_add(SLICE_NS);
-                server
-                    .advance_to(slice_ns.min(to_ns))
-                    .map(|()| server.now_ns())
-            })?;
-            py.check_signals()?;
-            if now_ns.map_err(error)? >= to_ns {
-                return Ok(());
-            }
-        }
+            let next_ns = server.next_event_ns().unwrap_or(to_ns);
+            let slice_ns = next_ns.max(server.now_ns()).saturating_add(SLICE_NS);
+            server.advance_to(slice_ns.min(to_ns))?;
+            Ok(server.now_ns() >= to_ns)
+        })
     }
 
-    /// Runs until the server is idle.
+    /// Runs until the server is idle; the clock stands at the end of the last step.
+    ///
+    /// An interrupt stops it between two steps, from where it can go on.
     fn run_until_idle(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, |server| server.run_until_idle())?;
-        py.check_signals()
+        self.in_slices(py, |server| {
+            for _ in 0..SLICE_EVENTS {
+                match server.next_event_ns() {
+                    Some(at_ns) => server.advance_to(at_ns)?,
+                    None => return Ok(true),
+                }
+            }
+            Ok(false)
+        })
     }
 
-    /// Runs one step to its end and returns what happened; `None` if the server is idle.
+    /// Runs one step to its end and returns what happened; ``None`` if the server is idle.
     fn step<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let outcome = self.with(py, |server| {
             server.step().map(|step| Step {
@@ -122,7 +173,7 @@ impl Server {
         outcome.map(|step| step.dict(py)).transpose()
     }
 
-    /// Removes and returns the events since the last call.
+    /// Removes and returns the events since the last call, in order.
     fn drain_events(&self, py: Python<'_>) -> PyResult<Vec<Event>> {
         let events: Vec<ServerEvent> = self.with(py, |server| server.drain_events().collect())?;
         events.iter().map(Event::try_new).collect()
@@ -140,12 +191,13 @@ impl Server {
         Ok(dict)
     }
 
-    /// The time to advance to next; `None` if the server is idle.
+    /// The time to advance to next, in nanoseconds; ``None`` if the server is idle.
     #[getter]
     fn next_event_ns(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         self.with(py, |server| server.next_event_ns())
     }
 
+    /// The current time, in nanoseconds from the start.
     #[getter]
     fn now_ns(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |server| server.now_ns())
@@ -157,11 +209,13 @@ impl Server {
         self.with(py, |server| server.arriving())
     }
 
+    /// Requests in the queue.
     #[getter]
     fn waiting(&self, py: Python<'_>) -> PyResult<usize> {
         self.with(py, |server| server.waiting())
     }
 
+    /// Requests that hold a sequence slot.
     #[getter]
     fn running(&self, py: Python<'_>) -> PyResult<usize> {
         self.with(py, |server| server.running())
@@ -173,21 +227,25 @@ impl Server {
         self.with(py, |server| server.outstanding_tokens())
     }
 
+    /// KV blocks in use.
     #[getter]
     fn kv_blocks_used(&self, py: Python<'_>) -> PyResult<u32> {
         self.with(py, |server| server.kv_blocks_used())
     }
 
+    /// KV blocks of the server.
     #[getter]
     fn kv_blocks(&self, py: Python<'_>) -> PyResult<u32> {
         self.with(py, |server| server.kv_blocks())
     }
 
+    /// Whether a step is in flight.
     #[getter]
     fn is_in_step(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |server| server.is_in_step())
     }
 
+    /// Whether all requests have finished.
     #[getter]
     fn is_idle(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |server| server.is_idle())

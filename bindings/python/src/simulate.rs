@@ -33,7 +33,7 @@ type Parts<'py> = (
     Option<Bound<'py, PyDict>>,
 );
 
-/// Simulates a scenario and returns the JSON of its report, and columns of its requests and steps.
+/// Simulates a scenario; returns the JSON of its report and columns of its requests and steps.
 #[pyfunction]
 #[pyo3(signature = (scenario, trace, keep_requests, keep_steps, keys))]
 pub(crate) fn simulate<'py>(

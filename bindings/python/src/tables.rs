@@ -34,7 +34,7 @@ impl Tables {
         })
     }
 
-    /// Reads a set from a folder or a file.
+    /// Reads a set from a folder of measurements, or from one file made of it.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Tables> {
         compute(py, || TableSet::try_load(&path))?
@@ -48,12 +48,13 @@ impl Tables {
         sets::ALL.into_iter().map(TableSet::name).collect()
     }
 
+    /// The name of the set.
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// The name of the GPU that the tables answer for.
+    /// The name of the GPU.
     #[getter]
     fn gpu(&self) -> &str {
         self.0.gpu().name.as_str()
@@ -68,7 +69,9 @@ impl Tables {
             .collect()
     }
 
-    /// Finds the measured points of a kernel.
+    /// Finds the measured points of a kernel: ``kernel("gemm", dtype="bf16", k=4096, n=6144)``.
+    ///
+    /// The shape has the columns of the operation's tables, formats by name.
     #[pyo3(signature = (operation, /, **shape))]
     fn kernel(&self, operation: &str, shape: Option<&Bound<'_, PyDict>>) -> PyResult<Kernel> {
         let operation = shape::operation(operation)?;
@@ -82,7 +85,7 @@ impl Tables {
         ))
     }
 
-    /// Returns the measured rows of an operation as columns.
+    /// Returns the measured rows of an operation: shape, axes, and ``latency_us`` in microseconds.
     fn measured<'py>(&self, py: Python<'py>, operation: &str) -> PyResult<Bound<'py, PyDict>> {
         let operation = shape::operation(operation)?;
         let table = self.0.table(operation).ok_or_else(|| {

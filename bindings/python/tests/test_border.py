@@ -30,6 +30,7 @@ def test_a_panic_is_an_exception(thread):
         "rooflut.saturate(requests=100_000)",
         "rooflut.Tables('h100').kernel('gemm', dtype='bf16', k=4096, n=6144).times(m=numpy.ones(10**7, int))",
         "server.advance_to(10**18)",
+        "server.run_until_idle()",
     ],
 )
 def test_ctrl_c_ends_a_long_call(call):

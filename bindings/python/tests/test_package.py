@@ -1,5 +1,8 @@
 """Cost of the package: time of import, size, time of a call; and the promises of its README."""
 
+import ast
+import inspect
+import operator
 import os
 import pathlib
 import re
@@ -76,5 +79,19 @@ def test_the_example_of_the_readme_runs():
     assert printed.startswith("TTFT p90 ") and "('finished', " in printed
 
 
-def test_docstrings_and_stubs_name_the_same():
+def described(module):
+    """Returns what a stub documents: names, and their docstrings."""
+    for item in module.body:
+        if isinstance(item, (ast.ClassDef, ast.FunctionDef)) and not item.name.startswith("__"):
+            if text := ast.get_docstring(item):
+                yield item.name, text
+        if isinstance(item, ast.ClassDef):
+            yield from ((f"{item.name}.{name}", text) for name, text in described(item))
+
+
+def test_docstrings_are_those_of_the_stubs():
+    stub = pathlib.Path(_rooflut.__file__).with_name("_rooflut.pyi")
+    texts = dict(described(ast.parse(stub.read_text(encoding="utf-8"))))
+    found = {name: inspect.getdoc(operator.attrgetter(name)(_rooflut)) for name in texts}
+    assert found == texts and len(texts) > 60
     assert all(getattr(rooflut, name).__doc__ for name in rooflut.__all__)

@@ -194,20 +194,29 @@ class Server:
         cached_prompt_tokens: int = 0,
         priority: int = 0,
     ) -> int:
-        """Adds a request, which arrives now unless ``arrival_ns`` says when, and returns its number."""
+        """Adds a request and returns its number.
+
+        It arrives now unless ``arrival_ns`` says when, in nanoseconds from the start.
+        """
     def push_all(self, frame: Union[Mapping[str, ArrayLike], Any]) -> Union[int, None]:
         """Adds the requests of a frame with the arguments of ``push`` as columns; returns the number of the first.
 
-        Without the column ``arrival_ns`` they arrive at 0.
+        Without the column ``arrival_ns`` they arrive now.
         """
     def advance_to(self, to_ns: int) -> None:
-        """Moves the clock and runs all steps that begin before; a step that ends later stays in flight."""
+        """Moves the clock to a time in nanoseconds from the start, and runs all steps that begin before.
+
+        A step that ends later stays in flight. An interrupt stops it between two steps, from where it can go on.
+        """
     def run_until_idle(self) -> None:
-        """Runs until the server is idle. A KeyboardInterrupt is raised at the end."""
+        """Runs until the server is idle; the clock stands at the end of the last step.
+
+        An interrupt stops it between two steps, from where it can go on.
+        """
     def step(self) -> Union[ServerStep, None]:
         """Runs one step to its end and returns what happened; ``None`` if the server is idle."""
     def drain_events(self) -> List[Event]:
-        """Removes and returns the events since the last call."""
+        """Removes and returns the events since the last call, in order."""
     def totals(self) -> dict[str, int]:
         """Returns counts of all steps that have ended."""
     def __aiter__(self) -> AsyncIterator[Event]: ...
