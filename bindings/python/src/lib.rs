@@ -30,9 +30,10 @@ mod _rooflut {
     use rooflut::step::{Binding, Part};
     use rooflut::table::Class;
 
-    /// Adds the names that steps use, in the order of the library.
+    /// Adds the version, and the names that steps use, in the order of the library.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("PARTS", Part::ALL.map(Part::name))?;
         module.add("BINDINGS", Binding::ALL.map(Binding::name))?;
         module.add("CLASSES", Class::ALL.map(Class::name))

@@ -12,9 +12,14 @@ import rooflut
 ROOT = pathlib.Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("name", ["models", "engines", "tables", "fits", "validate"])
+@pytest.mark.parametrize("name", ["models", "engines", "tables", "fits"])
 def test_a_command_answers_as_the_binary(command, name):
     assert getattr(rooflut, name)() == json.loads(command(name, "--json"))
+
+
+def test_measured_runs_are_compared_as_by_the_binary(command):
+    runs = ROOT / "crates/validation/solo_requests.csv"
+    assert rooflut.validate(runs) == json.loads(command("validate", runs, "--json"))
 
 
 def test_a_plan_is_that_of_the_binary(command):

@@ -95,3 +95,7 @@ def test_docstrings_are_those_of_the_stubs():
     found = {name: inspect.getdoc(operator.attrgetter(name)(_rooflut)) for name in texts}
     assert found == texts and len(texts) > 60
     assert all(getattr(rooflut, name).__doc__ for name in rooflut.__all__)
+
+
+def test_the_version_is_that_of_the_command(command):
+    assert command("--version").split()[1].startswith(rooflut.__version__)

@@ -181,16 +181,12 @@ fn overlaid(scenario: &Scenario, given: &Scenario) -> serde_json::Result<Scenari
     let mut value = serde_json::to_value(scenario)?;
     let given = serde_json::to_value(given)?;
     for (section, keys) in given.as_object().into_iter().flatten() {
-        let own = value.get_mut(section).and_then(Value::as_object_mut);
+        let Some(own) = value.get_mut(section).and_then(Value::as_object_mut) else {
+            continue;
+        };
         let keys = keys.as_object().into_iter().flatten();
         let given = keys.filter(|(_, value)| !value.is_null());
-        own.into_iter().for_each(|own| {
-            own.extend(
-                given
-                    .clone()
-                    .map(|(key, value)| (key.clone(), value.clone())),
-            )
-        });
+        own.extend(given.map(|(key, value)| (key.clone(), value.clone())));
     }
     serde_json::from_value(value)
 }

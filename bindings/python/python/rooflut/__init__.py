@@ -8,7 +8,19 @@ from ._commands import compare, engines, fits, lookup, models, plan, saturate, s
 from ._config import read_config
 from ._frame import Frame
 from ._report import Report
-from ._rooflut import BINDINGS, CLASSES, PARTS, Deployment, Estimate, Event, Kernel, RooflutError, Server, Tables
+from ._rooflut import (
+    BINDINGS,
+    CLASSES,
+    PARTS,
+    Deployment,
+    Estimate,
+    Event,
+    Kernel,
+    RooflutError,
+    Server,
+    Tables,
+    __version__,
+)
 from ._simulate import simulate
 from ._sweep import Sweep
 from ._types import PartTime, ServerStep, StepTime
@@ -30,6 +42,7 @@ __all__ = [
     "StepTime",
     "Sweep",
     "Tables",
+    "__version__",
     "compare",
     "engines",
     "fits",

@@ -102,13 +102,12 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Any:
     return _json("compare", [os.fspath(a), os.fspath(b)], {})
 
 
-def validate(*files: str | os.PathLike[str], rows: bool = False, **flags: Flag) -> Any:
+def validate(*files: str | os.PathLike[str], **flags: Flag) -> Any:
     """Predicts measured runs of vLLM and compares: those of the project, or those of CSV files with their columns.
 
-    ``rows`` adds each run.
+    ``tables`` is the path of measurements to predict the rows of their GPU with.
     """
-    switches = ["--rows"] if rows else []
-    return _json("validate", [*switches, *(os.fspath(file) for file in files)], flags)
+    return _json("validate", [os.fspath(file) for file in files], flags)
 
 
 def _json(command: str, operands: list[str], flags: dict[str, Flag]) -> Any:

@@ -17,6 +17,7 @@ __all__ = [
     "RooflutError",
     "Server",
     "Tables",
+    "__version__",
     "_baseline",
     "_panic",
     "answer",
@@ -25,6 +26,7 @@ __all__ = [
     "simulate",
 ]
 
+__version__: str
 PARTS: List[str]
 BINDINGS: List[str]
 CLASSES: List[str]
