@@ -133,7 +133,7 @@ mod tests {
     fn searches_and_sweeps_end_where_they_are_stopped() {
         let stop = Stop::default();
         stop.stop();
-        let load = ["--requests", "200", "--goodput", "ttft:500"];
+        let load = ["--requests", "500", "--goodput", "ttft:500"];
         for command in [
             [&["sweep"], SMALL.as_slice()].concat(),
             [&["plan", "--rate", "20"], load.as_slice()].concat(),
