@@ -10,14 +10,19 @@ import argparse
 import ast
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 
-from cases import CASES, FULL, SHORT
-from compare import compare, show, shrink
-from engine import Vllm
+# vLLM's side is the engine of the integration.
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "integrations" / "vllm" / "src"))
+
+from cases import CASES, FULL, SHORT  # noqa: E402
+from compare import compare, show, shrink  # noqa: E402
+
+from rooflut_vllm.version import Vllm  # noqa: E402
 
 
 @dataclass
@@ -125,11 +130,11 @@ def check_case(vllm, arguments, settings, name, folder):
     """The counts of a case by kind of scheduling."""
     groups = {}
     for index, workload in enumerate(CASES[name](arguments.seed)):
-        if not vllm.supports(workload):
+        if not supports(vllm, workload):
             if "random" not in name:
                 continue
             workload = workload.plain()
-            if not vllm.supports(workload):
+            if not supports(vllm, workload):
                 continue
         kind = "async" if workload.asynchronous else "sync"
         if arguments.scheduling not in (None, kind):
@@ -140,6 +145,24 @@ def check_case(vllm, arguments, settings, name, folder):
         if counts.add(result) and (arguments.show or arguments.shrink):
             explain(vllm, arguments, workload, folder, f"{name} {index} {kind}")
     return groups
+
+
+def supports(vllm, workload):
+    """Whether a server of this version runs with the settings of `workload`."""
+    ahead, spec = workload.asynchronous, workload.spec
+    if vllm.release >= (0, 33) and workload.stages > 1 and (ahead or workload.stages > 2):
+        return False  # its model runner refuses the former, and it sleeps before it waits with the latter
+    if workload.watermark and not vllm.has_watermark:
+        return False
+    if workload.layers and workload.layers.chunk and vllm.release < (0, 15):
+        return False  # it switches the hybrid manager off
+    if vllm.release >= (0, 33) and spec and 0 < workload.threshold <= spec["tokens"]:
+        return False  # an assertion of `schedule` fails where the threshold cuts placeholders
+    if vllm.release >= (0, 33) and workload.has_mtp and workload.caching:
+        return False  # rooflut does not hash the token after a block
+    if vllm.release < (0, 15):
+        return not ahead and (workload.has_mtp or not workload.has_draft_model)
+    return not (ahead and spec and spec["model"] == "ngram" and vllm.release < (0, 33))
 
 
 def check_versions(arguments):

@@ -22,27 +22,9 @@ environment=$folder/environment
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
 "$environment/bin/python" -m pip install -q -r "$here/requirements.txt" || unavailable "pip cannot install the packages"
 
-# Fetches and unpacks the wheel of a version.
-fetch() {
-  rm -rf "$folder/wheel" "$folder/unpacked"
-  "$environment/bin/python" -m pip download -q --no-deps --only-binary :all: -d "$folder/wheel" "vllm==$1" || return 1
-  "$environment/bin/python" - "$folder/wheel" "$folder/unpacked" <<'PYTHON' || return 1
-import pathlib
-import sys
-import zipfile
-
-folder, target = sys.argv[1:]
-(wheel,) = pathlib.Path(folder).glob("*.whl")
-with zipfile.ZipFile(wheel) as archive:
-    # The scheduler is Python; the rest of the wheel is kernels.
-    archive.extractall(target, [name for name in archive.namelist() if name.endswith((".py", "/METADATA"))])
-PYTHON
-  rm -r "$folder/wheel" && mv "$folder/unpacked" "$folder/vllm-$1"
-}
-
 sources=()
 for version in ${versions//,/ }; do
-  if [ -d "$folder/vllm-$version" ] || fetch "$version"; then
+  if "$environment/bin/python" "$here/../../integrations/vllm/src/rooflut_vllm/fetch.py" "$version" "$folder"; then
     sources+=("$folder/vllm-$version")
   else
     echo "left out: pip cannot fetch the wheel of vLLM $version" >&2

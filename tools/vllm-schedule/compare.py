@@ -1,32 +1,15 @@
 """Runs a workload on both sides and compares step by step and request by request."""
 
-import hashlib
 from dataclasses import dataclass
-from itertools import accumulate, repeat, zip_longest
-from operator import mul
+from itertools import zip_longest
 
 import numpy as np
+from workload import Rooflut, api_times, ns
 
-from engine import Engine
-from workload import Rooflut, api_times, at_engine, ns
-
-
-def number(*of):
-    """A number for a text."""
-    return int.from_bytes(hashlib.blake2b(repr(of).encode(), digest_size=6).digest(), "big")
-
-
-def text_of(index, row):
-    """Token `i` of a request: what rooflut's Content::Texts says."""
-    prefix, cut = str(row.get("prefix_id", "")), int(row.get("prefix_tokens") or 0)
-    session = str(row.get("session_id", ""))
-    head = number("prefix", prefix)
-    own = number("own", prefix if cut else "", cut, ("s", session) if session else ("r", index))
-
-    def text(i):
-        return (head if i < cut else own) * 65_536 + i
-
-    return text
+from rooflut_vllm.drafts import acceptance
+from rooflut_vllm.engine import Engine
+from rooflut_vllm.settings import Settings, Speculation
+from rooflut_vllm.text import at_engine, text_of
 
 
 def durations(rooflut):
@@ -53,59 +36,42 @@ def durations(rooflut):
 
 def key_of(step):
     """Chunks, prefill tokens, decodes and KV tokens of a step of vLLM."""
-    return (len(step.chunks), sum(new for _, new, _ in step.chunks), len(step.decodes), step.kv_tokens)
-
-
-def acceptance(tokens, acceptance, seed=0, **_):
-    """The drafts that are accepted of a request after its first tokens: those of rooflut's Speculation."""
-    accepting = [int(share * 2**64) for share in accumulate(repeat(acceptance, tokens), mul)]
-
-    def mix(state, word):
-        bits = (state + (word + 1) * 0x9E3779B97F4A7C15) % 2**64
-        bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-        bits = (bits ^ bits >> 27) * 0x94D049BB133111EB % 2**64
-        return bits ^ bits >> 31
-
-    def accepted(id, sampled):
-        draw = mix(mix(seed, int(id)), sampled)
-        return sum(draw < count for count in accepting)
-
-    return accepted
+    return (step.prefill_chunks, step.prefill_tokens, step.decode_requests, step.kv_tokens)
 
 
 def serve(vllm, workload, rooflut, at_engine_ns, limit=200_000):
     """Serves `workload`, whose requests the engine sees at these times, on vLLM's side; returns the engine and notes."""
-    extra = workload.extra
     spec = None
     if workload.spec:
-        spec = dict(
+        spec = Speculation(
             tokens=workload.spec["tokens"],
+            accepted=acceptance(**workload.spec),
             lookahead=workload.has_draft_model,
             mtp=workload.has_mtp,
-            accepted=acceptance(**workload.spec),
         )
-    engine = Engine(
-        vllm,
+    layers = workload.layers
+    settings = Settings(
         max_num_seqs=workload.seqs,
         max_num_batched_tokens=workload.budget,
         long_prefill_token_threshold=workload.threshold,
         max_model_len=workload.max_model_len,
         kv_blocks=workload.blocks,
+        block_size=workload.block_size,
         policy=workload.policy,
         prefix_caching=workload.caching,
         watermark=workload.watermark,
         reserve_full_isl=workload.reserve_full_isl,
         asynchronous=workload.asynchronous,
-        block_size=workload.block_size,
-        layers=workload.layers,
-        stages=workload.stages,
-        extra=extra,
         speculation=spec,
+        stages=workload.stages,
+        extra=workload.extra,
+        **(dict(layers=layers.kinds, window=layers.window, chunk=layers.chunk) if layers else {}),
     )
+    engine = Engine(vllm, settings, durations(rooflut), keeps_work=True)
     notes = dict(rejected=0, disagreed=0)
     arrivals = []
     for index, row in enumerate(workload.rows):
-        output = vllm.admitted_tokens(row, workload.max_model_len)
+        output = vllm.admitted_tokens(row["prompt_tokens"], row["output_tokens"], workload.max_model_len)
         outcome = rooflut.requests[index]["outcome"]
         if outcome != "completed" or output is None:
             notes["rejected"] += 1
@@ -126,7 +92,7 @@ def serve(vllm, workload, rooflut, at_engine_ns, limit=200_000):
 
         arrivals.append((at_ns, index, add))
     arrivals.sort(key=lambda arrival: arrival[:2])
-    notes["done"] = engine.serve([(at, add) for at, _, add in arrivals], durations(rooflut), limit)
+    notes["done"] = engine.serve([(at, add) for at, _, add in arrivals], limit)
     return engine, notes
 
 
@@ -154,13 +120,16 @@ def compare(vllm, binary, workload, folder, version):
     """Runs `workload` on both sides."""
     rooflut = Rooflut(binary, workload, folder, version)
     api_server_ns, api_token_ns, api_output_ns = api_times(binary, version)
-    at_engine_ns = at_engine(workload.rows, api_server_ns, api_token_ns)
+    arrivals = [ns(f"{float(row['arrival_ms']):.6f}") for row in workload.rows]
+    prompts = [row["prompt_tokens"] for row in workload.rows]
+    at_engine_ns = at_engine(arrivals, prompts, api_server_ns, api_token_ns)
     engine, notes = serve(vllm, workload, rooflut, at_engine_ns)
     result = Result(rooflut, engine, notes["done"], rejected=notes["rejected"], requests=notes["disagreed"])
     compare_steps(result)
     for index, row in enumerate(rooflut.requests):
         if row["outcome"] == "completed":
-            result.requests += outcome(row) != engine.outcome(f"{index:06d}", api_output_ns)
+            sequence = engine.sequences.get(f"{index:06d}")
+            result.requests += outcome(row) != outcome_of(sequence, api_output_ns)
     return result
 
 
@@ -187,6 +156,14 @@ def outcome(row):
     """First token and end in nanoseconds, and preemptions, of a row of rooflut's requests."""
     arrived = ns(row["arrival_ms"])
     return (arrived + ns(row["ttft_ms"]), arrived + ns(row["e2e_ms"]), int(row["preemptions"]))
+
+
+def outcome_of(sequence, api_output_ns):
+    """The same of a request of vLLM; `None` if it has not completed."""
+    if sequence is None or sequence.finished_ns is None:
+        return None
+    late_ns = sequence.late_ns(api_output_ns)
+    return (sequence.first_ns + late_ns, sequence.finished_ns + late_ns, sequence.preemptions)
 
 
 def shrink(vllm, binary, workload, folder, version, tries=150):
@@ -220,5 +197,5 @@ def show(result, around=2):
         if number < len(real):
             step = real[number]
             lines.append(f"  {number:5} vLLM     {key_of(step)} {step.preempted} {step.state} {step.start}")
-            lines.append(f"        chunks {step.chunks[:6]}, decodes {step.decodes[:12]}")
+            lines.append(f"        chunks {step.chunks[:6]}, decodes {[id for id, *_ in step.decodes[:12]]}")
     return "\n".join(lines)

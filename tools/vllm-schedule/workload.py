@@ -239,16 +239,6 @@ def api_times(binary, engine):
     return tuple(round(time["value"] * units[time["unit"]]) for time in times)
 
 
-def at_engine(rows, api_server_ns, api_token_ns):
-    """When the engine sees each request, in nanoseconds: the API server tokenizes one prompt after another."""
-    arrivals = [ns(f"{float(row['arrival_ms']):.6f}") for row in rows]
-    times, tokenized_ns = [0] * len(rows), 0
-    for index in sorted(range(len(rows)), key=arrivals.__getitem__):
-        tokenized_ns = max(tokenized_ns, arrivals[index]) + int(rows[index]["prompt_tokens"]) * api_token_ns
-        times[index] = tokenized_ns + api_server_ns
-    return times
-
-
 def ns(text):
     """Nanoseconds of a decimal number of milliseconds."""
     whole, _, part = text.partition(".")

@@ -5,6 +5,7 @@ core's step functions, hashing). Everything else below `vllm.`, and torch and ot
 installed, is replaced by modules whose attributes are empty classes.
 """
 
+import contextlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -163,8 +164,12 @@ class StubModule(types.ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules of a source tree of vLLM, and stubs."""
+
     def __init__(self, root):
         self.root = root
+        #: Whether packages other than vLLM are replaced, too.
+        self.replaces_others = True
 
     def find_spec(self, name, path=None, target=None):
         top = name.split(".")[0]
@@ -173,7 +178,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 spec = importlib.machinery.PathFinder.find_spec(name, path)
                 if spec is not None:
                     return spec
-        elif top not in STUB_ROOTS:
+        elif top not in STUB_ROOTS or not self.replaces_others:
             return None
         spec = importlib.machinery.ModuleSpec(name, self, is_package=True)
         where = f"{self.root}/{name.replace('.', '/')}"
@@ -189,7 +194,22 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         pass
 
 
-def install(root):
-    """Makes `vllm` the source tree below `root`."""
-    sys.path.insert(0, root)
-    sys.meta_path.insert(0, Finder(root))
+@contextlib.contextmanager
+def installed(root):
+    """Makes `vllm` the source tree below `root`, for good unless an exception is raised.
+
+    Other packages are replaced within the context alone, so that the rest of the process can use them.
+    """
+    finder = Finder(root)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    except BaseException:
+        sys.meta_path.remove(finder)
+        raise
+    finally:
+        finder.replaces_others = False
+        stubs = [name for name, module in sys.modules.items() if isinstance(module, StubModule)]
+        for name in stubs:
+            if name.split(".")[0] != "vllm":
+                del sys.modules[name]
