@@ -13,7 +13,7 @@ def main():
     commands = parser.add_subparsers(required=True)
     command = commands.add_parser("fetch", help="fetch the Python sources of a version of vLLM")
     command.add_argument("version", choices=VERSIONS)
-    command.add_argument("folder", nargs="?", default=cache(), help="by default $ROOFLUT_VLLM, or ~/.cache/rooflut/vllm")
+    command.add_argument("folder", nargs="?", default=cache(), help="default: $ROOFLUT_VLLM, or ~/.cache/rooflut/vllm")
     arguments = parser.parse_args()
     target = fetch(arguments.version, arguments.folder)
     if target is None:

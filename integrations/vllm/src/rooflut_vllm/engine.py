@@ -103,9 +103,7 @@ class Engine:
         self.log_error_detail = self.log_iteration_details = self.capture_iteration_details = lambda *_: (
             contextlib.nullcontext()
         )
-        self._process_aborts_queue = self._attach_iteration_details = self._attach_weight_version = (
-            lambda *_: None
-        )
+        self._process_aborts_queue = self._attach_iteration_details = self._attach_weight_version = lambda *_: None
         self._should_throttle_prefills = lambda: False
         core = self.vllm.EngineCore
         self.step_fn = (core.step_with_batch_queue if batches > 1 else core.step).__get__(self)

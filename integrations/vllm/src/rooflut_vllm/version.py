@@ -35,9 +35,7 @@ def load(source=None):
         return Vllm.loaded
     root = folder_of(source).resolve()
     if Vllm.loaded and Vllm.loaded.root != root:
-        raise VllmError(
-            f"vLLM {Vllm.loaded.version} of {Vllm.loaded.root} is loaded; load {root} in another process"
-        )
+        raise VllmError(f"vLLM {Vllm.loaded.version} of {Vllm.loaded.root} is loaded; load {root} in another process")
     return Vllm.loaded or Vllm(root)
 
 
@@ -109,23 +107,30 @@ class Vllm:
         self.version = version_of(self.root)
         self.release = tuple(int(part) for part in self.version.split(".")[:2])
         if "vllm" in sys.modules:
-            raise VllmError("vllm is imported already, with all that it needs; load it here before, or in another process")
+            raise VllmError("vllm is imported already; call load() before, or in another process")
         try:
             with stubs.installed(str(self.root)):
                 self._import()
-        except ImportError as error:
+        except BaseException as error:
             for name in [name for name in sys.modules if name.split(".")[0] == "vllm"]:
                 del sys.modules[name]
-            raise VllmError(f"{self.root}: cannot import vLLM {self.version}: {error}; fetch it again") from error
+            if not isinstance(error, ImportError):
+                raise
+            raise VllmError(
+                f"{self.root}: cannot import vLLM {self.version}: {error}; install what it needs, or fetch it again"
+            ) from error
         Vllm.loaded = self
 
     def _import(self):
         import xxhash
 
         self.kv_cache_utils = kv_cache_utils = importlib.import_module("vllm.v1.core.kv_cache_utils")
-        for module, names in self.CLASSES.items():
-            for name in names:
-                setattr(self, name, getattr(importlib.import_module(module), name))
+        for name, classes in self.CLASSES.items():
+            module = importlib.import_module(name)
+            if isinstance(module, stubs.StubModule):
+                raise ImportError(f"no module {name}")
+            for of in classes:
+                setattr(self, of, getattr(module, of))
 
         # The planner of 0.33 has a module of its own.
         has_planner = hasattr(kv_cache_utils, "get_kv_cache_groups")

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Tests the package with each version of vLLM: test.sh [FOLDER [WHEEL]]
+#
+# FOLDER keeps the environment, target/vllm by default, and the sources of vLLM unless ROOFLUT_VLLM names another folder.
+# WHEEL is that of rooflut, built from bindings/python without it.
+# Exit status: 0 if all tests pass, 1 if any fails, 75 if Python, packages or all wheels of vLLM cannot be had.
+set -euo pipefail
+cd "$(dirname "$0")"
+folder=$(realpath -m "${1:-../../target/vllm}")
+wheel=$(realpath "${2:-../../bindings/python}")
+export ROOFLUT_VLLM=${ROOFLUT_VLLM:-$folder}
+
+left_out() { echo "vLLM: $1: left out" | tee -a "${LEFT_OUT:-/dev/null}" >&2; }
+unavailable() { left_out "$1"; exit 75; }
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || unavailable "python3 is older than 3.11"
+python3 -c 'import ensurepip, venv' 2>/dev/null || unavailable "python3 has no venv (Debian: python3-venv)"
+
+environment=$folder/environment
+[ -x "$environment/bin/python" ] || python3 -m venv "$environment"
+PATH=$environment/bin:$PATH
+pip install -q -r ../../tools/vllm-schedule/requirements.txt pandas polars pytest ruff ||
+  unavailable "pip cannot install the packages"
+pip install -q --force-reinstall --no-deps "$wheel"
+pip install -q --force-reinstall --no-deps .
+rm -rf build src/*.egg-info
+
+ruff check -q .
+versions=$(python -c 'import rooflut_vllm; print(*rooflut_vllm.VERSIONS)')
+tested=75
+for version in $versions; do
+  if python -m rooflut_vllm fetch "$version"; then
+    # A process loads one version.
+    PYTHONDONTWRITEBYTECODE=1 VLLM_VERSION=$version pytest -q -rs -p no:cacheprovider
+    tested=0
+  else
+    left_out "pip cannot fetch the wheel of $version"
+  fi
+done
+exit $tested

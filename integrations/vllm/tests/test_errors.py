@@ -1,0 +1,149 @@
+"""Bad input is an error that names its cause."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rooflut
+import rooflut_vllm
+from rooflut_vllm import VllmError
+from rooflut_vllm.version import Vllm
+
+KEYS = dict(model="llama-3.1-8b", gpu="h100")
+ONE = dict(prompt_tokens=[10], output_tokens=[10])
+
+
+@pytest.fixture
+def server(vllm):
+    return rooflut_vllm.Server(**KEYS)
+
+
+@pytest.mark.parametrize(
+    "requests, message",
+    [
+        (dict(prompt_tokens=[1]), "output_tokens: missing"),
+        (dict(prompt_tokens=[1, 2], output_tokens=[1]), "equal length, found prompt_tokens 2, output_tokens 1"),
+        (dict(prompt_tokens=[1, 0], output_tokens=[1, 1]), r"prompt_tokens\[1\]: expected a whole number from 1"),
+        (dict(prompt_tokens=[1], output_tokens=[-1]), r"output_tokens\[0\]: .* found -1"),
+        (dict(prompt_tokens=[2**40], output_tokens=[1]), r"prompt_tokens\[0\]: .* found 1099511627776"),
+        (dict(prompt_tokens=[1.5], output_tokens=[1]), "prompt_tokens: expected one dimension of whole numbers"),
+        (dict(prompt_tokens=[[1], [2]], output_tokens=[1, 1]), r"found int64 of shape \(2, 1\)"),
+        (dict(prompt_tokens=[[1], [2, 3]], output_tokens=[1, 1]), "prompt_tokens: expected whole numbers"),
+        (dict(prompt_tokens=np.ma.array([1], mask=[True]), output_tokens=[1]), "without a mask"),
+        (ONE | dict(arrival_ms=[float("nan")]), r"arrival_ms\[0\]: expected a finite number from 0, found nan"),
+        (ONE | dict(arrival_ms=[-1.0]), r"arrival_ms\[0\]: .* found -1.0"),
+        (ONE | dict(arrival_ms=["soon"]), "arrival_ms: expected one dimension of numbers"),
+        (ONE | dict(arrival_ms=[1.0], arrival_ns=[1]), "given both"),
+        (ONE | dict(prompt_token_ids=[[1]]), "given both"),
+        (dict(prompt_token_ids=[[]], output_tokens=[1]), r"prompt_tokens\[0\]: .* found 0"),
+        (dict(prompt_token_ids=[["a"]], output_tokens=[1]), r"prompt_token_ids\[0\]: expected"),
+        (ONE | dict(prefix_id=[1]), "both prefix_id and prefix_tokens"),
+        (ONE | dict(promt=[1]), "unknown column 'promt'"),
+        ([dict(prompt_tokens=1), dict(output_tokens=1)], "same keys"),
+        (5, "expected a dictionary of arrays"),
+        ({}, "prompt_tokens: missing"),
+    ],
+)
+def test_requests(server, requests, message):
+    with pytest.raises(VllmError, match=message):
+        server.serve(requests)
+
+
+def test_no_requests_are_no_error(server):
+    report = server.serve(dict(prompt_tokens=[], output_tokens=[]))
+    assert report["requests"] == report["steps"] == 0
+    assert report["ttft_ms"]["mean"] is None
+
+
+@pytest.mark.parametrize(
+    "keys, message",
+    [
+        (dict(model="llama-9"), "unknown model"),
+        (dict(gpu="abacus"), "abacus"),
+        (dict(replicas=2), "replicas has no effect"),
+        (dict(engine="vllm-0.12.0"), "engine: expected vllm-.* found 'vllm-0.12.0'"),
+        (dict(model="gpt-oss-20b"), "model: layers of gpt-oss-20b have a window of 128 tokens"),
+        (dict(model="qwen3-next-80b-a3b", tp=4), "layers of qwen3-next-80b-a3b keep a state"),
+        (dict(pp=2), "pp: expected 1, found 2"),
+        (dict(draft_model="llama-3.2-1b", draft_tokens=2, acceptance=0.5), "draft_model: expected ngram"),
+        (dict(scheduler_cls=int), "scheduler_cls: expected a subclass"),
+        (dict(scheduler_cls="nowhere.Scheduler"), "scheduler_cls: cannot import 'nowhere.Scheduler'"),
+        (dict(scheduler_cls="Scheduler"), "scheduler_cls: cannot import 'Scheduler'"),
+        (dict(settings={"scheduler_config.no_such": 1}), "has no scheduler_config.no_such"),
+        (dict(settings={"scheduler_config.policy": "fcfs"}), "is a key of the server"),
+        (dict(settings={"model_config.dtype": 1}), "expected scheduler_config.NAME"),
+    ],
+)
+def test_servers(vllm, keys, message):
+    with pytest.raises((VllmError, rooflut.RooflutError), match=message):
+        rooflut_vllm.Server(**(KEYS | keys))
+
+
+def test_a_scheduler_that_is_not_as_the_server(vllm):
+    if vllm.release < (0, 15):
+        pytest.skip("0.11 schedules synchronously")
+    for cls, scheduling in ((vllm.Scheduler, "async"), (vllm.AsyncScheduler, "sync")):
+        with pytest.raises(VllmError, match="the server schedules"):
+            rooflut_vllm.Server(scheduler_cls=cls, scheduling=scheduling, **KEYS)
+
+
+def test_a_scheduler_that_schedules_nothing(vllm):
+    base = vllm.Scheduler if vllm.release < (0, 15) else vllm.AsyncScheduler
+
+    class Never(base):
+        def schedule(self, *arguments):
+            self.max_num_running_reqs = 0
+            return super().schedule(*arguments)
+
+    with pytest.raises(VllmError, match="schedules none of 1 requests"):
+        rooflut_vllm.Server(scheduler_cls=Never, **KEYS).serve(ONE)
+
+
+def test_more_steps_than_allowed(server):
+    with pytest.raises(VllmError, match="more than 3 steps"):
+        server.serve(ONE, max_steps=3)
+
+
+def test_versions_that_are_not_there(vllm, tmp_path, monkeypatch):
+    with pytest.raises(VllmError, match="vLLM 0.12.0 is not known; expected one of 0.11.0"):
+        rooflut_vllm.load("0.12.0")
+    other = next(version for version in rooflut_vllm.VERSIONS if version != vllm.version)
+    (tmp_path / f"vllm-{other}").mkdir()
+    monkeypatch.setenv("ROOFLUT_VLLM", str(tmp_path))
+    with pytest.raises(VllmError, match=f"vLLM {vllm.version} of .* is loaded"):
+        rooflut_vllm.load(other)
+    monkeypatch.setenv("ROOFLUT_VLLM", str(tmp_path / "nowhere"))
+    with pytest.raises(VllmError, match=f"fetch it with `python -m rooflut_vllm fetch {other}`"):
+        rooflut_vllm.load(other)
+
+
+def test_folders_that_are_no_wheel(vllm, tmp_path, monkeypatch):
+    monkeypatch.setattr(Vllm, "loaded", None)
+    with pytest.raises(VllmError, match="of an unpacked wheel, found neither"):
+        rooflut_vllm.load(tmp_path)
+    with pytest.raises(VllmError, match="vLLM is not installed"):
+        rooflut_vllm.load()
+    (tmp_path / "vllm").mkdir()
+    (tmp_path / "vllm-9.9.9.dist-info").mkdir()
+    with pytest.raises(VllmError, match="vLLM 9.9.9 is not known"):
+        rooflut_vllm.load(tmp_path)
+    (tmp_path / "vllm-9.9.9.dist-info").rename(tmp_path / f"vllm-{vllm.version}.dist-info")
+    with pytest.raises(VllmError, match="vllm is imported already"):
+        rooflut_vllm.load(tmp_path)
+
+
+def test_a_wheel_without_its_modules(tmp_path):
+    (tmp_path / "vllm").mkdir()
+    (tmp_path / "vllm-0.15.1.dist-info").mkdir()
+    program = "import sys, rooflut_vllm; rooflut_vllm.load(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "VllmError" in done.stderr and "cannot import vLLM 0.15.1" in done.stderr
+
+
+def test_a_version_that_cannot_be_fetched():
+    command = [sys.executable, "-m", "rooflut_vllm", "fetch", "9.9.9"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2 and "invalid choice: '9.9.9'" in done.stderr
