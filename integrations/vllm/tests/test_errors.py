@@ -40,6 +40,7 @@ def server(vllm):
         (dict(prompt_token_ids=[[]], output_tokens=[1]), r"prompt_tokens\[0\]: .* found 0"),
         (dict(prompt_token_ids=[["a"]], output_tokens=[1]), r"prompt_token_ids\[0\]: expected"),
         (ONE | dict(prefix_id=[1]), "both prefix_id and prefix_tokens"),
+        (ONE | dict(prefix_id=[1], prefix_tokens=[11]), r"prefix_tokens\[0\]: expected at most prompt_tokens \(10\)"),
         (ONE | dict(promt=[1]), "unknown column 'promt'"),
         ([dict(prompt_tokens=1), dict(output_tokens=1)], "same keys"),
         (5, "expected a dictionary of arrays"),
@@ -94,8 +95,11 @@ def test_a_scheduler_that_schedules_nothing(vllm):
 
     class Never(base):
         def schedule(self, *arguments):
-            self.max_num_running_reqs = 0
-            return super().schedule(*arguments)
+            waiting = list(self.waiting)
+            self.waiting.clear()
+            output = super().schedule(*arguments)
+            self.waiting.extend(waiting)
+            return output
 
     with pytest.raises(VllmError, match="schedules none of 1 requests"):
         rooflut_vllm.Server(scheduler_cls=Never, **KEYS).serve(ONE)

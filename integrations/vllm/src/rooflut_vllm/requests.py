@@ -63,6 +63,9 @@ def read(frame):
         raise VllmError(f"expected columns of equal length, found {found}")
     if ("prefix_id" in numbers) != ("prefix_tokens" in numbers):
         raise VllmError("expected both prefix_id and prefix_tokens; give both")
+    for row, (prefix, prompt) in enumerate(zip(numbers.get("prefix_tokens", ()), numbers["prompt_tokens"])):
+        if prefix > prompt:
+            raise VllmError(f"prefix_tokens[{row}]: expected at most prompt_tokens ({prompt}), found {prefix}")
     count = rows["prompt_tokens"]
     zeros = [0] * count
     return Requests(

@@ -12,7 +12,7 @@ class Namespace(SimpleNamespace):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        return
+        setattr(self, name, None)  # found at once the next time
 
 
 @dataclass
