@@ -7,13 +7,15 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 folder=$(realpath -m "${1:-../../target/vllm}")
-wheel=$(realpath "${2:-../../bindings/python}")
+wheel=$(realpath -m "${2:-../../bindings/python}")
 export ROOFLUT_VLLM=${ROOFLUT_VLLM:-$folder}
 
 left_out() { echo "vLLM: $1: left out" | tee -a "${LEFT_OUT:-/dev/null}" >&2; }
 unavailable() { left_out "$1"; exit 75; }
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || unavailable "python3 is older than 3.11"
 python3 -c 'import ensurepip, venv' 2>/dev/null || unavailable "python3 has no venv (Debian: python3-venv)"
+
+[ -e "$wheel" ] || unavailable "$wheel, rooflut's wheel, is missing"
 
 environment=$folder/environment
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"

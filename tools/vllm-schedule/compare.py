@@ -159,7 +159,7 @@ def outcome(row):
 
 
 def outcome_of(sequence, api_output_ns):
-    """The same of a request of vLLM; `None` if it has not completed."""
+    """First token, end and preemptions of a request of vLLM; `None` if it has not completed."""
     if sequence is None or sequence.finished_ns is None:
         return None
     late_ns = sequence.late_ns(api_output_ns)

@@ -1,5 +1,6 @@
 """Bad input is an error that names its cause."""
 
+import json
 import subprocess
 import sys
 
@@ -68,6 +69,7 @@ def test_no_requests_are_no_error(server):
         (dict(model="gpt-oss-20b"), "model: layers of gpt-oss-20b have a window of 128 tokens"),
         (dict(model="qwen3-next-80b-a3b", tp=4), "layers of qwen3-next-80b-a3b keep a state"),
         (dict(pp=2), "pp: expected 1, found 2"),
+        (dict(max_waiting=5), "max_waiting: vLLM's scheduler has no such limit"),
         (dict(draft_model="llama-3.2-1b", draft_tokens=2, acceptance=0.5), "draft_model: expected ngram"),
         (dict(scheduler_cls=int), "scheduler_cls: expected a subclass"),
         (dict(scheduler_cls="nowhere.Scheduler"), "scheduler_cls: cannot import 'nowhere.Scheduler'"),
@@ -80,6 +82,27 @@ def test_no_requests_are_no_error(server):
 def test_servers(vllm, keys, message):
     with pytest.raises((VllmError, rooflut.RooflutError), match=message):
         rooflut_vllm.Server(**(KEYS | keys))
+
+
+def test_layers_of_a_config(vllm, tmp_path):
+    path = tmp_path / "config.json"
+    config = dict(
+        model_type="llama",
+        hidden_size=4096,
+        intermediate_size=14336,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+        head_dim=128,
+        num_hidden_layers=4,
+        vocab_size=32768,
+        max_position_embeddings=8192,
+    )
+    path.write_text(json.dumps(config))
+    assert rooflut_vllm.Server(model=str(path), gpu="h100").serve(ONE)["completed"] == 1
+    limits = dict(model_type="mistral", sliding_window=1000)
+    path.write_text(json.dumps(config | limits))
+    with pytest.raises(VllmError, match="have a window of 1000 tokens"):
+        rooflut_vllm.Server(model=str(path), gpu="h100")
 
 
 def test_a_scheduler_that_is_not_as_the_server(vllm):

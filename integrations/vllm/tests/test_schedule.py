@@ -23,7 +23,7 @@ def test_steps_requests_and_report_are_those_of_rooflut(serve, name):
     for frame in ("steps", "requests"):
         assert_equal_frames(getattr(found, frame), getattr(expected, frame))
     assert_equal_figures(found, expected)
-    # What the name promises happens.
+    # The workload has the property that its name promises.
     rows = expected.requests
     assert (rows["preemptions"].sum() > 0) >= ("preemptions" in name)
     assert expected["rejected"] + expected["truncated"] > 0 or name != "beyond_max_model_len"

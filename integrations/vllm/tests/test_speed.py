@@ -10,7 +10,7 @@ def test_64_running_requests_are_served_at_five_times_real_time(vllm):
     requests = dict(prompt_tokens=[512] * 320, output_tokens=[256] * 320)
     ratios = []
     for _ in range(3):
-        # Of the processor: other programs on a busy machine do not count.
+        # Processor time, as other programs of a busy machine take the rest.
         wall, cpu = time.perf_counter(), time.process_time()
         report = server.serve(requests)
         ratios.append(

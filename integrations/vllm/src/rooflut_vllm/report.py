@@ -143,7 +143,7 @@ class Figures:
         return stats(np.sort(values), np.ones(len(values), dtype=np.int64))
 
     def of_gaps(self):
-        """The same of the gaps between tokens."""
+        """Mean and percentiles of the gaps between tokens, milliseconds; `None` without gaps."""
         gaps = self.engine.gaps
         if not gaps:
             return None

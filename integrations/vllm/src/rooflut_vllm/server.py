@@ -2,12 +2,12 @@
 
 import importlib
 import json
-import pathlib
 
 import rooflut
 
 from .drafts import acceptance
 from .engine import Engine
+from .model import unsupported
 from .report import Figures, request_columns, step_columns
 from .requests import read
 from .settings import Settings, Speculation
@@ -166,25 +166,18 @@ def class_of(vllm, scheduler_cls):
 
 
 def check_supported(resolved, keys):
-    """Refuses servers whose step times rooflut's package does not give for a single step."""
+    """Refuses servers whose step times rooflut's package does not give one by one, and settings that vLLM lacks."""
     for key in ("pp", "dp"):
         if resolved[key] > 1:
             raise VllmError(f"{key}: expected 1, found {resolved[key]}; use rooflut.simulate(), or tp for more GPUs")
+    if resolved["max_waiting"] is not None:
+        raise VllmError("max_waiting: vLLM's scheduler has no such limit; leave it out")
     speculation = resolved["speculation"]
     if speculation and speculation["draft_model"] != "ngram":
         raise VllmError(f"draft_model: expected ngram, found {speculation['draft_model']}; use rooflut.simulate()")
-    for group in spec_of(resolved["model"], keys)["groups"]:
-        attention = group["attention"]
-        if attention["kind"] == "delta_net":
-            raise VllmError(f"model: layers of {resolved['model']} keep a state; use rooflut.simulate()")
-        if attention.get("span", "full attention") != "full attention":
-            raise VllmError(f"model: layers of {resolved['model']} have {attention['span']}; use rooflut.simulate()")
-
-
-def spec_of(name, keys):
-    """The dimensions of a model of the catalogue or of a `config.json`."""
-    found = [model for model in rooflut.models() if model["name"] == name]
-    return found[0] if found else rooflut.read_config(pathlib.Path(keys["model"]).read_text(encoding="utf-8"))["spec"]
+    reason = unsupported(resolved["model"], keys.get("model", ""))
+    if reason:
+        raise VllmError(f"model: layers of {resolved['model']} {reason}; use rooflut.simulate()")
 
 
 def check_settings(vllm, settings):
