@@ -5,16 +5,16 @@
 # WHEEL is that of rooflut, built from bindings/python without it.
 # Exit status: 0 if all tests pass, 1 if any fails, 75 if Python, packages or all wheels of vLLM cannot be had.
 set -euo pipefail
-cd "$(dirname "$0")"
-folder=$(realpath -m "${1:-../../target/vllm}")
-wheel=$(realpath -m "${2:-../../bindings/python}")
+here=$(realpath "$(dirname "$0")")
+folder=$(realpath -m "${1:-$here/../../target/vllm}")
+wheel=$(realpath -m "${2:-$here/../../bindings/python}")
+cd "$here"
 export ROOFLUT_VLLM=${ROOFLUT_VLLM:-$folder}
 
 left_out() { echo "vLLM: $1: left out" | tee -a "${LEFT_OUT:-/dev/null}" >&2; }
 unavailable() { left_out "$1"; exit 75; }
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || unavailable "python3 is older than 3.11"
 python3 -c 'import ensurepip, venv' 2>/dev/null || unavailable "python3 has no venv (Debian: python3-venv)"
-
 [ -e "$wheel" ] || unavailable "$wheel, rooflut's wheel, is missing"
 
 environment=$folder/environment
