@@ -1,5 +1,6 @@
 """Schedulers of users, settings of vLLM, and interrupts."""
 
+import ast
 import os
 import pathlib
 import re
@@ -111,9 +112,18 @@ def test_the_example_of_the_readme_is_the_file_and_runs(vllm, capsys):
     if vllm.version != "0.15.1":
         pytest.skip("the example is for 0.15.1")
     runpy.run_path(str(example))
-    first_come, shortest = capsys.readouterr().out.splitlines()
-    assert first_come.startswith("AsyncScheduler {'mean': ") and shortest.startswith("ShortestFirst {'mean': ")
-    assert (first_come + "\n" + shortest) in (FOLDER / "README.md").read_text()
+    printed = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    first_come, shortest = (ast.literal_eval(printed[name]) for name in ("AsyncScheduler", "ShortestFirst"))
+    # The page says so.
+    assert shortest["mean"] < first_come["mean"] and shortest["p50"] < first_come["p50"]
+    assert shortest["p99"] > first_come["p99"]
+
+
+def test_an_installed_version_is_found(vllm):
+    program = "import rooflut_vllm; print(rooflut_vllm.load().version)"
+    environment = dict(os.environ, PYTHONPATH=str(vllm.root))
+    found = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
+    assert found.strip() == vllm.version
 
 
 def test_the_same_input_gives_the_same_bytes_in_another_process(vllm):
