@@ -4,7 +4,7 @@ use std::io::Write;
 
 use rooflut_scenario::Stop;
 
-/// What a command needs of the program that runs it.
+/// Inputs and outputs of a command beside its arguments.
 pub(crate) struct Host<'h> {
     /// Takes the rows of a sweep, which are too many to keep.
     pub(crate) stdout: &'h mut dyn Write,

@@ -22,7 +22,7 @@ FOLDER = pathlib.Path(__file__).parents[1]
 def test_import_takes_less_than_50_ms_and_no_numpy():
     program = """
 import sys, time
-# Of the processor, so that other programs do not count.
+# Processor time, so that other programs do not count.
 start = time.process_time()
 import rooflut
 took = time.process_time() - start
