@@ -1,11 +1,12 @@
 //! The JSON output of `rooflut validate`.
 
-use rooflut_validation::{FileReport, Stage, Tally};
+use rooflut_validation::{FileReport, Tally};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Covered;
 use crate::error::Error;
-use crate::output::{joined, to_json};
+use crate::output::to_json;
 use crate::tallied::{note_json, skipped_json};
 
 /// Returns all reports as one object: times in milliseconds, errors in percent.
@@ -19,14 +20,18 @@ pub(super) fn render(
         notes.map(|note| note_json(&report.file, &note.text, note.rows()))
     });
     to_json(&json!({
-        "rows": reports.iter().flat_map(rows).collect::<Value>(),
-        "summary": reports.iter().flat_map(summary).collect::<Value>(),
+        "rows": list(reports.iter().flat_map(FileReport::flat_rows)),
+        "summary": list(reports.iter().flat_map(FileReport::flat_summaries)),
         "coverage": covered.iter().flat_map(|of| coverage(of, nominal)).collect::<Value>(),
         // Rows that are left out, and rows of which a metric is.
         "skipped": skipped(reports, |report| &report.skipped),
         "metrics_skipped": skipped(reports, |report| &report.partly),
         "notes": notes.collect::<Value>(),
     }))
+}
+
+fn list(entries: impl Iterator<Item = impl Serialize>) -> Value {
+    entries.map(|entry| json!(entry)).collect()
 }
 
 fn skipped(reports: &[FileReport], of: fn(&FileReport) -> &[Tally]) -> Value {
@@ -36,42 +41,6 @@ fn skipped(reports: &[FileReport], of: fn(&FileReport) -> &[Tally]) -> Value {
     tallies
         .map(|(file, tally)| skipped_json(file, tally))
         .collect()
-}
-
-fn rows(report: &FileReport) -> impl Iterator<Item = Value> {
-    let file = &report.file;
-    report.cases.iter().flat_map(move |case| {
-        let stage = match &case.label.stage {
-            Stage::Number(number) => json!(number),
-            Stage::Name(name) => json!(name),
-        };
-        case.comparisons.iter().map(move |comparison| {
-            json!({
-                "file": file,
-                "id": case.label.id,
-                "stage": stage,
-                "metric": comparison.metric.name(),
-                "predicted": comparison.predicted,
-                "actual": comparison.actual,
-                "ape": comparison.ape(),
-                "signed": comparison.signed(),
-                "model": case.model,
-                "gpu": case.gpu,
-                "tp": case.tp,
-                "engine": case.engine,
-            })
-        })
-    })
-}
-
-fn summary(report: &FileReport) -> impl Iterator<Item = Value> {
-    report.summaries.iter().map(|summary| {
-        let metric = summary.metric.name();
-        joined([
-            json!({"file": report.file, "gpu": summary.gpu, "metric": metric}),
-            json!(summary.errors),
-        ])
-    })
 }
 
 fn coverage<'c>(of: &'c Covered, nominal: &'c [f64]) -> impl Iterator<Item = Value> + 'c {

@@ -1,0 +1,188 @@
+//! Batches of steps.
+
+use arrayvec::ArrayVec;
+use rooflut::step::{self, BatchError, StepBatch};
+
+use crate::error::Failure;
+use crate::pointer::array;
+
+/// Consecutive prompt tokens of one request.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Chunk {
+    /// Tokens computed in this step, at least 1.
+    pub new_tokens: u32,
+    /// Tokens of the request in the KV cache after this step, the new ones included.
+    pub kv_len: u32,
+    /// 1 if the prompt ends with this chunk, so that it yields a token, else 0.
+    pub is_last: u32,
+}
+
+/// Decoding requests, which have one new token each and their drafted ones.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct DecodeGroup {
+    /// Sum of the KV lengths of the requests, all new tokens included.
+    pub kv_tokens: u64,
+    /// KV tokens, over all requests, outside the window of layers with one; 0 for as few as the lengths allow.
+    pub outside_tokens: u64,
+    /// Requests, at least 1.
+    pub requests: u32,
+    /// Drafted tokens of each request; 0 without speculative decoding.
+    pub drafted: u32,
+}
+
+/// The tokens of one step.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Batch {
+    /// Prompt chunks; null if there are none.
+    pub prefill: *const Chunk,
+    /// Number of prompt chunks.
+    pub prefill_length: usize,
+    /// Groups of decoding requests; null if there are none.
+    pub decode: *const DecodeGroup,
+    /// Number of groups.
+    pub decode_length: usize,
+}
+
+/// Entries that are converted on the stack; a batch with more of a kind allocates.
+const ON_STACK: usize = 1_024;
+/// Entries of most batches, for which little stack is used.
+const FEW: usize = 4;
+
+impl Batch {
+    /// Calls `use_it` with the batch as the library has it.
+    ///
+    /// # Safety
+    /// The arrays are null or valid for reads of their lengths.
+    #[inline]
+    pub(crate) unsafe fn with<R>(
+        &self,
+        use_it: impl FnOnce(&StepBatch<'_>) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        // SAFETY: the caller's promise.
+        let chunks = unsafe { array(self.prefill, self.prefill_length, "prefill") }?;
+        // SAFETY: the caller's promise.
+        let groups = unsafe { array(self.decode, self.decode_length, "decode") }?;
+        with_batch(chunks.iter().copied(), groups.iter().copied(), use_it)
+    }
+}
+
+/// Calls `use_it` with a batch of these chunks and groups.
+#[inline]
+pub(crate) fn with_batch<R>(
+    chunks: impl ExactSizeIterator<Item = Chunk>,
+    groups: impl ExactSizeIterator<Item = DecodeGroup>,
+    use_it: impl FnOnce(&StepBatch<'_>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    match chunks.len().max(groups.len()) {
+        0..=FEW => with_buffers(
+            ArrayVec::<_, FEW>::new(),
+            ArrayVec::<_, FEW>::new(),
+            (chunks, groups),
+            use_it,
+        ),
+        _ => with_many(chunks, groups, use_it),
+    }
+}
+
+#[inline(never)]
+fn with_many<R>(
+    chunks: impl ExactSizeIterator<Item = Chunk>,
+    groups: impl ExactSizeIterator<Item = DecodeGroup>,
+    use_it: impl FnOnce(&StepBatch<'_>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    match chunks.len().max(groups.len()) {
+        0..=ON_STACK => with_buffers(
+            ArrayVec::<_, ON_STACK>::new(),
+            ArrayVec::<_, ON_STACK>::new(),
+            (chunks, groups),
+            use_it,
+        ),
+        _ => with_buffers(Vec::new(), Vec::new(), (chunks, groups), use_it),
+    }
+}
+
+/// A list that grows.
+trait Buffer<T>: Extend<T> + AsRef<[T]> {}
+
+impl<T, const N: usize> Buffer<T> for ArrayVec<T, N> {}
+impl<T> Buffer<T> for Vec<T> {}
+
+#[inline]
+fn with_buffers<R>(
+    mut prefill: impl Buffer<step::Chunk>,
+    mut decode: impl Buffer<step::DecodeGroup>,
+    (chunks, groups): (
+        impl Iterator<Item = Chunk>,
+        impl Iterator<Item = DecodeGroup>,
+    ),
+    use_it: impl FnOnce(&StepBatch<'_>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    convert("prefill", chunks, Chunk::checked, &mut prefill)?;
+    convert("decode", groups, DecodeGroup::checked, &mut decode)?;
+    use_it(&StepBatch {
+        prefill: prefill.as_ref(),
+        decode: decode.as_ref(),
+    })
+}
+
+/// Converts entries until the first invalid one.
+#[inline]
+fn convert<C, T>(
+    name: &str,
+    entries: impl Iterator<Item = C>,
+    checked: impl Fn(C) -> Result<T, Invalid>,
+    converted: &mut impl Extend<T>,
+) -> Result<(), Failure> {
+    let mut failure = None;
+    let mut place = 0;
+    converted.extend(entries.map_while(|entry| {
+        place += 1;
+        checked(entry).map_err(|invalid| failure = Some(invalid)).ok()
+    }));
+    match failure {
+        None => Ok(()),
+        Some(invalid) => Err(invalid.at(name, place - 1)),
+    }
+}
+
+/// Why an entry is invalid.
+enum Invalid {
+    Length(BatchError),
+    IsLast(u32),
+}
+
+impl Invalid {
+    #[cold]
+    fn at(&self, name: &str, place: usize) -> Failure {
+        let field = |rest: &dyn std::fmt::Display| format!("{name}[{place}].{rest}");
+        match self {
+            Invalid::Length(error) => Failure::new(crate::error::Code::Value, field(error)),
+            Invalid::IsLast(found) => Failure::value(field(&"is_last"), "0 or 1", found),
+        }
+    }
+}
+
+impl Chunk {
+    #[inline]
+    fn checked(self) -> Result<step::Chunk, Invalid> {
+        let chunk = match self.is_last {
+            0 => step::Chunk::partial(self.new_tokens, self.kv_len),
+            1 => step::Chunk::last(self.new_tokens, self.kv_len),
+            found => return Err(Invalid::IsLast(found)),
+        };
+        chunk.map_err(Invalid::Length)
+    }
+}
+
+impl DecodeGroup {
+    #[inline]
+    fn checked(self) -> Result<step::DecodeGroup, Invalid> {
+        let group = step::DecodeGroup::from_sum(self.requests, self.kv_tokens);
+        let group = group.and_then(|group| group.with_drafted(self.drafted));
+        let group = group.and_then(|group| group.with_outside(self.outside_tokens));
+        group.map_err(Invalid::Length)
+    }
+}

@@ -1,0 +1,88 @@
+//! Times of kernels.
+
+use std::ffi::c_char;
+
+use rooflut::table::Extent;
+
+use crate::Handle;
+use crate::border::call;
+use crate::error::{Error, Failure};
+use crate::kernel::{Kernel, Resolved};
+use crate::pointer::{Out, text};
+use crate::registry::REGISTRY;
+use crate::step::Class;
+use crate::text::returning;
+
+/// A kernel that was found in a table.
+pub(crate) type Lookup = Resolved;
+
+/// The time of a kernel and its provenance.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Seconds.
+    pub seconds: f64,
+    /// Model FLOPs utilization, 0 to 1.
+    pub mfu: f64,
+    /// A `RooflutClass`.
+    pub class_: u32,
+    /// 1 if the query lies outside of the measured axes, else 0.
+    pub is_outside: u32,
+}
+
+/// Finds a kernel in a table set.
+///
+/// `kernel` is an object of JSON with one key, the operation, and its shape:
+/// `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. Operations are gemm, prefill, decode, moe, all_reduce,
+/// all_gather, reduce_scatter, mla_prefill, mla_decode, delta_prefill and delta_decode; the message of an error names
+/// the dimensions of a shape.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_lookup_new(
+    tables: Handle,
+    kernel: *const c_char,
+    kernel_length: usize,
+    lookup: *mut Handle,
+    error: *mut Error,
+) -> u32 {
+    let make = || {
+        // SAFETY: the caller's promise.
+        let kernel = unsafe { text(kernel, kernel_length, "kernel") }?;
+        let kernel: Kernel = serde_json::from_str(kernel)
+            .map_err(|error| Failure::refused(format_args!("kernel: {error}")))?;
+        let resolve = |set: &_| kernel.resolve(set).map_err(Failure::refused);
+        REGISTRY.lookups.insert(REGISTRY.tables.read(tables, resolve)?)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { returning(lookup, error, make) }
+}
+
+/// Returns the time of a kernel.
+///
+/// `size` is the number of rows of a gemm, of tokens of a moe, of bytes of a collective, of tokens of each prompt of a
+/// prefill, and of KV tokens of all requests of a decode. `batch` is the number of requests of a prefill or decode, and
+/// 0 for the others. A delta_decode has no size: 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_lookup_at(
+    lookup: Handle,
+    batch: u32,
+    size: u64,
+    estimate: *mut Estimate,
+    error: *mut Error,
+) -> u32 {
+    let body = || {
+        // SAFETY: the caller's promise.
+        let out = unsafe { Out::new(estimate, "estimate") }?;
+        REGISTRY.lookups.read(lookup, |kernel| {
+            let found = kernel.at(batch, size)?;
+            out.set(Estimate {
+                seconds: found.time.0,
+                mfu: found.mfu().0,
+                class_: Class::from(found.provenance.class) as u32,
+                is_outside: (found.provenance.extent == Extent::Outside).into(),
+            });
+            Ok(())
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { call(error, body) }
+}

@@ -1,0 +1,361 @@
+//! The registry of objects: the only global state.
+//!
+//! A handle holds the kind of its object (4 bits), the generation of its slot (28 bits) and the slot (32 bits). A slot
+//! gets a new generation when its object is freed, and is not used again after the last generation: a handle that was
+//! freed never becomes valid again.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock, TryLockError};
+
+use crate::Handle;
+use crate::border::call;
+use crate::error::{Code, Error, Failure};
+use crate::lookup::Lookup;
+use crate::server::DrivenServer;
+use rooflut::table::TableSet;
+use rooflut_scenario::{Model, Run};
+
+/// All objects.
+pub(crate) static REGISTRY: Registry = Registry {
+    models: Slab::new(Kind::Model),
+    tables: Slab::new(Kind::Tables),
+    lookups: Slab::new(Kind::Lookup),
+    scenarios: Slab::new(Kind::Scenario),
+    servers: Slab::new(Kind::Server),
+    texts: Slab::new(Kind::Text),
+};
+
+/// Objects by kind.
+pub(crate) struct Registry {
+    pub(crate) models: Slab<Model>,
+    pub(crate) tables: Slab<TableSet>,
+    pub(crate) lookups: Slab<Lookup>,
+    pub(crate) scenarios: Slab<Run>,
+    pub(crate) servers: Slab<DrivenServer>,
+    pub(crate) texts: Slab<String>,
+}
+
+/// The kind of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Model = 1,
+    Tables = 2,
+    Lookup = 3,
+    Scenario = 4,
+    Server = 5,
+    Text = 6,
+}
+
+impl Kind {
+    const ALL: [(Kind, &'static str); 6] = [
+        (Kind::Model, "model"),
+        (Kind::Tables, "table set"),
+        (Kind::Lookup, "lookup"),
+        (Kind::Scenario, "scenario"),
+        (Kind::Server, "server"),
+        (Kind::Text, "text"),
+    ];
+
+    /// Returns the kind that a handle names.
+    fn of(handle: Handle) -> Option<Kind> {
+        let known = Kind::ALL.into_iter().map(|(kind, _)| kind);
+        known.into_iter().find(|kind| *kind as u64 == handle >> KIND_SHIFT)
+    }
+
+    fn name(self) -> &'static str {
+        let known = Kind::ALL.into_iter().find(|(kind, _)| *kind == self);
+        known.map_or("object", |(_, name)| name)
+    }
+}
+
+/// Frees the object of a handle of any kind.
+///
+/// An object that another thread uses is not freed (`ROOFLUT_CODE_BUSY`). Objects do not depend on each other: a
+/// scenario may be freed before its servers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_free(handle: Handle, error: *mut Error) -> u32 {
+    let free = || match Kind::of(handle) {
+        Some(Kind::Model) => REGISTRY.models.remove(handle),
+        Some(Kind::Tables) => REGISTRY.tables.remove(handle),
+        Some(Kind::Lookup) => REGISTRY.lookups.remove(handle),
+        Some(Kind::Scenario) => REGISTRY.scenarios.remove(handle),
+        Some(Kind::Server) => REGISTRY.servers.remove(handle),
+        Some(Kind::Text) => REGISTRY.texts.remove(handle),
+        None => Err(foreign(handle, "an object")),
+    };
+    // SAFETY: the caller's promise.
+    unsafe { call(error, free) }
+}
+
+const KIND_SHIFT: u32 = 60;
+const GENERATION_SHIFT: u32 = 32;
+/// The last generation of a slot.
+const LAST_GENERATION: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
+/// Slots of the first block; each block has twice as many as the one before.
+const FIRST_BLOCK: usize = 64;
+/// Blocks of a kind, 67 million slots in all.
+const BLOCKS: usize = 20;
+
+/// Objects of one kind. Slots are never moved or freed, so that a lookup takes no lock but that of its object.
+pub(crate) struct Slab<T> {
+    kind: Kind,
+    blocks: [OnceLock<Box<[Slot<T>]>>; BLOCKS],
+    free: Mutex<Free>,
+}
+
+/// Slots without an object.
+struct Free {
+    /// Slots that had one.
+    used: Vec<usize>,
+    /// The first slot that never had one.
+    next: usize,
+}
+
+struct Slot<T> {
+    /// Generation of the object, or of the next one where there is none; changed only under the lock of `object`.
+    generation: AtomicU32,
+    object: RwLock<Option<Box<T>>>,
+}
+
+impl<T> Slab<T> {
+    const fn new(kind: Kind) -> Slab<T> {
+        Slab {
+            kind,
+            blocks: [const { OnceLock::new() }; BLOCKS],
+            free: Mutex::new(Free {
+                used: Vec::new(),
+                next: 0,
+            }),
+        }
+    }
+
+    /// Adds an object and returns its handle.
+    pub(crate) fn insert(&self, object: T) -> Result<Handle, Failure> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = match free.used.pop() {
+            Some(index) => index,
+            None => {
+                free.next += 1;
+                free.next - 1
+            }
+        };
+        drop(free);
+        let (block, within) = place(index);
+        let Some(block_slots) = self.blocks.get(block) else {
+            let kind = self.kind.name();
+            let message = format_args!("expected a free slot for a {kind}, found none; free others");
+            return Err(Failure::new(Code::Full, message));
+        };
+        let slots = block_slots.get_or_init(|| (0..FIRST_BLOCK << block).map(|_| Slot::new()).collect());
+        let slot = slots.get(within).ok_or_else(|| foreign(0, self.kind.name()))?;
+        let mut place = slot.object.write().unwrap_or_else(PoisonError::into_inner);
+        *place = Some(Box::new(object));
+        let generation = slot.generation.load(Ordering::Relaxed);
+        let kind = (self.kind as u64) << KIND_SHIFT;
+        Ok(kind | u64::from(generation) << GENERATION_SHIFT | index as u64)
+    }
+
+    /// Calls `use_it` with the object of a handle; other threads may use it at the same time.
+    #[inline]
+    pub(crate) fn read<R>(
+        &self,
+        handle: Handle,
+        use_it: impl FnOnce(&T) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        let slot = self.slot(handle)?;
+        let Ok(object) = slot.object.read() else {
+            return Err(poisoned(self.kind));
+        };
+        match object.as_deref() {
+            Some(object) if slot.generation() == generation(handle) => use_it(object),
+            _ => Err(foreign(handle, self.kind.name())),
+        }
+    }
+
+    /// Calls `use_it` with the object of a handle, which no other thread may use at the same time.
+    #[inline]
+    pub(crate) fn write<R>(
+        &self,
+        handle: Handle,
+        use_it: impl FnOnce(&mut T) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        let slot = self.slot(handle)?;
+        let mut object = match slot.object.try_write() {
+            Ok(object) => object,
+            Err(TryLockError::WouldBlock) => return Err(busy(self.kind)),
+            Err(TryLockError::Poisoned(_)) => return Err(poisoned(self.kind)),
+        };
+        match object.as_deref_mut() {
+            Some(object) if slot.generation() == generation(handle) => use_it(object),
+            _ => Err(foreign(handle, self.kind.name())),
+        }
+    }
+
+    fn remove(&self, handle: Handle) -> Result<(), Failure> {
+        let slot = self.slot(handle)?;
+        let removed = {
+            let mut object = match slot.object.try_write() {
+                Ok(object) => object,
+                Err(TryLockError::WouldBlock) => return Err(busy(self.kind)),
+                // What a panic has left behind can be freed.
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            };
+            if object.is_none() || slot.generation() != generation(handle) {
+                return Err(foreign(handle, self.kind.name()));
+            }
+            slot.generation.store(generation(handle) + 1, Ordering::Relaxed);
+            slot.object.clear_poison();
+            object.take()
+        };
+        if generation(handle) < LAST_GENERATION {
+            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+            free.used.push(slot_index(handle));
+        }
+        drop(removed);
+        Ok(())
+    }
+
+    /// Returns the slot of a handle, if the handle may be valid.
+    #[inline]
+    fn slot(&self, handle: Handle) -> Result<&Slot<T>, Failure> {
+        let (block, within) = place(slot_index(handle));
+        let block = self.blocks.get(block).and_then(OnceLock::get);
+        let slot = block.and_then(|slots| slots.get(within));
+        // The generation is compared before the lock is tried: a freed handle does not disturb the next object.
+        match slot {
+            Some(slot)
+                if handle >> KIND_SHIFT == self.kind as u64
+                    && slot.generation() == generation(handle) =>
+            {
+                Ok(slot)
+            }
+            _ => Err(foreign(handle, self.kind.name())),
+        }
+    }
+}
+
+impl<T> Slot<T> {
+    fn new() -> Slot<T> {
+        Slot {
+            generation: AtomicU32::new(1),
+            object: RwLock::new(None),
+        }
+    }
+
+    #[inline]
+    fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Relaxed)
+    }
+}
+
+#[inline]
+fn slot_index(handle: Handle) -> usize {
+    (handle as u32) as usize
+}
+
+#[inline]
+fn generation(handle: Handle) -> u32 {
+    (handle >> GENERATION_SHIFT) as u32 & LAST_GENERATION
+}
+
+/// Returns block and place within it of a slot: block b has the slots from `FIRST_BLOCK * (2^b - 1)` on.
+#[inline]
+fn place(index: usize) -> (usize, usize) {
+    let shifted = index + FIRST_BLOCK;
+    let block = (shifted / FIRST_BLOCK).ilog2() as usize;
+    (block, shifted - (FIRST_BLOCK << block))
+}
+
+#[cold]
+fn foreign(handle: Handle, expected: &str) -> Failure {
+    let message = match Kind::of(handle) {
+        _ if handle == 0 => format!("handle: expected a {expected}, found 0"),
+        Some(kind) if kind.name() != expected => {
+            format!("handle: expected a {expected}, found a {}", kind.name())
+        }
+        Some(_) => format!("handle: expected a {expected} that is not freed, found {handle:#x}, which is not in use"),
+        None => format!("handle: expected a {expected}, found {handle:#x}, which rooflut has not returned"),
+    };
+    Failure::new(Code::Handle, message)
+}
+
+#[cold]
+fn busy(kind: Kind) -> Failure {
+    let kind = kind.name();
+    Failure::new(
+        Code::Busy,
+        format_args!("handle: expected a {kind} that no other thread uses, found one in use; use a lock, or one for each thread"),
+    )
+}
+
+#[cold]
+fn poisoned(kind: Kind) -> Failure {
+    let kind = kind.name();
+    Failure::new(
+        Code::Panic,
+        format_args!("handle: expected a working {kind}, found one whose last call panicked; free it"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freed_handles_stay_invalid_when_their_slot_is_used_again() {
+        let slab = Slab::new(Kind::Text);
+        let first = slab.insert(1).unwrap();
+        slab.remove(first).unwrap();
+        let second = slab.insert(2).unwrap();
+        assert_eq!(slot_index(first), slot_index(second));
+        assert_ne!(first, second);
+        assert!(slab.read(first, |_| Ok(())).is_err());
+        assert!(slab.remove(first).is_err());
+        assert_eq!(slab.read(second, |value| Ok(*value)).unwrap(), 2);
+    }
+
+    #[test]
+    fn a_slot_is_not_used_after_its_last_generation() {
+        let slab = Slab::new(Kind::Text);
+        let handle = slab.insert(()).unwrap();
+        slab.slot(handle).unwrap().generation.store(LAST_GENERATION, Ordering::Relaxed);
+        let last = handle | u64::from(LAST_GENERATION) << GENERATION_SHIFT;
+        slab.remove(last).unwrap();
+        assert!(slab.read(last, |()| Ok(())).is_err());
+        assert_eq!(slot_index(slab.insert(()).unwrap()), slot_index(handle) + 1);
+    }
+
+    #[test]
+    fn slots_fill_block_after_block() {
+        let mut expected = (0, 0);
+        for index in 0..10_000 {
+            assert_eq!(place(index), expected);
+            expected.1 += 1;
+            if expected.1 == FIRST_BLOCK << expected.0 {
+                expected = (expected.0 + 1, 0);
+            }
+        }
+        assert!(place(u32::MAX as usize).0 >= BLOCKS);
+    }
+
+    #[test]
+    fn an_object_in_use_is_busy_and_a_panic_poisons_it_until_it_is_freed() {
+        let slab = Slab::new(Kind::Server);
+        let handle = slab.insert(0).unwrap();
+        slab.write(handle, |_| {
+            let inner = slab.write(handle, |_| Ok(())).unwrap_err();
+            assert_eq!(inner.code, Code::Busy);
+            assert_eq!(slab.remove(handle).unwrap_err().code, Code::Busy);
+            Ok(())
+        })
+        .unwrap();
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            slab.write(handle, |_: &mut i32| -> Result<(), Failure> { panic!("a defect") })
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(slab.write(handle, |_| Ok(())).unwrap_err().code, Code::Panic);
+        slab.remove(handle).unwrap();
+        let next = slab.insert(1).unwrap();
+        assert_eq!(slab.write(next, |value| Ok(*value)).unwrap(), 1);
+    }
+}

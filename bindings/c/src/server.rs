@@ -1,0 +1,381 @@
+//! Servers that the caller drives.
+
+use std::collections::VecDeque;
+
+use rooflut::deployment::ServedModel;
+use rooflut::sim::{RequestId, Server, ServerError, ServerEvent};
+
+use crate::Handle;
+use crate::border::call;
+use crate::error::{Code, Error, Failure};
+use crate::pointer::{Out, OutArray, input};
+use crate::registry::REGISTRY;
+use crate::request::{Event, Request};
+use crate::text::returning;
+
+/// A server, and what its caller has not fetched yet.
+pub(crate) struct DrivenServer {
+    server: Server<ServedModel>,
+    /// Events before those that the server still has.
+    events: VecDeque<ServerEvent>,
+    /// Requests with tokens in the last `rooflut_server_step`, and the number of their tokens.
+    tokens: Vec<(RequestId, u32)>,
+}
+
+/// The state of a server.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ServerState {
+    /// The current time, nanoseconds from the start.
+    pub now_ns: u64,
+    /// The time to advance to next; `UINT64_MAX` if the server is idle.
+    pub next_event_ns: u64,
+    /// Tokens of prompt and output of all requests that have not finished.
+    pub outstanding_tokens: u64,
+    /// Requests that the engine has not seen yet.
+    pub arriving: u64,
+    /// Requests in the queue of the engine.
+    pub waiting: u64,
+    /// Requests that hold a sequence slot.
+    pub running: u64,
+    /// KV blocks in use.
+    pub kv_blocks_used: u32,
+    /// KV blocks of the server.
+    pub kv_blocks: u32,
+    /// 1 while a step is in flight, else 0.
+    pub is_in_step: u32,
+    /// 1 if all requests have finished, else 0.
+    pub is_idle: u32,
+}
+
+/// Counts of all steps of a server that have ended.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ServerTotals {
+    /// Engine steps.
+    pub steps: u64,
+    /// Nanoseconds in which a step ran.
+    pub busy_ns: u64,
+    /// Requests that were served in full.
+    pub completed: u64,
+    /// Requests that were rejected.
+    pub rejected: u64,
+    /// Requests whose output was cut at `max_model_len`.
+    pub truncated: u64,
+    /// Tokens of prompts and outputs of completed requests.
+    pub tokens: u64,
+    /// Tokens of their outputs.
+    pub output_tokens: u64,
+    /// Preemptions.
+    pub preemptions: u64,
+    /// Blocks looked up in the prefix cache.
+    pub cache_lookups: u64,
+    /// Blocks found in it.
+    pub cache_hits: u64,
+    /// Blocks evicted from it.
+    pub cache_evictions: u64,
+    /// Largest number of KV blocks in use at any time.
+    pub peak_kv_blocks: u64,
+}
+
+/// A step of a server.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StepRecord {
+    /// Start, nanoseconds.
+    pub start_ns: u64,
+    /// Duration, nanoseconds.
+    pub duration_ns: u64,
+    /// KV tokens of the decoding requests.
+    pub kv_tokens: u64,
+    /// Number of requests with tokens, for `rooflut_server_step_tokens`.
+    pub tokens_length: u64,
+    /// Prompt chunks.
+    pub prefill_chunks: u32,
+    /// Their tokens.
+    pub prefill_tokens: u32,
+    /// Decoding requests.
+    pub decode_requests: u32,
+    /// Drafted tokens.
+    pub drafted_tokens: u32,
+    /// Those that were accepted.
+    pub accepted_tokens: u32,
+    /// Output tokens that the step yields.
+    pub yielded_tokens: u32,
+    /// Requests that hold a sequence slot.
+    pub running: u32,
+    /// Requests in the queue.
+    pub waiting: u32,
+    /// KV blocks in use.
+    pub kv_blocks_used: u32,
+    /// Requests that were preempted.
+    pub preempted: u32,
+}
+
+/// Output tokens of a request in a step.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Yield {
+    /// Number of the request, as `rooflut_server_push` returned it.
+    pub request: u64,
+    /// Tokens: 1, or more with speculative decoding.
+    pub tokens: u64,
+}
+
+/// Returns a server of the scenario at time 0, without requests.
+///
+/// A server may be used by one thread at a time; another is told so (`ROOFLUT_CODE_BUSY`).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_server_new(
+    scenario: Handle,
+    server: *mut Handle,
+    error: *mut Error,
+) -> u32 {
+    let make = || {
+        let server = REGISTRY.scenarios.read(scenario, |run| {
+            let model = run.deployment().served_model();
+            Server::try_new(model, *run.config()).map_err(Failure::refused)
+        })?;
+        REGISTRY.servers.insert(DrivenServer {
+            server,
+            events: VecDeque::new(),
+            tokens: Vec::new(),
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { returning(server, error, make) }
+}
+
+/// Adds a request and writes its number: how many were added before it.
+///
+/// Requests may be added in any order of arrival, not before the current time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_server_push(
+    server: Handle,
+    request: *const Request,
+    number: *mut u64,
+    error: *mut Error,
+) -> u32 {
+    let body = || {
+        // SAFETY: the caller's promise.
+        let ((request, ids, tokens_per_id), out) = unsafe {
+            (input(request, "request")?.checked()?, Out::new(number, "number")?)
+        };
+        REGISTRY.servers.write(server, |driven| {
+            let id = driven.server.push_with_ids(request, ids, tokens_per_id);
+            out.set(id.map_err(rejected)?.index() as u64);
+            Ok(())
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { call(error, body) }
+}
+
+/// Moves the clock to `to_ns`, runs all steps that begin before, and writes the state then.
+///
+/// A step that ends at `to_ns` has ended; none begins at `to_ns`, so that requests that arrive then can be added.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_server_advance(
+    server: Handle,
+    to_ns: u64,
+    state: *mut ServerState,
+    error: *mut Error,
+) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        using(server, state, "state", error, |driven| {
+            driven.server.advance_to(to_ns).map_err(rejected)?;
+            Ok(driven.state())
+        })
+    }
+}
+
+/// Writes the state of a server.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_server_state(
+    server: Handle,
+    state: *mut ServerState,
+    error: *mut Error,
+) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { using(server, state, "state", error, |driven| Ok(driven.state())) }
+}
+
+/// Writes the counts of all steps that have ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_server_totals(
+    server: Handle,
+    totals: *mut ServerTotals,
+    error: *mut Error,
+) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { using(server, totals, "totals", error, |driven| Ok(driven.totals())) }
+}
+
+/// Writes the oldest events to an array of `capacity` entries, removes them, and writes their number to `length`.
+///
+/// If `length` is `capacity`, there may be more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_server_events(
+    server: Handle,
+    events: *mut Event,
+    capacity: usize,
+    length: *mut usize,
+    error: *mut Error,
+) -> u32 {
+    let body = || {
+        // SAFETY: the caller's promise.
+        let (events, out) = unsafe {
+            (OutArray::new(events, capacity, "events")?, Out::new(length, "length")?)
+        };
+        REGISTRY.servers.write(server, |driven| {
+            driven.events.extend(driven.server.drain_events());
+            let oldest = driven.events.len().min(events.length());
+            out.set(events.fill(driven.events.drain(..oldest).map(Event::from)));
+            Ok(())
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { call(error, body) }
+}
+
+/// Runs one step to its end and writes its record; an idle server runs none, and writes a duration of 0.
+///
+/// A server without work first waits for its next request. The events of the step are those of
+/// `rooflut_server_events`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_server_step(
+    server: Handle,
+    record: *mut StepRecord,
+    error: *mut Error,
+) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { using(server, record, "record", error, |driven| Ok(driven.step())) }
+}
+
+/// Writes the requests that had tokens in the last `rooflut_server_step` to an array of `capacity` entries, at least
+/// the record's `tokens_length`, and their number to `length`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_server_step_tokens(
+    server: Handle,
+    tokens: *mut Yield,
+    capacity: usize,
+    length: *mut usize,
+    error: *mut Error,
+) -> u32 {
+    let body = || {
+        // SAFETY: the caller's promise.
+        let (tokens, out) = unsafe {
+            (OutArray::new(tokens, capacity, "tokens")?, Out::new(length, "length")?)
+        };
+        REGISTRY.servers.write(server, |driven| {
+            let needed = driven.tokens.len();
+            if needed > capacity {
+                let message = format_args!("capacity: expected at least {needed}, found {capacity}");
+                return Err(Failure::new(Code::Length, message));
+            }
+            out.set(tokens.fill(driven.tokens.iter().map(|(id, tokens)| Yield {
+                request: id.index() as u64,
+                tokens: u64::from(*tokens),
+            })));
+            Ok(())
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { call(error, body) }
+}
+
+/// Writes the answer of a server.
+///
+/// # Safety
+/// `out` and `error` are null or valid for writes.
+unsafe fn using<T>(
+    server: Handle,
+    out: *mut T,
+    name: &str,
+    error: *mut Error,
+    ask: impl FnOnce(&mut DrivenServer) -> Result<T, Failure>,
+) -> u32 {
+    let body = || {
+        // SAFETY: the caller's promise.
+        let out = unsafe { Out::new(out, name) }?;
+        REGISTRY.servers.write(server, |driven| {
+            out.set(ask(driven)?);
+            Ok(())
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { call(error, body) }
+}
+
+fn rejected(error: ServerError) -> Failure {
+    match error {
+        ServerError::NeverServed(_) => Failure::refused(format_args!("request: {error}")),
+        error => Failure::new(Code::Value, error),
+    }
+}
+
+impl DrivenServer {
+    fn state(&self) -> ServerState {
+        let server = &self.server;
+        let next = server.next_event_ns();
+        ServerState {
+            now_ns: server.now_ns(),
+            next_event_ns: next.unwrap_or(u64::MAX),
+            outstanding_tokens: server.outstanding_tokens(),
+            arriving: server.arriving() as u64,
+            waiting: server.waiting() as u64,
+            running: server.running() as u64,
+            kv_blocks_used: server.kv_blocks_used(),
+            kv_blocks: server.kv_blocks(),
+            is_in_step: server.is_in_step().into(),
+            is_idle: next.is_none().into(),
+        }
+    }
+
+    fn totals(&self) -> ServerTotals {
+        let totals = self.server.totals();
+        ServerTotals {
+            steps: totals.steps,
+            busy_ns: totals.busy_ns,
+            completed: totals.completed,
+            rejected: totals.rejected,
+            truncated: totals.truncated,
+            tokens: totals.tokens,
+            output_tokens: totals.output_tokens,
+            preemptions: totals.preemptions,
+            cache_lookups: totals.cache_lookups,
+            cache_hits: totals.cache_hits,
+            cache_evictions: totals.cache_evictions,
+            peak_kv_blocks: totals.peak_kv_blocks.into(),
+        }
+    }
+
+    fn step(&mut self) -> StepRecord {
+        // The outcome of a step has its own events only.
+        self.events.extend(self.server.drain_events());
+        self.tokens.clear();
+        let Some(outcome) = self.server.step() else {
+            return StepRecord::default();
+        };
+        self.events.extend(outcome.events);
+        self.tokens.extend_from_slice(outcome.tokens);
+        let record = outcome.record;
+        StepRecord {
+            start_ns: record.start_ns,
+            duration_ns: record.duration_ns,
+            kv_tokens: record.kv_tokens,
+            tokens_length: outcome.tokens.len() as u64,
+            prefill_chunks: record.prefill_chunks,
+            prefill_tokens: record.prefill_tokens,
+            decode_requests: record.decode_requests,
+            drafted_tokens: record.drafted_tokens,
+            accepted_tokens: record.accepted_tokens,
+            yielded_tokens: record.yielded_tokens,
+            running: record.running,
+            waiting: record.waiting,
+            kv_blocks_used: record.kv_blocks_used,
+            preempted: record.preempted,
+        }
+    }
+}
