@@ -1,5 +1,5 @@
-//! What a call from C costs beside the same call from Rust: lookups, steps of few and of many entries, many steps in one
-//! call, a handle alone.
+//! The cost of a call from C beside the same call from Rust: lookups, steps of few and of many entries, many steps in one
+//! call.
 
 use std::hint::black_box;
 use std::ptr::{null, null_mut};

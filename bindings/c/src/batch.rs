@@ -15,7 +15,7 @@ pub struct Chunk {
     /// Tokens of the request in the KV cache after this step, the new ones included.
     pub kv_len: u32,
     /// 1 if the prompt ends with this chunk, so that it yields a token, else 0.
-    pub is_last: u32,
+    pub is_last: u8,
 }
 
 /// Decoding requests, which have one new token each and their drafted ones.
@@ -151,7 +151,7 @@ fn convert<C, T>(
 /// Why an entry is invalid.
 enum Invalid {
     Length(BatchError),
-    IsLast(u32),
+    IsLast(u8),
 }
 
 impl Invalid {

@@ -14,7 +14,7 @@ pub(crate) unsafe fn call(
     error: *mut Error,
     body: impl FnOnce() -> Result<(), Failure>,
 ) -> u32 {
-    // What a panic leaves behind is not used again: the lock of an object that it was changing is poisoned.
+    // A panic poisons the lock of the object that it was changing, so that its state is not used again.
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => Code::Ok as u32,
         // SAFETY: the caller's promise.

@@ -38,7 +38,7 @@ pub enum Code {
 pub struct Error {
     /// A `RooflutCode`.
     pub code: u32,
-    /// What was found, what was expected and what to do: UTF-8 that ends with a zero; empty after a success.
+    /// The cause, the expected input and a remedy: UTF-8 that ends with a zero. Written by failures only.
     pub message: [c_char; MESSAGE_BYTES],
 }
 

@@ -197,7 +197,7 @@ impl<T> Slab<T> {
             let mut object = match slot.object.try_write() {
                 Ok(object) => object,
                 Err(TryLockError::WouldBlock) => return Err(busy(self.kind)),
-                // What a panic has left behind can be freed.
+                // An object whose last call panicked can be freed.
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             };
             if object.is_none() || slot.generation() != generation(handle) {

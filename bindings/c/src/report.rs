@@ -13,7 +13,7 @@ use crate::registry::REGISTRY;
 use crate::scenario::refused;
 use crate::text::{json, returning};
 
-/// What a run writes.
+/// Output of a run.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {

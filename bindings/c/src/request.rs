@@ -1,4 +1,4 @@
-//! Requests of a server, and what happens to them.
+//! Requests of a server, and their events.
 
 use rooflut::sim::{self, RequestId, ServerEvent};
 
@@ -11,9 +11,9 @@ use crate::pointer::array;
 pub enum Content {
     /// None.
     Unique = 0,
-    /// Those of a prefix, and those of earlier turns of a session.
+    /// Tokens of a prefix, and of earlier turns of a session.
     Texts = 1,
-    /// Those of blocks with ids, as traces have them.
+    /// Tokens of blocks with ids, as traces have them.
     TraceBlocks = 2,
 }
 

@@ -13,7 +13,7 @@ use crate::registry::REGISTRY;
 use crate::request::{Event, Request};
 use crate::text::returning;
 
-/// A server, and what its caller has not fetched yet.
+/// A server with the events that its caller has not fetched yet.
 pub(crate) struct DrivenServer {
     server: Server<ServedModel>,
     /// Events before those that the server still has.
@@ -98,7 +98,7 @@ pub struct StepRecord {
     pub decode_requests: u32,
     /// Drafted tokens.
     pub drafted_tokens: u32,
-    /// Those that were accepted.
+    /// Accepted drafted tokens.
     pub accepted_tokens: u32,
     /// Output tokens that the step yields.
     pub yielded_tokens: u32,
@@ -124,7 +124,7 @@ pub struct Yield {
 
 /// Returns a server of the scenario at time 0, without requests.
 ///
-/// A server may be used by one thread at a time; another is told so (`ROOFLUT_CODE_BUSY`).
+/// One thread may use a server at a time; a call of another meanwhile is an error (`ROOFLUT_CODE_BUSY`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_server_new(
     scenario: Handle,

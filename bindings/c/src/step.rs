@@ -19,7 +19,7 @@ use crate::registry::REGISTRY;
 pub struct Duration {
     /// Seconds.
     pub seconds: f64,
-    /// The same in whole nanoseconds, halves rounded up.
+    /// Whole nanoseconds, halves rounded up.
     pub nanoseconds: u64,
 }
 

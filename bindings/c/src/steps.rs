@@ -128,7 +128,7 @@ impl<'a> Arrays<'a> {
         self.prefill.of(step).map(|place| Chunk {
             new_tokens: at(self.new_tokens, place, 0),
             kv_len: at(self.kv_len, place, 0),
-            is_last: at(self.is_last, place, 1).into(),
+            is_last: at(self.is_last, place, 1),
         })
     }
 

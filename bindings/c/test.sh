@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Builds the C interface and tests it from C: bad input, also under valgrind and AddressSanitizer where they are
+# installed, from C++, and the example with CMake. test.sh [CARGO PROFILE]; what is left out is added to $LEFT_OUT.
+set -euo pipefail
+cd "$(dirname "$0")"
+profile=${1:-dev}
+target=$(realpath -m "${CARGO_TARGET_DIR:-../../target}")
+out=$target/bindings/c
+left_out=${LEFT_OUT:-/dev/null}
+mkdir -p "$out"
+
+step() { printf '\n== %s\n' "$*"; "$@"; }
+have() { command -v "$1" >/dev/null || { echo "C: $1 is not installed" | tee -a "$left_out"; false; }; }
+
+step ./install.sh "$out/prefix" "$profile"
+flags=(-std=c11 -Wall -Wextra -Werror -pedantic -g "-I$out/prefix/include")
+shared=("-L$out/prefix/lib" -lrooflut_c "-Wl,-rpath,$out/prefix/lib" -lpthread -lm)
+static=("$out/prefix/lib/librooflut_c.a" -lpthread -ldl -lm)
+
+have cc || exit 0
+step cc "${flags[@]}" tests/c/bad_input.c "${shared[@]}" -o "$out/bad_input"
+step "$out/bad_input"
+step cc "${flags[@]}" tests/c/bad_input.c "${static[@]}" -o "$out/bad_input_static"
+step "$out/bad_input_static"
+if have valgrind; then
+  step valgrind -q --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite "$out/bad_input"
+fi
+if cc -fsanitize=address -x c - -o "$out/empty" <<< 'int main(void) { return 0; }' 2>/dev/null; then
+  step cc -fsanitize=address,undefined "${flags[@]}" tests/c/bad_input.c "${static[@]}" -o "$out/bad_input_asan"
+  step "$out/bad_input_asan"
+else
+  echo "C: AddressSanitizer is not installed" | tee -a "$left_out"
+fi
+step cc -O2 "${flags[@]}" tests/c/agreement.c "${shared[@]}" -o "$out/agreement"
+if have c++; then
+  step c++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only "-I$out/prefix/include" -x c++ - <<< '#include "rooflut.h"'
+fi
+if have cmake && have pkg-config; then
+  export PKG_CONFIG_PATH=$out/prefix/lib/pkgconfig
+  step cmake -S example -B "$out/example" -DCMAKE_BUILD_RPATH="$out/prefix/lib"
+  step cmake --build "$out/example"
+  step "$out/example/steps"
+fi

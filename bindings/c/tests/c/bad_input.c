@@ -1,0 +1,271 @@
+// Bad input is an error with its cause, and never harms the process. Run it under valgrind or with AddressSanitizer.
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rooflut.h"
+
+static RooflutError error;
+static int failures;
+
+static void expect(const char *what, uint32_t code, uint32_t expected, const char *message) {
+  const char *found = code == ROOFLUT_CODE_OK ? "" : error.message;
+  if (code != expected || !strstr(found, message)) {
+    fprintf(stderr, "%s: expected code %" PRIu32 " and \"%s\", found code %" PRIu32 " and \"%s\"\n", what, expected,
+            message, code, found);
+    failures++;
+  }
+}
+
+#define EXPECT(call, expected, message) expect(#call, call, expected, message)
+#define OK(call) expect(#call, call, ROOFLUT_CODE_OK, "")
+
+static uint64_t open_scenario(const char *toml) {
+  RooflutScenarioSource source = {.toml = toml, .toml_length = strlen(toml)};
+  uint64_t scenario = 0;
+  OK(rooflut_scenario_new(&source, &scenario, &error));
+  return scenario;
+}
+
+static uint32_t source_of(const char *toml, size_t length) {
+  RooflutScenarioSource source = {.toml = toml, .toml_length = length};
+  uint64_t scenario;
+  return rooflut_scenario_new(&source, &scenario, &error);
+}
+
+static void texts(void) {
+  uint64_t out = 0;
+  EXPECT(rooflut_model_find(NULL, 3, &out, &error), ROOFLUT_CODE_POINTER, "name: expected a pointer, found null");
+  EXPECT(rooflut_model_find("llama-3.1-8b", 12, NULL, &error), ROOFLUT_CODE_POINTER, "found null");
+  EXPECT(rooflut_model_find("\xff\xfe", 2, &out, &error), ROOFLUT_CODE_UTF8, "name: expected UTF-8");
+  EXPECT(rooflut_model_find("x", SIZE_MAX, &out, &error), ROOFLUT_CODE_LENGTH, "name: expected entries that fit");
+  EXPECT(rooflut_model_find("llama-3.1-9b", 12, &out, &error), ROOFLUT_CODE_REFUSED, "nearest: llama-3.1-8b");
+  EXPECT(rooflut_model_find("", 0, &out, NULL), ROOFLUT_CODE_REFUSED, "");
+  EXPECT(rooflut_tables_find("h101", 4, &out, &error), ROOFLUT_CODE_REFUSED, "nearest: h100");
+  EXPECT(rooflut_tables_load("/nonexistent", 12, &out, &error), ROOFLUT_CODE_REFUSED, "/nonexistent");
+  RooflutConfigFiles files = {.name = "m", .name_length = 1, .config = "[1]", .config_length = 3};
+  EXPECT(rooflut_model_read(&files, &out, &error), ROOFLUT_CODE_REFUSED, "config: ");
+  files.assume_llama = 7;
+  EXPECT(rooflut_model_read(&files, &out, &error), ROOFLUT_CODE_VALUE, "assume_llama: expected 0 or 1, found 7");
+  EXPECT(rooflut_model_read(NULL, &out, &error), ROOFLUT_CODE_POINTER, "files: ");
+  EXPECT(rooflut_compare("{}", 2, "[]", 2, &out, &error), ROOFLUT_CODE_REFUSED, "a: ");
+  EXPECT(rooflut_validate("a,b\n1,2\n", 8, &out, &error), ROOFLUT_CODE_REFUSED, "csv");
+}
+
+static void scenarios(void) {
+  EXPECT(source_of("tp = ", 5), ROOFLUT_CODE_REFUSED, "toml: line 1");
+  EXPECT(source_of("tpp = 2", 7), ROOFLUT_CODE_REFUSED, "unknown key");
+  EXPECT(source_of("tp = 3", 6), ROOFLUT_CODE_REFUSED, "scenario: ");
+  EXPECT(source_of("model = '\xff'", 11), ROOFLUT_CODE_UTF8, "toml: expected UTF-8");
+  uint64_t scenario = open_scenario(""), derived = 0, text = 0, server = 0;
+  OK(rooflut_scenario_with_rate(scenario, 3.5, &derived, &error));
+  OK(rooflut_free(derived, &error));
+  EXPECT(rooflut_scenario_with_rate(scenario, NAN, &derived, &error), ROOFLUT_CODE_REFUSED, "rate");
+  EXPECT(rooflut_scenario_with_rate(scenario, -1, &derived, &error), ROOFLUT_CODE_REFUSED, "rate");
+  EXPECT(rooflut_scenario_run(scenario, 99, &text, &error), ROOFLUT_CODE_VALUE, "output: expected 0 to 3");
+  OK(rooflut_scenario_run(scenario, ROOFLUT_OUTPUT_REQUESTS_CSV, &text, &error));
+  size_t length = 0;
+  char small[8];
+  EXPECT(rooflut_text_read(text, small, sizeof small, &length, &error), ROOFLUT_CODE_LENGTH, "capacity: ");
+  OK(rooflut_text_read(text, NULL, 0, &length, &error));
+  EXPECT(rooflut_text_read(text, NULL, 8, &length, &error), ROOFLUT_CODE_POINTER, "buffer: ");
+
+  // Handles.
+  EXPECT(rooflut_server_new(text, &server, &error), ROOFLUT_CODE_HANDLE, "expected a scenario, found a text");
+  EXPECT(rooflut_server_new(0, &server, &error), ROOFLUT_CODE_HANDLE, "found 0");
+  EXPECT(rooflut_server_new(UINT64_MAX, &server, &error), ROOFLUT_CODE_HANDLE, "which rooflut has not returned");
+  EXPECT(rooflut_free(text ^ (UINT64_C(1) << 40), &error), ROOFLUT_CODE_HANDLE, "not in use");
+  EXPECT(rooflut_free(text + 1000000, &error), ROOFLUT_CODE_HANDLE, "not in use");
+  OK(rooflut_free(text, &error));
+  EXPECT(rooflut_free(text, &error), ROOFLUT_CODE_HANDLE, "not in use");
+  EXPECT(rooflut_text_read(text, NULL, 0, &length, &error), ROOFLUT_CODE_HANDLE, "not in use");
+  OK(rooflut_free(scenario, &error));
+  EXPECT(rooflut_scenario_with_seed(scenario, 1, &derived, &error), ROOFLUT_CODE_HANDLE, "not in use");
+}
+
+static void lookups(void) {
+  uint64_t tables = 0, lookup = 0;
+  OK(rooflut_tables_find("H100", 4, &tables, &error));
+  const char *wrong[] = {"", "{}", "{\"gemm\": {}}", "{\"gem\": {}}", "{\"gemm\": {\"dtype\": \"fp5\", \"k\": 1, \"n\": 1}}",
+                         "{\"gemm\": {\"dtype\": \"bf16\", \"k\": -1, \"n\": 1}}"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    EXPECT(rooflut_lookup_new(tables, wrong[i], strlen(wrong[i]), &lookup, &error), ROOFLUT_CODE_REFUSED, "kernel: ");
+  const char *gemm = "{\"gemm\": {\"dtype\": \"bf16\", \"k\": 4096, \"n\": 6144}}";
+  OK(rooflut_lookup_new(tables, gemm, strlen(gemm), &lookup, &error));
+  OK(rooflut_free(tables, &error));
+  RooflutEstimate estimate;
+  OK(rooflut_lookup_at(lookup, 0, 100, &estimate, &error));
+  if (!(estimate.seconds > 1e-6 && estimate.seconds < 1e-4)) failures++;
+  EXPECT(rooflut_lookup_at(lookup, 1, 100, &estimate, &error), ROOFLUT_CODE_VALUE, "batch: expected 0");
+  EXPECT(rooflut_lookup_at(lookup, 0, 0, &estimate, &error), ROOFLUT_CODE_VALUE, "size: ");
+  EXPECT(rooflut_lookup_at(lookup, 0, UINT64_MAX, &estimate, &error), ROOFLUT_CODE_VALUE, "size: ");
+  EXPECT(rooflut_lookup_at(lookup, 0, 1, NULL, &error), ROOFLUT_CODE_POINTER, "estimate: ");
+  OK(rooflut_free(lookup, &error));
+}
+
+static void steps(void) {
+  uint64_t scenario = open_scenario("model = 'llama-3.1-8b'");
+  RooflutDecodeGroup decode[2000];
+  for (size_t i = 0; i < 2000; i++) decode[i] = (RooflutDecodeGroup){.requests = 1, .kv_tokens = 100};
+  RooflutChunk chunk = {.new_tokens = 16, .kv_len = 16, .is_last = 1};
+  RooflutBatch batch = {.decode = decode, .decode_length = 2000, .prefill = &chunk, .prefill_length = 1};
+  RooflutDuration time;
+  // Few, many and very many entries.
+  for (size_t length = 1; length <= 2000; length = length * 10 < 2000 || length == 2000 ? length * 10 : 2000) {
+    batch.decode_length = length;
+    OK(rooflut_step_time(scenario, &batch, &time, &error));
+  }
+  batch.decode_length = 50;
+  decode[3].kv_tokens = 0;
+  EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_VALUE, "decode[3].kv_tokens: expected at least 1");
+  decode[3].kv_tokens = 100;
+  decode[0].outside_tokens = UINT64_MAX;
+  EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_VALUE, "decode[0].outside_tokens: ");
+  decode[0] = (RooflutDecodeGroup){.requests = UINT32_MAX, .kv_tokens = UINT64_MAX, .drafted = UINT32_MAX};
+  OK(rooflut_step_time(scenario, &batch, &time, &error));
+  chunk.is_last = 2;
+  EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_VALUE, "prefill[0].is_last: expected 0 or 1, found 2");
+  chunk = (RooflutChunk){.new_tokens = 0};
+  EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_VALUE, "prefill[0].new: ");
+  batch.prefill = NULL;
+  EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_POINTER, "prefill: ");
+  batch.prefill = (const RooflutChunk *)((const char *)&chunk + 1);
+  EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_POINTER, "prefill: expected a pointer to a multiple");
+  batch.prefill = &chunk;
+  batch.prefill_length = SIZE_MAX;
+  EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_LENGTH, "prefill: ");
+  batch.prefill_length = SIZE_MAX / sizeof chunk;
+  EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_LENGTH, "prefill: ");
+  batch.prefill_length = 0;
+  EXPECT(rooflut_step_time(scenario, NULL, &time, &error), ROOFLUT_CODE_POINTER, "batch: ");
+  EXPECT(rooflut_step_time(scenario, &batch, NULL, &error), ROOFLUT_CODE_POINTER, "result: ");
+  RooflutInterval interval;
+  EXPECT(rooflut_step_interval(scenario, &batch, NAN, &interval, &error), ROOFLUT_CODE_VALUE, "coverage: ");
+  EXPECT(rooflut_step_interval(scenario, &batch, 1.5, &interval, &error), ROOFLUT_CODE_VALUE, "coverage: ");
+  batch = (RooflutBatch){0};
+  OK(rooflut_step_time(scenario, &batch, &time, &error));
+  if (time.nanoseconds != 0) failures++;
+  OK(rooflut_free(scenario, &error));
+}
+
+static void steps_at_once(void) {
+  uint64_t scenario = open_scenario("");
+  uint64_t offsets[] = {0, 1, 3}, kv_tokens[] = {100, 100, 100};
+  uint32_t requests[] = {1, 1, 1};
+  RooflutDuration times[2];
+  RooflutSteps many = {.length = 2, .decode_offsets = offsets, .decode_requests = requests, .decode_kv_tokens = kv_tokens, .decode_length = 3};
+  OK(rooflut_step_times(scenario, &many, times, 2, &error));
+  EXPECT(rooflut_step_times(scenario, &many, times, 3, &error), ROOFLUT_CODE_LENGTH, "times_length: expected 2 entries");
+  kv_tokens[2] = 0;
+  EXPECT(rooflut_step_times(scenario, &many, times, 2, &error), ROOFLUT_CODE_VALUE, "step 1: decode[1].kv_tokens: ");
+  kv_tokens[2] = 100;
+  offsets[1] = 4;
+  EXPECT(rooflut_step_times(scenario, &many, times, 2, &error), ROOFLUT_CODE_LENGTH, "decode_offsets[2]: ");
+  offsets[1] = 1;
+  offsets[2] = 2;
+  EXPECT(rooflut_step_times(scenario, &many, times, 2, &error), ROOFLUT_CODE_LENGTH, "decode_offsets[2]: expected 3");
+  offsets[0] = 1;
+  EXPECT(rooflut_step_times(scenario, &many, times, 2, &error), ROOFLUT_CODE_LENGTH, "decode_offsets[0]: expected 0");
+  many.decode_requests = NULL;
+  offsets[0] = 0;
+  offsets[2] = 3;
+  EXPECT(rooflut_step_times(scenario, &many, times, 2, &error), ROOFLUT_CODE_POINTER, "decode_requests: ");
+  many.length = SIZE_MAX;
+  EXPECT(rooflut_step_times(scenario, &many, times, SIZE_MAX, &error), ROOFLUT_CODE_LENGTH, "decode_offsets: ");
+  OK(rooflut_free(scenario, &error));
+}
+
+static void server(void) {
+  uint64_t scenario = open_scenario("[server]\nmax_num_seqs = 4"), server = 0, number = 0;
+  OK(rooflut_server_new(scenario, &server, &error));
+  // A server keeps what it needs.
+  OK(rooflut_free(scenario, &error));
+  RooflutRequest request = {.prompt_tokens = 100, .output_tokens = 10};
+  OK(rooflut_server_push(server, &request, &number, &error));
+  request.prompt_tokens = 0;
+  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_REFUSED, "request: ");
+  request.prompt_tokens = UINT32_MAX;
+  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_REFUSED, "request: ");
+  request.prompt_tokens = 10;
+  request.content = 3;
+  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_VALUE, "content: expected 0 to 2");
+  request.content = ROOFLUT_CONTENT_TRACE_BLOCKS;
+  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_VALUE, "block_tokens: ");
+  request.block_tokens = 16;
+  request.block_ids_length = 2;
+  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_POINTER, "block_ids: ");
+  uint64_t ids[] = {7, 8};
+  request.block_ids = ids;
+  OK(rooflut_server_push(server, &request, &number, &error));
+  RooflutServerState state;
+  RooflutStepRecord record;
+  OK(rooflut_server_step(server, &record, &error));
+  RooflutYield tokens[1];
+  size_t length;
+  if (record.tokens_length > 1)
+    EXPECT(rooflut_server_step_tokens(server, tokens, 1, &length, &error), ROOFLUT_CODE_LENGTH, "capacity: ");
+  OK(rooflut_server_advance(server, UINT64_C(60000000000), &state, &error));
+  if (!state.is_idle) failures++;
+  EXPECT(rooflut_server_advance(server, 0, &state, &error), ROOFLUT_CODE_VALUE, "");
+  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_VALUE, "");
+  EXPECT(rooflut_server_events(server, NULL, 4, &length, &error), ROOFLUT_CODE_POINTER, "events: ");
+  RooflutEvent events[8];
+  OK(rooflut_server_events(server, events, 8, &length, &error));
+  if (length != 4) failures++;
+  OK(rooflut_free(server, &error));
+  EXPECT(rooflut_server_state(server, &state, &error), ROOFLUT_CODE_HANDLE, "not in use");
+}
+
+static uint64_t shared_server;
+static atomic_int busy, other;
+
+// Threads that use one server at once, and objects of their own.
+static void *use(void *scenario) {
+  RooflutError mine;
+  for (int i = 0; i < 2000; i++) {
+    RooflutServerState state;
+    uint32_t code = rooflut_server_state(shared_server, &state, &mine);
+    if (code == ROOFLUT_CODE_BUSY) atomic_fetch_add(&busy, 1);
+    else if (code != ROOFLUT_CODE_OK) atomic_fetch_add(&other, 1);
+    RooflutDecodeGroup group = {.requests = 8, .kv_tokens = 8000};
+    RooflutBatch batch = {.decode = &group, .decode_length = 1};
+    RooflutDuration time;
+    if (rooflut_step_time(*(uint64_t *)scenario, &batch, &time, &mine) != ROOFLUT_CODE_OK) atomic_fetch_add(&other, 1);
+    uint64_t tables;
+    if (rooflut_tables_find("h100", 4, &tables, &mine) != ROOFLUT_CODE_OK || rooflut_free(tables, &mine) != ROOFLUT_CODE_OK)
+      atomic_fetch_add(&other, 1);
+  }
+  return NULL;
+}
+
+static void threads(void) {
+  uint64_t scenario = open_scenario("");
+  OK(rooflut_server_new(scenario, &shared_server, &error));
+  pthread_t started[4];
+  for (int i = 0; i < 4; i++) pthread_create(&started[i], NULL, use, &scenario);
+  for (int i = 0; i < 4; i++) pthread_join(started[i], NULL);
+  if (other != 0) {
+    fprintf(stderr, "threads: %d calls failed for another reason than a busy server\n", (int)other);
+    failures++;
+  }
+  printf("a server in use by another thread: %d of 8000 calls\n", (int)busy);
+  OK(rooflut_free(shared_server, &error));
+  OK(rooflut_free(scenario, &error));
+}
+
+int main(void) {
+  texts();
+  scenarios();
+  lookups();
+  steps();
+  steps_at_once();
+  server();
+  threads();
+  printf("rooflut %s: %s\n", rooflut_version(), failures ? "failures" : "bad input is refused");
+  return failures != 0;
+}

