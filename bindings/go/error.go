@@ -5,6 +5,11 @@ package rooflut
 */
 import "C"
 
+import (
+	"bytes"
+	"unsafe"
+)
+
 // Code is the kind of an Error.
 type Code uint32
 
@@ -36,5 +41,8 @@ func failed(code C.uint32_t, e *C.RooflutError) error {
 	if code == C.ROOFLUT_CODE_OK {
 		return nil
 	}
-	return &Error{Code: Code(code), Message: C.GoString(&e.message[0])}
+	// Unlike C.GoString, this leaves e on the stack.
+	message := (*[len(e.message)]byte)(unsafe.Pointer(&e.message))[:]
+	length := max(bytes.IndexByte(message, 0), 0)
+	return &Error{Code: Code(code), Message: string(message[:length])}
 }

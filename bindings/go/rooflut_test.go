@@ -182,7 +182,7 @@ func TestRunsReportTheirLoad(t *testing.T) {
 }
 
 func TestAPlanNamesTheCheapestDeployment(t *testing.T) {
-	source := rooflut.Source{TOML: "[workload]\nrate = 2\nrequests = 200\nseeds = 1"}
+	source := rooflut.Source{TOML: "[workload]\nrate = 2\nrequests = 500\nseeds = 1"}
 	plan, err := source.Plan(`{"goodput": ["ttft:1000"], "tp": [1, 2], "count": 1}`)
 	if err != nil || !strings.Contains(plan, `"gpus": 1`) {
 		t.Error(plan, err)

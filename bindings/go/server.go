@@ -50,6 +50,9 @@ type TraceBlocks struct {
 	BlockTokens uint32
 }
 
+func (Texts) isContent()       {}
+func (TraceBlocks) isContent() {}
+
 // Request is a request of a server.
 type Request struct {
 	ArrivalNS          uint64 // Nanoseconds from the start.
@@ -152,8 +155,16 @@ func (s *Server) Push(request Request) (uint64, error) {
 		priority:             C.uint32_t(request.Priority),
 	}
 	var ids []uint64
-	if request.Content != nil {
-		ids = request.Content.set(&written)
+	switch content := request.Content.(type) {
+	case Texts:
+		written.content = C.ROOFLUT_CONTENT_TEXTS
+		written.prefix = C.uint64_t(content.Prefix)
+		written.prefix_tokens = C.uint32_t(content.PrefixTokens)
+		written.own = C.uint64_t(content.Own)
+	case TraceBlocks:
+		written.content = C.ROOFLUT_CONTENT_TRACE_BLOCKS
+		written.block_tokens = C.uint32_t(content.BlockTokens)
+		ids = content.IDs
 	}
 	var number C.uint64_t
 	var e C.RooflutError
@@ -273,20 +284,6 @@ func serverState(state *C.RooflutServerState) ServerState {
 		IsInStep:          state.is_in_step != 0,
 		IsIdle:            state.is_idle != 0,
 	}
-}
-
-func (t Texts) set(request *C.RooflutRequest) []uint64 {
-	request.content = C.ROOFLUT_CONTENT_TEXTS
-	request.prefix = C.uint64_t(t.Prefix)
-	request.prefix_tokens = C.uint32_t(t.PrefixTokens)
-	request.own = C.uint64_t(t.Own)
-	return nil
-}
-
-func (t TraceBlocks) set(request *C.RooflutRequest) []uint64 {
-	request.content = C.ROOFLUT_CONTENT_TRACE_BLOCKS
-	request.block_tokens = C.uint32_t(t.BlockTokens)
-	return t.IDs
 }
 
 // The memory of a yield is that of C.

@@ -75,7 +75,8 @@ fn steps(bench: &mut Criterion) {
             let lengths = vec![(requests, u64::from(requests) * 1_000); groups as usize];
             b.iter(|| {
                 let decode = black_box(&lengths).iter();
-                let decode = decode.map(|(requests, kv)| DecodeGroup::from_sum(*requests, *kv).unwrap());
+                let decode =
+                    decode.map(|(requests, kv)| DecodeGroup::from_sum(*requests, *kv).unwrap());
                 let decode: arrayvec::ArrayVec<_, 64> = decode.collect();
                 let batch = StepBatch {
                     prefill: &[],
@@ -101,7 +102,12 @@ fn steps(bench: &mut Criterion) {
             b.iter(|| {
                 // SAFETY: local variables.
                 unsafe {
-                    c::rooflut_step_time(scenario, black_box(&raw const batch), &raw mut time, null_mut())
+                    c::rooflut_step_time(
+                        scenario,
+                        black_box(&raw const batch),
+                        &raw mut time,
+                        null_mut(),
+                    )
                 }
             });
         });
@@ -132,7 +138,13 @@ fn many_steps(bench: &mut Criterion, scenario: c::Handle) {
         b.iter(|| {
             // SAFETY: local variables.
             unsafe {
-                c::rooflut_step_times(scenario, &raw const steps, times.as_mut_ptr(), STEPS, null_mut())
+                c::rooflut_step_times(
+                    scenario,
+                    &raw const steps,
+                    times.as_mut_ptr(),
+                    STEPS,
+                    null_mut(),
+                )
             }
         });
     });

@@ -140,7 +140,9 @@ fn convert<C, T>(
     let mut place = 0;
     converted.extend(entries.map_while(|entry| {
         place += 1;
-        checked(entry).map_err(|invalid| failure = Some(invalid)).ok()
+        checked(entry)
+            .map_err(|invalid| failure = Some(invalid))
+            .ok()
     }));
     match failure {
         None => Ok(()),

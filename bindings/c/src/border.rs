@@ -10,10 +10,7 @@ use crate::error::{Code, Error, Failure};
 /// # Safety
 /// `error` is null or valid for writes.
 #[inline]
-pub(crate) unsafe fn call(
-    error: *mut Error,
-    body: impl FnOnce() -> Result<(), Failure>,
-) -> u32 {
+pub(crate) unsafe fn call(error: *mut Error, body: impl FnOnce() -> Result<(), Failure>) -> u32 {
     // A panic poisons the lock of the object that it was changing, so that its state is not used again.
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => Code::Ok as u32,

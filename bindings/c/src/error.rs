@@ -4,10 +4,10 @@ use std::ffi::c_char;
 use std::fmt::{self, Display};
 
 /// Bytes of a message, with its final zero.
-pub const MESSAGE_BYTES: usize = 1020;
+const MESSAGE_BYTES: usize = 1020;
 
 /// The kind of an error; 0 is success.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// Success.
@@ -39,7 +39,7 @@ pub struct Error {
     /// A `RooflutCode`.
     pub code: u32,
     /// The cause, the expected input and a remedy: UTF-8 that ends with a zero. Written by failures only.
-    pub message: [c_char; MESSAGE_BYTES],
+    pub message: [c_char; 1020],
 }
 
 impl Error {
@@ -81,7 +81,11 @@ impl Failure {
 
     /// A field has another value than expected.
     #[cold]
-    pub(crate) fn value(field: impl Display, expected: impl Display, found: impl Display) -> Failure {
+    pub(crate) fn value(
+        field: impl Display,
+        expected: impl Display,
+        found: impl Display,
+    ) -> Failure {
         let message = format_args!("{field}: expected {expected}, found {found}");
         Failure::new(Code::Value, message)
     }

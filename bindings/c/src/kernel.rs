@@ -56,7 +56,9 @@ impl Kernel {
             Kernel::ReduceScatter(shape) => Resolved::Gather(Gather::reduce_scatter(set, shape)?),
             Kernel::MlaPrefill(shape) => Resolved::MlaPrefill(MlaPrefill::resolve(set, shape)?),
             Kernel::MlaDecode(shape) => Resolved::MlaDecode(MlaDecode::resolve(set, shape)?),
-            Kernel::DeltaPrefill(shape) => Resolved::DeltaPrefill(DeltaPrefill::resolve(set, shape)?),
+            Kernel::DeltaPrefill(shape) => {
+                Resolved::DeltaPrefill(DeltaPrefill::resolve(set, shape)?)
+            }
             Kernel::DeltaDecode(shape) => Resolved::DeltaDecode(DeltaDecode::resolve(set, shape)?),
         })
     }
@@ -104,7 +106,11 @@ fn length(size: u64) -> Result<u32, Failure> {
 fn kv_tokens(batch: u32, size: u64) -> Result<u64, Failure> {
     match size >= u64::from(batch) {
         true => Ok(size),
-        false => Err(Failure::value("size", format_args!("at least {batch} KV tokens, one for each request"), size)),
+        false => Err(Failure::value(
+            "size",
+            format_args!("at least {batch} KV tokens, one for each request"),
+            size,
+        )),
     }
 }
 
@@ -112,7 +118,10 @@ fn kv_tokens(batch: u32, size: u64) -> Result<u64, Failure> {
 fn without_batch(batch: u32, size: u64) -> Result<u64, Failure> {
     match (batch, size) {
         (0, 1..) => Ok(size),
-        (0, _) => Err(Failure::new(Code::Value, "size: expected at least 1, found 0")),
+        (0, _) => Err(Failure::new(
+            Code::Value,
+            "size: expected at least 1, found 0",
+        )),
         _ => Err(Failure::value("batch", "0 for this kernel", batch)),
     }
 }

@@ -27,7 +27,7 @@ mod text;
 mod validation;
 
 pub use batch::{Batch, Chunk, DecodeGroup};
-pub use error::{Code, Error, MESSAGE_BYTES};
+pub use error::{Code, Error};
 pub use lookup::{Estimate, rooflut_lookup_at, rooflut_lookup_new};
 pub use model::{
     ConfigFiles, rooflut_model_describe, rooflut_model_find, rooflut_model_names,
@@ -46,8 +46,8 @@ pub use server::{
     rooflut_server_step_tokens, rooflut_server_totals,
 };
 pub use step::{
-    Binding, Class, Duration, Interval, Part, PartTime, StepTime, rooflut_step_interval, rooflut_step_parts,
-    rooflut_step_time,
+    Binding, Class, Duration, Interval, Part, PartTime, StepTime, rooflut_step_interval,
+    rooflut_step_parts, rooflut_step_time,
 };
 pub use steps::{Steps, rooflut_step_times};
 pub use tables::{

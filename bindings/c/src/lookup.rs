@@ -50,7 +50,9 @@ pub unsafe extern "C" fn rooflut_lookup_new(
         let kernel: Kernel = serde_json::from_str(kernel)
             .map_err(|error| Failure::refused(format_args!("kernel: {error}")))?;
         let resolve = |set: &_| kernel.resolve(set).map_err(Failure::refused);
-        REGISTRY.lookups.insert(REGISTRY.tables.read(tables, resolve)?)
+        REGISTRY
+            .lookups
+            .insert(REGISTRY.tables.read(tables, resolve)?)
     };
     // SAFETY: the caller's promise.
     unsafe { returning(lookup, error, make) }

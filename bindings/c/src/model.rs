@@ -134,8 +134,16 @@ impl ConfigFiles {
             Ok([
                 text(self.name, self.name_length, "name")?,
                 text(self.config, self.config_length, "config")?,
-                text(self.hf_quant_config, self.hf_quant_config_length, "hf_quant_config")?,
-                text(self.generation_config, self.generation_config_length, "generation_config")?,
+                text(
+                    self.hf_quant_config,
+                    self.hf_quant_config_length,
+                    "hf_quant_config",
+                )?,
+                text(
+                    self.generation_config,
+                    self.generation_config_length,
+                    "generation_config",
+                )?,
             ])
         }
     }

@@ -104,11 +104,17 @@ impl Wanted {
         let mut space = Space::new(&given.model.spec, tables);
         replace(&mut space.tp, &self.tp, |tp| tp);
         replace(&mut space.dp, &self.dp, |dp| dp);
-        replace(&mut space.expert_parallel, &self.expert_parallel, |whole| whole);
+        replace(&mut space.expert_parallel, &self.expert_parallel, |whole| {
+            whole
+        });
         replace(&mut space.dtype, &self.dtype, Some);
         replace(&mut space.kv_dtype, &self.kv_dtype, Some);
         replace(&mut space.max_num_seqs, &self.max_num_seqs, Some);
-        replace(&mut space.max_num_batched_tokens, &self.max_num_batched_tokens, Some);
+        replace(
+            &mut space.max_num_batched_tokens,
+            &self.max_num_batched_tokens,
+            Some,
+        );
         space.max_gpus = self.max_gpus;
         Ok(space)
     }

@@ -59,7 +59,9 @@ impl Kind {
     /// Returns the kind that a handle names.
     fn of(handle: Handle) -> Option<Kind> {
         let known = Kind::ALL.into_iter().map(|(kind, _)| kind);
-        known.into_iter().find(|kind| *kind as u64 == handle >> KIND_SHIFT)
+        known
+            .into_iter()
+            .find(|kind| *kind as u64 == handle >> KIND_SHIFT)
     }
 
     fn name(self) -> &'static str {
@@ -143,11 +145,15 @@ impl<T> Slab<T> {
         let (block, within) = place(index);
         let Some(block_slots) = self.blocks.get(block) else {
             let kind = self.kind.name();
-            let message = format_args!("expected a free slot for a {kind}, found none; free others");
+            let message =
+                format_args!("expected a free slot for a {kind}, found none; free others");
             return Err(Failure::new(Code::Full, message));
         };
-        let slots = block_slots.get_or_init(|| (0..FIRST_BLOCK << block).map(|_| Slot::new()).collect());
-        let slot = slots.get(within).ok_or_else(|| foreign(0, self.kind.name()))?;
+        let slots =
+            block_slots.get_or_init(|| (0..FIRST_BLOCK << block).map(|_| Slot::new()).collect());
+        let slot = slots
+            .get(within)
+            .ok_or_else(|| foreign(0, self.kind.name()))?;
         let mut place = slot.object.write().unwrap_or_else(PoisonError::into_inner);
         *place = Some(Box::new(object));
         let generation = slot.generation.load(Ordering::Relaxed);
@@ -203,7 +209,8 @@ impl<T> Slab<T> {
             if object.is_none() || slot.generation() != generation(handle) {
                 return Err(foreign(handle, self.kind.name()));
             }
-            slot.generation.store(generation(handle) + 1, Ordering::Relaxed);
+            slot.generation
+                .store(generation(handle) + 1, Ordering::Relaxed);
             slot.object.clear_poison();
             object.take()
         };
@@ -273,8 +280,12 @@ fn foreign(handle: Handle, expected: &str) -> Failure {
         Some(kind) if kind.name() != expected => {
             format!("handle: expected a {expected}, found a {}", kind.name())
         }
-        Some(_) => format!("handle: expected a {expected} that is not freed, found {handle:#x}, which is not in use"),
-        None => format!("handle: expected a {expected}, found {handle:#x}, which rooflut has not returned"),
+        Some(_) => format!(
+            "handle: expected a {expected} that is not freed, found {handle:#x}, which is not in use"
+        ),
+        None => format!(
+            "handle: expected a {expected}, found {handle:#x}, which rooflut has not returned"
+        ),
     };
     Failure::new(Code::Handle, message)
 }
@@ -284,7 +295,9 @@ fn busy(kind: Kind) -> Failure {
     let kind = kind.name();
     Failure::new(
         Code::Busy,
-        format_args!("handle: expected a {kind} that no other thread uses, found one in use; use a lock, or one for each thread"),
+        format_args!(
+            "handle: expected a {kind} that no other thread uses, found one in use; use a lock, or one for each thread"
+        ),
     )
 }
 
@@ -293,7 +306,9 @@ fn poisoned(kind: Kind) -> Failure {
     let kind = kind.name();
     Failure::new(
         Code::Panic,
-        format_args!("handle: expected a working {kind}, found one whose last call panicked; free it"),
+        format_args!(
+            "handle: expected a working {kind}, found one whose last call panicked; free it"
+        ),
     )
 }
 
@@ -318,7 +333,10 @@ mod tests {
     fn a_slot_is_not_used_after_its_last_generation() {
         let slab = Slab::new(Kind::Text);
         let handle = slab.insert(()).unwrap();
-        slab.slot(handle).unwrap().generation.store(LAST_GENERATION, Ordering::Relaxed);
+        slab.slot(handle)
+            .unwrap()
+            .generation
+            .store(LAST_GENERATION, Ordering::Relaxed);
         let last = handle | u64::from(LAST_GENERATION) << GENERATION_SHIFT;
         slab.remove(last).unwrap();
         assert!(slab.read(last, |()| Ok(())).is_err());
@@ -350,10 +368,15 @@ mod tests {
         })
         .unwrap();
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            slab.write(handle, |_: &mut i32| -> Result<(), Failure> { panic!("a defect") })
+            slab.write(handle, |_: &mut i32| -> Result<(), Failure> {
+                panic!("a defect")
+            })
         }));
         assert!(panicked.is_err());
-        assert_eq!(slab.write(handle, |_| Ok(())).unwrap_err().code, Code::Panic);
+        assert_eq!(
+            slab.write(handle, |_| Ok(())).unwrap_err().code,
+            Code::Panic
+        );
         slab.remove(handle).unwrap();
         let next = slab.insert(1).unwrap();
         assert_eq!(slab.write(next, |value| Ok(*value)).unwrap(), 1);

@@ -14,7 +14,7 @@ use crate::scenario::refused;
 use crate::text::{json, returning};
 
 /// Output of a run.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     /// The report as JSON: what `rooflut run --json` prints, without rows that `rooflut tables check` flags.
@@ -36,10 +36,18 @@ pub unsafe extern "C" fn rooflut_scenario_run(
     error: *mut Error,
 ) -> u32 {
     let make = || {
-        let known = [Output::Report, Output::RequestsCsv, Output::StepsCsv, Output::Timeline];
+        let known = [
+            Output::Report,
+            Output::RequestsCsv,
+            Output::StepsCsv,
+            Output::Timeline,
+        ];
         let found = known.into_iter().find(|known| *known as u32 == output);
-        let output = found.ok_or_else(|| Failure::value("output", "0 to 3, a RooflutOutput", output))?;
-        let text = REGISTRY.scenarios.read(scenario, |run| simulated(run, output))?;
+        let output =
+            found.ok_or_else(|| Failure::value("output", "0 to 3, a RooflutOutput", output))?;
+        let text = REGISTRY
+            .scenarios
+            .read(scenario, |run| simulated(run, output))?;
         REGISTRY.texts.insert(text)
     };
     // SAFETY: the caller's promise.

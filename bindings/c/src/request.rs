@@ -6,7 +6,7 @@ use crate::error::Failure;
 use crate::pointer::array;
 
 /// Which tokens of a request others share, for prefix caching.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// None.
@@ -56,7 +56,10 @@ impl Request {
         // SAFETY: the caller's promise.
         let ids = unsafe { array(self.block_ids, self.block_ids_length, "block_ids") }?;
         let known = [Content::Unique, Content::Texts, Content::TraceBlocks];
-        let content = match known.into_iter().find(|known| *known as u32 == self.content) {
+        let content = match known
+            .into_iter()
+            .find(|known| *known as u32 == self.content)
+        {
             Some(Content::Unique) => sim::Content::Unique,
             Some(Content::Texts) => sim::Content::Texts {
                 prefix: self.prefix,
@@ -68,10 +71,17 @@ impl Request {
             }
             Some(Content::TraceBlocks) => sim::Content::TraceBlocks {
                 first: 0,
-                count: u32::try_from(ids.len())
-                    .map_err(|_| Failure::value("block_ids_length", "a 32-bit number", ids.len()))?,
+                count: u32::try_from(ids.len()).map_err(|_| {
+                    Failure::value("block_ids_length", "a 32-bit number", ids.len())
+                })?,
             },
-            None => return Err(Failure::value("content", "0 to 2, a RooflutContent", self.content)),
+            None => {
+                return Err(Failure::value(
+                    "content",
+                    "0 to 2, a RooflutContent",
+                    self.content,
+                ));
+            }
         };
         let request = sim::Request::new(self.prompt_tokens, self.output_tokens)
             .at_ns(self.arrival_ns)
@@ -83,7 +93,7 @@ impl Request {
 }
 
 /// The kind of an event.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// The step that yields the first token of the request has ended.

@@ -85,7 +85,9 @@ unsafe fn derived(
     derive: impl FnOnce(&Run) -> Result<Run, RunError>,
 ) -> u32 {
     let make = || {
-        let derived = REGISTRY.scenarios.read(scenario, |run| derive(run).map_err(refused))?;
+        let derived = REGISTRY
+            .scenarios
+            .read(scenario, |run| derive(run).map_err(refused))?;
         REGISTRY.scenarios.insert(derived)
     };
     // SAFETY: the caller's promise.

@@ -159,7 +159,10 @@ pub unsafe extern "C" fn rooflut_server_push(
     let body = || {
         // SAFETY: the caller's promise.
         let ((request, ids, tokens_per_id), out) = unsafe {
-            (input(request, "request")?.checked()?, Out::new(number, "number")?)
+            (
+                input(request, "request")?.checked()?,
+                Out::new(number, "number")?,
+            )
         };
         REGISTRY.servers.write(server, |driven| {
             let id = driven.server.push_with_ids(request, ids, tokens_per_id);
@@ -209,7 +212,15 @@ pub unsafe extern "C" fn rooflut_server_totals(
     error: *mut Error,
 ) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { using(server, totals, "totals", error, |driven| Ok(driven.totals())) }
+    unsafe {
+        using(
+            server,
+            totals,
+            "totals",
+            error,
+            |driven| Ok(driven.totals()),
+        )
+    }
 }
 
 /// Writes the oldest events to an array of `capacity` entries, removes them, and writes their number to `length`.
@@ -226,7 +237,10 @@ pub unsafe extern "C" fn rooflut_server_events(
     let body = || {
         // SAFETY: the caller's promise.
         let (events, out) = unsafe {
-            (OutArray::new(events, capacity, "events")?, Out::new(length, "length")?)
+            (
+                OutArray::new(events, capacity, "events")?,
+                Out::new(length, "length")?,
+            )
         };
         REGISTRY.servers.write(server, |driven| {
             driven.events.extend(driven.server.drain_events());
@@ -266,12 +280,16 @@ pub unsafe extern "C" fn rooflut_server_step_tokens(
     let body = || {
         // SAFETY: the caller's promise.
         let (tokens, out) = unsafe {
-            (OutArray::new(tokens, capacity, "tokens")?, Out::new(length, "length")?)
+            (
+                OutArray::new(tokens, capacity, "tokens")?,
+                Out::new(length, "length")?,
+            )
         };
         REGISTRY.servers.write(server, |driven| {
             let needed = driven.tokens.len();
             if needed > capacity {
-                let message = format_args!("capacity: expected at least {needed}, found {capacity}");
+                let message =
+                    format_args!("capacity: expected at least {needed}, found {capacity}");
                 return Err(Failure::new(Code::Length, message));
             }
             out.set(tokens.fill(driven.tokens.iter().map(|(id, tokens)| Yield {

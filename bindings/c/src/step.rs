@@ -34,7 +34,7 @@ impl From<Seconds> for Duration {
 }
 
 /// A part of a step.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// Fused query, key and value projection.
@@ -71,9 +71,6 @@ pub enum Part {
     Unknown = 15,
 }
 
-/// Maximum number of parts of a step.
-pub(crate) const PARTS: usize = 16;
-
 impl From<library::Part> for Part {
     fn from(part: library::Part) -> Part {
         match part {
@@ -98,7 +95,7 @@ impl From<library::Part> for Part {
 }
 
 /// The resource that limits the speed of a part.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binding {
     /// Matrix math.
@@ -126,7 +123,7 @@ impl From<library::Binding> for Binding {
 }
 
 /// The kind of data that an answer was computed from, from the most to the least certain.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// A row of a table.
@@ -186,7 +183,9 @@ impl From<library::PartTime> for PartTime {
             part: Part::from(time.part) as u32,
             binding: Binding::from(time.binding) as u32,
             class_: class as u32,
-            is_outside: provenance.is_some_and(|it| it.extent == Extent::Outside).into(),
+            is_outside: provenance
+                .is_some_and(|it| it.extent == Extent::Outside)
+                .into(),
         }
     }
 }
@@ -202,7 +201,7 @@ pub struct StepTime {
     /// Number of parts.
     pub parts_length: usize,
     /// The parts that take time.
-    pub parts: [PartTime; PARTS],
+    pub parts: [PartTime; 16],
 }
 
 impl From<library::StepTime> for StepTime {
@@ -232,7 +231,11 @@ pub unsafe extern "C" fn rooflut_step_time(
     error: *mut Error,
 ) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { answer(scenario, batch, time, error, |run, batch| Ok(total_time(run, batch))) }
+    unsafe {
+        answer(scenario, batch, time, error, |run, batch| {
+            Ok(total_time(run, batch))
+        })
+    }
 }
 
 /// Predicts the time of a step by part.
@@ -272,7 +275,11 @@ pub unsafe extern "C" fn rooflut_step_interval(
     let within = |run: &Run, batch: &StepBatch<'_>| {
         let coverage = Coverage::try_new(coverage)
             .map_err(|error| Failure::new(Code::Value, format_args!("coverage: {error}")))?;
-        let interval = run.deployment().step_model().step_time(batch).interval(coverage);
+        let interval = run
+            .deployment()
+            .step_model()
+            .step_time(batch)
+            .interval(coverage);
         Ok(Interval {
             low_seconds: interval.low.0,
             high_seconds: interval.high.0,
@@ -328,6 +335,6 @@ mod tests {
         for (index, class) in table::Class::ALL.into_iter().enumerate() {
             assert_eq!(Class::from(class) as usize, index);
         }
-        assert!(library::Part::ALL.len() <= PARTS);
+        assert!(library::Part::ALL.len() <= StepTime::default().parts.len());
     }
 }

@@ -67,22 +67,27 @@ pub unsafe extern "C" fn rooflut_step_times(
             ));
         }
         // SAFETY: the caller's promise.
-        let (arrays, times) =
-            unsafe { (Arrays::new(steps)?, OutArray::new(times, times_length, "times")?) };
+        let (arrays, times) = unsafe {
+            (
+                Arrays::new(steps)?,
+                OutArray::new(times, times_length, "times")?,
+            )
+        };
         REGISTRY.scenarios.read(scenario, |run| {
             let mut failure = None;
             let results = (0..steps.length).map_while(|step| {
-                let time = with_batch(
-                    arrays.chunks(step),
-                    arrays.groups(step),
-                    |batch| Ok(total_time(run, batch)),
-                );
+                let time = with_batch(arrays.chunks(step), arrays.groups(step), |batch| {
+                    Ok(total_time(run, batch))
+                });
                 time.map_err(|error| failure = Some((step, error))).ok()
             });
             times.fill(results);
             match failure {
                 None => Ok(()),
-                Some((step, error)) => Err(Failure::new(error.code, format_args!("step {step}: {error}"))),
+                Some((step, error)) => Err(Failure::new(
+                    error.code,
+                    format_args!("step {step}: {error}"),
+                )),
             }
         })
     };
@@ -119,7 +124,11 @@ impl<'a> Arrays<'a> {
                 requests: array(steps.decode_requests, groups, "decode_requests")?,
                 kv_tokens: array(steps.decode_kv_tokens, groups, "decode_kv_tokens")?,
                 drafted: optional(steps.decode_drafted, groups, "decode_drafted")?,
-                outside_tokens: optional(steps.decode_outside_tokens, groups, "decode_outside_tokens")?,
+                outside_tokens: optional(
+                    steps.decode_outside_tokens,
+                    groups,
+                    "decode_outside_tokens",
+                )?,
             })
         }
     }
@@ -152,7 +161,11 @@ fn at<T: Copy>(array: &[T], place: usize, left_out: T) -> T {
 ///
 /// # Safety
 /// As [`array`].
-unsafe fn optional<'a, T>(pointer: *const T, length: usize, name: &str) -> Result<&'a [T], Failure> {
+unsafe fn optional<'a, T>(
+    pointer: *const T,
+    length: usize,
+    name: &str,
+) -> Result<&'a [T], Failure> {
     match pointer.is_null() {
         true => Ok(&[]),
         // SAFETY: the caller's promise.
@@ -180,8 +193,14 @@ impl<'a> Offsets<'a> {
         // SAFETY: the caller's promise.
         let offsets = unsafe { array(pointer, length, &name) }?;
         let wrong = |message| Err(Failure::new(Code::Length, format_args!("{name}{message}")));
-        if let Some(step) = offsets.windows(2).position(|pair| pair.first() > pair.last()) {
-            return wrong(format!("[{}]: expected at least the offset before, found less", step + 1));
+        if let Some(step) = offsets
+            .windows(2)
+            .position(|pair| pair.first() > pair.last())
+        {
+            return wrong(format!(
+                "[{}]: expected at least the offset before, found less",
+                step + 1
+            ));
         }
         match (offsets.first(), offsets.last()) {
             (Some(0), Some(last)) if *last == entries as u64 => Ok(Offsets(offsets)),

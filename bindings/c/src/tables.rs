@@ -41,7 +41,9 @@ pub unsafe extern "C" fn rooflut_tables_load(
     let make = || {
         // SAFETY: the caller's promise.
         let path = unsafe { text(path, path_length, "path") }?;
-        REGISTRY.tables.insert(TableSet::try_load(Path::new(path)).map_err(Failure::refused)?)
+        REGISTRY
+            .tables
+            .insert(TableSet::try_load(Path::new(path)).map_err(Failure::refused)?)
     };
     // SAFETY: the caller's promise.
     unsafe { returning(tables, error, make) }
@@ -80,7 +82,9 @@ pub unsafe extern "C" fn rooflut_tables_names(names: *mut Handle, error: *mut Er
 
 /// Finds a built-in table set.
 pub(crate) fn find(name: &str) -> Result<&'static TableSet, Failure> {
-    let found = sets::ALL.into_iter().find(|set| set.name().eq_ignore_ascii_case(name));
+    let found = sets::ALL
+        .into_iter()
+        .find(|set| set.name().eq_ignore_ascii_case(name));
     found.ok_or_else(|| {
         let hint = hint(&nearest(name, sets::ALL.map(TableSet::name)));
         Failure::refused(format_args!(

@@ -38,7 +38,10 @@ pub unsafe extern "C" fn rooflut_text_read(
             if capacity > 0 && capacity < text.len() {
                 return Err(Failure::new(
                     Code::Length,
-                    format_args!("capacity: expected at least {} bytes, found {capacity}", text.len()),
+                    format_args!(
+                        "capacity: expected at least {} bytes, found {capacity}",
+                        text.len()
+                    ),
                 ));
             }
             buffer.fill(text.bytes());

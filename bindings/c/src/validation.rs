@@ -49,11 +49,16 @@ pub unsafe extern "C" fn rooflut_validate(
         }
         .map_err(Failure::refused)?;
         let predictor = Predictor::default();
-        let reports: Vec<FileReport> =
-            datasets.iter().map(|dataset| validate(dataset, &predictor)).collect();
+        let reports: Vec<FileReport> = datasets
+            .iter()
+            .map(|dataset| validate(dataset, &predictor))
+            .collect();
         json(&Validation {
             rows: reports.iter().flat_map(FileReport::flat_rows).collect(),
-            summary: reports.iter().flat_map(FileReport::flat_summaries).collect(),
+            summary: reports
+                .iter()
+                .flat_map(FileReport::flat_summaries)
+                .collect(),
             skipped: reports.iter().flat_map(skipped).collect(),
         })
     };

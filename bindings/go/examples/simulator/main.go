@@ -15,7 +15,7 @@ const (
 	replicas  = 2
 	maxBatch  = 8
 	arrivals  = 200
-	gapNS     = 20_000_000
+	gapNS     = 60_000_000
 	prompt    = 512
 	outTokens = 64
 )
