@@ -33,9 +33,7 @@ import "unsafe"
 type Server struct{ handle handle }
 
 // Content says which tokens of a request others share, for prefix caching: nil, Texts or TraceBlocks.
-type Content interface {
-	set(request *C.RooflutRequest) []uint64
-}
+type Content interface{ isContent() }
 
 // Texts are a shared prefix and a text of its own, the same in all turns of a session.
 type Texts struct {

@@ -35,7 +35,12 @@ fn lookups(bench: &mut Criterion) {
     };
     assert_eq!(code, 0);
     let mut group = bench.benchmark_group("gemm");
-    group.bench_function("rust", |b| b.iter(|| gemm.at(black_box(100)).time));
+    group.bench_function("rust", |b| {
+        b.iter(|| {
+            let estimate = gemm.at(black_box(100));
+            (estimate.time, estimate.mfu(), estimate.provenance)
+        });
+    });
     group.bench_function("c", |b| {
         let mut estimate = c::Estimate {
             seconds: 0.0,
