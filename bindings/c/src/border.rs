@@ -29,7 +29,7 @@ unsafe fn fail(error: *mut Error, failure: &Failure) -> u32 {
         // SAFETY: the caller's promise.
         unsafe { error.write(failure.error()) };
     }
-    failure.code as u32
+    failure.code() as u32
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> Failure {

@@ -57,20 +57,25 @@ impl Error {
     }
 }
 
-/// Why a call failed.
+/// Why a call failed. It is as small as a pointer, so that successes are returned in registers.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) code: Code,
-    pub(crate) message: String,
+pub(crate) struct Failure(Box<Cause>);
+
+#[derive(Debug)]
+struct Cause {
+    code: Code,
+    message: String,
 }
 
 impl Failure {
     #[cold]
     pub(crate) fn new(code: Code, message: impl Display) -> Failure {
-        Failure {
-            code,
-            message: message.to_string(),
-        }
+        let message = message.to_string();
+        Failure(Box::new(Cause { code, message }))
+    }
+
+    pub(crate) fn code(&self) -> Code {
+        self.0.code
     }
 
     /// The library rejects the input.
@@ -93,12 +98,16 @@ impl Failure {
     /// Returns the failure as C sees it, its message cut to whole characters where it is too long.
     pub(crate) fn error(&self) -> Error {
         let mut error = Error {
-            code: self.code as u32,
+            code: self.0.code as u32,
             ..Error::NONE
         };
-        let ends = self.message.char_indices().map(|(at, c)| at + c.len_utf8());
+        let ends = self
+            .0
+            .message
+            .char_indices()
+            .map(|(at, c)| at + c.len_utf8());
         let end = ends.take_while(|end| *end < MESSAGE_BYTES).last();
-        let bytes = self.message.bytes().take(end.unwrap_or(0));
+        let bytes = self.0.message.bytes().take(end.unwrap_or(0));
         for (place, byte) in error.message.iter_mut().zip(bytes) {
             *place = byte as c_char;
         }
@@ -108,7 +117,7 @@ impl Failure {
 
 impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.0.message)
     }
 }
 

@@ -4,7 +4,7 @@
 //! gets a new generation when its object is freed, and is not used again after the last generation: a handle that was
 //! freed never becomes valid again.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock, TryLockError};
 
 use crate::Handle;
@@ -93,10 +93,10 @@ const KIND_SHIFT: u32 = 60;
 const GENERATION_SHIFT: u32 = 32;
 /// The last generation of a slot.
 const LAST_GENERATION: u32 = (1 << (KIND_SHIFT - GENERATION_SHIFT)) - 1;
-/// Slots of the first block; each block has twice as many as the one before.
-const FIRST_BLOCK: usize = 64;
-/// Blocks of a kind, 67 million slots in all.
-const BLOCKS: usize = 20;
+/// Slots of a block.
+const BLOCK: usize = 1 << 10;
+/// Blocks of a kind: a million slots.
+const BLOCKS: usize = 1 << 10;
 
 /// Objects of one kind. Slots are never moved or freed, so that a lookup takes no lock but that of its object.
 pub(crate) struct Slab<T> {
@@ -114,9 +114,15 @@ struct Free {
 }
 
 struct Slot<T> {
-    /// Generation of the object, or of the next one where there is none; changed only under the lock of `object`.
-    generation: AtomicU32,
-    object: RwLock<Option<Box<T>>>,
+    /// Handle of the object, 0 if there is none; changed only under the lock of `entry`.
+    handle: AtomicU64,
+    entry: RwLock<Entry<T>>,
+}
+
+struct Entry<T> {
+    /// Generation of the last object.
+    generation: u32,
+    object: Option<Box<T>>,
 }
 
 impl<T> Slab<T> {
@@ -133,32 +139,29 @@ impl<T> Slab<T> {
 
     /// Adds an object and returns its handle.
     pub(crate) fn insert(&self, object: T) -> Result<Handle, Failure> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = match free.used.pop() {
-            Some(index) => index,
-            None => {
-                free.next += 1;
-                free.next - 1
-            }
-        };
-        drop(free);
-        let (block, within) = place(index);
-        let Some(block_slots) = self.blocks.get(block) else {
-            let kind = self.kind.name();
-            let message =
-                format_args!("expected a free slot for a {kind}, found none; free others");
-            return Err(Failure::new(Code::Full, message));
-        };
+        let index = self.free_index();
+        let block = self.blocks.get(index / BLOCK);
         let slots =
-            block_slots.get_or_init(|| (0..FIRST_BLOCK << block).map(|_| Slot::new()).collect());
-        let slot = slots
-            .get(within)
-            .ok_or_else(|| foreign(0, self.kind.name()))?;
-        let mut place = slot.object.write().unwrap_or_else(PoisonError::into_inner);
-        *place = Some(Box::new(object));
-        let generation = slot.generation.load(Ordering::Relaxed);
+            block.map(|slots| slots.get_or_init(|| (0..BLOCK).map(|_| Slot::new()).collect()));
+        let slot = slots.and_then(|slots| slots.get(index % BLOCK));
+        let slot = slot.ok_or_else(|| full(self.kind))?;
+        let mut entry = slot.entry.write().unwrap_or_else(PoisonError::into_inner);
+        entry.generation += 1;
+        entry.object = Some(Box::new(object));
         let kind = (self.kind as u64) << KIND_SHIFT;
-        Ok(kind | u64::from(generation) << GENERATION_SHIFT | index as u64)
+        let handle = kind | u64::from(entry.generation) << GENERATION_SHIFT | index as u64;
+        slot.handle.store(handle, Ordering::Relaxed);
+        Ok(handle)
+    }
+
+    /// Takes a slot that has no object, one after all slots if there is none.
+    fn free_index(&self) -> usize {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = free.next;
+        free.used.pop().unwrap_or_else(|| {
+            free.next = (next + 1).min(BLOCK * BLOCKS);
+            next
+        })
     }
 
     /// Calls `use_it` with the object of a handle; other threads may use it at the same time.
@@ -169,11 +172,11 @@ impl<T> Slab<T> {
         use_it: impl FnOnce(&T) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
         let slot = self.slot(handle)?;
-        let Ok(object) = slot.object.read() else {
+        let Ok(entry) = slot.entry.read() else {
             return Err(poisoned(self.kind));
         };
-        match object.as_deref() {
-            Some(object) if slot.generation() == generation(handle) => use_it(object),
+        match &entry.object {
+            Some(object) if slot.has(handle) => use_it(object),
             _ => Err(foreign(handle, self.kind.name())),
         }
     }
@@ -186,56 +189,51 @@ impl<T> Slab<T> {
         use_it: impl FnOnce(&mut T) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
         let slot = self.slot(handle)?;
-        let mut object = match slot.object.try_write() {
-            Ok(object) => object,
+        let mut entry = match slot.entry.try_write() {
+            Ok(entry) => entry,
             Err(TryLockError::WouldBlock) => return Err(busy(self.kind)),
             Err(TryLockError::Poisoned(_)) => return Err(poisoned(self.kind)),
         };
-        match object.as_deref_mut() {
-            Some(object) if slot.generation() == generation(handle) => use_it(object),
+        match &mut entry.object {
+            Some(object) if slot.has(handle) => use_it(object),
             _ => Err(foreign(handle, self.kind.name())),
         }
     }
 
     fn remove(&self, handle: Handle) -> Result<(), Failure> {
         let slot = self.slot(handle)?;
-        let removed = {
-            let mut object = match slot.object.try_write() {
-                Ok(object) => object,
+        let (removed, generation) = {
+            let mut entry = match slot.entry.try_write() {
+                Ok(entry) => entry,
                 Err(TryLockError::WouldBlock) => return Err(busy(self.kind)),
                 // An object whose last call panicked can be freed.
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             };
-            if object.is_none() || slot.generation() != generation(handle) {
+            if !slot.has(handle) {
                 return Err(foreign(handle, self.kind.name()));
             }
-            slot.generation
-                .store(generation(handle) + 1, Ordering::Relaxed);
-            slot.object.clear_poison();
-            object.take()
+            slot.handle.store(0, Ordering::Relaxed);
+            slot.entry.clear_poison();
+            (entry.object.take(), entry.generation)
         };
-        if generation(handle) < LAST_GENERATION {
+        if generation < LAST_GENERATION {
             let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
             free.used.push(slot_index(handle));
         }
+        // After all locks: it may be large.
         drop(removed);
         Ok(())
     }
 
-    /// Returns the slot of a handle, if the handle may be valid.
+    /// Returns the slot of a handle. The handle is compared before the lock is tried, so that a freed one does not disturb
+    /// the next object, and again after, in case another thread freed the object between.
     #[inline]
     fn slot(&self, handle: Handle) -> Result<&Slot<T>, Failure> {
-        let (block, within) = place(slot_index(handle));
-        let block = self.blocks.get(block).and_then(OnceLock::get);
-        let slot = block.and_then(|slots| slots.get(within));
-        // The generation is compared before the lock is tried: a freed handle does not disturb the next object.
+        let index = slot_index(handle);
+        let block = self.blocks.get(index / BLOCK).and_then(OnceLock::get);
+        let slot = block.and_then(|slots| slots.get(index % BLOCK));
         match slot {
-            Some(slot)
-                if handle >> KIND_SHIFT == self.kind as u64
-                    && slot.generation() == generation(handle) =>
-            {
-                Ok(slot)
-            }
+            Some(slot) if handle != 0 && slot.has(handle) => Ok(slot),
             _ => Err(foreign(handle, self.kind.name())),
         }
     }
@@ -244,14 +242,17 @@ impl<T> Slab<T> {
 impl<T> Slot<T> {
     fn new() -> Slot<T> {
         Slot {
-            generation: AtomicU32::new(1),
-            object: RwLock::new(None),
+            handle: AtomicU64::new(0),
+            entry: RwLock::new(Entry {
+                generation: 0,
+                object: None,
+            }),
         }
     }
 
     #[inline]
-    fn generation(&self) -> u32 {
-        self.generation.load(Ordering::Relaxed)
+    fn has(&self, handle: Handle) -> bool {
+        self.handle.load(Ordering::Relaxed) == handle
     }
 }
 
@@ -260,17 +261,11 @@ fn slot_index(handle: Handle) -> usize {
     (handle as u32) as usize
 }
 
-#[inline]
-fn generation(handle: Handle) -> u32 {
-    (handle >> GENERATION_SHIFT) as u32 & LAST_GENERATION
-}
-
-/// Returns block and place within it of a slot: block b has the slots from `FIRST_BLOCK * (2^b - 1)` on.
-#[inline]
-fn place(index: usize) -> (usize, usize) {
-    let shifted = index + FIRST_BLOCK;
-    let block = (shifted / FIRST_BLOCK).ilog2() as usize;
-    (block, shifted - (FIRST_BLOCK << block))
+#[cold]
+fn full(kind: Kind) -> Failure {
+    let kind = kind.name();
+    let message = format_args!("expected a free slot for a {kind}, found none; free others");
+    Failure::new(Code::Full, message)
 }
 
 #[cold]
@@ -332,28 +327,29 @@ mod tests {
     #[test]
     fn a_slot_is_not_used_after_its_last_generation() {
         let slab = Slab::new(Kind::Text);
-        let handle = slab.insert(()).unwrap();
-        slab.slot(handle)
-            .unwrap()
-            .generation
-            .store(LAST_GENERATION, Ordering::Relaxed);
-        let last = handle | u64::from(LAST_GENERATION) << GENERATION_SHIFT;
+        let first = slab.insert(()).unwrap();
+        slab.slot(first).unwrap().entry.write().unwrap().generation = LAST_GENERATION - 1;
+        slab.remove(first).unwrap();
+        let last = slab.insert(()).unwrap();
+        assert_eq!(Kind::of(last), Some(Kind::Text));
+        assert_eq!(slot_index(last), slot_index(first));
         slab.remove(last).unwrap();
-        assert!(slab.read(last, |()| Ok(())).is_err());
-        assert_eq!(slot_index(slab.insert(()).unwrap()), slot_index(handle) + 1);
+        assert_eq!(slot_index(slab.insert(()).unwrap()), slot_index(first) + 1);
     }
 
     #[test]
-    fn slots_fill_block_after_block() {
-        let mut expected = (0, 0);
-        for index in 0..10_000 {
-            assert_eq!(place(index), expected);
-            expected.1 += 1;
-            if expected.1 == FIRST_BLOCK << expected.0 {
-                expected = (expected.0 + 1, 0);
-            }
-        }
-        assert!(place(u32::MAX as usize).0 >= BLOCKS);
+    fn slots_are_used_up_to_the_last_one() {
+        let slab = Slab::new(Kind::Text);
+        let handles: Vec<Handle> = (0..BLOCK * BLOCKS)
+            .map(|_| slab.insert(()).unwrap())
+            .collect();
+        assert_eq!(slab.insert(()).unwrap_err().code(), Code::Full);
+        slab.remove(handles[5]).unwrap();
+        assert_eq!(slot_index(slab.insert(()).unwrap()), 5);
+        assert_eq!(slab.insert(()).unwrap_err().code(), Code::Full);
+        let last = handles[BLOCK * BLOCKS - 1];
+        assert!(slab.read(last, |()| Ok(())).is_ok());
+        assert!(slab.read(last + 1, |()| Ok(())).is_err());
     }
 
     #[test]
@@ -362,8 +358,8 @@ mod tests {
         let handle = slab.insert(0).unwrap();
         slab.write(handle, |_| {
             let inner = slab.write(handle, |_| Ok(())).unwrap_err();
-            assert_eq!(inner.code, Code::Busy);
-            assert_eq!(slab.remove(handle).unwrap_err().code, Code::Busy);
+            assert_eq!(inner.code(), Code::Busy);
+            assert_eq!(slab.remove(handle).unwrap_err().code(), Code::Busy);
             Ok(())
         })
         .unwrap();
@@ -374,7 +370,7 @@ mod tests {
         }));
         assert!(panicked.is_err());
         assert_eq!(
-            slab.write(handle, |_| Ok(())).unwrap_err().code,
+            slab.write(handle, |_| Ok(())).unwrap_err().code(),
             Code::Panic
         );
         slab.remove(handle).unwrap();

@@ -85,7 +85,7 @@ pub unsafe extern "C" fn rooflut_step_times(
             match failure {
                 None => Ok(()),
                 Some((step, error)) => Err(Failure::new(
-                    error.code,
+                    error.code(),
                     format_args!("step {step}: {error}"),
                 )),
             }
