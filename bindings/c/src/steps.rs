@@ -116,11 +116,16 @@ impl<'a> Arrays<'a> {
         // SAFETY: the caller's promise.
         unsafe {
             Ok(Arrays {
-                prefill: Offsets::new(steps.prefill_offsets, steps.length, chunks, "prefill")?,
+                prefill: Offsets::new(
+                    steps.prefill_offsets,
+                    steps.length,
+                    chunks,
+                    "prefill_offsets",
+                )?,
                 new_tokens: array(steps.prefill_new_tokens, chunks, "prefill_new_tokens")?,
                 kv_len: array(steps.prefill_kv_len, chunks, "prefill_kv_len")?,
                 is_last: optional(steps.prefill_is_last, chunks, "prefill_is_last")?,
-                decode: Offsets::new(steps.decode_offsets, steps.length, groups, "decode")?,
+                decode: Offsets::new(steps.decode_offsets, steps.length, groups, "decode_offsets")?,
                 requests: array(steps.decode_requests, groups, "decode_requests")?,
                 kv_tokens: array(steps.decode_kv_tokens, groups, "decode_kv_tokens")?,
                 drafted: optional(steps.decode_drafted, groups, "decode_drafted")?,
@@ -188,10 +193,9 @@ impl<'a> Offsets<'a> {
         if pointer.is_null() && entries == 0 {
             return Ok(Offsets(&[]));
         }
-        let name = format!("{name}_offsets");
         let length = steps.saturating_add(1);
         // SAFETY: the caller's promise.
-        let offsets = unsafe { array(pointer, length, &name) }?;
+        let offsets = unsafe { array(pointer, length, name) }?;
         let wrong = |message| Err(Failure::new(Code::Length, format_args!("{name}{message}")));
         if let Some(step) = offsets
             .windows(2)
