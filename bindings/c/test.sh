@@ -31,6 +31,10 @@ if cc -fsanitize=address -x c - -o "$out/empty" <<< 'int main(void) { return 0; 
 else
   echo "C: AddressSanitizer is not installed" | tee -a "$left_out"
 fi
+# The example of the README.
+sed -n '/^```c$/,/^```$/{//!p}' README.md > "$out/readme.c"
+step cc "${flags[@]}" "$out/readme.c" "${shared[@]}" -o "$out/readme"
+step "$out/readme"
 step cc -O2 "${flags[@]}" tests/c/agreement.c "${shared[@]}" -o "$out/agreement"
 if have c++; then
   step c++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only "-I$out/prefix/include" -x c++ - <<< '#include "rooflut.h"'
