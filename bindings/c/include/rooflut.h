@@ -138,6 +138,21 @@ typedef enum RooflutClass {
 // A handle: kind, generation and slot of an object in the registry. 0 is none.
 typedef uint64_t RooflutHandle;
 
+// A scenario as TOML, with objects in place of names in it.
+typedef struct RooflutScenarioSource {
+  // The keys of a scenario file of `rooflut run --scenario`: deployment, `[server]`, `[workload]`, `[output]`.
+  // Empty for the defaults.
+  const char *toml;
+  // Bytes of `toml`.
+  size_t toml_length;
+  // The model; 0 for the built-in one that the key `model` names.
+  RooflutHandle model;
+  // The draft model; 0 for the built-in one that the key `draft_model` names, if there is one.
+  RooflutHandle draft_model;
+  // The tables; 0 for those that the key `gpu` or `tables` names.
+  RooflutHandle tables;
+} RooflutScenarioSource;
+
 // The error of a call. The caller provides it, or null to do without the message.
 typedef struct RooflutError {
   // A `RooflutCode`.
@@ -179,21 +194,6 @@ typedef struct RooflutConfigFiles {
   // 1 to read a file of any type as that of a Llama, else 0.
   uint32_t assume_llama;
 } RooflutConfigFiles;
-
-// A scenario as TOML, with objects in place of names in it.
-typedef struct RooflutScenarioSource {
-  // The keys of a scenario file of `rooflut run --scenario`: deployment, `[server]`, `[workload]`, `[output]`.
-  // Empty for the defaults.
-  const char *toml;
-  // Bytes of `toml`.
-  size_t toml_length;
-  // The model; 0 for the built-in one that the key `model` names.
-  RooflutHandle model;
-  // The draft model; 0 for the built-in one that the key `draft_model` names, if there is one.
-  RooflutHandle draft_model;
-  // The tables; 0 for those that the key `gpu` or `tables` names.
-  RooflutHandle tables;
-} RooflutScenarioSource;
 
 // A request. All zero but prompt and output is one that arrives at time 0 and shares no tokens.
 typedef struct RooflutRequest {
@@ -451,6 +451,18 @@ typedef struct RooflutSteps {
 extern "C" {
 #endif // __cplusplus
 
+// Lists deployments of a model with the requests that each holds in memory, and returns a text of JSON: what
+// `rooflut fits --json` prints.
+//
+// `wanted` is an object of JSON, or empty: `batch`, the number of requests that should fit at the same time, and
+// `context`, the tokens of each. A scenario without `gpu` and `tables` asks for all GPUs, one without `tp` for all that
+// can share the model.
+uint32_t rooflut_fits(const struct RooflutScenarioSource *source,
+                      const char *wanted,
+                      size_t wanted_length,
+                      RooflutHandle *fits,
+                      struct RooflutError *error);
+
 // Finds a kernel in a table set.
 //
 // `kernel` is an object of JSON with one key, the operation, and its shape:
@@ -493,12 +505,13 @@ uint32_t rooflut_model_describe(RooflutHandle model,
 // Returns the names of the built-in models as a text of JSON, a list.
 uint32_t rooflut_model_names(RooflutHandle *names, struct RooflutError *error);
 
-// Finds the deployments with the fewest GPUs that meet limits under the load of a scenario, and returns a text of
-// JSON: what `rooflut plan --json` prints.
+// Finds the deployments with the fewest GPUs, or of different GPUs the cheapest, that meet limits under the load of a
+// scenario, and returns a text of JSON: what `rooflut plan --json` prints.
 //
 // `wanted` is an object of JSON: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`, and optionally
 // `attainment`, `confidence`, `max_gpus`, `count`, and lists of choices: `gpu`, `tp`, `dp`, `expert_parallel`,
-// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. Takes seconds, on all processors.
+// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. A choice that the scenario has is the only one without
+// such a list. Prices are those of the key `prices` of `[output]`, or list prices. Takes seconds, on all processors.
 uint32_t rooflut_plan(const struct RooflutScenarioSource *source,
                       const char *wanted,
                       size_t wanted_length,
@@ -525,6 +538,17 @@ uint32_t rooflut_compare(const char *a,
                          size_t b_length,
                          RooflutHandle *comparison,
                          struct RooflutError *error);
+
+// Finds the highest rate that the servers of a scenario serve within limits, and returns a text of JSON: what
+// `rooflut saturate --json` prints. Where no rate meets the limits, `within_limits` is null.
+//
+// `wanted` is an object of JSON, or empty: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"` (without
+// it, the servers must only keep up), `attainment`, `confidence`, `tolerance`. Takes seconds, on all processors.
+uint32_t rooflut_saturate(const struct RooflutScenarioSource *source,
+                          const char *wanted,
+                          size_t wanted_length,
+                          RooflutHandle *saturation,
+                          struct RooflutError *error);
 
 // Checks a scenario, looks every kernel up and reads the load.
 //
@@ -634,6 +658,16 @@ uint32_t rooflut_step_times(RooflutHandle scenario,
                             struct RooflutDuration *times,
                             size_t times_length,
                             struct RooflutError *error);
+
+// Simulates all combinations of the values of some keys, and returns a text of CSV with a row for each: what
+// `rooflut sweep --scenario` prints.
+//
+// The TOML of `source` has lists of values in a table `[sweep]`. An object in place of a name excludes a list of such
+// names. A deployment that cannot be run is a row with an error. Runs on all processors; a grid of many deployments
+// takes minutes, so that one that may be stopped is divided by its caller.
+uint32_t rooflut_sweep(const struct RooflutScenarioSource *source,
+                       RooflutHandle *csv,
+                       struct RooflutError *error);
 
 // Returns a built-in table set by its name; case does not matter.
 uint32_t rooflut_tables_find(const char *name,

@@ -10,6 +10,7 @@
 mod batch;
 mod border;
 mod error;
+mod fits;
 mod kernel;
 mod lookup;
 mod model;
@@ -18,16 +19,20 @@ mod pointer;
 mod registry;
 mod report;
 mod request;
+mod saturate;
 mod scenario;
 mod server;
 mod step;
 mod steps;
+mod sweep;
 mod tables;
 mod text;
 mod validation;
+mod wanted;
 
 pub use batch::{Batch, Chunk, DecodeGroup};
 pub use error::{Code, Error};
+pub use fits::rooflut_fits;
 pub use lookup::{Estimate, rooflut_lookup_at, rooflut_lookup_new};
 pub use model::{
     ConfigFiles, rooflut_model_describe, rooflut_model_find, rooflut_model_names,
@@ -37,6 +42,7 @@ pub use plan::rooflut_plan;
 pub use registry::rooflut_free;
 pub use report::{Output, rooflut_compare, rooflut_scenario_run};
 pub use request::{Content, Event, EventKind, Request};
+pub use saturate::rooflut_saturate;
 pub use scenario::{
     ScenarioSource, rooflut_scenario_new, rooflut_scenario_with_rate, rooflut_scenario_with_seed,
 };
@@ -50,6 +56,7 @@ pub use step::{
     rooflut_step_parts, rooflut_step_time,
 };
 pub use steps::{Steps, rooflut_step_times};
+pub use sweep::rooflut_sweep;
 pub use tables::{
     rooflut_tables_describe, rooflut_tables_find, rooflut_tables_load, rooflut_tables_names,
 };

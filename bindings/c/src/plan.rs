@@ -3,29 +3,27 @@
 use std::ffi::c_char;
 
 use rooflut::hardware::Dtype;
-use rooflut::interval::Coverage;
 use rooflut::table::TableSet;
-use rooflut_plan::{Limits, Question, Space};
+use rooflut_plan::{PlanError, Question, Space};
+use rooflut_scenario::{Model, Scenario};
 use serde::Deserialize;
 
 use crate::Handle;
 use crate::error::{Error, Failure};
-use crate::pointer::text;
-use crate::scenario::{Given, ScenarioSource, open};
+use crate::scenario::{Given, ScenarioSource, open, prices};
 use crate::tables;
 use crate::text::{json, returning};
+use crate::wanted::{self, confidence, limits};
 
-/// Limits and choices of a plan, as JSON: the flags of `rooflut plan`.
+/// Limits and choices of a plan: the flags of `rooflut plan`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
     goodput: Vec<String>,
     attainment: Option<f64>,
     confidence: Option<f64>,
-    #[serde(default = "max_gpus")]
-    max_gpus: u32,
-    #[serde(default = "count")]
-    count: usize,
+    max_gpus: Option<u32>,
+    count: Option<usize>,
     gpu: Option<Vec<String>>,
     tp: Option<Vec<u32>>,
     dp: Option<Vec<u32>>,
@@ -36,20 +34,16 @@ struct Wanted {
     max_num_batched_tokens: Option<Vec<u32>>,
 }
 
-fn max_gpus() -> u32 {
-    Space::MAX_GPUS
-}
+/// Number of deployments without `count`, as `rooflut plan` has it.
+const COUNT: usize = 3;
 
-fn count() -> usize {
-    3
-}
-
-/// Finds the deployments with the fewest GPUs that meet limits under the load of a scenario, and returns a text of
-/// JSON: what `rooflut plan --json` prints.
+/// Finds the deployments with the fewest GPUs, or of different GPUs the cheapest, that meet limits under the load of a
+/// scenario, and returns a text of JSON: what `rooflut plan --json` prints.
 ///
 /// `wanted` is an object of JSON: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`, and optionally
 /// `attainment`, `confidence`, `max_gpus`, `count`, and lists of choices: `gpu`, `tp`, `dp`, `expert_parallel`,
-/// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. Takes seconds, on all processors.
+/// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. A choice that the scenario has is the only one without
+/// such a list. Prices are those of the key `prices` of `[output]`, or list prices. Takes seconds, on all processors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_plan(
     source: *const ScenarioSource,
@@ -60,68 +54,73 @@ pub unsafe extern "C" fn rooflut_plan(
 ) -> u32 {
     let make = || {
         // SAFETY: the caller's promise.
-        let (given, wanted) =
-            unsafe { (Given::new(source)?, text(wanted, wanted_length, "wanted")?) };
-        let wanted: Wanted = serde_json::from_str(wanted)
-            .map_err(|error| Failure::refused(format_args!("wanted: {error}")))?;
-        let limits = wanted.limits()?;
-        let space = wanted.space(&given)?;
-        let Given {
-            scenario,
-            model,
-            draft_model,
-            ..
-        } = given;
-        let mut question = Question::new(scenario, model, &open, space, limits);
-        question.draft_model = draft_model;
-        question.count = wanted.count;
-        let confidence = wanted.confidence.map(Coverage::try_new).transpose();
-        question.confidence = confidence
-            .map_err(|error| Failure::refused(format_args!("wanted: confidence: {error}")))?;
-        json(&question.plan().map_err(Failure::refused)?)
-    };
-    // SAFETY: the caller's promise.
-    unsafe { returning(plan, error, make) }
-}
-
-impl Wanted {
-    fn limits(&self) -> Result<Limits, Failure> {
-        let limits = self.goodput.iter().map(|limit| limit.parse());
-        let limits = limits.collect::<Result<_, _>>();
-        let limits = limits.and_then(|limits| Limits::try_new(limits, self.attainment));
-        limits.map_err(|error| Failure::refused(format_args!("wanted: goodput: {error}")))
-    }
-
-    /// The deployments to choose from.
-    fn space(&self, given: &Given) -> Result<Space, Failure> {
-        let tables: Vec<TableSet> = match &self.gpu {
-            None => vec![given.tables()?],
+        let given = unsafe { Given::new(source) }?;
+        // SAFETY: the caller's promise.
+        let wanted: Wanted = unsafe { wanted::read(wanted, wanted_length) }?;
+        let scenario = given.scenario()?;
+        let model = given.objects.model(&scenario)?;
+        let tables = match &wanted.gpu {
+            None => vec![given.objects.tables(&scenario)?],
+            Some(_) if given.objects.tables != 0 || scenario.target.tables.is_some() => {
+                return Err(Failure::refused(
+                    "wanted: gpu: expected no list beside tables that are given, found one; remove one of both",
+                ));
+            }
             Some(names) => {
                 let found = names.iter().map(|name| tables::find(name).cloned());
                 found.collect::<Result<_, _>>()?
             }
         };
-        let mut space = Space::new(&given.model.spec, tables);
-        replace(&mut space.tp, &self.tp, |tp| tp);
-        replace(&mut space.dp, &self.dp, |dp| dp);
-        replace(&mut space.expert_parallel, &self.expert_parallel, |whole| {
-            whole
-        });
-        replace(&mut space.dtype, &self.dtype, Some);
-        replace(&mut space.kv_dtype, &self.kv_dtype, Some);
-        replace(&mut space.max_num_seqs, &self.max_num_seqs, Some);
-        replace(
+        let prices = prices(&scenario, &tables)?;
+        let space = wanted.space(&scenario, &model, tables);
+        let limits = limits(&wanted.goodput, wanted.attainment)?;
+        let draft_model = given.objects.draft_model(&scenario)?;
+        let mut question = Question::new(scenario, model, &open, space, limits);
+        question.draft_model = draft_model;
+        question.count = wanted.count.unwrap_or(COUNT);
+        question.confidence = confidence(wanted.confidence)?;
+        question.prices = Some(prices);
+        json(&question.plan().map_err(refused)?)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { returning(plan, error, make) }
+}
+
+pub(crate) fn refused(error: PlanError) -> Failure {
+    Failure::refused(format_args!("plan: {error}"))
+}
+
+impl Wanted {
+    /// The deployments to choose from.
+    fn space(&self, scenario: &Scenario, model: &Model, tables: Vec<TableSet>) -> Space {
+        let (target, server) = (&scenario.target, &scenario.server);
+        let mut space = Space::new(&model.spec, tables);
+        choose(&mut space.tp, &self.tp, target.tp, |tp| tp);
+        choose(&mut space.dp, &self.dp, target.dp, |dp| dp);
+        let (whole, given) = (&mut space.expert_parallel, target.expert_parallel);
+        choose(whole, &self.expert_parallel, given, |whole| whole);
+        choose(&mut space.dtype, &self.dtype, target.dtype, Some);
+        choose(&mut space.kv_dtype, &self.kv_dtype, target.kv_dtype, Some);
+        let (seqs, given) = (&mut space.max_num_seqs, server.max_num_seqs);
+        choose(seqs, &self.max_num_seqs, given, Some);
+        let (tokens, given) = (
             &mut space.max_num_batched_tokens,
-            &self.max_num_batched_tokens,
-            Some,
+            server.max_num_batched_tokens,
         );
-        space.max_gpus = self.max_gpus;
-        Ok(space)
+        choose(tokens, &self.max_num_batched_tokens, given, Some);
+        space.max_gpus = self.max_gpus.unwrap_or(Space::MAX_GPUS);
+        space
     }
 }
 
-/// Replaces choices by those that are given.
-fn replace<T, U: Copy>(choices: &mut Vec<T>, given: &Option<Vec<U>>, choice: fn(U) -> T) {
+/// Replaces choices by those of a list, or by the one of the scenario.
+fn choose<T, U: Copy>(
+    choices: &mut Vec<T>,
+    list: &Option<Vec<U>>,
+    of_scenario: Option<U>,
+    choice: fn(U) -> T,
+) {
+    let given = list.as_deref().or(of_scenario.as_ref().map(std::slice::from_ref));
     if let Some(given) = given {
         *choices = given.iter().copied().map(choice).collect();
     }

@@ -5,7 +5,10 @@ use std::fs::File;
 use std::path::Path;
 
 use rooflut::table::TableSet;
-use rooflut_scenario::{Model, Resources, Run, RunError, Scenario, ScenarioFile};
+use rooflut_scenario::{
+    Model, Prices, Resources, Run, RunError, Scenario, ScenarioFile,
+};
+use rooflut_sweep::Named;
 use rooflut_traces::Input;
 
 use crate::error::{Error, Failure};
@@ -43,9 +46,10 @@ pub unsafe extern "C" fn rooflut_scenario_new(
 ) -> u32 {
     let make = || {
         // SAFETY: the caller's promise.
-        let source = unsafe { Given::new(source) }?;
-        let resources = source.resources()?;
-        let run = Run::try_new(source.scenario, resources).map_err(refused)?;
+        let given = unsafe { Given::new(source) }?;
+        let scenario = given.scenario()?;
+        let resources = given.objects.resources(&scenario)?;
+        let run = Run::try_new(scenario, resources).map_err(refused)?;
         REGISTRY.scenarios.insert(run)
     };
     // SAFETY: the caller's promise.
@@ -94,67 +98,96 @@ unsafe fn derived(
     unsafe { returning(out, error, make) }
 }
 
-/// A scenario, and the objects in place of names in it.
-pub(crate) struct Given {
-    pub(crate) scenario: Scenario,
-    pub(crate) model: Model,
-    pub(crate) draft_model: Option<Model>,
-    tables: Handle,
+/// The text of a scenario, and the objects in place of names in it.
+pub(crate) struct Given<'a> {
+    pub(crate) toml: &'a str,
+    pub(crate) objects: Objects,
 }
 
-impl Given {
-    /// Reads the text and finds the models.
-    ///
+/// Objects in place of names; 0 where the name counts.
+#[derive(Clone, Copy)]
+pub(crate) struct Objects {
+    pub(crate) model: Handle,
+    pub(crate) draft_model: Handle,
+    pub(crate) tables: Handle,
+}
+
+impl<'a> Given<'a> {
     /// # Safety
-    /// `source` is null or valid for reads, and so is its text.
-    pub(crate) unsafe fn new(source: *const ScenarioSource) -> Result<Given, Failure> {
+    /// `source` is null or valid for reads, and so is its text for `'a`.
+    pub(crate) unsafe fn new(source: *const ScenarioSource) -> Result<Given<'a>, Failure> {
         // SAFETY: the caller's promise.
         let (source, toml) = unsafe {
             let source = input(source, "source")?;
             (source, text(source.toml, source.toml_length, "toml")?)
         };
-        let file = ScenarioFile::read(toml.as_bytes())
-            .map_err(|error| Failure::refused(format_args!("toml: {error}")))?;
-        let scenario = file.scenario().clone();
-        let draft = scenario.server.draft_model();
-        let draft_model = match (source.draft_model, draft) {
-            (0, None) => None,
-            (0, Some(name)) => Some(model::find(name)?),
-            (given, Some(_)) => Some(given_model(given)?),
-            (_, None) => {
-                return Err(Failure::refused(
-                    "draft_model: expected the key draft_model in [server], found none; name the draft model there",
-                ));
-            }
-        };
-        Ok(Given {
-            model: match source.model {
-                0 => model::find(scenario.target.model())?,
-                given => given_model(given)?,
-            },
-            draft_model,
+        let objects = Objects {
+            model: source.model,
+            draft_model: source.draft_model,
             tables: source.tables,
-            scenario,
+        };
+        Ok(Given { toml, objects })
+    }
+
+    /// Reads the text.
+    pub(crate) fn scenario(&self) -> Result<Scenario, Failure> {
+        let file = ScenarioFile::read(self.toml.as_bytes())
+            .map_err(|error| Failure::refused(format_args!("toml: {error}")))?;
+        Ok(file.scenario().clone())
+    }
+}
+
+impl Objects {
+    /// Finds models and tables of a scenario.
+    pub(crate) fn named(&self, scenario: &Scenario) -> Result<Named, Failure> {
+        Ok(Named {
+            model: self.model(scenario)?,
+            draft_model: self.draft_model(scenario)?,
+            tables: self.tables(scenario)?,
         })
     }
 
-    /// Returns the tables of the scenario.
-    pub(crate) fn tables(&self) -> Result<TableSet, Failure> {
-        match (self.tables, &self.scenario.target.tables) {
-            (0, Some(path)) => TableSet::try_load(path).map_err(Failure::refused),
-            (0, None) => tables::find(self.scenario.target.gpu()).cloned(),
-            (given, _) => REGISTRY.tables.read(given, |tables| Ok(tables.clone())),
-        }
-    }
-
-    fn resources(&self) -> Result<Resources<'static>, Failure> {
+    pub(crate) fn resources(&self, scenario: &Scenario) -> Result<Resources<'static>, Failure> {
+        let named = self.named(scenario)?;
         Ok(Resources {
-            model: self.model.clone(),
-            draft_model: self.draft_model.clone(),
-            tables: self.tables()?,
+            model: named.model,
+            draft_model: named.draft_model,
+            tables: named.tables,
             read: &open,
         })
     }
+
+    pub(crate) fn model(&self, scenario: &Scenario) -> Result<Model, Failure> {
+        match self.model {
+            0 => model::find(scenario.target.model()),
+            given => given_model(given),
+        }
+    }
+
+    pub(crate) fn draft_model(&self, scenario: &Scenario) -> Result<Option<Model>, Failure> {
+        match (self.draft_model, scenario.server.draft_model()) {
+            (0, None) => Ok(None),
+            (0, Some(name)) => model::find(name).map(Some),
+            (given, Some(_)) => given_model(given).map(Some),
+            (_, None) => Err(Failure::refused(
+                "draft_model: expected the key draft_model in [server], found none; name the draft model there",
+            )),
+        }
+    }
+
+    pub(crate) fn tables(&self, scenario: &Scenario) -> Result<TableSet, Failure> {
+        match (self.tables, &scenario.target.tables) {
+            (0, Some(path)) => TableSet::try_load(path).map_err(Failure::refused),
+            (0, None) => tables::find(scenario.target.gpu()).cloned(),
+            (given, _) => REGISTRY.tables.read(given, |tables| Ok(tables.clone())),
+        }
+    }
+}
+
+/// Returns the prices of GPUs, with those of the file that a scenario names in place of the defaults.
+pub(crate) fn prices(scenario: &Scenario, sets: &[TableSet]) -> Result<Prices, Failure> {
+    let own: Vec<&str> = sets.iter().map(|set| set.gpu().name.as_str()).collect();
+    Prices::try_open(scenario.output.prices.as_deref(), &own, &open).map_err(refused)
 }
 
 fn given_model(handle: Handle) -> Result<Model, Failure> {

@@ -24,12 +24,6 @@ pub(super) fn grid(args: &SweepArgs) -> Result<Grid, Error> {
     let given = given.and_then(|grid| grid.scenario(0));
     file.remove_replaced(&given.map_err(super::error)?)
         .map_err(in_file)?;
-    let mut base = file.scenario().clone();
-    let output = std::mem::take(&mut base.output);
-    base.output.goodput = output.goodput;
-    base.output.prices = output.prices;
-    base.output.strict = output.strict;
-    base.output.interval = output.interval;
     let is_given = |key: &str| args.lists.0.iter().any(|(given, _)| given == key);
     let lists = lists.iter().filter(|list| !is_given(&list.key));
     let lists = lists.map(|list| {
@@ -38,7 +32,7 @@ pub(super) fn grid(args: &SweepArgs) -> Result<Grid, Error> {
     });
     let mut all = lists.collect::<Result<Vec<_>, Error>>()?;
     all.extend(axes);
-    Grid::try_new(&base, all).map_err(super::error)
+    Grid::try_new(file.scenario(), all).map_err(super::error)
 }
 
 /// Returns the values of a flag: limits belong together as they are given, conditions all together.

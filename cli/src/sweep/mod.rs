@@ -1,6 +1,5 @@
 //! `rooflut sweep`: a grid of deployments and loads.
 
-mod contents;
 mod file;
 #[cfg(feature = "parquet")]
 mod folder;
@@ -53,13 +52,12 @@ fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
             grid.sizes()
         )));
     }
-    let version = format!("{} {}", version(), contents::hash(&grid)?);
     let sets = ReadSets::default();
     let sources = Sources {
         find: &|scenario| named(scenario, &sets).map_err(|error| NotFound(error.to_string())),
         open: &input::open,
     };
-    let sweep = Sweep::try_new(grid, sources, &version).map_err(error)?;
+    let sweep = Sweep::try_new(grid, sources, &version()).map_err(error)?;
     plots::check(&args.plot, &sweep)?;
     let mut out = SweepOut::open(args, &sweep, host.stdout)?;
     let done = out.done();

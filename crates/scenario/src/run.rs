@@ -300,14 +300,29 @@ fn price(
     read: Read<'_>,
 ) -> Result<Option<Price>, RunError> {
     let gpu = placement.tables.gpu().name.as_str();
-    let mut prices = Prices::try_built_in().map_err(RunError::BuiltInPrices)?;
-    if let Some(path) = path {
+    Ok(Prices::try_open(path, &[gpu], read)?.of(gpu).cloned())
+}
+
+impl Prices {
+    /// Returns the default prices, with those of the file at `path` in their place. It may price the GPUs `own` beside
+    /// known ones. `read` opens the file, as in [`Resources`].
+    ///
+    /// # Errors
+    /// [`RunError::Read`] and [`RunError::Prices`] for the file.
+    pub fn try_open(
+        path: Option<&Path>,
+        own: &[&str],
+        read: &dyn Fn(&Path) -> io::Result<Input>,
+    ) -> Result<Prices, RunError> {
+        let prices = Prices::try_built_in().map_err(RunError::BuiltInPrices)?;
+        let Some(path) = path else {
+            return Ok(prices);
+        };
         let bytes = read_file("prices", path, read)?;
-        let given = Prices::read(&bytes, &[gpu]).map_err(|error| RunError::Prices {
+        let given = Prices::read(&bytes, own).map_err(|error| RunError::Prices {
             path: path.to_owned(),
             error,
         })?;
-        prices = prices.replaced_by(given);
+        Ok(prices.replaced_by(given))
     }
-    Ok(prices.of(gpu).cloned())
 }

@@ -31,7 +31,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Spans a grid. The values of axes replace those of `base`; a key with one value is no axis of the grid.
+    /// Spans a grid. The values of axes replace those of `base`; a key with one value is no axis of the grid. Of the
+    /// output of `base`, files and forms of one answer are dropped.
     ///
     /// # Errors
     /// A key that is given twice, and more points than a `u64` counts.
@@ -46,7 +47,13 @@ impl Grid {
         }
         let (fixed, axes): (Vec<Axis>, Vec<Axis>) =
             axes.into_iter().partition(|axis| axis.values().len() == 1);
-        let mut sections = sections(base)?;
+        let mut base = base.clone();
+        let output = std::mem::take(&mut base.output);
+        base.output.goodput = output.goodput;
+        base.output.prices = output.prices;
+        base.output.strict = output.strict;
+        base.output.interval = output.interval;
+        let mut sections = sections(&base)?;
         for axis in &fixed {
             set(&mut sections, axis, axis.values().first());
         }

@@ -2,6 +2,7 @@
 
 mod axis;
 mod column;
+mod contents;
 mod error;
 mod fnv;
 mod grid;

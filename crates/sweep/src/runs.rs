@@ -12,7 +12,7 @@ use rooflut_traces::Input;
 use crate::error::SweepError;
 use crate::grid::Grid;
 
-/// Finds what scenarios name: a sweep opens no files.
+/// Finds what scenarios name.
 #[derive(Clone, Copy)]
 pub struct Sources<'s> {
     /// Finds the models and the table set of a scenario.

@@ -4,6 +4,7 @@ use rooflut_scenario::Run;
 use serde_json::Value;
 
 use crate::column::{Column, columns};
+use crate::contents::hash;
 use crate::error::SweepError;
 use crate::grid::Grid;
 use crate::keys::cell;
@@ -53,8 +54,8 @@ pub(crate) fn line(cells: impl Iterator<Item = String>) -> Result<Vec<u8>, Sweep
 }
 
 impl<'s> Sweep<'s> {
-    /// Finds what the grid names. `version` stands for all that predictions depend on beside the grid: the version of
-    /// the library, its measurements, the contents of files.
+    /// Finds what the grid names. `version` stands for what predictions depend on beside the grid and the contents of
+    /// the files that it names: the version of the library and its measurements.
     ///
     /// # Errors
     /// A value that names nothing, a file that cannot be read, and the error of the first point if no point can be run.
@@ -63,7 +64,7 @@ impl<'s> Sweep<'s> {
         sources: Sources<'s>,
         version: &str,
     ) -> Result<Sweep<'s>, SweepError> {
-        let fingerprint = grid.fingerprint(version)?;
+        let fingerprint = grid.fingerprint(&format!("{version} {}", hash(&grid)?))?;
         let columns = columns(&grid);
         let runs = Runs::new(grid, sources);
         runs.check()?;

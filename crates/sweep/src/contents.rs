@@ -5,21 +5,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rooflut_scenario::Scenario;
-use rooflut_sweep::{Fnv, Grid};
 
-use crate::error::Error;
+use crate::error::SweepError;
+use crate::fnv::Fnv;
+use crate::grid::Grid;
 
 /// Returns a hash of all files that a grid names, so that rows before a change of one differ from those after it.
-pub(super) fn hash(grid: &Grid) -> Result<String, Error> {
+pub(crate) fn hash(grid: &Grid) -> Result<String, SweepError> {
     let mut hash = Fnv::default();
-    for path in paths(grid)? {
-        add(&path, &mut hash).map_err(Error::reading(&path))?;
+    for path in paths(grid) {
+        add(&path, &mut hash).map_err(|error| {
+            let path = path.display();
+            SweepError::NotFound(format!("cannot read {path}: {error}; check the path"))
+        })?;
     }
     Ok(format!("{:016x}", hash.finish()))
 }
 
 /// Returns the paths of files and folders among the values that may name one.
-fn paths(grid: &Grid) -> Result<Vec<PathBuf>, Error> {
+fn paths(grid: &Grid) -> Vec<PathBuf> {
     let mut texts = texts(grid.base());
     for axis in grid.axes() {
         let values = axis.values().iter().filter_map(|value| value.as_str());
@@ -33,9 +37,9 @@ fn paths(grid: &Grid) -> Result<Vec<PathBuf>, Error> {
             .unwrap_or(Path::new(path))
             .to_owned()
     });
-    Ok(named
+    named
         .filter(|path| path.is_file() || path.is_dir())
-        .collect())
+        .collect()
 }
 
 fn texts(base: &Scenario) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Names the commit that is built, for `rooflut --version`.
+//! Names the commit that is built.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +24,7 @@ fn packaged() -> Option<String> {
 /// then is this crate built again.
 fn checked_out() -> Option<String> {
     let folder = env::var_os("CARGO_MANIFEST_DIR")?;
-    let workspace = Path::new(&folder).parent()?;
+    let workspace = Path::new(&folder).ancestors().nth(2)?;
     // Within another repository a vendored copy has no commit of its own.
     let top = git(&["rev-parse", "--show-toplevel"])?;
     if fs::canonicalize(top).ok()? != fs::canonicalize(workspace).ok()? {

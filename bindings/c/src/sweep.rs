@@ -1,0 +1,99 @@
+//! Sweeps: a grid of deployments and loads.
+
+use std::thread;
+
+use rooflut_scenario::{ScenarioFile, grouped};
+use rooflut_sweep::{Axis, Grid, NotFound, Shard, Sources, Sweep, SweepError};
+use rooflut_version::version;
+
+use crate::Handle;
+use crate::error::{Error, Failure};
+use crate::registry::REGISTRY;
+use crate::scenario::{Given, Objects, ScenarioSource, open};
+use crate::text::returning;
+
+/// Deployments of a sweep, whose rows are in memory.
+const MAX_POINTS: u64 = 1_000_000;
+
+/// Simulates all combinations of the values of some keys, and returns a text of CSV with a row for each: what
+/// `rooflut sweep --scenario` prints.
+///
+/// The TOML of `source` has lists of values in a table `[sweep]`. An object in place of a name excludes a list of such
+/// names. A deployment that cannot be run is a row with an error. Runs on all processors; a grid of many deployments
+/// takes minutes, so that one that may be stopped is divided by its caller.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_sweep(
+    source: *const ScenarioSource,
+    csv: *mut Handle,
+    error: *mut Error,
+) -> u32 {
+    let make = || {
+        // SAFETY: the caller's promise.
+        let given = unsafe { Given::new(source) }?;
+        let objects = given.objects;
+        let grid = grid(given.toml)?;
+        check(&grid, &objects)?;
+        let sources = Sources {
+            find: &|scenario| {
+                let named = objects.named(scenario);
+                named.map_err(|failure| NotFound(failure.to_string()))
+            },
+            open: &open,
+        };
+        let sweep = Sweep::try_new(grid, sources, &version()).map_err(refused)?;
+        REGISTRY.texts.insert(rows(&sweep)?)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { returning(csv, error, make) }
+}
+
+fn grid(toml: &str) -> Result<Grid, Failure> {
+    let (file, lists) = ScenarioFile::read_with_lists(toml.as_bytes())
+        .map_err(|error| Failure::refused(format_args!("toml: {error}")))?;
+    let axes = lists.iter().map(|list| {
+        let axis = Axis::of_file(list);
+        axis.map_err(|error| Failure::refused(format_args!("toml: line {}: {error}", list.line)))
+    });
+    Grid::try_new(file.scenario(), axes.collect::<Result<_, _>>()?).map_err(refused)
+}
+
+/// Refuses objects beside lists of their names, and grids that are too large.
+fn check(grid: &Grid, objects: &Objects) -> Result<(), Failure> {
+    let objects = [
+        ("model", objects.model),
+        ("draft_model", objects.draft_model),
+        ("gpu", objects.tables),
+        ("tables", objects.tables),
+    ];
+    let is_axis = |key| grid.axes().iter().any(|axis| axis.key() == key);
+    let given = objects.into_iter().filter(|(_, handle)| *handle != 0);
+    if let Some((key, _)) = given.into_iter().find(|(key, _)| is_axis(*key)) {
+        return Err(Failure::refused(format_args!(
+            "{key}: expected either an object or a list in [sweep], found both; remove one"
+        )));
+    }
+    match grid.len() > MAX_POINTS {
+        false => Ok(()),
+        true => Err(Failure::refused(format_args!(
+            "sweep: expected at most {} deployments, found {} ({}); take fewer values",
+            grouped(MAX_POINTS),
+            grouped(grid.len()),
+            grid.sizes()
+        ))),
+    }
+}
+
+fn rows(sweep: &Sweep<'_>) -> Result<String, Failure> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let mut csv = sweep.csv_header().map_err(refused)?;
+    let take = |row: rooflut_sweep::Row| -> Result<(), SweepError> {
+        csv.extend(row.csv()?);
+        Ok(())
+    };
+    sweep.rows(Shard::WHOLE, 0, threads, take).map_err(refused)?;
+    String::from_utf8(csv).map_err(Failure::refused)
+}
+
+fn refused(error: SweepError) -> Failure {
+    Failure::refused(format_args!("sweep: {error}"))
+}
