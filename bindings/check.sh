@@ -12,7 +12,11 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 step c/test.sh "$profile"
 step cargo build -q -p rooflut-c --example agreement --profile "$profile"
 programs=("$built/examples/agreement")
-if [ -e "$target/bindings/c/agreement" ]; then programs+=("$target/bindings/c/agreement"); fi
+if [ -e "$target/bindings/c/agreement" ]; then
+  programs+=("$target/bindings/c/agreement")
+  step cargo build -q -p rooflut-cli --profile "$profile"
+  step agreement/commands.sh "$built/rooflut" "$target/bindings/c/commands"
+fi
 
 # A Go toolchain from PyPI does where none is installed.
 go=$target/bindings/go-toolchain

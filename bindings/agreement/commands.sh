@@ -19,15 +19,15 @@ agree() {
 }
 
 printf '[h100]\nusd_per_hour = 2.5\nsource = "mine"\ndate = "2026-01"\n' > prices.toml
-printf 'prompt\n100\n900\n' > lengths.csv
+printf '100\n900\n' > lengths.csv
 load=$'model = "llama-3.1-8b"\n[workload]\nrequests = 200\nrate = 4\n'
 agree run "$load" "" --model llama-3.1-8b --requests 200 --rate 4 --json
 agree fits 'model = "llama-3.1-70b"' '{"batch": 8, "context": 16384}' --model llama-3.1-70b --batch 8 --context 16384 --json
 agree fits $'model = "qwen3-14b"\ngpu = "h200"\ntp = 2\n[output]\nprices = "prices.toml"' "" \
   --model qwen3-14b --gpu h200 --tp 2 --prices prices.toml --json
 agree plan "$load"$'[output]\nprices = "prices.toml"' \
-  '{"goodput": ["ttft:1000", "tpot:20@p95"], "gpu": ["h100", "h200"], "tp": [1, 2], "count": 2}' \
-  --model llama-3.1-8b --requests 200 --rate 4 --prices prices.toml --goodput ttft:1000 tpot:20@p95 --gpu h100,h200 \
+  '{"goodput": ["ttft:1000@p95", "tpot:20@p95"], "gpu": ["h100", "h200"], "tp": [1, 2], "count": 2}' \
+  --model llama-3.1-8b --requests 200 --rate 4 --prices prices.toml --goodput ttft:1000@p95 tpot:20@p95 --gpu h100,h200 \
   --tp 1,2 --count 2 --json
 agree plan $'model = "llama-3.1-8b"\ntp = 2\n[workload]\nrequests = 200\nrate = 4' \
   '{"goodput": ["ttft:1000"], "attainment": 0.9, "max_gpus": 8}' \

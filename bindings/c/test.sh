@@ -35,7 +35,9 @@ fi
 sed -n '/^```c$/,/^```$/{//!p}' README.md > "$out/readme.c"
 step cc "${flags[@]}" "$out/readme.c" "${shared[@]}" -o "$out/readme"
 step "$out/readme"
-step cc -O2 "${flags[@]}" tests/c/agreement.c "${shared[@]}" -o "$out/agreement"
+for program in agreement commands; do
+  step cc -O2 "${flags[@]}" "tests/c/$program.c" "${shared[@]}" -o "$out/$program"
+done
 if have c++; then
   step c++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only "-I$out/prefix/include" -x c++ - <<< '#include "rooflut.h"'
 fi

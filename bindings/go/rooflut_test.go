@@ -191,6 +191,42 @@ func TestAPlanNamesTheCheapestDeployment(t *testing.T) {
 	refused(t, err, rooflut.CodeRefused, "wanted: goodput: ")
 }
 
+func TestSearchesAnswerWithTheirJSON(t *testing.T) {
+	fits, err := rooflut.Source{TOML: "model = 'llama-3.1-70b'\ngpu = 'h100'"}.Fits(`{"batch": 8, "context": 16384}`)
+	if err != nil || strings.Count(fits, `"missing": null`) != 3 {
+		t.Error(fits, err)
+	}
+	source := rooflut.Source{TOML: "[workload]\nrequests = 200\nseeds = 1"}
+	saturation, err := source.Saturate(`{"goodput": ["tpot:12@p90"]}`)
+	var found struct {
+		Within struct{ Rate float64 } `json:"within_limits"`
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(saturation), &found)
+	}
+	if err != nil || found.Within.Rate < 1 {
+		t.Error(saturation, err)
+	}
+	_, err = source.Saturate(`{"tolerance": "x"}`)
+	refused(t, err, rooflut.CodeRefused, "wanted: ")
+}
+
+func TestASweepHasARowForEachCombination(t *testing.T) {
+	csv, err := rooflut.Source{TOML: "[workload]\nrequests = 20\n[sweep]\ntp = [1, 3]\nrate = '1..5:2'"}.Sweep()
+	if err != nil || strings.Count(csv, "\n") != 7 || !strings.HasPrefix(csv, "index,grid,tp,rate,") {
+		t.Error(csv, err)
+	}
+	tables, err := rooflut.FindTables("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = rooflut.Source{TOML: "[sweep]\ngpu = ['h100', 'h200']", Tables: tables}.Sweep()
+	refused(t, err, rooflut.CodeRefused, "gpu: expected either an object or a list in [sweep], found both")
+	if err := tables.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestMeasuredRowsArePredicted(t *testing.T) {
 	csv := "experiment,gpu,model,tp,engine,decode_requests,mean_context_tokens,step_ms\n" +
 		"mine,h100,llama-3.1-8b,1,vllm-0.15.1,64,1000,10.5\n"

@@ -221,6 +221,40 @@ static void server(void) {
   EXPECT(rooflut_server_state(server, &state, &error), ROOFLUT_CODE_HANDLE, "not in use");
 }
 
+static uint32_t asked(uint32_t (*function)(const RooflutScenarioSource *, const char *, size_t, uint64_t *, RooflutError *),
+                      const char *toml, const char *wanted) {
+  RooflutScenarioSource source = {.toml = toml, .toml_length = strlen(toml)};
+  uint64_t text;
+  return function(&source, wanted, wanted ? strlen(wanted) : 7, &text, &error);
+}
+
+static uint32_t swept(const char *toml, uint64_t tables) {
+  RooflutScenarioSource source = {.toml = toml, .toml_length = strlen(toml), .tables = tables};
+  uint64_t text;
+  return rooflut_sweep(&source, &text, &error);
+}
+
+static void searches(void) {
+  EXPECT(asked(rooflut_plan, "", ""), ROOFLUT_CODE_REFUSED, "wanted: missing field `goodput`");
+  EXPECT(asked(rooflut_plan, "", "{\"goodput\": [\"ttft:NaN\"]}"), ROOFLUT_CODE_REFUSED, "wanted: goodput: ");
+  EXPECT(asked(rooflut_plan, "", "{\"goodput\": [], \"tp\": [0]}"), ROOFLUT_CODE_REFUSED, "wanted: goodput: ");
+  EXPECT(asked(rooflut_plan, "", "{\"goodput\": [\"ttft:9\"], \"gpu\": [\"h101\"]}"), ROOFLUT_CODE_REFUSED, "nearest: h100");
+  EXPECT(asked(rooflut_plan, "", "{\"goodput\": [\"ttft:9\"], \"max_gpus\": 0}"), ROOFLUT_CODE_REFUSED, "max_gpus: expected");
+  EXPECT(asked(rooflut_plan, "", NULL), ROOFLUT_CODE_POINTER, "wanted: ");
+  EXPECT(asked(rooflut_plan, "", "\xff"), ROOFLUT_CODE_UTF8, "wanted: ");
+  EXPECT(asked(rooflut_saturate, "", "{\"attainment\": 0.9}"), ROOFLUT_CODE_REFUSED, "attainment: expected goodput");
+  EXPECT(asked(rooflut_saturate, "", "{\"tolerance\": -1}"), ROOFLUT_CODE_REFUSED, "tolerance: expected");
+  EXPECT(asked(rooflut_saturate, "[workload]\nrate = 1", ""), ROOFLUT_CODE_REFUSED, "rate");
+  EXPECT(asked(rooflut_fits, "", "{\"batches\": 1}"), ROOFLUT_CODE_REFUSED, "unknown field `batches`");
+  EXPECT(asked(rooflut_fits, "[output]\nprices = '/nonexistent'", ""), ROOFLUT_CODE_REFUSED, "/nonexistent");
+  EXPECT(swept("[sweep]\ntp = [1, 'x']", 0), ROOFLUT_CODE_REFUSED, "toml: line 2: tp: expected");
+  EXPECT(swept("[sweep]\ntp = []", 0), ROOFLUT_CODE_REFUSED, "tp: expected at least one value");
+  EXPECT(swept("[sweep]\nrate = '1..3000'\nseed = '1..3000'", 0), ROOFLUT_CODE_REFUSED, "at most 1,000,000 deployments, found 9,000,000");
+  EXPECT(swept("[sweep]\ngpu = ['h100', 'h101']", 0), ROOFLUT_CODE_REFUSED, "nearest: h100");
+  EXPECT(swept("[sweep]\ngpu = ['h100', 'h200']", 1), ROOFLUT_CODE_REFUSED, "gpu: expected either an object or a list");
+  EXPECT(rooflut_sweep(NULL, NULL, &error), ROOFLUT_CODE_POINTER, "found null");
+}
+
 static uint64_t shared_server;
 static atomic_int busy, other;
 
@@ -262,6 +296,7 @@ int main(void) {
   texts();
   scenarios();
   lookups();
+  searches();
   steps();
   steps_at_once();
   server();
