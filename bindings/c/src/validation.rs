@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use rooflut_validation::{
-    Dataset, FileReport, FlatRow, FlatSummary, Predictor, embedded, read, validate,
+    Dataset, FileReport, FlatRow, FlatSummary, Predictor, Tally, embedded, read, validate,
 };
 use serde::Serialize;
 
@@ -12,12 +12,13 @@ use crate::error::{Error, Failure};
 use crate::pointer::text;
 use crate::text::{json, returning};
 
-/// Predictions beside measurements, as `rooflut validate --json` prints them.
+/// Predictions beside measurements, with keys of `rooflut validate --json`.
 #[derive(Serialize)]
 struct Validation<'r> {
     rows: Vec<FlatRow<'r>>,
     summary: Vec<FlatSummary<'r>>,
     skipped: Vec<Skipped<'r>>,
+    metrics_skipped: Vec<Skipped<'r>>,
 }
 
 /// Rows that were left out for one reason.
@@ -29,7 +30,8 @@ struct Skipped<'r> {
     lines: &'r [u64],
 }
 
-/// Predicts measured rows and returns a text of JSON: predictions beside measurements, errors, rows that are left out.
+/// Predicts measured rows and returns a text of JSON with the keys `rows`, `summary`, `skipped` and `metrics_skipped` of
+/// `rooflut validate --json`: predictions beside measurements, errors, rows and metrics that are left out.
 ///
 /// `csv` is a file of measurements in the columns of rooflut's `crates/validation`; null stands for the measurements
 /// that come with rooflut, which take seconds.
@@ -59,18 +61,24 @@ pub unsafe extern "C" fn rooflut_validate(
                 .iter()
                 .flat_map(FileReport::flat_summaries)
                 .collect(),
-            skipped: reports.iter().flat_map(skipped).collect(),
+            skipped: skipped(&reports, |report| &report.skipped),
+            metrics_skipped: skipped(&reports, |report| &report.partly),
         })
     };
     // SAFETY: the caller's promise.
     unsafe { returning(validation, error, make) }
 }
 
-fn skipped(report: &FileReport) -> impl Iterator<Item = Skipped<'_>> {
-    report.skipped.iter().map(|tally| Skipped {
-        file: &report.file,
-        reason: &tally.text,
-        rows: tally.rows(),
-        lines: &tally.lines,
-    })
+fn skipped(reports: &[FileReport], of: fn(&FileReport) -> &[Tally]) -> Vec<Skipped<'_>> {
+    let tallies = reports
+        .iter()
+        .flat_map(|report| of(report).iter().map(|tally| (&report.file, tally)));
+    tallies
+        .map(|(file, tally)| Skipped {
+            file,
+            reason: &tally.text,
+            rows: tally.rows(),
+            lines: &tally.lines,
+        })
+        .collect()
 }

@@ -79,6 +79,7 @@ static void scenarios(void) {
   EXPECT(rooflut_server_new(text, &server, &error), ROOFLUT_CODE_HANDLE, "expected a scenario, found a text");
   EXPECT(rooflut_server_new(0, &server, &error), ROOFLUT_CODE_HANDLE, "found 0");
   EXPECT(rooflut_server_new(UINT64_MAX, &server, &error), ROOFLUT_CODE_HANDLE, "which rooflut has not returned");
+  EXPECT(rooflut_free(0, &error), ROOFLUT_CODE_HANDLE, "expected a handle, found 0");
   EXPECT(rooflut_free(text ^ (UINT64_C(1) << 40), &error), ROOFLUT_CODE_HANDLE, "not in use");
   EXPECT(rooflut_free(text + 1000000, &error), ROOFLUT_CODE_HANDLE, "not in use");
   OK(rooflut_free(text, &error));
@@ -256,7 +257,7 @@ static void searches(void) {
 }
 
 static uint64_t shared_server;
-static atomic_int busy, other;
+static atomic_int other;
 
 // Threads that use one server at once, and objects of their own.
 static void *use(void *scenario) {
@@ -264,8 +265,7 @@ static void *use(void *scenario) {
   for (int i = 0; i < 2000; i++) {
     RooflutServerState state;
     uint32_t code = rooflut_server_state(shared_server, &state, &mine);
-    if (code == ROOFLUT_CODE_BUSY) atomic_fetch_add(&busy, 1);
-    else if (code != ROOFLUT_CODE_OK) atomic_fetch_add(&other, 1);
+    if (code != ROOFLUT_CODE_OK && code != ROOFLUT_CODE_BUSY) atomic_fetch_add(&other, 1);
     RooflutDecodeGroup group = {.requests = 8, .kv_tokens = 8000};
     RooflutBatch batch = {.decode = &group, .decode_length = 1};
     RooflutDuration time;
@@ -277,8 +277,20 @@ static void *use(void *scenario) {
   return NULL;
 }
 
+static atomic_int is_done;
+
+// Runs all requests of the shared server in one call, which other threads may delay.
+static void *advance(void *unused) {
+  (void)unused;
+  RooflutError mine;
+  RooflutServerState state;
+  while (rooflut_server_advance(shared_server, UINT64_MAX - 1, &state, &mine) == ROOFLUT_CODE_BUSY) continue;
+  is_done = 1;
+  return NULL;
+}
+
 static void threads(void) {
-  uint64_t scenario = open_scenario("");
+  uint64_t scenario = open_scenario(""), number;
   OK(rooflut_server_new(scenario, &shared_server, &error));
   pthread_t started[4];
   for (int i = 0; i < 4; i++) pthread_create(&started[i], NULL, use, &scenario);
@@ -287,7 +299,20 @@ static void threads(void) {
     fprintf(stderr, "threads: %d calls failed for another reason than a busy server\n", (int)other);
     failures++;
   }
-  printf("a server in use by another thread: %d of 8000 calls\n", (int)busy);
+  RooflutRequest request = {.prompt_tokens = 200, .output_tokens = 100};
+  for (int i = 0; i < 5000; i++) OK(rooflut_server_push(shared_server, &request, &number, &error));
+  int rejected = 0;
+  pthread_create(&started[0], NULL, advance, NULL);
+  while (!is_done) {
+    RooflutServerState state;
+    if (rooflut_server_state(shared_server, &state, &error) != ROOFLUT_CODE_BUSY) continue;
+    if (rejected++ == 0) expect("busy", error.code, ROOFLUT_CODE_BUSY, "expected a server that no other thread uses");
+  }
+  pthread_join(started[0], NULL);
+  if (rejected == 0) {
+    fprintf(stderr, "threads: expected calls that find the server in use, found none\n");
+    failures++;
+  }
   OK(rooflut_free(shared_server, &error));
   OK(rooflut_free(scenario, &error));
 }
