@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -319,9 +320,34 @@ func TestGoroutinesShareAScenarioAndExcludeEachOtherFromAServer(t *testing.T) {
 	}
 }
 
-func BenchmarkStepTime(b *testing.B) {
+// The benchmarks of bindings/c/benches/border.rs, across one border more.
+
+func BenchmarkGemm(b *testing.B) {
+	tables, err := rooflut.FindTables("h100")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer tables.Close()
+	lookup, err := tables.Lookup(`{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer lookup.Close()
+	for b.Loop() {
+		if _, err := lookup.At(0, 100); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkStepOf64RequestsIn1Group(b *testing.B)   { benchmarkStep(b, 1) }
+func BenchmarkStepOf64RequestsIn64Groups(b *testing.B) { benchmarkStep(b, 64) }
+
+func benchmarkStep(b *testing.B, groups int) {
 	scenario := open(b, "")
-	batch := rooflut.Batch{Decode: []rooflut.DecodeGroup{{Requests: 64, KVTokens: 64000}}}
+	requests := uint32(64 / groups)
+	group := rooflut.DecodeGroup{Requests: requests, KVTokens: 1000 * uint64(requests)}
+	batch := rooflut.Batch{Decode: slices.Repeat([]rooflut.DecodeGroup{group}, groups)}
 	for b.Loop() {
 		if _, err := scenario.StepTime(batch); err != nil {
 			b.Fatal(err)
