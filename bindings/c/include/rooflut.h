@@ -455,8 +455,8 @@ extern "C" {
 // `rooflut fits --json` prints.
 //
 // `wanted` is an object of JSON, or empty: `batch`, the number of requests that should fit at the same time, and
-// `context`, the tokens of each. A scenario without `gpu` and `tables` asks for all GPUs, one without `tp` for all that
-// can share the model.
+// `context`, the tokens of each. A scenario without `gpu` and `tables` asks for all GPUs, one without `tp` for all
+// that can share the model.
 uint32_t rooflut_fits(const struct RooflutScenarioSource *source,
                       const char *wanted,
                       size_t wanted_length,
@@ -510,8 +510,8 @@ uint32_t rooflut_model_names(RooflutHandle *names, struct RooflutError *error);
 //
 // `wanted` is an object of JSON: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`, and optionally
 // `attainment`, `confidence`, `max_gpus`, `count`, and lists of choices: `gpu`, `tp`, `dp`, `expert_parallel`,
-// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. A choice that the scenario has is the only one without
-// such a list. Prices are those of the key `prices` of `[output]`, or list prices. Takes seconds, on all processors.
+// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. A choice that the scenario has is the only one
+// without such a list. Prices are those of the key `prices` of `[output]`, or list prices. Takes seconds, on all processors.
 uint32_t rooflut_plan(const struct RooflutScenarioSource *source,
                       const char *wanted,
                       size_t wanted_length,
@@ -542,8 +542,8 @@ uint32_t rooflut_compare(const char *a,
 // Finds the highest rate that the servers of a scenario serve within limits, and returns a text of JSON: what
 // `rooflut saturate --json` prints. Where no rate meets the limits, `within_limits` is null.
 //
-// `wanted` is an object of JSON, or empty: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"` (without
-// it, the servers must only keep up), `attainment`, `confidence`, `tolerance`. Takes seconds, on all processors.
+// `wanted` is an object of JSON, or empty: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`
+// (without it, the servers must only keep up), `attainment`, `confidence`, `tolerance`. Takes seconds, on all processors.
 uint32_t rooflut_saturate(const struct RooflutScenarioSource *source,
                           const char *wanted,
                           size_t wanted_length,
@@ -702,8 +702,8 @@ uint32_t rooflut_text_read(RooflutHandle text,
                            size_t *length,
                            struct RooflutError *error);
 
-// Predicts measured rows and returns a text of JSON with the keys `rows`, `summary`, `skipped` and `metrics_skipped` of
-// `rooflut validate --json`: predictions beside measurements, errors, rows and metrics that are left out.
+// Predicts measured rows and returns a text of JSON with the keys `rows`, `summary`, `skipped` and `metrics_skipped`
+// of `rooflut validate --json`: predictions beside measurements, errors, rows and metrics that are left out.
 //
 // `csv` is a file of measurements in the columns of rooflut's `crates/validation`; null stands for the measurements
 // that come with rooflut, which take seconds.

@@ -24,8 +24,8 @@ struct Wanted {
 /// `rooflut fits --json` prints.
 ///
 /// `wanted` is an object of JSON, or empty: `batch`, the number of requests that should fit at the same time, and
-/// `context`, the tokens of each. A scenario without `gpu` and `tables` asks for all GPUs, one without `tp` for all that
-/// can share the model.
+/// `context`, the tokens of each. A scenario without `gpu` and `tables` asks for all GPUs, one without `tp` for all
+/// that can share the model.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_fits(
     source: *const ScenarioSource,

@@ -42,8 +42,8 @@ const COUNT: usize = 3;
 ///
 /// `wanted` is an object of JSON: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`, and optionally
 /// `attainment`, `confidence`, `max_gpus`, `count`, and lists of choices: `gpu`, `tp`, `dp`, `expert_parallel`,
-/// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. A choice that the scenario has is the only one without
-/// such a list. Prices are those of the key `prices` of `[output]`, or list prices. Takes seconds, on all processors.
+/// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. A choice that the scenario has is the only one
+/// without such a list. Prices are those of the key `prices` of `[output]`, or list prices. Takes seconds, on all processors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_plan(
     source: *const ScenarioSource,

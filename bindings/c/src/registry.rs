@@ -223,8 +223,8 @@ impl<T> Slab<T> {
         Ok(())
     }
 
-    /// Returns the slot of a handle. The handle is compared before the lock is tried, so that a freed one does not disturb
-    /// the next object, and again after, in case another thread freed the object between.
+    /// Returns the slot of a handle. The handle is compared before the lock is tried, so that a freed one does not
+    /// disturb the next object, and again after, in case another thread freed the object between.
     #[inline]
     fn slot(&self, handle: Handle) -> Result<&Slot<T>, Failure> {
         let index = slot_index(handle);

@@ -25,8 +25,8 @@ struct Wanted {
 /// Finds the highest rate that the servers of a scenario serve within limits, and returns a text of JSON: what
 /// `rooflut saturate --json` prints. Where no rate meets the limits, `within_limits` is null.
 ///
-/// `wanted` is an object of JSON, or empty: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"` (without
-/// it, the servers must only keep up), `attainment`, `confidence`, `tolerance`. Takes seconds, on all processors.
+/// `wanted` is an object of JSON, or empty: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`
+/// (without it, the servers must only keep up), `attainment`, `confidence`, `tolerance`. Takes seconds, on all processors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_saturate(
     source: *const ScenarioSource,

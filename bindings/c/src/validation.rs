@@ -30,8 +30,8 @@ struct Skipped<'r> {
     lines: &'r [u64],
 }
 
-/// Predicts measured rows and returns a text of JSON with the keys `rows`, `summary`, `skipped` and `metrics_skipped` of
-/// `rooflut validate --json`: predictions beside measurements, errors, rows and metrics that are left out.
+/// Predicts measured rows and returns a text of JSON with the keys `rows`, `summary`, `skipped` and `metrics_skipped`
+/// of `rooflut validate --json`: predictions beside measurements, errors, rows and metrics that are left out.
 ///
 /// `csv` is a file of measurements in the columns of rooflut's `crates/validation`; null stands for the measurements
 /// that come with rooflut, which take seconds.
