@@ -17,19 +17,22 @@ use rooflut_c as c;
 
 /// Measures `call` by the shortest of many batches of 100 calls: a batch is too short to be interrupted often, so that
 /// calls of nanoseconds can be compared on a busy machine.
-fn shortest<R>(bench: &mut Bencher, mut call: impl FnMut() -> R) {
-    const CALLS: u32 = 100;
+fn shortest<R>(bench: &mut Bencher, call: impl FnMut() -> R) {
+    shortest_of(100, bench, call);
+}
+
+fn shortest_of<R>(calls_of_batch: u32, bench: &mut Bencher, mut call: impl FnMut() -> R) {
     const BATCHES: u32 = 2_000;
     bench.iter_custom(|calls| {
         let mut shortest = Duration::MAX;
         for _ in 0..BATCHES {
             let start = Instant::now();
-            for _ in 0..CALLS {
+            for _ in 0..calls_of_batch {
                 black_box(call());
             }
             shortest = shortest.min(start.elapsed());
         }
-        shortest.mul_f64(calls as f64 / f64::from(CALLS))
+        shortest.mul_f64(calls as f64 / f64::from(calls_of_batch))
     });
 }
 
@@ -161,7 +164,7 @@ fn many_steps(bench: &mut Criterion, scenario: c::Handle) {
     };
     let mut times = vec![c::Duration::default(); STEPS];
     bench.bench_function("1,000 steps of 64 requests in one call", |b| {
-        b.iter(|| {
+        shortest_of(1, b, || {
             // SAFETY: local variables.
             unsafe {
                 c::rooflut_step_times(

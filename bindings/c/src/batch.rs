@@ -46,10 +46,12 @@ pub struct Batch {
     pub decode_length: usize,
 }
 
+/// Entries of most batches.
+const FEW: usize = 4;
+/// Entries of a batch with each request by itself. A larger stack takes longer to probe.
+const MANY: usize = 128;
 /// Entries that are converted on the stack; a batch with more of a kind allocates.
 const ON_STACK: usize = 1_024;
-/// Entries of most batches, for which little stack is used.
-const FEW: usize = 4;
 
 impl Batch {
     /// Calls `use_it` with the batch as the library has it.
@@ -83,25 +85,23 @@ pub(crate) fn with_batch<R>(
             (chunks, groups),
             use_it,
         ),
-        _ => with_many(chunks, groups, use_it),
+        0..=MANY => with_stack::<MANY, _>((chunks, groups), use_it),
+        0..=ON_STACK => with_stack::<ON_STACK, _>((chunks, groups), use_it),
+        _ => with_buffers(Vec::new(), Vec::new(), (chunks, groups), use_it),
     }
 }
 
+/// Takes stack only if it is called.
 #[inline(never)]
-fn with_many<R>(
-    chunks: impl ExactSizeIterator<Item = Chunk>,
-    groups: impl ExactSizeIterator<Item = DecodeGroup>,
+fn with_stack<const N: usize, R>(
+    entries: (
+        impl Iterator<Item = Chunk>,
+        impl Iterator<Item = DecodeGroup>,
+    ),
     use_it: impl FnOnce(&StepBatch<'_>) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
-    match chunks.len().max(groups.len()) {
-        0..=ON_STACK => with_buffers(
-            ArrayVec::<_, ON_STACK>::new(),
-            ArrayVec::<_, ON_STACK>::new(),
-            (chunks, groups),
-            use_it,
-        ),
-        _ => with_buffers(Vec::new(), Vec::new(), (chunks, groups), use_it),
-    }
+    let (prefill, decode) = (ArrayVec::<_, N>::new(), ArrayVec::<_, N>::new());
+    with_buffers(prefill, decode, entries, use_it)
 }
 
 /// A list that grows.
