@@ -183,8 +183,13 @@ impl DecodeGroup {
     #[inline]
     fn checked(self) -> Result<step::DecodeGroup, Invalid> {
         let group = step::DecodeGroup::from_sum(self.requests, self.kv_tokens);
-        let group = group.and_then(|group| group.with_drafted(self.drafted));
-        let group = group.and_then(|group| group.with_outside(self.outside_tokens));
+        let group = match (self.drafted, self.outside_tokens) {
+            // Checked once: most groups have neither.
+            (0, 0) => group,
+            (drafted, outside) => group
+                .and_then(|group| group.with_drafted(drafted))
+                .and_then(|group| group.with_outside(outside)),
+        };
         group.map_err(Invalid::Length)
     }
 }
