@@ -79,14 +79,14 @@ pub(crate) fn with_batch<R>(
     use_it: impl FnOnce(&StepBatch<'_>) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     match chunks.len().max(groups.len()) {
-        0..=FEW => with_buffers(
+        length if length <= FEW => with_buffers(
             ArrayVec::<_, FEW>::new(),
             ArrayVec::<_, FEW>::new(),
             (chunks, groups),
             use_it,
         ),
-        0..=MANY => with_stack::<MANY, _>((chunks, groups), use_it),
-        0..=ON_STACK => with_stack::<ON_STACK, _>((chunks, groups), use_it),
+        length if length <= MANY => with_stack::<MANY, _>((chunks, groups), use_it),
+        length if length <= ON_STACK => with_stack::<ON_STACK, _>((chunks, groups), use_it),
         _ => with_buffers(Vec::new(), Vec::new(), (chunks, groups), use_it),
     }
 }
