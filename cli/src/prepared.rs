@@ -17,11 +17,13 @@ use crate::resources;
 /// A run, ready to be simulated, and the models that its scenario names.
 ///
 /// ```
-/// let file = rooflut_scenario::ScenarioFile::read(b"[workload]\nrate = 5\nrequests = 20\n")?;
+/// use rooflut_scenario::{ScenarioFile, Stop};
+/// let file = ScenarioFile::read(b"[workload]\nrate = 5\nrequests = 20\n")?;
 /// let prepared = rooflut_cli::PreparedRun::try_new(file.scenario(), &rooflut_cli::open)?;
 /// let (_, report) = prepared.simulate(&mut ())?;
 /// let arguments = ["rooflut", "run", "--rate", "5", "--requests", "20", "--json"];
-/// assert_eq!(report.to_json()?, rooflut_cli::answer(arguments.map(Into::into))?);
+/// let told = rooflut_cli::answer(arguments.map(Into::into), Stop::default())?;
+/// assert_eq!(report.to_json()?, told);
 /// # Ok::<(), rooflut_cli::Error>(())
 /// ```
 pub struct PreparedRun {
