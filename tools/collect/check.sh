@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 environment=${1:?"usage: check.sh FOLDER"}
 
-leave_out() { echo "left out: $1"; exit 0; }
+leave_out() { echo "collector: $1: left out" | tee -a "${LEFT_OUT:-/dev/null}"; exit 0; }
 command -v python3 >/dev/null || leave_out "python3 is not installed"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || leave_out "python3 is older than 3.11"
 python3 -c 'import ensurepip, venv' 2>/dev/null || leave_out "python3 has no venv (Debian: python3-venv)"

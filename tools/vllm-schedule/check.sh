@@ -14,7 +14,8 @@ rooflut=$(realpath "${2:?$usage}")
 versions=${3:?$usage}
 shift 3
 
-unavailable() { echo "left out: $1" >&2; exit 75; }
+left_out() { echo "schedule of vLLM: $1: left out" | tee -a "${LEFT_OUT:-/dev/null}" >&2; }
+unavailable() { left_out "$1"; exit 75; }
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || unavailable "python3 is older than 3.11"
 python3 -c 'import ensurepip, venv' 2>/dev/null || unavailable "python3 has no venv (Debian: python3-venv)"
 
@@ -27,7 +28,7 @@ for version in ${versions//,/ }; do
   if "$environment/bin/python" "$here/../../integrations/vllm/src/rooflut_vllm/fetch.py" "$version" "$folder"; then
     sources+=("$folder/vllm-$version")
   else
-    echo "left out: pip cannot fetch the wheel of vLLM $version" >&2
+    left_out "pip cannot fetch the wheel of $version"
   fi
 done
 [ ${#sources[@]} -gt 0 ] || exit 75
