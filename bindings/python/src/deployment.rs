@@ -12,7 +12,7 @@ use crate::border::compute;
 use crate::error::error;
 use crate::scenario::of_keys;
 use crate::server::Server;
-use crate::steps::{Arguments, Rows, Steps, chunk};
+use crate::steps::{Arguments, Decodes, Rows, Steps, chunk};
 
 /// Steps between two looks at the signals.
 const BLOCK: usize = 1 << 16;
@@ -102,11 +102,13 @@ impl Deployment {
     ///
     /// Each step has a prompt chunk of ``prefill_tokens`` new tokens, with the KV length at its end, and a group of
     /// ``decode_requests`` whose KV lengths add up to ``decode_kv_tokens``. ``prefill_last`` is 0 where the prompt
-    /// continues, ``decode_drafted`` the drafted tokens of each request. 0 tokens or requests add nothing; single
-    /// numbers apply to all steps. With ``prefill_offsets`` or ``decode_offsets``, step i has the rows from
-    /// ``offsets[i]`` to ``offsets[i + 1]``.
+    /// continues, ``decode_drafted`` the drafted tokens of each request, ``decode_outside_tokens`` the KV tokens of the
+    /// group that lie outside the window or chunk of layers with one (by default as few as the mean length allows). 0
+    /// tokens or requests add nothing; single numbers apply to all steps. With ``prefill_offsets`` or
+    /// ``decode_offsets``, step i has the rows from ``offsets[i]`` to ``offsets[i + 1]``.
     #[pyo3(signature = (*, prefill_tokens = None, prefill_kv_len = None, prefill_last = None, prefill_offsets = None,
-        decode_requests = None, decode_kv_tokens = None, decode_drafted = None, decode_offsets = None))]
+        decode_requests = None, decode_kv_tokens = None, decode_drafted = None, decode_outside_tokens = None,
+        decode_offsets = None))]
     #[expect(clippy::too_many_arguments, reason = "columns, each by its name")]
     fn step_times_ns<'py>(
         &self,
@@ -118,6 +120,7 @@ impl Deployment {
         decode_requests: Option<&Bound<'py, PyAny>>,
         decode_kv_tokens: Option<&Bound<'py, PyAny>>,
         decode_drafted: Option<&Bound<'py, PyAny>>,
+        decode_outside_tokens: Option<&Bound<'py, PyAny>>,
         decode_offsets: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let prefill = Rows::read(&Arguments {
@@ -135,7 +138,7 @@ impl Deployment {
             ],
             third: 1,
         })?;
-        let decode = Rows::read(&Arguments {
+        let groups = Arguments {
             names: [
                 "decode_requests",
                 "decode_kv_tokens",
@@ -149,7 +152,8 @@ impl Deployment {
                 decode_offsets,
             ],
             third: 0,
-        })?;
+        };
+        let decode = Decodes::read(&groups, decode_outside_tokens)?;
         let steps = Steps::new(prefill, decode)?;
         let model = self.deployment.step_model();
         let mut times_ns = Vec::with_capacity(steps.count);

@@ -1,5 +1,7 @@
 //! Batches of many steps as arrays.
 
+use std::ops::Range;
+
 use pyo3::prelude::*;
 use rooflut::step::{BatchError, Chunk, DecodeGroup, LatencyModel, StepBatch};
 
@@ -64,21 +66,65 @@ impl<A: Whole, B: Whole> Rows<A, B> {
         }
     }
 
-    /// Returns the rows of a step.
-    fn of(&self, step: usize) -> impl Iterator<Item = (A, B, u32)> + '_ {
-        let rows = match &self.offsets {
+    /// Returns the places of the rows of a step.
+    fn places(&self, step: usize) -> Range<usize> {
+        match &self.offsets {
             Some(offsets) => {
                 let at = |place: usize| offsets.get(place).map_or(0, |offset| *offset as usize);
                 at(step)..at(step + 1)
             }
             None => step..step + 1,
+        }
+    }
+
+    fn at(&self, row: usize) -> Option<(A, B, u32)> {
+        Some((
+            self.first.at(row)?,
+            self.second.at(row)?,
+            self.third.at(row)?,
+        ))
+    }
+}
+
+/// Decoding requests, and those of their KV tokens that lie outside the window of layers with one.
+pub(crate) struct Decodes {
+    rows: Rows<u32, u64>,
+    outside: Option<Numbers<u64>>,
+}
+
+impl Decodes {
+    /// Reads the columns; `None` if none is given.
+    pub(crate) fn read(
+        arguments: &Arguments<'_, '_>,
+        outside: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Decodes>> {
+        const OUTSIDE: &str = "decode_outside_tokens";
+        let outside = outside.map(|outside| whole::<u64>(OUTSIDE, outside, 0));
+        let outside = outside.transpose()?;
+        let Some(mut rows) = Rows::read(arguments)? else {
+            return match outside {
+                Some(_) => Err(error(format!(
+                    "{OUTSIDE}: expected decode_requests and decode_kv_tokens beside it; give both"
+                ))),
+                None => Ok(None),
+            };
         };
+        let more = outside.as_ref().and_then(Numbers::rows);
+        rows.rows = common_rows(&[("decode_requests", rows.rows), (OUTSIDE, more)])?;
+        Ok(Some(Decodes { rows, outside }))
+    }
+
+    /// Returns the groups of a step. A row without requests is none.
+    fn of(&self, step: usize) -> impl Iterator<Item = Result<DecodeGroup, BatchError>> + '_ {
+        let rows = self.rows.places(step);
         rows.filter_map(|row| {
-            Some((
-                self.first.at(row)?,
-                self.second.at(row)?,
-                self.third.at(row)?,
-            ))
+            let (requests, kv_tokens, drafted) = self.rows.at(row)?;
+            let outside = self.outside.as_ref().and_then(|outside| outside.at(row));
+            let group = || {
+                let group = DecodeGroup::from_sum(requests, kv_tokens)?.with_drafted(drafted)?;
+                outside.map_or(Ok(group), |tokens| group.with_outside(tokens))
+            };
+            (requests > 0).then(group)
         })
     }
 }
@@ -125,14 +171,14 @@ pub(crate) fn chunk(new: u32, kv_len: u32, is_last: bool) -> Result<Chunk, Batch
 /// Many steps.
 pub(crate) struct Steps {
     pub(crate) prefill: Option<Rows<u32, u32>>,
-    pub(crate) decode: Option<Rows<u32, u64>>,
+    pub(crate) decode: Option<Decodes>,
     pub(crate) count: usize,
 }
 
 impl Steps {
     pub(crate) fn new(
         prefill: Option<Rows<u32, u32>>,
-        decode: Option<Rows<u32, u64>>,
+        decode: Option<Decodes>,
     ) -> PyResult<Steps> {
         if prefill.is_none() && decode.is_none() {
             return Err(error(
@@ -140,7 +186,7 @@ impl Steps {
             ));
         }
         let prefills = prefill.as_ref().and_then(Rows::steps);
-        let decodes = decode.as_ref().and_then(Rows::steps);
+        let decodes = decode.as_ref().and_then(|decode| decode.rows.steps());
         let count = common_rows(&[("prefill", prefills), ("decode", decodes)])?;
         Ok(Steps {
             prefill,
@@ -155,7 +201,7 @@ impl Steps {
     /// The first step whose batch contradicts itself.
     pub(crate) fn time(
         &self,
-        steps: std::ops::Range<usize>,
+        steps: Range<usize>,
         model: &impl LatencyModel,
         times_ns: &mut Vec<u64>,
     ) -> Result<(), String> {
@@ -164,21 +210,15 @@ impl Steps {
             let failed = |error: BatchError| format!("step {step}: {error}");
             chunks.clear();
             groups.clear();
-            for (new, kv_len, last) in self.prefill.iter().flat_map(|rows| rows.of(step)) {
-                if new > 0 {
-                    chunks.push(chunk(new, kv_len, last > 0).map_err(failed)?);
+            if let Some(rows) = &self.prefill {
+                for (new, kv_len, last) in rows.places(step).filter_map(|row| rows.at(row)) {
+                    if new > 0 {
+                        chunks.push(chunk(new, kv_len, last > 0).map_err(failed)?);
+                    }
                 }
             }
-            for (requests, kv_tokens, drafted) in self.decode.iter().flat_map(|rows| rows.of(step))
-            {
-                if requests > 0 {
-                    let group = DecodeGroup::from_sum(requests, kv_tokens);
-                    groups.push(
-                        group
-                            .and_then(|group| group.with_drafted(drafted))
-                            .map_err(failed)?,
-                    );
-                }
+            for group in self.decode.iter().flat_map(|decodes| decodes.of(step)) {
+                groups.push(group.map_err(failed)?);
             }
             let batch = StepBatch {
                 prefill: &chunks,

@@ -103,6 +103,16 @@ def test_many_steps_equal_single_ones(deployment):
         assert deployment.step(prefill=[int(tokens[row])], decode=decode)["total_ns"] == times[row]
 
 
+def test_layers_with_a_window_do_not_read_the_tokens_outside():
+    deployment = rooflut.Deployment(model="gpt-oss-20b", gpu="h100")
+    groups = dict(decode_requests=[64] * 3, decode_kv_tokens=64 * 500)
+    # At least what lies outside a window of 128 tokens at equal lengths; half of the requests have 10 tokens.
+    even, uneven = 64 * (500 - 128), 32 * (990 - 128)
+    times = deployment.step_times_ns(decode_outside_tokens=[0, even, uneven], **groups)
+    assert times[0] == times[1] == deployment.step(decode=[(64, 500)])["total_ns"]
+    assert times[2] < times[1]
+
+
 def test_offsets_give_steps_several_chunks_and_groups(deployment):
     times = deployment.step_times_ns(
         prefill_tokens=[100, 200, 300],
@@ -169,6 +179,15 @@ def test_wrong_arrays_are_errors_with_their_cause(h100, array, message):
     [
         ({}, "expected prefill_tokens and prefill_kv_len, or"),
         ({"decode_requests": [1]}, "expected both decode_requests and decode_kv_tokens"),
+        ({"decode_outside_tokens": [1]}, "decode_outside_tokens: expected decode_requests and"),
+        (
+            {"decode_requests": [1, 1], "decode_kv_tokens": [5, 5], "decode_outside_tokens": [1]},
+            "decode_outside_tokens: expected 2 values, as many as",
+        ),
+        (
+            {"decode_requests": [1], "decode_kv_tokens": [5], "decode_outside_tokens": [5]},
+            "step 0: outside_tokens: expected at most the 4 KV tokens",
+        ),
         ({"decode_requests": [1, 2], "decode_kv_tokens": [5]}, "decode_kv_tokens: expected 2 values, as many as"),
         ({"decode_requests": [1, 9], "decode_kv_tokens": [5, 5]}, "step 1: kv_tokens: expected at least 9"),
         ({"prefill_tokens": [9], "prefill_kv_len": [8]}, "step 0: kv_len: expected at least 9"),

@@ -56,5 +56,13 @@ WORKLOADS = {
     "drafts_and_preemptions": (requests(10, rate=40), DRAFTS | dict(kv_blocks=300)),
     "tensor_parallel": (requests(11), dict(model="llama-3.1-70b", tp=4)),
     "experts": (requests(12), dict(model="qwen3-30b-a3b", tp=2)),
+    "windows": (requests(14), dict(model="gpt-oss-20b")),
+    "windows_and_preemptions": (
+        requests(15, rate=40, prompt=(1, 3000)),
+        dict(model="gemma-3-4b", kv_blocks=1200, max_num_batched_tokens=512),
+    ),
+    "windows_alone": (requests(16, 40, 4, (1, 9000)), dict(model="mistral-7b-v0.1")),
+    "windows_and_drafts": (requests(17), dict(model="gpt-oss-20b") | DRAFTS),
+    "chunked_attention": (requests(18, 40, 4, (1, 20_000)), dict(model="llama-4-scout-17b-16e-instruct", tp=8)),
     "latent_attention": (requests(13, 60), dict(model="deepseek-v3", gpu="h200", tp=8)),
 }

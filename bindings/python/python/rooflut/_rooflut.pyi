@@ -120,15 +120,17 @@ class Deployment:
         decode_requests: ArrayLike | None = None,
         decode_kv_tokens: ArrayLike | None = None,
         decode_drafted: ArrayLike | None = None,
+        decode_outside_tokens: ArrayLike | None = None,
         decode_offsets: ArrayLike | None = None,
     ) -> NDArray[numpy.uint64]:
         """Computes the times of many steps in nanoseconds.
 
         Each step has a prompt chunk of ``prefill_tokens`` new tokens, with the KV length at its end, and a group of
         ``decode_requests`` whose KV lengths add up to ``decode_kv_tokens``. ``prefill_last`` is 0 where the prompt
-        continues, ``decode_drafted`` the drafted tokens of each request. 0 tokens or requests add nothing; single
-        numbers apply to all steps. With ``prefill_offsets`` or ``decode_offsets``, step i has the rows from
-        ``offsets[i]`` to ``offsets[i + 1]``.
+        continues, ``decode_drafted`` the drafted tokens of each request, ``decode_outside_tokens`` the KV tokens of the
+        group that lie outside the window or chunk of layers with one (by default as few as the mean length allows). 0
+        tokens or requests add nothing; single numbers apply to all steps. With ``prefill_offsets`` or
+        ``decode_offsets``, step i has the rows from ``offsets[i]`` to ``offsets[i + 1]``.
         """
     def server(self) -> Server:
         """Creates an idle server at time 0."""

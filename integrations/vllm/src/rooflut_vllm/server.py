@@ -7,7 +7,7 @@ import rooflut
 
 from .drafts import acceptance
 from .engine import Engine
-from .model import unsupported
+from .model import layers_of
 from .report import Figures, request_columns, step_columns
 from .requests import read
 from .settings import Settings, Speculation
@@ -47,7 +47,8 @@ class Server:
         # The policy needs a load with priorities, and changes no step time.
         self.deployment = rooflut.Deployment(**{name: value for name, value in keys.items() if name != "policy"})
         self._resolved = rooflut.simulate(trace=PROBE, **keys)
-        check_supported(self._resolved, keys)
+        check_supported(self._resolved)
+        self._layers = layers_of(self._resolved["model"], keys.get("model", ""))
         if scheduler_cls and (self._resolved["scheduling"] == "async") != is_ahead:
             base = "Scheduler" if is_ahead else "AsyncScheduler"
             scheduling = self._resolved["scheduling"]
@@ -90,7 +91,10 @@ class Server:
     def _settings_of(self, scheduler_cls, extra):
         resolved = self._resolved
         check_settings(self.vllm, extra)
-        speculation = resolved["speculation"]
+        speculation, kinds = resolved["speculation"], self._layers.kinds
+        if self.vllm.release < (0, 15):
+            # It keeps the KV entries of chunks as those of full attention.
+            kinds = [kind.replace("chunked", "full") for kind in kinds]
         return Settings(
             max_num_seqs=resolved["max_num_seqs"],
             max_num_batched_tokens=resolved["max_num_batched_tokens"],
@@ -108,6 +112,9 @@ class Server:
                 speculation["draft_tokens"],
                 acceptance(speculation["draft_tokens"], speculation["acceptance"], speculation["seed"]),
             ),
+            layers=kinds,
+            window=self._layers.window,
+            chunk=self._layers.chunk,
             scheduler_cls=scheduler_cls,
             extra=extra,
         )
@@ -126,13 +133,15 @@ class Server:
         if step.decodes:
             groups = {}  # by drafted tokens
             for _, new, kv_len in step.decodes:
-                requests, kv_tokens = groups.get(new - 1, (0, 0))
-                groups[new - 1] = (requests + 1, kv_tokens + kv_len)
-            requests, kv_tokens = zip(*groups.values())
+                requests, kv_tokens, outside = groups.get(new - 1, (0, 0, 0))
+                outside += self._layers.outside(kv_len - new)
+                groups[new - 1] = (requests + 1, kv_tokens + kv_len, outside)
+            requests, kv_tokens, outside = zip(*groups.values())
             batch.update(
                 decode_requests=requests,
                 decode_kv_tokens=kv_tokens,
                 decode_drafted=list(groups),
+                decode_outside_tokens=outside,
                 decode_offsets=[0, len(groups)],
             )
         # A step takes at least a nanosecond, as in rooflut's server.
@@ -165,7 +174,7 @@ def class_of(vllm, scheduler_cls):
     return scheduler_cls
 
 
-def check_supported(resolved, keys):
+def check_supported(resolved):
     """Refuses servers whose step times rooflut's package does not give one by one, and settings that vLLM lacks."""
     for key in ("pp", "dp"):
         if resolved[key] > 1:
@@ -175,9 +184,6 @@ def check_supported(resolved, keys):
     speculation = resolved["speculation"]
     if speculation and speculation["draft_model"] != "ngram":
         raise VllmError(f"draft_model: expected ngram, found {speculation['draft_model']}; use rooflut.simulate()")
-    reason = unsupported(resolved["model"], keys.get("model", ""))
-    if reason:
-        raise VllmError(f"model: layers of {resolved['model']} {reason}; use rooflut.simulate()")
 
 
 def check_settings(vllm, settings):
