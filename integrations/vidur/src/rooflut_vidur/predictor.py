@@ -71,13 +71,14 @@ def step_batch(batch: Batch) -> tuple[list[Chunk], list[Group]]:
     KV lengths are those of the requests, new tokens included, and not ``num_kv_tokens``: each scheduler of Vidur counts
     the tokens of the step in another way.
     """
+    if None in batch.requests:
+        # The EDF scheduler asks for chunks of a prompt that is not there.
+        sizes = zip(batch.num_q_tokens, batch.num_kv_tokens, strict=True)
+        return [(new, before + new, False) for new, before in sizes], []
     chunks: list[Chunk] = []
     requests = kv_tokens = 0
-    for place, (request, new) in enumerate(zip(batch.requests, batch.num_q_tokens, strict=True)):
-        if request is None:
-            # The EDF scheduler asks for chunks of a prompt that is not there.
-            chunks.append((new, batch.num_kv_tokens[place] + new, False))
-        elif request.is_prefill_complete:
+    for request, new in zip(batch.requests, batch.num_q_tokens, strict=True):
+        if request.is_prefill_complete:
             # Vidur counts the token that is sampled; its keys and values are written in the next step.
             requests += 1
             kv_tokens += request.num_processed_tokens
