@@ -31,7 +31,7 @@ def test_tokens_take_the_time_that_rooflut_s_simulator_finds(number):
 
 @pytest.fixture
 def few_trees(monkeypatch):
-    monkeypatch.setattr(forest.SMALL, "num_estimators", [3])
+    monkeypatch.setattr(forest.SMALL, "num_estimators", [40])
     monkeypatch.setattr(forest.SMALL, "num_training_job_threads", 1)
     monkeypatch.setattr(forest.SMALL, "prediction_max_batch_size", 16)
     monkeypatch.setattr(forest.SMALL, "prediction_max_tokens_per_request", 1024)
