@@ -29,16 +29,26 @@ def deployment(
         if key in keys:
             raise RooflutError(f"{key}: expected Vidur's configuration to state it; set it there")
     _check(predictor, replica)
+    return _build(replica, keys, replica.model_config.num_layers, replica.num_pipeline_stages)
+
+
+def first_stage(replica: ReplicaConfig, keys: dict[str, Any]) -> Deployment:
+    """Builds a deployment of the layers of one pipeline stage, whose steps wait for the host as the first stage does."""
+    return _build(replica, keys, replica.num_layers_per_pipeline_stage, 1)
+
+
+def _build(replica: ReplicaConfig, keys: dict[str, Any], layers: int, stages: int) -> Deployment:
     if "tables" not in keys:
         keys = {**keys, "gpu": _gpu(replica.device)}
+    model = {**_model(replica.model_name, replica.model_config), "num_hidden_layers": layers}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "config.json")
-        path.write_text(json.dumps(_model(replica.model_name, replica.model_config)))
+        path.write_text(json.dumps(model))
         try:
             return Deployment(
                 model=str(path),
                 tp=replica.tensor_parallel_size,
-                pp=replica.num_pipeline_stages,
+                pp=stages,
                 gpus_per_node=replica.node_config.num_devices_per_node,
                 **keys,
             )
@@ -94,7 +104,7 @@ def _gpu(device: str) -> str:
 
 
 def _model(name: str, model: BaseModelConfig) -> dict[str, Any]:
-    """Returns the dimensions of a model of Vidur as those of a Llama, or of a Qwen2 if its projections have biases."""
+    """Returns the dimensions of the layers of a model of Vidur as those of a Llama, or of a Qwen2 if its projections have biases."""
     differences = {
         "use_gated_mlp": (model.use_gated_mlp, True),
         "use_bias": (model.use_bias, False),
@@ -112,7 +122,6 @@ def _model(name: str, model: BaseModelConfig) -> dict[str, Any]:
         "model_type": "qwen2" if model.use_qkv_bias else "llama",
         "hidden_size": model.embedding_dim,
         "intermediate_size": model.mlp_hidden_dim,
-        "num_hidden_layers": model.num_layers,
         "num_attention_heads": model.num_q_heads,
         "num_key_value_heads": model.num_kv_heads,
         "vocab_size": model.vocab_size,

@@ -12,8 +12,8 @@ from vidur.entities import Batch, KVParallelBatch
 from vidur.execution_time_predictor import BaseExecutionTimePredictor, ExecutionTimePredictorRegistry
 from vidur.types import ExecutionTimePredictorType
 
-from .deployment import deployment
-from .terms import stage_terms
+from .deployment import deployment, first_stage
+from .terms import host_s, stage_terms
 
 Chunk = tuple[int, int, bool]
 Group = tuple[int, int]
@@ -41,6 +41,8 @@ class RooflutPredictor(_Terms, BaseExecutionTimePredictor):  # type: ignore[misc
     ) -> None:
         super().__init__(predictor_config, replica_config, cache_config)
         self.deployment = deployment(predictor_config, replica_config, self.keys)
+        self._stages = replica_config.num_pipeline_stages
+        self._first_stage = first_stage(replica_config, self.keys) if self._stages > 1 else self.deployment
         # The EDF scheduler keeps its prefill times there.
         Path(self._cache_dir).mkdir(parents=True, exist_ok=True)
 
@@ -49,12 +51,11 @@ class RooflutPredictor(_Terms, BaseExecutionTimePredictor):  # type: ignore[misc
         if isinstance(batch, KVParallelBatch):
             (batch,) = batch.batch_mapping.values()
         prefill, decode = step_batch(batch)
-        return stage_terms(
-            self.deployment.step(prefill=prefill, decode=decode),
-            pipeline_stage,
-            self._replica_config.num_pipeline_stages,
-            self._num_layers_per_pipeline_stage,
-        )
+        step = self.deployment.step(prefill=prefill, decode=decode)
+        first_host_s = host_s(step)
+        if first_host_s > 0.0 and self._stages > 1:
+            first_host_s = host_s(self._first_stage.step(prefill=prefill, decode=decode))
+        return stage_terms(step, first_host_s, pipeline_stage, self._stages, self._num_layers_per_pipeline_stage)
 
     def to_dict(self) -> dict[str, str]:
         """Returns what tells this predictor from others; Vidur names the files of its cache after it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rooflut import StepTime
+from rooflut import RooflutError, StepTime
 from vidur._native.entities import ExecutionTime
 
 # Parts of every layer, and the fields that Vidur multiplies by the layers of a stage.
@@ -21,6 +21,8 @@ LAYER_FIELDS = {
 COUNTED_TWICE = "tensor_parallel_communication_time"
 # The field that Vidur does not multiply by the layers. It takes the parts of a whole step.
 STEP_FIELD = "pipeline_parallel_communication_time"
+# Parts of a step after its layers.
+LAST_STAGE = ("lm_head", "sampling")
 # All fields; Vidur leaves attention_kv_cache_save_execution_time out of its sum, so that it must stay 0.
 FIELDS = (
     "attention_rope_execution_time",
@@ -40,24 +42,30 @@ FIELDS = (
 )
 
 
-def stage_terms(step: StepTime, stage: int, stages: int, layers: int) -> ExecutionTime:
+def stage_terms(step: StepTime, first_host_s: float, stage: int, stages: int, layers: int) -> ExecutionTime:
     """Returns the part of a step that is spent in one of ``stages`` pipeline stages of ``layers`` layers each.
 
-    The first stage waits for the host; all but the last send their results on; the last one projects to the vocabulary
-    and samples.
+    The first stage waits ``first_host_s`` for the host, the others for the rest in equal parts; all but the last send
+    their results on; the last one projects to the vocabulary and samples.
     """
     terms = dict.fromkeys(FIELDS, 0.0)
-    whole = {
-        "host": 1.0 if stage == 0 else 0.0,
-        "transfer": 1.0 / (stages - 1) if stage + 1 < stages else 0.0,
-        "lm_head": 1.0 if stage + 1 == stages else 0.0,
-        "sampling": 1.0 if stage + 1 == stages else 0.0,
-    }
     for part in step["parts"]:
         name, time_ms = part["part"], part["time_s"] * 1e3
-        if name in whole:
-            terms[STEP_FIELD] += time_ms * whole[name]
-        else:
+        if name in LAYER_FIELDS:
             terms[LAYER_FIELDS[name]] += time_ms / (stages * layers)
+        elif name == "host":
+            first_ms = first_host_s * 1e3
+            terms[STEP_FIELD] += first_ms if stage == 0 else (time_ms - first_ms) / (stages - 1)
+        elif name == "transfer":
+            terms[STEP_FIELD] += time_ms / (stages - 1) if stage + 1 < stages else 0.0
+        elif name in LAST_STAGE:
+            terms[STEP_FIELD] += time_ms if stage + 1 == stages else 0.0
+        else:
+            raise RooflutError(f"no term of Vidur has the part {name}; expected a model without experts")
     terms[COUNTED_TWICE] /= 2.0
     return ExecutionTime(layers, *terms.values())
+
+
+def host_s(step: StepTime) -> float:
+    """Returns the time in which a step waits for the host."""
+    return sum(part["time_s"] for part in step["parts"] if part["part"] == "host")
