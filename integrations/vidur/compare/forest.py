@@ -19,7 +19,7 @@ from vidur.utils.random import set_seeds
 # Tokens of a step, batches and KV lengths that are profiled.
 TOKENS = [*range(8, 129, 8), *range(160, 1025, 32), *range(1152, 4097, 128)]
 BATCHES = [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128]
-KV_TOKENS = [64, 128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096]
+KV_TOKENS = [64, 128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192]
 # One point of Vidur's grid of 27: a hundredth of its training time.
 SMALL = RandomForrestExecutionTimePredictorConfig(
     num_estimators=[250],
@@ -28,7 +28,7 @@ SMALL = RandomForrestExecutionTimePredictorConfig(
     k_fold_cv_splits=2,
     num_training_job_threads=2,
     kv_cache_prediction_granularity=64,
-    prediction_max_tokens_per_request=4096,
+    prediction_max_tokens_per_request=8192,
 )
 # Vidur's columns, and the parts of a layer that they hold. rooflut has one time for all small kernels.
 COMPUTE = {

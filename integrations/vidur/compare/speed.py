@@ -18,10 +18,12 @@ os.environ["WANDB_MODE"] = "disabled"
 import forest
 import rooflut_vidur
 from runs import VidurRun
-from stages import read
+from loads import read
 from vidur.entities import Batch, Request
 from vidur.types import ReplicaId
 
+# Llama-3.1-8B on H100, 20 requests per second.
+LOAD = "16-llama-3-1-8b-tp1-general-1"
 CALLS = 1000
 ROUNDS = 7
 
@@ -58,18 +60,18 @@ def call_us(predict: Callable[[Batch, int], Any], decoding: int, prompt: int) ->
 
 def main() -> None:
     logging.disable(logging.ERROR)
-    stages, _ = read(60.0)
-    (stage,) = [stage for stage in stages if stage.row["id"].startswith("16-") and stage.row["stage"] == "1"]
-    forest.register(sys.argv[1], stage.sampler)
-    before = VidurRun(stage)
-    rooflut_vidur.register(engine=stage.row["engine"], sampler=stage.sampler)
-    after = VidurRun(stage)
+    loads, _ = read(60.0)
+    (load,) = [load for load in loads if load.server.get("id") == LOAD and load.server["stage"] == "1"]
+    forest.register(sys.argv[1], load.sampler)
+    before = VidurRun(load)
+    rooflut_vidur.register(engine=load.server["engine"], sampler=load.sampler)
+    after = VidurRun(load)
     native = before.predictor
     native._native_execution_time_predictor = native._init_native_execution_time_predictor()
     shapes = [(8, 0), (64, 0), (16, 512)]
     print("| | forest | forest in C++ | rooflut |\n| --- | ---: | ---: | ---: |")
     print(f"| start, s | {before.setup_s:.2f} | | {after.setup_s:.3f} |")
-    print(f"| {len(stage.arrivals_s)} requests, s | {before.run_s:.2f} | | {after.run_s:.2f} |")
+    print(f"| {len(load.arrivals)} requests, s | {before.run_s:.2f} | | {after.run_s:.2f} |")
     for decoding, prompt in shapes:
         calls = (
             before.predictor.get_execution_time,

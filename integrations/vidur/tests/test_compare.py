@@ -9,22 +9,24 @@ import rooflut_vidur
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "compare"))
 
 import forest
+from loads import read
 from runs import VidurRun, of_rooflut
 from speed import batches, call_us
-from stages import read
 
 
-def test_stages_and_causes_cover_all_rows():
-    stages, left_out = read(10.0)
+def test_loads_and_causes_cover_all_rows():
+    loads, left_out = read(10.0)
+    stages, replays = ([load for load in loads if load.at_client == at_client] for at_client in (True, False))
     assert len(stages) == 27 and sum(left_out.values()) == 29
-    assert {stage.sampler for stage in stages} == {"plain", "top-p"}
+    assert [len(replay.arrivals) for replay in replays] == [280, 282]
+    assert {load.sampler for load in loads} == {"plain", "top-p"}
 
 
 @pytest.mark.parametrize("number", [0, 3, 14, 23])
 def test_tokens_take_the_time_that_rooflut_s_simulator_finds(number):
-    stage = read(10.0)[0][number]
-    rooflut_vidur.register(engine=stage.row["engine"], sampler=stage.sampler)
-    found, expected = VidurRun(stage).latencies(stage), of_rooflut(stage)
+    load = read(10.0)[0][number]
+    rooflut_vidur.register(engine=load.server["engine"], sampler=load.sampler)
+    found, expected = VidurRun(load).latencies(), of_rooflut(load)
     assert found["tpot_ms"] == pytest.approx(expected["tpot_ms"], rel=0.02)
     assert found["ttft_ms"] < expected["ttft_ms"], "Vidur has no API server"
 
@@ -39,11 +41,11 @@ def few_trees(monkeypatch):
 
 
 def test_a_forest_learns_the_layers_of_rooflut(few_trees, tmp_path):
-    stage = read(2.0)[0][13]
-    forest.register(str(tmp_path), stage.sampler)
-    learnt = VidurRun(stage).predictor
-    rooflut_vidur.register(engine=stage.row["engine"], sampler=stage.sampler)
-    known = VidurRun(stage).predictor
+    load = read(2.0)[0][13]
+    forest.register(str(tmp_path), load.sampler)
+    learnt = VidurRun(load).predictor
+    rooflut_vidur.register(engine=load.server["engine"], sampler=load.sampler)
+    known = VidurRun(load).predictor
     batch, *_ = batches(8, 0)
     trees, tables = (predictor.get_execution_time(batch, 0) for predictor in (learnt, known))
     # Vidur adds a tenth to the attention of several requests that share keys and values.
