@@ -91,8 +91,10 @@ impl Failure {
         expected: impl Display,
         found: impl Display,
     ) -> Failure {
-        let message = format_args!("{field}: expected {expected}, found {found}");
-        Failure::new(Code::Value, message)
+        Failure::new(
+            Code::Value,
+            format_args!("{field}: expected {expected}, found {found}"),
+        )
     }
 
     /// Returns the failure as C sees it, its message cut to whole characters where it is too long.

@@ -262,8 +262,10 @@ fn slot_index(handle: Handle) -> usize {
 #[cold]
 fn full(kind: Kind) -> Failure {
     let kind = kind.name();
-    let message = format_args!("expected a free slot for a {kind}, found none; free others");
-    Failure::new(Code::Full, message)
+    Failure::new(
+        Code::Full,
+        format_args!("expected a free slot for a {kind}, found none; free others"),
+    )
 }
 
 #[cold]

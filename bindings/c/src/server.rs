@@ -288,8 +288,7 @@ pub unsafe extern "C" fn rooflut_server_step_tokens(
         REGISTRY.servers.write(server, |driven| {
             let needed = driven.tokens.len();
             if needed > capacity {
-                let message =
-                    format_args!("capacity: expected at least {needed}, found {capacity}");
+                let message = format!("capacity: expected at least {needed}, found {capacity}");
                 return Err(Failure::new(Code::Length, message));
             }
             out.set(tokens.fill(driven.tokens.iter().map(|(id, tokens)| Yield {

@@ -60,7 +60,7 @@ pub unsafe extern "C" fn rooflut_step_times(
         // SAFETY: the caller's promise.
         let steps = unsafe { input(steps, "steps") }?;
         if times_length != steps.length {
-            let expected = format_args!("{} entries, as many as steps", steps.length);
+            let expected = format!("{} entries, as many as steps", steps.length);
             return Err(Failure::new(
                 Code::Length,
                 format_args!("times_length: expected {expected}, found {times_length}"),

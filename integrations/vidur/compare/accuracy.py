@@ -36,22 +36,29 @@ def main() -> None:
     logging.disable(logging.ERROR)
     loads, left_out = read(float(sys.argv[2]) if len(sys.argv) > 2 else 120.0)
     errors: dict[tuple[str, str], list[float]] = {}
+    compared = 0
     print("Mean TTFT, TPOT and E2E in ms:\n")
     print(f"| model, GPU, tp, requests/s, prompt tokens | {' | '.join(COLUMNS)} |")
     print("| --- |" + " ---: |" * len(COLUMNS))
     for load in loads:
-        found = simulate(load, sys.argv[1])
+        try:
+            found = simulate(load, sys.argv[1])
+        except AssertionError:
+            cause = "Vidur ends with a failed assertion where it preempts requests"
+            left_out[cause] = left_out.get(cause, 0) + len(load.arrivals)
+            continue
+        compared += 1
         cells = ["{ttft_ms:.0f}, {tpot_ms:.2f}, {e2e_ms:.0f}".format(**found[column]) for column in COLUMNS]
         print(f"| {load.name} | {' | '.join(cells)} |", flush=True)
         for column in COLUMNS[1:]:
             for latency in LATENCIES:
                 error = abs(found[column][latency] / found["measured"][latency] - 1.0)
                 errors.setdefault((column, latency), []).append(error)
-    print(f"\n| mean absolute error of {len(loads)} loads | TTFT | TPOT | E2E |\n| --- | ---: | ---: | ---: |")
+    print(f"\n| mean absolute error of {compared} loads | TTFT | TPOT | E2E |\n| --- | ---: | ---: | ---: |")
     for column in COLUMNS[1:]:
         means = [sum(each) / len(each) for each in (errors[column, latency] for latency in LATENCIES)]
         print(f"| {column} | {' | '.join(f'{100 * mean:.1f} %' for mean in means)} |")
-    print("\nLeft out of experiments.csv:")
+    print("\nLeft out of the measured stages and requests:")
     for cause, rows in sorted(left_out.items()):
         print(f"- {cause}: {rows} rows")
 
