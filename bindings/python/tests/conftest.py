@@ -1,11 +1,14 @@
 """The command that the package is compared with."""
 
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
+# A background job of a shell ignores Ctrl-C, and so would its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture(scope="session")
 def command():

@@ -1,11 +1,14 @@
 """The version of vLLM that is tested: VLLM_VERSION."""
 
 import os
+import signal
 
 import pytest
 
 import rooflut_vllm
 
+# A background job of a shell ignores Ctrl-C, and so would its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 VERSION = os.environ.get("VLLM_VERSION", rooflut_vllm.VERSIONS[-1])
 
 
