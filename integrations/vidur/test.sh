@@ -8,7 +8,7 @@ here=$(realpath "$(dirname "$0")")
 folder=$(realpath -m "${1:-$here/../../target/vidur}")
 wheel=${2:+$(realpath "$2")}
 
-unavailable() { echo "left out: Vidur: $1" >&2; exit 75; }
+unavailable() { echo "Vidur: $1: left out" | tee -a "${LEFT_OUT:-/dev/null}" >&2; exit 75; }
 
 # Vidur has wheels for two versions of Python.
 environment=$folder/environment
