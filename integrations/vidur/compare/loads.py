@@ -46,7 +46,7 @@ class Load:
 
     @property
     def kv_blocks(self) -> int:
-        """Those that vLLM reported, or those that rooflut plans where none were published."""
+        """KV blocks that vLLM reported, or that rooflut plans where none were published."""
         if self.server["kv_blocks"]:
             return self.number("kv_blocks")
         return rooflut.Deployment(

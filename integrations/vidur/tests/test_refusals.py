@@ -1,4 +1,4 @@
-"""What cannot be represented is refused, with its cause."""
+"""Replicas that cannot be represented are refused, with the cause."""
 
 import pytest
 import rooflut
