@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import time
-from typing import Any, Iterable
+from typing import Any, Iterable, Iterator
 
 import rooflut
 from forest import SMALL
@@ -62,19 +63,7 @@ class VidurRun:
         # Vidur numbers the replicas of a process, and its router expects the first of them to be 0.
         Replica._id = -1
         self.requests = [_request(arrival) for arrival in load.arrivals]
-        requests = self.requests
-
-        class Generator:
-            def __init__(self, config: Any) -> None:
-                pass
-
-            def generate(self) -> list[Request]:
-                return requests
-
-        kind = RequestGeneratorType.SYNTHETIC
-        RequestGeneratorRegistry.unregister(kind)
-        RequestGeneratorRegistry.register(kind, Generator)
-        with tempfile.TemporaryDirectory() as output:
+        with generated(self.requests), tempfile.TemporaryDirectory() as output:
             self.config = _config(load, output)
             start = time.perf_counter()
             self.simulator = Simulator(self.config)
@@ -94,6 +83,29 @@ class VidurRun:
             (request.arrived_at, request.prefill_completed_at, request.completed_at, arrival.output_tokens)
             for request, arrival in zip(self.requests, self.load.arrivals)
         )
+
+
+@contextlib.contextmanager
+def generated(requests: list[Request]) -> Iterator[None]:
+    """Makes Vidur's generator of synthetic requests return these."""
+
+    class Generator:
+        def __init__(self, config: Any) -> None:
+            pass
+
+        def generate(self) -> list[Request]:
+            return requests
+
+    def replace(by: type) -> None:
+        RequestGeneratorRegistry.unregister(RequestGeneratorType.SYNTHETIC)
+        RequestGeneratorRegistry.register(RequestGeneratorType.SYNTHETIC, by)
+
+    before = RequestGeneratorRegistry.get_class(RequestGeneratorType.SYNTHETIC)
+    replace(Generator)
+    try:
+        yield
+    finally:
+        replace(before)
 
 
 def _means(requests: Iterable[tuple[float, float, float, int]]) -> dict[str, float]:
