@@ -176,10 +176,7 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    pub(crate) fn new(
-        prefill: Option<Rows<u32, u32>>,
-        decode: Option<Decodes>,
-    ) -> PyResult<Steps> {
+    pub(crate) fn new(prefill: Option<Rows<u32, u32>>, decode: Option<Decodes>) -> PyResult<Steps> {
         if prefill.is_none() && decode.is_none() {
             return Err(error(
                 "expected prefill_tokens and prefill_kv_len, or decode_requests and decode_kv_tokens",
