@@ -23,7 +23,8 @@ step "$out/bad_input"
 step cc "${flags[@]}" tests/c/bad_input.c "${static[@]}" -o "$out/bad_input_static"
 step "$out/bad_input_static"
 if have valgrind; then
-  step valgrind -q --error-exitcode=1 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite "$out/bad_input"
+  # Without --fair-sched, a thread can starve the others.
+  step valgrind -q --fair-sched=try --error-exitcode=1 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite "$out/bad_input"
 fi
 if cc -fsanitize=address -x c - -o "$out/empty" <<< 'int main(void) { return 0; }' 2>/dev/null; then
   step cc -fsanitize=address,undefined "${flags[@]}" tests/c/bad_input.c "${static[@]}" -o "$out/bad_input_asan"
