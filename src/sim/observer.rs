@@ -42,6 +42,14 @@ pub trait Observer {
     fn progress(&mut self, progress: &Progress) {
         let _ = progress;
     }
+
+    /// Returns whether the run is to go on; called from time to time.
+    ///
+    /// A run that ends early leaves requests unserved: its totals and records are those of what was done. A
+    /// [`Server`](crate::sim::Server) goes as far as it is driven and does not ask.
+    fn wants_more(&self) -> bool {
+        true
+    }
 }
 
 /// An observer that ignores all events.
@@ -90,6 +98,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.progress(progress);
         self.1.progress(progress);
     }
+
+    fn wants_more(&self) -> bool {
+        self.0.wants_more() && self.1.wants_more()
+    }
 }
 
 /// Calls the observer if there is one.
@@ -130,6 +142,10 @@ impl<O: Observer> Observer for Option<O> {
             observer.progress(progress);
         }
     }
+
+    fn wants_more(&self) -> bool {
+        self.as_ref().is_none_or(O::wants_more)
+    }
 }
 
 macro_rules! forward_to_pointee {
@@ -160,6 +176,10 @@ macro_rules! forward_to_pointee {
 
             fn progress(&mut self, progress: &Progress) {
                 (**self).progress(progress);
+            }
+
+            fn wants_more(&self) -> bool {
+                (**self).wants_more()
             }
         }
     )+};
@@ -252,6 +272,10 @@ mod tests {
         fn resumed(&mut self, _: usize, _: u64) {
             self.0[3] += 1;
         }
+
+        fn wants_more(&self) -> bool {
+            self.0[2] < 2
+        }
     }
 
     fn report(observer: &mut dyn Observer) -> bool {
@@ -277,5 +301,16 @@ mod tests {
         let boxed: Box<dyn Observer> = Box::new(Count::<true>::default());
         assert!(report(&mut Some(boxed)));
         assert!(!report(&mut None::<Count<true>>));
+    }
+
+    #[test]
+    fn a_run_goes_on_while_all_want_more() {
+        let wants_more = |first: u32, second: Option<u32>| {
+            let count = |progress| Count::<false>([0, 0, progress, 0, 0]);
+            let second = second.map(|second| Box::new(count(second)));
+            (&mut count(first), second).wants_more()
+        };
+        assert!(wants_more(0, None) && wants_more(1, Some(1)));
+        assert!(!wants_more(2, None) && !wants_more(2, Some(1)) && !wants_more(1, Some(2)));
     }
 }

@@ -12,6 +12,7 @@ mod closed_loop;
 mod cluster;
 mod digest;
 mod disaggregated;
+mod early_end;
 mod engines_agree;
 mod lengths;
 mod load;

@@ -1,13 +1,12 @@
 //! Computations without Python's lock, which panics and signals do not escape.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use rooflut::sim::{Observer, Progress, RequestRecord};
 use rooflut_scenario::Stop;
 
 use crate::error::error;
@@ -58,31 +57,6 @@ pub(crate) fn interruptible<T: Send + 'static>(
                 py.check_signals().inspect_err(|_| stop.stop())?;
             }
         }
-    }
-}
-
-/// Ends a simulation in its midst, when its caller was interrupted.
-pub(crate) struct Cancel(pub(crate) Stop);
-
-/// The payload of the panic that ends it.
-struct Cancelled;
-
-impl Cancel {
-    fn check(&self) {
-        if self.0.is_stopped() {
-            // Without the message of a panic.
-            resume_unwind(Box::new(Cancelled));
-        }
-    }
-}
-
-impl Observer for Cancel {
-    fn finished(&mut self, _: usize, _: &RequestRecord) {
-        self.check();
-    }
-
-    fn progress(&mut self, _: &Progress) {
-        self.check();
     }
 }
 

@@ -9,7 +9,7 @@ use rooflut_cli::PreparedRun;
 use rooflut_scenario::{Output, Stop};
 use rooflut_traces::Input;
 
-use crate::border::{Cancel, interruptible};
+use crate::border::interruptible;
 use crate::columns::{Columns, to_dict};
 use crate::error::error;
 use crate::frame;
@@ -74,10 +74,10 @@ fn run(
         }
     };
     let prepared = PreparedRun::try_new(&given.scenario, &read).map_err(|error| error.in_keys())?;
-    let prepared = prepared.stopped_by(stop.clone());
+    let prepared = prepared.stopped_by(stop);
     let mut requests = keep_requests.then(Requests::default);
     let mut steps = keep_steps.then(Steps::default);
-    let mut observer = (Cancel(stop), (requests.as_mut(), steps.as_mut()));
+    let mut observer = (requests.as_mut(), steps.as_mut());
     let simulated = prepared.simulate(&mut observer);
     let (_, mut report) = simulated.map_err(|error| error.in_keys())?;
     report.scenario = given.file;

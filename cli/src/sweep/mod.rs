@@ -58,6 +58,7 @@ fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
         open: &input::open,
     };
     let sweep = Sweep::try_new(grid, sources, &version()).map_err(error)?;
+    let sweep = sweep.stopped_by(host.stop);
     plots::check(&args.plot, &sweep)?;
     let mut out = SweepOut::open(args, &sweep, host.stdout)?;
     let done = out.done();
@@ -66,8 +67,6 @@ fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
     let threads = threads.min(usize::try_from(points).unwrap_or(threads));
     let mut failed = 0_u64;
     let written = sweep.rows(args.shard, done, threads, |row| {
-        let stop = host.stop.check().map_err(Box::new);
-        stop.map_err(SweepError::Run)?;
         failed += u64::from(row.values().last().is_some_and(|error| !error.is_null()));
         out.push(row)?;
         progress.add();

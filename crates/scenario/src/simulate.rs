@@ -112,7 +112,6 @@ impl Run {
         fleet: &Fleet<impl LatencyModel + Clone>,
         observer: &mut impl Observer,
     ) -> Result<Summary, RunError> {
-        self.stop().check()?;
         let load = match self.load() {
             Load::Trace { path, trace } => {
                 let failed = |error| RunError::Trace {
@@ -120,18 +119,18 @@ impl Run {
                     error,
                 };
                 let mut requests = trace.replay().map_err(failed)?;
-                let summary = self.simulated(fleet, &mut requests, observer);
+                let summary = self.simulated(fleet, &mut requests, observer)?;
                 return requests.finish().map_err(failed).map(|()| summary);
             }
             Load::Generated(load) => load,
         };
-        Ok(match load.requests(self.config().max_model_len)? {
+        match load.requests(self.config().max_model_len)? {
             Requests::Open(requests) => {
                 let mut source = Stream::new(requests).with_total(self.load().requests());
                 self.simulated(fleet, &mut source, observer)
             }
             Requests::Closed(mut users) => self.simulated(fleet, &mut users, observer),
-        })
+        }
     }
 
     fn simulated(
@@ -139,11 +138,13 @@ impl Run {
         fleet: &Fleet<impl LatencyModel + Clone>,
         source: &mut impl Source,
         observer: &mut impl Observer,
-    ) -> Summary {
-        match self.load().requests() <= MAX_RECORDS {
+    ) -> Result<Summary, RunError> {
+        let observer = &mut (self.stop().clone(), observer);
+        let summary = match self.load().requests() <= MAX_RECORDS {
             true => self.recorded(fleet, source, observer),
             false => self.digested(fleet, source, observer),
-        }
+        };
+        self.stop().check().map(|()| summary)
     }
 
     /// Keeps a record of each request, so that percentiles are exact.

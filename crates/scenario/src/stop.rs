@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rooflut::sim::Observer;
+
 use crate::run_error::RunError;
 
 /// Ends runs early, from any thread. Clones stop together.
 ///
-/// A [`Run`](crate::Run) looks at it before each of its simulations, a search or a sweep before each of its runs; a
-/// simulation that has begun goes on to its end, unless its observer ends it.
+/// A [`Run`](crate::Run) that it [stops](crate::Run::stopped_by) ends in the midst of its simulation.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
@@ -32,5 +33,12 @@ impl Stop {
             true => Err(RunError::Stopped),
             false => Ok(()),
         }
+    }
+}
+
+/// Ends the simulation that it observes.
+impl Observer for Stop {
+    fn wants_more(&self) -> bool {
+        !self.is_stopped()
     }
 }

@@ -39,7 +39,7 @@ pub enum SweepError {
     Data(String),
     /// A model, a table set or a file that a value names cannot be found or read.
     NotFound(String),
-    /// No deployment of the grid can be run; the error of the first.
+    /// No deployment of the grid can be run, with the error of the first; or the sweep was stopped.
     Run(Box<RunError>),
     /// No thread can be started.
     Threads(io::Error),

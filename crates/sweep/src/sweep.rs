@@ -1,6 +1,6 @@
 //! Sweeps: a grid, and a row for each of its points.
 
-use rooflut_scenario::Run;
+use rooflut_scenario::{Run, Stop};
 use serde_json::Value;
 
 use crate::column::{Column, columns};
@@ -21,6 +21,7 @@ pub struct Sweep<'s> {
     runs: Runs<'s>,
     columns: Vec<Column>,
     fingerprint: String,
+    stop: Stop,
 }
 
 /// A row of a sweep: the values of [`Sweep::columns`]'s columns, null where a figure is not known.
@@ -72,7 +73,13 @@ impl<'s> Sweep<'s> {
             runs,
             columns,
             fingerprint,
+            stop: Stop::default(),
         })
+    }
+
+    /// Returns the sweep as one that `stop` ends early.
+    pub fn stopped_by(self, stop: Stop) -> Sweep<'s> {
+        Sweep { stop, ..self }
     }
 
     /// The grid.
@@ -109,9 +116,13 @@ impl<'s> Sweep<'s> {
     /// is a row with an error.
     ///
     /// # Errors
-    /// None is known for a grid that was spanned.
+    /// A sweep that was [stopped](Sweep::stopped_by).
     pub fn row(&self, index: u64) -> Result<Row, SweepError> {
-        let report = self.runs.run(index).and_then(|run| report(&run));
+        let run = self.runs.run(index);
+        let report = run.and_then(|run| report(&run.stopped_by(self.stop.clone())));
+        self.stop
+            .check()
+            .map_err(|error| SweepError::Run(Box::new(error)))?;
         let (report, error) = match report {
             Ok(report) => (report, Value::Null),
             Err(message) => (Value::Null, Value::String(message)),
@@ -130,7 +141,8 @@ impl<'s> Sweep<'s> {
     /// the first `done`. Few rows wait for earlier ones, so that memory does not grow with the grid.
     ///
     /// # Errors
-    /// No thread can be started, or the error of `take`, which ends the sweep.
+    /// No thread can be started, a sweep that was [stopped](Sweep::stopped_by), or the error of `take`, which ends the
+    /// sweep.
     pub fn rows<E: From<SweepError>>(
         &self,
         shard: Shard,

@@ -149,6 +149,9 @@ impl<M: LatencyModel> Disaggregated<M> {
             events += 1;
             if events.is_multiple_of(EVENTS_PER_REPORT) {
                 run.report_progress();
+                if !run.wants_more() {
+                    break;
+                }
             }
         }
         run.report_progress();

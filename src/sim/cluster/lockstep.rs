@@ -104,6 +104,9 @@ impl<M: LatencyModel> Lockstep<M> {
         loop {
             if events.is_multiple_of(EVENTS_PER_REPORT) {
                 observer.progress(&progress(&ranks, source.total()));
+                if !observer.wants_more() {
+                    break;
+                }
             }
             events += 1;
             self.receive_arrivals(&mut ranks, source, now_ns);

@@ -81,6 +81,9 @@ impl<M: LatencyModel> Cluster<M> {
         loop {
             if events.is_multiple_of(EVENTS_PER_REPORT) {
                 observer.progress(&pool.progress(source.total()));
+                if !observer.wants_more() {
+                    break;
+                }
             }
             events += 1;
             let arrival_ns = source.next_arrival_ns();

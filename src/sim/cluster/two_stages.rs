@@ -117,6 +117,11 @@ where
         });
     }
 
+    /// Returns whether the run is to go on.
+    pub(super) fn wants_more(&self) -> bool {
+        self.observer.wants_more()
+    }
+
     /// Returns the counts of the run: the steps of both pools, and each request once.
     pub(super) fn into_totals(self) -> Totals {
         let (prefill, decode) = (self.prefill.totals(), self.decode.totals());
