@@ -26,11 +26,10 @@ fn a_run_ends_in_the_midst_of_its_simulation() {
     for servers in [
         "",
         "replicas = 2",
-        "prefill_replicas = 1\ndecode_replicas = 1\nlink_bandwidth = 50",
+        "prefill_replicas = 1\ndecode_replicas = 1\nlink_bandwidth = 50\nlink_latency = 10",
     ] {
         // More requests than a test could wait for.
-        let text =
-            format!("[workload]\nrate = 20\nrequests = 10_000_000\n[server]\n{servers}\n");
+        let text = format!("[workload]\nrate = 20\nrequests = 10_000_000\n[server]\n{servers}\n");
         let stop = Stop::default();
         let run = support::run(&text).stopped_by(stop.clone());
         let mut observer = StopAfter {
