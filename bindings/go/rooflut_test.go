@@ -1,6 +1,7 @@
 package rooflut_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rooflut/rooflut/bindings/go"
 )
@@ -154,7 +156,7 @@ func TestRunsReportTheirLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := seeded.Run(rooflut.OutputReport)
+		text, err := seeded.Run(t.Context(), rooflut.OutputReport)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +172,7 @@ func TestRunsReportTheirLoad(t *testing.T) {
 	if comparison, err := rooflut.Compare(reports[0], reports[1]); err != nil || !strings.Contains(comparison, "figures") {
 		t.Error(comparison, err)
 	}
-	csv, err := scenario.Run(rooflut.OutputRequestsCSV)
+	csv, err := scenario.Run(t.Context(), rooflut.OutputRequestsCSV)
 	if err != nil || strings.Count(csv, "\n") != 51 {
 		t.Error(csv, err)
 	}
@@ -178,17 +180,17 @@ func TestRunsReportTheirLoad(t *testing.T) {
 		_, err := scenario.WithRate(rate)
 		refused(t, err, rooflut.CodeRefused, "rate")
 	}
-	_, err = scenario.Run(99)
+	_, err = scenario.Run(t.Context(), 99)
 	refused(t, err, rooflut.CodeValue, "output: ")
 }
 
 func TestAPlanNamesTheCheapestDeployment(t *testing.T) {
 	source := rooflut.Source{TOML: "[workload]\nrate = 2\nrequests = 500\nseeds = 1"}
-	plan, err := source.Plan(`{"goodput": ["ttft:1000"], "tp": [1, 2], "count": 1}`)
+	plan, err := source.Plan(t.Context(), `{"goodput": ["ttft:1000"], "tp": [1, 2], "count": 1}`)
 	if err != nil || !strings.Contains(plan, `"gpus": 1`) {
 		t.Error(plan, err)
 	}
-	_, err = source.Plan(`{"goodput": ["ttft"]}`)
+	_, err = source.Plan(t.Context(), `{"goodput": ["ttft"]}`)
 	refused(t, err, rooflut.CodeRefused, "wanted: goodput: ")
 }
 
@@ -198,7 +200,7 @@ func TestSearchesAnswerWithTheirJSON(t *testing.T) {
 		t.Error(fits, err)
 	}
 	source := rooflut.Source{TOML: "[workload]\nrequests = 200\nseeds = 1"}
-	saturation, err := source.Saturate(`{"goodput": ["tpot:12@p90"]}`)
+	saturation, err := source.Saturate(t.Context(), `{"goodput": ["tpot:12@p90"]}`)
 	var found struct {
 		Within struct{ Rate float64 } `json:"within_limits"`
 	}
@@ -208,12 +210,12 @@ func TestSearchesAnswerWithTheirJSON(t *testing.T) {
 	if err != nil || found.Within.Rate < 1 {
 		t.Error(saturation, err)
 	}
-	_, err = source.Saturate(`{"tolerance": "x"}`)
+	_, err = source.Saturate(t.Context(), `{"tolerance": "x"}`)
 	refused(t, err, rooflut.CodeRefused, "wanted: ")
 }
 
 func TestASweepHasARowForEachCombination(t *testing.T) {
-	csv, err := rooflut.Source{TOML: "[workload]\nrequests = 20\n[sweep]\ntp = [1, 3]\nrate = '1..5:2'"}.Sweep()
+	csv, err := rooflut.Source{TOML: "[workload]\nrequests = 20\n[sweep]\ntp = [1, 3]\nrate = '1..5:2'"}.Sweep(t.Context())
 	if err != nil || strings.Count(csv, "\n") != 7 || !strings.HasPrefix(csv, "index,grid,tp,rate,") {
 		t.Error(csv, err)
 	}
@@ -221,10 +223,40 @@ func TestASweepHasARowForEachCombination(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = rooflut.Source{TOML: "[sweep]\ngpu = ['h100', 'h200']", Tables: tables}.Sweep()
+	_, err = rooflut.Source{TOML: "[sweep]\ngpu = ['h100', 'h200']", Tables: tables}.Sweep(t.Context())
 	refused(t, err, rooflut.CodeRefused, "gpu: expected either an object or a list in [sweep], found both")
 	if err := tables.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestRunsAndSearchesEndWithTheirContext(t *testing.T) {
+	ended, end := context.WithCancelCause(t.Context())
+	cause := errors.New("enough")
+	end(cause)
+	source := rooflut.Source{TOML: "[sweep]\ntp = [1, 2]"}
+	if _, err := source.Sweep(ended); err != cause {
+		t.Error(err)
+	}
+	// Minutes of work.
+	load := "[workload]\nrate = 20\nrequests = 10_000_000"
+	searched := rooflut.Source{TOML: "[workload]\nrate = 20\nrequests = 300_000"}
+	scenario := open(t, load)
+	for name, call := range map[string]func(context.Context) (string, error){
+		"run": func(ctx context.Context) (string, error) { return scenario.Run(ctx, rooflut.OutputReport) },
+		"sweep": func(ctx context.Context) (string, error) {
+			return rooflut.Source{TOML: load + "\n[sweep]\ntp = [1, 2]"}.Sweep(ctx)
+		},
+		"plan": func(ctx context.Context) (string, error) {
+			return searched.Plan(ctx, `{"goodput": ["ttft:900"]}`)
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		start := time.Now()
+		if _, err := call(ctx); err != context.DeadlineExceeded || time.Since(start) > 20*time.Second {
+			t.Error(name, err, time.Since(start))
+		}
+		cancel()
 	}
 }
 

@@ -13,18 +13,20 @@ static uint32_t scenario_new(const char *toml, size_t length, uint64_t model, ui
 enum { FITS, PLAN, SATURATE, SWEEP };
 
 static uint32_t ask(uint32_t function, const char *toml, size_t length, uint64_t model, uint64_t draft, uint64_t tables,
-                    const char *wanted, size_t wanted_length, uint64_t *text, RooflutError *error) {
+                    const char *wanted, size_t wanted_length, uint64_t stop, uint64_t *text, RooflutError *error) {
   RooflutScenarioSource source = {
       .toml = toml, .toml_length = length, .model = model, .draft_model = draft, .tables = tables};
   switch (function) {
     case FITS: return rooflut_fits(&source, wanted, wanted_length, text, error);
-    case PLAN: return rooflut_plan(&source, wanted, wanted_length, text, error);
-    case SATURATE: return rooflut_saturate(&source, wanted, wanted_length, text, error);
-    default: return rooflut_sweep(&source, text, error);
+    case PLAN: return rooflut_plan(&source, wanted, wanted_length, stop, text, error);
+    case SATURATE: return rooflut_saturate(&source, wanted, wanted_length, stop, text, error);
+    default: return rooflut_sweep(&source, stop, text, error);
   }
 }
 */
 import "C"
+
+import "context"
 
 // Scenario is a model on GPUs, its server and its load.
 type Scenario struct{ handle handle }
@@ -53,27 +55,33 @@ func (s Source) Scenario() (*Scenario, error) {
 
 // Fits lists deployments of the model with the requests that each holds in memory, and returns the JSON of
 // `rooflut fits --json`. wanted is an object of JSON with the keys batch and context, or empty.
-func (s Source) Fits(wanted string) (string, error) { return s.ask(C.FITS, wanted) }
+func (s Source) Fits(wanted string) (string, error) { return s.ask(C.FITS, wanted, 0) }
 
 // Plan finds the deployments with the fewest GPUs, or of different GPUs the cheapest, that meet limits under the load,
 // and returns the JSON of `rooflut plan --json`. wanted is an object of JSON with the list goodput, such as
 // ["ttft:500", "tpot:20@p95"], and optionally other flags of that command.
-func (s Source) Plan(wanted string) (string, error) { return s.ask(C.PLAN, wanted) }
+func (s Source) Plan(ctx context.Context, wanted string) (string, error) {
+	return until(ctx, func(stop C.uint64_t) (string, error) { return s.ask(C.PLAN, wanted, stop) })
+}
 
 // Saturate finds the highest rate that the servers serve within limits, and returns the JSON of
 // `rooflut saturate --json`. wanted is an object of JSON with flags of that command, or empty.
-func (s Source) Saturate(wanted string) (string, error) { return s.ask(C.SATURATE, wanted) }
+func (s Source) Saturate(ctx context.Context, wanted string) (string, error) {
+	return until(ctx, func(stop C.uint64_t) (string, error) { return s.ask(C.SATURATE, wanted, stop) })
+}
 
 // Sweep simulates all combinations of the lists of values in the TOML's table [sweep], and returns the CSV of
 // `rooflut sweep`: a row for each, with an error where it cannot be run.
-func (s Source) Sweep() (string, error) { return s.ask(C.SWEEP, "") }
+func (s Source) Sweep(ctx context.Context) (string, error) {
+	return until(ctx, func(stop C.uint64_t) (string, error) { return s.ask(C.SWEEP, "", stop) })
+}
 
-func (s Source) ask(function C.uint32_t, wanted string) (string, error) {
+func (s Source) ask(function C.uint32_t, wanted string, stop C.uint64_t) (string, error) {
 	return text(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t {
 		data, length := chars(s.TOML)
 		wanted, wantedLength := chars(wanted)
 		model, draft, tables := s.handles()
-		return C.ask(function, data, length, model, draft, tables, wanted, wantedLength, out, e)
+		return C.ask(function, data, length, model, draft, tables, wanted, wantedLength, stop, out, e)
 	})
 }
 
@@ -116,9 +124,11 @@ const (
 )
 
 // Run simulates the scenario and returns a text.
-func (s *Scenario) Run(output Output) (string, error) {
-	return text(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t {
-		return C.rooflut_scenario_run(C.uint64_t(s.handle), C.uint32_t(output), out, e)
+func (s *Scenario) Run(ctx context.Context, output Output) (string, error) {
+	return until(ctx, func(stop C.uint64_t) (string, error) {
+		return text(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t {
+			return C.rooflut_scenario_run(C.uint64_t(s.handle), C.uint32_t(output), stop, out, e)
+		})
 	})
 }
 

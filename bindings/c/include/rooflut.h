@@ -31,6 +31,8 @@ typedef enum RooflutCode {
   ROOFLUT_CODE_FULL = 8,
   // The library panicked; the message says where. The process continues.
   ROOFLUT_CODE_PANIC = 9,
+  // Another thread called `rooflut_stop`.
+  ROOFLUT_CODE_STOPPED = 10,
 } RooflutCode;
 
 // Output of a run.
@@ -511,10 +513,12 @@ uint32_t rooflut_model_names(RooflutHandle *names, struct RooflutError *error);
 // `wanted` is an object of JSON: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`, and optionally
 // `attainment`, `confidence`, `max_gpus`, `count`, and lists of choices: `gpu`, `tp`, `dp`, `expert_parallel`,
 // `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. A choice that the scenario has is the only one
-// without such a list. Prices are those of the key `prices` of `[output]`, or list prices. Takes seconds, on all processors.
+// without such a list. Prices are those of the key `prices` of `[output]`, or list prices. `stop` is a stop
+// or 0. Takes seconds, on all processors.
 uint32_t rooflut_plan(const struct RooflutScenarioSource *source,
                       const char *wanted,
                       size_t wanted_length,
+                      RooflutHandle stop,
                       RooflutHandle *plan,
                       struct RooflutError *error);
 
@@ -525,9 +529,10 @@ uint32_t rooflut_plan(const struct RooflutScenarioSource *source,
 uint32_t rooflut_free(RooflutHandle handle,
                       struct RooflutError *error);
 
-// Simulates the scenario and returns a text; `output` is a `RooflutOutput`.
+// Simulates the scenario and returns a text; `output` is a `RooflutOutput`, `stop` a stop or 0.
 uint32_t rooflut_scenario_run(RooflutHandle scenario,
                               uint32_t output,
+                              RooflutHandle stop,
                               RooflutHandle *text,
                               struct RooflutError *error);
 
@@ -543,10 +548,12 @@ uint32_t rooflut_compare(const char *a,
 // `rooflut saturate --json` prints. Where no rate meets the limits, `within_limits` is null.
 //
 // `wanted` is an object of JSON, or empty: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`
-// (without it, the servers must only keep up), `attainment`, `confidence`, `tolerance`. Takes seconds, on all processors.
+// (without it, the servers must only keep up), `attainment`, `confidence`, `tolerance`. `stop` is a stop
+// or 0. Takes seconds, on all processors.
 uint32_t rooflut_saturate(const struct RooflutScenarioSource *source,
                           const char *wanted,
                           size_t wanted_length,
+                          RooflutHandle stop,
                           RooflutHandle *saturation,
                           struct RooflutError *error);
 
@@ -659,13 +666,22 @@ uint32_t rooflut_step_times(RooflutHandle scenario,
                             size_t times_length,
                             struct RooflutError *error);
 
+// Makes a stop, with which another thread can end runs and searches early.
+uint32_t rooflut_stop_new(RooflutHandle *stop, struct RooflutError *error);
+
+// Ends the calls that were given a stop, within milliseconds, and later ones at once: they fail with
+// `ROOFLUT_CODE_STOPPED`. Does nothing more when it is called again.
+uint32_t rooflut_stop(RooflutHandle stop,
+                      struct RooflutError *error);
+
 // Simulates all combinations of the values of some keys, and returns a text of CSV with a row for each: what
 // `rooflut sweep --scenario` prints.
 //
 // The TOML of `source` has lists of values in a table `[sweep]`. An object in place of a name excludes a list of such
-// names. A deployment that cannot be run is a row with an error. Runs on all processors; a grid of many deployments
-// takes minutes, so that one that may be stopped is divided by its caller.
+// names. A deployment that cannot be run is a row with an error. `stop` is a stop or 0. Runs on all processors; a grid
+// of many deployments takes minutes.
 uint32_t rooflut_sweep(const struct RooflutScenarioSource *source,
+                       RooflutHandle stop,
                        RooflutHandle *csv,
                        struct RooflutError *error);
 

@@ -30,6 +30,8 @@ pub enum Code {
     Full = 8,
     /// The library panicked; the message says where. The process continues.
     Panic = 9,
+    /// Another thread called `rooflut_stop`.
+    Stopped = 10,
 }
 
 /// The error of a call. The caller provides it, or null to do without the message.

@@ -24,6 +24,7 @@ mod scenario;
 mod server;
 mod step;
 mod steps;
+mod stop;
 mod sweep;
 mod tables;
 mod text;
@@ -56,6 +57,7 @@ pub use step::{
     rooflut_step_parts, rooflut_step_time,
 };
 pub use steps::{Steps, rooflut_step_times};
+pub use stop::{rooflut_stop, rooflut_stop_new};
 pub use sweep::rooflut_sweep;
 pub use tables::{
     rooflut_tables_describe, rooflut_tables_find, rooflut_tables_load, rooflut_tables_names,

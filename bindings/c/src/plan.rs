@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::Handle;
 use crate::error::{Error, Failure};
 use crate::scenario::{Given, ScenarioSource, open, prices};
+use crate::stop::until;
 use crate::tables;
 use crate::text::{json, returning};
 use crate::wanted::{self, confidence, limits};
@@ -43,12 +44,14 @@ const COUNT: usize = 3;
 /// `wanted` is an object of JSON: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`, and optionally
 /// `attainment`, `confidence`, `max_gpus`, `count`, and lists of choices: `gpu`, `tp`, `dp`, `expert_parallel`,
 /// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. A choice that the scenario has is the only one
-/// without such a list. Prices are those of the key `prices` of `[output]`, or list prices. Takes seconds, on all processors.
+/// without such a list. Prices are those of the key `prices` of `[output]`, or list prices. `stop` is a stop
+/// or 0. Takes seconds, on all processors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_plan(
     source: *const ScenarioSource,
     wanted: *const c_char,
     wanted_length: usize,
+    stop: Handle,
     plan: *mut Handle,
     error: *mut Error,
 ) -> u32 {
@@ -80,7 +83,11 @@ pub unsafe extern "C" fn rooflut_plan(
         question.count = wanted.count.unwrap_or(COUNT);
         question.confidence = confidence(wanted.confidence)?;
         question.prices = Some(prices);
-        json(&question.plan().map_err(refused)?)
+        let plan = until(stop, |stop| {
+            question.stop = stop;
+            question.plan().map_err(refused)
+        })?;
+        json(&plan)
     };
     // SAFETY: the caller's promise.
     unsafe { returning(plan, error, make) }

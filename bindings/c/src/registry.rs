@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Failure};
 use crate::lookup::Lookup;
 use crate::server::DrivenServer;
 use rooflut::table::TableSet;
-use rooflut_scenario::{Model, Run};
+use rooflut_scenario::{Model, Run, Stop};
 
 /// All objects.
 pub(crate) static REGISTRY: Registry = Registry {
@@ -23,6 +23,7 @@ pub(crate) static REGISTRY: Registry = Registry {
     scenarios: Slab::new(Kind::Scenario),
     servers: Slab::new(Kind::Server),
     texts: Slab::new(Kind::Text),
+    stops: Slab::new(Kind::Stop),
 };
 
 /// Objects by kind.
@@ -33,6 +34,7 @@ pub(crate) struct Registry {
     pub(crate) scenarios: Slab<Run>,
     pub(crate) servers: Slab<DrivenServer>,
     pub(crate) texts: Slab<String>,
+    pub(crate) stops: Slab<Stop>,
 }
 
 /// The kind of an object.
@@ -44,16 +46,18 @@ pub(crate) enum Kind {
     Scenario = 4,
     Server = 5,
     Text = 6,
+    Stop = 7,
 }
 
 impl Kind {
-    const ALL: [(Kind, &'static str); 6] = [
+    const ALL: [(Kind, &'static str); 7] = [
         (Kind::Model, "model"),
         (Kind::Tables, "table set"),
         (Kind::Lookup, "lookup"),
         (Kind::Scenario, "scenario"),
         (Kind::Server, "server"),
         (Kind::Text, "text"),
+        (Kind::Stop, "stop"),
     ];
 
     /// Returns the kind that a handle names.
@@ -81,6 +85,7 @@ pub unsafe extern "C" fn rooflut_free(handle: Handle, error: *mut Error) -> u32 
         Some(Kind::Scenario) => REGISTRY.scenarios.remove(handle),
         Some(Kind::Server) => REGISTRY.servers.remove(handle),
         Some(Kind::Text) => REGISTRY.texts.remove(handle),
+        Some(Kind::Stop) => REGISTRY.stops.remove(handle),
         None => Err(foreign(handle, "handle")),
     };
     // SAFETY: the caller's promise.

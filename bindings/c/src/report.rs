@@ -4,13 +4,14 @@ use std::ffi::c_char;
 
 use rooflut_report::compare::{Comparison, ReadReport};
 use rooflut_report::{RequestsCsv, StepsCsv, Timeline};
-use rooflut_scenario::Run;
+use rooflut_scenario::{Run, Stop};
 
 use crate::Handle;
 use crate::error::{Error, Failure};
 use crate::pointer::text;
 use crate::registry::REGISTRY;
 use crate::scenario::refused;
+use crate::stop::until;
 use crate::text::{json, returning};
 
 /// Output of a run.
@@ -27,11 +28,12 @@ pub enum Output {
     Timeline = 3,
 }
 
-/// Simulates the scenario and returns a text; `output` is a `RooflutOutput`.
+/// Simulates the scenario and returns a text; `output` is a `RooflutOutput`, `stop` a stop or 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_scenario_run(
     scenario: Handle,
     output: u32,
+    stop: Handle,
     text: *mut Handle,
     error: *mut Error,
 ) -> u32 {
@@ -45,9 +47,11 @@ pub unsafe extern "C" fn rooflut_scenario_run(
         let found = known.into_iter().find(|known| *known as u32 == output);
         let output =
             found.ok_or_else(|| Failure::value("output", "0 to 3, a RooflutOutput", output))?;
-        let text = REGISTRY
-            .scenarios
-            .read(scenario, |run| simulated(run, output))?;
+        let simulated = |stop: Stop| {
+            let simulate = |run: &Run| simulated(&run.clone().stopped_by(stop), output);
+            REGISTRY.scenarios.read(scenario, simulate)
+        };
+        let text = until(stop, simulated)?;
         REGISTRY.texts.insert(text)
     };
     // SAFETY: the caller's promise.

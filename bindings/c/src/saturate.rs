@@ -9,6 +9,7 @@ use crate::Handle;
 use crate::error::{Error, Failure};
 use crate::plan::refused;
 use crate::scenario::{Given, ScenarioSource};
+use crate::stop::until;
 use crate::text::{json, returning};
 use crate::wanted::{self, confidence, limits};
 
@@ -26,12 +27,14 @@ struct Wanted {
 /// `rooflut saturate --json` prints. Where no rate meets the limits, `within_limits` is null.
 ///
 /// `wanted` is an object of JSON, or empty: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`
-/// (without it, the servers must only keep up), `attainment`, `confidence`, `tolerance`. Takes seconds, on all processors.
+/// (without it, the servers must only keep up), `attainment`, `confidence`, `tolerance`. `stop` is a stop
+/// or 0. Takes seconds, on all processors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_saturate(
     source: *const ScenarioSource,
     wanted: *const c_char,
     wanted_length: usize,
+    stop: Handle,
     saturation: *mut Handle,
     error: *mut Error,
 ) -> u32 {
@@ -54,7 +57,11 @@ pub unsafe extern "C" fn rooflut_saturate(
         };
         question.confidence = confidence(wanted.confidence)?;
         question.tolerance = wanted.tolerance.unwrap_or(RateQuestion::TOLERANCE);
-        json(&question.saturate().map_err(refused)?)
+        let saturation = until(stop, |stop| {
+            question.stop = stop;
+            question.saturate().map_err(refused)
+        })?;
+        json(&saturation)
     };
     // SAFETY: the caller's promise.
     unsafe { returning(saturation, error, make) }

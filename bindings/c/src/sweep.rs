@@ -10,6 +10,7 @@ use crate::Handle;
 use crate::error::{Error, Failure};
 use crate::registry::REGISTRY;
 use crate::scenario::{Given, Objects, ScenarioSource, open};
+use crate::stop::until;
 use crate::text::returning;
 
 /// Deployments of a sweep, whose rows are in memory.
@@ -19,11 +20,12 @@ const MAX_POINTS: u64 = 1_000_000;
 /// `rooflut sweep --scenario` prints.
 ///
 /// The TOML of `source` has lists of values in a table `[sweep]`. An object in place of a name excludes a list of such
-/// names. A deployment that cannot be run is a row with an error. Runs on all processors; a grid of many deployments
-/// takes minutes, so that one that may be stopped is divided by its caller.
+/// names. A deployment that cannot be run is a row with an error. `stop` is a stop or 0. Runs on all processors; a grid
+/// of many deployments takes minutes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_sweep(
     source: *const ScenarioSource,
+    stop: Handle,
     csv: *mut Handle,
     error: *mut Error,
 ) -> u32 {
@@ -41,7 +43,9 @@ pub unsafe extern "C" fn rooflut_sweep(
             open: &open,
         };
         let sweep = Sweep::try_new(grid, sources, &version()).map_err(refused)?;
-        REGISTRY.texts.insert(rows(&sweep)?)
+        REGISTRY
+            .texts
+            .insert(until(stop, |stop| rows(&sweep.stopped_by(stop)))?)
     };
     // SAFETY: the caller's promise.
     unsafe { returning(csv, error, make) }

@@ -215,7 +215,7 @@ int main(int argc, char **argv) {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
       uint64_t seeded, report;
       check(rooflut_scenario_with_seed(scenarios[index], seed, &seeded, &error), "seed");
-      check(rooflut_scenario_run(seeded, ROOFLUT_OUTPUT_REPORT, &report, &error), "run");
+      check(rooflut_scenario_run(seeded, ROOFLUT_OUTPUT_REPORT, 0, &report, &error), "run");
       printf("run %zu %" PRIu64 "\n", index, seed);
       print_text(report);
       check(rooflut_free(seeded, &error), "free");

@@ -1,5 +1,6 @@
 // Bad input is an error with its cause, and never harms the process. Run it under valgrind or with AddressSanitizer.
 
+#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "rooflut.h"
 
@@ -67,8 +69,8 @@ static void scenarios(void) {
   OK(rooflut_free(derived, &error));
   EXPECT(rooflut_scenario_with_rate(scenario, NAN, &derived, &error), ROOFLUT_CODE_REFUSED, "rate");
   EXPECT(rooflut_scenario_with_rate(scenario, -1, &derived, &error), ROOFLUT_CODE_REFUSED, "rate");
-  EXPECT(rooflut_scenario_run(scenario, 99, &text, &error), ROOFLUT_CODE_VALUE, "output: expected 0 to 3");
-  OK(rooflut_scenario_run(scenario, ROOFLUT_OUTPUT_REQUESTS_CSV, &text, &error));
+  EXPECT(rooflut_scenario_run(scenario, 99, 0, &text, &error), ROOFLUT_CODE_VALUE, "output: expected 0 to 3");
+  OK(rooflut_scenario_run(scenario, ROOFLUT_OUTPUT_REQUESTS_CSV, 0, &text, &error));
   size_t length = 0;
   char small[8];
   EXPECT(rooflut_text_read(text, small, sizeof small, &length, &error), ROOFLUT_CODE_LENGTH, "capacity: ");
@@ -222,17 +224,26 @@ static void server(void) {
   EXPECT(rooflut_server_state(server, &state, &error), ROOFLUT_CODE_HANDLE, "not in use");
 }
 
-static uint32_t asked(uint32_t (*function)(const RooflutScenarioSource *, const char *, size_t, uint64_t *, RooflutError *),
-                      const char *toml, const char *wanted) {
+typedef uint32_t Search(const RooflutScenarioSource *, const char *, size_t, uint64_t, uint64_t *, RooflutError *);
+
+static uint32_t searched(Search *search, const char *toml, const char *wanted, uint64_t stop) {
   RooflutScenarioSource source = {.toml = toml, .toml_length = strlen(toml)};
   uint64_t text;
-  return function(&source, wanted, wanted ? strlen(wanted) : 7, &text, &error);
+  return search(&source, wanted, wanted ? strlen(wanted) : 7, stop, &text, &error);
+}
+
+static uint32_t asked(Search *search, const char *toml, const char *wanted) { return searched(search, toml, wanted, 0); }
+
+static uint32_t fitted(const char *toml, const char *wanted) {
+  RooflutScenarioSource source = {.toml = toml, .toml_length = strlen(toml)};
+  uint64_t text;
+  return rooflut_fits(&source, wanted, strlen(wanted), &text, &error);
 }
 
 static uint32_t swept(const char *toml, uint64_t tables) {
   RooflutScenarioSource source = {.toml = toml, .toml_length = strlen(toml), .tables = tables};
   uint64_t text;
-  return rooflut_sweep(&source, &text, &error);
+  return rooflut_sweep(&source, 0, &text, &error);
 }
 
 static void searches(void) {
@@ -246,14 +257,57 @@ static void searches(void) {
   EXPECT(asked(rooflut_saturate, "", "{\"attainment\": 0.9}"), ROOFLUT_CODE_REFUSED, "attainment: expected goodput");
   EXPECT(asked(rooflut_saturate, "", "{\"tolerance\": -1}"), ROOFLUT_CODE_REFUSED, "tolerance: expected");
   EXPECT(asked(rooflut_saturate, "[workload]\nrate = 1", ""), ROOFLUT_CODE_REFUSED, "rate");
-  EXPECT(asked(rooflut_fits, "", "{\"batches\": 1}"), ROOFLUT_CODE_REFUSED, "unknown field `batches`");
-  EXPECT(asked(rooflut_fits, "[output]\nprices = '/nonexistent'", ""), ROOFLUT_CODE_REFUSED, "/nonexistent");
+  EXPECT(fitted("", "{\"batches\": 1}"), ROOFLUT_CODE_REFUSED, "unknown field `batches`");
+  EXPECT(fitted("[output]\nprices = '/nonexistent'", ""), ROOFLUT_CODE_REFUSED, "/nonexistent");
   EXPECT(swept("[sweep]\ntp = [1, 'x']", 0), ROOFLUT_CODE_REFUSED, "toml: line 2: tp: expected");
   EXPECT(swept("[sweep]\ntp = []", 0), ROOFLUT_CODE_REFUSED, "tp: expected at least one value");
   EXPECT(swept("[sweep]\nrate = '1..3000'\nseed = '1..3000'", 0), ROOFLUT_CODE_REFUSED, "at most 1,000,000 deployments, found 9,000,000");
   EXPECT(swept("[sweep]\ngpu = ['h100', 'h101']", 0), ROOFLUT_CODE_REFUSED, "nearest: h100");
   EXPECT(swept("[sweep]\ngpu = ['h100', 'h200']", 1), ROOFLUT_CODE_REFUSED, "gpu: expected either an object or a list");
-  EXPECT(rooflut_sweep(NULL, NULL, &error), ROOFLUT_CODE_POINTER, "found null");
+  EXPECT(rooflut_sweep(NULL, 0, NULL, &error), ROOFLUT_CODE_POINTER, "found null");
+}
+
+// What another thread runs until it is stopped.
+typedef struct Stoppable {
+  uint64_t scenario, stop;
+  RooflutError error;
+  uint32_t code;
+} Stoppable;
+
+static void *run_until(void *argument) {
+  Stoppable *it = argument;
+  uint64_t text;
+  it->code = rooflut_scenario_run(it->scenario, ROOFLUT_OUTPUT_REPORT, it->stop, &text, &it->error);
+  return NULL;
+}
+
+static void stops(void) {
+  // Takes a minute and more.
+  uint64_t scenario = open_scenario("[workload]\nrate = 20\nrequests = 10_000_000"), stop = 0, text = 0;
+  EXPECT(rooflut_stop_new(NULL, &error), ROOFLUT_CODE_POINTER, "result: ");
+  EXPECT(rooflut_stop(0, &error), ROOFLUT_CODE_HANDLE, "expected a stop, found 0");
+  EXPECT(rooflut_stop(scenario, &error), ROOFLUT_CODE_HANDLE, "expected a stop, found a scenario");
+  EXPECT(rooflut_scenario_run(scenario, 0, scenario, &text, &error), ROOFLUT_CODE_HANDLE, "expected a stop");
+  OK(rooflut_stop_new(&stop, &error));
+  Stoppable run = {.scenario = scenario, .stop = stop};
+  pthread_t runner;
+  pthread_create(&runner, NULL, run_until, &run);
+  nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+  OK(rooflut_stop(stop, &error));
+  pthread_join(runner, NULL);
+  error = run.error;
+  expect("run_until", run.code, ROOFLUT_CODE_STOPPED, "stopped before its end");
+  OK(rooflut_stop(stop, &error));
+  EXPECT(rooflut_scenario_run(scenario, 0, stop, &text, &error), ROOFLUT_CODE_STOPPED, "stopped before its end");
+  const char *wanted = "{\"goodput\": [\"ttft:900\"]}";
+  EXPECT(searched(rooflut_plan, "", wanted, stop), ROOFLUT_CODE_STOPPED, "stopped before its end");
+  EXPECT(searched(rooflut_saturate, "", wanted, stop), ROOFLUT_CODE_STOPPED, "stopped before its end");
+  RooflutScenarioSource source = {.toml = "[sweep]\ntp = [1, 2]", .toml_length = 19};
+  EXPECT(rooflut_sweep(&source, stop, &text, &error), ROOFLUT_CODE_STOPPED, "stopped before its end");
+  OK(rooflut_free(stop, &error));
+  EXPECT(rooflut_stop(stop, &error), ROOFLUT_CODE_HANDLE, "not in use");
+  EXPECT(rooflut_sweep(&source, stop, &text, &error), ROOFLUT_CODE_HANDLE, "not in use");
+  OK(rooflut_free(scenario, &error));
 }
 
 static uint64_t shared_server;
@@ -336,6 +390,7 @@ int main(void) {
   scenarios();
   lookups();
   searches();
+  stops();
   steps();
   steps_at_once();
   server();

@@ -11,16 +11,16 @@ static RooflutError error;
 static uint32_t run(const RooflutScenarioSource *source, uint64_t *text) {
   uint64_t scenario;
   uint32_t code = rooflut_scenario_new(source, &scenario, &error);
-  return code ? code : rooflut_scenario_run(scenario, ROOFLUT_OUTPUT_REPORT, text, &error);
+  return code ? code : rooflut_scenario_run(scenario, ROOFLUT_OUTPUT_REPORT, 0, text, &error);
 }
 
 static uint32_t ask(const char *function, const RooflutScenarioSource *source, const char *wanted, uint64_t *text) {
   size_t length = strlen(wanted);
   if (!strcmp(function, "run")) return run(source, text);
-  if (!strcmp(function, "sweep")) return rooflut_sweep(source, text, &error);
+  if (!strcmp(function, "sweep")) return rooflut_sweep(source, 0, text, &error);
   if (!strcmp(function, "fits")) return rooflut_fits(source, wanted, length, text, &error);
-  if (!strcmp(function, "plan")) return rooflut_plan(source, wanted, length, text, &error);
-  if (!strcmp(function, "saturate")) return rooflut_saturate(source, wanted, length, text, &error);
+  if (!strcmp(function, "plan")) return rooflut_plan(source, wanted, length, 0, text, &error);
+  if (!strcmp(function, "saturate")) return rooflut_saturate(source, wanted, length, 0, text, &error);
   fprintf(stderr, "expected run, sweep, fits, plan or saturate, found %s\n", function);
   exit(2);
 }

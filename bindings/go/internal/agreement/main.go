@@ -3,6 +3,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"log"
 	"math"
@@ -43,7 +44,7 @@ func main() {
 	for index, scenario := range scenarios {
 		for seed := range uint64(seeds) {
 			seeded := must(scenario.WithSeed(seed))
-			fmt.Fprintf(out, "run %d %d\n%s", index, seed, must(seeded.Run(rooflut.OutputReport)))
+			fmt.Fprintf(out, "run %d %d\n%s", index, seed, must(seeded.Run(context.Background(), rooflut.OutputReport)))
 			check(seeded.Close())
 		}
 		check(scenario.Close())

@@ -1,0 +1,48 @@
+//! Stops: calls that end early.
+
+use rooflut_scenario::Stop;
+
+use crate::Handle;
+use crate::border::call;
+use crate::error::{Code, Error, Failure};
+use crate::registry::REGISTRY;
+use crate::text::returning;
+
+/// Makes a stop, with which another thread can end runs and searches early.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_stop_new(stop: *mut Handle, error: *mut Error) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { returning(stop, error, || REGISTRY.stops.insert(Stop::default())) }
+}
+
+/// Ends the calls that were given a stop, within milliseconds, and later ones at once: they fail with
+/// `ROOFLUT_CODE_STOPPED`. Does nothing more when it is called again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_stop(stop: Handle, error: *mut Error) -> u32 {
+    let body = || {
+        REGISTRY.stops.read(stop, |stop| {
+            stop.stop();
+            Ok(())
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { call(error, body) }
+}
+
+/// Works until the end, or until the stop of a handle ends it; 0 is one that nothing ends.
+pub(crate) fn until<T>(
+    stop: Handle,
+    work: impl FnOnce(Stop) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let stop = match stop {
+        0 => Stop::default(),
+        given => REGISTRY.stops.read(given, |stop| Ok(stop.clone()))?,
+    };
+    match work(stop.clone()) {
+        Err(_) if stop.is_stopped() => Err(Failure::new(
+            Code::Stopped,
+            "stopped before its end; call it again",
+        )),
+        done => done,
+    }
+}
