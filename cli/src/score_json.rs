@@ -1,12 +1,12 @@
 //! The JSON output of `rooflut tables score`.
 
 use rooflut_report::Provenance;
+use rooflut_validation::{FlatNote, FlatSkipped};
 use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::output::{joined, to_json};
 use crate::score::{Group, Score, Scored, Split};
-use crate::tallied::{note_json, skipped_json};
 use crate::validate::base_name;
 
 impl Score<'_> {
@@ -19,9 +19,10 @@ impl Score<'_> {
             let provenance = json!(Provenance::from(part.provenance));
             joined([self.group_json(file, part), provenance])
         };
-        let skipped = self.skipped.iter().map(|tally| skipped_json(file, tally));
+        let skipped = self.skipped.iter();
+        let skipped = skipped.map(|tally| json!(FlatSkipped::new(file, tally)));
         let notes = self.note.iter();
-        let notes = notes.map(|note| note_json(file, note, self.rows_in_file()));
+        let notes = notes.map(|note| json!(FlatNote::new(file, note, self.rows_in_file())));
         to_json(&json!({
             "summary": whole.iter().map(|group| self.group_json(file, group)).collect::<Value>(),
             "by_provenance": parts.iter().map(part).collect::<Value>(),

@@ -1,19 +1,8 @@
 //! Rows that were left out, with their first lines.
 
 use rooflut_validation::Tally;
-use serde_json::{Value, json};
 
 use crate::output::{count, plural};
-
-/// Returns rows that were left out for one reason, for the JSON output.
-pub(crate) fn skipped_json(file: &str, tally: &Tally) -> Value {
-    json!({"file": file, "reason": tally.text, "rows": tally.rows(), "lines": tally.lines})
-}
-
-/// Returns a note on rows that were read, for the JSON output.
-pub(crate) fn note_json(file: &str, note: &str, rows: usize) -> Value {
-    json!({"file": file, "note": note, "rows": rows})
-}
 
 /// Lists rows by reason, each with its file if one is given.
 pub(crate) fn reasons<'t>(

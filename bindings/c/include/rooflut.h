@@ -718,8 +718,8 @@ uint32_t rooflut_text_read(RooflutHandle text,
                            size_t *length,
                            struct RooflutError *error);
 
-// Predicts measured rows and returns a text of JSON with the keys `rows`, `summary`, `skipped` and `metrics_skipped`
-// of `rooflut validate --json`: predictions beside measurements, errors, rows and metrics that are left out.
+// Predicts measured rows and returns a text of JSON: what `rooflut validate --json` prints. Where no row can be
+// predicted, `rows` is empty.
 //
 // `csv` is a file of measurements in the columns of rooflut's `crates/validation`; null stands for the measurements
 // that come with rooflut, which take seconds.

@@ -6,8 +6,9 @@ use plotters::prelude::{
 };
 use rooflut::engine::StepConstants;
 use rooflut_inspect::DrawingError;
+use rooflut_validation::Covered;
 
-use super::Covered;
+use super::tables::covered_title;
 
 /// The first line of a plot, by which it is recognised.
 pub(super) const FIRST_LINE: &[u8] = b"<!-- rooflut validate: calibration -->\n";
@@ -56,7 +57,7 @@ pub(super) fn draw(covered: &[Covered], nominal: &[f64]) -> Result<String, Drawi
             chart.draw_series(circles)?;
             chart
                 .draw_series([PathElement::new(points, color.stroke_width(2))])?
-                .label(format!("{} ({})", covered.title, covered.n))
+                .label(format!("{} ({})", covered_title(covered), covered.n))
                 .legend(move |(x, y)| {
                     PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2))
                 });

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rooflut_validation::{Case, FileReport, Kind, Tally};
+use rooflut_validation::{Case, Covered, FileReport, Kind, Tally};
 
-use super::{COVERAGE, Covered, SERVERS, groups, tables};
+use super::{COVERAGE, SERVERS, groups, tables};
 use crate::grid::Grid;
 
 /// The introduction on the measurements of the project.

@@ -2,7 +2,6 @@
 
 mod calibration;
 mod groups;
-mod json;
 mod markdown;
 mod tables;
 mod text;
@@ -12,17 +11,15 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use rooflut::interval::Coverage;
-use rooflut::table::{TableSet, sets};
+use rooflut::table::TableSet;
 use rooflut_validation::{
-    Dataset, FileReport, Kind, LeftOut, Metric, Predictor, coverage, embedded, lookup_coverage,
-    read, validate,
+    Dataset, FileReport, FlatReport, LeftOut, NOMINAL, Predictor, covered, embedded, read, validate,
 };
 
 use crate::args::ValidateArgs;
 use crate::error::Error;
 use crate::input;
-use crate::output::Answered;
+use crate::output::{Answered, to_json};
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs};
 use crate::table_set::{self, WhichSet};
@@ -50,7 +47,8 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
         Some(_) => PLOTTED.as_slice(),
         None => &NOMINAL,
     };
-    let covered = covered(&datasets, &reports, &left_out, nominal)?;
+    let covered = covered(&datasets, &reports, &left_out, nominal)
+        .map_err(|error| Error::new(error.to_string()))?;
     if let Some((path, mut file)) = plot {
         if !covered.iter().any(calibration::is_drawn) {
             return Err(Error::new(
@@ -67,7 +65,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
     let failure = nothing.then(|| unpredicted(&reports));
     let text = match (args.json, failure) {
         (true, failure) => {
-            let text = json::render(&reports, &covered, nominal)?;
+            let text = to_json(&FlatReport::new(&reports, &covered, nominal))?;
             return Ok(Answered { text, failure });
         }
         (false, Some(failure)) => return Err(failure),
@@ -79,14 +77,8 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
     Ok(text.into())
 }
 
-/// Nominal coverages of the intervals that are compared with measurements.
-const NOMINAL: [f64; 2] = [0.8, 0.95];
 /// Nominal coverages in the calibration plot.
 const PLOTTED: [f64; 4] = [0.5, 0.8, 0.9, 0.95];
-/// Load stages are cut to this duration for their intervals; they are steady long before.
-const LONGEST_STAGE_S: f64 = 200.0;
-/// The place of kernels among the files.
-const TABLES: &str = "tables";
 
 /// The meaning of the table of coverages.
 const COVERAGE: &str = "\
@@ -100,71 +92,6 @@ of the built-in tables, predicted without themselves or their shape, within inte
 /// The meaning of the table of closed loops.
 const SERVERS: &str = "errors by group of servers, in percent. Constants of engines are fitted to every second \
 configuration of the file (GPU, engine, model, precision, parallelism), the others test them.";
-
-/// The coverage of the intervals of a metric or of an operation.
-struct Covered {
-    file: String,
-    gpu: String,
-    /// Name in JSON.
-    name: &'static str,
-    title: &'static str,
-    n: usize,
-    /// Percentage of the measurements within the interval, by nominal coverage.
-    percent: Vec<f64>,
-    /// Whether the measurements took no part in the predictions and their intervals.
-    is_left_out: bool,
-}
-
-/// Returns the coverages of the rows of `datasets`, and of the kernels of the GPUs in `reports`.
-fn covered(
-    datasets: &[Dataset],
-    reports: &[FileReport],
-    left_out: &LeftOut,
-    nominal: &[f64],
-) -> Result<Vec<Covered>, Error> {
-    let nominal = nominal.iter().copied().map(Coverage::try_new);
-    let nominal: Vec<Coverage> = nominal
-        .collect::<Result<_, _>>()
-        .map_err(|error| Error::new(error.to_string()))?;
-    let predictor = Predictor {
-        longest_stage_s: LONGEST_STAGE_S,
-        ..Predictor::default()
-    };
-    let mut covered = Vec::new();
-    // Closed loops are long to simulate, and their servers are of more engines than the intervals were chosen for.
-    let short = datasets.iter().filter(|of| of.kind != Kind::ClosedLoops);
-    for dataset in short {
-        for of in coverage(dataset, &predictor, left_out, &nominal) {
-            covered.push(Covered {
-                file: dataset.file.clone(),
-                gpu: of.gpu,
-                name: of.metric.name(),
-                title: tables::title(of.metric),
-                n: of.n,
-                percent: of.covered,
-                is_left_out: dataset.kind == Kind::LoadStages && of.metric != Metric::WarmTtft,
-            });
-        }
-    }
-    let cases = reports.iter().flat_map(|report| &report.cases);
-    let gpus: BTreeSet<&str> = cases.map(|case| case.gpu.as_str()).collect();
-    let is_measured = |set: &&&TableSet| set.measured_on() == set.gpu();
-    let sets = sets::ALL.iter().filter(is_measured);
-    for set in sets.filter(|set| gpus.contains(set.name())) {
-        for of in lookup_coverage(set, &nominal) {
-            covered.push(Covered {
-                file: TABLES.to_owned(),
-                gpu: set.name().to_owned(),
-                name: of.operation.name(),
-                title: of.operation.name(),
-                n: of.n,
-                percent: of.covered,
-                is_left_out: true,
-            });
-        }
-    }
-    Ok(covered)
-}
 
 /// Opens the calibration plot.
 fn open_plot(args: &ValidateArgs, path: &Path) -> Result<OutputFile, Error> {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rooflut_validation::{Case, Comparison, FileReport, Kind, Metric, Setting, Stage, Summary};
+use rooflut_validation::{
+    Case, Comparison, Covered, FileReport, Kind, Metric, Setting, Stage, Summary,
+};
 
-use super::Covered;
 use super::groups::Group;
 use crate::grid::{Grid, PARTS};
 use crate::output::{self, fold_after, number, signed};
@@ -41,7 +42,11 @@ pub(super) fn coverage(covered: &[Covered], nominal: &[f64]) -> Grid {
         .collect();
     let mut sheet = Grid::of(&["file", "GPU", "metric"], &numbers);
     for of in covered {
-        let mut cells = vec![of.file.clone(), of.gpu.clone(), of.title.to_owned()];
+        let mut cells = vec![
+            of.file.clone(),
+            of.gpu.clone(),
+            covered_title(of).to_owned(),
+        ];
         cells.push(of.n.to_string());
         cells.extend(of.percent.iter().map(|percent| number(*percent, 0)));
         sheet.row(cells);
@@ -212,7 +217,7 @@ fn metrics(report: &FileReport) -> BTreeSet<Metric> {
 }
 
 /// Returns the name of the column of a metric; times are in milliseconds.
-pub(super) fn title(metric: Metric) -> &'static str {
+fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::Ttft => "TTFT",
         Metric::WarmTtft => "TTFT, warm",
@@ -222,6 +227,11 @@ pub(super) fn title(metric: Metric) -> &'static str {
         Metric::Step => "step",
         Metric::KvBlocks => "KV blocks",
     }
+}
+
+/// Returns the name of a metric or an operation in a table.
+pub(super) fn covered_title(covered: &Covered) -> &'static str {
+    covered.metric.map_or(covered.name, title)
 }
 
 /// Returns the columns of the requests to the server.

@@ -1,8 +1,8 @@
 //! The text output of `rooflut validate`.
 
-use rooflut_validation::{FileReport, Kind};
+use rooflut_validation::{Covered, FileReport, Kind};
 
-use super::{COVERAGE, Covered, SERVERS, groups, tables};
+use super::{COVERAGE, SERVERS, groups, tables};
 use crate::output::{count, paragraph, plural, width, wrapped};
 use crate::tallied;
 
