@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use rooflut::sim::Request;
 
 use crate::arrays::{Numbers, Whole, common_rows, real, whole};
-use crate::error::error;
+use crate::error::{error, shown};
 
 /// Columns of whole numbers beside the arrival.
 const TOKENS: [&str; 4] = [
@@ -128,14 +128,18 @@ impl<'a, 'py> Frame<'a, 'py> {
             .into_iter()
             .find_map(|name| frame.getattr(name).ok());
         let names = names.map_or_else(|| frame.call_method0("keys"), Ok);
-        let names: PyResult<Vec<String>> =
-            names.and_then(|names| names.try_iter()?.map(|name| name?.extract()).collect());
-        let names = names.map_err(|_| {
-            let found = frame.get_type();
+        let names = names.and_then(|names| names.try_iter()).map_err(|_| {
+            let found = shown(frame);
             error(format!(
                 "expected a dictionary of arrays or a frame with named columns, found {found}"
             ))
         })?;
+        let name = |name: PyResult<Bound<'py, PyAny>>| {
+            let name = name?;
+            let text = name.extract::<String>();
+            text.map_err(|_| error(format!("expected names of columns, found {}", shown(&name))))
+        };
+        let names = names.map(name).collect::<PyResult<Vec<String>>>()?;
         let known = [some, others].concat();
         match names.iter().find(|name| !known.contains(&name.as_str())) {
             Some(unknown) => Err(error(format!(

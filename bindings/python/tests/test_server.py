@@ -125,10 +125,15 @@ def test_wrong_requests_are_errors_with_their_cause(deployment, call, message):
         call(server)
 
 
-@pytest.mark.parametrize("arguments", [("a", 1), (-1, 1), (2**32, 1), (1.5, 1), (None, 1)])
-def test_wrong_types_are_errors(deployment, arguments):
-    with pytest.raises((TypeError, OverflowError)):
-        deployment.server().push(*arguments)
+@pytest.mark.parametrize("number", ["a", -1, 2**32, 1.5, None])
+def test_wrong_numbers_are_errors_with_their_cause(deployment, number):
+    server = deployment.server()
+    with pytest.raises(rooflut.RooflutError, match=f"prompt_tokens: .* from 0 to 4294967295, found {number!r}"):
+        server.push(number, 1)
+    with pytest.raises(rooflut.RooflutError, match="priority: .* found -2"):
+        server.push(1, 1, priority=-2)
+    with pytest.raises(rooflut.RooflutError, match="to_ns: .* to 18446744073709551615, found -1"):
+        server.advance_to(-1)
 
 
 def test_two_threads_cannot_use_one_server_at_once(deployment):

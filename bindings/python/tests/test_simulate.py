@@ -100,11 +100,21 @@ def test_steps_and_requests_that_are_not_kept_are_an_error():
 def test_a_notebook_shows_a_table():
     shown = rooflut.simulate(requests=20)._repr_html_()
     assert "<table>" in shown and "TTFT to first token" in shown and "llama-3.1-8b on 1 h100 GPU<" in shown
+    # Remarks on the answer.
+    report = rooflut.simulate(requests=20, gpu="b300")
+    assert len(report["notes"]) == 1 and "<p>no kernel was measured on b300" in report._repr_html_()
 
 
 def test_a_trace_is_read_from_a_path(command):
     trace = EXAMPLES / "chat_trace.csv"
     assert rooflut.simulate(trace=trace).json() == command("run", "--json", "--trace", trace)
+
+
+def nested(kind, levels):
+    value = kind([1])
+    for _ in range(levels):
+        value = kind([value])
+    return value
 
 
 @pytest.mark.parametrize(
@@ -126,7 +136,11 @@ def test_a_trace_is_read_from_a_path(command):
         ({"requests_out": "r.csv"}, "requests_out: simulate.. writes no files"),
         ({"trace": "/nonexistent.csv"}, "nonexistent"),
         ({"prompt": "file:/nonexistent"}, "nonexistent"),
-        ({"model": "\ud800"}, "surrogates"),
+        ({"model": "\ud800"}, r"model: expected text that is UTF-8, found '.ud800'"),
+        ({"tp": np.array([1])}, "tp: expected a number, .* found ndarray"),
+        ({"prompt": nested(list, 100_000)}, "prompt: expected at most 8 lists and dictionaries in each other"),
+        ({"server": nested(lambda items: {"server": items[0]}, 100_000)}, "server: expected at most 8 lists"),
+        ({"trace": {3: [1]}}, "expected names of columns, found 3"),
     ],
 )
 def test_wrong_keys_are_errors_with_their_cause(keys, message):
@@ -144,5 +158,6 @@ def test_wrong_files_are_errors_with_their_line(tmp_path):
     file.write_bytes(b"tp = '\xff'\n")
     with pytest.raises(rooflut.RooflutError, match="scenario.toml:1: expected UTF-8"):
         rooflut.simulate(file)
-    with pytest.raises((TypeError, ValueError)):
-        rooflut.simulate(7)
+    for scenario in (7, [1], "\ud800"):
+        with pytest.raises(rooflut.RooflutError, match="scenario: expected the path of a TOML file or a dictionary"):
+            rooflut.simulate(scenario)

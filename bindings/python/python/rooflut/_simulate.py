@@ -35,7 +35,7 @@ def simulate(
     if isinstance(trace, (str, os.PathLike)):
         keys["trace"] = trace
         trace = None
-    if scenario is not None and not isinstance(scenario, (str, os.PathLike)):
+    if isinstance(scenario, Mapping):
         scenario = dict(scenario)
     text, requests, steps = _rooflut.simulate(scenario, trace, keep_requests, keep_steps, keys)
     return Report(text, _frame(requests), _frame(steps))
