@@ -3,7 +3,7 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use rooflut::sim::SimConfig;
+use rooflut::sim::{SchedulingPolicy, SimConfig};
 use rooflut::step::{StepBatch, StepModel, StepTime};
 use rooflut_cli::PreparedRun;
 use rooflut_scenario::table_of;
@@ -38,6 +38,8 @@ pub(crate) struct Deployment {
     /// The limits of its server, which lower the longest request to what the KV cache holds.
     config: SimConfig,
     title: String,
+    /// The keys that it was made of.
+    keys: Py<PyDict>,
 }
 
 #[pymethods]
@@ -46,8 +48,14 @@ impl Deployment {
     #[pyo3(signature = (**keys))]
     fn new(py: Python<'_>, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Deployment> {
         let keys = keys.map_or_else(|| PyDict::new(py), Clone::clone);
-        let scenario = of_keys(Some(&keys))?.scenario().clone();
+        let mut scenario = of_keys(Some(&keys))?.scenario().clone();
         check_keys(&keys)?;
+        if scenario.server.policy() == SchedulingPolicy::Priority {
+            // The scenario of a run needs a load with priorities; here each request is pushed with its own.
+            scenario.workload.priorities = Some("1".parse().map_err(error)?);
+        }
+        let kept = py.import("copy")?.call_method1("deepcopy", (keys,))?;
+        let keys = kept.cast_into::<PyDict>()?.unbind();
         let built = compute(py, || {
             let prepared = PreparedRun::try_new(&scenario, &rooflut_cli::open)
                 .map_err(|error| error.in_keys())?;
@@ -56,9 +64,15 @@ impl Deployment {
                 deployment: run.deployment().clone(),
                 config: *run.config(),
                 title: run.placement().to_string(),
+                keys,
             })
         })?;
         built.map_err(error)
+    }
+
+    /// Returns the keys, from which copies and pickles are made anew.
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> ((), Bound<'py, PyDict>) {
+        ((), self.keys.bind(py).clone())
     }
 
     /// Computes the time of one step, part by part.

@@ -1,6 +1,8 @@
 """Lookups and steps of arrays equal those of single queries; wrong arrays are errors with their cause."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -144,6 +146,12 @@ def test_chunks_and_groups_are_tuples_lists_or_rows(deployment):
     for kind in (list, np.array):
         assert deployment.step(**{name: [kind(item) for item in items] for name, items in batch.items()}) == step
     assert deployment.step(**{name: np.array(items) for name, items in batch.items()}) == step
+
+
+def test_copies_of_a_deployment_answer_as_it_does():
+    deployment = rooflut.Deployment(model="llama-3.1-8b", tp=2, server={"max_num_seqs": 7})
+    for copied in (copy.copy(deployment), copy.deepcopy(deployment), pickle.loads(pickle.dumps(deployment))):
+        assert copied.max_num_seqs == 7 and copied.step(prefill=[512]) == deployment.step(prefill=[512])
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,17 @@ def test_wrong_numbers_are_errors_with_their_cause(deployment, number):
         server.advance_to(-1)
 
 
+def test_urgent_requests_go_first_where_the_policy_is_priority():
+    def order(policy):
+        server = rooflut.Deployment(policy=policy, max_num_seqs=1).server()
+        for priority in (2, 1, 0):
+            server.push(100, 10, priority=priority)
+        server.run_until_idle()
+        return [event.request for event in server.drain_events() if event.kind == "finished"]
+
+    assert (order("fcfs"), order("priority")) == ([0, 1, 2], [2, 1, 0])
+
+
 def test_two_threads_cannot_use_one_server_at_once(deployment):
     server = deployment.server()
     count = 200_000

@@ -98,6 +98,8 @@ class Deployment:
     """
 
     def __new__(cls, **keys: Any) -> Deployment: ...
+    def __getnewargs_ex__(self) -> Tuple[Tuple[()], dict[str, Any]]:
+        """Returns the keys, from which copies and pickles are made anew."""
     def step(
         self,
         *,
