@@ -30,6 +30,15 @@ impl<T: Copy> Numbers<T> {
     }
 }
 
+impl From<Numbers<u32>> for Numbers<u64> {
+    fn from(numbers: Numbers<u32>) -> Numbers<u64> {
+        match numbers {
+            Numbers::Same(number) => Numbers::Same(number.into()),
+            Numbers::Each(numbers) => Numbers::Each(numbers.into_iter().map(u64::from).collect()),
+        }
+    }
+}
+
 /// Returns the common number of rows of columns, given by name; `None` if all are single numbers.
 pub(crate) fn common_rows(columns: &[(&str, Option<usize>)]) -> PyResult<Option<usize>> {
     let mut lengths = columns
@@ -128,7 +137,7 @@ pub(crate) fn whole<T: Whole>(
     Ok(numbers_of(numbers?, is_single))
 }
 
-/// Reads finite numbers.
+/// Reads finite numbers that are not negative.
 pub(crate) fn real(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Numbers<f64>> {
     let Array {
         array, is_single, ..
@@ -136,9 +145,9 @@ pub(crate) fn real(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Numbers<f64
     let values = typed::<f64>(&array, "f8")?;
     let values = values.as_slice().map_err(error)?;
     let mut found = values.iter().enumerate();
-    match found.find(|(_, value)| !value.is_finite()) {
+    match found.find(|(_, value)| !(value.is_finite() && **value >= 0.0)) {
         Some((row, value)) => Err(error(format!(
-            "{}: expected a finite number, found {value}",
+            "{}: expected a finite number of at least 0, found {value}",
             place(name, row, is_single)
         ))),
         None => Ok(numbers_of(values.to_vec(), is_single)),

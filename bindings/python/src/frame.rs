@@ -15,7 +15,8 @@ const TOKENS: [&str; 4] = [
     "cached_prompt_tokens",
     "priority",
 ];
-const IDS: [&str; 3] = ["prefix_id", "prefix_tokens", "session_id"];
+const PREFIX_TOKENS: &str = "prefix_tokens";
+const IDS: [&str; 2] = ["prefix_id", "session_id"];
 
 /// Reads the requests of a frame with the arguments of `Server.push` as columns; without their arrivals, they arrive at
 /// `now_ns`.
@@ -55,15 +56,23 @@ pub(crate) fn requests(frame: &Bound<'_, PyAny>, now_ns: u64) -> PyResult<Vec<Re
 
 /// Returns the trace of a frame, a CSV of rooflut's own format.
 pub(crate) fn trace(frame: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    let frame = Frame::of(frame, &["arrival_ms"], &[TOKENS.as_slice(), &IDS].concat())?;
+    let frame = Frame::of(
+        frame,
+        &["arrival_ms"],
+        &[TOKENS.as_slice(), &[PREFIX_TOKENS], &IDS].concat(),
+    )?;
     let arrival_ms = frame.value("arrival_ms")?;
     let arrival_ms = arrival_ms
         .map(|value| real("arrival_ms", &value))
         .transpose()?;
     let mut header = Vec::new();
     let mut columns = Vec::new();
-    for name in TOKENS.into_iter().chain(IDS) {
-        if let Some(column) = frame.column::<u64>(name)? {
+    for name in TOKENS.into_iter().chain([PREFIX_TOKENS]).chain(IDS) {
+        let column = match IDS.contains(&name) {
+            true => frame.column::<u64>(name)?,
+            false => frame.column::<u32>(name)?.map(Numbers::from),
+        };
+        if let Some(column) = column {
             header.push(name);
             columns.push(column);
         }
@@ -152,7 +161,8 @@ impl<'a, 'py> Frame<'a, 'py> {
 
     fn value(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let is_given = self.names.iter().any(|own| own == name);
-        is_given.then(|| self.frame.get_item(name)).transpose()
+        let value = is_given.then(|| self.frame.get_item(name)).transpose();
+        value.map_err(|cause| error(format!("{name}: the frame does not give it: {cause}")))
     }
 
     fn column<T: Whole>(&self, name: &str) -> PyResult<Option<Numbers<T>>> {

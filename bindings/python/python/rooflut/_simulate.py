@@ -27,7 +27,7 @@ def simulate(
 
     ``trace`` is the path of a trace, or a frame of requests: a dictionary of arrays, or a table of pandas, polars or
     Arrow with the columns ``arrival_ms``, ``prompt_tokens``, ``output_tokens`` and optionally
-    ``cached_prompt_tokens``, ``priority``, ``prefix_id`` with ``prefix_tokens``, and ``session_id``.
+    ``cached_prompt_tokens``, ``priority``, ``prefix_id`` with ``prefix_tokens``, and ``session_id``; ids are numbers.
 
     ``keep_requests`` and ``keep_steps`` keep a row of each request (about 150 bytes) and step (80 bytes) for
     :attr:`Report.requests` and :attr:`Report.steps`.
