@@ -1,7 +1,7 @@
 //! Python's values as TOML.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyList, PyString, PyTuple};
 use toml::{Table, Value};
 
 use crate::error::{error, shown};
@@ -38,9 +38,9 @@ fn toml_value(key: &str, value: &Bound<'_, PyAny>, levels: u32) -> PyResult<Valu
             ))
         })
     };
-    // A bool is a number, too: it comes first.
-    if value.is_instance_of::<PyBool>() {
-        return Ok(Value::Boolean(value.extract()?));
+    // A bool, also NumPy's, is a number, too: it comes first.
+    if let Ok(truth) = value.extract() {
+        return Ok(Value::Boolean(truth));
     }
     if value.is_instance_of::<PyString>() {
         let text = value.extract();
@@ -63,7 +63,7 @@ fn toml_value(key: &str, value: &Bound<'_, PyAny>, levels: u32) -> PyResult<Valu
         return Ok(Value::Float(value.extract()?));
     }
     if value.hasattr("__fspath__")? {
-        return Ok(Value::String(value.call_method0("__fspath__")?.extract()?));
+        return toml_value(key, &value.call_method0("__fspath__")?, inside()?);
     }
     // Whole numbers, those of NumPy too; TOML has no larger ones, and the key says what is too large for it.
     if let Ok(number) = value.call_method0("__index__") {

@@ -1,6 +1,7 @@
 """Reports are those of the command, byte for byte."""
 
 import json
+import os
 import pathlib
 import random
 
@@ -71,6 +72,7 @@ def test_a_dictionary_is_a_scenario():
     flat = rooflut.simulate(tp=2, rate=3, requests=20, max_num_seqs=16)
     assert rooflut.simulate(keys) == flat
     assert rooflut.simulate(keys, requests=np.int64(10))["requests"] == 10
+    assert rooflut.simulate(keys, scheduler_reserve_full_isl=np.True_)["scheduler_reserve_full_isl"] is True
 
 
 def test_requests_and_steps_are_those_of_the_command(command, tmp_path):
@@ -137,6 +139,8 @@ def nested(kind, levels):
         ({"trace": "/nonexistent.csv"}, "nonexistent"),
         ({"prompt": "file:/nonexistent"}, "nonexistent"),
         ({"model": "\ud800"}, r"model: expected text that is UTF-8, found '.ud800'"),
+        ({"trace": os.fsdecode(b"\xff.csv")}, "trace: expected text that is UTF-8"),
+        ({"trace": pathlib.Path(os.fsdecode(b"\xff.csv"))}, "trace: expected text that is UTF-8"),
         ({"tp": np.array([1])}, "tp: expected a number, .* found ndarray"),
         ({"prompt": nested(list, 100_000)}, "prompt: expected at most 8 lists and dictionaries in each other"),
         ({"server": nested(lambda items: {"server": items[0]}, 100_000)}, "server: expected at most 8 lists"),

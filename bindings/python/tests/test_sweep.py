@@ -57,6 +57,7 @@ def test_values_are_given_as_lists_arrays_or_in_a_file(rows, tmp_path):
     file.write_text("model = 'llama-3.1-8b'\n[workload]\nrequests = 60\n[sweep]\ngpu = 'h100,h200'\ntp = [1, 3]\nrate = '2..6:2'\n")
     assert rooflut.sweep(scenario=file).csv() == rows.csv()
     assert rooflut.sweep(**{**GRID, "rate": np.arange(2, 7, 2)}).csv() == rows.csv()
-    switched = rooflut.sweep(model="llama-3.1-8b", requests=20, scheduler_reserve_full_isl=[False, True])
+    switches = np.array([False, True])
+    switched = rooflut.sweep(model="llama-3.1-8b", requests=np.int64(20), scheduler_reserve_full_isl=switches)
     assert switched["scheduler_reserve_full_isl"].tolist() == [False, True]
     assert switched["overloaded"].dtype == bool

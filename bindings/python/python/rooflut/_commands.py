@@ -124,6 +124,10 @@ def _answer(command: str, operands: list[str], flags: dict[str, Flag]) -> str:
 def _flag(name: str, value: Flag) -> list[str]:
     if value is None:
         return []
+    # Arrays, and single numbers and booleans of NumPy.
+    values: Any = getattr(value, "tolist", None)
+    if values is not None:
+        return _flag(name, values())
     if isinstance(value, (bytes, bytearray, Mapping)):
         raise RooflutError(f"{name}: expected text, a number or a list of them, found {value.__class__.__name__}")
     if isinstance(value, Iterable) and not isinstance(value, str):
