@@ -4,7 +4,7 @@ use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 
-use crate::error::{error, shown};
+use crate::error::{error, in_place_of, shown};
 
 /// One number for all rows, or one for each.
 pub(crate) enum Numbers<T> {
@@ -194,15 +194,19 @@ impl<'py> Array<'py> {
         kinds: &str,
         expected: &str,
     ) -> PyResult<Array<'py>> {
-        let numpy = value.py().import("numpy")?;
+        let py = value.py();
+        let numpy = py.import("numpy")?;
         if value.is_instance(&numpy.getattr("ma")?.getattr("MaskedArray")?)? {
             return Err(error(format!(
                 "{name}: expected an array without a mask; use its compressed() or filled()"
             )));
         }
         let array = numpy.call_method1("asarray", (value,));
-        let array =
-            array.map_err(|cause| error(format!("{name}: expected {expected}: {cause}")))?;
+        let array = array.map_err(|cause| {
+            in_place_of(cause, py, |cause| {
+                format!("{name}: expected {expected}: {cause}")
+            })
+        })?;
         let dtype = array.getattr("dtype")?;
         let kind: char = dtype.getattr("kind")?.extract()?;
         let dimensions: usize = array.getattr("ndim")?.extract()?;

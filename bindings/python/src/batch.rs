@@ -5,7 +5,7 @@ use pyo3::types::PyString;
 use rooflut::step::{Chunk, DecodeGroup};
 
 use crate::arrays::number;
-use crate::error::{error, shown};
+use crate::error::{error, in_place_of, shown};
 use crate::steps::chunk;
 
 /// Reads `prefill`: new tokens, or tuples of them, the KV length and whether the prompt ends there.
@@ -63,9 +63,13 @@ fn items<'py, T>(
         let found = shown(list);
         return Err(error(format!("{name}: expected a list, found {found}")));
     }
+    let py = list.py();
     let read = |(place, item): (usize, PyResult<Bound<'py, PyAny>>)| {
-        let failed = |cause: PyErr| error(format!("{name}[{place}]: {}", cause.value(list.py())));
-        item.and_then(|item| read(&item)).map_err(failed)
+        item.and_then(|item| read(&item)).map_err(|cause| {
+            in_place_of(cause, py, |cause| {
+                format!("{name}[{place}]: {}", cause.value(py))
+            })
+        })
     };
     list.try_iter()?.enumerate().map(read).collect()
 }

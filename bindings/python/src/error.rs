@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyList, PyString, PyTuple};
 use pyo3::{PyErr, create_exception};
@@ -20,6 +20,18 @@ create_exception!(
 /// Returns an exception with the message of an error.
 pub(crate) fn error(message: impl Display) -> PyErr {
     RooflutError::new_err(message.to_string())
+}
+
+/// Returns an exception with a message in place of its cause; an interrupt stays what it is.
+pub(crate) fn in_place_of(
+    cause: PyErr,
+    py: Python<'_>,
+    message: impl FnOnce(&PyErr) -> String,
+) -> PyErr {
+    match cause.is_instance_of::<PyException>(py) {
+        true => error(message(&cause)),
+        false => cause,
+    }
 }
 
 /// Returns a number, a text or a short list as Python writes it; of other values, the name of their type.

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use rooflut::sim::Request;
 
 use crate::arrays::{Numbers, Whole, common_rows, real, whole};
-use crate::error::{error, shown};
+use crate::error::{error, in_place_of, shown};
 
 /// Columns of whole numbers beside the arrival.
 const TOKENS: [&str; 4] = [
@@ -162,7 +162,11 @@ impl<'a, 'py> Frame<'a, 'py> {
     fn value(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let is_given = self.names.iter().any(|own| own == name);
         let value = is_given.then(|| self.frame.get_item(name)).transpose();
-        value.map_err(|cause| error(format!("{name}: the frame does not give it: {cause}")))
+        value.map_err(|cause| {
+            in_place_of(cause, self.frame.py(), |cause| {
+                format!("{name}: the frame does not give it: {cause}")
+            })
+        })
     }
 
     fn column<T: Whole>(&self, name: &str) -> PyResult<Option<Numbers<T>>> {

@@ -22,7 +22,12 @@ pub(crate) fn of_keys(keys: Option<&Bound<'_, PyDict>>) -> PyResult<ScenarioFile
     let mut scenario = Table::new();
     for (key, value) in keys.map(table).transpose()?.unwrap_or_default() {
         match (table_of(&key), value) {
-            (_, Value::Table(keys)) => insert(&mut scenario, &key, keys)?,
+            (None, Value::Table(keys)) => insert(&mut scenario, &key, keys)?,
+            (Some(_), Value::Table(_)) => {
+                return Err(error(format!(
+                    "{key}: expected a single value, found a dictionary; only tables of keys are dictionaries"
+                )));
+            }
             (None | Some(""), value) => {
                 insert(&mut scenario, "", Table::from_iter([(key, value)]))?
             }

@@ -144,6 +144,7 @@ def nested(kind, levels):
         ({"tp": np.array([1])}, "tp: expected a number, .* found ndarray"),
         ({"prompt": nested(list, 100_000)}, "prompt: expected at most 8 lists and dictionaries in each other"),
         ({"server": nested(lambda items: {"server": items[0]}, 100_000)}, "server: expected at most 8 lists"),
+        ({"model": {"hidden_size": 4096}}, "model: expected a single value, found a dictionary"),
         ({"trace": {3: [1]}}, "expected names of columns, found 3"),
     ],
 )
