@@ -31,7 +31,8 @@ const OF_SEVERAL: [&str; 6] = [
 /// A model on GPUs, as an engine serves it.
 ///
 /// The keyword arguments are the keys of a scenario that describe one server: ``model``, ``gpu``, ``tp``, ``dtype``,
-/// ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on. All kernels are found here, so that steps cannot fail.
+/// ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on, which ``rooflut help run`` lists as flags. All kernels are
+/// found here, so that steps cannot fail.
 #[pyclass(frozen, module = "rooflut")]
 pub(crate) struct Deployment {
     deployment: rooflut::Deployment,

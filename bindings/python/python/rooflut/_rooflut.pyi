@@ -94,7 +94,8 @@ class Deployment:
     """A model on GPUs, as an engine serves it.
 
     The keyword arguments are the keys of a scenario that describe one server: ``model``, ``gpu``, ``tp``, ``dtype``,
-    ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on. All kernels are found here, so that steps cannot fail.
+    ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on, which ``rooflut help run`` lists as flags. All kernels are
+    found here, so that steps cannot fail.
     """
 
     def __new__(cls, **keys: Any) -> Deployment: ...

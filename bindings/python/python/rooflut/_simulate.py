@@ -22,8 +22,8 @@ def simulate(
     """Simulates a server under load and returns the report of ``rooflut run --json``.
 
     ``scenario`` is the path of a scenario file, or its keys as a dictionary; ``keys`` replace them:
-    ``simulate(model="llama-3.1-8b", rate=5, requests=200, prompt="uniform:100..900")``. What a scenario file would
-    write to other files is not written.
+    ``simulate(model="llama-3.1-8b", rate=5, requests=200, prompt="uniform:100..900")``. ``rooflut help run`` lists them
+    as flags. What a scenario file would write to other files is not written.
 
     ``trace`` is the path of a trace, or a frame of requests: a dictionary of arrays, or a table of pandas, polars or
     Arrow with the columns ``arrival_ms``, ``prompt_tokens``, ``output_tokens`` and optionally
