@@ -151,7 +151,7 @@ def test_two_threads_cannot_use_one_server_at_once(deployment):
     server = deployment.server()
     count = 200_000
     server.push_all({"prompt_tokens": np.full(count, 100), "output_tokens": 20})
-    refused, began = [], threading.Event()
+    refused, written, began = [], set(), threading.Event()
 
     def drive():
         began.set()
@@ -160,6 +160,7 @@ def test_two_threads_cannot_use_one_server_at_once(deployment):
     def ask():
         began.wait()
         while driver.is_alive():
+            written.add(repr(server))
             try:
                 server.running
             except rooflut.RooflutError as error:
@@ -170,6 +171,7 @@ def test_two_threads_cannot_use_one_server_at_once(deployment):
     asker.start()
     driver.join()
     asker.join()
+    assert "<rooflut.Server in use>" in written
     assert refused and all("in use by another thread" in message for message in refused)
     assert sum(event.kind == "finished" for event in server.drain_events()) == count
 

@@ -10,8 +10,8 @@ from ._rooflut import Event
 class PartTime(TypedDict):
     """A part of a step, over all layers.
 
-    ``binding`` is the resource that limits it, ``provenance`` the source of its looked-up time, and ``fitted_share`` the
-    share of its time, from 0 to 1, that comes from constants fitted to servers.
+    ``binding`` is the resource that limits it, ``provenance`` the source of its looked-up time, and ``fitted_share``
+    the share of its time, from 0 to 1, that comes from constants fitted to servers.
     """
 
     part: str
@@ -40,10 +40,10 @@ class StepTime(TypedDict):
 class ServerStep(TypedDict):
     """A step of a server.
 
-    ``late_decodes`` are the decoding requests that the step before left out, ``kv_tokens`` the KV tokens of the decoding
-    requests, new ones included. ``overrun_requests``, ``drafted_tokens``, ``accepted_tokens`` and ``yielded_tokens``
-    count what speculative decoding did. ``running`` and ``waiting`` are requests with a sequence slot and in the queue.
-    ``tokens`` has the number of each request that yielded tokens, and how many.
+    ``late_decodes`` are the decoding requests that the step before left out, ``kv_tokens`` the KV tokens of the
+    decoding requests, new ones included. ``overrun_requests``, ``drafted_tokens``, ``accepted_tokens`` and
+    ``yielded_tokens`` count what speculative decoding did. ``running`` and ``waiting`` are requests with a sequence
+    slot and in the queue. ``tokens`` has the number of each request that got output tokens, and how many.
     """
 
     replica: int
