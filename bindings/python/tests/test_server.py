@@ -31,14 +31,13 @@ def load(count=60):
     }
 
 
-def test_a_server_serves_as_the_simulation_does(deployment):
-    frame = load()
-    report = rooflut.simulate(
-        max_num_seqs=32,
-        trace={"arrival_ms": frame["arrival_ns"] / 1e6, **{name: frame[name] for name in list(frame)[1:]}},
-        keep_requests=True,
-    )
-    server = deployment.server()
+@pytest.mark.parametrize("policy", ["fcfs", "shortest-prompt", "priority"])
+def test_a_server_serves_as_the_simulation_does(policy):
+    frame = {**load(), "priority": np.arange(60) % 3}
+    keys = {"max_num_seqs": 4, "policy": policy}
+    trace = {"arrival_ms": frame["arrival_ns"] / 1e6, **{name: frame[name] for name in list(frame)[1:]}}
+    report = rooflut.simulate(**keys, trace=trace, keep_requests=True)
+    server = rooflut.Deployment(**keys).server()
     assert server.push_all(frame) == 0
     server.run_until_idle()
     finished = {event.request: event for event in server.drain_events() if event.kind == "finished"}
