@@ -13,7 +13,8 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || leav
 python3 -c 'import ensurepip, venv' 2>/dev/null || leave_out "python3 has no venv (Debian: python3-venv)"
 
 environment=$folder/environment
-[ -x "$environment/bin/python" ] || python3 -m venv "$environment"
+# Scripts of an environment that was moved or copied start the Python of its former place.
+"$environment/bin/pip" --version 2>/dev/null | grep -qF "$environment/" || python3 -m venv --clear "$environment"
 PATH=$environment/bin:$PATH
 pip install -q 'maturin>=1.9,<2' mypy numpy pandas pandas-stubs polars pyarrow pyright pytest uv
 

@@ -2,9 +2,9 @@
 
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyInt, PyTuple};
 
-use crate::error::error;
+use crate::error::{error, in_place_of, shown};
 
 /// One number for all rows, or one for each.
 pub(crate) enum Numbers<T> {
@@ -30,6 +30,15 @@ impl<T: Copy> Numbers<T> {
     }
 }
 
+impl From<Numbers<u32>> for Numbers<u64> {
+    fn from(numbers: Numbers<u32>) -> Numbers<u64> {
+        match numbers {
+            Numbers::Same(number) => Numbers::Same(number.into()),
+            Numbers::Each(numbers) => Numbers::Each(numbers.into_iter().map(u64::from).collect()),
+        }
+    }
+}
+
 /// Returns the common number of rows of columns, given by name; `None` if all are single numbers.
 pub(crate) fn common_rows(columns: &[(&str, Option<usize>)]) -> PyResult<Option<usize>> {
     let mut lengths = columns
@@ -46,12 +55,51 @@ pub(crate) fn common_rows(columns: &[(&str, Option<usize>)]) -> PyResult<Option<
     }
 }
 
+/// Reads one whole number of at least `least`, at most those of `T`.
+pub(crate) fn number<T: Whole>(name: &str, value: &Bound<'_, PyAny>, least: u64) -> PyResult<T> {
+    let number = value.extract::<u64>().ok();
+    let number = number.filter(|number| *number >= least);
+    number
+        .and_then(T::from_u64)
+        .ok_or_else(|| out_of_range::<T>(name, least, &shown(value)))
+}
+
+fn out_of_range<T: Whole>(place: &str, least: u64, found: &str) -> PyErr {
+    let most = T::MAX;
+    error(format!(
+        "{place}: expected a whole number from {least} to {most}, found {found}"
+    ))
+}
+
+/// Reads whether something holds: booleans, or 0 and 1.
+pub(crate) fn switch(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Numbers<bool>> {
+    let expected = "booleans, or 0 and 1";
+    let Array {
+        array, is_single, ..
+    } = Array::of(name, value, "biu", expected)?;
+    let numbers = typed::<i64>(&array, "i8")?;
+    let numbers = numbers.as_slice().map_err(error)?.iter().enumerate();
+    let read = |(row, number): (usize, &i64)| match number {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(error(format!(
+            "{}: expected {expected}, found {number}",
+            place(name, row, is_single)
+        ))),
+    };
+    let switches: PyResult<Vec<bool>> = numbers.map(read).collect();
+    Ok(numbers_of(switches?, is_single))
+}
+
 /// Reads whole numbers of at least `least`, at most those of `T`.
 pub(crate) fn whole<T: Whole>(
     name: &str,
     value: &Bound<'_, PyAny>,
     least: u64,
 ) -> PyResult<Numbers<T>> {
+    if value.is_exact_instance_of::<PyInt>() {
+        return number(name, value, least).map(Numbers::Same);
+    }
     let Array {
         array,
         kind,
@@ -62,19 +110,11 @@ pub(crate) fn whole<T: Whole>(
             .filter(|number| *number >= least)
             .and_then(T::from_u64);
         number.ok_or_else(|| {
-            let place = if is_single {
-                name.to_owned()
-            } else {
-                format!("{name}[{row}]")
-            };
             // The number as Python writes it: it may be negative.
             let found = array
                 .get_item(row)
                 .map_or_else(|_| "another".to_owned(), |found| found.to_string());
-            error(format!(
-                "{place}: expected a whole number from {least} to {}, found {found}",
-                T::MAX
-            ))
+            out_of_range::<T>(&place(name, row, is_single), least, &found)
         })
     };
     let numbers: PyResult<Vec<T>> = if kind == 'u' {
@@ -97,7 +137,7 @@ pub(crate) fn whole<T: Whole>(
     Ok(numbers_of(numbers?, is_single))
 }
 
-/// Reads finite numbers.
+/// Reads finite numbers that are not negative.
 pub(crate) fn real(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Numbers<f64>> {
     let Array {
         array, is_single, ..
@@ -105,9 +145,10 @@ pub(crate) fn real(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Numbers<f64
     let values = typed::<f64>(&array, "f8")?;
     let values = values.as_slice().map_err(error)?;
     let mut found = values.iter().enumerate();
-    match found.find(|(_, value)| !value.is_finite()) {
+    match found.find(|(_, value)| !(value.is_finite() && **value >= 0.0)) {
         Some((row, value)) => Err(error(format!(
-            "{name}[{row}]: expected a finite number, found {value}"
+            "{}: expected a finite number of at least 0, found {value}",
+            place(name, row, is_single)
         ))),
         None => Ok(numbers_of(values.to_vec(), is_single)),
     }
@@ -153,20 +194,30 @@ impl<'py> Array<'py> {
         kinds: &str,
         expected: &str,
     ) -> PyResult<Array<'py>> {
-        let numpy = value.py().import("numpy")?;
+        let py = value.py();
+        let numpy = py.import("numpy")?;
         if value.is_instance(&numpy.getattr("ma")?.getattr("MaskedArray")?)? {
             return Err(error(format!(
                 "{name}: expected an array without a mask; use its compressed() or filled()"
             )));
         }
         let array = numpy.call_method1("asarray", (value,));
-        let array =
-            array.map_err(|cause| error(format!("{name}: expected {expected}: {cause}")))?;
+        let array = array.map_err(|cause| {
+            in_place_of(cause, py, |cause| {
+                format!("{name}: expected {expected}: {cause}")
+            })
+        })?;
         let dtype = array.getattr("dtype")?;
         let kind: char = dtype.getattr("kind")?.extract()?;
         let dimensions: usize = array.getattr("ndim")?.extract()?;
         // NumPy makes an empty list one of floats.
         let is_empty = array.getattr("size")?.extract::<usize>()? == 0;
+        if dimensions == 0 && !kinds.contains(kind) {
+            return Err(error(format!(
+                "{name}: expected {expected}, found {}; convert it",
+                shown(value)
+            )));
+        }
         if dimensions > 1 || !(kinds.contains(kind) || is_empty) {
             let shape: Bound<'_, PyTuple> = array.getattr("shape")?.extract()?;
             return Err(error(format!(
@@ -190,6 +241,14 @@ fn typed<'py, T: Element>(
     let array = numpy.call_method1("require", (array, dtype, ["C", "A"]))?;
     let array: Bound<'_, PyArray1<T>> = array.extract()?;
     array.try_readonly().map_err(error)
+}
+
+/// Returns the name of a row of a column.
+fn place(name: &str, row: usize, is_single: bool) -> String {
+    match is_single {
+        true => name.to_owned(),
+        false => format!("{name}[{row}]"),
+    }
 }
 
 fn numbers_of<T: Copy>(values: Vec<T>, is_single: bool) -> Numbers<T> {

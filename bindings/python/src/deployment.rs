@@ -3,16 +3,18 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use rooflut::sim::SimConfig;
-use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel, StepTime};
+use rooflut::sim::{SchedulingPolicy, SimConfig};
+use rooflut::step::{StepBatch, StepModel, StepTime};
 use rooflut_cli::PreparedRun;
 use rooflut_scenario::table_of;
 
+use crate::arrays::{switch, whole};
+use crate::batch::{chunks, groups};
 use crate::border::compute;
 use crate::error::error;
 use crate::scenario::of_keys;
 use crate::server::Server;
-use crate::steps::{Arguments, Decodes, Rows, Steps, chunk};
+use crate::steps::{Arguments, Decodes, Prefills, Steps};
 
 /// Steps between two looks at the signals.
 const BLOCK: usize = 1 << 16;
@@ -29,13 +31,16 @@ const OF_SEVERAL: [&str; 6] = [
 /// A model on GPUs, as an engine serves it.
 ///
 /// The keyword arguments are the keys of a scenario that describe one server: ``model``, ``gpu``, ``tp``, ``dtype``,
-/// ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on. All kernels are found here, so that steps cannot fail.
+/// ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on, which ``rooflut help run`` lists as flags. All kernels are
+/// found here, so that steps cannot fail.
 #[pyclass(frozen, module = "rooflut")]
 pub(crate) struct Deployment {
     deployment: rooflut::Deployment,
     /// The limits of its server, which lower the longest request to what the KV cache holds.
     config: SimConfig,
     title: String,
+    /// The keys that it was made of.
+    keys: Py<PyDict>,
 }
 
 #[pymethods]
@@ -43,8 +48,15 @@ impl Deployment {
     #[new]
     #[pyo3(signature = (**keys))]
     fn new(py: Python<'_>, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Deployment> {
-        check_keys(keys)?;
-        let scenario = of_keys(keys)?.scenario().clone();
+        let keys = keys.map_or_else(|| PyDict::new(py), Clone::clone);
+        let mut scenario = of_keys(Some(&keys))?.scenario().clone();
+        check_keys(&keys)?;
+        if scenario.server.policy() == SchedulingPolicy::Priority {
+            // The scenario of a run needs a load with priorities; here each request is pushed with its own.
+            scenario.workload.priorities = Some("1".parse().map_err(error)?);
+        }
+        let kept = py.import("copy")?.call_method1("deepcopy", (keys,))?;
+        let keys = kept.cast_into::<PyDict>()?.unbind();
         let built = compute(py, || {
             let prepared = PreparedRun::try_new(&scenario, &rooflut_cli::open)
                 .map_err(|error| error.in_keys())?;
@@ -53,16 +65,23 @@ impl Deployment {
                 deployment: run.deployment().clone(),
                 config: *run.config(),
                 title: run.placement().to_string(),
+                keys,
             })
         })?;
         built.map_err(error)
     }
 
+    /// Returns the keys, from which copies and pickles are made anew.
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> ((), Bound<'py, PyDict>) {
+        ((), self.keys.bind(py).clone())
+    }
+
     /// Computes the time of one step, part by part.
     ///
-    /// ``prefill`` has the tokens of whole prompts; or the new tokens, the length of the prompt up to their end, and
-    /// whether it ends there (by default it does). ``decode`` has numbers of requests, the KV length of each, new
-    /// tokens included, and the drafted tokens of each (by default 0).
+    /// ``prefill`` is a list of prompt chunks: each the tokens of a whole prompt, or a tuple of new tokens, the length
+    /// of the prompt up to their end, and whether the prompt ends there (by default it does). ``decode`` is a list of
+    /// groups of equal requests: tuples of their number, the KV length of each, new tokens included, and the drafted
+    /// tokens of each (by default 0).
     #[pyo3(signature = (*, prefill = None, decode = None))]
     fn step<'py>(
         &self,
@@ -70,26 +89,7 @@ impl Deployment {
         prefill: Option<&Bound<'py, PyAny>>,
         decode: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let prefill = items(prefill, "prefill", |item| {
-            if let Ok(tokens) = item.extract::<u32>() {
-                return Chunk::prompt(tokens).map_err(error);
-            }
-            let ((new, kv_len), is_last) = match item.extract() {
-                Ok((new, kv_len, is_last)) => ((new, kv_len), is_last),
-                Err(_) => (item.extract()?, true),
-            };
-            chunk(new, kv_len, is_last).map_err(error)
-        })?;
-        let decode = items(decode, "decode", |item| {
-            let ((requests, kv_len), drafted) = match item.extract() {
-                Ok((requests, kv_len, drafted)) => ((requests, kv_len), drafted),
-                Err(_) => (item.extract()?, 0),
-            };
-            let group = DecodeGroup::uniform(requests, kv_len);
-            group
-                .and_then(|group| group.with_drafted(drafted))
-                .map_err(error)
-        })?;
+        let (prefill, decode) = (chunks(prefill)?, groups(decode)?);
         let batch = StepBatch {
             prefill: &prefill,
             decode: &decode,
@@ -101,7 +101,7 @@ impl Deployment {
     /// Computes the times of many steps in nanoseconds.
     ///
     /// Each step has a prompt chunk of ``prefill_tokens`` new tokens, with the KV length at its end, and a group of
-    /// ``decode_requests`` whose KV lengths add up to ``decode_kv_tokens``. ``prefill_last`` is 0 where the prompt
+    /// ``decode_requests`` whose KV lengths add up to ``decode_kv_tokens``. ``prefill_last`` is false where the prompt
     /// continues, ``decode_drafted`` the drafted tokens of each request, ``decode_outside_tokens`` the KV tokens of the
     /// group that lie outside the window or chunk of layers with one (by default as few as the mean length allows). 0
     /// tokens or requests add nothing; single numbers apply to all steps. With ``prefill_offsets`` or
@@ -123,7 +123,7 @@ impl Deployment {
         decode_outside_tokens: Option<&Bound<'py, PyAny>>,
         decode_offsets: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let prefill = Rows::read(&Arguments {
+        let prefill = Prefills::read(&Arguments {
             names: [
                 "prefill_tokens",
                 "prefill_kv_len",
@@ -136,7 +136,7 @@ impl Deployment {
                 prefill_last,
                 prefill_offsets,
             ],
-            third: 1,
+            third: (true, switch),
         })?;
         let groups = Arguments {
             names: [
@@ -151,7 +151,7 @@ impl Deployment {
                 decode_drafted,
                 decode_offsets,
             ],
-            third: 0,
+            third: (0, |name, drafted| whole(name, drafted, 0)),
         };
         let decode = Decodes::read(&groups, decode_outside_tokens)?;
         let steps = Steps::new(prefill, decode)?;
@@ -213,37 +213,24 @@ impl Deployment {
     }
 }
 
-/// Refuses keys that say nothing of a server.
-fn check_keys(keys: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-    for key in keys.into_iter().flat_map(|keys| keys.keys()) {
-        let key: String = key.extract()?;
-        let of_load = matches!(table_of(&key), Some("workload" | "output")) && key != "strict";
+/// Refuses keys that say nothing of one server, also in the dictionary of their table.
+fn check_keys(keys: &Bound<'_, PyDict>) -> PyResult<()> {
+    for (key, value) in keys {
+        let name: String = key.extract()?;
+        let of_load = matches!(table_of(&name), Some("workload" | "output")) && name != "strict";
         if of_load
-            || matches!(key.as_str(), "workload" | "output")
-            || OF_SEVERAL.contains(&key.as_str())
+            || matches!(name.as_str(), "workload" | "output")
+            || OF_SEVERAL.contains(&name.as_str())
         {
             return Err(error(format!(
-                "{key} has no effect on the deployment of one server; give it to simulate()"
+                "{name} has no effect on the deployment of one server; give it to simulate()"
             )));
+        }
+        if let Ok(keys) = value.cast::<PyDict>() {
+            check_keys(keys)?;
         }
     }
     Ok(())
-}
-
-/// Reads each item of a list.
-fn items<'py, T>(
-    list: Option<&Bound<'py, PyAny>>,
-    name: &str,
-    read: impl Fn(&Bound<'py, PyAny>) -> PyResult<T>,
-) -> PyResult<Vec<T>> {
-    let Some(list) = list else {
-        return Ok(Vec::new());
-    };
-    let read = |(place, item): (usize, PyResult<Bound<'py, PyAny>>)| {
-        let failed = |cause: PyErr| error(format!("{name}[{place}]: {}", cause.value(list.py())));
-        item.and_then(|item| read(&item)).map_err(failed)
-    };
-    list.try_iter()?.enumerate().map(read).collect()
 }
 
 fn step_dict<'py>(py: Python<'py>, time: &StepTime) -> PyResult<Bound<'py, PyDict>> {

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use rooflut::sim::Request;
 
 use crate::arrays::{Numbers, Whole, common_rows, real, whole};
-use crate::error::error;
+use crate::error::{error, in_place_of, shown};
 
 /// Columns of whole numbers beside the arrival.
 const TOKENS: [&str; 4] = [
@@ -15,7 +15,8 @@ const TOKENS: [&str; 4] = [
     "cached_prompt_tokens",
     "priority",
 ];
-const IDS: [&str; 3] = ["prefix_id", "prefix_tokens", "session_id"];
+const PREFIX_TOKENS: &str = "prefix_tokens";
+const IDS: [&str; 2] = ["prefix_id", "session_id"];
 
 /// Reads the requests of a frame with the arguments of `Server.push` as columns; without their arrivals, they arrive at
 /// `now_ns`.
@@ -55,15 +56,23 @@ pub(crate) fn requests(frame: &Bound<'_, PyAny>, now_ns: u64) -> PyResult<Vec<Re
 
 /// Returns the trace of a frame, a CSV of rooflut's own format.
 pub(crate) fn trace(frame: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    let frame = Frame::of(frame, &["arrival_ms"], &[TOKENS.as_slice(), &IDS].concat())?;
+    let frame = Frame::of(
+        frame,
+        &["arrival_ms"],
+        &[TOKENS.as_slice(), &[PREFIX_TOKENS], &IDS].concat(),
+    )?;
     let arrival_ms = frame.value("arrival_ms")?;
     let arrival_ms = arrival_ms
         .map(|value| real("arrival_ms", &value))
         .transpose()?;
     let mut header = Vec::new();
     let mut columns = Vec::new();
-    for name in TOKENS.into_iter().chain(IDS) {
-        if let Some(column) = frame.column::<u64>(name)? {
+    for name in TOKENS.into_iter().chain([PREFIX_TOKENS]).chain(IDS) {
+        let column = match IDS.contains(&name) {
+            true => frame.column::<u64>(name)?,
+            false => frame.column::<u32>(name)?.map(Numbers::from),
+        };
+        if let Some(column) = column {
             header.push(name);
             columns.push(column);
         }
@@ -128,14 +137,18 @@ impl<'a, 'py> Frame<'a, 'py> {
             .into_iter()
             .find_map(|name| frame.getattr(name).ok());
         let names = names.map_or_else(|| frame.call_method0("keys"), Ok);
-        let names: PyResult<Vec<String>> =
-            names.and_then(|names| names.try_iter()?.map(|name| name?.extract()).collect());
-        let names = names.map_err(|_| {
-            let found = frame.get_type();
+        let names = names.and_then(|names| names.try_iter()).map_err(|_| {
+            let found = shown(frame);
             error(format!(
                 "expected a dictionary of arrays or a frame with named columns, found {found}"
             ))
         })?;
+        let name = |name: PyResult<Bound<'py, PyAny>>| {
+            let name = name?;
+            let text = name.extract::<String>();
+            text.map_err(|_| error(format!("expected names of columns, found {}", shown(&name))))
+        };
+        let names = names.map(name).collect::<PyResult<Vec<String>>>()?;
         let known = [some, others].concat();
         match names.iter().find(|name| !known.contains(&name.as_str())) {
             Some(unknown) => Err(error(format!(
@@ -148,7 +161,12 @@ impl<'a, 'py> Frame<'a, 'py> {
 
     fn value(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let is_given = self.names.iter().any(|own| own == name);
-        is_given.then(|| self.frame.get_item(name)).transpose()
+        let value = is_given.then(|| self.frame.get_item(name)).transpose();
+        value.map_err(|cause| {
+            in_place_of(cause, self.frame.py(), |cause| {
+                format!("{name}: the frame does not give it: {cause}")
+            })
+        })
     }
 
     fn column<T: Whole>(&self, name: &str) -> PyResult<Option<Numbers<T>>> {

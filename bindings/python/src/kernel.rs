@@ -54,12 +54,7 @@ impl Kernel {
             })?;
             *numbers = match argument.is_long {
                 true => whole::<u64>(argument.name, &value, 1)?,
-                false => match whole::<u32>(argument.name, &value, 1)? {
-                    Numbers::Same(number) => Numbers::Same(number.into()),
-                    Numbers::Each(numbers) => {
-                        Numbers::Each(numbers.into_iter().map(u64::from).collect())
-                    }
-                },
+                false => whole::<u32>(argument.name, &value, 1)?.into(),
             };
         }
         Ok(query)

@@ -4,6 +4,7 @@
 
 mod arrays;
 mod baseline;
+mod batch;
 mod border;
 mod columns;
 mod command;

@@ -8,11 +8,10 @@ use rooflut_scenario::{Scenario, ScenarioError, ScenarioFile, table_of};
 use toml::{Table, Value};
 
 use crate::border::compute;
-use crate::error::error;
+use crate::error::{error, shown};
 use crate::toml_value::table;
 
 /// A scenario, and the file that it is from.
-#[derive(Debug)]
 pub(crate) struct Given {
     pub(crate) scenario: Scenario,
     pub(crate) file: Option<rooflut_report::ScenarioFile>,
@@ -23,7 +22,12 @@ pub(crate) fn of_keys(keys: Option<&Bound<'_, PyDict>>) -> PyResult<ScenarioFile
     let mut scenario = Table::new();
     for (key, value) in keys.map(table).transpose()?.unwrap_or_default() {
         match (table_of(&key), value) {
-            (_, Value::Table(keys)) => insert(&mut scenario, &key, keys)?,
+            (None, Value::Table(keys)) => insert(&mut scenario, &key, keys)?,
+            (Some(_), Value::Table(_)) => {
+                return Err(error(format!(
+                    "{key}: expected a single value, found a dictionary; only tables of keys are dictionaries"
+                )));
+            }
             (None | Some(""), value) => {
                 insert(&mut scenario, "", Table::from_iter([(key, value)]))?
             }
@@ -79,7 +83,7 @@ pub(crate) fn read(
     let path: PathBuf = scenario.extract().map_err(|_| {
         error(format!(
             "scenario: expected the path of a TOML file or a dictionary, found {}",
-            scenario.get_type()
+            shown(scenario)
         ))
     })?;
     let bytes = compute(scenario.py(), || rooflut_cli::read(&path))?.map_err(|cause| {

@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 use rooflut::deployment::ServedModel;
 use rooflut::sim::{Request, RequestId, ServerError, ServerEvent, StepRecord};
 
+use crate::arrays::number;
 use crate::border::compute;
 use crate::error::error;
 use crate::event::Event;
@@ -19,9 +20,10 @@ const SLICE_NS: u64 = 10_000_000_000;
 /// Events between two looks at the signals.
 const SLICE_EVENTS: u32 = 1 << 12;
 
-/// A server that is driven from outside; one thread uses it at a time.
+/// A server of a deployment (``deployment.server()``) that is driven from outside; one thread uses it at a time.
 ///
-/// ``async for event in server`` drives it until it is idle.
+/// ``async for event in server`` drives it until it is idle, and runs other tasks between two steps: they may push
+/// requests that arrive at the current time or later. A loop that is left early drops the other events of its step.
 #[pyclass(frozen, module = "rooflut")]
 pub(crate) struct Server(Mutex<Option<Simulated>>);
 
@@ -89,20 +91,31 @@ fn broken() -> PyErr {
 impl Server {
     /// Adds a request and returns its number.
     ///
-    /// It arrives now unless ``arrival_ns`` says when, in nanoseconds from the start.
-    #[pyo3(signature = (prompt_tokens, output_tokens, *, arrival_ns = None, cached_prompt_tokens = 0, priority = 0))]
+    /// It arrives now unless ``arrival_ns`` says when, in nanoseconds from the start. ``cached_prompt_tokens`` leading
+    /// tokens of its prompt are in the prefix cache. Smaller ``priority`` numbers go first on a server with
+    /// ``policy="priority"``.
+    #[pyo3(
+        signature = (prompt_tokens, output_tokens, *, arrival_ns = None, cached_prompt_tokens = None, priority = None),
+        text_signature = "($self, prompt_tokens, output_tokens, *, arrival_ns=None, cached_prompt_tokens=0, priority=0)"
+    )]
     fn push(
         &self,
         py: Python<'_>,
-        prompt_tokens: u32,
-        output_tokens: u32,
-        arrival_ns: Option<u64>,
-        cached_prompt_tokens: u32,
-        priority: u32,
+        prompt_tokens: &Bound<'_, PyAny>,
+        output_tokens: &Bound<'_, PyAny>,
+        arrival_ns: Option<&Bound<'_, PyAny>>,
+        cached_prompt_tokens: Option<&Bound<'_, PyAny>>,
+        priority: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
-        let request = Request::new(prompt_tokens, output_tokens)
-            .with_cached_prompt_tokens(cached_prompt_tokens)
-            .with_priority(priority);
+        let or_zero = |name, value: Option<&Bound<'_, PyAny>>| {
+            value.map_or(Ok(0), |value| number(name, value, 0))
+        };
+        let prompt_tokens = number("prompt_tokens", prompt_tokens, 0)?;
+        let request = Request::new(prompt_tokens, number("output_tokens", output_tokens, 0)?)
+            .with_cached_prompt_tokens(or_zero("cached_prompt_tokens", cached_prompt_tokens)?)
+            .with_priority(or_zero("priority", priority)?);
+        let arrival_ns = arrival_ns.map(|at_ns| number::<u64>("arrival_ns", at_ns, 0));
+        let arrival_ns = arrival_ns.transpose()?;
         let pushed = self.with(py, |server| {
             server.push(request.at_ns(arrival_ns.unwrap_or(server.now_ns())))
         })?;
@@ -131,7 +144,8 @@ impl Server {
     /// Moves the clock to a time in nanoseconds from the start, and runs all steps that begin before.
     ///
     /// A step that ends later stays in flight. An interrupt stops it between two steps, from where it can go on.
-    fn advance_to(&self, py: Python<'_>, to_ns: u64) -> PyResult<()> {
+    fn advance_to(&self, py: Python<'_>, to_ns: &Bound<'_, PyAny>) -> PyResult<()> {
+        let to_ns = number("to_ns", to_ns, 0)?;
         self.in_slices(py, move |server| {
             // Slices change nothing: a step that ends later stays in flight.
             let next_ns = server.next_event_ns().unwrap_or(to_ns);
@@ -258,11 +272,13 @@ impl Server {
             .call_method1("events", (slf,))
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |server| {
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let written = self.with(py, |server| {
             let (now_ns, running, waiting) = (server.now_ns(), server.running(), server.waiting());
             format!("<rooflut.Server at {now_ns} ns, {running} running, {waiting} waiting>")
-        })
+        });
+        // Debuggers and logs of other threads write it, too.
+        written.unwrap_or_else(|_| "<rooflut.Server in use>".to_owned())
     }
 }
 

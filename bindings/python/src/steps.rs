@@ -8,26 +8,32 @@ use rooflut::step::{BatchError, Chunk, DecodeGroup, LatencyModel, StepBatch};
 use crate::arrays::{Numbers, Whole, common_rows, whole};
 use crate::error::error;
 
-/// Chunks or groups, some for each step: two numbers each, and a third that is 0 or 1 by default.
-pub(crate) struct Rows<A, B> {
+/// Chunks or groups, some for each step: two numbers each, and a third value that may be left out.
+pub(crate) struct Rows<A, B, C> {
     first: Numbers<A>,
     second: Numbers<B>,
-    third: Numbers<u32>,
+    third: Numbers<C>,
     /// The place of the first row of each step, and the end of those of the last; `None` for a row each.
     offsets: Option<Vec<u64>>,
     rows: Option<usize>,
 }
 
-/// The columns of rows as Python names and gives them, and the default of the third.
-pub(crate) struct Arguments<'a, 'py> {
+/// Reads the column of this name.
+type Reader<C> = fn(&str, &Bound<'_, PyAny>) -> PyResult<Numbers<C>>;
+
+/// The columns of rows as Python names and gives them; the default of the third, and its reader.
+pub(crate) struct Arguments<'a, 'py, C> {
     pub(crate) names: [&'static str; 4],
     pub(crate) values: [Option<&'a Bound<'py, PyAny>>; 4],
-    pub(crate) third: u32,
+    pub(crate) third: (C, Reader<C>),
 }
 
-impl<A: Whole, B: Whole> Rows<A, B> {
+/// Chunks of prompts.
+pub(crate) type Prefills = Rows<u32, u32, bool>;
+
+impl<A: Whole, B: Whole, C: Copy> Rows<A, B, C> {
     /// Reads columns and their offsets; `None` if none is given.
-    pub(crate) fn read(arguments: &Arguments<'_, '_>) -> PyResult<Option<Rows<A, B>>> {
+    pub(crate) fn read(arguments: &Arguments<'_, '_, C>) -> PyResult<Option<Rows<A, B, C>>> {
         let [first_name, second_name, third_name, offsets_name] = arguments.names;
         let (first, second, third, offsets) = match arguments.values {
             [None, None, None, None] => return Ok(None),
@@ -40,9 +46,8 @@ impl<A: Whole, B: Whole> Rows<A, B> {
         };
         let first = whole::<A>(first_name, first, 0)?;
         let second = whole::<B>(second_name, second, 0)?;
-        let third = third.map_or(Ok(Numbers::Same(arguments.third)), |third| {
-            whole::<u32>(third_name, third, 0)
-        })?;
+        let (default, read) = arguments.third;
+        let third = third.map_or(Ok(Numbers::Same(default)), |third| read(third_name, third))?;
         let rows = common_rows(&[
             (first_name, first.rows()),
             (second_name, second.rows()),
@@ -77,7 +82,7 @@ impl<A: Whole, B: Whole> Rows<A, B> {
         }
     }
 
-    fn at(&self, row: usize) -> Option<(A, B, u32)> {
+    fn at(&self, row: usize) -> Option<(A, B, C)> {
         Some((
             self.first.at(row)?,
             self.second.at(row)?,
@@ -88,14 +93,14 @@ impl<A: Whole, B: Whole> Rows<A, B> {
 
 /// Decoding requests, and those of their KV tokens that lie outside the window of layers with one.
 pub(crate) struct Decodes {
-    rows: Rows<u32, u64>,
+    rows: Rows<u32, u64, u32>,
     outside: Option<Numbers<u64>>,
 }
 
 impl Decodes {
     /// Reads the columns; `None` if none is given.
     pub(crate) fn read(
-        arguments: &Arguments<'_, '_>,
+        arguments: &Arguments<'_, '_, u32>,
         outside: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<Decodes>> {
         const OUTSIDE: &str = "decode_outside_tokens";
@@ -170,13 +175,13 @@ pub(crate) fn chunk(new: u32, kv_len: u32, is_last: bool) -> Result<Chunk, Batch
 
 /// Many steps.
 pub(crate) struct Steps {
-    pub(crate) prefill: Option<Rows<u32, u32>>,
+    pub(crate) prefill: Option<Prefills>,
     pub(crate) decode: Option<Decodes>,
     pub(crate) count: usize,
 }
 
 impl Steps {
-    pub(crate) fn new(prefill: Option<Rows<u32, u32>>, decode: Option<Decodes>) -> PyResult<Steps> {
+    pub(crate) fn new(prefill: Option<Prefills>, decode: Option<Decodes>) -> PyResult<Steps> {
         if prefill.is_none() && decode.is_none() {
             return Err(error(
                 "expected prefill_tokens and prefill_kv_len, or decode_requests and decode_kv_tokens",
@@ -208,9 +213,9 @@ impl Steps {
             chunks.clear();
             groups.clear();
             if let Some(rows) = &self.prefill {
-                for (new, kv_len, last) in rows.places(step).filter_map(|row| rows.at(row)) {
+                for (new, kv_len, is_last) in rows.places(step).filter_map(|row| rows.at(row)) {
                     if new > 0 {
-                        chunks.push(chunk(new, kv_len, last > 0).map_err(failed)?);
+                        chunks.push(chunk(new, kv_len, is_last).map_err(failed)?);
                     }
                 }
             }

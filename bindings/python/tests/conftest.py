@@ -10,6 +10,7 @@ import pytest
 # A background job of a shell ignores Ctrl-C, and so would its children.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
 @pytest.fixture(scope="session")
 def command():
     """Runs ``rooflut`` and returns what it prints: the binary that ROOFLUT names, or else the package's own."""

@@ -1,6 +1,8 @@
 """Lookups and steps of arrays equal those of single queries; wrong arrays are errors with their cause."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -130,6 +132,28 @@ def test_offsets_give_steps_several_chunks_and_groups(deployment):
     assert times.tolist() == [single["total_ns"] for single in singles]
 
 
+def test_a_chunk_that_does_not_end_its_prompt_samples_nothing(deployment):
+    chunk = {"prefill_tokens": 512, "prefill_kv_len": [512, 512]}
+    partial, last = (deployment.step(prefill=[(512, 512, is_last)])["total_ns"] for is_last in (False, True))
+    assert partial < last
+    for ends in ([False, True], [0, 1], np.array([False, True])):
+        assert deployment.step_times_ns(prefill_last=ends, **chunk).tolist() == [partial, last]
+
+
+def test_chunks_and_groups_are_tuples_lists_or_rows(deployment):
+    batch = {"prefill": [(512, 1024)], "decode": [(64, 1000), (8, 200)]}
+    step = deployment.step(**batch)
+    for kind in (list, np.array):
+        assert deployment.step(**{name: [kind(item) for item in items] for name, items in batch.items()}) == step
+    assert deployment.step(**{name: np.array(items) for name, items in batch.items()}) == step
+
+
+def test_copies_of_a_deployment_answer_as_it_does():
+    deployment = rooflut.Deployment(model="llama-3.1-8b", tp=2, server={"max_num_seqs": 7})
+    for copied in (copy.copy(deployment), copy.deepcopy(deployment), pickle.loads(pickle.dumps(deployment))):
+        assert copied.max_num_seqs == 7 and copied.step(prefill=[512]) == deployment.step(prefill=[512])
+
+
 @pytest.mark.parametrize(
     "kind",
     [
@@ -164,9 +188,10 @@ def test_arrays_of_all_kinds_and_strides_are_read(h100, kind):
         (np.array([True]), "found bool"),
         (np.ma.masked_array([1, 2], [0, 1]), "without a mask"),
         ([[1], [1, 2]], "m: expected whole numbers: "),
-        (np.datetime64("2026-01-01"), "found datetime64"),
+        (np.datetime64("2026-01-01"), "m: expected whole numbers, found datetime64"),
         (object(), "found object"),
-        (2**80, "found object"),
+        (1.5, "m: expected whole numbers, found 1.5"),
+        (2**80, "m: expected a whole number from 1 to 4294967295, found 1208925819614629174706176"),
     ],
 )
 def test_wrong_arrays_are_errors_with_their_cause(h100, array, message):
@@ -197,6 +222,10 @@ def test_wrong_arrays_are_errors_with_their_cause(h100, array, message):
         ({"decode_requests": [1], "decode_kv_tokens": [5], "decode_offsets": [0, 1, 0, 1]}, r"offsets\[2\]: expected at least 1"),
         ({"decode_requests": 1, "decode_kv_tokens": 5, "decode_offsets": [0, 1]}, "beside single numbers"),
         (
+            {"prefill_tokens": [9, 9], "prefill_kv_len": 9, "prefill_last": [1, 2]},
+            r"prefill_last\[1\]: expected booleans, or 0 and 1, found 2",
+        ),
+        (
             {"decode_requests": [1, 1], "decode_kv_tokens": 5, "prefill_tokens": [1], "prefill_kv_len": [1]},
             "decode: expected 1 values, as many as prefill",
         ),
@@ -223,11 +252,17 @@ def test_wrong_steps_are_errors_with_their_cause(deployment, arguments, message)
         (lambda: rooflut.Tables("h100").kernel("gemm", dtype="bf16", k=64, n=64).at(m=[1]), "use times"),
         (lambda: rooflut.Deployment(rate=3), "rate has no effect on the deployment of one server"),
         (lambda: rooflut.Deployment(replicas=3), "replicas has no effect"),
+        (lambda: rooflut.Deployment(server={"replicas": 3}), "replicas has no effect"),
         (lambda: rooflut.Deployment(tp=3), "tp"),
         (lambda: rooflut.Deployment().step(decode=[(0, 1)]), r"decode\[0\]: requests"),
-        (lambda: rooflut.Deployment().step(decode=[(1, 2, 3)]), r"decode\[0\]: "),
-        (lambda: rooflut.Deployment().step(prefill=[-1]), r"prefill\[0\]: "),
-        (lambda: rooflut.Deployment().step(prefill=[float("nan")]), r"prefill\[0\]: "),
+        (lambda: rooflut.Deployment().step(decode=[(1, 2, 3)]), r"decode\[0\]: kv_tokens"),
+        (lambda: rooflut.Deployment().step(decode=(1, 2)), r"decode\[0\]: expected .requests, kv_len.*, found 1"),
+        (lambda: rooflut.Deployment().step(decode=[(2**32, 2)]), r"decode\[0\]: requests: .* to 4294967295, found 4294967296"),
+        (lambda: rooflut.Deployment().step(prefill=512), "prefill: expected a list, found 512"),
+        (lambda: rooflut.Deployment().step(prefill="512"), "prefill: expected a list, found '512'"),
+        (lambda: rooflut.Deployment().step(prefill=[-1]), r"prefill\[0\]: new_tokens: .* found -1"),
+        (lambda: rooflut.Deployment().step(prefill=[(1, 2, 3)]), r"prefill\[0\]: is_last: expected True or False, found 3"),
+        (lambda: rooflut.Deployment().step(prefill=[float("nan")]), r"prefill\[0\]: new_tokens: .* found nan"),
     ],
 )
 def test_wrong_arguments_are_errors_with_their_cause(call, message):

@@ -20,6 +20,25 @@ def test_a_panic_is_an_exception(thread):
     assert rooflut.simulate(requests=2)["completed"] == 2
 
 
+def test_an_interrupt_in_the_code_of_an_argument_stays_one():
+    class Array:
+        def __array__(self, *_, **__):
+            raise KeyboardInterrupt
+
+    def items():
+        yield 512
+        raise KeyboardInterrupt
+
+    deployment = rooflut.Deployment()
+    for call in (
+        lambda: deployment.step_times_ns(decode_requests=Array(), decode_kv_tokens=100),
+        lambda: deployment.step(prefill=items()),
+        lambda: deployment.server().push_all({"prompt_tokens": Array(), "output_tokens": 1}),
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            call()
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -29,6 +48,8 @@ def test_a_panic_is_an_exception(thread):
         "rooflut.sweep(rate='1..20000:1', requests=2_000)",
         "rooflut.saturate(requests=100_000)",
         "rooflut.Tables('h100').kernel('gemm', dtype='bf16', k=4096, n=6144).times(m=numpy.ones(10**7, int))",
+        "deployment.step_times_ns(decode_requests=numpy.ones(10**7, int), decode_kv_tokens=100)",
+        "rooflut.validate()",
         "server.advance_to(10**18)",
         "server.run_until_idle()",
     ],
@@ -36,7 +57,8 @@ def test_a_panic_is_an_exception(thread):
 def test_ctrl_c_ends_a_long_call(call):
     program = f"""
 import numpy, rooflut
-server = rooflut.Deployment().server()
+deployment = rooflut.Deployment()
+server = deployment.server()
 server.push_all({{"prompt_tokens": numpy.full(10**6, 10), "output_tokens": 500}})
 print("begins", flush=True)
 try:

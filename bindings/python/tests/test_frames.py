@@ -56,8 +56,9 @@ def test_requests_and_steps_are_frames():
     [
         ({"arrival_ms": [float("nan")] * 80}, r"arrival_ms\[0\]: expected a finite number"),
         ({"arrival_ms": [1, 2]}, "prompt_tokens: expected 2 values, as many as arrival_ms, found 80"),
-        ({"arrival_ms": [-1.0] * 80}, "arrival_ms"),
-        ({"prompt_tokens": [2**40] * 80}, "prompt_tokens"),
+        ({"arrival_ms": [0.0] + [-1.0] * 79}, r"arrival_ms\[1\]: expected a finite number of at least 0, found -1"),
+        ({"prompt_tokens": [2**40] * 80}, r"prompt_tokens\[0\]: .* from 0 to 4294967295, found 1099511627776"),
+        ({"prefix_id": 2**40, "prefix_tokens": 2**40}, "prefix_tokens: .* to 4294967295, found 1099511627776"),
         ({"text": ["a"] * 80}, "unknown column \"text\"; drop it"),
         ({"output_tokens": [1.5] * 80}, "output_tokens: expected one dimension of whole numbers"),
     ],
@@ -65,6 +66,12 @@ def test_requests_and_steps_are_frames():
 def test_wrong_frames_are_errors_with_their_cause(columns, changed, message):
     with pytest.raises(rooflut.RooflutError, match=message):
         rooflut.simulate(trace={**columns, **changed})
+
+
+@pytest.mark.filterwarnings("ignore:Determining the column names of a LazyFrame")
+def test_a_frame_that_is_not_computed_yet_is_an_error(columns):
+    with pytest.raises(rooflut.RooflutError, match="arrival_ms: the frame does not give it: .*LazyFrame"):
+        rooflut.simulate(trace=frame_of("polars", columns).lazy())
 
 
 def test_a_frame_without_a_column_is_an_error(columns):

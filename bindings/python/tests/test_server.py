@@ -31,14 +31,13 @@ def load(count=60):
     }
 
 
-def test_a_server_serves_as_the_simulation_does(deployment):
-    frame = load()
-    report = rooflut.simulate(
-        max_num_seqs=32,
-        trace={"arrival_ms": frame["arrival_ns"] / 1e6, **{name: frame[name] for name in list(frame)[1:]}},
-        keep_requests=True,
-    )
-    server = deployment.server()
+@pytest.mark.parametrize("policy", ["fcfs", "shortest-prompt", "priority"])
+def test_a_server_serves_as_the_simulation_does(policy):
+    frame = {**load(), "priority": np.arange(60) % 3}
+    keys = {"max_num_seqs": 4, "policy": policy}
+    trace = {"arrival_ms": frame["arrival_ns"] / 1e6, **{name: frame[name] for name in list(frame)[1:]}}
+    report = rooflut.simulate(**keys, trace=trace, keep_requests=True)
+    server = rooflut.Deployment(**keys).server()
     assert server.push_all(frame) == 0
     server.run_until_idle()
     finished = {event.request: event for event in server.drain_events() if event.kind == "finished"}
@@ -125,17 +124,33 @@ def test_wrong_requests_are_errors_with_their_cause(deployment, call, message):
         call(server)
 
 
-@pytest.mark.parametrize("arguments", [("a", 1), (-1, 1), (2**32, 1), (1.5, 1), (None, 1)])
-def test_wrong_types_are_errors(deployment, arguments):
-    with pytest.raises((TypeError, OverflowError)):
-        deployment.server().push(*arguments)
+@pytest.mark.parametrize("number", ["a", -1, 2**32, 1.5, None])
+def test_wrong_numbers_are_errors_with_their_cause(deployment, number):
+    server = deployment.server()
+    with pytest.raises(rooflut.RooflutError, match=f"prompt_tokens: .* from 0 to 4294967295, found {number!r}"):
+        server.push(number, 1)
+    with pytest.raises(rooflut.RooflutError, match="priority: .* found -2"):
+        server.push(1, 1, priority=-2)
+    with pytest.raises(rooflut.RooflutError, match="to_ns: .* to 18446744073709551615, found -1"):
+        server.advance_to(-1)
+
+
+def test_urgent_requests_go_first_where_the_policy_is_priority():
+    def order(policy):
+        server = rooflut.Deployment(policy=policy, max_num_seqs=1).server()
+        for priority in (2, 1, 0):
+            server.push(100, 10, priority=priority)
+        server.run_until_idle()
+        return [event.request for event in server.drain_events() if event.kind == "finished"]
+
+    assert (order("fcfs"), order("priority")) == ([0, 1, 2], [2, 1, 0])
 
 
 def test_two_threads_cannot_use_one_server_at_once(deployment):
     server = deployment.server()
     count = 200_000
     server.push_all({"prompt_tokens": np.full(count, 100), "output_tokens": 20})
-    refused, began = [], threading.Event()
+    refused, written, began = [], set(), threading.Event()
 
     def drive():
         began.set()
@@ -144,6 +159,7 @@ def test_two_threads_cannot_use_one_server_at_once(deployment):
     def ask():
         began.wait()
         while driver.is_alive():
+            written.add(repr(server))
             try:
                 server.running
             except rooflut.RooflutError as error:
@@ -154,6 +170,7 @@ def test_two_threads_cannot_use_one_server_at_once(deployment):
     asker.start()
     driver.join()
     asker.join()
+    assert "<rooflut.Server in use>" in written
     assert refused and all("in use by another thread" in message for message in refused)
     assert sum(event.kind == "finished" for event in server.drain_events()) == count
 

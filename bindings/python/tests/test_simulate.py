@@ -1,6 +1,7 @@
 """Reports are those of the command, byte for byte."""
 
 import json
+import os
 import pathlib
 import random
 
@@ -71,6 +72,7 @@ def test_a_dictionary_is_a_scenario():
     flat = rooflut.simulate(tp=2, rate=3, requests=20, max_num_seqs=16)
     assert rooflut.simulate(keys) == flat
     assert rooflut.simulate(keys, requests=np.int64(10))["requests"] == 10
+    assert rooflut.simulate(keys, scheduler_reserve_full_isl=np.True_)["scheduler_reserve_full_isl"] is True
 
 
 def test_requests_and_steps_are_those_of_the_command(command, tmp_path):
@@ -100,11 +102,21 @@ def test_steps_and_requests_that_are_not_kept_are_an_error():
 def test_a_notebook_shows_a_table():
     shown = rooflut.simulate(requests=20)._repr_html_()
     assert "<table>" in shown and "TTFT to first token" in shown and "llama-3.1-8b on 1 h100 GPU<" in shown
+    # Remarks on the answer.
+    report = rooflut.simulate(requests=20, gpu="b300")
+    assert len(report["notes"]) == 1 and "<p>no kernel was measured on b300" in report._repr_html_()
 
 
 def test_a_trace_is_read_from_a_path(command):
     trace = EXAMPLES / "chat_trace.csv"
     assert rooflut.simulate(trace=trace).json() == command("run", "--json", "--trace", trace)
+
+
+def nested(kind, levels):
+    value = kind([1])
+    for _ in range(levels):
+        value = kind([value])
+    return value
 
 
 @pytest.mark.parametrize(
@@ -126,7 +138,14 @@ def test_a_trace_is_read_from_a_path(command):
         ({"requests_out": "r.csv"}, "requests_out: simulate.. writes no files"),
         ({"trace": "/nonexistent.csv"}, "nonexistent"),
         ({"prompt": "file:/nonexistent"}, "nonexistent"),
-        ({"model": "\ud800"}, "surrogates"),
+        ({"model": "\ud800"}, r"model: expected text that is UTF-8, found '.ud800'"),
+        ({"trace": os.fsdecode(b"\xff.csv")}, "trace: expected text that is UTF-8"),
+        ({"trace": pathlib.Path(os.fsdecode(b"\xff.csv"))}, "trace: expected text that is UTF-8"),
+        ({"tp": np.array([1])}, "tp: expected a number, .* found ndarray"),
+        ({"prompt": nested(list, 100_000)}, "prompt: expected at most 8 lists and dictionaries in each other"),
+        ({"server": nested(lambda items: {"server": items[0]}, 100_000)}, "server: expected at most 8 lists"),
+        ({"model": {"hidden_size": 4096}}, "model: expected a single value, found a dictionary"),
+        ({"trace": {3: [1]}}, "expected names of columns, found 3"),
     ],
 )
 def test_wrong_keys_are_errors_with_their_cause(keys, message):
@@ -144,5 +163,6 @@ def test_wrong_files_are_errors_with_their_line(tmp_path):
     file.write_bytes(b"tp = '\xff'\n")
     with pytest.raises(rooflut.RooflutError, match="scenario.toml:1: expected UTF-8"):
         rooflut.simulate(file)
-    with pytest.raises((TypeError, ValueError)):
-        rooflut.simulate(7)
+    for scenario in (7, [1], "\ud800"):
+        with pytest.raises(rooflut.RooflutError, match="scenario: expected the path of a TOML file or a dictionary"):
+            rooflut.simulate(scenario)

@@ -27,6 +27,7 @@ def test_columns_have_the_types_of_their_values(rows):
     failed = rows["tp"] == 3
     assert np.isnan(rows["ttft_mean_ms"][failed]).all() and (rows["ttft_mean_ms"][~failed] > 0).all()
     assert ((rows["error"] != "") == failed).all() and rows["grid"].dtype.kind == "U"
+    assert np.isnan(rows["overloaded"][failed]).all() and (rows["overloaded"][~failed] == 0).all()
 
 
 def test_rows_go_to_pandas_polars_and_arrow(rows):
@@ -56,5 +57,7 @@ def test_values_are_given_as_lists_arrays_or_in_a_file(rows, tmp_path):
     file.write_text("model = 'llama-3.1-8b'\n[workload]\nrequests = 60\n[sweep]\ngpu = 'h100,h200'\ntp = [1, 3]\nrate = '2..6:2'\n")
     assert rooflut.sweep(scenario=file).csv() == rows.csv()
     assert rooflut.sweep(**{**GRID, "rate": np.arange(2, 7, 2)}).csv() == rows.csv()
-    switched = rooflut.sweep(model="llama-3.1-8b", requests=20, scheduler_reserve_full_isl=[False, True])
-    assert switched["scheduler_reserve_full_isl"].tolist() == ["false", "true"]
+    switches = np.array([False, True])
+    switched = rooflut.sweep(model="llama-3.1-8b", requests=np.int64(20), scheduler_reserve_full_isl=switches)
+    assert switched["scheduler_reserve_full_isl"].tolist() == [False, True]
+    assert switched["overloaded"].dtype == bool

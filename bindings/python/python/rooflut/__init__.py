@@ -2,6 +2,8 @@
 
 Times end in their unit: ``_ns``, ``_us``, ``_ms``, ``_s``. Errors are :class:`RooflutError`, a ``ValueError`` whose
 message says what was found, what was expected and what to do. Long calls release the lock of the interpreter.
+
+``PARTS`` are the names of the parts of a step, ``BINDINGS`` of what limits a part, ``CLASSES`` of the sources of times.
 """
 
 from ._commands import compare, engines, fits, lookup, models, plan, saturate, step, sweep, tables, validate

@@ -1,14 +1,14 @@
 """The commands of ``rooflut`` as functions.
 
-Keyword arguments are the flags of the command with underscores for dashes: a list or an array gives several values, ``None`` leaves
-the flag out. ``rooflut help COMMAND`` describes them.
+Keyword arguments are the flags of the command with underscores for dashes: a list or an array gives several values,
+``None`` leaves the flag out. ``rooflut help COMMAND`` describes them.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from typing import Any, Iterable, Union
+from typing import Any, Iterable, Mapping, Union
 
 from . import _rooflut
 from ._rooflut import RooflutError
@@ -124,6 +124,12 @@ def _answer(command: str, operands: list[str], flags: dict[str, Flag]) -> str:
 def _flag(name: str, value: Flag) -> list[str]:
     if value is None:
         return []
+    # Arrays, and single numbers and booleans of NumPy.
+    values: Any = getattr(value, "tolist", None)
+    if values is not None:
+        return _flag(name, values())
+    if isinstance(value, (bytes, bytearray, Mapping)):
+        raise RooflutError(f"{name}: expected text, a number or a list of them, found {value.__class__.__name__}")
     if isinstance(value, Iterable) and not isinstance(value, str):
         flags = [part for item in value for part in _flag(name, item)]
         if not flags:

@@ -6,6 +6,7 @@ import json
 from typing import Any, Mapping, Union
 
 from . import _rooflut
+from ._rooflut import RooflutError
 
 Text = Union[str, Mapping[str, Any]]
 
@@ -30,4 +31,9 @@ def read_config(
 
 
 def _text(config: Text) -> str:
-    return config if isinstance(config, str) else json.dumps(dict(config))
+    if isinstance(config, str):
+        return config
+    # Programs without types give anything.
+    if isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return json.dumps(dict(config))
+    raise RooflutError(f"expected the text of a JSON file or a dictionary, found {type(config).__name__}")

@@ -9,11 +9,7 @@ from ._rooflut import Event, Server
 
 
 async def events(server: Server) -> AsyncIterator[Event]:
-    """Drives a server from event to event until it is idle, and yields what happens.
-
-    Other tasks run between two steps: they may push requests that arrive at the current time or later. A loop that is
-    left early drops the other events of its step.
-    """
+    """Drives a server from event to event until it is idle, and yields what happens."""
     while True:
         for event in server.drain_events():
             yield event

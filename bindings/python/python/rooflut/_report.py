@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 from ._frame import Frame
 from ._rooflut import RooflutError
@@ -42,29 +42,34 @@ class Report(Dict[str, Any]):
 
     @property
     def steps(self) -> Frame:
-        """A row for each step, in the order of their ends."""
+        """A row for each step, in the order of their ends, with the columns of :class:`ServerStep`."""
         return _kept(self._steps, "steps")
 
     def _repr_html_(self) -> str:
         title = f"{self['model']} on {self['gpus']} {self['gpu']} GPU{'' if self['gpus'] == 1 else 's'}"
         figures = ["mean", "p50", "p90", "p95", "p99"]
-        rows = [["latency, ms", *figures]]
+        rows = [_row("th", "latency, ms", figures)]
         for key, label in _LATENCIES.items():
-            rows.append([label, *(_figure(self[key][figure]) for figure in figures)])
-        cells = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+            rows.append(_row("td", label, [_figure(self[key][figure]) for figure in figures]))
         throughput = self["throughput"]
         served = (
             f"{self['completed']:,} of {self['requests']:,} requests, {throughput['requests_per_s']:,.2f} requests/s, "
             f"{throughput['output_tokens_per_s']:,.0f} output tokens/s"
         )
-        note = "<p><b>The server does not keep up with this rate.</b></p>" if self["overloaded"] else ""
-        return f"<p><b>{html.escape(title)}</b></p><table>{cells}</table><p>{served}</p>{note}"
+        overload = "<p><b>The server does not keep up with this rate.</b></p>" if self["overloaded"] else ""
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self["notes"])
+        return f"<p><b>{html.escape(title)}</b></p><table>{''.join(rows)}</table><p>{served}</p>{overload}{notes}"
 
 
 def _kept(frame: Frame | None, name: str) -> Frame:
     if frame is None:
         raise RooflutError(f"{name}: not kept; call simulate(keep_{name}=True)")
     return frame
+
+
+def _row(tag: str, label: str, figures: List[str]) -> str:
+    cells = "".join(f"<{tag}>{figure}</{tag}>" for figure in figures)
+    return f"<tr><th>{label}</th>{cells}</tr>"
 
 
 def _figure(value: float | None) -> str:

@@ -1,5 +1,5 @@
 from os import PathLike
-from typing import Any, AsyncIterator, Iterable, List, Mapping, Sequence, Tuple, Union, final
+from typing import Any, AsyncIterator, Iterable, List, Literal, Mapping, Sequence, Tuple, Union, final
 
 import numpy
 from numpy.typing import ArrayLike, NDArray
@@ -94,10 +94,13 @@ class Deployment:
     """A model on GPUs, as an engine serves it.
 
     The keyword arguments are the keys of a scenario that describe one server: ``model``, ``gpu``, ``tp``, ``dtype``,
-    ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on. All kernels are found here, so that steps cannot fail.
+    ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on, which ``rooflut help run`` lists as flags. All kernels are
+    found here, so that steps cannot fail.
     """
 
     def __new__(cls, **keys: Any) -> Deployment: ...
+    def __getnewargs_ex__(self) -> Tuple[Tuple[()], dict[str, Any]]:
+        """Returns the keys, from which copies and pickles are made anew."""
     def step(
         self,
         *,
@@ -106,9 +109,10 @@ class Deployment:
     ) -> StepTime:
         """Computes the time of one step, part by part.
 
-        ``prefill`` has the tokens of whole prompts; or the new tokens, the length of the prompt up to their end, and
-        whether it ends there (by default it does). ``decode`` has numbers of requests, the KV length of each, new
-        tokens included, and the drafted tokens of each (by default 0).
+        ``prefill`` is a list of prompt chunks: each the tokens of a whole prompt, or a tuple of new tokens, the length
+        of the prompt up to their end, and whether the prompt ends there (by default it does). ``decode`` is a list of
+        groups of equal requests: tuples of their number, the KV length of each, new tokens included, and the drafted
+        tokens of each (by default 0).
         """
     def step_times_ns(
         self,
@@ -126,7 +130,7 @@ class Deployment:
         """Computes the times of many steps in nanoseconds.
 
         Each step has a prompt chunk of ``prefill_tokens`` new tokens, with the KV length at its end, and a group of
-        ``decode_requests`` whose KV lengths add up to ``decode_kv_tokens``. ``prefill_last`` is 0 where the prompt
+        ``decode_requests`` whose KV lengths add up to ``decode_kv_tokens``. ``prefill_last`` is false where the prompt
         continues, ``decode_drafted`` the drafted tokens of each request, ``decode_outside_tokens`` the KV tokens of the
         group that lie outside the window or chunk of layers with one (by default as few as the mean length allows). 0
         tokens or requests add nothing; single numbers apply to all steps. With ``prefill_offsets`` or
@@ -155,7 +159,7 @@ class Event:
     """An event in the life of a request."""
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Literal["first_token", "finished"]:
         """``first_token`` or ``finished``."""
     @property
     def request(self) -> int:
@@ -184,9 +188,10 @@ class Event:
 
 @final
 class Server:
-    """A server that is driven from outside; one thread uses it at a time.
+    """A server of a deployment (``deployment.server()``) that is driven from outside; one thread uses it at a time.
 
-    ``async for event in server`` drives it until it is idle.
+    ``async for event in server`` drives it until it is idle, and runs other tasks between two steps: they may push
+    requests that arrive at the current time or later. A loop that is left early drops the other events of its step.
     """
 
     def push(
@@ -200,7 +205,9 @@ class Server:
     ) -> int:
         """Adds a request and returns its number.
 
-        It arrives now unless ``arrival_ns`` says when, in nanoseconds from the start.
+        It arrives now unless ``arrival_ns`` says when, in nanoseconds from the start. ``cached_prompt_tokens`` leading
+        tokens of its prompt are in the prefix cache. Smaller ``priority`` numbers go first on a server with
+        ``policy="priority"``.
         """
     def push_all(self, frame: Union[Mapping[str, ArrayLike], Any]) -> Union[int, None]:
         """Adds the requests of a frame with the arguments of ``push`` as columns; returns the number of the first.

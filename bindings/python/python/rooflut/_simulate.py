@@ -22,12 +22,12 @@ def simulate(
     """Simulates a server under load and returns the report of ``rooflut run --json``.
 
     ``scenario`` is the path of a scenario file, or its keys as a dictionary; ``keys`` replace them:
-    ``simulate(model="llama-3.1-8b", rate=5, requests=200, prompt="uniform:100..900")``. What a scenario file would
-    write to other files is not written.
+    ``simulate(model="llama-3.1-8b", rate=5, requests=200, prompt="uniform:100..900")``. ``rooflut help run`` lists them
+    as flags. What a scenario file would write to other files is not written.
 
     ``trace`` is the path of a trace, or a frame of requests: a dictionary of arrays, or a table of pandas, polars or
     Arrow with the columns ``arrival_ms``, ``prompt_tokens``, ``output_tokens`` and optionally
-    ``cached_prompt_tokens``, ``priority``, ``prefix_id`` with ``prefix_tokens``, and ``session_id``.
+    ``cached_prompt_tokens``, ``priority``, ``prefix_id`` with ``prefix_tokens``, and ``session_id``; ids are numbers.
 
     ``keep_requests`` and ``keep_steps`` keep a row of each request (about 150 bytes) and step (80 bytes) for
     :attr:`Report.requests` and :attr:`Report.steps`.
@@ -35,7 +35,7 @@ def simulate(
     if isinstance(trace, (str, os.PathLike)):
         keys["trace"] = trace
         trace = None
-    if scenario is not None and not isinstance(scenario, (str, os.PathLike)):
+    if isinstance(scenario, Mapping):
         scenario = dict(scenario)
     text, requests, steps = _rooflut.simulate(scenario, trace, keep_requests, keep_steps, keys)
     return Report(text, _frame(requests), _frame(steps))

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
 #: Columns of text whatever they hold.
 _TEXT = ("grid", "error")
+_TRUTH = {"false": False, "true": True}
 
 
 class Sweep(Frame):
     """The rows of a sweep, a column for each of its CSV: ``index``, ``grid``, the values of the grid, figures, ``error``.
 
-    Columns of numbers are arrays of numbers, with NaN for figures that are not known; others are arrays of strings.
+    Columns of numbers and booleans are arrays of them; others are arrays of strings. Where a row lacks a value, numbers
+    and booleans are floats, and NaN is in its place.
     """
 
     def __init__(self, text: str) -> None:
@@ -35,10 +37,15 @@ class Sweep(Frame):
 def _column(name: str, cells: tuple[str, ...]) -> numpy.ndarray[Any, numpy.dtype[Any]]:
     import numpy
 
-    readers: list[Callable[[str], Any]] = [int, lambda cell: float(cell or "nan")]
+    readers: list[Callable[[str], Any]] = [
+        int,
+        lambda cell: float(cell or "nan"),
+        lambda cell: _TRUTH[cell],
+        lambda cell: float(_TRUTH[cell] if cell else "nan"),
+    ]
     for read in [] if name in _TEXT else readers:
         try:
             return numpy.array([read(cell) for cell in cells])
-        except ValueError:
+        except (KeyError, ValueError):
             pass
     return numpy.array(cells, dtype=str)

@@ -8,7 +8,11 @@ from ._rooflut import Event
 
 
 class PartTime(TypedDict):
-    """A part of a step, over all layers."""
+    """A part of a step, over all layers.
+
+    ``binding`` is the resource that limits it, ``provenance`` the source of its looked-up time, and ``fitted_share``
+    the share of its time, from 0 to 1, that comes from constants fitted to servers.
+    """
 
     part: str
     time_s: float
@@ -18,7 +22,11 @@ class PartTime(TypedDict):
 
 
 class StepTime(TypedDict):
-    """The time of a step."""
+    """The time of a step.
+
+    ``bound_s`` is the time that the data sheet demands: FLOPs at the peak, bytes at the bandwidth of memory or link.
+    Other fields are as in :class:`PartTime`, and ``provenance`` is that of the least certain part.
+    """
 
     total_ns: int
     total_s: float
@@ -30,7 +38,13 @@ class StepTime(TypedDict):
 
 
 class ServerStep(TypedDict):
-    """A step of a server."""
+    """A step of a server.
+
+    ``late_decodes`` are the decoding requests that the step before left out, ``kv_tokens`` the KV tokens of the
+    decoding requests, new ones included. ``overrun_requests``, ``drafted_tokens``, ``accepted_tokens`` and
+    ``yielded_tokens`` count what speculative decoding did. ``running`` and ``waiting`` are requests with a sequence
+    slot and in the queue. ``tokens`` has the number of each request that got output tokens, and how many.
+    """
 
     replica: int
     start_ns: int
