@@ -94,3 +94,25 @@ while len(os.listdir("/proc/self/task")) > 1 and time.monotonic() < deadline:
 print(len(os.listdir("/proc/self/task")))
 """
     assert subprocess.check_output([sys.executable, "-c", program], text=True) == "1\n"
+
+
+@pytest.mark.parametrize(
+    "call", ["simulate(rate=20, requests=10_000_000, seeds=4)", "sweep(rate='10..20:1', requests=10_000_000)"]
+)
+def test_interrupted_simulations_end_on_all_threads(call):
+    program = f"""
+import os, signal, threading, time, rooflut
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    rooflut.{call}
+except KeyboardInterrupt:
+    pass
+deadline = time.monotonic() + 10
+busy = 1
+while busy > 0.05 and time.monotonic() < deadline:
+    start = time.process_time()
+    time.sleep(0.2)
+    busy = time.process_time() - start
+print("idle" if busy <= 0.05 else busy)
+"""
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "idle\n"
