@@ -24,7 +24,6 @@ pip install -q -r ../../tools/vllm-schedule/requirements.txt pandas polars pytes
   unavailable "pip cannot install the packages"
 pip install -q --force-reinstall --no-deps "$wheel"
 pip install -q --force-reinstall --no-deps .
-rm -rf build src/*.egg-info
 
 ruff check -q .
 versions=$(python -c 'import rooflut_vllm; print(*rooflut_vllm.VERSIONS)')
