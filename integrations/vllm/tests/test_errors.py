@@ -209,7 +209,11 @@ def test_a_wheel_without_its_modules(tmp_path):
     assert "VllmError" in done.stderr and "cannot import vLLM 0.15.1" in done.stderr
 
 
-def test_a_version_that_cannot_be_fetched():
-    command = [sys.executable, "-m", "rooflut_vllm", "fetch", "9.9.9"]
+@pytest.mark.parametrize(
+    "arguments, status, message",
+    [(["9.9.9"], 2, "invalid choice: '9.9.9'"), (["0.15.1", "/dev/null/folder"], 1, "cannot write: ")],
+)
+def test_what_cannot_be_fetched(arguments, status, message):
+    command = [sys.executable, "-m", "rooflut_vllm", "fetch", *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 2 and "invalid choice: '9.9.9'" in done.stderr
+    assert done.returncode == status and message in done.stderr and "Traceback" not in done.stderr
