@@ -78,9 +78,9 @@ def test_no_requests_are_no_error(server):
         (dict(scheduler_cls="nowhere.Scheduler"), "scheduler_cls: cannot import 'nowhere.Scheduler'"),
         (dict(scheduler_cls="Scheduler"), "scheduler_cls: cannot import 'Scheduler'"),
         (dict(settings={"scheduler_config.no_such": 1}), "has no scheduler_config.no_such"),
-        (dict(settings={"scheduler_config.policy": "fcfs"}), "scheduler_config.policy is policy of the server"),
-        (dict(settings={"cache_config.enable_prefix_caching": False}), "is prefix_caching of the server"),
-        (dict(settings={"cache_config.gpu_memory_utilization": 0.5}), "is gpu_memory_utilization of the server"),
+        (dict(settings={"scheduler_config.policy": "fcfs"}), "scheduler_config.policy is the server's key policy"),
+        (dict(settings={"cache_config.enable_prefix_caching": False}), "is the server's key prefix_caching"),
+        (dict(settings={"cache_config.gpu_memory_utilization": 0.5}), "is the server's key gpu_memory_utilization"),
         (dict(settings={"model_config.dtype": 1}), "expected scheduler_config.NAME"),
     ],
 )

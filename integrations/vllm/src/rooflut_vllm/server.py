@@ -25,11 +25,10 @@ PROBE = dict(
     session_id=[0],
 )
 
-#: Settings of vLLM that are keys of a server, and these keys.
-KEYS = {
-    **{name: name for name in ("max_num_seqs", "max_num_batched_tokens", "max_model_len", "policy", "scheduler_cls")},
-    **{name: name for name in ("long_prefill_token_threshold", "scheduler_reserve_full_isl", "watermark")},
-    **{name: name for name in ("block_size", "gpu_memory_utilization")},
+#: Settings of vLLM that are keys of a server, under the same name or another.
+SAME_KEYS = ("max_num_seqs", "max_num_batched_tokens", "max_model_len", "long_prefill_token_threshold", "policy")
+SAME_KEYS += ("scheduler_cls", "scheduler_reserve_full_isl", "watermark", "block_size", "gpu_memory_utilization")
+KEYS = {name: name for name in SAME_KEYS} | {
     "async_scheduling": "scheduling",
     "cache_dtype": "kv_dtype",
     "enable_prefix_caching": "prefix_caching",
@@ -214,7 +213,7 @@ def check_settings(vllm, settings):
         if where not in ("scheduler_config", "cache_config"):
             raise VllmError(f"settings: expected scheduler_config.NAME or cache_config.NAME, found {setting!r}")
         if name in KEYS:
-            raise VllmError(f"settings: {setting} is {KEYS[name]} of the server; give it as that key")
+            raise VllmError(f"settings: {setting} is the server's key {KEYS[name]}; give that instead")
         names = vllm.settings(where)
         if name not in names:
             raise VllmError(f"settings: vLLM {vllm.version} has no {setting}; its names are {', '.join(names)}")
