@@ -104,12 +104,18 @@ impl RooflineTiming {
     }
 
     fn batch_size(&self, found: usize) -> Result<u32, TimingError> {
-        let remedy = "build the deployment with the max_num_seqs of AISimulate";
+        let remedy = match found {
+            0 => "leave empty batches out",
+            _ => "build the deployment with the max_num_seqs of AISimulate",
+        };
         in_range("batch_size", found, 1..=self.config.max_num_seqs, remedy)
     }
 
     fn length(&self, argument: &'static str, found: usize) -> Result<u32, TimingError> {
-        let remedy = "lower max_model_len of AISimulate to that of the deployment";
+        let remedy = match found {
+            0 => "leave requests without tokens out",
+            _ => "lower max_model_len of AISimulate to that of the deployment",
+        };
         in_range(argument, found, 1..=self.config.max_model_len, remedy)
     }
 

@@ -77,15 +77,15 @@ fn batches_without_a_step_are_errors_and_not_zero() {
     let cases = [
         (
             prefill(0, 10, 0),
-            "batch_size: expected 1 to 128, found 0".to_owned(),
+            "batch_size: expected 1 to 128, found 0; leave empty batches out".to_owned(),
         ),
         (
             prefill(129, 10, 0),
-            "batch_size: expected 1 to 128, found 129".to_owned(),
+            "batch_size: expected 1 to 128, found 129; build the deployment".to_owned(),
         ),
         (
             prefill(1, 0, 0),
-            format!("mean_isl: expected 1 to {limit}, found 0"),
+            format!("mean_isl: expected 1 to {limit}, found 0; leave requests without tokens out"),
         ),
         (
             prefill(1, limit + 1, 0),
