@@ -5,7 +5,7 @@ from vidur.config import SimulationConfig
 from vidur.simulator import Simulator
 from vidur.utils.random import set_seeds
 
-# Vidur states model, GPU and parallelism; what it does not know of a server is said here.
+# Model, GPU and parallelism are in Vidur's configuration; the keys describe the rest of the server.
 rooflut_vidur.register(engine="vllm-0.15.1")
 config = SimulationConfig.create_from_cli_args()
 set_seeds(config.seed)

@@ -26,13 +26,13 @@ python -m pip install -q --no-deps vidur==0.0.26 || unavailable "pip cannot inst
 if [ -z "$wheel" ]; then
   python -m pip install -q 'maturin>=1.9,<2' || unavailable "pip cannot install maturin"
   rm -rf "$folder/wheels"
-  CARGO_TARGET_DIR=$folder/build maturin build --release --locked -q --manifest-path "$here/../../bindings/python/Cargo.toml" \
-    --out "$folder/wheels"
+  CARGO_TARGET_DIR=$folder/build python -m maturin build --release --locked -q --out "$folder/wheels" \
+    --manifest-path "$here/../../bindings/python/Cargo.toml"
   wheel=$(ls "$folder"/wheels/*.whl)
 fi
 python -m pip install -q --force-reinstall --no-deps "$wheel" "$here"
 
 export PYTHONDONTWRITEBYTECODE=1 WANDB_MODE=disabled
 cd "$here"
-mypy --cache-dir "$folder/mypy" src
-pytest -q -p no:cacheprovider
+python -m mypy --cache-dir "$folder/mypy" src
+python -m pytest -q -p no:cacheprovider

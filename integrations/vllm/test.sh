@@ -20,19 +20,18 @@ python3 -c 'import ensurepip, venv' 2>/dev/null || unavailable "python3 has no v
 environment=$folder/environment
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
 PATH=$environment/bin:$PATH
-pip install -q -r ../../tools/vllm-schedule/requirements.txt pandas polars pytest ruff ||
+python -m pip install -q -r ../../tools/vllm-schedule/requirements.txt pandas polars pytest ruff ||
   unavailable "pip cannot install the packages"
-pip install -q --force-reinstall --no-deps "$wheel"
-pip install -q --force-reinstall --no-deps .
-rm -rf build src/*.egg-info
+python -m pip install -q --force-reinstall --no-deps "$wheel"
+python -m pip install -q --force-reinstall --no-deps .
 
-ruff check -q .
+python -m ruff check -q --no-cache .
 versions=$(python -c 'import rooflut_vllm; print(*rooflut_vllm.VERSIONS)')
 tested=75
 for version in $versions; do
   if python -m rooflut_vllm fetch "$version"; then
     # A process loads one version.
-    PYTHONDONTWRITEBYTECODE=1 VLLM_VERSION=$version pytest -q -rs -p no:cacheprovider
+    PYTHONDONTWRITEBYTECODE=1 VLLM_VERSION=$version python -m pytest -q -rs -p no:cacheprovider
     tested=0
   else
     left_out "pip cannot fetch the wheel of $version"

@@ -5,19 +5,21 @@ use std::ops::RangeInclusive;
 use rooflut::deployment::DeploymentError;
 use rooflut::step::{BatchError, UncertainPart};
 
-/// The error of a deployment that AISimulate cannot express, or of a batch without a step time.
+/// The error of a deployment that is not translated for AISimulate, or of a batch without a step time.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum TimingError {
     /// The deployment has no single server: the model does not fit into memory, or has several data-parallel ranks.
     #[error("{0}")]
     Deployment(DeploymentError),
-    /// A setting of the deployment that AISimulate cannot express.
-    #[error("{setting}: expected {expected}, as AISimulate has no other, found {found}; {remedy}")]
+    /// A setting of the deployment that this crate does not translate for AISimulate.
+    #[error(
+        "{setting}: expected {expected}, as no other reaches AISimulate, found {found}; {remedy}"
+    )]
     Unsupported {
         /// Name of the setting.
         setting: &'static str,
-        /// Value that AISimulate can express.
+        /// The only value that is translated.
         expected: &'static str,
         /// Value of the deployment.
         found: String,

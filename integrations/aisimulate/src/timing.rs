@@ -24,7 +24,8 @@ use crate::TimingError;
 /// Assumes: each chunk of a prompt yields a token, because AISimulate does not tell the last chunk from the others.
 ///
 /// Does not model: one step of prompt chunks and decoding requests. AISimulate asks for two steps and adds their times,
-/// so that weights are read twice and the overhead of the engine counts twice.
+/// so that weights are read twice and the overhead of the engine counts twice. Nor drafts (`aic_nextn`), whose
+/// verification the calls do not show, nor the tokens behind a window, which decoding requests read here.
 #[derive(Debug, Clone)]
 pub struct RooflineTiming {
     model: ServedModel,
@@ -65,15 +66,17 @@ impl RooflineTiming {
     /// Returns the configuration of AISimulate's engine for the server of the deployment: its KV blocks and limits.
     ///
     /// # Errors
-    /// A setting that `EngineConfig` does not have: layers with a window or a state, a policy other than first come,
-    /// first served, a watermark, a maximum queue length, or a limit of tokens per step and prompt.
+    /// Layers with a window or a state, whose blocks AISimulate describes in bytes (`kv_cache_groups`, `state_cache`).
+    /// A setting that `EngineConfig` does not have: a policy other than first come, first served, a watermark, a
+    /// maximum queue length, or a limit of tokens per step and prompt.
     pub fn engine_config(&self) -> Result<EngineConfig, TimingError> {
         let config = &self.config;
         let groups = config.kv_groups;
-        let kinds = [groups.full, groups.limited, groups.states];
+        let (full, limited, states) = (groups.full, groups.limited, groups.states);
+        let kinds = format!("{full} full, {limited} limited, {states} of states");
         let text = |limit: Option<u32>| limit.map_or("none".to_owned(), |limit| limit.to_string());
         let settings = [
-            ("kv_groups", "[1, 0, 0]", format!("{kinds:?}")),
+            ("kv_groups", "1 full, 0 limited, 0 of states", kinds),
             ("policy", "fcfs", config.policy.to_string()),
             ("watermark", "0", config.watermark.to_string()),
             ("max_waiting", "none", text(config.max_waiting)),
@@ -101,12 +104,18 @@ impl RooflineTiming {
     }
 
     fn batch_size(&self, found: usize) -> Result<u32, TimingError> {
-        let remedy = "build the deployment with the max_num_seqs of AISimulate";
+        let remedy = match found {
+            0 => "leave empty batches out",
+            _ => "build the deployment with the max_num_seqs of AISimulate",
+        };
         in_range("batch_size", found, 1..=self.config.max_num_seqs, remedy)
     }
 
     fn length(&self, argument: &'static str, found: usize) -> Result<u32, TimingError> {
-        let remedy = "lower max_model_len of AISimulate to that of the deployment";
+        let remedy = match found {
+            0 => "leave requests without tokens out",
+            _ => "lower max_model_len of AISimulate to that of the deployment",
+        };
         in_range(argument, found, 1..=self.config.max_model_len, remedy)
     }
 
@@ -166,7 +175,7 @@ impl TimingModel for RooflineTiming {
     }
 }
 
-/// Checks settings that have only one value in AISimulate: name, this value, and that of the deployment.
+/// Checks settings of which only one value is translated: name, this value, and that of the deployment.
 fn check_settings<const N: usize>(
     settings: [(&'static str, &'static str, String); N],
     remedy: &'static str,

@@ -33,6 +33,8 @@ def simulate(load: Load, folder: str) -> dict[str, dict[str, float]]:
 
 
 def main() -> None:
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     logging.disable(logging.ERROR)
     loads, left_out = read(float(sys.argv[2]) if len(sys.argv) > 2 else 120.0)
     errors: dict[tuple[str, str], list[float]] = {}

@@ -59,6 +59,8 @@ def call_us(predict: Callable[[Batch, int], Any], decoding: int, prompt: int) ->
 
 
 def main() -> None:
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     logging.disable(logging.ERROR)
     loads, _ = read(60.0)
     (load,) = [load for load in loads if load.server.get("id") == LOAD and load.server["stage"] == "1"]

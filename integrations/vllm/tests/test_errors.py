@@ -33,8 +33,10 @@ def server(vllm):
         (dict(prompt_tokens=[[1], [2]], output_tokens=[1, 1]), r"found int64 of shape \(2, 1\)"),
         (dict(prompt_tokens=[[1], [2, 3]], output_tokens=[1, 1]), "prompt_tokens: expected whole numbers"),
         (dict(prompt_tokens=np.ma.array([1], mask=[True]), output_tokens=[1]), "without a mask"),
-        (ONE | dict(arrival_ms=[float("nan")]), r"arrival_ms\[0\]: expected a finite number from 0, found nan"),
+        (ONE | dict(arrival_ms=[float("nan")]), r"arrival_ms\[0\]: expected a number from 0 to 4611686018427, .* nan"),
         (ONE | dict(arrival_ms=[-1.0]), r"arrival_ms\[0\]: .* found -1.0"),
+        (ONE | dict(arrival_ms=[5e12]), r"arrival_ms\[0\]: .* found 5000000000000.0"),
+        (ONE | dict(arrival_ns=[2**63 - 1]), r"arrival_ns\[0\]: .* found 9223372036854775807"),
         (ONE | dict(arrival_ms=["soon"]), "arrival_ms: expected one dimension of numbers"),
         (ONE | dict(arrival_ms=[1.0], arrival_ns=[1]), "given both"),
         (ONE | dict(prompt_token_ids=[[1]]), "given both"),
@@ -70,18 +72,31 @@ def test_no_requests_are_no_error(server):
         (dict(model="qwen3-next-80b-a3b", tp=4), "layers of qwen3-next-80b-a3b keep a state"),
         (dict(pp=2), "pp: expected 1, found 2"),
         (dict(max_waiting=5), "max_waiting: vLLM's scheduler has no such limit"),
+        (dict(policy="shortest-prompt"), "policy: expected fcfs or priority, found shortest-prompt"),
         (dict(draft_model="llama-3.2-1b", draft_tokens=2, acceptance=0.5), "draft_model: expected ngram"),
         (dict(scheduler_cls=int), "scheduler_cls: expected a subclass"),
         (dict(scheduler_cls="nowhere.Scheduler"), "scheduler_cls: cannot import 'nowhere.Scheduler'"),
         (dict(scheduler_cls="Scheduler"), "scheduler_cls: cannot import 'Scheduler'"),
         (dict(settings={"scheduler_config.no_such": 1}), "has no scheduler_config.no_such"),
-        (dict(settings={"scheduler_config.policy": "fcfs"}), "is a key of the server"),
+        (dict(settings={"scheduler_config.policy": "fcfs"}), "scheduler_config.policy is the server's key policy"),
+        (dict(settings={"cache_config.enable_prefix_caching": False}), "is the server's key prefix_caching"),
+        (dict(settings={"cache_config.gpu_memory_utilization": 0.5}), "is the server's key gpu_memory_utilization"),
         (dict(settings={"model_config.dtype": 1}), "expected scheduler_config.NAME"),
     ],
 )
 def test_servers(vllm, keys, message):
     with pytest.raises((VllmError, rooflut.RooflutError), match=message):
         rooflut_vllm.Server(**(KEYS | keys))
+
+
+@pytest.mark.parametrize("key, value", [("watermark", 0.1), ("scheduler_reserve_full_isl", True)])
+def test_keys_that_older_versions_lack(vllm, key, value):
+    keys = KEYS | {key: value}
+    if vllm.release >= (0, 33):
+        assert rooflut_vllm.Server(**keys).serve(ONE)["completed"] == 1
+        return
+    with pytest.raises(VllmError, match=f"{key}: the scheduler of vLLM {vllm.version} has none"):
+        rooflut_vllm.Server(**keys)
 
 
 def test_layers_of_a_config(vllm, tmp_path):
@@ -132,9 +147,26 @@ def test_a_scheduler_that_schedules_nothing(vllm):
         rooflut_vllm.Server(scheduler_cls=Never, **KEYS).serve(ONE)
 
 
+def test_a_scheduler_that_drops_requests(vllm):
+    base = vllm.Scheduler if vllm.release < (0, 15) else vllm.AsyncScheduler
+
+    class Drops(base):
+        def schedule(self, *arguments):
+            ids = [request.request_id for request in self.waiting if request.num_prompt_tokens > 100]
+            self.finish_requests(ids, vllm.RequestStatus.FINISHED_ABORTED)
+            return super().schedule(*arguments)
+
+    load = dict(prompt_tokens=[10, 200, 20], output_tokens=[5, 5, 5])
+    with pytest.raises(VllmError, match="dropped 1 of 3 requests before their last token, first request 1;"):
+        rooflut_vllm.Server(scheduler_cls=Drops, **KEYS).serve(load)
+
+
 def test_more_steps_than_allowed(server):
     with pytest.raises(VllmError, match="more than 3 steps"):
         server.serve(ONE, max_steps=3)
+    for steps in (0, -1, "many"):
+        with pytest.raises(VllmError, match=f"max_steps: expected a whole number from 1, found {steps!r}"):
+            server.serve(ONE, max_steps=steps)
 
 
 def test_versions_that_are_not_there(vllm, tmp_path, monkeypatch):
@@ -154,6 +186,9 @@ def test_folders_that_are_no_wheel(vllm, tmp_path, monkeypatch):
     monkeypatch.setattr(Vllm, "loaded", None)
     with pytest.raises(VllmError, match="of an unpacked wheel, found neither"):
         rooflut_vllm.load(tmp_path)
+    for source in (tmp_path / "nowhere", "v0.15.1", 0.15):
+        with pytest.raises(VllmError, match="expected a version .* or the folder of an unpacked wheel"):
+            rooflut_vllm.load(source)
     with pytest.raises(VllmError, match="vLLM is not installed"):
         rooflut_vllm.load()
     (tmp_path / "vllm").mkdir()
@@ -174,7 +209,11 @@ def test_a_wheel_without_its_modules(tmp_path):
     assert "VllmError" in done.stderr and "cannot import vLLM 0.15.1" in done.stderr
 
 
-def test_a_version_that_cannot_be_fetched():
-    command = [sys.executable, "-m", "rooflut_vllm", "fetch", "9.9.9"]
+@pytest.mark.parametrize(
+    "arguments, status, message",
+    [(["9.9.9"], 2, "invalid choice: '9.9.9'"), (["0.15.1", "/dev/null/folder"], 1, "cannot write: ")],
+)
+def test_what_cannot_be_fetched(arguments, status, message):
+    command = [sys.executable, "-m", "rooflut_vllm", "fetch", *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 2 and "invalid choice: '9.9.9'" in done.stderr
+    assert done.returncode == status and message in done.stderr and "Traceback" not in done.stderr

@@ -9,13 +9,18 @@ from .version import VERSIONS, cache
 
 def main():
     """Fetches the sources of a version; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m rooflut_vllm", description=fetch.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m rooflut_vllm")
     commands = parser.add_subparsers(required=True)
-    command = commands.add_parser("fetch", help="fetch the Python sources of a version of vLLM")
+    about = "fetch the Python sources of a version of vLLM: its wheel (340 to 510 MB) without the kernels"
+    command = commands.add_parser("fetch", help=about, description=about)
     command.add_argument("version", choices=VERSIONS)
     command.add_argument("folder", nargs="?", default=cache(), help="default: $ROOFLUT_VLLM, or ~/.cache/rooflut/vllm")
     arguments = parser.parse_args()
-    target = fetch(arguments.version, arguments.folder)
+    try:
+        target = fetch(arguments.version, arguments.folder)
+    except OSError as error:
+        print(f"cannot write: {error}; name another FOLDER", file=sys.stderr)
+        return 1
     if target is None:
         print(f"pip cannot fetch the wheel of vLLM {arguments.version}; see its message above", file=sys.stderr)
         return 1

@@ -1,7 +1,6 @@
 """Fetches the Python sources of a version of vLLM: its wheel (340 to 510 MB) without the kernels."""
 
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,7 @@ def fetch(version, folder):
             names = [name for name in archive.namelist() if name.endswith((".py", "/METADATA"))]
             archive.extractall(f"{work}/unpacked", names)
         # At once: a folder that exists is complete.
-        shutil.move(f"{work}/unpacked", target)
+        pathlib.Path(work, "unpacked").rename(target)
     return target
 
 

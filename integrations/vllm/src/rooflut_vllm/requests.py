@@ -21,6 +21,8 @@ NUMBERS = {
 COLUMNS = (*NUMBERS, "arrival_ms", "prompt_token_ids")
 #: Largest number of tokens.
 MAX_TOKENS = 2**31 - 1
+#: Last arrival, 146 years, so that times after it are within 64 bits, too.
+LAST_ARRIVAL_NS = 2**62
 
 
 @dataclass
@@ -111,7 +113,7 @@ def array(name, values, kinds, expected):
 def whole(name, values):
     """Whole numbers that are large enough."""
     numbers = [int(number) for number in array(name, values, "iu", "whole numbers")]
-    most = 2**63 - 1 if name.startswith("arrival") or name.endswith("id") else MAX_TOKENS
+    most = {"arrival_ns": LAST_ARRIVAL_NS, "prefix_id": 2**63 - 1, "session_id": 2**63 - 1}.get(name, MAX_TOKENS)
     for row, number in enumerate(numbers):
         if not NUMBERS[name] <= number <= most:
             raise VllmError(f"{name}[{row}]: expected a whole number from {NUMBERS[name]} to {most}, found {number}")
@@ -122,8 +124,8 @@ def nanoseconds(arrival_ms):
     """Nanoseconds of milliseconds."""
     times = array("arrival_ms", arrival_ms, "fiu", "numbers").astype(np.float64)
     for row, time in enumerate(times):
-        if not 0 <= time < 2**63 / 1e6:
-            raise VllmError(f"arrival_ms[{row}]: expected a finite number from 0, found {time}")
+        if not 0 <= time <= LAST_ARRIVAL_NS / 1e6:
+            raise VllmError(f"arrival_ms[{row}]: expected a number from 0 to {LAST_ARRIVAL_NS // 10**6}, found {time}")
     return np.round(times * 1e6).astype(np.int64)
 
 

@@ -25,6 +25,17 @@ PROBE = dict(
     session_id=[0],
 )
 
+#: Settings of vLLM that are keys of a server, under the same name or another.
+SAME_KEYS = ("max_num_seqs", "max_num_batched_tokens", "max_model_len", "long_prefill_token_threshold", "policy")
+SAME_KEYS += ("scheduler_cls", "scheduler_reserve_full_isl", "watermark", "block_size", "gpu_memory_utilization")
+KEYS = {name: name for name in SAME_KEYS} | {
+    "async_scheduling": "scheduling",
+    "cache_dtype": "kv_dtype",
+    "enable_prefix_caching": "prefix_caching",
+    "num_gpu_blocks": "kv_blocks",
+    "num_gpu_blocks_override": "kv_blocks",
+}
+
 
 class Server:
     """A model on GPUs, served by vLLM's scheduler at the speed that rooflut predicts.
@@ -47,7 +58,7 @@ class Server:
         # The policy needs a load with priorities, and changes no step time.
         self.deployment = rooflut.Deployment(**{name: value for name, value in keys.items() if name != "policy"})
         self._resolved = rooflut.simulate(trace=PROBE, **keys)
-        check_supported(self._resolved)
+        check_supported(self.vllm, self._resolved)
         self._layers = layers_of(self._resolved["model"], keys.get("model", ""))
         if scheduler_cls and (self._resolved["scheduling"] == "async") != is_ahead:
             base = "Scheduler" if is_ahead else "AsyncScheduler"
@@ -64,8 +75,11 @@ class Server:
         `requests` is a dictionary of arrays, a table of pandas, polars or Arrow, or a list of dictionaries, with
         `prompt_tokens` and `output_tokens`, and optionally `arrival_ms` or `arrival_ns`, `priority`, `prefix_id` with
         `prefix_tokens`, `session_id`, or `prompt_token_ids` in place of `prompt_tokens`. The fields of the report are
-        those of `rooflut.simulate`; sources and parts of step times are not counted and are None.
+        those of `rooflut.simulate`; sources and parts of step times are not counted and are None. A run of more than
+        `max_steps` steps is an error.
         """
+        if max_steps is not None and not (isinstance(max_steps, int) and max_steps > 0):
+            raise VllmError(f"max_steps: expected a whole number from 1, found {max_steps!r}; leave it out for none")
         requests = read(requests)
         engine = Engine(self.vllm, self._settings, self._duration)
         api_server_ns, api_token_ns, api_output_ns = self._api_ns
@@ -82,6 +96,7 @@ class Server:
         ]
         if not engine.serve(arrivals, max_steps):
             raise VllmError(unserved(engine, max_steps))
+        check_finished(engine)
         rows = request_columns(engine, requests, outputs, at_engine_ns, api_output_ns)
         steps = step_columns(engine)
         truncated = sum(output is not None and output < given for output, given in zip(outputs, requests.output_tokens))
@@ -174,13 +189,18 @@ def class_of(vllm, scheduler_cls):
     return scheduler_cls
 
 
-def check_supported(resolved):
+def check_supported(vllm, resolved):
     """Refuses servers whose step times rooflut's package does not give one by one, and settings that vLLM lacks."""
     for key in ("pp", "dp"):
         if resolved[key] > 1:
             raise VllmError(f"{key}: expected 1, found {resolved[key]}; use rooflut.simulate(), or tp for more GPUs")
     if resolved["max_waiting"] is not None:
         raise VllmError("max_waiting: vLLM's scheduler has no such limit; leave it out")
+    if resolved["policy"] not in ("fcfs", "priority"):
+        raise VllmError(f"policy: expected fcfs or priority, found {resolved['policy']}; give others as scheduler_cls")
+    for key in ("watermark", "scheduler_reserve_full_isl"):
+        if resolved[key] and key not in vllm.settings("scheduler_config"):
+            raise VllmError(f"{key}: the scheduler of vLLM {vllm.version} has none; leave it out, or load a newer one")
     speculation = resolved["speculation"]
     if speculation and speculation["draft_model"] != "ngram":
         raise VllmError(f"draft_model: expected ngram, found {speculation['draft_model']}; use rooflut.simulate()")
@@ -188,15 +208,12 @@ def check_supported(resolved):
 
 def check_settings(vllm, settings):
     """Refuses settings that vLLM lacks, or that are a key of rooflut."""
-    keys = {"max_num_seqs", "max_num_batched_tokens", "max_model_len", "long_prefill_token_threshold", "policy"}
-    keys |= {"async_scheduling", "scheduler_reserve_full_isl", "watermark", "scheduler_cls"}
-    keys |= {"block_size", "num_gpu_blocks", "enable_prefix_caching"}
     for setting in settings:
         where, _, name = setting.partition(".")
         if where not in ("scheduler_config", "cache_config"):
             raise VllmError(f"settings: expected scheduler_config.NAME or cache_config.NAME, found {setting!r}")
-        if name in keys:
-            raise VllmError(f"settings: {setting} is a key of the server; give it as one")
+        if name in KEYS:
+            raise VllmError(f"settings: {setting} is the server's key {KEYS[name]}; give that instead")
         names = vllm.settings(where)
         if name not in names:
             raise VllmError(f"settings: vLLM {vllm.version} has no {setting}; its names are {', '.join(names)}")
@@ -209,6 +226,16 @@ def api_times(engine):
     constants = {constant["name"]: constant for constant in stack["constants"]}
     times = (constants[name] for name in ("api_server", "api_token", "api_output"))
     return tuple(round(time["value"] * units[time["unit"]]) for time in times)
+
+
+def check_finished(engine):
+    """Refuses runs in which a policy has dropped requests: the report has no outcome for them."""
+    left = [id for id, sequence in engine.sequences.items() if sequence.sampled < sequence.output]
+    if left:
+        raise VllmError(
+            f"the scheduler dropped {len(left)} of {len(engine.sequences)} requests before their last token, first "
+            f"request {left[0]}; correct the scheduler, which must serve each to its end"
+        )
 
 
 def unserved(engine, max_steps):

@@ -57,6 +57,10 @@ def folder_of(source):
                 f"{folder}: vLLM {source} is not there; fetch it with `python -m rooflut_vllm fetch {source}`"
             )
         return folder
+    if not isinstance(source, (str, os.PathLike)) or not os.path.isdir(source):
+        raise VllmError(
+            f"{source!r}: expected a version ({', '.join(VERSIONS)}) or the folder of an unpacked wheel; name either"
+        )
     return pathlib.Path(source)
 
 
@@ -121,6 +125,9 @@ class Vllm:
             ) from error
         Vllm.loaded = self
 
+    def __repr__(self):
+        return f"<vLLM {self.version} of {self.root}>"
+
     def _import(self):
         import xxhash
 
@@ -165,4 +172,5 @@ class Vllm:
         }[config]
         tree = ast.parse((self.root / "vllm" / "config" / file).read_text(encoding="utf-8"))
         (definition,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
-        return [node.target.id for node in definition.body if isinstance(node, ast.AnnAssign)]
+        fields = (node for node in definition.body if isinstance(node, ast.AnnAssign))
+        return [node.target.id for node in fields if "ClassVar" not in ast.unparse(node.annotation)]
