@@ -55,8 +55,7 @@ class Server:
         if scheduler_cls:
             is_ahead = issubclass(scheduler_cls, self.vllm.AsyncScheduler)
             keys.setdefault("scheduling", "async" if is_ahead else "sync")
-        # The policy needs a load with priorities, and changes no step time.
-        self.deployment = rooflut.Deployment(**{name: value for name, value in keys.items() if name != "policy"})
+        self.deployment = rooflut.Deployment(**keys)
         self._resolved = rooflut.simulate(trace=PROBE, **keys)
         check_supported(self.vllm, self._resolved)
         self._layers = layers_of(self._resolved["model"], keys.get("model", ""))
