@@ -465,10 +465,18 @@ uint32_t rooflut_fits(const struct RooflutScenarioSource *source,
 
 // Finds a kernel in a table set.
 //
-// `kernel` is an object of JSON with one key, the operation, and its shape:
-// `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. Operations are gemm, prefill, decode, moe, all_reduce,
-// all_gather, reduce_scatter, mla_prefill, mla_decode, delta_prefill and delta_decode; the message of an error names
-// the dimensions of a shape.
+// `kernel` is an object of JSON with one key, the operation as in a table set, and its shape, heads and dimensions of
+// one rank: `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. Shapes have the keys
+//
+// - `gemm`: `dtype`, `k`, `n`
+// - `prefill`, `decode`: `dtype`, `kv_dtype`, `q_heads`, `kv_heads` and `head_dim` of the model, `tp`
+// - `prefill_window`, `decode_window`: `dtype`, `kv_dtype`, `q_heads`, `kv_heads`, `head_dim`, `window`
+// - `moe`: `dtype`, `experts`, `top_k`, `hidden`, `intermediate`, `tp`, `ep`, `matrices`
+// - `allreduce`, `allgather`, `reducescatter`: `ranks`
+// - `mla_prefill`, `mla_decode`: `dtype`, `attn_dtype`, `kv_dtype`, `q_heads`, `hidden`, `q_rank`, `kv_rank`,
+//   `nope_dim`, `rope_dim`, `v_dim`, and for sparse attention (`dsa_prefill`, `dsa_decode`) `indexer`: `heads`,
+//   `head_dim`, `top_k`
+// - `delta_prefill`, `delta_decode`: `kernel`, `k_heads`, `v_heads`, `head_dim`
 uint32_t rooflut_lookup_new(RooflutHandle tables,
                             const char *kernel,
                             size_t kernel_length,
@@ -478,8 +486,8 @@ uint32_t rooflut_lookup_new(RooflutHandle tables,
 // Returns the time of a kernel.
 //
 // `size` is the number of rows of a gemm, of tokens of a moe, of bytes of a collective, of tokens of each prompt of a
-// prefill, and of KV tokens of all requests of a decode. `batch` is the number of requests of a prefill or decode, and
-// 0 for the others. A delta_decode has no size: 0.
+// prefill, of KV tokens of all requests of a decode, and of each of a decode_window. `batch` is the number of requests
+// of a prefill or decode, and 0 for the others. A delta_decode has no size: 0.
 uint32_t rooflut_lookup_at(RooflutHandle lookup,
                            uint32_t batch,
                            uint64_t size,

@@ -89,6 +89,21 @@ static void scenarios(void) {
   EXPECT(rooflut_scenario_with_seed(scenario, 1, &derived, &error), ROOFLUT_CODE_HANDLE, "not in use");
 }
 
+// A row of bench_data/h100/attention_decode_window.csv: 14.66 us.
+static void decode_within_a_window(void) {
+  const char *kernel = "{\"decode_window\": {\"dtype\": \"bf16\", \"kv_dtype\": \"bf16\", \"q_heads\": 2, \"kv_heads\": 1,"
+                       " \"head_dim\": 256, \"window\": 1024}}";
+  uint64_t tables = 0, lookup = 0;
+  OK(rooflut_tables_find("h100", 4, &tables, &error));
+  OK(rooflut_lookup_new(tables, kernel, strlen(kernel), &lookup, &error));
+  RooflutEstimate estimate;
+  OK(rooflut_lookup_at(lookup, 1, 4096, &estimate, &error));
+  if (estimate.class_ != ROOFLUT_CLASS_MEASURED || fabs(estimate.seconds - 14.66e-6) > 1e-9) failures++;
+  EXPECT(rooflut_lookup_at(lookup, 0, 4096, &estimate, &error), ROOFLUT_CODE_VALUE, "batch: expected at least 1");
+  OK(rooflut_free(lookup, &error));
+  OK(rooflut_free(tables, &error));
+}
+
 static void lookups(void) {
   uint64_t tables = 0, lookup = 0;
   OK(rooflut_tables_find("H100", 4, &tables, &error));
@@ -107,6 +122,7 @@ static void lookups(void) {
   EXPECT(rooflut_lookup_at(lookup, 0, UINT64_MAX, &estimate, &error), ROOFLUT_CODE_VALUE, "size: ");
   EXPECT(rooflut_lookup_at(lookup, 0, 1, NULL, &error), ROOFLUT_CODE_POINTER, "estimate: ");
   OK(rooflut_free(lookup, &error));
+  decode_within_a_window();
 }
 
 static void steps(void) {
