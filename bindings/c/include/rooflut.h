@@ -651,7 +651,8 @@ uint32_t rooflut_step_parts(RooflutHandle scenario,
                             struct RooflutStepTime *time,
                             struct RooflutError *error);
 
-// Predicts the range in which `coverage` of the measurements of such steps are expected, a share between 0 and 1.
+// Predicts the interval that is expected to contain `coverage` of the measurements of such steps, a share between 0
+// and 1.
 uint32_t rooflut_step_interval(RooflutHandle scenario,
                                const struct RooflutBatch *batch,
                                double coverage,
@@ -683,7 +684,7 @@ uint32_t rooflut_tables_find(const char *name,
                              RooflutHandle *tables,
                              struct RooflutError *error);
 
-// Reads a table set of one's own from a folder, or from one file.
+// Reads a table set from a folder, or from one file.
 uint32_t rooflut_tables_load(const char *path,
                              size_t path_length,
                              RooflutHandle *tables,

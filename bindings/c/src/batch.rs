@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 use rooflut::step::{self, BatchError, StepBatch};
 
-use crate::error::Failure;
+use crate::error::{Code, Failure};
 use crate::pointer::array;
 
 /// Consecutive prompt tokens of one request.
@@ -161,7 +161,11 @@ impl Invalid {
     fn at(&self, name: &str, place: usize) -> Failure {
         let field = |rest: &dyn std::fmt::Display| format!("{name}[{place}].{rest}");
         match self {
-            Invalid::Length(error) => Failure::new(crate::error::Code::Value, field(error)),
+            // The library calls them `new`.
+            Invalid::Length(BatchError::Zero { field: "new" }) => {
+                Failure::value(field(&"new_tokens"), "at least 1", 0)
+            }
+            Invalid::Length(error) => Failure::new(Code::Value, field(error)),
             Invalid::IsLast(found) => Failure::value(field(&"is_last"), "0 or 1", found),
         }
     }

@@ -55,6 +55,7 @@ impl Request {
     pub(crate) unsafe fn checked<'a>(&self) -> Result<(sim::Request, &'a [u64], u32), Failure> {
         // SAFETY: the caller's promise.
         let ids = unsafe { array(self.block_ids, self.block_ids_length, "block_ids") }?;
+        self.check_content()?;
         let known = [Content::Unique, Content::Texts, Content::TraceBlocks];
         let content = match known
             .into_iter()
@@ -89,6 +90,27 @@ impl Request {
             .with_priority(self.priority)
             .with_content(content);
         Ok((request, ids, self.block_tokens))
+    }
+
+    /// Refuses fields of another content than that of the request, which would be ignored.
+    fn check_content(&self) -> Result<(), Failure> {
+        if self.prefix_tokens != 0 && self.content != Content::Texts as u32 {
+            let expected = "0 unless content is ROOFLUT_CONTENT_TEXTS";
+            return Err(Failure::value(
+                "prefix_tokens",
+                expected,
+                self.prefix_tokens,
+            ));
+        }
+        if self.block_ids_length != 0 && self.content != Content::TraceBlocks as u32 {
+            let expected = "0 unless content is ROOFLUT_CONTENT_TRACE_BLOCKS";
+            return Err(Failure::value(
+                "block_ids_length",
+                expected,
+                self.block_ids_length,
+            ));
+        }
+        Ok(())
     }
 }
 
