@@ -135,9 +135,9 @@ func TestAServerServesEveryRequest(t *testing.T) {
 		t.Error(completed, totals, err)
 	}
 	_, err = server.Advance(0)
-	refused(t, err, rooflut.CodeValue, "")
-	_, err = server.Push(rooflut.Request{ArrivalNS: math.MaxUint64, OutputTokens: 1})
-	refused(t, err, rooflut.CodeRefused, "request: ")
+	refused(t, err, rooflut.CodeValue, "to_ns: expected at least")
+	_, err = server.Push(rooflut.Request{ArrivalNS: math.MaxUint64, PromptTokens: 1, OutputTokens: 1})
+	refused(t, err, rooflut.CodeRefused, "request: it arrives at 18446744073709551615 ns")
 	if err := server.Close(); err != nil {
 		t.Error(err)
 	}
