@@ -3,6 +3,7 @@ package rooflut_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -55,6 +56,9 @@ func TestPartsAddUpAndTheIntervalContainsTheTime(t *testing.T) {
 	var sum float64
 	for _, part := range parts.Parts {
 		sum += part.Seconds
+	}
+	if first := parts.Parts[0]; fmt.Sprint(first.Part, first.Binding) != "qkv compute" {
+		t.Error(first)
 	}
 	if math.Abs(sum/time.Seconds-1) > 1e-9 || parts.BoundSeconds > time.Seconds {
 		t.Error(sum, parts)

@@ -513,6 +513,18 @@ uint32_t rooflut_model_describe(RooflutHandle model,
 // Returns the names of the built-in models as a text of JSON, a list.
 uint32_t rooflut_model_names(RooflutHandle *names, struct RooflutError *error);
 
+// Returns the name of a `RooflutPart`, such as `qkv`: a text that ends with a zero and is never freed.
+const char *rooflut_part_name(uint32_t part);
+
+// Returns the name of a `RooflutBinding`, such as `memory`: a text that ends with a zero and is never freed.
+const char *rooflut_binding_name(uint32_t binding);
+
+// Returns the name of a `RooflutClass`, such as `measured`: a text that ends with a zero and is never freed.
+const char *rooflut_class_name(uint32_t class_);
+
+// Returns the name of a `RooflutEventKind`, such as `first_token`: a text that ends with a zero and is never freed.
+const char *rooflut_event_kind_name(uint32_t kind);
+
 // Finds the deployments with the fewest GPUs, or of different GPUs the cheapest, that meet limits under the load of a
 // scenario, and returns a text of JSON: what `rooflut plan --json` prints.
 //

@@ -169,6 +169,7 @@ static void steps(void) {
   batch = (RooflutBatch){0};
   OK(rooflut_step_time(scenario, &batch, &time, &error));
   if (time.nanoseconds != 0) failures++;
+  if (strcmp(rooflut_part_name(ROOFLUT_PART_HOST), "host") || strcmp(rooflut_part_name(UINT32_MAX), "unknown")) failures++;
   OK(rooflut_free(scenario, &error));
 }
 
