@@ -268,6 +268,12 @@ func TestModelsAndTablesAreFoundAndDescribed(t *testing.T) {
 	if description, err = tables.Describe(); err != nil || !strings.Contains(description, `"h200"`) {
 		t.Error(description, err)
 	}
+	if names, err := rooflut.ModelNames(); err != nil || !slices.Contains(names, "llama-3.1-8b") {
+		t.Error(names, err)
+	}
+	if names, err := rooflut.TablesNames(); err != nil || !slices.Contains(names, "h200") {
+		t.Error(names, err)
+	}
 	// Objects do not depend on those that they were made with.
 	for _, object := range []interface{ Close() error }{model, tables} {
 		if err := object.Close(); err != nil {
