@@ -68,9 +68,10 @@ pub unsafe extern "C" fn rooflut_lookup_new(
 
 /// Returns the time of a kernel.
 ///
-/// `size` is the number of rows of a gemm, of tokens of a moe, of bytes of a collective, of tokens of each prompt of a
-/// prefill, of KV tokens of all requests of a decode, and of each of a decode_window. `batch` is the number of requests
-/// of a prefill or decode, and 0 for the others. A delta_decode has no size: 0.
+/// `size` is the number of rows of a gemm, of tokens of a moe, of bytes of the whole message of a collective, of tokens
+/// of each prompt of a prefill, of KV tokens of all requests of a decode, and of those of each request of a
+/// decode_window. `batch` is the number of requests of a prefill or decode, and 0 for the others. A delta_decode has no
+/// size: 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_lookup_at(
     lookup: Handle,
