@@ -134,19 +134,17 @@ fn convert<C, T>(
     name: &str,
     entries: impl Iterator<Item = C>,
     checked: impl Fn(C) -> Result<T, Invalid>,
-    converted: &mut impl Extend<T>,
+    converted: &mut impl Buffer<T>,
 ) -> Result<(), Failure> {
     let mut failure = None;
-    let mut place = 0;
     converted.extend(entries.map_while(|entry| {
-        place += 1;
         checked(entry)
             .map_err(|invalid| failure = Some(invalid))
             .ok()
     }));
     match failure {
         None => Ok(()),
-        Some(invalid) => Err(invalid.at(name, place - 1)),
+        Some(invalid) => Err(invalid.at(name, converted.as_ref().len())),
     }
 }
 
