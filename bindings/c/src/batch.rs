@@ -49,7 +49,7 @@ pub struct Batch {
 /// Entries of most batches.
 const FEW: usize = 4;
 /// Entries of a batch with each request by itself. A larger stack takes longer to probe.
-const MANY: usize = 128;
+const MANY: usize = 64;
 /// Entries that are converted on the stack; a batch with more of a kind allocates.
 const ON_STACK: usize = 1_024;
 
@@ -161,7 +161,8 @@ impl Invalid {
         match self {
             // The library calls them `new`.
             Invalid::Length(BatchError::Zero { field: "new" }) => {
-                Failure::value(field(&"new_tokens"), "at least 1", 0)
+                let field = "new_tokens";
+                Invalid::Length(BatchError::Zero { field }).at(name, place)
             }
             Invalid::Length(error) => Failure::new(Code::Value, field(error)),
             Invalid::IsLast(found) => Failure::value(field(&"is_last"), "0 or 1", found),
@@ -185,12 +186,12 @@ impl DecodeGroup {
     #[inline]
     fn checked(self) -> Result<step::DecodeGroup, Invalid> {
         let group = step::DecodeGroup::from_sum(self.requests, self.kv_tokens);
-        let group = match (self.drafted, self.outside_tokens) {
-            // Checked once: most groups have neither.
-            (0, 0) => group,
-            (drafted, outside) => group
-                .and_then(|group| group.with_drafted(drafted))
-                .and_then(|group| group.with_outside(outside)),
+        // One branch: most groups have neither.
+        let group = match u64::from(self.drafted) | self.outside_tokens {
+            0 => group,
+            _ => group
+                .and_then(|group| group.with_drafted(self.drafted))
+                .and_then(|group| group.with_outside(self.outside_tokens)),
         };
         group.map_err(Invalid::Length)
     }

@@ -55,7 +55,6 @@ impl Request {
     pub(crate) unsafe fn checked<'a>(&self) -> Result<(sim::Request, &'a [u64], u32), Failure> {
         // SAFETY: the caller's promise.
         let ids = unsafe { array(self.block_ids, self.block_ids_length, "block_ids") }?;
-        self.check_content()?;
         let known = [Content::Unique, Content::Texts, Content::TraceBlocks];
         let content = match known
             .into_iter()
@@ -84,6 +83,7 @@ impl Request {
                 ));
             }
         };
+        self.check_content()?;
         let request = sim::Request::new(self.prompt_tokens, self.output_tokens)
             .at_ns(self.arrival_ns)
             .with_cached_prompt_tokens(self.cached_prompt_tokens)
