@@ -49,7 +49,7 @@ pub struct Batch {
 /// Entries of most batches.
 const FEW: usize = 4;
 /// Entries of a batch with each request by itself. A larger stack takes longer to probe.
-const MANY: usize = 64;
+const MANY: usize = 128;
 /// Entries that are converted on the stack; a batch with more of a kind allocates.
 const ON_STACK: usize = 1_024;
 
