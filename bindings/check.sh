@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 profile=${1:-dev}
 target=$(realpath -m "${CARGO_TARGET_DIR:-../target}")
+export CARGO_TARGET_DIR=$target
 left_out=${LEFT_OUT:-/dev/null}
 built=$target/$([ "$profile" = dev ] && echo debug || echo "$profile")
 step() { printf '\n== %s\n' "$*"; "$@"; }

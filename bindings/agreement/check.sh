@@ -12,7 +12,10 @@ for program in "$@"; do
   if [ "$number" != 0 ]; then cmp "$out/0.txt" "$out/$number.txt"; fi
   number=$((number + 1))
 done
-steps=$(grep -c '^step' "$out/0.txt")
-runs=$(grep -c '^run' "$out/0.txt")
-[ "$steps" -ge 10000 ] && [ "$runs" -ge 100 ]
+steps=$(grep -c '^step' "$out/0.txt" || true)
+runs=$(grep -c '^run' "$out/0.txt" || true)
+if [ "$number" -lt 2 ] || [ "$steps" -lt 10000 ] || [ "$runs" -lt 100 ]; then
+  echo "expected at least 2 programs, 10000 steps and 100 runs, found $number, $steps and $runs" >&2
+  exit 1
+fi
 echo "$number programs agree on $steps steps and $runs runs, $(wc -c < "$out/0.txt") bytes"

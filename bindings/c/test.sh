@@ -44,7 +44,7 @@ if have c++; then
 fi
 if have cmake && have pkg-config; then
   export PKG_CONFIG_PATH=$out/prefix/lib/pkgconfig
-  step cmake -S example -B "$out/example" -DCMAKE_BUILD_RPATH="$out/prefix/lib"
+  step cmake -S example -B "$out/example"
   step cmake --build "$out/example"
   step "$out/example/steps"
 fi

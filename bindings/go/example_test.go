@@ -7,21 +7,41 @@ import (
 	"github.com/rooflut/rooflut/bindings/go"
 )
 
-// The README's example.
-func Example() {
-	scenario, err := rooflut.NewScenario("model = 'llama-3.1-8b'\ngpu = 'h100'\ntp = 2")
+// A server is driven from event to event.
+func ExampleServer() {
+	scenario, err := rooflut.NewScenario("model = 'llama-3.1-8b'\ngpu = 'h100'")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer scenario.Close()
-	var steps rooflut.Steps
-	for requests := range uint64(256) {
-		group := rooflut.DecodeGroup{Requests: uint32(requests + 1), KVTokens: 1000 * (requests + 1)}
-		steps.Add(rooflut.Batch{Decode: []rooflut.DecodeGroup{group}})
-	}
-	times := make([]rooflut.Time, steps.Len())
-	if err := scenario.StepTimes(&steps, times); err != nil { // One call into the library.
+	server, err := scenario.NewServer()
+	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(times[63].Nanoseconds, "ns")
+	defer server.Close()
+	for i := range uint64(2) {
+		request := rooflut.Request{ArrivalNS: i * 1e9, PromptTokens: 512, OutputTokens: 16}
+		if _, err := server.Push(request); err != nil {
+			log.Fatal(err)
+		}
+	}
+	state, err := server.State()
+	for err == nil && !state.IsIdle {
+		if state, err = server.Advance(state.NextEventNS); err != nil {
+			break
+		}
+		var events []rooflut.Event
+		events, err = server.Events(nil)
+		for _, event := range events {
+			if event.Kind == rooflut.EventCompleted {
+				fmt.Println("request", event.Request, "completed in second", event.AtNS/1e9)
+			}
+		}
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// request 0 completed in second 0
+	// request 1 completed in second 1
 }

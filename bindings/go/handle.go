@@ -10,7 +10,10 @@ package rooflut
 */
 import "C"
 
-import "unsafe"
+import (
+	"encoding/json"
+	"unsafe"
+)
 
 // handle is an object in the library's registry. 0 is none.
 type handle C.uint64_t
@@ -46,6 +49,17 @@ func text(call func(out *C.uint64_t, e *C.RooflutError) C.uint32_t) (string, err
 		err = freed
 	}
 	return string(bytes), err
+}
+
+// names returns the list of the text that a call has made.
+func names(call func(out *C.uint64_t, e *C.RooflutError) C.uint32_t) ([]string, error) {
+	list, err := text(call)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	err = json.Unmarshal([]byte(list), &names)
+	return names, err
 }
 
 func (h handle) bytes() ([]byte, error) {

@@ -59,9 +59,9 @@ func ReadModel(files ConfigFiles) (*Model, error) {
 	}))
 }
 
-// ModelNames returns the names of the built-in models as a list of JSON.
-func ModelNames() (string, error) {
-	return text(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t { return C.rooflut_model_names(out, e) })
+// ModelNames returns the names of the built-in models.
+func ModelNames() ([]string, error) {
+	return names(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t { return C.rooflut_model_names(out, e) })
 }
 
 // Describe returns the dimensions of the model as JSON.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -57,6 +58,9 @@ func TestPartsAddUpAndTheIntervalContainsTheTime(t *testing.T) {
 	var sum float64
 	for _, part := range parts.Parts {
 		sum += part.Seconds
+	}
+	if first := parts.Parts[0]; fmt.Sprint(first.Part, first.Binding) != "qkv compute" {
+		t.Error(first)
 	}
 	if math.Abs(sum/time.Seconds-1) > 1e-9 || parts.BoundSeconds > time.Seconds {
 		t.Error(sum, parts)
@@ -137,9 +141,9 @@ func TestAServerServesEveryRequest(t *testing.T) {
 		t.Error(completed, totals, err)
 	}
 	_, err = server.Advance(0)
-	refused(t, err, rooflut.CodeValue, "")
-	_, err = server.Push(rooflut.Request{ArrivalNS: math.MaxUint64, OutputTokens: 1})
-	refused(t, err, rooflut.CodeRefused, "request: ")
+	refused(t, err, rooflut.CodeValue, "to_ns: expected at least")
+	_, err = server.Push(rooflut.Request{ArrivalNS: math.MaxUint64, PromptTokens: 1, OutputTokens: 1})
+	refused(t, err, rooflut.CodeRefused, "request: it arrives at 18446744073709551615 ns")
 	if err := server.Close(); err != nil {
 		t.Error(err)
 	}
@@ -295,6 +299,12 @@ func TestModelsAndTablesAreFoundAndDescribed(t *testing.T) {
 	}
 	if description, err = tables.Describe(); err != nil || !strings.Contains(description, `"h200"`) {
 		t.Error(description, err)
+	}
+	if names, err := rooflut.ModelNames(); err != nil || !slices.Contains(names, "llama-3.1-8b") {
+		t.Error(names, err)
+	}
+	if names, err := rooflut.TablesNames(); err != nil || !slices.Contains(names, "h200") {
+		t.Error(names, err)
 	}
 	// Objects do not depend on those that they were made with.
 	for _, object := range []interface{ Close() error }{model, tables} {

@@ -227,6 +227,9 @@ func (s *Server) Step() (record StepRecord, tokens []Yield, ok bool, err error) 
 	var length C.size_t
 	code := C.rooflut_server_step_tokens(C.uint64_t(s.handle), first[C.RooflutYield](tokens), C.size_t(len(tokens)),
 		&length, &e)
+	if err := failed(code, &e); err != nil {
+		return StepRecord{}, nil, false, err
+	}
 	record = StepRecord{
 		StartNS:        uint64(step.start_ns),
 		DurationNS:     uint64(step.duration_ns),
@@ -242,7 +245,7 @@ func (s *Server) Step() (record StepRecord, tokens []Yield, ok bool, err error) 
 		KVBlocksUsed:   uint32(step.kv_blocks_used),
 		Preempted:      uint32(step.preempted),
 	}
-	return record, tokens, true, failed(code, &e)
+	return record, tokens[:length], true, nil
 }
 
 // Totals returns the counts of all steps that have ended.

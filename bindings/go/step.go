@@ -79,19 +79,19 @@ type Part uint32
 
 // Parts.
 const (
-	PartQkv              Part = C.ROOFLUT_PART_QKV
+	PartQKV              Part = C.ROOFLUT_PART_QKV
 	PartPrefillAttention Part = C.ROOFLUT_PART_PREFILL_ATTENTION
 	PartDecodeAttention  Part = C.ROOFLUT_PART_DECODE_ATTENTION
 	PartOProj            Part = C.ROOFLUT_PART_O_PROJ
 	PartGateUp           Part = C.ROOFLUT_PART_GATE_UP
 	PartDown             Part = C.ROOFLUT_PART_DOWN
 	PartRouter           Part = C.ROOFLUT_PART_ROUTER
-	PartMoe              Part = C.ROOFLUT_PART_MOE
+	PartMoE              Part = C.ROOFLUT_PART_MOE
 	PartExchange         Part = C.ROOFLUT_PART_EXCHANGE
 	PartAllReduce        Part = C.ROOFLUT_PART_ALL_REDUCE
 	PartTransfer         Part = C.ROOFLUT_PART_TRANSFER
 	PartSmallKernels     Part = C.ROOFLUT_PART_SMALL_KERNELS
-	PartLmHead           Part = C.ROOFLUT_PART_LM_HEAD
+	PartLMHead           Part = C.ROOFLUT_PART_LM_HEAD
 	PartSampling         Part = C.ROOFLUT_PART_SAMPLING
 	PartHost             Part = C.ROOFLUT_PART_HOST
 )

@@ -26,9 +26,9 @@ func LoadTables(path string) (*Tables, error) {
 	}))
 }
 
-// TablesNames returns the names of the built-in table sets as a list of JSON.
-func TablesNames() (string, error) {
-	return text(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t { return C.rooflut_tables_names(out, e) })
+// TablesNames returns the names of the built-in table sets.
+func TablesNames() ([]string, error) {
+	return names(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t { return C.rooflut_tables_names(out, e) })
 }
 
 // Describe returns name, GPU, source and measured operations as JSON.
@@ -59,8 +59,8 @@ type Estimate struct {
 	IsOutside bool // Whether the query lies outside of the measured axes.
 }
 
-// Lookup finds a kernel. It is an object of JSON with one key, the operation, and its shape:
-// {"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}.
+// Lookup finds a kernel. It is an object of JSON with one key, the operation as in Describe, and its shape:
+// {"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}. rooflut.h lists the keys of each shape at rooflut_lookup_new.
 func (t *Tables) Lookup(kernel string) (*Lookup, error) {
 	made, err := made(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t {
 		data, length := chars(kernel)
@@ -72,9 +72,9 @@ func (t *Tables) Lookup(kernel string) (*Lookup, error) {
 	return &Lookup{made}, nil
 }
 
-// At returns the time of the kernel. size is the number of rows of a gemm, tokens of a moe, bytes of a collective,
-// tokens of each prompt of a prefill, KV tokens of all requests of a decode; batch the number of requests of a prefill or
-// decode, 0 for the others.
+// At returns the time of the kernel. size is the number of rows of a gemm, tokens of a moe, bytes of the whole message of
+// a collective, tokens of each prompt of a prefill, KV tokens of all requests of a decode, KV tokens of each request of a
+// decode_window; batch the number of requests of a prefill or decode, 0 for the others. A delta_decode has no size: 0.
 func (l *Lookup) At(batch uint32, size uint64) (Estimate, error) {
 	var found C.RooflutEstimate
 	var e C.RooflutError

@@ -467,10 +467,18 @@ uint32_t rooflut_fits(const struct RooflutScenarioSource *source,
 
 // Finds a kernel in a table set.
 //
-// `kernel` is an object of JSON with one key, the operation, and its shape:
-// `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. Operations are gemm, prefill, decode, moe, all_reduce,
-// all_gather, reduce_scatter, mla_prefill, mla_decode, delta_prefill and delta_decode; the message of an error names
-// the dimensions of a shape.
+// `kernel` is an object of JSON with one key, the operation as in a table set, and its shape, heads and dimensions of
+// one rank: `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. Shapes have the keys
+//
+// - `gemm`: `dtype`, `k`, `n`
+// - `prefill`, `decode`: `dtype`, `kv_dtype`, `q_heads`, `kv_heads` and `head_dim` of the model, `tp`
+// - `prefill_window`, `decode_window`: `dtype`, `kv_dtype`, `q_heads`, `kv_heads`, `head_dim`, `window`
+// - `moe`: `dtype`, `experts`, `top_k`, `hidden`, `intermediate`, `tp`, `ep`, `matrices`
+// - `allreduce`, `allgather`, `reducescatter`: `ranks`
+// - `mla_prefill`, `mla_decode`: `dtype`, `attn_dtype`, `kv_dtype`, `q_heads`, `hidden`, `q_rank`, `kv_rank`,
+//   `nope_dim`, `rope_dim`, `v_dim`, and for sparse attention (`dsa_prefill`, `dsa_decode`) `indexer`: `heads`,
+//   `head_dim`, `top_k`
+// - `delta_prefill`, `delta_decode`: `kernel`, `k_heads`, `v_heads`, `head_dim`
 uint32_t rooflut_lookup_new(RooflutHandle tables,
                             const char *kernel,
                             size_t kernel_length,
@@ -479,9 +487,10 @@ uint32_t rooflut_lookup_new(RooflutHandle tables,
 
 // Returns the time of a kernel.
 //
-// `size` is the number of rows of a gemm, of tokens of a moe, of bytes of a collective, of tokens of each prompt of a
-// prefill, and of KV tokens of all requests of a decode. `batch` is the number of requests of a prefill or decode, and
-// 0 for the others. A delta_decode has no size: 0.
+// `size` is the number of rows of a gemm, of tokens of a moe, of bytes of the whole message of a collective, of tokens
+// of each prompt of a prefill, of KV tokens of all requests of a decode, and of those of each request of a
+// decode_window. `batch` is the number of requests of a prefill or decode, and 0 for the others. A delta_decode has no
+// size: 0.
 uint32_t rooflut_lookup_at(RooflutHandle lookup,
                            uint32_t batch,
                            uint64_t size,
@@ -506,6 +515,18 @@ uint32_t rooflut_model_describe(RooflutHandle model,
 
 // Returns the names of the built-in models as a text of JSON, a list.
 uint32_t rooflut_model_names(RooflutHandle *names, struct RooflutError *error);
+
+// Returns the name of a `RooflutPart`, such as `qkv`: a text that ends with a zero and is never freed.
+const char *rooflut_part_name(uint32_t part);
+
+// Returns the name of a `RooflutBinding`, such as `memory`: a text that ends with a zero and is never freed.
+const char *rooflut_binding_name(uint32_t binding);
+
+// Returns the name of a `RooflutClass`, such as `measured`: a text that ends with a zero and is never freed.
+const char *rooflut_class_name(uint32_t class_);
+
+// Returns the name of a `RooflutEventKind`, such as `first_token`: a text that ends with a zero and is never freed.
+const char *rooflut_event_kind_name(uint32_t kind);
 
 // Finds the deployments with the fewest GPUs, or of different GPUs the cheapest, that meet limits under the load of a
 // scenario, and returns a text of JSON: what `rooflut plan --json` prints.
@@ -650,7 +671,8 @@ uint32_t rooflut_step_parts(RooflutHandle scenario,
                             struct RooflutStepTime *time,
                             struct RooflutError *error);
 
-// Predicts the range in which `coverage` of the measurements of such steps are expected, a share between 0 and 1.
+// Predicts the interval that is expected to contain `coverage` of the measurements of such steps, a share between 0
+// and 1.
 uint32_t rooflut_step_interval(RooflutHandle scenario,
                                const struct RooflutBatch *batch,
                                double coverage,
@@ -691,7 +713,7 @@ uint32_t rooflut_tables_find(const char *name,
                              RooflutHandle *tables,
                              struct RooflutError *error);
 
-// Reads a table set of one's own from a folder, or from one file.
+// Reads a table set from a folder, or from one file.
 uint32_t rooflut_tables_load(const char *path,
                              size_t path_length,
                              RooflutHandle *tables,

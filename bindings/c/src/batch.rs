@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 use rooflut::step::{self, BatchError, StepBatch};
 
-use crate::error::Failure;
+use crate::error::{Code, Failure};
 use crate::pointer::array;
 
 /// Consecutive prompt tokens of one request.
@@ -134,19 +134,17 @@ fn convert<C, T>(
     name: &str,
     entries: impl Iterator<Item = C>,
     checked: impl Fn(C) -> Result<T, Invalid>,
-    converted: &mut impl Extend<T>,
+    converted: &mut impl Buffer<T>,
 ) -> Result<(), Failure> {
     let mut failure = None;
-    let mut place = 0;
     converted.extend(entries.map_while(|entry| {
-        place += 1;
         checked(entry)
             .map_err(|invalid| failure = Some(invalid))
             .ok()
     }));
     match failure {
         None => Ok(()),
-        Some(invalid) => Err(invalid.at(name, place - 1)),
+        Some(invalid) => Err(invalid.at(name, converted.as_ref().len())),
     }
 }
 
@@ -161,7 +159,12 @@ impl Invalid {
     fn at(&self, name: &str, place: usize) -> Failure {
         let field = |rest: &dyn std::fmt::Display| format!("{name}[{place}].{rest}");
         match self {
-            Invalid::Length(error) => Failure::new(crate::error::Code::Value, field(error)),
+            // The library calls them `new`.
+            Invalid::Length(BatchError::Zero { field: "new" }) => {
+                let field = "new_tokens";
+                Invalid::Length(BatchError::Zero { field }).at(name, place)
+            }
+            Invalid::Length(error) => Failure::new(Code::Value, field(error)),
             Invalid::IsLast(found) => Failure::value(field(&"is_last"), "0 or 1", found),
         }
     }
@@ -183,12 +186,12 @@ impl DecodeGroup {
     #[inline]
     fn checked(self) -> Result<step::DecodeGroup, Invalid> {
         let group = step::DecodeGroup::from_sum(self.requests, self.kv_tokens);
-        let group = match (self.drafted, self.outside_tokens) {
-            // Checked once: most groups have neither.
-            (0, 0) => group,
-            (drafted, outside) => group
-                .and_then(|group| group.with_drafted(drafted))
-                .and_then(|group| group.with_outside(outside)),
+        // One branch: most groups have neither.
+        let group = match u64::from(self.drafted) | self.outside_tokens {
+            0 => group,
+            _ => group
+                .and_then(|group| group.with_drafted(self.drafted))
+                .and_then(|group| group.with_outside(self.outside_tokens)),
         };
         group.map_err(Invalid::Length)
     }

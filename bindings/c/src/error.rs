@@ -99,7 +99,7 @@ impl Failure {
         )
     }
 
-    /// Returns the failure as C sees it, its message cut to whole characters where it is too long.
+    /// Returns the failure as C sees it: its message without zeros, cut to whole characters where it is too long.
     pub(crate) fn error(&self) -> Error {
         let mut error = Error {
             code: self.0.code as u32,
@@ -113,7 +113,7 @@ impl Failure {
         let end = ends.take_while(|end| *end < MESSAGE_BYTES).last();
         let bytes = self.0.message.bytes().take(end.unwrap_or(0));
         for (place, byte) in error.message.iter_mut().zip(bytes) {
-            *place = byte as c_char;
+            *place = if byte == 0 { b' ' } else { byte } as c_char;
         }
         error
     }

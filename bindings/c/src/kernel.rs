@@ -3,26 +3,32 @@
 use rooflut::ResolveError;
 use rooflut::hardware::{
     AllReduceShape, AttentionShape, DeltaShape, GatherShape, GemmShape, MlaShape, MoeShape,
+    WindowShape,
 };
 use rooflut::op::{
     AllReduce, DecodeAttention, DeltaDecode, DeltaPrefill, Estimate, Gather, Gemm, MlaDecode,
-    MlaPrefill, Moe, PrefillAttention,
+    MlaPrefill, Moe, PrefillAttention, WindowDecode, WindowPrefill,
 };
 use rooflut::table::TableSet;
 use serde::Deserialize;
 
-use crate::error::{Code, Failure};
+use crate::error::Failure;
 
-/// A kernel and its shape.
+/// A kernel and its shape, named as in table sets.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kernel {
     Gemm(GemmShape),
     Prefill(AttentionShape),
     Decode(AttentionShape),
+    PrefillWindow(WindowShape),
+    DecodeWindow(WindowShape),
     Moe(MoeShape),
+    #[serde(rename = "allreduce")]
     AllReduce(AllReduceShape),
+    #[serde(rename = "allgather")]
     AllGather(GatherShape),
+    #[serde(rename = "reducescatter")]
     ReduceScatter(GatherShape),
     MlaPrefill(MlaShape),
     MlaDecode(MlaShape),
@@ -31,10 +37,12 @@ pub(crate) enum Kernel {
 }
 
 /// A kernel that was found in a table.
-pub(crate) enum Resolved {
+pub(crate) enum Lookup {
     Gemm(Gemm),
     Prefill(PrefillAttention),
     Decode(DecodeAttention),
+    PrefillWindow(WindowPrefill),
+    DecodeWindow(WindowDecode),
     Moe(Moe),
     AllReduce(AllReduce),
     Gather(Gather),
@@ -45,40 +53,44 @@ pub(crate) enum Resolved {
 }
 
 impl Kernel {
-    pub(crate) fn resolve(self, set: &TableSet) -> Result<Resolved, ResolveError> {
+    pub(crate) fn resolve(self, set: &TableSet) -> Result<Lookup, ResolveError> {
         Ok(match self {
-            Kernel::Gemm(shape) => Resolved::Gemm(Gemm::resolve(set, shape)?),
-            Kernel::Prefill(shape) => Resolved::Prefill(PrefillAttention::resolve(set, shape)?),
-            Kernel::Decode(shape) => Resolved::Decode(DecodeAttention::resolve(set, shape)?),
-            Kernel::Moe(shape) => Resolved::Moe(Moe::resolve(set, shape)?),
-            Kernel::AllReduce(shape) => Resolved::AllReduce(AllReduce::resolve(set, shape)?),
-            Kernel::AllGather(shape) => Resolved::Gather(Gather::all_gather(set, shape)?),
-            Kernel::ReduceScatter(shape) => Resolved::Gather(Gather::reduce_scatter(set, shape)?),
-            Kernel::MlaPrefill(shape) => Resolved::MlaPrefill(MlaPrefill::resolve(set, shape)?),
-            Kernel::MlaDecode(shape) => Resolved::MlaDecode(MlaDecode::resolve(set, shape)?),
-            Kernel::DeltaPrefill(shape) => {
-                Resolved::DeltaPrefill(DeltaPrefill::resolve(set, shape)?)
+            Kernel::Gemm(shape) => Lookup::Gemm(Gemm::resolve(set, shape)?),
+            Kernel::Prefill(shape) => Lookup::Prefill(PrefillAttention::resolve(set, shape)?),
+            Kernel::Decode(shape) => Lookup::Decode(DecodeAttention::resolve(set, shape)?),
+            Kernel::PrefillWindow(shape) => {
+                Lookup::PrefillWindow(WindowPrefill::resolve(set, shape)?)
             }
-            Kernel::DeltaDecode(shape) => Resolved::DeltaDecode(DeltaDecode::resolve(set, shape)?),
+            Kernel::DecodeWindow(shape) => Lookup::DecodeWindow(WindowDecode::resolve(set, shape)?),
+            Kernel::Moe(shape) => Lookup::Moe(Moe::resolve(set, shape)?),
+            Kernel::AllReduce(shape) => Lookup::AllReduce(AllReduce::resolve(set, shape)?),
+            Kernel::AllGather(shape) => Lookup::Gather(Gather::all_gather(set, shape)?),
+            Kernel::ReduceScatter(shape) => Lookup::Gather(Gather::reduce_scatter(set, shape)?),
+            Kernel::MlaPrefill(shape) => Lookup::MlaPrefill(MlaPrefill::resolve(set, shape)?),
+            Kernel::MlaDecode(shape) => Lookup::MlaDecode(MlaDecode::resolve(set, shape)?),
+            Kernel::DeltaPrefill(shape) => Lookup::DeltaPrefill(DeltaPrefill::resolve(set, shape)?),
+            Kernel::DeltaDecode(shape) => Lookup::DeltaDecode(DeltaDecode::resolve(set, shape)?),
         })
     }
 }
 
-impl Resolved {
+impl Lookup {
     /// Returns the estimate for a batch and a size, as `rooflut_lookup_at` describes them.
     #[inline]
     pub(crate) fn at(&self, batch: u32, size: u64) -> Result<Estimate, Failure> {
         Ok(match self {
-            Resolved::Gemm(kernel) => kernel.at(alone(batch, size)?),
-            Resolved::Moe(kernel) => kernel.at(alone(batch, size)?),
-            Resolved::AllReduce(kernel) => kernel.at(without_batch(batch, size)?),
-            Resolved::Gather(kernel) => kernel.at(without_batch(batch, size)?),
-            Resolved::Prefill(kernel) => kernel.at(positive(batch)?, length(size)?),
-            Resolved::MlaPrefill(kernel) => kernel.at(positive(batch)?, length(size)?),
-            Resolved::DeltaPrefill(kernel) => kernel.at(positive(batch)?, length(size)?),
-            Resolved::Decode(kernel) => kernel.at(positive(batch)?, kv_tokens(batch, size)?),
-            Resolved::MlaDecode(kernel) => kernel.at(positive(batch)?, kv_tokens(batch, size)?),
-            Resolved::DeltaDecode(kernel) => match size {
+            Lookup::Gemm(kernel) => kernel.at(alone(batch, size)?),
+            Lookup::Moe(kernel) => kernel.at(alone(batch, size)?),
+            Lookup::AllReduce(kernel) => kernel.at(without_batch(batch, size)?),
+            Lookup::Gather(kernel) => kernel.at(without_batch(batch, size)?),
+            Lookup::Prefill(kernel) => kernel.at(positive(batch)?, length(size)?),
+            Lookup::PrefillWindow(kernel) => kernel.at(positive(batch)?, length(size)?),
+            Lookup::DecodeWindow(kernel) => kernel.at(positive(batch)?, length(size)?),
+            Lookup::MlaPrefill(kernel) => kernel.at(positive(batch)?, length(size)?),
+            Lookup::DeltaPrefill(kernel) => kernel.at(positive(batch)?, length(size)?),
+            Lookup::Decode(kernel) => kernel.at(positive(batch)?, kv_tokens(batch, size)?),
+            Lookup::MlaDecode(kernel) => kernel.at(positive(batch)?, kv_tokens(batch, size)?),
+            Lookup::DeltaDecode(kernel) => match size {
                 0 => kernel.at(positive(batch)?),
                 found => return Err(Failure::value("size", "0 for this kernel", found)),
             },
@@ -98,7 +110,7 @@ fn positive(batch: u32) -> Result<u32, Failure> {
 fn length(size: u64) -> Result<u32, Failure> {
     match u32::try_from(size) {
         Ok(size) if size > 0 => Ok(size),
-        _ => Err(Failure::value("size", "1 to 4294967295 tokens", size)),
+        _ => Err(Failure::value("size", "1 to 4294967295", size)),
     }
 }
 
@@ -118,10 +130,7 @@ fn kv_tokens(batch: u32, size: u64) -> Result<u64, Failure> {
 fn without_batch(batch: u32, size: u64) -> Result<u64, Failure> {
     match (batch, size) {
         (0, 1..) => Ok(size),
-        (0, _) => Err(Failure::new(
-            Code::Value,
-            "size: expected at least 1, found 0",
-        )),
+        (0, _) => Err(Failure::value("size", "at least 1", 0)),
         _ => Err(Failure::value("batch", "0 for this kernel", batch)),
     }
 }

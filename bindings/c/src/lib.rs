@@ -14,6 +14,7 @@ mod fits;
 mod kernel;
 mod lookup;
 mod model;
+mod names;
 mod plan;
 mod pointer;
 mod registry;
@@ -38,6 +39,9 @@ pub use lookup::{Estimate, rooflut_lookup_at, rooflut_lookup_new};
 pub use model::{
     ConfigFiles, rooflut_model_describe, rooflut_model_find, rooflut_model_names,
     rooflut_model_read,
+};
+pub use names::{
+    rooflut_binding_name, rooflut_class_name, rooflut_event_kind_name, rooflut_part_name,
 };
 pub use plan::rooflut_plan;
 pub use registry::rooflut_free;

@@ -7,14 +7,14 @@ use rooflut::table::Extent;
 use crate::Handle;
 use crate::border::call;
 use crate::error::{Error, Failure};
-use crate::kernel::{Kernel, Resolved};
+use crate::kernel::Kernel;
 use crate::pointer::{Out, text};
 use crate::registry::REGISTRY;
 use crate::step::Class;
 use crate::text::returning;
 
-/// A kernel that was found in a table.
-pub(crate) type Lookup = Resolved;
+const REMEDY: &str =
+    r#"give one operation and its shape, as in {"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}"#;
 
 /// The time of a kernel and its provenance.
 #[repr(C)]
@@ -32,10 +32,18 @@ pub struct Estimate {
 
 /// Finds a kernel in a table set.
 ///
-/// `kernel` is an object of JSON with one key, the operation, and its shape:
-/// `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. Operations are gemm, prefill, decode, moe, all_reduce,
-/// all_gather, reduce_scatter, mla_prefill, mla_decode, delta_prefill and delta_decode; the message of an error names
-/// the dimensions of a shape.
+/// `kernel` is an object of JSON with one key, the operation as in a table set, and its shape, heads and dimensions of
+/// one rank: `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. Shapes have the keys
+///
+/// - `gemm`: `dtype`, `k`, `n`
+/// - `prefill`, `decode`: `dtype`, `kv_dtype`, `q_heads`, `kv_heads` and `head_dim` of the model, `tp`
+/// - `prefill_window`, `decode_window`: `dtype`, `kv_dtype`, `q_heads`, `kv_heads`, `head_dim`, `window`
+/// - `moe`: `dtype`, `experts`, `top_k`, `hidden`, `intermediate`, `tp`, `ep`, `matrices`
+/// - `allreduce`, `allgather`, `reducescatter`: `ranks`
+/// - `mla_prefill`, `mla_decode`: `dtype`, `attn_dtype`, `kv_dtype`, `q_heads`, `hidden`, `q_rank`, `kv_rank`,
+///   `nope_dim`, `rope_dim`, `v_dim`, and for sparse attention (`dsa_prefill`, `dsa_decode`) `indexer`: `heads`,
+///   `head_dim`, `top_k`
+/// - `delta_prefill`, `delta_decode`: `kernel`, `k_heads`, `v_heads`, `head_dim`
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_lookup_new(
     tables: Handle,
@@ -48,7 +56,7 @@ pub unsafe extern "C" fn rooflut_lookup_new(
         // SAFETY: the caller's promise.
         let kernel = unsafe { text(kernel, kernel_length, "kernel") }?;
         let kernel: Kernel = serde_json::from_str(kernel)
-            .map_err(|error| Failure::refused(format_args!("kernel: {error}")))?;
+            .map_err(|error| Failure::refused(format_args!("kernel: {error}; {REMEDY}")))?;
         let resolve = |set: &_| kernel.resolve(set).map_err(Failure::refused);
         REGISTRY
             .lookups
@@ -60,9 +68,10 @@ pub unsafe extern "C" fn rooflut_lookup_new(
 
 /// Returns the time of a kernel.
 ///
-/// `size` is the number of rows of a gemm, of tokens of a moe, of bytes of a collective, of tokens of each prompt of a
-/// prefill, and of KV tokens of all requests of a decode. `batch` is the number of requests of a prefill or decode, and
-/// 0 for the others. A delta_decode has no size: 0.
+/// `size` is the number of rows of a gemm, of tokens of a moe, of bytes of the whole message of a collective, of tokens
+/// of each prompt of a prefill, of KV tokens of all requests of a decode, and of those of each request of a
+/// decode_window. `batch` is the number of requests of a prefill or decode, and 0 for the others. A delta_decode has no
+/// size: 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_lookup_at(
     lookup: Handle,

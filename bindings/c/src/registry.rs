@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock, TryLockError};
 use crate::Handle;
 use crate::border::call;
 use crate::error::{Code, Error, Failure};
-use crate::lookup::Lookup;
+use crate::kernel::Lookup;
 use crate::server::DrivenServer;
 use rooflut::table::TableSet;
 use rooflut_scenario::{Model, Run, Stop};

@@ -83,12 +83,34 @@ impl Request {
                 ));
             }
         };
+        self.check_content()?;
         let request = sim::Request::new(self.prompt_tokens, self.output_tokens)
             .at_ns(self.arrival_ns)
             .with_cached_prompt_tokens(self.cached_prompt_tokens)
             .with_priority(self.priority)
             .with_content(content);
         Ok((request, ids, self.block_tokens))
+    }
+
+    /// Refuses fields of another content than that of the request, which would be ignored.
+    fn check_content(&self) -> Result<(), Failure> {
+        if self.prefix_tokens != 0 && self.content != Content::Texts as u32 {
+            let expected = "0 unless content is ROOFLUT_CONTENT_TEXTS";
+            return Err(Failure::value(
+                "prefix_tokens",
+                expected,
+                self.prefix_tokens,
+            ));
+        }
+        if self.block_ids_length != 0 && self.content != Content::TraceBlocks as u32 {
+            let expected = "0 unless content is ROOFLUT_CONTENT_TRACE_BLOCKS";
+            return Err(Failure::value(
+                "block_ids_length",
+                expected,
+                self.block_ids_length,
+            ));
+        }
+        Ok(())
     }
 }
 

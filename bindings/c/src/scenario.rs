@@ -175,7 +175,8 @@ impl Objects {
 
     pub(crate) fn tables(&self, scenario: &Scenario) -> Result<TableSet, Failure> {
         match (self.tables, &scenario.target.tables) {
-            (0, Some(path)) => TableSet::try_load(path).map_err(Failure::refused),
+            (0, Some(path)) => TableSet::try_load(path)
+                .map_err(|error| Failure::refused(format_args!("tables: {error}"))),
             (0, None) => tables::find(scenario.target.gpu()).cloned(),
             (given, _) => REGISTRY.tables.read(given, |tables| Ok(tables.clone())),
         }

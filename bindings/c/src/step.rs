@@ -232,7 +232,7 @@ pub unsafe extern "C" fn rooflut_step_time(
 ) -> u32 {
     // SAFETY: the caller's promise.
     unsafe {
-        answer(scenario, batch, time, error, |run, batch| {
+        answer(scenario, batch, (time, "time"), error, |run, batch| {
             Ok(total_time(run, batch))
         })
     }
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn rooflut_step_parts(
         Ok(run.deployment().step_model().step_time(batch).into())
     };
     // SAFETY: the caller's promise.
-    unsafe { answer(scenario, batch, time, error, parts) }
+    unsafe { answer(scenario, batch, (time, "time"), error, parts) }
 }
 
 /// A range of times.
@@ -263,7 +263,8 @@ pub struct Interval {
     pub high_seconds: f64,
 }
 
-/// Predicts the range in which `coverage` of the measurements of such steps are expected, a share between 0 and 1.
+/// Predicts the interval that is expected to contain `coverage` of the measurements of such steps, a share between 0
+/// and 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_step_interval(
     scenario: Handle,
@@ -273,8 +274,8 @@ pub unsafe extern "C" fn rooflut_step_interval(
     error: *mut Error,
 ) -> u32 {
     let within = |run: &Run, batch: &StepBatch<'_>| {
-        let coverage = Coverage::try_new(coverage)
-            .map_err(|error| Failure::new(Code::Value, format_args!("coverage: {error}")))?;
+        let coverage =
+            Coverage::try_new(coverage).map_err(|error| Failure::new(Code::Value, error))?;
         let interval = run
             .deployment()
             .step_model()
@@ -286,7 +287,7 @@ pub unsafe extern "C" fn rooflut_step_interval(
         })
     };
     // SAFETY: the caller's promise.
-    unsafe { answer(scenario, batch, interval, error, within) }
+    unsafe { answer(scenario, batch, (interval, "interval"), error, within) }
 }
 
 #[inline]
@@ -302,13 +303,13 @@ pub(crate) fn total_time(run: &Run, batch: &StepBatch<'_>) -> Duration {
 unsafe fn answer<T>(
     scenario: Handle,
     batch: *const Batch,
-    out: *mut T,
+    (out, name): (*mut T, &str),
     error: *mut Error,
     ask: impl FnOnce(&Run, &StepBatch<'_>) -> Result<T, Failure>,
 ) -> u32 {
     let body = || {
         // SAFETY: the caller's promise.
-        let (batch, out) = unsafe { (input(batch, "batch")?, Out::new(out, "result")?) };
+        let (batch, out) = unsafe { (input(batch, "batch")?, Out::new(out, name)?) };
         REGISTRY.scenarios.read(scenario, |run| {
             // SAFETY: the caller's promise.
             let answer = unsafe { batch.with(|batch| ask(run, batch)) };

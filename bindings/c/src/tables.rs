@@ -30,7 +30,7 @@ pub unsafe extern "C" fn rooflut_tables_find(
     unsafe { returning(tables, error, make) }
 }
 
-/// Reads a table set of one's own from a folder, or from one file.
+/// Reads a table set from a folder, or from one file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_tables_load(
     path: *const c_char,
@@ -41,9 +41,9 @@ pub unsafe extern "C" fn rooflut_tables_load(
     let make = || {
         // SAFETY: the caller's promise.
         let path = unsafe { text(path, path_length, "path") }?;
-        REGISTRY
-            .tables
-            .insert(TableSet::try_load(Path::new(path)).map_err(Failure::refused)?)
+        let set = TableSet::try_load(Path::new(path))
+            .map_err(|error| Failure::refused(format_args!("path: {error}")))?;
+        REGISTRY.tables.insert(set)
     };
     // SAFETY: the caller's promise.
     unsafe { returning(tables, error, make) }

@@ -49,7 +49,9 @@ static void texts(void) {
   EXPECT(rooflut_model_find("llama-3.1-9b", 12, &out, &error), ROOFLUT_CODE_REFUSED, "nearest: llama-3.1-8b");
   EXPECT(rooflut_model_find("", 0, &out, NULL), ROOFLUT_CODE_REFUSED, "");
   EXPECT(rooflut_tables_find("h101", 4, &out, &error), ROOFLUT_CODE_REFUSED, "nearest: h100");
-  EXPECT(rooflut_tables_load("/nonexistent", 12, &out, &error), ROOFLUT_CODE_REFUSED, "/nonexistent");
+  EXPECT(rooflut_tables_load("/nonexistent", 12, &out, &error), ROOFLUT_CODE_REFUSED, "path: /nonexistent: expected");
+  // A zero in a text does not end the message.
+  EXPECT(rooflut_tables_load("/none\0xistent", 13, &out, &error), ROOFLUT_CODE_REFUSED, "path: /none xistent: expected");
   RooflutConfigFiles files = {.name = "m", .name_length = 1, .config = "[1]", .config_length = 3};
   EXPECT(rooflut_model_read(&files, &out, &error), ROOFLUT_CODE_REFUSED, "config: ");
   files.assume_llama = 7;
@@ -91,6 +93,21 @@ static void scenarios(void) {
   EXPECT(rooflut_scenario_with_seed(scenario, 1, &derived, &error), ROOFLUT_CODE_HANDLE, "not in use");
 }
 
+// A row of bench_data/h100/attention_decode_window.csv: 14.66 us.
+static void decode_within_a_window(void) {
+  const char *kernel = "{\"decode_window\": {\"dtype\": \"bf16\", \"kv_dtype\": \"bf16\", \"q_heads\": 2, \"kv_heads\": 1,"
+                       " \"head_dim\": 256, \"window\": 1024}}";
+  uint64_t tables = 0, lookup = 0;
+  OK(rooflut_tables_find("h100", 4, &tables, &error));
+  OK(rooflut_lookup_new(tables, kernel, strlen(kernel), &lookup, &error));
+  RooflutEstimate estimate;
+  OK(rooflut_lookup_at(lookup, 1, 4096, &estimate, &error));
+  if (estimate.class_ != ROOFLUT_CLASS_MEASURED || fabs(estimate.seconds - 14.66e-6) > 1e-9) failures++;
+  EXPECT(rooflut_lookup_at(lookup, 0, 4096, &estimate, &error), ROOFLUT_CODE_VALUE, "batch: expected at least 1");
+  OK(rooflut_free(lookup, &error));
+  OK(rooflut_free(tables, &error));
+}
+
 static void lookups(void) {
   uint64_t tables = 0, lookup = 0;
   OK(rooflut_tables_find("H100", 4, &tables, &error));
@@ -109,6 +126,7 @@ static void lookups(void) {
   EXPECT(rooflut_lookup_at(lookup, 0, UINT64_MAX, &estimate, &error), ROOFLUT_CODE_VALUE, "size: ");
   EXPECT(rooflut_lookup_at(lookup, 0, 1, NULL, &error), ROOFLUT_CODE_POINTER, "estimate: ");
   OK(rooflut_free(lookup, &error));
+  decode_within_a_window();
 }
 
 static void steps(void) {
@@ -134,7 +152,7 @@ static void steps(void) {
   chunk.is_last = 2;
   EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_VALUE, "prefill[0].is_last: expected 0 or 1, found 2");
   chunk = (RooflutChunk){.new_tokens = 0};
-  EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_VALUE, "prefill[0].new: ");
+  EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_VALUE, "prefill[0].new_tokens: expected at least 1");
   batch.prefill = NULL;
   EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_POINTER, "prefill: ");
   batch.prefill = (const RooflutChunk *)((const char *)&chunk + 1);
@@ -146,13 +164,14 @@ static void steps(void) {
   EXPECT(rooflut_step_time(scenario, &batch, &time, &error), ROOFLUT_CODE_LENGTH, "prefill: ");
   batch.prefill_length = 0;
   EXPECT(rooflut_step_time(scenario, NULL, &time, &error), ROOFLUT_CODE_POINTER, "batch: ");
-  EXPECT(rooflut_step_time(scenario, &batch, NULL, &error), ROOFLUT_CODE_POINTER, "result: ");
+  EXPECT(rooflut_step_time(scenario, &batch, NULL, &error), ROOFLUT_CODE_POINTER, "time: expected a pointer, found null");
   RooflutInterval interval;
-  EXPECT(rooflut_step_interval(scenario, &batch, NAN, &interval, &error), ROOFLUT_CODE_VALUE, "coverage: ");
+  EXPECT(rooflut_step_interval(scenario, &batch, NAN, &interval, &error), ROOFLUT_CODE_VALUE, "coverage: expected");
   EXPECT(rooflut_step_interval(scenario, &batch, 1.5, &interval, &error), ROOFLUT_CODE_VALUE, "coverage: ");
   batch = (RooflutBatch){0};
   OK(rooflut_step_time(scenario, &batch, &time, &error));
   if (time.nanoseconds != 0) failures++;
+  if (strcmp(rooflut_part_name(ROOFLUT_PART_HOST), "host") || strcmp(rooflut_part_name(UINT32_MAX), "unknown")) failures++;
   OK(rooflut_free(scenario, &error));
 }
 
@@ -191,10 +210,13 @@ static void server(void) {
   RooflutRequest request = {.prompt_tokens = 100, .output_tokens = 10};
   OK(rooflut_server_push(server, &request, &number, &error));
   request.prompt_tokens = 0;
-  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_REFUSED, "request: ");
+  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_REFUSED, "request: the prompt is empty");
   request.prompt_tokens = UINT32_MAX;
-  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_REFUSED, "request: ");
+  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_REFUSED, "request: prompt and output have");
   request.prompt_tokens = 10;
+  request.prefix_tokens = 5;
+  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_VALUE, "prefix_tokens: expected 0 unless");
+  request.prefix_tokens = 0;
   request.content = 3;
   EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_VALUE, "content: expected 0 to 2");
   request.content = ROOFLUT_CONTENT_TRACE_BLOCKS;
@@ -204,6 +226,9 @@ static void server(void) {
   EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_POINTER, "block_ids: ");
   uint64_t ids[] = {7, 8};
   request.block_ids = ids;
+  request.content = ROOFLUT_CONTENT_UNIQUE;
+  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_VALUE, "block_ids_length: expected 0 unless");
+  request.content = ROOFLUT_CONTENT_TRACE_BLOCKS;
   OK(rooflut_server_push(server, &request, &number, &error));
   RooflutServerState state;
   RooflutStepRecord record;
@@ -214,8 +239,8 @@ static void server(void) {
     EXPECT(rooflut_server_step_tokens(server, tokens, 1, &length, &error), ROOFLUT_CODE_LENGTH, "capacity: ");
   OK(rooflut_server_advance(server, UINT64_C(60000000000), &state, &error));
   if (!state.is_idle) failures++;
-  EXPECT(rooflut_server_advance(server, 0, &state, &error), ROOFLUT_CODE_VALUE, "");
-  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_VALUE, "");
+  EXPECT(rooflut_server_advance(server, 0, &state, &error), ROOFLUT_CODE_VALUE, "to_ns: expected at least 60000000000 (now), found 0");
+  EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_VALUE, "arrival_ns: expected at least 60000000000 (now)");
   EXPECT(rooflut_server_events(server, NULL, 4, &length, &error), ROOFLUT_CODE_POINTER, "events: ");
   RooflutEvent events[8];
   OK(rooflut_server_events(server, events, 8, &length, &error));

@@ -1,5 +1,5 @@
-// A discrete-event simulator of its own that asks for step times: two replicas behind a queue, each a batch of at most
-// eight requests, which it fills whenever a step ends.
+// A discrete-event simulator that asks rooflut for step times only: two replicas behind a queue, each with a batch of at
+// most eight requests, which it fills whenever a step ends.
 package main
 
 import (

@@ -1,0 +1,91 @@
+//! Names of parts, resources, classes and events.
+
+use std::ffi::{CStr, c_char};
+
+/// Returns the name of a `RooflutPart`, such as `qkv`: a text that ends with a zero and is never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn rooflut_part_name(part: u32) -> *const c_char {
+    name(PARTS, part)
+}
+
+/// Returns the name of a `RooflutBinding`, such as `memory`: a text that ends with a zero and is never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn rooflut_binding_name(binding: u32) -> *const c_char {
+    name(BINDINGS, binding)
+}
+
+/// Returns the name of a `RooflutClass`, such as `measured`: a text that ends with a zero and is never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn rooflut_class_name(class_: u32) -> *const c_char {
+    name(CLASSES, class_)
+}
+
+/// Returns the name of a `RooflutEventKind`, such as `first_token`: a text that ends with a zero and is never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn rooflut_event_kind_name(kind: u32) -> *const c_char {
+    name(EVENT_KINDS, kind)
+}
+
+const PARTS: &[&CStr] = &[
+    c"qkv",
+    c"prefill_attention",
+    c"decode_attention",
+    c"o_proj",
+    c"gate_up",
+    c"down",
+    c"router",
+    c"moe",
+    c"exchange",
+    c"all_reduce",
+    c"transfer",
+    c"small_kernels",
+    c"lm_head",
+    c"sampling",
+    c"host",
+];
+
+const BINDINGS: &[&CStr] = &[c"compute", c"memory", c"latency", c"link"];
+
+const CLASSES: &[&CStr] = &[
+    c"measured",
+    c"interpolated",
+    c"smoothed",
+    c"transferred",
+    c"bound",
+    c"fitted",
+];
+
+const EVENT_KINDS: &[&CStr] = &[c"first_token", c"completed", c"rejected"];
+
+fn name(names: &[&'static CStr], number: u32) -> *const c_char {
+    let named = names.get(number as usize);
+    named.copied().unwrap_or(c"unknown").as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Class, EventKind};
+    use rooflut::step::{Binding, Part};
+    use rooflut::table;
+
+    #[test]
+    fn names_are_those_of_the_library() {
+        let same = |names: &[&CStr], library: &[&str]| {
+            let names: Vec<_> = names.iter().map(|name| name.to_str().unwrap()).collect();
+            assert_eq!(names, library);
+        };
+        same(PARTS, &Part::ALL.map(Part::name));
+        same(BINDINGS, &Binding::ALL.map(Binding::name));
+        let fitted = Class::Fitted as usize;
+        same(
+            &CLASSES[..fitted],
+            &table::Class::ALL.map(table::Class::name),
+        );
+        assert_eq!(CLASSES[fitted], c"fitted");
+        assert_eq!(EVENT_KINDS[EventKind::Rejected as usize], c"rejected");
+        let unknown = rooflut_part_name(u32::MAX);
+        // SAFETY: names are never freed.
+        assert_eq!(unsafe { CStr::from_ptr(unknown) }, c"unknown");
+    }
+}
