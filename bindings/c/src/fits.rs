@@ -56,7 +56,7 @@ pub unsafe extern "C" fn rooflut_fits(
         json(&fits.map_err(refused)?)
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(fits, error, make) }
+    unsafe { returning((fits, "fits"), error, make) }
 }
 
 fn one_for_each_gpu() -> Vec<TableSet> {

@@ -63,7 +63,7 @@ pub unsafe extern "C" fn rooflut_lookup_new(
             .insert(REGISTRY.tables.read(tables, resolve)?)
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(lookup, error, make) }
+    unsafe { returning((lookup, "lookup"), error, make) }
 }
 
 /// Returns the time of a kernel.

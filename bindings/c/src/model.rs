@@ -52,7 +52,7 @@ pub unsafe extern "C" fn rooflut_model_find(
         REGISTRY.models.insert(find(name)?)
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(model, error, make) }
+    unsafe { returning((model, "model"), error, make) }
 }
 
 /// Reads a model from the texts of its files.
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn rooflut_model_read(
         REGISTRY.models.insert(model)
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(model, error, make) }
+    unsafe { returning((model, "model"), error, make) }
 }
 
 /// Returns the dimensions of a model as a text of JSON: its name and its specification.
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn rooflut_model_describe(
         })
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(description, error, make) }
+    unsafe { returning((description, "description"), error, make) }
 }
 
 /// Returns the names of the built-in models as a text of JSON, a list.
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn rooflut_model_describe(
 pub unsafe extern "C" fn rooflut_model_names(names: *mut Handle, error: *mut Error) -> u32 {
     let make = || json_text(&CATALOG.iter().map(|entry| entry.name).collect::<Vec<_>>());
     // SAFETY: the caller's promise.
-    unsafe { returning(names, error, make) }
+    unsafe { returning((names, "names"), error, make) }
 }
 
 /// Finds a built-in model.

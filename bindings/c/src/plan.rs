@@ -90,7 +90,7 @@ pub unsafe extern "C" fn rooflut_plan(
         json(&plan)
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(plan, error, make) }
+    unsafe { returning((plan, "plan"), error, make) }
 }
 
 pub(crate) fn refused(error: PlanError) -> Failure {

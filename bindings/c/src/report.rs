@@ -55,7 +55,7 @@ pub unsafe extern "C" fn rooflut_scenario_run(
         REGISTRY.texts.insert(text)
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(text, error, make) }
+    unsafe { returning((text, "text"), error, make) }
 }
 
 fn simulated(run: &Run, output: Output) -> Result<String, Failure> {
@@ -106,5 +106,5 @@ pub unsafe extern "C" fn rooflut_compare(
         json(&Comparison::of(&read("a", a)?, &read("b", b)?))
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(comparison, error, make) }
+    unsafe { returning((comparison, "comparison"), error, make) }
 }

@@ -64,5 +64,5 @@ pub unsafe extern "C" fn rooflut_saturate(
         json(&saturation)
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(saturation, error, make) }
+    unsafe { returning((saturation, "saturation"), error, make) }
 }

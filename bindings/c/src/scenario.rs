@@ -51,7 +51,7 @@ pub unsafe extern "C" fn rooflut_scenario_new(
         REGISTRY.scenarios.insert(run)
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(scenario, error, make) }
+    unsafe { returning((scenario, "scenario"), error, make) }
 }
 
 /// Returns the scenario with another seed, of the load and of the acceptance of drafts.
@@ -63,7 +63,11 @@ pub unsafe extern "C" fn rooflut_scenario_with_seed(
     error: *mut Error,
 ) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { derived(scenario, reseeded, error, |run| run.with_seed(seed)) }
+    unsafe {
+        derived(scenario, (reseeded, "reseeded"), error, |run| {
+            run.with_seed(seed)
+        })
+    }
 }
 
 /// Returns the scenario at another rate, requests (or sessions) per second.
@@ -75,14 +79,18 @@ pub unsafe extern "C" fn rooflut_scenario_with_rate(
     error: *mut Error,
 ) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { derived(scenario, at_rate, error, |run| run.with_rate(rate)) }
+    unsafe {
+        derived(scenario, (at_rate, "at_rate"), error, |run| {
+            run.with_rate(rate)
+        })
+    }
 }
 
 /// # Safety
 /// `out` and `error` are null or valid for writes.
 unsafe fn derived(
     scenario: Handle,
-    out: *mut Handle,
+    out: (*mut Handle, &str),
     error: *mut Error,
     derive: impl FnOnce(&Run) -> Result<Run, RunError>,
 ) -> u32 {

@@ -143,7 +143,7 @@ pub unsafe extern "C" fn rooflut_server_new(
         })
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(server, error, make) }
+    unsafe { returning((server, "server"), error, make) }
 }
 
 /// Adds a request and writes its number: how many were added before it.

@@ -12,7 +12,11 @@ use crate::text::returning;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_stop_new(stop: *mut Handle, error: *mut Error) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { returning(stop, error, || REGISTRY.stops.insert(Stop::default())) }
+    unsafe {
+        returning((stop, "stop"), error, || {
+            REGISTRY.stops.insert(Stop::default())
+        })
+    }
 }
 
 /// Ends the calls that were given a stop, within milliseconds, and later ones at once: they fail with

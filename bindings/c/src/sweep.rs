@@ -48,7 +48,7 @@ pub unsafe extern "C" fn rooflut_sweep(
             .insert(until(stop, |stop| rows(&sweep.stopped_by(stop)))?)
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(csv, error, make) }
+    unsafe { returning((csv, "csv"), error, make) }
 }
 
 fn grid(toml: &str) -> Result<Grid, Failure> {

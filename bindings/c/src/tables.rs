@@ -27,7 +27,7 @@ pub unsafe extern "C" fn rooflut_tables_find(
         REGISTRY.tables.insert(find(name)?.clone())
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(tables, error, make) }
+    unsafe { returning((tables, "tables"), error, make) }
 }
 
 /// Reads a table set from a folder, or from one file.
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn rooflut_tables_load(
         REGISTRY.tables.insert(set)
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(tables, error, make) }
+    unsafe { returning((tables, "tables"), error, make) }
 }
 
 /// Returns name, GPU, source and measured operations of a table set as a text of JSON.
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn rooflut_tables_describe(
         })
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(description, error, make) }
+    unsafe { returning((description, "description"), error, make) }
 }
 
 /// Returns the names of the built-in table sets as a text of JSON, a list.
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn rooflut_tables_describe(
 pub unsafe extern "C" fn rooflut_tables_names(names: *mut Handle, error: *mut Error) -> u32 {
     let make = || json_text(&sets::ALL.map(TableSet::name));
     // SAFETY: the caller's promise.
-    unsafe { returning(names, error, make) }
+    unsafe { returning((names, "names"), error, make) }
 }
 
 /// Finds a built-in table set.

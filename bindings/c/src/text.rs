@@ -60,18 +60,18 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<Handle, Failure> {
     REGISTRY.texts.insert(text)
 }
 
-/// Writes the handle that `make` returns.
+/// Writes the handle that `make` returns to `out`, an argument of this name.
 ///
 /// # Safety
 /// `out` and `error` are null or valid for writes.
 pub(crate) unsafe fn returning(
-    out: *mut Handle,
+    (out, name): (*mut Handle, &str),
     error: *mut Error,
     make: impl FnOnce() -> Result<Handle, Failure>,
 ) -> u32 {
     let body = || {
         // SAFETY: the caller's promise.
-        let out = unsafe { Out::new(out, "result") }?;
+        let out = unsafe { Out::new(out, name) }?;
         out.set(make()?);
         Ok(())
     };

@@ -45,5 +45,5 @@ pub unsafe extern "C" fn rooflut_validate(
         json(&FlatReport::new(&reports, &covered, &NOMINAL))
     };
     // SAFETY: the caller's promise.
-    unsafe { returning(validation, error, make) }
+    unsafe { returning((validation, "validation"), error, make) }
 }

@@ -43,7 +43,7 @@ static uint32_t source_of(const char *toml, size_t length) {
 static void texts(void) {
   uint64_t out = 0;
   EXPECT(rooflut_model_find(NULL, 3, &out, &error), ROOFLUT_CODE_POINTER, "name: expected a pointer, found null");
-  EXPECT(rooflut_model_find("llama-3.1-8b", 12, NULL, &error), ROOFLUT_CODE_POINTER, "found null");
+  EXPECT(rooflut_model_find("llama-3.1-8b", 12, NULL, &error), ROOFLUT_CODE_POINTER, "model: expected a pointer, found null");
   EXPECT(rooflut_model_find("\xff\xfe", 2, &out, &error), ROOFLUT_CODE_UTF8, "name: expected UTF-8");
   EXPECT(rooflut_model_find("x", SIZE_MAX, &out, &error), ROOFLUT_CODE_LENGTH, "name: expected entries that fit");
   EXPECT(rooflut_model_find("llama-3.1-9b", 12, &out, &error), ROOFLUT_CODE_REFUSED, "nearest: llama-3.1-8b");
@@ -289,7 +289,7 @@ static void searches(void) {
   EXPECT(swept("[sweep]\nrate = '1..3000'\nseed = '1..3000'", 0), ROOFLUT_CODE_REFUSED, "at most 1,000,000 deployments, found 9,000,000");
   EXPECT(swept("[sweep]\ngpu = ['h100', 'h101']", 0), ROOFLUT_CODE_REFUSED, "nearest: h100");
   EXPECT(swept("[sweep]\ngpu = ['h100', 'h200']", 1), ROOFLUT_CODE_REFUSED, "gpu: expected either an object or a list");
-  EXPECT(rooflut_sweep(NULL, 0, NULL, &error), ROOFLUT_CODE_POINTER, "found null");
+  EXPECT(rooflut_sweep(NULL, 0, NULL, &error), ROOFLUT_CODE_POINTER, "csv: expected a pointer, found null");
 }
 
 // What another thread runs until it is stopped.
@@ -309,7 +309,7 @@ static void *run_until(void *argument) {
 static void stops(void) {
   // Takes a minute and more.
   uint64_t scenario = open_scenario("[workload]\nrate = 20\nrequests = 10_000_000"), stop = 0, text = 0;
-  EXPECT(rooflut_stop_new(NULL, &error), ROOFLUT_CODE_POINTER, "result: ");
+  EXPECT(rooflut_stop_new(NULL, &error), ROOFLUT_CODE_POINTER, "stop: ");
   EXPECT(rooflut_stop(0, &error), ROOFLUT_CODE_HANDLE, "expected a stop, found 0");
   EXPECT(rooflut_stop(scenario, &error), ROOFLUT_CODE_HANDLE, "expected a stop, found a scenario");
   EXPECT(rooflut_scenario_run(scenario, 0, scenario, &text, &error), ROOFLUT_CODE_HANDLE, "expected a stop");
