@@ -147,20 +147,6 @@ def test_a_scheduler_that_schedules_nothing(vllm):
         rooflut_vllm.Server(scheduler_cls=Never, **KEYS).serve(ONE)
 
 
-def test_a_scheduler_that_drops_requests(vllm):
-    base = vllm.Scheduler if vllm.release < (0, 15) else vllm.AsyncScheduler
-
-    class Drops(base):
-        def schedule(self, *arguments):
-            ids = [request.request_id for request in self.waiting if request.num_prompt_tokens > 100]
-            self.finish_requests(ids, vllm.RequestStatus.FINISHED_ABORTED)
-            return super().schedule(*arguments)
-
-    load = dict(prompt_tokens=[10, 200, 20], output_tokens=[5, 5, 5])
-    with pytest.raises(VllmError, match="dropped 1 of 3 requests before their last token, first request 1;"):
-        rooflut_vllm.Server(scheduler_cls=Drops, **KEYS).serve(load)
-
-
 def test_more_steps_than_allowed(server):
     with pytest.raises(VllmError, match="more than 3 steps"):
         server.serve(ONE, max_steps=3)

@@ -54,6 +54,35 @@ def test_the_shortest_prompts_come_first(base):
     assert shortest["completed"] == first_come["completed"] == 40
 
 
+def test_a_policy_drops_requests(vllm, base):
+    class Drops(base):
+        """Drops requests that have waited for 0.1 s, and one in the midst of its tokens."""
+
+        def schedule(self, *arguments):
+            late = [request for request in self.waiting if self.clock() - request.arrival_time > 0.1]
+            late += [request for request in self.running if request.request_id == "0" and request.num_output_tokens > 9]
+            ids = [request.request_id for request in late]
+            self.finish_requests(ids, vllm.RequestStatus.FINISHED_ABORTED)
+            return super().schedule(*arguments)
+
+    frame = dict(prompt_tokens=[200] * 200, output_tokens=[30] * 200, arrival_ms=[5 * row for row in range(200)])
+    server = rooflut_vllm.Server(scheduler_cls=Drops, **KEYS)
+    report = server.serve(frame)
+    served = report.requests["outcome"] == "completed"
+    assert not served[0] and 30 < served.sum() == report["completed"] < 150
+    assert set(report.requests["outcome"][~served]) == {"other"}
+    assert report["rejected"] == report["rejected_by_reason"]["other"] == 200 - served.sum()
+    # The scheduler runs before the clock of a step has moved: nobody starts later than a step after 0.1 s.
+    assert report.requests["queue_ms"][served].max() <= 100 + report.steps["duration_ns"].max() / 1e6
+    for name in ("ttft_ms", "tpot_ms", "e2e_ms", "queue_ms"):
+        assert (report.requests[name] != report.requests[name]).tolist() == (~served).tolist()
+    assert (report.requests["finish_ns"][~served] == -1).all()
+    assert report["throughput"]["output_tokens_per_s"] * report["makespan_s"] == pytest.approx(30 * served.sum())
+    # Blocks and slots of those that were dropped are free again.
+    assert report.steps["kv_blocks_used"].max() <= 16 * 15
+    assert report.json() == server.serve(frame).json()
+
+
 def test_a_class_is_found_by_its_name(base):
     frame = requests(2, 20)
     name = f"{base.__module__}.{base.__qualname__}"

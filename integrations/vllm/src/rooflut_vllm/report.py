@@ -23,8 +23,9 @@ MIN_BEYOND = 5
 
 def request_columns(engine, requests, outputs, at_engine_ns, api_output_ns):
     """The columns of `rooflut.Report.requests`."""
-    rows = range(len(requests))
-    sequences = [engine.sequences.get(str(row)) for row in rows]
+    admitted = [engine.sequences.get(str(row)) for row in range(len(requests))]
+    outcomes = [outcome(sequence) for sequence in admitted]
+    sequences = [sequence if outcome == "completed" else None for sequence, outcome in zip(admitted, outcomes)]
     arrival_ns = np.array(requests.arrival_ns, dtype=np.uint64)
     output_tokens = [given if output is None else output for given, output in zip(requests.output_tokens, outputs)]
     # Seconds first: the quotients have the same bits as rooflut's.
@@ -53,9 +54,9 @@ def request_columns(engine, requests, outputs, at_engine_ns, api_output_ns):
         output_tokens=np.array(output_tokens, dtype=np.uint32),
         cached_prompt_tokens=np.zeros(len(requests), dtype=np.uint32),
         priority=np.array(requests.priority, dtype=np.uint32),
-        outcome=np.array(["too_long" if sequence is None else "completed" for sequence in sequences], dtype=str),
+        outcome=np.array(outcomes, dtype=str),
         **{name: values * 1e3 for name, values in seconds.items()},
-        preemptions=np.array([sequence.preemptions if sequence else 0 for sequence in sequences], dtype=np.uint32),
+        preemptions=np.array([sequence.preemptions if sequence else 0 for sequence in admitted], dtype=np.uint32),
         replica=points(lambda of: 0),
         first_token_ns=points(lambda of: of.first_ns),
         finish_ns=points(lambda of: of.finished_ns),
@@ -64,6 +65,13 @@ def request_columns(engine, requests, outputs, at_engine_ns, api_output_ns):
         delivered_ns=none.copy(),
         decode_scheduled_ns=none.copy(),
     )
+
+
+def outcome(sequence):
+    """`completed`, or why a request was rejected: `other` if the scheduler dropped it."""
+    if sequence is None:
+        return "too_long"
+    return "completed" if sequence.finished_ns is not None else "other"
 
 
 def step_columns(engine):
@@ -106,7 +114,7 @@ class Figures:
 
     def report(self, resolved):
         """The fields of a report; settings are those of `resolved`, the report of a server."""
-        rejected = len(self.served) - self.completed
+        reasons = {name: int((self.requests["outcome"] == name).sum()) for name in resolved["rejected_by_reason"]}
         figures = dict(
             **{name: self.latency(self.of_requests(name)) for name in ("ttft_ms", "tpot_ms", "e2e_ms", "queue_ms")},
             itl_ms=self.latency(self.of_gaps()),
@@ -118,8 +126,8 @@ class Figures:
             energy_bound=self.energy_bound(resolved),
             requests=len(self.served),
             completed=self.completed,
-            rejected=rejected,
-            rejected_by_reason={name: 0 for name in resolved["rejected_by_reason"]} | {"too_long": rejected},
+            rejected=len(self.served) - self.completed,
+            rejected_by_reason=reasons,
             truncated=self.truncated,
             preemptions=int(self.requests["preemptions"].sum()),
             steps=len(self.engine.steps),
