@@ -232,7 +232,7 @@ impl fmt::Display for ServerError {
             ),
             ServerError::TimeBackwards { to_ns, now_ns } => write!(
                 f,
-                "time: expected at least {now_ns} ns (now), found {to_ns} ns; advance to a later time"
+                "to_ns: expected at least {now_ns} (now), found {to_ns}; advance to a later time"
             ),
             ServerError::NeverServed(reason) => write!(f, "request cannot be served: {reason}"),
         }

@@ -222,7 +222,7 @@ fn bad_calls_are_refused_with_what_was_found_and_what_is_allowed() {
     let message = |error: ServerError| error.to_string();
     assert_eq!(
         message(server.advance_to(499).unwrap_err()),
-        "time: expected at least 500 ns (now), found 499 ns; advance to a later time"
+        "to_ns: expected at least 500 (now), found 499; advance to a later time"
     );
     assert_eq!(
         message(server.push(request(499, 1, 1)).unwrap_err()),

@@ -691,8 +691,11 @@ uint32_t rooflut_step_times(RooflutHandle scenario,
 // Makes a stop, with which another thread can end runs and searches early.
 uint32_t rooflut_stop_new(RooflutHandle *stop, struct RooflutError *error);
 
-// Ends the calls that were given a stop, within milliseconds, and later ones at once: they fail with
-// `ROOFLUT_CODE_STOPPED`. Does nothing more when it is called again.
+// Ends the calls that were given a stop, and later ones at once: they fail with `ROOFLUT_CODE_STOPPED`. Does nothing
+// more when it is called again.
+//
+// A simulation ends in its midst. What comes before it is not interrupted: a trace that is read, a load that a plan
+// generates.
 uint32_t rooflut_stop(RooflutHandle stop,
                       struct RooflutError *error);
 

@@ -83,7 +83,13 @@ mod tests {
             &table::Class::ALL.map(table::Class::name),
         );
         assert_eq!(CLASSES[fitted], c"fitted");
-        assert_eq!(EVENT_KINDS[EventKind::Rejected as usize], c"rejected");
+        let kinds = [
+            EventKind::FirstToken,
+            EventKind::Completed,
+            EventKind::Rejected,
+        ];
+        let name = |kind: EventKind| EVENT_KINDS[kind as usize];
+        assert_eq!(kinds.map(name), [c"first_token", c"completed", c"rejected"]);
         let unknown = rooflut_part_name(u32::MAX);
         // SAFETY: names are never freed.
         assert_eq!(unsafe { CStr::from_ptr(unknown) }, c"unknown");

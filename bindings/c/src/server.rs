@@ -328,9 +328,6 @@ unsafe fn using<T>(
 fn rejected(error: ServerError) -> Failure {
     match error {
         ServerError::NeverServed(reason) => Failure::refused(format_args!("request: {reason}")),
-        ServerError::TimeBackwards { to_ns, now_ns } => {
-            Failure::value("to_ns", format_args!("at least {now_ns} (now)"), to_ns)
-        }
         error => Failure::new(Code::Value, error),
     }
 }

@@ -19,8 +19,11 @@ pub unsafe extern "C" fn rooflut_stop_new(stop: *mut Handle, error: *mut Error) 
     }
 }
 
-/// Ends the calls that were given a stop, within milliseconds, and later ones at once: they fail with
-/// `ROOFLUT_CODE_STOPPED`. Does nothing more when it is called again.
+/// Ends the calls that were given a stop, and later ones at once: they fail with `ROOFLUT_CODE_STOPPED`. Does nothing
+/// more when it is called again.
+///
+/// A simulation ends in its midst. What comes before it is not interrupted: a trace that is read, a load that a plan
+/// generates.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_stop(stop: Handle, error: *mut Error) -> u32 {
     let body = || {
@@ -42,11 +45,16 @@ pub(crate) fn until<T>(
         0 => Stop::default(),
         given => REGISTRY.stops.read(given, |stop| Ok(stop.clone()))?,
     };
+    if stop.is_stopped() {
+        return Err(stopped());
+    }
     match work(stop.clone()) {
-        Err(_) if stop.is_stopped() => Err(Failure::new(
-            Code::Stopped,
-            "stopped before its end; call it again",
-        )),
+        Err(_) if stop.is_stopped() => Err(stopped()),
         done => done,
     }
+}
+
+#[cold]
+fn stopped() -> Failure {
+    Failure::new(Code::Stopped, "stopped before its end; call it again")
 }

@@ -105,7 +105,7 @@ def test_a_server_says_what_it_holds(deployment):
         (lambda server: server.push(0, 1), "request cannot be served: .*prompt"),
         (lambda server: server.push(10**6, 1), "request cannot be served"),
         (lambda server: server.push(1, 1, arrival_ns=5), "arrival_ns: expected at least 1000"),
-        (lambda server: server.advance_to(5), "time: expected at least 1000 ns"),
+        (lambda server: server.advance_to(5), "to_ns: expected at least 1000 "),
         (lambda server: server.push_all({"prompt_tokens": [1], "output_tokens": [1, 2]}), "output_tokens: expected 1 values"),
         (lambda server: server.push_all({"prompt_tokens": [1]}), "output_tokens: missing"),
         (lambda server: server.push_all({"prompt_tokens": [1], "length": [1]}), "unknown column \"length\""),
