@@ -19,7 +19,10 @@ fn main() {
     let engines = data.join("engines");
     let constants = data.join("constants.toml");
     let errors = data.join("errors.csv");
-    for path in sets.iter().chain([&gpus, &engines, &constants, &errors]) {
+    // A set may inherit from one whose feature is off.
+    let folders = rooflut_codegen::BUILT_IN.map(|name| data.join(name));
+    let folders = folders.iter().filter(|folder| folder.exists());
+    for path in folders.chain([&gpus, &engines, &constants, &errors]) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     let dirs: Vec<&Path> = sets.iter().map(PathBuf::as_path).collect();

@@ -40,14 +40,18 @@ fn under_load(c: &mut Criterion) {
     group.bench_function("requests, with all figures", |b| {
         b.iter(|| {
             let mut source = Stream::new(load(rate).take(REQUESTS));
-            simulator.serve(&mut source, &mut Digest::new())
+            simulator
+                .serve(&mut source, &mut Digest::new())
+                .expect("valid times")
         });
     });
     group.finish();
 }
 
 fn serve_all<M: LatencyModel>(simulator: &Simulator<M>, requests: &[Request]) -> Totals {
-    simulator.serve(&mut RequestList::new(requests), &mut ())
+    simulator
+        .serve(&mut RequestList::new(requests), &mut ())
+        .expect("valid times")
 }
 
 /// A server with room for `batch` requests that decode together.
@@ -86,17 +90,27 @@ fn observed(c: &mut Criterion) {
         let steps = serve_all(&simulator, &requests).steps;
         group.throughput(Throughput::Elements(steps));
         group.bench_function(format!("{batch} requests, no observer"), |b| {
-            b.iter(|| simulator.serve(&mut RequestList::new(&requests), &mut ()));
+            b.iter(|| {
+                simulator
+                    .serve(&mut RequestList::new(&requests), &mut ())
+                    .expect("valid times")
+            });
         });
         group.bench_function(format!("{batch} requests, token gaps"), |b| {
-            b.iter(|| simulator.serve(&mut RequestList::new(&requests), &mut TokenGaps::new()));
+            b.iter(|| {
+                simulator
+                    .serve(&mut RequestList::new(&requests), &mut TokenGaps::new())
+                    .expect("valid times")
+            });
         });
         group.bench_function(
             format!("{batch} requests, token gaps and batch sizes"),
             |b| {
                 b.iter(|| {
                     let mut observers = (TokenGaps::new(), BatchSizes::new());
-                    simulator.serve(&mut RequestList::new(&requests), &mut observers)
+                    simulator
+                        .serve(&mut RequestList::new(&requests), &mut observers)
+                        .expect("valid times")
                 });
             },
         );

@@ -45,8 +45,10 @@ pub(crate) fn route(requests: usize) -> Result<[Served; 2], Box<dyn Error>> {
             second.push(request)?;
         }
     }
+    for server in &mut servers {
+        server.run_until_idle()?;
+    }
     Ok(servers.map(|mut server| {
-        server.run_until_idle();
         let mut served = Served::default();
         for event in server.drain_events() {
             if let ServerEvent::Finished { record, .. } = event {

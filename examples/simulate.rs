@@ -21,5 +21,5 @@ pub(crate) fn simulate() -> Result<SimReport, Box<dyn std::error::Error>> {
         .take(200)
         .map(|arrival_ns| Request::new(512, 128).at_ns(arrival_ns))
         .collect();
-    Ok(deployment.simulator()?.run(&requests))
+    Ok(deployment.simulator()?.run(&requests)?)
 }

@@ -1,10 +1,12 @@
 //! The engine around the kernels: the time that vLLM adds to them, by version.
 
+mod defaults;
 mod rules;
 mod version;
 
 use core::fmt;
 
+pub use self::defaults::{GpuClass, ServeDefaults, ServeLimits};
 pub use self::rules::{
     BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules,
     SelfPreemption, VictimIndex, VictimToken,
@@ -13,7 +15,7 @@ pub use self::version::{closest, oldest};
 pub use crate::generated::stacks;
 
 use crate::interval::{Coverage, in_quadrature};
-use crate::model::ModelSpec;
+use crate::model::{MemoryConstants, MemoryLimits, ModelSpec};
 use crate::units::Seconds;
 
 /// A serving engine: its scheduling rules and the time it adds to the measured kernels.
@@ -42,8 +44,12 @@ pub struct EngineStack {
     pub inherits: Option<&'static str>,
     /// The rules by which it schedules.
     pub rules: SchedulingRules,
+    /// The settings that it takes where none are given.
+    pub defaults: ServeDefaults,
     /// Time of a step outside the measured kernels.
     pub constants: StepConstants,
+    /// Memory beside weights, activations and KV cache.
+    pub memory: MemoryConstants,
     /// Time of a request outside the engine's steps: HTTP, tokenizer, detokenizer.
     pub api_server: Seconds,
     /// Time that the API server spends on each token of a prompt. It processes one prompt after another.
@@ -69,7 +75,7 @@ pub struct Constant {
     /// Its value in `unit`.
     pub value: f64,
     /// `us`, `ns`, `ms`, `tokens`, `share`, `rows`, `ln(rows)`, `L2` (cache sizes), `times` (a
-    /// factor) or `exponent`.
+    /// factor), `exponent`, `bytes`, `MiB` or `GiB`.
     pub unit: &'static str,
     /// Its meaning.
     pub meaning: &'static str,
@@ -162,6 +168,9 @@ pub struct StepConstants {
     pub host_request: Seconds,
     /// Maximum number of tokens of a step that runs as a CUDA graph. Graphs are captured for 1, 2, 4 and the
     /// multiples of 8 tokens; a step is padded to the next larger size.
+    ///
+    /// It is that of the servers that the constants were fitted to. A deployment takes the one that follows from its
+    /// limits ([`ServeDefaults`]) instead, unless this is 0: an engine without graphs.
     pub cuda_graph_max_tokens: u32,
     /// Maximum number of rows (tokens) of a GEMM with smoothed slowdowns; 0 disables smoothing.
     pub smoothed_rows: u32,
@@ -216,12 +225,42 @@ impl EngineStack {
     /// The first constant that is out of range.
     pub fn check(&self) -> Result<(), ConstantError> {
         self.constants.check()?;
+        let memory = &self.memory;
         first_out_of_range([
+            bytes("non_torch_memory", memory.non_torch_memory),
+            bytes("communication_memory", memory.communication_memory),
+            bytes("logit_memory", memory.logit_memory),
+            bytes("logit_buffer", memory.logit_buffer),
+            part("kept_expert_workspace", memory.kept_expert_workspace),
+            bytes("graph_memory", memory.graph_memory),
+            bytes("graph_layer_memory", memory.graph_layer_memory),
             time("api_server", self.api_server),
             time("api_token", self.api_token),
             time("api_output", self.api_output),
             error("first_token_error", self.first_token_error),
         ])
+    }
+
+    /// Returns `limits` with the memory that this engine takes, and its largest CUDA graph.
+    ///
+    /// ```
+    /// use rooflut::engine::stacks;
+    /// use rooflut::hardware::gpus;
+    /// use rooflut::model::{self, MemoryLimits, MemoryPlan};
+    /// let llama = model::find("llama-3.1-8b").unwrap().spec;
+    /// let limits = MemoryLimits::default().with_gpu_memory_utilization(0.95);
+    /// let limits = limits.with_max_num_batched_tokens(8_192).with_max_num_seqs(1_024);
+    /// let limits = stacks::VLLM_0_19_0.memory_limits(limits);
+    /// let plan = MemoryPlan::try_new(&llama, &gpus::H100, 1, limits)?;
+    /// // vLLM 0.19.0 reported 29,751.
+    /// assert!(plan.kv_blocks.abs_diff(29_751) < 10);
+    /// # Ok::<(), rooflut::model::MemoryError>(())
+    /// ```
+    #[must_use]
+    pub const fn memory_limits(&self, mut limits: MemoryLimits) -> MemoryLimits {
+        limits.engine = self.memory;
+        limits.cuda_graph_max_tokens = self.constants.cuda_graph_max_tokens;
+        limits
     }
 
     /// Returns the half width, as a logarithm, of the errors of a server's time to first token that those of its steps
@@ -249,6 +288,11 @@ type Checked = (&'static str, f64, bool, &'static str);
 fn time(name: &'static str, Seconds(found): Seconds) -> Checked {
     let good = found >= 0.0 && found.is_finite();
     (name, found, good, "seconds of at least 0")
+}
+
+fn bytes(name: &'static str, found: f64) -> Checked {
+    let good = found >= 0.0 && found.is_finite();
+    (name, found, good, "bytes of at least 0")
 }
 
 fn error(name: &'static str, found: f64) -> Checked {

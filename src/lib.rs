@@ -22,7 +22,7 @@
 //! assert!(step.total().ms() > 10.0 && step.total().ms() < 30.0);
 //!
 //! // A server: ten requests of 512 + 128 tokens at once.
-//! let report = deployment.simulator()?.run(&[Request::new(512, 128); 10]);
+//! let report = deployment.simulator()?.run(&[Request::new(512, 128); 10])?;
 //! assert_eq!(report.summary.completed, 10);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -18,6 +18,7 @@ use rooflut::step::{DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepB
     TabulatedModel};
 use rooflut::table::sets;
 use rooflut::units::Seconds;
+use rooflut_scenario::{Model, Resources, Run, ScenarioFile};
 use std::hint::black_box;
 
 const DECODE: DecodeGroup = match DecodeGroup::from_sum(64, 70_000) {
@@ -192,27 +193,60 @@ fn simulation((simulator, load): (Simulator<TabulatedModel>, SyntheticLoad)) -> 
 #[bench::llama_70b(setup = served::server, args = ("llama-3.1-70b", 4, 10.0))]
 #[bench::gpt_oss_120b(setup = served::server, args = ("gpt-oss-120b", 2, 16.0))]
 fn served_4000((simulator, load): (Simulator<ServedModel>, SyntheticLoad)) -> Totals {
-    let mut figures = (Digest::new(), ServedTally::new(simulator.model()));
+    let tally = ServedTally::new(simulator.model());
+    let simulator = Simulator::try_new(&tally, *simulator.config()).expect("sound limits");
     let mut source = Stream::new(load.take(4_000));
-    black_box(&simulator).serve(&mut source, &mut figures)
+    black_box(&simulator).serve(&mut source, &mut Digest::new()).expect("valid times")
+}
+
+// `rooflut run --model llama-3.1-8b --gpu h100 --rate 20 --prompt 512 --output 256 --requests 120000` with 128 sequences
+// and 2,048 tokens, without what the command does before and after.
+fn command() -> Run {
+    let toml = "
+        model = 'llama-3.1-8b'
+        gpu = 'h100'
+        [server]
+        max_num_seqs = 128
+        max_num_batched_tokens = 2048
+        [workload]
+        rate = 20
+        prompt = 512
+        output = 256
+        requests = 120_000
+    ";
+    let file = ScenarioFile::read(toml.as_bytes()).expect("a sound scenario");
+    let resources = Resources {
+        model: Model::new("llama-3.1-8b", served::spec("llama-3.1-8b")),
+        draft_model: None,
+        tables: sets::H100.clone(),
+        read: &|_| Err(std::io::ErrorKind::NotFound.into()),
+    };
+    Run::try_new(file.scenario().clone(), resources).expect("a sound scenario")
+}
+
+#[library_benchmark]
+#[bench::requests_120_000(setup = command)]
+fn run(run: Run) -> u64 {
+    let outcome = black_box(&run).run(&mut ()).expect("valid times");
+    outcome.summary.steps
 }
 
 // 500 requests of 32 users a rank: each of eight ranks runs about as many steps as a server alone.
 #[library_benchmark]
 #[bench::requests_500(setup = served::expert_server)]
 fn alone((simulator, mut users): (Simulator<ServedModel>, LimitedLoop)) -> Totals {
-    black_box(&simulator).serve(&mut users, &mut ())
+    black_box(&simulator).serve(&mut users, &mut ()).expect("valid times")
 }
 
 #[library_benchmark]
 #[bench::requests_4000(setup = served::expert_ranks, args = (8))]
 fn eight_ranks((ranks, mut users): (Lockstep<ServedModel>, LimitedLoop)) -> Totals {
-    black_box(&ranks).serve(&mut users, &mut ())
+    black_box(&ranks).serve(&mut users, &mut ()).expect("valid times")
 }
 
 library_benchmark_group!(
     name = hot_path;
     benchmarks = lookup, lookups_1024, decode_1024, prefill_1024,
-        resolve_gemm, resolve_decode, step, tabulated_step, simulation, served_4000, alone, eight_ranks
+        resolve_gemm, resolve_decode, step, tabulated_step, simulation, served_4000, run, alone, eight_ranks
 );
 main!(library_benchmark_groups = hot_path);

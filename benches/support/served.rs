@@ -99,7 +99,9 @@ pub fn serve<M: LatencyModel>(
     load: SyntheticLoad,
     requests: usize,
 ) -> Totals {
-    simulator.serve(&mut Stream::new(load.take(requests)), &mut ())
+    simulator
+        .serve(&mut Stream::new(load.take(requests)), &mut ())
+        .expect("valid times")
 }
 
 /// Identical requests that arrive at once.

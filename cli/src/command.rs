@@ -9,7 +9,8 @@ use rooflut_scenario::Stop;
 use crate::args::{self, Command, Invocation};
 use crate::error::Error;
 use crate::host::Host;
-use crate::output::{self, Answered};
+use crate::output::{self, Answered, plural};
+use crate::progress::Ticker;
 use crate::{
     compare, engines, fits, generate, import, lookup, models, plan, run, saturate, step, sweep,
     tables, temporary, validate,
@@ -91,8 +92,14 @@ fn answered(
 fn dispatch(command: &Command, host: Host<'_>) -> Result<Answered, Error> {
     Ok(match command {
         Command::Run(args) => run::run(args).map_err(|error| args.place(error))?,
-        Command::Plan(args) => plan::run(args, host.stop)?,
-        Command::Saturate(args) => saturate::run(args, host.stop)?,
+        Command::Plan(args) => {
+            let _ticker = ticker(&host);
+            plan::run(args, host.stop)?
+        }
+        Command::Saturate(args) => {
+            let _ticker = ticker(&host);
+            saturate::run(args, host.stop)?
+        }
         Command::Sweep(args) => sweep::run(args, host)?,
         Command::Step(args) => step::run(args)?.into(),
         Command::Fits(args) => fits::run(args)?.into(),
@@ -102,10 +109,17 @@ fn dispatch(command: &Command, host: Host<'_>) -> Result<Answered, Error> {
         Command::Import(args) => import::run(args)?.into(),
         Command::Models(args) => models::run(args)?.into(),
         Command::Engines(args) => engines::run(args)?.into(),
-        Command::Validate(args) => validate::run(args)?,
+        Command::Validate(args) => validate::run(args, host.shows_progress)?,
         Command::Completions { shell } => generate::completions(*shell)?.into(),
         Command::Man { command } => generate::man(command)?.into(),
     })
+}
+
+/// Shows how far a search is.
+fn ticker(host: &Host<'_>) -> Option<Ticker> {
+    let stop = host.stop.clone();
+    let done = move || plural(stop.simulations(), "simulation");
+    host.shows_progress.then(|| Ticker::start(done))
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! `rooflut engines`: lists the engine stacks, their scheduling rules and the times that they add to the measured
 //! kernels.
 
-use rooflut::engine::{EngineStack, stacks};
+use std::collections::BTreeMap;
+
+use rooflut::engine::{EngineStack, ServeDefaults, ServeLimits, stacks};
 use rooflut_scenario::Target;
 use serde_json::{Value, json};
 
 use crate::args::ListArgs;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{paragraph, scientific, title, to_json, wrapped};
+use crate::output::{count, number, paragraph, scientific, title, to_json, wrapped};
 
 pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     if args.json {
@@ -36,6 +38,7 @@ fn stack_text(stack: &EngineStack) -> String {
         );
         text += "\n";
     }
+    text += &(wrapped("defaults", &describe(&stack.defaults)) + "\n");
     let mut grid = Grid::new("rule | value | meaning");
     let rules = stack.about_rules.iter();
     for rule in rules.filter(|rule| rule.stack == stack.name) {
@@ -63,6 +66,58 @@ fn stack_text(stack: &EngineStack) -> String {
     text
 }
 
+/// Returns the limits that the engine takes where none are given.
+fn describe(defaults: &ServeDefaults) -> String {
+    let limits = |limits: &ServeLimits| {
+        let [seqs, tokens, graph] = [
+            limits.max_num_seqs,
+            limits.max_num_batched_tokens,
+            limits.cuda_graph_max_tokens,
+        ]
+        .map(|limit| count(limit.into()));
+        format!("{seqs} sequences, {tokens} tokens a step and CUDA graphs of up to {graph} tokens")
+    };
+    let mut text = String::new();
+    for class in defaults.gpus {
+        let except = match class.except.join(" and ") {
+            none if none.is_empty() => none,
+            names => format!(" but {names}"),
+        };
+        let (memory_gib, limits) = (class.memory_gib, limits(&class.limits));
+        text += &format!("{limits} on GPUs of {memory_gib} GiB or more{except}; ");
+    }
+    let share = number(defaults.gpu_memory_utilization * 100.0, 0);
+    let (others, version) = (limits(&defaults.others), defaults.version);
+    text + &format!("{others} on others; {share} % of the memory (vLLM {version})")
+}
+
+fn defaults_json(defaults: &ServeDefaults) -> Value {
+    let limits = |limits: &ServeLimits| {
+        json!({
+            "max_num_seqs": limits.max_num_seqs,
+            "max_num_batched_tokens": limits.max_num_batched_tokens,
+            "cuda_graph_max_tokens": limits.cuda_graph_max_tokens,
+        })
+    };
+    let gpus = defaults.gpus.iter().map(|class| {
+        json!({
+            "memory_gib": class.memory_gib,
+            "except": class.except,
+            "limits": limits(&class.limits),
+        })
+    });
+    let sources = defaults.sources.iter();
+    json!({
+        "version": defaults.version,
+        "sources": sources.copied().collect::<BTreeMap<_, _>>(),
+        "gpu_memory_utilization": defaults.gpu_memory_utilization,
+        "tokens_within_requests": defaults.tokens_within_requests,
+        "graphs_hold_drafts": defaults.graphs_hold_drafts,
+        "gpus": gpus.collect::<Value>(),
+        "others": limits(&defaults.others),
+    })
+}
+
 fn engine_json(stack: &EngineStack) -> Value {
     let rules = stack.about_rules.iter().map(|rule| {
         json!({
@@ -88,6 +143,7 @@ fn engine_json(stack: &EngineStack) -> Value {
         "released": stack.released,
         "inherits": stack.inherits,
         "rules": rules.collect::<Value>(),
+        "defaults": defaults_json(&stack.defaults),
         "constants": constants.collect::<Value>(),
     })
 }

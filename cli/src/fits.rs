@@ -7,7 +7,7 @@ use rooflut_scenario::{Fit, Fits, Missing};
 use crate::args::FitsArgs;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{count, number, plural, title, to_json, wrapped_at};
+use crate::output::{count, number, plural, title, to_json, warnings, wrapped_at};
 use crate::{model_source, prices, table_set};
 
 /// Column of the text after its label.
@@ -15,7 +15,8 @@ const INDENT: usize = 12;
 
 /// Lists deployments with what they hold.
 pub(crate) fn run(args: &FitsArgs) -> Result<String, Error> {
-    let named = model_source::find(args.target.model(), model_source::options(&args.target))?;
+    let options = model_source::options(&args.target).for_memory_only();
+    let named = model_source::find(args.target.model(), options)?;
     model_source::check_assumption(&args.target, &[&named])?;
     let sets = sets(args)?;
     let prices = prices::find(args.prices.as_deref(), &sets)?;
@@ -55,17 +56,16 @@ fn text(fits: &Fits) -> String {
     let smallest = fits.smallest().map_or_else(none, describe);
     let cheapest = fits.cheapest().filter(|fit| Some(*fit) != fits.smallest());
     let mut text = title(&format!("{} with {asked} in memory", fits.model));
+    if !fits.notes.is_empty() {
+        text += &format!("{}\n", warnings(INDENT, &fits.notes));
+    }
     text += &grid.render(2);
     text += "\n";
     text += &wrapped_at(INDENT, "smallest", &smallest);
     if let Some(cheapest) = cheapest {
         text += &wrapped_at(INDENT, "cheapest", &describe(cheapest));
     }
-    let notes = fits
-        .notes
-        .iter()
-        .map(|note| wrapped_at(INDENT, "note", note));
-    text + &notes.collect::<String>()
+    text
 }
 
 fn cells(fit: &Fit) -> Vec<String> {

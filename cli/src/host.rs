@@ -8,7 +8,7 @@ use rooflut_scenario::Stop;
 pub(crate) struct Host<'h> {
     /// Takes the rows of a sweep, which are too many to keep.
     pub(crate) stdout: &'h mut dyn Write,
-    /// Whether a terminal shows how far a sweep is.
+    /// Whether standard error shows how far a search, a sweep or a validation is.
     pub(crate) shows_progress: bool,
     /// Ends searches and sweeps early.
     pub(crate) stop: Stop,

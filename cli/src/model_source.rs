@@ -90,7 +90,9 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
         .map_err(|error| Error::in_file(&path, None, with_flag(&error)))?;
     let compat = CompatSpec::from(&config.spec);
     Ok(NamedModel {
-        model: Model::new(name, config.spec).with_kv_dtype(config.kv_dtype),
+        model: Model::new(name, config.spec)
+            .with_kv_dtype(config.kv_dtype)
+            .with_replaced_format(config.stand_in.map(|stand_in| stand_in.format)),
         compat: match config.dense_intermediate {
             Some(size) => compat.with_dense_intermediate(size),
             None => compat,

@@ -116,7 +116,8 @@ const MAX_TEXT_WIDTH: usize = 100;
 pub(crate) const INDENT: usize = 11;
 
 /// Labels of text that is a warning.
-const WARNINGS: [&str; 3] = ["NOTE", "OUTLIERS", "DIPS"];
+const WARNINGS: [&str; 4] = [WARNING_LABEL, "NOTE", "OUTLIERS", "DIPS"];
+const WARNING_LABEL: &str = "warning";
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const LABEL: Style = AnsiColor::Cyan.on_default();
 const HEADING: Style = Style::new().bold();
@@ -156,6 +157,17 @@ pub(crate) fn wrapped_at(indent: usize, label: &str, text: &str) -> String {
         label,
         &lines.join(&format!("\n{}", " ".repeat(indent))),
     )
+}
+
+/// Returns warnings, with the text at `indent`. They come before the figures that they concern.
+pub(crate) fn warnings<W: AsRef<str>>(
+    indent: usize,
+    warnings: impl IntoIterator<Item = W>,
+) -> String {
+    let warnings = warnings.into_iter();
+    warnings
+        .map(|warning| wrapped_at(indent, WARNING_LABEL, warning.as_ref()))
+        .collect()
 }
 
 /// Returns `label` and, at `indent`, `text` as it is.

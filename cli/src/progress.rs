@@ -1,6 +1,9 @@
 //! How far a simulation is, while it lasts.
 
+use std::convert::Infallible;
 use std::io::{IsTerminal, Write, stderr};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -129,9 +132,112 @@ fn left_s(progress: &Progress, elapsed_s: f64) -> Option<f64> {
     (done > 0).then(|| elapsed_s * left as f64 / done as f64)
 }
 
+/// Time between two lines of a [`Ticker`].
+const BETWEEN_TICKS: Duration = Duration::from_secs(10);
+/// Time between two lines on a terminal, where they replace each other.
+const BETWEEN_FRAMES: Duration = Duration::from_secs(1);
+
+/// Progress of a command that is not one simulation, on standard error: a line that is renewed if that is a terminal,
+/// one line every ten seconds where it is none. A thread writes them until the ticker is dropped.
+pub(crate) struct Ticker {
+    /// Dropped first, which ends the thread.
+    end: Option<Sender<Infallible>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ticker {
+    /// Starts to tell what is `done`.
+    pub(crate) fn start(done: impl Fn() -> String + Send + 'static) -> Ticker {
+        let (end, ended) = channel();
+        let write = move || match stderr().is_terminal() {
+            true => {
+                let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+                let style = ProgressStyle::with_template("{msg}");
+                let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+                tick(&ended, BETWEEN_FRAMES, done, |line| {
+                    bar.set_message(line);
+                    true
+                });
+                bar.finish_and_clear();
+            }
+            false => tick(&ended, BETWEEN_TICKS, done, |line| {
+                writeln!(stderr(), "{line}").is_ok()
+            }),
+        };
+        Ticker {
+            end: Some(end),
+            // Without a thread the command is silent.
+            thread: thread::Builder::new().spawn(write).ok(),
+        }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.end.take();
+        // A panic there has been reported.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Writes what is done after each interval until `ended`, or until the reader has closed: the command goes on.
+fn tick(
+    ended: &Receiver<Infallible>,
+    interval: Duration,
+    done: impl Fn() -> String,
+    mut write: impl FnMut(String) -> bool,
+) {
+    let start = Instant::now();
+    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(interval) {
+        let elapsed_s = start.elapsed().as_secs_f64();
+        if !write(format!("{} after {} s", done(), number(elapsed_s, 0))) {
+            return;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ticker_tells_what_is_done_until_it_ends() {
+        let (end, ended) = channel();
+        let mut end = Some(end);
+        let mut lines = Vec::new();
+        tick(
+            &ended,
+            Duration::ZERO,
+            || "7 simulations".to_owned(),
+            |line| {
+                lines.push(line);
+                if lines.len() == 3 {
+                    end = None;
+                }
+                true
+            },
+        );
+        assert_eq!(lines, ["7 simulations after 0 s"; 3]);
+    }
+
+    #[test]
+    fn a_ticker_without_a_reader_falls_silent() {
+        let (_end, ended) = channel();
+        let mut written = 0;
+        let write = |_| {
+            written += 1;
+            false
+        };
+        tick(&ended, Duration::ZERO, String::new, write);
+        assert_eq!(written, 1);
+    }
+
+    #[test]
+    fn a_short_command_does_not_wait_for_its_ticker() {
+        let start = Instant::now();
+        drop(Ticker::start(String::new));
+        assert!(start.elapsed() < BETWEEN_FRAMES);
+    }
 
     #[test]
     fn simulated_time_is_told_apart_from_that_of_the_clock() {

@@ -34,6 +34,12 @@ pub struct Timing {
     pub hot_read: f64,
     /// Time of a wave of thread blocks, one per streaming multiprocessor, microseconds; 0 if none is known.
     pub wave_us: f64,
+    /// Whether decode attention splits the KV entries of a request over thread blocks only where several query heads
+    /// share a KV head.
+    ///
+    /// Source: FlashAttention-2, `mha_varlen_fwd`. One request of 65,536 tokens takes 62 us on an A100 with four query
+    /// heads and one KV head, and 1,526 us with one of each.
+    pub grouped_split: bool,
 }
 
 impl Reference {

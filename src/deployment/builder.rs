@@ -23,7 +23,14 @@ pub struct DeploymentBuilder {
     pub(super) network: Network,
     pub(super) engine: EngineStack,
     pub(super) strictness: Strictness,
+    /// Settings that are not given are filled in by [`with_defaults`](Self::with_defaults).
     pub(super) memory: MemoryLimits,
+    pub(super) max_num_seqs: Option<u32>,
+    pub(super) max_num_batched_tokens: Option<u32>,
+    pub(super) gpu_memory_utilization: Option<f64>,
+    pub(super) cuda_graph_max_tokens: Option<u32>,
+    /// Filled in by [`with_defaults`](Self::with_defaults).
+    pub(super) largest_graph: u32,
     pub(super) draft: Option<ModelSpec>,
     /// Whether the model's own MTP layers draft; there is no draft model then.
     pub(super) mtp: bool,
@@ -50,6 +57,11 @@ impl DeploymentBuilder {
             engine: stacks::VLLM_0_15_1,
             strictness: Strictness::ANY,
             memory: MemoryLimits::default(),
+            max_num_seqs: None,
+            max_num_batched_tokens: None,
+            gpu_memory_utilization: None,
+            cuda_graph_max_tokens: None,
+            largest_graph: 0,
             draft: None,
             mtp: false,
             max_model_len: None,
@@ -100,12 +112,54 @@ impl DeploymentBuilder {
         /// answer lies inside the measured axes and how much of the experts' time comes from a table: see
         /// [`StepTime::check`](crate::step::StepTime::check).
         strictness(strictness: Strictness) => strictness;
-        /// Sets the share of each GPU's memory that the engine uses, above 0, at most 1; default: 0.9.
-        gpu_memory_utilization(share: f64) => memory.gpu_memory_utilization;
-        /// Sets the maximum number of tokens in a step; default: 2,048.
-        max_num_batched_tokens(tokens: u32) => memory.max_num_batched_tokens;
         /// Sets the number of tokens in a KV block; default: 16.
         block_size(tokens: u32) => memory.block_size;
+    }
+
+    /// Sets the share of each GPU's memory that the engine uses, above 0, at most 1; default: that of the engine
+    /// ([`ServeDefaults`](crate::engine::ServeDefaults)).
+    pub fn gpu_memory_utilization(mut self, share: impl Into<Option<f64>>) -> Self {
+        self.gpu_memory_utilization = share.into();
+        self
+    }
+
+    /// Sets the maximum number of tokens in a step; default: that of the engine on this GPU
+    /// ([`ServeLimits`](crate::engine::ServeLimits)).
+    pub fn max_num_batched_tokens(mut self, tokens: impl Into<Option<u32>>) -> Self {
+        self.max_num_batched_tokens = tokens.into();
+        self
+    }
+
+    /// Sets the maximum number of running requests; default: that of the engine on this GPU
+    /// ([`ServeLimits`](crate::engine::ServeLimits)), or the token budget if it is smaller. With speculative decoding the
+    /// tokens of as many requests, drafts included, fit into the budget, which vLLM does not ask for.
+    ///
+    /// ```
+    /// use rooflut::table::sets;
+    /// use rooflut::{Deployment, model};
+    ///
+    /// let llama = model::find("llama-3.1-8b").expect("in the catalogue");
+    /// let on_h100 = Deployment::builder(llama.spec, &sets::H100);
+    /// let limits = |builder: rooflut::deployment::DeploymentBuilder| {
+    ///     let config = builder.build()?.server_config().map_err(rooflut::deployment::DeploymentError::Memory)?;
+    ///     Ok::<_, rooflut::deployment::DeploymentError>((config.max_num_seqs, config.max_num_batched_tokens))
+    /// };
+    /// assert_eq!(limits(on_h100.clone())?, (1_024, 8_192));
+    /// assert_eq!(limits(on_h100.clone().max_num_batched_tokens(512))?, (512, 512));
+    /// assert_eq!(limits(on_h100.max_num_seqs(128))?, (128, 8_192));
+    /// # Ok::<(), rooflut::deployment::DeploymentError>(())
+    /// ```
+    pub fn max_num_seqs(mut self, requests: impl Into<Option<u32>>) -> Self {
+        self.max_num_seqs = requests.into();
+        self
+    }
+
+    /// Sets the largest CUDA graph, in tokens; default: what the engine captures with these limits
+    /// ([`ServeLimits`](crate::engine::ServeLimits)), and none if its constants have none
+    /// ([`StepConstants::cuda_graph_max_tokens`](crate::engine::StepConstants::cuda_graph_max_tokens)).
+    pub fn cuda_graph_max_tokens(mut self, tokens: impl Into<Option<u32>>) -> Self {
+        self.cuda_graph_max_tokens = tokens.into();
+        self
     }
 
     /// Sets the tables of the GPU.
@@ -163,8 +217,8 @@ impl DeploymentBuilder {
     /// let builder = Deployment::builder(v3.spec, &sets::H200).tp(8);
     /// let drafts = Speculation::try_new(1, 0.85, 0)?;
     /// let requests = [Request::new(512, 128); 8];
-    /// let alone = builder.clone().build()?.simulator()?.run(&requests);
-    /// let with_mtp = builder.mtp().speculation(drafts).build()?.simulator()?.run(&requests);
+    /// let alone = builder.clone().build()?.simulator()?.run(&requests)?;
+    /// let with_mtp = builder.mtp().speculation(drafts).build()?.simulator()?.run(&requests)?;
     /// assert!(with_mtp.summary.makespan < alone.summary.makespan);
     /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -179,8 +233,6 @@ impl DeploymentBuilder {
 #[cfg(feature = "sim")]
 impl DeploymentBuilder {
     crate::setters! {
-        /// Sets the maximum number of running requests; default: 128.
-        max_num_seqs(requests: u32) => config.max_num_seqs;
         /// Sets whether freed KV blocks keep their contents until they are reused; default: they do, but for a model whose
         /// layers keep states (`is_prefix_caching_supported` in `vllm/config/model.py`).
         prefix_caching(caching: PrefixCaching) => config.prefix_caching;

@@ -33,9 +33,11 @@ impl DeploymentBuilder {
     /// Dimensions or limits that are out of range, ranks that cannot share the model, and
     /// [`MemoryError::DoesNotFit`](crate::model::MemoryError::DoesNotFit): not even one KV block fits.
     pub fn capacity(&self) -> Result<Capacity, DeploymentError> {
-        let plan = self.memory_plan(self.parallelism);
+        let longest = self.longest_request()?;
+        let given = self.clone().with_defaults(longest);
+        let plan = given.memory_plan(given.parallelism);
         let memory = plan.map_err(DeploymentError::Memory)?;
-        let config = self.server_config(self.longest_request()?, memory.kv_blocks);
+        let config = given.server_config(longest, memory.kv_blocks);
         Ok(Capacity { memory, config })
     }
 }

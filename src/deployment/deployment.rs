@@ -22,7 +22,7 @@ use crate::table::TableSet;
 ///     .kv_dtype(Dtype::Fp8)
 ///     .build()?;
 /// let memory = deployment.memory_plan()?;
-/// assert!(memory.kv_blocks > 60_000);
+/// assert!(memory.kv_blocks > 40_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -41,9 +41,10 @@ impl Deployment {
     }
 
     pub(super) fn try_new(given: DeploymentBuilder) -> Result<Deployment, DeploymentError> {
-        given.check_memory_limits()?;
         given.engine.check().map_err(DeploymentError::Engine)?;
         let max_model_len = given.longest_request()?;
+        let given = given.with_defaults(max_model_len);
+        given.check_memory_limits()?;
         let step_model = given
             .step_model(&given.spec, given.parallelism)
             .map_err(DeploymentError::Model)?;
@@ -111,6 +112,11 @@ impl Deployment {
     /// Returns the limits from which the memory plan follows.
     pub fn memory_limits(&self) -> &MemoryLimits {
         &self.given.memory
+    }
+
+    /// Returns the maximum number of tokens of a step that runs as a CUDA graph.
+    pub fn cuda_graph_max_tokens(&self) -> u32 {
+        self.given.largest_graph
     }
 
     /// Returns the maximum length of a request, prompt plus output, whether or not the KV cache holds it.
@@ -185,15 +191,16 @@ impl DeploymentBuilder {
             .with_kv_dtype(self.memory.kv_dtype)
             .with_strictness(self.strictness)
             .with_network(self.network)
+            .with_cuda_graph_max_tokens(Some(self.largest_graph))
     }
 
     /// Returns the memory use of one GPU.
     pub(super) fn memory_plan(&self, parallelism: Parallelism) -> Result<MemoryPlan, MemoryError> {
-        let (spec, gpu) = (self.kv_spec(), self.tables.gpu());
+        let (spec, gpu, limits) = (self.kv_spec(), self.tables.gpu(), self.memory);
         if self.mtp {
-            return MemoryPlan::try_new_with_mtp(&spec, gpu, parallelism, self.memory);
+            return MemoryPlan::try_new_with_mtp(&spec, gpu, parallelism, limits);
         }
-        let plan = MemoryPlan::try_new(&spec, gpu, parallelism, self.memory)?;
+        let plan = MemoryPlan::try_new(&spec, gpu, parallelism, limits)?;
         match &self.draft {
             Some(draft) => plan.with_draft(draft),
             None => Ok(plan),

@@ -7,6 +7,7 @@
 mod builder;
 #[cfg(feature = "sim")]
 mod capacity;
+mod defaults;
 #[allow(clippy::module_inception)] // The noun of the module and its main type.
 mod deployment;
 mod error;

@@ -13,7 +13,8 @@ use super::{Deployment, DeploymentBuilder};
 #[cfg(feature = "sim")]
 use crate::engine::Scheduling;
 use crate::engine::{self, EngineStack};
-use crate::model::{MemoryLimits, ModelSpec};
+use crate::hardware::Dtype;
+use crate::model::ModelSpec;
 #[cfg(feature = "sim")]
 use crate::sim::{PrefixCaching, SchedulingPolicy, SimConfig, Speculation};
 use crate::step::{Network, Parallelism};
@@ -29,20 +30,32 @@ struct Description {
     network: Option<Network>,
     engine: Option<String>,
     strictness: Option<Strictness>,
-    memory: Option<MemoryLimits>,
+    memory: Option<MemoryDescription>,
     draft: Option<ModelSpec>,
     #[serde(default)]
     mtp: bool,
     max_model_len: Option<u32>,
+    #[serde(default)]
+    cuda_graph_max_tokens: Option<u32>,
     #[cfg(feature = "sim")]
     server: Option<ServerDescription>,
+}
+
+/// [`MemoryLimits`], of which some follow from engine and GPU where they are not given.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename = "MemoryLimits")]
+struct MemoryDescription {
+    gpu_memory_utilization: Option<f64>,
+    max_num_batched_tokens: Option<u32>,
+    block_size: Option<u32>,
+    kv_dtype: Option<Dtype>,
 }
 
 #[cfg(feature = "sim")]
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename = "Server")]
 struct ServerDescription {
-    max_num_seqs: u32,
+    max_num_seqs: Option<u32>,
     long_prefill_token_threshold: Option<u32>,
     kv_blocks: Option<u32>,
     scheduling: Option<Scheduling>,
@@ -80,10 +93,16 @@ impl Serialize for DeploymentBuilder {
             network: Some(self.network),
             engine: Some(name.to_string()),
             strictness: Some(self.strictness),
-            memory: Some(self.memory),
+            memory: Some(MemoryDescription {
+                gpu_memory_utilization: self.gpu_memory_utilization,
+                max_num_batched_tokens: self.max_num_batched_tokens,
+                block_size: Some(self.memory.block_size),
+                kv_dtype: Some(self.memory.kv_dtype),
+            }),
             draft: self.draft,
             mtp: self.mtp,
             max_model_len: self.max_model_len,
+            cuda_graph_max_tokens: self.cuda_graph_max_tokens,
             #[cfg(feature = "sim")]
             server: Some(self.server()),
         }
@@ -104,6 +123,7 @@ impl<'de> Deserialize<'de> for DeploymentBuilder {
         })?;
         let mut builder = Deployment::builder(given.model, set)
             .max_model_len(given.max_model_len)
+            .cuda_graph_max_tokens(given.cuda_graph_max_tokens)
             .draft_model(given.draft);
         if given.mtp && given.draft.is_some() {
             return Err(D::Error::custom(
@@ -132,7 +152,12 @@ impl<'de> Deserialize<'de> for DeploymentBuilder {
             builder = builder.strictness(strictness);
         }
         if let Some(memory) = given.memory {
-            builder.memory = memory;
+            let default = builder.memory;
+            builder = builder
+                .gpu_memory_utilization(memory.gpu_memory_utilization)
+                .max_num_batched_tokens(memory.max_num_batched_tokens)
+                .block_size(memory.block_size.unwrap_or(default.block_size))
+                .kv_dtype(memory.kv_dtype.unwrap_or(default.kv_dtype));
         }
         #[cfg(feature = "sim")]
         if let Some(server) = given.server {
@@ -146,7 +171,6 @@ impl<'de> Deserialize<'de> for DeploymentBuilder {
 impl DeploymentBuilder {
     fn server(&self) -> ServerDescription {
         let SimConfig {
-            max_num_seqs,
             long_prefill_token_threshold,
             prefix_caching,
             watermark,
@@ -156,7 +180,7 @@ impl DeploymentBuilder {
             ..
         } = self.config;
         ServerDescription {
-            max_num_seqs,
+            max_num_seqs: self.max_num_seqs,
             long_prefill_token_threshold,
             kv_blocks: self.kv_blocks,
             scheduling: self.scheduling,
@@ -200,6 +224,6 @@ impl<'de> Deserialize<'de> for Deployment {
 
 fn same_engine(one: &EngineStack, other: &EngineStack) -> bool {
     let api = |stack: &EngineStack| [stack.api_server, stack.api_token, stack.api_output];
-    let of = |stack: &EngineStack| (stack.rules, stack.constants, api(stack));
+    let of = |stack: &EngineStack| (stack.rules, stack.constants, stack.memory, api(stack));
     of(one) == of(other)
 }

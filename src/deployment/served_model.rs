@@ -16,9 +16,13 @@ const MAX_TABULATED: u32 = 8_192;
 ///
 /// The times of small steps are tabulated, so a decode step costs a few nanoseconds.
 #[derive(Debug, Clone)]
-pub struct ServedModel {
-    target: TabulatedModel,
-    draft: Option<(TabulatedModel, u32)>,
+pub struct ServedModel(Served<TabulatedModel>);
+
+/// The served model, and its draft model or MTP layer.
+#[derive(Debug, Clone)]
+struct Served<M> {
+    target: M,
+    draft: Option<(M, u32)>,
     /// Whether the draft is a run over an MTP layer.
     mtp: bool,
 }
@@ -31,14 +35,16 @@ impl ServedModel {
             TabulatedModel::new(model.clone(), max_tokens.min(MAX_TABULATED))
         };
         let draft = deployment.draft_step_model().zip(config.speculation);
-        ServedModel {
+        ServedModel(Served {
             target: tabulated(deployment.step_model()),
             draft: draft.map(|(draft, speculation)| (tabulated(draft), speculation.draft_tokens())),
             mtp: deployment.has_mtp(),
-        }
+        })
     }
+}
 
-    fn drafting(&self) -> Option<Drafting<&TabulatedModel, &TabulatedModel>> {
+impl<M: LatencyModel> Served<M> {
+    fn drafting(&self) -> Option<Drafting<&M, &M>> {
         let (draft, tokens) = self.draft.as_ref()?;
         Some(match self.mtp {
             true => Drafting::with_mtp(&self.target, draft, *tokens),
@@ -47,7 +53,7 @@ impl ServedModel {
     }
 }
 
-impl LatencyModel for ServedModel {
+impl<M: LatencyModel> LatencyModel for Served<M> {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
         match self.drafting() {
             None => self.target.total_time(batch),
@@ -78,69 +84,96 @@ impl LatencyModel for ServedModel {
     }
 }
 
+macro_rules! forward_to_served {
+    ($($model:ty),+) => {$(
+        impl LatencyModel for $model {
+            #[inline]
+            fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+                self.0.total_time(batch)
+            }
+
+            fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
+                self.0.lockstep_time(ranks)
+            }
+
+            fn pipeline_times(&self, batch: &StepBatch<'_>, run: &mut dyn FnMut(Seconds)) {
+                self.0.pipeline_times(batch, run);
+            }
+
+            #[inline]
+            fn decode_time(&self, decode: DecodeGroup) -> Seconds {
+                self.0.decode_time(decode)
+            }
+        }
+    )+};
+}
+
+forward_to_served!(ServedModel, ServedTally<'_>);
+
 impl StepModel for ServedModel {
     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
-        match self.drafting() {
-            None => self.target.step_time(batch),
+        match self.0.drafting() {
+            None => self.0.target.step_time(batch),
             Some(drafting) => drafting.step_time(batch),
         }
     }
 }
 
-/// An observer of servers that adds up the sources of their step times.
+/// Adds up the sources of a server's step times.
+///
+/// As a latency model it answers as its [`ServedModel`], to the bit, and adds each step whose time it returns. It is also
+/// an observer of servers with another model, at the cost of a second lookup of attention in each step.
 ///
 /// ```
 /// use rooflut::deployment::ServedTally;
-/// use rooflut::sim::load::RequestList;
-/// use rooflut::sim::Request;
+/// use rooflut::sim::{Request, Simulator};
 /// use rooflut::table::sets;
 /// use rooflut::{Deployment, model};
 ///
 /// let llama = model::find("llama-3.1-8b").expect("in the catalogue");
-/// let simulator = Deployment::builder(llama.spec, &sets::H100).build()?.simulator()?;
-/// let mut tally = ServedTally::new(simulator.model());
-/// simulator.serve(&mut RequestList::new(&[Request::new(512, 128)]), &mut tally);
+/// let deployment = Deployment::builder(llama.spec, &sets::H100).build()?;
+/// let model = deployment.served_model();
+/// let tally = ServedTally::new(&model);
+/// Simulator::try_new(&tally, deployment.server_config()?)?.run(&[Request::new(512, 128)])?;
 /// // Small kernels, sampling and the like are in no table.
 /// assert!((0.05..0.3).contains(&tally.sources().fitted_share()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct ServedTally<'m> {
-    model: &'m ServedModel,
-    target: Tally<'m>,
-    draft: Option<Tally<'m>>,
-}
+pub struct ServedTally<'m>(Served<Tally<'m>>);
 
 impl<'m> ServedTally<'m> {
     /// Creates an empty tally.
-    pub fn new(model: &'m ServedModel) -> ServedTally<'m> {
-        ServedTally {
-            model,
+    pub fn new(ServedModel(model): &'m ServedModel) -> ServedTally<'m> {
+        let draft = model.draft.as_ref();
+        ServedTally(Served {
             target: Tally::new(&model.target),
-            draft: model.draft.as_ref().map(|(draft, _)| Tally::new(draft)),
-        }
+            draft: draft.map(|(draft, tokens)| (Tally::new(draft), *tokens)),
+            mtp: model.mtp,
+        })
     }
 
     /// Leaves attention and the host out, as [`Tally::without_attention`].
     #[must_use]
     pub fn without_attention(self) -> ServedTally<'m> {
-        ServedTally {
-            target: self.target.without_attention(),
-            draft: self.draft.map(Tally::without_attention),
-            ..self
-        }
+        let Served { target, draft, mtp } = self.0;
+        ServedTally(Served {
+            target: target.without_attention(),
+            draft: draft.map(|(draft, tokens)| (draft.without_attention(), tokens)),
+            mtp,
+        })
     }
 
     /// Returns the sources of the time of all steps, including the draft model's.
     pub fn sources(&self) -> TimeSources {
-        let target = self.target.sources();
+        let target = self.0.target.sources();
         self.draft_sources()
             .map_or(target, |draft| target.plus(&draft))
     }
 
     /// Returns the sources of the time of the draft model's steps, if there is a draft model.
     pub fn draft_sources(&self) -> Option<TimeSources> {
-        self.draft.as_ref().map(Tally::sources)
+        self.0.draft.as_ref().map(|(draft, _)| draft.sources())
     }
 }
 
@@ -150,9 +183,9 @@ impl Observer for ServedTally<'_> {
     }
 
     fn step_batch(&mut self, batch: &StepBatch<'_>) {
-        self.target.add(batch);
-        if let (Some(tally), Some(drafting)) = (&mut self.draft, self.model.drafting()) {
-            drafting.draft_runs(batch, |run| tally.add(run));
+        self.0.target.add(batch);
+        if let (Some((draft, _)), Some(drafting)) = (&self.0.draft, self.0.drafting()) {
+            drafting.draft_runs(batch, |run| draft.add(run));
         }
     }
 }

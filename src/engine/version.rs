@@ -12,7 +12,7 @@ use super::{EngineStack, stacks};
 /// use rooflut::engine::closest;
 /// let name = |asked| closest(asked).map(|stack| stack.name);
 /// assert_eq!(name("vllm-0.16.0"), Some("vllm-0.15.1"));
-/// assert_eq!(name("vllm-nightly-2026-04-22"), Some("vllm-0.18.0"));
+/// assert_eq!(name("vllm-nightly-2026-04-22"), Some("vllm-0.19.0"));
 /// assert_eq!(name("vllm-0.6.3"), None);
 /// ```
 pub fn closest(name: &str) -> Option<&'static EngineStack> {

@@ -64,6 +64,8 @@ const fn entry(
 /// count twice. The MLP beside the experts of 26B-A4B is a shared expert. 31B was written down without its file; with
 /// these weights counted once it has the 30.7 billion that were published.
 ///
+/// Kimi-Dev and Granite were written down without their files; the weights of measured servers agree.
+///
 /// Qwen3-Next, Qwen3.5 and Qwen3.6 are the text models, without the encoders of images; dimensions as their model cards
 /// name them.
 ///
@@ -215,6 +217,11 @@ pub static CATALOG: &[CatalogEntry] = &[
     entry("kimi-k2-0905", &["moonshotai/Kimi-K2-Instruct-0905"], kimi_k2(262_144, [Dtype::Fp8Block; 2])),
     entry("kimi-k2.5", &["moonshotai/Kimi-K2.5", "moonshotai/Kimi-K2-Thinking"],
         kimi_k2(262_144, [Dtype::Bf16, Dtype::Int4])),
+    entry("kimi-dev-72b", &["moonshotai/Kimi-Dev-72B"], dense([8192, 80, 64, 8, 128], 29_568, 152_064, 131_072)),
+    entry("granite-3.1-2b", &["ibm-granite/granite-3.1-2b-instruct"],
+        tied(dense([2048, 40, 32, 8, 64], 8192, 49_155, 131_072))),
+    entry("granite-3.3-8b", &["ibm-granite/granite-3.3-8b-instruct"],
+        tied(dense([4096, 40, 32, 8, 128], 12_800, 49_159, 131_072))),
     entry("phi-4", &["microsoft/phi-4"], dense([5120, 40, 40, 10, 128], 17_920, 100_352, 16_384)),
 ];
 
@@ -263,6 +270,7 @@ mod tests {
             ("deepseek-v3", 671.0), ("deepseek-r1", 671.0), ("deepseek-v3.1", 671.0), // without the MTP layer
             ("deepseek-v3.2", 671.9),
             ("kimi-k2", 1026.4), ("kimi-k2-0905", 1026.4), ("kimi-k2.5", 1026.4), ("phi-4", 14.66),
+            ("kimi-dev-72b", 72.71), ("granite-3.1-2b", 2.534), ("granite-3.3-8b", 8.171),
         ];
         for (name, published) in published {
             let found = find(name).unwrap().spec.weight_params() as f64 / 1e9;

@@ -1,15 +1,17 @@
 //! GPU memory available for the KV cache.
 
+mod constants;
 mod kv_bytes;
 mod limits;
 mod stage;
 
+pub use constants::MemoryConstants;
 use kv_bytes::token_bytes_of_group;
 pub(crate) use kv_bytes::{grown_block_size, kv_bytes_per_token};
 pub use limits::MemoryLimits;
-use stage::{Stage, activation_bytes_per_token, weight_bytes};
+use stage::{Stage, activation_bytes, replicated_bytes, weight_bytes};
 
-use crate::constants::{COMMUNICATION_BYTES, CONTEXT_BYTES, DRIVER_BYTES};
+use crate::constants::DRIVER_BYTES;
 use crate::hardware::{Dtype, Gpu};
 use crate::model::{KvGroups, MemoryError, ModelSpec, Parallelism, SpecError};
 
@@ -22,9 +24,9 @@ pub struct MemoryPlan {
     pub usable_bytes: f64,
     /// Weights on this rank.
     pub weight_bytes: f64,
-    /// Peak of the activations.
+    /// Peak of the activations in the engine's profile run.
     pub activation_bytes: f64,
-    /// Context, graphs, communication buffers.
+    /// Code of kernels, communication buffers, and what the engine sets aside for CUDA graphs.
     pub overhead_bytes: f64,
     /// One KV block on this rank: those of the layers of a group.
     pub bytes_per_block: f64,
@@ -43,11 +45,18 @@ pub struct MemoryPlan {
 
 impl MemoryPlan {
     /// Divides the memory of one of the ranks as vLLM does at startup: (memory x utilization - weights - activation
-    /// peak - overheads) / bytes per block.
+    /// peak - overheads) / bytes per block. The version of the engine is in the limits
+    /// ([`EngineStack::memory_limits`](crate::engine::EngineStack::memory_limits)).
     ///
-    /// Source of the overheads: `bench_data/constants.toml`, fitted to nine block counts that vLLM 0.11 and 0.15
-    /// reported on H100 (tp 1 to 4, models of 7 to 70 billion weights). The plan reproduces these counts within 0.5
-    /// %.
+    /// Weights are those of layers and vocabulary, divided by the ranks as vLLM does, and routers and rotary tables,
+    /// which each rank has. The activation peak is that of vLLM's profile run: of the layers with a full token budget,
+    /// or of the sampler with the logits of `max_num_seqs` requests, if that is more. Source of the overheads:
+    /// `bench_data/engines/`, from 9 servers of vLLM 0.11 and 0.15 and 27 of 0.19 on H100 (tp 1 to 4, models of 2 to 73
+    /// billion weights). The plan reproduces the block counts of the former within 0.5 %, and the KV memory of the
+    /// latter within 0.02 GiB in the median.
+    ///
+    /// Does not model: encoders of images, float32 weights, and experts whose kernels need other workspaces than
+    /// Triton's.
     ///
     /// ```
     /// use rooflut::hardware::gpus;
@@ -148,20 +157,12 @@ impl MemoryPlan {
     ) -> Result<MemoryPlan, MemoryError> {
         let tp = parallelism.tp;
         let usable_bytes = (gpu.mem_bytes as f64 - DRIVER_BYTES) * limits.gpu_memory_utilization;
-        let tokens = f64::from(limits.max_num_batched_tokens);
-        let activation_bytes = tokens * activation_bytes_per_token(model, parallelism);
-        let communication = parallelism.gpus() > 1;
-        let overhead_bytes = CONTEXT_BYTES
-            + if communication {
-                COMMUNICATION_BYTES
-            } else {
-                0.0
-            };
+        let weights = weight_bytes(model, parallelism, &stage);
         let empty = MemoryPlan {
             usable_bytes,
-            weight_bytes: weight_bytes(model, parallelism, &stage) + other_bytes,
-            activation_bytes,
-            overhead_bytes,
+            weight_bytes: weights + replicated_bytes(model, &stage) + other_bytes,
+            activation_bytes: activation_bytes(model, gpu, parallelism, &limits, &stage),
+            overhead_bytes: overhead_bytes(parallelism, &limits, &stage),
             bytes_per_block: 0.0,
             kv_blocks: 0,
             groups: KvGroups::of(model, tp),
@@ -189,8 +190,8 @@ impl MemoryPlan {
         let checked = draft.check_parallelism(self.tp);
         checked.map_err(MemoryError::Spec)?;
         let token_bytes = kv_bytes_per_token(draft, self.tp, self.limits.kv_dtype);
-        let sliced = Parallelism::tensor(self.tp);
-        self.weight_bytes += weight_bytes(draft, sliced, &Stage::whole(draft));
+        let (sliced, whole) = (Parallelism::tensor(self.tp), Stage::whole(draft));
+        self.weight_bytes += weight_bytes(draft, sliced, &whole) + replicated_bytes(draft, &whole);
         self.with_blocks(token_bytes)
     }
 
@@ -216,32 +217,63 @@ impl MemoryPlan {
     }
 }
 
+/// Returns the memory that the engine takes beside weights, activations and KV cache on one GPU of a stage. Stages and
+/// data-parallel ranks exchange messages in buffers that NCCL has when vLLM looks at the free memory first.
+fn overhead_bytes(parallelism: Parallelism, limits: &MemoryLimits, stage: &Stage) -> f64 {
+    let engine = &limits.engine;
+    let communication = match parallelism.tp {
+        1 => 0.0,
+        _ => engine.communication_memory,
+    };
+    let graphs = match graph_sizes(limits) {
+        0.0 => 0.0,
+        sizes => {
+            let layers = f64::from(stage.layers.total());
+            engine.graph_memory + sizes * layers * engine.graph_layer_memory
+        }
+    };
+    engine.non_torch_memory + communication + graphs
+}
+
+/// Returns the number of batch sizes that CUDA graphs are captured for: 1, 2, 4, the multiples of 8 up to 256 and those
+/// of 16 beyond, up to twice the running requests (`_set_cudagraph_sizes` in `vllm/config/vllm.py`).
+fn graph_sizes(limits: &MemoryLimits) -> f64 {
+    let requests = limits.max_num_seqs.saturating_mul(2);
+    let largest = limits.cuda_graph_max_tokens.min(requests);
+    let small = [1, 2, 4].into_iter().filter(|size| *size <= largest);
+    let sizes = small.count() as u32 + largest.min(256) / 8 + largest.saturating_sub(256) / 16;
+    f64::from(sizes)
+}
+
 #[cfg(test)]
 mod tests {
     use std::string::ToString;
     use std::vec::Vec;
 
     use super::*;
+    use crate::generated::stacks;
     use crate::hardware::{Dtype, gpus};
     use crate::model::{Attention, find};
 
     #[test]
     fn block_counts_match_reported_ones() {
-        // Model, tp, max_num_batched_tokens, blocks that vLLM reported on H100.
+        let [old, new] = [(&stacks::VLLM_0_11_0, 256), (&stacks::VLLM_0_15_1, 128)];
+        // Model, tp, engine and max_num_seqs, max_num_batched_tokens, blocks that vLLM reported on H100.
         let reported = [
-            ("llama-2-7b", 1, 2048, 7463),
-            ("llama-2-70b", 4, 2048, 31_357),
-            ("mixtral-8x7b", 2, 2048, 27_511),
-            ("codellama-34b", 2, 2048, 26_603),
-            ("codellama-34b", 1, 64, 2790),
-            ("codellama-34b", 1, 4096, 2537),
-            ("llama-2-7b", 1, 4096, 7438),
-            ("qwen2.5-7b", 1, 4096, 65_833),
+            ("llama-2-7b", 1, new, 2048, 7463),
+            ("llama-2-70b", 4, new, 2048, 31_357),
+            ("mixtral-8x7b", 2, new, 2048, 27_511),
+            ("codellama-34b", 2, new, 2048, 26_603),
+            ("codellama-34b", 1, old, 64, 2790),
+            ("codellama-34b", 1, old, 4096, 2537),
+            ("llama-2-7b", 1, old, 4096, 7438),
+            ("qwen2.5-7b", 1, old, 4096, 65_833),
         ];
-        for (name, tp, max_num_batched_tokens, blocks) in reported {
+        for (name, tp, (engine, max_num_seqs), max_num_batched_tokens, blocks) in reported {
             let limits = MemoryLimits {
                 max_num_batched_tokens,
-                ..MemoryLimits::default()
+                max_num_seqs,
+                ..engine.memory_limits(MemoryLimits::default())
             };
             let model = find(name).unwrap().spec;
             let plan = MemoryPlan::try_new(&model, &gpus::H100, tp, limits).unwrap();
@@ -265,9 +297,10 @@ mod tests {
                 assert!((plan.bytes_per_block - 16.0 * token_bytes).abs() < 1e-6);
             }
             assert_eq!((eight.groups.layers, eight.groups.count()), (61, 1));
-            // The compression to 2,112 values is on each rank.
+            // The compression to 2,112 values is on each rank, as routers and the rotary table are.
             let compression = 61.0 * 7168.0 * 2112.0 * Dtype::Fp8Block.weight_bytes();
-            let divided = |plan: MemoryPlan| plan.weight_bytes - compression;
+            let replicated = 58.0 * 7168.0 * 256.0 * 2.0 + 163_840.0 * 64.0 * 2.0;
+            let divided = |plan: MemoryPlan| plan.weight_bytes - compression - replicated;
             assert!((divided(eight) / divided(sixteen) - 2.0).abs() < 1e-9);
         }
         let uneven = SpecError::NotDivisible {
@@ -277,6 +310,44 @@ mod tests {
             divisor: 3,
         };
         assert_eq!(model.check_parallelism(3), Err(uneven));
+    }
+
+    #[test]
+    fn engines_differ_in_logits_buffers_and_graphs() {
+        let llama = find("llama-3.1-8b").unwrap().spec;
+        let plan = |limits: MemoryLimits, tp, max_num_seqs| {
+            let limits = limits.with_max_num_seqs(max_num_seqs);
+            MemoryPlan::try_new(&llama, &gpus::H100, tp, limits).unwrap()
+        };
+        let limits = MemoryLimits::default().with_max_num_batched_tokens(8192);
+        let [old, new, newer] = [
+            stacks::VLLM_0_15_1.memory_limits(limits),
+            stacks::VLLM_0_19_0.memory_limits(limits),
+            stacks::VLLM_0_20_1.memory_limits(limits),
+        ];
+        let gib = f64::from(1 << 30);
+        // Source: a log of vLLM 0.19.0.
+        let measured = plan(new, 1, 1024);
+        assert!((measured.weight_bytes / gib - 14.99).abs() < 0.006);
+        assert!((measured.activation_bytes / gib - 1.89).abs() < 0.01);
+        // The sort holds three times as much per logit.
+        let sorted = plan(old, 1, 1024);
+        let ratio = sorted.activation_bytes / measured.activation_bytes;
+        assert!(ratio > 3.0 && ratio < 50.0 / 14.0, "{ratio}");
+        // With few requests the layers have the peak, which the engines share.
+        let few = |limits| plan(limits, 1, 16).activation_bytes.to_bits();
+        assert_eq!(few(old), few(new));
+        let two = plan(new, 2, 1024);
+        assert!((two.overhead_bytes / gib - 2.13).abs() < 0.01);
+        // 51 graphs of 32 layers, and with 8 requests those of 1, 2, 4, 8 and 16 tokens.
+        let aside = |max_num_seqs| {
+            let [with, without] =
+                [newer, new].map(|limits| plan(limits, 1, max_num_seqs).overhead_bytes);
+            (with - without) / gib
+        };
+        assert!((aside(1024) - 0.82).abs() < 0.01, "{}", aside(1024));
+        let fewer = 46.0 * 32.0 * 0.35 / 1024.0;
+        assert!((aside(1024) - aside(8) - fewer).abs() < 1e-9);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub use layers::{Ffn, LayerGroup, Layers};
 #[cfg(feature = "sim")]
 pub(crate) use memory::grown_block_size;
 pub(crate) use memory::kv_bytes_per_token;
-pub use memory::{MemoryLimits, MemoryPlan};
+pub use memory::{MemoryConstants, MemoryLimits, MemoryPlan};
 pub use memory_error::MemoryError;
 pub use parallelism::Parallelism;
 pub use sampler::Sampler;

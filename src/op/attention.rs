@@ -94,13 +94,17 @@ fn check(operation: &'static str, shape: &AttentionShape) -> Result<(), ResolveE
 }
 
 /// Returns the measured shape of the same formats that is nearest by head dimension, then by KV heads, then by query
-/// heads of one rank, in logarithms; the first one on a tie.
+/// heads of one rank, in logarithms; the first one on a tie. Where only grouped heads split their KV entries, grouped
+/// shapes answer for grouped ones and others for others, if there are such of the nearest head dimension.
 fn nearest(table: AttentionTable<'_>, local: AttentionShape) -> Option<AttentionEntry<'_>> {
     let apart = |a: u32, b: u32| (ln(f64::from(a)) - ln(f64::from(b))).abs();
+    let is_grouped = |shape: &AttentionShape| shape.q_heads > shape.kv_heads;
     let distance = |shape: &AttentionShape| {
         let other = shape.local();
+        let is_other_kernel = table.grouped_split() && is_grouped(&other) != is_grouped(&local);
         [
             apart(other.head_dim, local.head_dim),
+            f64::from(u8::from(is_other_kernel)),
             apart(other.kv_heads, local.kv_heads),
             apart(other.q_heads, local.q_heads),
         ]

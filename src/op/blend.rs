@@ -244,13 +244,10 @@ fn rectangle<'t>(
     table: GemmTable<'t>,
     shape: GemmShape,
 ) -> Option<(Weighted<GemmShape, Curve<'t>>, bool)> {
-    let same = || {
-        let entries = table.entries();
-        entries.filter(|entry| entry.shape.dtype == shape.dtype)
-    };
-    let k = Span::around(shape.k, same().map(|entry| entry.shape.k))?;
-    let n = Span::around(shape.n, same().map(|entry| entry.shape.n))?;
-    let corner = |k: u32, n: u32| same().find(|entry| entry.shape.k == k && entry.shape.n == n);
+    let same = || table.shapes().filter(|other| other.dtype == shape.dtype);
+    let k = Span::around(shape.k, same().map(|other| other.k))?;
+    let n = Span::around(shape.n, same().map(|other| other.n))?;
+    let corner = |k: u32, n: u32| table.find(&GemmShape { k, n, ..shape });
     let mut corners = [
         (corner(k.lo, n.lo)?, (1.0 - k.weight) * (1.0 - n.weight)),
         (corner(k.lo, n.hi)?, (1.0 - k.weight) * n.weight),

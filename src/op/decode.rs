@@ -29,6 +29,8 @@ use crate::table::{Class, ErrorGroup, Grid, KernelTable, Position, Table, TableS
 pub struct DecodeAttention {
     found: Found<AttentionShape>,
     kernel: RankAttention,
+    /// KV heads of one rank over those of the rows.
+    kv_heads_ratio: f64,
 }
 
 found_answers!(DecodeAttention);
@@ -60,13 +62,17 @@ impl TableSet {
 
 impl DecodeAttention {
     /// Looks up the requested shape (global heads with tp) in `set`, or the shape that one rank computes, or else the
-    /// nearest measured one by head dimension, then KV heads, then query heads (`Transferred`).
+    /// nearest measured one by head dimension, then KV heads, then query heads (`Transferred`). Kernels of GPUs that split
+    /// KV entries only where query heads share a KV head answer for such shapes or for others.
     ///
     /// # Errors
     /// The set has no decode table or none with these formats, or a dimension is zero.
     pub fn resolve(set: &TableSet, shape: AttentionShape) -> Result<DecodeAttention, ResolveError> {
+        let found = attention::find(set, OperationKind::Decode, shape)?;
+        let kv_heads = |shape: AttentionShape| f64::from(shape.local().kv_heads);
         Ok(DecodeAttention {
-            found: attention::find(set, OperationKind::Decode, shape)?,
+            kv_heads_ratio: kv_heads(shape) / kv_heads(found.matched),
+            found,
             kernel: shape.on_rank(),
         })
     }
@@ -75,7 +81,8 @@ impl DecodeAttention {
     /// `kv_tokens`. The time is that of the benchmark, which finds KV entries that fit into the L2 cache there. 0
     /// requests are treated as 1, and fewer KV tokens than requests as one each.
     ///
-    /// The cost depends on the sum of the lengths, so the mean length represents all requests. Above the measured grid
+    /// The cost depends on the sum of the lengths, so the mean length represents all requests. Rows of other KV heads
+    /// answer by the number of KV heads of all requests, each of which is work of its own. Above the measured grid
     /// the efficiency is held; below the shortest length, the answer is the geometric mean of the time with held
     /// efficiency and `floor + (edge - floor) x bytes / bytes at the edge`, where the floor is the smallest call plus
     /// the waves.
@@ -89,7 +96,8 @@ impl DecodeAttention {
         let kernel = &self.kernel;
         let grid = points.grid();
         let length = grid.length().locate_from_1(kv_tokens / requests);
-        let reading = grid.read(grid.batch().locate_from_1(requests), length);
+        let batch = larger(requests * self.kv_heads_ratio, 1.0);
+        let reading = grid.read(grid.batch().locate_from_1(batch), length);
         let slowdown = exp_short(reading.ln_slowdown);
         let held = |kv_tokens| kernel.decode_reference_s(requests, kv_tokens, reference) * slowdown;
         let mut seconds = held(kv_tokens);

@@ -28,8 +28,6 @@ use crate::table::{Class, Entry, ErrorGroup, Grid, Held, KernelTable, Reading, T
 #[derive(Debug, Clone)]
 pub struct MlaPrefill {
     found: Found,
-    /// Time of one decoding request, where short prompts were not measured; 0 if that is not known either.
-    floor_s: f64,
 }
 
 /// Resolved layer of latent attention of decoding requests.
@@ -87,9 +85,7 @@ impl MlaPrefill {
     /// was not measured those of another model with the same heads of queries, keys and values (`Transferred`). So do
     /// rows of fp8 in blocks for projections in 16 bits if there are none of these.
     ///
-    /// A shape with an indexer has tables of its own, without prompts of fewer than about 1,500 tokens in all: launches
-    /// took most of their time. Such prompts have the efficiency of the shortest measured ones, and at least the time of
-    /// one decoding request (`Transferred`), if the set has that.
+    /// A shape with an indexer has tables of its own.
     ///
     /// # Errors
     /// The set has no such table or none with these formats and dimensions of heads, or the GPU has no peak for the
@@ -100,11 +96,7 @@ impl MlaPrefill {
             Some(_) => OperationKind::DsaPrefill,
         };
         let found = Found::resolve(set, operation, shape)?;
-        let floor_s = match shape.indexer {
-            None => 0.0,
-            Some(_) => MlaDecode::resolve(set, shape).map_or(0.0, |decode| decode.at(1, 1).time.0),
-        };
-        Ok(MlaPrefill { found, floor_s })
+        Ok(MlaPrefill { found })
     }
 
     /// Returns the time of `batch` whole prompts of `seq_len` tokens; zeros are treated as 1. Beyond the measured grid
@@ -139,13 +131,7 @@ impl MlaPrefill {
     }
 
     fn answer(&self, reading: &Reading, chunks: &ChunkSums) -> Estimate {
-        let answer = self.found.answer(reading, &self.load(chunks));
-        let missing_s = self.floor_s - answer.time.0;
-        if missing_s > 0.0 {
-            answer.longer_by(missing_s).at_best(Class::Transferred)
-        } else {
-            answer
-        }
+        self.found.answer(reading, &self.load(chunks))
     }
 
     /// Returns the work of one rank for chunks that run together.

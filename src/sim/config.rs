@@ -75,10 +75,12 @@ impl SimConfig {
     /// The last arrival allowed, 292 years after the start.
     pub const LAST_ARRIVAL_NS: u64 = LAST_ARRIVAL_NS;
 
-    /// Creates a configuration with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM 0.15.
+    /// Creates a configuration with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM's
+    /// `SchedulerConfig` and the rules of vLLM 0.15.1.
     ///
-    /// These are 128 sequences, 2,048 tokens per step, blocks of 16 tokens, prefix caching, and the rules of vLLM
-    /// 0.15.1. The API server takes no time.
+    /// These are 128 sequences, 2,048 tokens per step, blocks of 16 tokens and prefix caching. The API server takes no
+    /// time. What `vllm serve` takes depends on the GPU ([`ServeDefaults`](crate::engine::ServeDefaults));
+    /// [`Deployment`](crate::Deployment) has it.
     pub const fn new(max_model_len: u32, kv_blocks: u32) -> SimConfig {
         SimConfig {
             max_num_seqs: 128,
@@ -208,6 +210,11 @@ impl SimConfig {
     /// Returns whether several batches are in flight at a time.
     pub(crate) fn is_pipelined(&self) -> bool {
         self.pipeline_parallel_size > 1
+    }
+
+    /// Tokens of the budget that a decoding request takes: its token, its drafts and its slots.
+    pub(crate) fn tokens_per_request(&self) -> u32 {
+        1 + self.draft_tokens() + self.draft_slots()
     }
 
     /// Slots of the token budget that a scheduled request takes beyond its tokens.

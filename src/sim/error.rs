@@ -4,8 +4,10 @@ use core::fmt;
 
 use crate::engine::DraftScheduling;
 use crate::sim::request::LAST_ARRIVAL_NS;
+use crate::step::StepBatch;
+use crate::units::Seconds;
 
-/// An invalid configuration of a server or a load.
+/// An invalid configuration of a server or a load, or a step that the clock cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum SimError {
@@ -89,6 +91,8 @@ pub enum SimError {
         /// Name of the list.
         of: &'static str,
     },
+    /// A step that the clock cannot hold.
+    StepTime(StepTimeError),
 }
 
 impl fmt::Display for SimError {
@@ -194,14 +198,95 @@ impl fmt::Display for SimError {
             SimError::NothingToDraw { of } => {
                 write!(f, "{of}: expected at least one, found none")
             }
+            SimError::StepTime(error) => error.fmt(f),
         }
     }
 }
 
 impl core::error::Error for SimError {}
 
-/// A refused call of a [`Server`](crate::sim::Server). The server is unchanged and stays usable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+impl From<StepTimeError> for SimError {
+    fn from(error: StepTimeError) -> SimError {
+        SimError::StepTime(error)
+    }
+}
+
+/// A step that the clock cannot hold, which ends a simulation: the latency model returned a time that is negative,
+/// infinite or NaN, or the step ends after the last nanosecond of the clock (2^64, 584 years).
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct StepTimeError {
+    /// Start of the step, in nanoseconds from the start of the simulation.
+    pub start_ns: u64,
+    /// Prompt tokens of the step.
+    pub prefill_tokens: u64,
+    /// Decoding requests of the step.
+    pub decode_requests: u64,
+    /// KV tokens of the decoding requests.
+    pub decode_kv_tokens: u64,
+    /// The time that the latency model returned.
+    pub time: Seconds,
+}
+
+impl StepTimeError {
+    /// Creates the error of a step of these batches.
+    #[cold]
+    pub(super) fn new<'b>(
+        start_ns: u64,
+        batches: impl IntoIterator<Item = StepBatch<'b>>,
+        time: Seconds,
+    ) -> StepTimeError {
+        let mut error = StepTimeError {
+            start_ns,
+            prefill_tokens: 0,
+            decode_requests: 0,
+            decode_kv_tokens: 0,
+            time,
+        };
+        for batch in batches {
+            error.prefill_tokens += batch.prefill_tokens();
+            error.decode_requests += batch.decode_requests();
+            let kv_tokens = batch.decode_kv_tokens();
+            error.decode_kv_tokens = error.decode_kv_tokens.saturating_add(kv_tokens);
+        }
+        error
+    }
+}
+
+impl fmt::Display for StepTimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StepTimeError {
+            start_ns,
+            prefill_tokens,
+            decode_requests,
+            decode_kv_tokens,
+            time: Seconds(time_s),
+        } = self;
+        write!(
+            f,
+            "step at {start_ns} ns ({prefill_tokens} prompt tokens, {decode_requests} decoding requests with \
+             {decode_kv_tokens} KV tokens): "
+        )?;
+        if time_s.is_finite() && *time_s >= 0.0 {
+            write!(
+                f,
+                "expected to end before the clock does, after 2^64 ns, found a time of {time_s} s; check the latency \
+                 model, and let requests arrive earlier"
+            )
+        } else {
+            write!(
+                f,
+                "expected a finite time of at least 0 from the latency model, found {time_s} s; correct the model"
+            )
+        }
+    }
+}
+
+impl core::error::Error for StepTimeError {}
+
+/// A refused call of a [`Server`](crate::sim::Server). The server is unchanged and stays usable, except after a
+/// [`StepTime`](ServerError::StepTime).
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum ServerError {
     /// A request arrives before the current time.
@@ -220,6 +305,8 @@ pub enum ServerError {
     },
     /// A request exceeds a limit of the server.
     NeverServed(Rejection),
+    /// A step that the clock cannot hold. The server runs no further step.
+    StepTime(StepTimeError),
 }
 
 impl fmt::Display for ServerError {
@@ -235,11 +322,18 @@ impl fmt::Display for ServerError {
                 "to_ns: expected at least {now_ns} (now), found {to_ns}; advance to a later time"
             ),
             ServerError::NeverServed(reason) => write!(f, "request cannot be served: {reason}"),
+            ServerError::StepTime(error) => error.fmt(f),
         }
     }
 }
 
 impl core::error::Error for ServerError {}
+
+impl From<StepTimeError> for ServerError {
+    fn from(error: StepTimeError) -> ServerError {
+        ServerError::StepTime(error)
+    }
+}
 
 /// The reason why a request was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

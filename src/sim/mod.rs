@@ -28,7 +28,7 @@
 //!     .collect();
 //!
 //! let config = SimConfig::new(8_192, 27_000); // longest request, KV blocks
-//! let report = Simulator::try_new(Linear, config)?.run(&requests);
+//! let report = Simulator::try_new(Linear, config)?.run(&requests)?;
 //!
 //! assert_eq!(report.summary.completed, 100);
 //! let ttft = report.summary.ttft.expect("requests have completed");
@@ -87,6 +87,7 @@
 //!
 //! Does not model: the network.
 
+mod clock;
 pub mod cluster;
 mod config;
 mod error;
@@ -103,7 +104,7 @@ mod simulator;
 mod speculation;
 
 pub use config::{PrefixCaching, SchedulingPolicy, SimConfig};
-pub use error::{Rejection, ServerError, SimError};
+pub use error::{Rejection, ServerError, SimError, StepTimeError};
 pub use figures::report::SimReport;
 pub use observer::{Observer, StepRecord};
 pub use progress::Progress;

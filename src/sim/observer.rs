@@ -235,8 +235,12 @@ pub struct StepRecord {
     pub waiting: u32,
     /// KV blocks in use.
     pub kv_blocks_used: u32,
-    /// Requests that were preempted when the step was scheduled.
+    /// Preemptions when the step was scheduled, and before it in schedules that had no work left.
     pub preempted: u32,
+    /// Whether the KV cache had too few free blocks when the step was scheduled: a request was preempted, or one that
+    /// waits was not admitted.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub kv_cache_full: bool,
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::sim::observer::Observer;
 use crate::sim::schedule::interrupted::Interrupted;
 use crate::sim::schedule::plan::Plan;
 use crate::sim::schedule::scheduler::Scheduler;
-use crate::sim::{Request, ServerError, SimConfig, SimError};
+use crate::sim::{Request, ServerError, SimConfig, SimError, StepTimeError};
 use crate::step::LatencyModel;
 
 pub(in crate::sim) use steps::RankStep;
@@ -89,6 +89,8 @@ pub struct Server<M> {
     /// The following step, if it is fixed already.
     next: Box<Plan>,
     in_flight: Option<InFlight>,
+    /// The step that the clock cannot hold, after which there is no other.
+    failed: Option<StepTimeError>,
     /// The steps after it that have begun as well.
     pipeline: Pipeline,
     inbox: Inbox,
@@ -168,7 +170,9 @@ impl<M: LatencyModel> Server<M> {
     /// A step that ends later stays in flight; its results are visible once it has ended.
     ///
     /// # Errors
-    /// [`ServerError::TimeBackwards`] for a time before [`now_ns`](Server::now_ns). The server is unchanged.
+    /// [`ServerError::TimeBackwards`] for a time before [`now_ns`](Server::now_ns); the server is unchanged.
+    /// [`ServerError::StepTime`] for a step that the clock cannot hold; the clock stands at its start, and each later
+    /// call returns the error again.
     pub fn advance_to(&mut self, to_ns: u64) -> Result<(), ServerError> {
         self.advance_observed(to_ns, &mut ())
     }
@@ -190,20 +194,25 @@ impl<M: LatencyModel> Server<M> {
             return Err(ServerError::TimeBackwards { to_ns, now_ns });
         }
         let known = self.events.len();
-        self.run_to(to_ns, observer);
-        self.now_ns = to_ns;
+        let ran = self.run_to(to_ns, observer);
+        if ran.is_ok() {
+            self.now_ns = to_ns;
+        }
         for event in self.events.iter().skip(known) {
             if let ServerEvent::Finished { id, record, .. } = event {
                 observer.finished(id.0, record);
             }
         }
         observer.progress(&self.progress(None));
-        Ok(())
+        Ok(ran?)
     }
 
     /// Runs until the server is idle; the clock stands at the end of the last step.
-    pub fn run_until_idle(&mut self) {
-        self.run_to(u64::MAX, &mut ());
+    ///
+    /// # Errors
+    /// A step that the clock cannot hold; the clock stands at its start, and each later call returns the error again.
+    pub fn run_until_idle(&mut self) -> Result<(), StepTimeError> {
+        self.run_to(u64::MAX, &mut ())
     }
 
     /// Runs one step to its end and returns its outcome; `None` if the server is idle.
@@ -212,27 +221,33 @@ impl<M: LatencyModel> Server<M> {
     /// the step are part of the outcome and are not drained again. Costs O(running requests), and O(n²) in the number
     /// of requests whose only token comes from the same step.
     ///
+    /// # Errors
+    /// As [`run_until_idle`](Server::run_until_idle).
+    ///
     /// ```
-    /// # use rooflut::sim::Server;
+    /// # use rooflut::sim::{Server, StepTimeError};
     /// # use rooflut::step::LatencyModel;
-    /// # fn example<M: LatencyModel>(mut server: Server<M>) {
-    /// while let Some(step) = server.step() {
+    /// # fn example<M: LatencyModel>(mut server: Server<M>) -> Result<(), StepTimeError> {
+    /// while let Some(step) = server.step()? {
     ///     println!("{} ns, {} tokens", step.record.duration_ns, step.batch.tokens());
     /// }
+    /// # Ok(())
     /// # }
     /// ```
-    pub fn step(&mut self) -> Option<StepOutcome<'_>> {
+    pub fn step(&mut self) -> Result<Option<StepOutcome<'_>>, StepTimeError> {
         let known = self.events.len();
-        let record = self.run_detailed_step()?;
+        let Some(record) = self.run_detailed_step()? else {
+            return Ok(None);
+        };
         self.buffers.events.clear();
         self.buffers.events.extend(self.events.drain(known..));
-        Some(StepOutcome {
+        Ok(Some(StepOutcome {
             record,
             batch: self.current.batch(),
             tokens: &self.buffers.tokens,
             preempted: &self.buffers.preempted,
             events: &self.buffers.events,
-        })
+        }))
     }
 
     /// Removes and returns the events since the last call, in order.
@@ -328,6 +343,7 @@ impl<M> Server<M> {
             current: Box::new(Plan::new()),
             next: Box::new(Plan::new()),
             in_flight: None,
+            failed: None,
             pipeline: Pipeline::default(),
             inbox: Inbox::new(&config),
             pushed: 0,

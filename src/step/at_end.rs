@@ -31,8 +31,8 @@ pub enum End {
 /// let config = deployment.server_config()?;
 /// let at = |end| Simulator::try_new(AtEnd::new(deployment.step_model(), coverage, end), config);
 /// let [shortest, longest] = [at(End::Low)?, at(End::High)?]
-///     .map(|server| server.run(&[Request::new(512, 128)]).summary.makespan);
-/// assert!(shortest < longest);
+///     .map(|server| server.run(&[Request::new(512, 128)]));
+/// assert!(shortest?.summary.makespan < longest?.summary.makespan);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]

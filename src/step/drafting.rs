@@ -1,5 +1,6 @@
 //! Speculative decoding: the time of the draft model in a step.
 
+use super::time::longer;
 use super::{DecodeGroup, LatencyModel, StepBatch, StepModel, StepTime};
 use crate::units::Seconds;
 
@@ -133,7 +134,7 @@ impl<T: LatencyModel, D: LatencyModel> LatencyModel for Drafting<T, D> {
         let target = self.target.lockstep_time(&mut ranks.inspect(|batch| {
             let mut drafts = Seconds::ZERO;
             self.draft_runs(batch, |run| drafts += self.draft.total_time(run));
-            longest = longest.max(drafts);
+            longest = longer(longest, drafts);
         }));
         target + longest
     }

@@ -29,6 +29,9 @@ pub struct StepOptions {
     pub strictness: Strictness,
     /// Time that the engine adds to the measured kernels.
     pub constants: StepConstants,
+    /// Maximum number of tokens of a step that runs as a CUDA graph; `None` for that of the constants, which keeps its
+    /// part in the time of all-reduces in either case.
+    pub cuda_graph_max_tokens: Option<u32>,
     /// Network of ranks on several nodes.
     pub network: Network,
 }
@@ -40,6 +43,7 @@ impl StepOptions {
             kv_dtype: Dtype::Bf16,
             strictness: Strictness::ANY,
             constants: engine.constants,
+            cuda_graph_max_tokens: None,
             network: Network::CX7,
         }
     }
@@ -51,6 +55,8 @@ impl StepOptions {
         with_strictness(strictness: Strictness);
         /// Sets the constants of the engine.
         with_constants(constants: StepConstants);
+        /// Sets the maximum number of tokens of a step that runs as a CUDA graph.
+        with_cuda_graph_max_tokens(cuda_graph_max_tokens: Option<u32>);
         /// Sets the network of ranks on several nodes.
         with_network(network: Network);
     }

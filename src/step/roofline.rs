@@ -132,7 +132,10 @@ impl RooflineModel {
                 Some(_) => options.constants.sustained_reads,
                 None => 1.0,
             },
-            engine: options.constants,
+            engine: match options.cuda_graph_max_tokens {
+                Some(tokens) => options.constants.with_cuda_graph_max_tokens(tokens),
+                None => options.constants,
+            },
             hosts: hosts(model, &options.constants),
         })
     }

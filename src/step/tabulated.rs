@@ -132,20 +132,34 @@ impl TabulatedModel {
         if sums.tokens == 0 {
             return Some(Seconds::ZERO);
         }
+        let attention = || {
+            let prefill = self.model.prefill_attention(prefill);
+            let prefill = prefill.map(|all| all.time);
+            [prefill, self.model.decode_attention_time(sums)]
+        };
+        self.sum(sums, attention, || self.model.host(prefill, sums))
+    }
+
+    /// Returns the time of a step in this pipeline stage with this time of its attention, of prompt chunks and of
+    /// decoding requests, and of the host, or `None` beyond the limit.
+    #[inline]
+    pub(super) fn sum(
+        &self,
+        sums: &BatchSums,
+        attention: impl FnOnce() -> [Option<Seconds>; 2],
+        host: impl FnOnce() -> Seconds,
+    ) -> Option<Seconds> {
         let OfCount { tokens, .. } = *self.counts.get(sums.tokens as usize)?;
         let OfCount { rows, .. } = *self.counts.get(sums.rows as usize)?;
         // In the order in which the model adds up its parts.
         let mut total = tokens;
-        if let Some(all) = self.model.prefill_attention(prefill) {
-            total += all.time;
-        }
-        if let Some(all) = self.model.decode_attention_time(sums) {
+        for all in attention().into_iter().flatten() {
             total += all;
         }
         for once in rows {
             total += once;
         }
-        Some(total + self.model.host(prefill, sums))
+        Some(total + host())
     }
 }
 

@@ -37,7 +37,7 @@ pub trait LatencyModel {
     /// an idle rank is empty. By default the longest [`total_time`](LatencyModel::total_time).
     fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
         ranks.fold(Seconds::ZERO, |longest, batch| {
-            longest.max(self.total_time(&batch))
+            longer(longest, self.total_time(&batch))
         })
     }
 
@@ -54,6 +54,16 @@ pub trait LatencyModel {
             prefill: &[],
             decode: &[decode],
         })
+    }
+}
+
+/// Returns the longer of two times; a negative one or NaN is kept, so that a simulation reports it.
+pub(super) fn longer(one: Seconds, other: Seconds) -> Seconds {
+    let is_within = (0.0..=one.0).contains(&other.0);
+    if one.0 >= 0.0 && !is_within {
+        other
+    } else {
+        one
     }
 }
 

@@ -1,5 +1,7 @@
 //! Storage of a set, used by generated code and by sets in memory.
 
+use core::ops::Range;
+
 use rooflut_roofline::operation::Codes;
 use rooflut_roofline::{AxisPoint, Gpu, OperationKind, Timing};
 
@@ -64,6 +66,14 @@ impl EntryPlace {
     /// Creates a place from the first value and number of values of each axis, and the place of the first point.
     pub const fn from_generated(axes: [(u32, u32); 2], start: u32) -> EntryPlace {
         EntryPlace { axes, start }
+    }
+
+    /// Returns the places of the points.
+    #[inline]
+    pub(super) fn cells(&self) -> Range<usize> {
+        let [(_, rows), (_, columns)] = self.axes;
+        let start = self.start as usize;
+        start..start + rows as usize * columns.max(1) as usize
     }
 }
 
@@ -132,17 +142,15 @@ impl<'a> Stored<'a> {
     #[inline]
     pub(super) fn points(&self, place: usize) -> Points<'a> {
         let none = EntryPlace::from_generated([(0, 0); 2], 0);
-        let EntryPlace { axes, start } = self.entries.get(place).copied().unwrap_or(none);
-        let [(_, rows), (_, columns)] = axes;
-        let (start, count) = (start as usize, rows as usize * columns.max(1) as usize);
-        let axes = axes.map(|(start, count)| {
+        let entry = self.entries.get(place).copied().unwrap_or(none);
+        let axes = entry.axes.map(|(start, count)| {
             let span = start as usize..(start + count) as usize;
             Axis::new(
                 self.axis_values.get(span.clone()).unwrap_or_default(),
                 self.axis_points.get(span).unwrap_or_default(),
             )
         });
-        let cells = start..start + count;
+        let cells = entry.cells();
         Points {
             axes,
             latency_us: self.latency_us.get(cells.clone()).unwrap_or_default(),

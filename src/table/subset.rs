@@ -52,17 +52,69 @@ impl TableSet {
     pub fn with_scaled(&self, rows: &[(MeasuredKernel, f64)]) -> TableSet {
         let mut owned = OwnedSet::without_tables(self);
         for table in self.tables() {
-            let mut points = table.all_points();
-            let of_table = rows.iter();
-            for (row, factor) in of_table.filter(|(row, _)| row.operation() == table.operation()) {
-                let shape = row.shape::<Codes>();
-                if let Some(points) = points.iter_mut().find(|points| points.shape == shape) {
-                    points.scale(row.point(), *factor);
-                }
+            let stored = table.stored();
+            // All tables share one reason.
+            if owned.tables.is_empty() {
+                owned.axis_values = stored.axis_values.to_vec();
+                owned.axis_points = stored.axis_points.to_vec();
             }
-            owned.push(table.head(), points);
+            let mut copy = OwnedTable {
+                head: with_sorted_index(stored.head, stored.shapes),
+                shapes: stored.shapes.to_vec(),
+                entries: stored.entries.to_vec(),
+                latency_us: stored.latency_us.to_vec(),
+                ln_slowdown: stored.ln_slowdown.to_vec(),
+            };
+            let scaled = rows
+                .iter()
+                .filter(|(row, _)| row.operation() == table.operation());
+            for (row, factor) in scaled {
+                copy.scale(table, row, *factor);
+            }
+            owned.tables.push(copy);
         }
         TableSet::shared(owned).like(self)
+    }
+}
+
+impl OwnedTable {
+    /// Multiplies the latency of a row by a factor; `table` is the table that this one is a copy of.
+    fn scale(&mut self, table: Table<'_>, row: &MeasuredKernel, factor: f64) {
+        let (stored, shape) = (table.stored(), row.shape::<Codes>());
+        let place = (0..table.len()).find(|&place| stored.shape(place) == shape);
+        let Some((place, entry)) = place.and_then(|place| Some((place, self.entries.get(place)?)))
+        else {
+            return;
+        };
+        let latency_us = self.latency_us.get_mut(entry.cells());
+        let ln_slowdown = self.ln_slowdown.get_mut(entry.cells());
+        let Some((latency_us, ln_slowdown)) = latency_us.zip(ln_slowdown) else {
+            return;
+        };
+        let axes = stored.points(place).axes();
+        let mut points = OwnedPoints {
+            shape,
+            axes: axes.map(|axis| axis.values().to_vec()),
+            latency_us: latency_us.to_vec(),
+            ln_slowdown: ln_slowdown.to_vec(),
+        };
+        points.scale(row.point(), factor);
+        latency_us.copy_from_slice(&points.latency_us);
+        for (slot, filled) in ln_slowdown.iter_mut().zip(points.filled()) {
+            *slot = filled;
+        }
+    }
+}
+
+/// Returns the description of a table whose index is searched.
+fn with_sorted_index(head: &TableHead, shapes: &[u32]) -> TableHead {
+    let width = head.operation.shape_columns();
+    TableHead {
+        operation: head.operation,
+        timing: head.timing,
+        floor_us: head.floor_us,
+        error_groups: head.error_groups,
+        index: Index::sorted(shapes.chunks(width).map(key)),
     }
 }
 
@@ -91,7 +143,7 @@ impl Table<'_> {
     /// Returns a set of this table alone with other `points`, at most 65,536 shapes in ascending order.
     pub(crate) fn with_points(self, points: impl IntoIterator<Item = OwnedPoints>) -> TableSet {
         let mut owned = OwnedSet::without_tables(self.set());
-        owned.push(self.head(), points);
+        owned.push(self.stored().head, points);
         TableSet::shared(owned).like(self.set())
     }
 
@@ -148,13 +200,7 @@ impl OwnedSet {
             latency_us.extend(points.latency_us);
         }
         self.tables.push(OwnedTable {
-            head: TableHead {
-                operation: head.operation,
-                timing: head.timing,
-                floor_us: head.floor_us,
-                error_groups: head.error_groups,
-                index: Index::sorted(shapes.chunks(width).map(key)),
-            },
+            head: with_sorted_index(head, &shapes),
             shapes,
             entries,
             latency_us,

@@ -6,8 +6,6 @@ use core::marker::PhantomData;
 use rooflut_roofline::operation::{Codes, key};
 use rooflut_roofline::{Dtype, OperationKind, Reference};
 
-#[cfg(feature = "leave-one-out")]
-use super::stored::TableHead;
 use super::stored::{Points, Stored};
 use super::{Class, Curve, ErrorGroup, Grid, TableSet};
 
@@ -30,8 +28,8 @@ impl<'a> Table<'a> {
     }
 
     #[cfg(feature = "leave-one-out")]
-    pub(super) fn head(&self) -> &'a TableHead {
-        self.stored.head
+    pub(super) fn stored(&self) -> &Stored<'a> {
+        &self.stored
     }
 
     /// Returns the measured operation.
@@ -58,6 +56,12 @@ impl<'a> Table<'a> {
     /// none.
     pub fn wave_us(&self) -> f64 {
         self.stored.head.timing.wave_us
+    }
+
+    /// Returns whether decode attention splits the KV entries of a request only where several query heads share a KV
+    /// head.
+    pub fn grouped_split(&self) -> bool {
+        self.stored.head.timing.grouped_split
     }
 
     /// Returns the errors of lookups of measured shapes and of others, in a format.
@@ -143,6 +147,11 @@ where
     /// Returns the measured shapes with their points, in ascending order.
     pub fn entries(self) -> impl Iterator<Item = Entry<S, P>> + Clone + use<'a, S, P> {
         (0..self.len()).map(move |place| self.entry(place))
+    }
+
+    /// Returns the measured shapes, in ascending order.
+    pub(crate) fn shapes(self) -> impl Iterator<Item = S> + Clone + use<'a, S, P> {
+        (0..self.len()).map(move |place| S::from(self.stored.shape(place)))
     }
 
     /// Returns the measured points of exactly this shape. Costs one perfect-hash lookup, or a binary search in a

@@ -66,7 +66,9 @@ fn an_hour_of_twice_the_rate_ends_and_is_reported_as_overload() {
             let (mut digest, mut queue) = (Digest::new(), Queue::default());
             let cluster = Cluster::try_new(Steady, config, replicas, Router::RoundRobin).unwrap();
             let mut source = Stream::new(requests.clone());
-            let totals = cluster.serve(&mut source, &mut (&mut digest, &mut queue));
+            let totals = cluster
+                .serve(&mut source, &mut (&mut digest, &mut queue))
+                .unwrap();
             assert_eq!(totals.completed, requests.count() as u64);
             let last = queue.last.unwrap();
             assert_eq!((last.waiting, last.running), (0, 0));
@@ -121,8 +123,8 @@ fn a_request_that_waits_takes_little_more_than_its_record() {
             peak_bytes(requests, |digest| {
                 let mut source = Stream::new(flood(requests));
                 match replicas {
-                    1 => simulator.serve(&mut source, digest),
-                    _ => cluster.serve(&mut source, digest),
+                    1 => simulator.serve(&mut source, digest).unwrap(),
+                    _ => cluster.serve(&mut source, digest).unwrap(),
                 }
             })
         });
@@ -140,7 +142,9 @@ fn a_request_that_waits_for_either_pool_takes_little_more() {
         let servers = Disaggregated::try_new(prefill, decode, Router::RoundRobin, link).unwrap();
         let each = bytes_each(|requests| {
             peak_bytes(requests, |digest| {
-                servers.serve(&mut Stream::new(flood(requests)), digest)
+                servers
+                    .serve(&mut Stream::new(flood(requests)), digest)
+                    .unwrap()
             })
         });
         println!("bound by {bound_by}: {each} bytes for each request that waits");
@@ -156,7 +160,9 @@ fn a_full_queue_rejects_requests_and_holds_no_memory_for_them() {
     let requests = || hour(25.0);
     let simulator = Simulator::try_new(Steady, config).unwrap();
     let mut queue = Queue::default();
-    let totals = simulator.serve(&mut Stream::new(requests()), &mut (&mut digest, &mut queue));
+    let totals = simulator
+        .serve(&mut Stream::new(requests()), &mut (&mut digest, &mut queue))
+        .unwrap();
     assert_eq!(
         totals.completed + totals.rejected,
         requests().count() as u64
@@ -175,7 +181,9 @@ fn a_year_of_requests_is_served_to_the_nanosecond() {
     let request = |index| Request::new(10, 2).at_ns(YEAR_NS / 100_000 * index);
     let model = Linear::mixed();
     let requests: Vec<Request> = (0..=100_000).map(request).collect();
-    let report = simulator(&model, SimConfig::new(300, 10)).run(&requests);
+    let report = simulator(&model, SimConfig::new(300, 10))
+        .run(&requests)
+        .unwrap();
     assert_eq!(report.summary.completed, 100_001);
     for record in &report.records {
         let timing = record.timing().unwrap();
@@ -196,7 +204,9 @@ fn the_last_arrival_of_the_clock_is_served_and_a_later_one_rejected() {
         request(u64::MAX),
     ];
     let model = Linear::mixed();
-    let report = simulator(&model, SimConfig::new(300, 10)).run(&requests);
+    let report = simulator(&model, SimConfig::new(300, 10))
+        .run(&requests)
+        .unwrap();
     let timing = report.records[1].timing().unwrap();
     assert_eq!(timing.finish_ns, SimConfig::LAST_ARRIVAL_NS + 2_211);
     assert_eq!((report.summary.completed, report.summary.rejected), (1, 2));
@@ -204,6 +214,7 @@ fn the_last_arrival_of_the_clock_is_served_and_a_later_one_rejected() {
     assert_eq!(
         listed
             .serve(&mut RequestList::new(&requests), &mut ())
+            .unwrap()
             .rejected,
         2
     );

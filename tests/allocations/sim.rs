@@ -56,7 +56,8 @@ fn run(
 ) -> (u64, Totals) {
     let simulator = Simulator::try_new(model, config).unwrap();
     let mut totals = Totals::default();
-    let AllocationInfo { count_total, .. } = measure(|| totals = simulator.serve(source, observer));
+    let AllocationInfo { count_total, .. } =
+        measure(|| totals = simulator.serve(source, observer).unwrap());
     (count_total, totals)
 }
 

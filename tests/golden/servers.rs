@@ -139,14 +139,14 @@ impl Server {
         match self.draft {
             None => {
                 let simulator = Simulator::try_new(model, config).expect("sound limits");
-                simulator.run(&requests).summary
+                simulator.run(&requests).unwrap().summary
             }
             Some(draft) => {
                 let draft = model::find(draft).expect("a known model").spec;
                 let draft = draft.with_sampler(Sampler::Plain);
                 let model = Drafting::new(model, on(&draft), 3);
                 let simulator = Simulator::try_new(model, config).expect("sound limits");
-                simulator.run(&requests).summary
+                simulator.run(&requests).unwrap().summary
             }
         }
     }

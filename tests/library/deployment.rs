@@ -54,11 +54,13 @@ fn step_model_memory_and_limits_equal_parts_assembled_by_hand() {
         by_hand.step_time(&batch)
     );
 
-    let mut limits = MemoryLimits::default();
+    let mut limits = engine.memory_limits(MemoryLimits::default());
+    limits.max_num_seqs = 256;
     limits.gpu_memory_utilization = 0.8;
     limits.max_num_batched_tokens = 4_096;
     limits.block_size = 32;
     limits.kv_dtype = Dtype::Fp8;
+    limits.cuda_graph_max_tokens = deployment.cuda_graph_max_tokens();
     let plan = MemoryPlan::try_new(&llama, sets::H100.gpu(), 4, limits).unwrap();
     assert_eq!(deployment.memory_plan(), Ok(plan));
 
@@ -72,16 +74,102 @@ fn step_model_memory_and_limits_equal_parts_assembled_by_hand() {
 
 #[test]
 fn model_and_tables_alone_give_a_server_of_the_default_engine() {
-    let deployment = on_h100("llama-3.1-8b").build().unwrap();
-    let config = deployment.server_config().unwrap();
+    let config = server(on_h100("llama-3.1-8b"));
     let api_server = stacks::VLLM_0_15_1.api_server;
     assert_eq!(config.api_server_ns, api_server.to_nanos());
     assert_eq!(config.rules.scheduling, Scheduling::OneStepAhead);
     assert_eq!(
         (config.max_num_seqs, config.max_num_batched_tokens),
-        (128, 2_048)
+        (1_024, 8_192)
     );
     assert_eq!(config.max_model_len, 131_072);
+}
+
+fn server(builder: DeploymentBuilder) -> SimConfig {
+    builder.build().unwrap().server_config().unwrap()
+}
+
+/// Sequences, tokens, share of the memory and largest graph of `vllm serve`, from its source.
+#[test]
+fn limits_that_are_not_given_are_those_of_the_engine_on_the_gpu() {
+    let large = [1_024, 8_192, 512];
+    let small = [256, 2_048, 512];
+    for (engine, share, h100, b200) in [
+        (&stacks::VLLM_0_11_0, 0.9, large, large),
+        (&stacks::VLLM_0_12_0, 0.9, large, large),
+        (&stacks::VLLM_UNKNOWN, 0.9, large, large),
+        (&stacks::VLLM_0_15_1, 0.9, large, large),
+        (&stacks::VLLM_0_17_0, 0.9, large, large),
+        (&stacks::VLLM_0_18_0, 0.9, large, large),
+        (&stacks::VLLM_0_20_1, 0.92, large, large),
+        (&stacks::VLLM_0_33_0, 0.92, large, [1_024, 16_384, 1_024]),
+    ] {
+        for (set, expected) in [
+            (&sets::H100, h100),
+            (&sets::H200, h100),
+            (&sets::A100, small),
+            (&sets::L40S, small),
+            (&sets::B200, b200),
+        ] {
+            let builder = Deployment::builder(spec("llama-3.1-8b"), set).engine(engine);
+            let deployment = builder.build().unwrap();
+            let limits = deployment.memory_limits();
+            assert_eq!(limits.gpu_memory_utilization, share, "{}", engine.name);
+            let config = deployment.server_config().unwrap();
+            assert_eq!(config.max_num_batched_tokens, limits.max_num_batched_tokens);
+            let graph = engine.defaults.on(set.gpu()).cuda_graph_max_tokens;
+            let found = [config.max_num_seqs, config.max_num_batched_tokens, graph];
+            assert_eq!(found, expected, "{} on {}", engine.name, set.name());
+        }
+    }
+}
+
+#[test]
+fn given_limits_win_and_those_that_follow_are_cut_as_by_vllm() {
+    let of = |builder: DeploymentBuilder| {
+        let config = server(builder);
+        (config.max_num_seqs, config.max_num_batched_tokens)
+    };
+    let h100 = || on_h100("llama-3.1-8b");
+    assert_eq!(of(h100().max_num_seqs(128)), (128, 8_192));
+    assert_eq!(of(h100().max_num_batched_tokens(512)), (512, 512));
+    // No more than two requests of 1,000 tokens, but for vLLM 0.11.
+    let short = || h100().max_num_seqs(2).max_model_len(1_000);
+    assert_eq!(of(short()), (2, 2_000));
+    assert_eq!(of(short().engine(&stacks::VLLM_0_11_0)), (2, 8_192));
+    let given = h100().max_num_seqs(64).max_num_batched_tokens(64);
+    assert_eq!(of(given), (64, 64));
+    // Drafts of all sequences fit into a step.
+    let speculation = Speculation::try_new(9, 0.5, 0).unwrap();
+    assert_eq!(of(h100().speculation(speculation)), (819, 8_192));
+    // A change of the engine or of the tables changes what is not given.
+    let built = h100().gpu_memory_utilization(0.8).build().unwrap();
+    let other = built.to_builder().tables(&sets::A100);
+    assert_eq!(of(other.clone()), (256, 2_048));
+    let other = other.engine(&stacks::VLLM_0_33_0).build().unwrap();
+    assert_eq!(other.memory_limits().gpu_memory_utilization, 0.8);
+}
+
+/// A step of more tokens than the largest graph is not padded, and waits longer for the host.
+#[test]
+fn the_largest_graph_follows_from_the_sequences() {
+    let step = |builder: DeploymentBuilder, requests| {
+        let decode = [DecodeGroup::uniform(requests, 1_000).unwrap()];
+        let batch = StepBatch {
+            prefill: &[],
+            decode: &decode,
+        };
+        builder.build().unwrap().step_model().total_time(&batch)
+    };
+    let h100 = || on_h100("llama-3.1-8b");
+    let alone = |tokens| h100().cuda_graph_max_tokens(tokens);
+    assert_eq!(step(h100(), 500), step(alone(512), 500));
+    assert_ne!(step(h100(), 500), step(alone(256), 500));
+    assert_eq!(step(h100().max_num_seqs(100), 197), step(alone(200), 197));
+    assert_ne!(step(h100().max_num_seqs(100), 197), step(alone(192), 197));
+    let mut engine = stacks::VLLM_0_15_1;
+    engine.constants.cuda_graph_max_tokens = 0;
+    assert_eq!(step(h100().engine(&engine), 197), step(alone(0), 197));
 }
 
 #[test]
@@ -225,8 +313,14 @@ fn contradictions_are_rejected_with_found_and_allowed_values() {
             "draft model or MTP layer: expected the number of drafted tokens",
         ),
         (
-            on_h100("llama-3.1-8b").max_num_batched_tokens(64),
+            on_h100("llama-3.1-8b")
+                .max_num_seqs(128)
+                .max_num_batched_tokens(64),
             "max_num_batched_tokens: expected at least max_num_seqs (128), found 64",
+        ),
+        (
+            on_h100("llama-3.1-8b").max_num_seqs(8_193),
+            "max_num_batched_tokens: expected at least max_num_seqs (8193), found 8192",
         ),
         (
             on_h100("llama-3.1-8b").gpu_memory_utilization(1.5),
@@ -304,6 +398,8 @@ fn a_request_fits_into_the_kv_cache_as_vllm_asks() {
         on_h100("llama-3.1-70b")
             .weight_dtype(Dtype::Fp8)
             .kv_dtype(Dtype::Fp8)
+            .max_num_seqs(128)
+            .max_num_batched_tokens(2_048)
     };
     let longest = |deployment: DeploymentBuilder| {
         let config = deployment.build().unwrap().server_config();

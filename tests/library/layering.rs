@@ -26,8 +26,12 @@ const LAYERS: [&str; 17] = [
     "deployment",
 ];
 
-/// Messages of errors name hardware and tables.
-const EXCEPTIONS: [(&str, &str); 2] = [("error", "hardware"), ("error", "table")];
+/// Messages of errors name hardware and tables; memory limits default to those of a generated engine stack.
+const EXCEPTIONS: [(&str, &str); 3] = [
+    ("error", "hardware"),
+    ("error", "table"),
+    ("model", "generated"),
+];
 
 /// Written by the code generator, and the file that includes it.
 const GENERATED: &str = "generated";

@@ -223,7 +223,7 @@ fn a_report_is_read_back_to_the_bit() {
         Request::new(0, 1),
     ];
     let simulator = Simulator::try_new(Millisecond, SimConfig::new(1_000, 100)).unwrap();
-    let report: SimReport = simulator.run(&requests);
+    let report: SimReport = simulator.run(&requests).unwrap();
     assert_eq!((report.summary.completed, report.summary.rejected), (2, 1));
     round_trip(&report);
 }

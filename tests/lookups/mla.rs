@@ -5,7 +5,7 @@ use crate::support::{DEEPSEEK_V3 as V3, apart, tolerances};
 use rooflut::ResolveError;
 use rooflut::hardware::{Dtype, Indexer, MlaShape};
 use rooflut::op::{ChunkSums, Estimate, MlaDecode, MlaPrefill};
-use rooflut::table::{Class, Entry, Extent, Grid, TableSet, sets};
+use rooflut::table::{Class, Entry, Grid, TableSet, sets};
 
 const SETS: [&TableSet; 3] = [&sets::H100, &sets::H200, &sets::B200];
 
@@ -241,22 +241,15 @@ fn sums_of_another_layer_select_at_most_all_keys() {
 }
 
 #[test]
-fn few_tokens_take_at_least_as_long_as_one_that_decodes() {
+fn prompts_are_measured_from_128_tokens_on_and_no_shorter_with_more() {
     for kv_dtype in [Dtype::Bf16, Dtype::Fp8] {
-        let shape = MlaShape { kv_dtype, ..V3_2 };
-        let least = decode(shape).at(1, 1).time;
-        for tokens in [1, 16] {
-            let prompt = prefill(shape).at(1, tokens);
-            assert_eq!(prompt.provenance, Class::Transferred.outside());
-            assert!(
-                apart(prompt.time.0, least.0) < tolerances::ROUNDING,
-                "{kv_dtype} {tokens}"
-            );
-        }
-        let longer = prefill(shape).at(1, 1024);
-        assert_eq!(longer.provenance.extent, Extent::Outside);
-        assert!(longer.time.0 > 1.5 * least.0);
-        assert!(longer.time.0 < prefill(shape).at(1, 4096).time.0 / 2.0);
+        let layer = prefill(MlaShape { kv_dtype, ..V3_2 });
+        let at = |tokens| layer.at(1, tokens);
+        assert_eq!(at(16).provenance, Class::Interpolated.outside());
+        assert_eq!(at(128).provenance, Class::Measured.inside());
+        assert_eq!(at(1000).provenance, Class::Interpolated.inside());
+        let times = [1, 16, 128, 512, 1000, 2048, 4096].map(|tokens| at(tokens).time.0);
+        assert!(times.is_sorted(), "{kv_dtype}: {times:?}");
     }
 }
 

@@ -9,7 +9,7 @@ use rooflut::sim::{Request, RequestRecord, SimConfig, SimReport};
 use rooflut::units::Seconds;
 
 fn run(config: SimConfig, requests: &[Request]) -> SimReport {
-    simulator(&Linear::mixed(), config).run(requests)
+    simulator(&Linear::mixed(), config).run(requests).unwrap()
 }
 
 /// A server with few slots and blocks, so that requests wait and are preempted.
@@ -108,9 +108,8 @@ fn an_api_server_that_takes_forever_does_not_run_over() {
     let mut config = SimConfig::new(300, 10);
     config.api_server_ns = u64::MAX;
     let request = Request::new(10, 2).at_ns(SimConfig::LAST_ARRIVAL_NS);
-    let report = run(config, &[request]);
-    assert_eq!(report.summary.completed, 1);
-    assert_eq!(report.records[0].timing().unwrap().finish_ns, u64::MAX);
+    let error = simulator(&Linear::mixed(), config).run(&[request]);
+    assert_eq!(error.unwrap_err().start_ns, u64::MAX);
 }
 
 #[test]
@@ -139,4 +138,13 @@ fn a_server_takes_rules_and_api_server_from_its_engine() {
     }
     let ways = stacks::ALL.map(|stack| stack.rules.scheduling);
     assert!(ways.contains(&Scheduling::Synchronous) && ways.contains(&Scheduling::OneStepAhead));
+}
+
+#[test]
+fn the_makespan_ends_when_the_last_answer_leaves_the_api_server() {
+    let config = SimConfig::new(300, 100).with_api_output_ns(5_000_000);
+    let report = run(config, &[Request::new(10, 3)]);
+    let timing = report.records[0].timing().unwrap();
+    assert_eq!(timing.api_output_ns, 5_000_000);
+    assert_eq!(Some(report.summary.makespan), report.records[0].e2e());
 }

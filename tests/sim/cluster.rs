@@ -31,7 +31,9 @@ fn config(scheduling: Scheduling, api_server_ns: u64) -> SimConfig {
 fn serve(config: SimConfig, replicas: u32, router: Router, requests: &[Request]) -> Seen {
     let mut seen = Seen::default();
     let cluster = Cluster::try_new(Linear::mixed(), config, replicas, router).unwrap();
-    let totals = cluster.serve(&mut RequestList::new(requests), &mut seen);
+    let totals = cluster
+        .serve(&mut RequestList::new(requests), &mut seen)
+        .unwrap();
     assert_eq!(totals.completed + totals.rejected, requests.len() as u64);
     assert_eq!(totals.steps, seen.steps.len() as u64);
     assert_eq!(totals.replicas, replicas);
@@ -61,7 +63,7 @@ proptest! {
         for replica in 0..replicas as usize {
             let indices = (replica..requests.len()).step_by(replicas as usize);
             let own: Vec<Request> = indices.clone().map(|index| requests[index]).collect();
-            let report = simulator(&Linear::mixed(), config).run(&own);
+            let report = simulator(&Linear::mixed(), config).run(&own).unwrap();
             for (index, record) in indices.zip(&report.records) {
                 let mut expected = record.outcome;
                 if let Outcome::Completed(timing) = &mut expected {
@@ -102,7 +104,7 @@ fn replicas(
     let config = config(Scheduling::OneStepAhead, 0);
     let cluster = Cluster::try_new(Linear::mixed(), config, replicas, router).unwrap();
     let mut source = RequestList::new(requests).with_ids(ids, tokens);
-    let report = cluster.run_source(&mut source, &mut ());
+    let report = cluster.run_source(&mut source, &mut ()).unwrap();
     let timings = report.records.iter().map(|record| record.timing());
     timings.map(|timing| timing.unwrap().replica).collect()
 }
@@ -208,9 +210,11 @@ fn one_replica_is_a_server_also_for_users_whose_requests_are_rejected() {
         config.max_num_seqs = 2;
         config.max_waiting = max_waiting;
         let (alone, together) = (Linear::mixed(), Linear::mixed());
-        let single = simulator(&alone, config).run_source(&mut users(), &mut ());
+        let single = simulator(&alone, config)
+            .run_source(&mut users(), &mut ())
+            .unwrap();
         let cluster = Cluster::try_new(&together, config, 1, Router::RoundRobin).unwrap();
-        let replica = cluster.run_source(&mut users(), &mut ());
+        let replica = cluster.run_source(&mut users(), &mut ()).unwrap();
         assert_eq!(replica.records, single.records);
         assert_eq!(alone.batches, together.batches);
         assert_eq!(single.summary.rejected > 0, max_waiting.is_some());

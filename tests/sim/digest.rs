@@ -53,10 +53,14 @@ fn both(config: SimConfig, mix: &RequestMix, requests: usize) -> (SimReport, Tok
     let simulator = simulator(&model, config);
     let mut gaps = TokenGaps::new();
     let looks = &mut (&mut gaps, &mut sizes);
-    let mut report = simulator.run_source(&mut RequestList::new(&listed), looks);
+    let mut report = simulator
+        .run_source(&mut RequestList::new(&listed), looks)
+        .unwrap();
     report.summary.batch = sizes.stats();
     let mut digest = Digest::new().with_limits(limits());
-    let totals = simulator.serve(&mut Stream::new(load(mix.clone(), requests)), &mut digest);
+    let totals = simulator
+        .serve(&mut Stream::new(load(mix.clone(), requests)), &mut digest)
+        .unwrap();
     (report, gaps, digest.into_summary(&totals))
 }
 
@@ -149,7 +153,9 @@ fn the_server_is_as_busy_as_its_steps_say() {
         ..Linear::default()
     };
     let requests = [request(0), request(20_000_000)];
-    let report = simulator(&model, SimConfig::new(100, 100)).run(&requests);
+    let report = simulator(&model, SimConfig::new(100, 100))
+        .run(&requests)
+        .unwrap();
     let server = report.summary.server;
     // 20 steps in 30 ms, with one request each.
     assert!((server.busy_share - 20.0 / 30.0).abs() < 1e-12);
@@ -161,7 +167,9 @@ fn a_run_without_a_served_request_has_no_figures() {
     let model = model();
     let mut digest = Digest::new().with_limits(limits());
     let simulator = simulator(&model, SimConfig::new(100, 100));
-    let totals = simulator.serve(&mut RequestList::new(&[]), &mut digest);
+    let totals = simulator
+        .serve(&mut RequestList::new(&[]), &mut digest)
+        .unwrap();
     let summary = digest.into_summary(&totals);
     assert_eq!(
         (summary.ttft, summary.itl, summary.queue_growth),

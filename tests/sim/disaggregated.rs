@@ -131,7 +131,9 @@ fn config() -> impl Strategy<Value = SimConfig> {
 
 fn serve(servers: &Disaggregated<&Linear>, requests: &[Request]) -> Seen {
     let mut seen = Seen::default();
-    let totals = servers.serve(&mut RequestList::new(requests), &mut seen);
+    let totals = servers
+        .serve(&mut RequestList::new(requests), &mut seen)
+        .unwrap();
     assert_eq!(totals.completed + totals.rejected, requests.len() as u64);
     assert_eq!(totals.steps, seen.steps.len() as u64);
     assert_eq!(totals.stages.transfers, totals.completed);
@@ -195,7 +197,7 @@ fn users_wait_for_their_answers_from_the_decode_servers() {
     let config = SimConfig::new(220, 500);
     let mut seen = Seen::default();
     let servers = servers(&model, [(config, 1), (config, 2)], Router::RoundRobin);
-    let report = servers.run_source(&mut users, &mut seen);
+    let report = servers.run_source(&mut users, &mut seen).unwrap();
     assert_eq!(report.summary.completed, 100);
     // Five users never have more than five requests under way.
     let mut changes: Vec<(u64, i32)> = Vec::new();
@@ -224,7 +226,7 @@ fn an_output_is_cut_at_the_max_model_len_of_the_decode_server() {
         Request::new(100, 1),
     ];
     let mut source = RequestList::new(&requests);
-    let totals = servers.serve(&mut source, &mut ());
+    let totals = servers.serve(&mut source, &mut ()).unwrap();
     assert_eq!(
         (totals.completed, totals.rejected, totals.truncated),
         (2, 1, 1)
@@ -242,7 +244,9 @@ fn a_link_sends_one_request_after_the_other() {
     let run = |prefill| {
         let servers =
             Disaggregated::try_new(pool(prefill), pool(1), Router::RoundRobin, slow).unwrap();
-        let report = servers.run_source(&mut RequestList::new(&requests), &mut ());
+        let report = servers
+            .run_source(&mut RequestList::new(&requests), &mut ())
+            .unwrap();
         let stages = report.summary.stages.unwrap();
         assert_eq!(
             (stages.prefill.replicas, stages.link_ns),
@@ -275,6 +279,7 @@ fn grows(bandwidth: f64, prefill: u32, decode: u32, gap_ns: u64) -> bool {
         Disaggregated::try_new(pool(prefill), pool(decode), Router::RoundRobin, link).unwrap();
     let summary = servers
         .run_source(&mut RequestList::new(&requests), &mut ())
+        .unwrap()
         .summary;
     assert_eq!(summary.completed, 400);
     let mean_step = Seconds(2e-6);
@@ -327,7 +332,7 @@ fn a_prompt_of_a_trace_is_found_in_the_caches_of_both_servers() {
     let requests = [request(0), request(1_000_000)];
     let hits = |ids: &[u64]| {
         let mut source = RequestList::new(&requests).with_ids(ids, 16);
-        servers.serve(&mut source, &mut ()).cache_hits
+        servers.serve(&mut source, &mut ()).unwrap().cache_hits
     };
     // Its four full blocks, on each.
     assert_eq!(hits(&[0, 1, 2, 3, 4, 5]), 8);

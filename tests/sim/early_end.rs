@@ -57,20 +57,22 @@ fn every_kind_of_servers_ends_early() {
     let model = Linear::mixed();
     let config = SimConfig::new(100_000, 2_048);
     assert_ends_early("one", |source, observer| {
-        simulator(&model, config).run_source(source, observer)
+        simulator(&model, config)
+            .run_source(source, observer)
+            .unwrap()
     });
     let cluster = Cluster::try_new(&model, config, 2, Router::RoundRobin).unwrap();
     assert_ends_early("replicas", |source, observer| {
-        cluster.run_source(source, observer)
+        cluster.run_source(source, observer).unwrap()
     });
     let ranks = Lockstep::try_new(&model, config, 2).unwrap();
     assert_ends_early("ranks", |source, observer| {
-        ranks.run_source(source, observer)
+        ranks.run_source(source, observer).unwrap()
     });
     let link = KvLink::try_new(5e9, Seconds(300e-9), 1.0).unwrap();
     let pool = || ServerPool::new(&model, config, 1);
     let apart = Disaggregated::try_new(pool(), pool(), Router::RoundRobin, link).unwrap();
     assert_ends_early("apart", |source, observer| {
-        apart.run_source(source, observer)
+        apart.run_source(source, observer).unwrap()
     });
 }

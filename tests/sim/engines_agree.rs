@@ -15,7 +15,9 @@ fn compare(config: SimConfig, requests: &[Request], ids: &[u64]) {
     let (model, naive) = (Linear::mixed(), Linear::mixed());
     let mut seen = Seen::default();
     let mut source = RequestList::new(requests).with_ids(ids, LISTED_TOKENS);
-    let totals = simulator(&model, config).serve(&mut source, &mut seen);
+    let totals = simulator(&model, config)
+        .serve(&mut source, &mut seen)
+        .unwrap();
     let expected = oracle::run(&naive, config, requests, ids, |sequence| sequence);
     assert_same(expected, &seen, &totals, &config);
     assert_eq!(model.batches.into_inner(), naive.batches.into_inner());
@@ -36,6 +38,8 @@ pub(crate) fn assert_same(
     assert_eq!(outcomes, expected.outcomes);
     assert_eq!(totals.steps, expected.steps);
     assert_eq!(totals.preemptions, expected.preemptions);
+    let preempted = seen.steps.iter().map(|step| u64::from(step.preempted));
+    assert_eq!(preempted.sum::<u64>(), totals.preemptions);
     if config.kv_groups.limited == 0 {
         assert_eq!(totals.peak_kv_blocks, expected.peak_blocks);
     }
@@ -64,7 +68,14 @@ fn a_preemption_storm_is_the_same_storm() {
         config.rules.scheduling = scheduling;
         compare(config, &requests, &[]);
         let model = Linear::mixed();
-        assert!(simulator(&model, config).run(&requests).summary.preemptions > 30);
+        assert!(
+            simulator(&model, config)
+                .run(&requests)
+                .unwrap()
+                .summary
+                .preemptions
+                > 30
+        );
     }
 }
 
@@ -76,7 +87,7 @@ fn tokens_beyond_the_end_of_a_request_are_not_yielded() {
     config.speculation = Speculation::try_new(8, 1.0, 0).ok();
     let model = Linear::mixed();
     let requests = [request; 5];
-    let summary = simulator(&model, config).run(&requests).summary;
+    let summary = simulator(&model, config).run(&requests).unwrap().summary;
     let drafts = summary.drafts.unwrap();
     // A token of the prompt's step, and three of one verification, though nine were there.
     assert_eq!((drafts.verifications, drafts.yielded_tokens), (5, 15));
@@ -99,7 +110,7 @@ fn a_session_finds_its_earlier_turns_and_loses_them_to_others() {
         let mut config = SimConfig::new(280, blocks);
         config.max_num_batched_tokens = 256;
         let model = Linear::mixed();
-        simulator(&model, config).run(requests);
+        simulator(&model, config).run(requests).unwrap();
         compare(config, requests, &[]);
         let batches = model.batches.into_inner();
         let mut chunks = batches.iter().flat_map(|batch| &batch.prefill);
@@ -154,6 +165,6 @@ fn a_request_preempted_with_tokens_finds_the_block_behind_its_window() {
     ];
     compare(config, &requests, &IDS);
     let model = Linear::mixed();
-    let run = simulator(&model, config).run(&requests);
+    let run = simulator(&model, config).run(&requests).unwrap();
     assert_eq!(run.summary.preemptions, 2);
 }

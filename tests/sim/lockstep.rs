@@ -24,7 +24,7 @@ proptest! {
         let (model, naive) = (Linear::mixed(), Linear::mixed());
         let source = || RequestList::new(&requests).with_ids(&IDS, LISTED_TOKENS);
         let mut seen = Seen::default();
-        let totals = lockstep(&model, config, ranks).serve(&mut source(), &mut seen);
+        let totals = lockstep(&model, config, ranks).serve(&mut source(), &mut seen).unwrap();
         let mut expected = oracle::lockstep::run(&naive, config, ranks, &requests, &IDS);
         prop_assert_eq!(seen.outcomes(requests.len()), &expected.outcomes[..]);
         prop_assert_eq!((totals.steps, totals.replicas), (expected.steps, ranks));
@@ -34,7 +34,7 @@ proptest! {
         expected.gaps_ns.sort_unstable();
         prop_assert_eq!(seen.gaps_ns, expected.gaps_ns);
         // An observer changes nothing.
-        let unobserved = lockstep(&Linear::mixed(), config, ranks).run_source(&mut source(), &mut ());
+        let unobserved = lockstep(&Linear::mixed(), config, ranks).run_source(&mut source(), &mut ()).unwrap();
         let unobserved: Vec<Outcome> = unobserved.records.iter().map(|record| record.outcome).collect();
         prop_assert_eq!(unobserved, expected.outcomes);
     }
@@ -48,7 +48,9 @@ fn requests_go_to_the_least_loaded_rank_and_wait_for_the_others() {
     // Three at once, and one while rank 1 has a single one.
     let requests = [at(0, 1_000), at(0, 10), at(0, 10), at(500, 10)];
     let model = Linear::mixed();
-    let report = lockstep(&model, config, 2).run_source(&mut RequestList::new(&requests), &mut ());
+    let report = lockstep(&model, config, 2)
+        .run_source(&mut RequestList::new(&requests), &mut ())
+        .unwrap();
     let timing = |index: usize| report.records[index].timing().unwrap();
     let replicas = [0, 1, 2, 3].map(|index| timing(index).replica);
     assert_eq!(replicas, [0, 1, 0, 1]);
@@ -67,8 +69,10 @@ fn a_rank_alone_is_a_server() {
         .collect();
     let model = Linear::mixed();
     let ranks = lockstep(&model, config, 1);
-    let alone = ranks.run_source(&mut RequestList::new(&requests), &mut ());
-    assert_eq!(alone, simulator(&model, config).run(&requests));
+    let alone = ranks
+        .run_source(&mut RequestList::new(&requests), &mut ())
+        .unwrap();
+    assert_eq!(alone, simulator(&model, config).run(&requests).unwrap());
 }
 
 #[test]

@@ -23,5 +23,6 @@ mod properties;
 mod schedule;
 mod server;
 mod sources;
+mod step_times;
 mod support;
 mod workloads;

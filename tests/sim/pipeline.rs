@@ -43,7 +43,7 @@ fn compare(config: SimConfig, shares: &[u64], requests: &[Request]) {
     let source = || RequestList::new(requests).with_ids(&IDS, LISTED_TOKENS);
     let mut seen = Seen::default();
     let simulator = Simulator::try_new(&model, config).unwrap();
-    let totals = simulator.serve(&mut source(), &mut seen);
+    let totals = simulator.serve(&mut source(), &mut seen).unwrap();
     let expected = oracle::pipeline::run(&naive, config, requests, &IDS);
     assert_same(expected, &seen, &totals, &config);
     assert_eq!(
@@ -52,7 +52,7 @@ fn compare(config: SimConfig, shares: &[u64], requests: &[Request]) {
     );
     // An observer changes nothing.
     let unobserved = Simulator::try_new(staged(shares), config).unwrap();
-    let unobserved = unobserved.run_source(&mut source(), &mut ());
+    let unobserved = unobserved.run_source(&mut source(), &mut ()).unwrap();
     let unobserved: Vec<_> = unobserved
         .records
         .iter()
@@ -87,7 +87,10 @@ fn two_requests_share_the_stages() {
     config.rules.empty_schedule_sleep_ns = 0;
     let requests = [request(0, 100, 2), request(0, 100, 2)];
     let model = staged(&[50, 50]);
-    let report = Simulator::try_new(&model, config).unwrap().run(&requests);
+    let report = Simulator::try_new(&model, config)
+        .unwrap()
+        .run(&requests)
+        .unwrap();
     let timing = |index: usize| report.records[index].timing().unwrap();
     // The budget of 128 tokens cuts the second prompt after 28: 1,000 + 10 x 128 = 2,280 ns, then 72 tokens: 1,720 ns.
     assert_eq!(timing(0).first_token_ns, 2_280);
@@ -108,7 +111,8 @@ fn throughput_is_that_of_the_slowest_stage() {
     let makespan_ns = |config: SimConfig, shares: &[u64]| {
         let report = Simulator::try_new(staged(shares), config)
             .unwrap()
-            .run(&requests);
+            .run(&requests)
+            .unwrap();
         report.summary.makespan.0 * 1e9
     };
     // The batches of 16 requests each follow one another in a quarter of their time.
@@ -129,7 +133,7 @@ fn a_lone_request_waits_for_all_stages_and_sleeps() {
     let mut model = staged(&[10, 60, 30]);
     model.model.step_ns = 10_000_000;
     let report = Simulator::try_new(model, config).unwrap();
-    let report = report.run(&[request(0, 100, 3)]);
+    let report = report.run(&[request(0, 100, 3)]).unwrap();
     let timing = report.records[0].timing().unwrap();
     assert_eq!(timing.first_token_ns, 10_001_000);
     // The schedule finds nothing beside each step: vLLM sleeps a millisecond after it.
@@ -145,7 +149,7 @@ fn a_driven_server_reports_overlapping_steps_in_the_order_of_their_ends() {
     let mut server = Server::try_new(staged(&[50, 50]), config).unwrap();
     let [first, second] = [0, 0].map(|at_ns| server.push(request(at_ns, 100, 2)).unwrap());
     let (mut tokens, mut steps) = (Vec::new(), Vec::new());
-    while let Some(step) = server.step() {
+    while let Some(step) = server.step().unwrap() {
         tokens.extend(step.tokens.iter().map(|(id, tokens)| (*id, *tokens)));
         steps.push((
             step.record.start_ns,

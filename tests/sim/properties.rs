@@ -20,7 +20,9 @@ fn run(config: SimConfig, requests: &[Request]) -> Run {
     let model = Linear::mixed();
     let mut log = Seen::default();
     let mut source = RequestList::new(requests);
-    let report = simulator(&model, config).run_source(&mut source, &mut log);
+    let report = simulator(&model, config)
+        .run_source(&mut source, &mut log)
+        .unwrap();
     Run {
         report,
         batches: model.batches.into_inner(),

@@ -24,7 +24,7 @@ fn config(scheduling: Scheduling, budget: u32, kv_blocks: u32) -> SimConfig {
 }
 
 fn run(model: &Linear, config: SimConfig, requests: &[Request]) -> SimReport {
-    simulator(model, config).run(requests)
+    simulator(model, config).run(requests).unwrap()
 }
 
 /// Scheduled, first token, finish, preemptions.

@@ -22,7 +22,9 @@ fn chat() -> RequestMix {
 
 fn served_by(config: SimConfig, users: u32, pause: ThinkTime, mix: RequestMix) -> SimReport {
     let users = ClosedLoop::try_new(users, pause, mix, 42).unwrap();
-    simulator(&Linear::mixed(), config).run_source(&mut users.limited(TOTAL), &mut ())
+    simulator(&Linear::mixed(), config)
+        .run_source(&mut users.limited(TOTAL), &mut ())
+        .unwrap()
 }
 
 fn served(users: u32, pause: ThinkTime, mix: RequestMix) -> SimReport {
@@ -39,8 +41,8 @@ fn a_stream_is_served_as_the_list_of_its_requests() {
         let simulator = simulator(&model, SimConfig::new(4_096, 2_000));
         let mut stream = Stream::new(load).with_total(TOTAL);
         assert_eq!(stream.total(), Some(TOTAL));
-        let streamed = simulator.run_source(&mut stream, &mut ());
-        assert_eq!(streamed, simulator.run(&listed));
+        let streamed = simulator.run_source(&mut stream, &mut ()).unwrap();
+        assert_eq!(streamed, simulator.run(&listed).unwrap());
     }
 }
 

@@ -125,7 +125,7 @@ proptest! {
     ) {
         let (target, draft) = (on_h100("llama-3.1-8b"), on_h100("llama-3.2-1b"));
         let [target_table, draft_table] = [&target, &draft].map(|model| TabulatedModel::new(model.clone(), 700));
-        let (mut target_tally, mut draft_tally) = (Tally::new(&target_table), Tally::new(&draft_table));
+        let (target_tally, draft_tally) = (Tally::new(&target_table), Tally::new(&draft_table));
         let chunks: Vec<Chunk> = chunks
             .into_iter()
             .map(|(new, context, last)| match last {

@@ -104,7 +104,7 @@ fn tabulated_and_tallied_runs_agree_with_the_model() {
         };
         let expected = layer.step_time(&batch).total();
         assert_eq!(table.total_time(&batch), expected);
-        let mut tally = Tally::new(&table);
+        let tally = Tally::new(&table);
         tally.add(&batch);
         let spent = tally.sources().total();
         assert!((spent.0 / expected.0 - 1.0).abs() < 1e-9);

@@ -8,7 +8,7 @@ use crate::support::models;
 #[test]
 fn an_empty_step_adds_no_time() {
     let model = TabulatedModel::new(models::llama(models::DEFAULT), 256);
-    let mut tally = Tally::new(&model);
+    let tally = Tally::new(&model);
     tally.add(&StepBatch::default());
     assert_eq!((tally.steps(), tally.sources().total()), (1, Seconds::ZERO));
     let decode = [DecodeGroup::uniform(8, 1_000).unwrap()];

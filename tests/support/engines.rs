@@ -52,7 +52,9 @@ impl EngineFile {
     pub(crate) fn constant_names(&self) -> Vec<&str> {
         let lines = self.text.lines();
         let sections = lines.filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
-        let mut names: Vec<&str> = sections.filter(|section| *section != "rules").collect();
+        let is_constant =
+            |section: &&str| !section.contains("rules") && !section.contains("defaults");
+        let mut names: Vec<&str> = sections.filter(is_constant).collect();
         if let Some(parent) = &self.parent {
             names.extend(parent.constant_names());
         }

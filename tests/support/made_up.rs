@@ -77,6 +77,7 @@ const TIMING: Timing = Timing {
     t0_us: 0.0,
     hot_read: 1.0,
     wave_us: 0.0,
+    grouped_split: false,
 };
 
 /// A head without launch time, floor or cache effects, and with an empty index.

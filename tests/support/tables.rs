@@ -61,6 +61,16 @@ pub(crate) fn h100() -> &'static Tables {
 impl Tables {
     fn read(compiled: &'static TableSet) -> Tables {
         let dir = data().join(compiled.name());
+        let mut set_toml = fs::read_to_string(dir.join("set.toml")).unwrap();
+        let base =
+            toml_value(&set_toml, "", "inherits").map(|name| data().join(name.trim_matches('"')));
+        if let Some(base) = &base {
+            set_toml += &fs::read_to_string(base.join("set.toml")).unwrap();
+        }
+        let file = |name: &str| match &base {
+            Some(base) if !dir.join(name).exists() => base.join(name),
+            _ => dir.join(name),
+        };
         let gpus = fs::read_to_string(data().join("gpus.toml")).unwrap();
         let sheet = |key: &str| toml_number(&gpus, &compiled.gpu().name, key);
         let tera = |key: &str| sheet(key).map(|number| number * 1e12);
@@ -76,27 +86,25 @@ impl Tables {
                 sms: sheet("sms").unwrap(),
                 link: giga("link_gb_per_s"),
             },
-            gemm: rows(&dir.join("gemm.csv"), ["m", ""], |line| GemmShape {
+            gemm: rows(&file("gemm.csv"), ["m", ""], |line| GemmShape {
                 dtype: line.dtype("dtype"),
                 k: line.count("k"),
                 n: line.count("n"),
             }),
             prefill: rows(
-                &dir.join("attention_prefill.csv"),
+                &file("attention_prefill.csv"),
                 ["batch", "seq_len"],
                 |line| line.attention(1),
             ),
-            decode: rows(
-                &dir.join("attention_decode.csv"),
-                ["batch", "kv_len"],
-                |line| line.attention(line.count("tp")),
-            ),
-            allreduce: rows(&dir.join("allreduce.csv"), ["bytes", ""], |line| {
+            decode: rows(&file("attention_decode.csv"), ["batch", "kv_len"], |line| {
+                line.attention(line.count("tp"))
+            }),
+            allreduce: rows(&file("allreduce.csv"), ["bytes", ""], |line| {
                 AllReduceShape {
                     ranks: line.count("ranks"),
                 }
             }),
-            moe: rows(&dir.join("moe.csv"), ["tokens", ""], |line| MoeShape {
+            moe: rows(&file("moe.csv"), ["tokens", ""], |line| MoeShape {
                 dtype: line.dtype("dtype"),
                 experts: line.count("experts"),
                 top_k: line.count("top_k"),
@@ -106,7 +114,7 @@ impl Tables {
                 ep: line.count_or("ep", 1),
                 matrices: line.count_or("matrices", 3),
             }),
-            set_toml: fs::read_to_string(dir.join("set.toml")).unwrap(),
+            set_toml,
         }
     }
 
@@ -123,6 +131,11 @@ impl Tables {
     /// Time of a wave of thread blocks, seconds.
     pub(crate) fn wave(&self, operation: &str) -> f64 {
         toml_number(&self.set_toml, operation, "wave_us").unwrap_or(0.0) * 1e-6
+    }
+
+    /// Whether decode attention splits KV entries only where query heads share a KV head.
+    pub(crate) fn grouped_split(&self) -> bool {
+        toml_value(&self.set_toml, "decode", "grouped_split") == Some("true")
     }
 
     /// Time of the smallest call, seconds: as given in the set, else the smallest latency.
@@ -220,8 +233,27 @@ impl Line<'_> {
     }
 }
 
-/// Returns the rows of a file, with the columns of amount and length, without those that the set excludes; none if it
-/// lacks the file.
+/// Returns the latency that a set has in place of that of `row`: `Some(None)` where it excludes the row.
+fn replaced(set_toml: &str, row: &str) -> Option<Option<f64>> {
+    let (before, _) = set_toml.split_once(&format!("\"{row}\""))?;
+    let place = before
+        .rsplit_once("rows = [")
+        .unwrap()
+        .1
+        .matches(',')
+        .count();
+    // Each row before has as many commas as this one, and one behind it.
+    let place = place / (row.matches(',').count() + 1);
+    let (_, behind) = set_toml[before.len()..].split_once(']').unwrap();
+    let latencies = behind.trim_start().strip_prefix("latency_us = [");
+    Some(latencies.map(|list| {
+        let number = list.split([',', ']']).nth(place).unwrap();
+        number.trim().parse().unwrap()
+    }))
+}
+
+/// Returns the rows of a file, with the columns of amount and length and with replaced latencies, without those that
+/// the set excludes; none if it lacks the file.
 fn rows<S>(path: &Path, columns: [&str; 2], shape: impl Fn(&Line<'_>) -> S) -> Vec<Row<S>> {
     if !path.exists() {
         return Vec::new();
@@ -229,11 +261,12 @@ fn rows<S>(path: &Path, columns: [&str; 2], shape: impl Fn(&Line<'_>) -> S) -> V
     let mut reader = csv::Reader::from_path(path).unwrap();
     let header = reader.headers().unwrap().clone();
     let set_toml = fs::read_to_string(path.with_file_name("set.toml")).unwrap();
-    let is_used = |record: &csv::StringRecord| {
-        let fields: Vec<&str> = record.iter().collect();
-        !set_toml.contains(&format!("\"{}\"", fields.join(",")))
-    };
     let row = |record: &csv::StringRecord| {
+        let fields: Vec<&str> = record.iter().collect();
+        let replaced_us = match replaced(&set_toml, &fields.join(",")) {
+            Some(None) => return None,
+            replaced => replaced.flatten(),
+        };
         let line = Line {
             header: &header,
             record,
@@ -242,13 +275,13 @@ fn rows<S>(path: &Path, columns: [&str; 2], shape: impl Fn(&Line<'_>) -> S) -> V
             "" => 1,
             column => line.count(column),
         });
-        Row {
+        Some(Row {
             shape: shape(&line),
             amount,
             length,
-            us: line.text("latency_us").parse().unwrap(),
-        }
+            us: replaced_us.unwrap_or_else(|| line.text("latency_us").parse().unwrap()),
+        })
     };
-    let records = reader.records().map(Result::unwrap).filter(is_used);
-    records.map(|record| row(&record)).collect()
+    let records = reader.records().map(Result::unwrap);
+    records.filter_map(|record| row(&record)).collect()
 }

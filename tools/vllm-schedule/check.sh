@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares rooflut's schedule with that of vLLM's own scheduler:
+# Compares rooflut's limits and schedule with those of vLLM's own functions and scheduler:
 #
 #   check.sh FOLDER ROOFLUT VERSIONS [--short] [other arguments of check.py]
 #
@@ -32,4 +32,6 @@ for version in ${versions//,/ }; do
   fi
 done
 [ ${#sources[@]} -gt 0 ] || exit 75
-PYTHONDONTWRITEBYTECODE=1 exec "$environment/bin/python" "$here/check.py" "$rooflut" --vllm "${sources[@]}" "$@"
+export PYTHONDONTWRITEBYTECODE=1
+"$environment/bin/python" "$here/defaults.py" "$rooflut" --vllm "${sources[@]}"
+exec "$environment/bin/python" "$here/check.py" "$rooflut" --vllm "${sources[@]}" "$@"

@@ -33,6 +33,9 @@ typedef enum RooflutCode {
   ROOFLUT_CODE_PANIC = 9,
   // Another thread called `rooflut_stop`.
   ROOFLUT_CODE_STOPPED = 10,
+  // The time predicted for a step is negative, infinite or no number, or the step ends after the clock; the message
+  // names the step. A server runs no further one.
+  ROOFLUT_CODE_STEP_TIME = 11,
 } RooflutCode;
 
 // Output of a run.

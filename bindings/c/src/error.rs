@@ -32,6 +32,9 @@ pub enum Code {
     Panic = 9,
     /// Another thread called `rooflut_stop`.
     Stopped = 10,
+    /// The time predicted for a step is negative, infinite or no number, or the step ends after the clock; the message
+    /// names the step. A server runs no further one.
+    StepTime = 11,
 }
 
 /// The error of a call. The caller provides it, or null to do without the message.

@@ -4,12 +4,13 @@ use std::ffi::c_char;
 use std::fs::File;
 use std::path::Path;
 
+use rooflut::sim::SimError;
 use rooflut::table::TableSet;
 use rooflut_scenario::{Model, Prices, Resources, Run, RunError, Scenario, ScenarioFile};
 use rooflut_sweep::Named;
 use rooflut_traces::Input;
 
-use crate::error::{Error, Failure};
+use crate::error::{Code, Error, Failure};
 use crate::pointer::{input, text};
 use crate::registry::REGISTRY;
 use crate::text::returning;
@@ -207,5 +208,8 @@ pub(crate) fn open(path: &Path) -> std::io::Result<Input> {
 }
 
 pub(crate) fn refused(error: RunError) -> Failure {
-    Failure::refused(format_args!("scenario: {error}"))
+    match error {
+        RunError::Sim(SimError::StepTime(error)) => Failure::new(Code::StepTime, error),
+        error => Failure::refused(format_args!("scenario: {error}")),
+    }
 }

@@ -264,7 +264,7 @@ pub unsafe extern "C" fn rooflut_server_step(
     error: *mut Error,
 ) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { using(server, record, "record", error, |driven| Ok(driven.step())) }
+    unsafe { using(server, record, "record", error, DrivenServer::step) }
 }
 
 /// Writes the requests that had tokens in the last `rooflut_server_step` to an array of `capacity` entries, at least
@@ -328,6 +328,7 @@ unsafe fn using<T>(
 fn rejected(error: ServerError) -> Failure {
     match error {
         ServerError::NeverServed(reason) => Failure::refused(format_args!("request: {reason}")),
+        ServerError::StepTime(error) => Failure::new(Code::StepTime, error),
         error => Failure::new(Code::Value, error),
     }
 }
@@ -368,17 +369,18 @@ impl DrivenServer {
         }
     }
 
-    fn step(&mut self) -> StepRecord {
+    fn step(&mut self) -> Result<StepRecord, Failure> {
         // The outcome of a step has its own events only.
         self.events.extend(self.server.drain_events());
         self.tokens.clear();
-        let Some(outcome) = self.server.step() else {
-            return StepRecord::default();
+        let outcome = self.server.step().map_err(|error| rejected(error.into()))?;
+        let Some(outcome) = outcome else {
+            return Ok(StepRecord::default());
         };
         self.events.extend(outcome.events);
         self.tokens.extend_from_slice(outcome.tokens);
         let record = outcome.record;
-        StepRecord {
+        Ok(StepRecord {
             start_ns: record.start_ns,
             duration_ns: record.duration_ns,
             kv_tokens: record.kv_tokens,
@@ -393,6 +395,31 @@ impl DrivenServer {
             waiting: record.waiting,
             kv_blocks_used: record.kv_blocks_used,
             preempted: record.preempted,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rooflut::sim::SimConfig;
+    use rooflut::step::{LatencyModel, StepBatch};
+    use rooflut::units::Seconds;
+
+    use super::*;
+
+    struct NoTime;
+
+    impl LatencyModel for NoTime {
+        fn total_time(&self, _: &StepBatch<'_>) -> Seconds {
+            Seconds(f64::NAN)
         }
+    }
+
+    #[test]
+    fn a_step_without_a_time_has_a_code_of_its_own() {
+        let mut server = Server::try_new(NoTime, SimConfig::new(100, 10)).unwrap();
+        server.push(rooflut::sim::Request::new(10, 2)).unwrap();
+        let failure = rejected(server.advance_to(1).unwrap_err());
+        assert_eq!(failure.code(), Code::StepTime);
     }
 }

@@ -208,6 +208,18 @@ impl Deployment {
         self.config.max_num_batched_tokens
     }
 
+    /// Share of each GPU's memory that the server uses.
+    #[getter]
+    fn gpu_memory_utilization(&self) -> f64 {
+        self.deployment.memory_limits().gpu_memory_utilization
+    }
+
+    /// Maximum number of tokens of a step that runs as a CUDA graph.
+    #[getter]
+    fn cuda_graph_max_tokens(&self) -> u32 {
+        self.deployment.cuda_graph_max_tokens()
+    }
+
     fn __repr__(&self) -> String {
         format!("<rooflut.Deployment {}>", self.title)
     }

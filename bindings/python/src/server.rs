@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rooflut::deployment::ServedModel;
-use rooflut::sim::{Request, RequestId, ServerError, ServerEvent, StepRecord};
+use rooflut::sim::{Request, RequestId, ServerError, ServerEvent, StepRecord, StepTimeError};
 
 use crate::arrays::number;
 use crate::border::compute;
@@ -173,17 +173,21 @@ impl Server {
     /// Runs one step to its end and returns what happened; ``None`` if the server is idle.
     fn step<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let outcome = self.with(py, |server| {
-            server.step().map(|step| Step {
-                record: step.record,
-                tokens: step
-                    .tokens
-                    .iter()
-                    .map(|(id, tokens)| (id.index(), *tokens))
-                    .collect(),
-                preempted: step.preempted.iter().map(|id| id.index()).collect(),
-                events: step.events.to_vec(),
-            })
+            let step = server.step()?;
+            Ok::<_, StepTimeError>(step.map(|step| {
+                Step {
+                    record: step.record,
+                    tokens: step
+                        .tokens
+                        .iter()
+                        .map(|(id, tokens)| (id.index(), *tokens))
+                        .collect(),
+                    preempted: step.preempted.iter().map(|id| id.index()).collect(),
+                    events: step.events.to_vec(),
+                }
+            }))
         })?;
+        let outcome = outcome.map_err(error)?;
         outcome.map(|step| step.dict(py)).transpose()
     }
 

@@ -148,6 +148,22 @@ def test_chunks_and_groups_are_tuples_lists_or_rows(deployment):
     assert deployment.step(**{name: np.array(items) for name, items in batch.items()}) == step
 
 
+def test_a_deployment_has_the_limits_of_its_engine_and_gpu():
+    def limits(**keys):
+        deployment = rooflut.Deployment(model="llama-3.1-8b", **keys)
+        return (
+            deployment.max_num_seqs,
+            deployment.max_num_batched_tokens,
+            deployment.gpu_memory_utilization,
+            deployment.cuda_graph_max_tokens,
+        )
+
+    assert limits() == (1024, 8192, 0.9, 512)
+    assert limits(gpu="a100") == (256, 2048, 0.9, 512)
+    assert limits(gpu="b200", engine="vllm-0.33.0") == (1024, 16384, 0.92, 1024)
+    assert limits(max_num_seqs=7, max_num_batched_tokens=512) == (7, 512, 0.9, 8)
+
+
 def test_copies_of_a_deployment_answer_as_it_does():
     deployment = rooflut.Deployment(model="llama-3.1-8b", tp=2, server={"max_num_seqs": 7})
     for copied in (copy.copy(deployment), copy.deepcopy(deployment), pickle.loads(pickle.dumps(deployment))):

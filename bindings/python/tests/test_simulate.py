@@ -19,7 +19,7 @@ def drawn(seed):
     keys = {
         "model": draw.choice(["llama-3.1-8b", "llama-3.1-70b", "qwen3-14b", "openai/gpt-oss-120b"]),
         "gpu": draw.choice(["h100", "h200", "b200"]),
-        "tp": draw.choice([2, 4]),
+        "tp": draw.choice([4, 8]),
         "requests": draw.randint(4, 120),
         "prompt": draw.choice([128, "uniform:100..900", "lognormal:512,0.6@16..4096"]),
         "output": draw.choice([32, "uniform:1..200"]),

@@ -8,7 +8,7 @@ use rooflut_scenario::{Demand, Server, Target, real, whole};
 const AFTER: &str = "\
 Without --gpu or --tables all GPUs are listed, without --tp those of 1, 2, 4, 8 and 16 that can share the model. What is \
 missing is memory of each GPU, context or batch, or math in a format of the weights. Whether the tables know the kernels \
-is left to `rooflut run`.";
+is left to `rooflut run`; weights of other formats with 4 or 8 bits, such as GPTQ, AWQ or W8A8, are answered here alone.";
 
 /// Arguments of `rooflut fits`.
 #[derive(Args)]
@@ -22,10 +22,15 @@ pub(crate) struct FitsArgs {
     /// Requests that should fit at the same time [default: 1].
     #[arg(long, value_parser = whole::<u32>, value_name = "COUNT")]
     batch: Option<u32>,
-    /// Maximum number of tokens that a step computes, which determines the size of activations [default: 2048].
+    /// Maximum number of requests that run at the same time, which determines the size of logits [default: the engine's
+    /// on this GPU, mostly 1024, or 256 on A100 and below 70 GiB].
+    #[arg(long, value_parser = whole::<u32>, value_name = "COUNT")]
+    max_num_seqs: Option<u32>,
+    /// Maximum number of tokens that a step computes, which determines the size of activations [default: the engine's
+    /// on this GPU, mostly 8192, or 2048 on A100 and below 70 GiB].
     #[arg(long, value_parser = whole::<u32>, value_name = "TOKENS")]
     max_num_batched_tokens: Option<u32>,
-    /// Share of each GPU's memory that the server uses [default: 0.9].
+    /// Share of each GPU's memory that the server uses [default: the engine's: 0.9, from vLLM 0.20 on 0.92].
     #[arg(long, value_parser = real, value_name = "SHARE")]
     gpu_memory_utilization: Option<f64>,
     /// Tokens in a KV block: 16, 32, 64, 128 or 256 [default: 16].
@@ -43,6 +48,7 @@ impl FitsArgs {
     /// Returns the limits that determine the memory.
     pub(crate) fn server(&self) -> Server {
         let mut server = Server::default();
+        server.max_num_seqs = self.max_num_seqs;
         server.max_num_batched_tokens = self.max_num_batched_tokens;
         server.gpu_memory_utilization = self.gpu_memory_utilization;
         server.block_size = self.block_size;

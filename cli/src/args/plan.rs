@@ -38,11 +38,11 @@ const LISTS: [(&str, &str); 7] = [
     ),
     (
         "max_num_seqs",
-        "Maximum numbers of running requests to choose from [default: 128]",
+        "Maximum numbers of running requests to choose from [default: the engine's on each GPU]",
     ),
     (
         "max_num_batched_tokens",
-        "Maximum numbers of tokens of a step to choose from [default: 2048]",
+        "Maximum numbers of tokens of a step to choose from [default: the engine's on each GPU]",
     ),
 ];
 

@@ -26,7 +26,13 @@ impl Check<'_> {
 }
 
 fn excluded(excluded: &Excluded) -> Value {
-    json!({"file": excluded.file, "reason": excluded.reason, "rows": excluded.rows})
+    json!({
+        "file": excluded.file,
+        "reason": excluded.reason,
+        "rows": excluded.rows,
+        // In place of those of the rows; empty if these are left out.
+        "latency_us": excluded.latency_us,
+    })
 }
 
 fn kernels(checked: &Checked<'_>) -> Value {
@@ -35,6 +41,7 @@ fn kernels(checked: &Checked<'_>) -> Value {
         "rows": checked.family.rows.len(),
         "outliers": checked.outliers.len(),
         "dips": checked.dip_count(),
+        "suspects": checked.suspect_count(),
         // Null if no row has neighbours on all sides.
         "left_out": checked.errors.map(|errors| json!({
             "rows": errors.rows,
@@ -52,7 +59,7 @@ fn warning(warning: &Warning<'_>) -> Value {
         // Latency of an outlier over the one that its neighbours suggest.
         "ratio": match warning {
             Warning::Outlier { ratio, .. } => Some(*ratio),
-            Warning::Dips { .. } => None,
+            Warning::Dips { .. } | Warning::Suspect { .. } => None,
         },
         // For dips, each faster row before the slower one.
         "rows": warning.rows().into_iter().map(row).collect::<Value>(),

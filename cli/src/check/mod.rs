@@ -8,7 +8,7 @@ mod warnings_table;
 
 use std::path::Path;
 
-use rooflut_inspect::{Coverage, DIP, Dips, Errors, Family, Inspection, Outlier};
+use rooflut_inspect::{Coverage, DIP, Dips, Errors, Family, Inspection, Outlier, Suspect};
 
 use crate::args::CheckArgs;
 use crate::error::Error;
@@ -51,6 +51,7 @@ pub(crate) struct Checked<'i> {
     pub(crate) family: &'i Family,
     pub(crate) outliers: Vec<Outlier>,
     pub(crate) dips: Vec<Dips>,
+    suspects: Vec<Suspect>,
     errors: Option<Errors>,
 }
 
@@ -61,12 +62,17 @@ impl<'i> Checked<'i> {
             family,
             dips: rooflut_inspect::dips(family, &outliers, DIP),
             outliers,
+            suspects: rooflut_inspect::suspects(&inspection.families, family),
             errors: rooflut_inspect::errors(&inspection.set, family),
         }
     }
 
     pub(crate) fn dip_count(&self) -> usize {
         self.dips.iter().map(|dips| dips.dips.len()).sum()
+    }
+
+    fn suspect_count(&self) -> usize {
+        self.suspects.iter().map(|suspect| suspect.rows.len()).sum()
     }
 }
 

@@ -27,7 +27,11 @@ impl Check<'_> {
         for excluded in &self.inspection.excluded {
             let rows = plural(excluded.rows.len() as u64, "row");
             let of_file = format!("{rows} of {}: {}", excluded.file, excluded.reason);
-            text += &wrapped("excluded", &of_file);
+            let label = match excluded.latency_us.is_empty() {
+                true => "excluded",
+                false => "replaced",
+            };
+            text += &wrapped(label, &of_file);
         }
         text += &wrapped("warnings", &self.warning_count());
         text += &format!("\n{}\n", self.families().render(2));
@@ -42,7 +46,9 @@ impl Check<'_> {
             let dips = warnings
                 .iter()
                 .filter_map(|warning| WarningsTable::dips(checked, warning));
-            for table in outliers.into_iter().chain(dips) {
+            let suspects = warnings.iter();
+            let suspects = suspects.filter_map(|warning| WarningsTable::suspects(checked, warning));
+            for table in outliers.into_iter().chain(dips).chain(suspects) {
                 text += &table.text();
             }
         }
@@ -50,25 +56,25 @@ impl Check<'_> {
     }
 
     fn warning_count(&self) -> String {
-        let outliers: usize = self
-            .families
-            .iter()
-            .map(|checked| checked.outliers.len())
-            .sum();
+        let of_kind = |kind: &str| {
+            let warnings = self.warnings.iter();
+            warnings.filter(|warning| warning.kind() == kind).count() as u64
+        };
         match self.warnings.len() {
             0 => "none".to_owned(),
             all => format!(
-                "{}: {}, {}",
+                "{}: {}, {} of dips, {} of suspects",
                 count(all as u64),
-                plural(outliers as u64, "outlier"),
-                plural((all - outliers) as u64, "group") + " of dips"
+                plural(of_kind("outlier"), "outlier"),
+                plural(of_kind("dips"), "group"),
+                plural(of_kind("suspects"), "group")
             ),
         }
     }
 
     fn families(&self) -> Grid {
         let mut grid = Grid::new(
-            "kernels | >rows | >outliers | >dips | >predicted | >median error % | >p95 error %",
+            "kernels | >rows | >outliers | >dips | >suspects | >predicted | >median error % | >p95 error %",
         );
         for checked in &self.families {
             let errors = checked.errors.as_ref();
@@ -80,6 +86,7 @@ impl Check<'_> {
                 count(checked.family.rows.len() as u64),
                 count(checked.outliers.len() as u64),
                 count(checked.dip_count() as u64),
+                count(checked.suspect_count() as u64),
                 errors.map_or("-".to_owned(), |errors| count(errors.rows as u64)),
                 error(|errors| errors.median),
                 error(|errors| errors.p95),

@@ -1,10 +1,10 @@
 //! Warnings about rows: found, expected, advice.
 
-use rooflut_inspect::{DIP, Dip, Dips, Outlier, Row};
+use rooflut_inspect::{Cause, DIP, Dip, Dips, Outlier, Row};
 
 use super::Checked;
 use crate::fields;
-use crate::output::{count, number};
+use crate::output::{count, number, plural};
 
 /// A warning about rows.
 pub(super) enum Warning<'i> {
@@ -26,6 +26,14 @@ pub(super) enum Warning<'i> {
         pairs: Vec<[&'i Row; 2]>,
         advice: &'static str,
     },
+    /// Rows that other shapes or formats, or the link, contradict.
+    Suspect {
+        /// The operation and its formats.
+        kernels: &'i str,
+        cause: Cause,
+        /// Each row and the latency that it is compared with, microseconds; the farthest first.
+        rows: Vec<(&'i Row, f64)>,
+    },
 }
 
 /// The advice for an outlier.
@@ -37,7 +45,7 @@ const COMMON: &str = "most do: another kernel takes over there, or the first row
 
 impl<'i> Warning<'i> {
     /// Returns the warnings of a family: outliers, the farthest first, then dips of most shapes one by one,
-    /// then the other dips of each axis together.
+    /// then the other dips of each axis together, then suspects by cause.
     pub(super) fn of(checked: &Checked<'i>) -> Vec<Warning<'i>> {
         let mut outliers: Vec<&Outlier> = checked.outliers.iter().collect();
         outliers.sort_by(|a, b| b.far.total_cmp(&a.far));
@@ -72,7 +80,20 @@ impl<'i> Warning<'i> {
             };
             Some(Warning::dips(checked, dips, where_from, NOISE))
         });
-        outliers.chain(common).chain(single).collect()
+        let suspects = checked.suspects.iter().map(|suspect| {
+            let rows = suspect.rows.iter();
+            let rows = rows.filter_map(|(row, us)| Some((checked.family.rows.get(*row)?, *us)));
+            Warning::Suspect {
+                kernels: &checked.family.name,
+                cause: suspect.cause,
+                rows: rows.collect(),
+            }
+        });
+        outliers
+            .chain(common)
+            .chain(single)
+            .chain(suspects)
+            .collect()
     }
 
     fn dips(
@@ -97,13 +118,16 @@ impl<'i> Warning<'i> {
         match self {
             Warning::Outlier { .. } => "outlier",
             Warning::Dips { .. } => "dips",
+            Warning::Suspect { .. } => "suspects",
         }
     }
 
     /// Returns the operation and its formats.
     pub(super) const fn kernels(&self) -> &'i str {
         match self {
-            Warning::Outlier { kernels, .. } | Warning::Dips { kernels, .. } => kernels,
+            Warning::Outlier { kernels, .. }
+            | Warning::Dips { kernels, .. }
+            | Warning::Suspect { kernels, .. } => kernels,
         }
     }
 
@@ -135,6 +159,25 @@ impl<'i> Warning<'i> {
                     number(100.0 * DIP, 0),
                 )
             }
+            Warning::Suspect {
+                kernels,
+                cause,
+                rows,
+            } => {
+                let farthest = rows.first().map(|(row, us)| {
+                    let (found, compared) = (row.latency_us, number(*us, 1));
+                    format!(
+                        ", most at {}: {found} us against {compared} us",
+                        describe(row)
+                    )
+                });
+                format!(
+                    "{kernels}: {}{}; {}",
+                    finding(*cause, rows.len()),
+                    farthest.unwrap_or_default(),
+                    remedy(*cause)
+                )
+            }
         }
     }
 
@@ -143,7 +186,37 @@ impl<'i> Warning<'i> {
         match self {
             Warning::Outlier { row, .. } => vec![row],
             Warning::Dips { pairs, .. } => pairs.iter().flatten().copied().collect(),
+            Warning::Suspect { rows, .. } => rows.iter().map(|(row, _)| *row).collect(),
         }
+    }
+}
+
+/// Returns what is wrong with a number of rows.
+pub(super) fn finding(cause: Cause, rows: usize) -> String {
+    let rows = plural(rows as u64, "row");
+    match cause {
+        Cause::Unsplit => {
+            format!("{rows} slower than as many heads or more with the same batch and length")
+        }
+        Cause::Eager => {
+            format!("{rows} slower than the smallest calls of the other formats explain")
+        }
+        Cause::Host => format!("{rows} far slower than the link"),
+        _ => format!("{rows} that other rows contradict"),
+    }
+}
+
+/// Returns the advice for suspects.
+pub(super) const fn remedy(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Unsplit => {
+            "the kernel does not split KV entries over the SMs: if only grouped heads do, add grouped_split = true"
+        }
+        Cause::Eager => "timed without a CUDA graph, or without its smallest calls: measure again",
+        Cause::Host => {
+            "the GPUs of this host have no peer-to-peer access: measure on the host that is to be predicted"
+        }
+        _ => MEASURE_AGAIN,
     }
 }
 

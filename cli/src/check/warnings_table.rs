@@ -4,7 +4,7 @@ use rooflut_inspect::{DIP, Row};
 use rooflut_roofline::operation::Operation;
 
 use super::Checked;
-use super::warning::{MEASURE_AGAIN, Warning, expected, falls};
+use super::warning::{MEASURE_AGAIN, Warning, expected, falls, finding, remedy};
 use crate::fields::{self, Fields};
 use crate::grid::Grid;
 use crate::output::{count, number, wrapped};
@@ -40,7 +40,7 @@ impl<'w> WarningsTable<'w> {
                 ];
                 Some((*row, figures.to_vec()))
             }
-            Warning::Dips { .. } => None,
+            Warning::Dips { .. } | Warning::Suspect { .. } => None,
         });
         let rows: Vec<_> = rows.collect();
         let found = match rows.len() {
@@ -91,6 +91,31 @@ impl<'w> WarningsTable<'w> {
                 true => &["us", "line before", "its us", "less %"],
                 false => &["us", "us before", "less %"],
             },
+            rows: rows.collect(),
+            max_rows: MAX_DIPS,
+        })
+    }
+
+    /// Lists the rows of a warning, if it is about suspects.
+    pub(super) fn suspects(
+        checked: &Checked<'_>,
+        warning: &Warning<'w>,
+    ) -> Option<WarningsTable<'w>> {
+        let Warning::Suspect { cause, rows, .. } = warning else {
+            return None;
+        };
+        let (finding, remedy) = (finding(*cause, rows.len()), remedy(*cause));
+        let rows = rows.iter().map(|(row, us)| {
+            let ratio = number(row.latency_us / us, 1);
+            (
+                *row,
+                vec![row.latency_us.to_string(), number(*us, 1), ratio],
+            )
+        });
+        Some(WarningsTable {
+            label: "SUSPECTS",
+            meaning: format!("{}: {finding}; {remedy}", checked.family.name),
+            columns: &["us", "against us", "ratio"],
             rows: rows.collect(),
             max_rows: MAX_DIPS,
         })

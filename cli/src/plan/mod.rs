@@ -4,6 +4,8 @@ mod costs;
 mod excluded;
 mod text;
 
+pub(crate) use text::lasting;
+
 use rooflut::table::TableSet;
 use rooflut_plan::{Plan, PlanError, Question, Space};
 use rooflut_scenario::{Scenario, Stop};

@@ -7,12 +7,19 @@ use crate::args::PlanArgs;
 use crate::command_line;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{INDENT, count, percent, plural, three_digits, title, wrapped};
+use crate::output::{INDENT, count, percent, plural, three_digits, title, warnings, wrapped};
 
 /// Returns the deployments as a table, and what they were asked.
 pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
     let heading = match plan.gpus {
-        Some(gpus) => format!("{} needs {}", plan.model, plural(gpus.into(), "GPU")),
+        Some(gpus) => {
+            let needed = format!("{} needs {}", plan.model, plural(gpus.into(), "GPU"));
+            // A given number of requests may end before.
+            match plan.requests.is_some() && !plan.is_steady {
+                true => format!("{needed} for these requests, which do not reach a steady state"),
+                false => needed,
+            }
+        }
         None => format!("{}: no deployment meets the limits", plan.model),
     };
     let seeds = match plan.seeds {
@@ -26,7 +33,7 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
             )
         }
     };
-    let mut text = title(&heading);
+    let mut text = title(&heading) + &warnings(INDENT, &plan.notes);
     let limits = plan.limits.join(", ");
     let limits = match (plan.attainment, plan.confidence) {
         (Some(share), _) => format!(
@@ -40,10 +47,7 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
         _ => limits,
     };
     text += &wrapped("limits", &limits);
-    text += &wrapped(
-        "runs",
-        &format!("{}{seeds}", plural(plan.requests, "request")),
-    );
+    text += &wrapped("runs", &format!("{}{seeds}", lasting(plan.requests)));
     text += &wrapped("search", &search(plan));
     let shown = plan.deployments.iter().chain(&plan.nearest);
     let choices = &args.choices;
@@ -71,10 +75,13 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
         text += &command_line::wrapped(INDENT, "command", &words);
     }
     text += &excluded::text(plan);
-    for note in &plan.notes {
-        text += &wrapped("NOTE", note);
-    }
     Ok(text)
+}
+
+/// Returns how long runs last that have this number of requests, if one is given.
+pub(crate) fn lasting(requests: Option<u64>) -> String {
+    let given = requests.map(|requests| plural(requests, "request"));
+    given.unwrap_or_else(|| "in a steady state, as long as the answer needs".to_owned())
 }
 
 fn search(plan: &Plan) -> String {

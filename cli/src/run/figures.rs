@@ -1,13 +1,15 @@
 //! The figures of a run as text.
 
 use rooflut::sim::SimConfig;
-use rooflut::sim::figures::{Drafts, Goodput, PoolUse, Stages, Summary};
+use rooflut::sim::figures::{Drafts, Goodput, LimitShares, PoolUse, Stages, Summary};
 use rooflut_report::{Cost, EnergyBound, LatencyMs, PerWork, Shares};
-use rooflut_scenario::{MAX_RECORDS, Speculation};
+use rooflut_scenario::{EXACT_REQUESTS, Speculation};
 
 use super::files::outputs;
 use super::interval;
+use super::load;
 use super::seeds;
+use super::steady;
 use super::text::RunText;
 use crate::flagged;
 use crate::grid::Grid;
@@ -21,7 +23,7 @@ const MAX_PARTS: usize = 4;
 impl RunText<'_> {
     /// Latencies, what was served, and where the time went; only what was rejected, if nothing was served.
     pub(crate) fn figures(&self) -> String {
-        if self.outcome.summary.completed == 0 {
+        if self.outcome.totals.completed == 0 {
             return self.served();
         }
         let seeds = self.outcome.seeds.as_ref();
@@ -32,15 +34,7 @@ impl RunText<'_> {
         let interval = interval.map_or(String::new(), |interval| {
             "\n".to_owned() + &interval::text(interval)
         });
-        self.latencies()
-            + &self.totals()
-            + &self.server_use()
-            + &self.costs()
-            + &self.notes()
-            + &interval
-            + &seeds
-            + &self.busiest()
-            + &self.overload()
+        self.latencies() + &self.totals() + &self.server_use() + &self.costs() + &interval + &seeds
     }
 
     /// Names the seed of the files, if there are any.
@@ -52,13 +46,18 @@ impl RunText<'_> {
         }
     }
 
-    /// Notes on the server and on the tables.
-    fn notes(&self) -> String {
+    /// Warnings of the load, the server and the tables.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = String> {
         let flagged = self.report.flagged_rows.iter().map(flagged::note);
-        let notes = self.report.notes.iter().cloned().chain(flagged);
-        notes
-            .map(|note| wrapped_at(INDENT, "note", &note))
-            .collect()
+        let of_load = (steady::warning(self.outcome).into_iter())
+            .chain(self.busiest())
+            .chain(load::silent_users(
+                self.outcome.run.load(),
+                self.outcome.requests(),
+            ));
+        of_load
+            .chain(self.report.notes.iter().cloned())
+            .chain(flagged)
     }
 
     fn latencies(&self) -> String {
@@ -84,7 +83,7 @@ impl RunText<'_> {
             let told = format!(
                 "percentiles from histograms, within {} %; exact up to {} requests",
                 number(100.0 * summary.percentile_error, 2),
-                count(MAX_RECORDS),
+                count(EXACT_REQUESTS as u64),
             );
             text += &wrapped_at(2, "", &told);
         }
@@ -103,7 +102,7 @@ impl RunText<'_> {
         let mut text = "\n".to_owned();
         text += &wrapped_at(INDENT, "throughput", &rates);
         if let Some(goodput) = &summary.goodput {
-            let goodput = describe_goodput(goodput, self.outcome.requests());
+            let goodput = describe_goodput(goodput, summary.completed + summary.rejected);
             text += &wrapped_at(INDENT, "goodput", &goodput);
         }
         let speculation = self.outcome.run.speculation();
@@ -121,14 +120,14 @@ impl RunText<'_> {
 
     /// Completed and rejected requests.
     fn served(&self) -> String {
-        let summary = &self.outcome.summary;
+        let totals = &self.outcome.totals;
         let completed = format!(
             "{} of {} in {} simulated s, {}, {}",
-            count(summary.completed),
+            count(totals.completed),
             plural(self.outcome.requests(), "request"),
-            number(summary.makespan.0, 2),
-            plural(summary.steps, "step"),
-            plural(summary.preemptions, "preemption"),
+            number(totals.makespan().0, 2),
+            plural(totals.steps, "step"),
+            plural(totals.preemptions, "preemption"),
         );
         let mut text = wrapped_at(INDENT, "completed", &completed);
         for rejected in self.rejected() {
@@ -136,11 +135,14 @@ impl RunText<'_> {
             let told = format!("{requests}: {}", rejected.cause);
             text += &wrapped_at(INDENT, "rejected", &told);
         }
-        if summary.truncated > 0 {
-            let requests = count(summary.truncated);
+        if totals.truncated > 0 {
+            let requests = count(totals.truncated);
             let longest = count(self.outcome.run.config().max_model_len.into());
             let told = format!("{requests}: prompt and output end at {longest} tokens");
             text += &wrapped_at(INDENT, "truncated", &told);
+        }
+        if let Some(window) = &self.outcome.steady.window {
+            text += &wrapped_at(INDENT, "steady", &steady::window(window));
         }
         text
     }
@@ -175,6 +177,9 @@ impl RunText<'_> {
                 count(batch.p99.into()),
             );
             text += &wrapped_at(INDENT, "batch", &sizes);
+        }
+        if let Some(limits) = self.outcome.limits.as_ref().and_then(describe_limits) {
+            text += &wrapped_at(INDENT, "limited by", &limits);
         }
         for (label, shares) in [
             ("time", Shares::by_part(&self.outcome.sources)),
@@ -219,37 +224,30 @@ impl RunText<'_> {
     }
 
     /// Warns where one replica serves most of the load.
-    fn busiest(&self) -> String {
-        let Some(busiest) = self.outcome.busiest else {
-            return String::new();
-        };
-        let told = format!(
+    fn busiest(&self) -> Option<String> {
+        let busiest = self.outcome.busiest?;
+        Some(format!(
             "server {} serves {} of the tokens of {} equal servers, so that the others stand idle; use another \
              --router, or fewer servers",
             busiest.replica,
             percent(100.0 * busiest.share),
             busiest.replicas
-        );
-        format!("\n{}", wrapped_at(2, "", &told))
+        ))
     }
+}
 
-    /// Warns where the queue grows during the whole run.
-    fn overload(&self) -> String {
-        let Some(growth) = self.outcome.overload() else {
-            return String::new();
-        };
-        let times = match self.outcome.summary.stages {
-            Some(_) => "time in queues and on links",
-            None => "queue time",
-        };
-        let told = format!(
-            "the server does not keep up with this rate: the mean {times} grows from {} ms in the first \
-             quarter of the requests to {} ms in the last",
-            ms(growth.first_quarter),
-            ms(growth.last_quarter),
-        );
-        format!("\n{}", wrapped_at(2, "", &told))
-    }
+/// Returns the limits that held requests back for at least 1 % of the time, the longest first.
+fn describe_limits(limits: &LimitShares) -> Option<String> {
+    let mut shares = [
+        ("--max-num-seqs", limits.max_num_seqs),
+        ("--max-num-batched-tokens", limits.max_num_batched_tokens),
+        ("the KV cache", limits.kv_cache),
+    ];
+    shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let told = shares.iter().filter(|(_, share)| *share >= 0.01);
+    let told = told.map(|(limit, share)| format!("{limit} {}", percent(100.0 * share)));
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("{} of the time", told.join(", ")))
 }
 
 /// `12.3 requests/s with TTFT <= 200 ms, TPOT <= 20 ms (1,234 of 2,000 requests)`.

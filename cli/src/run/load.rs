@@ -7,12 +7,43 @@ use rooflut_traces::{ArrivalSource, Trace};
 
 use crate::output::{count, number, plural, scientific};
 
-pub(super) fn describe(load: &Load) -> String {
-    let requests = plural(load.requests(), "request");
+/// Returns a load that has sent so many requests.
+pub(super) fn describe(load: &Load, requests: u64) -> String {
+    let requests = plural(requests, "request");
     match load {
         Load::Trace { path, trace } => format!("{requests} of {}", describe_trace(path, trace)),
         Load::Generated(load) => format!("{requests}, {}", describe_generated(load)),
     }
+}
+
+/// Whether all users do the same at the same pace, so that they ask and are answered together.
+pub(super) fn is_in_lock_step(load: &Load) -> bool {
+    let Load::Generated(generated) = load else {
+        return false;
+    };
+    let (workload, requests) = (&generated.workload, load.requests());
+    let lengths = [&generated.prompt, &generated.output];
+    let mut lengths = lengths.into_iter().chain(&generated.turns);
+    (workload.users)
+        .is_some_and(|users| users > 1 && requests.is_none_or(|all| u64::from(users) < all))
+        && lengths.all(|sizes| matches!(sizes, Sizes::Formula(Formula::Fixed(_), _)))
+        && matches!(workload.think_time(), ThinkTime::Fixed(_))
+}
+
+/// Returns the warning on users without a request, where the load has sent `requests`.
+pub(super) fn silent_users(load: &Load, requests: u64) -> Option<String> {
+    let Load::Generated(generated) = load else {
+        return None;
+    };
+    let users = generated.workload.users?;
+    (u64::from(users) > requests).then(|| {
+        format!(
+            "{} of {} users never ask, because the run ends after {}; use more --requests",
+            count(u64::from(users) - requests),
+            count(users.into()),
+            plural(requests, "request")
+        )
+    })
 }
 
 /// The file, how it was read and what was left out.

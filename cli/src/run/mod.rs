@@ -7,6 +7,7 @@ mod load;
 mod ranges;
 mod rejections;
 mod seeds;
+mod steady;
 mod text;
 
 use rooflut_report::Report;

@@ -8,12 +8,20 @@ use rooflut_scenario::{Outcome, Pools, Speculation};
 
 use super::load;
 use super::rejections::{self, LengthLimit, Rejected};
+use super::steady;
 use crate::args::RunArgs;
 use crate::error::Error;
-use crate::output::{count, model_size, number, paragraph, percent, plural, title, wrapped};
+use crate::output::{
+    INDENT, count, model_size, number, paragraph, percent, plural, title, warnings, wrapped,
+};
 
 const TRY_NEXT: &str =
     "Try next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help";
+
+/// Told of [loads](load::is_in_lock_step) whose percentiles hardly differ.
+const LOCK_STEP: &str = "equal users move in lock-step: those who are answered together ask together again, so that \
+                         their prompts wait for each other in every round; --think-time exponential:1, or lengths \
+                         that vary (--output lognormal:200,0.8), spread them";
 
 /// A run with its outcome, to be described.
 pub(crate) struct RunText<'r> {
@@ -35,11 +43,16 @@ impl RunText<'_> {
     fn setup(&self) -> String {
         let (placement, config) = (self.outcome.run.placement(), self.outcome.run.config());
         let heading = format!(
-            "{}, simulated as {} serves it",
+            "{}, simulated as {} serves it{}",
             placement.on_gpus(self.outcome.run.gpus()),
-            placement.engine.name
+            placement.engine.name,
+            steady::heading(self.outcome),
         );
-        let mut text = title(&heading);
+        let mut text = title(&heading) + &warnings(INDENT, self.warnings());
+        let run = self.outcome.run;
+        if load::is_in_lock_step(run.load()) && !run.scenario().server.is_random() {
+            text += &wrapped("note", LOCK_STEP);
+        }
         let server = format!(
             "{}, {} a step, at most {} a request{}, {} scheduling, {} ms of API server",
             plural(config.max_num_seqs.into(), "sequence"),
@@ -68,7 +81,10 @@ impl RunText<'_> {
             };
             text += &wrapped("scenario", &format!("{scenario}{replaced}"));
         }
-        text += &wrapped("load", &load::describe(self.outcome.run.load()));
+        text += &wrapped(
+            "load",
+            &load::describe(self.outcome.run.load(), self.outcome.requests()),
+        );
         text += &wrapped("server", &server);
         text += &wrapped("tables", &format!("{}: {engine}", placement.tables.name()));
         text += &wrapped("source", &format!("{source} ({license})"));
@@ -148,7 +164,7 @@ impl RunText<'_> {
 
     /// The error of a run that has served nothing.
     pub(crate) fn failure(&self) -> Option<Error> {
-        let completed = self.outcome.summary.completed;
+        let completed = self.outcome.totals.completed;
         (completed == 0).then(|| rejections::all_rejected(&self.rejected()))
     }
 }

@@ -4,7 +4,8 @@ use rooflut_plan::{Division, Point, Saturation};
 use rooflut_report::LatencySpread;
 
 use crate::grid::Grid;
-use crate::output::{count, number, percent, plural, three_digits, title, wrapped_at};
+use crate::output::{count, number, percent, plural, three_digits, title, warnings, wrapped_at};
+use crate::plan::lasting;
 
 /// Column of the text after its label.
 const INDENT: usize = 14;
@@ -24,7 +25,7 @@ pub(super) fn text(saturation: &Saturation) -> String {
         (None, Some(_)) => format!("{servers}: no rate meets the limits"),
         (None, None) => format!("{servers} keeps up with {}", rate(&saturation.saturation)),
     };
-    let mut text = title(&heading);
+    let mut text = title(&heading) + &warnings(INDENT, &saturation.notes);
     let mut line = |label: &str, told: String| text += &wrapped_at(INDENT, label, &told);
     if !saturation.limits.is_empty() {
         line("limits", limits(saturation));
@@ -49,10 +50,7 @@ pub(super) fn text(saturation: &Saturation) -> String {
             saturation.first_seed
         ),
     };
-    line(
-        "runs",
-        format!("{}{seeds}", plural(saturation.requests, "request")),
-    );
+    line("runs", format!("{}{seeds}", lasting(saturation.requests)));
     let tolerance = percent(100.0 * saturation.tolerance);
     let simulations = plural(saturation.simulations, "simulation");
     line("search", format!("{simulations}, rates {tolerance} apart"));
@@ -63,9 +61,6 @@ pub(super) fn text(saturation: &Saturation) -> String {
     let units = format!("latencies in ms; {unit}{goodput} and output tokens per second");
     line("curve", format!("means over the seeds: {units}"));
     text += &format!("\n{}", curve(saturation));
-    for note in &saturation.notes {
-        text += &wrapped_at(INDENT, "NOTE", note);
-    }
     text
 }
 

@@ -15,7 +15,9 @@ use crate::args::LatencyModelName;
 use crate::error::Error;
 use crate::flagged;
 use crate::grid::Grid;
-use crate::output::{count, joined, model_size, number, percent, plural, title, to_json, wrapped};
+use crate::output::{
+    INDENT, count, joined, model_size, number, percent, plural, title, to_json, warnings, wrapped,
+};
 
 /// KV entries of a step, and those for which each server has memory.
 #[derive(Serialize)]
@@ -31,7 +33,8 @@ impl Memory {
     pub(super) fn of(placement: &Placement, batch: &StepBatch<'_>) -> Memory {
         let contexts = batch.prefill.iter().map(|chunk| u64::from(chunk.context()));
         let kv_tokens = contexts.sum::<u64>() + batch.prefill_tokens() + batch.decode_kv_tokens();
-        let limits = MemoryLimits::default().with_kv_dtype(placement.kv_dtype);
+        let limits = placement.engine.memory_limits(MemoryLimits::default());
+        let limits = limits.with_kv_dtype(placement.kv_dtype);
         let tokens = u32::try_from(batch.tokens()).unwrap_or(u32::MAX);
         let budget = limits.max_num_batched_tokens.max(tokens);
         let limits = limits.with_max_num_batched_tokens(budget);
@@ -103,12 +106,12 @@ impl Step<'_> {
             .into_iter()
             .chain(interval)
             .chain(self.stages().map(|text| wrapped("stages", &text)))
-            .chain([self.notes()])
             .collect();
         let gap = if remarks.is_empty() { "" } else { "\n" };
         format!(
-            "{}{}{}{}{}\n{}{gap}{remarks}",
+            "{}{}{}{}{}{}\n{}{gap}{remarks}",
             title(&format!("One step of {}, {name} model", self.placement)),
+            self.warnings(),
             wrapped(
                 "model",
                 &model_size(&self.placement.model.spec, self.placement.kv_dtype)
@@ -153,7 +156,7 @@ impl Step<'_> {
         })
     }
 
-    fn notes(&self) -> String {
+    fn warnings(&self) -> String {
         let max_model_len = self.placement.model.spec.max_model_len;
         let longest = self.longest > max_model_len;
         let longest = longest.then(|| {
@@ -167,7 +170,7 @@ impl Step<'_> {
             .chain(self.memory.note())
             .chain(longest)
             .chain(self.answer.flagged.iter().map(flagged::note));
-        notes.map(|note| wrapped("note", &note)).collect()
+        warnings(INDENT, notes)
     }
 
     /// The engine; the predecessors' models know none.

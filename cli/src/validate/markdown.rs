@@ -84,6 +84,7 @@ fn a_row_is(kind: Kind) -> &'static str {
         Kind::EngineSteps => "the median of equal steps",
         Kind::ClosedLoops => "a closed loop of users on a server, simulated",
         Kind::KvBlocks => "the KV cache of a server, planned",
+        Kind::Memory => "the memory of a server, planned",
     }
 }
 
@@ -138,6 +139,12 @@ fn file(report: &FileReport) -> String {
             )
         }
         Kind::KvBlocks => section(&format!("{name}, row by row"), &tables::cases(report)),
+        Kind::Memory => section(
+            &format!(
+                "{name}, row by row\n\nPredicted and measured in GiB on a GPU, errors in percent."
+            ),
+            &tables::cases(report),
+        ),
     }
 }
 

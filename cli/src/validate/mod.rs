@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rooflut::table::TableSet;
 use rooflut_validation::{
@@ -19,14 +21,16 @@ use rooflut_validation::{
 use crate::args::ValidateArgs;
 use crate::error::Error;
 use crate::input;
-use crate::output::{Answered, to_json};
+use crate::output::{Answered, count, plural, to_json};
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs};
+use crate::progress::Ticker;
 use crate::table_set::{self, WhichSet};
 use crate::tallied;
 
 /// Predicts and compares. If nothing can be predicted, that is an error; the JSON output is printed, too.
-pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
+/// `shows_progress`: whether standard error tells how far it is.
+pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered, Error> {
     let mut datasets = match args.files.is_empty() {
         true => embedded()?,
         false => read_all(&args.files)?,
@@ -38,7 +42,20 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Answered, Error> {
     let plot = plot.map(|path| open_plot(args, path).map(|file| (path, file)));
     let plot = plot.transpose()?;
     let predictor = Predictor::default();
-    let reports: Vec<FileReport> = datasets.iter().map(|d| validate(d, &predictor)).collect();
+    let rows: usize = datasets.iter().map(|dataset| dataset.rows.len()).sum();
+    let done = Arc::new(AtomicUsize::new(0));
+    let told = Arc::clone(&done);
+    let told = move || {
+        let done = count(told.load(Ordering::Relaxed) as u64);
+        format!("{done} of {} predicted", plural(rows as u64, "row"))
+    };
+    let _ticker = shows_progress.then(|| Ticker::start(told));
+    let report = |dataset: &Dataset| {
+        let report = validate(dataset, &predictor);
+        done.fetch_add(dataset.rows.len(), Ordering::Relaxed);
+        report
+    };
+    let reports: Vec<FileReport> = datasets.iter().map(report).collect();
     let left_out = match args.files.is_empty() && args.tables.is_none() {
         true => LeftOut::embedded()?,
         false => LeftOut::default(),

@@ -226,6 +226,10 @@ fn title(metric: Metric) -> &'static str {
         Metric::Prefill => "prefill",
         Metric::Step => "step",
         Metric::KvBlocks => "KV blocks",
+        Metric::Weights => "weights",
+        Metric::Activations => "activations",
+        Metric::NonTorch => "non-torch",
+        Metric::KvMemory => "KV memory",
     }
 }
 
@@ -241,7 +245,7 @@ fn settings(kind: Kind) -> &'static [&'static str] {
         Kind::Requests => &["prompt", "output"],
         Kind::SoloRequests => &["prompt"],
         Kind::DecodeSteps | Kind::EngineSteps => &["batch"],
-        Kind::KvBlocks => &[],
+        Kind::KvBlocks | Kind::Memory => &[],
         Kind::ClosedLoops => &["users", "prompt", "output"],
     }
 }

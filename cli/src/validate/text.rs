@@ -111,5 +111,6 @@ fn unit(kind: Kind) -> &'static str {
         Kind::DecodeSteps | Kind::EngineSteps => "ms; batch in requests",
         Kind::ClosedLoops => "ms; lengths in tokens, at most",
         Kind::KvBlocks => "blocks of 16 tokens",
+        Kind::Memory => "GiB on a GPU",
     }
 }

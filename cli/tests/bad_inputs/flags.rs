@@ -52,7 +52,7 @@ const NEEDED: [(&str, &str); 14] = [
 /// Returns whether a flag can mean a value after all.
 fn can_mean(flag: &str, value: &str) -> bool {
     match flag {
-        "--cached-prompt" | "--q-rank" | "--seed" | "--watermark" => value == "0",
+        "--cached-prompt" | "--q-rank" | "--seed" | "--warm-up" | "--watermark" => value == "0",
         // Priorities have shares of all requests.
         "--rate" | "--priorities" => ["99999999999999999999", "1e308"].contains(&value),
         // Names of files.

@@ -111,11 +111,29 @@ fn known_bad_rows_of_the_built_in_sets_are_found() {
         ("a100", "outlier", "a100/allreduce.csv", 52),
         // 11.8 us between 7.6 and 8.3.
         ("b200", "outlier", "b200/gemm.csv", 224),
+        // 3,017 us where four heads take 90.
+        ("a100", "suspects", "a100/attention_decode.csv", 13),
+        // 841 us over a link that takes 66.
+        ("l40s", "suspects", "l40s/allreduce.csv", 38),
     ] {
         let found = warned(&check(&format!("bench_data/{set}")));
         let row = (kind.to_owned(), file.to_owned(), line);
         assert!(found.contains(&row), "no {row:?} in {found:?}");
     }
+}
+
+#[test]
+fn replaced_rows_are_listed_with_their_latencies() {
+    let answer = check("bench_data/b200");
+    let replaced = list(&answer, "/excluded").iter();
+    let replaced = replaced.filter(|entry| !list(entry, "/latency_us").is_empty());
+    let rows: usize = replaced.map(|entry| list(entry, "/rows").len()).sum();
+    assert_eq!(rows, 42);
+    let people = success("tables check bench_data/b200");
+    assert!(
+        people.contains("\n  replaced 32 rows of b200/gemm.csv: 15 us slower"),
+        "{people}"
+    );
 }
 
 #[test]
@@ -138,7 +156,7 @@ fn coverage_is_told_for_each_model_and_number_of_gpus() {
     let people = success("tables check h100-infersim");
     assert!(people.contains("refused (1)"), "{people}");
     // Rows that are predicted from the others are not those that a set excludes.
-    let heading = "rows  outliers  dips  predicted  median error %  p95 error %";
+    let heading = "rows  outliers  dips  suspects  predicted  median error %  p95 error %";
     assert!(people.contains(heading), "{people}");
     assert!(!people.contains("left out"), "{people}");
     assert!(people.contains("\n  (1)      "), "{people}");

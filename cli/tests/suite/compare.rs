@@ -57,7 +57,7 @@ fn the_outputs_of_scenarios_are_not_written() {
 }
 
 /// Keys of a report that a run computes or that describe its input; all others are settings.
-const RESULTS: [&str; 42] = [
+const RESULTS: [&str; 45] = [
     "weight_bytes",
     "scenario",
     "ttft_ms",
@@ -67,6 +67,7 @@ const RESULTS: [&str; 42] = [
     "queue_ms",
     "percentile_error",
     "itl_percentile_error",
+    "steady",
     "queue_growth",
     "overloaded",
     "interval",
@@ -86,6 +87,8 @@ const RESULTS: [&str; 42] = [
     "busy_share",
     "running_mean",
     "batch_size",
+    "cuda_graph_max_tokens",
+    "limited_by",
     "kv_blocks",
     "kv_blocks_peak",
     "kv_blocks_mean",

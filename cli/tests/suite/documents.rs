@@ -13,7 +13,7 @@ use std::process::Command;
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-use crate::support::workspace;
+use crate::support::{without_progress, workspace};
 
 /// Documents, and where their commands expect folders of the checkout.
 const DOCUMENTS: [(&str, &[(&str, &str)]); 5] = [
@@ -71,7 +71,7 @@ fn the_commands_of_the_documents_run() {
                 .env("PATH", path(place.path()))
                 .output()
                 .expect("a shell");
-            let stderr = String::from_utf8_lossy(&output.stderr);
+            let stderr = without_progress(&String::from_utf8_lossy(&output.stderr));
             if !output.status.success() || !stderr.is_empty() {
                 failed.push(format!(
                     "{document}: {command}: {}: {stderr}",

@@ -1,9 +1,9 @@
 //! `rooflut fits`.
 #![allow(clippy::expect_used, reason = "a helper of tests fails as tests do")]
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::json;
+use crate::support::{LLAMA, failure, file, json, text};
 
 fn number(value: &Value) -> f64 {
     value.as_f64().expect("a number")
@@ -61,4 +61,47 @@ fn each_gpu_is_listed_once_with_the_ranks_that_share_the_model() {
         assert_eq!(of(gpu), [1, 2, 4, 8, 16], "{gpu}");
     }
     assert_eq!(deployments.len(), 30);
+}
+
+/// Sources: logs of vLLM 0.19.0, which name 19,776 KV tokens of Kimi-Dev-72B and 476,016 of Llama-3.1-8B.
+#[test]
+fn memory_is_that_of_the_engine_and_its_limits() {
+    let tokens = |flags: &str| {
+        let line = format!("fits --gpu h100 --context 8192 {flags}");
+        number(&json(&line)["deployments"][0]["holds"]["kv_tokens"])
+    };
+    let served = "--engine vllm-0.19.0 --gpu-memory-utilization 0.95 --max-num-batched-tokens 8192";
+    let llama = |more: &str| tokens(&format!("--model llama-3.1-8b --tp 1 {served} {more}"));
+    let found = llama("--max-num-seqs 1024");
+    assert!((found / 476_016.0 - 1.0).abs() < 0.001, "{found}");
+    // With 256 requests the layers have the peak: 0.95 GiB less, at 131,072 bytes a token.
+    let more = llama("--max-num-seqs 256") - found;
+    assert!((more / 7_757.0 - 1.0).abs() < 0.02, "{more}");
+    let kimi = format!("--model kimi-dev-72b --tp 2 {served} --max-num-seqs 1024");
+    let found = tokens(&kimi);
+    assert!((found / 19_776.0 - 1.0).abs() < 0.03, "{found}");
+}
+
+#[test]
+fn weights_in_a_format_without_kernels_count_for_memory_alone() {
+    let mut config: Value = serde_json::from_str(LLAMA).expect("JSON");
+    config["quantization_config"] = json!({"quant_method": "gptq", "bits": 4, "group_size": 128});
+    let (_folder, path) = file("config.json", config.to_string());
+    let fits = json(&format!("fits --model {path} --gpu a100 --tp 1"));
+    let deployment = &fits["deployments"][0];
+    assert_eq!(deployment["missing"], Value::Null);
+    // Source: a log of vLLM 0.19.0, 5.38 GiB.
+    let weights = number(&deployment["holds"]["weight_bytes"]) / f64::from(1 << 30);
+    assert!((weights - 5.38).abs() < 0.3, "{weights}");
+    let note = text(&fits, "/notes/0");
+    assert!(
+        note.starts_with("quantization_config.quant_method: gptq weights count as int4")
+            && note.ends_with("their times are not known"),
+        "{note}"
+    );
+    let refused = failure(&format!("run --model {path}"));
+    assert!(
+        refused.contains("gptq weights cannot be modelled"),
+        "{refused}"
+    );
 }

@@ -67,7 +67,7 @@ fn a_deployment_with_options_gives_each_request_the_nanoseconds_of_the_same_flag
         .collect();
     let simulator = deployment.build().expect("kernels").simulator();
     let report = simulator.expect("memory").run(&requests);
-    assert_agrees(flags, &report);
+    assert_agrees(flags, &report.expect("valid times"));
 }
 
 /// Asserts that the command line gives each request of `report` its times.

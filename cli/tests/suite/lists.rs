@@ -18,7 +18,8 @@ fn tables_lists_every_set_with_its_source_and_ranges() {
             "h100",
             "h100-infersim",
             "h200",
-            "l40s"
+            "l40s",
+            "l40s-p2p"
         ]
     );
     assert_eq!(text(&list(&sets, "")[2], "/measured_on"), "b200");

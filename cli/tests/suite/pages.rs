@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs, thread};
 
-use crate::support::workspace;
+use crate::support::{without_progress, workspace};
 
 /// Links in the folder of a page.
 const LINKS: [(&str, &str); 5] = [
@@ -90,6 +90,7 @@ fn printed(folder: &Path, script: &str) -> String {
         .expect("sh starts");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+    let stderr = without_progress(&stderr);
     let refused = stderr.starts_with("error: ") && stderr.lines().count() == 1;
     let status = match output.status.code() {
         Some(0) if stderr.is_empty() => String::new(),

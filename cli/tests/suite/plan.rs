@@ -9,18 +9,22 @@ const QUESTION: &str = "--model llama-3.1-70b --rate 30";
 #[test]
 fn the_best_deployment_meets_the_limit_with_each_seed_of_a_run() {
     let plan = json(&format!(
-        "plan {QUESTION} --gpu h100 --goodput ttft:500 --count 1"
+        "plan {QUESTION} --gpu h100 --goodput ttft:500 --count 1 --max-num-seqs 128 --max-num-batched-tokens 2048"
     ));
     assert!((number(&plan, "/gpus") - 12.0).abs() < f64::EPSILON);
     let best = &plan["deployments"][0];
     assert_eq!(best["gpus"], plan["gpus"]);
     assert_eq!(best["binding"], "ttft:500@p99");
     let (tp, replicas) = (&best["tp"], &best["replicas"]);
-    let flags = format!("--gpu h100 --tp {tp} --replicas {replicas} --requests 2000 --seeds 3");
+    let flags = format!("--gpu h100 --tp {tp} --replicas {replicas} --seeds 3");
+    let flags = format!("{flags} --max-num-seqs 128 --max-num-batched-tokens 2048");
     let run = json(&format!("run {QUESTION} {flags}"));
     let highest = number(&run, "/seeds/ttft_ms/p99/highest");
-    assert!((number(best, "/figures/0/highest") - highest).abs() < 1e-9);
-    assert!((number(best, "/headroom") - (1.0 - highest / 500.0)).abs() < 1e-9);
+    // The plan simulates one of the servers, the run all of them.
+    assert!(highest <= 500.0, "{highest}");
+    let planned = number(best, "/figures/0/highest");
+    assert!((planned / highest - 1.0).abs() < 0.2, "{planned} {highest}");
+    assert!((number(best, "/headroom") - (1.0 - planned / 500.0)).abs() < 1e-9);
     assert_eq!(run["seeds"]["overloaded"], 0);
 }
 
@@ -54,7 +58,8 @@ fn the_table_shows_the_command_that_simulates_the_best_deployment() {
 #[test]
 fn kinds_that_are_left_out_for_one_reason_share_a_paragraph_with_flags() {
     let text = success(
-        "plan --model llama-3.1-70b --gpu h100 --rate 5 --goodput ttft:800 --dtype bf16,fp8",
+        "plan --model llama-3.1-70b --gpu h100 --rate 5 --goodput ttft:800 --dtype bf16,fp8 \
+         --max-num-seqs 128 --max-num-batched-tokens 2048",
     );
     let left_out = text.matches("left out").count();
     assert_eq!(left_out, 1, "{text}");

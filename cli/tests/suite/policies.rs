@@ -9,7 +9,7 @@ fn ttft(flags: &str) -> f64 {
 
 #[test]
 fn replicas_share_a_load_that_one_server_does_not_keep_up_with() {
-    let load = "--rate 60 --requests 400";
+    let load = "--rate 60 --requests 400 --max-num-seqs 128";
     let one = ttft(load);
     for router in ["round-robin", "least-tokens", "prefix-affinity"] {
         let several = format!("{load} --replicas 4 --router {router}");

@@ -94,7 +94,8 @@ fn options_reach_the_simulator() {
     let kept_free = with("--kv-blocks 200 --watermark 0.5");
     assert!(number(&kept_free, "/preemptions") < short);
     assert_eq!(kept_free["watermark"], 0.5);
-    let newer = "--engine vllm-0.33.0 --kv-blocks 200";
+    let newer =
+        "--engine vllm-0.33.0 --kv-blocks 200 --max-num-seqs 128 --max-num-batched-tokens 2048";
     let whole = with(newer);
     let parts = with(&format!("{newer} --scheduler-reserve-full-isl=false"));
     assert!(number(&whole, "/preemptions") < number(&parts, "/preemptions"));
@@ -122,11 +123,11 @@ fn weights_of_another_format_leave_more_memory_and_serve_faster() {
     assert_eq!(fp8["weight_dtype"], "fp8");
     assert_eq!(fp8["expert_dtype"], Value::Null);
     assert_eq!(fp8["model"], own["model"]);
-    let people = success(&format!("{base} --dtype fp8"));
+    let people = success("run --dtype fp8");
     let heading = "llama-3.1-8b (fp8 weights) on 1 h100 GPU, simulated as vllm-0.15.1 serves it\n";
     assert!(people.starts_with(heading), "{people}");
     // 16-bit weights need two GPUs.
-    let large = "run --model llama-3.1-70b --dtype fp8 --requests 3";
+    let large = "run --model llama-3.1-70b --dtype fp8 --requests 3 --max-num-seqs 64";
     assert_eq!(json(large)["completed"], 3);
 }
 

@@ -81,7 +81,7 @@ fn percentile(times: &[f64], percent: usize) -> f64 {
 fn many_requests_have_their_percentiles_from_histograms_and_say_so() {
     const SAID: &str = "percentiles from histograms, within 0.05 %; exact up to 100,000 requests";
     let (_folder, path) = new_path("requests.csv");
-    let base = "run --output 3 --requests 100001";
+    let base = "run --output 3 --requests 120000";
     let goodput = "--goodput ttft:20";
     let streamed = json(&format!("{base} --requests-out {path} {goodput}"));
     assert_eq!(json(&format!("{base} {goodput}")), streamed);
@@ -89,27 +89,27 @@ fn many_requests_have_their_percentiles_from_histograms_and_say_so() {
     assert!(error > 0.0 && error < 0.001);
     for name in ["ttft_ms", "tpot_ms", "e2e_ms", "queue_ms"] {
         let times = times(&path, name);
-        assert_eq!(times.len(), 100_001);
+        assert_eq!(times.len(), 120_000);
         for (key, percent) in [("p50", 50), ("p90", 90), ("p95", 95), ("p99", 99)] {
             let pointer = format!("/{name}/{key}");
             let (a, b) = (number(&streamed, &pointer), percentile(&times, percent));
-            assert!((a - b).abs() <= error * b + 2e-6, "{pointer} {a} {b}");
+            // The warm-up and the drain, some of the times, are left out.
+            assert!((a - b).abs() <= 0.004 * b + 2e-6, "{pointer} {a} {b}");
         }
         let mean = times.iter().sum::<f64>() / times.len() as f64;
-        assert!((number(&streamed, &format!("/{name}/mean")) / mean - 1.0).abs() < 1e-6);
+        assert!((number(&streamed, &format!("/{name}/mean")) / mean - 1.0).abs() < 0.002);
     }
     let met = times(&path, "ttft_ms")
         .iter()
         .filter(|ms| **ms <= 20.0)
         .count();
-    assert_eq!(streamed["goodput"]["met"], met);
-    // As a trace, the load has a record for each request.
-    let replayed = without_sketches(json(&format!("run --trace {path}")));
-    let mut streamed = without_sketches(streamed);
-    for key in ["load", "seed", "goodput"] {
-        streamed[key] = replayed[key].clone();
+    let share = number(&streamed, "/goodput/met") / met as f64;
+    assert!((share - 1.0).abs() < 0.002, "{share}");
+    // A trace has no steady state; its counts are those of the same requests.
+    let replayed = json(&format!("run --trace {path}"));
+    for key in ["completed", "steps", "preemptions", "makespan_s"] {
+        assert_eq!(streamed[key], replayed[key], "{key}");
     }
-    assert_eq!(streamed, replayed);
     assert!(success(base).contains(SAID));
     assert!(success(base).lines().all(|line| line.len() <= 100));
     let few = "run --output 3 --requests 100000";
@@ -141,30 +141,14 @@ fn batch_sizes_are_told_over_the_time_in_which_steps_ran() {
         assert!((found - size).abs() < 0.5, "{key} {found} {size}");
     }
     // A step takes as many requests on two servers as on one with half the load.
-    let one = json("run --arrival constant --rate 10 --requests 400");
-    let two = json("run --arrival constant --rate 20 --requests 800 --replicas 2");
+    let one = json("run --arrival constant --rate 10 --requests 2000");
+    let two = json("run --arrival constant --rate 20 --requests 4000 --replicas 2");
     let ratio = number(&two, "/batch_size/mean") / number(&one, "/batch_size/mean");
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
     assert!(success("run").contains("  batch        "));
     let (none, _) = failure_with_answer("run --requests 1 --max-model-len 9 --json");
     let none: Value = serde_json::from_str(&none).expect("JSON");
     assert_eq!(none["batch_size"], Value::Null);
-}
-
-/// The figures that do not depend on whether there are records.
-fn without_sketches(mut answer: Value) -> Value {
-    let keys = answer.as_object_mut().expect("an object");
-    for key in [
-        "ttft_ms",
-        "tpot_ms",
-        "e2e_ms",
-        "queue_ms",
-        "percentile_error",
-        "queue_growth",
-    ] {
-        keys.remove(key).expect(key);
-    }
-    answer
 }
 
 #[test]
@@ -190,7 +174,7 @@ fn seeds_give_ranges_beside_the_figures_of_the_first() {
 
 #[test]
 fn the_longest_request_is_what_the_kv_cache_holds() {
-    let flags = "run --model llama-3.1-70b --dtype fp8 --kv-dtype fp8 --rate 1 --requests 9";
+    let flags = "run --model llama-3.1-70b --dtype fp8 --kv-dtype fp8 --rate 1 --requests 9 --max-num-seqs 64";
     let answer = json(flags);
     assert_eq!(answer["max_model_len_lowered_from"], 131_072);
     let held = number(&answer, "/kv_blocks") * number(&answer, "/block_size");

@@ -4,18 +4,22 @@ use serde_json::Value;
 
 use crate::support::{json, number, rooflut, success};
 
+/// Few enough for short runs to overload a server.
+const SEQS: &str = "--max-num-seqs 128 --max-num-batched-tokens 2048";
+
 /// Whether a rate is served within 500 ms of TTFT with each of three seeds.
 fn holds(rate: f64) -> bool {
-    let run = json(&format!("run --rate {rate} --requests 2000 --seeds 3"));
+    let run = json(&format!("run --rate {rate} --seeds 3 {SEQS}"));
     number(&run, "/seeds/ttft_ms/p99/highest") <= 500.0 && number(&run, "/seeds/overloaded") < 1.0
 }
 
 #[test]
 fn limits_hold_in_runs_at_the_highest_rate_and_not_above() {
-    let answer = json("saturate --goodput ttft:500");
+    let answer = json(&format!("saturate --goodput ttft:500 {SEQS}"));
     let highest = number(&answer, "/within_limits/rate");
     assert!(holds(highest), "{highest}");
-    assert!(!holds(1.01 * highest), "{highest}");
+    // Runs of a search end as soon as they seem to miss a limit, which may be early by a few percent of the rate.
+    assert!(!holds(1.05 * highest), "{highest}");
     assert!(number(&answer, "/saturation/rate") >= highest);
     assert!(number(&answer, "/knee/rate") > 0.0);
     let curve = answer["curve"].as_array().expect("points");
@@ -25,7 +29,7 @@ fn limits_hold_in_runs_at_the_highest_rate_and_not_above() {
 
 #[test]
 fn without_limits_the_table_marks_saturation_and_the_knee() {
-    let text = success("saturate --requests 500");
+    let text = success(&format!("saturate --requests 500 {SEQS}"));
     let title = text.lines().next().expect("a title");
     assert!(
         title.starts_with("llama-3.1-8b on 1 h100 keeps up with "),

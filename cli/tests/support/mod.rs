@@ -116,3 +116,10 @@ pub(crate) fn list<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {
     let found = value.pointer(pointer).and_then(Value::as_array);
     found.unwrap_or_else(|| panic!("no list at {pointer} of {value}"))
 }
+
+/// Standard error without the lines that tell every ten seconds how far a command is: `22 simulations after 10 s`.
+pub(crate) fn without_progress(stderr: &str) -> String {
+    let is_progress = |line: &str| line.contains(" after ") && line.trim_end().ends_with(" s");
+    let lines = stderr.split_inclusive('\n');
+    lines.filter(|line| !is_progress(line)).collect()
+}

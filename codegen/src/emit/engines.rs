@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{constant_name, doc};
-use crate::read::{Constant, Engine, Error, Given, Rule, Unit};
+use crate::read::{Constant, Defaults, Engine, Error, Given, Limits, Rule, Unit};
 
 /// Returns the Rust source of a module with a static for each engine stack of `paths`, in this order.
 ///
@@ -21,6 +21,7 @@ pub fn generate_engines(paths: &[&Path]) -> Result<String, Error> {
         "/// Engine stacks of `bench_data/engines/`.
 pub mod stacks {{
     use crate::engine::*;
+    use crate::model::MemoryConstants;
     use crate::units::Seconds;
 {items}
     /// All of them, in order of their names.
@@ -30,8 +31,19 @@ pub mod stacks {{
     ))
 }
 
-/// Constants of a request; the others are of a step.
+/// Constants of a request; those of neither this list nor the next one are of a step.
 const OF_REQUEST: [&str; 4] = ["api_server", "api_token", "api_output", "first_token_error"];
+
+/// Constants of the memory.
+const OF_MEMORY: [&str; 7] = [
+    "non_torch_memory",
+    "communication_memory",
+    "logit_memory",
+    "logit_buffer",
+    "kept_expert_workspace",
+    "graph_memory",
+    "graph_layer_memory",
+];
 
 fn engine(engine: &Engine) -> String {
     let Engine {
@@ -40,16 +52,21 @@ fn engine(engine: &Engine) -> String {
         released,
         inherits,
         rules,
+        defaults,
         constants,
     } = engine;
     let (doc, ident) = (doc(&format!("{description}.")), constant_name(name));
     let values = constants.iter().map(|constant| &constant.value);
-    let (request, step): (Vec<_>, Vec<_>) =
-        values.partition(|(constant, _)| OF_REQUEST.contains(&constant.name.as_str()));
-    let (request, step) = (fields(&request), fields(&step));
+    let (memory, others): (Vec<_>, Vec<_>) =
+        values.partition(|(constant, _)| OF_MEMORY.contains(&constant.name.as_str()));
+    let (request, step): (Vec<_>, Vec<_>) = others
+        .into_iter()
+        .partition(|(constant, _)| OF_REQUEST.contains(&constant.name.as_str()));
+    let [memory, request, step] = [memory, request, step].map(|of| fields(&of));
     let rule = |rule: &Given<Rule>| format!("{}: {}", rule.value.kind.name, rule.value.rust);
     let scheduling: Vec<_> = rules.iter().map(rule).collect();
     let scheduling = scheduling.join(", ");
+    let defaults = defaults_of(defaults);
     let about: String = constants.iter().map(about).collect();
     let about_rules: String = rules.iter().map(about_rule).collect();
     format!(
@@ -61,7 +78,9 @@ fn engine(engine: &Engine) -> String {
         released: {released:?},
         inherits: {inherits:?},
         rules: SchedulingRules {{ {scheduling} }},
+        defaults: ServeDefaults {{ {defaults} }},
         constants: StepConstants {{ {step} }},
+        memory: MemoryConstants {{ {memory} }},
         {request},
         about: &[{about}
         ],
@@ -86,6 +105,47 @@ fn fields(constants: &[&(Constant, Unit)]) -> String {
         format!("{}: {value}", constant.name)
     };
     constants.iter().map(field).collect::<Vec<_>>().join(", ")
+}
+
+/// The defaults as fields of a struct.
+fn defaults_of(defaults: &Defaults) -> String {
+    let Defaults {
+        version,
+        sources,
+        gpu_memory_utilization,
+        tokens_within_requests,
+        graphs_hold_drafts,
+        gpus,
+        others,
+    } = defaults;
+    let gpus: String = gpus
+        .iter()
+        .map(|class| {
+            let (memory_gib, except) = (class.memory_gib, &class.except);
+            let limits = limits(&class.limits);
+            format!(
+                "GpuClass {{ memory_gib: {memory_gib}, except: &{except:?}, limits: {limits} }}, "
+            )
+        })
+        .collect();
+    let others = limits(others);
+    format!(
+        "version: {version:?}, sources: &{sources:?}, gpu_memory_utilization: {gpu_memory_utilization:?}, \
+         tokens_within_requests: {tokens_within_requests}, graphs_hold_drafts: {graphs_hold_drafts}, \
+         gpus: &[{gpus}], others: {others}"
+    )
+}
+
+fn limits(limits: &Limits) -> String {
+    let Limits {
+        max_num_seqs,
+        max_num_batched_tokens,
+        cuda_graph_max_tokens,
+    } = limits;
+    format!(
+        "ServeLimits {{ max_num_seqs: {max_num_seqs}, max_num_batched_tokens: {max_num_batched_tokens}, \
+         cuda_graph_max_tokens: {cuda_graph_max_tokens} }}"
+    )
 }
 
 /// The constant as its file gives it.

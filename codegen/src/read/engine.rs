@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::constants::{Constant, constant};
+use super::defaults::{self, Defaults};
 use super::error::Error;
 use super::rules::{RULES, Rule};
 use super::toml_file::{Table, TomlFile, Value, is_simple};
@@ -17,6 +18,7 @@ pub(crate) struct Engine {
     pub(crate) inherits: Option<String>,
     /// In the order of [`RULES`].
     pub(crate) rules: Vec<Given<Rule>>,
+    pub(crate) defaults: Defaults,
     /// In the order of [`CONSTANTS`].
     pub(crate) constants: Vec<Given<(Constant, Unit)>>,
 }
@@ -32,10 +34,11 @@ struct Stack<'a> {
     name: &'a str,
     table: Table<'a>,
     rules: Option<Table<'a>>,
+    defaults: Option<Table<'a>>,
 }
 
 /// The constants of an engine, and their units.
-const CONSTANTS: [(&str, Unit); 36] = [
+const CONSTANTS: [(&str, Unit); 43] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("sustained_math", Unit::Share),
@@ -72,6 +75,13 @@ const CONSTANTS: [(&str, Unit); 36] = [
     ("api_token", Unit::Microseconds),
     ("api_output", Unit::Microseconds),
     ("first_token_error", Unit::Share),
+    ("non_torch_memory", Unit::Gibibytes),
+    ("communication_memory", Unit::Gibibytes),
+    ("logit_memory", Unit::Bytes),
+    ("logit_buffer", Unit::Bytes),
+    ("kept_expert_workspace", Unit::Part),
+    ("graph_memory", Unit::Gibibytes),
+    ("graph_layer_memory", Unit::Mebibytes),
 ];
 
 /// The unit of a constant.
@@ -95,11 +105,14 @@ pub(crate) enum Unit {
     Times,
     /// An exponent.
     Exponent,
+    Bytes,
+    Mebibytes,
+    Gibibytes,
 }
 
 impl Engine {
-    /// Reads the engine stacks in the files at `paths`, in this order. A stack has the rules and the constants that its
-    /// file does not name from the stack that it inherits from.
+    /// Reads the engine stacks in the files at `paths`, in this order. A stack has the rules, the defaults and the
+    /// constants that its file does not name from the stack that it inherits from.
     ///
     /// # Errors
     /// A file cannot be read. [`ErrorKind::Toml`](super::error::ErrorKind::Toml) for a key that is
@@ -136,16 +149,20 @@ fn stem(path: &Path) -> String {
 
 impl<'a> Stack<'a> {
     fn new(path: &Path, table: Table<'a>) -> Result<Stack<'a>, Error> {
-        let mut keys = vec!["name", "description", "released", "inherits", "rules"];
+        let mut keys = vec!["name", "description", "released", "inherits"];
+        keys.extend(["rules", "defaults"]);
         keys.extend(CONSTANTS.map(|(key, _)| key));
         let table = table.only(&keys)?;
         let rules = table.optional("rules").map(|rules| {
             let names = RULES.each_ref().map(|rule| rule.name);
             rules.table(&names)
         });
+        let defaults = table.optional("defaults");
+        let defaults = defaults.map(|defaults| defaults.table(&defaults::KEYS));
         Ok(Stack {
             name: engine_name(&table.required("name")?, &stem(path))?,
             rules: rules.transpose()?,
+            defaults: defaults.transpose()?,
             table,
         })
     }
@@ -174,6 +191,15 @@ impl<'a> Stack<'a> {
             let stack = stack.to_owned();
             Ok(Given { value, stack })
         });
+        let of_defaults = |key: &str| {
+            let found = given(&line, |stack| stack.defaults.as_ref()?.optional(key));
+            match (found, &self.defaults) {
+                (Some((_, value)), _) => Ok(value),
+                (None, Some(defaults)) => defaults.required(key),
+                (None, None) => self.table.required("defaults"),
+            }
+        };
+        let defaults = Defaults::read(of_defaults)?;
         let released = self.table.optional("released");
         let released = released.map(|value| date(&value));
         Ok(Engine {
@@ -182,6 +208,7 @@ impl<'a> Stack<'a> {
             released: released.transpose()?,
             inherits: line.get(1).map(|stack| stack.name.to_owned()),
             rules: rules.collect::<Result<_, Error>>()?,
+            defaults,
             constants: constants.collect::<Result<_, Error>>()?,
         })
     }
@@ -269,6 +296,9 @@ impl Unit {
             Unit::L2 => "L2",
             Unit::Times => "times",
             Unit::Exponent => "exponent",
+            Unit::Bytes => "bytes",
+            Unit::Mebibytes => "MiB",
+            Unit::Gibibytes => "GiB",
         }
     }
 
@@ -278,6 +308,8 @@ impl Unit {
             Unit::Nanoseconds => 1e9,
             Unit::Microseconds => 1e6,
             Unit::Milliseconds => 1e3,
+            Unit::Mebibytes => 1.0 / 1_048_576.0,
+            Unit::Gibibytes => 1.0 / 1_073_741_824.0,
             _ => 1.0,
         }
     }

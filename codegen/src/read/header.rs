@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rooflut_roofline::{Gpu, OperationKind, Timing};
 use toml::de::DeValue;
 
-use super::error::Error;
+use super::error::{Error, Location};
 use super::excluded::Excluded;
 use super::gpus::{self, Gpus};
 use super::toml_file::{Table, TomlFile, Value};
@@ -21,6 +21,8 @@ pub(crate) struct Header {
     /// The day of the measurements, ISO 8601.
     pub(crate) date: String,
     pub(crate) sections: BTreeMap<OperationKind, Section>,
+    /// The set beside it whose tables this one takes where it has none of its own, and the location of its name.
+    pub(crate) inherits: Option<(String, Location)>,
 }
 
 /// The section of an operation.
@@ -33,8 +35,8 @@ pub(crate) struct Section {
 }
 
 /// The keys of every `set.toml`; each operation adds a section.
-const KEYS: [&str; 7] = [
-    "name", "gpu", "engine", "timing", "source", "license", "date",
+const KEYS: [&str; 8] = [
+    "name", "gpu", "engine", "timing", "source", "license", "date", "inherits",
 ];
 
 impl Header {
@@ -64,6 +66,10 @@ impl Header {
             license: text("license")?,
             date: date(&table.required("date")?)?,
             sections,
+            inherits: table
+                .optional("inherits")
+                .map(|value| inherited(&value))
+                .transpose()?,
         })
     }
 }
@@ -80,6 +86,13 @@ fn name(table: &Table<'_>, taken: &[&str]) -> Result<String, Error> {
         return Err(value.refuse(expected, "rename the set"));
     }
     Ok(name.to_owned())
+}
+
+/// The name of a folder and its location.
+fn inherited(value: &Value<'_>) -> Result<(String, Location), Error> {
+    let name = value.string()?;
+    value.check_name(name)?;
+    Ok((name.to_owned(), value.location()))
 }
 
 /// A GPU by its name in `gpus`, or a data sheet of its own.
@@ -119,17 +132,27 @@ fn is_day(text: &str) -> bool {
 }
 
 fn section(value: &Value<'_>) -> Result<Section, Error> {
-    let table = value.table(&["t0_us", "floor_us", "hot_read", "wave_us", "excluded"])?;
+    let table = value.table(&[
+        "t0_us",
+        "floor_us",
+        "hot_read",
+        "wave_us",
+        "grouped_split",
+        "excluded",
+    ])?;
     let positive = |key| {
         let value = table.optional(key);
         value.map(|value| value.positive()).transpose()
     };
     let hot_read = table.optional("hot_read").map(|value| hot_read(&value));
+    let grouped_split = table.optional("grouped_split");
+    let grouped_split = grouped_split.map(|value| value.switch()).transpose()?;
     Ok(Section {
         timing: Timing {
             t0_us: table.required("t0_us")?.positive()?,
             hot_read: hot_read.transpose()?.unwrap_or(1.0),
             wave_us: positive("wave_us")?.unwrap_or(0.0),
+            grouped_split: grouped_split.unwrap_or(false),
         },
         floor_us: positive("floor_us")?,
         excluded: Excluded::parse(&table)?,

@@ -4,6 +4,7 @@
 
 mod constants;
 mod csv_file;
+mod defaults;
 mod engine;
 mod error;
 mod excluded;
@@ -23,6 +24,7 @@ mod table;
 mod toml_file;
 
 pub(crate) use constants::{Constant, read_constants};
+pub(crate) use defaults::{Defaults, Limits};
 pub(crate) use engine::{Engine, Given, Unit};
 pub use error::{Error, ErrorKind};
 pub(crate) use error::{Found, Location};

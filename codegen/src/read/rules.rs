@@ -1,7 +1,5 @@
 //! The scheduling rules of engine stacks: names, values and meanings.
 
-use toml::de::DeValue;
-
 use super::error::Error;
 use super::toml_file::Value;
 
@@ -180,10 +178,10 @@ impl RuleKind {
                 };
                 ((*name).to_owned(), format!("{of}::{variant}"))
             }
-            Values::Switch => match value.value() {
-                DeValue::Boolean(on) => (on.to_string(), on.to_string()),
-                _ => return Err(value.refuse("true or false", "correct it")),
-            },
+            Values::Switch => {
+                let on = value.switch()?;
+                (on.to_string(), on.to_string())
+            }
             Values::Nanoseconds => match value.number().ok() {
                 Some(ns) if (0.0..=1e18).contains(&ns) && ns % 1.0 <= 0.0 => {
                     (ns.to_string(), ns.to_string())

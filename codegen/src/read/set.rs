@@ -13,7 +13,7 @@ use super::toml_file::TomlFile;
 
 /// The names of rooflut's own sets: folders of `bench_data/`, which are features of rooflut, and GPUs of `gpus.toml`
 /// with the tables of another. A user's set must have another name, so that a name in an output is unambiguous.
-pub const BUILT_IN: [&str; 7] = [
+pub const BUILT_IN: [&str; 8] = [
     "a100",
     "b200",
     "b300",
@@ -21,6 +21,7 @@ pub const BUILT_IN: [&str; 7] = [
     "h100-infersim",
     "h200",
     "l40s",
+    "l40s-p2p",
 ];
 
 /// A checked table set.
@@ -71,7 +72,43 @@ fn read(path: &Path, gpus: &Gpus, taken: &[&str]) -> Result<TableSet, Error> {
     for kind in OperationKind::ALL {
         tables.extend(Table::read(kind, &files, &header)?);
     }
+    if let Some(inherited) = &header.inherits {
+        let base = base(&path.with_file_name(&inherited.0), gpus, &header, inherited)?;
+        let is_new = |table: &Table| header.sections.contains_key(&table.operation);
+        tables.extend(base.tables.into_iter().filter(|table| !is_new(table)));
+        tables.sort_by_key(|table| table.operation);
+    }
     Ok(TableSet { header, tables })
+}
+
+/// Reads the set `name` at `path`, from which the set of `header` inherits, as `location` says.
+fn base(
+    path: &Path,
+    gpus: &Gpus,
+    header: &Header,
+    (name, location): &(String, Location),
+) -> Result<TableSet, Error> {
+    let refuse = |expected: &'static str| {
+        Error::new(
+            ErrorKind::Set,
+            location.clone(),
+            expected,
+            Found::text(name),
+            "inherit from another",
+        )
+    };
+    if !path.exists() {
+        return Err(refuse("a set beside this one"));
+    }
+    let files = Files::read(path)?;
+    let base = Header::parse(&TomlFile::of(files.header())?, gpus, &[])?;
+    if base.inherits.is_some() {
+        return Err(refuse("a set that inherits from no other"));
+    }
+    if base.gpu != header.gpu {
+        return Err(refuse("a set of the same GPU"));
+    }
+    read(path, gpus, &[])
 }
 
 impl TableSet {

@@ -7,7 +7,7 @@ use rooflut_roofline::{OperationKind, Timing};
 
 use super::csv_file::Rows;
 use super::error::{Error, ErrorKind, Found, Location};
-use super::excluded::ExcludedRows;
+use super::excluded::{ExcludedRows, Use};
 use super::files::Files;
 use super::header::Header;
 use super::measurement::MeasuredRow;
@@ -42,7 +42,7 @@ pub struct TableRows {
     pub operation: OperationKind,
     /// The rows in the order of the file; each kernel occurs once.
     pub rows: Vec<MeasuredRow>,
-    /// The rows that are not used, by reason.
+    /// The rows that are not used as they are, by reason.
     pub excluded: Vec<ExcludedRows>,
 }
 
@@ -95,10 +95,13 @@ impl Table {
         let mut measured = Vec::new();
         let mut excluded = section.excluded.pending();
         for row in rows.iter() {
-            if excluded.take(&row) {
-                continue;
-            }
-            let found = MeasuredRow::parse(&row, operation)?;
+            let replaced_us = match excluded.take(&row) {
+                Use::AsRead => None,
+                Use::Excluded => continue,
+                Use::Replaced(latency_us) => Some(latency_us),
+            };
+            let mut found = MeasuredRow::parse(&row, operation)?;
+            found.latency_us = replaced_us.unwrap_or(found.latency_us);
             physics::check(&row, &found, &header.gpu)?;
             let MeasuredRow {
                 kernel, latency_us, ..

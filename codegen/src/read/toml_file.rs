@@ -166,16 +166,23 @@ impl<'a> Value<'a> {
     /// # Errors
     /// [`ErrorKind::Toml`] for a value that is not a table, or a key that is not `known`.
     pub(crate) fn table(&self, known: &[&str]) -> Result<Table<'a>, Error> {
+        self.any_table()?.only(known)
+    }
+
+    /// The section with this key, whatever its keys.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Toml`] for a value that is not a table.
+    pub(crate) fn any_table(&self) -> Result<Table<'a>, Error> {
         let DeValue::Table(entries) = self.value else {
             return Err(self.refuse("a section", "write it as one"));
         };
-        let table = Table {
+        Ok(Table {
             file: self.file,
             prefix: format!("{}.", self.key),
             start: self.start,
             entries,
-        };
-        table.only(known)
+        })
     }
 
     /// The elements of a list, or the sections of a `[[list]]`.
@@ -257,6 +264,17 @@ impl<'a> Value<'a> {
         number
             .filter(|number| *number > 0)
             .ok_or_else(|| self.refuse("a positive whole number", "correct it"))
+    }
+
+    /// `true` or `false`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Toml`] for any other value.
+    pub(crate) fn switch(&self) -> Result<bool, Error> {
+        match self.value {
+            DeValue::Boolean(on) => Ok(*on),
+            _ => Err(self.refuse("true or false", "correct it")),
+        }
     }
 
     /// The value as parsed, for keys that accept several types.

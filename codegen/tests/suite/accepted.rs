@@ -132,12 +132,17 @@ fn the_built_in_sets_pass_with_all_rows_that_they_do_not_exclude() {
             continue;
         }
         sets += 1;
-        let set_toml = std::fs::read_to_string(dir.join("set.toml")).unwrap();
-        for fingerprint in fingerprints(&dir, &gpus).unwrap() {
-            let csv = std::fs::read_to_string(dir.join(fingerprint.table)).unwrap();
-            let used = |line: &&str| !line.is_empty() && !set_toml.contains(&format!("\"{line}\""));
-            let rows = csv.lines().filter(used).count() - 1;
-            assert_eq!(fingerprint.rows, rows, "{}", fingerprint.table);
+        let tables = rooflut_codegen::read_set(&dir, &gpus).unwrap().rows();
+        for (fingerprint, table) in fingerprints(&dir, &gpus).unwrap().iter().zip(tables) {
+            // The file of the set itself, or of the one that it inherits from.
+            let csv = std::fs::read_to_string(data.join(&table.file)).unwrap();
+            let lines = csv.lines().filter(|line| !line.is_empty()).count() - 1;
+            let left_out = table
+                .excluded
+                .iter()
+                .filter(|entry| entry.latency_us.is_empty());
+            let left_out: usize = left_out.map(|entry| entry.rows.len()).sum();
+            assert_eq!(fingerprint.rows, lines - left_out, "{}", table.file);
         }
     }
     assert!(sets >= 2);
@@ -201,5 +206,65 @@ fn excluded_rows_are_as_if_the_table_did_not_have_them() {
         all.set_toml("[gemm]\nt0_us = 5.0\n", &excluded)
             .expression(),
         emitted(&csv(&[a, c]))
+    );
+}
+
+#[test]
+fn replaced_rows_have_the_given_latencies() {
+    let [a, b, c, d] = ROWS;
+    let replaced = format!(
+        "[gemm]\nt0_us = 5.0\n[[gemm.excluded]]\nreason = \"noise\"\nrows = [\"{b}\", \"{d}\"]\n\
+         latency_us = [13, 8.5]\n"
+    );
+    let all = Fixture::new().file("gemm.csv", csv(&ROWS));
+    let read = all.set_toml("[gemm]\nt0_us = 5.0\n", &replaced);
+    assert_eq!(
+        read.expression(),
+        emitted(&csv(&[a, "bf16,512,512,128,13", c, "fp8,512,512,16,8.5"]))
+    );
+    let tables = read.read().unwrap().rows();
+    assert!((tables[0].rows[1].latency_us - 13.0).abs() < 1e-12);
+    assert_eq!(tables[0].excluded[0].rows, [b, d]);
+    assert_eq!(tables[0].excluded[0].latency_us, [13.0, 8.5]);
+}
+
+#[test]
+fn a_set_takes_the_tables_that_it_lacks_from_the_one_that_it_inherits_from() {
+    let [a, b, ..] = ROWS;
+    let base = Fixture::new().file("gemm.csv", csv(&[a])).file(
+        "attention_decode.csv",
+        format!("{DECODE}bf16,bf16,8,8,64,1,1,64,50\n"),
+    );
+    let folder = base.dir();
+    let (sections, _) = SET_TOML.split_once("[prefill]").unwrap();
+    let own = folder.with_file_name("own");
+    std::fs::create_dir(&own).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(own.join(name), text).unwrap();
+    write("gemm.csv", &csv(&[b]));
+    write(
+        "set.toml",
+        &sections.replace("[gemm]", "inherits = \"set\"\n[gemm]"),
+    );
+    let rows = |path: &std::path::Path| rooflut_codegen::read_set(path, GPUS).unwrap().rows();
+    let (inherited, base) = (rows(&own), rows(&folder));
+    assert_eq!((inherited.len(), base.len()), (2, 2));
+    assert!((inherited[0].rows[0].latency_us - 11.5).abs() < 1e-12);
+    assert_eq!(inherited[1].file, "set/attention_decode.csv");
+    assert_eq!(inherited[1].rows, base[1].rows);
+
+    let other = SET_TOML.replace("gpu = \"toy\"", "gpu = \"other\"");
+    let (sections, _) = other.split_once("[prefill]").unwrap();
+    write(
+        "set.toml",
+        &sections.replace("[gemm]", "inherits = \"set\"\n[gemm]"),
+    );
+    let gpus = GPUS.to_owned() + &GPUS.replace("[toy]", "[other]");
+    let refused = rooflut_codegen::read_set(&own, &gpus)
+        .err()
+        .unwrap()
+        .to_string();
+    assert_eq!(
+        refused,
+        "own/set.toml:8: inherits: expected a set of the same GPU, found \"set\"; inherit from another"
     );
 }

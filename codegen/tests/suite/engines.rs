@@ -28,6 +28,14 @@ fn a_file_becomes_a_static_in_si_units() {
         "smoothing_width: 0.625",
         "cold_kv: 4.0, lookup_error_share: 0.375, step_error: 0.125, other_gpu_error: 0.25",
         "first_token_error: 0.875",
+        "memory: MemoryConstants { non_torch_memory: 268435456.0, communication_memory: 1610612736.0, \
+         logit_memory: 14.0, logit_buffer: 4.0, kept_expert_workspace: 1.0, graph_memory: 0.0, \
+         graph_layer_memory: 524288.0 }",
+        "defaults: ServeDefaults { version: \"1.0\", sources: &[(\"toy/args.py\", \"0123456789abcdef",
+        "gpu_memory_utilization: 0.75, tokens_within_requests: true, graphs_hold_drafts: false",
+        "gpus: &[GpuClass { memory_gib: 70, except: &[\"slow\"], limits: ServeLimits { max_num_seqs: 32, \
+         max_num_batched_tokens: 512, cuda_graph_max_tokens: 64 } }, ]",
+        "others: ServeLimits { max_num_seqs: 8, max_num_batched_tokens: 256, cuda_graph_max_tokens: 16 }",
         "all_reduce_growth: 1.25",
         "routing: 0.8125",
         "expert_bandwidth: 0.75",

@@ -60,8 +60,8 @@ fn every_key_that_is_missing_is_named() {
         no_value("engines/toy-1.0.toml:1: rules")
     );
     let sections: Vec<&str> = ENGINE.split_inclusive("made up\"\n").collect();
-    assert_eq!(sections.len(), 36);
-    for section in sections {
+    assert_eq!(sections.len(), 44);
+    for section in &sections[..43] {
         let section = &section[section.find('[').unwrap()..];
         let name = section[1..].split(']').next().unwrap();
         assert_eq!(
@@ -82,6 +82,70 @@ fn every_key_that_is_missing_is_named() {
             generate(&format!("{before}[moe_layer]{section}")).unwrap_err(),
             no_value(&format!("engines/toy-1.0.toml:37: moe_layer.{field}"))
         );
+    }
+}
+
+#[test]
+fn every_default_that_is_missing_is_named() {
+    let (constants, defaults) = ENGINE.split_once("[defaults]").unwrap();
+    let line = constants.lines().count() + 1;
+    assert_eq!(
+        generate(constants).unwrap_err(),
+        no_value("engines/toy-1.0.toml:1: defaults")
+    );
+    for key in ["version", "gpu_memory_utilization", "graphs_hold_drafts"] {
+        let given = defaults.lines().find(|line| line.starts_with(key)).unwrap();
+        assert_eq!(
+            refusal(&format!("{given}\n"), ""),
+            no_value(&format!("engines/toy-1.0.toml:{line}: defaults.{key}"))
+        );
+    }
+    let (before, sources) = ENGINE.split_once("[defaults.sources]").unwrap();
+    assert!(!sources.is_empty());
+    assert_eq!(
+        generate(before).unwrap_err(),
+        no_value(&format!("engines/toy-1.0.toml:{line}: defaults.sources"))
+    );
+}
+
+#[test]
+fn impossible_defaults_are_refused() {
+    for (from, to, expected) in [
+        (
+            "gpu_memory_utilization = 0.75",
+            "gpu_memory_utilization = 1.5",
+            "defaults.gpu_memory_utilization: expected a number above 0 and at most 1, found 1.5; correct it",
+        ),
+        (
+            "graphs_hold_drafts = false",
+            "graphs_hold_drafts = 0",
+            "defaults.graphs_hold_drafts: expected true or false, found 0; correct it",
+        ),
+        (
+            "max_num_seqs = 8",
+            "max_num_seqs = 0",
+            "defaults.others.max_num_seqs: expected a positive whole number, found 0; correct it",
+        ),
+        (
+            "memory_gib = 70",
+            "memory_gib = 4294967296",
+            "defaults.gpus.memory_gib: expected a whole number from 1 to below 2^32, found 4294967296; correct it",
+        ),
+        (
+            "memory_gib = 70",
+            "memory = 70",
+            "defaults.gpus: expected one of the keys memory_gib, except, max_num_seqs, max_num_batched_tokens, \
+             cuda_graph_max_tokens, found \"memory\"; rename or remove it",
+        ),
+        (
+            "\"0123456789abcdef",
+            "\"",
+            "defaults.sources.toy/args.py: expected a SHA-256 of 64 hexadecimal digits, found \
+             \"0123456789abcdef0123456789abcdef0123456789abcdef\"; correct it",
+        ),
+    ] {
+        let message = refusal(from, to);
+        assert!(message.ends_with(expected), "{message}");
     }
 }
 

@@ -16,9 +16,11 @@ mod options;
 mod quantization;
 mod refused;
 mod spans;
+mod stand_in;
 mod structure;
 
 pub use error::{ConfigError, Remedy};
 pub use keys::Keys;
 pub use model::{HfModel, read};
 pub use options::Options;
+pub use stand_in::StandIn;

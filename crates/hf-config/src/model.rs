@@ -17,6 +17,7 @@ use crate::object::{Object, shown};
 use crate::options::Options;
 use crate::quantization::{Formats, LayerFormats};
 use crate::spans;
+use crate::stand_in::StandIn;
 use crate::structure;
 
 /// The model that a `config.json` describes.
@@ -27,6 +28,8 @@ pub struct HfModel {
     pub spec: ModelSpec,
     /// Format of the KV entries, where the files name one.
     pub kv_dtype: Option<Dtype>,
+    /// The format of the weights that the model has in place of its own, with [`Options::for_memory_only`].
+    pub stand_in: Option<StandIn>,
     /// `intermediate_size` where the experts have a width of their own, `moe_intermediate_size`.
     pub dense_intermediate: Option<u32>,
     /// The keys of the dimensions.
@@ -136,6 +139,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     Ok(HfModel {
         spec,
         kv_dtype: formats.kv,
+        stand_in: formats.stand_in,
         dense_intermediate: ffn.dense_intermediate,
         keys,
         ignored,

@@ -21,6 +21,7 @@ pub struct Options<'t> {
     pub(crate) weight_dtype: Option<Dtype>,
     pub(crate) kv_dtype: Option<Dtype>,
     pub(crate) assume_llama: bool,
+    pub(crate) memory_only: bool,
 }
 
 impl<'t> Options<'t> {
@@ -68,6 +69,16 @@ impl<'t> Options<'t> {
     pub fn assuming_llama(self) -> Options<'t> {
         Options {
             assume_llama: true,
+            ..self
+        }
+    }
+
+    /// Reads weights in a format that no kernel table has as those in one with as many bits, for the memory that they
+    /// take alone ([`HfModel::stand_in`](crate::HfModel::stand_in)).
+    #[must_use]
+    pub fn for_memory_only(self) -> Options<'t> {
+        Options {
+            memory_only: true,
             ..self
         }
     }

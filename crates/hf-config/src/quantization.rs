@@ -8,6 +8,7 @@ use crate::json::parse;
 use crate::modules::{Kept, Modules};
 use crate::object::{Object, shown};
 use crate::options::Options;
+use crate::stand_in::{self, StandIn};
 
 /// Number formats of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub(crate) struct Formats {
     pub(crate) layers: Vec<LayerFormats>,
     /// Format of the KV entries, if there is a choice of one.
     pub(crate) kv: Option<Dtype>,
+    /// The format of the weights, if it is not modelled and others of its size take its place.
+    pub(crate) stand_in: Option<StandIn>,
 }
 
 /// Number formats of a layer.
@@ -67,6 +70,7 @@ impl Formats {
         Formats {
             layers: layers.collect(),
             kv,
+            stand_in: None,
         }
     }
 
@@ -124,7 +128,13 @@ impl Formats {
             None => kv(quantization)?,
             given => given,
         };
-        let read = weights().and_then(|dtype| Ok((dtype, Kept::read(quantization, modules)?)));
+        let by_size = options.memory_only && options.weight_dtype.is_none();
+        let mut stand_in = None;
+        let weights = weights().or_else(|error| {
+            stand_in = stand_in::find(quantization, &error).filter(|_| by_size);
+            stand_in.as_ref().map(|found| found.dtype).ok_or(error)
+        });
+        let read = weights.and_then(|dtype| Ok((dtype, Kept::read(quantization, modules)?)));
         let (dtype, kept) = match read {
             Err(_) if options.weight_dtype.is_some() => return Ok(Formats::plain(kv, modules)),
             read => read?,
@@ -150,6 +160,7 @@ impl Formats {
         Ok(Formats {
             layers: layers.collect(),
             kv,
+            stand_in,
         })
     }
 }

@@ -15,11 +15,11 @@ pub struct Inspection {
     pub set: TableSet,
     /// The families, by operation, then by formats.
     pub families: Vec<Family>,
-    /// Rows of the files that the set does not use; empty for a built-in set.
+    /// Rows of the files that the set does not use as they are; empty for a built-in set.
     pub excluded: Vec<Excluded>,
 }
 
-/// Rows of a file that a set does not use.
+/// Rows of a file that a set does not use as they are.
 pub struct Excluded {
     /// The file, as messages name it.
     pub file: String,
@@ -27,6 +27,8 @@ pub struct Excluded {
     pub reason: String,
     /// The rows, in the words of the file.
     pub rows: Vec<String>,
+    /// The latencies that another measurement has in place of theirs, microseconds; empty if the rows are left out.
+    pub latency_us: Vec<f64>,
 }
 
 /// The rows of one operation and formats, which can be compared with each other.
@@ -42,7 +44,15 @@ pub struct Family {
 impl Inspection {
     /// Inspects a built-in set. Its rows have no locations.
     pub fn of(set: &TableSet) -> Inspection {
-        let rows = compiled(set)
+        Inspection::of_kernels(set, |_| true)
+    }
+
+    /// Inspects the families of a built-in set with some of `kernels`, which must be the same for all of a family.
+    pub(crate) fn of_kernels(
+        set: &TableSet,
+        kernels: impl Fn(&MeasuredKernel) -> bool,
+    ) -> Inspection {
+        let rows = compiled(set, kernels)
             .into_iter()
             .filter_map(|(kernel, latency_us)| Row::new(set, kernel, written(latency_us), None));
         Inspection::new(set, rows.collect())
@@ -57,6 +67,7 @@ impl Inspection {
                 file: file.clone(),
                 reason: entry.reason,
                 rows: entry.rows,
+                latency_us: entry.latency_us,
             }));
             rows.into_iter().map(move |row| {
                 let location = Location {
@@ -139,19 +150,25 @@ fn written(stored: f32) -> f64 {
     stored.to_string().parse().unwrap_or(f64::from(stored))
 }
 
-/// Returns the rows of a set, with latencies in microseconds.
-fn compiled(set: &TableSet) -> Vec<(MeasuredKernel, f32)> {
+/// Returns the rows of a set whose shapes are of `kernels`, with latencies in microseconds.
+fn compiled(
+    set: &TableSet,
+    kernels: impl Fn(&MeasuredKernel) -> bool,
+) -> Vec<(MeasuredKernel, f32)> {
     let mut rows = Vec::new();
     for table in set.tables() {
         let operation = table.operation();
         let kernel = |shape: Codes, point| MeasuredKernel::new(operation, shape, point);
+        let is_wanted = |shape: Codes| kernels(&kernel(shape, [1, 1]));
         if operation.declared().axes.len() == 1 {
-            for Entry { shape, points, .. } in table.typed::<Codes, Curve<'_>>().entries() {
+            let entries = table.typed::<Codes, Curve<'_>>().entries();
+            for Entry { shape, points, .. } in entries.filter(|entry| is_wanted(entry.shape)) {
                 let points = points.axis().values().iter().zip(points.latency_us());
                 rows.extend(points.map(|(&x, &us)| (kernel(shape, [x, 1]), us)));
             }
         } else {
-            for Entry { shape, points, .. } in table.typed::<Codes, Grid<'_>>().entries() {
+            let entries = table.typed::<Codes, Grid<'_>>().entries();
+            for Entry { shape, points, .. } in entries.filter(|entry| is_wanted(entry.shape)) {
                 let cells = cells(points).map(|(point, us)| (kernel(shape, point), us));
                 rows.extend(cells);
             }

@@ -1,13 +1,14 @@
 //! Outliers and dips that the steps of a deployment depend on.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use rooflut::Deployment;
 use rooflut::deployment::{ServedModel, ServedTally};
-use rooflut::hardware::OperationKind;
+use rooflut::hardware::{Dtype, MeasuredKernel, OperationKind};
+use rooflut::model::{Attention, Ffn, LayerGroup, Span};
 use rooflut::sim::Observer;
 use rooflut::step::{Chunk, DecodeGroup, Part, StepBatch, StepModel, TimeSources};
-use rooflut::table::TableSet;
 
 use crate::dips::{DIP, dips};
 use crate::family::{Family, Inspection};
@@ -60,12 +61,50 @@ impl Flagged {
     }
 }
 
-/// Returns the outliers of the operations of a set that are wanted, in the order of its rows, and the dips of each
-/// family behind its outliers.
-fn flagged(set: &TableSet, is_wanted: impl Fn(OperationKind) -> bool) -> Vec<Flagged> {
-    let families = Inspection::of(set).families.into_iter();
-    let families = families.filter(|family| is_wanted(family.operation));
-    families.flat_map(|family| of_family(&family)).collect()
+/// Returns the outliers of the families of which a deployment may use rows, in the order of its rows, and the dips of
+/// each family behind its outliers.
+fn flagged(deployment: &Deployment) -> Vec<Flagged> {
+    let may_use = |kernel: &MeasuredKernel| may_use(deployment, kernel);
+    let families = Inspection::of_kernels(deployment.tables(), may_use).families;
+    families.iter().flat_map(of_family).collect()
+}
+
+/// Whether a deployment may depend on the rows of the kernel's family: others are not worth the time to inspect them.
+///
+/// Decode attention of a step comes from the median of its rows, which a single row does not move.
+fn may_use(deployment: &Deployment, kernel: &MeasuredKernel) -> bool {
+    let models = || iter::once(deployment.spec()).chain(deployment.draft());
+    let some_layer = |is_one: fn(&LayerGroup, Dtype) -> bool| {
+        let mut layers = models().flat_map(|model| model.layers.iter());
+        layers.any(|group| is_one(group, kernel.dtype()))
+    };
+    let has_states = || some_layer(|group, _| matches!(group.attention, Attention::DeltaNet(_)));
+    match kernel.operation() {
+        OperationKind::Decode => false,
+        // Embeddings and routers are 16-bit.
+        OperationKind::Gemm => {
+            kernel.dtype() == Dtype::Bf16
+                || some_layer(|group, dtype| group.dtypes().any(|of_weights| of_weights == dtype))
+        }
+        OperationKind::Moe => some_layer(|group, _| matches!(group.ffn, Ffn::Moe { .. })),
+        OperationKind::Prefill => {
+            some_layer(|group, _| matches!(group.attention, Attention::Gqa(_)))
+        }
+        OperationKind::WindowPrefill | OperationKind::WindowDecode => {
+            has_states() || models().any(|model| model.limited_span() != Span::Full)
+        }
+        OperationKind::MlaPrefill
+        | OperationKind::MlaDecode
+        | OperationKind::DsaPrefill
+        | OperationKind::DsaDecode => {
+            some_layer(|group, _| matches!(group.attention, Attention::Mla(_)))
+        }
+        OperationKind::DeltaPrefill | OperationKind::DeltaDecode => has_states(),
+        OperationKind::AllReduce | OperationKind::AllGather | OperationKind::ReduceScatter => {
+            deployment.parallelism().gpus() > 1
+        }
+        _ => true,
+    }
 }
 
 fn of_family(family: &Family) -> Vec<Flagged> {
@@ -105,48 +144,80 @@ pub struct Corrected {
 impl Corrected {
     /// Returns the corrected deployments of all flagged rows that change the time of some step by at least
     /// [`LEAST_CHANGE`] of a part; most flagged rows change none.
-    ///
-    /// Decode attention of a step comes from the median of its rows, which a single row does not move.
     pub fn all(deployment: &Deployment) -> Vec<Corrected> {
-        let tables = deployment.tables();
-        let is_used = |operation| operation != OperationKind::Decode;
-        let corrected = flagged(tables, is_used).into_iter().filter_map(|flagged| {
-            let rows = flagged.rows.iter();
-            let rows = rows.map(|(row, us)| (row.kernel, us / row.latency_us));
-            let tables = tables.with_scaled(&rows.collect::<Vec<_>>());
+        let flagged = flagged(deployment);
+        // Tables are copied for rows of which a step at their coordinates shows some change when all are corrected.
+        let Some(all) = corrected(deployment, flagged.iter().flat_map(|one| &one.rows)) else {
+            return Vec::new();
+        };
+        let some_change = |batch: &StepBatch<'_>| {
+            let [given, all] = [deployment, &all].map(|of| sources(of, batch));
+            given.total() != all.total()
+        };
+        let candidates = flagged
+            .into_iter()
+            .filter(|flagged| flagged.some_own_step(deployment, some_change));
+        let corrected = candidates.filter_map(|flagged| {
             let corrected = Corrected {
-                deployment: deployment.to_builder().tables(&tables).build().ok()?,
+                deployment: corrected(deployment, &flagged.rows)?,
                 flagged,
             };
-            corrected.changes_own_steps(deployment).then_some(corrected)
+            let changes =
+                |batch: &StepBatch<'_>| !corrected.changed_parts(deployment, batch).is_empty();
+            let is_used = corrected.flagged.some_own_step(deployment, changes);
+            is_used.then_some(corrected)
         });
         corrected.collect()
     }
 
     /// Returns the parts of `batch` that change by at least [`LEAST_CHANGE`], and by how much.
     pub fn changed_parts(&self, given: &Deployment, batch: &StepBatch<'_>) -> Vec<(Part, f64)> {
-        let sources = |deployment: &Deployment| {
-            let mut sources = TimeSources::default();
-            sources.add(&deployment.step_model().step_time(batch));
-            if let Some(draft) = deployment.draft_step_model() {
-                sources.add(&draft.step_time(batch));
-            }
-            sources
-        };
         self.flagged
-            .changes(&sources(given), &sources(&self.deployment))
+            .changes(&sources(given, batch), &sources(&self.deployment, batch))
     }
+}
 
-    /// Whether the step at the coordinates of one of the rows changes.
-    fn changes_own_steps(&self, given: &Deployment) -> bool {
-        let mut rows = self.flagged.rows.iter();
-        rows.any(|(row, _)| self.changes_step_of(row, given))
+/// Returns the deployment on tables whose rows have the latencies that their neighbours suggest; `None` without rows.
+fn corrected<'r>(
+    deployment: &Deployment,
+    rows: impl IntoIterator<Item = &'r (Row, f64)>,
+) -> Option<Deployment> {
+    let rows = rows.into_iter();
+    let rows: Vec<_> = rows
+        .map(|(row, us)| (row.kernel, us / row.latency_us))
+        .collect();
+    let tables = (!rows.is_empty()).then(|| deployment.tables().with_scaled(&rows))?;
+    deployment.to_builder().tables(&tables).build().ok()
+}
+
+/// Returns the sources of the time of a step, the draft model's included.
+fn sources(deployment: &Deployment, batch: &StepBatch<'_>) -> TimeSources {
+    let mut sources = TimeSources::default();
+    sources.add(&deployment.step_model().step_time(batch));
+    if let Some(draft) = deployment.draft_step_model() {
+        sources.add(&draft.step_time(batch));
     }
+    sources
+}
 
-    fn changes_step_of(&self, row: &Row, given: &Deployment) -> bool {
-        let [first, second] = row.point;
+impl Flagged {
+    /// Whether `is_one` holds for the step at the coordinates of one of the rows.
+    fn some_own_step(
+        &self,
+        given: &Deployment,
+        mut is_one: impl FnMut(&StepBatch<'_>) -> bool,
+    ) -> bool {
+        let mut rows = self.rows.iter();
+        rows.any(|(row, _)| row.with_own_step(given, &mut is_one))
+    }
+}
+
+impl Row {
+    /// Calls `ask` with the step at the coordinates of the row.
+    fn with_own_step(&self, given: &Deployment, ask: impl FnOnce(&StepBatch<'_>) -> bool) -> bool {
+        let [first, second] = self.point;
         let (mut prefill, mut decode) = (Vec::new(), Vec::new());
-        let tokens = match row.kernel.operation() {
+        let tokens = match self.kernel.operation() {
             OperationKind::Prefill => {
                 prefill.extend(Chunk::prompt(second).map(|chunk| vec![chunk; first as usize]));
                 0
@@ -158,11 +229,10 @@ impl Corrected {
             _ => first,
         };
         decode.extend(DecodeGroup::uniform(tokens, 1));
-        let batch = StepBatch {
+        ask(&StepBatch {
             prefill: &prefill.concat(),
             decode: &decode,
-        };
-        !self.changed_parts(given, &batch).is_empty()
+        })
     }
 }
 
@@ -208,5 +278,56 @@ impl Observer for FlaggedTally<'_> {
         for (_, tally) in &mut self.tallies {
             tally.step_batch(batch);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rooflut::model;
+    use rooflut::table::{TableSet, sets};
+
+    use super::*;
+
+    /// The bits of the times of a mixed step and of a prompt.
+    fn times(deployment: &Deployment) -> [u64; 2] {
+        let decode: Vec<_> = DecodeGroup::uniform(64, 1000).into_iter().collect();
+        let prefill: Vec<_> = Chunk::prompt(2048).into_iter().collect();
+        [&decode[..], &[]].map(|decode| {
+            let prefill = &prefill;
+            let sources = sources(deployment, &StepBatch { prefill, decode });
+            sources.total().0.to_bits()
+        })
+    }
+
+    #[test]
+    fn steps_depend_on_no_family_that_is_left_out() {
+        let families = Inspection::of(&sets::H100).families;
+        let mut left_out = 0;
+        for (name, ranks) in [
+            ("llama-3.1-8b", 1),
+            ("llama-3.1-70b", 4),
+            ("mixtral-8x7b-v0.1", 2),
+            ("qwen3-30b-a3b-fp8", 2),
+            ("gemma-3-27b", 1),
+            ("qwen3-next-80b-a3b", 4),
+            ("deepseek-r1", 16),
+            ("deepseek-v3.2", 16),
+        ] {
+            let spec = model::find(name).unwrap().spec;
+            let on =
+                |tables: &TableSet| Deployment::builder(spec, tables).tp(ranks).build().unwrap();
+            let given = on(&sets::H100);
+            for family in &families {
+                let kernel = family.rows[0].kernel;
+                if kernel.operation() == OperationKind::Decode || may_use(&given, &kernel) {
+                    continue;
+                }
+                let rows = family.rows.iter().map(|row| (row.kernel, 2.0));
+                let slow = sets::H100.with_scaled(&rows.collect::<Vec<_>>());
+                assert_eq!(times(&on(&slow)), times(&given), "{name}: {}", family.name);
+                left_out += 1;
+            }
+        }
+        assert!(left_out > 50, "{left_out}");
     }
 }

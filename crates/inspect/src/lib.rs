@@ -5,6 +5,7 @@
 //!
 //! - [`outliers`]: rows far slower or faster than their neighbours suggest.
 //! - [`dips`]: rows with more work that take less time.
+//! - [`suspects`]: rows that other shapes or formats, or the link, contradict.
 //! - [`coverage`]: the models that the set can answer for.
 //! - [`errors`]: how well the set predicts rows that it does not have.
 //! - [`Corrected`]: the outliers and dips on which the steps of a deployment depend.
@@ -36,6 +37,7 @@ mod plot;
 mod residual;
 mod row;
 mod stats;
+mod suspects;
 
 pub use coverage::{Cover, Coverage, TENSOR_PARALLEL, coverage};
 pub use dips::{DIP, Dip, Dips, dips};
@@ -45,3 +47,4 @@ pub use flagged::{Corrected, Flagged, FlaggedTally, LEAST_CHANGE};
 pub use outliers::{FAR, OUTLIER, Outlier, outliers};
 pub use plot::{DrawingError, picture};
 pub use row::{Location, Row, Shape};
+pub use suspects::{Cause, EAGER, HOST, LAUNCH_BOUND, Suspect, UNSPLIT, suspects};

@@ -33,10 +33,17 @@ pub struct Outlier {
 pub fn outliers(family: &Family) -> Vec<Outlier> {
     let lines = family.lines();
     let mut left_out = vec![false; family.rows.len()];
+    let of_line = |line| residuals(family, line, &left_out);
+    let mut of_lines: Vec<Vec<Residual>> = lines.iter().map(of_line).collect();
     let mut found = Vec::new();
-    while let Some(outlier) = worst(family, &lines, &left_out) {
+    while let Some(outlier) = worst(family, &lines, &of_lines, &left_out) {
         if let Some(flag) = left_out.get_mut(outlier.row) {
             *flag = true;
+        }
+        // The others do not change.
+        let through = lines.iter().zip(&mut of_lines);
+        for (line, of_line) in through.filter(|(line, _)| line.rows.contains(&outlier.row)) {
+            *of_line = residuals(family, line, &left_out);
         }
         found.push(outlier);
     }
@@ -45,9 +52,13 @@ pub fn outliers(family: &Family) -> Vec<Outlier> {
 }
 
 /// Returns the row without which all others fit best, if one is an outlier.
-fn worst(family: &Family, lines: &[Line], left_out: &[bool]) -> Option<Outlier> {
-    let of_line = |line| residuals(family, line, left_out);
-    let all: Vec<Residual> = lines.iter().flat_map(of_line).collect();
+fn worst(
+    family: &Family,
+    lines: &[Line],
+    of_lines: &[Vec<Residual>],
+    left_out: &[bool],
+) -> Option<Outlier> {
+    let all = of_lines.concat();
     let habits = Habits::of(&all);
     let rows = judged(family, &habits, &all);
     let far = |row: &usize| rows.get(*row).copied().flatten().filter(Deviation::is_far);

@@ -2,10 +2,13 @@
 
 /// Returns the median of values in any order; `None` if there are none.
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    let high = values.get(values.len() / 2)?;
-    let low = values.get(values.len().checked_sub(1)? / 2)?;
-    Some(f64::midpoint(*low, *high))
+    let is_even = values.len().is_multiple_of(2);
+    let middle = values.len() / 2;
+    values.get(middle)?;
+    let (below, high, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    let low = below.iter().copied().max_by(f64::total_cmp);
+    let low = low.filter(|_| is_even).unwrap_or(*high);
+    Some(f64::midpoint(low, *high))
 }
 
 /// The standard deviation of a normal distribution over its median absolute deviation.

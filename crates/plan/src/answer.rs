@@ -55,6 +55,8 @@ pub struct Answer {
     pub figures: Vec<LimitedFigure>,
     /// Seeds that were simulated: all, or those up to the first that misses a limit.
     pub seeds: u64,
+    /// Requests that were simulated, over the seeds.
+    pub requests: u64,
     /// Seeds with which the servers do not keep up with the load.
     pub overloaded: u64,
     /// Rejected requests of the seed that has the most.
@@ -143,6 +145,7 @@ impl Answer {
                 .map(|(_, name)| name.clone()),
             figures: figures(trials, names, limits),
             seeds: trials.len() as u64,
+            requests: trials.iter().map(|trial| trial.requests).sum(),
             overloaded: count(|trial| trial.is_overloaded),
             rejected: trials
                 .iter()

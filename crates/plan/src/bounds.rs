@@ -5,13 +5,15 @@
 
 use rooflut::sim::{Content, Request};
 use rooflut::step::{Chunk, DecodeGroup, LatencyModel, StepBatch};
-use rooflut_scenario::{Latency, Run};
+use rooflut_scenario::{Latency, Run, RunError, ThinkTime, Workload};
 
-use crate::limit::Figure;
+use crate::limit::{Figure, Limit, Limits};
 
 /// Capacities are this much too high and least latencies that much too low, as a larger batch may be faster than a
 /// smaller one by a few percent where the tables are not monotone.
 pub(crate) const MARGIN: f64 = 1.05;
+/// The requests whose lengths bound what servers can do.
+pub(crate) const SAMPLE: u32 = 20_000;
 /// Prices of a prompt against an output between which the capacity is bounded.
 const PRICES: u32 = 32;
 /// Prompt tokens of a step beside a full batch.
@@ -24,13 +26,50 @@ pub(crate) struct Lengths {
     prompts: Vec<u32>,
     /// Output tokens, ascending.
     outputs: Vec<u32>,
-    /// Requests per second; infinite where all arrive at once.
+    /// Requests per second; 0 where users wait for answers.
     pub(crate) rate: f64,
 }
 
 impl Lengths {
-    /// Returns the lengths of `requests` in the order of their arrival; `None` for fewer than two.
-    pub(crate) fn of(requests: &[Request]) -> Option<Lengths> {
+    /// Returns the lengths of the load of a run; `None` for a trace, and for fewer than two requests.
+    pub(crate) fn of_run(run: &Run) -> Result<Option<Lengths>, RunError> {
+        let workload = &run.scenario().workload;
+        if workload.users.is_none() {
+            let requests = run.requests(SAMPLE)?;
+            return Ok(requests.and_then(|requests| Lengths::of(&requests, workload)));
+        }
+        let lengths = Lengths::of(&run.lengths(SAMPLE)?, workload);
+        Ok(lengths.map(|lengths| Lengths {
+            rate: 0.0,
+            ..lengths
+        }))
+    }
+
+    /// Returns the request rate of users if each answer takes as long as the limits allow; `None` for other loads.
+    pub(crate) fn asked_rate(&self, run: &Run, limits: &Limits) -> Option<f64> {
+        let workload = &run.scenario().workload;
+        let users = workload.users?;
+        let pause_s = match (workload.think_time(), &workload.turns) {
+            (_, Some(_)) => 0.0,
+            (ThinkTime::Fixed(seconds) | ThinkTime::Exponential(seconds), None) => seconds,
+        };
+        let allowed_s = |latency: Latency| {
+            let limits = limits.limits().iter();
+            let of_latency = limits.filter(|limit| limit.latency() == latency);
+            let least = of_latency.map(Limit::ms).min_by(f64::total_cmp);
+            least.map(|ms| ms / 1e3)
+        };
+        let tokens = allowed_s(Latency::Tpot).map(|tpot| tpot * mean(&self.outputs));
+        let parts = allowed_s(Latency::Ttft).unwrap_or(0.0) + tokens.unwrap_or(0.0);
+        let answer_s = allowed_s(Latency::E2e).map_or(parts, |e2e| match parts > 0.0 {
+            true => parts.min(e2e),
+            false => e2e,
+        });
+        Some(f64::from(users) / (pause_s + answer_s))
+    }
+
+    /// Returns the lengths of `requests` of a workload, in the order of their arrival; `None` for fewer than two.
+    pub(crate) fn of(requests: &[Request], workload: &Workload) -> Option<Lengths> {
         let (first, last) = (requests.first()?, requests.last()?);
         let gaps = requests.len().checked_sub(1).filter(|gaps| *gaps > 0)?;
         let span_s = last.arrival_ns.saturating_sub(first.arrival_ns) as f64 / 1e9;
@@ -49,7 +88,11 @@ impl Lengths {
         Some(Lengths {
             prompts,
             outputs,
-            rate: gaps as f64 / span_s,
+            // The rate of sessions is not that of their requests.
+            rate: match workload.turns {
+                None => workload.rate(),
+                Some(_) => gaps as f64 / span_s,
+            },
         })
     }
 }

@@ -11,16 +11,19 @@ pub(crate) struct Ladder {
     met: Option<u32>,
     /// The largest number that is allowed.
     last: u32,
+    /// The number that is tried first.
+    hint: u32,
     step: u32,
 }
 
 impl Ladder {
-    /// Creates a ladder from `first` to `last` servers.
-    pub(crate) fn new(first: u32, last: u32) -> Ladder {
+    /// Creates a ladder from `first` to `last` servers, of which about `hint` are needed.
+    pub(crate) fn new(first: u32, hint: u32, last: u32) -> Ladder {
         Ladder {
             failed: first.saturating_sub(1),
             met: None,
             last,
+            hint: hint.max(first),
             step: 1,
         }
     }
@@ -36,26 +39,35 @@ impl Ladder {
         self.last
     }
 
-    /// Returns the number to try next, at most `cap`: twice as far each time, then the middle. Where an answer is
-    /// known, `cap` is the largest number that does not cost more, and is tried first, as most kinds of servers fail
-    /// there.
+    /// Returns the number to try next, at most `cap`: the hint, then twice as far from it each time, up or down, then the
+    /// middle. Where an answer is known, `cap` is the largest number that does not cost more, and is tried first, as
+    /// most kinds of servers fail there.
     pub(crate) fn next(&self, cap: u32, has_answer: bool) -> u32 {
+        let least = self.failed.saturating_add(1);
         match self.met {
+            Some(met) if self.failed < self.hint => met.saturating_sub(self.step).max(least),
             Some(met) => self.failed + (met - self.failed) / 2,
             None if has_answer => cap,
+            None if self.failed < self.hint => self.hint.min(cap),
             None => self.failed.saturating_add(self.step).min(cap),
         }
     }
 
     /// Notes whether `count` servers meet the limits.
     pub(crate) fn note(&mut self, count: u32, meets: bool) {
+        let is_first = self.met.is_none() && self.failed < self.hint;
         match meets {
             true => self.met = Some(count),
-            false => {
-                self.failed = count;
-                self.step = self.step.saturating_mul(2);
-            }
+            false => self.failed = count,
         }
+        // Below a hint that meets the limits, the first that misses them ends the strides.
+        if !meets && self.met.is_some() {
+            self.hint = self.hint.min(count);
+        }
+        self.step = match is_first {
+            true => 1,
+            false => self.step.saturating_mul(2),
+        };
     }
 }
 
@@ -64,11 +76,15 @@ mod tests {
     use super::*;
 
     /// The counts that are tried until the smallest of at least `needed` servers is found, and that count.
-    fn climb(needed: u32, first: u32, last: u32) -> (Vec<u32>, Option<u32>) {
-        let mut ladder = Ladder::new(first, last);
+    fn climb(needed: u32, first: u32, hint: u32, last: u32) -> (Vec<u32>, Option<u32>) {
+        let mut ladder = Ladder::new(first, hint, last);
         let mut tried = Vec::new();
         while ladder.least().is_some() {
             let count = ladder.next(ladder.last, false);
+            assert!(
+                (first..=last).contains(&count) && !tried.contains(&count),
+                "{count} {tried:?}"
+            );
             tried.push(count);
             ladder.note(count, count >= needed);
         }
@@ -77,19 +93,23 @@ mod tests {
 
     #[test]
     fn the_smallest_number_is_found_by_doubling_and_bisection() {
-        assert_eq!(climb(1, 1, 8), (vec![1], Some(1)));
-        assert_eq!(climb(6, 3, 64), (vec![3, 5, 9, 7, 6], Some(6)));
-        assert_eq!(climb(9, 1, 8), (vec![1, 3, 7, 8], None));
+        assert_eq!(climb(1, 1, 1, 8), (vec![1], Some(1)));
+        assert_eq!(climb(6, 3, 3, 64), (vec![3, 4, 6, 5], Some(6)));
+        assert_eq!(climb(9, 1, 1, 8), (vec![1, 2, 4, 8], None));
+        assert_eq!(climb(40, 1, 42, 64), (vec![42, 41, 39, 40], Some(40)));
+        assert_eq!(climb(43, 1, 42, 64), (vec![42, 43], Some(43)));
         for needed in 1..200 {
-            let (tried, found) = climb(needed, 1, 256);
-            assert_eq!(found, Some(needed));
-            assert!(tried.len() <= 16, "{needed}: {tried:?}");
+            for hint in [1, 50, 256] {
+                let (tried, found) = climb(needed, 1, hint, 256);
+                assert_eq!(found, Some(needed));
+                assert!(tried.len() <= 17, "{needed} {hint}: {tried:?}");
+            }
         }
     }
 
     #[test]
     fn the_cap_is_tried_first_where_an_answer_is_known() {
-        assert_eq!(Ladder::new(3, 64).next(9, true), 9);
-        assert_eq!(Ladder::new(9, 8).least(), None);
+        assert_eq!(Ladder::new(3, 3, 64).next(9, true), 9);
+        assert_eq!(Ladder::new(9, 9, 8).least(), None);
     }
 }

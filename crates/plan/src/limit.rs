@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rooflut::units::Seconds;
 use rooflut_report::{LatencyMs, Percentiles};
-use rooflut_scenario::{Latency, LatencyLimit};
+use rooflut_scenario::{Bound, Goal, Latency, LatencyLimit, Score};
 
 /// A figure of a latency over the requests of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -225,22 +226,33 @@ impl Limits {
         self.attainment
     }
 
-    /// Returns the least share of requests that may exceed a limit on their TTFT or end-to-end latency; `None` without
-    /// such a limit on a percentile.
-    pub(crate) fn least_share_beyond(&self) -> Option<f64> {
-        let includes_queue = |limit: &&Limit| limit.latency() != Latency::Tpot;
-        let limits = self.limits.iter().filter(includes_queue);
-        let beyond = limits.filter_map(|limit| match self.attainment {
-            Some(share) => Some(1.0 - share),
-            None => Some((100 - limit.figure().percent()?) as f64 / 100.0),
-        });
-        beyond.min_by(f64::total_cmp)
-    }
-
     /// Returns the limits as a run counts goodput within them.
     pub(crate) fn goodput(&self) -> Option<Vec<LatencyLimit>> {
         let limits = self.limits.iter().map(|limit| limit.latency);
         self.attainment.map(|_| limits.collect())
+    }
+
+    /// Returns what a run must last for to show whether they hold.
+    pub(crate) fn goal(&self) -> Goal {
+        let seconds = |limit: &Limit| Seconds(limit.ms() / 1e3);
+        let bound = |limit: &Limit| {
+            let (score, at_most) = match limit.figure().percent() {
+                None => (Score::Latency(limit.latency()), seconds(limit).0),
+                Some(percent) => {
+                    let score = Score::Beyond(limit.latency(), seconds(limit));
+                    (score, (100 - percent) as f64 / 100.0)
+                }
+            };
+            Bound { score, at_most }
+        };
+        let limits: Vec<LatencyLimit> = self.limits.iter().map(|limit| limit.latency).collect();
+        Goal::Bounds(match (self.attainment, LatencyLimit::combined(&limits)) {
+            (Some(share), Some(limits)) => vec![Bound {
+                score: Score::Missed(limits),
+                at_most: 1.0 - share,
+            }],
+            _ => self.limits.iter().map(bound).collect(),
+        })
     }
 
     /// Returns the limits on a request that meets all of them: the tightest on each latency; `None` without limits.

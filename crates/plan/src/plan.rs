@@ -1,12 +1,14 @@
 //! The answer to a question: the cheapest deployments.
 
+use rooflut_scenario::Load;
 use serde::Serialize;
 
 use crate::answer::Answer;
+use crate::bounds::SAMPLE;
 use crate::error::PlanError;
 use crate::excluded::Excluded;
 use crate::limit::Limit;
-use crate::notes::{few_requests, opening_burst};
+use crate::notes::NOT_STEADY;
 use crate::question::{Question, seeds};
 use crate::search::{Search, Tried};
 use crate::variant::{Servers, Variant};
@@ -39,8 +41,10 @@ pub struct Plan {
     pub first_seed: u64,
     /// Seeds with which each deployment must meet the limits.
     pub seeds: u64,
-    /// Requests of each run.
-    pub requests: u64,
+    /// Requests of each run, where they are given; null for as many as show whether the limits hold.
+    pub requests: Option<u64>,
+    /// Whether the runs of the best deployment lasted until they were steady; false for loads that never are.
+    pub is_steady: bool,
     /// Runs that were simulated.
     pub simulations: u64,
     /// Kinds of servers that cannot serve the model or meet the limits with any number of servers, and why.
@@ -52,9 +56,9 @@ pub struct Plan {
 impl Question<'_> {
     /// Finds the cheapest deployments that meet the limits.
     ///
-    /// A deployment meets them if each of three seeds of 2,000 requests does (or as many as the workload says; for users
-    /// who all ask at the start 200 each, so that this burst does not decide a p99), with no request rejected and no run
-    /// overloaded. Bounds from step times rule kinds and numbers of servers out; of the
+    /// A deployment meets them if each of three seeds does, with no request rejected and no run overloaded. A run leaves
+    /// its warm-up out and lasts until the limits hold, or do not, with 99 % confidence ([`Goal::Bounds`](rooflut_scenario::Goal::Bounds)); a deployment
+    /// of which that stays unclear does not count as one that meets them. Bounds from step times rule kinds and numbers of servers out; of the
     /// others, the number of servers is bisected, on the assumption that more of them meet the limits if fewer do. A
     /// note says where the best deployment breaks this rule.
     ///
@@ -89,10 +93,11 @@ impl Question<'_> {
         let deployments = deployments?;
         let nearest = search.nearest.as_ref().filter(|_| deployments.is_empty());
         let first = variants.first();
-        let requests = first.map_or(0, |variant| variant.run.load().requests());
-        let best = search.answers.first();
-        notes.extend(best.and_then(|best| few_requests(&best.variant.run, best.servers.count())));
-        notes.extend(first.and_then(|variant| opening_burst(&variant.run, &self.limits)));
+        let load = first.map(|variant| variant.run.load());
+        let shown = search.answers.iter().chain(&search.nearest).next();
+        let trials = shown.map_or(&[][..], |shown| &shown.verdict.trials);
+        let is_clear = trials.iter().all(|trial| trial.is_clear);
+        notes.extend((!is_clear).then(|| NOT_STEADY.to_owned()));
         let unable = candidates
             .unable
             .into_iter()
@@ -104,7 +109,8 @@ impl Question<'_> {
         let least = variants
             .iter()
             .map(|variant| variant.bounds.replicas.saturating_mul(variant.gpus()));
-        let knows_rate = first.is_some_and(|variant| matches!(variant.run.requests(), Ok(Some(_))));
+        let knows_rate =
+            first.is_some_and(|variant| matches!(variant.run.requests(SAMPLE), Ok(Some(_))));
         Ok(Plan {
             model: self.model.name.clone(),
             gpus: deployments.first().map(|best| best.gpus),
@@ -116,7 +122,10 @@ impl Question<'_> {
             confidence: self.confidence.map(|confidence| confidence.share()),
             first_seed: self.scenario.workload.seed(),
             seeds: search.seeds.len() as u64,
-            requests,
+            requests: load.and_then(Load::requests),
+            is_steady: is_clear
+                && !trials.is_empty()
+                && trials.iter().all(|trial| !trial.is_transient),
             simulations: search.simulations,
             excluded: unable.chain(beyond).collect(),
             notes,

@@ -14,7 +14,6 @@ use rooflut_traces::Input;
 use crate::bounds::Lengths;
 use crate::error::PlanError;
 use crate::limit::Limits;
-use crate::notes::opening_requests;
 use crate::space::{Choice, Space};
 use crate::variant::{Bounds, Links, Variant};
 
@@ -47,13 +46,6 @@ pub struct Question<'q> {
 
 /// The seeds of each deployment.
 pub(crate) const SEEDS: u32 = 3;
-/// The requests of each run.
-pub(crate) const REQUESTS: u32 = 2_000;
-/// The requests of a run for each user, where all users ask at its start: that burst is then half of what is beyond a
-/// p99, and does not decide it.
-const REQUESTS_PER_USER: u32 = 200;
-/// The largest number of requests of a run by default, whose figures are exact.
-const MAX_REQUESTS: u32 = 100_000;
 
 /// The kinds of servers of a question.
 pub(crate) struct Candidates {
@@ -141,15 +133,7 @@ impl<'q> Question<'q> {
         // Without several servers it has no effect; those of the plan may be several.
         checked.server.router = None;
         checked.check().map_err(RunError::from)?;
-        let workload = &mut scenario.workload;
-        workload.seeds = None;
-        if workload.trace.is_none() {
-            let burst = opening_requests(workload).unwrap_or_default();
-            let requests = burst.saturating_mul(REQUESTS_PER_USER);
-            workload
-                .requests
-                .get_or_insert(requests.clamp(REQUESTS, MAX_REQUESTS));
-        }
+        scenario.workload.seeds = None;
         let mut output = Output::default();
         output.strict = self.scenario.output.strict;
         output.goodput = self.limits.goodput();
@@ -202,8 +186,7 @@ impl<'q> Question<'q> {
                 reasons: reasons.collect(),
             });
         };
-        let requests = run.requests()?;
-        let lengths = requests.and_then(|requests| Lengths::of(&requests));
+        let lengths = Lengths::of_run(run)?;
         let runs: Vec<_> = runs.into_iter().enumerate().collect();
         let variants = runs.into_par_iter().map(|(index, (choice, weight, run))| {
             let bounds = Bounds::of(&run, lengths.as_ref(), limits);

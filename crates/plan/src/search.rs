@@ -60,7 +60,7 @@ impl<'q> Family<'q> {
         Family {
             variant,
             prefill: None,
-            ladder: Ladder::new(variant.bounds.replicas, last),
+            ladder: Ladder::new(variant.bounds.replicas, variant.bounds.hint, last),
             is_new: true,
         }
     }
@@ -72,7 +72,7 @@ impl<'q> Family<'q> {
         Some(Family {
             variant,
             prefill: Some(prefill),
-            ladder: Ladder::new(decode, last),
+            ladder: Ladder::new(decode, decode, last),
             is_new: true,
         })
     }

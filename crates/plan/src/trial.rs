@@ -2,7 +2,7 @@
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use rooflut_report::{LatencyMs, Percentiles};
-use rooflut_scenario::{Latency, Outcome, Run};
+use rooflut_scenario::{Goal, Latency, Outcome, Run};
 
 use crate::error::PlanError;
 use crate::limit::{Limit, Limits};
@@ -14,6 +14,14 @@ pub(crate) struct Trial {
     pub(crate) values: Vec<Option<f64>>,
     /// Whether the servers do not keep up with the load.
     pub(crate) is_overloaded: bool,
+    /// Whether the limits hold, and every request is served.
+    pub(crate) meets: bool,
+    /// Whether the values are those of a steady state that lasted until it was clear whether the limits hold.
+    pub(crate) is_clear: bool,
+    /// Whether the load never becomes steady.
+    pub(crate) is_transient: bool,
+    /// Requests, served and rejected.
+    pub(crate) requests: u64,
     /// Rejected requests.
     pub(crate) rejected: u64,
     /// Served requests per second.
@@ -33,23 +41,46 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// Simulates `run` with a seed.
+    /// Simulates `run` with a seed until it is clear whether the limits hold, unless its number of requests is given.
     pub(crate) fn of(run: &Run, seed: u64, limits: &Limits) -> Result<Trial, PlanError> {
-        let run = run.with_seed(seed)?;
-        let outcome = run.run(&mut ())?;
+        // An interval is known of figures alone.
+        let goal = match run.scenario().output.interval {
+            None => limits.goal(),
+            Some(_) => Goal::Figures,
+        };
+        Trial::for_goal(run, seed, limits, &goal)
+    }
+
+    /// Simulates `run` with a seed, for its figures.
+    pub(crate) fn of_figures(run: &Run, seed: u64, limits: &Limits) -> Result<Trial, PlanError> {
+        Trial::for_goal(run, seed, limits, &Goal::Figures)
+    }
+
+    fn for_goal(run: &Run, seed: u64, limits: &Limits, goal: &Goal) -> Result<Trial, PlanError> {
+        // A few of many servers are simulated, unless a given number of requests is to be divided among all.
+        let sampled = match run.load().requests() {
+            None => run.sampled(),
+            Some(_) => None,
+        };
+        let run = sampled.as_ref().unwrap_or(run).with_seed(seed)?;
+        let servers = run.servers() / f64::from(run.replicas());
+        let outcome = run.run_for(goal, &mut ())?;
         let summary = &outcome.summary;
         let values = match limits.attainment() {
             Some(_) => {
                 let met = summary.goodput.map(|goodput| goodput.met as f64);
-                vec![met.map(|met| 1.0 - met / outcome.requests().max(1) as f64)]
+                let requests = summary.completed + summary.rejected;
+                vec![met.map(|met| 1.0 - met / requests.max(1) as f64)]
             }
             None => {
                 let values = limits.limits().iter().map(|limit| value(&outcome, limit));
                 values.collect()
             }
         };
+        let is_overloaded = outcome.is_overloaded() || outcome.is_overloaded_at_high;
+        let is_served = !is_overloaded && outcome.totals.rejected == 0;
         // Where requests are rejected, too few may be served for a figure; the deployment is out all the same.
-        if summary.rejected == 0
+        if is_served
             && let Some((limit, _)) = limits
                 .limits()
                 .iter()
@@ -61,14 +92,36 @@ impl Trial {
                 completed: summary.completed,
             });
         }
+        let holds = outcome.steady.holds;
+        let is_within = || {
+            let pairs = values.iter().zip(bounds(limits));
+            pairs
+                .into_iter()
+                .all(|(value, bound)| value.is_some_and(|value| value <= bound))
+        };
+        let is_judged = run.load().requests().is_none() && matches!(goal, Goal::Bounds(_));
         Ok(Trial {
+            is_overloaded,
+            meets: is_served
+                && if is_judged {
+                    holds == Some(true)
+                } else {
+                    is_within()
+                },
+            is_clear: is_overloaded
+                || outcome.steady.is_transient
+                || match is_judged {
+                    true => holds.is_some(),
+                    false => outcome.steady.is_steady(),
+                },
+            is_transient: outcome.steady.is_transient,
+            requests: outcome.requests(),
             values,
-            is_overloaded: outcome.overload().or(outcome.overload_at_high).is_some(),
-            rejected: summary.rejected,
-            requests_per_s: summary.throughput.requests_per_s,
-            output_tokens_per_s: summary.throughput.output_tokens_per_s,
-            total_tokens_per_s: summary.throughput.total_tokens_per_s,
-            goodput_per_s: summary.goodput.map(|goodput| goodput.per_s),
+            rejected: outcome.totals.rejected,
+            requests_per_s: servers * summary.throughput.requests_per_s,
+            output_tokens_per_s: servers * summary.throughput.output_tokens_per_s,
+            total_tokens_per_s: servers * summary.throughput.total_tokens_per_s,
+            goodput_per_s: summary.goodput.map(|goodput| servers * goodput.per_s),
             latencies: [summary.ttft, summary.tpot, summary.e2e]
                 .map(|stats| LatencyMs::of(stats, summary.completed)),
             busy_share: summary.server.busy_share,
@@ -142,9 +195,8 @@ impl Verdict {
         let headrooms = trials.iter().flat_map(|trial| headrooms(trial, limits));
         let headroom = headrooms.min_by(f64::total_cmp);
         let headroom = headroom.unwrap_or(f64::INFINITY);
-        let is_served = trials.len() == seeds && trials.iter().all(Trial::is_served);
         Verdict {
-            meets: is_served && headroom >= 0.0,
+            meets: trials.len() == seeds && trials.iter().all(|trial| trial.meets),
             headroom,
             trials,
         }

@@ -50,6 +50,8 @@ pub(crate) struct Variant {
 pub(crate) struct Bounds {
     /// The smallest number of servers that may keep up with the load.
     pub(crate) replicas: u32,
+    /// A number of servers that is about what is needed.
+    pub(crate) hint: u32,
     /// The smallest numbers of prefill and of decode servers that may.
     pub(crate) pools: [u32; 2],
     /// The largest headroom that an unloaded server leaves, and the limit that bounds it.
@@ -63,6 +65,8 @@ impl Bounds {
     pub(crate) fn of(run: &Run, lengths: Option<&Lengths>, limits: &Limits) -> Bounds {
         let capacity = lengths.map_or(Capacity::UNKNOWN, |lengths| Capacity::of(run, lengths));
         let rate = lengths.map_or(0.0, |lengths| lengths.rate);
+        // The rate at which users would ask if they waited as long for each answer as the limits allow.
+        let asked = lengths.and_then(|lengths| lengths.asked_rate(run, limits));
         // A saturating conversion: more servers than any limit where the rate is infinite.
         let servers = |capacity: f64| ((rate / capacity).ceil() as u32).max(1);
         let unloaded = lengths.and_then(|lengths| Unloaded::of(run, lengths));
@@ -77,6 +81,7 @@ impl Bounds {
         let tightest = least.min_by(|a, b| headroom(a).total_cmp(&headroom(b)));
         Bounds {
             replicas: servers(capacity.whole),
+            hint: asked.map_or(1, |rate| (rate / capacity.whole).ceil() as u32),
             pools: [servers(capacity.prefill), servers(capacity.decode)],
             headroom: tightest.as_ref().map_or(1.0, headroom),
             missed: tightest.filter(|tightest| headroom(tightest) < 0.0),

@@ -27,6 +27,7 @@ impl Case {
     fn scenario(&self) -> Scenario {
         let mut scenario = Scenario::default();
         scenario.workload.rate = Some(self.rate);
+        scenario.workload.requests = Some(2_000);
         scenario.workload.prompt = Some(self.prompt.parse().unwrap());
         scenario.workload.output = Some(self.output.parse().unwrap());
         scenario.server.link_bandwidth = Some(50.0);

@@ -115,20 +115,33 @@ fn a_figure_of_too_few_requests_names_one_that_is_known() {
 }
 
 #[test]
-fn the_opening_burst_of_users_decides_no_percentile_or_is_noted() {
-    let asked = |requests, think_time: Option<&str>| {
-        let mut scenario = Scenario::default();
-        scenario.workload.users = Some(32);
+fn a_given_number_of_requests_that_ends_too_early_is_said() {
+    let asked = |requests| {
+        let mut scenario = rate(60.0);
         scenario.workload.requests = requests;
-        scenario.workload.think_time = think_time.map(|pause| pause.parse().unwrap());
         ask(scenario, &["ttft:5000"], |_| ()).unwrap()
     };
-    let is_noted = |plan: &Plan| plan.notes.iter().any(|note| note.contains("all 32 users"));
-    let plan = asked(None, None);
-    assert_eq!(plan.requests, 6_400);
+    let is_noted = |plan: &Plan| {
+        plan.notes
+            .iter()
+            .any(|note| note.contains("in a steady state"))
+    };
+    let plan = asked(None);
+    assert_eq!((plan.requests, plan.is_steady), (None, true));
     assert!(!is_noted(&plan), "{:?}", plan.notes);
-    assert!(is_noted(&asked(Some(2_000), None)));
-    let plan = asked(None, Some("5"));
-    assert_eq!(plan.requests, 2_000);
-    assert!(!is_noted(&plan), "{:?}", plan.notes);
+    let plan = asked(Some(600));
+    assert_eq!((plan.requests, plan.is_steady), (Some(600), false));
+    assert!(is_noted(&plan), "{:?}", plan.notes);
+    assert!(!is_noted(&asked(Some(20_000))));
+}
+
+#[test]
+fn the_opening_burst_of_users_is_left_out() {
+    let mut scenario = Scenario::default();
+    scenario.workload.users = Some(64);
+    scenario.workload.prompt = Some("lognormal:500,0.8".parse().unwrap());
+    scenario.workload.output = Some("lognormal:200,0.8".parse().unwrap());
+    // The burst takes over a second, a later request a tenth of it.
+    let plan = ask(scenario, &["ttft:300"], |_| ()).unwrap();
+    assert_eq!(plan.gpus, Some(1));
 }

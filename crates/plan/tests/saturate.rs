@@ -23,6 +23,9 @@ fn scenario(prompt: &str, output: &str) -> Scenario {
     let mut scenario = Scenario::default();
     scenario.workload.prompt = Some(prompt.parse().unwrap());
     scenario.workload.output = Some(output.parse().unwrap());
+    // Few enough for short runs to overload a server.
+    scenario.server.max_num_seqs = Some(128);
+    scenario.server.max_num_batched_tokens = Some(2_048);
     scenario
 }
 
@@ -63,7 +66,7 @@ fn holds(scenario: &Scenario, rate: f64, [ttft, tpot]: [f64; 2]) -> bool {
 }
 
 #[test]
-fn limits_hold_at_the_highest_rate_and_not_one_percent_above() {
+fn limits_hold_at_the_highest_rate_and_not_far_above() {
     const ANY: f64 = f64::INFINITY;
     for (scenario, limits, bounds) in [
         (scenario("512", "256"), vec!["ttft:200"], [200.0, ANY]),
@@ -75,14 +78,17 @@ fn limits_hold_at_the_highest_rate_and_not_one_percent_above() {
         (scenario("2000", "20"), vec![], [ANY, ANY]),
         (divided(1, 2), vec!["ttft:400"], [400.0, ANY]),
     ] {
+        // Runs of a given number of requests are judged by their figures.
+        let mut scenario = scenario;
+        scenario.workload.requests = Some(2_000);
         let found = saturate(&scenario, &limits);
         let best = found.within_limits.as_ref().unwrap_or(&found.saturation);
         assert_eq!(found.within_limits.is_some(), !limits.is_empty());
         assert!(best.meets && found.saturation.rate >= best.rate);
         assert!(holds(&scenario, best.rate, bounds), "{}", best.rate);
-        assert!(!holds(&scenario, 1.01 * best.rate, bounds), "{}", best.rate);
+        assert!(!holds(&scenario, 1.1 * best.rate, bounds), "{}", best.rate);
         assert!(holds(&scenario, found.saturation.rate, [ANY, ANY]));
-        assert!(!holds(&scenario, 1.01 * found.saturation.rate, [ANY, ANY]));
+        assert!(!holds(&scenario, 1.1 * found.saturation.rate, [ANY, ANY]));
         assert!(found.curve.is_sorted_by(|a, b| a.rate < b.rate));
         for named in found
             .within_limits

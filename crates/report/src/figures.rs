@@ -125,7 +125,7 @@ mod tests {
     fn a_percentile_needs_five_requests_beyond_it() {
         let config = rooflut::sim::SimConfig::new(64, 8);
         let server = Simulator::try_new(Steady, config).unwrap();
-        let stats = server.run(&[Request::new(8, 2)]).summary.ttft;
+        let stats = server.run(&[Request::new(8, 2)]).unwrap().summary.ttft;
         let known = |completed| {
             let figures = LatencyMs::of(stats, completed).all();
             figures.map(|figure| figure.is_some())

@@ -13,6 +13,7 @@ mod requests_csv;
 mod seeds;
 mod sink;
 mod sources;
+mod steady;
 mod steps_csv;
 mod timeline;
 
@@ -25,5 +26,6 @@ pub use report::{Disaggregation, ModelSize, Report, ScenarioFile, Speculation, W
 pub use requests_csv::{RequestsCsv, outcome_name};
 pub use seeds::{LatencySpread, Seeds, Spread};
 pub use sources::{Provenance, Shares};
+pub use steady::Steady;
 pub use steps_csv::StepsCsv;
 pub use timeline::Timeline;

@@ -5,7 +5,7 @@ use rooflut::hardware::Dtype;
 use rooflut::model::{ModelSpec, Sampler};
 use rooflut::sim::SchedulingPolicy;
 use rooflut::sim::cluster::Router;
-use rooflut::sim::figures::{BatchStats, Throughput};
+use rooflut::sim::figures::{BatchStats, LimitShares, Throughput};
 use serde::Serialize;
 
 use crate::cost::{Cost, EnergyBound};
@@ -16,6 +16,7 @@ use crate::load::Load;
 use crate::rejections::Rejections;
 use crate::seeds::{LatencySpread, Seeds, Spread};
 use crate::sources::{Provenance, Shares};
+use crate::steady::Steady;
 
 /// The report of a run: what `rooflut run --json` prints.
 ///
@@ -60,15 +61,18 @@ pub struct Report {
     pub percentile_error: f64,
     /// Largest relative error of the percentiles of `itl_ms`.
     pub itl_percentile_error: f64,
+    /// The part of the run that the latencies, throughput, goodput, cost, energy, shares and means are of. Counts of
+    /// requests and steps, the makespan and peaks are those of the whole run.
+    pub steady: Steady,
     /// Queue times at the beginning and at the end; null where fewer than four requests were served.
     pub queue_growth: Option<QueueGrowth>,
-    /// Whether the queue grows during the whole run, as the server does not keep up with the rate.
+    /// Whether requests arrive faster than they are served.
     pub overloaded: bool,
     /// Ranges of measurements; null unless asked for.
     pub interval: Option<ModelInterval>,
     /// Figures over several seeds; null for one. All other figures are those of the first seed.
     pub seeds: Option<Seeds>,
-    /// Served work per second of the makespan.
+    /// Served work per second.
     pub throughput: Throughput,
     /// Requests served within limits; null without limits.
     pub goodput: Option<Goodput>,
@@ -94,17 +98,19 @@ pub struct Report {
     pub mean_step_ms: Option<f64>,
     /// Seconds from the first arrival of a served request to the last token.
     pub makespan_s: f64,
-    /// Share of the makespan in which a step ran, averaged over the replicas.
+    /// Share of the time in which a step ran, averaged over the replicas.
     pub busy_share: f64,
-    /// Running requests, averaged over the makespan, of all replicas.
+    /// Running requests, averaged over the time, of all replicas.
     pub running_mean: f64,
     /// Requests that a step computes, weighted by the time of the steps.
     pub batch_size: Option<BatchStats>,
+    /// Shares of the time of the steps in which limits of the servers held requests back; null without a step.
+    pub limited_by: Option<LimitShares>,
     /// KV blocks of all replicas.
     pub kv_blocks: u32,
     /// Largest number of KV blocks held at any time.
     pub kv_blocks_peak: u32,
-    /// KV blocks held, averaged over the makespan.
+    /// KV blocks held, averaged over the time.
     pub kv_blocks_mean: f64,
     /// Tokens of a KV block.
     pub block_size: u32,
@@ -112,6 +118,10 @@ pub struct Report {
     pub max_num_seqs: u32,
     /// Maximum number of tokens of a step.
     pub max_num_batched_tokens: u32,
+    /// Share of each GPU's memory that a server uses.
+    pub gpu_memory_utilization: f64,
+    /// Maximum number of tokens of a step that runs as a CUDA graph.
+    pub cuda_graph_max_tokens: u32,
     /// Maximum number of tokens of one prompt in a step; null without a maximum.
     pub long_prefill_token_threshold: Option<u32>,
     /// Longest request, prompt and output together, tokens.
@@ -268,11 +278,11 @@ pub struct Disaggregation {
     pub transfer_mean_ms: f64,
     /// Mean time from there to the first scheduling by the decode server.
     pub decode_queue_mean_ms: f64,
-    /// Share of the makespan in which a link is busy, averaged over the links.
+    /// Share of the time in which a link is busy, averaged over the links.
     pub link_busy_share: f64,
-    /// Share of the makespan in which a prefill server is busy.
+    /// Share of the time in which a prefill server is busy.
     pub prefill_busy_share: f64,
-    /// Share of the makespan in which a decode server is busy.
+    /// Share of the time in which a decode server is busy.
     pub decode_busy_share: f64,
     /// Largest number of KV blocks held at any time, summed over the prefill servers.
     pub prefill_kv_blocks_peak: u32,

@@ -13,6 +13,9 @@ use crate::scenario::{Scenario, Target};
 use crate::value::LatencyLimit;
 
 const HOUR_US: f64 = 3.6e9;
+/// Lowest bandwidth of links and networks, GB/s. The times of transfers stay far below the end of the clock.
+const MIN_GB_PER_S: f64 = 1e-3;
+const BANDWIDTH: &str = "a finite number of at least 0.001 GB/s";
 /// Block sizes of vLLM whose kernels a GPU runs (`MultipleOf(16)` of its attention backends).
 const BLOCK_SIZES: [u32; 5] = [16, 32, 64, 128, 256];
 
@@ -126,6 +129,12 @@ impl Scenario {
                 "a positive, finite number of requests per second",
             ),
             (
+                "warm_up",
+                workload.warm_up,
+                |value| (0.0..=1e9).contains(&value),
+                "seconds, at least 0 and at most 1e9",
+            ),
+            (
                 "burstiness",
                 workload.burstiness,
                 positive,
@@ -152,8 +161,8 @@ impl Scenario {
             (
                 "link_bandwidth",
                 server.link_bandwidth,
-                positive,
-                "a positive number of GB/s",
+                is_bandwidth,
+                BANDWIDTH,
             ),
             (
                 "link_latency",
@@ -163,7 +172,7 @@ impl Scenario {
             ),
         ] {
             if let Some(found) = value.filter(|value| !accepts(*value)) {
-                return Err(rejected(key, expected, found));
+                return Err(rejected(key, expected, shown(found)));
             }
         }
         let limits = self.output.goodput.as_deref().unwrap_or_default();
@@ -196,15 +205,14 @@ impl Target {
         check_count("dp", self.dp, ANY)?;
         check_count("pp", self.pp, 1..=Parallelism::MAX_PP)?;
         check_count("gpus_per_node", self.gpus_per_node, ANY)?;
-        let is_positive = |value: &f64| *value > 0.0 && value.is_finite();
-        if let Some(found) = self.network_bandwidth.filter(|value| !is_positive(value)) {
-            let expected = "a positive number of GB/s";
-            return Err(rejected("network_bandwidth", expected, found));
+        let bandwidth = self.network_bandwidth;
+        if let Some(found) = bandwidth.filter(|value| !is_bandwidth(*value)) {
+            return Err(rejected("network_bandwidth", BANDWIDTH, shown(found)));
         }
-        let is_latency = |value: &f64| is_positive(value) && *value <= HOUR_US;
+        let is_latency = |value: &f64| *value > 0.0 && *value <= HOUR_US;
         if let Some(found) = self.network_latency.filter(|value| !is_latency(value)) {
             let expected = "microseconds, above 0 and at most an hour";
-            return Err(rejected("network_latency", expected, found));
+            return Err(rejected("network_latency", expected, shown(found)));
         }
         match self.kv_dtype {
             None | Some(Dtype::Bf16 | Dtype::Fp8) => Ok(()),
@@ -253,6 +261,20 @@ pub(crate) fn check_count(
         max => format!("a whole number from 1 to {}", grouped(max)),
     };
     Err(rejected(key, &expected, found))
+}
+
+fn is_bandwidth(gb_per_s: f64) -> bool {
+    gb_per_s >= MIN_GB_PER_S && gb_per_s.is_finite()
+}
+
+/// Formats a number, one of many digits in scientific notation.
+fn shown(value: f64) -> String {
+    match value.abs() {
+        size if size > 0.0 && size.is_finite() && !(1e-9..1e15).contains(&size) => {
+            format!("{value:e}")
+        }
+        _ => value.to_string(),
+    }
 }
 
 fn rejected(key: &'static str, expected: &str, found: impl Display) -> Problem {

@@ -78,11 +78,6 @@ impl Workload {
         self.arrival.unwrap_or_default()
     }
 
-    /// Number of requests; by default 1,000.
-    pub fn requests(&self) -> u32 {
-        self.requests.unwrap_or(1000)
-    }
-
     /// Prompt tokens; by default 512.
     pub fn prompt(&self) -> LengthDistribution {
         let prompt = self.prompt.clone();
@@ -153,22 +148,16 @@ impl Server {
 
     /// Sets the limits and policies of a deployment's server.
     pub(crate) fn apply(&self, mut deployment: DeploymentBuilder) -> DeploymentBuilder {
-        if let Some(requests) = self.max_num_seqs {
-            deployment = deployment.max_num_seqs(requests);
-        }
-        if let Some(tokens) = self.max_num_batched_tokens {
-            deployment = deployment.max_num_batched_tokens(tokens);
-        }
         if let Some(tokens) = self.block_size {
             deployment = deployment.block_size(tokens);
-        }
-        if let Some(share) = self.gpu_memory_utilization {
-            deployment = deployment.gpu_memory_utilization(share);
         }
         if let Some(caching) = self.prefix_caching {
             deployment = deployment.prefix_caching(caching);
         }
         deployment
+            .max_num_seqs(self.max_num_seqs)
+            .max_num_batched_tokens(self.max_num_batched_tokens)
+            .gpu_memory_utilization(self.gpu_memory_utilization)
             .max_model_len(self.max_model_len)
             .long_prefill_token_threshold(self.long_prefill_token_threshold)
             .kv_blocks(self.kv_blocks)

@@ -155,7 +155,7 @@ impl Fits {
                     let fit = fits.fit(&placement, server, prices)?;
                     if fits.deployments.is_empty() {
                         fits.sixteen_bit = sixteen_bit(&placement, sets);
-                        fits.notes = placement.notes;
+                        fits.notes = replaced(&placement).chain(placement.notes).collect();
                     }
                     fits.deployments.push(fit);
                 }
@@ -204,7 +204,9 @@ impl Fits {
             Err(DeploymentError::Memory(error)) => (None, Some(too_little(error)?)),
             Err(error) => return Err(RunError::Deployment(error)),
         };
-        let formats = placement.model.formats().into_iter();
+        // Kernels of a format that another stands in for are not known on any GPU.
+        let is_known = placement.model.replaced.is_none();
+        let formats = placement.model.formats().into_iter().filter(|_| is_known);
         let mut unknown = formats.filter(|dtype| gpu.peak_flops_per_s(*dtype).is_none());
         let unknown = unknown.next().map(Missing::Math);
         let gpus = parallelism.gpus();
@@ -242,6 +244,19 @@ impl Fits {
         let whole = (holds.requests / ranks).floor() * ranks;
         (whole < f64::from(self.requests)).then_some(Missing::Batch)
     }
+}
+
+/// Returns a remark on weights in a format that no kernel has.
+fn replaced(placement: &Placement) -> impl Iterator<Item = String> + use<> {
+    let dtypes = placement.model.formats();
+    let dtype = dtypes.into_iter().find(|dtype| *dtype != Dtype::Bf16);
+    let format = placement.model.replaced.clone();
+    format.zip(dtype).into_iter().map(|(format, dtype)| {
+        format!(
+            "{format} count as {dtype}, which takes as much memory; no table has their kernels, so that their times \
+             are not known"
+        )
+    })
 }
 
 /// Returns the formats that fp8 can replace, that of the weights only if one of the GPUs computes in it.

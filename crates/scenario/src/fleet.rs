@@ -3,7 +3,7 @@
 use rooflut::sim::cluster::{Cluster, Disaggregated, Lockstep, ServerPool};
 use rooflut::sim::figures::Totals;
 use rooflut::sim::load::Source;
-use rooflut::sim::{Observer, SimConfig, SimError, SimReport, Simulator};
+use rooflut::sim::{Observer, SimConfig, SimError, Simulator, StepTimeError};
 use rooflut::step::LatencyModel;
 
 use crate::pools::Pools;
@@ -46,26 +46,16 @@ impl<M: LatencyModel + Clone> Fleet<M> {
     }
 
     /// Serves the requests of `source` without a record of each.
-    pub(crate) fn totals(&self, source: &mut impl Source, observer: &mut impl Observer) -> Totals {
+    pub(crate) fn totals(
+        &self,
+        source: &mut impl Source,
+        observer: &mut impl Observer,
+    ) -> Result<Totals, StepTimeError> {
         match self {
             Fleet::One(server) => server.serve(source, observer),
             Fleet::Ranks(ranks) => ranks.serve(source, observer),
             Fleet::Several(servers) => servers.serve(source, observer),
             Fleet::Disaggregated(servers) => servers.serve(source, observer),
-        }
-    }
-
-    /// Serves the requests of `source` and keeps a record of each.
-    pub(crate) fn report(
-        &self,
-        source: &mut impl Source,
-        observer: &mut impl Observer,
-    ) -> SimReport {
-        match self {
-            Fleet::One(server) => server.run_source(source, observer),
-            Fleet::Ranks(ranks) => ranks.run_source(source, observer),
-            Fleet::Several(servers) => servers.run_source(source, observer),
-            Fleet::Disaggregated(servers) => servers.run_source(source, observer),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rooflut::sim::load::{
     Arrivals, ClosedLoop, Lengths, LimitedLoop, RequestMix, Sessions, SyntheticLoad,
 };
-use rooflut::sim::{SimConfig, SimError};
+use rooflut::sim::{Request, SimConfig, SimError};
 use rooflut_report::load::{self, ClosedLoad, Distribution, Mix, OpenLoad, Range};
 
 use crate::lengths::{Formula, LengthDistribution};
@@ -16,6 +16,9 @@ use crate::read::{Read, read_file};
 use crate::run_error::RunError;
 use crate::scenario::{Arrival, Workload};
 use crate::value::ThinkTime;
+
+/// Requests without which no figure is known.
+const LEAST_REQUESTS: u32 = 100;
 
 /// A generated load, with the lengths of its files.
 #[derive(Debug, Clone)]
@@ -34,9 +37,9 @@ pub struct GeneratedLoad {
 /// The requests of a generated load.
 pub(crate) enum Requests {
     /// Open loop: users do not wait for answers.
-    Open(Take<SyntheticLoad>),
+    Open(Box<Take<SyntheticLoad>>),
     /// Closed loop: users wait for answers.
-    Closed(LimitedLoop),
+    Closed(Box<LimitedLoop>),
 }
 
 impl GeneratedLoad {
@@ -58,32 +61,49 @@ impl GeneratedLoad {
         }
     }
 
-    /// The requests for a server that takes up to `max_model_len` tokens of each.
-    pub(crate) fn requests(&self, max_model_len: u32) -> Result<Requests, RunError> {
+    /// The first `count` requests for servers that take up to `max_model_len` tokens of each.
+    ///
+    /// # Errors
+    /// Arrivals that the clock cannot represent, of the requests that are given, or of so many that say nothing without
+    /// the others.
+    pub(crate) fn requests(&self, max_model_len: u32, count: u32) -> Result<Requests, RunError> {
         let mix = self.mix(max_model_len)?;
-        let Workload { users, .. } = self.workload;
-        let (seed, count) = (self.workload.seed(), self.workload.requests());
+        let Workload {
+            users,
+            requests: given,
+            ..
+        } = self.workload;
+        let seed = self.workload.seed();
         if let Some(users) = users {
             let pause = self.workload.think_time().distribution()?;
             let users = ClosedLoop::try_new(users, pause, mix, seed)?;
-            return Ok(Requests::Closed(users.limited(count.into())));
+            return Ok(Requests::Closed(Box::new(users.limited(count.into()))));
         }
         let requests = SyntheticLoad::new(self.arrivals()?, mix, seed).take(count as usize);
         let is_late = |arrival_ns: u64| arrival_ns > SimConfig::LAST_ARRIVAL_NS;
+        let checked = given.unwrap_or(LEAST_REQUESTS).min(count) as usize;
         // They ascend. Drawing them twice takes less than holding them; without turns, arrivals alone tell.
         let late = match self.turns {
-            None => self.arrivals()?.take(count as usize).position(is_late),
+            None => self.arrivals()?.take(checked).position(is_late),
             Some(_) => requests
                 .clone()
+                .take(checked)
                 .position(|request| is_late(request.arrival_ns)),
         };
         match late {
-            None => Ok(Requests::Open(requests)),
+            None => Ok(Requests::Open(Box::new(requests))),
             Some(in_time) => Err(RunError::LateArrival {
                 rate: self.workload.rate(),
                 request: in_time + 1,
             }),
         }
+    }
+
+    /// The first `count` requests of the mix, at constant arrivals.
+    pub(crate) fn lengths(&self, max_model_len: u32, count: u32) -> Result<Vec<Request>, RunError> {
+        let mix = self.mix(max_model_len)?;
+        let load = SyntheticLoad::new(Arrivals::try_constant(1.0)?, mix, self.workload.seed());
+        Ok(load.take(count as usize).collect())
     }
 
     fn arrivals(&self) -> Result<Arrivals, SimError> {

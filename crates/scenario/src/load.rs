@@ -53,11 +53,26 @@ impl Load {
         }
     }
 
-    /// Number of requests.
-    pub fn requests(&self) -> u64 {
+    /// Number of requests; `None` for as many as the figures need.
+    pub fn requests(&self) -> Option<u64> {
         match self {
-            Load::Trace { trace, .. } => trace.requests,
-            Load::Generated(load) => load.workload.requests().into(),
+            Load::Trace { trace, .. } => Some(trace.requests),
+            Load::Generated(load) => load.workload.requests.map(u64::from),
+        }
+    }
+
+    /// Whether it has no steady state: a trace, or one request per user.
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Load::Trace { .. } => true,
+            Load::Generated(load) => {
+                let Workload {
+                    users, requests, ..
+                } = load.workload;
+                users
+                    .zip(requests)
+                    .is_some_and(|(users, requests)| users >= requests)
+            }
         }
     }
 

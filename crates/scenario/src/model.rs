@@ -17,6 +17,8 @@ pub struct Model {
     pub(crate) kv_dtype: Option<Dtype>,
     /// The format that was asked for and that some of its weights have.
     dtype: Option<Dtype>,
+    /// The format of its weights that no kernel has, where one of the same size stands in for it.
+    pub(crate) replaced: Option<String>,
 }
 
 impl Model {
@@ -27,6 +29,7 @@ impl Model {
             spec,
             kv_dtype: None,
             dtype: None,
+            replaced: None,
         }
     }
 
@@ -34,6 +37,13 @@ impl Model {
     #[must_use]
     pub fn with_kv_dtype(self, kv_dtype: Option<Dtype>) -> Model {
         Model { kv_dtype, ..self }
+    }
+
+    /// Sets the format of its weights that no kernel has, where the model has one of the same size in its place.
+    /// [`Fits`](crate::Fits) answers for its memory; nothing answers for its times.
+    #[must_use]
+    pub fn with_replaced_format(self, replaced: Option<String>) -> Model {
+        Model { replaced, ..self }
     }
 
     /// Sets the sampling of its tokens, if one is given.

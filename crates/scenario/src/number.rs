@@ -83,9 +83,12 @@ pub(crate) fn microseconds(text: &str) -> Result<f64, ValueError> {
 }
 
 /// Reads seconds, or a time with its unit.
-pub(crate) fn seconds(text: &str) -> Option<f64> {
+pub(crate) fn seconds(text: &str) -> Result<f64, ValueError> {
     let plain = real(text).ok();
-    plain.or_else(|| Some(time(text)?.as_secs_f64()))
+    let seconds = plain.or_else(|| Some(time(text)?.as_secs_f64()));
+    seconds.ok_or(ValueError::new(
+        "expected seconds or a time with its unit, as in 30 or 2m",
+    ))
 }
 
 /// Reads milliseconds, or a time with its unit.
@@ -122,6 +125,14 @@ where
     D: Deserializer<'de>,
 {
     optional(deserializer, microseconds)
+}
+
+/// Reads an optional time of a file, seconds.
+pub(crate) fn seconds_or_none<'de, D>(deserializer: D) -> Result<Option<f64>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    optional(deserializer, seconds)
 }
 
 /// Reads the name of a format that a KV cache may have: bf16 or fp8.
@@ -226,15 +237,15 @@ mod tests {
 
     #[test]
     fn times_have_units_or_the_one_of_their_key() {
-        assert_eq!(seconds("2.5"), Some(2.5));
-        assert_eq!(seconds("500ms"), Some(0.5));
-        assert_eq!(seconds("2m"), Some(120.0));
+        assert_eq!(seconds("2.5").ok(), Some(2.5));
+        assert_eq!(seconds("500ms").ok(), Some(0.5));
+        assert_eq!(seconds("2m").ok(), Some(120.0));
         assert_eq!(milliseconds("200"), Some(200.0));
         assert_eq!(milliseconds("20.5ms"), Some(20.5));
         assert_eq!(milliseconds("1.5s"), Some(1_500.0));
         assert_eq!(milliseconds("10us"), Some(0.01));
         for wrong in ["", "s", "2 parsecs", "ms5"] {
-            assert_eq!(seconds(wrong), None, "{wrong}");
+            assert!(seconds(wrong).is_err(), "{wrong}");
         }
     }
 

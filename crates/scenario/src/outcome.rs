@@ -1,7 +1,7 @@
 //! Outcomes of runs.
 
 use rooflut::sim::PrefixCaching;
-use rooflut::sim::figures::{QueueGrowth, Summary, TokenGaps};
+use rooflut::sim::figures::{LimitShares, QueueGrowth, Summary, TokenGaps, Totals};
 use rooflut::step::TimeSources;
 use rooflut::units::Seconds;
 use rooflut_report::{
@@ -11,6 +11,7 @@ use rooflut_report::{
 use crate::busiest::Busiest;
 use crate::placement::Placement;
 use crate::run::Run;
+use crate::steady::SteadyState;
 
 /// The outcome of a run.
 #[derive(Debug, Clone)]
@@ -18,10 +19,16 @@ use crate::run::Run;
 pub struct Outcome<'r> {
     /// The run.
     pub run: &'r Run,
-    /// Its figures.
+    /// The figures of its steady state, or of the whole run where it has none.
     pub summary: Summary,
+    /// Counts of the whole run.
+    pub totals: Totals,
+    /// Its steady state.
+    pub steady: SteadyState,
     /// Rejected requests by reason.
     pub rejections: Rejections,
+    /// Shares of the time in which limits of the servers held requests back; `None` without a step.
+    pub limits: Option<LimitShares>,
     /// The replica that serves most of the load, if one does.
     pub busiest: Option<Busiest>,
     /// Sources of the time of all steps.
@@ -30,8 +37,8 @@ pub struct Outcome<'r> {
     pub draft_sources: Option<TimeSources>,
     /// Ranges of measurements, if they are asked for.
     pub interval: Option<ModelInterval>,
-    /// Growth of the queue where the servers do not keep up with the load at the high end of the interval.
-    pub overload_at_high: Option<QueueGrowth>,
+    /// Whether the servers do not keep up with the load at the high end of the interval.
+    pub is_overloaded_at_high: bool,
     /// Figures over several seeds, if there are several.
     pub seeds: Option<Seeds>,
 }
@@ -46,14 +53,24 @@ impl Outcome<'_> {
             .map(|draft| draft.total().0 / total)
     }
 
-    /// Growth of the queue during the whole run, where the server does not keep up with the load.
-    pub fn overload(&self) -> Option<QueueGrowth> {
-        overload(self.run, &self.summary, self.sources.total())
+    /// Whether requests arrive faster than they are served: the number of requests in the servers grows by more than
+    /// chance explains. Where there is no steady state, the queue time says whether it does.
+    pub fn is_overloaded(&self) -> bool {
+        let waits = self.run.scenario().workload.users.is_some();
+        let grows = |growth: QueueGrowth| growth.is_overload(self.mean_step());
+        let is_judged_by_queue = self.steady.window.is_none() && !waits;
+        let growth = self.summary.queue_growth.filter(|_| is_judged_by_queue);
+        self.steady.is_overloaded || growth.is_some_and(grows)
     }
 
-    /// Requests, completed and rejected.
+    /// Requests of the whole run, completed and rejected.
     pub fn requests(&self) -> u64 {
-        self.summary.completed + self.summary.rejected
+        self.totals.completed + self.totals.rejected
+    }
+
+    /// Mean time of the steps of the run, those of a draft model included; 0 if none ran.
+    fn mean_step(&self) -> Seconds {
+        self.sources.total() * (1.0 / self.totals.steps.max(1) as f64)
     }
 
     /// The report of the run. Its `scenario`, the path of a scenario file, its `flagged_rows` and notes on the reading
@@ -65,7 +82,7 @@ impl Outcome<'_> {
         let replicas = run.replicas() / run.dp();
         let latency = |stats| LatencyMs::of(stats, summary.completed);
         let usage = Usage::of(run.gpus(), summary);
-        let mean_step = mean_step(summary, self.sources.total());
+        let totals = &self.totals;
         Report {
             model: model.name.clone(),
             size: ModelSize::from(&model.spec),
@@ -85,8 +102,9 @@ impl Outcome<'_> {
             queue_ms: latency(summary.queue),
             percentile_error: summary.percentile_error,
             itl_percentile_error: TokenGaps::RELATIVE_ERROR,
+            steady: self.steady.report(),
             queue_growth: summary.queue_growth.map(Into::into),
-            overloaded: self.overload().is_some(),
+            overloaded: self.is_overloaded(),
             interval: self.interval,
             seeds: self.seeds,
             throughput: summary.throughput,
@@ -94,23 +112,26 @@ impl Outcome<'_> {
             cost: run.price().map(|price| usage.cost(price)),
             energy_bound: tables.gpu().tdp_w.map(|tdp_w| usage.energy_bound(tdp_w)),
             requests: self.requests(),
-            completed: summary.completed,
-            rejected: summary.rejected,
+            completed: totals.completed,
+            rejected: totals.rejected,
             rejected_by_reason: self.rejections,
-            truncated: summary.truncated,
-            preemptions: summary.preemptions,
-            steps: summary.steps,
-            mean_step_ms: (summary.steps > 0).then(|| mean_step.ms()),
-            makespan_s: summary.makespan.0,
+            truncated: totals.truncated,
+            preemptions: totals.preemptions,
+            steps: totals.steps,
+            mean_step_ms: (totals.steps > 0).then(|| self.mean_step().ms()),
+            makespan_s: totals.makespan().0,
             busy_share: summary.server.busy_share,
             running_mean: summary.server.mean_running,
             batch_size: summary.batch,
+            limited_by: self.limits,
             kv_blocks: summary.kv.blocks,
             kv_blocks_peak: summary.kv.peak_blocks,
             kv_blocks_mean: summary.kv.mean_blocks,
             block_size: config.block_size,
             max_num_seqs: config.max_num_seqs,
             max_num_batched_tokens: config.max_num_batched_tokens,
+            gpu_memory_utilization: run.deployment().memory_limits().gpu_memory_utilization,
+            cuda_graph_max_tokens: run.deployment().cuda_graph_max_tokens(),
             long_prefill_token_threshold: config.long_prefill_token_threshold,
             max_model_len: config.max_model_len,
             max_model_len_lowered_from: run.lowered_from(),
@@ -142,20 +163,4 @@ impl Outcome<'_> {
             table_source: tables.origin().source.as_str().to_owned(),
         }
     }
-}
-
-/// Returns the growth of the queue where the servers, which compute steps for a time of `busy`, do not keep up with
-/// the load.
-pub(crate) fn overload(run: &Run, summary: &Summary, busy: Seconds) -> Option<QueueGrowth> {
-    // Users who wait for answers limit the queue.
-    if run.scenario().workload.users.is_some() {
-        return None;
-    }
-    let growth = summary.queue_growth;
-    growth.filter(|growth| growth.is_overload(mean_step(summary, busy)))
-}
-
-/// Returns the mean time of the steps of a run whose servers computed for `busy`; 0 if none ran.
-fn mean_step(summary: &Summary, busy: Seconds) -> Seconds {
-    busy * (1.0 / summary.steps.max(1) as f64)
 }

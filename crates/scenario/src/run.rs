@@ -23,6 +23,7 @@ use crate::prices::Prices;
 use crate::read::{Read, read_file};
 use crate::run_error::RunError;
 use crate::scenario::{Scenario, Server, Workload};
+use crate::share::Share;
 use crate::speculation::Speculation;
 use crate::stop::Stop;
 
@@ -41,17 +42,19 @@ pub struct Resources<'r> {
 /// A scenario that is ready to run. Copies, also those with another load, share the deployment and its step times.
 #[derive(Debug, Clone)]
 pub struct Run {
-    scenario: Scenario,
+    pub(crate) scenario: Scenario,
     placement: Arc<Placement>,
     deployment: Arc<Deployment>,
     served: Arc<OnceLock<ServedModel>>,
     config: SimConfig,
     speculation: Option<Speculation>,
     pools: Option<Pools>,
-    load: Load,
+    pub(crate) load: Load,
     /// The price of its GPU, if it is known.
     price: Option<Price>,
     stop: Stop,
+    /// Its share of a run with more servers.
+    pub(crate) share: Share,
 }
 
 impl Run {
@@ -112,6 +115,7 @@ impl Run {
             served: Arc::default(),
             speculation,
             stop: Stop::default(),
+            share: Share::WHOLE,
         })
     }
 
@@ -147,6 +151,20 @@ impl Run {
         run.scenario.check()?;
         if let Load::Generated(load) = &mut run.load {
             load.workload.rate = Some(rate);
+        }
+        Ok(run)
+    }
+
+    /// Returns the run with this number of requests of a generated load.
+    ///
+    /// # Errors
+    /// A number that is out of range.
+    pub fn with_requests(&self, requests: u32) -> Result<Run, RunError> {
+        let mut run = self.clone();
+        run.scenario.workload.requests = Some(requests);
+        run.scenario.check()?;
+        if let Load::Generated(load) = &mut run.load {
+            load.workload.requests = Some(requests);
         }
         Ok(run)
     }
@@ -226,8 +244,33 @@ impl Run {
             let errors = ErrorGroup::UNKNOWN.set(Extent::Inside);
             format!("the errors of {name} are not known; the interval has the largest of {errors}")
         });
-        let notes = self.placement.notes.iter().cloned();
+        let notes = self.placement.notes.iter().cloned().chain(self.cut());
         notes.chain(beyond).chain(cached).chain(unknown).collect()
+    }
+
+    /// Limits that are smaller than the engine's on this GPU because of another limit.
+    fn cut(&self) -> Option<String> {
+        let (server, config) = (&self.scenario.server, &self.config);
+        let engine = self.deployment.engine();
+        let usual = engine.defaults.on(self.placement.tables.gpu());
+        let [seqs, tokens] = [config.max_num_seqs, config.max_num_batched_tokens];
+        let [most_seqs, most_tokens] = [usual.max_num_seqs, usual.max_num_batched_tokens];
+        let name = engine.name;
+        if server.max_num_seqs.is_none() && seqs < most_seqs {
+            let (seqs, tokens, most) = (grouped(seqs), grouped(tokens), grouped(most_seqs));
+            return Some(format!(
+                "at most {seqs} sequences run, whose tokens fit into a step of {tokens}; {name} takes {most} where \
+                 the step is larger"
+            ));
+        }
+        let is_cut = server.max_num_batched_tokens.is_none() && tokens < most_tokens;
+        is_cut.then(|| {
+            let (seqs, tokens, most) = (grouped(seqs), grouped(tokens), grouped(most_tokens));
+            format!(
+                "a step has at most {tokens} tokens, those of {seqs} longest requests; {name} takes {most} where more \
+                 run"
+            )
+        })
     }
 
     /// Speculative decoding, if it is asked for.
@@ -277,19 +320,31 @@ impl Run {
         u64::from(parallelism.gpus()) * u64::from(self.replicas())
     }
 
-    /// Returns the requests of a generated load in the order of their arrival; `None` for a trace, and where users wait
-    /// for answers, so that arrivals depend on the servers.
+    /// Returns the first `count` requests of a generated load, or as many as it has, in the order of their arrival; `None`
+    /// for a trace, and where users wait for answers, so that arrivals depend on the servers.
     ///
     /// # Errors
     /// Arrivals that the clock cannot represent.
-    pub fn requests(&self) -> Result<Option<Vec<Request>>, RunError> {
+    pub fn requests(&self, count: u32) -> Result<Option<Vec<Request>>, RunError> {
         let Load::Generated(load) = &self.load else {
             return Ok(None);
         };
-        Ok(match load.requests(self.config.max_model_len)? {
+        let count = load.workload.requests.unwrap_or(count).min(count);
+        Ok(match load.requests(self.config.max_model_len, count)? {
             Requests::Open(requests) => Some(requests.collect()),
             Requests::Closed(_) => None,
         })
+    }
+
+    /// Returns requests of the lengths of a generated load, without their arrivals; empty for a trace.
+    ///
+    /// # Errors
+    /// None is known for a run that was built.
+    pub fn lengths(&self, count: u32) -> Result<Vec<Request>, RunError> {
+        match &self.load {
+            Load::Trace { .. } => Ok(Vec::new()),
+            Load::Generated(load) => load.lengths(self.config.max_model_len, count),
+        }
     }
 }
 

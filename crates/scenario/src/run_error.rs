@@ -6,7 +6,7 @@ use std::{fmt, io};
 use rooflut::deployment::DeploymentError;
 use rooflut::engine::stacks;
 use rooflut::model::{MemoryError, SpecError};
-use rooflut::sim::{SimConfig, SimError};
+use rooflut::sim::{SimConfig, SimError, StepTimeError};
 use rooflut::step::UncertainPart;
 use rooflut_traces::TraceError;
 
@@ -140,6 +140,13 @@ pub enum RunError {
         /// The first request that is too late, from 1.
         request: usize,
     },
+    /// The run ends before its warm-up does.
+    LongWarmUp {
+        /// The warm-up, seconds.
+        found_s: f64,
+        /// When the last request of the run arrives, seconds.
+        run_s: f64,
+    },
     /// A file cannot be read.
     Read {
         /// The key that names it.
@@ -221,6 +228,7 @@ impl RunError {
             RunError::Trace { .. } => vec!["trace"],
             RunError::CachedPrompt { .. } => vec!["cached_prompt", "prompt"],
             RunError::LateArrival { .. } => vec!["rate"],
+            RunError::LongWarmUp { .. } => vec!["warm_up"],
             RunError::DraftVocabulary { .. } | RunError::NoMtp { .. } => vec!["draft_model"],
             RunError::DraftContext { .. } | RunError::ContextTooLong { .. } => {
                 vec!["max_model_len"]
@@ -444,6 +452,12 @@ impl RunError {
                 name("rate", None),
                 name("requests", None)
             ),
+            RunError::LongWarmUp { found_s, run_s } => format!(
+                "{}: expected less than the {run_s:.1} s in which the requests of the run arrive, found {found_s} s; use \
+                 more {}, or a shorter warm-up",
+                name("warm_up", None),
+                name("requests", None)
+            ),
             RunError::Read { path, error, .. } => {
                 let advice = match error.kind() {
                     io::ErrorKind::TimedOut => "start its writer first",
@@ -478,6 +492,12 @@ impl std::error::Error for RunError {}
 impl From<ScenarioError> for RunError {
     fn from(error: ScenarioError) -> RunError {
         RunError::Scenario(error)
+    }
+}
+
+impl From<StepTimeError> for RunError {
+    fn from(error: StepTimeError) -> RunError {
+        SimError::from(error).into()
     }
 }
 

@@ -142,10 +142,15 @@ pub struct Workload {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub users: Option<u32>,
-    /// Number of requests [default: 1000].
+    /// Number of requests [default: as many as the figures need].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub requests: Option<u32>,
+    /// Begin of the run that its figures leave out: a number, which may have units as in 2m [default: judged by the
+    /// figures].
+    #[serde(deserialize_with = "number::seconds_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::seconds, value_name = "SECONDS"))]
+    pub warm_up: Option<f64>,
     /// Prompt tokens, a number or a distribution [default: 512].
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "LENGTHS"))]
@@ -213,11 +218,13 @@ pub struct Workload {
 #[cfg_attr(feature = "clap", command(next_help_heading = "Server"))]
 #[non_exhaustive]
 pub struct Server {
-    /// Maximum number of requests that run at the same time [default: 128].
+    /// Maximum number of requests that run at the same time [default: the engine's on this GPU, mostly 1024, or 256 on
+    /// A100 and below 70 GiB, but no more than max_num_batched_tokens].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub max_num_seqs: Option<u32>,
-    /// Maximum number of tokens that a step computes [default: 2048].
+    /// Maximum number of tokens that a step computes [default: the engine's on this GPU, mostly 8192, or 2048 on A100 and
+    /// below 70 GiB].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub max_num_batched_tokens: Option<u32>,
@@ -232,7 +239,7 @@ pub struct Server {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub max_model_len: Option<u32>,
-    /// Share of each GPU's memory that the server uses [default: 0.9].
+    /// Share of each GPU's memory that the server uses [default: the engine's: 0.9, from vLLM 0.20 on 0.92].
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
     pub gpu_memory_utilization: Option<f64>,

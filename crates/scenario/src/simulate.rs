@@ -4,31 +4,59 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::deployment::ServedTally;
 use rooflut::interval::Coverage;
 use rooflut::sim::Observer;
-use rooflut::sim::figures::{BatchSizes, Digest, Goodput, LatencyLimits, Summary, TokenGaps};
+use rooflut::sim::figures::{Digest, LatencyLimits, LimitTimes, Summary, Totals};
 use rooflut::sim::load::{Source, Stream};
 use rooflut::step::{AtEnd, End, LatencyModel};
+use rooflut::units::Seconds;
 use rooflut_report::{Ends, ModelInterval, Rejections, Report};
 
 use crate::busiest::Served;
 use crate::fleet::Fleet;
 use crate::generated::Requests;
 use crate::load::Load;
-use crate::outcome::{Outcome, overload};
+use crate::outcome::Outcome;
 use crate::run::Run;
 use crate::run_error::RunError;
+use crate::steady::{Feed, Gate, Goal, Steady, SteadyState, WarmUp};
 use crate::value::LatencyLimit;
 
-/// Maximum number of requests with a record each. Percentiles of more requests are within 0.05 %.
-pub const MAX_RECORDS: u64 = 100_000;
+/// Requests up to which percentiles are exact; those of more are within 0.05 %.
+pub const EXACT_REQUESTS: usize = 100_000;
+/// Maximum number of requests of a run whose number is not given: of each run, and for each of its servers.
+const MAX_REQUESTS: [u32; 2] = [50_000, 2_000];
+
+/// Requests of each user that such a run may have.
+const REQUESTS_PER_USER: f64 = 50.0;
+
+/// The figures of a simulation.
+pub(crate) struct Simulated {
+    summary: Summary,
+    totals: Totals,
+    steady: SteadyState,
+}
+
 impl Run {
     /// Simulates the run; `observer` receives what happens with the first seed. The runs with the other
     /// [`seeds`](crate::Workload::seeds) follow, in parallel.
     ///
     /// # Errors
-    /// Arrivals that the clock cannot represent, and answers of the tables that are less certain than
-    /// [`Output::strict`](crate::Output::strict) accepts, and a run that was [stopped](Run::stopped_by).
+    /// Arrivals that the clock cannot represent, answers of the tables that are less certain than
+    /// [`Output::strict`](crate::Output::strict) accepts, a warm-up that is longer than the run, and a run that was
+    /// [stopped](Run::stopped_by).
     pub fn run(&self, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
-        let mut outcome = self.run_once(observer)?;
+        self.run_for(&Goal::Figures, observer)
+    }
+
+    /// As [`run`](Run::run), for another goal, where the number of requests is not given.
+    ///
+    /// # Errors
+    /// As [`run`](Run::run).
+    pub fn run_for(
+        &self,
+        goal: &Goal,
+        observer: &mut impl Observer,
+    ) -> Result<Outcome<'_>, RunError> {
+        let mut outcome = self.run_once(goal, observer)?;
         if let Some(coverage) = self.scenario().output.interval {
             self.add_interval(coverage, &mut outcome)?;
         }
@@ -41,7 +69,7 @@ impl Run {
         }
         let report = |index: u32| {
             let run = self.with_seed(first.wrapping_add(index.into()))?;
-            Ok(run.run_once(&mut ())?.report())
+            Ok(run.run_once(goal, &mut ())?.report())
         };
         let others: Vec<Result<Report, RunError>> =
             (1..count).into_par_iter().map(report).collect();
@@ -58,44 +86,47 @@ impl Run {
         let at = |end| {
             let model = AtEnd::new(self.served_model(), coverage, end);
             let fleet = self.fleet(model)?;
-            self.summary(&fleet, &mut ())
+            self.simulated(&fleet, &Goal::Figures, &mut ())
         };
         let (low, high) = rayon::join(|| at(End::Low), || at(End::High));
         let (low, high) = (low?, high?);
         let ends = Ends {
-            low: &low,
+            low: &low.summary,
             predicted: &outcome.summary,
-            high: &high,
+            high: &high.summary,
         };
         let engine = self.deployment().engine();
         let ttft = engine.ttft_half_width(&self.placement().model.spec, coverage);
         let others = engine.tpot_half_width(coverage);
         outcome.interval = Some(ModelInterval::between(ends, coverage, [ttft, others]));
-        let busy = high.makespan * high.server.busy_share * f64::from(self.replicas());
-        outcome.overload_at_high = overload(self, &high, busy);
+        outcome.is_overloaded_at_high = high.steady.is_overloaded;
         Ok(())
     }
 
-    fn run_once(&self, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
-        let model = self.served_model();
-        let fleet = self.fleet(model)?;
-        let mut tally = ServedTally::new(model);
+    fn run_once(&self, goal: &Goal, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
+        let tally = ServedTally::new(self.served_model());
+        let fleet = self.fleet(&tally)?;
         let mut rejections = Rejections::default();
         let mut served = Served::default();
-        let mut observers = (&mut tally, (&mut rejections, (&mut served, observer)));
-        let summary = self.summary(&fleet, &mut observers)?;
+        let mut times = LimitTimes::new(self.config());
+        let counts = (&mut rejections, (&mut served, &mut times));
+        let mut observers = (counts, observer);
+        let simulated = self.simulated(&fleet, goal, &mut observers)?;
         let sources = tally.sources();
         let checked = sources.check(self.scenario().output.strict());
         checked.map_err(RunError::UncertainPart)?;
         Ok(Outcome {
             run: self,
-            summary,
+            summary: simulated.summary,
+            totals: simulated.totals,
+            steady: simulated.steady,
             rejections,
+            limits: times.shares(),
             busiest: served.busiest(&self.pool_ranges()),
             sources,
             draft_sources: tally.draft_sources(),
             interval: None,
-            overload_at_high: None,
+            is_overloaded_at_high: false,
             seeds: None,
         })
     }
@@ -107,11 +138,12 @@ impl Run {
         Ok(fleet)
     }
 
-    fn summary(
+    fn simulated(
         &self,
         fleet: &Fleet<impl LatencyModel + Clone>,
+        goal: &Goal,
         observer: &mut impl Observer,
-    ) -> Result<Summary, RunError> {
+    ) -> Result<Simulated, RunError> {
         let load = match self.load() {
             Load::Trace { path, trace } => {
                 let failed = |error| RunError::Trace {
@@ -119,64 +151,82 @@ impl Run {
                     error,
                 };
                 let mut requests = trace.replay().map_err(failed)?;
-                let summary = self.simulated(fleet, &mut requests, observer)?;
-                return requests.finish().map_err(failed).map(|()| summary);
+                let simulated = self.served(fleet, &mut requests, goal, observer)?;
+                return requests.finish().map_err(failed).map(|()| simulated);
             }
             Load::Generated(load) => load,
         };
-        match load.requests(self.config().max_model_len)? {
+        let every = self.share.every;
+        let count = load
+            .workload
+            .requests
+            .unwrap_or_else(|| self.max_requests());
+        let count = count.saturating_mul(every);
+        match load.requests(self.config().max_model_len, count)? {
             Requests::Open(requests) => {
-                let mut source = Stream::new(requests).with_total(self.load().requests());
-                self.simulated(fleet, &mut source, observer)
+                let mut source = Stream::new(requests.step_by(every as usize));
+                if let Some(total) = self.load().requests() {
+                    source = source.with_total(total);
+                }
+                self.served(fleet, &mut source, goal, observer)
             }
-            Requests::Closed(mut users) => self.simulated(fleet, &mut users, observer),
+            Requests::Closed(mut users) => self.served(fleet, &mut *users, goal, observer),
         }
     }
 
-    fn simulated(
-        &self,
-        fleet: &Fleet<impl LatencyModel + Clone>,
-        source: &mut impl Source,
-        observer: &mut impl Observer,
-    ) -> Result<Summary, RunError> {
-        let observer = &mut (self.stop().clone(), observer);
-        let summary = match self.load().requests() <= MAX_RECORDS {
-            true => self.recorded(fleet, source, observer),
-            false => self.digested(fleet, source, observer),
-        };
-        self.stop().check().map(|()| summary)
+    /// Maximum number of requests, where it is not given.
+    fn max_requests(&self) -> u32 {
+        let [of_run, of_server] = MAX_REQUESTS.map(f64::from);
+        let users = self.scenario().workload.users.unwrap_or_default();
+        f64::max(
+            of_run + of_server * self.servers(),
+            REQUESTS_PER_USER * f64::from(users),
+        ) as u32
     }
 
-    /// Keeps a record of each request, so that percentiles are exact.
-    fn recorded(
+    fn served(
         &self,
         fleet: &Fleet<impl LatencyModel + Clone>,
         source: &mut impl Source,
+        goal: &Goal,
         observer: &mut impl Observer,
-    ) -> Summary {
-        let mut figures = (TokenGaps::new(), BatchSizes::new());
-        let mut report = fleet.report(source, &mut (&mut figures, observer));
-        let (gaps, sizes) = figures;
-        report.summary.itl = gaps.stats();
-        report.summary.batch = sizes.stats();
-        let limits = self.limits();
-        report.summary.goodput = limits.map(|limits| Goodput::of(limits, &report));
-        report.summary
+    ) -> Result<Simulated, RunError> {
+        let given = self.load().requests();
+        let gate = Gate::new(given.unwrap_or_else(|| self.max_requests().into()));
+        let mut digest = Digest::new().exact_up_to(EXACT_REQUESTS);
+        if let Some(limits) = self.limits() {
+            digest = digest.with_limits(limits);
+        }
+        let goal = given.is_none().then_some(goal);
+        let mut steady = Steady::new(&gate, goal, self.warm_up(), digest);
+        let mut source = Feed {
+            source,
+            gate: &gate,
+        };
+        let observer = &mut (self.stop().clone(), (&mut steady, observer));
+        let totals = fleet.totals(&mut source, observer)?;
+        self.stop().count();
+        self.stop().check()?;
+        let (summary, steady) = steady.into_figures(&totals);
+        match (self.scenario().workload.warm_up, &steady.window) {
+            (Some(found_s), None) => Err(RunError::LongWarmUp {
+                found_s,
+                run_s: gate.closed_ns() as f64 / 1e9,
+            }),
+            _ => Ok(Simulated {
+                summary,
+                totals,
+                steady,
+            }),
+        }
     }
 
-    /// Keeps no record, so that memory does not grow with the requests.
-    fn digested(
-        &self,
-        fleet: &Fleet<impl LatencyModel + Clone>,
-        source: &mut impl Source,
-        observer: &mut impl Observer,
-    ) -> Summary {
-        let mut digest = match self.limits() {
-            Some(limits) => Digest::new().with_limits(limits),
-            None => Digest::new(),
-        };
-        let totals = fleet.totals(source, &mut (&mut digest, observer));
-        digest.into_summary(&totals)
+    fn warm_up(&self) -> WarmUp {
+        match self.scenario().workload.warm_up {
+            Some(seconds) => WarmUp::Until(Seconds(seconds).to_nanos()),
+            None if self.load().is_transient() => WarmUp::None,
+            None => WarmUp::Judged,
+        }
     }
 
     fn limits(&self) -> Option<LatencyLimits> {

@@ -1,27 +1,43 @@
-//! Runs that end early.
+//! Runs that end early, and how many there were.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rooflut::sim::Observer;
 
 use crate::run_error::RunError;
 
-/// Ends runs early, from any thread. Clones stop together.
+/// Ends runs early, from any thread, and counts their simulations. Clones stop and count together.
 ///
 /// A [`Run`](crate::Run) that it [stops](crate::Run::stopped_by) ends in the midst of its simulation.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    is_stopped: AtomicBool,
+    simulations: AtomicU64,
+}
 
 impl Stop {
     /// Stops all runs that look at this or at a clone of it.
     pub fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.is_stopped.store(true, Ordering::Relaxed);
     }
 
     /// Returns whether runs are to stop.
     pub fn is_stopped(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_stopped.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of simulations that ended: how far a search is.
+    pub fn simulations(&self) -> u64 {
+        self.0.simulations.load(Ordering::Relaxed)
+    }
+
+    /// Counts a simulation.
+    pub(crate) fn count(&self) {
+        self.0.simulations.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns whether runs may go on.

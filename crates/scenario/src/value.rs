@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use rooflut::sim::SimError;
 use rooflut::sim::figures::LatencyLimits;
 use rooflut::sim::load::{self, Priorities, SharedPrefixes};
+use rooflut::sim::{RequestRecord, SimError};
 use rooflut::units::Seconds;
 use serde::Serialize;
 
@@ -38,8 +38,8 @@ impl FromStr for ThinkTime {
 
     fn from_str(text: &str) -> Result<ThinkTime, ValueError> {
         let pause = match text.split_once(':') {
-            None => seconds(text).map(ThinkTime::Fixed),
-            Some(("exponential", mean)) => seconds(mean).map(ThinkTime::Exponential),
+            None => seconds(text).ok().map(ThinkTime::Fixed),
+            Some(("exponential", mean)) => seconds(mean).ok().map(ThinkTime::Exponential),
             Some(_) => None,
         };
         let pause = pause.ok_or(ValueError::new(
@@ -169,6 +169,15 @@ pub enum Latency {
 }
 
 impl Latency {
+    /// Returns the latency of a request; `None` if it was rejected, or has no second token.
+    pub(crate) fn of(self, record: &RequestRecord) -> Option<Seconds> {
+        match self {
+            Latency::Ttft => record.ttft(),
+            Latency::Tpot => record.tpot(),
+            Latency::E2e => record.e2e(),
+        }
+    }
+
     /// Returns its name in limits: `ttft`, `tpot` or `e2e`.
     pub fn name(self) -> &'static str {
         match self {

@@ -55,7 +55,9 @@ fn ranges_contain_their_figures_and_grow_with_the_coverage() {
 #[test]
 fn queues_amplify_the_errors_of_the_steps() {
     let ttft = |rate| {
-        let (report, interval) = interval(&format!("rate = {rate}\n[output]\ninterval = 0.8"));
+        let (report, interval) = interval(&format!(
+            "rate = {rate}\n[server]\nmax_num_seqs = 128\n[output]\ninterval = 0.8"
+        ));
         let throughput = interval.requests_per_s;
         let served = report.throughput.requests_per_s;
         assert!(throughput.low <= served && served <= throughput.high);

@@ -49,7 +49,7 @@ fn acceptances_are_drawn_anew_for_each_seed() {
 
 #[test]
 fn overload_is_said_for_a_rate_and_not_for_users() {
-    let load = "[workload]\nrequests = 300\n";
+    let load = "[server]\nmax_num_seqs = 128\n[workload]\nrequests = 300\n";
     assert!(report(&format!("{load}rate = 60\nseeds = 2")).overloaded);
     assert_eq!(
         report(&format!("{load}rate = 60\nseeds = 2"))

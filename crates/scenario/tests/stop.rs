@@ -40,3 +40,13 @@ fn a_run_ends_in_the_midst_of_its_simulation() {
         assert!(matches!(ended, Err(RunError::Stopped)), "{servers}");
     }
 }
+
+#[test]
+fn each_simulation_is_counted_once() {
+    let stop = Stop::default();
+    let text = "[workload]\nrate = 20\nrequests = 50\nseeds = 3\n";
+    let run = support::run(text).stopped_by(stop.clone());
+    assert_eq!(stop.simulations(), 0);
+    run.run(&mut ()).unwrap();
+    assert_eq!(stop.simulations(), 3);
+}

@@ -101,7 +101,7 @@ impl Setting {
                 servers: step.servers,
                 is_fitted: step.is_fitted,
             },
-            Measurement::KvBlocks(_) => Setting::Start,
+            Measurement::KvBlocks(_) | Measurement::Memory(_) => Setting::Start,
         }
     }
 

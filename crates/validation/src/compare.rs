@@ -19,6 +19,14 @@ pub enum Metric {
     Step,
     /// KV blocks of 16 tokens.
     KvBlocks,
+    /// Weights on a GPU, GiB.
+    Weights,
+    /// Peak of the activations on a GPU, GiB.
+    Activations,
+    /// Memory on a GPU that is neither of these nor KV cache, GiB.
+    NonTorch,
+    /// KV cache on a GPU, GiB.
+    KvMemory,
 }
 
 impl Metric {
@@ -32,6 +40,10 @@ impl Metric {
             Metric::Prefill => "prefill",
             Metric::Step => "step",
             Metric::KvBlocks => "kv_blocks",
+            Metric::Weights => "weights",
+            Metric::Activations => "activations",
+            Metric::NonTorch => "non_torch",
+            Metric::KvMemory => "kv_memory",
         }
     }
 }

@@ -13,6 +13,8 @@ pub enum Kind {
     DecodeSteps,
     /// KV cache sizes.
     KvBlocks,
+    /// Parts of the memory of servers.
+    Memory,
     /// Servers under closed loops.
     ClosedLoops,
     /// Engine steps of prompts or of decoding requests, as sums over their requests.
@@ -21,12 +23,13 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 8] = [
         Kind::LoadStages,
         Kind::Requests,
         Kind::SoloRequests,
         Kind::DecodeSteps,
         Kind::KvBlocks,
+        Kind::Memory,
         Kind::ClosedLoops,
         Kind::EngineSteps,
     ];
@@ -39,6 +42,7 @@ impl Kind {
             Kind::SoloRequests => "solo_requests.csv",
             Kind::DecodeSteps => "decode_steps.csv",
             Kind::KvBlocks => "kv_blocks.csv",
+            Kind::Memory => "memory_vllm_0.19.csv",
             Kind::ClosedLoops => "servers_steady_state.csv",
             Kind::EngineSteps => "steps_b300_vllm_0.20.1.csv",
         }
@@ -52,6 +56,7 @@ impl Kind {
             Kind::SoloRequests => include_str!("../solo_requests.csv"),
             Kind::DecodeSteps => include_str!("../decode_steps.csv"),
             Kind::KvBlocks => include_str!("../kv_blocks.csv"),
+            Kind::Memory => include_str!("../memory_vllm_0.19.csv"),
             Kind::ClosedLoops => include_str!("../servers_steady_state.csv"),
             Kind::EngineSteps => include_str!("../steps_b300_vllm_0.20.1.csv"),
         }
@@ -77,6 +82,9 @@ impl Kind {
                 "experiment,gpu,model,tp,decode_requests,mean_context_tokens,step_ms"
             }
             Kind::KvBlocks => "gpu,model,tp,kv_blocks_16_tokens",
+            Kind::Memory => {
+                "gpu,model,tp,weights_memory_gib,activation_memory_gib,non_torch_forward_gib,kv_cache_blocks"
+            }
             Kind::ClosedLoops => "gpu,model,tp,isl,osl,concurrency,ttft_ms,tpot_ms",
             Kind::EngineSteps => {
                 "model,tp,decode_requests,decode_kv_tokens,prefill_requests,prefill_tokens,latency_ms"

@@ -11,8 +11,8 @@ use crate::engine_step;
 use crate::error::Error;
 use crate::kind::{self, Kind};
 use crate::rows::{
-    DecodeStep, Label, Latencies, Limits, LoadStage, Measurement, ReplayedRequest, Row, Server,
-    SoloRequest, Stage,
+    DecodeStep, Label, Latencies, Limits, LoadStage, Measurement, MemoryParts, ReplayedRequest,
+    Row, Server, SoloRequest, Stage,
 };
 
 /// Reads the contents of `file`, text or bytes: comma-separated values with a header.
@@ -35,12 +35,23 @@ pub fn read(file: &str, contents: impl AsRef<[u8]>) -> Result<Dataset, Error> {
             server = closed_loop::server(&cells, server)?;
             limits = closed_loop::limits(&cells, limits)?;
         }
+        if kind == Kind::Memory {
+            limits = serve_defaults(limits);
+            // A byte for a weight and a scale for each channel, as `fp8` has.
+            if server.dtype == "int8" {
+                server.dtype = "fp8".to_owned();
+            }
+        }
         if kind == Kind::EngineSteps {
             server = engine_step::server(&cells, server)?;
         }
         let id = match kind {
             Kind::LoadStages => cells.text("id").to_owned(),
             Kind::KvBlocks => format!("{} tp{} {}", server.model, server.tp, server.engine),
+            Kind::Memory => match cells.text("checkpoint") {
+                "" => server.model.clone(),
+                checkpoint => checkpoint.to_owned(),
+            },
             Kind::ClosedLoops => closed_loop::id(&cells)?,
             Kind::EngineSteps => engine_step::id(&cells, &server)?,
             _ => cells.text("experiment").to_owned(),
@@ -119,6 +130,7 @@ fn server(cells: &Cells<'_>) -> Result<Server, Error> {
         },
         sampler: cells.text("sampler").to_owned(),
         tp: cells.whole("tp")?,
+        pp: cells.optional_whole("pp")?.unwrap_or(1),
         dp: 1,
         expert_parallel: false,
         engine: cells.text("engine").to_owned(),
@@ -138,6 +150,15 @@ fn limits(cells: &Cells<'_>) -> Result<Limits, Error> {
             false => PrefixCaching::Disabled,
         },
     })
+}
+
+/// Returns the limits with those that vLLM's server takes on GPUs with 70 GiB and more where the row has none.
+fn serve_defaults(limits: Limits) -> Limits {
+    Limits {
+        max_num_seqs: limits.max_num_seqs.or(Some(1_024)),
+        max_num_batched_tokens: limits.max_num_batched_tokens.or(Some(8_192)),
+        ..limits
+    }
 }
 
 fn measurement(kind: Kind, cells: &Cells<'_>) -> Result<Measurement, Error> {
@@ -177,6 +198,12 @@ fn measurement(kind: Kind, cells: &Cells<'_>) -> Result<Measurement, Error> {
         Kind::ClosedLoops => Measurement::ClosedLoop(closed_loop::run(cells)?),
         Kind::EngineSteps => Measurement::EngineStep(engine_step::step(cells)?),
         Kind::KvBlocks => Measurement::KvBlocks(cells.optional_finite("kv_blocks_16_tokens")?),
+        Kind::Memory => Measurement::Memory(MemoryParts {
+            weights_gib: cells.optional_finite("weights_memory_gib")?,
+            activations_gib: cells.optional_finite("activation_memory_gib")?,
+            non_torch_gib: cells.optional_finite("non_torch_forward_gib")?,
+            kv_blocks: cells.optional_finite("kv_cache_blocks")?,
+        }),
     })
 }
 

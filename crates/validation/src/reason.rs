@@ -4,7 +4,7 @@ use std::fmt;
 
 use rooflut::deployment::DeploymentError;
 use rooflut::model::MemoryError;
-use rooflut::sim::{Rejection, SimError};
+use rooflut::sim::{Rejection, SimError, StepTimeError};
 
 use crate::compare::Metric;
 use crate::not_modelled;
@@ -80,6 +80,12 @@ impl From<DeploymentError> for Reason {
 impl From<MemoryError> for Reason {
     fn from(error: MemoryError) -> Reason {
         Reason::of_server(not_modelled::memory(&error))
+    }
+}
+
+impl From<StepTimeError> for Reason {
+    fn from(error: StepTimeError) -> Reason {
+        SimError::from(error).into()
     }
 }
 

@@ -49,6 +49,8 @@ pub struct Server {
     pub sampler: String,
     /// Tensor parallelism, in GPUs.
     pub tp: u32,
+    /// Pipeline stages of so many GPUs each.
+    pub pp: u32,
     /// Data-parallel ranks of so many GPUs each.
     pub dp: u32,
     /// Whether the GPUs hold whole experts.
@@ -79,8 +81,18 @@ pub(crate) enum Measurement {
     DecodeStep(DecodeStep),
     /// Reported KV blocks of 16 tokens.
     KvBlocks(Option<f64>),
+    Memory(MemoryParts),
     ClosedLoop(ClosedLoopRun),
     EngineStep(EngineStep),
+}
+
+/// Parts of the memory of one GPU in GiB, and KV blocks of 16 tokens; `None` if not reported.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct MemoryParts {
+    pub(crate) weights_gib: Option<f64>,
+    pub(crate) activations_gib: Option<f64>,
+    pub(crate) non_torch_gib: Option<f64>,
+    pub(crate) kv_blocks: Option<f64>,
 }
 
 /// Latencies in milliseconds; `None` if not measured or not defined.

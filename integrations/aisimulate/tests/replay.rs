@@ -38,7 +38,7 @@ fn replay(workload: &Workload) -> Result<Latencies, Box<dyn Error>> {
 fn simulate(name: &str, workload: &Workload) -> Latencies {
     let simulators = simulated::simulators(&workload.deployment).unwrap();
     let (_, simulator) = simulators.iter().find(|(own, _)| *own == name).unwrap();
-    simulated::latencies(simulator, workload)
+    simulated::latencies(simulator, workload).unwrap()
 }
 
 fn assert_close(found: Latencies, expected: Latencies, tolerance_ms: f64) {

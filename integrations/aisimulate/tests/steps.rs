@@ -13,7 +13,7 @@ use rooflut_aisimulate::{RooflineTiming, TimingError};
 
 fn llama() -> DeploymentBuilder {
     let llama = model::find("llama-3.1-8b").unwrap();
-    Deployment::builder(llama.spec, &sets::H100)
+    Deployment::builder(llama.spec, &sets::H100).max_num_seqs(128)
 }
 
 fn timing() -> RooflineTiming {

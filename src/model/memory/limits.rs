@@ -1,5 +1,7 @@
 //! Limits that determine the memory left for the KV cache.
 
+use super::MemoryConstants;
+use crate::generated::stacks;
 use crate::hardware::Dtype;
 use crate::model::MemoryError;
 
@@ -15,14 +17,21 @@ use crate::model::MemoryError;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct MemoryLimits {
-    /// Share of the GPU's memory that the engine may use, above 0, at most 1 (vLLM's default: 0.9).
+    /// Share of the GPU's memory that the engine may use, above 0, at most 1.
     pub gpu_memory_utilization: f64,
     /// Maximum number of tokens in a step, which determines the size of the activations.
     pub max_num_batched_tokens: u32,
+    /// Maximum number of running requests, which determines the size of the logits in the profile run.
+    pub max_num_seqs: u32,
     /// Tokens in a KV block.
     pub block_size: u32,
     /// Format of the KV entries.
     pub kv_dtype: Dtype,
+    /// Memory that the engine takes, as [`EngineStack::memory_limits`](crate::engine::EngineStack::memory_limits) sets
+    /// it.
+    pub engine: MemoryConstants,
+    /// Tokens of the largest CUDA graph.
+    pub cuda_graph_max_tokens: u32,
 }
 
 impl MemoryLimits {
@@ -31,6 +40,8 @@ impl MemoryLimits {
         with_gpu_memory_utilization(gpu_memory_utilization: f64);
         /// Sets the maximum number of tokens in a step.
         with_max_num_batched_tokens(max_num_batched_tokens: u32);
+        /// Sets the maximum number of running requests.
+        with_max_num_seqs(max_num_seqs: u32);
         /// Sets the number of tokens in a KV block.
         with_block_size(block_size: u32);
         /// Sets the format of the KV entries.
@@ -39,13 +50,17 @@ impl MemoryLimits {
 }
 
 impl Default for MemoryLimits {
-    /// Returns vLLM's defaults: 0.9 of the memory, 2,048 tokens in a step, 16-bit KV blocks of 16 tokens.
+    /// Returns 0.9 of the memory, 2,048 tokens in a step, 128 running requests, 16-bit KV blocks of 16 tokens, and the
+    /// memory that vLLM 0.15.1 takes. A deployment takes the limits of its engine and GPU.
     fn default() -> MemoryLimits {
         MemoryLimits {
             gpu_memory_utilization: 0.9,
             max_num_batched_tokens: 2048,
+            max_num_seqs: 128,
             block_size: 16,
             kv_dtype: Dtype::Bf16,
+            engine: stacks::VLLM_0_15_1.memory,
+            cuda_graph_max_tokens: stacks::VLLM_0_15_1.constants.cuda_graph_max_tokens,
         }
     }
 }

@@ -1,7 +1,12 @@
 //! Weights and activations of a pipeline stage.
 
-use crate::hardware::Dtype;
-use crate::model::{Ffn, LayerGroup, Layers, ModelSpec, Parallelism};
+use super::MemoryLimits;
+use crate::constants::CUBLAS_BYTES;
+use crate::hardware::{Dtype, Gpu};
+use crate::model::{Attention, Ffn, LayerGroup, Layers, ModelSpec, Parallelism};
+
+/// Bytes of an activation.
+const VALUE: f64 = 2.0;
 
 /// A pipeline stage.
 pub(super) struct Stage {
@@ -69,29 +74,89 @@ fn experts_dp(group: &LayerGroup, parallelism: Parallelism) -> u32 {
     }
 }
 
-/// Returns the activation bytes per token of a step at the peak in the FFN of the widest layers, with four times the
-/// hidden state, all 16-bit. Experts have the tokens of all data-parallel ranks and an equal share of their width: what
-/// comes on top are the hidden states of the other ranks.
-pub(super) fn activation_bytes_per_token(model: &ModelSpec, parallelism: Parallelism) -> f64 {
-    let groups = model.layers.iter();
-    let widest = groups.map(|group| ffn_values_per_token(group) / f64::from(parallelism.tp));
-    let hidden_states = 3 + parallelism.dp;
-    2.0 * (widest.fold(0.0, f64::max) + f64::from(hidden_states) * f64::from(model.hidden))
+/// Returns the bytes that each GPU of a stage holds whole, beside its weights: routers and the rotary table (16-bit).
+pub(super) fn replicated_bytes(model: &ModelSpec, stage: &Stage) -> f64 {
+    let hidden = f64::from(model.hidden);
+    let routers = stage.layers.iter().map(|group| match group.ffn {
+        Ffn::Dense { .. } => 0.0,
+        Ffn::Moe { experts, .. } => f64::from(group.layers) * f64::from(experts) * hidden,
+    });
+    let rotary = stage.layers.iter().map(|group| match group.attention {
+        _ if model.positions > 0 => 0,
+        Attention::Gqa(heads) => heads.head_dim,
+        Attention::Mla(latent) => latent.rope_dim,
+        Attention::DeltaNet(_) => 0,
+    });
+    let table = f64::from(model.max_model_len) * f64::from(rotary.max().unwrap_or(0));
+    (routers.sum::<f64>() + table) * Dtype::Bf16.weight_bytes()
 }
 
-/// Returns the activations per token of an FFN on all ranks: gate (where there is one), up and what enters the down
-/// projection (for MoE: of each expert visited).
-fn ffn_values_per_token(group: &LayerGroup) -> f64 {
-    let width = match group.ffn {
-        Ffn::Dense { intermediate, .. } => f64::from(intermediate),
+/// Returns the peak of the activations of vLLM's profile run (`profile_run` in `vllm/v1/worker/gpu_model_runner.py`) on
+/// a GPU of a stage: that of the layers with all tokens of the budget, or in the last stage that of the sampler with the
+/// logits of all requests, after which the hidden states, those of the sampled tokens and their copy are still held.
+pub(super) fn activation_bytes(
+    model: &ModelSpec,
+    gpu: &Gpu,
+    parallelism: Parallelism,
+    limits: &MemoryLimits,
+    stage: &Stage,
+) -> f64 {
+    let (hidden, vocab) = (f64::from(model.hidden), f64::from(model.vocab));
+    let tokens = f64::from(limits.max_num_batched_tokens);
+    let widest = |values: fn(&LayerGroup, &ModelSpec, Parallelism) -> f64| {
+        let groups = model.layers.iter();
+        let all = groups.map(|group| values(group, model, parallelism));
+        tokens * all.fold(0.0, f64::max)
+    };
+    // Experts have the tokens of all data-parallel ranks and an equal share of their width: what comes on top are the
+    // hidden states of the other ranks.
+    let layers = widest(ffn_values) + tokens * f64::from(3 + parallelism.dp) * hidden;
+    let requests = limits.max_num_seqs.min(limits.max_num_batched_tokens);
+    let rows = f64::from(requests.min(gpu.sms));
+    let requests = f64::from(requests);
+    let engine = &limits.engine;
+    let logits = vocab * (requests * engine.logit_memory + rows * engine.logit_buffer);
+    let kept = engine.kept_expert_workspace * widest(expert_values);
+    let sampler = logits + VALUE * (kept + (tokens + 2.0 * requests) * hidden);
+    let peak = match stage.stage + 1 == parallelism.pp {
+        true => sampler.max(VALUE * layers),
+        false => VALUE * layers,
+    };
+    // Between stages: hidden state and residual.
+    let received = if parallelism.pp > 1 { 2.0 } else { 0.0 };
+    CUBLAS_BYTES + peak + VALUE * received * tokens * hidden
+}
+
+/// Returns the activations per token of an FFN on one rank: gate (where there is one), up and what enters the down
+/// projection, for experts their workspace.
+fn ffn_values(group: &LayerGroup, model: &ModelSpec, parallelism: Parallelism) -> f64 {
+    let matrices = f64::from(group.ffn.up_projections() + 1);
+    let dense = |width: u32| matrices * f64::from(width) / f64::from(parallelism.tp);
+    match group.ffn {
+        Ffn::Dense { intermediate, .. } => dense(intermediate),
         Ffn::Moe {
-            top_k,
-            intermediate,
             shared_intermediate,
             ..
-        } => f64::from(top_k) * f64::from(intermediate) + f64::from(shared_intermediate),
+        } => expert_values(group, model, parallelism) + dense(shared_intermediate),
+    }
+}
+
+/// Returns the workspace of experts per token on one rank, 0 for a dense FFN: for each expert visited the outputs of
+/// gate and up, in which those of the down projection follow, and what enters the latter (`TritonExperts` in
+/// `vllm/model_executor/layers/fused_moe/fused_moe.py`).
+fn expert_values(group: &LayerGroup, model: &ModelSpec, parallelism: Parallelism) -> f64 {
+    let Ffn::Moe {
+        top_k,
+        intermediate,
+        ..
+    } = group.ffn
+    else {
+        return 0.0;
     };
-    f64::from(group.ffn.up_projections() + 1) * width
+    let hidden = f64::from(model.hidden);
+    let width = f64::from(intermediate) / f64::from(parallelism.tp);
+    let gate_up = f64::from(group.ffn.up_projections()) * width;
+    f64::from(top_k) * (width.max(hidden) + gate_up.max(hidden))
 }
 
 #[cfg(test)]
@@ -115,7 +180,8 @@ mod tests {
             let vocabulary = 2.0 * 2.0 * f64::from(model.vocab) * f64::from(model.hidden) / 4.0;
             let of = |dtype| plan(&model.with_weight_dtype(dtype));
             let (bf16, fp8) = (of(Dtype::Bf16), of(Dtype::Fp8));
-            let ratio = (fp8.weight_bytes - vocabulary) / (bf16.weight_bytes - vocabulary);
+            let kept = vocabulary + replicated_bytes(&model, &Stage::whole(&model));
+            let ratio = (fp8.weight_bytes - kept) / (bf16.weight_bytes - kept);
             assert!((ratio - 0.5).abs() < 1e-12, "{name}: {ratio}");
             let freed = (bf16.weight_bytes - fp8.weight_bytes) / bf16.bytes_per_block;
             let more = f64::from(fp8.kv_blocks) - f64::from(bf16.kv_blocks);
@@ -126,9 +192,9 @@ mod tests {
     #[test]
     fn data_parallel_ranks_divide_the_experts_alone() {
         let model = find("qwen3-30b-a3b").unwrap().spec;
-        let plan = |ranks| {
-            MemoryPlan::try_new(&model, &gpus::H100, ranks, MemoryLimits::default()).unwrap()
-        };
+        // One request: the peak is that of the layers.
+        let limits = MemoryLimits::default().with_max_num_seqs(1);
+        let plan = |ranks| MemoryPlan::try_new(&model, &gpus::H100, ranks, limits).unwrap();
         let single = Parallelism::SINGLE;
         let [one, four] = [plan(single), plan(single.with_dp(4))];
         let experts = 48.0 * 128.0 * 3.0 * 2048.0 * 768.0 * 2.0;

@@ -9,7 +9,7 @@ use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
-use crate::sim::{SimConfig, SimError, SimReport};
+use crate::sim::{SimConfig, SimError, SimReport, StepTimeError};
 use crate::step::LatencyModel;
 
 /// Identical servers.
@@ -69,7 +69,7 @@ impl<M> ServerPool<M> {
 /// let link = KvLink::try_new(50e9, Seconds::from_us(20.0), 131_072.0)?;
 /// let servers = Disaggregated::try_new(pool(1), pool(3), Router::LeastOutstandingTokens, link)?;
 /// let requests = [Request::new(512, 128)];
-/// let report = servers.run_source(&mut RequestList::new(&requests), &mut ());
+/// let report = servers.run_source(&mut RequestList::new(&requests), &mut ())?;
 /// // A step of 512 us, 1.34 ms over the link, and a step of the decode server.
 /// let ttft = report.records[0].ttft().unwrap();
 /// assert!(ttft.ms() > 1.87 && ttft.ms() < 1.89);
@@ -127,25 +127,31 @@ impl<M: LatencyModel> Disaggregated<M> {
 
     /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
     /// their indices.
+    ///
+    /// # Errors
+    /// A step that the clock cannot hold.
     pub fn run_source<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
         observer: &mut O,
-    ) -> SimReport {
+    ) -> Result<SimReport, StepTimeError> {
         reported(observer, |both| self.serve(source, both))
     }
 
     /// Serves the requests of `source`, from empty servers until all have finished, and calls `observer`.
     ///
     /// Replicas are numbered from 0, the prefill servers first.
+    ///
+    /// # Errors
+    /// A step that the clock cannot hold.
     pub fn serve<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
         observer: &mut O,
-    ) -> Totals {
+    ) -> Result<Totals, StepTimeError> {
         let mut run = TwoStages::new(self, source, observer);
         let mut events = 0_u64;
-        while run.advance() {
+        while run.advance()? {
             events += 1;
             if events.is_multiple_of(EVENTS_PER_REPORT) {
                 run.report_progress();
@@ -155,6 +161,6 @@ impl<M: LatencyModel> Disaggregated<M> {
             }
         }
         run.report_progress();
-        run.into_totals()
+        Ok(run.into_totals())
     }
 }

@@ -3,13 +3,14 @@
 use alloc::vec::Vec;
 
 use super::pool::EVENTS_PER_REPORT;
+use crate::sim::clock::end_of_step;
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
 use crate::sim::server::RankStep;
 use crate::sim::simulator::report_finished;
-use crate::sim::{Progress, Server, SimConfig, SimError, SimReport};
+use crate::sim::{Progress, Server, SimConfig, SimError, SimReport, StepTimeError};
 use crate::step::LatencyModel;
 
 /// The data-parallel ranks of a model whose experts they share, so that they begin and end each step together
@@ -38,7 +39,7 @@ use crate::step::LatencyModel;
 /// // A prompt of 512 tokens on one rank delays the other, which has one of 8.
 /// let requests = [Request::new(512, 1), Request::new(8, 1)];
 /// let ranks = Lockstep::try_new(Linear, SimConfig::new(8_192, 1_000), 2)?;
-/// let report = ranks.run_source(&mut RequestList::new(&requests), &mut ());
+/// let report = ranks.run_source(&mut RequestList::new(&requests), &mut ())?;
 /// let finish_ns = |index: usize| report.records[index].timing().map(|timing| timing.finish_ns);
 /// assert_eq!((finish_ns(0), finish_ns(1)), (Some(512_000), Some(512_000)));
 /// # Ok::<(), rooflut::sim::SimError>(())
@@ -80,21 +81,27 @@ impl<M: LatencyModel> Lockstep<M> {
 
     /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
     /// their indices.
+    ///
+    /// # Errors
+    /// A step that the clock cannot hold.
     pub fn run_source<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
         observer: &mut O,
-    ) -> SimReport {
+    ) -> Result<SimReport, StepTimeError> {
         reported(observer, |both| self.serve(source, both))
     }
 
     /// Serves the requests of `source`, from empty ranks until all have finished, and calls `observer`, which sees the
     /// steps of each rank but no dummy batches. Counts are summed over the ranks, also the peaks of KV blocks.
+    ///
+    /// # Errors
+    /// A step that the clock cannot hold.
     pub fn serve<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
         observer: &mut O,
-    ) -> Totals {
+    ) -> Result<Totals, StepTimeError> {
         let rank = |number| Rank {
             server: Server::new(&self.model, self.config, number),
             step: RankStep::Idle,
@@ -115,12 +122,14 @@ impl<M: LatencyModel> Lockstep<M> {
             }
             let idle = ranks.iter().all(|rank| matches!(rank.step, RankStep::Idle));
             if !idle {
-                let mut batches = ranks.iter().map(|rank| rank.server.batch_of(&rank.step));
-                let duration_ns = self.model.lockstep_time(&mut batches).to_nanos().max(1);
+                let batches = || ranks.iter().map(|rank| rank.server.batch_of(&rank.step));
+                let time = self.model.lockstep_time(&mut batches());
+                let end_ns = end_of_step(now_ns, time)
+                    .ok_or_else(|| StepTimeError::new(now_ns, batches(), time))?;
                 for rank in &mut ranks {
-                    rank.server.end_rank_step(rank.step, duration_ns, observer);
+                    rank.server.end_rank_step(rank.step, end_ns, observer);
                 }
-                now_ns = now_ns.saturating_add(duration_ns);
+                now_ns = end_ns;
             }
             for rank in &mut ranks {
                 report_finished(&mut rank.server, source, observer);
@@ -142,7 +151,7 @@ impl<M: LatencyModel> Lockstep<M> {
         }
         observer.progress(&progress(&ranks, source.total()));
         let totals = ranks.iter().map(|rank| rank.server.totals());
-        totals.fold(Totals::default(), Totals::plus)
+        Ok(totals.fold(Totals::default(), Totals::plus))
     }
 
     /// Sends the requests that the engine sees by `now_ns` to the ranks.

@@ -7,7 +7,7 @@ use super::router::{Router, Routing};
 use crate::sim::figures::Totals;
 use crate::sim::memory::content::BlockIds;
 use crate::sim::observer::Observer;
-use crate::sim::{Progress, Request, RequestRecord, Server};
+use crate::sim::{Progress, Request, RequestRecord, Server, StepTimeError};
 use crate::step::LatencyModel;
 
 /// Events between two reports of progress.
@@ -82,15 +82,15 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         replica: usize,
         horizon_ns: u64,
         observer: &mut O,
-    ) {
+    ) -> Result<(), StepTimeError> {
         let Some(server) = self.servers.get_mut(replica) else {
-            return;
+            return Ok(());
         };
         let before = server.finished();
-        server.run_step(observer);
+        server.run_step(observer)?;
         // A finished request may trigger one that arrives before the next step.
         if server.finished() == before || !self.feeds_back {
-            server.run_decodes(horizon_ns, u64::MAX, observer);
+            server.run_decodes(horizon_ns, u64::MAX, observer)?;
         }
         let (routing, finished) = (&mut self.routing, &mut self.finished);
         server.report_finished(|index, record, at_ns| {
@@ -102,6 +102,7 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
                 at_ns,
             });
         });
+        Ok(())
     }
 
     /// Returns the progress of all replicas together, at the time of the busy replica that is furthest behind.

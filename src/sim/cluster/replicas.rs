@@ -4,7 +4,7 @@ use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
-use crate::sim::{SimConfig, SimError, SimReport};
+use crate::sim::{SimConfig, SimError, SimReport, StepTimeError};
 use crate::step::LatencyModel;
 
 use super::disaggregated::ServerPool;
@@ -27,7 +27,7 @@ use super::router::Router;
 /// # }
 /// let requests = [Request::new(512, 128); 10];
 /// let cluster = Cluster::try_new(Linear, SimConfig::new(8_192, 1_000), 4, Router::RoundRobin)?;
-/// assert_eq!(cluster.serve(&mut RequestList::new(&requests), &mut ()).completed, 10);
+/// assert_eq!(cluster.serve(&mut RequestList::new(&requests), &mut ())?.completed, 10);
 /// # Ok::<(), rooflut::sim::SimError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -57,11 +57,14 @@ impl<M: LatencyModel> Cluster<M> {
 
     /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
     /// their indices.
+    ///
+    /// # Errors
+    /// A step that the clock cannot hold.
     pub fn run_source<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
         observer: &mut O,
-    ) -> SimReport {
+    ) -> Result<SimReport, StepTimeError> {
         reported(observer, |both| self.serve(source, both))
     }
 
@@ -70,11 +73,14 @@ impl<M: LatencyModel> Cluster<M> {
     /// Requests are reported as finished in the order in which replicas report them. This is not always the order of
     /// the clock, as replicas are simulated one after the other between two arrivals. Counts are summed over the
     /// replicas, also the peaks of KV blocks.
+    ///
+    /// # Errors
+    /// A step that the clock cannot hold.
     pub fn serve<S: Source + ?Sized, O: Observer + ?Sized>(
         &self,
         source: &mut S,
         observer: &mut O,
-    ) -> Totals {
+    ) -> Result<Totals, StepTimeError> {
         let feeds_back = source.feeds_back();
         let mut pool = Pool::new(&self.pool, self.router, 0, feeds_back);
         let mut events = 0_u64;
@@ -97,7 +103,7 @@ impl<M: LatencyModel> Cluster<M> {
                     let other = feeds_back.then(|| pool.next_step(Some(replica)));
                     let other_ns = other.flatten().map_or(u64::MAX, |(begins_ns, _)| begins_ns);
                     let horizon_ns = other_ns.min(at_engine_ns);
-                    pool.step(replica, horizon_ns, observer);
+                    pool.step(replica, horizon_ns, observer)?;
                     for finished in pool.drain_finished() {
                         let record = &finished.record;
                         observer.finished(finished.index, record);
@@ -114,6 +120,6 @@ impl<M: LatencyModel> Cluster<M> {
             }
         }
         observer.progress(&pool.progress(source.total()));
-        pool.totals()
+        Ok(pool.totals())
     }
 }

@@ -9,7 +9,9 @@ use super::pool::{FinishedRequest, Pool};
 use crate::sim::figures::{PoolUse, Stages, Totals};
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
-use crate::sim::{KvTransfer, Outcome, Progress, Rejection, Request, RequestRecord, Timing};
+use crate::sim::{
+    KvTransfer, Outcome, Progress, Rejection, Request, RequestRecord, StepTimeError, Timing,
+};
 use crate::step::LatencyModel;
 
 /// A run of separate prefill and decode servers.
@@ -90,17 +92,17 @@ where
     }
 
     /// Processes the next event; returns false if there is none.
-    pub(super) fn advance(&mut self) -> bool {
+    pub(super) fn advance(&mut self) -> Result<bool, StepTimeError> {
         let Some((now_ns, event)) = self.next_event() else {
-            return false;
+            return Ok(false);
         };
         match event {
             Event::Arrival => self.arrive(now_ns),
             Event::Delivery => self.deliver(),
-            Event::PrefillStep(replica) => self.step_prefill(replica),
-            Event::DecodeStep(replica) => self.step_decode(replica),
+            Event::PrefillStep(replica) => self.step_prefill(replica)?,
+            Event::DecodeStep(replica) => self.step_decode(replica)?,
         }
-        true
+        Ok(true)
     }
 
     /// Reports the progress of both pools together.
@@ -191,15 +193,16 @@ where
         self.outputs.insert(index, output_tokens);
     }
 
-    fn step_prefill(&mut self, replica: usize) {
+    fn step_prefill(&mut self, replica: usize) -> Result<(), StepTimeError> {
         // Each step ends with a prompt, so that there are no decode steps to limit.
-        self.prefill.step(replica, u64::MAX, self.observer);
+        self.prefill.step(replica, u64::MAX, self.observer)?;
         let mut finished: Vec<FinishedRequest> = self.prefill.drain_finished().collect();
         // The link sends one request at a time, in an order that does not depend on the scheduling policy.
         finished.sort_unstable_by_key(|request| (request.at_ns, request.index));
         for request in &finished {
             self.send(request);
         }
+        Ok(())
     }
 
     /// Sends the KV entries of a request that a prefill server has finished over the link.
@@ -254,13 +257,14 @@ where
         self.decode.push(index, request, trace_ids);
     }
 
-    fn step_decode(&mut self, replica: usize) {
+    fn step_decode(&mut self, replica: usize) -> Result<(), StepTimeError> {
         let horizon_ns = self.decode_horizon_ns(replica);
-        self.decode.step(replica, horizon_ns, self.observer);
+        self.decode.step(replica, horizon_ns, self.observer)?;
         let finished: Vec<FinishedRequest> = self.decode.drain_finished().collect();
         for request in &finished {
             self.complete(request);
         }
+        Ok(())
     }
 
     /// Reports a request that a decode server has finished.

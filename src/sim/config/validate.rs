@@ -32,7 +32,7 @@ impl SimConfig {
             });
         }
         self.check_groups()?;
-        let tokens_per_request = 1 + self.draft_tokens() + self.draft_slots();
+        let tokens_per_request = self.tokens_per_request();
         let needed = u64::from(self.max_num_seqs) * u64::from(tokens_per_request);
         if u64::from(self.max_num_batched_tokens) < needed {
             return Err(SimError::BudgetBelowSequences {

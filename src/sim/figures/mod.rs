@@ -1,13 +1,14 @@
 //! Figures of a run: percentiles, goodput, use of the server and its KV cache.
 //!
 //! [`Summary`] holds the figures of a run. With a record per request it is exact; `Digest` (feature `digest`)
-//! computes the same figures in constant memory, with percentiles within 0.05 %.
+//! computes the same figures in constant memory, with percentiles within 0.05 %, of a whole run or of a part of it.
 
 mod batch_sizes;
 #[cfg(feature = "digest")]
 mod digest;
 mod drafts;
 mod goodput;
+mod limit_times;
 mod queue_growth;
 #[cfg(feature = "digest")]
 mod queue_trend;
@@ -18,6 +19,8 @@ pub(super) mod stages;
 mod stats;
 pub(super) mod summary;
 #[cfg(feature = "digest")]
+mod times;
+#[cfg(feature = "digest")]
 mod token_gaps;
 mod totals;
 
@@ -26,6 +29,7 @@ pub use batch_sizes::{BatchSizes, BatchStats};
 pub use digest::Digest;
 pub use drafts::Drafts;
 pub use goodput::{Goodput, LatencyLimits};
+pub use limit_times::{LimitShares, LimitTimes};
 pub use queue_growth::QueueGrowth;
 pub use stages::{PoolUse, Stages};
 pub use stats::Stats;

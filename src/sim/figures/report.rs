@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
-use crate::sim::RequestRecord;
 use crate::sim::figures::Summary;
 use crate::sim::figures::Totals;
 use crate::sim::figures::summary::Latencies;
 use crate::sim::observer::Observer;
+use crate::sim::{RequestRecord, StepTimeError};
 
 /// The report of a run: a record per request, and a summary.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,9 +49,9 @@ impl Observer for Collector {
 /// Calls `serve` with `observer` and a [`Collector`], and returns the report.
 pub(crate) fn reported<O: Observer + ?Sized>(
     observer: &mut O,
-    serve: impl FnOnce(&mut (&mut Collector, &mut O)) -> Totals,
-) -> SimReport {
+    serve: impl FnOnce(&mut (&mut Collector, &mut O)) -> Result<Totals, StepTimeError>,
+) -> Result<SimReport, StepTimeError> {
     let mut collector = Collector::default();
-    let totals = serve(&mut (&mut collector, observer));
-    collector.into_report(&totals)
+    let totals = serve(&mut (&mut collector, observer))?;
+    Ok(collector.into_report(&totals))
 }

@@ -1,5 +1,7 @@
 //! Figures of separate prefill and decode servers.
 
+#[cfg(feature = "digest")]
+use crate::sim::KvTransfer;
 use crate::sim::figures::Totals;
 use crate::sim::figures::summary::per_second;
 use crate::units::Seconds;
@@ -62,6 +64,15 @@ pub struct Stages {
 }
 
 impl Stages {
+    /// Counts the transfer of a request that was served.
+    #[cfg(feature = "digest")]
+    pub(crate) fn transferred(&mut self, transfer: &KvTransfer) {
+        let span = |from_ns: u64, to_ns: u64| u128::from(to_ns.saturating_sub(from_ns));
+        self.transfers += 1;
+        self.transfer_ns += span(transfer.prefilled_ns, transfer.delivered_ns);
+        self.decode_queue_ns += span(transfer.delivered_ns, transfer.scheduled_ns);
+    }
+
     /// Returns the mean time from the end of the prefill to the delivery.
     pub fn mean_transfer(&self) -> Seconds {
         self.mean(self.transfer_ns)

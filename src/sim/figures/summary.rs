@@ -21,7 +21,7 @@ pub struct Summary {
     pub preemptions: u64,
     /// Engine steps.
     pub steps: u64,
-    /// Time from the first arrival of a served request to the last token.
+    /// Time from the first arrival of a served request to the last answer, as it leaves the API server.
     pub makespan: Seconds,
     /// Time to first token; `None` if no request was served.
     pub ttft: Option<Stats>,

@@ -48,7 +48,7 @@ pub struct Totals {
     pub output_tokens: u64,
     /// Tokens of prompts (cached ones included) and outputs of served requests.
     pub tokens: u64,
-    /// First arrival and last finish of served requests, in nanoseconds from the start.
+    /// First arrival of a served request, and when the last answer left the API server, in nanoseconds from the start.
     pub span_ns: Option<(u64, u64)>,
 }
 
@@ -83,7 +83,8 @@ impl Totals {
         self.output_tokens += u64::from(request.output_tokens);
         self.tokens += request.tokens();
         let (first, last) = self.span_ns.unwrap_or((u64::MAX, 0));
-        self.span_ns = Some((first.min(request.arrival_ns), last.max(timing.finish_ns)));
+        let answered_ns = record.answered_ns(timing.finish_ns);
+        self.span_ns = Some((first.min(request.arrival_ns), last.max(answered_ns)));
     }
 
     /// Returns the totals without the counts of requests.
@@ -137,7 +138,7 @@ impl Totals {
         }
     }
 
-    /// Returns the time from the first arrival of a served request to the last token.
+    /// Returns the time from the first arrival of a served request to the last answer, as it leaves the API server.
     pub fn makespan(&self) -> Seconds {
         let (first, last) = self.span_ns.unwrap_or((0, 0));
         span(first, last)

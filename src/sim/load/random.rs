@@ -31,8 +31,13 @@ pub(crate) enum Purpose {
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]
-pub(crate) struct Random {
-    bits: Xoshiro256PlusPlus,
+pub(crate) struct Random(State);
+
+#[derive(Debug, Clone)]
+enum State {
+    /// Nothing is drawn yet. Many forks are never drawn from, and a generator costs ten numbers.
+    Seed(u64),
+    Drawing(Xoshiro256PlusPlus),
 }
 
 impl Random {
@@ -42,29 +47,42 @@ impl Random {
         for _ in 0..purpose as u32 {
             bits.long_jump(); // 2^192 numbers ahead: streams do not overlap
         }
-        Random { bits }
+        Random(State::Drawing(bits))
+    }
+
+    /// Draws 64 bits.
+    #[inline]
+    fn bits(&mut self) -> u64 {
+        match &mut self.0 {
+            State::Drawing(bits) => bits.next_u64(),
+            State::Seed(seed) => {
+                let mut bits = Xoshiro256PlusPlus::seed_from_u64(*seed);
+                let first = bits.next_u64();
+                self.0 = State::Drawing(bits);
+                first
+            }
+        }
     }
 
     /// Returns an independent stream for a part of this one's purpose, such as one session. This one advances by one
     /// number, regardless of how many are drawn from the new one.
     pub(crate) fn fork(&mut self) -> Random {
-        let bits = Xoshiro256PlusPlus::seed_from_u64(self.bits.next_u64());
-        Random { bits }
+        Random(State::Seed(self.bits()))
     }
 
     /// Draws a whole number below `count`, uniformly except for a bias of `count` / 2^64; returns 0 for a count of 0.
     pub(crate) fn below(&mut self, count: u64) -> u64 {
-        ((u128::from(self.bits.next_u64()) * u128::from(count)) >> u64::BITS) as u64
+        ((u128::from(self.bits()) * u128::from(count)) >> u64::BITS) as u64
     }
 
     /// Draws a number uniformly from [0, 1).
     pub(crate) fn fraction(&mut self) -> f64 {
-        (self.bits.next_u64() >> 11) as f64 * SCALE
+        (self.bits() >> 11) as f64 * SCALE
     }
 
     /// Draws from the exponential distribution with mean 1, by inversion.
     pub(crate) fn exponential(&mut self) -> f64 {
-        -math::ln(unit(self.bits.next_u64()))
+        -math::ln(unit(self.bits()))
     }
 
     /// Draws from the standard normal distribution, by Marsaglia's polar method.
@@ -96,7 +114,7 @@ impl Random {
             let x = self.normal();
             let root = 1.0 + c * x;
             let v = root * root * root;
-            let u = unit(self.bits.next_u64());
+            let u = unit(self.bits());
             if v > 0.0 && gamma_accepts(GammaCandidate { x, u, d, v }) {
                 return d * v;
             }

@@ -29,6 +29,8 @@ pub(crate) struct Plan {
     pub(crate) verified: Vec<(usize, u32)>,
     /// Requests that are preempted for this step.
     pub(crate) preempted: Vec<usize>,
+    /// Whether a waiting request was not admitted for lack of free blocks.
+    pub(crate) kv_cache_full: bool,
     /// Requests that were preempted for an empty plan that this one replaces.
     pub(crate) preempted_before: Vec<usize>,
     /// Requests between two tokens that are preempted, or left out of this step.
@@ -57,6 +59,7 @@ impl Plan {
             yielded: 0,
             verified: Vec::new(),
             preempted: Vec::new(),
+            kv_cache_full: false,
             preempted_before: Vec::new(),
             interrupted: Vec::new(),
             resumed: Vec::new(),
@@ -83,6 +86,7 @@ impl Plan {
         self.yielded = 0;
         self.verified.clear();
         self.preempted.clear();
+        self.kv_cache_full = false;
         self.preempted_before.clear();
         self.interrupted.clear();
         self.resumed.clear();
@@ -147,13 +151,15 @@ impl Plan {
         }
     }
 
-    /// Returns the decoding requests if nothing else happens: no prefill, draft, last or late token, or
-    /// preemption.
+    /// Returns the decoding requests if nothing else happens: no prefill, draft, last or late token,
+    /// preemption or lack of blocks.
     pub(crate) fn only_decodes(&self) -> Option<DecodeGroup> {
         let nothing_else = self.chunks.is_empty()
             && self.verifying.is_empty()
             && self.finished.is_empty()
             && self.preempted.is_empty()
+            && self.preempted_before.is_empty()
+            && !self.kv_cache_full
             && self.late.is_empty();
         (nothing_else && self.decode.requests > 0).then_some(self.decode)
     }
@@ -173,7 +179,8 @@ impl Plan {
             accepted_tokens: self.accepted,
             yielded_tokens: self.yielded,
             late_decodes: self.late.len() as u32,
-            preempted: self.preempted.len() as u32,
+            preempted: (self.preempted_before.len() + self.preempted.len()) as u32,
+            kv_cache_full: self.kv_cache_full || !self.preempted.is_empty(),
             ..StepRecord::default()
         }
     }

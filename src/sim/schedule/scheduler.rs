@@ -335,6 +335,7 @@ impl Scheduler {
                 _ => self.kv.watermark_blocks,
             };
             if !self.kv.admit(sequence, hits, tokens + padding, kept_free) {
+                plan.kv_cache_full = true;
                 return;
             }
             let Some(mut sequence) = self.waiting.pop() else {

@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::Server;
-use super::steps::InFlight;
+use super::steps::{InFlight, fail};
+use crate::sim::StepTimeError;
+use crate::sim::clock::after;
 use crate::sim::observer::StepRecord;
 use crate::sim::schedule::plan::Plan;
 use crate::step::LatencyModel;
@@ -45,7 +47,10 @@ impl<M: LatencyModel> Server<M> {
     ///
     /// Source: `step_with_batch_queue` in `vllm/v1/engine/core.py`. vLLM 0.33 schedules again a millisecond after a
     /// batch without work, before it waits.
-    pub(super) fn begin_batches(&mut self) {
+    ///
+    /// # Errors
+    /// A batch that the clock cannot hold.
+    pub(super) fn begin_batches(&mut self) -> Result<(), StepTimeError> {
         let stages = self.config.pipeline_parallel_size as usize;
         loop {
             self.take_arrivals();
@@ -53,16 +58,17 @@ impl<M: LatencyModel> Server<M> {
             if self.has_work() {
                 is_scheduled = self.plan_batch();
                 if !is_scheduled && self.pipeline.batches.is_empty() {
-                    return self.skip_step();
+                    self.skip_step();
+                    return Ok(());
                 }
-                let batch = is_scheduled.then(|| self.enter_stages());
+                let batch = is_scheduled.then(|| self.enter_stages()).transpose()?;
                 self.pipeline.batches.push_back(batch);
                 if is_scheduled && self.pipeline.batches.len() < stages {
                     continue;
                 }
             }
             match self.pipeline.batches.pop_front() {
-                None => return,
+                None => return Ok(()),
                 Some(Some((mut plan, mut in_flight))) => {
                     mem::swap(&mut *self.current, &mut plan);
                     self.pipeline.spare.push(plan);
@@ -70,33 +76,43 @@ impl<M: LatencyModel> Server<M> {
                     // It may have ended while the engine slept.
                     in_flight.end_ns = in_flight.end_ns.max(self.now_ns);
                     self.in_flight = Some(in_flight);
-                    return;
+                    return Ok(());
                 }
                 Some(None) if is_scheduled || !self.has_work() => {}
-                Some(None) => return self.sleep(),
+                Some(None) => {
+                    self.sleep();
+                    return Ok(());
+                }
             }
         }
     }
 
     /// Moves the next plan into the stages: it enters each when the one before has computed it and it is free.
-    fn enter_stages(&mut self) -> (Plan, InFlight) {
+    fn enter_stages(&mut self) -> Result<(Plan, InFlight), StepTimeError> {
         let mut plan = self.pipeline.spare.pop().unwrap_or_else(Plan::new);
         mem::swap(&mut plan, &mut *self.next);
         self.next.clear();
         let free_ns = &mut self.pipeline.stages_free_ns;
         let (mut at_ns, mut stage) = (self.now_ns, 0);
+        let mut beyond = None;
         self.model.pipeline_times(&plan.batch(), &mut |time| {
             if free_ns.len() == stage {
                 free_ns.push(0);
             }
             if let Some(free_ns) = free_ns.get_mut(stage) {
-                at_ns = at_ns.max(*free_ns).saturating_add(time.to_nanos());
+                match after(at_ns.max(*free_ns), time) {
+                    Some(end_ns) => at_ns = end_ns,
+                    None => beyond = beyond.or(Some(time)),
+                }
                 *free_ns = at_ns;
             }
             stage += 1;
         });
-        let in_flight = self.step_from_now(at_ns - self.now_ns);
-        (plan, in_flight)
+        if let Some(time) = beyond {
+            return Err(fail(&mut self.failed, self.now_ns, plan.batch(), time));
+        }
+        let in_flight = self.step_until(at_ns.max(self.now_ns.saturating_add(1)));
+        Ok((plan, in_flight))
     }
 
     /// Makes the tokens of the current batch known, which has ended now, and starts the gaps to the next ones.

@@ -4,9 +4,11 @@ use core::{mem, slice};
 
 use super::{RequestId, Server, ServerEvent};
 use crate::engine::Scheduling;
-use crate::sim::Progress;
+use crate::sim::clock::end_of_step;
 use crate::sim::observer::{Observer, StepRecord};
+use crate::sim::{Progress, StepTimeError};
 use crate::step::{DecodeGroup, LatencyModel, StepBatch};
+use crate::units::Seconds;
 
 /// A step that has begun and not ended.
 #[derive(Debug, Clone, Copy)]
@@ -30,24 +32,31 @@ pub(in crate::sim) enum RankStep {
 impl<M: LatencyModel> Server<M> {
     /// Runs all steps that begin before `to_ns`, and leaves the last one in flight if it ends later. The clock stays
     /// at the last step boundary.
-    pub(super) fn run_to<O: Observer + ?Sized>(&mut self, to_ns: u64, observer: &mut O) {
+    ///
+    /// # Errors
+    /// A step that the clock cannot hold; each later call returns it again.
+    pub(super) fn run_to<O: Observer + ?Sized>(
+        &mut self,
+        to_ns: u64,
+        observer: &mut O,
+    ) -> Result<(), StepTimeError> {
         loop {
             if let Some(step) = self.in_flight {
                 if step.end_ns > to_ns {
-                    break;
+                    return Ok(());
                 }
                 self.end_step(observer);
                 let horizon_ns = self.horizon_ns(observer.wants_steps());
-                self.run_decodes(horizon_ns.min(to_ns), to_ns, observer);
+                self.run_decodes(horizon_ns.min(to_ns), to_ns, observer)?;
                 continue;
             }
             // At the end of time nothing can begin later.
             let is_due = |begins_ns: &u64| *begins_ns < to_ns || to_ns == u64::MAX;
             let Some(begins_ns) = self.begins_ns().filter(is_due) else {
-                break;
+                return Ok(());
             };
             self.now_ns = begins_ns;
-            self.begin_step();
+            self.begin_step()?;
         }
     }
 
@@ -67,36 +76,40 @@ impl<M: LatencyModel> Server<M> {
     }
 
     /// Runs the step that is due next to its end, and the sleep after it.
-    pub(in crate::sim) fn run_step<O: Observer + ?Sized>(&mut self, observer: &mut O) {
+    pub(in crate::sim) fn run_step<O: Observer + ?Sized>(
+        &mut self,
+        observer: &mut O,
+    ) -> Result<(), StepTimeError> {
         if let Some(begins_ns) = self.begins_ns() {
             self.now_ns = begins_ns;
-            self.begin_step();
+            self.begin_step()?;
             self.end_step(observer);
             self.now_ns = self.now_ns.max(self.wakes_ns);
         }
+        Ok(())
     }
 
     /// Runs one step to its end, after the next arrival if there is no work, and fills the buffers of its outcome.
-    pub(super) fn run_detailed_step(&mut self) -> Option<StepRecord> {
-        if !self.begin_next_step() {
-            return None;
+    pub(super) fn run_detailed_step(&mut self) -> Result<Option<StepRecord>, StepTimeError> {
+        if !self.begin_next_step()? {
+            return Ok(None);
         }
         self.fill_buffers();
         let mut last = LastStep(StepRecord::default());
         self.end_step(&mut last);
-        Some(last.0)
+        Ok(Some(last.0))
     }
 
     /// Begins the next step unless one is in flight. Returns false if the server is idle.
-    fn begin_next_step(&mut self) -> bool {
+    fn begin_next_step(&mut self) -> Result<bool, StepTimeError> {
         while self.in_flight.is_none() {
             let Some(begins_ns) = self.begins_ns() else {
-                return false;
+                return Ok(false);
             };
             self.now_ns = begins_ns;
-            self.begin_step();
+            self.begin_step()?;
         }
-        true
+        Ok(true)
     }
 
     /// Fixes the work of a data-parallel rank in the step that is due now.
@@ -139,29 +152,36 @@ impl<M: LatencyModel> Server<M> {
     }
 
     /// Begins the step that is due now, or several of a pipeline; no step may be in flight but those of a pipeline.
-    fn begin_step(&mut self) {
+    fn begin_step(&mut self) -> Result<(), StepTimeError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
         if self.config.is_pipelined() {
             return self.begin_batches();
         }
         if self.plan_step() {
-            let time = self.model.total_time(&self.current.batch());
-            self.in_flight = Some(self.step_from_now(time.to_nanos()));
+            let batch = self.current.batch();
+            let time = self.model.total_time(&batch);
+            self.in_flight = Some(match end_of_step(self.now_ns, time) {
+                Some(end_ns) => self.step_until(end_ns),
+                None => return Err(fail(&mut self.failed, self.now_ns, batch, time)),
+            });
         }
+        Ok(())
     }
 
-    /// Ends the step of a data-parallel rank after `duration_ns`.
+    /// Ends the step of a data-parallel rank at `end_ns`.
     pub(in crate::sim) fn end_rank_step<O: Observer + ?Sized>(
         &mut self,
         step: RankStep,
-        duration_ns: u64,
+        end_ns: u64,
         observer: &mut O,
     ) {
-        let in_flight = self.step_from_now(duration_ns);
         match step {
-            RankStep::Idle => self.now_ns = in_flight.end_ns,
-            RankStep::Decodes(decode) => self.end_decodes(decode, in_flight.end_ns, observer),
+            RankStep::Idle => self.now_ns = end_ns,
+            RankStep::Decodes(decode) => self.end_decodes(decode, end_ns, observer),
             RankStep::Planned => {
-                self.in_flight = Some(in_flight);
+                self.in_flight = Some(self.step_until(end_ns));
                 self.end_step(observer);
             }
         }
@@ -203,12 +223,12 @@ impl<M: LatencyModel> Server<M> {
         }
     }
 
-    /// Returns a step that begins now and takes at least a nanosecond.
+    /// Returns a step that begins now and ends at `end_ns`.
     #[inline]
-    pub(super) fn step_from_now(&self, duration_ns: u64) -> InFlight {
+    pub(super) fn step_until(&self, end_ns: u64) -> InFlight {
         InFlight {
             start_ns: self.now_ns,
-            end_ns: self.now_ns.saturating_add(duration_ns.max(1)),
+            end_ns,
         }
     }
 
@@ -267,14 +287,14 @@ impl<M: LatencyModel> Server<M> {
         horizon_ns: u64,
         limit_ns: u64,
         observer: &mut O,
-    ) {
+    ) -> Result<(), StepTimeError> {
         // With steps fixed ahead, `fixed` is the work of the next step, and what is planned comes after it.
         let ahead = self.config.rules.scheduling == Scheduling::OneStepAhead;
         let mut fixed = None;
         if ahead {
             fixed = self.next.only_decodes();
             if fixed.is_none() {
-                return;
+                return Ok(());
             }
         }
         while self.now_ns < horizon_ns
@@ -284,20 +304,28 @@ impl<M: LatencyModel> Server<M> {
                 true => fixed.replace(planned).unwrap_or(planned),
                 false => planned,
             };
-            let step = self.step_from_now(self.model.decode_time(decode).to_nanos());
-            if step.end_ns > limit_ns {
+            let time = self.model.decode_time(decode);
+            let Some(end_ns) = end_of_step(self.now_ns, time) else {
+                let batch = StepBatch {
+                    prefill: &[],
+                    decode: slice::from_ref(&decode),
+                };
+                return Err(fail(&mut self.failed, self.now_ns, batch, time));
+            };
+            if end_ns > limit_ns {
                 let number = self.scheduler.scheduled_steps() - u64::from(ahead);
                 self.current.set_decodes(number, decode);
-                self.in_flight = Some(step);
+                self.in_flight = Some(self.step_until(end_ns));
                 self.take_arrivals();
                 break;
             }
-            self.end_decodes(decode, step.end_ns, observer);
+            self.end_decodes(decode, end_ns, observer);
         }
         if let Some(decode) = fixed {
             let number = self.scheduler.scheduled_steps();
             self.next.set_decodes(number, decode);
         }
+        Ok(())
     }
 
     /// Ends a step in which the same requests took a token each and nothing else happened.
@@ -360,6 +388,7 @@ impl<M> Server<M> {
     }
 
     /// Reports the first tokens of the current step, which ends now.
+    #[inline]
     fn report_first_tokens(&mut self) {
         let (at_ns, step) = (self.now_ns, &self.current);
         if step.first_tokens.is_empty() {
@@ -386,6 +415,7 @@ impl<M> Server<M> {
     }
 
     /// Records that the requests that the next step preempts or leaves out have had their last token now.
+    #[inline]
     fn record_interrupted(&mut self) {
         if !self.next.interrupted.is_empty() {
             let indices = self.next.interrupted.drain(..);
@@ -454,6 +484,17 @@ impl<M> Server<M> {
             kv_blocks_used: self.scheduler.kv().used(),
         }
     }
+}
+
+/// Keeps the error of a step, after which a server runs no other, and returns it.
+#[cold]
+pub(super) fn fail(
+    failed: &mut Option<StepTimeError>,
+    start_ns: u64,
+    batch: StepBatch<'_>,
+    time: Seconds,
+) -> StepTimeError {
+    *failed.insert(StepTimeError::new(start_ns, [batch], time))
 }
 
 /// Keeps the last step.

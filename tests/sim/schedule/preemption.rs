@@ -84,12 +84,16 @@ fn a_request_that_preempts_itself_ends_the_schedule_or_not() {
         let mut config = config(Synchronous, 64, 2).with_policy(SchedulingPolicy::Priority);
         config.rules.self_preemption = self_preemption;
         let mut seen = Seen::default();
-        simulator(&model, config).serve(&mut RequestList::new(&requests), &mut seen);
+        simulator(&model, config)
+            .serve(&mut RequestList::new(&requests), &mut seen)
+            .unwrap();
         // 14 prompt tokens, then 15 beside a decode over 15 tokens, then two decodes over 16: 1140, 1265 and 1232.
         let fourth = seen.steps[3];
         assert_eq!(fourth.start_ns, 3_637 + sleep_ns);
         let late = u32::from(sleep_ns > 0);
         assert_eq!((fourth.decode_requests, fourth.late_decodes), (1, late));
+        // Also if the schedule with the preemption was empty.
+        assert_eq!(fourth.preempted, 1);
         // The fourth step takes 1117.
         assert!(seen.gaps_ns.contains(&(1_117 + sleep_ns)));
     }

@@ -25,9 +25,9 @@ pub(super) fn expected(config: SimConfig, requests: &[Request]) -> Served {
     let model = Linear::mixed();
     let mut source = RequestList::new(requests).with_ids(&IDS, TOKENS_PER_ID);
     let simulator = simulator(&model, config);
-    let report = simulator.run_source(&mut source.clone(), &mut ());
+    let report = simulator.run_source(&mut source.clone(), &mut ()).unwrap();
     model.batches.borrow_mut().clear();
-    let totals = simulator.serve(&mut source, &mut ());
+    let totals = simulator.serve(&mut source, &mut ()).unwrap();
     Served {
         records: report.records,
         totals,
@@ -97,7 +97,7 @@ impl<'m> Driven<'m> {
             .server
             .is_in_step()
             .then(|| self.server.next_event_ns());
-        let (end_ns, events) = match self.server.step() {
+        let (end_ns, events) = match self.server.step().unwrap() {
             None => (None, Vec::new()),
             Some(outcome) => (
                 Some(outcome.record.start_ns + outcome.record.duration_ns),

@@ -14,8 +14,13 @@ fn local(q_heads: u32, kv_heads: u32, tp: u32) -> (f64, f64) {
     )
 }
 
-/// Finds the measured shape that answers: the shape itself, the shape of one rank, or the nearest.
-fn matching(rows: &[Row<AttentionShape>], asked: AttentionShape) -> AttentionShape {
+/// Finds the measured shape that answers: the shape itself, the shape of one rank, or the nearest, first among those
+/// with query heads that share KV heads or not, as `asked`, where kernels differ by that.
+fn matching(
+    rows: &[Row<AttentionShape>],
+    asked: AttentionShape,
+    grouped_split: bool,
+) -> AttentionShape {
     let on_rank = |shape: AttentionShape| local(shape.q_heads, shape.kv_heads, shape.tp);
     let (local_q, local_kv) = on_rank(asked);
     let one_rank = AttentionShape {
@@ -37,8 +42,10 @@ fn matching(rows: &[Row<AttentionShape>], asked: AttentionShape) -> AttentionSha
     shapes.sort_unstable();
     let distance = |shape: AttentionShape| {
         let (q, kv) = on_rank(shape);
+        let is_other_kernel = grouped_split && (q > kv) != (local_q > local_kv);
         [
             (f64::from(shape.head_dim).ln() - f64::from(asked.head_dim).ln()).abs(),
+            if is_other_kernel { 1.0 } else { 0.0 },
             (kv.ln() - local_kv.ln()).abs(),
             (q.ln() - local_q.ln()).abs(),
         ]
@@ -198,7 +205,7 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
         kv_dtype: Dtype::Bf16,
         ..shape
     };
-    let matched = matching(&tables.prefill, in_16_bits);
+    let matched = matching(&tables.prefill, in_16_bits, false);
     let of_shape = |shape| {
         grid(&tables.prefill, shape, batch, length, |row| {
             let (batch, length) = (f64::from(row.amount), f64::from(row.length));
@@ -281,8 +288,10 @@ pub(crate) fn decode(
     let requests = f64::from(requests.max(1));
     let kv_tokens = (kv_tokens as f64).max(requests);
     let length = kv_tokens / requests;
-    let matched = matching(&tables.decode, shape);
-    let found = grid(&tables.decode, matched, requests, length, |row| {
+    let matched = matching(&tables.decode, shape, tables.grouped_split());
+    let [kv_heads, measured] = [shape, matched].map(|s| local(s.q_heads, s.kv_heads, s.tp).1);
+    let rows_of = (requests * kv_heads / measured).max(1.0);
+    let found = grid(&tables.decode, matched, rows_of, length, |row| {
         let batch = f64::from(row.amount);
         let kv_tokens = batch * f64::from(row.length);
         let reference = decode_reference(tables, row.shape, batch, kv_tokens);

@@ -153,6 +153,12 @@ class Deployment:
     @property
     def max_num_batched_tokens(self) -> int:
         """Maximum number of tokens of a step."""
+    @property
+    def gpu_memory_utilization(self) -> float:
+        """Share of each GPU's memory that the server uses."""
+    @property
+    def cuda_graph_max_tokens(self) -> int:
+        """Maximum number of tokens of a step that runs as a CUDA graph."""
 
 @final
 class Event:

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use rooflut_codegen::generate_engines;
 
-/// Line 1 is the name; lines 4 to 21 are the rules; from line 22 on each constant has five lines.
+/// Line 1 is the name; lines 4 to 21 are the rules; from line 22 on each constant has five lines; the defaults are last.
 pub(crate) static ENGINE: LazyLock<String> = LazyLock::new(|| {
     let head = r#"name = "toy-1.0"
 description = "An engine that does not exist"
@@ -72,13 +72,38 @@ chunked_groups = true
         ("routed_padding", "1.0", "share", "padding"),
         ("prompt_state_layer", "19.0", "us", "states"),
         ("uncaptured_state_layer", "21.0", "us", "states"),
+        ("non_torch_memory", "0.25", "GiB", "kernels"),
+        ("communication_memory", "1.5", "GiB", "buffers"),
+        ("logit_memory", "14.0", "bytes", "of a logit"),
+        ("logit_buffer", "4.0", "bytes", "of masks"),
+        ("kept_expert_workspace", "1.0", "share", "of a workspace"),
+        ("graph_memory", "0.0", "GiB", "of graphs"),
+        ("graph_layer_memory", "0.5", "MiB", "of a layer"),
     ];
     let section = |(name, value, unit, meaning)| {
         format!(
             "[{name}]\nvalue = {value}\nunit = \"{unit}\"\nmeaning = \"{meaning}\"\nsource = \"made up\"\n"
         )
     };
-    head.to_owned() + &constants.map(section).concat()
+    let defaults = r#"[defaults]
+version = "1.0"
+gpu_memory_utilization = 0.75
+tokens_within_requests = true
+graphs_hold_drafts = false
+[[defaults.gpus]]
+memory_gib = 70
+except = ["slow"]
+max_num_seqs = 32
+max_num_batched_tokens = 512
+cuda_graph_max_tokens = 64
+[defaults.others]
+max_num_seqs = 8
+max_num_batched_tokens = 256
+cuda_graph_max_tokens = 16
+[defaults.sources]
+"toy/args.py" = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+"#;
+    head.to_owned() + &constants.map(section).concat() + defaults
 });
 
 /// The source emitted for a file with this text, or the message of its refusal.

@@ -53,6 +53,76 @@ fn a_format_that_is_not_modelled_is_replaced_by_a_given_one() {
 }
 
 #[test]
+fn for_memory_only_a_format_without_kernels_is_replaced_by_one_of_its_size() {
+    let groups = |weights: Value| {
+        let group = json!({"targets": ["Linear"], "weights": weights, "input_activations": null});
+        json!({"quant_method": "compressed-tensors", "config_groups": {"group_0": group}, "ignore": ["lm_head"]})
+    };
+    let int4 = json!({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128});
+    let int8 = json!({"num_bits": 8, "type": "int", "strategy": "channel"});
+    for (quantization, dtype, format) in [
+        (
+            json!({"quant_method": "gptq", "bits": 4, "group_size": 128}),
+            Dtype::Int4,
+            "quantization_config.quant_method: gptq weights",
+        ),
+        (
+            json!({"quant_method": "awq", "bits": 4}),
+            Dtype::Int4,
+            "quantization_config.quant_method: awq weights",
+        ),
+        (
+            json!({"quant_method": "bitsandbytes", "load_in_8bit": true}),
+            Dtype::Fp8,
+            "quantization_config.quant_method: bitsandbytes weights",
+        ),
+        (
+            json!({"quant_method": "modelopt", "quant_algo": "W4A8_AWQ"}),
+            Dtype::Int4,
+            "quantization_config.quant_algo: W4A8_AWQ weights",
+        ),
+        (
+            groups(int4),
+            Dtype::Int4,
+            "quantization_config.config_groups.group_0.weights: 4-bit int weights with a scale per group of 128",
+        ),
+        (
+            groups(int8),
+            Dtype::Fp8,
+            "quantization_config.config_groups.group_0.weights: 8-bit int weights with a scale per channel",
+        ),
+    ] {
+        let text = config(json!({"quantization_config": quantization})).to_string();
+        let options = Options::default();
+        assert!(read(&text, options).is_err(), "{format}");
+        let found = read(&text, options.for_memory_only()).unwrap();
+        let layer = found.spec.layers[0];
+        assert_eq!([layer.attention_dtype, layer.ffn_dtype], [dtype; 2]);
+        let stand_in = found.stand_in.unwrap();
+        assert_eq!((stand_in.format.as_str(), stand_in.dtype), (format, dtype));
+        // A given format is another choice.
+        let given = options
+            .for_memory_only()
+            .with_weight_dtype(Some(Dtype::Nvfp4));
+        let given = read(&text, given).unwrap();
+        assert_eq!(given.spec.layers[0].ffn_dtype, Dtype::Nvfp4);
+        assert_eq!(given.stand_in, None);
+    }
+    // Formats that are known stay, and a number of bits that is not named is no format.
+    let known = config(json!({"quantization_config": {"quant_method": "fp8"}})).to_string();
+    let known = read(known, Options::default().for_memory_only()).unwrap();
+    assert_eq!(known.stand_in, None);
+    for quantization in [
+        json!({"quant_method": "gguf"}),
+        json!({"quant_method": "gptq", "bits": 3}),
+    ] {
+        let text = config(json!({"quantization_config": quantization})).to_string();
+        let refused = read(&text, Options::default().for_memory_only()).unwrap_err();
+        assert_eq!(refused.remedy(), Some(Remedy::WeightDtype));
+    }
+}
+
+#[test]
 fn a_given_format_of_quantised_weights_keeps_what_their_publisher_left_at_16_bits() {
     let formats = |quantization: Value, dtype| {
         let experts = json!({"model_type": "mixtral", "num_local_experts": 8,

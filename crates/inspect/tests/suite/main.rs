@@ -3,3 +3,4 @@
 mod built_in;
 mod flagged;
 mod outliers;
+mod suspects;

@@ -65,7 +65,7 @@ impl<'r> Curve<'r> {
             // No run served a request.
             None => Err(PlanError::NoRate {
                 lowest: self.points.first().map_or(0.0, |point| point.rate),
-                rejected: self.rates.run.load().requests(),
+                rejected: 0,
             }),
         }
     }

@@ -17,9 +17,9 @@ use crate::trial::{Trial, Verdict};
 pub struct Point {
     /// Requests (of sessions: sessions) that arrive per second.
     pub rate: f64,
-    /// Requests served per second of the makespan.
+    /// Requests served per second.
     pub requests_per_s: f64,
-    /// Tokens generated per second of the makespan.
+    /// Tokens generated per second.
     pub output_tokens_per_s: f64,
     /// Requests per second that meet all limits; null without limits.
     pub goodput_per_s: Option<f64>,
@@ -41,6 +41,8 @@ pub struct Point {
     pub rejected: u64,
     /// Whether every seed meets the limits; without limits, whether every seed is served in full.
     pub meets: bool,
+    /// Whether the figures of every seed are those of a steady state.
+    pub is_steady: bool,
 }
 
 impl Point {
@@ -55,7 +57,7 @@ impl Point {
         // Points of a curve are simulated in parallel.
         let trials: Result<Vec<Trial>, PlanError> = seeds
             .iter()
-            .map(|seed| Trial::of(&run, *seed, limits))
+            .map(|seed| Trial::of_figures(&run, *seed, limits))
             .collect();
         let trials = trials?;
         let mean = |of: fn(&Trial) -> f64| trials.iter().map(of).sum::<f64>() / seeds.len() as f64;
@@ -80,6 +82,7 @@ impl Point {
                 .map(|trial| trial.rejected)
                 .max()
                 .unwrap_or_default(),
+            is_steady: trials.iter().all(|trial| trial.is_clear),
             meets: Verdict::of(trials, seeds.len(), limits).meets,
         })
     }

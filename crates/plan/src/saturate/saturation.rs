@@ -4,11 +4,11 @@ use rooflut::interval::Coverage;
 use rooflut_scenario::{Output, Resources, Run, RunError, Scenario, Stop};
 use serde::Serialize;
 
-use crate::bounds::{Capacity, Lengths};
+use crate::bounds::{Capacity, Lengths, SAMPLE};
 use crate::error::PlanError;
 use crate::limit::{Limit, Limits};
-use crate::notes::few_requests;
-use crate::question::{REQUESTS, seeds};
+use crate::notes::NOT_STEADY;
+use crate::question::seeds;
 use crate::saturate::curve::Curve;
 use crate::saturate::division::{Division, PoolRates};
 use crate::saturate::point::Point;
@@ -70,8 +70,8 @@ pub struct Saturation {
     pub first_seed: u64,
     /// Seeds with which the limits must hold.
     pub seeds: u64,
-    /// Requests of each run.
-    pub requests: u64,
+    /// Requests of each run, where they are given; null for as many as the figures need.
+    pub requests: Option<u64>,
     /// Runs that were simulated.
     pub simulations: u64,
     /// The division into prefill and decode servers; null where servers do both.
@@ -100,8 +100,9 @@ impl<'q> RateQuestion<'q> {
 
     /// Finds the highest rates, simulates the curve around them and, of prefill and decode servers, compares divisions.
     ///
-    /// A rate meets the limits if each of three seeds of 2,000 requests does (or as many as the workload says), with no
-    /// request rejected and no run overloaded. A rate above the bound from step times is never tried: no schedule serves
+    /// A rate meets the limits if each of three seeds does, with no request rejected and no run overloaded. A run leaves
+    /// its warm-up out and lasts until that is clear ([`Goal::Bounds`](rooflut_scenario::Goal::Bounds)), those of the
+    /// curve until their figures are precise. A rate above the bound from step times is never tried: no schedule serves
     /// it in the long run.
     ///
     /// Assumes: the limits hold at a rate if they hold at a higher one. Rates are the powers of one plus the tolerance;
@@ -115,10 +116,10 @@ impl<'q> RateQuestion<'q> {
         let scale = Scale::try_new(self.tolerance)?;
         let limits = self.limits.unwrap_or(Limits::NONE);
         let run = Run::try_new(scenario, self.resources)?.stopped_by(self.stop);
-        let requests = run.requests()?.unwrap_or_default();
+        let requests = run.requests(SAMPLE)?.unwrap_or_default();
         let has_sessions = run.scenario().workload.turns.is_some();
         // The rate of sessions is not that of their requests.
-        let lengths = Lengths::of(&requests).filter(|_| !has_sessions);
+        let lengths = Lengths::of(&requests, &run.scenario().workload).filter(|_| !has_sessions);
         let capacity = lengths.map_or(Capacity::UNKNOWN, |lengths| Capacity::of(&run, &lengths));
         let pools = PoolRates::of(&run, &capacity, &requests);
         let replicas = run.scenario().server.replicas();
@@ -142,9 +143,14 @@ impl<'q> RateQuestion<'q> {
         let lowest = found.best.is_none().then(|| curve.at(found.lowest));
         let lowest = lowest.transpose()?;
         let knee = curve.knee(found.saturation)?;
-        let servers = pools.map_or(replicas, |pools| pools.given().iter().sum());
         let short = found.is_bound.then(|| SHORT.to_owned()).into_iter();
-        let notes = short.chain(few_requests(&run, servers));
+        // Near saturation, runs of any length may end before it is clear; the search takes them for overloaded.
+        let given = run.load().requests();
+        let answer = within_limits.as_ref().unwrap_or(&saturation);
+        let unclear = given
+            .filter(|_| !answer.is_steady)
+            .map(|_| NOT_STEADY.to_owned());
+        let notes = short.chain(unclear);
         Ok(Saturation {
             model: run.placement().model.name.clone(),
             gpu: run.placement().tables.name().to_owned(),
@@ -160,7 +166,7 @@ impl<'q> RateQuestion<'q> {
             tolerance: self.tolerance,
             first_seed: self.scenario.workload.seed(),
             seeds: seeds.len() as u64,
-            requests: requests.len() as u64,
+            requests: run.load().requests(),
             simulations: rates.simulations + (seeds.len() * curve.points.len()) as u64,
             division,
             curve: curve.points,
@@ -202,7 +208,6 @@ impl<'q> RateQuestion<'q> {
         self.scenario.check().map_err(RunError::from)?;
         let mut scenario = self.scenario.clone();
         scenario.workload.seeds = None;
-        scenario.workload.requests.get_or_insert(REQUESTS);
         let mut output = Output::default();
         output.strict = self.scenario.output.strict;
         output.goodput = self.limits.as_ref().and_then(Limits::tightest);
@@ -235,7 +240,9 @@ impl Found {
         let is_bound = saturation == last;
         if is_bound && rates.capacity.is_infinite() {
             let requests = rates.run.load().requests();
-            return Err(PlanError::NoOverload { requests });
+            return Err(PlanError::NoOverload {
+                requests: requests.unwrap_or_default(),
+            });
         }
         Ok(Found {
             lowest,

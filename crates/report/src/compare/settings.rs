@@ -48,6 +48,7 @@ const GIVEN: &[&str] = &[
     "scheduler_reserve_full_isl",
     "max_num_seqs",
     "max_num_batched_tokens",
+    "gpu_memory_utilization",
     "long_prefill_token_threshold",
     "max_model_len",
     "block_size",

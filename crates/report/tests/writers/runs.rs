@@ -93,7 +93,9 @@ pub(crate) fn trace() -> Vec<Request> {
 pub(crate) fn single(config: SimConfig, requests: &[Request]) -> Written {
     let server = Simulator::try_new(Linear, config).unwrap();
     write(&["server"], |out| {
-        server.run_source(&mut RequestList::new(requests), out)
+        server
+            .run_source(&mut RequestList::new(requests), out)
+            .unwrap()
     })
 }
 
@@ -101,7 +103,9 @@ pub(crate) fn single(config: SimConfig, requests: &[Request]) -> Written {
 pub(crate) fn replicas(requests: &[Request]) -> Written {
     let servers = Cluster::try_new(Linear, tight(), 3, Router::RoundRobin).unwrap();
     write(&["replica 0", "replica 1", "replica 2"], |out| {
-        servers.run_source(&mut RequestList::new(requests), out)
+        servers
+            .run_source(&mut RequestList::new(requests), out)
+            .unwrap()
     })
 }
 
@@ -111,7 +115,7 @@ pub(crate) fn pools(config: SimConfig, source: &mut impl Source) -> Written {
     let link = KvLink::try_new(10e9, Seconds::from_us(50.0), 131_072.0).unwrap();
     let servers = Disaggregated::try_new(pool, pool, Router::RoundRobin, link).unwrap();
     let names = ["prefill 0", "prefill 1", "decode 2", "decode 3"];
-    write(&names, |out| servers.run_source(source, out))
+    write(&names, |out| servers.run_source(source, out).unwrap())
 }
 
 fn columns(text: &str) -> Columns {

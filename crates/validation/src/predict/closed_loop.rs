@@ -59,8 +59,8 @@ fn simulated(
 ) -> Result<Vec<Predicted>, Reason> {
     let (config, mut users) = (server.server_config()?, users.limited(requests));
     let report = match server.parallelism().dp {
-        1 => Simulator::try_new(model, config)?.run_source(&mut users, &mut ()),
-        ranks => Lockstep::try_new(model, config, ranks)?.run_source(&mut users, &mut ()),
+        1 => Simulator::try_new(model, config)?.run_source(&mut users, &mut ())?,
+        ranks => Lockstep::try_new(model, config, ranks)?.run_source(&mut users, &mut ())?,
     };
     for record in &report.records {
         if let Outcome::Rejected(rejection) = record.outcome {

@@ -48,7 +48,7 @@ fn simulated(
     ) = (0, 0, 0);
     let rows = requests.iter().enumerate();
     let simulated: Vec<Request> = rows.map(|(place, row)| request(row, place)).collect();
-    let report = Simulator::try_new(model, config)?.run(&simulated);
+    let report = Simulator::try_new(model, config)?.run(&simulated)?;
     let records = report.records.iter().zip(requests);
     Ok(records
         .map(|(record, row)| {

@@ -13,6 +13,9 @@ use super::{format, gpu};
 use crate::reason::Reason;
 use crate::rows::{Limits, Server};
 
+/// Maximum number of running requests of servers whose rows do not name it.
+const MAX_NUM_SEQS: u32 = 128;
+
 /// The model, tables and formats that a row names.
 #[derive(Debug, Clone)]
 pub(crate) struct ResolvedServer {
@@ -24,6 +27,8 @@ pub(crate) struct ResolvedServer {
     pub(crate) set: TableSet,
     /// Tensor parallelism.
     pub(crate) tp: u32,
+    /// Pipeline stages.
+    pub(crate) pp: u32,
     /// Data-parallel ranks.
     pub(crate) dp: u32,
     /// Whether the GPUs hold whole experts.
@@ -54,6 +59,7 @@ impl ResolvedServer {
             spec: entry.spec,
             set: set.clone(),
             tp: server.tp,
+            pp: server.pp,
             dp: server.dp,
             expert_parallel: server.expert_parallel,
             kv_dtype: format::kv_entries(&server.kv_dtype)?,
@@ -96,7 +102,7 @@ impl ResolvedServer {
     /// # Errors
     /// The GPUs cannot share the model, or the tables lack a kernel.
     pub(crate) fn deploy(&self, engine: &EngineStack) -> Result<Deployment, Reason> {
-        Ok(self.builder().engine(engine).build()?)
+        Ok(self.builder(engine).build()?)
     }
 
     /// Builds the deployment with the limits of the row and the constants of `engine`.
@@ -108,26 +114,39 @@ impl ResolvedServer {
         limits: &Limits,
         engine: &EngineStack,
     ) -> Result<Deployment, Reason> {
-        let default = MemoryLimits::default();
-        let tokens = limits.max_num_batched_tokens;
-        let share = limits.gpu_memory_utilization;
+        Ok(self.server(limits, engine).build()?)
+    }
+
+    /// Returns the server with the limits of the row and the constants of `engine`.
+    pub(crate) fn server(&self, limits: &Limits, engine: &EngineStack) -> DeploymentBuilder {
         let mut deployment = self
-            .builder()
-            .engine(engine)
+            .builder(engine)
             .max_model_len(limits.max_model_len)
-            .max_num_batched_tokens(tokens.unwrap_or(default.max_num_batched_tokens))
-            .gpu_memory_utilization(share.unwrap_or(default.gpu_memory_utilization))
             .kv_blocks(limits.kv_blocks)
             .prefix_caching(limits.prefix_caching);
         if let Some(requests) = limits.max_num_seqs {
             deployment = deployment.max_num_seqs(requests);
         }
-        Ok(deployment.build()?)
+        if let Some(tokens) = limits.max_num_batched_tokens {
+            deployment = deployment.max_num_batched_tokens(tokens);
+        }
+        if let Some(share) = limits.gpu_memory_utilization {
+            deployment = deployment.gpu_memory_utilization(share);
+        }
+        deployment
     }
 
-    fn builder(&self) -> DeploymentBuilder {
-        let deployment = Deployment::builder(self.spec, &self.set);
-        let deployment = deployment.tp(self.tp).dp(self.dp);
+    /// Returns a builder with the limits of servers whose rows name none.
+    fn builder(&self, engine: &EngineStack) -> DeploymentBuilder {
+        // The files name the limits that matter, and most servers were started with those of vLLM's `SchedulerConfig`.
+        let of_file = MemoryLimits::default();
+        let deployment = Deployment::builder(self.spec, &self.set)
+            .max_num_seqs(MAX_NUM_SEQS)
+            .max_num_batched_tokens(of_file.max_num_batched_tokens)
+            .gpu_memory_utilization(of_file.gpu_memory_utilization)
+            .cuda_graph_max_tokens(engine.constants.cuda_graph_max_tokens)
+            .engine(engine);
+        let deployment = deployment.tp(self.tp).pp(self.pp).dp(self.dp);
         let deployment = deployment.expert_parallel(self.expert_parallel);
         deployment.kv_dtype(self.kv_dtype)
     }
@@ -198,6 +217,7 @@ mod tests {
             kv_dtype: String::new(),
             sampler: String::new(),
             tp: 1,
+            pp: 1,
             dp: 1,
             expert_parallel: false,
             engine: String::new(),
@@ -245,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_limits_default_to_vllm_and_the_model() {
+    fn missing_limits_default_to_those_of_the_files_and_the_model() {
         let llama = ResolvedServer::find(&server("h100", "llama-2-7b", "")).unwrap();
         let engine = &rooflut::engine::stacks::VLLM_0_11_0;
         let served = |limits: &Limits| llama.serve(limits, engine).unwrap();

@@ -3,7 +3,6 @@
 use rooflut::engine::EngineStack;
 
 use super::{closed_loop, memory, replay, stage, step};
-use crate::compare::Metric;
 use crate::engine::Predictor;
 use crate::pair::Pair;
 use crate::reason::Reason;
@@ -50,10 +49,8 @@ pub(crate) fn predict(run: &[(usize, &Row)], predictor: &Predictor<'_>) -> Vec<(
         Measurement::DecodeStep(step) => step::decode_step(row, step, engine, predictor),
         Measurement::EngineStep(step) => step::engine_step(row, step, engine, predictor),
         Measurement::ClosedLoop(run) => closed_loop::closed_loop(row, run, engine, predictor),
-        Measurement::KvBlocks(measured) => memory::kv_blocks(row).map(|predicted| {
-            let blocks = f64::from(predicted);
-            vec![Ok(vec![Pair::new(Metric::KvBlocks, blocks, *measured)])]
-        }),
+        Measurement::KvBlocks(measured) => memory::kv_blocks(row, *measured, engine),
+        Measurement::Memory(measured) => memory::parts(row, measured, engine),
     };
     let rows = predicted.unwrap_or_else(|reason| vec![Err(reason)]);
     rows.into_iter().map(|row| (place, row)).collect()

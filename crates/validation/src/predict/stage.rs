@@ -51,7 +51,7 @@ fn simulated(
     stage: &LoadStage,
 ) -> Result<Vec<Predicted>, Reason> {
     let simulator = Simulator::try_new(model, server.server_config()?)?;
-    let records = simulator.run(&load.requests).records;
+    let records = simulator.run(&load.requests)?.records;
     // The requests differ only in their arrival.
     for record in &records {
         if let Outcome::Rejected(rejection) = record.outcome {

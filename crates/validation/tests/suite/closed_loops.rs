@@ -137,7 +137,7 @@ fn a_nightly_build_is_predicted_by_its_date_and_more_users_wait_longer() {
     let many = ROW.replace(",4,30", ",64,30");
     let report = report(&[&nightly, &later, ROW, &many]);
     let engines: Vec<&str> = report.cases.iter().map(|case| case.engine).collect();
-    assert_eq!(engines[..2], ["vllm-0.15.1", "vllm-0.18.0"]);
+    assert_eq!(engines[..2], ["vllm-0.15.1", "vllm-0.19.0"]);
     for metric in [Metric::Ttft, Metric::Tpot] {
         assert!(predicted(&report.cases[2], metric) < predicted(&report.cases[3], metric));
     }

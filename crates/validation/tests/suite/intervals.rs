@@ -24,7 +24,7 @@ fn every_prediction_of_a_time_lies_within_its_interval_which_grows_with_coverage
             let found = format!("{narrow:?} {wide:?}");
             assert_eq!(
                 narrow.interval.is_none(),
-                dataset.kind == Kind::KvBlocks,
+                matches!(dataset.kind, Kind::KvBlocks | Kind::Memory),
                 "{found}"
             );
             if let (Some([low, high]), Some([lower, higher])) = (narrow.interval, wide.interval) {

@@ -5,6 +5,7 @@ mod engine_steps;
 mod intervals;
 mod left_out;
 mod lookup_errors;
+mod memory;
 mod messages;
 mod predictions;
 mod reading;

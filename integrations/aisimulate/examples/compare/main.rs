@@ -31,7 +31,7 @@ fn compare(workload: &Workload) -> Result<(), Box<dyn Error>> {
     println!("|---|---|---|---|---|---|---|");
     let mut rows: Vec<(&str, Latencies)> = Vec::new();
     for (name, simulator) in simulated::simulators(&workload.deployment)? {
-        rows.push((name, simulated::latencies(&simulator, workload)));
+        rows.push((name, simulated::latencies(&simulator, workload)?));
     }
     let timing = RooflineTiming::try_new(&workload.deployment)?;
     let config = timing.engine_config()?;

@@ -5,7 +5,7 @@ use std::error::Error;
 use rooflut::Deployment;
 use rooflut::deployment::ServedModel;
 use rooflut::engine::Scheduling;
-use rooflut::sim::Simulator;
+use rooflut::sim::{Simulator, StepTimeError};
 use rooflut::step::{Chunk, LatencyModel, StepBatch};
 use rooflut::units::Seconds;
 
@@ -57,17 +57,20 @@ pub(crate) fn simulators(deployment: &Deployment) -> Result<Vec<Named>, Box<dyn 
 }
 
 /// Serves a workload.
-pub(crate) fn latencies(simulator: &Simulator<Steps>, workload: &Workload) -> Latencies {
-    let report = simulator.run(&workload.requests);
+pub(crate) fn latencies(
+    simulator: &Simulator<Steps>,
+    workload: &Workload,
+) -> Result<Latencies, StepTimeError> {
+    let report = simulator.run(&workload.requests)?;
     let records = report.records.iter();
-    Latencies {
+    Ok(Latencies {
         ttft_ms: records
             .clone()
             .flat_map(|r| r.ttft())
             .map(Seconds::ms)
             .collect(),
         tpot_ms: records.flat_map(|r| r.tpot()).map(Seconds::ms).collect(),
-    }
+    })
 }
 
 impl LatencyModel for Steps {

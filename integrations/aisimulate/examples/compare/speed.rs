@@ -32,7 +32,7 @@ pub(crate) fn compare(workload: &Workload) -> Result<(), Box<dyn Error>> {
     let requests: Vec<_> = workload.requests.iter().map(|r| r.at_ns(0)).collect();
     print("rooflut's simulator", || {
         let begin = Instant::now();
-        let steps = simulator.run(&requests).summary.steps;
+        let steps = simulator.run(&requests)?.summary.steps;
         Ok((steps, begin.elapsed()))
     })
 }

@@ -45,6 +45,7 @@ pub(crate) fn llama(max_num_batched_tokens: u32) -> Result<Deployment, Box<dyn E
     let builder = Deployment::builder(llama.spec, &sets::H100);
     Ok(builder
         .max_num_batched_tokens(max_num_batched_tokens)
+        .max_num_seqs(128)
         .build()?)
 }
 

@@ -53,7 +53,8 @@ class Engine:
         self.gaps = Counter()
         #: Largest number of KV blocks in use after a schedule.
         self.peak_blocks = 0
-        # Requests that are preempted since the last schedule, and the state of the server after it.
+        # Requests that are preempted since the last step with work was scheduled: those of a schedule that turns out
+        # empty count for the next one. And the state of the server after the last schedule.
         self.preempted = 0
         self.after = None
         self.drafts = {}
@@ -116,7 +117,6 @@ class Engine:
         reported = 0
 
         def scheduled(*args, **kwargs):
-            self.preempted = 0  # those of a schedule that turns out empty are no step's
             output = schedule(*args, **kwargs)
             self.after = self.state()
             self.peak_blocks = max(self.peak_blocks, self.after[2])

@@ -11,7 +11,7 @@ class Step:
     #: Start and schedule, nanoseconds.
     start: int
     planned_at: int
-    #: Requests that were preempted when it was scheduled.
+    #: Preemptions when it was scheduled, and before it in schedules that had no work left.
     preempted: int = 0
     #: Nanoseconds.
     duration: int = 0

@@ -11,6 +11,9 @@ impl BlockPool {
         if blocks > self.free {
             return false;
         }
+        if blocks == 0 {
+            return true;
+        }
         let mut left = blocks;
         while left > 0 {
             let popped = self.pop(left);

@@ -1,0 +1,73 @@
+//! The steady state of a run as text.
+
+use rooflut_scenario::{Outcome, Window};
+
+use crate::output::{count, ms, number, percent, plural};
+
+/// Returns the end of a heading over figures that are not those of a steady state, though the load has one.
+pub(super) fn heading(outcome: &Outcome<'_>) -> &'static str {
+    let steady = &outcome.steady;
+    match outcome.is_overloaded() {
+        true => ": overloaded",
+        false if steady.is_steady() || steady.is_transient => "",
+        false => ": not in a steady state",
+    }
+}
+
+/// Describes the part of the run that the figures are of.
+pub(super) fn window(window: &Window) -> String {
+    let span = format!(
+        "{} to {} simulated s",
+        number(window.from_s, 1),
+        number(window.to_s, 1)
+    );
+    let error = window.mean_error.filter(|error| *error > 0.0);
+    let error = error.map_or(String::new(), |error| {
+        format!("; means known to +-{}", percent(100.0 * error))
+    });
+    format!(
+        "the figures are those of {span}: {} of warm-up and {} of the drain are left out{error}",
+        plural(window.warm_up_requests, "request"),
+        count(window.drain_requests),
+    )
+}
+
+/// Returns the warning of a run whose figures are not those of a steady state, though the load has one.
+pub(super) fn warning(outcome: &Outcome<'_>) -> Option<String> {
+    let steady = &outcome.steady;
+    if outcome.is_overloaded() {
+        return Some(overload(outcome));
+    }
+    (!steady.is_steady() && !steady.is_transient).then(|| {
+        let requests = plural(outcome.requests(), "request");
+        let advice = match outcome.run.load().requests() {
+            Some(_) => "leave --requests out, or use more of them",
+            None => "the load is too close to what the servers can do; lower it, or set --warm-up",
+        };
+        let part = match steady.window {
+            Some(_) => "a short part of it",
+            None => "the whole run, its begin and end included",
+        };
+        format!(
+            "the {requests} end before the servers are in a steady state, so that the figures are those of {part}; \
+             {advice}"
+        )
+    })
+}
+
+fn overload(outcome: &Outcome<'_>) -> String {
+    let summary = &outcome.summary;
+    let served = number(summary.throughput.requests_per_s, 2);
+    let times = match summary.stages {
+        Some(_) => "time in queues and on links",
+        None => "queue time",
+    };
+    let growth = summary.queue_growth.map_or(String::new(), |growth| {
+        format!(
+            ", and the mean {times} grows from {} ms in the first quarter of the requests to {} ms in the last",
+            ms(growth.first_quarter),
+            ms(growth.last_quarter),
+        )
+    });
+    format!("the server does not keep up with this rate: it serves {served} requests/s{growth}")
+}

@@ -1,0 +1,262 @@
+//! Plans hold in long runs: the fleet that a plan names meets its limits with seeds that the search did not use, in
+//! runs ten times as long, and one server fewer does not.
+//!
+//! `questions.jsonl` has 200 questions; the tests ask every tenth. All of them, with a line for each:
+//! `cargo test --release -p rooflut-plan --test long_runs -- --ignored --nocapture`
+#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rooflut::model;
+use rooflut::table::{TableSet, sets};
+use rooflut_plan::{Answer, Limits, Plan, Question, Space};
+use rooflut_report::Report;
+use rooflut_scenario::{Model, Resources, Run, Scenario};
+use serde::Deserialize;
+
+/// Seeds of the long runs.
+const SEEDS: [u64; 5] = [101, 102, 103, 104, 105];
+/// Length of the long runs, as a multiple of those of the search.
+const TIMES: u64 = 10;
+/// Longest of them.
+const MAX_REQUESTS: u64 = 4_000_000;
+
+#[derive(Deserialize)]
+struct Case {
+    scenario: Scenario,
+    /// Values of tensor parallelism to choose from.
+    tp: Vec<u32>,
+    /// Limits as on the command line.
+    limits: Vec<String>,
+    attainment: Option<f64>,
+}
+
+/// The verdict of long runs on a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// The fleet holds, and one server fewer does not.
+    Right,
+    /// The fleet misses a limit.
+    TooSmall,
+    /// One server fewer holds with every seed.
+    TooLarge,
+    /// No fleet meets the limits, or they are met by one server.
+    Unasked,
+}
+
+impl Case {
+    fn model(&self) -> Model {
+        let found = model::find(self.scenario.target.model()).unwrap();
+        Model::new(found.name, found.spec)
+    }
+
+    fn tables(&self) -> TableSet {
+        let name = self.scenario.target.gpu();
+        sets::ALL
+            .into_iter()
+            .find(|set| set.name() == name)
+            .unwrap()
+            .clone()
+    }
+
+    fn limits(&self) -> Limits {
+        let limits = self.limits.iter().map(|limit| limit.parse().unwrap());
+        Limits::try_new(limits.collect(), self.attainment).unwrap()
+    }
+
+    fn plan(&self) -> Plan {
+        let model = self.model();
+        let mut space = Space::new(&model.spec, vec![self.tables()]);
+        space.tp.clone_from(&self.tp);
+        space.dtype = vec![self.scenario.target.dtype];
+        space.dp = vec![1];
+        space.expert_parallel = vec![false];
+        space.max_num_seqs = vec![self.scenario.server.max_num_seqs];
+        space.max_gpus = 2_048;
+        let read = |_: &Path| Err(ErrorKind::NotFound.into());
+        let scenario = self.scenario.clone();
+        Question::new(scenario, model, &read, space, self.limits())
+            .plan()
+            .unwrap()
+    }
+
+    /// Whether a fleet meets the limits in long runs with each of the seeds.
+    fn holds(&self, fleet: &Scenario, requests: u64) -> bool {
+        let mut scenario = fleet.clone();
+        scenario.workload.seeds = None;
+        let limits = self.limits.iter().map(|limit| limit.parse().unwrap());
+        scenario.output.goodput = self.attainment.map(|_| limits.collect());
+        let resources = Resources {
+            model: self.model(),
+            draft_model: None,
+            tables: self.tables(),
+            read: &|_| Err(ErrorKind::NotFound.into()),
+        };
+        let run = Run::try_new(scenario, resources).unwrap();
+        let holds = |seed: u64| {
+            let report = long_run(&run, seed, requests);
+            let limits = self.limits();
+            let is_met = match self.attainment {
+                Some(share) => {
+                    let met = report.goodput.unwrap().met as f64;
+                    let counted = report.steady.warm_up_requests.unwrap_or(0)
+                        + report.steady.drain_requests.unwrap_or(0);
+                    met >= share * (report.requests - counted) as f64
+                }
+                None => limits.limits().iter().all(|limit| {
+                    let latency = match limit.latency().name() {
+                        "ttft" => report.ttft_ms,
+                        "tpot" => report.tpot_ms,
+                        _ => report.e2e_ms,
+                    };
+                    let figure = match limit.figure().name() {
+                        "mean" => latency.mean,
+                        "p50" => latency.p50,
+                        "p90" => latency.p90,
+                        "p95" => latency.p95,
+                        _ => latency.p99,
+                    };
+                    figure.is_none_or(|figure| figure <= limit.ms())
+                }),
+            };
+            let holds = is_met && report.steady.is_steady && report.rejected == 0;
+            if !holds {
+                println!(
+                    "    seed {seed}: {} servers, {} requests, ttft {:?}, tpot {:?}, e2e {:?}, {:?}, overloaded {}",
+                    report.replicas,
+                    report.requests,
+                    report.ttft_ms.p99,
+                    report.tpot_ms.p99,
+                    report.e2e_ms.p95,
+                    report.steady,
+                    report.overloaded
+                );
+            }
+            holds
+        };
+        SEEDS.into_par_iter().all(holds)
+    }
+
+    fn outcome(&self, plan: &Plan) -> Outcome {
+        let Some(best) = plan.deployments.first() else {
+            return Outcome::Unasked;
+        };
+        let requests = TIMES * (best.requests / plan.seeds).max(1_000);
+        if !self.holds(&best.scenario, requests) {
+            return Outcome::TooSmall;
+        }
+        match smaller(best) {
+            None => Outcome::Unasked,
+            Some(smaller) if self.holds(&smaller, requests) => Outcome::TooLarge,
+            Some(_) => Outcome::Right,
+        }
+    }
+}
+
+/// Returns the report of a run of this number of requests, or of as many as it needs to be steady.
+fn long_run(run: &Run, seed: u64, mut requests: u64) -> Report {
+    loop {
+        requests = requests.min(MAX_REQUESTS);
+        let run = run.with_requests(requests as u32).unwrap();
+        let report = run.with_seed(seed).unwrap().run(&mut ()).unwrap().report();
+        if report.steady.is_steady || report.overloaded || requests == MAX_REQUESTS {
+            return report;
+        }
+        requests *= 2;
+    }
+}
+
+/// Returns a deployment with one server less; `None` for one of one server, or of one of each kind.
+fn smaller(answer: &Answer) -> Option<Scenario> {
+    let mut scenario = answer.scenario.clone();
+    let server = &mut scenario.server;
+    match (answer.replicas, answer.decode_replicas) {
+        (Some(servers), _) if servers > 1 => server.replicas = Some(servers - 1),
+        (None, Some(decode)) if decode > 1 => server.decode_replicas = Some(decode - 1),
+        _ => return None,
+    }
+    if server.replicas == Some(1) {
+        (server.replicas, server.router) = (None, None);
+    }
+    Some(scenario)
+}
+
+fn cases() -> Vec<Case> {
+    let lines = include_str!("questions.jsonl").lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// Asks some of the questions, prints what became of each, and returns the outcomes.
+fn ask(step: usize) -> Vec<Outcome> {
+    let only = std::env::var("ONLY").ok().map(|only| {
+        only.split(',')
+            .map(|i| i.parse::<usize>().unwrap())
+            .collect::<Vec<_>>()
+    });
+    let cases = cases();
+    assert_eq!(cases.len(), 200);
+    let asked = cases
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| only.as_ref().map_or(i % step == 0, |only| only.contains(i)));
+    asked
+        .map(|(index, case)| {
+            let start = std::time::Instant::now();
+            let plan = case.plan();
+            let planned = start.elapsed();
+            let outcome = case.outcome(&plan);
+            let best = plan.deployments.first();
+            println!(
+                "{index:3} {:8} {:?}: {:?} GPUs, headroom {:.3?}, {} simulations, {:?} requests, planned in {:.2?}, all in {:.1?}",
+                format!("{outcome:?}"),
+                case.limits,
+                plan.gpus,
+                best.and_then(|best| best.headroom),
+                plan.simulations,
+                best.map(|best| best.requests),
+                planned,
+                start.elapsed()
+            );
+            outcome
+        })
+        .collect()
+}
+
+/// Checks the shares of fleets that are too small or too large.
+fn assert_shares(outcomes: &[Outcome], [too_small, too_large]: [f64; 2]) {
+    let asked = outcomes
+        .iter()
+        .filter(|outcome| **outcome != Outcome::Unasked)
+        .count();
+    let share = |of: Outcome| {
+        outcomes.iter().filter(|outcome| **outcome == of).count() as f64 / asked as f64
+    };
+    println!("{asked} asked: {outcomes:?}");
+    assert!(asked * 10 >= outcomes.len() * 8, "{asked}");
+    assert!(
+        share(Outcome::TooSmall) <= too_small,
+        "{}",
+        share(Outcome::TooSmall)
+    );
+    assert!(
+        share(Outcome::TooLarge) <= too_large,
+        "{}",
+        share(Outcome::TooLarge)
+    );
+}
+
+#[test]
+fn plans_hold_in_long_runs() {
+    // One of twenty is 5 %.
+    assert_shares(&ask(10), [0.02, 0.15]);
+}
+
+#[test]
+#[ignore = "takes an hour"]
+fn all_plans_hold_in_long_runs() {
+    assert_shares(&ask(1), [0.02, 0.10]);
+}

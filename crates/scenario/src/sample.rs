@@ -1,0 +1,96 @@
+//! A few of many equal servers, which stand for all of them.
+
+use rooflut::sim::cluster::Router;
+
+use crate::load::Load;
+use crate::run::Run;
+use crate::scenario::{Arrival, Workload};
+
+/// Servers of a sample that is not exact. Assumes: so many behave as any larger number under the same load per server.
+const FEW: u32 = 8;
+
+impl Run {
+    /// Returns a run of a few of the equal servers under their share of the load, whose requests are served as those of
+    /// all; `None` where that is not known to hold.
+    ///
+    /// - Behind a round-robin router each of `n` servers gets every `n`-th request. Where requests do not wait for
+    ///   answers, one server under every `n`-th request is served exactly as in the whole. Where they do not depend on
+    ///   each other either, the gaps between these are sums of `n` gaps: gamma distributed with the shape `n k` if the
+    ///   gaps are with the shape `k` (1 for Poisson arrivals).
+    /// - Closed loops, and loads behind a router by outstanding tokens, are simulated on 8 servers; that is not exact.
+    pub fn sampled(&self) -> Option<Run> {
+        let Load::Generated(load) = self.load() else {
+            return None;
+        };
+        let server = &self.scenario().server;
+        let (servers, router) = (server.replicas(), server.router());
+        let has_turns = load.workload.turns.is_some();
+        if servers == 1 || self.pools().is_some() {
+            return None;
+        }
+        match (load.workload.users, router) {
+            (None, Router::RoundRobin) if has_turns => Some(self.every(servers)),
+            (None, Router::RoundRobin) => Some(self.one_of(servers)),
+            (users, Router::RoundRobin | Router::LeastOutstandingTokens)
+                if servers > FEW && !has_turns =>
+            {
+                self.few_of(servers, users)
+            }
+            _ => None,
+        }
+    }
+
+    /// Servers that it stands for.
+    pub fn servers(&self) -> f64 {
+        self.share.stands_for * f64::from(self.replicas())
+    }
+
+    /// One of `servers`, under every such request.
+    fn every(&self, servers: u32) -> Run {
+        let mut one = self.with_load_of(1, servers, |_| ());
+        one.share.every = servers;
+        one
+    }
+
+    /// One of `servers`, under requests with as many gaps between them.
+    fn one_of(&self, servers: u32) -> Run {
+        self.with_load_of(1, servers, |workload| {
+            workload.rate = Some(workload.rate() / f64::from(servers));
+            let shape = match workload.arrival() {
+                Arrival::Constant => return,
+                Arrival::Poisson => 1.0,
+                Arrival::Gamma => workload.burstiness.unwrap_or(1.0),
+            };
+            workload.arrival = Some(Arrival::Gamma);
+            workload.burstiness = Some(shape * f64::from(servers));
+        })
+    }
+
+    /// Some of `servers`, under their share of the users or of the rate; `None` for too few users to divide.
+    fn few_of(&self, servers: u32, users: Option<u32>) -> Option<Run> {
+        let share = f64::from(FEW) / f64::from(servers);
+        let users = users.map(|users| (f64::from(users) * share).round() as u32);
+        (users != Some(0)).then(|| {
+            self.with_load_of(FEW, servers, |workload| match users {
+                Some(users) => workload.users = Some(users),
+                None => workload.rate = Some(workload.rate() * share),
+            })
+        })
+    }
+
+    /// The first `few` of `servers` under another load.
+    fn with_load_of(&self, few: u32, servers: u32, change: impl FnOnce(&mut Workload)) -> Run {
+        let mut run = self.clone();
+        run.share.stands_for = f64::from(servers) / f64::from(few);
+        change(&mut run.scenario.workload);
+        if let Load::Generated(load) = &mut run.load {
+            load.workload = run.scenario.workload.clone();
+        }
+        let server = &mut run.scenario.server;
+        server.replicas = Some(few);
+        if few == 1 {
+            (server.replicas, server.router) = (None, None);
+        }
+        run
+    }
+}
