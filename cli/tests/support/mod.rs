@@ -45,10 +45,15 @@ fn output(line: &str) -> Output {
     rooflut(line).output().expect("the binary starts")
 }
 
+/// What a command says on standard error beside its progress, which only a slow machine sees.
+fn said(output: &Output) -> String {
+    without_progress(str::from_utf8(&output.stderr).expect("UTF-8"))
+}
+
 /// Standard output of a command that succeeds and says nothing else.
 pub(crate) fn success(line: &str) -> String {
     let output = output(line);
-    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    let stderr = said(&output);
     assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
     assert_eq!(stderr, "", "{line}");
     String::from_utf8(output.stdout).expect("UTF-8")
@@ -70,7 +75,7 @@ pub(crate) fn failure(line: &str) -> String {
 /// Standard output of a command that answers and fails, and its one line as `failure` has it.
 pub(crate) fn failure_with_answer(line: &str) -> (String, String) {
     let output = output(line);
-    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    let stderr = said(&output);
     assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
     assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
     let message = stderr.trim_end().strip_prefix("error: ");
