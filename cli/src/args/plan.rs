@@ -12,10 +12,9 @@ use crate::args::LimitArgs;
 const AFTER: &str = "\
 The plan chooses the number of servers and, of each of --gpu, --tp, --dp, --dtype, --kv-dtype, --max-num-seqs and \
 --max-num-batched-tokens, one of the values that are given with commas between them. With --link-bandwidth and \
---link-latency it also divides servers into prefill and decode servers. A deployment meets the limits if it does so \
-with each of three seeds (--seeds) of 2,000 requests (--requests), with no request rejected and no run overloaded. Of \
---users without --think-time a run has 200 requests each (at most 100,000), so that the burst in which all of them ask \
-first does not decide a p99.";
+--link-latency it also divides servers into prefill and decode servers. A deployment meets the limits if its \
+steady state does with each of three seeds (--seeds), with no request rejected and no run overloaded. A run lasts until \
+that is clear, or for --requests; of equal servers behind a round robin one is simulated.";
 
 /// Flags that take several values.
 const LISTS: [(&str, &str); 7] = [

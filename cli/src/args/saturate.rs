@@ -7,9 +7,9 @@ use rooflut_scenario::{Server, Target, Workload, real};
 use crate::args::LimitArgs;
 
 const AFTER: &str = "\
-Without --goodput it finds the highest rate that the servers keep up with. A rate meets the limits if it does so with \
-each of three seeds (--seeds) of 2,000 requests (--requests), with no request rejected and no run overloaded. The knee \
-is the rate of the highest power, throughput over mean end-to-end latency (Kleinrock, 1979). With --prefill-replicas \
+Without --goodput it finds the highest rate that the servers keep up with. A rate meets the limits if its \
+steady state does with each of three seeds (--seeds), with no request rejected and no run overloaded. A run lasts until \
+that is clear, or for --requests. The knee is the rate of the highest power, throughput over mean end-to-end latency (Kleinrock, 1979). With --prefill-replicas \
 and --decode-replicas all divisions of as many servers are compared.";
 
 /// Arguments of `rooflut saturate`.

@@ -18,7 +18,7 @@ use crate::output::{
 const TRY_NEXT: &str =
     "Try next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help";
 
-/// Told of [loads](load::is_in_lock_step) whose percentiles hardly differ.
+/// Said of [loads](load::is_in_lock_step) whose percentiles hardly differ.
 const LOCK_STEP: &str = "equal users move in lock-step: those who are answered together ask together again, so that \
                          their prompts wait for each other in every round; --think-time exponential:1, or lengths \
                          that vary (--output lognormal:200,0.8), spread them";

@@ -51,11 +51,11 @@ fn saturate(scenario: &Scenario, limits: &[&str]) -> Saturation {
     question.saturate().unwrap()
 }
 
-/// Whether a rate is served in full with each of three seeds of 2,000 requests, within limits on the p99 of TTFT and TPOT.
+/// Whether a rate is served in full with each of three seeds, within limits on the p99 of TTFT and TPOT.
 fn holds(scenario: &Scenario, rate: f64, [ttft, tpot]: [f64; 2]) -> bool {
     let mut scenario = scenario.clone();
     scenario.workload.rate = Some(rate);
-    scenario.workload.requests = Some(2_000);
+    scenario.workload.requests = Some(20_000);
     (0..3).all(|seed| {
         scenario.workload.seed = Some(seed);
         let run = Run::try_new(scenario.clone(), resources()).unwrap();
@@ -78,17 +78,14 @@ fn limits_hold_at_the_highest_rate_and_not_far_above() {
         (scenario("2000", "20"), vec![], [ANY, ANY]),
         (divided(1, 2), vec!["ttft:400"], [400.0, ANY]),
     ] {
-        // Runs of a given number of requests are judged by their figures.
-        let mut scenario = scenario;
-        scenario.workload.requests = Some(2_000);
         let found = saturate(&scenario, &limits);
         let best = found.within_limits.as_ref().unwrap_or(&found.saturation);
         assert_eq!(found.within_limits.is_some(), !limits.is_empty());
         assert!(best.meets && found.saturation.rate >= best.rate);
-        assert!(holds(&scenario, best.rate, bounds), "{}", best.rate);
-        assert!(!holds(&scenario, 1.1 * best.rate, bounds), "{}", best.rate);
-        assert!(holds(&scenario, found.saturation.rate, [ANY, ANY]));
-        assert!(!holds(&scenario, 1.1 * found.saturation.rate, [ANY, ANY]));
+        assert!(holds(&scenario, 0.98 * best.rate, bounds), "{}", best.rate);
+        assert!(!holds(&scenario, 1.04 * best.rate, bounds), "{}", best.rate);
+        assert!(holds(&scenario, 0.98 * found.saturation.rate, [ANY, ANY]));
+        assert!(!holds(&scenario, 1.04 * found.saturation.rate, [ANY, ANY]));
         assert!(found.curve.is_sorted_by(|a, b| a.rate < b.rate));
         for named in found
             .within_limits
