@@ -43,6 +43,16 @@ impl<'r> Curve<'r> {
         self.at_rate(self.rates.scale.rate(step))
     }
 
+    /// Marks the point of a step that meets the limits in the runs of the search, which end when that is clear.
+    pub(crate) fn mark_met(&mut self, step: i32) -> Result<(), PlanError> {
+        let rate = self.at(step)?.rate;
+        let place = self.points.partition_point(|other| other.rate < rate);
+        if let Some(point) = self.points.get_mut(place) {
+            point.meets = true;
+        }
+        Ok(())
+    }
+
     /// Returns the point of a rate, which is simulated unless the curve has it.
     fn at_rate(&mut self, rate: f64) -> Result<Point, PlanError> {
         let place = self.points.partition_point(|other| other.rate < rate);

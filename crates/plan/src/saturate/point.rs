@@ -39,7 +39,8 @@ pub struct Point {
     pub overloaded: u64,
     /// Rejected requests of the seed that has the most.
     pub rejected: u64,
-    /// Whether every seed meets the limits; without limits, whether every seed is served in full.
+    /// Whether every seed meets the limits; without limits, whether every seed is served in full. For the highest rate,
+    /// as the search found in runs that end when this is clear.
     pub meets: bool,
     /// Whether the figures of every seed are those of a steady state.
     pub is_steady: bool,

@@ -137,6 +137,9 @@ impl<'q> RateQuestion<'q> {
         let division = pools.map(|pools| pools.divide(&mut rates, found.best, &limits));
         let division = division.transpose()?;
         let mut curve = Curve::around(found.saturation, &rates, &limits)?;
+        if let Some(best) = found.best {
+            curve.mark_met(best)?;
+        }
         let saturation = curve.at(found.saturation)?;
         let best = found.best.filter(|_| limits.is_any());
         let within_limits = best.map(|step| curve.at(step)).transpose()?;
