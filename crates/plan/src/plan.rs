@@ -57,8 +57,9 @@ impl Question<'_> {
     /// Finds the cheapest deployments that meet the limits.
     ///
     /// A deployment meets them if each of three seeds does, with no request rejected and no run overloaded. A run leaves
-    /// its warm-up out and lasts until the limits hold, or do not, with 99 % confidence ([`Goal::Bounds`](rooflut_scenario::Goal::Bounds)); a deployment
-    /// of which that stays unclear does not count as one that meets them. Bounds from step times rule kinds and numbers of servers out; of the
+    /// its warm-up out and lasts until the limits hold, or do not, with 99 % confidence
+    /// ([`Goal::Bounds`](rooflut_scenario::Goal::Bounds)); if it is still not clear when the run has been as long as it may
+    /// be, its figures decide. Bounds from step times rule kinds and numbers of servers out; of the
     /// others, the number of servers is bisected, on the assumption that more of them meet the limits if fewer do. A
     /// note says where the best deployment breaks this rule.
     ///
