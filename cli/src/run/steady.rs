@@ -46,10 +46,10 @@ pub(super) fn warning(outcome: &Outcome<'_>) -> Option<String> {
         };
         let part = match steady.window {
             Some(_) => "a short part of it",
-            None => "the whole run, its begin and end included",
+            None => "the whole run, ramp-up and drain included",
         };
         format!(
-            "the {requests} end before the servers are in a steady state, so that the figures are those of {part}; \
+            "the run of {requests} ends before the servers are in a steady state, so that its figures are those of {part}; \
              {advice}"
         )
     })
