@@ -45,7 +45,7 @@ fn output(line: &str) -> Output {
     rooflut(line).output().expect("the binary starts")
 }
 
-/// What a command says on standard error beside its progress, which only a slow machine sees.
+/// Standard error without progress, which only a slow machine sees.
 fn said(output: &Output) -> String {
     without_progress(str::from_utf8(&output.stderr).expect("UTF-8"))
 }
