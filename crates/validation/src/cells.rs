@@ -7,6 +7,7 @@ use rooflut_codegen::{RecordLines, line_ends};
 
 use crate::error::Error;
 use crate::kind;
+use crate::tally::{quoted, shortened};
 
 /// A CSV file with a header.
 pub(crate) struct Sheet<'s> {
@@ -99,6 +100,7 @@ impl<'s> Sheet<'s> {
         let mut names = BTreeSet::new();
         let mut named = self.header.iter().filter(|name| !name.is_empty());
         if let Some(column) = named.find(|name| !names.insert(*name)) {
+            let column = shortened(column);
             let problem =
                 format!("expected one column {column}, found several; rename or remove the others");
             return Err(self.header_error(problem));
@@ -210,7 +212,6 @@ impl<'s> Cells<'s> {
         self.unless_empty(column, Cells::number)
     }
 
-    /// Returns the error of a cell that does not hold what is expected.
     /// Returns whether a column says yes, or `None` where it is empty.
     pub(crate) fn flag(&self, column: &'static str) -> Result<Option<bool>, Error> {
         Ok(match self.text(column).to_ascii_lowercase().as_str() {
@@ -221,10 +222,10 @@ impl<'s> Cells<'s> {
         })
     }
 
+    /// Returns the error of a cell that does not hold what is expected.
     pub(crate) fn refuse(&self, column: &'static str, expected: &'static str) -> Error {
-        let found = self.raw(column);
-        let problem =
-            format!("{column}: expected {expected}, found \"{found}\"; correct this line");
+        let found = quoted(self.raw(column));
+        let problem = format!("{column}: expected {expected}, found {found}; correct this line");
         self.sheet.error(Some(self.line), problem)
     }
 

@@ -14,6 +14,7 @@ use crate::rows::{
     DecodeStep, Label, Latencies, Limits, LoadStage, Measurement, MemoryParts, ReplayedRequest,
     Row, Server, SoloRequest, Stage,
 };
+use crate::tally::shortened;
 
 /// Reads the contents of `file`, text or bytes: comma-separated values with a header.
 ///
@@ -96,7 +97,8 @@ fn unknown(header: &[&str]) -> String {
     let lacks = |kind: &Kind| kind.missing(header).len();
     let nearest = Kind::ALL.into_iter().min_by_key(lacks);
     let nearest = nearest.unwrap_or(Kind::LoadStages);
-    let found: Vec<&str> = header.iter().take(MAX_COLUMNS).copied().collect();
+    let found = header.iter().take(MAX_COLUMNS);
+    let found: Vec<String> = found.map(|column| shortened(column)).collect();
     let more = if header.len() > MAX_COLUMNS {
         ", ..."
     } else {

@@ -110,11 +110,16 @@ impl Words {
     }
 }
 
-/// Returns `name` in quotes, on one line, cut if it is too long.
-fn quoted(name: &str) -> String {
+/// Returns `name` in quotes, on one line, without its end if it is long.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("{:?}", shortened(name))
+}
+
+/// Returns `name` without its end, if it is long.
+pub(crate) fn shortened(name: &str) -> String {
     let start: String = name.chars().take(MAX_NAME_CHARS).collect();
     let cut = if start.len() < name.len() { "..." } else { "" };
-    format!("{:?}", start + cut)
+    start + cut
 }
 
 impl Tally {
