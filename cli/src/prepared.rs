@@ -63,7 +63,7 @@ impl PreparedRun {
     ///
     /// # Errors
     /// Arrivals that the clock cannot represent, and answers that are less certain than the scenario accepts.
-    pub fn simulate(&self, observer: &mut impl Observer) -> Result<(Outcome<'_>, Report), Error> {
+    pub fn simulate(&self, observer: &mut dyn Observer) -> Result<(Outcome<'_>, Report), Error> {
         let corrected = Corrected::all(self.run.deployment());
         let served: Vec<_> = corrected
             .iter()

@@ -48,7 +48,7 @@ impl<M: LatencyModel + Clone> Fleet<M> {
     /// Serves the requests of `source` without a record of each.
     pub(crate) fn totals(
         &self,
-        source: &mut impl Source,
+        source: &mut (impl Source + ?Sized),
         observer: &mut impl Observer,
     ) -> Result<Totals, StepTimeError> {
         match self {

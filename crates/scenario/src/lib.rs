@@ -3,6 +3,7 @@
 mod as_text;
 mod busiest;
 mod check;
+mod counts;
 mod defaults;
 mod error;
 mod fields;
@@ -34,6 +35,7 @@ mod share;
 mod simulate;
 mod speculation;
 mod steady;
+mod step_times;
 mod stop;
 mod text;
 mod value;

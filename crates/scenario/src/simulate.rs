@@ -4,13 +4,13 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::deployment::ServedTally;
 use rooflut::interval::Coverage;
 use rooflut::sim::Observer;
-use rooflut::sim::figures::{Digest, LatencyLimits, LimitTimes, Summary, Totals};
+use rooflut::sim::figures::{Digest, LatencyLimits, Summary, Totals};
 use rooflut::sim::load::{Source, Stream};
-use rooflut::step::{AtEnd, End, LatencyModel};
+use rooflut::step::{AtEnd, End};
 use rooflut::units::Seconds;
-use rooflut_report::{Ends, ModelInterval, Rejections, Report};
+use rooflut_report::{Ends, ModelInterval, Report};
 
-use crate::busiest::Served;
+use crate::counts::Counts;
 use crate::fleet::Fleet;
 use crate::generated::Requests;
 use crate::load::Load;
@@ -18,6 +18,7 @@ use crate::outcome::Outcome;
 use crate::run::Run;
 use crate::run_error::RunError;
 use crate::steady::{Feed, Gate, Goal, Steady, SteadyState, WarmUp};
+use crate::step_times::StepTimes;
 use crate::value::LatencyLimit;
 
 /// Requests up to which percentiles are exact; those of more are within 0.05 %.
@@ -43,7 +44,7 @@ impl Run {
     /// Arrivals that the clock cannot represent, answers of the tables that are less certain than
     /// [`Output::strict`](crate::Output::strict) accepts, a warm-up that is longer than the run, and a run that was
     /// [stopped](Run::stopped_by).
-    pub fn run(&self, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
+    pub fn run(&self, observer: &mut dyn Observer) -> Result<Outcome<'_>, RunError> {
         self.run_for(&Goal::Figures, observer)
     }
 
@@ -54,7 +55,7 @@ impl Run {
     pub fn run_for(
         &self,
         goal: &Goal,
-        observer: &mut impl Observer,
+        observer: &mut dyn Observer,
     ) -> Result<Outcome<'_>, RunError> {
         let mut outcome = self.run_once(goal, observer)?;
         if let Some(coverage) = self.scenario().output.interval {
@@ -84,9 +85,9 @@ impl Run {
     /// Simulates the run with each step at the low and at the high end of its interval.
     fn add_interval(&self, coverage: Coverage, outcome: &mut Outcome<'_>) -> Result<(), RunError> {
         let at = |end| {
-            let model = AtEnd::new(self.served_model(), coverage, end);
-            let fleet = self.fleet(model)?;
-            self.simulated(&fleet, &Goal::Figures, &mut ())
+            let steps = AtEnd::new(self.served_model(), coverage, end);
+            let fleet = self.fleet(StepTimes::AtEnd(steps))?;
+            self.simulated(&fleet, &Goal::Figures, &mut Counts::new(self, &mut ()))
         };
         let (low, high) = rayon::join(|| at(End::Low), || at(End::High));
         let (low, high) = (low?, high?);
@@ -103,15 +104,11 @@ impl Run {
         Ok(())
     }
 
-    fn run_once(&self, goal: &Goal, observer: &mut impl Observer) -> Result<Outcome<'_>, RunError> {
+    fn run_once(&self, goal: &Goal, observer: &mut dyn Observer) -> Result<Outcome<'_>, RunError> {
         let tally = ServedTally::new(self.served_model());
-        let fleet = self.fleet(&tally)?;
-        let mut rejections = Rejections::default();
-        let mut served = Served::default();
-        let mut times = LimitTimes::new(self.config());
-        let counts = (&mut rejections, (&mut served, &mut times));
-        let mut observers = (counts, observer);
-        let simulated = self.simulated(&fleet, goal, &mut observers)?;
+        let fleet = self.fleet(StepTimes::Predicted(&tally))?;
+        let mut counts = Counts::new(self, observer);
+        let simulated = self.simulated(&fleet, goal, &mut counts)?;
         let sources = tally.sources();
         let checked = sources.check(self.scenario().output.strict());
         checked.map_err(RunError::UncertainPart)?;
@@ -120,9 +117,9 @@ impl Run {
             summary: simulated.summary,
             totals: simulated.totals,
             steady: simulated.steady,
-            rejections,
-            limits: times.shares(),
-            busiest: served.busiest(&self.pool_ranges()),
+            rejections: counts.rejections,
+            limits: counts.times.shares(),
+            busiest: counts.served.busiest(&self.pool_ranges()),
             sources,
             draft_sources: tally.draft_sources(),
             interval: None,
@@ -132,7 +129,7 @@ impl Run {
     }
 
     /// The servers of the run, with this model of their steps.
-    fn fleet<M: LatencyModel + Clone>(&self, model: M) -> Result<Fleet<M>, RunError> {
+    fn fleet<'m>(&self, model: StepTimes<'m>) -> Result<Fleet<StepTimes<'m>>, RunError> {
         let server = &self.scenario().server;
         let fleet = Fleet::try_new(model, *self.config(), self.dp(), server, self.pools())?;
         Ok(fleet)
@@ -140,9 +137,9 @@ impl Run {
 
     fn simulated(
         &self,
-        fleet: &Fleet<impl LatencyModel + Clone>,
+        fleet: &Fleet<StepTimes<'_>>,
         goal: &Goal,
-        observer: &mut impl Observer,
+        counts: &mut Counts<'_>,
     ) -> Result<Simulated, RunError> {
         let load = match self.load() {
             Load::Trace { path, trace } => {
@@ -151,7 +148,7 @@ impl Run {
                     error,
                 };
                 let mut requests = trace.replay().map_err(failed)?;
-                let simulated = self.served(fleet, &mut requests, goal, observer)?;
+                let simulated = self.served(fleet, &mut requests, goal, counts)?;
                 return requests.finish().map_err(failed).map(|()| simulated);
             }
             Load::Generated(load) => load,
@@ -168,9 +165,9 @@ impl Run {
                 if let Some(total) = self.load().requests() {
                     source = source.with_total(total);
                 }
-                self.served(fleet, &mut source, goal, observer)
+                self.served(fleet, &mut source, goal, counts)
             }
-            Requests::Closed(mut users) => self.served(fleet, &mut *users, goal, observer),
+            Requests::Closed(mut users) => self.served(fleet, &mut *users, goal, counts),
         }
     }
 
@@ -186,10 +183,10 @@ impl Run {
 
     fn served(
         &self,
-        fleet: &Fleet<impl LatencyModel + Clone>,
-        source: &mut impl Source,
+        fleet: &Fleet<StepTimes<'_>>,
+        source: &mut dyn Source,
         goal: &Goal,
-        observer: &mut impl Observer,
+        counts: &mut Counts<'_>,
     ) -> Result<Simulated, RunError> {
         let given = self.load().requests();
         let gate = Gate::new(given.unwrap_or_else(|| self.max_requests().into()));
@@ -203,7 +200,7 @@ impl Run {
             source,
             gate: &gate,
         };
-        let observer = &mut (self.stop().clone(), (&mut steady, observer));
+        let observer = &mut (self.stop().clone(), (&mut steady, counts));
         let totals = fleet.totals(&mut source, observer)?;
         self.stop().count();
         self.stop().check()?;

@@ -1,0 +1,73 @@
+//! What a run counts beside its steady state, and the caller's observer.
+
+use rooflut::sim::figures::LimitTimes;
+use rooflut::sim::{Observer, Progress, RequestRecord, StepRecord};
+use rooflut::step::StepBatch;
+use rooflut_report::Rejections;
+
+use crate::busiest::Served;
+use crate::run::Run;
+
+/// Counts what the report of a run names, and passes all events on to the caller's observer.
+///
+/// The caller's observer is a `dyn` one, so that the simulators are compiled once, not once for each caller.
+pub(crate) struct Counts<'o> {
+    pub(crate) rejections: Rejections,
+    pub(crate) served: Served,
+    pub(crate) times: LimitTimes,
+    caller: &'o mut dyn Observer,
+    /// Constant for an observer, and asked for in each step.
+    caller_wants_steps: bool,
+}
+
+impl<'o> Counts<'o> {
+    pub(crate) fn new(run: &Run, caller: &'o mut dyn Observer) -> Counts<'o> {
+        Counts {
+            rejections: Rejections::default(),
+            served: Served::default(),
+            times: LimitTimes::new(run.config()),
+            caller_wants_steps: caller.wants_steps(),
+            caller,
+        }
+    }
+}
+
+impl Observer for Counts<'_> {
+    #[inline]
+    fn wants_steps(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn step_batch(&mut self, batch: &StepBatch<'_>) {
+        if self.caller_wants_steps {
+            self.caller.step_batch(batch);
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, step: &StepRecord) {
+        self.times.step(step);
+        if self.caller_wants_steps {
+            self.caller.step(step);
+        }
+    }
+
+    fn resumed(&mut self, index: usize, gap_ns: u64) {
+        self.caller.resumed(index, gap_ns);
+    }
+
+    fn finished(&mut self, index: usize, record: &RequestRecord) {
+        self.rejections.finished(index, record);
+        self.served.finished(index, record);
+        self.caller.finished(index, record);
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        self.caller.progress(progress);
+    }
+
+    fn wants_more(&self) -> bool {
+        self.caller.wants_more()
+    }
+}
