@@ -18,6 +18,7 @@ mod grid;
 mod host;
 mod import;
 mod input;
+mod limited_by;
 mod lookup;
 mod lookup_output;
 mod model_source;

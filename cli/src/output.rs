@@ -276,6 +276,12 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{share:.decimals$} %")
 }
 
+/// Formats a share from 0 to 1 that was given, in percent with all its digits.
+pub(crate) fn exact_percent(share: f64) -> String {
+    // The product is off by rounding in its last digits.
+    format!("{} %", (share * 1e11).round() / 1e9)
+}
+
 /// Formats a number of things: `1 step`, `2 steps`.
 pub(crate) fn plural(n: u64, noun: &str) -> String {
     let s = if n == 1 { "" } else { "s" };

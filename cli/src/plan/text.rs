@@ -7,7 +7,12 @@ use crate::args::PlanArgs;
 use crate::command_line;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{INDENT, count, percent, plural, three_digits, title, warnings, wrapped};
+use crate::limited_by;
+
+use crate::output::{
+    INDENT, count, exact_percent, percent, plural, three_digits, title, warnings, wrapped,
+    wrapped_at,
+};
 
 /// Returns the deployments as a table, and what they were asked.
 pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
@@ -38,7 +43,7 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
     let limits = match (plan.attainment, plan.confidence) {
         (Some(share), _) => format!(
             "{limits}, all of them met by {} of requests",
-            percent(100.0 * share)
+            exact_percent(share)
         ),
         (_, Some(share)) => format!(
             "{limits}, at the far end of intervals for {} of servers",
@@ -66,6 +71,11 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
     }
     if !grid.is_empty() {
         text += &format!("\n{}\n", grid.render(2));
+    }
+    if let Some(limited) = &plan.limited_by {
+        let gpus = |gpus: u32| plural(gpus.into(), "GPU");
+        let told = limited_by::describe(limited, limited.gpus.map(gpus));
+        text += &(wrapped_at(INDENT + 2, "limited by", &told) + "\n");
     }
     text += &costs::text(plan);
     if let Some(best) = plan.deployments.first() {

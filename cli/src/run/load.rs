@@ -16,7 +16,7 @@ pub(super) fn describe(load: &Load, requests: u64) -> String {
     }
 }
 
-/// Whether all users do the same at the same pace, so that they ask and are answered together.
+/// Whether users do the same at the same pace, so that they come to ask and to be answered together.
 pub(super) fn is_in_lock_step(load: &Load) -> bool {
     let Load::Generated(generated) = load else {
         return false;
@@ -24,6 +24,9 @@ pub(super) fn is_in_lock_step(load: &Load) -> bool {
     let (workload, requests) = (&generated.workload, load.requests());
     let lengths = [&generated.prompt, &generated.output];
     let mut lengths = lengths.into_iter().chain(&generated.turns);
+    if generated.users_in_step() > 0 {
+        return true;
+    }
     (workload.users)
         .is_some_and(|users| users > 1 && requests.is_none_or(|all| u64::from(users) < all))
         && lengths.all(|sizes| matches!(sizes, Sizes::Formula(Formula::Fixed(_), _)))

@@ -4,7 +4,10 @@ use rooflut_plan::{Division, Point, Saturation};
 use rooflut_report::LatencySpread;
 
 use crate::grid::Grid;
-use crate::output::{count, number, percent, plural, three_digits, title, warnings, wrapped_at};
+use crate::limited_by;
+use crate::output::{
+    count, exact_percent, number, percent, plural, three_digits, title, warnings, wrapped_at,
+};
 use crate::plan::lasting;
 
 /// Column of the text after its label.
@@ -21,6 +24,10 @@ pub(super) fn text(saturation: &Saturation) -> String {
         saturation.gpu
     );
     let heading = match (&saturation.within_limits, &saturation.lowest) {
+        (Some(point), _) if saturation.requests.is_some() && !point.is_steady => format!(
+            "{servers} serves {} within the limits for these requests, which do not reach a steady state",
+            rate(point)
+        ),
         (Some(point), _) => format!("{servers} serves {} within the limits", rate(point)),
         (None, Some(_)) => format!("{servers}: no rate meets the limits"),
         (None, None) => format!("{servers} keeps up with {}", rate(&saturation.saturation)),
@@ -38,6 +45,11 @@ pub(super) fn text(saturation: &Saturation) -> String {
     let knee = &saturation.knee;
     let why = "where throughput over mean end-to-end latency is highest";
     line("knee", format!("{}, {why}", rate(knee)));
+    if let Some(limited) = &saturation.limited_by {
+        let rate = |rate| format!("{} {unit} per second", three_digits(rate));
+        let told = limited_by::describe(limited, limited.rate.map(rate));
+        line("limited by", told);
+    }
     if let Some(division) = &saturation.division {
         line("division", divided(division, unit));
     }
@@ -68,8 +80,10 @@ fn limits(saturation: &Saturation) -> String {
     let limits = saturation.limits.join(", ");
     match (saturation.attainment, saturation.confidence) {
         (Some(share), _) => {
-            let share = percent(100.0 * share);
-            format!("{limits}, all of them met by {share} of requests")
+            format!(
+                "{limits}, all of them met by {} of requests",
+                exact_percent(share)
+            )
         }
         (_, Some(share)) => {
             let share = percent(100.0 * share);

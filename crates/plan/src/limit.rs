@@ -134,6 +134,9 @@ impl fmt::Display for LimitError {
 
 impl std::error::Error for LimitError {}
 
+/// Smallest limit, in milliseconds.
+const LEAST_MS: f64 = 0.001;
+
 impl FromStr for Limit {
     type Err = LimitError;
 
@@ -145,9 +148,9 @@ impl FromStr for Limit {
         let latency: LatencyLimit = latency.parse().map_err(|error| {
             LimitError(format!("{error}, and @p95 for another figure than p99"))
         })?;
-        if latency.ms() <= 0.0 {
+        if latency.ms() < LEAST_MS {
             return Err(LimitError(format!(
-                "expected a limit above 0, found {latency}; no request takes no time"
+                "expected a limit of at least {LEAST_MS} ms, found {text}; no request takes less"
             )));
         }
         let named = |name: &str| {
@@ -293,7 +296,7 @@ mod tests {
     fn contradictions_are_refused() {
         for (texts, attainment, expected) in [
             (&[][..], None, "at least one limit"),
-            (&["ttft:0"], None, "above 0"),
+            (&["ttft:0"], None, "at least 0.001 ms, found ttft:0"),
             (&["ttft:5", "ttft:6@p99"], None, "ttft:5@p99 and ttft:6@p99"),
             (&["ttft:5"], Some(1.0), "found 1"),
             (&["ttft:5@p95"], Some(0.9), "leave @"),

@@ -1,5 +1,28 @@
 //! Remarks on answers.
 
+use rooflut_scenario::Load;
+
 /// A remark on runs of a given number of requests that end before they are steady.
 pub(crate) const NOT_STEADY: &str = "the runs end before the servers are in a steady state; leave the number of \
                                      requests out, or use more of them";
+/// A remark on runs of any length that end before it is clear whether the limits hold.
+const UNCLEAR: &str = "the limits are so close to what the servers do that the longest runs do not settle whether they \
+                       hold; the figures of these runs decide";
+/// A remark on users who fall in step.
+const IN_STEP: &str = "users who pause equally long fall in step over about a hundred rounds and then wait for each other; \
+                       users whose pauses differ (a think time of exponential:MEAN) need fewer servers";
+
+/// Returns what qualifies an answer of runs under `load`.
+pub(crate) fn of_runs(load: &Load, is_clear: bool) -> impl Iterator<Item = String> + use<> {
+    let length = match load.requests() {
+        Some(_) => NOT_STEADY,
+        None => UNCLEAR,
+    };
+    let in_step = match load {
+        Load::Generated(load) => load.users_in_step() > 0,
+        Load::Trace { .. } => false,
+    };
+    let notes = [(!is_clear, length), (in_step, IN_STEP)];
+    let notes = notes.into_iter().filter(|(applies, _)| *applies);
+    notes.map(|(_, note)| note.to_owned())
+}

@@ -4,14 +4,15 @@ use rooflut_scenario::Load;
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::bounds::SAMPLE;
+use crate::bounds::{Lengths, SAMPLE};
 use crate::error::PlanError;
 use crate::excluded::Excluded;
 use crate::limit::Limit;
-use crate::notes::NOT_STEADY;
+use crate::limited_by::LimitedBy;
+use crate::notes::of_runs;
 use crate::question::{Question, seeds};
 use crate::search::{Search, Tried};
-use crate::variant::{Servers, Variant};
+use crate::variant::{Bounds, Servers, Variant};
 
 /// The cheapest deployments that meet the limits.
 ///
@@ -45,6 +46,8 @@ pub struct Plan {
     pub requests: Option<u64>,
     /// Whether the runs of the best deployment lasted until they were steady; false for loads that never are.
     pub is_steady: bool,
+    /// The setting that holds requests back on the best deployment; null where none does.
+    pub limited_by: Option<LimitedBy>,
     /// Runs that were simulated.
     pub simulations: u64,
     /// Kinds of servers that cannot serve the model or meet the limits with any number of servers, and why.
@@ -81,8 +84,10 @@ impl Question<'_> {
         let variants = &candidates.variants;
         search.run(variants)?;
         let mut notes = Vec::new();
+        let mut limited_by = None;
         if let Some(best) = search.answers.first().cloned() {
             notes.extend(self.wider(&mut search, &best)?);
+            limited_by = self.limited_by(&mut search, &best)?;
         } else {
             self.approach(&mut search, variants)?;
         }
@@ -98,7 +103,7 @@ impl Question<'_> {
         let shown = search.answers.iter().chain(&search.nearest).next();
         let trials = shown.map_or(&[][..], |shown| &shown.verdict.trials);
         let is_clear = trials.iter().all(|trial| trial.is_clear);
-        notes.extend((!is_clear).then(|| NOT_STEADY.to_owned()));
+        notes.extend(load.into_iter().flat_map(|load| of_runs(load, is_clear)));
         let unable = candidates
             .unable
             .into_iter()
@@ -127,10 +132,48 @@ impl Question<'_> {
             is_steady: is_clear
                 && !trials.is_empty()
                 && trials.iter().all(|trial| !trial.is_transient),
+            limited_by,
             simulations: search.simulations,
             excluded: unable.chain(beyond).collect(),
             notes,
         })
+    }
+
+    /// Returns what limits the best deployment, and the GPUs that are needed if that is raised.
+    fn limited_by(
+        &self,
+        search: &mut Search<'_>,
+        best: &Tried<'_>,
+    ) -> Result<Option<LimitedBy>, PlanError> {
+        let variant = best.variant;
+        let Some(mut limited) = LimitedBy::of(&variant.run, &best.verdict.trials) else {
+            return Ok(None);
+        };
+        if let Some(run) = limited.raised(&variant.run) {
+            let lengths = Lengths::of_run(&run)?;
+            let variants = [Variant {
+                index: 0,
+                choice: variant.choice.clone(),
+                weight: variant.weight,
+                bounds: Bounds::of(&run, lengths.as_ref(), &self.limits),
+                run,
+            }];
+            let mut raised = Search {
+                limits: search.limits,
+                links: search.links,
+                seeds: search.seeds.clone(),
+                max_gpus: search.max_gpus,
+                count: 1,
+                simulations: 0,
+                answers: Vec::new(),
+                nearest: None,
+            };
+            raised.run(&variants)?;
+            let gpus = |tried: &Tried<'_>| tried.servers.count() * variant.gpus();
+            limited.gpus = raised.answers.first().map(gpus);
+            search.simulations += raised.simulations;
+        }
+        Ok(Some(limited))
     }
 
     /// Tries the best deployment with one server more, and says if that misses the limits.

@@ -1,6 +1,7 @@
 //! Simulated runs compared with limits.
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rooflut::sim::figures::LimitShares;
 use rooflut_report::{LatencyMs, Percentiles};
 use rooflut_scenario::{Goal, Latency, Outcome, Run};
 
@@ -38,6 +39,8 @@ pub(crate) struct Trial {
     pub(crate) busy_share: f64,
     /// `busy_share` of prefill and of decode servers, where these are separate.
     pub(crate) pool_shares: Option<[f64; 2]>,
+    /// Shares of the time in which settings of the servers held requests back; `None` without a step.
+    pub(crate) limits: Option<LimitShares>,
 }
 
 impl Trial {
@@ -126,6 +129,7 @@ impl Trial {
             pool_shares: summary.stages.map(|stages| {
                 [stages.prefill, stages.decode].map(|pool| pool.busy_share(summary.makespan))
             }),
+            limits: outcome.limits,
         })
     }
 

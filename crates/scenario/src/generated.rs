@@ -99,6 +99,27 @@ impl GeneratedLoad {
         }
     }
 
+    /// Requests that arrive per second in the long run; `None` where they wait for answers, or follow others of their
+    /// session.
+    pub(crate) fn request_rate(&self) -> Option<f64> {
+        let Workload { users, .. } = self.workload;
+        (users.is_none() && self.turns.is_none()).then(|| self.workload.rate())
+    }
+
+    /// Number of users whose rounds are equally long but for what they wait for each other, so that they fall in step in
+    /// the long run; 0 for none.
+    pub fn users_in_step(&self) -> u32 {
+        let pauses = matches!(self.workload.think_time(), ThinkTime::Fixed(pause) if pause > 0.0);
+        let are_alike = matches!(
+            self.output,
+            Sizes::Formula(Formula::Fixed(_) | Formula::Uniform(_), _)
+        );
+        match (self.workload.users, &self.turns) {
+            (Some(users), None) if users > 1 && pauses && are_alike => users,
+            _ => 0,
+        }
+    }
+
     /// The first `count` requests of the mix, at constant arrivals.
     pub(crate) fn lengths(&self, max_model_len: u32, count: u32) -> Result<Vec<Request>, RunError> {
         let mix = self.mix(max_model_len)?;

@@ -54,11 +54,12 @@ impl Outcome<'_> {
     }
 
     /// Whether requests arrive faster than they are served: the number of requests in the servers grows by more than
-    /// chance explains. Where there is no steady state, the queue time says whether it does.
+    /// chance explains, or they complete fewer than arrive. Where there is no steady state, the queue time says
+    /// whether it does, unless all requests arrive in a burst.
     pub fn is_overloaded(&self) -> bool {
         let waits = self.run.scenario().workload.users.is_some();
         let grows = |growth: QueueGrowth| growth.is_overload(self.mean_step());
-        let is_judged_by_queue = self.steady.window.is_none() && !waits;
+        let is_judged_by_queue = self.steady.window.is_none() && !self.steady.is_burst && !waits;
         let growth = self.summary.queue_growth.filter(|_| is_judged_by_queue);
         self.steady.is_overloaded || growth.is_some_and(grows)
     }

@@ -190,6 +190,33 @@ impl Run {
         Ok(run)
     }
 
+    /// Returns the run on servers with these limits of a step; its other settings stay.
+    ///
+    /// # Errors
+    /// Limits that are out of range, and servers that they leave too little memory.
+    pub fn with_step_limits(
+        &self,
+        max_num_seqs: u32,
+        max_num_batched_tokens: u32,
+    ) -> Result<Run, RunError> {
+        let mut run = self.clone();
+        let server = &mut run.scenario.server;
+        server.max_num_seqs = Some(max_num_seqs);
+        server.max_num_batched_tokens = Some(max_num_batched_tokens);
+        run.scenario.check()?;
+        let server = &run.scenario.server;
+        let speculation = self.speculation.as_ref();
+        let draft = speculation.and_then(|speculation| speculation.draft.as_ref());
+        let strictness = run.scenario.output.strict();
+        let deployment = self.placement.serve(server, speculation, strictness)?;
+        run.config = self
+            .placement
+            .config(&deployment, server.kv_blocks, draft)?;
+        run.deployment = deployment.into();
+        run.served = Arc::default();
+        Ok(run)
+    }
+
     /// The scenario as given.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario

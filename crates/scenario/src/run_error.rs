@@ -447,10 +447,9 @@ impl RunError {
             ),
             RunError::LateArrival { rate, request } => format!(
                 "{}: expected arrivals within {ARRIVAL_YEARS} years, found {rate:?} requests per second, at which \
-                 request {request} comes later; use a higher {} or fewer {}",
+                 request {request} comes later; use a higher {}",
                 name("rate", None),
-                name("rate", None),
-                name("requests", None)
+                name("rate", None)
             ),
             RunError::LongWarmUp { found_s, run_s } => format!(
                 "{}: expected less than the {run_s:.1} s in which the requests of the run arrive, found {found_s} s; use \

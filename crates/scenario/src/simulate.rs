@@ -17,7 +17,7 @@ use crate::load::Load;
 use crate::outcome::Outcome;
 use crate::run::Run;
 use crate::run_error::RunError;
-use crate::steady::{Feed, Gate, Goal, Steady, SteadyState, WarmUp};
+use crate::steady::{Expected, Feed, Gate, Goal, Steady, SteadyState, WarmUp};
 use crate::step_times::StepTimes;
 use crate::value::LatencyLimit;
 
@@ -26,8 +26,10 @@ pub const EXACT_REQUESTS: usize = 100_000;
 /// Maximum number of requests of a run whose number is not given: of each run, and for each of its servers.
 const MAX_REQUESTS: [u32; 2] = [50_000, 2_000];
 
-/// Requests of each user that such a run may have.
-const REQUESTS_PER_USER: f64 = 50.0;
+/// Requests of each user that such a run may have: any user, and those who fall in step.
+const REQUESTS_PER_USER: [u32; 2] = [50, 400];
+/// Maximum number of requests of users.
+const MAX_OF_USERS: u32 = 10_000_000;
 
 /// The figures of a simulation.
 pub(crate) struct Simulated {
@@ -174,11 +176,12 @@ impl Run {
     /// Maximum number of requests, where it is not given.
     fn max_requests(&self) -> u32 {
         let [of_run, of_server] = MAX_REQUESTS.map(f64::from);
+        let [of_user, of_user_in_step] = REQUESTS_PER_USER;
+        let of_users = |users: u32, each: u32| users.saturating_mul(each).min(MAX_OF_USERS);
         let users = self.scenario().workload.users.unwrap_or_default();
-        f64::max(
-            of_run + of_server * self.servers(),
-            REQUESTS_PER_USER * f64::from(users),
-        ) as u32
+        let in_step = self.expected().in_step;
+        let of_users = of_users(users, of_user).max(of_users(in_step, of_user_in_step));
+        ((of_run + of_server * self.servers()) as u32).max(of_users)
     }
 
     fn served(
@@ -195,7 +198,7 @@ impl Run {
             digest = digest.with_limits(limits);
         }
         let goal = given.is_none().then_some(goal);
-        let mut steady = Steady::new(&gate, goal, self.warm_up(), digest);
+        let mut steady = Steady::new(&gate, goal, self.warm_up(), self.expected(), digest);
         let mut source = Feed {
             source,
             gate: &gate,
@@ -223,6 +226,18 @@ impl Run {
             Some(seconds) => WarmUp::Until(Seconds(seconds).to_nanos()),
             None if self.load().is_transient() => WarmUp::None,
             None => WarmUp::Judged,
+        }
+    }
+
+    fn expected(&self) -> Expected {
+        match self.load() {
+            Load::Trace { .. } => Expected::default(),
+            Load::Generated(load) => Expected {
+                rate: load
+                    .request_rate()
+                    .map(|rate| rate / f64::from(self.share.every)),
+                in_step: load.users_in_step(),
+            },
         }
     }
 

@@ -6,6 +6,7 @@ use rooflut_scenario::Run;
 
 use crate::error::PlanError;
 use crate::limit::Limits;
+use crate::limited_by::LimitedBy;
 use crate::saturate::scale::largest;
 use crate::trial::{Trial, Verdict};
 
@@ -84,6 +85,20 @@ impl Rates<'_> {
             false => 0,
         };
         self.highest(self.scale.within(self.capacity), start, &Limits::NONE)
+    }
+
+    /// Returns the setting that holds requests back at a step.
+    pub(crate) fn limited_by(
+        &mut self,
+        step: i32,
+        limits: &Limits,
+    ) -> Result<Option<LimitedBy>, PlanError> {
+        let run = self.run.with_rate(self.scale.rate(step))?;
+        let trial = |seed: &u64| Trial::of_figures(&run, *seed, limits);
+        let trials = self.seeds.iter().map(trial);
+        let trials = trials.collect::<Result<Vec<_>, _>>()?;
+        self.simulations += trials.len() as u64;
+        Ok(LimitedBy::of(&run, &trials))
     }
 
     /// Returns the highest of `steps` that meets `limits`.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::bounds::{Capacity, Lengths, SAMPLE};
 use crate::error::PlanError;
 use crate::limit::{Limit, Limits};
+use crate::limited_by::LimitedBy;
 use crate::notes::NOT_STEADY;
 use crate::question::seeds;
 use crate::saturate::curve::Curve;
@@ -74,6 +75,9 @@ pub struct Saturation {
     pub requests: Option<u64>,
     /// Runs that were simulated.
     pub simulations: u64,
+    /// The setting that holds requests back at the highest rate within the limits, or at that of saturation without
+    /// limits; null where none does, or no rate meets the limits.
+    pub limited_by: Option<LimitedBy>,
     /// The division into prefill and decode servers; null where servers do both.
     pub division: Option<Division>,
     /// Figures at rates from a tenth to one and a half times that of saturation, ascending, those above included.
@@ -120,22 +124,44 @@ impl<'q> RateQuestion<'q> {
         let has_sessions = run.scenario().workload.turns.is_some();
         // The rate of sessions is not that of their requests.
         let lengths = Lengths::of(&requests, &run.scenario().workload).filter(|_| !has_sessions);
-        let capacity = lengths.map_or(Capacity::UNKNOWN, |lengths| Capacity::of(&run, &lengths));
-        let pools = PoolRates::of(&run, &capacity, &requests);
-        let replicas = run.scenario().server.replicas();
+        let bounds = |run: &Run| {
+            let capacity =
+                (lengths.as_ref()).map_or(Capacity::UNKNOWN, |lengths| Capacity::of(run, lengths));
+            let pools = PoolRates::of(run, &capacity, &requests);
+            let replicas = f64::from(run.scenario().server.replicas());
+            let whole = capacity.whole * replicas;
+            let capacity = (pools.as_ref()).map_or(whole, |pools| pools.bound(pools.given()));
+            (capacity, pools)
+        };
+        let (capacity, pools) = bounds(&run);
         let mut rates = Rates {
             run: &run,
             scale,
             seeds: &seeds,
-            capacity: match &pools {
-                Some(pools) => pools.bound(pools.given()),
-                None => capacity.whole * f64::from(replicas),
-            },
+            capacity,
             simulations: 0,
         };
+        let mut simulations = 0;
         let found = Found::search(&mut rates, &limits)?;
         let division = pools.map(|pools| pools.divide(&mut rates, found.best, &limits));
         let division = division.transpose()?;
+        let limited_by = found.best.map(|best| rates.limited_by(best, &limits));
+        let mut limited_by = limited_by.transpose()?.flatten();
+        if let Some((limited, best)) = limited_by.as_mut().zip(found.best)
+            && let Some(raised) = limited.raised(&run)
+        {
+            let mut rates = Rates {
+                run: &raised,
+                scale,
+                seeds: &seeds,
+                capacity: bounds(&raised).0,
+                simulations: 0,
+            };
+            let (_, last) = scale.within(rates.capacity).into_inner();
+            let highest = rates.highest(best..=last, best, &limits)?;
+            limited.rate = highest.map(|step| scale.rate(step));
+            simulations += rates.simulations;
+        }
         let mut curve = Curve::around(found.saturation, &rates, &limits)?;
         if let Some(best) = found.best {
             curve.mark_met(best)?;
@@ -170,7 +196,10 @@ impl<'q> RateQuestion<'q> {
             first_seed: self.scenario.workload.seed(),
             seeds: seeds.len() as u64,
             requests: run.load().requests(),
-            simulations: rates.simulations + (seeds.len() * curve.points.len()) as u64,
+            simulations: rates.simulations
+                + simulations
+                + (seeds.len() * curve.points.len()) as u64,
+            limited_by,
             division,
             curve: curve.points,
             notes: notes.collect(),

@@ -17,14 +17,28 @@ const NEXT_LOOK: u64 = 125;
 const LEAST_WARM_UP: f64 = 3.0;
 /// Mean times in service before growth is distinguished from warm-up, and bounds are judged.
 const LEAST_TIMES: f64 = 10.0;
-/// Drifts of a queue that are taken for growth: at one look of many, and in a whole run.
+/// Standard deviations beyond chance that are taken for overload: at one look of many, and in a whole run.
 const DRIFTS: [f64; 2] = [6.0, 4.0];
+/// Completions per arrival below which servers may be overloaded: the clock rounds.
+const KEEPS_UP: f64 = 0.998;
+/// Rounds of users who pause equally long before the window, and within it. Users who happen to ask together slow each
+/// other down and fall in step, over about a hundred rounds.
+const ROUNDS: [u64; 2] = [100, 50];
 /// Requests of a window, from which on a p99 is known: where fewer are left, the figures are those of the whole run.
 const LEAST_WINDOW: u64 = 100 * LatencyMs::MIN_BEYOND;
 /// Requests of figures, so that a p99 is known well.
 const LEAST_REQUESTS: u64 = 1_000;
 /// Relative precision of means.
 const PRECISION: f64 = 0.03;
+
+/// What is known of a load before it runs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Expected {
+    /// Arrivals per second in the long run; `None` where that is not known.
+    pub(crate) rate: Option<f64>,
+    /// Number of users who fall in step in the long run; 0 for none.
+    pub(crate) in_step: u32,
+}
 
 /// How the end of the warm-up is found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,6 +61,7 @@ pub(crate) struct Steady<'g> {
     /// `None` for a run of a given number of requests.
     goal: Option<&'g Goal>,
     warm_up: WarmUp,
+    expected: Expected,
     digest: Digest,
     signals: Signals,
     first_arrival_ns: u64,
@@ -75,6 +90,8 @@ struct Signals {
     e2e: Series,
     /// Requests in the servers.
     held: Series,
+    /// Time from one completion to the next, seconds.
+    gaps: Series,
     bounds: Vec<(Bound, Series)>,
 }
 
@@ -89,6 +106,7 @@ impl Signals {
             tpot: Series::new(),
             e2e: Series::new(),
             held: Series::new(),
+            gaps: Series::new(),
             bounds: bounds.iter().map(|bound| (*bound, Series::new())).collect(),
         }
     }
@@ -149,12 +167,14 @@ impl<'g> Steady<'g> {
         gate: &'g Gate,
         goal: Option<&'g Goal>,
         warm_up: WarmUp,
+        expected: Expected,
         digest: Digest,
     ) -> Steady<'g> {
         Steady {
             gate,
             goal,
             warm_up,
+            expected,
             digest,
             signals: Signals::new(goal),
             first_arrival_ns: u64::MAX,
@@ -185,9 +205,10 @@ impl<'g> Steady<'g> {
                 warm_up_requests,
                 drain_requests: self.drained,
                 mean_error: self.signals.mean_error(),
-                is_long: self.warm_up != WarmUp::Judged || self.lasted(Window::LEAST_TIMES),
+                is_long: self.lasted(Window::LEAST_TIMES) && self.rounds_are_over(),
             }),
             is_transient: self.warm_up == WarmUp::None,
+            is_burst: self.warm_up == WarmUp::None && !self.lasted(Window::LEAST_TIMES),
             is_overloaded: self.is_overloaded,
             holds: self.holds,
         };
@@ -226,6 +247,7 @@ impl<'g> Steady<'g> {
         let has_ended = self.warm_up == WarmUp::Judged
             && self.begin.is_none()
             && self.gate.left() >= LEAST_WINDOW
+            && self.finished >= self.rounds(0)
             && self.lasted(LEAST_WARM_UP)
             && self.signals.have_settled();
         if has_ended {
@@ -234,7 +256,7 @@ impl<'g> Steady<'g> {
         if self.begin.is_none() {
             return;
         }
-        let is_long = self.lasted(LEAST_TIMES);
+        let is_long = self.lasted(LEAST_TIMES) && self.rounds_are_over();
         let requests = self.digest.completed();
         let is_reached = match self.goal {
             None => false,
@@ -259,7 +281,22 @@ impl<'g> Steady<'g> {
     /// Judges whether the servers keep up with the load.
     fn judge_load(&mut self, drift: f64) {
         let is_judged = self.warm_up != WarmUp::None && self.lasted(LEAST_TIMES);
-        self.is_overloaded |= is_judged && self.signals.held.grows(drift);
+        let Signals { held, gaps, .. } = &self.signals;
+        let lags = |rate: f64| gaps.exceeds(1.0 / (KEEPS_UP * rate), drift);
+        let is_slow = || held.grows(drift) || self.expected.rate.is_some_and(lags);
+        self.is_overloaded |= is_judged && is_slow();
+    }
+
+    /// Requests of the rounds that users in step need before the window, or within it.
+    fn rounds(&self, part: usize) -> u64 {
+        let rounds = ROUNDS.get(part).copied().unwrap_or_default();
+        rounds * u64::from(self.expected.in_step)
+    }
+
+    /// Whether the window has all the rounds that it needs.
+    fn rounds_are_over(&self) -> bool {
+        let before = self.begin.map_or(0, |(_, requests)| requests);
+        before >= self.rounds(0) && self.finished - before >= self.rounds(1)
     }
 
     /// Begins the window.
@@ -306,7 +343,8 @@ impl Observer for Steady<'_> {
         self.first_arrival_ns = self.first_arrival_ns.min(record.request.arrival_ns);
         let timing = record.timing();
         let finish_ns = timing.map_or(self.now_ns, |timing| timing.finish_ns);
-        self.now_ns = self.now_ns.max(finish_ns);
+        let gap_ns = finish_ns.saturating_sub(self.now_ns);
+        self.now_ns += gap_ns;
         let is_drain = finish_ns > self.gate.closed_ns();
         if is_drain && self.begin.is_some() {
             self.drained += 1;
@@ -319,6 +357,9 @@ impl Observer for Steady<'_> {
             self.begin();
         }
         self.digest.finished(index, record);
+        if !is_drain {
+            self.signals.gaps.add(gap_ns as f64 / 1e9);
+        }
         if let Some((e2e, waiting)) = record.e2e().zip(record.waiting()) {
             self.served += 1;
             self.in_service_s += e2e.0 - waiting.0;

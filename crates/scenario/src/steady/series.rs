@@ -95,23 +95,17 @@ impl Series {
 
     /// Estimates the mean; `None` for too few values.
     pub(crate) fn estimate(&self) -> Option<Estimate> {
-        let batches = batches(&self.blocks)?;
-        let mean = mean(&batches);
-        let squares = batches.iter().map(|value| (value - mean).powi(2));
-        let sum: f64 = squares.sum();
-        let pairs = batches.iter().zip(batches.iter().skip(1));
-        let products: f64 = pairs.map(|(a, b)| (a - mean) * (b - mean)).sum();
-        let variance = sum / (BATCHES - 1) as f64 / BATCHES as f64;
-        // Not above 0.8, where 20 batches say little.
-        let correlation = (products / sum).clamp(0.0, 0.8);
-        let factor = (1.0 + correlation) / (1.0 - correlation);
-        Some(Estimate {
-            mean,
-            error: match sum > 0.0 {
-                true => (variance * factor).sqrt(),
-                false => 0.0,
-            },
-        })
+        estimate(&self.blocks)
+    }
+
+    /// Whether the mean of the second half of the series is above `bound` by more than so many standard errors.
+    pub(crate) fn exceeds(&self, bound: f64, errors: f64) -> bool {
+        let estimate = self.second_half().and_then(estimate);
+        estimate.is_some_and(|estimate| estimate.mean - errors * estimate.error > bound)
+    }
+
+    fn second_half(&self) -> Option<&[f64]> {
+        self.blocks.get(self.blocks.len() / 2..)
     }
 
     /// Whether a number of requests in the servers, one value a completion, grows over the second half of the series by
@@ -119,8 +113,7 @@ impl Series {
     /// and services are Poisson and as fast as each other drifts with a standard deviation of at most `sqrt(2 n)`), and
     /// by more than its steps from batch to batch explain by Student's t.
     pub(crate) fn grows(&self, drift: f64) -> bool {
-        let half = self.blocks.get(self.blocks.len() / 2..);
-        let Some(batches) = half.and_then(batches) else {
+        let Some(batches) = self.second_half().and_then(batches) else {
             return false;
         };
         let values = (self.blocks.len() / 2) as f64 * f64::from(self.width);
@@ -135,6 +128,26 @@ impl Series {
         let deviation = (squares / (steps.len() - 1) as f64 * steps.len() as f64).sqrt();
         growth > drift * values.sqrt() && growth > T_99 * deviation
     }
+}
+
+fn estimate(blocks: &[f64]) -> Option<Estimate> {
+    let batches = batches(blocks)?;
+    let mean = mean(&batches);
+    let squares = batches.iter().map(|value| (value - mean).powi(2));
+    let sum: f64 = squares.sum();
+    let pairs = batches.iter().zip(batches.iter().skip(1));
+    let products: f64 = pairs.map(|(a, b)| (a - mean) * (b - mean)).sum();
+    let variance = sum / (BATCHES - 1) as f64 / BATCHES as f64;
+    // Not above 0.8, where 20 batches say little.
+    let correlation = (products / sum).clamp(0.0, 0.8);
+    let factor = (1.0 + correlation) / (1.0 - correlation);
+    Some(Estimate {
+        mean,
+        error: match sum > 0.0 {
+            true => (variance * factor).sqrt(),
+            false => 0.0,
+        },
+    })
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -239,6 +252,16 @@ mod tests {
         let none = series((0..2_000).map(|_| 0.0)).estimate().unwrap();
         assert_eq!(none.is_at_most(0.01), Some(true));
         assert!(none.relative() <= 0.0);
+    }
+
+    #[test]
+    fn a_mean_exceeds_a_bound_by_more_than_it_is_known() {
+        let values = series(noise(20_000));
+        assert!(values.exceeds(0.48, 4.0));
+        assert!(!values.exceeds(0.497, 4.0) && !values.exceeds(0.5, 4.0));
+        // The first half does not count.
+        let later = series((0..1_000).map(|i| if i < 400 { 9.0 } else { 1.0 }));
+        assert!(!later.exceeds(1.001, 4.0) && later.exceeds(0.999, 4.0));
     }
 
     #[test]

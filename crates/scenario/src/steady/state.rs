@@ -10,6 +10,8 @@ pub struct SteadyState {
     pub window: Option<Window>,
     /// Whether the load has no steady state: a trace, or one request per user.
     pub is_transient: bool,
+    /// Whether it is transient and all its requests arrive within a few mean times in service.
+    pub(crate) is_burst: bool,
     /// Whether requests arrive faster than they are served.
     pub is_overloaded: bool,
     /// Whether the bounds of a [`Goal`](crate::Goal) hold; `None` if that is not clear, or none were given.
@@ -31,19 +33,29 @@ pub struct Window {
     /// Half the width of the 95 % interval of a mean over the mean, the largest of TTFT, TPOT and end-to-end latency;
     /// `None` for too few requests.
     pub mean_error: Option<f64>,
-    /// Whether it lasts at least five mean times in service, or its begin is given.
+    /// Whether it lasts at least five mean times in service, and after users who fall in step have done so.
     pub is_long: bool,
 }
 
 impl Window {
     /// Mean times in service that it lasts at least.
     pub(crate) const LEAST_TIMES: f64 = 5.0;
+    /// Largest error of its means.
+    const MOST_ERROR: f64 = 0.2;
+
+    /// Whether its figures are those of a steady state.
+    fn is_steady(&self) -> bool {
+        let is_precise = self
+            .mean_error
+            .is_some_and(|error| error <= Window::MOST_ERROR);
+        self.is_long && is_precise
+    }
 }
 
 impl SteadyState {
     /// Whether the figures are those of a steady state.
     pub fn is_steady(&self) -> bool {
-        !self.is_overloaded && self.window.is_some_and(|window| window.is_long)
+        !self.is_overloaded && self.window.is_some_and(|window| window.is_steady())
     }
 
     pub(crate) fn report(&self) -> Report {

@@ -1,18 +1,33 @@
 //! Runs of scenarios.
 #![allow(dead_code, reason = "not every test crate uses all of it")]
 
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
 use rooflut::model;
 use rooflut::table::sets;
 use rooflut_report::Report;
 use rooflut_scenario::{Model, Resources, Run, ScenarioFile};
+use rooflut_traces::Input;
 
 /// Returns the report of a scenario of one built-in model on `h100`.
 pub(crate) fn report(text: &str) -> Report {
     run(text).run(&mut ()).unwrap().report()
 }
 
+/// Returns the report of the default model on `h100` under a trace with these contents.
+pub(crate) fn report_of_trace(contents: &str) -> Report {
+    let read = |_: &Path| Ok(Input::from(contents.as_bytes().to_vec()));
+    let run = run_with("[workload]\ntrace = 'trace.csv'\n", &read);
+    run.run(&mut ()).unwrap().report()
+}
+
 /// Returns the run of a scenario of one built-in model on `h100`.
 pub(crate) fn run(text: &str) -> Run {
+    run_with(text, &|_| Err(ErrorKind::NotFound.into()))
+}
+
+fn run_with(text: &str, read: &dyn Fn(&Path) -> io::Result<Input>) -> Run {
     let file = ScenarioFile::read(text.as_bytes()).unwrap();
     let scenario = file.scenario().clone();
     let llama = model::find(scenario.target.model()).unwrap();
@@ -20,7 +35,7 @@ pub(crate) fn run(text: &str) -> Run {
         model: Model::new(llama.name, llama.spec),
         draft_model: None,
         tables: sets::H100.clone(),
-        read: &|_| Err(std::io::ErrorKind::NotFound.into()),
+        read,
     };
     Run::try_new(scenario, resources).unwrap()
 }
