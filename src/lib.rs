@@ -107,7 +107,8 @@ pub mod __private {
     pub use rooflut_roofline::AxisPoint;
 }
 
-/// The README's examples, as tests.
+/// The examples of README and guide, as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+#[doc = include_str!("../docs/library.md")]
+struct Pages;

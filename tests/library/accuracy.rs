@@ -1,5 +1,5 @@
-//! The README's table of accuracy has the figures of docs/accuracy.md, which a test of the command line compares with
-//! what `rooflut validate` says.
+//! The figures of accuracy in README.md and docs/trust.md are those of docs/accuracy.md, which a test of the command
+//! line compares with what `rooflut validate` says.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -36,18 +36,19 @@ fn summary(mut errors: Vec<f64>) -> [f64; 3] {
 }
 
 #[test]
-fn the_figures_of_the_readme_are_those_of_the_validation() {
+fn the_figures_of_readme_and_guide_are_those_of_the_validation() {
     let accuracy = page("docs/accuracy.md");
     let by_metric = table(&accuracy, "Errors by metric");
     // Number of rows, and median, mean and largest error.
-    let on_h100 = |file: &str, metric: &str| {
+    let on = |gpu: &str, file: &str, metric: &str| {
         let mut lines = by_metric.iter();
-        let line = lines.find(|line| line[..3] == [file, "h100", metric]);
+        let line = lines.find(|line| line[..3] == [file, gpu, metric]);
         let [n, median, mean, _, max] = line.unwrap()[3..8] else {
             panic!("{file} {metric}");
         };
         (n, [median, mean, max].map(|cell| cell.parse().unwrap()))
     };
+    let on_h100 = |file, metric| on("h100", file, metric);
     let stages = table(&accuracy, "experiments.csv, stage by stage");
     let other_gpus: Vec<_> = stages.iter().filter(|stage| stage[3] != "h100").collect();
     let error = |column: usize| {
@@ -91,8 +92,7 @@ fn the_figures_of_the_readme_are_those_of_the_validation() {
         median_mean("solo_requests.csv", "prefill"),
         median_mean("solo_requests.csv", "TPOT"),
     );
-    let readme = page("README.md");
-    let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");
+    let guide = words("docs/trust.md");
     for expected in [
         h100(load, "experiments.csv"),
         h100(replays, "requests.csv"),
@@ -103,6 +103,36 @@ fn the_figures_of_the_readme_are_those_of_the_validation() {
         ),
         single,
     ] {
+        assert!(guide.contains(&expected), "docs/trust.md lacks: {expected}");
+    }
+
+    let median = |gpu, file, metric| shown(on(gpu, file, metric).1[0]);
+    let (loads, loops) = ("experiments.csv", "servers_steady_state.csv");
+    let of_loops = |gpu| {
+        let [tpot, ttft] = ["TPOT", "TTFT"].map(|metric| median(gpu, loops, metric));
+        format!(
+            "{tpot} and {ttft} % for {} on {}",
+            on(gpu, loops, "TPOT").0,
+            gpu.to_uppercase()
+        )
+    };
+    let readme = words("README.md");
+    for expected in [
+        format!(
+            "TPOT {} % and TTFT {} % for {} loads on H100",
+            median("h100", loads, "TPOT"),
+            median("h100", loads, "TTFT"),
+            on("h100", loads, "TPOT").0
+        ),
+        of_loops("h200"),
+        of_loops("b200"),
+    ] {
         assert!(readme.contains(&expected), "README.md lacks: {expected}");
     }
+}
+
+/// Returns a page in one line.
+fn words(file: &str) -> String {
+    let page = page(file);
+    page.split_whitespace().collect::<Vec<_>>().join(" ")
 }

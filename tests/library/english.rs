@@ -54,6 +54,7 @@ fn comments_docs_and_messages_are_plain_english() {
         "DESIGN.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",
+        "SECURITY.md",
         "build.rs",
     ]
     .map(|file| root.join(file))

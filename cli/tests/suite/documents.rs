@@ -1,4 +1,5 @@
-//! The commands that the documents show run as shown, in their order, in a folder with what they name.
+//! The commands that the documents show run as shown, in their order, in a folder with what they name; a block of text
+//! after a command is its output, and a picture that a command draws is the one beside the document.
 #![cfg(unix)]
 #![allow(
     clippy::expect_used,
@@ -13,14 +14,14 @@ use std::process::Command;
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
+use crate::links::guide;
 use crate::support::{without_progress, workspace};
 
-/// Documents, and where their commands expect folders of the checkout.
-const DOCUMENTS: [(&str, &[(&str, &str)]); 5] = [
+/// Documents beside the guide, `docs/`, and where their commands expect folders of the checkout.
+const DOCUMENTS: [(&str, &[(&str, &str)]); 4] = [
     ("README.md", CHECKOUT),
     ("CONTRIBUTING.md", CHECKOUT),
     ("cli/README.md", &[]),
-    ("docs/accuracy.md", CHECKOUT),
     (
         "docs/import.md",
         // Made-up files in place of those of other projects.
@@ -44,31 +45,51 @@ const CHECKOUT: &[(&str, &str)] = &[
     ("examples", "examples"),
 ];
 
-/// Commands that build, test or install, and those of the Python package, which has tests of its own.
-const OTHERS: [&str; 5] = [
+/// Commands that build, test or install, and those of packages that have tests of their own.
+const OTHERS: [&str; 8] = [
+    "cargo build",
     "cargo test",
     "cargo install",
     ".ci/run",
     "pip install",
     "rooflut-collect",
+    "check=",
+    "$check",
 ];
 
+/// The documents with their folders: all pages of the guide but the recipes, whose output is compared with the pages.
+fn documents() -> Vec<(String, &'static [(&'static str, &'static str)])> {
+    let mut documents: Vec<_> = DOCUMENTS
+        .map(|(document, folders)| (document.to_owned(), folders))
+        .into();
+    for page in guide() {
+        let page = format!("docs/{page}");
+        let known = documents.iter().any(|(document, _)| *document == page);
+        if !known && page != "docs/recipes.md" {
+            documents.push((page, CHECKOUT));
+        }
+    }
+    documents
+}
+
 #[test]
-fn the_commands_of_the_documents_run() {
-    let mut ran = 0;
+fn the_commands_of_the_documents_run_and_print_what_is_shown() {
+    let mut counts = [0; 3];
     let mut failed = Vec::new();
-    for (document, folders) in DOCUMENTS {
-        let text = fs::read_to_string(workspace().join(document)).expect("a document");
+    for (document, folders) in documents() {
+        let path = workspace().join(&document);
+        let text = fs::read_to_string(&path).expect("a document");
         let place = tempfile::tempdir().expect("a folder");
         lay_out(place.path(), folders);
-        for command in commands(&text) {
+        for (command, shown) in commands(&text) {
             if OTHERS.iter().any(|other| command.starts_with(other)) {
                 continue;
             }
             let output = Command::new("sh")
                 .args(["-c", &installed(&command)])
                 .current_dir(place.path())
-                .env("PATH", path(place.path()))
+                .env("PATH", search_path(place.path()))
+                .env_remove("COLUMNS")
                 .output()
                 .expect("a shell");
             let stderr = without_progress(&String::from_utf8_lossy(&output.stderr));
@@ -78,11 +99,36 @@ fn the_commands_of_the_documents_run() {
                     output.status
                 ));
             }
-            ran += 1;
+            counts[0] += 1;
+            let printed = String::from_utf8(output.stdout).expect("UTF-8");
+            if let Some(shown) = shown {
+                counts[1] += 1;
+                if shown != printed {
+                    failed.push(format!("{document}: {command}: prints\n{printed}"));
+                }
+            }
+        }
+        for picture in pictures(&text) {
+            let drawn = place
+                .path()
+                .join(Path::new(&picture).file_name().expect("a name"));
+            let committed = path.with_file_name(&picture);
+            let Ok(drawn) = fs::read_to_string(drawn) else {
+                continue;
+            };
+            counts[2] += 1;
+            if std::env::var_os("ROOFLUT_ACCEPT").is_some_and(|value| value == "1") {
+                fs::write(committed, drawn).expect("a picture");
+            } else if fs::read_to_string(committed).ok() != Some(drawn) {
+                failed.push(format!(
+                    "{document}: {picture} differs from what its command draws; ROOFLUT_ACCEPT=1 writes it"
+                ));
+            }
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
-    assert!(ran > 30, "{ran} commands");
+    let [ran, compared, drawn] = counts;
+    assert!(ran > 30 && compared > 1 && drawn > 0, "{counts:?}");
 }
 
 /// A command with the installed program in place of the one to build.
@@ -91,8 +137,8 @@ fn installed(command: &str) -> String {
     built.replace("cargo run --release", "rooflut")
 }
 
-/// Commands with the program in front of the others that are installed.
-fn path(place: &Path) -> String {
+/// The search path, with the program in front of what is installed.
+fn search_path(place: &Path) -> String {
     let installed = std::env::var("PATH").unwrap_or_default();
     format!("{}:{installed}", place.join(".bin").display())
 }
@@ -111,26 +157,51 @@ fn lay_out(place: &Path, folders: &[(&str, &str)]) {
     }
 }
 
-/// The commands after `$` in the console blocks of a document; one ends with a backslash where it goes on.
-fn commands(document: &str) -> Vec<String> {
-    let mut commands = Vec::new();
-    let mut in_console = false;
+/// The commands after `$` in the console blocks of a document; one ends with a backslash where it goes on. A block of
+/// text that follows a console block is the output of its last command.
+fn commands(document: &str) -> Vec<(String, Option<String>)> {
+    let mut commands: Vec<(String, Option<String>)> = Vec::new();
+    let mut language = String::new();
+    // Whether the last block was a console, with nothing after it yet.
+    let mut after_console = false;
     for event in Parser::new(document) {
         match event {
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
-                in_console = matches!(&*language, "console" | "sh" | "bash");
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(found))) => {
+                language = found.to_string();
             }
-            Event::End(TagEnd::CodeBlock) => in_console = false,
-            Event::Text(text) if in_console => {
+            Event::End(TagEnd::CodeBlock) => {
+                after_console = is_console(&language);
+                language.clear();
+            }
+            Event::Text(text) if is_console(&language) => {
                 for block in format!("\n{text}").split("\n$ ").skip(1) {
                     let shown = block.split_inclusive('\n');
                     let continues = |line: &&str| line.trim_end().ends_with('\\');
                     let more = shown.clone().take_while(continues).count();
-                    commands.push(shown.take(more + 1).collect::<String>().trim().to_owned());
+                    let command: String = shown.take(more + 1).collect();
+                    commands.push((command.trim().to_owned(), None));
                 }
             }
-            _ => {}
+            Event::Text(text) if language == "text" && after_console => {
+                let (_, shown) = commands.last_mut().expect("a command");
+                shown.get_or_insert_default().push_str(&text);
+            }
+            _ => after_console &= !language.is_empty(),
         }
     }
     commands
+}
+
+fn is_console(language: &str) -> bool {
+    matches!(language, "console" | "sh" | "bash")
+}
+
+/// The pictures of a document.
+fn pictures(document: &str) -> Vec<String> {
+    let events = Parser::new(document);
+    let pictures = events.filter_map(|event| match event {
+        Event::Start(Tag::Image { dest_url, .. }) => Some(dest_url.to_string()),
+        _ => None,
+    });
+    pictures.collect()
 }

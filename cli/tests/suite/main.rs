@@ -7,6 +7,7 @@ mod documents;
 mod fits;
 mod fuzz_corpus;
 mod library;
+mod links;
 mod lists;
 mod lookup;
 mod model_file;

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use crate::links::anchor;
 use crate::support::workspace;
 
 /// A question and its answer.
@@ -46,13 +47,7 @@ fn the_contents_name_each_question_once() {
     let recipes = recipes(&page);
     assert_eq!(linked.len(), recipes.len());
     for Recipe { question, .. } in recipes {
-        let anchor: String = question
-            .to_lowercase()
-            .chars()
-            .filter(|letter| letter.is_alphanumeric() || " -".contains(*letter))
-            .map(|letter| if letter == ' ' { '-' } else { letter })
-            .collect();
-        let link = format!("[{question}](#{anchor})");
+        let link = format!("[{question}](#{})", anchor(question));
         assert_eq!(contents.matches(&link).count(), 1, "{link}");
     }
 }

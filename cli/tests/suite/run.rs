@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use crate::support::run_files::columns;
-use crate::support::{
-    LLAMA, failure_with_answer, file, json, new_path, number, rooflut, success, text,
-};
+use crate::support::{LLAMA, failure_with_answer, file, json, new_path, number, success, text};
 use serde_json::Value;
 
 #[test]
@@ -13,22 +11,6 @@ fn alone_it_shows_a_newcomer_what_is_served_and_where_it_comes_from() {
     let text = success("");
     // Equal to `rooflut run`, except for the hint.
     assert!(text.starts_with(&success("run")));
-}
-
-#[test]
-fn the_readme_shows_what_it_prints() {
-    let readme = include_str!("../../../README.md");
-    let shown = readme
-        .split("```text\n")
-        .nth(1)
-        .and_then(|rest| rest.split("```").next());
-    let shown = shown.expect("a block of output");
-    let output = rooflut("").env_remove("COLUMNS").output();
-    let output = String::from_utf8(output.expect("it starts").stdout).expect("UTF-8");
-    assert_eq!(
-        shown, output,
-        "replace the block in README.md by the output of `rooflut`"
-    );
 }
 
 #[test]

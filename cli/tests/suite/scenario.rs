@@ -13,14 +13,14 @@ fn answer(text: &str, flags: &str) -> Value {
 }
 
 #[test]
-fn the_example_runs_and_the_readme_names_it() {
+fn the_example_runs_and_the_guide_names_it() {
     let answer = json(&format!("run --scenario {EXAMPLE}"));
     assert_eq!(answer["completed"], 500);
     assert_eq!(answer["gpu"], "h200");
     assert_eq!(answer["load"]["kind"], "gamma");
     assert_eq!(answer["scenario"], json!({"path": EXAMPLE, "replaced": []}));
-    let readme = include_str!("../../../README.md");
-    assert!(readme.contains("run --scenario examples/scenario.toml"));
+    let guide = include_str!("../../../docs/command.md");
+    assert!(guide.contains("run --scenario examples/scenario.toml"));
 }
 
 #[test]

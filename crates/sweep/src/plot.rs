@@ -5,9 +5,10 @@ use std::fmt;
 use std::io::Read;
 use std::str::FromStr;
 
+use plotters::data::float::FloatPrettyPrinter;
 use plotters::prelude::{
     BLACK, ChartBuilder, Circle, Color, IntoDrawingArea, Palette, Palette99, PathElement, Polygon,
-    SVGBackend, SeriesLabelPosition, WHITE,
+    RGBColor, SVGBackend, SeriesLabelPosition, WHITE,
 };
 
 use crate::column::FIRST;
@@ -16,8 +17,25 @@ use crate::sweep::Sweep;
 /// Width and height, pixels.
 const SIZE: (u32, u32) = (960, 600);
 const FONT: (&str, i32) = ("sans-serif", 15);
+/// Numbers at the axes.
+const TICKS: FloatPrettyPrinter = FloatPrettyPrinter {
+    allow_scientific: false,
+    min_decimal: 0,
+    max_decimal: 5,
+};
 /// Maximum number of lines that the legend names.
 const NAMED: usize = 20;
+
+/// The colours of Okabe and Ito (2008) without their yellow: readers with any vision tell them apart on white.
+const COLORS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 0, 0),
+];
 
 /// A chart of the column `y` over the column `x`, with a line for each combination of the other keys.
 ///
@@ -232,10 +250,14 @@ fn picture(mut lines: Vec<(String, Vec<Point>)>, x: &str, y: &str) -> Result<Str
             .margin(16)
             .x_label_area_size(44)
             .y_label_area_size(72)
-            .build_cartesian_2d(x_min..x_max, y_min.min(0.0)..y_max)
+            .build_cartesian_2d(x_min..x_max, y_min.min(0.0)..y_max + 0.05 * (y_max - y_min))
             .map_err(|error| failed(&error))?;
         chart
             .configure_mesh()
+            .max_light_lines(0)
+            .bold_line_style(BLACK.mix(0.12))
+            .x_label_formatter(&|value| TICKS.print(*value))
+            .y_label_formatter(&|value| TICKS.print(*value))
             .x_desc(x)
             .y_desc(y)
             .label_style(FONT)
@@ -243,7 +265,9 @@ fn picture(mut lines: Vec<(String, Vec<Point>)>, x: &str, y: &str) -> Result<Str
             .draw()
             .map_err(|error| failed(&error))?;
         for (place, (label, points)) in lines.iter().enumerate() {
-            let color = Palette99::pick(place).to_rgba();
+            let color = COLORS
+                .get(place)
+                .map_or_else(|| Palette99::pick(place).to_rgba(), |color| color.to_rgba());
             let banded = points
                 .iter()
                 .filter_map(|point| Some((point.x, point.band?)));
