@@ -7,6 +7,16 @@ use std::{env, fs, process};
 
 use rooflut_codegen::{Dtype, OperationKind};
 
+/// The operations of step models without the feature `alloc`. Tables without it have these alone, in formats without
+/// blocks, so that a program on a small device links no more than it can use.
+const WITHOUT_ALLOC: [OperationKind; 5] = [
+    OperationKind::Gemm,
+    OperationKind::Prefill,
+    OperationKind::Decode,
+    OperationKind::AllReduce,
+    OperationKind::Moe,
+];
+
 fn main() {
     let data = Path::new("bench_data");
     let gpus = data.join("gpus.toml");
@@ -26,16 +36,12 @@ fn main() {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     let dirs: Vec<&Path> = sets.iter().map(PathBuf::as_path).collect();
-    let is_on = |name: &str| env::var_os(feature(name)).is_some();
-    let read = |operation: OperationKind| operation.declared().feature.is_none_or(is_on);
-    let wanted = |set: &str, operation: OperationKind, dtype: Dtype| {
-        // The GEMMs of h100-infersim have no other format.
-        let is_kept = !dtype.is_block_scaled() || set == "h100-infersim";
-        read(operation) && (is_kept || is_on("block-scaled"))
+    let has_alloc = env::var_os(feature("alloc")).is_some();
+    let wanted = |operation, dtype: Dtype| {
+        has_alloc || WITHOUT_ALLOC.contains(&operation) && !dtype.is_block_scaled()
     };
     let tables = rooflut_codegen::generate_builtin(&gpus, &dirs, wanted);
     write("tables.rs", tables);
-    write("operations.rs", Ok(operations(read)));
     let engines = toml_files(&engines);
     let engines: Vec<&Path> = engines.iter().map(PathBuf::as_path).collect();
     write("engines.rs", rooflut_codegen::generate_engines(&engines));
@@ -45,21 +51,6 @@ fn main() {
         "constants.rs",
         rooflut_codegen::generate_constants(&constants),
     );
-}
-
-/// The list of operations that are `read`.
-fn operations(read: impl Fn(OperationKind) -> bool) -> String {
-    let read = OperationKind::ALL.into_iter().filter(|kind| read(*kind));
-    let names: Vec<String> = read
-        .map(|kind| format!("crate::hardware::OperationKind::{kind:?}"))
-        .collect();
-    format!(
-        "/// Operations whose tables are read: those whose features are on.\n\
-         #[cfg(feature = \"runtime-tables\")]\n\
-         pub(crate) const OPERATIONS: [crate::hardware::OperationKind; {}] = [{}];\n",
-        names.len(),
-        names.join(", ")
-    )
 }
 
 /// The environment variable that cargo sets where the feature is on.

@@ -1,6 +1,6 @@
 //! Prints the errors of lookups on left-out rows, per table and method.
 //!
-//! `cargo run --release -p rooflut --features leave-one-out,block-scaled,h100-infersim --example leave_one_out`
+//! `cargo run --release -p rooflut --features leave-one-out,h100-infersim --example leave_one_out`
 
 use std::io::{self, StdoutLock, Write};
 

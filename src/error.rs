@@ -138,6 +138,13 @@ impl TableSet {
     }
 }
 
+/// Further advice where a table or a format is missing.
+const ADVICE: &str = if cfg!(feature = "alloc") {
+    ""
+} else {
+    ", or turn on the feature alloc of rooflut"
+};
+
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -148,11 +155,7 @@ impl fmt::Display for ResolveError {
                      (`rooflut tables` lists them)",
                     set.name()
                 )?;
-                let operation = OperationKind::from_name(operation);
-                match operation.and_then(OperationKind::feature) {
-                    Some(feature) => write!(f, ", built with the feature {feature}"),
-                    None => Ok(()),
-                }
+                f.write_str(ADVICE)
             }
             ResolveError::NoGemmDtype { set, shape } => {
                 write!(f, "table set {}: gemm: expected one of ", set.name())?;
@@ -160,13 +163,9 @@ impl fmt::Display for ResolveError {
                 write_distinct(f, entries.map(|entry| entry.shape.dtype.name()))?;
                 write!(
                     f,
-                    ", found {}; use one of these or another set",
+                    ", found {}; use one of these or another set{ADVICE}",
                     shape.dtype
-                )?;
-                match shape.dtype.is_block_scaled() && cfg!(not(feature = "block-scaled")) {
-                    true => f.write_str(", or turn on the feature block-scaled of rooflut"),
-                    false => Ok(()),
-                }
+                )
             }
             ResolveError::NoAttentionDtype {
                 set,

@@ -4,4 +4,3 @@
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 include!(concat!(env!("OUT_DIR"), "/engines.rs"));
 include!(concat!(env!("OUT_DIR"), "/errors.rs"));
-include!(concat!(env!("OUT_DIR"), "/operations.rs"));

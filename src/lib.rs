@@ -45,13 +45,14 @@
 //!
 //! # Features
 //!
-//! `std`, `sim` (the simulator), `digest` (figures of a run in constant memory), `h100` (a table set), `block-scaled`
-//! (rows of fp8_block, nvfp4, mxfp4 and int4), `data-parallel` (steps of data-parallel ranks), `window` (attention
-//! within a window of keys), `mla` (latent attention) and `delta-net` (gated delta nets) are on by default.
+//! `std`, `sim` (the simulator) and `h100` (a table set) are on by default; both `std` and `sim` turn on `alloc`.
 //! `h200`, `a100`, `l40s`, `b200` and `h100-infersim` add table sets, `macros` and `runtime-tables` add your own
 //! measurements, `serde` adds serialization, `compat` adds the models of InferSim and BLIS, and `leave-one-out` adds
-//! errors on rows that are left out. Features are additive and never change a number, except that experts of these four
-//! formats are transferred from bf16 without `block-scaled`.
+//! errors on rows that are left out.
+//!
+//! Without `alloc`, a step model has equal layers of plain attention on one pipeline stage and data-parallel rank, and
+//! built-in sets have the tables of these, without formats with a scale for each block of weights. Features are
+//! additive and never change a number, except that experts of these formats are transferred from bf16 without `alloc`.
 #![no_std]
 
 #[cfg(feature = "alloc")]

@@ -1,5 +1,5 @@
 //! Ten million requests: time grows with them in proportion, memory does not.
-#![cfg(all(feature = "digest", feature = "h100"))]
+#![cfg(all(feature = "sim", feature = "h100"))]
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails as tests do")]
 
 use std::time::{Duration, Instant};

@@ -77,7 +77,7 @@ impl Dtype {
     }
 
     /// Returns whether each block of weights has a scale. The rows of such formats are compiled in with the feature
-    /// `block-scaled` of rooflut.
+    /// `alloc` of rooflut.
     pub const fn is_block_scaled(self) -> bool {
         !matches!(self, Dtype::Bf16 | Dtype::Fp8)
     }

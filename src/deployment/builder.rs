@@ -208,7 +208,7 @@ impl DeploymentBuilder {
     /// place of a draft model (vLLM: `{"method": "mtp"}`). Server and simulator also need `speculation` (feature `sim`).
     ///
     /// ```
-    /// # #[cfg(all(feature = "sim", feature = "mla", feature = "h200"))] {
+    /// # #[cfg(all(feature = "sim", feature = "h200"))] {
     /// use rooflut::sim::{Request, Speculation};
     /// use rooflut::table::sets;
     /// use rooflut::{Deployment, model};

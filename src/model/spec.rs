@@ -91,13 +91,13 @@ impl ModelSpec {
     }
 
     /// Returns whether some layers have a window or keep a state instead of keys and values.
-    #[cfg(feature = "window")]
+    #[cfg(feature = "alloc")]
     pub(crate) fn is_hybrid(&self) -> bool {
         self.keeps_states() || matches!(self.limited_span(), Span::Window(_))
     }
 
     /// Returns whether some layers keep a state instead of keys and values.
-    #[cfg(any(feature = "sim", feature = "window"))]
+    #[cfg(feature = "alloc")]
     pub(crate) fn keeps_states(&self) -> bool {
         let mut groups = self.layers.iter();
         groups.any(|group| matches!(group.attention, Attention::DeltaNet(_)))

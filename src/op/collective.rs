@@ -3,10 +3,8 @@
 use super::estimate::Estimate;
 use super::found::Found;
 use crate::error::ResolveError;
-#[cfg(feature = "data-parallel")]
-use crate::hardware::GatherShape;
 use crate::hardware::operation::Codes;
-use crate::hardware::{AllReduceShape, Dtype, OperationKind, Reference, Work};
+use crate::hardware::{AllReduceShape, Dtype, GatherShape, OperationKind, Reference, Work};
 use crate::math::{exp_short, ln_of_normal};
 use crate::table::{Class, Curve, ErrorGroup, KernelTable, Table, TableSet};
 
@@ -44,7 +42,6 @@ pub type AllReduce = Collective<AllReduceShape>;
 /// assert!(all_gather.at(1 << 20).time.us() > 1.0);
 /// # Ok::<(), rooflut::ResolveError>(())
 /// ```
-#[cfg(feature = "data-parallel")]
 pub type Gather = Collective<GatherShape>;
 
 impl TableSet {
@@ -65,7 +62,6 @@ impl AllReduce {
     }
 }
 
-#[cfg(feature = "data-parallel")]
 impl Gather {
     /// Looks up an all-gather over this number of ranks in `set`; its message is the gathered one.
     ///

@@ -9,33 +9,31 @@ mod collective;
 #[cfg(feature = "compat")]
 pub mod compat;
 mod decode;
-#[cfg(feature = "delta-net")]
+#[cfg(feature = "alloc")]
 mod delta;
 mod estimate;
 mod found;
 mod gemm;
 #[cfg(feature = "leave-one-out")]
 pub mod leave_one_out;
-#[cfg(feature = "mla")]
+#[cfg(feature = "alloc")]
 mod mla;
 mod moe;
 mod prefill;
-#[cfg(feature = "window")]
+#[cfg(feature = "alloc")]
 mod window;
 
 pub use blend::Neighbour;
-#[cfg(feature = "data-parallel")]
-pub use collective::Gather;
-pub use collective::{AllReduce, Collective};
+pub use collective::{AllReduce, Collective, Gather};
 pub use decode::DecodeAttention;
 pub(crate) use decode::DecodeRows;
-#[cfg(feature = "delta-net")]
+#[cfg(feature = "alloc")]
 pub use delta::{DeltaDecode, DeltaPrefill};
 pub use estimate::Estimate;
 pub use gemm::Gemm;
-#[cfg(feature = "mla")]
+#[cfg(feature = "alloc")]
 pub use mla::{MlaDecode, MlaPrefill};
 pub use moe::Moe;
 pub use prefill::{ChunkSums, PrefillAttention};
-#[cfg(feature = "window")]
+#[cfg(feature = "alloc")]
 pub use window::{WindowDecode, WindowPrefill};

@@ -75,7 +75,7 @@ const BATCH_ROUNDING: f64 = 1e-6;
 
 impl ChunkSums {
     /// Returns sums without chunks, which also count the keys that an indexer selects.
-    #[cfg(feature = "mla")]
+    #[cfg(feature = "alloc")]
     pub(super) fn selecting(indexer: Option<Indexer>) -> ChunkSums {
         ChunkSums {
             indexer,
@@ -168,7 +168,7 @@ impl ChunkSums {
 
     /// Returns twice the pairs of queries and keys that `indexer` selects. Sums that were made for another layer have at
     /// most all pairs, and `top_k` for each token.
-    #[cfg(feature = "mla")]
+    #[cfg(feature = "alloc")]
     pub(super) fn selected_squares(&self, indexer: Option<Indexer>) -> f64 {
         match indexer {
             Some(indexer) if self.indexer != Some(indexer) => {

@@ -4,6 +4,8 @@ use super::kernels::Kernels;
 #[cfg(feature = "alloc")]
 use super::stages::pipeline;
 use super::{ModelError, Parallelism, RooflineModel, StepOptions};
+#[cfg(not(feature = "alloc"))]
+use crate::model::Span;
 use crate::model::{ModelSpec, Sampler};
 use crate::table::TableSet;
 
@@ -24,10 +26,6 @@ impl RooflineModel {
         #[cfg(feature = "alloc")]
         if parallelism.pp > 1 {
             return pipeline(model, set, parallelism, options);
-        }
-        #[cfg(not(feature = "alloc"))]
-        if parallelism.pp > 1 {
-            return Err(ModelError::SeveralStages);
         }
         let kernels = Kernels::resolve(model, set, parallelism, &options)?;
         RooflineModel::stage(model, set, parallelism, &options, kernels)
@@ -64,6 +62,23 @@ fn check(
 ) -> Result<(), ModelError> {
     model.check()?;
     model.check_parallelism(parallelism)?;
+    #[cfg(not(feature = "alloc"))]
+    check_without_alloc(model, parallelism)?;
     options.constants.check()?;
     options.network.check()
+}
+
+/// Checks that neither the layers nor the ranks need kernels that are kept on the heap.
+#[cfg(not(feature = "alloc"))]
+fn check_without_alloc(model: &ModelSpec, parallelism: Parallelism) -> Result<(), ModelError> {
+    let what = if parallelism.pp > 1 {
+        "several pipeline stages"
+    } else if parallelism.dp > 1 {
+        "several data-parallel ranks"
+    } else if let Span::Window(_) = model.limited_span() {
+        "windows"
+    } else {
+        return Ok(());
+    };
+    Err(ModelError::NeedsAlloc { what })
 }

@@ -160,6 +160,9 @@ fn median_read(rows: &DecodeRows<'_>, cold_bytes: f64) -> Option<f64> {
         }
     }
     let reads = reads.get_mut(..count)?;
-    reads.sort_unstable_by(f64::total_cmp);
-    reads.get(count / 2).copied()
+    if reads.is_empty() {
+        return None;
+    }
+    let (_, median, _) = reads.select_nth_unstable_by(count / 2, f64::total_cmp);
+    Some(*median)
 }

@@ -38,12 +38,11 @@ pub enum ModelError {
         /// Its value.
         found: f64,
     },
-    /// Pipeline stages, which are kept in a list, without the feature `alloc`.
-    #[cfg(not(feature = "alloc"))]
-    SeveralStages,
-    /// Layers of several kinds, whose kernels are kept in a list, without the feature `alloc`.
-    #[cfg(not(feature = "alloc"))]
-    SeveralKinds,
+    /// The model or its parallelism needs the feature `alloc`, which is off.
+    NeedsAlloc {
+        /// The part that needs it, in the plural.
+        what: &'static str,
+    },
     /// Even the best answers of a kernel are of a worse class than the caller accepts.
     TooUncertain {
         /// The part of the step that the kernel belongs to.
@@ -71,14 +70,12 @@ impl fmt::Display for ModelError {
                 f,
                 "network: {field}: expected a positive number, found {found}; correct it"
             ),
-            #[cfg(not(feature = "alloc"))]
-            ModelError::SeveralStages => f.write_str(
-                "pp: expected 1, as the feature alloc is off, found more; turn it on",
-            ),
-            #[cfg(not(feature = "alloc"))]
-            ModelError::SeveralKinds => f.write_str(
-                "layers: expected equal layers, as the feature alloc is off, found several kinds; turn it on",
-            ),
+            ModelError::NeedsAlloc { what } => {
+                write!(
+                    f,
+                    "{what} need the feature alloc of rooflut, which is off; turn it on"
+                )
+            }
             ModelError::TooUncertain { part, set, error } => {
                 write!(f, "{part}: table set {set}: {error}")
             }

@@ -83,7 +83,7 @@ impl KernelTime {
     }
 
     /// Returns the time of both one after the other, with the binding of the longer one.
-    #[cfg(any(feature = "alloc", feature = "delta-net"))]
+    #[cfg(feature = "alloc")]
     pub(super) fn plus(self, other: KernelTime) -> KernelTime {
         let longer = if self.time >= other.time { self } else { other };
         let source = self.source().plus(self.time, other.source(), other.time);
@@ -92,7 +92,7 @@ impl KernelTime {
     }
 
     /// Returns the kernel with at least the time of `estimate`, and the worse provenance of both.
-    #[cfg(feature = "window")]
+    #[cfg(feature = "alloc")]
     pub(super) fn at_least(self, estimate: Estimate) -> KernelTime {
         let worst = |own: Provenance| own.worst(estimate.provenance);
         KernelTime {

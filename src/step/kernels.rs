@@ -1,28 +1,27 @@
 //! The kernels of a model's layer, looked up in a table set.
 
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+
 use super::all_reduce::{ACTIVATION_BYTES, NodeAllReduce, StepAllReduce};
 use super::attention::StepAttention;
 use super::batch::BatchSums;
-#[cfg(feature = "delta-net")]
-use super::delta::StepDelta;
-#[cfg(feature = "data-parallel")]
+#[cfg(feature = "alloc")]
 use super::exchange::StepExchange;
 use super::experts::StepExperts;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
 use super::kinds::Kinds;
-#[cfg(feature = "mla")]
-use super::latent::StepLatent;
+#[cfg(feature = "alloc")]
+use super::other_attention::OtherAttention;
 use super::part_errors::PartErrors;
 use super::ring::Ring;
 use super::{Chunk, ModelError, Parallelism, Part, StepOptions};
-#[cfg(not(feature = "data-parallel"))]
-use crate::error::ResolveError;
 use crate::hardware::{AllReduceShape, AttentionShape, Dtype, MoeShape};
 use crate::model::{Attention, Ffn, Gqa, LayerGroup, ModelSpec, Span};
 use crate::op::{AllReduce, Gemm, Moe};
 use crate::table::{ErrorGroup, TableSet};
-#[cfg(any(feature = "alloc", feature = "data-parallel"))]
+#[cfg(feature = "alloc")]
 use crate::units::Seconds;
 
 /// All kernels of a step, on one rank.
@@ -50,15 +49,11 @@ pub(super) struct Projections {
 
 /// The attention of a layer.
 #[derive(Debug, Clone)]
-#[allow(clippy::large_enum_variant)] // No box: a model lives without allocation.
+#[allow(clippy::large_enum_variant)] // No box: most models have plain attention.
 pub(super) enum LayerAttention {
-    Heads(StepAttention),
-    /// With its projections.
-    #[cfg(feature = "mla")]
-    Latent(StepLatent),
-    /// A gated delta net.
-    #[cfg(feature = "delta-net")]
-    Delta(StepDelta),
+    Plain(StepAttention),
+    #[cfg(feature = "alloc")]
+    Other(Box<OtherAttention>),
 }
 
 /// The kernels of the feed-forward part.
@@ -70,7 +65,7 @@ pub(super) enum FfnOps {
         router: Gemm,
         experts: StepExperts,
         shared: Option<DenseOps>,
-        #[cfg(feature = "data-parallel")]
+        #[cfg(feature = "alloc")]
         exchange: Option<StepExchange>,
     },
 }
@@ -107,7 +102,7 @@ impl Kernels {
                     let span = group.attention.span().up_to(model.max_model_len);
                     (group.attention.with_span(span), layer_dtype(group))
                 },
-                |(attention, dtype)| find.attention(attention, dtype, options.kv_dtype),
+                |kind| find.attention(kind, options.kv_dtype),
             )?,
             ffn: Kinds::resolve(
                 layers,
@@ -175,22 +170,18 @@ impl Kernels {
 impl LayerAttention {
     fn errors(&self) -> [ErrorGroup; 2] {
         match self {
-            LayerAttention::Heads(heads) => heads.errors(),
-            #[cfg(feature = "mla")]
-            LayerAttention::Latent(latent) => latent.errors(),
-            #[cfg(feature = "delta-net")]
-            LayerAttention::Delta(delta) => delta.errors(),
+            LayerAttention::Plain(plain) => plain.errors(),
+            #[cfg(feature = "alloc")]
+            LayerAttention::Other(other) => other.errors(),
         }
     }
 
     /// Returns attention of prompt chunks, at least one.
     pub(super) fn prefill(&self, chunks: &[Chunk]) -> KernelTime {
         match self {
-            LayerAttention::Heads(heads) => heads.prefill(chunks),
-            #[cfg(feature = "mla")]
-            LayerAttention::Latent(latent) => latent.prefill(chunks),
-            #[cfg(feature = "delta-net")]
-            LayerAttention::Delta(delta) => delta.prefill(chunks),
+            LayerAttention::Plain(plain) => plain.prefill(chunks),
+            #[cfg(feature = "alloc")]
+            LayerAttention::Other(other) => other.prefill(chunks),
         }
     }
 
@@ -198,24 +189,19 @@ impl LayerAttention {
     #[inline]
     pub(super) fn decode(&self, sums: &BatchSums) -> KernelTime {
         match self {
-            LayerAttention::Heads(heads) => heads.decode(sums),
-            #[cfg(feature = "mla")]
-            LayerAttention::Latent(latent) => latent.decode(sums),
-            #[cfg(feature = "delta-net")]
-            LayerAttention::Delta(delta) => delta.decode(sums),
+            LayerAttention::Plain(plain) => plain.decode(sums),
+            #[cfg(feature = "alloc")]
+            LayerAttention::Other(other) => other.decode(sums),
         }
     }
 
     /// Returns the time of [`decode`](Self::decode), which does not compute the rest.
-    #[cfg(any(feature = "alloc", feature = "data-parallel"))]
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(super) fn decode_time(&self, sums: &BatchSums) -> Seconds {
         match self {
-            LayerAttention::Heads(heads) => heads.decode_time(sums),
-            #[cfg(feature = "mla")]
-            LayerAttention::Latent(latent) => latent.decode(sums).time,
-            #[cfg(feature = "delta-net")]
-            LayerAttention::Delta(delta) => delta.decode(sums).time,
+            LayerAttention::Plain(plain) => plain.decode_time(sums),
+            LayerAttention::Other(other) => other.decode_time(sums),
         }
     }
 }
@@ -229,20 +215,28 @@ fn layer_dtype(group: &LayerGroup) -> Dtype {
 }
 
 impl FfnOps {
+    /// Returns the exchange of tokens around the experts, if there is one.
+    #[cfg(feature = "alloc")]
+    pub(super) fn exchange(&self) -> Option<&StepExchange> {
+        match self {
+            FfnOps::Dense(_) => None,
+            FfnOps::Moe { exchange, .. } => exchange.as_ref(),
+        }
+    }
+
     fn set_errors(&self, errors: &mut PartErrors) {
+        #[cfg(feature = "alloc")]
+        if let Some(exchange) = self.exchange() {
+            errors.set(Part::Exchange, exchange.errors());
+        }
         let dense = match self {
             FfnOps::Dense(ops) => Some(ops),
             FfnOps::Moe {
                 router,
                 experts,
                 shared,
-                #[cfg(feature = "data-parallel")]
-                exchange,
+                ..
             } => {
-                #[cfg(feature = "data-parallel")]
-                if let Some(exchange) = exchange {
-                    errors.set(Part::Exchange, exchange.errors());
-                }
                 errors.set(Part::Router, router.errors());
                 errors.set(Part::Moe, experts.errors());
                 shared.as_ref()
@@ -256,43 +250,25 @@ impl FfnOps {
 }
 
 impl Finder<'_> {
+    /// Looks up the attention of layers of this kind, with the format of their projections.
     fn attention(
         &self,
-        attention: Attention,
-        #[cfg_attr(not(feature = "mla"), allow(unused_variables))] dtype: Dtype,
+        kind: (Attention, Dtype),
         kv_dtype: Dtype,
     ) -> Result<LayerAttention, ModelError> {
-        match attention {
-            Attention::Gqa(heads) => {
-                let shape = self.attention_shape(heads, kv_dtype);
-                StepAttention::resolve(self, shape, heads.span).map(LayerAttention::Heads)
-            }
-            #[cfg(feature = "mla")]
-            Attention::Mla(mla) => {
-                StepLatent::resolve(self, mla, dtype, kv_dtype).map(LayerAttention::Latent)
-            }
-            #[cfg(not(feature = "mla"))]
-            Attention::Mla(_) => Err(ModelError::Kernel {
-                part: Part::PrefillAttention,
-                error: crate::error::ResolveError::NoTable {
-                    set: self.set.clone(),
-                    operation: crate::hardware::OperationKind::MlaPrefill.name(),
-                },
-            }),
-            #[cfg(feature = "delta-net")]
-            Attention::DeltaNet(net) => StepDelta::resolve(self, net).map(LayerAttention::Delta),
-            #[cfg(not(feature = "delta-net"))]
-            Attention::DeltaNet(_) => Err(ModelError::Kernel {
-                part: Part::PrefillAttention,
-                error: crate::error::ResolveError::NoTable {
-                    set: self.set.clone(),
-                    operation: crate::hardware::OperationKind::DeltaPrefill.name(),
-                },
-            }),
+        #[cfg(feature = "alloc")]
+        if let Some(other) = OtherAttention::resolve(self, kind, kv_dtype)? {
+            return Ok(LayerAttention::Other(Box::new(other)));
         }
+        let (Attention::Gqa(heads), _) = kind else {
+            let what = "latent attention and gated delta nets";
+            return Err(ModelError::NeedsAlloc { what });
+        };
+        let shape = self.attention_shape(heads, kv_dtype);
+        StepAttention::resolve(self, shape, heads.span).map(LayerAttention::Plain)
     }
 
-    fn attention_shape(&self, heads: Gqa, kv_dtype: Dtype) -> AttentionShape {
+    pub(super) fn attention_shape(&self, heads: Gqa, kv_dtype: Dtype) -> AttentionShape {
         // Attention math stays 16-bit with any weights.
         AttentionShape {
             dtype: Dtype::Bf16,
@@ -374,13 +350,6 @@ impl Finder<'_> {
                 intermediate,
                 shared_intermediate,
             } => {
-                #[cfg(not(feature = "data-parallel"))]
-                if self.parallelism.dp > 1 {
-                    let (set, part) = (self.set.clone(), Part::Exchange);
-                    let operation = crate::hardware::OperationKind::AllGather.name();
-                    let error = ResolveError::NoTable { set, operation };
-                    return Err(ModelError::Kernel { part, error });
-                }
                 let layer = MoeShape {
                     dtype,
                     experts,
@@ -403,7 +372,7 @@ impl Finder<'_> {
                     experts: StepExperts::new(layer, &self.constants),
                     router: self.gemm(Part::Router, Dtype::Bf16, hidden, experts)?,
                     shared,
-                    #[cfg(feature = "data-parallel")]
+                    #[cfg(feature = "alloc")]
                     exchange: StepExchange::resolve(self, experts)?,
                 })
             }

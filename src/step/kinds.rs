@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::ModelError;
 use super::kernel_time::KernelTime;
 use crate::model::{LayerGroup, Layers};
-#[cfg(any(feature = "alloc", feature = "data-parallel"))]
+#[cfg(feature = "alloc")]
 use crate::units::Seconds;
 
 /// Kernels by kind, each with the number of layers that run it.
@@ -41,7 +41,8 @@ impl<T> Kinds<T> {
         });
         #[cfg(not(feature = "alloc"))]
         if others.next().is_some() {
-            return Err(ModelError::SeveralKinds);
+            let what = "layers of several kinds";
+            return Err(ModelError::NeedsAlloc { what });
         }
         Ok(Kinds {
             first: kind(layers.first())?,
@@ -84,7 +85,7 @@ impl<T> Kinds<T> {
     }
 
     /// Returns the time of a kernel in all layers: that of [`sum`](Kinds::sum), which does not compute the rest.
-    #[cfg(any(feature = "alloc", feature = "data-parallel"))]
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(super) fn time(&self, once: impl Fn(&T) -> Seconds) -> Seconds {
         let (layers, first) = &self.first;

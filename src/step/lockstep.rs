@@ -1,8 +1,8 @@
 //! Steps of data-parallel ranks.
 
-#[cfg(feature = "alloc")]
-use super::LatencyModel;
-use super::{RooflineModel, StepBatch, StepTime};
+use super::kernels::FfnOps;
+use super::{LatencyModel, Part, RooflineModel, StepBatch, StepTime};
+use crate::math::ln;
 use crate::units::Seconds;
 
 /// Times of parts of a step that depend on counts alone.
@@ -58,7 +58,6 @@ impl RooflineModel {
         ranks: &mut dyn Iterator<Item = StepBatch<'_>>,
         times: &impl CountedTimes,
     ) -> Seconds {
-        #[cfg(feature = "alloc")]
         if !self.following.is_empty() {
             // Pipelines share nothing.
             return ranks.fold(Seconds::ZERO, |longest, batch| {
@@ -88,21 +87,56 @@ impl RooflineModel {
         if largest == 0 {
             return Seconds::ZERO;
         }
-        let engine = self.engine();
+        let engine = &self.engine;
         let runs_as_graph = largest <= u64::from(engine.cuda_graph_max_tokens);
-        let (apart, exchanged) = match runs_as_graph {
-            true => {
-                let exchanged = engine.padded_tokens(largest).saturating_mul(count);
-                (times.of_tokens(largest) + longest_rest, exchanged)
-            }
-            false => (longest, all),
+        let (apart, exchanged) = if runs_as_graph {
+            let exchanged = engine.padded_tokens(largest).saturating_mul(count);
+            (times.of_tokens(largest) + longest_rest, exchanged)
+        } else {
+            (longest, all)
         };
-        match self.shares_experts() {
-            true => {
-                let routed = engine.routed_tokens(all, exchanged);
-                apart + times.of_exchange(exchanged) + times.of_experts(routed)
-            }
-            false => apart,
+        if !self.shares_experts() {
+            return apart;
         }
+        let routed = engine.routed_tokens(all, exchanged);
+        apart + times.of_exchange(exchanged) + times.of_experts(routed)
+    }
+
+    /// Adds the exchange and the experts, if all data-parallel ranks have as many tokens.
+    pub(super) fn add_shared(&self, step: &mut StepTime, tokens: u64) {
+        let of_all = |own: u64| own.saturating_mul(self.dp.into());
+        let padded = of_all(self.engine.padded_tokens(tokens));
+        self.add_exchange(step, padded);
+        self.add_experts(step, self.engine.routed_tokens(of_all(tokens), padded));
+    }
+
+    /// Adds the exchange of the tokens of all data-parallel ranks between them.
+    fn add_exchange(&self, step: &mut StepTime, tokens: u64) {
+        self.kernels.ffn.each(|layers, ffn| {
+            if let Some(exchange) = ffn.exchange() {
+                for once in exchange.among_ranks(tokens as f64) {
+                    step.add_kernel(Part::Exchange, once.times(layers));
+                }
+            }
+        });
+    }
+
+    /// Adds the all-gather of `m` tokens of the rank over its GPUs, where each of them routes a share.
+    pub(super) fn add_rejoined(&self, step: &mut StepTime, m: f64) {
+        self.kernels.ffn.each(|layers, ffn| {
+            if let Some(rejoined) = ffn.exchange().and_then(|of| of.within_rank(m)) {
+                step.add_kernel(Part::Exchange, rejoined.times(layers));
+            }
+        });
+    }
+
+    /// Adds the experts over the tokens of all data-parallel ranks.
+    fn add_experts(&self, step: &mut StepTime, tokens: u64) {
+        let tokens = tokens as f64;
+        self.kernels.ffn.each(|layers, ffn| {
+            if let FfnOps::Moe { experts, .. } = ffn {
+                step.add_kernel(Part::Moe, experts.at(tokens, ln(tokens)).times(layers));
+            }
+        });
     }
 }

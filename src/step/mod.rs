@@ -9,23 +9,25 @@ mod binding;
 pub mod compat;
 mod constructors;
 mod decode;
-#[cfg(feature = "delta-net")]
+#[cfg(feature = "alloc")]
 mod delta;
 mod drafting;
 mod error;
-#[cfg(feature = "data-parallel")]
+#[cfg(feature = "alloc")]
 mod exchange;
 mod experts;
 mod finder;
 mod kernel_time;
 mod kernels;
 mod kinds;
-#[cfg(feature = "mla")]
+#[cfg(feature = "alloc")]
 mod latent;
-#[cfg(feature = "data-parallel")]
+#[cfg(feature = "alloc")]
 mod lockstep;
 mod network;
 mod options;
+#[cfg(feature = "alloc")]
+mod other_attention;
 mod part;
 mod part_errors;
 mod ring;
@@ -46,6 +48,8 @@ mod tally;
 mod time;
 #[cfg(feature = "alloc")]
 mod transfer;
+#[cfg(feature = "alloc")]
+mod window;
 
 pub use crate::model::Parallelism;
 pub use at_end::{AtEnd, End};

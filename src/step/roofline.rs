@@ -72,15 +72,15 @@ pub struct RooflineModel {
     /// All-reduces of a step.
     all_reduces: f64,
     /// Data-parallel ranks.
-    dp: u32,
-    kernels: Kernels,
+    pub(super) dp: u32,
+    pub(super) kernels: Kernels,
     sampler: StepSampler,
     small_kernels: Kinds<SmallKernels>,
     rates: Rates,
     /// Share of the memory bandwidth that GEMMs reach at most.
     sustained_reads: f64,
     errors: PartErrors,
-    engine: StepConstants,
+    pub(super) engine: StepConstants,
     /// Wait for the host of a step without prompt tokens, and of one with some that runs as a CUDA graph or does not.
     hosts: [Seconds; 3],
 }
@@ -140,12 +140,6 @@ impl RooflineModel {
         })
     }
 
-    /// Returns the constants of the engine.
-    #[cfg(feature = "data-parallel")]
-    pub(super) fn engine(&self) -> &StepConstants {
-        &self.engine
-    }
-
     /// Returns whether data-parallel ranks share the experts.
     pub(super) fn shares_experts(&self) -> bool {
         self.dp > 1
@@ -154,40 +148,10 @@ impl RooflineModel {
     /// Adds the parts that depend on the number of tokens alone, if all data-parallel ranks have as many.
     pub(super) fn add_tokens(&self, step: &mut StepTime, tokens: u64) {
         self.add_own_tokens(step, tokens);
-        #[cfg(feature = "data-parallel")]
+        #[cfg(feature = "alloc")]
         if self.shares_experts() {
-            let of_all = |own: u64| own.saturating_mul(self.dp.into());
-            let padded = of_all(self.engine.padded_tokens(tokens));
-            self.add_exchange(step, padded);
-            self.add_experts(step, self.engine.routed_tokens(of_all(tokens), padded));
+            self.add_shared(step, tokens);
         }
-    }
-
-    /// Adds the exchange of the tokens of all data-parallel ranks between them.
-    #[cfg(feature = "data-parallel")]
-    pub(super) fn add_exchange(&self, step: &mut StepTime, tokens: u64) {
-        self.kernels.ffn.each(|layers, ffn| {
-            if let FfnOps::Moe {
-                exchange: Some(exchange),
-                ..
-            } = ffn
-            {
-                for once in exchange.among_ranks(tokens as f64) {
-                    step.add_kernel(Part::Exchange, once.times(layers));
-                }
-            }
-        });
-    }
-
-    /// Adds the experts over the tokens of all data-parallel ranks.
-    #[cfg(feature = "data-parallel")]
-    pub(super) fn add_experts(&self, step: &mut StepTime, tokens: u64) {
-        let tokens = tokens as f64;
-        self.kernels.ffn.each(|layers, ffn| {
-            if let FfnOps::Moe { experts, .. } = ffn {
-                step.add_kernel(Part::Moe, experts.at(tokens, ln(tokens)).times(layers));
-            }
-        });
     }
 
     /// Adds the parts that depend on the number of tokens of the rank alone.
@@ -217,6 +181,10 @@ impl RooflineModel {
         kernels.ffn.each(|layers, ffn| {
             self.add_ffn(step, ffn, layers, [routed, m, ln_m]);
         });
+        #[cfg(feature = "alloc")]
+        if self.shares_experts() {
+            self.add_rejoined(step, m);
+        }
         if let Some(all_reduce) = &kernels.all_reduce {
             let once = all_reduce.at(m);
             step.add_kernel(Part::AllReduce, once.times(self.all_reduces));
@@ -257,7 +225,7 @@ impl RooflineModel {
     }
 
     /// Returns the time of [`decode_attention`](Self::decode_attention).
-    #[cfg(any(feature = "alloc", feature = "data-parallel"))]
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(super) fn decode_attention_time(&self, sums: &BatchSums) -> Option<Seconds> {
         let all = || self.kernels.attention.time(|kind| kind.decode_time(sums));
@@ -315,8 +283,6 @@ impl RooflineModel {
                 router,
                 experts,
                 shared,
-                #[cfg(feature = "data-parallel")]
-                exchange,
                 ..
             } => {
                 add(Part::Router, self.gemm(router, m, ln_m));
@@ -326,10 +292,6 @@ impl RooflineModel {
                     if m <= f64::from(self.engine.shared_expert_tokens) {
                         free = routed.time;
                     }
-                }
-                #[cfg(feature = "data-parallel")]
-                if let Some(rejoined) = exchange.as_ref().and_then(|of| of.within_rank(m)) {
-                    add(Part::Exchange, rejoined);
                 }
                 shared.as_ref()
             }
@@ -382,7 +344,7 @@ impl LatencyModel for RooflineModel {
         self.step_time(batch).total()
     }
 
-    #[cfg(feature = "data-parallel")]
+    #[cfg(feature = "alloc")]
     fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
         self.lockstep(ranks, self)
     }

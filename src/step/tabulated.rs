@@ -1,11 +1,9 @@
 //! The step model with tabulated times.
 
 use alloc::vec::Vec;
-#[cfg(feature = "data-parallel")]
 use core::ops::RangeInclusive;
 
 use super::batch::BatchSums;
-#[cfg(feature = "data-parallel")]
 use super::lockstep::CountedTimes;
 use super::{Chunk, DecodeGroup, LatencyModel, RooflineModel, StepBatch, StepModel, StepTime};
 use crate::units::Seconds;
@@ -42,12 +40,10 @@ pub struct TabulatedModel {
     /// The pipeline stages after this one.
     following: Vec<TabulatedModel>,
     /// Times of data-parallel ranks by a count; empty for a single rank.
-    #[cfg(feature = "data-parallel")]
     of_ranks: Vec<OfRanks>,
 }
 
 /// Times of data-parallel ranks that depend on a count alone.
-#[cfg(feature = "data-parallel")]
 #[derive(Debug, Clone, Copy)]
 struct OfRanks {
     /// The parts of so many tokens of a rank in which no other rank takes part.
@@ -80,7 +76,6 @@ impl TabulatedModel {
             following: following
                 .map(|stage| TabulatedModel::new(stage.clone(), max_tokens))
                 .collect(),
-            #[cfg(feature = "data-parallel")]
             of_ranks: of_ranks(&model, counts.clone()),
             counts: counts.map(of_count).collect(),
             model,
@@ -169,7 +164,6 @@ impl LatencyModel for TabulatedModel {
         tabulated.unwrap_or_else(|| self.model.total_time(batch))
     }
 
-    #[cfg(feature = "data-parallel")]
     fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
         self.model.lockstep(ranks, self)
     }
@@ -208,20 +202,19 @@ fn of_rows(model: &RooflineModel, rows: u64) -> [Seconds; 2] {
     parts.map_or([Seconds::ZERO; 2], |parts| parts.map(|(_, once)| once.time))
 }
 
-#[cfg(feature = "data-parallel")]
 fn of_ranks(model: &RooflineModel, counts: RangeInclusive<u64>) -> Vec<OfRanks> {
     let of_count = |count: u64| OfRanks {
         own: model.of_tokens(count),
         exchange: model.of_exchange(count),
         experts: model.of_experts(count),
     };
-    match model.shares_experts() {
-        true => counts.map(|count| of_count(count.max(1))).collect(),
-        false => Vec::new(),
+    if model.shares_experts() {
+        counts.map(|count| of_count(count.max(1))).collect()
+    } else {
+        Vec::new()
     }
 }
 
-#[cfg(feature = "data-parallel")]
 impl CountedTimes for TabulatedModel {
     fn of_tokens(&self, tokens: u64) -> Seconds {
         match self.of_ranks.get(tokens as usize) {

@@ -7,13 +7,12 @@ pub use rooflut_codegen::{
     Error as LoadError, ExcludedRows, MeasuredRow as LoadedRow, TableRows as LoadedTable,
 };
 use rooflut_codegen::{Gpus, StoredSet, StoredTable, read_any_set, read_own_set};
-use rooflut_roofline::OperationKind;
 
 use super::error_group::error_groups;
 use super::owned::{OwnedSet, OwnedTable};
 use super::stored::{EntryPlace, TableHead};
 use super::{Index, Origin, TableSet};
-use crate::generated::{OPERATIONS, gpus};
+use crate::generated::gpus;
 
 impl TableSet {
     /// Reads a set of measurements at run time: a folder in the format of `tables!`, or a single file that `tail -n
@@ -49,7 +48,7 @@ impl TableSet {
         let known: Gpus = gpus::ALL.into_iter().collect();
         let path = path.as_ref();
         let set = read_own_set(path, &known).map_err(|error| error.in_set_at(path))?;
-        Ok(owned(set.stored(|operation, _| is_wanted(operation))))
+        Ok(owned(set.stored(|_, _| true)))
     }
 
     /// Reads a set as [`try_load`](TableSet::try_load) does, with any name, and returns it with its rows and their
@@ -77,15 +76,8 @@ impl TableSet {
         let known: Gpus = gpus::ALL.into_iter().collect();
         let path = path.as_ref();
         let set = read_any_set(path, &known).map_err(|error| error.in_set_at(path))?;
-        let mut rows = set.rows();
-        rows.retain(|table| is_wanted(table.operation));
-        Ok((owned(set.stored(|operation, _| is_wanted(operation))), rows))
+        Ok((owned(set.stored(|_, _| true)), set.rows()))
     }
-}
-
-/// Returns whether the crate can look up the operation.
-fn is_wanted(operation: OperationKind) -> bool {
-    OPERATIONS.contains(&operation)
 }
 
 /// Returns a set in memory, shared by its handles.

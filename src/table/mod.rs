@@ -10,7 +10,7 @@ mod index;
 mod load;
 mod merged_axis;
 mod origin;
-#[cfg(feature = "owned-tables")]
+#[cfg(feature = "runtime-tables")]
 mod owned;
 mod provenance;
 mod set;

@@ -1,6 +1,6 @@
 //! A set of tables, measured on one GPU with one engine stack.
 
-#[cfg(feature = "owned-tables")]
+#[cfg(feature = "runtime-tables")]
 use alloc::sync::Arc;
 use core::fmt;
 
@@ -8,7 +8,7 @@ use rooflut_roofline::{Gpu, OperationKind, Text};
 
 use super::Class;
 use super::origin::Origin;
-#[cfg(feature = "owned-tables")]
+#[cfg(feature = "runtime-tables")]
 use super::owned::OwnedSet;
 use super::stored::{StaticSet, Stored};
 use super::table::Table;
@@ -38,7 +38,7 @@ pub struct TableSet {
 #[derive(Clone)]
 enum Kept {
     Static(&'static StaticSet),
-    #[cfg(feature = "owned-tables")]
+    #[cfg(feature = "runtime-tables")]
     Shared(Arc<OwnedSet>),
 }
 
@@ -62,7 +62,7 @@ impl TableSet {
     }
 
     /// Creates a handle to a set in shared memory.
-    #[cfg(feature = "owned-tables")]
+    #[cfg(feature = "runtime-tables")]
     pub(super) fn shared(set: OwnedSet) -> TableSet {
         TableSet {
             kept: Kept::Shared(Arc::new(set)),
@@ -86,7 +86,7 @@ impl TableSet {
         }
         match &self.kept {
             Kept::Static(set) => set.name,
-            #[cfg(feature = "owned-tables")]
+            #[cfg(feature = "runtime-tables")]
             Kept::Shared(set) => &set.name,
         }
     }
@@ -98,7 +98,7 @@ impl TableSet {
         }
         match &self.kept {
             Kept::Static(set) => Text::from_static(set.name),
-            #[cfg(feature = "owned-tables")]
+            #[cfg(feature = "runtime-tables")]
             Kept::Shared(set) => set.name.clone(),
         }
     }
@@ -130,7 +130,7 @@ impl TableSet {
     pub fn measured_on(&self) -> &Gpu {
         match &self.kept {
             Kept::Static(set) => set.gpu,
-            #[cfg(feature = "owned-tables")]
+            #[cfg(feature = "runtime-tables")]
             Kept::Shared(set) => &set.gpu,
         }
     }
@@ -139,7 +139,7 @@ impl TableSet {
     pub fn origin(&self) -> &Origin {
         match &self.kept {
             Kept::Static(set) => &set.origin,
-            #[cfg(feature = "owned-tables")]
+            #[cfg(feature = "runtime-tables")]
             Kept::Shared(set) => &set.origin,
         }
     }
@@ -165,7 +165,7 @@ impl TableSet {
     pub(super) fn table_at(&self, place: u16) -> Option<Table<'_>> {
         let stored = match &self.kept {
             Kept::Static(set) => set.table(place)?,
-            #[cfg(feature = "owned-tables")]
+            #[cfg(feature = "runtime-tables")]
             Kept::Shared(set) => set.table(place)?,
         };
         Some(Table::new(self, place, stored))
@@ -184,7 +184,7 @@ impl TableSet {
     pub(super) fn compiled(&self) -> Option<&'static StaticSet> {
         match &self.kept {
             Kept::Static(set) => Some(set),
-            #[cfg(feature = "owned-tables")]
+            #[cfg(feature = "runtime-tables")]
             Kept::Shared(_) => None,
         }
     }
@@ -214,9 +214,9 @@ impl PartialEq for TableSet {
         }
         match (&self.kept, &other.kept) {
             (Kept::Static(set), Kept::Static(other)) => core::ptr::eq(*set, *other),
-            #[cfg(feature = "owned-tables")]
+            #[cfg(feature = "runtime-tables")]
             (Kept::Shared(set), Kept::Shared(other)) => Arc::ptr_eq(set, other),
-            #[cfg(feature = "owned-tables")]
+            #[cfg(feature = "runtime-tables")]
             _ => false,
         }
     }

@@ -170,13 +170,13 @@ where
         let place = entry.place;
         match self.set.compiled().and_then(|set| set.table(self.place)) {
             Some(stored) => Held::Static(stored.points(place)),
-            #[cfg(feature = "owned-tables")]
+            #[cfg(feature = "runtime-tables")]
             None => Held::Shared {
                 set: self.set.clone(),
                 table: self.place,
                 place,
             },
-            #[cfg(not(feature = "owned-tables"))]
+            #[cfg(not(feature = "runtime-tables"))]
             None => Held::Static(Points::NONE),
         }
     }
@@ -196,7 +196,7 @@ pub(crate) enum Held {
     /// Points that are compiled in.
     Static(Points<'static>),
     /// Points at `place` in a table of a shared set.
-    #[cfg(feature = "owned-tables")]
+    #[cfg(feature = "runtime-tables")]
     Shared {
         set: TableSet,
         table: u16,
@@ -223,13 +223,13 @@ impl Held {
     fn read<'a, P: From<Points<'a>>>(&'a self) -> P {
         match self {
             Held::Static(points) => P::from(*points),
-            #[cfg(feature = "owned-tables")]
+            #[cfg(feature = "runtime-tables")]
             Held::Shared { set, table, place } => P::from(shared_points(set, *table, *place)),
         }
     }
 }
 
-#[cfg(feature = "owned-tables")]
+#[cfg(feature = "runtime-tables")]
 #[inline(never)] // Keeps the code that reads compiled points short.
 fn shared_points(set: &TableSet, table: u16, place: usize) -> Points<'_> {
     let table = set.table_at(table);

@@ -1,5 +1,4 @@
 //! Overload: the run ends, reports it, and uses little memory for waiting requests.
-#![cfg(feature = "digest")]
 
 use crate::sim_support::{Linear, simulator};
 use rooflut::sim::cluster::{Cluster, Disaggregated, KvLink, Router, ServerPool};

@@ -1,7 +1,6 @@
 //! Left-out rows are predicted at least as well as the project promises.
 #![cfg(all(feature = "leave-one-out", feature = "h100", feature = "h100-infersim"))]
 
-#[cfg(feature = "delta-net")]
 use rooflut::hardware::{DeltaKernel, DeltaShape};
 use rooflut::hardware::{Dtype, OperationKind};
 use rooflut::op::compat::Method;
@@ -100,7 +99,6 @@ fn the_predecessors_err_as_published() {
 
 /// Returns the median error of leaving out each row of a kernel of gated delta nets within its axes, with the others at
 /// its coordinates: of lookups, and of linear interpolation of the logarithms of latencies.
-#[cfg(feature = "delta-net")]
 fn delta(operation: OperationKind, kernel: DeltaKernel) -> [f64; 2] {
     let all = leave_one_out::residuals(&sets::H100).into_iter();
     let rows: Vec<_> = all
@@ -161,7 +159,6 @@ fn delta(operation: OperationKind, kernel: DeltaKernel) -> [f64; 2] {
     [own, plain].map(|errors| LeftOut::quantile(&errors, 0.5).unwrap())
 }
 
-#[cfg(feature = "delta-net")]
 #[test]
 fn gated_delta_nets_are_predicted_better_than_by_plain_interpolation() {
     for (operation, kernel, most) in [

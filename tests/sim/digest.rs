@@ -1,5 +1,4 @@
 //! Figures of a run without a record per request: the same as with one.
-#![cfg(feature = "digest")]
 
 use crate::support::{Linear, simulator};
 use rooflut::engine::Scheduling;

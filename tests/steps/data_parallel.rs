@@ -1,5 +1,4 @@
 //! Steps of data-parallel ranks.
-#![cfg(feature = "data-parallel")]
 
 use crate::support::models;
 use rooflut::ResolveError;

@@ -1,5 +1,4 @@
 //! Layers with gated delta nets.
-#![cfg(feature = "delta-net")]
 
 use rooflut::engine::StepConstants;
 use rooflut::hardware::{DeltaKernel, DeltaShape};

@@ -143,7 +143,6 @@ fn ranks_on_several_nodes_reduce_in_a_ring() {
     );
 }
 
-#[cfg(feature = "data-parallel")]
 #[test]
 fn data_parallel_ranks_on_several_nodes_exchange_in_a_ring() {
     let spec = models::spec("qwen3-30b-a3b");

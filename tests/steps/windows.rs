@@ -1,5 +1,4 @@
 //! Steps of models with sliding windows.
-#![cfg(feature = "window")]
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use rooflut::hardware::{Dtype, WindowShape};

@@ -92,7 +92,7 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
         }
         for name in [set.to_owned(), format!("bench_data/{set}")] {
             let people = success(&format!("tables check {name}"));
-            // Rows of attention within a window (feature `window`) have one more column and a longer name.
+            // Rows of attention within a window have one more column and a longer name.
             let widest = if people.contains("_window") { 130 } else { 102 };
             assert!(
                 people.lines().all(|line| line.chars().count() <= widest),

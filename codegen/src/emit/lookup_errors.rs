@@ -13,11 +13,11 @@ use crate::read::{Error, ErrorGroup, Errors, read_lookup_errors};
 /// The file cannot be read, or a row of it is malformed.
 pub fn generate_lookup_errors(
     path: &Path,
-    wanted: impl Fn(&str, OperationKind, Dtype) -> bool,
+    wanted: impl Fn(OperationKind, Dtype) -> bool,
 ) -> Result<String, Error> {
     let mut groups = read_lookup_errors(path)?;
     groups.retain(|group| match (group.operation, group.dtype) {
-        (Some(operation), Some(dtype)) => wanted(&group.set, operation, dtype),
+        (Some(operation), Some(dtype)) => wanted(operation, dtype),
         _ => true,
     });
     let count = groups.len();

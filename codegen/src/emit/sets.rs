@@ -12,8 +12,7 @@ use crate::read::{Error, ErrorKind, Found, Gpus, Location, TableSet, read_any_se
 
 /// Returns the Rust source of rooflut's own tables: a module with a constant per GPU of `gpus_toml`, one
 /// with a static per set in `dirs`, in order of their names, and a macro that hands the text of `gpus_toml`
-/// to the procedural macro behind `tables!`. A set keeps the shapes of the operations and formats that
-/// are `wanted` of it.
+/// to the procedural macro behind `tables!`. Sets keep the shapes of the operations and formats that are `wanted`.
 ///
 /// The output is deterministic: equal files give equal bytes.
 ///
@@ -22,7 +21,7 @@ use crate::read::{Error, ErrorKind, Found, Gpus, Location, TableSet, read_any_se
 pub fn generate_builtin(
     gpus_toml: &Path,
     dirs: &[&Path],
-    wanted: impl Fn(&str, OperationKind, Dtype) -> bool,
+    wanted: impl Fn(OperationKind, Dtype) -> bool,
 ) -> Result<String, Error> {
     let text = std::fs::read_to_string(gpus_toml).map_err(|source| Error::io(gpus_toml, source))?;
     let gpus = Gpus::parse(&text)?;
@@ -76,7 +75,7 @@ fn module<'s>(
     gpus: &Gpus,
     gpus_toml: &str,
     sets: impl Iterator<Item = &'s TableSet>,
-    wanted: impl Fn(&str, OperationKind, Dtype) -> bool,
+    wanted: impl Fn(OperationKind, Dtype) -> bool,
 ) -> String {
     let (mut gpu_items, mut gpu_names) = (String::new(), Vec::new());
     for gpu in gpus.iter() {
@@ -88,9 +87,7 @@ fn module<'s>(
     let mut items = BTreeMap::new();
     for set in sets {
         let (name, doc) = (constant_name(set.name()), doc(&set.about()));
-        let value = set_literal(set, "crate", |operation, dtype| {
-            wanted(set.name(), operation, dtype)
-        });
+        let value = set_literal(set, "crate", &wanted);
         let item = format!(
             "    #[allow(clippy::approx_constant)] // Measured numbers may look like one.
     static {name}_TABLES: &crate::__private::StaticSet = {value};

@@ -152,7 +152,7 @@ fn the_built_in_sets_pass_with_all_rows_that_they_do_not_exclude() {
 fn builtin(sets: [&str; 2]) -> String {
     let data = bench_data();
     let [first, second] = sets.map(|set| data.join(set));
-    generate_builtin(&data.join("gpus.toml"), &[&first, &second], |_, _, _| true).unwrap()
+    generate_builtin(&data.join("gpus.toml"), &[&first, &second], |_, _| true).unwrap()
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn two_sets_of_one_name_are_refused() {
     let gpus = fixture.dir().join("gpus.toml");
     std::fs::write(&gpus, GPUS).unwrap();
     let (first, second) = (fixture.dir(), fixture.dir().join("."));
-    let error = generate_builtin(&gpus, &[&first, &second], |_, _, _| true).unwrap_err();
+    let error = generate_builtin(&gpus, &[&first, &second], |_, _| true).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(

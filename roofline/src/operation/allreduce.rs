@@ -8,7 +8,6 @@ pub const ALL_REDUCE: Operation = Operation {
     name: "allreduce",
     file: "allreduce.csv",
     description: "all-reduce over the GPUs of a node",
-    feature: None,
     shape: &[Column::count("ranks")],
     axes: &["bytes"],
     optional: &[],

@@ -17,7 +17,6 @@ pub const REDUCE_SCATTER: Operation = Operation {
     name: "reducescatter",
     file: "reducescatter.csv",
     description: "reduce-scatter over the GPUs of a node",
-    feature: Some("data-parallel"),
     shape: &[Column::count("ranks")],
     axes: &["scattered_bytes"],
     optional: &[],

@@ -12,7 +12,6 @@ pub const GEMM: Operation = Operation {
     name: "gemm",
     file: "gemm.csv",
     description: "dense matrix multiplication",
-    feature: None,
     shape: &[
         Column::dtype("dtype"),
         Column::count("k"),

@@ -28,7 +28,6 @@ pub const DSA_PREFILL: Operation = Operation {
     name: "dsa_prefill",
     file: "dsa_prefill.csv",
     description: "layer of sparse latent attention over whole prompts",
-    feature: Some("mla"),
     shape: &SHAPE,
     axes: &["batch", "seq_len"],
     optional: &[],

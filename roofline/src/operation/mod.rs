@@ -103,13 +103,6 @@ macro_rules! operations {
                 }
             }
 
-            /// Returns the feature of rooflut that compiles its built-in tables in, if there is one.
-            pub const fn feature(self) -> Option<&'static str> {
-                match self {
-                    $(OperationKind::$kind => const { $operation.feature },)*
-                }
-            }
-
             /// Returns the number of columns of its shape.
             #[inline]
             pub const fn shape_columns(self) -> usize {
@@ -152,8 +145,6 @@ pub struct Operation {
     pub file: &'static str,
     /// Short description of the operation.
     pub description: &'static str,
-    /// Feature of rooflut that compiles the built-in tables in; `None` if they are always compiled in.
-    pub feature: Option<&'static str>,
     /// Columns of the shape, which is the key of a table.
     pub shape: &'static [Column],
     /// Columns of the measured axes: one (a curve) or two (a grid).

@@ -9,7 +9,6 @@ pub const MOE: Operation = Operation {
     name: "moe",
     file: "moe.csv",
     description: "fused mixture-of-experts layer",
-    feature: None,
     shape: &[
         Column::dtype("dtype"),
         Column::count("experts"),

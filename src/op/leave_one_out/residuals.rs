@@ -3,15 +3,10 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-#[cfg(feature = "data-parallel")]
-use super::super::Gather;
-use super::super::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
-#[cfg(feature = "delta-net")]
-use super::super::{DeltaDecode, DeltaPrefill};
-#[cfg(feature = "mla")]
-use super::super::{MlaDecode, MlaPrefill};
-#[cfg(feature = "window")]
-use super::super::{WindowDecode, WindowPrefill};
+use super::super::{
+    AllReduce, DecodeAttention, DeltaDecode, DeltaPrefill, Estimate, Gather, Gemm, MlaDecode,
+    MlaPrefill, Moe, PrefillAttention, WindowDecode, WindowPrefill,
+};
 use super::subset::keep;
 use crate::error::ResolveError;
 use crate::hardware::operation::{Codes, MeasuredKernel};
@@ -199,34 +194,26 @@ pub fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, Reso
         }
         OperationKind::AllReduce => AllReduce::resolve(set, kernel.shape())?.at(first.into()),
         OperationKind::Moe => Moe::resolve(set, kernel.shape())?.at(first),
-        #[cfg(feature = "window")]
         OperationKind::WindowPrefill => {
             WindowPrefill::resolve(set, kernel.shape())?.at(first, second)
         }
-        #[cfg(feature = "window")]
         OperationKind::WindowDecode => {
             WindowDecode::resolve(set, kernel.shape())?.at(first, second)
         }
-        #[cfg(feature = "mla")]
         OperationKind::MlaPrefill | OperationKind::DsaPrefill => {
             MlaPrefill::resolve(set, kernel.shape())?.at(first, second)
         }
-        #[cfg(feature = "mla")]
         OperationKind::MlaDecode | OperationKind::DsaDecode => {
             let kv_tokens = u64::from(first) * u64::from(second);
             MlaDecode::resolve(set, kernel.shape())?.at(first, kv_tokens)
         }
-        #[cfg(feature = "data-parallel")]
         OperationKind::AllGather => Gather::all_gather(set, kernel.shape())?.at(first.into()),
-        #[cfg(feature = "data-parallel")]
         OperationKind::ReduceScatter => {
             Gather::reduce_scatter(set, kernel.shape())?.at(first.into())
         }
-        #[cfg(feature = "delta-net")]
         OperationKind::DeltaPrefill => {
             DeltaPrefill::resolve(set, kernel.shape())?.at(first, second)
         }
-        #[cfg(feature = "delta-net")]
         OperationKind::DeltaDecode => DeltaDecode::resolve(set, kernel.shape())?.at(first),
         other => {
             return Err(ResolveError::NoTable {

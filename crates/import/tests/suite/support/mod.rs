@@ -62,10 +62,16 @@ pub(crate) fn rows_of(set: &str, operation: OperationKind) -> Rows {
 
 /// All rows of a set of the project.
 pub(crate) fn set(name: &str) -> Rows {
-    OperationKind::ALL
+    // The operations that are imported.
+    let operations = [
+        OperationKind::Gemm,
+        OperationKind::Prefill,
+        OperationKind::Decode,
+        OperationKind::AllReduce,
+        OperationKind::Moe,
+    ];
+    operations
         .into_iter()
-        // Attention within a window is not imported.
-        .filter(|operation| operation.declared().feature.is_none())
         .flat_map(|operation| rows_of(name, operation))
         // No other layout says how many matrices an expert has.
         .filter(|(kernel, _)| kernel.code("matrices") != Some(2))

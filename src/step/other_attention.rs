@@ -1,0 +1,89 @@
+//! Attention with tables of its own.
+
+use super::batch::BatchSums;
+use super::delta::StepDelta;
+use super::finder::Finder;
+use super::kernel_time::KernelTime;
+use super::latent::StepLatent;
+use super::window::StepWindow;
+use super::{Chunk, ModelError};
+use crate::hardware::Dtype;
+use crate::model::Attention;
+use crate::table::ErrorGroup;
+use crate::units::Seconds;
+
+/// Attention with tables of its own.
+#[derive(Debug, Clone)]
+pub(super) enum OtherAttention {
+    Window(StepWindow),
+    /// With its projections.
+    Latent(StepLatent),
+    /// A gated delta net.
+    Delta(StepDelta),
+}
+
+impl OtherAttention {
+    /// Looks up the attention of layers of this kind, with the format of their projections; `None` for plain attention.
+    ///
+    /// A model with windows or gated delta nets takes the rows of tables with windows, those for full attention too, if
+    /// they have its heads.
+    ///
+    /// # Errors
+    /// The set lacks the operation, the formats or the dimensions, or a kernel is worse than the caller accepts.
+    pub(super) fn resolve(
+        find: &Finder<'_>,
+        (attention, dtype): (Attention, Dtype),
+        kv_dtype: Dtype,
+    ) -> Result<Option<OtherAttention>, ModelError> {
+        Ok(match attention {
+            Attention::Gqa(heads) if find.model.is_hybrid() => {
+                let shape = find.attention_shape(heads, kv_dtype);
+                StepWindow::resolve(find, shape, heads.span)?.map(OtherAttention::Window)
+            }
+            Attention::Gqa(_) => None,
+            Attention::Mla(mla) => {
+                let latent = StepLatent::resolve(find, mla, dtype, kv_dtype)?;
+                Some(OtherAttention::Latent(latent))
+            }
+            Attention::DeltaNet(net) => Some(OtherAttention::Delta(StepDelta::resolve(find, net)?)),
+        })
+    }
+
+    /// Returns the errors of lookups of prompt chunks and of decoding requests.
+    pub(super) fn errors(&self) -> [ErrorGroup; 2] {
+        match self {
+            OtherAttention::Window(window) => window.errors(),
+            OtherAttention::Latent(latent) => latent.errors(),
+            OtherAttention::Delta(delta) => delta.errors(),
+        }
+    }
+
+    /// Returns attention of prompt chunks, at least one.
+    pub(super) fn prefill(&self, chunks: &[Chunk]) -> KernelTime {
+        match self {
+            OtherAttention::Window(window) => window.prefill(chunks),
+            OtherAttention::Latent(latent) => latent.prefill(chunks),
+            OtherAttention::Delta(delta) => delta.prefill(chunks),
+        }
+    }
+
+    /// Returns attention of decoding requests, at least one.
+    #[inline(never)] // Keeps plain attention short.
+    pub(super) fn decode(&self, sums: &BatchSums) -> KernelTime {
+        match self {
+            OtherAttention::Window(window) => window.decode(sums),
+            OtherAttention::Latent(latent) => latent.decode(sums),
+            OtherAttention::Delta(delta) => delta.decode(sums),
+        }
+    }
+
+    /// Returns the time of [`decode`](Self::decode), which does not compute the rest if it can.
+    #[inline(never)] // As above.
+    pub(super) fn decode_time(&self, sums: &BatchSums) -> Seconds {
+        match self {
+            OtherAttention::Window(window) => window.decode_time(sums),
+            OtherAttention::Latent(latent) => latent.decode(sums).time,
+            OtherAttention::Delta(delta) => delta.decode(sums).time,
+        }
+    }
+}
