@@ -45,7 +45,7 @@ pub(super) fn closed_loop(
     let users = ClosedLoop::try_new(run.users, ThinkTime::NONE, mix, 0)?;
     let server = resolved.serve(&row.limits, engine)?;
     let wanted = Wanted::of(predictor, engine, &resolved);
-    wanted.predict(server.step_model(), |model| {
+    wanted.predict(&server.served_model(), |model| {
         simulated(model, &server, users.clone(), requests, run)
     })
 }
