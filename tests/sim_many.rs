@@ -54,7 +54,7 @@ fn memory_does_not_grow_with_requests_that_have_left() {
 
 /// `cargo test --release -p rooflut --test sim_many -- --ignored --nocapture`
 #[test]
-#[ignore = "reads the wall clock"]
+#[ignore = "slow: simulates ten million requests, and reads the wall clock"]
 fn ten_million_requests_take_ten_times_as_long_as_a_million() {
     let server = Server::new();
     let is_linear = |_| {

@@ -12,6 +12,7 @@ const MAIN: &str = r#"fn main() {
 "#;
 
 #[test]
+#[ignore = "slow: compiles the library for a user's crate"]
 fn when_a_file_of_the_set_changes() {
     let user = UserCrate::new("recompiles");
     user.write("src/main.rs", MAIN);

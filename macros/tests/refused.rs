@@ -1,7 +1,7 @@
 //! The compile errors for refused sets, word for word: `refused.stderr`. Those of other files are in
 //! `codegen/tests/messages.txt`.
 //!
-//! `ROOFLUT_ACCEPT=1 cargo test -p rooflut-macros --test refused` rewrites that file; review it afterwards.
+//! `ROOFLUT_ACCEPT=1 cargo test -p rooflut-macros --test refused -- --ignored` rewrites that file; review it afterwards.
 
 mod support;
 
@@ -25,6 +25,7 @@ t0_us = 3.7
 const GEMM: &str = "dtype,k,n,m,latency_us\nbf16,4096,4096,16,12.5\nbf16,4096,4096,32,12.75\n";
 
 #[test]
+#[ignore = "slow: compiles the library for a user's crate"]
 fn every_message_says_what_was_found_where_and_what_to_do() {
     let user = UserCrate::new("refused");
     let calls = [

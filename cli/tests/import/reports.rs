@@ -64,13 +64,3 @@ fn a_tree_of_blis_becomes_a_set_and_its_defects_are_told() {
     ));
     assert_eq!(list(&score, "/rows").len(), 8);
 }
-
-#[cfg(not(feature = "parquet"))]
-#[test]
-fn without_a_reader_of_parquet_the_message_says_how_to_get_one() {
-    let place = Place::new();
-    let src = tempfile::tempdir().expect("a folder");
-    std::fs::write(src.path().join("gemm_perf.parquet"), "PAR1").expect("a file");
-    let message = place.refused("aiconfigurator", src.path().to_str().expect("UTF-8"), SAID);
-    assert!(message.contains("--features parquet"), "{message}");
-}

@@ -185,14 +185,6 @@ fn a_signal_keeps_whole_rows_with_which_a_sweep_goes_on() {
     assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
 }
 
-#[cfg(not(feature = "parquet"))]
-#[test]
-fn a_build_without_parquet_says_so() {
-    let (_folder, out) = new_path("out.parquet");
-    let message = failure(&format!("sweep --requests 3 --rate 1,2 --out {out}"));
-    assert!(message.contains("was built without Parquet"), "{message}");
-}
-
 #[test]
 fn shards_join_to_the_file_of_one_run_with_its_chart() {
     const GRID: &str = "sweep --requests 30 --tp 1,2 --rate 1..5 --interval 0.8";

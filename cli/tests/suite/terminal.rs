@@ -1,9 +1,13 @@
 //! Text as a terminal shows it: widths, colours, help, completions, manual pages, version.
 #![allow(clippy::expect_used, reason = "helpers of tests fail as tests do")]
 
+use std::fmt::Write as _;
+use std::fs;
 use std::process::Output;
 
-use crate::support::{rooflut, success};
+use tempfile::TempDir;
+
+use crate::support::{rooflut, success, workspace};
 
 /// The output of a command with these variables set.
 fn with_env(line: &str, env: &[(&str, &str)]) -> Output {
@@ -17,7 +21,7 @@ fn stdout(line: &str, env: &[(&str, &str)]) -> String {
     String::from_utf8(with_env(line, env).stdout).expect("UTF-8")
 }
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 24] = [
     "run --requests 200",
     // The server does not keep up, and percentiles come from histograms.
     "run --requests 101000 --rate 200 --goodput ttft:200 tpot:20 e2e:30000",
@@ -43,13 +47,38 @@ const COMMANDS: [&str; 26] = [
     "tables score bench_data/h200/gemm.csv --gpu h100",
     "models",
     "engines",
-    "validate",
-    "validate --rows",
 ];
+
+/// Writes a few measured rows of each kind, and returns the command that predicts them.
+fn validate(folder: &TempDir) -> String {
+    let mut command = "validate".to_owned();
+    for name in [
+        "experiments",
+        "servers_steady_state",
+        "requests",
+        "solo_requests",
+        "decode_steps",
+        "steps_b300_vllm_0.20.1",
+        "kv_blocks",
+        "memory_vllm_0.19",
+    ] {
+        let measured = workspace().join(format!("crates/validation/{name}.csv"));
+        let measured = fs::read_to_string(measured).expect("measured rows");
+        let rows: String = measured.split_inclusive('\n').take(5).collect();
+        let path = folder.path().join(format!("{name}.csv"));
+        fs::write(&path, rows).expect("a file");
+        write!(command, " {}", path.display()).expect("memory");
+    }
+    command
+}
 
 #[test]
 fn text_fits_into_80_columns_and_into_those_that_there_are() {
-    for line in COMMANDS {
+    let folder = tempfile::tempdir().expect("a folder");
+    let validate = validate(&folder);
+    let rows = format!("{validate} --rows");
+    let commands = || COMMANDS.into_iter().chain([validate.as_str(), &rows]);
+    for line in commands() {
         for (env, width) in [(&[][..], 80), (&[("COLUMNS", "100")][..], 100)] {
             let text = stdout(line, env);
             assert!(text.lines().count() > 9, "{line}: {text}");
@@ -58,7 +87,7 @@ fn text_fits_into_80_columns_and_into_those_that_there_are() {
         }
     }
     // One begins with its table.
-    for line in COMMANDS.into_iter().filter(|line| *line != "models") {
+    for line in commands().filter(|line| *line != "models") {
         let text = stdout(line, &[("COLUMNS", "40")]);
         let title: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
         assert!(
@@ -67,7 +96,7 @@ fn text_fits_into_80_columns_and_into_those_that_there_are() {
         );
     }
     // A wide terminal has a row of measurements on one line.
-    let wide = stdout("validate", &[("COLUMNS", "200")]);
+    let wide = stdout(&validate, &[("COLUMNS", "200")]);
     assert!(wide.contains("  id  "), "{wide}");
 }
 
@@ -145,7 +174,9 @@ fn colours_are_for_terminals_and_never_in_json() {
     assert_eq!(escapes("models --color never", &forced), (false, false));
     assert_eq!(escapes("run --rate 0", &forced), (false, true));
     assert_eq!(escapes("run --requests 3 --json", &forced), (false, false));
-    assert_eq!(escapes("validate --markdown", &forced), (false, false));
+    let folder = tempfile::tempdir().expect("a folder");
+    let markdown = format!("{} --markdown", validate(&folder));
+    assert_eq!(escapes(&markdown, &forced), (false, false));
 }
 
 #[test]

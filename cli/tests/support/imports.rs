@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{failure, json, list, text};
+use super::{json, list, text};
 
 const FIXTURES: &str = "cli/tests/fixtures/import";
 
@@ -56,18 +56,6 @@ impl Place {
             );
         }
         answer
-    }
-
-    pub(crate) fn refused(&self, layout: &str, src: &str, flags: &str) -> String {
-        let message = failure(&self.command(layout, src, flags));
-        let left: Vec<_> = self.folder.path().read_dir().expect("a folder").collect();
-        assert!(
-            left.iter()
-                .flatten()
-                .all(|entry| entry.file_name() == "mine"),
-            "{left:?}"
-        );
-        message
     }
 }
 

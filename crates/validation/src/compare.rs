@@ -49,7 +49,7 @@ impl Metric {
 }
 
 /// A prediction and its measurement, which is positive.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The compared metric.
     pub metric: Metric,
@@ -57,8 +57,9 @@ pub struct Comparison {
     pub predicted: f64,
     /// The measurement.
     pub actual: f64,
-    /// Ends of the interval of the prediction, if [`Predictor::coverage`](crate::Predictor::coverage) asks for it.
-    pub interval: Option<[f64; 2]>,
+    /// Ends of the interval of the prediction for each of [`Predictor::coverages`](crate::Predictor::coverages); empty
+    /// for metrics without intervals.
+    pub intervals: Vec<[f64; 2]>,
 }
 
 impl Comparison {
@@ -67,18 +68,22 @@ impl Comparison {
         signed_percent(self.predicted, self.actual)
     }
 
-    /// Returns whether the interval contains the measurement; `None` without an interval.
-    pub fn is_covered(&self) -> Option<bool> {
-        let [low, high] = self.interval?;
-        Some(low <= self.actual && self.actual <= high)
+    /// Returns whether each of the intervals contains the measurement.
+    pub fn are_covered(&self) -> impl Iterator<Item = bool> {
+        let intervals = self.intervals.iter();
+        intervals.map(|[low, high]| (low..=high).contains(&&self.actual))
     }
 
-    /// Returns the comparison with another prediction and its interval, exp(`ln_ratio`) times as long.
+    /// Returns the comparison with another prediction and its intervals, exp(`ln_ratio`) times as long.
     pub(crate) fn moved(self, ln_ratio: f64) -> Comparison {
         let ratio = ln_ratio.exp();
         Comparison {
             predicted: self.predicted * ratio,
-            interval: self.interval.map(|ends| ends.map(|end| end * ratio)),
+            intervals: self
+                .intervals
+                .into_iter()
+                .map(|ends| ends.map(|end| end * ratio))
+                .collect(),
             ..self
         }
     }
@@ -99,7 +104,7 @@ mod tests {
             metric: Metric::Step,
             predicted: 9.0,
             actual: 12.0,
-            interval: None,
+            intervals: Vec::new(),
         };
         assert_eq!(comparison.signed().to_bits(), (-25.0_f64).to_bits());
         assert_eq!(comparison.ape().to_bits(), 25.0_f64.to_bits());

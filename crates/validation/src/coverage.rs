@@ -26,43 +26,43 @@ pub struct MetricCoverage {
 /// Returns the coverage of intervals of each of the `nominal` coverages, by GPU and metric; nothing for KV blocks.
 ///
 /// Measurements of load stages that `left_out` has are compared with predictions without their model family. Stages are
-/// cut as [`Predictor::longest_stage_s`] says. Each nominal coverage takes three predictions of each row.
+/// cut as [`Predictor::longest_stage_s`] says. Each nominal coverage takes two predictions of each row, beside the one that all share.
 pub fn coverage(
     dataset: &Dataset,
     predictor: &Predictor<'_>,
     left_out: &LeftOut,
     nominal: &[Coverage],
 ) -> Vec<MetricCoverage> {
-    let mut groups: BTreeMap<(String, Metric), Vec<[usize; 2]>> = BTreeMap::new();
-    for (place, coverage) in nominal.iter().enumerate() {
-        let with_intervals = Predictor {
-            coverage: Some(*coverage),
-            ..*predictor
-        };
-        for case in validate(dataset, &with_intervals).cases {
-            for comparison in case.comparisons {
-                let ln_ratio = left_out.ln_ratio(&case.label, comparison.metric);
-                let comparison = comparison.moved(ln_ratio.unwrap_or_default());
-                let Some(is_covered) = comparison.is_covered() else {
-                    continue;
-                };
-                let counts = groups.entry((case.gpu.clone(), comparison.metric));
-                let counts = counts.or_default();
-                counts.resize(counts.len().max(place + 1), [0; 2]);
-                if let Some([n, covered]) = counts.get_mut(place) {
-                    *n += 1;
-                    *covered += usize::from(is_covered);
-                }
+    let with_intervals = Predictor {
+        coverages: nominal,
+        ..*predictor
+    };
+    // The number of measurements, and how many of them are covered, by nominal coverage.
+    let mut groups: BTreeMap<(String, Metric), (usize, Vec<usize>)> = BTreeMap::new();
+    for case in validate(dataset, &with_intervals).cases {
+        for comparison in case.comparisons {
+            if comparison.intervals.is_empty() {
+                continue;
+            }
+            let metric = comparison.metric;
+            let ln_ratio = left_out.ln_ratio(&case.label, metric);
+            let comparison = comparison.moved(ln_ratio.unwrap_or_default());
+            let (n, covered) = groups
+                .entry((case.gpu.clone(), metric))
+                .or_insert_with(|| (0, vec![0; nominal.len()]));
+            *n += 1;
+            for (covered, is_covered) in covered.iter_mut().zip(comparison.are_covered()) {
+                *covered += usize::from(is_covered);
             }
         }
     }
-    let group = |((gpu, metric), counts): (_, Vec<[usize; 2]>)| MetricCoverage {
+    let group = |((gpu, metric), (n, covered)): (_, (usize, Vec<usize>))| MetricCoverage {
         gpu,
         metric,
-        n: counts.first().map_or(0, |[n, _]| *n),
-        covered: counts
-            .iter()
-            .map(|[n, covered]| 100.0 * *covered as f64 / *n as f64)
+        n,
+        covered: covered
+            .into_iter()
+            .map(|covered| 100.0 * covered as f64 / n as f64)
             .collect(),
     };
     groups.into_iter().map(group).collect()

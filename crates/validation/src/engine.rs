@@ -12,8 +12,8 @@ pub struct Predictor<'e> {
     /// Longer load stages are cut to this duration, in seconds. That is faster, and changes little as
     /// long as the server keeps up with the load.
     pub longest_stage_s: f64,
-    /// Coverage of the intervals. They take two further predictions of each row.
-    pub coverage: Option<Coverage>,
+    /// Coverages of the intervals. Each takes two further predictions of each row.
+    pub coverages: &'e [Coverage],
 }
 
 impl Default for Predictor<'static> {
@@ -22,7 +22,7 @@ impl Default for Predictor<'static> {
         Predictor {
             engines: &[],
             longest_stage_s: f64::INFINITY,
-            coverage: None,
+            coverages: &[],
         }
     }
 }

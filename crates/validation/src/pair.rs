@@ -11,8 +11,8 @@ pub(crate) struct Pair {
     /// `None` if the row's lengths do not define the metric.
     pub(crate) predicted: Result<Option<f64>, Reason>,
     pub(crate) measured: Option<f64>,
-    /// Ends of the interval of the prediction.
-    pub(crate) interval: Option<[f64; 2]>,
+    /// Ends of the intervals of the prediction.
+    pub(crate) intervals: Vec<[f64; 2]>,
 }
 
 impl Pair {
@@ -25,7 +25,7 @@ impl Pair {
             metric,
             predicted: Ok(predicted.into()),
             measured,
-            interval: None,
+            intervals: Vec::new(),
         }
     }
 
@@ -63,7 +63,7 @@ impl Pair {
             metric,
             predicted,
             actual,
-            interval: self.interval,
+            intervals: self.intervals.clone(),
         };
         // Dividing by a tiny number overflows.
         match actual > 0.0 && comparison.signed().is_finite() {

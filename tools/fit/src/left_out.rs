@@ -136,7 +136,7 @@ impl Intervals {
             let left_out = left_out.iter().find(same);
             for comparison in &case.comparisons {
                 let left_out = left_out.and_then(|(_, case)| case.comparison(comparison.metric));
-                if let (Some(interval), Some(left_out)) = (comparison.interval, left_out) {
+                if let ([interval], Some(left_out)) = (&comparison.intervals[..], left_out) {
                     rows.push((
                         comparison.metric,
                         interval.map(|end| (end / comparison.predicted).ln()),

@@ -82,7 +82,7 @@ impl Problem {
     pub fn cases(&self, engines: &Engines) -> Vec<(Kind, Case)> {
         let datasets = self.datasets.iter();
         datasets
-            .flat_map(|dataset| predicted(dataset, engines, None))
+            .flat_map(|dataset| predicted(dataset, engines, &[]))
             .collect()
     }
 
@@ -91,7 +91,7 @@ impl Problem {
         let stages = self.datasets.iter();
         let stages = stages.filter(|dataset| dataset.kind == Kind::LoadStages);
         stages
-            .flat_map(|dataset| predicted(dataset, engines, Some(coverage)))
+            .flat_map(|dataset| predicted(dataset, engines, &[coverage]))
             .collect()
     }
 
@@ -119,12 +119,12 @@ impl Problem {
 fn predicted(
     dataset: &Dataset,
     engines: &Engines,
-    coverage: Option<Coverage>,
+    coverages: &[Coverage],
 ) -> impl Iterator<Item = (Kind, Case)> + use<> {
     let predictor = Predictor {
         engines: &[&engines.newer, &engines.older],
         longest_stage_s: LONGEST_STAGE_S,
-        coverage,
+        coverages,
     };
     let kind = dataset.kind;
     let cases = validate(dataset, &predictor).cases.into_iter();

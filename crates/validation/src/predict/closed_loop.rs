@@ -6,7 +6,7 @@ use rooflut::sim::cluster::Lockstep;
 use rooflut::sim::figures::Stats;
 use rooflut::sim::load::{ClosedLoop, Lengths, RequestMix, ThinkTime};
 use rooflut::sim::{Outcome, Simulator};
-use rooflut::step::LatencyModel;
+use rooflut::step::{LatencyModel, TabulatedModel};
 
 use super::interval::Wanted;
 use super::{Predicted, ResolvedServer};
@@ -45,7 +45,9 @@ pub(super) fn closed_loop(
     let users = ClosedLoop::try_new(run.users, ThinkTime::NONE, mix, 0)?;
     let server = resolved.serve(&row.limits, engine)?;
     let wanted = Wanted::of(predictor, engine, &resolved);
-    wanted.predict(server.step_model(), |model| {
+    // Steps without a prompt have a token of each user; a larger table would cost more than it saves.
+    let model = TabulatedModel::new(server.step_model().clone(), run.users);
+    wanted.predict(&model, |model| {
         simulated(model, &server, users.clone(), requests, run)
     })
 }

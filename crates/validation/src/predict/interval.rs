@@ -3,7 +3,7 @@
 use rooflut::engine::EngineStack;
 use rooflut::interval::{Coverage, Interval};
 use rooflut::model::ModelSpec;
-use rooflut::step::{AtEnd, End, LatencyModel, RooflineModel};
+use rooflut::step::{AtEnd, End, LatencyModel, StepModel};
 use rooflut::units::Seconds;
 
 use super::{Predicted, ResolvedServer};
@@ -15,19 +15,19 @@ use crate::reason::Reason;
 /// The wanted intervals on a server.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    coverage: Option<Coverage>,
+    coverages: &'a [Coverage],
     engine: &'a EngineStack,
     spec: &'a ModelSpec,
 }
 
 impl<'a> Wanted<'a> {
     pub(super) fn of(
-        predictor: &Predictor<'_>,
+        predictor: &Predictor<'a>,
         engine: &'a EngineStack,
         server: &'a ResolvedServer,
     ) -> Wanted<'a> {
         Wanted {
-            coverage: predictor.coverage,
+            coverages: predictor.coverages,
             engine,
             spec: &server.spec,
         }
@@ -40,17 +40,18 @@ impl<'a> Wanted<'a> {
     /// The first error of `predict`.
     pub(super) fn predict(
         &self,
-        model: &RooflineModel,
+        model: &impl StepModel,
         predict: impl Fn(&dyn LatencyModel) -> Result<Vec<Predicted>, Reason>,
     ) -> Result<Vec<Predicted>, Reason> {
         let mut rows = predict(model)?;
-        if let Some(coverage) = self.coverage {
+        for &coverage in self.coverages {
             let at = |end| predict(&AtEnd::new(model, coverage, end));
             let ends = at(End::Low)?.into_iter().zip(at(End::High)?);
             for (row, (low, high)) in rows.iter_mut().zip(ends) {
                 if let (Ok(pairs), Ok(low), Ok(high)) = (row, low, high) {
                     for (pair, ends) in pairs.iter_mut().zip(low.into_iter().zip(high)) {
-                        pair.interval = self.between(pair, ends, coverage);
+                        let interval = self.between(pair, ends, coverage);
+                        pair.intervals.extend(interval);
                     }
                 }
             }

@@ -30,7 +30,7 @@ pub(super) fn replay(
     let deployment = ResolvedServer::find(&first.server)?;
     let server = deployment.serve(&first.limits, engine)?;
     let wanted = Wanted::of(predictor, engine, &deployment);
-    wanted.predict(server.step_model(), |model| {
+    wanted.predict(&server.served_model(), |model| {
         simulated(model, &server, requests)
     })
 }

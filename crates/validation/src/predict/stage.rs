@@ -37,7 +37,7 @@ pub(super) fn load_stage(
     let load = Load::of(row, stage, predictor.longest_stage_s)?;
     let server = resolved.serve(&row.limits, engine)?;
     let wanted = Wanted::of(predictor, engine, &resolved);
-    wanted.predict(server.step_model(), |model| {
+    wanted.predict(&server.served_model(), |model| {
         simulated(model, &server, &load, stage)
     })
 }

@@ -42,7 +42,7 @@ pub(super) fn solo_request(
                 metric: Metric::Tpot,
                 predicted: solo.mean_context_tokens.map(tpot_ms).transpose(),
                 measured: solo.tpot_ms,
-                interval: None,
+                intervals: Vec::new(),
             },
         ])])
     })

@@ -4,32 +4,24 @@
 use rooflut::interval::Coverage;
 use rooflut_validation::{Kind, LeftOut, Metric, Predictor, coverage, embedded, read, validate};
 
-fn at(share: f64) -> Predictor<'static> {
-    Predictor {
-        longest_stage_s: 20.0,
-        coverage: Some(Coverage::try_new(share).unwrap()),
-        ..Predictor::default()
-    }
-}
-
 #[test]
 fn every_prediction_of_a_time_lies_within_its_interval_which_grows_with_coverage() {
+    let predictor = Predictor {
+        longest_stage_s: 20.0,
+        coverages: &[0.8, 0.95].map(|share| Coverage::try_new(share).unwrap()),
+        ..Predictor::default()
+    };
     for mut dataset in embedded().unwrap() {
         dataset.rows.truncate(2);
-        let [narrow, wide] = [0.8, 0.95].map(|share| validate(&dataset, &at(share)).cases);
-        let pairs = narrow.iter().zip(&wide);
-        let pairs =
-            pairs.flat_map(|(narrow, wide)| narrow.comparisons.iter().zip(&wide.comparisons));
-        for (narrow, wide) in pairs {
-            let found = format!("{narrow:?} {wide:?}");
-            assert_eq!(
-                narrow.interval.is_none(),
-                matches!(dataset.kind, Kind::KvBlocks | Kind::Memory),
-                "{found}"
-            );
-            if let (Some([low, high]), Some([lower, higher])) = (narrow.interval, wide.interval) {
-                assert!(low < narrow.predicted && narrow.predicted < high, "{found}");
-                assert!(lower < low && high < higher, "{found}");
+        let cases = validate(&dataset, &predictor).cases;
+        for found in cases.iter().flat_map(|case| &case.comparisons) {
+            match found.intervals[..] {
+                [] => assert!(matches!(dataset.kind, Kind::KvBlocks | Kind::Memory)),
+                [[low, high], [lower, higher]] => {
+                    assert!(low < found.predicted && found.predicted < high, "{found:?}");
+                    assert!(lower < low && high < higher, "{found:?}");
+                }
+                _ => panic!("{found:?}"),
             }
         }
     }
