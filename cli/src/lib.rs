@@ -33,6 +33,8 @@ mod progress;
 mod resources;
 mod run;
 mod saturate;
+#[cfg(feature = "schema")]
+mod schemas;
 mod score;
 mod score_json;
 mod score_output;
@@ -50,3 +52,5 @@ pub use command::{answer, main_with};
 pub use error::Error;
 pub use input::{open, read};
 pub use prepared::PreparedRun;
+#[cfg(feature = "schema")]
+pub use schemas::schemas;

@@ -17,6 +17,7 @@ use crate::variant::{Servers, Variant};
 ///
 /// Its JSON has the fields in this order; times are milliseconds.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Plan {
     /// Name of the model.
