@@ -220,7 +220,7 @@ func TestSearchesAnswerWithTheirJSON(t *testing.T) {
 
 func TestASweepHasARowForEachCombination(t *testing.T) {
 	csv, err := rooflut.Source{TOML: "[workload]\nrequests = 20\n[sweep]\ntp = [1, 3]\nrate = '1..5:2'"}.Sweep(t.Context())
-	if err != nil || strings.Count(csv, "\n") != 7 || !strings.HasPrefix(csv, "index,grid,tp,rate,") {
+	if err != nil || strings.Count(csv, "\n") != 7 || !strings.HasPrefix(csv, "index,grid,schema_version,tp,rate,") {
 		t.Error(csv, err)
 	}
 	tables, err := rooflut.FindTables("h200")

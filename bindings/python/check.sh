@@ -16,7 +16,7 @@ environment=$folder/environment
 # Scripts of an environment that was moved or copied start the Python of its former place.
 "$environment/bin/pip" --version 2>/dev/null | grep -qF "$environment/" || python3 -m venv --clear "$environment"
 PATH=$environment/bin:$PATH
-pip install -q 'maturin>=1.9,<2' mypy numpy pandas pandas-stubs polars pyarrow pyright pytest uv
+pip install -q 'maturin>=1.9,<2' jsonschema mypy numpy pandas pandas-stubs polars pyarrow pyright pytest uv
 
 export CARGO_TARGET_DIR=$folder/build
 rm -rf "$folder/wheels"

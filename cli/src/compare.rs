@@ -4,12 +4,13 @@ use std::path::Path;
 
 use rooflut_report::compare::{Cause, Comparison, Figure, ReadReport, Setting};
 use rooflut_scenario::{Problem, ScenarioError, ScenarioFile};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::args::{CompareArgs, RunArgs};
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{count, joined, scientific, three_digits, title, to_json, wrapped_at};
+use crate::output::{count, scientific, three_digits, title, to_json, wrapped_at};
 use crate::{input, run};
 
 /// Column of the text after its label.
@@ -24,9 +25,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<String, Error> {
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     let comparison = Comparison::of(&a, &b);
     if args.json {
-        let side = |path: &Path, report: &ReadReport| json!({"path": path.display().to_string(), "title": report.title()});
-        let sides = json!({"a": side(&args.a, &a), "b": side(&args.b, &b)});
-        return to_json(&joined([sides, json!(comparison)]));
+        return to_json(&ComparisonJson {
+            a: SideJson::new(&args.a, &a),
+            b: SideJson::new(&args.b, &b),
+            comparison,
+        });
     }
     let mut text = title("Two runs side by side");
     for (name, path, report) in [("A", &args.a, &a), ("B", &args.b, &b)] {
@@ -34,6 +37,33 @@ pub(crate) fn run(args: &CompareArgs) -> Result<String, Error> {
         text += &wrapped_at(INDENT, name, &about);
     }
     Ok(text + "\n" + &describe(&comparison))
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+/// Two runs side by side.
+pub(crate) struct ComparisonJson {
+    a: SideJson,
+    b: SideJson,
+    #[serde(flatten)]
+    comparison: Comparison,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct SideJson {
+    path: String,
+    /// The model and its GPUs.
+    title: String,
+}
+
+impl SideJson {
+    fn new(path: &Path, report: &ReadReport) -> SideJson {
+        SideJson {
+            path: path.display().to_string(),
+            title: report.title(),
+        }
+    }
 }
 
 /// Reads a report, or a scenario and simulates it.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rooflut::engine::{EngineStack, ServeDefaults, ServeLimits, stacks};
 use rooflut_scenario::Target;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::args::ListArgs;
 use crate::error::Error;
@@ -14,7 +14,8 @@ use crate::output::{count, number, paragraph, scientific, title, to_json, wrappe
 
 pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     if args.json {
-        return to_json(&stacks::ALL.map(engine_json));
+        let engines = stacks::ALL.into_iter().map(EngineJson::new).collect();
+        return to_json(&EnginesJson { engines });
     }
     let mut text = String::new();
     for stack in stacks::ALL {
@@ -91,59 +92,136 @@ fn describe(defaults: &ServeDefaults) -> String {
     text + &format!("{others} on others; {share} % of the memory (vLLM {version})")
 }
 
-fn defaults_json(defaults: &ServeDefaults) -> Value {
-    let limits = |limits: &ServeLimits| {
-        json!({
-            "max_num_seqs": limits.max_num_seqs,
-            "max_num_batched_tokens": limits.max_num_batched_tokens,
-            "cuda_graph_max_tokens": limits.cuda_graph_max_tokens,
-        })
-    };
-    let gpus = defaults.gpus.iter().map(|class| {
-        json!({
-            "memory_gib": class.memory_gib,
-            "except": class.except,
-            "limits": limits(&class.limits),
-        })
-    });
-    let sources = defaults.sources.iter();
-    json!({
-        "version": defaults.version,
-        "sources": sources.copied().collect::<BTreeMap<_, _>>(),
-        "gpu_memory_utilization": defaults.gpu_memory_utilization,
-        "tokens_within_requests": defaults.tokens_within_requests,
-        "graphs_hold_drafts": defaults.graphs_hold_drafts,
-        "gpus": gpus.collect::<Value>(),
-        "others": limits(&defaults.others),
-    })
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+/// The engine stacks.
+pub(crate) struct EnginesJson {
+    engines: Vec<EngineJson>,
 }
 
-fn engine_json(stack: &EngineStack) -> Value {
-    let rules = stack.about_rules.iter().map(|rule| {
-        json!({
-            "name": rule.name,
-            "value": rule.value,
-            "meaning": rule.meaning,
-            "from": rule.stack,
-        })
-    });
-    let constants = stack.about.iter().map(|constant| {
-        json!({
-            "name": constant.name,
-            "value": constant.value,
-            "unit": constant.unit,
-            "meaning": constant.meaning,
-            "source": constant.source,
-            "from": constant.stack,
-        })
-    });
-    json!({
-        "name": stack.name,
-        "description": stack.description,
-        "released": stack.released,
-        "inherits": stack.inherits,
-        "rules": rules.collect::<Value>(),
-        "defaults": defaults_json(&stack.defaults),
-        "constants": constants.collect::<Value>(),
-    })
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct EngineJson {
+    name: &'static str,
+    description: &'static str,
+    /// Date of the release; null for a stack that is no release.
+    released: Option<&'static str>,
+    /// The stack that has what its own file leaves out.
+    inherits: Option<&'static str>,
+    rules: Vec<RuleJson>,
+    defaults: DefaultsJson,
+    constants: Vec<ConstantJson>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct RuleJson {
+    name: &'static str,
+    value: &'static str,
+    meaning: &'static str,
+    /// The stack whose file has it.
+    from: &'static str,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct ConstantJson {
+    name: &'static str,
+    value: f64,
+    unit: &'static str,
+    meaning: &'static str,
+    source: &'static str,
+    /// The stack whose file has it.
+    from: &'static str,
+}
+
+/// Settings of a server where none are given.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct DefaultsJson {
+    /// The version of vLLM that has them.
+    version: &'static str,
+    sources: BTreeMap<&'static str, &'static str>,
+    gpu_memory_utilization: f64,
+    /// Whether a step has at most as many tokens as requests.
+    tokens_within_requests: bool,
+    /// Whether CUDA graphs count the drafted tokens of each request.
+    graphs_hold_drafts: bool,
+    gpus: Vec<ClassJson>,
+    /// Limits on other GPUs.
+    others: LimitsJson,
+}
+
+/// GPUs of this memory or more, except some.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct ClassJson {
+    memory_gib: u32,
+    except: &'static [&'static str],
+    limits: LimitsJson,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct LimitsJson {
+    max_num_seqs: u32,
+    max_num_batched_tokens: u32,
+    cuda_graph_max_tokens: u32,
+}
+
+impl LimitsJson {
+    fn new(limits: &ServeLimits) -> LimitsJson {
+        LimitsJson {
+            max_num_seqs: limits.max_num_seqs,
+            max_num_batched_tokens: limits.max_num_batched_tokens,
+            cuda_graph_max_tokens: limits.cuda_graph_max_tokens,
+        }
+    }
+}
+
+impl DefaultsJson {
+    fn new(defaults: &ServeDefaults) -> DefaultsJson {
+        let gpus = defaults.gpus.iter().map(|class| ClassJson {
+            memory_gib: class.memory_gib,
+            except: class.except,
+            limits: LimitsJson::new(&class.limits),
+        });
+        DefaultsJson {
+            version: defaults.version,
+            sources: defaults.sources.iter().copied().collect(),
+            gpu_memory_utilization: defaults.gpu_memory_utilization,
+            tokens_within_requests: defaults.tokens_within_requests,
+            graphs_hold_drafts: defaults.graphs_hold_drafts,
+            gpus: gpus.collect(),
+            others: LimitsJson::new(&defaults.others),
+        }
+    }
+}
+
+impl EngineJson {
+    fn new(stack: &EngineStack) -> EngineJson {
+        let rules = stack.about_rules.iter().map(|rule| RuleJson {
+            name: rule.name,
+            value: rule.value,
+            meaning: rule.meaning,
+            from: rule.stack,
+        });
+        let constants = stack.about.iter().map(|constant| ConstantJson {
+            name: constant.name,
+            value: constant.value,
+            unit: constant.unit,
+            meaning: constant.meaning,
+            source: constant.source,
+            from: constant.stack,
+        });
+        EngineJson {
+            name: stack.name,
+            description: stack.description,
+            released: stack.released,
+            inherits: stack.inherits,
+            rules: rules.collect(),
+            defaults: DefaultsJson::new(&stack.defaults),
+            constants: constants.collect(),
+        }
+    }
 }

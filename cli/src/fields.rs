@@ -8,10 +8,18 @@ use serde::{Serialize, Serializer};
 
 /// Names and values, in order: a shape, a point.
 #[derive(Clone, Default)]
-pub(crate) struct Fields(Vec<(&'static str, Value)>);
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Fields(
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "std::collections::BTreeMap<String, Value>")
+    )]
+    Vec<(&'static str, Value)>,
+);
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) enum Value {
     /// A dimension or a coordinate.
     Number(u64),

@@ -34,6 +34,8 @@ mod progress;
 mod resources;
 mod run;
 mod saturate;
+#[cfg(feature = "schema")]
+mod schemas;
 mod score;
 mod score_json;
 mod score_output;
@@ -51,3 +53,5 @@ pub use command::{answer, main_with};
 pub use error::Error;
 pub use input::{open, read};
 pub use prepared::PreparedRun;
+#[cfg(feature = "schema")]
+pub use schemas::schemas;

@@ -13,6 +13,7 @@ use crate::output::{number, percent, title, to_json, wrapped};
 
 /// A measured shape that answers.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Matched {
     #[serde(flatten)]
     pub(crate) key: Fields,
@@ -22,6 +23,7 @@ pub(crate) struct Matched {
 
 /// A point of the tables.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Neighbour {
     #[serde(flatten)]
     pub(crate) point: Fields,
@@ -128,7 +130,8 @@ impl Answer {
 }
 
 #[derive(Serialize)]
-struct AnswerJson<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct AnswerJson<'a> {
     operation: &'static str,
     gpu: &'a str,
     query: &'a Fields,
@@ -142,6 +145,7 @@ struct AnswerJson<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct IntervalJson {
     coverage: f64,
     low_us: f64,

@@ -2,7 +2,7 @@
 
 use rooflut::hardware::Dtype;
 use rooflut::model::{Attention, CATALOG, CatalogEntry, Ffn, LayerGroup, ModelSpec};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::args::ListArgs;
 use crate::error::Error;
@@ -11,7 +11,8 @@ use crate::output::{count, number, paragraph, to_json};
 
 pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     if args.json {
-        return to_json(&CATALOG.iter().map(model_json).collect::<Vec<_>>());
+        let models = CATALOG.iter().map(ModelJson::new).collect();
+        return to_json(&ModelsJson { models });
     }
     let mut grid = Grid::new("model | >params B | >layers x hidden | >heads | FFN | >max len");
     for CatalogEntry { name, spec, .. } in CATALOG {
@@ -75,81 +76,180 @@ fn ffn(group: &LayerGroup) -> String {
     }
 }
 
-fn model_json(entry: &CatalogEntry) -> Value {
-    let spec = &entry.spec;
-    json!({
-        "name": entry.name,
-        "aliases": entry.aliases,
-        "weight_params": spec.weight_params(),
-        "hidden": spec.hidden,
-        "layers": spec.layers.total(),
-        "mtp_layers": spec.mtp_layers,
-        "groups": spec.layers.iter().map(group_json).collect::<Vec<_>>(),
-        "vocab": spec.vocab,
-        "max_model_len": spec.max_model_len,
-        "tied_embeddings": spec.tied_embeddings,
-        "sampler": spec.sampler.name(),
-    })
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+/// The built-in models.
+pub(crate) struct ModelsJson {
+    models: Vec<ModelJson>,
 }
 
-fn group_json(group: &LayerGroup) -> Value {
-    json!({
-        "layers": group.layers,
-        "attention": match group.attention {
-            Attention::Gqa(heads) => json!({
-                "kind": "gqa",
-                "q_heads": heads.q_heads,
-                "kv_heads": heads.kv_heads,
-                "head_dim": heads.head_dim,
-                "span": heads.span.to_string(),
-                "dtype": group.attention_dtype.name(),
-            }),
-            Attention::Mla(heads) => json!({
-                "kind": "mla",
-                "q_heads": heads.q_heads,
-                "q_rank": heads.q_rank,
-                "kv_rank": heads.kv_rank,
-                "nope_dim": heads.nope_dim,
-                "rope_dim": heads.rope_dim,
-                "v_dim": heads.v_dim,
-                "indexer": heads.indexer.map(|indexer| json!({
-                    "heads": indexer.heads,
-                    "head_dim": indexer.head_dim,
-                    "top_k": indexer.top_k,
-                })),
-                "dtype": group.attention_dtype.name(),
-            }),
-            Attention::DeltaNet(heads) => json!({
-                "kind": "delta_net",
-                "k_heads": heads.k_heads,
-                "v_heads": heads.v_heads,
-                "head_dim": heads.head_dim,
-                "dtype": group.attention_dtype.name(),
-            }),
-            _ => json!({"kind": "other"}),
-        },
-        "ffn": match group.ffn {
-            Ffn::Dense { intermediate, .. } => json!({
-                "kind": "dense",
-                "intermediate": intermediate,
-                "dtype": group.ffn_dtype.name(),
-            }),
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct ModelJson {
+    name: &'static str,
+    /// Hugging Face ids with these dimensions, and shorter names.
+    aliases: &'static [&'static str],
+    weight_params: u64,
+    hidden: u32,
+    layers: u32,
+    /// Layers for multi-token prediction.
+    mtp_layers: u32,
+    /// Layers of each kind.
+    groups: Vec<GroupJson>,
+    vocab: u32,
+    /// Longest request, tokens.
+    max_model_len: u32,
+    tied_embeddings: bool,
+    sampler: &'static str,
+}
+
+impl ModelJson {
+    fn new(entry: &CatalogEntry) -> ModelJson {
+        let spec = &entry.spec;
+        ModelJson {
+            name: entry.name,
+            aliases: entry.aliases,
+            weight_params: spec.weight_params(),
+            hidden: spec.hidden,
+            layers: spec.layers.total(),
+            mtp_layers: spec.mtp_layers,
+            groups: spec.layers.iter().map(GroupJson::new).collect(),
+            vocab: spec.vocab,
+            max_model_len: spec.max_model_len,
+            tied_embeddings: spec.tied_embeddings,
+            sampler: spec.sampler.name(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct GroupJson {
+    layers: u32,
+    attention: AttentionJson,
+    ffn: FfnJson,
+}
+
+impl GroupJson {
+    fn new(group: &LayerGroup) -> GroupJson {
+        let dtype = group.attention_dtype.name();
+        let attention = match group.attention {
+            Attention::Gqa(heads) => AttentionJson::Gqa {
+                q_heads: heads.q_heads,
+                kv_heads: heads.kv_heads,
+                head_dim: heads.head_dim,
+                span: heads.span.to_string(),
+                dtype,
+            },
+            Attention::Mla(heads) => AttentionJson::Mla {
+                q_heads: heads.q_heads,
+                q_rank: heads.q_rank,
+                kv_rank: heads.kv_rank,
+                nope_dim: heads.nope_dim,
+                rope_dim: heads.rope_dim,
+                v_dim: heads.v_dim,
+                indexer: heads.indexer.map(|indexer| IndexerJson {
+                    heads: indexer.heads,
+                    head_dim: indexer.head_dim,
+                    top_k: indexer.top_k,
+                }),
+                dtype,
+            },
+            Attention::DeltaNet(heads) => AttentionJson::DeltaNet {
+                k_heads: heads.k_heads,
+                v_heads: heads.v_heads,
+                head_dim: heads.head_dim,
+                dtype,
+            },
+            _ => AttentionJson::Other,
+        };
+        let dtype = group.ffn_dtype.name();
+        let ffn = match group.ffn {
+            Ffn::Dense { intermediate, .. } => FfnJson::Dense {
+                intermediate,
+                dtype,
+            },
             Ffn::Moe {
                 experts,
                 top_k,
                 intermediate,
                 shared_intermediate,
                 ..
-            } => json!({
-                "kind": "moe",
-                "experts": experts,
-                "top_k": top_k,
-                "intermediate": intermediate,
-                "shared_intermediate": shared_intermediate,
-                "dtype": group.ffn_dtype.name(),
-                "shared_dtype": group.shared_dtype.name(),
-            }),
-            _ => json!({"kind": "other"}),
-        },
-    })
+            } => FfnJson::Moe {
+                experts,
+                top_k,
+                intermediate,
+                shared_intermediate,
+                dtype,
+                shared_dtype: group.shared_dtype.name(),
+            },
+            _ => FfnJson::Other,
+        };
+        GroupJson {
+            layers: group.layers,
+            attention,
+            ffn,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+enum AttentionJson {
+    Gqa {
+        q_heads: u32,
+        kv_heads: u32,
+        head_dim: u32,
+        /// The keys that a token sees: `full`, a window, a chunk.
+        span: String,
+        dtype: &'static str,
+    },
+    Mla {
+        q_heads: u32,
+        q_rank: u32,
+        kv_rank: u32,
+        nope_dim: u32,
+        rope_dim: u32,
+        v_dim: u32,
+        /// Of sparse attention; null where all keys are read.
+        indexer: Option<IndexerJson>,
+        dtype: &'static str,
+    },
+    DeltaNet {
+        k_heads: u32,
+        v_heads: u32,
+        head_dim: u32,
+        dtype: &'static str,
+    },
+    Other,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct IndexerJson {
+    heads: u32,
+    head_dim: u32,
+    /// Keys that it selects.
+    top_k: u32,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+enum FfnJson {
+    Dense {
+        intermediate: u32,
+        dtype: &'static str,
+    },
+    Moe {
+        experts: u32,
+        /// Experts of a token.
+        top_k: u32,
+        intermediate: u32,
+        shared_intermediate: u32,
+        dtype: &'static str,
+        shared_dtype: &'static str,
+    },
+    Other,
 }

@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use rooflut::hardware::Dtype;
 use rooflut::model::{LayerGroup, ModelSpec};
 use rooflut::units::Seconds;
+use rooflut_report::Versioned;
 use rooflut_scenario::grouped;
 use serde::Serialize;
 use serde_json::Value;
@@ -53,12 +54,11 @@ pub(crate) fn print_aside(text: String) -> String {
     String::new()
 }
 
-/// Returns `value` as indented JSON, with its keys in the order of its fields.
+/// Returns `value` as indented JSON, with its keys in the order of its fields after the version of the keys.
 pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, Error> {
-    let mut text = serde_json::to_string_pretty(value)
-        .map_err(|error| Error::new(format!("cannot write the answer as JSON: {error}")))?;
-    text.push('\n');
-    Ok(text)
+    Versioned::new(value)
+        .to_json()
+        .map_err(|error| Error::new(format!("cannot write the answer as JSON: {error}")))
 }
 
 /// Returns an object with the keys of all `parts`, in this order.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rooflut_inspect::{Family, picture};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::PlotArgs;
 use crate::check::{Checked, subject};
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
     // No file appears before all are drawn.
     pending.into_iter().try_for_each(OutputFile::finish)?;
     if as_json {
-        return to_json(&written);
+        return to_json(&json!({"plots": written}));
     }
     let mut text = title(&format!(
         "{set}: {}",

@@ -43,13 +43,21 @@ fn list(tables: Option<&Path>, as_json: bool) -> Result<String, Error> {
     };
     let sets: Vec<SetJson<'_>> = sets.iter().map(SetJson::new).collect();
     if as_json {
-        return to_json(&sets);
+        return to_json(&TablesJson { tables: sets });
     }
     let texts: Vec<String> = sets.iter().map(SetJson::text).collect();
     Ok(texts.join("\n"))
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+/// Table sets.
+pub(crate) struct TablesJson<'s> {
+    tables: Vec<SetJson<'s>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SetJson<'s> {
     name: &'s str,
     gpu: &'s str,
@@ -65,6 +73,7 @@ struct SetJson<'s> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct OperationJson {
     name: &'static str,
     dtypes: Vec<&'static str>,
@@ -76,6 +85,7 @@ struct OperationJson {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct AxisJson {
     name: &'static str,
     min: u32,

@@ -2,6 +2,8 @@
 
 use std::ffi::c_char;
 
+use rooflut_report::Versioned;
+
 use crate::Handle;
 use crate::border::call;
 use crate::error::{Code, Error, Failure};
@@ -53,11 +55,10 @@ pub unsafe extern "C" fn rooflut_text_read(
     unsafe { call(error, body) }
 }
 
-/// Returns the handle of a value as indented JSON with a final line break, as the command line prints it.
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<Handle, Failure> {
-    let mut text = serde_json::to_string_pretty(value).map_err(Failure::refused)?;
-    text.push('\n');
-    REGISTRY.texts.insert(text)
+/// Returns the handle of a report as JSON, as the command line prints it.
+pub(crate) fn json(report: &impl serde::Serialize) -> Result<Handle, Failure> {
+    let text = Versioned::new(report).to_json();
+    REGISTRY.texts.insert(text.map_err(Failure::refused)?)
 }
 
 /// Writes the handle that `make` returns to `out`, an argument of this name.

@@ -6,9 +6,7 @@ use rooflut::step::{Binding, PartTime, StepTime, TimeSource};
 use rooflut::table::Provenance;
 use rooflut::units::Seconds;
 use rooflut_report::FlaggedRow;
-use serde_json::{Value, json};
-
-use crate::output::joined;
+use serde::Serialize;
 
 /// A step's time, whichever model gave it.
 pub(super) struct Answer {
@@ -85,25 +83,36 @@ impl From<CompatTime> for Answer {
     }
 }
 
-impl Part {
-    /// The part as JSON, with null for what the model does not say.
-    pub(super) fn json(&self) -> Value {
-        let source = self.source.map(
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+/// A part of a step; null for what the latency model does not say.
+pub(super) struct PartJson {
+    ms: f64,
+    /// The resource that binds it.
+    binding: Option<&'static str>,
+    /// `tables`, `fitted` or `both`.
+    source: Option<&'static str>,
+    fitted_share: Option<f64>,
+    #[serde(flatten)]
+    provenance: rooflut_report::Provenance,
+}
+
+impl PartJson {
+    pub(super) fn new(part: &Part) -> PartJson {
+        let source = part.source.map(
             |source| match (source.provenance(), source.fitted_share()) {
                 (None, _) => "fitted",
                 (Some(_), 0.0) => "tables",
                 (Some(_), _) => "both",
             },
         );
-        let provenance = self.source.and_then(TimeSource::provenance);
-        joined([
-            json!({
-                "ms": self.time.ms(),
-                "binding": self.binding.map(Binding::name),
-                "source": source,
-                "fitted_share": self.source.map(TimeSource::fitted_share),
-            }),
-            json!(rooflut_report::Provenance::from(provenance)),
-        ])
+        let provenance = part.source.and_then(TimeSource::provenance);
+        PartJson {
+            ms: part.time.ms(),
+            binding: part.binding.map(Binding::name),
+            source,
+            fitted_share: part.source.map(TimeSource::fitted_share),
+            provenance: rooflut_report::Provenance::from(provenance),
+        }
     }
 }

@@ -15,6 +15,9 @@ use crate::{flagged, model_source, table_set};
 use answer::Answer;
 use output::{Memory, Step};
 
+#[cfg(feature = "schema")]
+pub(crate) use output::StepJson;
+
 /// Times the step and answers with the text to print.
 pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
     args.target.check().map_err(RunError::from)?;

@@ -5,22 +5,24 @@ use rooflut::model::{MemoryLimits, MemoryPlan};
 use rooflut::step::compat::CompatPart;
 use rooflut::step::{Binding, StepBatch};
 use rooflut::units::Seconds;
+use rooflut_report::{FlaggedRow, ModelSize, Provenance, Shares, Weights};
 use rooflut_scenario::Placement;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::{Answer, PartJson};
 use super::kv_len;
 use crate::args::LatencyModelName;
 use crate::error::Error;
 use crate::flagged;
 use crate::grid::Grid;
 use crate::output::{
-    INDENT, count, joined, model_size, number, percent, plural, title, to_json, warnings, wrapped,
+    INDENT, count, model_size, number, percent, plural, title, to_json, warnings, wrapped,
 };
 
 /// KV entries of a step, and those for which each server has memory.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Memory {
     kv_tokens: u64,
     /// The KV blocks that they need at least. None, like the maximum, where not even the weights fit.
@@ -281,47 +283,97 @@ impl Step<'_> {
 
     pub(super) fn json(&self) -> Result<String, Error> {
         let (placement, answer) = (self.placement, &self.answer);
+        let spec = &placement.model.spec;
         let parts = answer.parts.iter();
-        let times = parts.clone().map(|part| (part.name, json!(part.time.ms())));
-        let details = parts.map(|part| (part.name, part.json()));
-        to_json(&joined([
-            json!({"model": placement.model.name}),
-            json!(rooflut_report::ModelSize::from(&placement.model.spec)),
-            json!({
-                "gpu": placement.tables.name(),
-                "tp": placement.parallelism.tp,
-                "pp": placement.parallelism.pp,
-                "dp": placement.parallelism.dp,
-                "expert_parallel": placement.parallelism.expert_parallel,
-                "gpus": placement.parallelism.gpus(),
-                "engine": self.engine(),
+        let times = parts.clone().map(|part| (part.name, part.time.ms()));
+        let details = parts.map(|part| (part.name, json!(PartJson::new(part))));
+        to_json(&StepJson {
+            model: &placement.model.name,
+            size: ModelSize::from(spec),
+            gpu: placement.tables.name(),
+            tp: placement.parallelism.tp,
+            pp: placement.parallelism.pp,
+            dp: placement.parallelism.dp,
+            expert_parallel: placement.parallelism.expert_parallel,
+            gpus: placement.parallelism.gpus(),
+            engine: self.engine(),
+            weights: Weights::from(spec),
+            latency_model: self.model.name(),
+            prefill_tokens: self.batch.prefill_tokens(),
+            decode_requests: self.batch.decode_requests(),
+            decode_kv_tokens: self.batch.decode_kv_tokens(),
+            longest_request: self.longest,
+            max_model_len: spec.max_model_len,
+            total_ms: answer.total.ms(),
+            interval: answer.interval.map(|(coverage, interval)| IntervalJson {
+                coverage: coverage.share(),
+                low_ms: interval.low.ms(),
+                high_ms: interval.high.ms(),
             }),
-            json!(rooflut_report::Weights::from(&placement.model.spec)),
-            json!({
-                "latency_model": self.model.name(),
-                "prefill_tokens": self.batch.prefill_tokens(),
-                "decode_requests": self.batch.decode_requests(),
-                "decode_kv_tokens": self.batch.decode_kv_tokens(),
-                "longest_request": self.longest,
-                "max_model_len": placement.model.spec.max_model_len,
-                "total_ms": answer.total.ms(),
-                "interval": answer.interval.map(|(coverage, interval)| json!({
-                    "coverage": coverage.share(),
-                    "low_ms": interval.low.ms(),
-                    "high_ms": interval.high.ms(),
-                })),
-                "parts": times.collect::<Value>(),
-                "stages_ms": answer.stages.iter().map(|stage| stage.ms()).collect::<Vec<_>>(),
-                "part_details": details.collect::<Value>(),
-                "binding": answer.binding.map(Binding::name),
-            }),
-            json!(rooflut_report::Provenance::from(answer.provenance)),
-            json!({
-                "fitted_share": answer.fitted_share,
-                "memory": self.memory,
-                "flagged_rows": answer.flagged,
-                "notes": self.notes,
-            }),
-        ]))
+            parts: Shares(times.collect()),
+            stages_ms: answer.stages.iter().map(|stage| stage.ms()).collect(),
+            part_details: details.collect(),
+            binding: answer.binding.map(Binding::name),
+            provenance: Provenance::from(answer.provenance),
+            fitted_share: answer.fitted_share,
+            memory: &self.memory,
+            flagged_rows: &answer.flagged,
+            notes: &self.notes,
+        })
     }
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+/// The time of a step.
+pub(crate) struct StepJson<'s> {
+    model: &'s str,
+    #[serde(flatten)]
+    size: ModelSize,
+    gpu: &'s str,
+    tp: u32,
+    pp: u32,
+    dp: u32,
+    expert_parallel: bool,
+    gpus: u32,
+    /// Name of the engine stack; null for a model that knows none.
+    engine: Option<&'static str>,
+    #[serde(flatten)]
+    weights: Weights,
+    latency_model: &'static str,
+    prefill_tokens: u64,
+    decode_requests: u64,
+    decode_kv_tokens: u64,
+    longest_request: u32,
+    max_model_len: u32,
+    total_ms: f64,
+    interval: Option<IntervalJson>,
+    /// Milliseconds by part.
+    parts: Shares,
+    /// Milliseconds of each pipeline stage.
+    stages_ms: Vec<f64>,
+    /// Details by part.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "std::collections::BTreeMap<String, PartJson>")
+    )]
+    part_details: Value,
+    /// The resource that binds the step; null for a model that knows none.
+    binding: Option<&'static str>,
+    #[serde(flatten)]
+    provenance: Provenance,
+    /// Share of the time that is fitted; null for a model that does not say it.
+    fitted_share: Option<f64>,
+    memory: &'s Memory,
+    flagged_rows: &'s [FlaggedRow],
+    notes: &'s [String],
+}
+
+/// Range of measurements.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct IntervalJson {
+    coverage: f64,
+    low_ms: f64,
+    high_ms: f64,
 }

@@ -101,10 +101,10 @@ fn summary(out: &Path, points: u64, done: u64, failed: u64) -> String {
 }
 
 /// Sets at a path, which are read once.
-type ReadSets = Mutex<Vec<(PathBuf, TableSet)>>;
+pub(crate) type ReadSets = Mutex<Vec<(PathBuf, TableSet)>>;
 
 /// Finds what a scenario names.
-fn named(scenario: &Scenario, sets: &ReadSets) -> Result<Named, Error> {
+pub(crate) fn named(scenario: &Scenario, sets: &ReadSets) -> Result<Named, Error> {
     let target = &scenario.target;
     let model = model_source::find(target.model(), model_source::options(target))?;
     let find_draft = |name| model_source::find(name, model_source::draft_options(target));

@@ -141,7 +141,7 @@ fn coverage_is_told_for_each_model_and_number_of_gpus() {
     let models = json("models");
     let answer = check("h100");
     let coverage = list(&answer, "/coverage");
-    assert_eq!(coverage.len(), 4 * list(&models, "").len());
+    assert_eq!(coverage.len(), 4 * list(&models, "/models").len());
     let of = |model: &str, tp: u32| {
         let mut found = coverage
             .iter()

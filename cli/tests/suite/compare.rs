@@ -57,7 +57,8 @@ fn the_outputs_of_scenarios_are_not_written() {
 }
 
 /// Keys of a report that a run computes or that describe its input; all others are settings.
-const RESULTS: [&str; 45] = [
+const RESULTS: [&str; 46] = [
+    "schema_version",
     "weight_bytes",
     "scenario",
     "ttft_ms",

@@ -5,7 +5,7 @@ use crate::support::{json, list, number, success, text};
 #[test]
 fn tables_lists_every_set_with_its_source_and_ranges() {
     let sets = json("tables");
-    let names: Vec<&str> = list(&sets, "")
+    let names: Vec<&str> = list(&sets, "/tables")
         .iter()
         .map(|set| text(set, "/name"))
         .collect();
@@ -22,8 +22,8 @@ fn tables_lists_every_set_with_its_source_and_ranges() {
             "l40s-p2p"
         ]
     );
-    assert_eq!(text(&list(&sets, "")[2], "/measured_on"), "b200");
-    for set in list(&sets, "") {
+    assert_eq!(text(&list(&sets, "/tables")[2], "/measured_on"), "b200");
+    for set in list(&sets, "/tables") {
         assert!(!text(set, "/source").is_empty() && !text(set, "/license").is_empty());
         for operation in list(set, "/operations") {
             assert!(
@@ -52,9 +52,9 @@ fn tables_lists_every_set_with_its_source_and_ranges() {
 #[test]
 fn models_lists_every_name_that_run_takes() {
     let models = json("models");
-    assert!(list(&models, "").len() >= 14);
+    assert!(list(&models, "/models").len() >= 14);
     let people = success("models");
-    for model in list(&models, "") {
+    for model in list(&models, "/models") {
         assert!(people.contains(text(model, "/name")));
         assert!(!list(model, "/aliases").is_empty());
     }
@@ -65,7 +65,7 @@ fn models_lists_every_name_that_run_takes() {
 fn engines_lists_every_name_that_run_takes_with_its_rules_and_constants() {
     let engines = json("engines");
     let people = success("engines");
-    for engine in list(&engines, "") {
+    for engine in list(&engines, "/engines") {
         let name = text(engine, "/name");
         assert!(people.contains(&format!("{name}: {}", text(engine, "/description"))));
         assert!(!list(engine, "/constants").is_empty());
@@ -98,7 +98,7 @@ fn engines_lists_every_name_that_run_takes_with_its_rules_and_constants() {
     }
     // The constants of an heir say from which stack they are.
     assert!(people.contains("vllm-0.33.0: vLLM 0.33.0"));
-    let mut newest = list(&engines, "").iter();
+    let mut newest = list(&engines, "/engines").iter();
     let newest = newest.rfind(|engine| text(engine, "/name") == "vllm-0.33.0");
     let layer = &list(newest.unwrap(), "/constants")[0];
     assert_eq!(text(layer, "/from"), "vllm-0.18.0");

@@ -24,6 +24,8 @@ mod run;
 mod run_figures;
 mod saturate;
 mod scenario;
+#[cfg(feature = "schema")]
+mod schemas;
 mod score;
 mod signals;
 mod speculation;

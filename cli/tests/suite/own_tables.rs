@@ -101,8 +101,8 @@ fn the_flag_may_stand_before_the_command() {
 fn tables_lists_the_set_and_scores_it() {
     let (_temp, path) = mine();
     let sets = json(&format!("tables --tables {path}"));
-    assert_eq!(list(&sets, "").len(), 1);
-    assert_eq!(text(&sets, "/0/name"), "h10x");
+    assert_eq!(list(&sets, "/tables").len(), 1);
+    assert_eq!(text(&sets, "/tables/0/name"), "h10x");
     let rows = format!("{path}/gemm.csv");
     let score = json(&format!("--tables {path} tables score {rows}"));
     let compiled = json(&format!("tables score {rows} --gpu h100"));

@@ -14,6 +14,7 @@ use crate::variant::{Links, Servers};
 
 /// A deployment and how it does under the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Answer {
     /// Name of the table set.
@@ -40,6 +41,7 @@ pub struct Answer {
     #[serde(flatten)]
     pub weights: Weights,
     /// Format of the KV cache.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub kv_dtype: Dtype,
     /// Maximum number of running requests of a server.
     pub max_num_seqs: u32,
@@ -72,6 +74,7 @@ pub struct Answer {
 
 /// A figure and its limit, over the seeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LimitedFigure {
     /// The limit: `ttft:500@p99`, or `attainment`.

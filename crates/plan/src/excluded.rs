@@ -12,12 +12,14 @@ use crate::variant::Variant;
 
 /// A kind of server that was not simulated.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Excluded {
     /// The kind of server.
     #[serde(flatten)]
     pub choice: Choice,
     /// Why; JSON has its message.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub reason: Reason,
 }
 

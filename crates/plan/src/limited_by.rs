@@ -11,6 +11,7 @@ const LEAST_SHARE: f64 = 0.1;
 
 /// The setting of the servers that holds requests back for the longest time, and the answer with twice its value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LimitedBy {
     /// The setting.
@@ -29,6 +30,7 @@ pub struct LimitedBy {
 
 /// A setting that holds requests back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Setting {

@@ -18,6 +18,7 @@ use crate::variant::{Bounds, Servers, Variant};
 ///
 /// Its JSON has the fields in this order; times are milliseconds.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Plan {
     /// Name of the model.

@@ -155,6 +155,7 @@ fn each<A: Copy + PartialEq, B: Copy + PartialEq>(
 
 /// One kind of server: a choice of everything but the number of servers. What is `None` is the default.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Choice {
     /// Name of the table set.
@@ -166,8 +167,10 @@ pub struct Choice {
     /// Whether GPUs hold whole experts.
     pub expert_parallel: bool,
     /// Format of the weights.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub dtype: Option<Dtype>,
     /// Format of the KV cache.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub kv_dtype: Option<Dtype>,
     /// Maximum number of running requests.
     pub max_num_seqs: Option<u32>,

@@ -89,6 +89,7 @@ impl Usage {
 
 /// Price of a GPU.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Price {
     /// US dollars for one GPU and hour.
     pub usd_per_gpu_hour: f64,
@@ -100,6 +101,7 @@ pub struct Price {
 
 /// Cost of the GPUs of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Cost {
     /// The price.
@@ -115,6 +117,7 @@ pub struct Cost {
 
 /// Upper bound of the energy that the GPUs of a run use in steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct EnergyBound {
     /// Thermal design power of a GPU, watts.
@@ -129,6 +132,7 @@ pub struct EnergyBound {
 
 /// An amount per work served; null where nothing was served.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PerWork {
     /// Per million tokens that were generated, which bear the whole amount.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Mean and percentiles; null where a figure is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Percentiles<T> {
     /// Mean.
@@ -55,6 +56,7 @@ impl LatencyMs {
 
 /// Queue times at the beginning and at the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct QueueGrowth {
     /// Mean over the first quarter of the served requests, by arrival, milliseconds.
@@ -74,6 +76,7 @@ impl From<figures::QueueGrowth> for QueueGrowth {
 
 /// Requests served within limits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Goodput {
     /// Limit on the time to first token, milliseconds.

@@ -6,6 +6,7 @@ use crate::sources::Shares;
 
 /// Rows far from what their neighbours suggest, on which the time of steps depends: one, or several of a kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlaggedRow {
     /// The row: its operation with the names and values of its columns; for several rows their number and kind.
     pub row: String,

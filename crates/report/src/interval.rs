@@ -9,6 +9,7 @@ use crate::figures::{LatencyMs, Percentiles};
 
 /// The range in which a measurement of a figure is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Range {
     /// Lower end.
@@ -25,6 +26,7 @@ pub type LatencyRange = Percentiles<Range>;
 /// They cover the errors of tables and step model and the differences between equal servers, but not those between
 /// draws of the load, which [`Seeds`](crate::Seeds) shows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ModelInterval {
     /// Share of measurements that a range is meant to contain.

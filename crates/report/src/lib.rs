@@ -16,6 +16,7 @@ mod sources;
 mod steady;
 mod steps_csv;
 mod timeline;
+mod versioned;
 
 pub use cost::{Cost, EnergyBound, PerWork, Price, Usage};
 pub use figures::{Goodput, LatencyMs, Percentiles, QueueGrowth};
@@ -29,3 +30,4 @@ pub use sources::{Provenance, Shares};
 pub use steady::Steady;
 pub use steps_csv::StepsCsv;
 pub use timeline::Timeline;
+pub use versioned::{SCHEMA_VERSION, Versioned};

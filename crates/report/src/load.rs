@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// The load of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Load {
@@ -21,6 +22,7 @@ pub enum Load {
 
 /// A load at a given rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OpenLoad {
     /// Requests per second, where each request stands alone.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,6 +40,7 @@ pub struct OpenLoad {
 
 /// A load of users who wait for each answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClosedLoad {
     /// Users.
     pub users: u32,
@@ -50,6 +53,7 @@ pub struct ClosedLoad {
 
 /// A load read from a file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceLoad {
     /// Path as given.
     pub path: String,
@@ -70,6 +74,7 @@ pub struct TraceLoad {
 
 /// Requests of a trace that are not replayed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// Why.
     pub reason: &'static str,
@@ -79,6 +84,7 @@ pub struct LeftOut {
 
 /// Shape of generated requests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mix {
     /// Tokens of prompts, without prefixes and earlier turns.
     pub prompt_tokens: Lengths,
@@ -96,6 +102,7 @@ pub struct Mix {
 
 /// Texts that prompts begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prefixes {
     /// Number of texts.
     pub groups: u32,
@@ -105,6 +112,7 @@ pub struct Prefixes {
 
 /// Requests that continue each other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sessions {
     /// Turns of a session.
     pub turns: Lengths,
@@ -114,6 +122,7 @@ pub struct Sessions {
 
 /// A pause in seconds: a number in JSON where it is fixed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum ThinkTime {
     /// Always the same.
@@ -129,6 +138,7 @@ pub enum ThinkTime {
 
 /// A distribution of lengths: a number in JSON where it is fixed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Lengths {
     /// Always the same.
@@ -139,6 +149,7 @@ pub enum Lengths {
 
 /// A distribution of lengths.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "distribution", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Distribution {
@@ -184,6 +195,7 @@ pub enum Distribution {
 
 /// A range of lengths, both ends included; null where there is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
     /// The shortest.
     pub min: Option<u32>,

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// Counts the rejected requests of a run by reason, as an observer of its servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Rejections {
     /// Requests with an empty prompt.

@@ -17,12 +17,14 @@ use crate::rejections::Rejections;
 use crate::seeds::{LatencySpread, Seeds, Spread};
 use crate::sources::{Provenance, Shares};
 use crate::steady::Steady;
+use crate::versioned::Versioned;
 
 /// The report of a run: what `rooflut run --json` prints.
 ///
 /// Its JSON ([`to_json`](Report::to_json)) has the fields in this order. Times are milliseconds or seconds as their
 /// names say; what a run does not have is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Name of the model.
     pub model: String,
@@ -131,10 +133,12 @@ pub struct Report {
     /// Name of the engine stack.
     pub engine: String,
     /// When the batch of a step is fixed.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub scheduling: Scheduling,
     /// Whether a request is admitted only if the KV blocks of its whole prompt are free.
     pub scheduler_reserve_full_isl: bool,
     /// Order in which waiting requests are admitted.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub policy: SchedulingPolicy,
     /// Maximum queue length of a server; null without a limit.
     pub max_waiting: Option<u32>,
@@ -149,6 +153,7 @@ pub struct Report {
     /// Speculative decoding; null without.
     pub speculation: Option<Speculation>,
     /// How requests are routed; null for a single server.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub router: Option<Router>,
     /// Share of the tokens that one replica serves, if that is most of them: more than half, and more than one and a
     /// half times its share.
@@ -157,8 +162,10 @@ pub struct Report {
     #[serde(flatten)]
     pub weights: Weights,
     /// Format of the KV cache.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub kv_dtype: Dtype,
     /// Sampling of the tokens.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub sampler: Sampler,
     /// The least certain answer that was looked up.
     #[serde(flatten)]
@@ -209,12 +216,13 @@ impl Report {
     /// # Errors
     /// None is known; serde_json's signature has one.
     pub fn to_json(&self) -> serde_json::Result<String> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
+        Versioned::new(self).to_json()
     }
 }
 
 /// A scenario file of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScenarioFile {
     /// Path as given.
     pub path: String,
@@ -224,6 +232,7 @@ pub struct ScenarioFile {
 
 /// Size of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelSize {
     /// Number of its parameters.
     pub parameters: u64,
@@ -242,11 +251,14 @@ impl From<&ModelSpec> for ModelSize {
 
 /// Formats of a model's weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Weights {
     /// Format of the weights other than experts.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub weight_dtype: Dtype,
     /// Format of the experts; null without.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub expert_dtype: Option<Dtype>,
 }
 
@@ -261,6 +273,7 @@ impl From<&ModelSpec> for Weights {
 
 /// Prefill and decode on servers of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disaggregation {
     /// Servers that compute prompts.
     pub prefill_replicas: u32,
@@ -292,6 +305,7 @@ pub struct Disaggregation {
 
 /// Speculative decoding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Speculation {
     /// Tokens drafted for each step.
     pub draft_tokens: u32,

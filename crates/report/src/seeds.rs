@@ -6,6 +6,7 @@ use crate::figures::{LatencyMs, Percentiles};
 
 /// Lowest, mean and highest value of a figure over runs that differ only in their seed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Spread {
     /// Lowest value.
@@ -51,6 +52,7 @@ impl LatencySpread {
 /// Intervals go from the lowest to the highest value, without an assumption on the distribution: if the seeds are
 /// independent draws, another one falls inside with a probability of [`coverage`](Seeds::coverage).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Seeds {
     /// The first seed; the others follow it.

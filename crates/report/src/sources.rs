@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 /// Where looked-up time comes from; both null where nothing was looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Provenance {
     /// Name of the [`Class`].
@@ -31,7 +32,14 @@ impl From<table::Provenance> for Provenance {
 
 /// Names with their shares of the time, in JSON an object in this order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shares(pub Vec<(&'static str, f64)>);
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Shares(
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "std::collections::BTreeMap<String, f64>")
+    )]
+    pub Vec<(&'static str, f64)>,
+);
 
 impl Shares {
     /// Shares by source: the classes of what was looked up, and `fitted` for constants that were fitted to servers and

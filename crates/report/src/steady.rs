@@ -6,6 +6,7 @@ use serde::Serialize;
 ///
 /// Without a window they are of the whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Steady {
     /// Whether the figures are those of a steady state, on servers that keep up with the load.
     pub is_steady: bool,

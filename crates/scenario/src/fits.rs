@@ -45,6 +45,7 @@ pub struct Demand {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Fits {
     /// Name of the model.
@@ -67,6 +68,7 @@ pub struct Fits {
 
 /// A deployment and its memory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Fit {
     /// Name of the GPU.
@@ -82,6 +84,7 @@ pub struct Fit {
     /// US dollars per hour of all GPUs; null where their price is not known.
     pub usd_per_hour: Option<f64>,
     /// The resource that it lacks to hold the requests; null where nothing is missing.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub missing: Option<Missing>,
     /// Its memory; null where not even the weights fit.
     pub holds: Option<Holds>,
@@ -89,6 +92,7 @@ pub struct Fit {
 
 /// Memory of a deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Holds {
     /// Bytes of the weights on each GPU.

@@ -1,5 +1,6 @@
 //! Sweeps: a grid, and a row for each of its points.
 
+use rooflut_report::SCHEMA_VERSION;
 use rooflut_scenario::{Run, Stop};
 use serde_json::Value;
 
@@ -98,7 +99,12 @@ impl<'s> Sweep<'s> {
         let axes = axes.map(|axis| (axis.key(), Kind::of(axis.values())));
         let figures = self.columns.iter();
         let figures = figures.map(|column| (column.name.as_str(), column.kind));
-        let fixed = [("index", Kind::Integer), ("grid", Kind::Text)].into_iter();
+        let fixed = [
+            ("index", Kind::Integer),
+            ("grid", Kind::Text),
+            ("schema_version", Kind::Integer),
+        ]
+        .into_iter();
         let error = [("error", Kind::Text)];
         fixed.chain(axes).chain(figures).chain(error).collect()
     }
@@ -130,7 +136,12 @@ impl<'s> Sweep<'s> {
         let grid = self.grid();
         let axes = grid.values(index).into_iter().cloned();
         let figures = self.columns.iter().map(|column| column.of(&report));
-        let fixed = [index.into(), self.fingerprint.as_str().into()].into_iter();
+        let fixed = [
+            index.into(),
+            self.fingerprint.as_str().into(),
+            SCHEMA_VERSION.into(),
+        ]
+        .into_iter();
         let values = fixed.chain(axes).chain(figures).chain([error]);
         Ok(Row {
             values: values.map(in_a_line).collect(),

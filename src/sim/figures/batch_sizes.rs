@@ -22,6 +22,7 @@ pub struct BatchSizes {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BatchStats {
     /// Arithmetic mean.
     pub mean: f64,

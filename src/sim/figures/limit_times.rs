@@ -44,6 +44,7 @@ pub struct LimitTimes {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitShares {
     /// `max_num_seqs` requests ran, and others waited.
     pub max_num_seqs: f64,

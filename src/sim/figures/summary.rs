@@ -60,6 +60,7 @@ pub struct Summary {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throughput {
     /// Requests served.
     pub requests_per_s: f64,

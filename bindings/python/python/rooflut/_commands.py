@@ -22,17 +22,17 @@ Flag = Union[One, Iterable[One]]
 
 def models() -> Any:
     """Lists the models that are known by name, with their dimensions."""
-    return _json("models", [], {})
+    return _json("models", [], {})["models"]
 
 
 def engines() -> Any:
     """Lists the engine stacks: scheduling, and what each adds to the kernels."""
-    return _json("engines", [], {})
+    return _json("engines", [], {})["engines"]
 
 
 def tables(**flags: Flag) -> Any:
     """Lists the table sets: operations, shapes, ranges, sources."""
-    return _json("tables", [], flags)
+    return _json("tables", [], flags)["tables"]
 
 
 def lookup(kernel: str, **flags: Flag) -> Any:

@@ -11,6 +11,7 @@ use crate::saturate::rates::Rates;
 
 /// Divisions of as many servers as the scenario has into prefill and decode servers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Division {
     /// Prefill and decode servers.
@@ -30,6 +31,7 @@ pub struct Division {
 
 /// One division.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Split {
     /// Prefill servers.

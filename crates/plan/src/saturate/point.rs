@@ -13,6 +13,7 @@ use crate::trial::{Trial, Verdict};
 ///
 /// Beyond saturation, latencies grow with the number of requests of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Point {
     /// Requests (of sessions: sessions) that arrive per second.

@@ -40,6 +40,7 @@ pub struct RateQuestion<'q> {
 ///
 /// Its JSON has the fields in this order; times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Saturation {
     /// Name of the model.

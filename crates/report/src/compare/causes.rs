@@ -12,6 +12,7 @@ const EQUAL_BATCHES: f64 = 0.05;
 
 /// A difference, and the terms that add up to it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Cause {
     /// The figure that differs.
@@ -24,6 +25,7 @@ pub struct Cause {
 
 /// A term of a difference.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Term {
     /// Its name.

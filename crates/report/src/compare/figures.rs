@@ -9,6 +9,7 @@ use super::read::Figures;
 
 /// A figure of two reports.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Figure {
     /// Group of figures: `latency`, `served`, `step` or `server`.

@@ -22,6 +22,7 @@ use serde::Serialize;
 /// assert!(error.to_string().contains("missing field `gpu`"), "{error}");
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Comparison {
     /// Settings that differ.
@@ -130,6 +131,8 @@ mod tests {
         let refused = |json: &str| ReadReport::read(json.as_bytes()).unwrap_err().to_string();
         assert!(refused("[1]").contains("found another JSON value than an object"));
         assert!(refused("{\"model\":").starts_with("expected JSON: "));
+        let newer = json!({"schema_version": 99}).to_string();
+        assert!(refused(&newer).contains("expected schema_version 1, found 99"));
         let mut wrong = report(1.0, 1.0);
         wrong["gpus"] = json!("two");
         assert!(

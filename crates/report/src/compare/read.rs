@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::error::CompareError;
 use crate::figures::LatencyMs;
 use crate::report::Report;
+use crate::versioned::SCHEMA_VERSION;
 
 /// A report as JSON has it, of this or another run.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,13 +76,19 @@ impl ReadReport {
     /// # Errors
     /// [`CompareError`]: text that is not JSON, or not the report of a run.
     pub fn read(json: &[u8]) -> Result<ReadReport, CompareError> {
-        let keys = serde_json::from_slice(json).map_err(|error| match error.classify() {
-            serde_json::error::Category::Data => {
-                CompareError::Figure("found another JSON value than an object".to_owned())
-            }
-            _ => CompareError::Json(error.to_string()),
-        })?;
-        ReadReport::of_keys(keys)
+        let keys: Map<String, Value> =
+            serde_json::from_slice(json).map_err(|error| match error.classify() {
+                serde_json::error::Category::Data => {
+                    CompareError::Figure("found another JSON value than an object".to_owned())
+                }
+                _ => CompareError::Json(error.to_string()),
+            })?;
+        match keys.get("schema_version") {
+            Some(version) if *version != SCHEMA_VERSION => Err(CompareError::Figure(format!(
+                "expected schema_version {SCHEMA_VERSION}, found {version}"
+            ))),
+            _ => ReadReport::of_keys(keys),
+        }
     }
 
     fn of_keys(keys: Map<String, Value>) -> Result<ReadReport, CompareError> {

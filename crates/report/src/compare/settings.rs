@@ -7,6 +7,7 @@ use super::read::ReadReport;
 
 /// A setting that differs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Setting {
     /// Its keys in a report, with dots between them.

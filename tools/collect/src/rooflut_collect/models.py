@@ -52,7 +52,7 @@ def catalogue() -> dict[str, Model]:
     text = resources.files(__package__).joinpath("data/models.json").read_text()
     fields = Model.__dataclass_fields__
     models = {}
-    for entry in json.loads(text):
+    for entry in json.loads(text)["models"]:
         model = Model(**{name: entry[name] for name in fields})
         models.update({name.lower(): model for name in (entry["name"], *entry["aliases"])})
     return models
