@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rooflut::hardware::OperationKind;
+use rooflut::op;
 use rooflut::table::{Curve, Entry, Grid, Table, TableSet, sets};
 use rooflut_roofline::operation::Codes;
 
 use crate::border::compute;
 use crate::columns::{Column, Columns, to_dict};
 use crate::error::error;
-use crate::handle::Handle;
 use crate::kernel::Kernel;
 use crate::shape;
 
@@ -76,13 +76,9 @@ impl Tables {
     fn kernel(&self, operation: &str, shape: Option<&Bound<'_, PyDict>>) -> PyResult<Kernel> {
         let operation = shape::operation(operation)?;
         let codes = shape::shape(operation.declared(), shape)?;
-        let handle = Handle::resolve(&self.0, operation, codes)
-            .ok_or_else(|| error(format!("operation: {operation} has no lookup; use another")))?;
-        let handle = handle.map_err(error)?;
-        Ok(Kernel::new(
-            handle,
-            format!("{operation} of {}", self.0.name()),
-        ))
+        let kernel = op::Kernel::resolve(&self.0, operation, codes).map_err(error)?;
+        let name = format!("{operation} of {}", self.0.name());
+        Ok(Kernel::new(kernel, name))
     }
 
     /// Returns the measured rows of an operation: shape, axes, and ``latency_us`` in microseconds.

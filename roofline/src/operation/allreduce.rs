@@ -9,7 +9,7 @@ pub const ALL_REDUCE: Operation = Operation {
     file: "allreduce.csv",
     description: "all-reduce over the GPUs of a node",
     feature: None,
-    shape: &[Column::count("ranks")],
+    shape: &[Column::count("ranks", "GPUs")],
     axes: &["bytes"],
     optional: &[],
     check: |codes| match AllReduceShape::from(*codes).ranks {

@@ -18,7 +18,7 @@ pub const REDUCE_SCATTER: Operation = Operation {
     file: "reducescatter.csv",
     description: "reduce-scatter over the GPUs of a node",
     feature: Some("data-parallel"),
-    shape: &[Column::count("ranks")],
+    shape: &[Column::count("ranks", "GPUs")],
     axes: &["scattered_bytes"],
     optional: &[],
     check,

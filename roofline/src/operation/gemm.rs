@@ -14,9 +14,9 @@ pub const GEMM: Operation = Operation {
     description: "dense matrix multiplication",
     feature: None,
     shape: &[
-        Column::dtype("dtype"),
-        Column::count("k"),
-        Column::count("n"),
+        Column::dtype("dtype", "Format of the math"),
+        Column::count("k", "Width of the input"),
+        Column::count("n", "Width of the output"),
     ],
     axes: &["m"],
     optional: &["mfu"],
