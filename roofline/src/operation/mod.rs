@@ -19,17 +19,30 @@ use core::fmt;
 
 use crate::{Dtype, Reference, Work};
 
-pub use allreduce::{ALL_REDUCE, AllReduceShape};
-pub use attention::{AttentionShape, DECODE, PREFILL, PrefillPace, Prompts, RankAttention};
+pub use allreduce::ALL_REDUCE;
+pub use attention::{DECODE, PREFILL, PrefillPace, Prompts, RankAttention};
 pub use column::{Column, ColumnKind, Contradiction, Expected, Usual};
-pub use delta::{DELTA_DECODE, DELTA_PREFILL, DeltaKernel, DeltaShape};
-pub use gather::{ALL_GATHER, GatherShape, REDUCE_SCATTER};
-pub use gemm::{GEMM, GemmPace, GemmShape};
-pub use indexer::Indexer;
+pub use delta::{DELTA_DECODE, DELTA_PREFILL};
+pub use gather::{ALL_GATHER, REDUCE_SCATTER};
+pub use gemm::{GEMM, GemmPace};
 pub use kernel::MeasuredKernel;
-pub use mla::{DSA_DECODE, DSA_PREFILL, MLA_DECODE, MLA_PREFILL, MlaLoad, MlaShape};
-pub use moe::{MOE, MoeShape};
-pub use window::{WINDOW_DECODE, WINDOW_PREFILL, WindowShape};
+pub use mla::{DSA_DECODE, DSA_PREFILL, MLA_DECODE, MLA_PREFILL, MlaLoad};
+pub use moe::MOE;
+pub use shapes::*;
+pub use window::{WINDOW_DECODE, WINDOW_PREFILL};
+
+/// Shapes of kernels, and the types of their parts.
+pub mod shapes {
+    pub use super::allreduce::AllReduceShape;
+    pub use super::attention::AttentionShape;
+    pub use super::delta::{DeltaKernel, DeltaShape};
+    pub use super::gather::GatherShape;
+    pub use super::gemm::GemmShape;
+    pub use super::indexer::Indexer;
+    pub use super::mla::MlaShape;
+    pub use super::moe::MoeShape;
+    pub use super::window::WindowShape;
+}
 
 /// Maximum number of columns of a shape.
 pub const MAX_COLUMNS: usize = 13;
