@@ -2,11 +2,8 @@
 
 #[cfg(feature = "alloc")]
 pub(crate) use rooflut_roofline::MlaLoad;
-pub use rooflut_roofline::{
-    AllReduceShape, AttentionShape, DeltaKernel, DeltaShape, Dtype, GatherShape, GemmShape, Gpu,
-    GpuBuilder, GpuError, Indexer, MeasuredKernel, MlaShape, MoeShape, OperationKind, Text,
-    WindowShape,
-};
+pub use rooflut_roofline::operation::shapes::*;
+pub use rooflut_roofline::{Dtype, Gpu, GpuBuilder, GpuError, MeasuredKernel, OperationKind, Text};
 pub(crate) use rooflut_roofline::{Prompts, RankAttention, Rates, Work, operation};
 #[doc(hidden)] // Used by generated code.
 pub use rooflut_roofline::{Reference, Timing};

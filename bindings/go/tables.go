@@ -60,7 +60,7 @@ type Estimate struct {
 }
 
 // Lookup finds a kernel. It is an object of JSON with one key, the operation as in Describe, and its shape:
-// {"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}. rooflut.h lists the keys of each shape at rooflut_lookup_new.
+// {"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}. rooflut.h says at rooflut_lookup_new which keys a shape has.
 func (t *Tables) Lookup(kernel string) (*Lookup, error) {
 	made, err := made(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t {
 		data, length := chars(kernel)

@@ -34,10 +34,9 @@ pub use names::UnknownName;
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use names::deserialize_name;
+pub use operation::shapes::*;
 pub use operation::{
-    AllReduceShape, AttentionShape, DeltaKernel, DeltaShape, GatherShape, GemmPace, GemmShape,
-    Indexer, MeasuredKernel, MlaLoad, MlaShape, MoeShape, OperationKind, PrefillPace, Prompts,
-    RankAttention, WindowShape,
+    GemmPace, MeasuredKernel, MlaLoad, OperationKind, PrefillPace, Prompts, RankAttention,
 };
 pub use reference::{Reference, Timing};
 pub use text::Text;

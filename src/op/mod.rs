@@ -14,6 +14,7 @@ mod delta;
 mod estimate;
 mod found;
 mod gemm;
+mod kernel;
 #[cfg(feature = "leave-one-out")]
 pub mod leave_one_out;
 #[cfg(feature = "alloc")]
@@ -31,6 +32,7 @@ pub(crate) use decode::DecodeRows;
 pub use delta::{DeltaDecode, DeltaPrefill};
 pub use estimate::Estimate;
 pub use gemm::Gemm;
+pub use kernel::{Argument, Kernel};
 #[cfg(feature = "alloc")]
 pub use mla::{MlaDecode, MlaPrefill};
 pub use moe::Moe;

@@ -4,7 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use rooflut_roofline::operation::{Codes, key};
-use rooflut_roofline::{Dtype, OperationKind, Reference};
+use rooflut_roofline::{Dtype, MeasuredKernel, OperationKind, Reference};
 
 use super::stored::{Points, Stored};
 use super::{Class, Curve, ErrorGroup, Grid, TableSet};
@@ -95,6 +95,21 @@ impl<'a> Table<'a> {
         let gpu = self.set.gpu();
         let rates = gpu.rates(dtype)?;
         Some(Reference::new(gpu, rates, self.stored.head.timing))
+    }
+
+    /// Returns the measured rows with their latencies in microseconds, in ascending order.
+    pub fn rows(self) -> impl Iterator<Item = (MeasuredKernel, f32)> + use<'a> {
+        const ONE: &[u32] = &[1];
+        let operation = self.operation();
+        let entries = self.typed::<Codes, Points<'a>>().entries();
+        entries.flat_map(move |Entry { shape, points, .. }| {
+            let [first, second] = points.axes.map(|axis| axis.values());
+            let second = if second.is_empty() { ONE } else { second };
+            let pairs = first.iter().flat_map(|x| second.iter().map(|y| [*x, *y]));
+            let kernels = pairs.map(move |point| MeasuredKernel::new(operation, shape, point));
+            let rows = kernels.zip(points.latency_us.iter().copied());
+            rows.filter(|(_, latency_us)| !latency_us.is_nan())
+        })
     }
 
     /// Returns the table with shapes and points of the operation's types: [`Curve`] for one axis, [`Grid`] for two.

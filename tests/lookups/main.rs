@@ -14,6 +14,7 @@ mod compat_lookups;
 mod context;
 mod continuity;
 mod exact;
+mod kernels;
 mod leave_one_out;
 mod mla;
 mod oracle;

@@ -470,18 +470,11 @@ uint32_t rooflut_fits(const struct RooflutScenarioSource *source,
 
 // Finds a kernel in a table set.
 //
-// `kernel` is an object of JSON with one key, the operation as in a table set, and its shape, heads and dimensions of
-// one rank: `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. Shapes have the keys
-//
-// - `gemm`: `dtype`, `k`, `n`
-// - `prefill`, `decode`: `dtype`, `kv_dtype`, `q_heads`, `kv_heads` and `head_dim` of the model, `tp`
-// - `prefill_window`, `decode_window`: `dtype`, `kv_dtype`, `q_heads`, `kv_heads`, `head_dim`, `window`
-// - `moe`: `dtype`, `experts`, `top_k`, `hidden`, `intermediate`, `tp`, `ep`, `matrices`
-// - `allreduce`, `allgather`, `reducescatter`: `ranks`
-// - `mla_prefill`, `mla_decode`: `dtype`, `attn_dtype`, `kv_dtype`, `q_heads`, `hidden`, `q_rank`, `kv_rank`,
-//   `nope_dim`, `rope_dim`, `v_dim`, and for sparse attention (`dsa_prefill`, `dsa_decode`) `indexer`: `heads`,
-//   `head_dim`, `top_k`
-// - `delta_prefill`, `delta_decode`: `kernel`, `k_heads`, `v_heads`, `head_dim`
+// `kernel` is an object of JSON with one key, the operation as in a table set, and its shape:
+// `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. A shape has all columns that are the key of the operation's
+// tables: `bench_data/README.md` lists them, and `rooflut lookup OPERATION --help` says what they mean. Heads are those
+// of one rank where `tp` is no column. The columns of an indexer are an object:
+// `"indexer": {"heads": 64, "head_dim": 128, "top_k": 2048}`.
 uint32_t rooflut_lookup_new(RooflutHandle tables,
                             const char *kernel,
                             size_t kernel_length,

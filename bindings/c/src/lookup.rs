@@ -7,7 +7,7 @@ use rooflut::table::Extent;
 use crate::Handle;
 use crate::border::call;
 use crate::error::{Error, Failure};
-use crate::kernel::Kernel;
+use crate::kernel::{self, Shape};
 use crate::pointer::{Out, text};
 use crate::registry::REGISTRY;
 use crate::step::Class;
@@ -32,18 +32,11 @@ pub struct Estimate {
 
 /// Finds a kernel in a table set.
 ///
-/// `kernel` is an object of JSON with one key, the operation as in a table set, and its shape, heads and dimensions of
-/// one rank: `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. Shapes have the keys
-///
-/// - `gemm`: `dtype`, `k`, `n`
-/// - `prefill`, `decode`: `dtype`, `kv_dtype`, `q_heads`, `kv_heads` and `head_dim` of the model, `tp`
-/// - `prefill_window`, `decode_window`: `dtype`, `kv_dtype`, `q_heads`, `kv_heads`, `head_dim`, `window`
-/// - `moe`: `dtype`, `experts`, `top_k`, `hidden`, `intermediate`, `tp`, `ep`, `matrices`
-/// - `allreduce`, `allgather`, `reducescatter`: `ranks`
-/// - `mla_prefill`, `mla_decode`: `dtype`, `attn_dtype`, `kv_dtype`, `q_heads`, `hidden`, `q_rank`, `kv_rank`,
-///   `nope_dim`, `rope_dim`, `v_dim`, and for sparse attention (`dsa_prefill`, `dsa_decode`) `indexer`: `heads`,
-///   `head_dim`, `top_k`
-/// - `delta_prefill`, `delta_decode`: `kernel`, `k_heads`, `v_heads`, `head_dim`
+/// `kernel` is an object of JSON with one key, the operation as in a table set, and its shape:
+/// `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. A shape has all columns that are the key of the operation's
+/// tables: `bench_data/README.md` lists them, and `rooflut lookup OPERATION --help` says what they mean. Heads are those
+/// of one rank where `tp` is no column. The columns of an indexer are an object:
+/// `"indexer": {"heads": 64, "head_dim": 128, "top_k": 2048}`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_lookup_new(
     tables: Handle,
@@ -55,7 +48,7 @@ pub unsafe extern "C" fn rooflut_lookup_new(
     let make = || {
         // SAFETY: the caller's promise.
         let kernel = unsafe { text(kernel, kernel_length, "kernel") }?;
-        let kernel: Kernel = serde_json::from_str(kernel)
+        let kernel: Shape = serde_json::from_str(kernel)
             .map_err(|error| Failure::refused(format_args!("kernel: {error}; {REMEDY}")))?;
         let resolve = |set: &_| kernel.resolve(set).map_err(Failure::refused);
         REGISTRY
@@ -84,7 +77,7 @@ pub unsafe extern "C" fn rooflut_lookup_at(
         // SAFETY: the caller's promise.
         let out = unsafe { Out::new(estimate, "estimate") }?;
         REGISTRY.lookups.read(lookup, |kernel| {
-            let found = kernel.at(batch, size)?;
+            let found = kernel::at(kernel, batch, size)?;
             out.set(Estimate {
                 seconds: found.time.0,
                 mfu: found.mfu().0,

@@ -10,8 +10,8 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock, TryLockError};
 use crate::Handle;
 use crate::border::call;
 use crate::error::{Code, Error, Failure};
-use crate::kernel::Lookup;
 use crate::server::DrivenServer;
+use rooflut::op::Kernel;
 use rooflut::table::TableSet;
 use rooflut_scenario::{Model, Run, Stop};
 
@@ -30,7 +30,7 @@ pub(crate) static REGISTRY: Registry = Registry {
 pub(crate) struct Registry {
     pub(crate) models: Slab<Model>,
     pub(crate) tables: Slab<TableSet>,
-    pub(crate) lookups: Slab<Lookup>,
+    pub(crate) lookups: Slab<Kernel>,
     pub(crate) scenarios: Slab<Run>,
     pub(crate) servers: Slab<DrivenServer>,
     pub(crate) texts: Slab<String>,

@@ -5,12 +5,14 @@
 use std::ptr::null_mut;
 
 use rooflut::ResolveError;
+use rooflut::hardware::{MeasuredKernel, OperationKind};
 use rooflut::op::{
-    AllReduce, DecodeAttention, DeltaDecode, DeltaPrefill, Estimate, Gather, Gemm, MlaDecode,
-    MlaPrefill, Moe, PrefillAttention, WindowDecode, WindowPrefill,
+    AllReduce, Argument, DecodeAttention, DeltaDecode, DeltaPrefill, Estimate, Gather, Gemm,
+    Kernel, MlaDecode, MlaPrefill, Moe, PrefillAttention, WindowDecode, WindowPrefill,
 };
 use rooflut::table::sets::H100;
 use rooflut_c as c;
+use rooflut_roofline::operation::Codes;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -43,6 +45,49 @@ fn same<S: DeserializeOwned>(
     let expected_bits = [expected.time.0, expected.mfu().0].map(f64::to_bits);
     assert_eq!(bits, expected_bits, "{kernel}");
     assert_eq!(found.class_, expected.provenance.class as u32, "{kernel}");
+}
+
+/// Returns the JSON of a shape.
+fn shape_of(row: &MeasuredKernel) -> Value {
+    let (mut shape, mut indexer) = (json!({}), json!({}));
+    let codes: Codes = row.shape();
+    for (column, code) in row.operation().declared().shape.iter().zip(codes) {
+        let value = column.name_of(code).map_or(json!(code), |name| json!(name));
+        match column.name {
+            "index_heads" => indexer["heads"] = value,
+            "index_dim" => indexer["head_dim"] = value,
+            "index_top_k" => indexer["top_k"] = value,
+            name => shape[name] = value,
+        }
+    }
+    if indexer != json!({}) {
+        shape["indexer"] = indexer;
+    }
+    shape
+}
+
+#[test]
+fn every_operation_can_be_asked() {
+    for operation in OperationKind::ALL {
+        let (row, us) = H100.table(operation).unwrap().rows().next().unwrap();
+        let [first, second] = row.point();
+        let kernel = Kernel::resolve(&H100, operation, row.shape::<Codes>()).unwrap();
+        let (batch, size) = match kernel.arguments() {
+            [Argument::Batch] => (first, 0),
+            [_] => (0, first.into()),
+            [_, Argument::KvTokens] => (first, u64::from(first) * u64::from(second)),
+            _ => (first, second.into()),
+        };
+        same(
+            (operation.name(), &shape_of(&row)),
+            (batch, size),
+            |_: Value| {
+                let answer = kernel.at_point(row.point().map(u64::from));
+                assert!((answer.time.us() / f64::from(us) - 1.0).abs() < 1e-6);
+                Ok(answer)
+            },
+        );
+    }
 }
 
 #[test]

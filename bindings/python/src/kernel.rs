@@ -8,7 +8,6 @@ use rooflut::op;
 use crate::arrays::{Numbers, common_rows, whole};
 use crate::border::compute;
 use crate::error::error;
-use crate::handle::Handle;
 
 /// Queries between two looks at the signals.
 const BLOCK: usize = 1 << 18;
@@ -16,21 +15,21 @@ const BLOCK: usize = 1 << 18;
 /// A kernel whose measured points are found. Lookups cannot fail.
 #[pyclass(frozen, module = "rooflut")]
 pub(crate) struct Kernel {
-    handle: Handle,
+    kernel: op::Kernel,
     /// Its operation and table set.
     name: String,
 }
 
 impl Kernel {
-    pub(crate) fn new(handle: Handle, name: String) -> Kernel {
-        Kernel { handle, name }
+    pub(crate) fn new(kernel: op::Kernel, name: String) -> Kernel {
+        Kernel { kernel, name }
     }
 
     /// Reads the arguments of a query; the second of an operation with one is 1.
     fn query(&self, given: Option<&Bound<'_, PyDict>>) -> PyResult<[Numbers<u64>; 2]> {
         let mut query = [Numbers::Same(1), Numbers::Same(1)];
-        let arguments = self.handle.arguments();
-        let names: Vec<&str> = arguments.iter().map(|argument| argument.name).collect();
+        let arguments = self.kernel.arguments();
+        let names: Vec<&str> = arguments.iter().map(|argument| argument.name()).collect();
         for name in given.into_iter().flat_map(|given| given.keys()) {
             let name: String = name.extract()?;
             if !names.contains(&name.as_str()) {
@@ -40,21 +39,14 @@ impl Kernel {
                 )));
             }
         }
-        for (argument, numbers) in arguments.iter().zip(&mut query) {
-            let value = given
-                .map(|given| given.get_item(argument.name))
-                .transpose()?
-                .flatten();
-            let value = value.ok_or_else(|| {
-                error(format!(
-                    "{}: missing; give {}",
-                    argument.name,
-                    names.join(" and ")
-                ))
-            })?;
-            *numbers = match argument.is_long {
-                true => whole::<u64>(argument.name, &value, 1)?,
-                false => whole::<u32>(argument.name, &value, 1)?.into(),
+        for ((argument, name), numbers) in arguments.iter().zip(&names).zip(&mut query) {
+            let value = given.map(|given| given.get_item(name)).transpose()?;
+            let value = value
+                .flatten()
+                .ok_or_else(|| error(format!("{name}: missing; give {}", names.join(" and "))))?;
+            *numbers = match argument.max() > u32::MAX.into() {
+                true => whole::<u64>(name, &value, 1)?,
+                false => whole::<u32>(name, &value, 1)?.into(),
             };
         }
         Ok(query)
@@ -68,7 +60,7 @@ impl Kernel {
     fn at(&self, query: Option<&Bound<'_, PyDict>>) -> PyResult<Estimate> {
         match self.query(query)? {
             [Numbers::Same(first), Numbers::Same(second)] => {
-                Ok(self.handle.at(first, second).into())
+                Ok(self.kernel.at(first, second).into())
             }
             _ => Err(error("expected single numbers; use times() for arrays")),
         }
@@ -82,15 +74,18 @@ impl Kernel {
         query: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let columns = self.query(query)?;
-        let names = self.handle.arguments().iter().map(|argument| argument.name);
-        let lengths: Vec<_> = names.zip(columns.iter().map(Numbers::rows)).collect();
+        let lengths: Vec<_> = self
+            .arguments()
+            .into_iter()
+            .zip(columns.iter().map(Numbers::rows))
+            .collect();
         let rows = common_rows(&lengths)?.unwrap_or(1);
         let [first, second] = &columns;
         let mut times: Vec<f64> = Vec::with_capacity(rows);
         while times.len() < rows {
             let block = times.len()..rows.min(times.len() + BLOCK);
             let queries = block.filter_map(|row| Some((first.at(row)?, second.at(row)?)));
-            let answers = queries.map(|(first, second)| self.handle.at(first, second).time.0);
+            let answers = queries.map(|(first, second)| self.kernel.at(first, second).time.0);
             compute(py, || times.extend(answers))?;
             py.check_signals()?;
         }
@@ -100,11 +95,8 @@ impl Kernel {
     /// The names of the arguments of a query: ``["m"]`` of a GEMM, ``["batch", "kv_tokens"]`` of decoding.
     #[getter]
     fn arguments(&self) -> Vec<&'static str> {
-        self.handle
-            .arguments()
-            .iter()
-            .map(|argument| argument.name)
-            .collect()
+        let arguments = self.kernel.arguments().iter();
+        arguments.map(|argument| argument.name()).collect()
     }
 
     fn __repr__(&self) -> String {

@@ -12,7 +12,6 @@ mod deployment;
 mod error;
 mod event;
 mod frame;
-mod handle;
 mod kernel;
 mod model;
 mod records;

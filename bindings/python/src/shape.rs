@@ -12,12 +12,8 @@ use crate::error::error;
 
 /// Returns the operation of this name.
 pub(crate) fn operation(name: &str) -> PyResult<OperationKind> {
-    OperationKind::from_name(name).ok_or_else(|| {
-        let known = OperationKind::ALL.map(OperationKind::name).join(", ");
-        error(format!(
-            "operation: expected one of {known}, found {name:?}"
-        ))
-    })
+    let operation: Result<OperationKind, _> = name.parse();
+    operation.map_err(|cause| error(format!("operation: {cause}, found {name:?}")))
 }
 
 /// Reads the columns of a shape, and checks that they do not contradict each other.

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rooflut::hardware::OperationKind;
-use rooflut::table::{Curve, Entry, Grid, Table, TableSet, sets};
+use rooflut::hardware::{MeasuredKernel, OperationKind};
+use rooflut::op;
+use rooflut::table::{TableSet, sets};
 use rooflut_roofline::operation::Codes;
 
 use crate::border::compute;
 use crate::columns::{Column, Columns, to_dict};
 use crate::error::error;
-use crate::handle::Handle;
 use crate::kernel::Kernel;
 use crate::shape;
 
@@ -76,13 +76,9 @@ impl Tables {
     fn kernel(&self, operation: &str, shape: Option<&Bound<'_, PyDict>>) -> PyResult<Kernel> {
         let operation = shape::operation(operation)?;
         let codes = shape::shape(operation.declared(), shape)?;
-        let handle = Handle::resolve(&self.0, operation, codes)
-            .ok_or_else(|| error(format!("operation: {operation} has no lookup; use another")))?;
-        let handle = handle.map_err(error)?;
-        Ok(Kernel::new(
-            handle,
-            format!("{operation} of {}", self.0.name()),
-        ))
+        let kernel = op::Kernel::resolve(&self.0, operation, codes).map_err(error)?;
+        let name = format!("{operation} of {}", self.0.name());
+        Ok(Kernel::new(kernel, name))
     }
 
     /// Returns the measured rows of an operation: shape, axes, and ``latency_us`` in microseconds.
@@ -95,7 +91,8 @@ impl Tables {
                 self.0.name()
             ))
         })?;
-        to_dict(py, columns(operation, &rows(&table)))
+        let rows: Vec<_> = table.rows().collect();
+        to_dict(py, columns(operation, &rows))
     }
 
     fn __repr__(&self) -> String {
@@ -103,48 +100,25 @@ impl Tables {
     }
 }
 
-/// A measured row: its shape, its point and its latency in microseconds.
-type Row = (Codes, [u32; 2], f32);
-
-fn rows(table: &Table<'_>) -> Vec<Row> {
-    let mut rows = Vec::new();
-    if table.operation().declared().axes.len() == 1 {
-        for Entry { shape, points, .. } in table.typed::<Codes, Curve<'_>>().entries() {
-            let points = points.axis().values().iter().zip(points.latency_us());
-            rows.extend(points.map(|(&x, &latency_us)| (shape, [x, 1], latency_us)));
-        }
-        return rows;
-    }
-    for Entry { shape, points, .. } in table.typed::<Codes, Grid<'_>>().entries() {
-        for (row, &batch) in points.batch().values().iter().enumerate() {
-            let lengths = points.length().values().iter().enumerate();
-            rows.extend(lengths.filter_map(|(column, &length)| {
-                Some((shape, [batch, length], points.latency_us(row, column)?))
-            }));
-        }
-    }
-    rows
-}
-
-fn columns(operation: OperationKind, rows: &[Row]) -> Columns {
+fn columns(operation: OperationKind, rows: &[(MeasuredKernel, f32)]) -> Columns {
     let declared = operation.declared();
     let mut columns = Columns::new();
     for (place, column) in declared.shape.iter().enumerate() {
-        let codes = rows
-            .iter()
-            .filter_map(|(codes, ..)| codes.get(place).copied());
+        let codes = rows.iter().filter_map(|(kernel, _)| {
+            let codes: Codes = kernel.shape();
+            codes.get(place).copied()
+        });
         let codes: Vec<u32> = codes.collect();
         let names: Option<Vec<&'static str>> =
             codes.iter().map(|code| column.name_of(*code)).collect();
         columns.push((column.name, names.map_or(Column::U32(codes), Column::Name)));
     }
     for (place, axis) in declared.axes.iter().enumerate() {
-        let points = rows
-            .iter()
-            .filter_map(|(_, point, _)| point.get(place).copied());
+        let points = rows.iter();
+        let points = points.filter_map(|(kernel, _)| kernel.point().get(place).copied());
         columns.push((axis, Column::U32(points.collect())));
     }
-    let latencies = rows.iter().map(|(.., latency_us)| *latency_us);
+    let latencies = rows.iter().map(|(_, latency_us)| *latency_us);
     columns.push(("latency_us", Column::F32(latencies.collect())));
     columns
 }

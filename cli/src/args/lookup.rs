@@ -1,13 +1,16 @@
-//! Arguments of `rooflut lookup`.
+//! Arguments of `rooflut lookup`: a command for each operation, with flags for its columns and the arguments of a
+//! query, as the library declares them.
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
-use rooflut::hardware::{
-    AttentionShape, DeltaKernel, DeltaShape, Dtype, Indexer, MlaShape, MoeShape,
-};
+use clap::builder::ValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use rooflut::hardware::{Dtype, OperationKind};
 use rooflut::interval::Coverage;
+use rooflut::op::Argument;
 use rooflut::table::Strictness;
+use rooflut_roofline::operation::{Codes, Column, ColumnKind, Usual};
 
 use crate::error::Error;
 use crate::table_set::WhichSet;
@@ -15,9 +18,10 @@ use crate::value;
 
 /// Arguments of `rooflut lookup`.
 #[derive(Args)]
+#[command(next_display_order = 100)]
 pub(crate) struct LookupArgs {
     #[command(subcommand)]
-    pub(crate) kernel: Kernel,
+    pub(crate) question: Question,
     /// Table set (`rooflut tables` lists them) [default: h100].
     #[arg(long, global = true)]
     gpu: Option<String>,
@@ -45,363 +49,247 @@ impl LookupArgs {
     }
 }
 
-/// A kernel and what to ask it.
-#[derive(Subcommand)]
-pub(crate) enum Kernel {
-    /// Matrix multiplication of m rows with k x n weights.
-    Gemm {
-        /// Width of the input.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        k: u32,
-        /// Width of the output.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        n: u32,
-        /// Rows (tokens).
-        #[arg(long, value_parser = value::positive::<u32>)]
-        m: u32,
-        /// Format of the math.
-        #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]
-        dtype: Dtype,
-    },
-    /// Causal attention over whole prompts of one length.
-    #[command(override_usage = "\
-rooflut lookup prefill [OPTIONS] --q-heads <Q_HEADS>
-           --kv-heads <KV_HEADS> --seq-len <SEQ_LEN>")]
-    Prefill {
-        #[command(flatten)]
-        shape: AttentionArgs,
-        #[command(flatten)]
-        prompts: Prompts,
-    },
-    /// Attention of one new token per request over its KV cache.
-    #[command(override_usage = "\
-rooflut lookup decode [OPTIONS] --q-heads <Q_HEADS>
-           --kv-heads <KV_HEADS> --kv-len <KV_LEN>")]
-    Decode {
-        #[command(flatten)]
-        shape: AttentionArgs,
-        #[command(flatten)]
-        requests: Requests,
-    },
-    /// All-reduce of one message over the GPUs of a node; its size is what each GPU holds.
-    Allreduce(CollectiveArgs),
-    /// All-gather over the GPUs of a node; the message is the gathered one.
-    Allgather(CollectiveArgs),
-    /// Reduce-scatter over the GPUs of a node; the message is the one before it is scattered.
-    Reducescatter(CollectiveArgs),
-    /// Fused mixture-of-experts layer, without its router.
-    #[command(override_usage = "\
-rooflut lookup moe [OPTIONS] --experts <EXPERTS> --top-k <TOP_K>
-           --hidden <HIDDEN> --intermediate <INTERMEDIATE> --tokens <TOKENS>")]
-    Moe {
-        #[command(flatten)]
-        shape: MoeArgs,
-        /// Tokens, of all ranks that share the experts.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        tokens: u32,
-        /// Format of the math.
-        #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]
-        dtype: Dtype,
-    },
-    /// Layer of latent attention (MLA) over whole prompts, with its projections.
-    #[command(override_usage = "\
-rooflut lookup mla-prefill [OPTIONS] --q-heads <Q_HEADS>
-           --seq-len <SEQ_LEN>")]
-    MlaPrefill {
-        #[command(flatten)]
-        shape: MlaArgs,
-        #[command(flatten)]
-        prompts: Prompts,
-    },
-    /// Layer of latent attention (MLA) of one new token per request, with its projections.
-    #[command(override_usage = "\
-rooflut lookup mla-decode [OPTIONS] --q-heads <Q_HEADS>
-           --kv-len <KV_LEN>")]
-    MlaDecode {
-        #[command(flatten)]
-        shape: MlaArgs,
-        #[command(flatten)]
-        requests: Requests,
-    },
-    /// Layer of sparse latent attention (DSA) over whole prompts, with its projections and its indexer.
-    #[command(override_usage = "\
-rooflut lookup dsa-prefill [OPTIONS] --q-heads <Q_HEADS>
-           --seq-len <SEQ_LEN>")]
-    DsaPrefill {
-        #[command(flatten)]
-        shape: DsaArgs,
-        #[command(flatten)]
-        prompts: Prompts,
-    },
-    /// Layer of sparse latent attention (DSA) of one new token per request, with its projections and its indexer.
-    #[command(override_usage = "\
-rooflut lookup dsa-decode [OPTIONS] --q-heads <Q_HEADS>
-           --kv-len <KV_LEN>")]
-    DsaDecode {
-        #[command(flatten)]
-        shape: DsaArgs,
-        #[command(flatten)]
-        requests: Requests,
-    },
-    /// Kernel of a gated delta net, of one rank: a new token per request, or whole prompts.
-    #[command(override_usage = "\
-rooflut lookup delta [OPTIONS] --kernel <KERNEL>
-           --k-heads <K_HEADS> --v-heads <V_HEADS> --batch <BATCH>")]
-    Delta {
-        #[command(flatten)]
-        shape: DeltaArgs,
-        /// Requests.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        batch: u32,
-        /// Tokens of each prompt; without it, each request has one new token.
-        #[arg(long, value_parser = value::positive::<u32>)]
-        seq_len: Option<u32>,
-    },
+/// A kernel and a point of its axes.
+pub(crate) struct Question {
+    pub(crate) operation: OperationKind,
+    /// Heads are those of all ranks.
+    columns: Codes,
+    /// Ranks that divide the heads, where that is no column.
+    tp: u32,
+    pub(crate) point: [u64; 2],
 }
 
-/// Whole prompts of one length.
-#[derive(Args, Clone, Copy)]
-pub(crate) struct Prompts {
-    /// Prompts.
-    #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-    pub(crate) batch: u32,
-    /// Tokens of each prompt.
-    #[arg(long, value_parser = value::positive::<u32>)]
-    pub(crate) seq_len: u32,
-}
+/// Width of a usage line.
+const USAGE_WIDTH: usize = 80;
 
-/// Requests of one length.
-#[derive(Args, Clone, Copy)]
-pub(crate) struct Requests {
-    /// Requests.
-    #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-    pub(crate) batch: u32,
-    /// KV length of each request, its new token included.
-    #[arg(long, value_parser = value::positive::<u32>)]
-    pub(crate) kv_len: u32,
-}
+/// The flag of ranks that divide the heads of operations whose tables have heads of one rank.
+const TP: &str = "tp";
 
-/// A collective and its message.
-#[derive(Args, Clone, Copy)]
-pub(crate) struct CollectiveArgs {
-    /// GPUs.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(2..))]
-    pub(crate) ranks: u32,
-    /// Size of the whole message.
-    #[arg(long, value_parser = value::positive::<u64>)]
-    pub(crate) bytes: u64,
-}
-
-/// The shape of a layer of latent attention; the default dimensions are those of DeepSeek-V3.
-#[derive(Args)]
-pub(crate) struct MlaArgs {
-    /// Query heads, over all ranks.
-    #[arg(long, value_parser = value::positive::<u32>)]
-    pub(crate) q_heads: u32,
-    /// Tensor parallelism.
-    #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-    pub(crate) tp: u32,
-    /// Hidden size.
-    #[arg(long, default_value_t = 7168, value_parser = value::positive::<u32>)]
-    pub(crate) hidden: u32,
-    /// Rank of the compressed query; 0 where it is not compressed.
-    #[arg(long, default_value_t = 1536)]
-    pub(crate) q_rank: u32,
-    /// Rank of the latent vector.
-    #[arg(long, default_value_t = 512, value_parser = value::positive::<u32>)]
-    pub(crate) kv_rank: u32,
-    /// Dimension of a head of queries and keys without rotary embedding.
-    #[arg(long, default_value_t = 128, value_parser = value::positive::<u32>)]
-    pub(crate) nope_dim: u32,
-    /// Dimension of a head of queries and keys with rotary embedding.
-    #[arg(long, default_value_t = 64, value_parser = value::positive::<u32>)]
-    pub(crate) rope_dim: u32,
-    /// Dimension of a head of values.
-    #[arg(long, default_value_t = 128, value_parser = value::positive::<u32>)]
-    pub(crate) v_dim: u32,
-    /// Format of the projections.
-    #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]
-    pub(crate) dtype: Dtype,
-    /// Format of the KV cache.
-    #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = rooflut_scenario::kv_dtype)]
-    pub(crate) kv_dtype: Dtype,
-    /// Format in which queries, keys and values are multiplied [default: bf16 in prefill, that of the KV cache in
-    /// decode; bf16 in both where an indexer selects keys].
-    #[arg(long, value_name = "DTYPE", value_parser = rooflut_scenario::kv_dtype)]
-    pub(crate) attn_dtype: Option<Dtype>,
-}
-
-/// The shape of a layer of sparse latent attention; the default dimensions are those of DeepSeek-V3.2.
-#[derive(Args)]
-pub(crate) struct DsaArgs {
-    #[command(flatten)]
-    pub(crate) layer: MlaArgs,
-    /// Heads of the indexer.
-    #[arg(long, default_value_t = 64, value_parser = value::positive::<u32>)]
-    pub(crate) index_heads: u32,
-    /// Dimension of a head of the indexer.
-    #[arg(long, default_value_t = 128, value_parser = value::positive::<u32>)]
-    pub(crate) index_dim: u32,
-    /// Maximum number of keys that the indexer selects for a query.
-    #[arg(long, default_value_t = 2048, value_parser = value::positive::<u32>)]
-    pub(crate) index_top_k: u32,
-}
-
-/// The shape of an attention kernel.
-#[derive(Args)]
-pub(crate) struct AttentionArgs {
-    /// Query heads, over all ranks.
-    #[arg(long, value_parser = value::positive::<u32>)]
-    pub(crate) q_heads: u32,
-    /// KV heads, over all ranks.
-    #[arg(long, value_parser = value::positive::<u32>)]
-    pub(crate) kv_heads: u32,
-    /// Dimension of a head.
-    #[arg(long, default_value_t = 128, value_parser = value::positive::<u32>)]
-    pub(crate) head_dim: u32,
-    /// Tensor parallelism.
-    #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-    pub(crate) tp: u32,
-    /// Format of the math.
-    #[arg(long, default_value = "bf16", value_parser = rooflut_scenario::dtype)]
-    pub(crate) dtype: Dtype,
-    /// Format of the KV cache.
-    #[arg(long, value_name = "DTYPE", default_value = "bf16", value_parser = rooflut_scenario::kv_dtype)]
-    pub(crate) kv_dtype: Dtype,
-}
-
-/// The shape of a layer of experts.
-#[derive(Args)]
-pub(crate) struct MoeArgs {
-    /// Experts.
-    #[arg(long, value_parser = value::positive::<u32>)]
-    pub(crate) experts: u32,
-    /// Experts that each token visits.
-    #[arg(long, value_parser = value::positive::<u32>)]
-    pub(crate) top_k: u32,
-    /// Hidden size.
-    #[arg(long, value_parser = value::positive::<u32>)]
-    pub(crate) hidden: u32,
-    /// Intermediate size of one expert, before tp divides it.
-    #[arg(long, value_parser = value::positive::<u32>)]
-    pub(crate) intermediate: u32,
-    /// Tensor parallelism.
-    #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-    pub(crate) tp: u32,
-    /// Expert parallelism: ranks that share the experts.
-    #[arg(long, default_value_t = 1, value_parser = value::positive::<u32>)]
-    pub(crate) ep: u32,
-    /// Matrices of an expert: 3, or 2 without a gate.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=3))]
-    pub(crate) matrices: u32,
-}
-
-/// The shape of a kernel of a gated delta net.
-#[derive(Args)]
-pub(crate) struct DeltaArgs {
-    /// The convolution (conv) or the gated delta rule (rule).
-    #[arg(long)]
-    pub(crate) kernel: DeltaKernel,
-    /// Heads of queries and of keys.
-    #[arg(long, value_parser = value::positive::<u32>)]
-    pub(crate) k_heads: u32,
-    /// Heads of values.
-    #[arg(long, value_parser = value::positive::<u32>)]
-    pub(crate) v_heads: u32,
-    /// Dimension of a head.
-    #[arg(long, default_value_t = 128, value_parser = value::positive::<u32>)]
-    pub(crate) head_dim: u32,
-}
-
-impl Prompts {
-    /// Returns the names and values of the axes.
-    pub(crate) fn point(self) -> [(&'static str, u64); 2] {
-        [
-            ("batch", self.batch.into()),
-            ("seq_len", self.seq_len.into()),
-        ]
-    }
-}
-
-impl Requests {
-    /// Returns the names and values of the axes.
-    pub(crate) fn point(self) -> [(&'static str, u64); 2] {
-        [("batch", self.batch.into()), ("kv_len", self.kv_len.into())]
-    }
-
-    /// Returns the sum of the KV lengths.
-    pub(crate) fn kv_tokens(self) -> u64 {
-        u64::from(self.batch) * u64::from(self.kv_len)
-    }
-}
-
-impl MlaArgs {
-    /// The shape of one rank; attention is in `attn_dtype` if no other format is asked for.
-    pub(crate) fn of(&self, attn_dtype: Dtype) -> MlaShape {
-        MlaShape {
-            dtype: self.dtype,
-            attn_dtype: self.attn_dtype.unwrap_or(attn_dtype),
-            kv_dtype: self.kv_dtype,
-            q_heads: self.q_heads / self.tp,
-            hidden: self.hidden,
-            q_rank: self.q_rank,
-            kv_rank: self.kv_rank,
-            nope_dim: self.nope_dim,
-            rope_dim: self.rope_dim,
-            v_dim: self.v_dim,
-            indexer: None,
+impl Question {
+    /// Returns the shape that one rank computes, or the flag that contradicts another one.
+    pub(crate) fn shape(&self) -> Result<Codes, String> {
+        let declared = self.operation.declared();
+        (declared.check)(&self.columns).map_err(|wrong| {
+            let found = declared.code(&self.columns, wrong.column);
+            let (flag, found) = (flag(wrong.column), found.unwrap_or_default());
+            format!("--{flag}: expected {}, found {found}", wrong.expected)
+        })?;
+        let mut shape = self.columns;
+        for (column, code) in declared.shape.iter().zip(&mut shape) {
+            *code = match column.name {
+                // With more ranks than KV heads, each rank has a copy of one.
+                "kv_heads" if self.tp.is_multiple_of(*code) => 1,
+                "q_heads" | "kv_heads" if code.is_multiple_of(self.tp) => *code / self.tp,
+                "q_heads" | "kv_heads" => {
+                    let flag = flag(column.name);
+                    let tp = self.tp;
+                    return Err(format!(
+                        "--{flag}: expected a multiple of --tp {tp}, found {code}"
+                    ));
+                }
+                _ => *code,
+            };
         }
+        Ok(shape)
+    }
+
+    /// Returns the names and values of the coordinates.
+    pub(crate) fn coordinates(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let names = arguments(self.operation).map(Argument::name);
+        names.zip(self.point)
     }
 }
 
-impl From<&DsaArgs> for MlaShape {
-    fn from(args: &DsaArgs) -> MlaShape {
-        MlaShape {
-            indexer: Some(Indexer {
-                heads: args.index_heads,
-                head_dim: args.index_dim,
-                top_k: args.index_top_k,
-            }),
-            ..args.layer.of(Dtype::Bf16)
-        }
+impl Subcommand for Question {
+    fn augment_subcommands(command: Command) -> Command {
+        let commands = OperationKind::ALL.into_iter();
+        let commands = commands.filter(|operation| *operation != OperationKind::DeltaDecode);
+        command.subcommands(commands.map(subcommand))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Question::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        operation(name).is_some()
     }
 }
 
-impl From<&AttentionArgs> for AttentionShape {
-    fn from(args: &AttentionArgs) -> AttentionShape {
-        AttentionShape {
-            dtype: args.dtype,
-            kv_dtype: args.kv_dtype,
-            q_heads: args.q_heads,
-            kv_heads: args.kv_heads,
-            head_dim: args.head_dim,
-            tp: args.tp,
+impl FromArgMatches for Question {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Question, clap::Error> {
+        let found = matches.subcommand();
+        let found = found.and_then(|(name, matches)| Some((operation(name)?, matches)));
+        let (operation, matches) =
+            found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+        let operation = match operation {
+            OperationKind::DeltaPrefill if !matches.contains_id(Argument::SeqLen.name()) => {
+                OperationKind::DeltaDecode
+            }
+            operation => operation,
+        };
+        let code = |name: &str| matches.get_one::<u32>(name).copied();
+        let mut columns = Codes::default();
+        for (column, own) in operation.declared().shape.iter().zip(&mut columns) {
+            let usual = || match column.usual? {
+                Usual::SameAs(other) => code(other),
+                _ => None,
+            };
+            *own = code(column.name).or_else(usual).unwrap_or_default();
         }
+        let mut point = [1; 2];
+        for (argument, own) in arguments(operation).zip(&mut point) {
+            let given = matches.get_one::<u64>(argument.name());
+            *own = given.copied().unwrap_or_default();
+        }
+        let tp = if is_divided(operation) {
+            code(TP)
+        } else {
+            None
+        };
+        Ok(Question {
+            operation,
+            columns,
+            tp: tp.unwrap_or(1),
+            point,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Question::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
-impl MoeArgs {
-    pub(crate) fn of(&self, dtype: Dtype) -> MoeShape {
-        MoeShape {
-            dtype,
-            experts: self.experts,
-            top_k: self.top_k,
-            hidden: self.hidden,
-            intermediate: self.intermediate,
-            tp: self.tp,
-            ep: self.ep,
-            matrices: self.matrices,
-        }
+/// Returns the name of the command for an operation. The two of a gated delta net have one command.
+fn command_name(operation: OperationKind) -> String {
+    match operation {
+        OperationKind::DeltaPrefill | OperationKind::DeltaDecode => "delta".to_owned(),
+        operation => flag(operation.name()),
     }
 }
 
-impl From<&DeltaArgs> for DeltaShape {
-    fn from(args: &DeltaArgs) -> DeltaShape {
-        DeltaShape {
-            kernel: args.kernel,
-            k_heads: args.k_heads,
-            v_heads: args.v_heads,
-            head_dim: args.head_dim,
-        }
+fn operation(command: &str) -> Option<OperationKind> {
+    let mut operations = OperationKind::ALL.into_iter();
+    operations.find(|operation| command_name(*operation) == command)
+}
+
+/// Returns the arguments of a query about requests of one length.
+fn arguments(operation: OperationKind) -> impl Iterator<Item = Argument> {
+    let arguments = Argument::of(operation).iter();
+    arguments.map(|argument| argument.of_one_length())
+}
+
+/// Returns whether tables have heads of one rank, without the ranks.
+fn is_divided(operation: OperationKind) -> bool {
+    let has = |name| {
+        let mut columns = operation.declared().shape.iter();
+        columns.any(|column| column.name == name)
+    };
+    has("q_heads") && !has(TP)
+}
+
+fn subcommand(operation: OperationKind) -> Command {
+    let columns = operation.declared().shape.iter();
+    let tp = OperationKind::Prefill.declared().shape.iter();
+    let tp = tp.filter(|column| column.name == TP && is_divided(operation));
+    let columns = columns.chain(tp).map(column_flag);
+    let (mut about, mut seq_len) = (capitalized(operation.declared().description), None);
+    if operation == OperationKind::DeltaPrefill {
+        about += ", or of one new token per request";
+        seq_len = Some("Tokens of each prompt; without it, each request has one new token");
     }
+    let arguments = arguments(operation).map(|argument| match (argument, seq_len) {
+        (Argument::SeqLen, Some(help)) => argument_flag(argument).required(false).help(help),
+        _ => argument_flag(argument),
+    });
+    let flags = columns.chain(arguments);
+    let (required, optional): (Vec<Arg>, Vec<Arg>) = flags.partition(Arg::is_required_set);
+    let name = command_name(operation);
+    let usage = usage(&name, &required);
+    let command = Command::new(name).about(about).override_usage(usage);
+    command.args(required).args(optional)
+}
+
+/// Returns the usage, over several lines where it is long: clap does not wrap it.
+fn usage(command: &str, required: &[Arg]) -> String {
+    let mut usage = format!("rooflut lookup {command} [OPTIONS]");
+    let mut width = "Usage: ".len() + usage.len();
+    for flag in required {
+        let flag = flag.to_string();
+        width += 1 + flag.len();
+        if width < USAGE_WIDTH {
+            usage.push(' ');
+        } else {
+            const INDENT: &str = "\n           ";
+            usage += INDENT;
+            width = INDENT.len() - 1 + flag.len();
+        }
+        usage += &flag;
+    }
+    usage
+}
+
+/// Returns the flag of a column, whose value is a code.
+fn column_flag(column: &Column) -> Arg {
+    let flag = number_flag(column.name, column.meaning);
+    let flag = match column.kind {
+        ColumnKind::Dtype => {
+            // KV entries, and what is multiplied with them, are of few formats.
+            let parse = match column.name {
+                "dtype" => rooflut_scenario::dtype,
+                _ => rooflut_scenario::kv_dtype,
+            };
+            let code = move |text: &str| parse(text).map(Dtype::code);
+            flag.value_name("DTYPE").value_parser(code)
+        }
+        ColumnKind::Name(names) => flag.value_parser(move |text: &str| {
+            let place = names.iter().position(|name| *name == text);
+            let place = place.and_then(|place| u32::try_from(place).ok());
+            place.ok_or_else(|| format!("expected one of {}", names.join(", ")))
+        }),
+        _ if column.is_positive() => flag.value_parser(value::positive::<u32>),
+        _ => flag.value_parser(rooflut_scenario::whole::<u32>),
+    };
+    match column.usual {
+        Some(Usual::Code(code)) => {
+            let name = column.name_of(code);
+            flag.default_value(name.map_or_else(|| code.to_string(), str::to_owned))
+        }
+        Some(Usual::SameAs(other)) => {
+            let other = self::flag(other);
+            flag.help(format!("{} [default: that of --{other}]", column.meaning))
+        }
+        _ => flag.required(true),
+    }
+}
+
+/// Returns the flag of an argument of a query.
+fn argument_flag(argument: Argument) -> Arg {
+    let parser = match argument.max() > u32::MAX.into() {
+        true => ValueParser::new(value::positive::<u64>),
+        false => ValueParser::new(|text: &str| value::positive::<u32>(text).map(u64::from)),
+    };
+    let flag = number_flag(argument.name(), argument.meaning()).value_parser(parser);
+    match argument {
+        Argument::Batch => flag.default_value("1"),
+        _ => flag.required(true),
+    }
+}
+
+/// Returns a flag with its meaning.
+fn number_flag(name: &'static str, meaning: &'static str) -> Arg {
+    let arg = Arg::new(name).long(flag(name)).num_args(1);
+    arg.value_name(name.to_uppercase()).help(meaning)
+}
+
+/// Returns a name as part of a command line.
+fn flag(name: &str) -> String {
+    name.replace('_', "-")
+}
+
+fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
 }

@@ -25,7 +25,7 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use fits::FitsArgs;
 pub(crate) use import::{ImportArgs, ImportFrom, SetArgs};
 pub(crate) use limits::LimitArgs;
-pub(crate) use lookup::{Kernel, LookupArgs, Prompts, Requests};
+pub(crate) use lookup::{LookupArgs, Question};
 pub(crate) use plan::PlanArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use saturate::SaturateArgs;

@@ -20,7 +20,7 @@ const VALUES: [&str; 9] = [
 ];
 
 /// Flags that a command needs beside the one that is tested.
-const NEEDED: [(&str, &str); 14] = [
+const NEEDED: [(&str, &str); 15] = [
     ("run", "--requests 2"),
     (
         "plan",
@@ -32,6 +32,10 @@ const NEEDED: [(&str, &str); 14] = [
     ("lookup gemm", "--k 4096 --n 4096 --m 8"),
     ("lookup prefill", "--q-heads 32 --kv-heads 8 --seq-len 64"),
     ("lookup decode", "--q-heads 32 --kv-heads 8 --kv-len 64"),
+    (
+        "lookup prefill-window",
+        "--q-heads 2 --kv-heads 1 --head-dim 256 --window 64 --seq-len 64",
+    ),
     ("lookup mla-prefill", "--q-heads 16 --seq-len 64"),
     ("lookup mla-decode", "--q-heads 16 --kv-len 64"),
     (
@@ -52,7 +56,9 @@ const NEEDED: [(&str, &str); 14] = [
 /// Returns whether a flag can mean a value after all.
 fn can_mean(flag: &str, value: &str) -> bool {
     match flag {
-        "--cached-prompt" | "--q-rank" | "--seed" | "--warm-up" | "--watermark" => value == "0",
+        "--cached-prompt" | "--q-rank" | "--seed" | "--warm-up" | "--watermark" | "--window" => {
+            value == "0"
+        }
         // Priorities have shares of all requests.
         "--rate" | "--priorities" => ["99999999999999999999", "1e308"].contains(&value),
         // Names of files.

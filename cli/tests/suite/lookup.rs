@@ -1,6 +1,9 @@
 //! `rooflut lookup`.
 
-use crate::support::{json, list, number, success, text, unwrapped};
+use crate::support::{failure, json, list, number, success, text, unwrapped};
+use rooflut::hardware::OperationKind;
+use rooflut::table::sets;
+use rooflut_roofline::operation::Codes;
 use serde_json::Value;
 
 const GEMM: &str = "lookup gemm --k 4096 --n 4096";
@@ -34,12 +37,63 @@ fn an_answer_between_rows_names_its_neighbours_and_their_shares() {
     }
 }
 
+/// The command for the first row of an operation, and its latency.
+fn first_row(operation: OperationKind) -> (String, f32) {
+    let table = sets::H100.table(operation).expect("a table");
+    let (row, us) = table.rows().next().expect("a row");
+    let name = match operation {
+        OperationKind::DeltaPrefill | OperationKind::DeltaDecode => "delta".to_owned(),
+        operation => operation.name().replace('_', "-"),
+    };
+    let mut command = format!("lookup {name}");
+    let codes: Codes = row.shape();
+    for (column, code) in operation.declared().shape.iter().zip(codes) {
+        let value = column.name_of(code).map(str::to_owned);
+        let value = value.unwrap_or_else(|| code.to_string());
+        command += &format!(" --{} {value}", column.name.replace('_', "-"));
+    }
+    for (axis, value) in operation.declared().axes.iter().zip(row.point()) {
+        // Axes of collectives say which message it is.
+        let axis = axis.rsplit_once("_bytes").map_or(*axis, |_| "bytes");
+        command += &format!(" --{} {value}", axis.replace('_', "-"));
+    }
+    (command, us)
+}
+
+#[test]
+fn every_operation_is_looked_up_by_its_columns_and_axes() {
+    for operation in OperationKind::ALL {
+        let (command, us) = first_row(operation);
+        let answer = json(&command);
+        assert_eq!(text(&answer, "/operation"), operation.name());
+        assert_eq!(text(&answer, "/class"), "measured", "{command}");
+        let apart = number(&answer, "/latency_us") / f64::from(us) - 1.0;
+        assert!(apart.abs() < 1e-6, "{command}: {answer}");
+    }
+}
+
+#[test]
+fn heads_are_those_of_all_ranks() {
+    let of_one = "prefill-window --q-heads 2 --kv-heads 1 --head-dim 256 --window 1024";
+    let of_all = "prefill-window --q-heads 16 --kv-heads 4 --tp 8 --head-dim 256 --window 1024";
+    let [of_one, of_all] =
+        [of_one, of_all].map(|kernel| success(&format!("lookup {kernel} --seq-len 128")));
+    assert_eq!(of_one, of_all);
+    let uneven = failure("lookup mla-decode --q-heads 128 --tp 3 --kv-len 9");
+    assert_eq!(
+        uneven,
+        "--q-heads: expected a multiple of --tp 3, found 128"
+    );
+}
+
 #[test]
 fn every_kernel_answers_in_both_forms() {
     for arguments in [
         "prefill --q-heads 32 --kv-heads 8 --head-dim 128 --batch 2 --seq-len 700",
         "decode --q-heads 64 --kv-heads 8 --tp 4 --batch 100 --kv-len 100000",
         "decode --q-heads 32 --kv-heads 8 --kv-dtype fp8 --kv-len 77",
+        "prefill-window --q-heads 64 --kv-heads 8 --head-dim 64 --window 100 --batch 2 --seq-len 700",
+        "decode-window --q-heads 64 --kv-heads 8 --tp 4 --head-dim 64 --window 128 --kv-len 3000",
         "allreduce --ranks 4 --bytes 1000000",
         "allgather --ranks 8 --bytes 1000000",
         "reducescatter --ranks 3 --bytes 1000000",

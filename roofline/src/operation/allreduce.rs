@@ -8,7 +8,7 @@ pub const ALL_REDUCE: Operation = Operation {
     name: "allreduce",
     file: "allreduce.csv",
     description: "all-reduce over the GPUs of a node",
-    shape: &[Column::count("ranks")],
+    shape: &[Column::count("ranks", "GPUs")],
     axes: &["bytes"],
     optional: &[],
     check: |codes| match AllReduceShape::from(*codes).ranks {

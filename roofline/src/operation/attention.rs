@@ -10,7 +10,7 @@ pub const PREFILL: Operation = Operation {
     name: "prefill",
     file: "attention_prefill.csv",
     description: "attention over whole prompts",
-    shape: &shape_columns(Column::new("tp", ColumnKind::CountOr(1))),
+    shape: &shape_columns(Column::new("tp", ColumnKind::CountOr(1), TP)),
     axes: &["batch", "seq_len"],
     optional: &["mfu"],
     check: |codes| check_heads(&AttentionShape::from(*codes)),
@@ -35,7 +35,7 @@ pub const DECODE: Operation = Operation {
     name: "decode",
     file: "attention_decode.csv",
     description: "attention of one new token per request",
-    shape: &shape_columns(Column::count("tp")),
+    shape: &shape_columns(Column::count("tp", TP).usually(1)),
     axes: &["batch", "kv_len"],
     optional: &["mfu"],
     check: |codes| check_heads(&AttentionShape::from(*codes)),
@@ -57,14 +57,16 @@ pub const DECODE: Operation = Operation {
     debug: debug::<AttentionShape>,
 };
 
-/// Returns the columns of an [`AttentionShape`], with `last` as the last one.
-const fn shape_columns(last: Column) -> [Column; 6] {
+const TP: &str = "Tensor parallelism, which divides the heads";
+
+/// Returns the columns of formats and heads, with `last` as the last one.
+pub(super) const fn shape_columns(last: Column) -> [Column; 6] {
     [
-        Column::dtype("dtype"),
-        Column::dtype("kv_dtype"),
-        Column::count("q_heads"),
-        Column::count("kv_heads"),
-        Column::count("head_dim"),
+        Column::dtype("dtype", "Format of the math"),
+        Column::dtype("kv_dtype", "Format of the KV cache"),
+        Column::count("q_heads", "Query heads"),
+        Column::count("kv_heads", "KV heads"),
+        Column::count("head_dim", "Dimension of a head").usually(128),
         last,
     ]
 }

@@ -45,10 +45,11 @@ const SHAPE: [Column; 4] = [
     Column::new(
         "kernel",
         ColumnKind::Name(&[DeltaKernel::Conv.name(), DeltaKernel::Rule.name()]),
+        "The convolution (conv) or the gated delta rule (rule)",
     ),
-    Column::count("k_heads"),
-    Column::count("v_heads"),
-    Column::count("head_dim"),
+    Column::count("k_heads", "Heads of queries and of keys, of one rank"),
+    Column::count("v_heads", "Heads of values, of one rank"),
+    Column::count("head_dim", "Dimension of a head").usually(128),
 ];
 
 /// Tokens that the kernels of prefill process at once; the state is carried from one chunk to the next.

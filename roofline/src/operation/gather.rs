@@ -17,7 +17,7 @@ pub const REDUCE_SCATTER: Operation = Operation {
     name: "reducescatter",
     file: "reducescatter.csv",
     description: "reduce-scatter over the GPUs of a node",
-    shape: &[Column::count("ranks")],
+    shape: &[Column::count("ranks", "GPUs")],
     axes: &["scattered_bytes"],
     optional: &[],
     check,

@@ -13,9 +13,9 @@ pub const GEMM: Operation = Operation {
     file: "gemm.csv",
     description: "dense matrix multiplication",
     shape: &[
-        Column::dtype("dtype"),
-        Column::count("k"),
-        Column::count("n"),
+        Column::dtype("dtype", "Format of the math"),
+        Column::count("k", "Width of the input"),
+        Column::count("n", "Width of the output"),
     ],
     axes: &["m"],
     optional: &["mfu"],

@@ -9,7 +9,7 @@ pub const MLA_PREFILL: Operation = Operation {
     name: "mla_prefill",
     file: "mla_prefill.csv",
     description: "layer of latent attention over whole prompts",
-    shape: SHAPE.split_at(INDEXER_COLUMNS).0,
+    shape: COLUMNS.split_at(INDEXER_COLUMNS).0,
     ..DSA_PREFILL
 };
 
@@ -19,7 +19,7 @@ pub const MLA_DECODE: Operation = Operation {
     name: "mla_decode",
     file: "mla_decode.csv",
     description: "layer of latent attention of one new token per request",
-    shape: SHAPE.split_at(INDEXER_COLUMNS).0,
+    shape: DECODING.split_at(INDEXER_COLUMNS).0,
     ..DSA_DECODE
 };
 
@@ -28,7 +28,7 @@ pub const DSA_PREFILL: Operation = Operation {
     name: "dsa_prefill",
     file: "dsa_prefill.csv",
     description: "layer of sparse latent attention over whole prompts",
-    shape: &SHAPE,
+    shape: &COLUMNS,
     axes: &["batch", "seq_len"],
     optional: &[],
     check,
@@ -57,21 +57,39 @@ pub const DSA_DECODE: Operation = Operation {
     ..DSA_PREFILL
 };
 
-const SHAPE: [Column; 13] = [
-    Column::dtype("dtype"),
-    Column::dtype("attn_dtype"),
-    Column::dtype("kv_dtype"),
-    Column::count("q_heads"),
-    Column::count("hidden"),
-    Column::new("q_rank", ColumnKind::Whole),
-    Column::count("kv_rank"),
-    Column::count("nope_dim"),
-    Column::count("rope_dim"),
-    Column::count("v_dim"),
-    Column::count("index_heads"),
-    Column::count("index_dim"),
-    Column::count("index_top_k"),
-];
+/// Columns of prompts and of sparse attention. Both are multiplied in bf16 whatever the format of the KV entries.
+const COLUMNS: [Column; 13] = columns(Column::dtype("attn_dtype", MULTIPLIED));
+
+/// Columns of decoding without an indexer: keys and values are multiplied as they are stored.
+const DECODING: [Column; 13] =
+    columns(Column::dtype("attn_dtype", MULTIPLIED).usually_as("kv_dtype"));
+
+const MULTIPLIED: &str = "Format in which queries, keys and values are multiplied";
+
+/// Returns the columns of a shape. The defaults are the dimensions of DeepSeek-V3.
+const fn columns(attn_dtype: Column) -> [Column; 13] {
+    let [nope, rope] = [
+        "Dimension of a head of queries and keys without rotary embedding",
+        "Dimension of a head of queries and keys with rotary embedding",
+    ];
+    let q_rank = "Rank of the compressed query; 0 where it is not compressed";
+    let selected = "Maximum number of keys that the indexer selects for a query";
+    [
+        Column::dtype("dtype", "Format of the projections"),
+        attn_dtype,
+        Column::dtype("kv_dtype", "Format of the KV cache"),
+        Column::count("q_heads", "Query heads"),
+        Column::count("hidden", "Hidden size").usually(7168),
+        Column::new("q_rank", ColumnKind::Whole, q_rank).usually(1536),
+        Column::count("kv_rank", "Rank of the latent vector").usually(512),
+        Column::count("nope_dim", nope).usually(128),
+        Column::count("rope_dim", rope).usually(64),
+        Column::count("v_dim", "Dimension of a head of values").usually(128),
+        Column::count("index_heads", "Heads of the indexer").usually(64),
+        Column::count("index_dim", "Dimension of a head of the indexer").usually(128),
+        Column::count("index_top_k", selected).usually(2048),
+    ]
+}
 
 /// Index of the first column of the indexer.
 const INDEXER_COLUMNS: usize = 10;

@@ -5,6 +5,7 @@
 
 mod allreduce;
 mod attention;
+mod column;
 mod delta;
 mod gather;
 mod gemm;
@@ -18,16 +19,30 @@ use core::fmt;
 
 use crate::{Dtype, Reference, Work};
 
-pub use allreduce::{ALL_REDUCE, AllReduceShape};
-pub use attention::{AttentionShape, DECODE, PREFILL, PrefillPace, Prompts, RankAttention};
-pub use delta::{DELTA_DECODE, DELTA_PREFILL, DeltaKernel, DeltaShape};
-pub use gather::{ALL_GATHER, GatherShape, REDUCE_SCATTER};
-pub use gemm::{GEMM, GemmPace, GemmShape};
-pub use indexer::Indexer;
+pub use allreduce::ALL_REDUCE;
+pub use attention::{DECODE, PREFILL, PrefillPace, Prompts, RankAttention};
+pub use column::{Column, ColumnKind, Contradiction, Expected, Usual};
+pub use delta::{DELTA_DECODE, DELTA_PREFILL};
+pub use gather::{ALL_GATHER, REDUCE_SCATTER};
+pub use gemm::{GEMM, GemmPace};
 pub use kernel::MeasuredKernel;
-pub use mla::{DSA_DECODE, DSA_PREFILL, MLA_DECODE, MLA_PREFILL, MlaLoad, MlaShape};
-pub use moe::{MOE, MoeShape};
-pub use window::{WINDOW_DECODE, WINDOW_PREFILL, WindowShape};
+pub use mla::{DSA_DECODE, DSA_PREFILL, MLA_DECODE, MLA_PREFILL, MlaLoad};
+pub use moe::MOE;
+pub use shapes::*;
+pub use window::{WINDOW_DECODE, WINDOW_PREFILL};
+
+/// Shapes of kernels, and the types of their parts.
+pub mod shapes {
+    pub use super::allreduce::AllReduceShape;
+    pub use super::attention::AttentionShape;
+    pub use super::delta::{DeltaKernel, DeltaShape};
+    pub use super::gather::GatherShape;
+    pub use super::gemm::GemmShape;
+    pub use super::indexer::Indexer;
+    pub use super::mla::MlaShape;
+    pub use super::moe::MoeShape;
+    pub use super::window::WindowShape;
+}
 
 /// Maximum number of columns of a shape.
 pub const MAX_COLUMNS: usize = 13;
@@ -66,9 +81,9 @@ use codes;
 /// Maximum number of points on an axis of a resolved lookup.
 pub const MAX_POINTS: usize = 32;
 
-/// Declares the list of operations: the names of [`OperationKind`] and where each is declared.
+/// Declares the list of operations: the names of [`OperationKind`], where each is declared, and the type of its shapes.
 macro_rules! operations {
-    ($($kind:ident = $operation:path,)*) => {
+    ($($kind:ident = $operation:path, $shape:ty;)*) => {
         /// An operation with measured tables.
         ///
         /// The order is that of listings and of the files of a set.
@@ -111,25 +126,60 @@ macro_rules! operations {
                 }
             }
         }
+
+        /// Reads a shape as its type does.
+        #[cfg(feature = "serde")]
+        impl<'de> serde::de::DeserializeSeed<'de> for OperationKind {
+            type Value = Codes;
+
+            fn deserialize<D: serde::Deserializer<'de>>(
+                self,
+                deserializer: D,
+            ) -> Result<Codes, D::Error> {
+                match self {
+                    $(OperationKind::$kind => {
+                        <$shape as serde::Deserialize>::deserialize(deserializer).map(Codes::from)
+                    })*
+                }
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de> serde::Deserialize<'de> for OperationKind {
+            fn deserialize<D: serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<OperationKind, D::Error> {
+                crate::deserialize_name(deserializer)
+            }
+        }
+
+        impl core::str::FromStr for OperationKind {
+            type Err = crate::UnknownName;
+
+            fn from_str(name: &str) -> Result<OperationKind, crate::UnknownName> {
+                const NAMES: &[&str] = &[$($operation.name),*];
+                OperationKind::from_name(name).ok_or(crate::UnknownName::new(NAMES))
+            }
+        }
     };
 }
 
 operations! {
-    Gemm = GEMM,
-    Prefill = PREFILL,
-    Decode = DECODE,
-    AllReduce = ALL_REDUCE,
-    Moe = MOE,
-    WindowPrefill = WINDOW_PREFILL,
-    WindowDecode = WINDOW_DECODE,
-    MlaPrefill = MLA_PREFILL,
-    MlaDecode = MLA_DECODE,
-    DsaPrefill = DSA_PREFILL,
-    DsaDecode = DSA_DECODE,
-    AllGather = ALL_GATHER,
-    ReduceScatter = REDUCE_SCATTER,
-    DeltaPrefill = DELTA_PREFILL,
-    DeltaDecode = DELTA_DECODE,
+    Gemm = GEMM, GemmShape;
+    Prefill = PREFILL, AttentionShape;
+    Decode = DECODE, AttentionShape;
+    AllReduce = ALL_REDUCE, AllReduceShape;
+    Moe = MOE, MoeShape;
+    WindowPrefill = WINDOW_PREFILL, WindowShape;
+    WindowDecode = WINDOW_DECODE, WindowShape;
+    MlaPrefill = MLA_PREFILL, MlaShape;
+    MlaDecode = MLA_DECODE, MlaShape;
+    DsaPrefill = DSA_PREFILL, MlaShape;
+    DsaDecode = DSA_DECODE, MlaShape;
+    AllGather = ALL_GATHER, GatherShape;
+    ReduceScatter = REDUCE_SCATTER, GatherShape;
+    DeltaPrefill = DELTA_PREFILL, DeltaShape;
+    DeltaDecode = DELTA_DECODE, DeltaShape;
 }
 
 /// The declaration of an operation: its file, its columns and the work of its kernels.
@@ -161,107 +211,6 @@ pub struct Operation {
     pub reference_s: fn(&Codes, [u32; 2], &Reference) -> f64,
     /// Writes the shape as the `Debug` of its Rust type.
     pub debug: fn(&Codes, &mut fmt::Formatter<'_>) -> fmt::Result,
-}
-
-/// A column of a shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Column {
-    /// Its name in the CSV.
-    pub name: &'static str,
-    /// The kind of its values.
-    pub kind: ColumnKind,
-}
-
-/// The kind of values of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ColumnKind {
-    /// The name of a [`Dtype`].
-    Dtype,
-    /// A positive whole number.
-    Count,
-    /// A positive whole number; the given one if a file lacks the column.
-    CountOr(u32),
-    /// A whole number that may be 0.
-    Whole,
-    /// One of these names; its code is its place among them.
-    Name(&'static [&'static str]),
-}
-
-/// The reason why a shape is rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Contradiction {
-    /// The column with the wrong value.
-    pub column: &'static str,
-    /// The expected value.
-    pub expected: Expected,
-    /// A suggestion how to correct it.
-    pub hint: &'static str,
-}
-
-/// The expected value of a column: a number within a phrase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Expected {
-    before: &'static str,
-    number: u32,
-    after: &'static str,
-}
-
-impl fmt::Display for Expected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}{}", self.before, self.number, self.after)
-    }
-}
-
-impl Column {
-    const fn new(name: &'static str, kind: ColumnKind) -> Column {
-        Column { name, kind }
-    }
-
-    const fn dtype(name: &'static str) -> Column {
-        Column::new(name, ColumnKind::Dtype)
-    }
-
-    const fn count(name: &'static str) -> Column {
-        Column::new(name, ColumnKind::Count)
-    }
-
-    /// Returns whether a file must have the column.
-    pub const fn is_required(&self) -> bool {
-        !matches!(self.kind, ColumnKind::CountOr(_))
-    }
-
-    /// Returns the name that a value stands for in a CSV; `None` for a number.
-    pub fn name_of(&self, code: u32) -> Option<&'static str> {
-        match self.kind {
-            ColumnKind::Dtype => Dtype::ALL.get(code as usize).map(|dtype| dtype.name()),
-            ColumnKind::Name(names) => names.get(code as usize).copied(),
-            ColumnKind::Count | ColumnKind::CountOr(_) | ColumnKind::Whole => None,
-        }
-    }
-}
-
-impl Contradiction {
-    const fn new(column: &'static str, expected: Expected, hint: &'static str) -> Contradiction {
-        Contradiction {
-            column,
-            expected,
-            hint,
-        }
-    }
-}
-
-impl Expected {
-    const fn new(before: &'static str, number: u32, after: &'static str) -> Expected {
-        Expected {
-            before,
-            number,
-            after,
-        }
-    }
 }
 
 impl Operation {

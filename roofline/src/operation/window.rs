@@ -1,6 +1,6 @@
 //! Causal self-attention within a window of keys, prefill and decode.
 
-use super::attention::check_heads;
+use super::attention::{check_heads, shape_columns};
 use super::{Codes, Column, ColumnKind, Contradiction, Operation, codes, debug};
 use crate::math::sqrt;
 use crate::tuned::QUERY_BLOCK;
@@ -47,14 +47,11 @@ pub const WINDOW_DECODE: Operation = Operation {
     debug: debug::<WindowShape>,
 };
 
-const SHAPE: [Column; 6] = [
-    Column::dtype("dtype"),
-    Column::dtype("kv_dtype"),
-    Column::count("q_heads"),
-    Column::count("kv_heads"),
-    Column::count("head_dim"),
-    Column::new("window", ColumnKind::Whole),
-];
+const SHAPE: [Column; 6] = shape_columns(Column::new(
+    "window",
+    ColumnKind::Whole,
+    "Maximum number of keys that a query attends to, its own included; 0 without a limit",
+));
 
 /// The static part of an attention kernel with a window: heads of one rank, formats, window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
