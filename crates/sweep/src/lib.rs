@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod axis;
+mod chart;
 mod column;
 mod contents;
 mod error;

@@ -5,19 +5,9 @@ use std::fmt;
 use std::io::Read;
 use std::str::FromStr;
 
-use plotters::prelude::{
-    BLACK, ChartBuilder, Circle, Color, IntoDrawingArea, Palette, Palette99, PathElement, Polygon,
-    SVGBackend, SeriesLabelPosition, WHITE,
-};
-
+use crate::chart::{Point, chart};
 use crate::column::FIRST;
 use crate::sweep::Sweep;
-
-/// Width and height, pixels.
-const SIZE: (u32, u32) = (960, 600);
-const FONT: (&str, i32) = ("sans-serif", 15);
-/// Maximum number of lines that the legend names.
-const NAMED: usize = 20;
 
 /// A chart of the column `y` over the column `x`, with a line for each combination of the other keys.
 ///
@@ -65,8 +55,6 @@ pub enum PlotError {
     },
     /// The rows cannot be read.
     Csv(csv::Error),
-    /// The chart cannot be drawn.
-    Drawing(String),
 }
 
 impl fmt::Display for PlotError {
@@ -83,7 +71,6 @@ impl fmt::Display for PlotError {
                  {y} is a percentile"
             ),
             PlotError::Csv(error) => error.fmt(f),
-            PlotError::Drawing(error) => write!(f, "cannot draw the chart: {error}"),
         }
     }
 }
@@ -95,14 +82,6 @@ impl From<csv::Error> for PlotError {
     fn from(error: csv::Error) -> PlotError {
         PlotError::Csv(error)
     }
-}
-
-/// A point with its band, if it has one.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Point {
-    x: f64,
-    y: f64,
-    band: Option<(f64, f64)>,
 }
 
 /// The columns of a chart.
@@ -161,14 +140,17 @@ impl Plot {
             let (_, points) = lines.entry(line).or_insert((label, Vec::new()));
             points.push(Point { x, y, band });
         }
-        let lines: Vec<(String, Vec<Point>)> = lines.into_values().collect();
+        let mut lines: Vec<(String, Vec<Point>)> = lines.into_values().collect();
         if lines.is_empty() {
             let (y, x) = (self.y.clone(), self.x.clone());
             return Err(PlotError::Empty { y, x });
         }
         let labels = [columns.x, columns.y].map(|of| columns.names.get(of).cloned());
         let [x, y] = labels.map(Option::unwrap_or_default);
-        picture(lines, &x, &y).map_err(PlotError::Drawing)
+        for (_, points) in &mut lines {
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        }
+        Ok(chart(&lines, &x, &y))
     }
 
     fn columns(&self, names: Vec<String>) -> Result<Columns, PlotError> {
@@ -208,87 +190,5 @@ impl Plot {
             keys,
             names,
         })
-    }
-}
-
-/// Draws lines with their bands.
-fn picture(mut lines: Vec<(String, Vec<Point>)>, x: &str, y: &str) -> Result<String, String> {
-    for (_, points) in &mut lines {
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    }
-    let points = || lines.iter().flat_map(|(_, points)| points);
-    let (x_min, x_max) = span(points().map(|point| point.x));
-    let ends = points().flat_map(|point| {
-        let (low, high) = point.band.unwrap_or((point.y, point.y));
-        [point.y, low, high]
-    });
-    let (y_min, y_max) = span(ends);
-    let mut text = String::new();
-    let failed = |error: &dyn fmt::Display| error.to_string();
-    {
-        let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-        root.fill(&WHITE).map_err(|error| failed(&error))?;
-        let mut chart = ChartBuilder::on(&root)
-            .margin(16)
-            .x_label_area_size(44)
-            .y_label_area_size(72)
-            .build_cartesian_2d(x_min..x_max, y_min.min(0.0)..y_max)
-            .map_err(|error| failed(&error))?;
-        chart
-            .configure_mesh()
-            .x_desc(x)
-            .y_desc(y)
-            .label_style(FONT)
-            .axis_desc_style(FONT)
-            .draw()
-            .map_err(|error| failed(&error))?;
-        for (place, (label, points)) in lines.iter().enumerate() {
-            let color = Palette99::pick(place).to_rgba();
-            let banded = points
-                .iter()
-                .filter_map(|point| Some((point.x, point.band?)));
-            let highs = banded.clone().map(|(x, (_, high))| (x, high));
-            let lows = banded.map(|(x, (low, _))| (x, low));
-            let band: Vec<(f64, f64)> = highs.chain(lows.rev()).collect();
-            if !band.is_empty() {
-                let drawn = chart.draw_series([Polygon::new(band, color.mix(0.15))]);
-                drawn.map_err(|error| failed(&error))?;
-            }
-            let places = points.iter().map(|point| (point.x, point.y));
-            let circles = places
-                .clone()
-                .map(|place| Circle::new(place, 3, color.filled()));
-            let drawn = chart.draw_series(circles);
-            drawn.map_err(|error| failed(&error))?;
-            let path = PathElement::new(places.collect::<Vec<_>>(), color.stroke_width(2));
-            let drawn = chart.draw_series([path]).map_err(|error| failed(&error))?;
-            if place < NAMED && !label.is_empty() {
-                drawn.label(label).legend(move |(x, y)| {
-                    PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2))
-                });
-            }
-        }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .label_font(FONT)
-            .background_style(WHITE.mix(0.8))
-            .border_style(BLACK.mix(0.3))
-            .draw()
-            .map_err(|error| failed(&error))?;
-        root.present().map_err(|error| failed(&error))?;
-    }
-    Ok(text)
-}
-
-/// Returns the least and the greatest value, apart from each other.
-fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let start = (f64::INFINITY, f64::NEG_INFINITY);
-    let (low, high) = values.fold(start, |(low, high), value| {
-        (low.min(value), high.max(value))
-    });
-    match high > low {
-        true => (low, high),
-        false => (low - 0.5, high + 0.5),
     }
 }
