@@ -22,12 +22,12 @@ impl<'a> Table<'a> {
         Table { set, place, stored }
     }
 
-    #[cfg(feature = "leave-one-out")]
+    #[cfg(feature = "owned-tables")]
     pub(super) fn set(&self) -> &'a TableSet {
         self.set
     }
 
-    #[cfg(feature = "leave-one-out")]
+    #[cfg(feature = "owned-tables")]
     pub(super) fn stored(&self) -> &Stored<'a> {
         &self.stored
     }

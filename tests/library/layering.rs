@@ -93,7 +93,7 @@ const CIRCLES: [(&str, &[&str]); 17] = [
     ("codegen/src/emit", &[]),
     ("crates/hf-config/src", &[]),
     (
-        "crates/import/src",
+        "laboratory/import/src",
         &["answers", "error", "gpu_sheet", "missing", "table"],
     ),
     ("crates/inspect/src", &[]),
@@ -102,7 +102,7 @@ const CIRCLES: [(&str, &[&str]); 17] = [
     ("crates/scenario/src", &[]),
     ("crates/sweep/src", &[]),
     ("crates/traces/src", &[]),
-    ("crates/validation/src", &[]),
+    ("laboratory/validation/src", &[]),
 ];
 
 #[test]

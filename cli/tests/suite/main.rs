@@ -1,6 +1,5 @@
 //! The commands, as users run them.
 
-mod check;
 mod compare;
 mod disaggregation;
 mod documents;
@@ -11,7 +10,6 @@ mod lists;
 mod lookup;
 mod model_file;
 mod numbers;
-
 mod own_tables;
 mod pages;
 mod perfetto;
@@ -23,7 +21,6 @@ mod run;
 mod run_figures;
 mod saturate;
 mod scenario;
-mod score;
 mod signals;
 mod speculation;
 mod step;
@@ -35,5 +32,7 @@ mod sweep_parquet;
 mod terminal;
 mod trace;
 mod unservable;
-mod validate;
 mod workload;
+
+/// The binary under test.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_rooflut");

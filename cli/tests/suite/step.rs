@@ -211,7 +211,7 @@ fn weights_of_another_format_change_the_step_and_its_heading() {
 
 #[test]
 fn a_step_that_uses_a_flagged_row_names_it() {
-    // `rooflut tables check bench_data/a100` flags it.
+    // `rooflut-lab tables check bench_data/a100` flags it.
     let flags = "--gpu a100 --tp 4 --prefill 2048";
     let rows = &json(&format!("step {flags}"))["flagged_rows"];
     assert_eq!(rows[0]["row"], "allreduce, ranks 4, bytes 16777216");

@@ -1,0 +1,11 @@
+//! `rooflut-lab import`.
+
+#[path = "../support/imports.rs"]
+mod imports;
+mod parquet;
+mod reports;
+#[path = "../../../../cli/tests/support/mod.rs"]
+mod support;
+
+/// The binary under test.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_rooflut-lab");

@@ -1,0 +1,55 @@
+//! Text as a terminal shows it: widths, colours, help, completions, manual pages, version.
+
+use crate::support::success;
+use crate::support::terminal::{assert_fit, assert_help, assert_version, stdout, with_env};
+
+#[test]
+fn text_fits_into_80_columns_and_into_those_that_there_are() {
+    assert_fit(&[
+        "tables check bench_data/h100",
+        "tables check bench_data/b200",
+        "tables check h200",
+        "tables score bench_data/h200/attention_decode.csv --gpu h100",
+        "tables score bench_data/h200/gemm.csv --gpu h100",
+        "validate",
+        "validate --rows",
+    ]);
+    // A wide terminal has a row of measurements on one line.
+    let wide = stdout("validate", &[("COLUMNS", "200")]);
+    assert!(wide.contains("  id  "), "{wide}");
+}
+
+#[test]
+fn every_help_wraps_and_has_a_manual_page() {
+    assert_help(&[
+        "tables check",
+        "import vidur",
+        "validate",
+        "fit",
+        "completions",
+    ]);
+}
+
+#[test]
+fn colours_are_for_terminals_and_never_in_markdown() {
+    let is_coloured = |line: &str| {
+        let output = with_env(line, &[("CLICOLOR_FORCE", "1")]);
+        output.stdout.contains(&0x1b)
+    };
+    assert!(is_coloured("tables check h100"));
+    assert!(!is_coloured("tables check h100 --color never"));
+    assert!(!is_coloured("validate --markdown"));
+}
+
+#[test]
+fn a_script_has_all_commands_and_flags() {
+    let script = success("completions bash");
+    for word in ["rooflut-lab", "check", "vidur", "deny-warnings"] {
+        assert!(script.contains(word), "no {word}");
+    }
+}
+
+#[test]
+fn the_version_names_the_commit_and_the_data() {
+    assert_version("rooflut-lab");
+}
