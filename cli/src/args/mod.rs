@@ -105,8 +105,8 @@ pub(crate) struct ListArgs {
 /// Reads the command line, and the scenario file that it names.
 pub(crate) fn parse(given: Vec<OsString>) -> Result<Invocation<Command>, Error> {
     let arguments = leading::behind_command(given.clone(), "run");
-    let invocation = parser::parse::<Cli>(command(), arguments)
-        .map_err(|error| moved(&given).unwrap_or_else(|| hint_at_command(error, &given)))?;
+    let invocation = parser::parse::<Cli>(command(), arguments.clone())
+        .map_err(|error| moved(&arguments).unwrap_or_else(|| hint_at_command(error, &given)))?;
     let (Cli { command }, matches) = match invocation {
         Invocation::Command(parsed) => parsed,
         Invocation::Text(text) => return Ok(Invocation::Text(text)),
