@@ -33,7 +33,7 @@ impl Error {
     }
 
     /// An answer of a table that is less certain than `--strict` accepts.
-    pub(crate) fn uncertain(error: TooUncertain) -> Error {
+    pub fn uncertain(error: TooUncertain) -> Error {
         Error::new(format!("{error} ({})", accepting(&error, flag)))
     }
 

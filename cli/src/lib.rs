@@ -46,7 +46,8 @@ pub mod progress;
 mod resources;
 mod run;
 mod saturate;
-mod step;
+#[doc(hidden)]
+pub mod step;
 mod sweep;
 #[doc(hidden)]
 pub mod table_set;

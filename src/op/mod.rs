@@ -6,16 +6,12 @@
 mod attention;
 mod blend;
 mod collective;
-#[cfg(feature = "compat")]
-pub mod compat;
 mod decode;
 #[cfg(feature = "delta-net")]
 mod delta;
 mod estimate;
 mod found;
 mod gemm;
-#[cfg(feature = "leave-one-out")]
-pub mod leave_one_out;
 #[cfg(feature = "mla")]
 mod mla;
 mod moe;

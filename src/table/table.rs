@@ -76,7 +76,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the best class that an answer can have.
-    pub(crate) fn class(&self) -> Class {
+    pub fn class(&self) -> Class {
         self.set.class()
     }
 

@@ -23,7 +23,7 @@ pub(crate) use lookup::{Kernel, LookupArgs, Prompts, Requests};
 pub(crate) use plan::PlanArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use saturate::SaturateArgs;
-pub(crate) use step::{LatencyModelName, StepArgs};
+pub use step::StepArgs;
 pub(crate) use sweep::SweepArgs;
 pub(crate) use tables::TablesArgs;
 
@@ -128,8 +128,15 @@ pub(crate) fn command() -> clap::Command {
     parser::styled(Cli::command().mut_subcommand("plan", PlanArgs::with_lists))
 }
 
-/// Returns the error of a command that `rooflut-lab` has.
+/// Returns the error of a command or flag that `rooflut-lab` has.
 fn moved(given: &[OsString]) -> Option<Error> {
+    let mut arguments = given.iter().filter_map(|argument| argument.to_str());
+    if arguments.any(|argument| argument.starts_with("--latency-model")) {
+        return Some(Error::new(
+            "--latency-model is a flag of rooflut-lab; run rooflut-lab step --latency-model NAME (from source: cargo run \
+             --release -p rooflut-lab -- step --latency-model NAME)",
+        ));
+    }
     let words = given
         .iter()
         .skip(1)

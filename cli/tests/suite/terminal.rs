@@ -3,7 +3,7 @@
 use crate::support::success;
 use crate::support::terminal::{assert_fit, assert_help, assert_version, with_env};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 18] = [
     "run --requests 200",
     // The server does not keep up, and percentiles come from histograms.
     "run --requests 101000 --rate 200 --goodput ttft:200 tpot:20 e2e:30000",
@@ -14,7 +14,6 @@ const COMMANDS: [&str; 19] = [
     "plan --requests 500 --rate 20 --goodput ttft:500 --gpu h100,h200 --max-gpus 4",
     "saturate --requests 500 --goodput ttft:500 --prefill-replicas 1 --decode-replicas 2 --link-bandwidth 50 --link-latency 10",
     "step --decode 64x1000 --prefill 512@1024 --model llama-3.1-70b --tp 4",
-    "step --decode 64x1000 --prefill 512 --latency-model calibrated",
     "fits --model llama-3.1-70b",
     "compare examples/scenario.toml examples/scenario.toml",
     "lookup gemm --k 4096 --n 6144 --m 100",

@@ -10,7 +10,7 @@ use rooflut_scenario::Stop;
 use crate::args::{self, Command};
 use crate::error::Error;
 use crate::output::Answered;
-use crate::{fit, import, tables, validate};
+use crate::{fit, import, step, tables, validate};
 
 /// Runs the command with these arguments, the first of which is the name of the program: prints the answer, or the
 /// error, and returns the exit code.
@@ -46,6 +46,7 @@ fn answered(
         Command::Tables(args) => tables::run(args)?,
         Command::Import(args) => import::run(args)?.into(),
         Command::Validate(args) => validate::run(args, host.shows_progress)?,
+        Command::Step(args) => step::run(args)?.into(),
         Command::Fit(args) => fit::run(args, host.shows_progress)?.into(),
         Command::Completions { shell } => generate::completions(*shell, args::command())?.into(),
         Command::Man { command } => generate::man(command, args::command())?.into(),

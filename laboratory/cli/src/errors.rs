@@ -1,9 +1,9 @@
 //! Leave-one-out errors: how well a set predicts rows that it does not have.
 
 use rooflut::hardware::{AttentionShape, OperationKind};
-use rooflut::op::compat::Method;
-use rooflut::op::leave_one_out::{self, LeftOut};
 use rooflut::table::TableSet;
+use rooflut_predecessors::leave_one_out::{self, LeftOut};
+use rooflut_predecessors::lookup::Method;
 
 use rooflut_inspect::Family;
 
@@ -21,7 +21,7 @@ pub(crate) struct Errors {
 /// Returns the errors of a family; `None` if no row has neighbours on all sides.
 ///
 /// Each interior row is predicted by the code of lookups, without its row and column of the table
-/// ([`rooflut::op::leave_one_out`]); in ragged grids one measured corner is enough.
+/// ([`rooflut_predecessors::leave_one_out`]); in ragged grids one measured corner is enough.
 pub(crate) fn errors(set: &TableSet, family: &Family) -> Option<Errors> {
     let kernel = family.rows.first()?.kernel;
     let dtype = kernel.dtype();

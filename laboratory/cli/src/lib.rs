@@ -15,6 +15,7 @@ mod plot;
 mod score;
 mod score_json;
 mod score_output;
+mod step;
 mod tables;
 mod tallied;
 mod validate;

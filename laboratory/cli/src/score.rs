@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use rooflut::op::Estimate;
-use rooflut::op::leave_one_out::predict;
 use rooflut::table::{Class, Extent, Provenance, TableSet};
 use rooflut_codegen::{ErrorKind, MeasuredRow, MeasuredRows, OperationKind};
 use rooflut_inspect::family_name;
+use rooflut_predecessors::leave_one_out::predict;
 use rooflut_validation::{Remark, Summary, Tallies, Tally, signed_percent, summarize};
 
 use crate::args::ScoreArgs;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use rooflut::hardware::{Dtype, OperationKind};
 use rooflut::interval::Coverage;
-use rooflut::op::leave_one_out::{Residual, residuals};
 use rooflut::table::{Extent, TableSet, sets};
+use rooflut_predecessors::leave_one_out::{Residual, residuals};
 use rooflut_roofline::operation::Codes;
 
 /// The set whose errors stand for those of others. It has the most rows, and servers were compared with it.

@@ -1,6 +1,6 @@
 //! Summary statistics of prediction errors, defined once for all comparisons with measurements.
 
-use rooflut::op::leave_one_out::LeftOut;
+use rooflut_predecessors::leave_one_out::LeftOut;
 use serde::Serialize;
 
 /// Returns the error of a prediction in percent of the measurement, `100 (predicted / actual - 1)`:

@@ -2,6 +2,7 @@
 
 mod fit;
 mod import;
+mod step;
 mod tables;
 mod validate;
 
@@ -14,13 +15,14 @@ use rooflut_cli::parser::{self, Invocation};
 
 pub(crate) use fit::FitArgs;
 pub(crate) use import::{ImportArgs, ImportFrom, SetArgs};
+pub(crate) use step::{LatencyModelName, PredecessorArgs};
 pub(crate) use tables::{CheckArgs, PlotArgs, ScoreArgs, TablesArgs, TablesCommand};
 pub(crate) use validate::ValidateArgs;
 
 use crate::error::Error;
 
 const OTHERS: &str = "\
-Measurements of your own: rooflut-lab --tables PATH COMMAND, with tables, validate.
+Measurements of your own: rooflut-lab --tables PATH COMMAND, with step, tables, validate.
 Predictions, and the list of tables: rooflut.";
 
 /// The laboratory of rooflut: makes, judges and draws tables of measured GPU kernels, and compares predictions with
@@ -43,6 +45,9 @@ pub(crate) enum Command {
     Import(Box<ImportArgs>),
     /// Predict measured runs and compare.
     Validate(ValidateArgs),
+    /// Time one engine step as InferSim, BLIS or their older calibration do.
+    #[command(arg_required_else_help = false)]
+    Step(Box<PredecessorArgs>),
     /// Fit the constants of engines to the measured runs of the project, which takes minutes.
     Fit(FitArgs),
     /// Write a script that completes commands and flags, for a shell to read.

@@ -1,6 +1,5 @@
 //! `rooflut-lab import`.
 
-#[path = "../support/imports.rs"]
 mod imports;
 mod parquet;
 mod reports;

@@ -5,6 +5,7 @@ mod documents;
 mod own_tables;
 mod pages;
 mod score;
+mod step;
 #[path = "../../../../cli/tests/support/mod.rs"]
 mod support;
 mod terminal;

@@ -11,6 +11,7 @@ fn text_fits_into_80_columns_and_into_those_that_there_are() {
         "tables check h200",
         "tables score bench_data/h200/attention_decode.csv --gpu h100",
         "tables score bench_data/h200/gemm.csv --gpu h100",
+        "step --decode 64x1000 --prefill 512 --latency-model calibrated",
         "validate",
         "validate --rows",
     ]);
