@@ -47,8 +47,7 @@
 //!
 //! `std`, `sim` (the simulator) and `h100` (a table set) are on by default; both `std` and `sim` turn on `alloc`.
 //! `h200`, `a100`, `l40s`, `b200` and `h100-infersim` add table sets, `macros` and `runtime-tables` add your own
-//! measurements, `serde` adds serialization, `compat` adds the models of InferSim and BLIS, and `leave-one-out` adds
-//! errors on rows that are left out.
+//! measurements, `serde` adds serialization.
 //!
 //! Without `alloc`, a step model has equal layers of plain attention on one pipeline stage and data-parallel rank, and
 //! built-in sets have the tables of these, without formats with a scale for each block of weights. Features are

@@ -47,11 +47,3 @@ cp c before
 echo 500 >> lengths.csv
 agree sweep "$grid" "" --scenario grid.toml
 ! cmp -s before c
-
-# The file is named as the interface names it. Its second model is unknown.
-{
-  echo experiment,gpu,model,tp,engine,decode_requests,mean_context_tokens,step_ms
-  echo a,h100,llama-3.1-8b,1,vllm-0.15.1,64,1000,10.5
-  echo b,h100,llama-3.1-9b,1,vllm-0.15.1,64,1000,10.5
-} > csv
-agree validate "" "$(cat csv)" csv --json

@@ -150,15 +150,3 @@ func Compare(a, b string) (string, error) {
 		return C.rooflut_compare(aData, aLength, bData, bLength, out, e)
 	})
 }
-
-// Validate predicts measured rows and returns predictions beside measurements as JSON. An empty text stands for the
-// measurements that come with the library, which take seconds.
-func Validate(csv string) (string, error) {
-	return text(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t {
-		data, length := chars(csv)
-		if length == 0 {
-			data = nil
-		}
-		return C.rooflut_validate(data, length, out, e)
-	})
-}

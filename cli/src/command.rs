@@ -1,42 +1,26 @@
 //! The command: arguments in, an answer or an error out.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 
-use anstyle::{AnsiColor, Style};
 use rooflut_scenario::Stop;
 
-use crate::args::{self, Command, Invocation};
+use crate::args::{self, Command};
 use crate::error::Error;
 use crate::host::Host;
-use crate::output::{self, Answered, plural};
+use crate::output::{Answered, plural};
+use crate::parser::Invocation;
 use crate::progress::Ticker;
 use crate::{
-    compare, engines, fits, generate, import, lookup, models, plan, run, saturate, step, sweep,
-    tables, temporary, validate,
+    compare, engines, fits, generate, lookup, models, plan, program, run, saturate, step, sweep,
+    tables,
 };
-
-const ERROR: Style = AnsiColor::Red.on_default().bold();
-/// The exit code of every error; success is 0.
-const FAILURE: u8 = 2;
 
 /// Runs the command with these arguments, the first of which is the name of the program: prints the answer, or the
 /// error, and returns the exit code.
 ///
 /// On Unix, signals end the process from then on, and remove its temporary files.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    match print(arguments) {
-        Ok(()) => 0,
-        Err(error) => {
-            // Where standard error is closed, the exit code remains.
-            let _ = writeln!(
-                anstream::stderr(),
-                "{ERROR}error:{ERROR:#} {}",
-                error.one_line()
-            );
-            FAILURE
-        }
-    }
+    program::main_with(|host| answered(arguments, host))
 }
 
 /// Returns the text that the command prints with these arguments, the first of which is the name of the program. `stop`
@@ -54,29 +38,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// # Errors
 /// Every error of the command, also one that its text describes, as that of a failed check.
 pub fn answer(arguments: impl IntoIterator<Item = OsString>, stop: Stop) -> Result<String, Error> {
-    let mut stdout = Vec::new();
-    let host = Host {
-        stdout: &mut stdout,
-        shows_progress: false,
-        stop,
-    };
-    let Answered { text, failure } = answered(arguments, host)?;
-    let mut answer = String::from_utf8(stdout)?;
-    answer += &anstream::adapter::strip_str(&text).to_string();
-    failure.map_or(Ok(answer), Err)
-}
-
-fn print(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Error> {
-    #[cfg(unix)]
-    temporary::remove_on_signals()?;
-    let host = Host {
-        stdout: &mut io::stdout(),
-        shows_progress: true,
-        stop: Stop::default(),
-    };
-    let Answered { text, failure } = answered(arguments, host)?;
-    output::print(&text)?;
-    failure.map_or(Ok(()), Err)
+    program::answer(|host| answered(arguments, host), stop)
 }
 
 fn answered(
@@ -105,14 +67,16 @@ fn dispatch(command: &Command, host: Host<'_>) -> Result<Answered, Error> {
         Command::Fits(args) => fits::run(args)?.into(),
         Command::Compare(args) => compare::run(args)?.into(),
         Command::Lookup(args) => lookup::run(args)?.into(),
-        Command::Tables(args) => tables::run(args)?,
-        Command::Import(args) => import::run(args)?.into(),
+        Command::Tables(args) => tables::run(args)?.into(),
         Command::Models(args) => models::run(args)?.into(),
         Command::Engines(args) => engines::run(args)?.into(),
-        Command::Validate(args) => validate::run(args, host.shows_progress)?,
-        Command::Completions { shell } => generate::completions(*shell)?.into(),
-        Command::Man { command } => generate::man(command)?.into(),
+        Command::Completions { shell } => generate::completions(*shell, args::command())?.into(),
+        Command::Man { command } => man(command)?.into(),
     })
+}
+
+fn man(path: &[String]) -> Result<String, Error> {
+    args::in_laboratory(path).map_or_else(|| generate::man(path, args::command()), Err)
 }
 
 /// Shows how far a search is.

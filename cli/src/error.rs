@@ -21,19 +21,19 @@ pub struct Error {
 
 impl Error {
     /// An error with this message or cause.
-    pub(crate) fn new(cause: impl Into<Box<dyn std::error::Error>>) -> Error {
+    pub fn new(cause: impl Into<Box<dyn std::error::Error>>) -> Error {
         let cause = cause.into();
         Error { cause, key: None }
     }
 
     /// Returns the error as one of the value of a key.
-    pub(crate) fn about(self, key: &'static str) -> Error {
+    pub fn about(self, key: &'static str) -> Error {
         let key = Some(key);
         Error { key, ..self }
     }
 
     /// An answer of a table that is less certain than `--strict` accepts.
-    pub(crate) fn uncertain(error: TooUncertain) -> Error {
+    pub fn uncertain(error: TooUncertain) -> Error {
         Error::new(format!("{error} ({})", accepting(&error, flag)))
     }
 
@@ -43,7 +43,7 @@ impl Error {
     }
 
     /// Converts an error of reading `path`.
-    pub(crate) fn reading(path: &Path) -> impl Fn(io::Error) -> Error {
+    pub fn reading(path: &Path) -> impl Fn(io::Error) -> Error {
         |error| {
             let advice = match error.kind() {
                 ErrorKind::TimedOut => "start its writer first",
@@ -54,7 +54,7 @@ impl Error {
     }
 
     /// Converts an error of writing `path`.
-    pub(crate) fn writing(path: &Path) -> impl Fn(io::Error) -> Error {
+    pub fn writing(path: &Path) -> impl Fn(io::Error) -> Error {
         |error| {
             let path = match path.to_str() {
                 Some("-") => "to standard output".to_owned(),
@@ -73,7 +73,7 @@ impl Error {
     }
 
     /// A problem of what the file at `path` contains, with its line if it has one.
-    pub(crate) fn in_file(path: &Path, line: Option<u64>, problem: impl Display) -> Error {
+    pub fn in_file(path: &Path, line: Option<u64>, problem: impl Display) -> Error {
         let path = path.display();
         Error::new(match line {
             Some(line) => format!("{path}:{line}: {problem}"),

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 /// Names and values, in order: a shape, a point.
 #[derive(Clone, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Fields(
+pub struct Fields(
     #[cfg_attr(
         feature = "schema",
         schemars(with = "std::collections::BTreeMap<String, Value>")
@@ -20,7 +20,7 @@ pub(crate) struct Fields(
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) enum Value {
+pub enum Value {
     /// A dimension or a coordinate.
     Number(u64),
     /// The name of a format.
@@ -49,11 +49,11 @@ impl fmt::Display for Value {
 }
 
 impl Fields {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, Value)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Value)> {
         self.0.iter().copied()
     }
 
-    pub(crate) fn and(mut self, name: &'static str, value: impl Into<Value>) -> Fields {
+    pub fn and(mut self, name: &'static str, value: impl Into<Value>) -> Fields {
         self.0.push((name, value.into()));
         self
     }
@@ -76,7 +76,7 @@ impl Serialize for Fields {
 }
 
 /// Returns the fields that are equal in all kernels, and the names of the others.
-pub(crate) fn split(kernels: &[&Fields]) -> (Vec<String>, Vec<&'static str>) {
+pub fn split(kernels: &[&Fields]) -> (Vec<String>, Vec<&'static str>) {
     let mut common = Vec::new();
     let mut varying = Vec::new();
     for field in kernels.iter().take(1).flat_map(|first| first.iter()) {
@@ -92,7 +92,7 @@ pub(crate) fn split(kernels: &[&Fields]) -> (Vec<String>, Vec<&'static str>) {
 }
 
 /// Returns the shape and point of a measured kernel.
-pub(crate) fn measured(kernel: &MeasuredKernel) -> Fields {
+pub fn measured(kernel: &MeasuredKernel) -> Fields {
     let mut fields = shape(kernel.operation(), kernel.shape());
     for (axis, coordinate) in kernel
         .operation()
@@ -107,7 +107,7 @@ pub(crate) fn measured(kernel: &MeasuredKernel) -> Fields {
 }
 
 /// Returns the columns of a shape.
-pub(crate) fn shape(operation: OperationKind, shape: Codes) -> Fields {
+pub fn shape(operation: OperationKind, shape: Codes) -> Fields {
     let mut fields = Fields::default();
     for (column, code) in operation.declared().shape.iter().zip(shape) {
         fields = match column.name_of(code) {

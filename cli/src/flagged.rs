@@ -47,12 +47,12 @@ pub(crate) fn note(flagged: &FlaggedRow) -> String {
     let row = &flagged.row;
     match (flagged.latency_us, flagged.expected_us) {
         (Some(latency_us), Some(expected_us)) => format!(
-            "a row that `rooflut tables check` flags is used: {row}, {latency_us} us, expected about {} us from the \
+            "a row that `rooflut-lab tables check` flags is used: {row}, {latency_us} us, expected about {} us from the \
              rows beside it, with which {parts}",
             three_digits(expected_us)
         ),
         _ => format!(
-            "rows that `rooflut tables check` flags are used: {row}; with the time of the next, {parts}"
+            "rows that `rooflut-lab tables check` flags are used: {row}; with the time of the next, {parts}"
         ),
     }
 }

@@ -10,10 +10,10 @@ const NARROW_GAP: u16 = 1;
 /// Characters after which text wraps.
 const SPACE: &[char] = &[' '];
 /// Characters after which a long name wraps.
-pub(crate) const PARTS: &[char] = &[' ', '-', '/', '_'];
+pub const PARTS: &[char] = &[' ', '-', '/', '_'];
 
 /// Rows under a header, with words aligned to the left and numbers to the right.
-pub(crate) struct Grid {
+pub struct Grid {
     columns: Vec<(String, CellAlignment)>,
     rows: Vec<Vec<String>>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Grid {
 impl Grid {
     /// An empty table with the columns of a header, in which `>` marks those of numbers: `model | >layers | FFN`. A name
     /// may have several lines.
-    pub(crate) fn new(header: &str) -> Grid {
+    pub fn new(header: &str) -> Grid {
         let columns = header
             .split('|')
             .map(|name| match name.trim().strip_prefix('>') {
@@ -35,24 +35,24 @@ impl Grid {
     }
 
     /// An empty table with columns of words and, right of them, of numbers.
-    pub(crate) fn of(words: &[&str], numbers: &[&str]) -> Grid {
+    pub fn of(words: &[&str], numbers: &[&str]) -> Grid {
         let words = words.iter().map(|name| (*name).to_owned());
         let numbers = numbers.iter().map(|name| format!(">{name}"));
         Grid::new(&words.chain(numbers).collect::<Vec<_>>().join("|"))
     }
 
     /// Adds a row, one cell for each column.
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
+    pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// Returns the table for a terminal, without trailing space, each line indented by `indent` spaces. Where it is
     /// wider than the terminal, words wrap within their cells.
-    pub(crate) fn render(&self, indent: usize) -> String {
+    pub fn render(&self, indent: usize) -> String {
         let available = output::width().saturating_sub(indent);
         let gap = self.gap(available);
         let widths = self.widths(available, gap);
@@ -94,7 +94,7 @@ impl Grid {
     }
 
     /// Returns the width of the table without a wrapped cell.
-    pub(crate) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.least(&[]).iter().sum::<usize>() + self.gaps(GAP)
     }
 
@@ -146,7 +146,7 @@ impl Grid {
     }
 
     /// Returns the table as Markdown.
-    pub(crate) fn markdown(&self) -> String {
+    pub fn markdown(&self) -> String {
         let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
         let names = self.columns.iter().map(|(name, _)| name.as_str());
         let rules = self.columns.iter().map(|(_, alignment)| match alignment {

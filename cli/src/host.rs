@@ -5,11 +5,11 @@ use std::io::Write;
 use rooflut_scenario::Stop;
 
 /// Inputs and outputs of a command beside its arguments.
-pub(crate) struct Host<'h> {
+pub struct Host<'h> {
     /// Takes the rows of a sweep, which are too many to keep.
-    pub(crate) stdout: &'h mut dyn Write,
+    pub stdout: &'h mut dyn Write,
     /// Whether standard error shows how far a search, a sweep or a validation is.
-    pub(crate) shows_progress: bool,
+    pub shows_progress: bool,
     /// Ends searches and sweeps early.
-    pub(crate) stop: Stop,
+    pub stop: Stop,
 }

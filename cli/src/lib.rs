@@ -1,53 +1,66 @@
 //! The `rooflut` command as a library, for programs that offer the same command or need its answers.
 //!
 //! This crate parses arguments, reads and writes files, and lays out text; the libraries compute every
-//! number.
+//! number. Hidden modules are those that `rooflut-lab` shares; they are no stable interface.
 
 mod args;
-mod check;
 mod command;
 mod command_line;
 mod compare;
 mod engines;
-mod error;
-mod fields;
+#[doc(hidden)]
+pub mod error;
+#[doc(hidden)]
+pub mod fields;
 mod fits;
 mod flagged;
-mod generate;
-mod grid;
-mod host;
-mod import;
-mod input;
+#[doc(hidden)]
+pub mod generate;
+#[doc(hidden)]
+pub mod grid;
+#[doc(hidden)]
+pub mod host;
+#[doc(hidden)]
+pub mod input;
+#[doc(hidden)]
+pub mod leading;
 mod limited_by;
 mod lookup;
 mod lookup_output;
 mod model_source;
 mod models;
-mod output;
-mod output_file;
-mod outputs;
+#[doc(hidden)]
+pub mod output;
+#[doc(hidden)]
+pub mod output_file;
+#[doc(hidden)]
+pub mod outputs;
+#[doc(hidden)]
+pub mod parser;
 mod plan;
-mod plot;
 mod prepared;
 mod prices;
-mod progress;
+#[doc(hidden)]
+pub mod program;
+#[doc(hidden)]
+pub mod progress;
 mod resources;
 mod run;
 mod saturate;
 #[cfg(feature = "schema")]
 mod schemas;
-mod score;
-mod score_json;
-mod score_output;
-mod step;
+#[doc(hidden)]
+pub mod step;
 mod sweep;
-mod table_set;
+#[doc(hidden)]
+pub mod table_set;
 mod tables;
-mod tallied;
-mod temporary;
-mod validate;
-mod value;
-mod version;
+#[doc(hidden)]
+pub mod temporary;
+#[doc(hidden)]
+pub mod value;
+#[doc(hidden)]
+pub mod version;
 
 pub use command::{answer, main_with};
 pub use error::Error;

@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use rooflut::model::{self, CATALOG};
-use rooflut::step::compat::CompatSpec;
 use rooflut_hf_config::{ConfigError, Keys, Options, Remedy};
 use rooflut_nearest::{hint, nearest};
 use rooflut_scenario::{Model, Problem, RunError, ScenarioError, Target};
@@ -16,8 +15,8 @@ use crate::input;
 pub(crate) struct NamedModel {
     /// Its short name, or the path of its file, and its dimensions.
     pub(crate) model: Model,
-    /// Its dimensions for the latency models of InferSim, BLIS and the calibration.
-    pub(crate) compat: CompatSpec,
+    /// The `intermediate_size` of its file, if that gives the size of experts apart.
+    pub(crate) dense_intermediate: Option<u32>,
     /// The keys of its dimensions in its file.
     keys: Option<Keys>,
     /// The keys of its file that were ignored.
@@ -67,7 +66,7 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
     if let Some(entry) = model::find(name) {
         return Ok(NamedModel {
             model: Model::new(entry.name, entry.spec),
-            compat: entry.into(),
+            dense_intermediate: None,
             keys: None,
             ignored: Vec::new(),
         });
@@ -88,15 +87,11 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
         .with_generation_config(generation.as_deref());
     let config = rooflut_hf_config::read(&text, options)
         .map_err(|error| Error::in_file(&path, None, with_flag(&error)))?;
-    let compat = CompatSpec::from(&config.spec);
     Ok(NamedModel {
         model: Model::new(name, config.spec)
             .with_kv_dtype(config.kv_dtype)
             .with_replaced_format(config.stand_in.map(|stand_in| stand_in.format)),
-        compat: match config.dense_intermediate {
-            Some(size) => compat.with_dense_intermediate(size),
-            None => compat,
-        },
+        dense_intermediate: config.dense_intermediate,
         keys: Some(config.keys),
         ignored: config.ignored,
     })

@@ -16,11 +16,11 @@ use serde_json::Value;
 use crate::error::Error;
 
 /// The output of a command.
-pub(crate) struct Answered {
+pub struct Answered {
     /// For standard output.
-    pub(crate) text: String,
+    pub text: String,
     /// An error that the text shows already, as a failed check does.
-    pub(crate) failure: Option<Error>,
+    pub failure: Option<Error>,
 }
 
 impl From<String> for Answered {
@@ -34,7 +34,7 @@ impl From<String> for Answered {
 
 /// Writes `text` to standard output, without its colours where that is not a terminal or does not want them
 /// (`--color`, `NO_COLOR`). A closed pipe (`rooflut tables | head -1`) is not an error.
-pub(crate) fn print(text: &str) -> Result<(), Error> {
+pub fn print(text: &str) -> Result<(), Error> {
     let mut stdout = anstream::stdout().lock();
     let written = stdout
         .write_all(text.as_bytes())
@@ -55,14 +55,14 @@ pub(crate) fn print_aside(text: String) -> String {
 }
 
 /// Returns `value` as indented JSON, with its keys in the order of its fields after the version of the keys.
-pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String, Error> {
+pub fn to_json<T: Serialize>(value: &T) -> Result<String, Error> {
     Versioned::new(value)
         .to_json()
         .map_err(|error| Error::new(format!("cannot write the answer as JSON: {error}")))
 }
 
 /// Returns an object with the keys of all `parts`, in this order.
-pub(crate) fn joined<const N: usize>(parts: [Value; N]) -> Value {
+pub fn joined<const N: usize>(parts: [Value; N]) -> Value {
     let objects = parts.into_iter().filter_map(|part| match part {
         Value::Object(keys) => Some(keys),
         _ => None,
@@ -96,7 +96,7 @@ pub(crate) fn model_size(spec: &ModelSpec, kv_dtype: Dtype) -> String {
 }
 
 /// Formats a number with its sign, except 0, and one decimal.
-pub(crate) fn signed(value: f64) -> String {
+pub fn signed(value: f64) -> String {
     let text = number(value, 1);
     match text.strip_prefix('-') {
         Some("0.0") => "0.0".to_owned(),
@@ -123,7 +123,7 @@ const LABEL: Style = AnsiColor::Cyan.on_default();
 const HEADING: Style = Style::new().bold();
 
 /// Returns the width to lay tables out for: `COLUMNS`, else the terminal's, else 80.
-pub(crate) fn width() -> usize {
+pub fn width() -> usize {
     static WIDTH: OnceLock<usize> = OnceLock::new();
     *WIDTH.get_or_init(|| {
         let columns = std::env::var("COLUMNS").ok();
@@ -135,7 +135,7 @@ pub(crate) fn width() -> usize {
 }
 
 /// Returns the width at which prose is wrapped.
-pub(crate) fn text_width() -> usize {
+pub fn text_width() -> usize {
     width().min(MAX_TEXT_WIDTH)
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn heading(text: &str) -> String {
 }
 
 /// Returns `label` and `text` in two columns, the text wrapped.
-pub(crate) fn wrapped(label: &str, text: &str) -> String {
+pub fn wrapped(label: &str, text: &str) -> String {
     wrapped_at(INDENT, label, text)
 }
 
@@ -183,12 +183,12 @@ pub(crate) fn labelled(indent: usize, label: &str, text: &str) -> String {
 }
 
 /// Returns the first line of an answer and an empty one.
-pub(crate) fn title(text: &str) -> String {
+pub fn title(text: &str) -> String {
     paragraph(text) + "\n"
 }
 
 /// Returns `text` wrapped, without a label.
-pub(crate) fn paragraph(text: &str) -> String {
+pub fn paragraph(text: &str) -> String {
     fold(text, text_width()).join("\n") + "\n"
 }
 
@@ -211,7 +211,7 @@ pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Wraps `text` after some characters into lines of at most `width`, unless there is none to break after.
-pub(crate) fn fold_after(text: &str, width: usize, breaks: &[char]) -> Vec<String> {
+pub fn fold_after(text: &str, width: usize, breaks: &[char]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for piece in text.split_inclusive(breaks) {
@@ -225,7 +225,7 @@ pub(crate) fn fold_after(text: &str, width: usize, breaks: &[char]) -> Vec<Strin
 }
 
 /// Formats a count with thousands separators: `1,234,567`.
-pub(crate) fn count(value: u64) -> String {
+pub fn count(value: u64) -> String {
     grouped(value)
 }
 
@@ -244,7 +244,7 @@ pub(crate) fn scientific(value: f64) -> String {
 
 /// Formats a number with `decimals` decimals and thousands separators (`1,234.57`), a very large one in
 /// scientific notation.
-pub(crate) fn number(value: f64, decimals: usize) -> String {
+pub fn number(value: f64, decimals: usize) -> String {
     if value.abs() >= LARGE {
         return format!("{value:.2e}");
     }
@@ -268,7 +268,7 @@ pub(crate) fn ms(time: Seconds) -> String {
 }
 
 /// Formats a share in percent, a small one with a decimal.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.05 {
         return "<0.1 %".to_owned();
     }
@@ -283,7 +283,7 @@ pub(crate) fn exact_percent(share: f64) -> String {
 }
 
 /// Formats a number of things: `1 step`, `2 steps`.
-pub(crate) fn plural(n: u64, noun: &str) -> String {
+pub fn plural(n: u64, noun: &str) -> String {
     let s = if n == 1 { "" } else { "s" };
     format!("{} {noun}{s}", count(n))
 }

@@ -13,7 +13,7 @@ use crate::temporary;
 
 /// An output: a file that is written beside its destination and moved there by [`finish`](OutputFile::finish) (dropped
 /// before that, it leaves nothing behind), or a stream.
-pub(crate) struct OutputFile {
+pub struct OutputFile {
     to: BufWriter<To>,
     /// The destination as messages name it.
     named: PathBuf,
@@ -75,7 +75,7 @@ impl OutputFile {
     }
 
     /// Moves the file to its destination.
-    pub(crate) fn finish(self) -> Result<(), Error> {
+    pub fn finish(self) -> Result<(), Error> {
         let written = self.to.into_inner().map_err(io::IntoInnerError::into_error);
         let finished = written.and_then(|to| match to {
             To::File(file, destination) => Ok(file.persist(destination).map(drop)?),

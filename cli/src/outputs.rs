@@ -10,7 +10,7 @@ use crate::output_file::OutputFile;
 
 /// Treatment of an existing file that is not an earlier output of the same kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Existing {
+pub enum Existing {
     /// It stays, and the output is refused.
     Keep,
     /// It is replaced.
@@ -31,7 +31,7 @@ impl From<bool> for Existing {
 const COMPRESSED: [&str; 5] = ["gz", "zst", "bz2", "xz", "zip"];
 
 /// Opens the outputs of a command.
-pub(crate) struct Outputs {
+pub struct Outputs {
     inputs: Vec<(PathBuf, &'static str)>,
     existing: Existing,
     opened: Vec<PathBuf>,
@@ -44,7 +44,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 
 impl Outputs {
     /// `inputs` are files, and folders of files, that must not be replaced, each with what the message says of it.
-    pub(crate) fn new(inputs: Vec<(PathBuf, &'static str)>, existing: Existing) -> Outputs {
+    pub fn new(inputs: Vec<(PathBuf, &'static str)>, existing: Existing) -> Outputs {
         let files = inputs.into_iter().flat_map(|(path, why)| {
             let inside = fs::read_dir(&path).into_iter().flatten().flatten();
             let inside: Vec<PathBuf> = inside.map(|entry| entry.path()).collect();
@@ -62,7 +62,7 @@ impl Outputs {
     /// Opens an output, so that one that cannot be written is rejected before any work. `-` is standard output.
     ///
     /// `first_line` is that of an output of this kind.
-    pub(crate) fn open(&mut self, path: &Path, first_line: &[u8]) -> Result<OutputFile, Error> {
+    pub fn open(&mut self, path: &Path, first_line: &[u8]) -> Result<OutputFile, Error> {
         let refuse = |why: &str| Error::new(format!("{} {why}", path.display()));
         let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
         if COMPRESSED.contains(&extension) {

@@ -139,7 +139,7 @@ const BETWEEN_FRAMES: Duration = Duration::from_secs(1);
 
 /// Progress of a command that is not one simulation, on standard error: a line that is renewed if that is a terminal,
 /// one line every ten seconds where it is none. A thread writes them until the ticker is dropped.
-pub(crate) struct Ticker {
+pub struct Ticker {
     /// Dropped first, which ends the thread.
     end: Option<Sender<Infallible>>,
     thread: Option<JoinHandle<()>>,
@@ -147,7 +147,7 @@ pub(crate) struct Ticker {
 
 impl Ticker {
     /// Starts to tell what is `done`.
-    pub(crate) fn start(done: impl Fn() -> String + Send + 'static) -> Ticker {
+    pub fn start(done: impl Fn() -> String + Send + 'static) -> Ticker {
         let (end, ended) = channel();
         let write = move || match stderr().is_terminal() {
             true => {

@@ -9,7 +9,7 @@ use rooflut_scenario::{RunError, Target};
 use crate::error::Error;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum WhichSet<'a> {
+pub enum WhichSet<'a> {
     /// A built-in set; the case of its name does not matter.
     Named(&'a str),
     /// Measurements in a folder or a file.
@@ -19,7 +19,7 @@ pub(crate) enum WhichSet<'a> {
 impl<'a> WhichSet<'a> {
     /// Returns the set that the flags name, `None` if neither is given. (clap does not see the conflict if
     /// one flag comes before a subcommand and the other after it.)
-    pub(crate) fn chosen(
+    pub fn chosen(
         gpu: Option<&'a str>,
         tables: Option<&'a Path>,
     ) -> Result<Option<WhichSet<'a>>, Error> {
@@ -41,7 +41,7 @@ pub(crate) fn of(target: &Target) -> WhichSet<'_> {
 }
 
 /// Finds a built-in set, or reads one.
-pub(crate) fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
+pub fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
     match which {
         WhichSet::Named(name) => named(name).cloned(),
         WhichSet::At(path) => {
@@ -55,7 +55,7 @@ pub(crate) fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
 ///
 /// # Errors
 /// It is.
-pub(crate) fn check_path(path: &Path) -> Result<(), Error> {
+pub fn check_path(path: &Path) -> Result<(), Error> {
     match path.metadata() {
         Ok(kind) if !kind.is_file() && !kind.is_dir() => Err(Error::new(format!(
             "{}: expected a folder or a file of measurements, found a pipe or a device; copy it to a file",
@@ -78,12 +78,12 @@ fn named(name: &str) -> Result<&'static TableSet, Error> {
 }
 
 /// Finds a built-in set; the case of its name does not matter.
-pub(crate) fn built_in(name: &str) -> Option<&'static TableSet> {
+pub fn built_in(name: &str) -> Option<&'static TableSet> {
     let mut sets = sets::ALL.into_iter();
     sets.find(|set| set.name().eq_ignore_ascii_case(name))
 }
 
 /// The names of the built-in sets.
-pub(crate) fn names() -> [&'static str; sets::ALL.len()] {
+pub fn names() -> [&'static str; sets::ALL.len()] {
     sets::ALL.map(|set| set.name())
 }

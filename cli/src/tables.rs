@@ -1,48 +1,25 @@
 //! `rooflut tables`: lists the built-in tables, or those of a set of measurements.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use rooflut::hardware::Dtype;
 use rooflut::table::{Axis, Points, Table, TableSet, sets};
 use rooflut_roofline::operation::Codes;
 use serde::Serialize;
 
-use crate::args::{TablesArgs, TablesCommand};
+use crate::args::TablesArgs;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{Answered, count, title, to_json, wrapped};
+use crate::output::{count, title, to_json, wrapped};
 use crate::table_set::{self, WhichSet};
-use crate::{check, plot, score};
 
-pub(crate) fn run(args: &TablesArgs) -> Result<Answered, Error> {
-    let tables = args.tables.as_deref();
-    match &args.command {
-        Some(TablesCommand::Score(score)) => {
-            let which = chosen(score.gpu.as_deref(), tables)?;
-            score::run(score, &table_set::find(which)?, args.json).map(Answered::from)
-        }
-        Some(TablesCommand::Check(check)) => check::run(check, tables, args.json),
-        Some(TablesCommand::Plot(plot)) => plot::run(plot, tables, args.json).map(Answered::from),
-        None => list(tables, args.json).map(Answered::from),
-    }
-}
-
-/// Returns the one set that the flags name.
-fn chosen<'a>(gpu: Option<&'a str>, tables: Option<&'a Path>) -> Result<WhichSet<'a>, Error> {
-    WhichSet::chosen(gpu, tables)?.ok_or_else(|| {
-        let neither = "expected --gpu NAME or --tables PATH, found neither; see --help";
-        Error::new(neither)
-    })
-}
-
-fn list(tables: Option<&Path>, as_json: bool) -> Result<String, Error> {
-    let sets = match tables {
+pub(crate) fn run(args: &TablesArgs) -> Result<String, Error> {
+    let sets = match &args.tables {
         Some(path) => vec![table_set::find(WhichSet::At(path))?],
         None => sets::ALL.into_iter().cloned().collect(),
     };
     let sets: Vec<SetJson<'_>> = sets.iter().map(SetJson::new).collect();
-    if as_json {
+    if args.json {
         return to_json(&TablesJson { tables: sets });
     }
     let texts: Vec<String> = sets.iter().map(SetJson::text).collect();

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Returns a file or folder that `make` makes, and that a signal removes.
-pub(crate) fn create<T: AsRef<Path>>(make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+pub fn create<T: AsRef<Path>>(make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let mut temporary = hold();
     let made = make()?;
     temporary.push(made.as_ref().to_owned());
@@ -18,7 +18,7 @@ pub(crate) fn create<T: AsRef<Path>>(make: impl FnOnce() -> io::Result<T>) -> io
 }
 
 /// Returns a guard until whose end signals wait.
-pub(crate) fn hold() -> MutexGuard<'static, Vec<PathBuf>> {
+pub fn hold() -> MutexGuard<'static, Vec<PathBuf>> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn hold() -> MutexGuard<'static, Vec<PathBuf>> {
 ///
 /// Where SIGHUP is ignored, as by a job of `nohup`, it stays ignored.
 #[cfg(unix)]
-pub(crate) fn remove_on_signals() -> io::Result<()> {
+pub fn remove_on_signals() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGXFSZ])?;

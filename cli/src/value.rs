@@ -4,7 +4,7 @@ use rooflut::step::{Chunk, DecodeGroup};
 use rooflut_codegen::OperationKind;
 use rooflut_scenario::whole;
 
-pub(crate) fn operation(text: &str) -> Result<OperationKind, String> {
+pub fn operation(text: &str) -> Result<OperationKind, String> {
     OperationKind::from_name(text).ok_or_else(|| {
         format!(
             "expected one of {}",

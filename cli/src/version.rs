@@ -1,3 +1,3 @@
 //! The version of the program.
 
-pub(crate) use rooflut_version::version;
+pub use rooflut_version::version;

@@ -35,17 +35,6 @@ impl Estimate {
         }
     }
 
-    /// Creates an estimate for FLOPs that take `at_peak` seconds at the peak, at a given MFU.
-    #[cfg(feature = "compat")]
-    pub(crate) fn at_mfu(at_peak: f64, mfu: Mfu, provenance: Provenance) -> Estimate {
-        let time = Seconds(at_peak / mfu.0);
-        Estimate {
-            time,
-            provenance,
-            at_peak,
-        }
-    }
-
     /// Returns the model FLOPs utilization: FLOPs over time and peak, at most 1; 0 for a kernel without matrix math.
     pub fn mfu(&self) -> Mfu {
         Mfu(self.at_peak / self.time.0)

@@ -6,8 +6,6 @@
 mod attention;
 mod blend;
 mod collective;
-#[cfg(feature = "compat")]
-pub mod compat;
 mod decode;
 #[cfg(feature = "alloc")]
 mod delta;
@@ -15,8 +13,6 @@ mod estimate;
 mod found;
 mod gemm;
 mod kernel;
-#[cfg(feature = "leave-one-out")]
-pub mod leave_one_out;
 #[cfg(feature = "alloc")]
 mod mla;
 mod moe;

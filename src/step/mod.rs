@@ -5,8 +5,6 @@ mod at_end;
 mod attention;
 mod batch;
 mod binding;
-#[cfg(feature = "compat")]
-pub mod compat;
 mod constructors;
 mod decode;
 #[cfg(feature = "alloc")]

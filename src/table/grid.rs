@@ -39,7 +39,7 @@ impl<'a> Grid<'a> {
     }
 
     /// Returns the latencies, NaN in holes, and slowdowns, row by row.
-    #[cfg(feature = "leave-one-out")]
+    #[cfg(feature = "runtime-tables")]
     pub(crate) const fn arrays(&self) -> (&'a [f32], &'a [f32]) {
         (self.latency_us, self.ln_slowdown)
     }

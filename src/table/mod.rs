@@ -16,7 +16,7 @@ mod provenance;
 mod set;
 mod stored;
 mod strictness;
-#[cfg(feature = "leave-one-out")]
+#[cfg(feature = "runtime-tables")]
 mod subset;
 #[allow(clippy::module_inception)] // One table of a set.
 mod table;
@@ -45,8 +45,8 @@ pub use stored::Points;
 #[doc(hidden)]
 pub use stored::{EntryPlace, StaticSet, StaticTable, TableHead};
 pub use strictness::{Strictness, TooUncertain};
-#[cfg(feature = "leave-one-out")]
-pub(crate) use subset::OwnedPoints;
+#[cfg(feature = "runtime-tables")]
+pub use subset::OwnedPoints;
 pub(crate) use table::Held;
 pub use table::{Entry, KernelTable, Table};
 

@@ -71,7 +71,7 @@ impl TableSet {
     }
 
     /// Returns the set for the GPU that `other` answers for.
-    #[cfg(feature = "leave-one-out")]
+    #[cfg(feature = "runtime-tables")]
     pub(super) fn like(self, other: &TableSet) -> TableSet {
         TableSet {
             other_gpu: other.other_gpu,

@@ -11,14 +11,17 @@ use super::stored::{EntryPlace, TableHead};
 use super::table::Table;
 use super::{Curve, Entry, Grid, Index, TableSet};
 
-/// The points of a shape.
-#[derive(Clone)]
-pub(crate) struct OwnedPoints {
-    pub(crate) shape: Codes,
+/// The points of a shape, on the heap.
+#[derive(Debug, Clone)]
+pub struct OwnedPoints {
+    /// The shape.
+    pub shape: Codes,
     /// The coordinates, ascending; the second axis of a curve is empty.
-    pub(crate) axes: [Vec<u32>; 2],
-    pub(crate) latency_us: Vec<f32>,
-    pub(crate) ln_slowdown: Vec<f32>,
+    pub axes: [Vec<u32>; 2],
+    /// Latencies row by row, NaN in holes.
+    pub latency_us: Vec<f32>,
+    /// Natural logarithms of the latencies over the reference times.
+    pub ln_slowdown: Vec<f32>,
 }
 
 impl OwnedPoints {
@@ -141,14 +144,14 @@ impl OwnedPoints {
 
 impl Table<'_> {
     /// Returns a set of this table alone with other `points`, at most 65,536 shapes in ascending order.
-    pub(crate) fn with_points(self, points: impl IntoIterator<Item = OwnedPoints>) -> TableSet {
+    pub fn with_points(self, points: impl IntoIterator<Item = OwnedPoints>) -> TableSet {
         let mut owned = OwnedSet::without_tables(self.set());
         owned.push(self.stored().head, points);
         TableSet::shared(owned).like(self.set())
     }
 
     /// Returns the points of all shapes.
-    pub(crate) fn all_points(self) -> Vec<OwnedPoints> {
+    pub fn all_points(self) -> Vec<OwnedPoints> {
         if self.operation().declared().axes.len() == 1 {
             let entries = self.typed::<Codes, Curve<'_>>();
             let points = |entry: Entry<Codes, Curve<'_>>| OwnedPoints {

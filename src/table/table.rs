@@ -22,12 +22,12 @@ impl<'a> Table<'a> {
         Table { set, place, stored }
     }
 
-    #[cfg(feature = "leave-one-out")]
+    #[cfg(feature = "runtime-tables")]
     pub(super) fn set(&self) -> &'a TableSet {
         self.set
     }
 
-    #[cfg(feature = "leave-one-out")]
+    #[cfg(feature = "runtime-tables")]
     pub(super) fn stored(&self) -> &Stored<'a> {
         &self.stored
     }
@@ -76,7 +76,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the best class that an answer can have.
-    pub(crate) fn class(&self) -> Class {
+    pub fn class(&self) -> Class {
         self.set.class()
     }
 

@@ -40,6 +40,7 @@ fn comments_docs_and_messages_are_plain_english() {
         "macros",
         "cli",
         "crates",
+        "laboratory",
         "tools",
         "tests",
         "benches",

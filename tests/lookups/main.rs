@@ -1,4 +1,4 @@
-//! Tests of lookups: oracle, bounds, interpolation between rows, and the predecessors' lookups.
+//! Tests of lookups: oracle, bounds, interpolation between rows.
 #![allow(
     clippy::expect_used,
     clippy::float_cmp,
@@ -9,13 +9,10 @@
 )]
 
 mod bounds;
-mod compat;
-mod compat_lookups;
 mod context;
 mod continuity;
 mod exact;
 mod kernels;
-mod leave_one_out;
 mod mla;
 mod oracle;
 mod provenance;

@@ -40,7 +40,7 @@ typedef enum RooflutCode {
 
 // Output of a run.
 typedef enum RooflutOutput {
-  // The report as JSON: what `rooflut run --json` prints, without rows that `rooflut tables check` flags.
+  // The report as JSON: what `rooflut run --json` prints, without rows that `rooflut-lab tables check` flags.
   ROOFLUT_OUTPUT_REPORT = 0,
   // A CSV with a line for each request.
   ROOFLUT_OUTPUT_REQUESTS_CSV = 1,
@@ -738,16 +738,6 @@ uint32_t rooflut_text_read(RooflutHandle text,
                            size_t capacity,
                            size_t *length,
                            struct RooflutError *error);
-
-// Predicts measured rows and returns a text of JSON: what `rooflut validate --json` prints. Where no row can be
-// predicted, `rows` is empty.
-//
-// `csv` is a file of measurements in the columns of rooflut's `crates/validation`; null stands for the measurements
-// that come with rooflut, which take seconds.
-uint32_t rooflut_validate(const char *csv,
-                          size_t csv_length,
-                          RooflutHandle *validation,
-                          struct RooflutError *error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -29,7 +29,6 @@ mod stop;
 mod sweep;
 mod tables;
 mod text;
-mod validation;
 mod wanted;
 
 pub use batch::{Batch, Chunk, DecodeGroup};
@@ -67,7 +66,6 @@ pub use tables::{
     rooflut_tables_describe, rooflut_tables_find, rooflut_tables_load, rooflut_tables_names,
 };
 pub use text::{rooflut_text_read, rooflut_version};
-pub use validation::rooflut_validate;
 
 /// A handle: kind, generation and slot of an object in the registry. 0 is none.
 pub type Handle = u64;

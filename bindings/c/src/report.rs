@@ -18,7 +18,7 @@ use crate::text::{json, returning};
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// The report as JSON: what `rooflut run --json` prints, without rows that `rooflut tables check` flags.
+    /// The report as JSON: what `rooflut run --json` prints, without rows that `rooflut-lab tables check` flags.
     Report = 0,
     /// A CSV with a line for each request.
     RequestsCsv = 1,

@@ -21,11 +21,6 @@ def test_what_fits_is_that_of_the_binary(command):
     assert rooflut.fits() == json.loads(command("fits", "--json"))
 
 
-def test_measured_runs_are_compared_as_by_the_binary(command):
-    runs = ROOT / "crates/validation/solo_requests.csv"
-    assert rooflut.validate(runs) == json.loads(command("validate", runs, "--json"))
-
-
 def test_a_plan_is_that_of_the_binary(command):
     told = command("plan", "--rate", 20, "--requests", 500, "--goodput", "ttft:500", "--gpu", "h100,h200", "--tp", "1,2", "--json")
     plan = rooflut.plan(rate=20, requests=500, goodput="ttft:500", gpu=["h100", "h200"], tp=[1, 2])
@@ -78,7 +73,6 @@ def test_a_config_is_read_from_text_or_a_dictionary(tmp_path):
         (lambda: rooflut.plan(rate=3), "goodput"),
         (lambda: rooflut.lookup("softmax"), "softmax"),
         (lambda: rooflut.step(decode="64"), "--decode"),
-        (lambda: rooflut.validate("/nonexistent"), "nonexistent"),
         (lambda: rooflut.saturate(rate=3), "rate has no effect"),
         (lambda: rooflut.fits(model="\udc80"), "UTF-8|unknown model"),
         (lambda: rooflut.plan(gpu=[]), "gpu: expected at least one value"),

@@ -2,8 +2,6 @@
 
 mod compare;
 mod fits;
-mod import;
-mod leading;
 mod limits;
 mod lookup;
 mod plan;
@@ -12,44 +10,49 @@ mod saturate;
 mod step;
 mod sweep;
 mod tables;
-mod validate;
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use colorchoice_clap::Color;
 
 pub(crate) use compare::CompareArgs;
 pub(crate) use fits::FitsArgs;
-pub(crate) use import::{ImportArgs, ImportFrom, SetArgs};
 pub(crate) use limits::LimitArgs;
 pub(crate) use lookup::{LookupArgs, Question};
 pub(crate) use plan::PlanArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use saturate::SaturateArgs;
-pub(crate) use step::{LatencyModelName, StepArgs};
+pub use step::StepArgs;
 pub(crate) use sweep::SweepArgs;
-pub(crate) use tables::{CheckArgs, PlotArgs, ScoreArgs, TablesArgs, TablesCommand};
-pub(crate) use validate::ValidateArgs;
+pub(crate) use tables::TablesArgs;
 
 use crate::error::Error;
-use crate::{output, version};
+use crate::leading;
+use crate::parser::{self, Invocation};
 
-const TABLES: &str = "\
-Measurements of your own: rooflut --tables PATH COMMAND, with run, step, lookup, tables, validate.";
+const OTHERS: &str = "\
+Measurements of your own: rooflut --tables PATH COMMAND, with run, step, lookup, tables.
+Make, judge and draw tables, compare predictions with measured servers: rooflut-lab.";
+
+/// Commands of `rooflut-lab`.
+const LABORATORY: [&str; 6] = [
+    "import",
+    "validate",
+    "fit",
+    "tables check",
+    "tables score",
+    "tables plot",
+];
 
 /// Predicts latency and throughput of LLM servers from measured GPU kernels.
 ///
 /// Alone it simulates a default scenario: `rooflut run` with its defaults.
 #[derive(Parser)]
-#[command(name = "rooflut", after_help = TABLES)]
+#[command(name = "rooflut", after_help = OTHERS)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
-    #[command(flatten)]
-    color: Color,
 }
 
 /// A command.
@@ -73,17 +76,12 @@ pub(crate) enum Command {
     /// Look up one kernel in the tables.
     #[command(arg_required_else_help = false)]
     Lookup(LookupArgs),
-    /// List the compiled-in tables: operations, shapes, ranges, sources; score, check and plot them.
+    /// List the compiled-in tables: operations, shapes, ranges, sources.
     Tables(TablesArgs),
-    /// Make a table set from published kernel tables: InferSim, BLIS, AIConfigurator, Vidur.
-    #[command(arg_required_else_help = false)]
-    Import(Box<ImportArgs>),
     /// List the models known by name.
     Models(ListArgs),
     /// List the engine stacks: scheduling, and what each adds to the kernels.
     Engines(ListArgs),
-    /// Predict measured runs and compare.
-    Validate(ValidateArgs),
     /// Write a script that completes commands and flags, for a shell to read.
     Completions {
         /// Shell that reads the script.
@@ -91,7 +89,7 @@ pub(crate) enum Command {
     },
     /// Write a manual page as roff: rooflut man run | man -l -
     Man {
-        /// Command, as in rooflut man tables check [default: the page of rooflut itself].
+        /// Command, as in rooflut man lookup gemm [default: the page of rooflut itself].
         command: Vec<String>,
     },
 }
@@ -104,28 +102,14 @@ pub(crate) struct ListArgs {
     pub(crate) json: bool,
 }
 
-/// A parsed command line.
-pub(crate) enum Invocation {
-    /// To run a command.
-    Command(Command),
-    /// To print help or the version.
-    Text(String),
-}
-
 /// Reads the command line, and the scenario file that it names.
-pub(crate) fn parse(given: Vec<OsString>) -> Result<Invocation, Error> {
-    let mut command = command();
-    let arguments = leading::behind_command(given.clone());
-    let matches = match command.try_get_matches_from_mut(arguments) {
-        Ok(matches) => matches,
-        Err(error) => return text_or_error(&error).map_err(|error| hint_at_command(error, &given)),
-    };
-    let command = match Cli::from_arg_matches(&matches) {
-        Ok(Cli { command, color }) => {
-            color.write_global();
-            command
-        }
-        Err(error) => return text_or_error(&error.format(&mut command)),
+pub(crate) fn parse(given: Vec<OsString>) -> Result<Invocation<Command>, Error> {
+    let arguments = leading::behind_command(given.clone(), "run");
+    let invocation = parser::parse::<Cli>(command(), arguments.clone())
+        .map_err(|error| moved(&arguments).unwrap_or_else(|| hint_at_command(error, &given)))?;
+    let (Cli { command }, matches) = match invocation {
+        Invocation::Command(parsed) => parsed,
+        Invocation::Text(text) => return Ok(Invocation::Text(text)),
     };
     Ok(Invocation::Command(
         match (command, matches.subcommand().map(|(_, matches)| matches)) {
@@ -141,12 +125,39 @@ pub(crate) fn parse(given: Vec<OsString>) -> Result<Invocation, Error> {
 
 /// Returns the description of the command line.
 pub(crate) fn command() -> clap::Command {
-    negative_values(Cli::command().mut_subcommand("plan", PlanArgs::with_lists))
-        .term_width(output::text_width())
-        .version(version::version())
-        .mut_arg("color", |color| {
-            color.help("Use of colours in text").display_order(900)
-        })
+    parser::styled(Cli::command().mut_subcommand("plan", PlanArgs::with_lists))
+}
+
+/// Returns the error of a command or flag that `rooflut-lab` has.
+fn moved(given: &[OsString]) -> Option<Error> {
+    let mut arguments = given.iter().filter_map(|argument| argument.to_str());
+    if arguments.any(|argument| argument.starts_with("--latency-model")) {
+        return Some(Error::new(
+            "--latency-model is a flag of rooflut-lab; run rooflut-lab step --latency-model NAME (from source: cargo run \
+             --release -p rooflut-lab -- step --latency-model NAME)",
+        ));
+    }
+    let words = given
+        .iter()
+        .skip(1)
+        .filter_map(|argument| argument.to_str());
+    let words: Vec<&str> = words
+        .filter(|word| !word.starts_with('-') && *word != "help")
+        .collect();
+    in_laboratory(&words)
+}
+
+/// Returns the error of a command, by its path, that `rooflut-lab` has.
+pub(crate) fn in_laboratory<W: AsRef<str>>(path: &[W]) -> Option<Error> {
+    let begins = |command: &&str| {
+        let mut words = path.iter().map(AsRef::as_ref);
+        command.split(' ').all(|word| words.next() == Some(word))
+    };
+    let command = LABORATORY.into_iter().find(begins)?;
+    Some(Error::new(format!(
+        "{command:?} is a command of rooflut-lab; run rooflut-lab {command} (from source: cargo run --release -p \
+         rooflut-lab -- {command})"
+    )))
 }
 
 /// Says where a flag belongs that stands in place of the command.
@@ -176,44 +187,6 @@ fn hint_at_command(error: Error, given: &[OsString]) -> Error {
         )),
         _ => error,
     }
-}
-
-/// Help and the version are no errors.
-fn text_or_error(error: &clap::Error) -> Result<Invocation, Error> {
-    let text = error.render();
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            Ok(Invocation::Text(text.ansi().to_string()))
-        }
-        _ => Err(Error::new(one_line(&text.to_string()))),
-    }
-}
-
-/// Takes `-1` for a value wherever one is due, so that the argument's own range refuses it.
-fn negative_values(command: clap::Command) -> clap::Command {
-    let command = command.mut_args(|arg| match arg.get_action().takes_values() {
-        true => arg.allow_negative_numbers(true),
-        false => arg,
-    });
-    let names: Vec<String> = command
-        .get_subcommands()
-        .map(|subcommand| subcommand.get_name().to_owned())
-        .collect();
-    names.into_iter().fold(command, |command, name| {
-        command.mut_subcommand(name, negative_values)
-    })
-}
-
-/// Returns clap's message on one line, without its label and usage.
-fn one_line(message: &str) -> String {
-    let message = message.strip_prefix("error: ").unwrap_or(message);
-    let cause: Vec<&str> = message
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
-        .filter(|line| !line.is_empty())
-        .collect();
-    format!("{}; see --help", cause.join(" ").replace(" tip: ", "; "))
 }
 
 #[cfg(test)]

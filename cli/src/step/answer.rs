@@ -1,7 +1,6 @@
 //! The time of a step.
 
 use rooflut::interval::{Coverage, Interval};
-use rooflut::step::compat::{CompatPart, CompatTime};
 use rooflut::step::{Binding, PartTime, StepTime, TimeSource};
 use rooflut::table::Provenance;
 use rooflut::units::Seconds;
@@ -9,31 +8,37 @@ use rooflut_report::FlaggedRow;
 use serde::Serialize;
 
 /// A step's time, whichever model gave it.
-pub(super) struct Answer {
-    pub(super) total: Seconds,
-    pub(super) parts: Vec<Part>,
+pub struct Answer {
+    /// The whole time.
+    pub total: Seconds,
+    /// The times that are shown one by one.
+    pub parts: Vec<Part>,
     /// Returns the resource that binds the step, if the model reports it.
-    pub(super) binding: Option<Binding>,
+    pub binding: Option<Binding>,
     /// The worst of what was looked up, if anything was.
-    pub(super) provenance: Option<Provenance>,
+    pub provenance: Option<Provenance>,
     /// Share of the time that is fitted, where the model says so.
-    pub(super) fitted_share: Option<f64>,
+    pub fitted_share: Option<f64>,
     /// The range of measurements, where the model's errors are known.
-    pub(super) interval: Option<(Coverage, Interval)>,
+    pub interval: Option<(Coverage, Interval)>,
     /// The time of each pipeline stage, where the model knows them.
-    pub(super) stages: Vec<Seconds>,
+    pub stages: Vec<Seconds>,
     /// Rows of the tables that stand out and on which the time depends.
-    pub(super) flagged: Vec<FlaggedRow>,
+    pub flagged: Vec<FlaggedRow>,
 }
 
-pub(super) struct Part {
-    pub(super) name: &'static str,
-    pub(super) time: Seconds,
-    pub(super) binding: Option<Binding>,
+/// A part of a step.
+pub struct Part {
+    /// Its name.
+    pub name: &'static str,
+    /// Its time.
+    pub time: Seconds,
+    /// The resource that binds it, if the model reports it.
+    pub binding: Option<Binding>,
     /// Where it comes from, where the model says so.
-    pub(super) source: Option<TimeSource>,
+    pub source: Option<TimeSource>,
     /// The set whose rows show the errors of its lookups, if it was looked up.
-    pub(super) errors_set: Option<&'static str>,
+    pub errors_set: Option<&'static str>,
 }
 
 impl From<StepTime> for Answer {
@@ -54,28 +59,6 @@ impl From<StepTime> for Answer {
             binding: Some(time.binding()),
             provenance: time.provenance(),
             fitted_share: Some(time.fitted_share()),
-            interval: None,
-            stages: Vec::new(),
-            flagged: Vec::new(),
-        }
-    }
-}
-
-impl From<CompatTime> for Answer {
-    fn from(time: CompatTime) -> Answer {
-        let part = |(part, time): (CompatPart, _)| Part {
-            name: part.name(),
-            time,
-            binding: None,
-            source: None,
-            errors_set: None,
-        };
-        Answer {
-            total: time.total(),
-            parts: time.parts().map(part).collect(),
-            binding: None,
-            provenance: Some(time.provenance()),
-            fitted_share: None,
             interval: None,
             stages: Vec::new(),
             flagged: Vec::new(),

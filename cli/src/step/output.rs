@@ -2,7 +2,6 @@
 
 use rooflut::interval::Interval;
 use rooflut::model::{MemoryLimits, MemoryPlan};
-use rooflut::step::compat::CompatPart;
 use rooflut::step::{Binding, StepBatch};
 use rooflut::units::Seconds;
 use rooflut_report::{FlaggedRow, ModelSize, Provenance, Shares, Weights};
@@ -11,8 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, PartJson};
-use super::kv_len;
-use crate::args::LatencyModelName;
+use super::{TimedBy, kv_len};
 use crate::error::Error;
 use crate::flagged;
 use crate::grid::Grid;
@@ -88,7 +86,7 @@ fn blocks(plan: &MemoryPlan, batch: &StepBatch<'_>) -> u64 {
 
 /// A step and how long it takes.
 pub(super) struct Step<'s> {
-    pub(super) model: LatencyModelName,
+    pub(super) model: TimedBy,
     pub(super) placement: &'s Placement,
     /// Remarks on keys of the model's file that were ignored, and on memory for windows.
     pub(super) notes: Vec<String>,
@@ -101,8 +99,12 @@ pub(super) struct Step<'s> {
 
 impl Step<'_> {
     pub(super) fn text(&self) -> String {
-        let name = self.model.name();
-        let rule = self.rule().map(|rule| wrapped("total", &rule));
+        let name = self.model.name;
+        let rule = self
+            .model
+            .rule
+            .as_deref()
+            .map(|rule| wrapped("total", rule));
         let interval = self.interval().map(|text| wrapped("interval", &text));
         let remarks: String = rule
             .into_iter()
@@ -119,9 +121,10 @@ impl Step<'_> {
                 &model_size(&self.placement.model.spec, self.placement.kv_dtype)
             ),
             wrapped("batch", &self.describe_batch()),
-            self.engine()
+            self.model
+                .engine
                 .map_or(String::new(), |engine| wrapped("engine", engine)),
-            wrapped("tables", &self.tables()),
+            wrapped("tables", &self.model.tables),
             self.grid().render(2),
         )
     }
@@ -175,55 +178,6 @@ impl Step<'_> {
         warnings(INDENT, notes)
     }
 
-    /// The engine; the predecessors' models know none.
-    fn engine(&self) -> Option<&'static str> {
-        matches!(self.model, LatencyModelName::Roofline).then_some(self.placement.engine.name)
-    }
-
-    /// How the total follows from the parts, where it is not their sum.
-    ///
-    /// Source: `rooflut::step::compat`, whose models these are.
-    fn rule(&self) -> Option<String> {
-        let (has_prefill, has_decode) = (
-            !self.batch.prefill.is_empty(),
-            !self.batch.decode.is_empty(),
-        );
-        let phase = |name: &str| format!("the longer of {name}_compute and {name}_memory");
-        let phases = match (self.model, has_prefill, has_decode) {
-            (LatencyModelName::Roofline | LatencyModelName::Infersim, ..) => return None,
-            (_, true, false) => phase("prefill"),
-            (_, false, _) => phase("decode"),
-            (LatencyModelName::Blis, true, true) => {
-                "the longest of prefill_compute, prefill_memory, decode_compute and decode_memory"
-                    .to_owned()
-            }
-            (LatencyModelName::Calibrated, true, true) => format!(
-                "the mean of prefill ({}) and decode ({}), weighted by their tokens, or by fixed \
-                 shares where one has far more",
-                phase("prefill"),
-                phase("decode")
-            ),
-        };
-        let has = |name| self.answer.parts.iter().any(|part| part.name == name);
-        let all_reduce = match has(CompatPart::AllReduce.name()) {
-            true => ", plus all_reduce",
-            false => "",
-        };
-        Some(format!(
-            "{phases}{all_reduce}, plus overhead; in whole microseconds"
-        ))
-    }
-
-    fn tables(&self) -> String {
-        let set = &self.placement.tables;
-        match self.model {
-            LatencyModelName::Calibrated => {
-                format!("none: fitted constants of {}", set.gpu().name.as_str())
-            }
-            _ => format!("{}: {}", set.name(), set.origin().engine.as_str()),
-        }
-    }
-
     fn describe_batch(&self) -> String {
         let batch = &self.batch;
         let mut parts = Vec::new();
@@ -259,7 +213,7 @@ impl Step<'_> {
             grid.row(vec![
                 part.name.to_owned(),
                 number(part.time.ms(), 3),
-                match self.rule().is_none() {
+                match self.model.rule.is_none() {
                     true => match 100.0 * part.time.0 / total.0 {
                         small if small < 0.05 => percent(small),
                         share => format!("{share:.1} %"),
@@ -296,9 +250,9 @@ impl Step<'_> {
             dp: placement.parallelism.dp,
             expert_parallel: placement.parallelism.expert_parallel,
             gpus: placement.parallelism.gpus(),
-            engine: self.engine(),
+            engine: self.model.engine,
             weights: Weights::from(spec),
-            latency_model: self.model.name(),
+            latency_model: self.model.name,
             prefill_tokens: self.batch.prefill_tokens(),
             decode_requests: self.batch.decode_requests(),
             decode_kv_tokens: self.batch.decode_kv_tokens(),

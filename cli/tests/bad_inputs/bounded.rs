@@ -40,7 +40,7 @@ impl Place {
     /// A description of an end that is neither an answer nor a refusal.
     pub(crate) fn run(&self, arguments: &[&str]) -> Result<Result<String, String>, String> {
         let mut command = Command::new("sh");
-        command.args(["-c", LIMITS, env!("CARGO_BIN_EXE_rooflut")]);
+        command.args(["-c", LIMITS, crate::PROGRAM]);
         command.args(arguments).current_dir(self.0.path());
         let output = command.stdin(Stdio::null()).output().expect("sh starts");
         let stdout = String::from_utf8_lossy(&output.stdout);

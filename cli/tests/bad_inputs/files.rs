@@ -2,29 +2,8 @@
 
 use std::fs;
 
+use crate::READERS;
 use crate::bounded::{Place, check_all};
-
-/// Arguments that read a file, which `PATH` stands for.
-const READERS: [&str; 18] = [
-    "run --trace PATH",
-    "run --scenario PATH",
-    "run --prompt file:PATH",
-    "run --model PATH",
-    "run --draft-tokens 2 --acceptance 0.5 --draft-model PATH",
-    "run --tables PATH",
-    "run --prices PATH",
-    "fits --prices PATH",
-    "compare PATH PATH",
-    "lookup gemm --k 4096 --n 4096 --m 8 --tables PATH",
-    "tables check PATH",
-    "tables plot PATH",
-    "tables score PATH",
-    "validate PATH",
-    "import infersim PATH new",
-    "import aiconfigurator PATH new --gpu h100",
-    "import vidur PATH new",
-    "import blis . new --gpu-sheet PATH",
-];
 
 #[test]
 fn a_file_of_something_else_is_refused_by_every_reader() {
@@ -40,7 +19,7 @@ fn a_file_of_something_else_is_refused_by_every_reader() {
         ("a long line", vec![b'x'; 8 << 20]),
     ];
     let places: Vec<_> = (garbage.iter())
-        .flat_map(|garbage| READERS.map(|reader| (garbage, reader)))
+        .flat_map(|garbage| READERS.iter().map(move |reader| (garbage, *reader)))
         .collect();
     check_all(&places, |&((name, bytes), reader)| {
         let place = Place::new();
@@ -63,7 +42,7 @@ fn a_path_without_a_file_is_refused_by_every_reader() {
         "\u{202e}√",
     ];
     let cases: Vec<_> = (paths.iter())
-        .flat_map(|path| READERS.map(|reader| (*path, reader)))
+        .flat_map(|path| READERS.iter().map(move |reader| (*path, *reader)))
         .collect();
     check_all(&cases, |&(path, reader)| {
         let place = Place::new();

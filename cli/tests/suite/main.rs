@@ -1,6 +1,5 @@
 //! The commands, as users run them.
 
-mod check;
 mod compare;
 mod disaggregation;
 mod documents;
@@ -12,7 +11,6 @@ mod lists;
 mod lookup;
 mod model_file;
 mod numbers;
-
 mod own_tables;
 mod pages;
 mod perfetto;
@@ -26,7 +24,6 @@ mod saturate;
 mod scenario;
 #[cfg(feature = "schema")]
 mod schemas;
-mod score;
 mod signals;
 mod speculation;
 mod step;
@@ -38,5 +35,7 @@ mod sweep_parquet;
 mod terminal;
 mod trace;
 mod unservable;
-mod validate;
 mod workload;
+
+/// The binary under test.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_rooflut");

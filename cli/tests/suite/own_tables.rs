@@ -2,31 +2,9 @@
 #![allow(clippy::unwrap_used)] // A helper that fails is a test that fails.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use crate::support::{failure, json, list, number, success, text, unwrapped, workspace};
-use tempfile::TempDir;
-
-/// A copy of the folder of the set `h100` that is called `h10x`.
-fn mine() -> (TempDir, String) {
-    let temp = tempfile::tempdir().unwrap();
-    let dir = copy("h100", temp.path());
-    let header = fs::read_to_string(dir.join("set.toml")).unwrap();
-    let renamed = header.replacen("name = \"h100\"", "name = \"h10x\"", 1);
-    fs::write(dir.join("set.toml"), renamed).unwrap();
-    let path = dir.display().to_string();
-    (temp, path)
-}
-
-fn copy(set: &str, into: &Path) -> PathBuf {
-    let dir = into.join("measured");
-    fs::create_dir(&dir).unwrap();
-    for entry in fs::read_dir(workspace().join("bench_data").join(set)).unwrap() {
-        let path = entry.unwrap().path();
-        fs::copy(&path, dir.join(path.file_name().unwrap())).unwrap();
-    }
-    dir
-}
+use crate::support::own_tables::mine;
+use crate::support::{json, list, number, success, text, unwrapped};
 
 const GEMM: &str = "lookup gemm --k 4096 --n 5000 --m 100";
 
@@ -98,18 +76,11 @@ fn the_flag_may_stand_before_the_command() {
 }
 
 #[test]
-fn tables_lists_the_set_and_scores_it() {
+fn tables_lists_the_set() {
     let (_temp, path) = mine();
     let sets = json(&format!("tables --tables {path}"));
     assert_eq!(list(&sets, "/tables").len(), 1);
     assert_eq!(text(&sets, "/tables/0/name"), "h10x");
-    let rows = format!("{path}/gemm.csv");
-    let score = json(&format!("--tables {path} tables score {rows}"));
-    let compiled = json(&format!("tables score {rows} --gpu h100"));
-    assert_eq!(text(&score, "/summary/0/gpu"), "h10x");
-    assert_eq!(text(&compiled, "/summary/0/gpu"), "h100");
-    assert_eq!(score["rows"], compiled["rows"]);
-    assert!(list(&score, "/rows").len() > 1000);
 }
 
 #[test]
@@ -132,39 +103,4 @@ fn a_scenario_has_a_key_for_it_which_replaces_gpu_and_is_replaced_by_it() {
     fs::write(&scenario, "gpu = \"h200\"\n[workload]\nrequests = 20\n").unwrap();
     let replaced = success(&format!("run --scenario {scenario} --tables {path}"));
     assert!(replaced.contains("h10x: vLLM"), "{replaced}");
-}
-
-#[test]
-fn validate_predicts_the_rows_of_the_gpu_with_it() {
-    let (temp, path) = mine();
-    let runs = workspace()
-        .join("crates/validation/decode_steps.csv")
-        .display()
-        .to_string();
-    let built_in = json(&format!("validate {runs}"));
-    let own = json(&format!("validate {runs} --tables {path}"));
-    let rows = |report: &serde_json::Value, gpu| {
-        let rows = list(report, "/rows").iter();
-        rows.filter(|row| text(row, "/gpu") == gpu).count()
-    };
-    assert!(rows(&built_in, "h100") > 0);
-    assert_eq!(rows(&own, "h10x"), rows(&built_in, "h100"));
-    assert_eq!(rows(&own, "h100"), 0);
-    // Equal measurements predict equal times.
-    let predicted = |report: &serde_json::Value| report["rows"].to_string();
-    assert_eq!(
-        predicted(&own).replace("h10x", "h100"),
-        predicted(&built_in)
-    );
-    let notes = own["notes"].to_string();
-    assert!(notes.contains("predicted as h10x"), "{notes}");
-
-    let header = temp.path().join("measured/set.toml");
-    let other = fs::read_to_string(&header).unwrap();
-    fs::write(&header, other.replace("gpu = \"h100\"", "gpu = \"b200\"")).unwrap();
-    assert_eq!(
-        failure(&format!("validate {runs} --tables {path}")),
-        "--tables: expected rows that were measured on b200, the GPU of h10x, found none; leave \
-         --tables out or name other files"
-    );
 }

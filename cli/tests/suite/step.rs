@@ -17,7 +17,6 @@ fn parts_add_up_to_the_total() {
         "--prefill 512@1000 --prefill 20 --decode 8x100 --decode 1x9000",
         "--model mixtral-8x7b --tp 2 --decode 32x500",
         "--kv-dtype fp8 --decode 64x1000",
-        "--latency-model infersim --gpu h100-infersim --prefill 1024",
     ] {
         let answer = json(&format!("step {arguments}"));
         let total = number(&answer, "/total_ms");
@@ -48,10 +47,6 @@ fn the_interval_has_the_coverage_that_is_asked_for() {
         people.contains(" ms for 80 % of measurements\n"),
         "{people}"
     );
-    assert_eq!(
-        json(&format!("{step} --latency-model infersim"))["interval"],
-        Value::Null
-    );
 }
 
 #[test]
@@ -72,31 +67,6 @@ fn the_answer_names_what_binds_and_where_it_comes_from() {
     assert_eq!(long["part_details"]["qkv"]["extent"], "inside");
     assert_eq!(prefill["prefill_tokens"], 8192);
     assert_eq!(decode["decode_kv_tokens"], 8000);
-}
-
-/// Values that the originals gave (milliseconds).
-#[test]
-fn the_predecessors_models_give_their_published_values() {
-    for (model, arguments, expected) in [
-        ("infersim", "--model llama-2-7b --prefill 1024", 67.47),
-        ("infersim", "--model yi-34b --tp 2 --decode 16x4096", 21.55),
-        ("blis", "--model llama-2-7b --prefill 1024", 28.380),
-        ("calibrated", "--model llama-2-7b --prefill 1024", 13.170),
-        (
-            "calibrated",
-            "--model qwen3-14b --tp 2 --prefill 20 --decode 96x3000",
-            15.170,
-        ),
-    ] {
-        let base = format!("step --gpu h100-infersim --latency-model {model}");
-        let answer = json(&format!("{base} {arguments}"));
-        let total = number(&answer, "/total_ms");
-        assert!(
-            (total / expected - 1.0).abs() < 1e-3,
-            "{model}: {total} for {expected}"
-        );
-        assert_eq!(answer["binding"], Value::Null);
-    }
 }
 
 #[test]
@@ -121,57 +91,6 @@ fn parts_are_told_in_detail_beside_their_times() {
     assert_eq!(details["decode_attention"]["class"], "smoothed");
     assert_eq!(details["qkv"]["extent"], "inside");
     assert!(number(&answer, "/fitted_share") > 0.05);
-    let model = "--latency-model calibrated --model llama-2-7b";
-    let compat = json(&format!("step --decode 8x1000 {model}"));
-    let overhead = &compat["part_details"]["overhead"];
-    assert!(number(overhead, "/ms") > 0.0);
-    assert_eq!(overhead["binding"], Value::Null);
-}
-
-/// The note under the table, worked out with the table's own numbers.
-#[test]
-fn a_total_that_is_no_sum_says_how_it_follows() {
-    let both = "--prefill 300 --decode 64x1000";
-    for (model, batch, words) in [
-        (
-            "blis",
-            both,
-            "the longest of prefill_compute, prefill_memory, decode_compute and",
-        ),
-        (
-            "blis",
-            "--decode 64x1000",
-            "the longer of decode_compute and decode_memory, plus overhead",
-        ),
-        (
-            "calibrated",
-            "--prefill 300",
-            "the longer of prefill_compute and prefill_memory, plus overhead",
-        ),
-        (
-            "calibrated",
-            both,
-            "the mean of prefill (the longer of prefill_compute and",
-        ),
-    ] {
-        let arguments = format!("step --model llama-2-7b --latency-model {model} {batch}");
-        let people = success(&arguments);
-        assert!(people.contains(words), "{people}");
-        let answer = json(&arguments);
-        let part = |name: &str| answer["parts"][name].as_f64().unwrap_or(0.0);
-        let phase =
-            |name: &str| part(&format!("{name}_compute")).max(part(&format!("{name}_memory")));
-        let (prefill, decode) = (phase("prefill"), phase("decode"));
-        let phases = match model == "calibrated" && batch == both {
-            // 300 of 364 tokens, and more than 100: the fixed shares.
-            true => 0.75 * prefill + 0.25 * decode,
-            false => prefill.max(decode),
-        };
-        let apart = number(&answer, "/total_ms") - phases - part("overhead");
-        assert!(apart.abs() <= 0.00051, "{answer}");
-    }
-    let sum = success("step --decode 8x1000");
-    assert!(!sum.contains("whole microseconds"), "{sum}");
 }
 
 #[test]
@@ -211,7 +130,7 @@ fn weights_of_another_format_change_the_step_and_its_heading() {
 
 #[test]
 fn a_step_that_uses_a_flagged_row_names_it() {
-    // `rooflut tables check bench_data/a100` flags it.
+    // `rooflut-lab tables check bench_data/a100` flags it.
     let flags = "--gpu a100 --tp 4 --prefill 2048";
     let rows = &json(&format!("step {flags}"))["flagged_rows"];
     assert_eq!(rows[0]["row"], "allreduce, ranks 4, bytes 16777216");

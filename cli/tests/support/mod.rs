@@ -6,8 +6,13 @@
     reason = "a helper of tests fails as tests do"
 )]
 
-pub(crate) mod imports;
+#[cfg(unix)]
+pub(crate) mod documents;
+pub(crate) mod own_tables;
+#[cfg(target_os = "linux")]
+pub(crate) mod pages;
 pub(crate) mod run_files;
+pub(crate) mod terminal;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +29,7 @@ pub(crate) const LLAMA: &str = r#"{"model_type": "llama", "hidden_size": 4096, "
 /// The binary with the arguments of a command line, in the folder of the workspace. A word in single quotes may have
 /// spaces.
 pub(crate) fn rooflut(line: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rooflut"));
+    let mut command = Command::new(crate::PROGRAM);
     for (part, quoted) in line.split('\'').zip([false, true].into_iter().cycle()) {
         match quoted {
             true => command.arg(part),
@@ -38,7 +43,15 @@ pub(crate) fn rooflut(line: &str) -> Command {
 
 /// The folder of the workspace.
 pub(crate) fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut above = above.filter(|folder| folder.join("bench_data").is_dir());
+    above.next().expect("the workspace").to_owned()
+}
+
+/// Returns commands with those of a folder in front of the others that are installed.
+pub(crate) fn with_program(folder: &Path) -> String {
+    let installed = std::env::var("PATH").unwrap_or_default();
+    format!("{}:{installed}", folder.display())
 }
 
 fn output(line: &str) -> Output {

@@ -6,10 +6,7 @@
 //! - [`outliers`]: rows far slower or faster than their neighbours suggest.
 //! - [`dips`]: rows with more work that take less time.
 //! - [`suspects`]: rows that other shapes or formats, or the link, contradict.
-//! - [`coverage`]: the models that the set can answer for.
-//! - [`errors`]: how well the set predicts rows that it does not have.
 //! - [`Corrected`]: the outliers and dips on which the steps of a deployment depend.
-//! - [`picture`]: all of it as SVG, which makes a bad row visible.
 //!
 //! The crate opens no files and reads no clock: the same rows give the same findings and the same bytes.
 //!
@@ -26,25 +23,19 @@
 //! }
 //! ```
 
-mod coverage;
 mod dips;
-mod errors;
 mod family;
 mod flagged;
 mod line;
 mod outliers;
-mod plot;
 mod residual;
 mod row;
 mod stats;
 mod suspects;
 
-pub use coverage::{Cover, Coverage, TENSOR_PARALLEL, coverage};
 pub use dips::{DIP, Dip, Dips, dips};
-pub use errors::{Errors, errors};
 pub use family::{Excluded, Family, Inspection, family_name};
 pub use flagged::{Corrected, Flagged, FlaggedTally, LEAST_CHANGE};
 pub use outliers::{FAR, OUTLIER, Outlier, outliers};
-pub use plot::{DrawingError, picture};
 pub use row::{Location, Row, Shape};
 pub use suspects::{Cause, EAGER, HOST, LAUNCH_BOUND, Suspect, UNSPLIT, suspects};

@@ -21,8 +21,7 @@ static uint32_t ask(const char *function, const RooflutScenarioSource *source, c
   if (!strcmp(function, "fits")) return rooflut_fits(source, wanted, length, text, &error);
   if (!strcmp(function, "plan")) return rooflut_plan(source, wanted, length, 0, text, &error);
   if (!strcmp(function, "saturate")) return rooflut_saturate(source, wanted, length, 0, text, &error);
-  if (!strcmp(function, "validate")) return rooflut_validate(wanted, length, text, &error);
-  fprintf(stderr, "expected run, sweep, fits, plan, saturate or validate, found %s\n", function);
+  fprintf(stderr, "expected run, sweep, fits, plan or saturate, found %s\n", function);
   exit(2);
 }
 

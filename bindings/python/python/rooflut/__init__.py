@@ -6,7 +6,7 @@ message says what was found, what was expected and what to do. Long calls releas
 ``PARTS`` are the names of the parts of a step, ``BINDINGS`` of what limits a part, ``CLASSES`` of the sources of times.
 """
 
-from ._commands import compare, engines, fits, lookup, models, plan, saturate, step, sweep, tables, validate
+from ._commands import compare, engines, fits, lookup, models, plan, saturate, step, sweep, tables
 from ._config import read_config
 from ._frame import Frame
 from ._report import Report
@@ -57,5 +57,4 @@ __all__ = [
     "step",
     "sweep",
     "tables",
-    "validate",
 ]

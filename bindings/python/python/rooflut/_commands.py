@@ -102,14 +102,6 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Any:
     return _json("compare", [os.fspath(a), os.fspath(b)], {})
 
 
-def validate(*files: str | os.PathLike[str], **flags: Flag) -> Any:
-    """Predicts measured runs of vLLM and compares: those of the project, or those of CSV files with their columns.
-
-    ``tables`` is the path of measurements to predict the rows of their GPU with.
-    """
-    return _json("validate", [os.fspath(file) for file in files], flags)
-
-
 def _json(command: str, operands: list[str], flags: dict[str, Flag]) -> Any:
     return json.loads(_answer(command, ["--json", *operands], flags))
 

@@ -1,0 +1,66 @@
+//! A program: an answer or an error, printed or returned.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use rooflut_scenario::Stop;
+
+use crate::error::Error;
+use crate::host::Host;
+use crate::output::{self, Answered};
+use crate::temporary;
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+/// The exit code of every error; success is 0.
+const FAILURE: u8 = 2;
+
+/// Prints the answer of a command, or its error, and returns the exit code.
+///
+/// On Unix, signals end the process from then on, and remove its temporary files.
+pub fn main_with(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>) -> u8 {
+    match print(command) {
+        Ok(()) => 0,
+        Err(error) => {
+            // Where standard error is closed, the exit code remains.
+            let _ = writeln!(
+                anstream::stderr(),
+                "{ERROR}error:{ERROR:#} {}",
+                error.one_line()
+            );
+            FAILURE
+        }
+    }
+}
+
+fn print(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>) -> Result<(), Error> {
+    #[cfg(unix)]
+    temporary::remove_on_signals()?;
+    let host = Host {
+        stdout: &mut io::stdout(),
+        shows_progress: true,
+        stop: Stop::default(),
+    };
+    let Answered { text, failure } = command(host)?;
+    output::print(&text)?;
+    failure.map_or(Ok(()), Err)
+}
+
+/// Returns the text that a command prints. `stop` ends searches and sweeps early.
+///
+/// # Errors
+/// Every error of the command, also one that its text describes, as that of a failed check.
+pub fn answer(
+    command: impl FnOnce(Host<'_>) -> Result<Answered, Error>,
+    stop: Stop,
+) -> Result<String, Error> {
+    let mut stdout = Vec::new();
+    let host = Host {
+        stdout: &mut stdout,
+        shows_progress: false,
+        stop,
+    };
+    let Answered { text, failure } = command(host)?;
+    let mut answer = String::from_utf8(stdout)?;
+    answer += &anstream::adapter::strip_str(&text).to_string();
+    failure.map_or(Ok(answer), Err)
+}

@@ -1,6 +1,0 @@
-//! `rooflut import`.
-
-mod parquet;
-mod reports;
-#[path = "../support/mod.rs"]
-mod support;

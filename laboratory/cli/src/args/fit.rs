@@ -1,0 +1,14 @@
+//! Arguments of `rooflut-lab fit`.
+
+use clap::Args;
+
+/// Arguments of `rooflut-lab fit`.
+#[derive(Args)]
+pub(crate) struct FitArgs {
+    /// Leave out the fits without each model, which take most of the time.
+    #[arg(long)]
+    pub(crate) only_all: bool,
+    /// Write JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

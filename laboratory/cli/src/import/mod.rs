@@ -1,0 +1,128 @@
+//! `rooflut-lab import`: turns published tables into a table set.
+
+mod destination;
+mod output;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod source;
+pub(crate) mod value;
+
+use std::fs;
+use std::path::Path;
+
+use rooflut::hardware::gpus;
+use rooflut::table::sets;
+use rooflut_import::{Answers, FloorRows, GpuSheet, MeasuredGpu, import};
+
+use self::destination::Destination;
+use crate::args::{ImportArgs, ImportFrom, SetArgs};
+use crate::error::Error;
+
+/// Imports the tables and returns the text to print.
+pub(crate) fn run(args: &ImportArgs) -> Result<String, Error> {
+    let (layout, set) = args.from.parts();
+    let inputs: Vec<&Path> = [set.src.as_path()]
+        .into_iter()
+        .chain(set.gpu_sheet.as_deref())
+        .collect();
+    let destination = Destination::try_new(&set.dest, set.force, &inputs)?;
+    let answers = answers(&args.from, set, destination.name())?;
+    let source = source::read(layout, &set.src, &set.skip, &answers)?;
+    let import = import(&source, &answers, &gpus::ALL)
+        .map_err(|error| with_name(error, destination.name()))?;
+    destination.write(&import.files, &import.report.to_string())?;
+    match args.json {
+        true => output::as_json(&import.report, &import.files, &set.dest),
+        false => Ok(output::text(&import.report, &import.files, &set.dest)),
+    }
+}
+
+fn answers(from: &ImportFrom, set: &SetArgs, folder: &str) -> Result<Answers, Error> {
+    let common = Answers {
+        name: match &set.name {
+            Some(name) => Some(given_name(name)?),
+            None => set_name(folder),
+        },
+        gpu: gpu(set)?,
+        engine: set.engine.clone(),
+        timing: set.timing.clone(),
+        source: set.source.clone(),
+        license: set.license.clone(),
+        date: set.date.clone(),
+        dtype_names: set.dtype_names.clone(),
+        conditions: set.conditions.clone(),
+        headers: set.headers.clone(),
+        folders: set.folders.clone(),
+        t0_us: set.t0_us.clone(),
+        floor: match set.drop_floor {
+            true => FloorRows::Drop,
+            false => FloorRows::Keep,
+        },
+        ..Answers::default()
+    };
+    Ok(match from {
+        ImportFrom::Infersim(tree) | ImportFrom::Blis(tree) => Answers {
+            dtype: tree.dtype,
+            gemm_dtype: tree.gemm_dtype,
+            kv_dtype: tree.kv_dtype,
+            mfu_peak_flops_per_s: tree.mfu_peak.map(|tflops| tflops * 1e12),
+            ..common
+        },
+        ImportFrom::Aiconfigurator(perf) => Answers {
+            element_bytes: perf.element_bytes,
+            ..common
+        },
+        ImportFrom::Vidur(profile) => Answers {
+            dtype: profile.dtype,
+            statistic: profile.statistic,
+            ..common
+        },
+    })
+}
+
+fn gpu(set: &SetArgs) -> Result<Option<MeasuredGpu>, Error> {
+    match &set.gpu_sheet {
+        Some(path) => sheet(path).map(|sheet| Some(MeasuredGpu::Own(sheet))),
+        None => Ok(set.gpu.clone().map(MeasuredGpu::Known)),
+    }
+}
+
+fn sheet(path: &Path) -> Result<GpuSheet, Error> {
+    let text = fs::read_to_string(path).map_err(Error::reading(path))?;
+    Ok(GpuSheet::parse(&path.display().to_string(), &text)?)
+}
+
+/// Checks that the given name is not that of a built-in set.
+fn given_name(name: &str) -> Result<String, Error> {
+    match is_built_in(name) {
+        true => Err(Error::new(format!(
+            "--name: expected another name than that of a built-in set, found {name}; name another"
+        ))),
+        false => Ok(name.to_owned()),
+    }
+}
+
+fn is_built_in(name: &str) -> bool {
+    sets::ALL.into_iter().any(|set| set.name() == name)
+}
+
+/// Adds to a missing name why that of the folder cannot be used.
+fn with_name(mut error: rooflut_import::Error, folder: &str) -> Error {
+    let why = match is_built_in(folder) {
+        true => "the name of a built-in set",
+        false => "not a name for sets",
+    };
+    let mut missing = error.missing_answers().iter_mut();
+    if let Some(name) = missing.find(|answer| answer.flag == "--name") {
+        name.meaning = format!("{}; that of DEST, {folder}, is {why}", name.meaning);
+    }
+    error.into()
+}
+
+/// Returns the name of the folder, if it may be that of a set.
+fn set_name(folder: &str) -> Option<String> {
+    let simple = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let starts = folder.starts_with(|c: char| c.is_ascii_lowercase());
+    (starts && folder.chars().all(simple) && folder != "all" && !is_built_in(folder))
+        .then(|| folder.to_owned())
+}

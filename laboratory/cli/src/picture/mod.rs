@@ -1,0 +1,104 @@
+//! Pictures of families of rows: measurements, their efficiency, and the roofline.
+
+mod heat;
+mod names;
+mod notes;
+mod roofline;
+mod style;
+
+use std::fmt;
+
+use plotters::coord::Shift;
+use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend, WHITE};
+
+use heat::Heat;
+use rooflut_inspect::Dips;
+use rooflut_inspect::Outlier;
+use rooflut_inspect::{Family, Inspection};
+use style::{MARGIN, Size, Words};
+
+/// A part of the picture, in pixels from its upper left corner.
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// The width of a picture, pixels.
+const WIDTH: u32 = 1120;
+
+/// Why a picture cannot be drawn.
+#[derive(Debug)]
+pub(crate) struct DrawingError(String);
+
+impl fmt::Display for DrawingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot draw: {}", self.0)
+    }
+}
+
+impl std::error::Error for DrawingError {}
+
+impl<E: std::error::Error + Send + Sync> From<plotters::drawing::DrawingAreaErrorKind<E>>
+    for DrawingError
+{
+    fn from(error: plotters::drawing::DrawingAreaErrorKind<E>) -> DrawingError {
+        DrawingError(error.to_string())
+    }
+}
+
+/// Draws a family as SVG: a cell for each row with its efficiency (and one for each hole of the grid), the
+/// rows and the roofline, and the findings, marked in both. The same rows give the same bytes.
+///
+/// # Errors
+/// Errors of the drawing library; drawing into memory should give none.
+pub(crate) fn picture(
+    inspection: &Inspection,
+    family: &Family,
+    outliers: &[Outlier],
+    dips: &[Dips],
+) -> Result<String, DrawingError> {
+    let heat = Heat::new(family, outliers, dips);
+    let header = header(inspection, family);
+    let notes = notes::lines(family, outliers, dips);
+    let heights = [
+        Words::height(&header),
+        heat.height(),
+        roofline::HEIGHT,
+        Words::height(&notes) + MARGIN,
+    ];
+    let mut text = String::new();
+    {
+        let size = (WIDTH, heights.iter().sum());
+        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        root.fill(&WHITE)?;
+        let [first, second, third, _] = heights;
+        let (area, rest) = root.split_vertically(first);
+        Words::draw(&area, &header)?;
+        let (area, rest) = rest.split_vertically(second);
+        heat.draw(&area)?;
+        let (area, rest) = rest.split_vertically(third);
+        roofline::draw(&area, &inspection.set, family, outliers)?;
+        Words::draw(&rest, &notes)?;
+        root.present()?;
+    }
+    Ok(text)
+}
+
+/// Returns the heading: the family, the set and its source.
+fn header(inspection: &Inspection, family: &Family) -> Vec<Words> {
+    let set = &inspection.set;
+    let title = format!(
+        "{}: {} on {}",
+        set.name(),
+        family.name,
+        set.gpu().description
+    );
+    let origin = format!(
+        "{} rows. {}. {}. Measured by {}, {}.",
+        family.rows.len(),
+        set.origin().engine,
+        set.origin().timing,
+        set.origin().source,
+        set.origin().date
+    );
+    let mut words = vec![Words::new(Size::Title, title)];
+    words.extend(Words::folded(Size::Text, &origin));
+    words
+}

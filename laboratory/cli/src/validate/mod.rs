@@ -1,0 +1,209 @@
+//! `rooflut-lab validate`: compares predictions with measured runs.
+
+mod calibration;
+mod groups;
+mod markdown;
+mod tables;
+mod text;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rooflut::table::TableSet;
+use rooflut_validation::{
+    Dataset, FileReport, FlatReport, LeftOut, NOMINAL, Predictor, covered, embedded, read, validate,
+};
+
+use crate::args::ValidateArgs;
+use crate::error::Error;
+use crate::input;
+use crate::output::{Answered, count, plural, to_json};
+use crate::output_file::OutputFile;
+use crate::outputs::{Existing, Outputs};
+use crate::progress::Ticker;
+use crate::table_set::{self, WhichSet};
+use crate::tallied;
+
+/// Predicts and compares. If nothing can be predicted, that is an error; the JSON output is printed, too.
+/// `shows_progress`: whether standard error tells how far it is.
+pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered, Error> {
+    let mut datasets = match args.files.is_empty() {
+        true => embedded()?,
+        false => read_all(&args.files)?,
+    };
+    if let Some(path) = &args.tables {
+        predict_with(&mut datasets, &table_set::find(WhichSet::At(path))?)?;
+    }
+    let plot = args.calibration.as_deref();
+    let plot = plot.map(|path| open_plot(args, path).map(|file| (path, file)));
+    let plot = plot.transpose()?;
+    let predictor = Predictor::default();
+    let rows: usize = datasets.iter().map(|dataset| dataset.rows.len()).sum();
+    let done = Arc::new(AtomicUsize::new(0));
+    let told = Arc::clone(&done);
+    let told = move || {
+        let done = count(told.load(Ordering::Relaxed) as u64);
+        format!("{done} of {} predicted", plural(rows as u64, "row"))
+    };
+    let _ticker = shows_progress.then(|| Ticker::start(told));
+    let report = |dataset: &Dataset| {
+        let report = validate(dataset, &predictor);
+        done.fetch_add(dataset.rows.len(), Ordering::Relaxed);
+        report
+    };
+    let reports: Vec<FileReport> = datasets.iter().map(report).collect();
+    let left_out = match args.files.is_empty() && args.tables.is_none() {
+        true => LeftOut::embedded()?,
+        false => LeftOut::default(),
+    };
+    let nominal = match plot {
+        Some(_) => PLOTTED.as_slice(),
+        None => &NOMINAL,
+    };
+    let covered = covered(&datasets, &reports, &left_out, nominal)
+        .map_err(|error| Error::new(error.to_string()))?;
+    if let Some((path, mut file)) = plot {
+        if !covered.iter().any(calibration::is_drawn) {
+            return Err(Error::new(
+                "--calibration: expected load stages on h100 that `rooflut-lab validate` has, found none; leave it out",
+            ));
+        }
+        let text = calibration::draw(&covered, nominal)?;
+        (file.write_all(calibration::FIRST_LINE))
+            .and_then(|()| file.write_all(text.as_bytes()))
+            .map_err(Error::writing(path))?;
+        file.finish()?;
+    }
+    let nothing = reports.iter().all(|report| report.cases.is_empty());
+    let failure = nothing.then(|| unpredicted(&reports));
+    let text = match (args.json, failure) {
+        (true, failure) => {
+            let text = to_json(&FlatReport::new(&reports, &covered, nominal))?;
+            return Ok(Answered { text, failure });
+        }
+        (false, Some(failure)) => return Err(failure),
+        (false, None) if args.markdown => {
+            markdown::render(&reports, &covered, nominal, args.files.is_empty())
+        }
+        (false, None) => text::render(&reports, &covered, nominal, args.rows),
+    };
+    Ok(text.into())
+}
+
+/// Nominal coverages in the calibration plot.
+const PLOTTED: [f64; 4] = [0.5, 0.8, 0.9, 0.95];
+
+/// The meaning of the table of coverages.
+const COVERAGE: &str = "\
+Percentage of the measurements within the intervals of each nominal coverage. The project's load stages on h100 are \
+predicted without the rows of their model family (to first order: `cargo run --release -p rooflut-fit --example \
+left_out`); the decode steps and the solo requests took part in the fit. On other GPUs, whose load \
+stages took no part, the intervals of steps are wider (`other_gpu_error` of `rooflut engines`), which six stages can \
+hardly test. Closed loops are not counted. `tables` are kernels: rows \
+of the built-in tables, predicted without themselves or their shape, within intervals that rows of other shapes gave.";
+
+/// The meaning of the table of closed loops.
+const SERVERS: &str = "errors by group of servers, in percent. Constants of engines are fitted to every second \
+configuration of the file (GPU, engine, model, precision, parallelism), the others test them.";
+
+/// Opens the calibration plot.
+fn open_plot(args: &ValidateArgs, path: &Path) -> Result<OutputFile, Error> {
+    let inputs = args.files.iter().map(|path| (path.clone(), "is read"));
+    Outputs::new(inputs.collect(), Existing::from(false)).open(path, calibration::FIRST_LINE)
+}
+
+/// The error where no row can be predicted, with the reasons of all files.
+fn unpredicted(reports: &[FileReport]) -> Error {
+    let reasons = reports.iter();
+    let reasons: Vec<String> = reasons
+        .flat_map(|report| tallied::reasons(Some(&report.file), &report.skipped))
+        .collect();
+    let reasons = match reasons.is_empty() {
+        true => String::new(),
+        false => format!(": {}", reasons.join("; ")),
+    };
+    Error::new(format!(
+        "no row can be predicted{reasons}; correct the rows, or use others"
+    ))
+}
+
+/// Predicts the rows of the GPU of `set` with it.
+fn predict_with(datasets: &mut [Dataset], set: &TableSet) -> Result<(), Error> {
+    let rows: usize = datasets.iter_mut().map(|d| d.predict_with(set)).sum();
+    match rows {
+        0 => Err(Error::new(format!(
+            "--tables: expected rows that were measured on {}, the GPU of {}, found none; leave --tables \
+             out or name other files",
+            set.gpu().name.as_str(),
+            set.name()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Reads the measurements of all files, each under the name of its file.
+fn read_all(paths: &[PathBuf]) -> Result<Vec<Dataset>, Error> {
+    check_distinct(paths)?;
+    let names = names(paths);
+    let datasets = paths.iter().zip(names);
+    datasets
+        .map(|(path, file)| {
+            let bytes = input::read(path).map_err(Error::reading(path))?;
+            // Errors name the whole path.
+            let dataset = read(&path.display().to_string(), bytes)?;
+            Ok(Dataset { file, ..dataset })
+        })
+        .collect()
+}
+
+/// Rejects a file that is named twice: its rows would count twice.
+fn check_distinct(paths: &[PathBuf]) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for path in paths {
+        // Reading reports missing files.
+        let same = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        if !seen.insert(same) {
+            return Err(Error::new(format!(
+                "expected each FILE once, found {} again; name it once",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the name of a file without its folder.
+pub(crate) fn base_name(path: &Path) -> String {
+    let name = path.file_name().map(Path::new);
+    name.unwrap_or(path).display().to_string()
+}
+
+/// Returns the names of the files, without their folders if they are distinct.
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let names: Vec<String> = paths.iter().map(|path| base_name(path)).collect();
+    let distinct: BTreeSet<&String> = names.iter().collect();
+    if distinct.len() < names.len() {
+        return paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_left_out_of_names_that_are_distinct_without_them() {
+        let names =
+            |paths: &[&str]| super::names(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(names(&["a/x.csv", "b/y.csv"]), ["x.csv", "y.csv"]);
+        assert_eq!(names(&["a/x.csv", "b/x.csv"]), ["a/x.csv", "b/x.csv"]);
+    }
+}

@@ -1,0 +1,11 @@
+//! Prints `laboratory/validation/left_out.csv`: predictions of the load stages without their model family. From the
+//! repository root:
+//!
+//! `cargo run --release -p rooflut-fit --example left_out > left_out.csv && mv left_out.csv laboratory/validation/`
+
+use rooflut_fit::{Problem, left_out_csv};
+
+fn main() -> Result<(), rooflut_validation::Error> {
+    print!("{}", left_out_csv(&Problem::embedded()?));
+    Ok(())
+}

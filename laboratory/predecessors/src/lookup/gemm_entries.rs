@@ -1,0 +1,57 @@
+//! The measured (k, n) pairs of a set, and the choice among them that both predecessors share.
+
+use super::LookupError;
+use rooflut::hardware::{Dtype, GemmShape};
+use rooflut::table::{Curve, Entry, KernelTable, TableSet};
+
+/// The formats of GEMM tables, by priority. The predecessors have one GEMM table per GPU, without a dtype; here it is
+/// the first of these that a set has.
+const DTYPES: [Dtype; 3] = [Dtype::Bf16, Dtype::Fp8Block, Dtype::Fp8];
+
+pub(super) type GemmTable<'t> = KernelTable<'t, GemmShape, Curve<'t>>;
+pub(super) type GemmEntry<'t> = Entry<GemmShape, Curve<'t>>;
+
+/// Returns the GEMM table of a set and its entries in ascending order of (k, n), the order of the published files.
+pub(super) fn gemm_entries(
+    set: &TableSet,
+) -> Result<(GemmTable<'_>, impl Iterator<Item = GemmEntry<'_>> + Clone), LookupError> {
+    let table = set.gemm().ok_or_else(|| no_table(set))?;
+    let dtype = DTYPES
+        .into_iter()
+        .find(|&dtype| table.entries().any(|entry| entry.shape.dtype == dtype))
+        .ok_or_else(|| no_table(set))?;
+    let entries = table
+        .entries()
+        .filter(move |entry| entry.shape.dtype == dtype);
+    Ok((table, entries))
+}
+
+/// Returns the error for a set without a GEMM table.
+pub(super) fn no_table(set: &TableSet) -> LookupError {
+    LookupError::no_table(set, "GEMM (bf16, fp8_block or fp8)")
+}
+
+/// Returns the pair with k' >= k and n' >= n that is nearest by squared distance, below `limit`; the first one on a
+/// tie.
+pub(super) fn covering<'t>(
+    entries: impl Iterator<Item = GemmEntry<'t>>,
+    k: u32,
+    n: u32,
+    limit: u64,
+) -> Option<GemmEntry<'t>> {
+    entries
+        .filter(|entry| entry.shape.k >= k && entry.shape.n >= n)
+        .map(|entry| {
+            let distance =
+                square(entry.shape.k.abs_diff(k)).saturating_add(square(entry.shape.n.abs_diff(n)));
+            (distance, entry)
+        })
+        .filter(|&(distance, _)| distance < limit)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, entry)| entry)
+}
+
+/// Returns the square of a distance.
+pub(super) fn square(distance: u32) -> u64 {
+    u64::from(distance).saturating_mul(u64::from(distance))
+}
