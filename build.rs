@@ -28,10 +28,8 @@ fn main() {
     let dirs: Vec<&Path> = sets.iter().map(PathBuf::as_path).collect();
     let is_on = |name: &str| env::var_os(feature(name)).is_some();
     let read = |operation: OperationKind| operation.declared().feature.is_none_or(is_on);
-    let wanted = |set: &str, operation: OperationKind, dtype: Dtype| {
-        // The GEMMs of h100-infersim have no other format.
-        let is_kept = !dtype.is_block_scaled() || set == "h100-infersim";
-        read(operation) && (is_kept || is_on("block-scaled"))
+    let wanted = |_: &str, operation: OperationKind, dtype: Dtype| {
+        read(operation) && (!dtype.is_block_scaled() || is_on("block-scaled"))
     };
     let tables = rooflut_codegen::generate_builtin(&gpus, &dirs, wanted);
     write("tables.rs", tables);

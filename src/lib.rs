@@ -48,7 +48,7 @@
 //! `std`, `sim` (the simulator), `digest` (figures of a run in constant memory), `h100` (a table set), `block-scaled`
 //! (rows of fp8_block, nvfp4, mxfp4 and int4), `data-parallel` (steps of data-parallel ranks), `window` (attention
 //! within a window of keys), `mla` (latent attention) and `delta-net` (gated delta nets) are on by default.
-//! `h200`, `a100`, `l40s`, `b200` and `h100-infersim` add table sets, `macros` and `runtime-tables` add your own
+//! `h200`, `a100`, `l40s` and `b200` add table sets, `macros` and `runtime-tables` add your own
 //! measurements, `serde` adds serialization. Features are additive and never change a number, except that experts of these four
 //! formats are transferred from bf16 without `block-scaled`.
 #![no_std]

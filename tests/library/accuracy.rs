@@ -1,5 +1,5 @@
 //! The README's table of accuracy has the figures of docs/accuracy.md, which a test of the command line compares with
-//! what `rooflut validate` says.
+//! what `rooflut-lab validate` says.
 
 use std::collections::BTreeSet;
 use std::fs;
