@@ -46,7 +46,7 @@
 //! # Features
 //!
 //! `std`, `sim` (the simulator) and `h100` (a table set) are on by default; both `std` and `sim` turn on `alloc`.
-//! `h200`, `a100`, `l40s`, `b200` and `h100-infersim` add table sets, `macros` and `runtime-tables` add your own
+//! `h200`, `a100`, `l40s` and `b200` add table sets, `macros` and `runtime-tables` add your own
 //! measurements, `serde` adds serialization.
 //!
 //! Without `alloc`, a step model has equal layers of plain attention on one pipeline stage and data-parallel rank, and

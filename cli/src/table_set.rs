@@ -65,7 +65,16 @@ pub fn check_path(path: &Path) -> Result<(), Error> {
     }
 }
 
+/// The name of a set that only `rooflut-lab` has.
+const LABORATORY: &str = "h100-infersim";
+
 fn named(name: &str) -> Result<&'static TableSet, Error> {
+    if name.eq_ignore_ascii_case(LABORATORY) {
+        return Err(Error::new(format!(
+            "{LABORATORY} is a table set of rooflut-lab; run rooflut-lab step or rooflut-lab tables (from source: cargo \
+             run --release -p rooflut-lab -- step)"
+        )));
+    }
     built_in(name).ok_or_else(|| {
         let error = RunError::UnknownTables {
             name: name.to_owned(),

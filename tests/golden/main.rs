@@ -4,7 +4,6 @@
     feature = "a100",
     feature = "b200",
     feature = "h100",
-    feature = "h100-infersim",
     feature = "h200",
     feature = "l40s"
 ))]

@@ -1,5 +1,5 @@
 //! The figures of accuracy in README.md and docs/trust.md are those of docs/accuracy.md, which a test of the command
-//! line compares with what `rooflut validate` says.
+//! line compares with what `rooflut-lab validate` says.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -4,7 +4,6 @@
     feature = "a100",
     feature = "b200",
     feature = "h100",
-    feature = "h100-infersim",
     feature = "h200",
     feature = "l40s"
 ))]
@@ -181,7 +180,7 @@ fn the_name_of_a_built_in_set_is_refused() {
         let error = TableSet::try_load(&folder).unwrap_err();
         let expected = format!(
             "{}/set.toml:1: name: expected another name than those of the built-in sets (a100, \
-             b200, b300, h100, h100-infersim, h200, l40s, l40s-p2p), found \"{}\"; rename the set",
+             b200, b300, h100, h200, l40s, l40s-p2p), found \"{}\"; rename the set",
             folder.display(),
             set.name()
         );

@@ -77,23 +77,3 @@ fn more_ranks_of_a_node_than_measured_are_refused() {
     let expected = "expected at most 8 ranks, found 16";
     assert!(text.contains(expected), "{text}");
 }
-
-#[cfg(feature = "h100-infersim")]
-#[test]
-fn h100_infersim_is_refused_with_the_name_of_the_missing_kernel() {
-    let set = &sets::H100_INFERSIM;
-    let (_, text) = missing(&llama(), set, 1, StepOptions::default());
-    assert_eq!(
-        text,
-        "qkv: table set h100-infersim: gemm: expected one of fp8_block, found bf16; use one of these or \
-         another set"
-    );
-    // It has 8-bit layers, but not the 16-bit lm_head that all models have.
-    let eight_bit = llama_in(Dtype::Fp8Block);
-    let (error, _) = missing(&eight_bit, set, 1, StepOptions::default());
-    assert!(matches!(error, ResolveError::NoGemmDtype { shape, .. } if shape.n == 128_256));
-    assert_eq!(missing_table(&eight_bit, set, 2), "allreduce");
-    let blocks = |spec: &mut ModelSpec| spec.layers[0].attention_dtype = Dtype::Fp8Block;
-    let mixtral = with(spec("mixtral-8x7b"), blocks);
-    assert_eq!(missing_table(&mixtral, set, 1), "moe");
-}

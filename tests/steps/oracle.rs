@@ -134,11 +134,9 @@ fn every_set_agrees_with_the_oracle() {
             compare(tables, &models::DEFAULT, &models, 400);
         }
     }
-    let mut expected: Vec<&str> = tables::all()
+    let expected: Vec<&str> = tables::all()
         .iter()
         .map(|set| set.compiled.name())
         .collect();
-    // It has no 16-bit GEMMs, and every model has a 16-bit lm_head.
-    expected.retain(|name| *name != "h100-infersim");
     assert_eq!(stepped, expected);
 }

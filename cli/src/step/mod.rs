@@ -4,11 +4,13 @@ mod answer;
 mod output;
 
 use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel};
+use rooflut::table::TableSet;
 use rooflut_inspect::Corrected;
 use rooflut_scenario::{Placement, RunError};
 
 pub use crate::args::StepArgs;
 use crate::error::Error;
+use crate::table_set::WhichSet;
 use crate::{flagged, model_source, table_set};
 pub use answer::{Answer, Part};
 use output::{Memory, Step};
@@ -18,7 +20,7 @@ pub(crate) use output::StepJson;
 
 /// Times the step and answers with the text to print.
 pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
-    let asked = Asked::try_new(args)?;
+    let asked = Asked::try_new(args, table_set::find)?;
     let answer = roofline(args, &asked.placement, &asked.batch())?;
     let model = TimedBy {
         name: "roofline",
@@ -53,11 +55,14 @@ pub struct TimedBy {
 }
 
 impl Asked {
-    /// Finds model and tables.
+    /// Finds the model, and the tables by `find`.
     ///
     /// # Errors
     /// A step without tokens, and a target that cannot be.
-    pub fn try_new(args: &StepArgs) -> Result<Asked, Error> {
+    pub fn try_new(
+        args: &StepArgs,
+        find: impl Fn(WhichSet<'_>) -> Result<TableSet, Error>,
+    ) -> Result<Asked, Error> {
         args.target.check().map_err(RunError::from)?;
         if args.prefill.is_empty() && args.decode.is_empty() {
             let message =
@@ -67,7 +72,7 @@ impl Asked {
         let options = model_source::options(&args.target);
         let named = model_source::find(args.target.model(), options)?;
         model_source::check_assumption(&args.target, &[&named])?;
-        let tables = table_set::find(table_set::of(&args.target))?;
+        let tables = find(table_set::of(&args.target))?;
         let placement = Placement::try_new(&args.target, named.model.clone(), tables)
             .map_err(|error| model_source::with_keys(error, &[&named]))?;
         let span = placement.model.spec.limited_span();

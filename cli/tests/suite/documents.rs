@@ -8,7 +8,8 @@ use crate::support::documents::{CHECKOUT, run};
 fn documents() -> Vec<String> {
     let others = ["README.md", "CONTRIBUTING.md", "cli/README.md"].map(str::to_owned);
     let pages = guide().into_iter().map(|page| format!("docs/{page}"));
-    let pages = pages.filter(|page| !["docs/recipes.md", "docs/import.md"].contains(&page.as_str()));
+    let pages =
+        pages.filter(|page| !["docs/recipes.md", "docs/import.md"].contains(&page.as_str()));
     others.into_iter().chain(pages).collect()
 }
 

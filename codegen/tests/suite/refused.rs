@@ -110,7 +110,7 @@ fn an_index_numbers_at_most_65536_shapes() {
 /// 16-bit puts it above the H100's peak.
 #[test]
 fn the_fp8_table_relabelled_bf16_is_refused() {
-    let source = bench_data().join("h100-infersim");
+    let source = bench_data().join("../laboratory/predecessors/h100-infersim");
     let gpus = std::fs::read_to_string(bench_data().join("gpus.toml")).unwrap();
     let gemm = std::fs::read_to_string(source.join("gemm.csv")).unwrap();
     let toml = std::fs::read_to_string(source.join("set.toml")).unwrap();

@@ -16,6 +16,7 @@ mod score;
 mod score_json;
 mod score_output;
 mod step;
+mod table_set;
 mod tables;
 mod tallied;
 mod validate;
@@ -24,5 +25,5 @@ pub use command::{answer, main_with};
 pub use rooflut_cli::Error;
 
 use rooflut_cli::{
-    error, fields, grid, input, output, output_file, outputs, progress, table_set, temporary, value,
+    error, fields, grid, input, output, output_file, outputs, progress, temporary, value,
 };

@@ -6,10 +6,11 @@ use rooflut_predecessors::step::{Blis, Calibrated, CompatPart, CompatSpec, Compa
 
 use crate::args::{LatencyModelName, PredecessorArgs};
 use crate::error::Error;
+use crate::table_set;
 
 /// Times the step and answers with the text to print.
 pub(crate) fn run(args: &PredecessorArgs) -> Result<String, Error> {
-    let asked = Asked::try_new(&args.step)?;
+    let asked = Asked::try_new(&args.step, table_set::find)?;
     check_known(args, &asked)?;
     let (placement, batch) = (&asked.placement, asked.batch());
     let (set, tp) = (&placement.tables, placement.parallelism.tp);

@@ -6,6 +6,7 @@ use std::io::{self, StdoutLock, Write};
 
 use rooflut::hardware::{DeltaKernel, DeltaShape, Dtype, OperationKind};
 use rooflut::table::{Extent, TableSet, sets};
+use rooflut_predecessors::H100_INFERSIM;
 use rooflut_predecessors::leave_one_out::{self, LeftOut, Residual};
 use rooflut_predecessors::lookup::Method;
 
@@ -22,10 +23,9 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
         out,
         "Absolute error of left-out rows, %: median / p95 (points)"
     )?;
-    for set in sets::ALL
-        .iter()
-        .filter(|set| set.measured_on() == set.gpu())
-    {
+    let built_in = sets::ALL.into_iter();
+    let built_in = built_in.filter(|set| set.measured_on() == set.gpu());
+    for set in built_in.chain([H100_INFERSIM]) {
         writeln!(out, "\n{} ({})", set.name(), set.origin().engine)?;
         for method in Method::ALL {
             for dtype in Dtype::ALL {

@@ -278,8 +278,8 @@ fn is_parquet(file: &SourceFile) -> Result<bool, Error> {
         return Err(Error::in_file(
             path,
             None,
-            "this rooflut was built without a reader of parquet; build it with `cargo install --path \
-             cli --features parquet`, or convert the file to CSV",
+            "rooflut-lab was built without a reader of parquet; build it with `cargo install --path laboratory/cli \
+             --features parquet`, or convert the file to CSV",
         ));
     }
     Ok(is_parquet)

@@ -23,3 +23,6 @@ const READERS: &[&str] = &[
     "import vidur PATH new",
     "import blis . new --gpu-sheet PATH",
 ];
+
+/// Flags that a command needs beside the one that is tested.
+const NEEDED: &[(&str, &str)] = &[("step", "--decode 1x1 --latency-model blis")];

@@ -14,6 +14,14 @@ fn check(set: &str) -> Value {
     json(&format!("tables check {set}"))
 }
 
+/// The folder of a built-in set.
+fn folder(set: &str) -> String {
+    match set {
+        "h100-infersim" => "laboratory/predecessors/h100-infersim".to_owned(),
+        set => format!("bench_data/{set}"),
+    }
+}
+
 /// Kind, file and line of each row that a warning names.
 fn warned(answer: &Value) -> Vec<(String, String, u64)> {
     let mut rows = Vec::new();
@@ -48,7 +56,7 @@ fn is_apart(kernels: &Value) -> bool {
 #[test]
 fn the_built_in_sets_have_warnings_and_no_errors() {
     for set in SETS {
-        let answer = check(&format!("bench_data/{set}"));
+        let answer = check(&folder(set));
         assert_eq!(text(&answer, "/set"), set);
         let rows: f64 = list(&answer, "/kernels")
             .iter()
@@ -90,7 +98,7 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
         {
             assert_eq!((&row["file"], &row["line"]), (&Value::Null, &Value::Null));
         }
-        for name in [set.to_owned(), format!("bench_data/{set}")] {
+        for name in [set.to_owned(), folder(set)] {
             let people = success(&format!("tables check {name}"));
             // Rows of attention within a window have one more column and a longer name.
             let widest = if people.contains("_window") { 130 } else { 102 };
@@ -116,7 +124,7 @@ fn known_bad_rows_of_the_built_in_sets_are_found() {
         // 841 us over a link that takes 66.
         ("l40s", "suspects", "l40s/allreduce.csv", 38),
     ] {
-        let found = warned(&check(&format!("bench_data/{set}")));
+        let found = warned(&check(&folder(set)));
         let row = (kind.to_owned(), file.to_owned(), line);
         assert!(found.contains(&row), "no {row:?} in {found:?}");
     }
@@ -138,10 +146,9 @@ fn replaced_rows_are_listed_with_their_latencies() {
 
 #[test]
 fn coverage_is_told_for_each_model_and_number_of_gpus() {
-    let models = json("models");
     let answer = check("h100");
     let coverage = list(&answer, "/coverage");
-    assert_eq!(coverage.len(), 4 * list(&models, "/models").len());
+    assert_eq!(coverage.len(), 4 * rooflut::model::CATALOG.len());
     let of = |model: &str, tp: u32| {
         let mut found = coverage
             .iter()

@@ -3,8 +3,9 @@
 
 use crate::support::pages::check_all;
 
-const LINKS: [(&str, &str); 4] = [
+const LINKS: [(&str, &str); 5] = [
     ("bench_data", "bench_data"),
+    ("h100-infersim", "laboratory/predecessors/h100-infersim"),
     (
         "aiconfigurator",
         "laboratory/cli/tests/fixtures/import/aiconfigurator",

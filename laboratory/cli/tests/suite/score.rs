@@ -21,7 +21,10 @@ fn read(path: impl AsRef<Path>) -> String {
 
 /// A file of the built-in data, from the folder of the workspace.
 fn data(set: &str, name: &str) -> String {
-    format!("bench_data/{set}/{name}")
+    match set {
+        "h100-infersim" => format!("laboratory/predecessors/{set}/{name}"),
+        set => format!("bench_data/{set}/{name}"),
+    }
 }
 
 /// A CSV whose last column, the latency, is `factor` times as long.

@@ -43,7 +43,7 @@ fn the_projects_sets_survive_aiconfigurators_layout() {
 
 #[test]
 fn infersims_figures_survive_the_layout_that_they_came_in() {
-    let rows = set("h100-infersim");
+    let rows = set("../laboratory/predecessors/h100-infersim");
     let answers = Answers {
         gemm_dtype: Some(Dtype::Fp8Block),
         ..answers(&H100)

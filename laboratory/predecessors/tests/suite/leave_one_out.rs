@@ -3,6 +3,7 @@
 use rooflut::hardware::{DeltaKernel, DeltaShape};
 use rooflut::hardware::{Dtype, OperationKind};
 use rooflut::table::{Extent, TableSet, sets};
+use rooflut_predecessors::H100_INFERSIM;
 use rooflut_predecessors::leave_one_out::{self, LeftOut};
 use rooflut_predecessors::lookup::Method;
 
@@ -39,7 +40,7 @@ fn h100_is_predicted_at_least_as_well_as_promised() {
 
 #[test]
 fn h100_infersim_is_predicted_at_least_as_well_as_promised() {
-    let set = &sets::H100_INFERSIM;
+    let set = H100_INFERSIM;
     let fp8 = gemm(set, Dtype::Fp8Block, Method::Efficiency);
     at_most("gemm fp8_block", &fp8, 2.0, 10.0);
     let prefill = leave_one_out::prefill(set, Method::Efficiency, |_| true);
@@ -89,7 +90,7 @@ fn the_predecessors_err_as_published() {
     // Figures of an independent study of their code on the same table, percent.
     let published = [(Method::InferSim, 22.0, 105.0), (Method::Blis, 1.9, 21.0)];
     for (method, median, p95) in published {
-        let errors = gemm(&sets::H100_INFERSIM, Dtype::Fp8Block, method);
+        let errors = gemm(H100_INFERSIM, Dtype::Fp8Block, method);
         at_most(method.name(), &errors, median * 1.05, p95 * 1.05);
         let found = (percent(&errors, 0.5), percent(&errors, 0.95));
         assert!(found.0 > median * 0.95 && found.1 > p95 * 0.95, "{found:?}");

@@ -3,9 +3,10 @@
 //! The rules of the originals are documented with each function.
 
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape};
-use rooflut::table::sets::{H100, H100_INFERSIM};
+use rooflut::table::sets::H100;
 use rooflut::table::{Class, OwnedPoints};
 use rooflut::units::Mfu;
+use rooflut_predecessors::H100_INFERSIM;
 use rooflut_predecessors::lookup::{
     LookupError, Matched, MfuCell, MfuGrid, Row, TableKey, blis, infersim,
 };
@@ -37,7 +38,7 @@ fn decode_grid(axes: [[u32; 2]; 2], latency_us: [f32; 4]) -> MfuGrid {
 
 #[test]
 fn infersim_uses_its_defaults_without_a_measurement() {
-    let set = &H100_INFERSIM;
+    let set = H100_INFERSIM;
     let default = Mfu(0.35);
     // No pair covers (8193, 1); no row at or below m 7.
     assert!(infersim::gemm_curve(set, 8193, 1).unwrap().is_none());
@@ -84,7 +85,7 @@ fn infersim_breaks_ties_by_the_smaller_batch_then_the_smaller_length() {
 
 #[test]
 fn blis_chooses_the_nearest_shape_and_the_rows_of_its_tp() {
-    let set = &H100_INFERSIM;
+    let set = H100_INFERSIM;
     for (asked, chosen) in [
         ((32, 4, 64), (28, 4, 128)),
         ((32, 8, 160), (32, 8, 128)),
@@ -114,7 +115,7 @@ fn blis_chooses_the_nearest_shape_and_the_rows_of_its_tp() {
 
 #[test]
 fn blis_counts_the_dropped_warm_up_cell_of_three_shapes() {
-    let set = &H100_INFERSIM;
+    let set = H100_INFERSIM;
     let warm_up = |shape| blis::decode_grid(set, &shape).unwrap().cell(1, 1024);
     let expected = Some(MfuCell {
         batch: 1,

@@ -6,8 +6,9 @@ use rooflut::hardware::gpus;
 use rooflut::model::{self, ModelSpec};
 use rooflut::step::{Chunk, DecodeGroup, StepBatch};
 use rooflut::table::Class;
-use rooflut::table::sets::{H100, H100_INFERSIM};
+use rooflut::table::sets::H100;
 use rooflut::units::Seconds;
+use rooflut_predecessors::H100_INFERSIM;
 use rooflut_predecessors::lookup::LookupError;
 use rooflut_predecessors::step::{Blis, Calibrated, CompatError, CompatPart, CompatTime, InferSim};
 
@@ -31,7 +32,7 @@ fn batch<'b>(prefill: &'b [Chunk], decode: &'b [DecodeGroup]) -> StepBatch<'b> {
 }
 
 fn infersim(name: &str, tp: u32, world: u32) -> InferSim {
-    InferSim::try_new(model::find(name).unwrap(), &H100_INFERSIM, tp, world).unwrap()
+    InferSim::try_new(model::find(name).unwrap(), H100_INFERSIM, tp, world).unwrap()
 }
 
 fn us(time: CompatTime) -> f64 {
@@ -75,7 +76,7 @@ fn infersim_gives_the_reference_values() {
 fn blis_and_calibrated_give_the_reference_microseconds() {
     let check = |name, tp, prefill: &[Chunk], decode: &[DecodeGroup], expected_us: [f64; 2]| {
         let batch = batch(prefill, decode);
-        let blis = Blis::try_new(&spec(name), &H100_INFERSIM, tp).unwrap();
+        let blis = Blis::try_new(&spec(name), H100_INFERSIM, tp).unwrap();
         let calibrated = Calibrated::try_new(&spec(name), &gpus::H100, tp).unwrap();
         let times = [blis.try_step_time(&batch), calibrated.try_step_time(&batch)];
         assert_eq!(times.map(|time| us(time.unwrap())), expected_us, "{name}");
@@ -108,7 +109,7 @@ fn blis_and_calibrated_give_the_reference_microseconds() {
 #[test]
 fn single_requests_and_their_group_take_the_same_time() {
     let model = spec("llama-2-70b");
-    let blis = Blis::try_new(&model, &H100_INFERSIM, 4).unwrap();
+    let blis = Blis::try_new(&model, H100_INFERSIM, 4).unwrap();
     let calibrated = Calibrated::try_new(&model, &gpus::H100, 4).unwrap();
     let totals = |decode: &[DecodeGroup]| {
         let batch = batch(&[], decode);
@@ -177,7 +178,7 @@ fn experts_count_in_infersim_where_the_config_calls_them_num_experts() {
     // BLIS and calibrated use the dense size besides the experts' size.
     let decode = [group(64, 4096)];
     let qwen = model::find("qwen3-30b-a3b").unwrap();
-    let blis = Blis::try_new(qwen, &H100_INFERSIM, 1).unwrap();
+    let blis = Blis::try_new(qwen, H100_INFERSIM, 1).unwrap();
     assert_eq!(
         us(blis.try_step_time(&batch(&[], &decode)).unwrap()),
         12_706.0
@@ -194,7 +195,7 @@ fn a_tp_that_does_not_divide_truncates() {
     // Expected: the verified prototype in Python.
     let model = infersim("llama-3.1-8b", 3, 3);
     assert_times(&model, 1024, (16, 4096), [43.854, 8.3601]);
-    let blis = Blis::try_new(&spec("llama-3.1-8b"), &H100_INFERSIM, 3).unwrap();
+    let blis = Blis::try_new(&spec("llama-3.1-8b"), H100_INFERSIM, 3).unwrap();
     let time = blis.try_step_time(&batch(&[], &[group(16, 4096)])).unwrap();
     assert_eq!(us(time), 4412.0);
 }
@@ -203,14 +204,14 @@ fn a_tp_that_does_not_divide_truncates() {
 fn impossible_ranks_are_rejected() {
     let model = spec("llama-3.1-8b");
     for (tp, world) in [(0, 1), (16, 16), (2, 1)] {
-        let error = InferSim::try_new(&model, &H100_INFERSIM, tp, world).unwrap_err();
+        let error = InferSim::try_new(&model, H100_INFERSIM, tp, world).unwrap_err();
         assert!(matches!(error, CompatError::Ranks { .. }), "{error}");
     }
-    assert!(Blis::try_new(&model, &H100_INFERSIM, 0).is_err());
+    assert!(Blis::try_new(&model, H100_INFERSIM, 0).is_err());
     assert!(Calibrated::try_new(&model, &gpus::H100, 0).is_err());
     let mut nothing = model;
     nothing.hidden = 0;
-    let error = Blis::try_new(&nothing, &H100_INFERSIM, 1).unwrap_err();
+    let error = Blis::try_new(&nothing, H100_INFERSIM, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
         "model: hidden: expected a positive number, found 0"
@@ -220,7 +221,7 @@ fn impossible_ranks_are_rejected() {
 #[test]
 fn nothing_to_do_takes_no_time() {
     let model = spec("llama-3.1-8b");
-    let blis = Blis::try_new(&model, &H100_INFERSIM, 1).unwrap();
+    let blis = Blis::try_new(&model, H100_INFERSIM, 1).unwrap();
     let calibrated = Calibrated::try_new(&model, &gpus::H100, 1).unwrap();
     let infersim = infersim("llama-3.1-8b", 1, 1);
     let batch = StepBatch::default();
