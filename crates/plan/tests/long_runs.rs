@@ -4,7 +4,11 @@
 //! `questions.jsonl` has 200 questions. A line for each of every tenth:
 //! `cargo test --release -p rooflut-plan --test long_runs -- --ignored --nocapture`.
 //! `ROOFLUT_QUESTIONS=all` before it asks all, which takes an hour, and `ROOFLUT_QUESTIONS=3,17` these.
-#![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "test code outside of test functions"
+)]
 
 use std::io::ErrorKind;
 use std::path::Path;
