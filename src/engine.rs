@@ -99,95 +99,126 @@ pub struct Rule {
     pub stack: &'static str,
 }
 
-/// Time of a step outside the measured kernels.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
-pub struct StepConstants {
+/// Declares the constants of a step: field, default of [`StepConstants::NONE`], range and setter.
+macro_rules! step_constants {
+    ($($(#[$doc:meta])* $name:ident: $type:ty = $none:expr, $range:ident, $with:ident;)*) => {
+        /// Time of a step outside the measured kernels.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[non_exhaustive]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+        pub struct StepConstants {
+            $($(#[$doc])* pub $name: $type,)*
+        }
+
+        impl StepConstants {
+            /// Kernels only: no launches, no host, no padding; memory at its full bandwidth.
+            ///
+            /// Kernels are looked up as for vLLM 0.15.1: smoothed, and with cold KV caches.
+            pub const NONE: StepConstants = StepConstants { $($name: $none,)* };
+
+            crate::setters! {
+                $(
+                    #[doc = concat!("Sets [`", stringify!($name), "`](Self::", stringify!($name), ").")]
+                    $with($name: $type);
+                )*
+            }
+
+            /// Rejects constants that would make a step faster than the memory bandwidth allows, or non-finite.
+            ///
+            /// # Errors
+            /// The first constant that is out of range.
+            pub fn check(&self) -> Result<(), ConstantError> {
+                first_out_of_range([$($range(stringify!($name), self.$name)),*])
+            }
+        }
+    };
+}
+
+step_constants! {
     /// Launches of the small kernels of a layer and gaps between its kernels.
-    pub layer: Seconds,
+    layer: Seconds = Seconds::ZERO, time, with_layer;
     /// Share of the memory bandwidth at which the small kernels move the activations, used if that takes longer than
     /// [`layer`](Self::layer).
-    pub small_kernel_bandwidth: f64,
+    small_kernel_bandwidth: f64 = 1.0, share, with_small_kernel_bandwidth;
     /// Share of the peak of matrix math that GEMMs sustain in a step: a GPU lowers its clocks to stay within its power
     /// limit, which benchmarks of short kernels do not reach.
-    pub sustained_math: f64,
+    sustained_math: f64 = 1.0, share, with_sustained_math;
     /// Share of the memory bandwidth at which GEMMs read their weights in a step at most, on GPUs with 4-bit tensor
     /// cores: those of the others reach the rates of benchmarks.
-    pub sustained_reads: f64,
+    sustained_reads: f64 = 1.0, share, with_sustained_reads;
     /// Sampling, per sampled row and vocabulary entry.
-    pub logit: Seconds,
+    logit: Seconds = Seconds::ZERO, time, with_logit;
     /// Sort of the vocabulary for top-p or top-k, per step.
-    pub sort: Seconds,
+    sort: Seconds = Seconds::ZERO, time, with_sort;
     /// Sort of the vocabulary for top-p or top-k, per sampled row and vocabulary entry.
-    pub sorted_logit: Seconds,
+    sorted_logit: Seconds = Seconds::ZERO, time, with_sorted_logit;
     /// Repetition penalty, per step. Its passes over the logits are added as memory traffic.
-    pub penalty: Seconds,
+    penalty: Seconds = Seconds::ZERO, time, with_penalty;
     /// Wait of an all-reduce for the slowest rank, which a benchmark that repeats one kernel does not show.
-    pub all_reduce_wait: Seconds,
+    all_reduce_wait: Seconds = Seconds::ZERO, time, with_all_reduce_wait;
     /// Growth of an all-reduce with its message, from the smallest to that of the largest CUDA graph, as a multiple of
     /// that in a benchmark that repeats one kernel. At least 1.
-    pub all_reduce_growth: f64,
+    all_reduce_growth: f64 = 1.0, factor, with_all_reduce_growth;
     /// Smallest message of an all-reduce that is fused with the norm after it, on GPUs with 4-bit tensor cores; zero
     /// for engines that do not fuse them.
-    pub fused_all_reduce: Seconds,
+    fused_all_reduce: Seconds = Seconds::ZERO, time, with_fused_all_reduce;
     /// Share of the link bandwidth at which each rank of a fused all-reduce sends its whole message to every other one.
-    pub fused_all_reduce_bandwidth: f64,
+    fused_all_reduce_bandwidth: f64 = 1.0, share, with_fused_all_reduce_bandwidth;
     /// Routing, sorting and launches of a mixture-of-experts layer.
-    pub moe_layer: Seconds,
+    moe_layer: Seconds = Seconds::ZERO, time, with_moe_layer;
     /// Share of the memory bandwidth at which the weights of the experts reached on average are read.
-    pub expert_bandwidth: f64,
+    expert_bandwidth: f64 = 1.0, share, with_expert_bandwidth;
     /// [`expert_bandwidth`](Self::expert_bandwidth) of weights in FP8 with a scale per block.
-    pub fp8_block_expert_bandwidth: f64,
+    fp8_block_expert_bandwidth: f64 = 1.0, share, with_fp8_block_expert_bandwidth;
     /// Share of the experts that no token reaches which take as long as those reached, with weights in FP8 with a scale
     /// per block.
-    pub fp8_block_unreached_experts: f64,
+    fp8_block_unreached_experts: f64 = 0.0, part, with_fp8_block_unreached_experts;
     /// Share of the padding of a CUDA graph that is routed to experts as tokens are.
-    pub routed_padding: f64,
+    routed_padding: f64 = 0.0, part, with_routed_padding;
     /// Maximum number of tokens of a step whose shared experts run on a stream of their own, beside the routed ones; 0 for
     /// engines that run them one after the other.
-    pub shared_expert_tokens: u32,
+    shared_expert_tokens: u32 = 0, count, with_shared_expert_tokens;
     /// Exponent of the power law by which tokens prefer some experts of a layer: the r-th most popular is chosen in
     /// proportion to r^-`routing`. 0 is uniform routing.
-    pub routing: f64,
+    routing: f64 = 0.0, exponent, with_routing;
     /// Launches of a layer's attention outside of the CUDA graph, in steps with prompt tokens.
-    pub prompt_layer: Seconds,
+    prompt_layer: Seconds = Seconds::ZERO, time, with_prompt_layer;
     /// Addition to [`prompt_layer`](Self::prompt_layer) of a layer that keeps a state in place of keys and values:
     /// launches of the kernels of its gated delta net.
-    pub prompt_state_layer: Seconds,
+    prompt_state_layer: Seconds = Seconds::ZERO, time, with_prompt_state_layer;
     /// [`prompt_state_layer`](Self::prompt_state_layer) in steps of more tokens than the largest CUDA graph, with the
     /// launches of the kernels that graphs hold otherwise.
-    pub uncaptured_state_layer: Seconds,
+    uncaptured_state_layer: Seconds = Seconds::ZERO, time, with_uncaptured_state_layer;
     /// Launches of a layer's attention outside of the CUDA graph, in all steps of models whose attention is not
     /// captured ([`Span::Chunk`](crate::model::Span)).
-    pub uncaptured_layer: Seconds,
+    uncaptured_layer: Seconds = Seconds::ZERO, time, with_uncaptured_layer;
     /// Time between two steps during which the GPU waits for the host.
-    pub host: Seconds,
+    host: Seconds = Seconds::ZERO, time, with_host;
     /// Addition to [`host`](Self::host) per request of the step.
-    pub host_request: Seconds,
+    host_request: Seconds = Seconds::ZERO, time, with_host_request;
     /// Maximum number of tokens of a step that runs as a CUDA graph. Graphs are captured for 1, 2, 4 and the
     /// multiples of 8 tokens; a step is padded to the next larger size.
     ///
     /// It is that of the servers that the constants were fitted to. A deployment takes the one that follows from its
     /// limits ([`ServeDefaults`]) instead, unless this is 0: an engine without graphs.
-    pub cuda_graph_max_tokens: u32,
+    cuda_graph_max_tokens: u32 = 0, count, with_cuda_graph_max_tokens;
     /// Maximum number of rows (tokens) of a GEMM with smoothed slowdowns; 0 disables smoothing.
-    pub smoothed_rows: u32,
+    smoothed_rows: u32 = stacks::VLLM_0_15_1.constants.smoothed_rows, count, with_smoothed_rows;
     /// Width of the Gaussian for smoothing, in ln(rows).
-    pub smoothing_width: f64,
+    smoothing_width: f64 = stacks::VLLM_0_15_1.constants.smoothing_width, ln_rows, with_smoothing_width;
     /// KV bytes, as a multiple of the L2 cache, above which a benchmark that repeats one kernel reads them from
     /// memory as a step does.
-    pub cold_kv: f64,
+    cold_kv: f64 = stacks::VLLM_0_15_1.constants.cold_kv, caches, with_cold_kv;
     /// Share of the errors of single lookups that a step has: rows scatter, and a step takes summaries of them. It
     /// widens intervals and changes no time.
-    pub lookup_error_share: f64,
+    lookup_error_share: f64 = stacks::VLLM_0_15_1.constants.lookup_error_share, number, with_lookup_error_share;
     /// Mean absolute error of a step's time that the errors of its lookups do not explain, as a logarithm. It widens
     /// intervals and changes no time.
-    pub step_error: f64,
+    step_error: f64 = stacks::VLLM_0_15_1.constants.step_error, number, with_step_error;
     /// [`step_error`](Self::step_error) on GPUs other than [`FITTED_GPU`](Self::FITTED_GPU), whose servers the
     /// constants were not fitted to.
-    pub other_gpu_error: f64,
+    other_gpu_error: f64 = stacks::VLLM_0_15_1.constants.other_gpu_error, number, with_other_gpu_error;
 }
 
 /// An engine constant that is out of range.
@@ -237,7 +268,7 @@ impl EngineStack {
             time("api_server", self.api_server),
             time("api_token", self.api_token),
             time("api_output", self.api_output),
-            error("first_token_error", self.first_token_error),
+            number("first_token_error", self.first_token_error),
         ])
     }
 
@@ -295,7 +326,7 @@ fn bytes(name: &'static str, found: f64) -> Checked {
     (name, found, good, "bytes of at least 0")
 }
 
-fn error(name: &'static str, found: f64) -> Checked {
+fn number(name: &'static str, found: f64) -> Checked {
     let good = found >= 0.0 && found.is_finite();
     (name, found, good, "a number of at least 0")
 }
@@ -315,6 +346,35 @@ fn part(name: &'static str, found: f64) -> Checked {
     )
 }
 
+fn ln_rows(name: &'static str, found: f64) -> Checked {
+    let good = found > 0.0 && found.is_finite();
+    (name, found, good, "a width in ln(rows) above 0")
+}
+
+fn caches(name: &'static str, found: f64) -> Checked {
+    let (name, found, good, _) = number(name, found);
+    (
+        name,
+        found,
+        good,
+        "a multiple of the L2 cache of at least 0",
+    )
+}
+
+fn exponent(name: &'static str, found: f64) -> Checked {
+    let (name, found, good, _) = number(name, found);
+    (name, found, good, "an exponent of at least 0")
+}
+
+fn factor(name: &'static str, found: f64) -> Checked {
+    let good = found >= 1.0 && found.is_finite();
+    (name, found, good, "a factor of at least 1")
+}
+
+fn count(name: &'static str, found: u32) -> Checked {
+    (name, found.into(), true, "a whole number")
+}
+
 fn first_out_of_range<const N: usize>(constants: [Checked; N]) -> Result<(), ConstantError> {
     match constants.into_iter().find(|(_, _, good, _)| !good) {
         None => Ok(()),
@@ -329,175 +389,6 @@ fn first_out_of_range<const N: usize>(constants: [Checked; N]) -> Result<(), Con
 impl StepConstants {
     /// The GPU whose servers the constants of the built-in stacks were fitted to, as sets name it.
     pub const FITTED_GPU: &str = "h100";
-
-    /// Kernels only: no launches, no host, no padding; memory at its full bandwidth.
-    ///
-    /// Kernels are looked up as for vLLM 0.15.1: smoothed, and with cold KV caches.
-    pub const NONE: StepConstants = StepConstants {
-        layer: Seconds::ZERO,
-        small_kernel_bandwidth: 1.0,
-        sustained_math: 1.0,
-        sustained_reads: 1.0,
-        logit: Seconds::ZERO,
-        sort: Seconds::ZERO,
-        sorted_logit: Seconds::ZERO,
-        penalty: Seconds::ZERO,
-        all_reduce_wait: Seconds::ZERO,
-        all_reduce_growth: 1.0,
-        fused_all_reduce: Seconds::ZERO,
-        fused_all_reduce_bandwidth: 1.0,
-        moe_layer: Seconds::ZERO,
-        expert_bandwidth: 1.0,
-        fp8_block_expert_bandwidth: 1.0,
-        fp8_block_unreached_experts: 0.0,
-        routed_padding: 0.0,
-        shared_expert_tokens: 0,
-        routing: 0.0,
-        prompt_layer: Seconds::ZERO,
-        prompt_state_layer: Seconds::ZERO,
-        uncaptured_state_layer: Seconds::ZERO,
-        uncaptured_layer: Seconds::ZERO,
-        host: Seconds::ZERO,
-        host_request: Seconds::ZERO,
-        cuda_graph_max_tokens: 0,
-        ..stacks::VLLM_0_15_1.constants
-    };
-
-    crate::setters! {
-        /// Sets [`layer`](Self::layer).
-        with_layer(layer: Seconds);
-        /// Sets [`small_kernel_bandwidth`](Self::small_kernel_bandwidth).
-        with_small_kernel_bandwidth(small_kernel_bandwidth: f64);
-        /// Sets [`sustained_math`](Self::sustained_math).
-        with_sustained_math(sustained_math: f64);
-        /// Sets [`sustained_reads`](Self::sustained_reads).
-        with_sustained_reads(sustained_reads: f64);
-        /// Sets [`logit`](Self::logit).
-        with_logit(logit: Seconds);
-        /// Sets [`sort`](Self::sort).
-        with_sort(sort: Seconds);
-        /// Sets [`sorted_logit`](Self::sorted_logit).
-        with_sorted_logit(sorted_logit: Seconds);
-        /// Sets [`penalty`](Self::penalty).
-        with_penalty(penalty: Seconds);
-        /// Sets [`all_reduce_wait`](Self::all_reduce_wait).
-        with_all_reduce_wait(all_reduce_wait: Seconds);
-        /// Sets [`all_reduce_growth`](Self::all_reduce_growth).
-        with_all_reduce_growth(all_reduce_growth: f64);
-        /// Sets [`fused_all_reduce`](Self::fused_all_reduce).
-        with_fused_all_reduce(fused_all_reduce: Seconds);
-        /// Sets [`fused_all_reduce_bandwidth`](Self::fused_all_reduce_bandwidth).
-        with_fused_all_reduce_bandwidth(fused_all_reduce_bandwidth: f64);
-        /// Sets [`moe_layer`](Self::moe_layer).
-        with_moe_layer(moe_layer: Seconds);
-        /// Sets [`expert_bandwidth`](Self::expert_bandwidth).
-        with_expert_bandwidth(expert_bandwidth: f64);
-        /// Sets [`fp8_block_expert_bandwidth`](Self::fp8_block_expert_bandwidth).
-        with_fp8_block_expert_bandwidth(fp8_block_expert_bandwidth: f64);
-        /// Sets [`fp8_block_unreached_experts`](Self::fp8_block_unreached_experts).
-        with_fp8_block_unreached_experts(fp8_block_unreached_experts: f64);
-        /// Sets [`routed_padding`](Self::routed_padding).
-        with_routed_padding(routed_padding: f64);
-        /// Sets [`shared_expert_tokens`](Self::shared_expert_tokens).
-        with_shared_expert_tokens(shared_expert_tokens: u32);
-        /// Sets [`routing`](Self::routing).
-        with_routing(routing: f64);
-        /// Sets [`prompt_layer`](Self::prompt_layer).
-        with_prompt_layer(prompt_layer: Seconds);
-        /// Sets [`prompt_state_layer`](Self::prompt_state_layer).
-        with_prompt_state_layer(prompt_state_layer: Seconds);
-        /// Sets [`uncaptured_state_layer`](Self::uncaptured_state_layer).
-        with_uncaptured_state_layer(uncaptured_state_layer: Seconds);
-        /// Sets [`uncaptured_layer`](Self::uncaptured_layer).
-        with_uncaptured_layer(uncaptured_layer: Seconds);
-        /// Sets [`host`](Self::host).
-        with_host(host: Seconds);
-        /// Sets [`host_request`](Self::host_request).
-        with_host_request(host_request: Seconds);
-        /// Sets [`cuda_graph_max_tokens`](Self::cuda_graph_max_tokens).
-        with_cuda_graph_max_tokens(cuda_graph_max_tokens: u32);
-        /// Sets [`smoothed_rows`](Self::smoothed_rows).
-        with_smoothed_rows(smoothed_rows: u32);
-        /// Sets [`smoothing_width`](Self::smoothing_width).
-        with_smoothing_width(smoothing_width: f64);
-        /// Sets [`cold_kv`](Self::cold_kv).
-        with_cold_kv(cold_kv: f64);
-        /// Sets [`lookup_error_share`](Self::lookup_error_share).
-        with_lookup_error_share(lookup_error_share: f64);
-        /// Sets [`step_error`](Self::step_error).
-        with_step_error(step_error: f64);
-        /// Sets [`other_gpu_error`](Self::other_gpu_error).
-        with_other_gpu_error(other_gpu_error: f64);
-    }
-
-    /// Rejects constants that would make a step faster than the memory bandwidth allows, or non-finite.
-    ///
-    /// # Errors
-    /// The first constant that is out of range.
-    pub fn check(&self) -> Result<(), ConstantError> {
-        let (width, cold_kv) = (self.smoothing_width, self.cold_kv);
-        let (growth, routing) = (self.all_reduce_growth, self.routing);
-        first_out_of_range([
-            share("small_kernel_bandwidth", self.small_kernel_bandwidth),
-            share("sustained_math", self.sustained_math),
-            share("sustained_reads", self.sustained_reads),
-            share("expert_bandwidth", self.expert_bandwidth),
-            share(
-                "fp8_block_expert_bandwidth",
-                self.fp8_block_expert_bandwidth,
-            ),
-            (
-                "smoothing_width",
-                width,
-                width > 0.0 && width.is_finite(),
-                "a width in ln(rows) above 0",
-            ),
-            (
-                "cold_kv",
-                cold_kv,
-                cold_kv >= 0.0 && cold_kv.is_finite(),
-                "a multiple of the L2 cache of at least 0",
-            ),
-            error("lookup_error_share", self.lookup_error_share),
-            error("step_error", self.step_error),
-            error("other_gpu_error", self.other_gpu_error),
-            (
-                "all_reduce_growth",
-                growth,
-                growth >= 1.0 && growth.is_finite(),
-                "a factor of at least 1",
-            ),
-            part(
-                "fp8_block_unreached_experts",
-                self.fp8_block_unreached_experts,
-            ),
-            part("routed_padding", self.routed_padding),
-            (
-                "routing",
-                routing,
-                routing >= 0.0 && routing.is_finite(),
-                "an exponent of at least 0",
-            ),
-            time("layer", self.layer),
-            time("logit", self.logit),
-            time("sort", self.sort),
-            time("sorted_logit", self.sorted_logit),
-            time("penalty", self.penalty),
-            time("all_reduce_wait", self.all_reduce_wait),
-            time("fused_all_reduce", self.fused_all_reduce),
-            share(
-                "fused_all_reduce_bandwidth",
-                self.fused_all_reduce_bandwidth,
-            ),
-            time("moe_layer", self.moe_layer),
-            time("prompt_layer", self.prompt_layer),
-            time("prompt_state_layer", self.prompt_state_layer),
-            time("uncaptured_state_layer", self.uncaptured_state_layer),
-            time("uncaptured_layer", self.uncaptured_layer),
-            time("host", self.host),
-            time("host_request", self.host_request),
-        ])
-    }
 
     /// Returns the mean absolute error of a step on `gpu` that the errors of its lookups do not explain, as a
     /// logarithm.

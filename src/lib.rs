@@ -34,6 +34,7 @@
 //! | a model on GPUs, served by an engine | [`Deployment`]: yields step model, memory plan, server and simulator |
 //! | a model | [`model::find`] in the [`model::CATALOG`], or [`ModelSpec::builder`](model::ModelSpec::builder) |
 //! | the time of one kernel | [`op::Gemm`], [`op::PrefillAttention`], [`op::DecodeAttention`], [`op::Moe`], [`op::AllReduce`] |
+//! | the time of a kernel of an operation that is known at run time | [`op::Kernel`] |
 //! | the time of a step, part by part | [`step::RooflineModel`] and [`step::StepBatch`] |
 //! | how many KV blocks fit | [`model::MemoryPlan`] |
 //! | TTFT, TPOT and throughput of a workload | `sim::Simulator`, with your own requests or those of `sim::load` |

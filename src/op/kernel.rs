@@ -74,10 +74,10 @@ macro_rules! kernels {
                     _ => Err(ResolveError::NoTable { set: set.clone(), operation: operation.name() }),
                 }?;
                 let mut columns = operation.declared().shape.iter().zip(shape);
-                match columns.any(|(column, code)| column.is_positive() && code == 0) {
-                    true => Err(ResolveError::ZeroDimension { operation: operation.name() }),
-                    false => Ok(kernel),
+                if columns.any(|(column, code)| column.is_positive() && code == 0) {
+                    return Err(ResolveError::ZeroDimension { operation: operation.name() });
                 }
+                Ok(kernel)
             }
 
             /// Returns the operation.

@@ -44,9 +44,10 @@ impl Kernel {
             let value = value
                 .flatten()
                 .ok_or_else(|| error(format!("{name}: missing; give {}", names.join(" and "))))?;
-            *numbers = match argument.max() > u32::MAX.into() {
-                true => whole::<u64>(name, &value, 1)?,
-                false => whole::<u32>(name, &value, 1)?.into(),
+            *numbers = if argument.max() > u32::MAX.into() {
+                whole::<u64>(name, &value, 1)?
+            } else {
+                whole::<u32>(name, &value, 1)?.into()
             };
         }
         Ok(query)

@@ -266,9 +266,10 @@ fn column_flag(column: &Column) -> Arg {
 
 /// Returns the flag of an argument of a query.
 fn argument_flag(argument: Argument) -> Arg {
-    let parser = match argument.max() > u32::MAX.into() {
-        true => ValueParser::new(value::positive::<u64>),
-        false => ValueParser::new(|text: &str| value::positive::<u32>(text).map(u64::from)),
+    let parser = if argument.max() > u32::MAX.into() {
+        ValueParser::new(value::positive::<u64>)
+    } else {
+        ValueParser::new(|text: &str| value::positive::<u32>(text).map(u64::from))
     };
     let flag = number_flag(argument.name(), argument.meaning()).value_parser(parser);
     match argument {

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use super::{constant_name, doc};
-use crate::read::{Constant, Defaults, Engine, Error, Given, Limits, Rule, Unit};
+use crate::read::{
+    Constant, Defaults, Engine, Error, Given, Limits, OF_MEMORY, OF_REQUEST, OF_STEP, Rule, Unit,
+};
 
 /// Returns the Rust source of a module with a static for each engine stack of `paths`, in this order.
 ///
@@ -31,20 +33,6 @@ pub mod stacks {{
     ))
 }
 
-/// Constants of a request; those of neither this list nor the next one are of a step.
-const OF_REQUEST: [&str; 4] = ["api_server", "api_token", "api_output", "first_token_error"];
-
-/// Constants of the memory.
-const OF_MEMORY: [&str; 7] = [
-    "non_torch_memory",
-    "communication_memory",
-    "logit_memory",
-    "logit_buffer",
-    "kept_expert_workspace",
-    "graph_memory",
-    "graph_layer_memory",
-];
-
 fn engine(engine: &Engine) -> String {
     let Engine {
         name,
@@ -56,13 +44,9 @@ fn engine(engine: &Engine) -> String {
         constants,
     } = engine;
     let (doc, ident) = (doc(&format!("{description}.")), constant_name(name));
-    let values = constants.iter().map(|constant| &constant.value);
-    let (memory, others): (Vec<_>, Vec<_>) =
-        values.partition(|(constant, _)| OF_MEMORY.contains(&constant.name.as_str()));
-    let (request, step): (Vec<_>, Vec<_>) = others
-        .into_iter()
-        .partition(|(constant, _)| OF_REQUEST.contains(&constant.name.as_str()));
-    let [memory, request, step] = [memory, request, step].map(|of| fields(&of));
+    let mut values = constants.iter().map(|constant| &constant.value);
+    let mut next = |count| fields(values.by_ref().take(count));
+    let [step, request, memory] = [OF_STEP.len(), OF_REQUEST.len(), OF_MEMORY.len()].map(&mut next);
     let rule = |rule: &Given<Rule>| format!("{}: {}", rule.value.kind.name, rule.value.rust);
     let scheduling: Vec<_> = rules.iter().map(rule).collect();
     let scheduling = scheduling.join(", ");
@@ -92,8 +76,8 @@ fn engine(engine: &Engine) -> String {
 }
 
 /// The constants as fields of a struct.
-fn fields(constants: &[&(Constant, Unit)]) -> String {
-    let field = |(constant, unit): &&(Constant, Unit)| {
+fn fields<'a>(constants: impl Iterator<Item = &'a (Constant, Unit)>) -> String {
+    let field = |(constant, unit): &(Constant, Unit)| {
         let value = constant.in_si;
         let value = match unit {
             Unit::Tokens | Unit::Rows => format!("{}", value as u32),
@@ -104,7 +88,7 @@ fn fields(constants: &[&(Constant, Unit)]) -> String {
         };
         format!("{}: {value}", constant.name)
     };
-    constants.iter().map(field).collect::<Vec<_>>().join(", ")
+    constants.map(field).collect::<Vec<_>>().join(", ")
 }
 
 /// The defaults as fields of a struct.

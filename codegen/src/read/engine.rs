@@ -19,7 +19,7 @@ pub(crate) struct Engine {
     /// In the order of [`RULES`].
     pub(crate) rules: Vec<Given<Rule>>,
     pub(crate) defaults: Defaults,
-    /// In the order of [`CONSTANTS`].
+    /// Those of [`OF_STEP`], [`OF_REQUEST`] and [`OF_MEMORY`], in this order.
     pub(crate) constants: Vec<Given<(Constant, Unit)>>,
 }
 
@@ -37,8 +37,8 @@ struct Stack<'a> {
     defaults: Option<Table<'a>>,
 }
 
-/// The constants of an engine, and their units.
-const CONSTANTS: [(&str, Unit); 43] = [
+/// The constants of a step, and their units: the fields of the library's `StepConstants`.
+pub(crate) const OF_STEP: [(&str, Unit); 32] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("sustained_math", Unit::Share),
@@ -71,10 +71,18 @@ const CONSTANTS: [(&str, Unit); 43] = [
     ("lookup_error_share", Unit::Share),
     ("step_error", Unit::Share),
     ("other_gpu_error", Unit::Share),
+];
+
+/// The constants of a request.
+pub(crate) const OF_REQUEST: [(&str, Unit); 4] = [
     ("api_server", Unit::Milliseconds),
     ("api_token", Unit::Microseconds),
     ("api_output", Unit::Microseconds),
     ("first_token_error", Unit::Share),
+];
+
+/// The constants of the memory.
+pub(crate) const OF_MEMORY: [(&str, Unit); 7] = [
     ("non_torch_memory", Unit::Gibibytes),
     ("communication_memory", Unit::Gibibytes),
     ("logit_memory", Unit::Bytes),
@@ -83,6 +91,11 @@ const CONSTANTS: [(&str, Unit); 43] = [
     ("graph_memory", Unit::Gibibytes),
     ("graph_layer_memory", Unit::Mebibytes),
 ];
+
+/// All constants of an engine, and their units.
+fn constants() -> impl Iterator<Item = (&'static str, Unit)> {
+    OF_STEP.into_iter().chain(OF_REQUEST).chain(OF_MEMORY)
+}
 
 /// The unit of a constant.
 #[derive(Debug, Clone, Copy)]
@@ -116,7 +129,7 @@ impl Engine {
     ///
     /// # Errors
     /// A file cannot be read. [`ErrorKind::Toml`](super::error::ErrorKind::Toml) for a key that is
-    /// missing or unknown, a unit other than that of [`CONSTANTS`], an impossible value, empty text, a
+    /// missing or unknown, a unit other than declared here, an impossible value, empty text, a
     /// name other than that of the file, and a stack that inherits from an unknown one or from itself.
     pub(crate) fn read_all(paths: &[&Path]) -> Result<Vec<Engine>, Error> {
         let texts = paths.iter().map(|path| read(path));
@@ -151,7 +164,7 @@ impl<'a> Stack<'a> {
     fn new(path: &Path, table: Table<'a>) -> Result<Stack<'a>, Error> {
         let mut keys = vec!["name", "description", "released", "inherits"];
         keys.extend(["rules", "defaults"]);
-        keys.extend(CONSTANTS.map(|(key, _)| key));
+        keys.extend(constants().map(|(key, _)| key));
         let table = table.only(&keys)?;
         let rules = table.optional("rules").map(|rules| {
             let names = RULES.each_ref().map(|rule| rule.name);
@@ -181,7 +194,7 @@ impl<'a> Stack<'a> {
             let stack = stack.to_owned();
             Ok(Given { value, stack })
         });
-        let constants = CONSTANTS.into_iter().map(|(key, unit)| {
+        let constants = constants().map(|(key, unit)| {
             let (stack, section) = match given(&line, |stack| stack.table.optional(key)) {
                 Some(given) => given,
                 None => (self.name, self.table.required(key)?),

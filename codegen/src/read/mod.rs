@@ -25,7 +25,7 @@ mod toml_file;
 
 pub(crate) use constants::{Constant, read_constants};
 pub(crate) use defaults::{Defaults, Limits};
-pub(crate) use engine::{Engine, Given, Unit};
+pub(crate) use engine::{Engine, Given, OF_MEMORY, OF_REQUEST, OF_STEP, Unit};
 pub use error::{Error, ErrorKind};
 pub(crate) use error::{Found, Location};
 pub use excluded::ExcludedRows;
