@@ -40,8 +40,8 @@
 //!
 //! [`Simulator::run`] keeps a [`RequestRecord`] per request, and its [`Summary`](figures::Summary) is exact.
 //! For millions of requests, [`Simulator::serve`] takes them from a [`Source`](load::Source) one at a time
-//! and calls an [`Observer`]. The observer [`Digest`](figures::Digest) produces the same summary with
-//! percentiles within 0.05 %, in about a megabyte for any number of requests. [`TokenGaps`](figures::TokenGaps) adds inter-token
+//! and calls an [`Observer`]. The observer `figures::Digest` (with `std`) produces the same summary with
+//! percentiles within 0.05 %, in about a megabyte for any number of requests. `TokenGaps` adds inter-token
 //! latency to a run with records, [`BatchSizes`](figures::BatchSizes) the number of requests per step, and
 //! [`Goodput`](figures::Goodput) the number of requests within [`LatencyLimits`](figures::LatencyLimits).
 //!

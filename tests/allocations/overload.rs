@@ -1,4 +1,5 @@
 //! Overload: the run ends, reports it, and uses little memory for waiting requests.
+#![cfg(feature = "std")]
 
 use crate::sim_support::{Linear, simulator};
 use rooflut::sim::cluster::{Cluster, Disaggregated, KvLink, Router, ServerPool};

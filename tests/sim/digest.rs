@@ -1,4 +1,5 @@
 //! Figures of a run without a record per request: the same as with one.
+#![cfg(feature = "std")]
 
 use crate::support::{Linear, simulator};
 use rooflut::engine::Scheduling;

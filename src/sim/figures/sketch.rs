@@ -1,65 +1,74 @@
 //! Percentiles of times, from a histogram.
 
-use alloc::vec;
-use alloc::vec::Vec;
+use hdrhistogram::{Counter, Histogram};
 
 use crate::sim::figures::Stats;
 use crate::units::Seconds;
 
-/// Number of buckets for each doubling of the time; the first 2,048 ns have a bucket each.
-const BUCKETS: usize = 1_024;
-/// Number of doublings that an empty histogram covers: times up to 4.3 s. It grows for longer ones.
-const INITIAL_DOUBLINGS: usize = 23;
+/// Significant digits of the histogram: 2,048 buckets for the first 2,048 ns, then 1,024 for each doubling.
+const DIGITS: u8 = 3;
+/// Initial range of the histogram, which grows for longer times.
+const INITIAL_RANGE_NS: u64 = 1 << 32;
 
 /// A histogram of whole nanoseconds, and their exact sum. All arithmetic is on integers, so that the result is the
-/// same on every platform. `C` counts the times of a bucket: `u32` or `u64`.
+/// same on every platform.
 ///
 /// Memory: 1,024 counters per doubling up to 4 s, as many again for longer times.
 #[derive(Debug, Clone)]
-pub(crate) struct Sketch<C> {
-    counts: Vec<C>,
+pub(crate) struct Sketch<C: Counter> {
+    /// Always present: `hdrhistogram` accepts these digits and this range.
+    histogram: Option<Histogram<C>>,
     sum_ns: u128,
     count: u64,
 }
 
-impl<C: Copy + Default + Into<u64> + TryFrom<u64>> Sketch<C> {
+impl<C: Counter> Sketch<C> {
     /// Maximum relative error: half a bucket over the value.
     pub(crate) const RELATIVE_ERROR: f64 = 1.0 / 2_048.0;
 
     /// Creates an empty histogram.
     pub(crate) fn new() -> Sketch<C> {
+        let mut histogram = Histogram::new_with_max(INITIAL_RANGE_NS, DIGITS).ok();
+        if let Some(histogram) = &mut histogram {
+            histogram.auto(true);
+        }
         Sketch {
-            counts: vec![C::default(); INITIAL_DOUBLINGS * BUCKETS],
+            histogram,
             sum_ns: 0,
             count: 0,
         }
     }
 
+    /// Adds `time_ns` `count` times.
+    #[inline]
+    pub(crate) fn add_ns(&mut self, time_ns: u64, count: C) {
+        let sum_ns = u128::from(time_ns) * u128::from(count.as_u64());
+        self.add_bucket(time_ns, count, sum_ns);
+    }
+
     /// Adds `count` times in the bucket of `time_ns`, given their sum.
     #[inline]
-    pub(crate) fn add_bucket(&mut self, time_ns: u64, count: u64, sum_ns: u128) {
-        let place = place(time_ns);
-        if place >= self.counts.len() {
-            let doublings = place / BUCKETS + 1;
-            self.counts.resize(doublings * BUCKETS, C::default());
-        }
-        if let Some(counted) = self.counts.get_mut(place) {
-            let sum = (*counted).into().saturating_add(count);
-            *counted = C::try_from(sum).unwrap_or(*counted);
+    pub(crate) fn add_bucket(&mut self, time_ns: u64, count: C, sum_ns: u128) {
+        if let Some(histogram) = &mut self.histogram {
+            // Fails only where usize is too small for the grown histogram.
+            let _ = histogram.record_n(time_ns, count);
         }
         self.sum_ns += sum_ns;
-        self.count += count;
+        self.count += count.as_u64();
     }
 
     /// Returns the first value and the width of the bucket of `time_ns`, in nanoseconds.
     pub(crate) fn bucket(&self, time_ns: u64) -> (u64, u64) {
-        bucket(place(time_ns))
+        let bucket = |histogram: &Histogram<C>| {
+            let first_ns = histogram.lowest_equivalent(time_ns);
+            (first_ns, histogram.equivalent_range(time_ns))
+        };
+        self.histogram.as_ref().map_or((time_ns, 1), bucket)
     }
 
     /// Adds a time.
     pub(crate) fn add(&mut self, time: Seconds) {
-        let time_ns = time.to_nanos();
-        self.add_bucket(time_ns, 1, time_ns.into());
+        self.add_ns(time.to_nanos(), C::one());
     }
 
     /// Returns the number of times added.
@@ -69,45 +78,19 @@ impl<C: Copy + Default + Into<u64> + TryFrom<u64>> Sketch<C> {
 
     /// Returns mean and percentiles; `None` if the histogram is empty.
     pub(crate) fn stats(&self) -> Option<Stats> {
+        let histogram = self.histogram.as_ref()?;
         let mean = Seconds(self.sum_ns as f64 / self.count as f64 / 1e9);
-        Stats::ranked(mean, self.count, |index| self.at(index))
-    }
-
-    /// Returns the middle of the bucket of the time at `index` in ascending order.
-    fn at(&self, index: u64) -> Option<Seconds> {
-        let (mut before, mut first_place) = (0, 0);
-        for counts in self.counts.chunks(BUCKETS) {
-            let inside: u64 = counts.iter().map(|count| (*count).into()).sum();
-            if index < before + inside {
-                let reaches = counts.iter().position(|count| {
-                    before += (*count).into();
-                    index < before
-                });
-                let (first_ns, width_ns) = bucket(first_place + reaches?);
-                let last_ns = first_ns + (width_ns - 1);
-                return Some(Seconds((first_ns as f64 + last_ns as f64) / 2e9));
-            }
-            before += inside;
-            first_place += counts.len();
-        }
-        None
+        let at = |index| (index < histogram.len()).then(|| at(histogram, index));
+        Stats::ranked(mean, self.count, at)
     }
 }
 
-/// Returns the place of the bucket of `time_ns`.
-#[inline]
-fn place(time_ns: u64) -> usize {
-    let doublings = (time_ns | (2 * BUCKETS as u64 - 1)).ilog2() - BUCKETS.ilog2();
-    doublings as usize * BUCKETS + (time_ns >> doublings) as usize
-}
-
-/// Returns the first value and the width of the bucket at `place`, in nanoseconds.
-fn bucket(place: usize) -> (u64, u64) {
-    let doublings = (place / BUCKETS).saturating_sub(1);
-    (
-        ((place - doublings * BUCKETS) as u64) << doublings,
-        1 << doublings,
-    )
+/// Returns the middle of the bucket of the value at `index` in ascending order.
+fn at<C: Counter>(histogram: &Histogram<C>, index: u64) -> Seconds {
+    // The scan by quantile is vectorized. Half a value tells neighbours apart up to 2^51 of them.
+    let last_ns = histogram.value_at_quantile((index as f64 + 0.5) / histogram.len() as f64);
+    let first_ns = histogram.lowest_equivalent(last_ns);
+    Seconds((first_ns as f64 + last_ns as f64) / 2e9)
 }
 
 #[cfg(test)]
@@ -120,7 +103,7 @@ mod tests {
     fn sketch_of(times_ns: &[u64]) -> Sketch<u32> {
         let mut sketch = Sketch::new();
         for &time_ns in times_ns {
-            sketch.add_bucket(time_ns, 1, time_ns.into());
+            sketch.add_ns(time_ns, 1);
         }
         sketch
     }
@@ -175,8 +158,8 @@ mod tests {
     #[test]
     fn a_count_adds_the_same_value_repeatedly() {
         let mut weighted = Sketch::<u64>::new();
-        weighted.add_bucket(5_000_000, 3, 15_000_000);
-        weighted.add_bucket(7_000_000, 1, 7_000_000);
+        weighted.add_ns(5_000_000, 3);
+        weighted.add_ns(7_000_000, 1);
         let single = sketch_of(&[5_000_000, 5_000_000, 7_000_000, 5_000_000]);
         assert_eq!((weighted.count(), single.count()), (4, 4));
         let (weighted, single) = (weighted.stats().unwrap(), single.stats().unwrap());

@@ -1,5 +1,6 @@
 //! Figures of separate prefill and decode servers.
 
+#[cfg(feature = "std")]
 use crate::sim::KvTransfer;
 use crate::sim::figures::Totals;
 use crate::sim::figures::summary::per_second;
@@ -64,6 +65,7 @@ pub struct Stages {
 
 impl Stages {
     /// Counts the transfer of a request that was served.
+    #[cfg(feature = "std")]
     pub(crate) fn transferred(&mut self, transfer: &KvTransfer) {
         let span = |from_ns: u64, to_ns: u64| u128::from(to_ns.saturating_sub(from_ns));
         self.transfers += 1;

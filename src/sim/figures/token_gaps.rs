@@ -110,6 +110,6 @@ impl Observer for TokenGaps {
     }
 
     fn resumed(&mut self, _: usize, gap_ns: u64) {
-        self.sketch.add_bucket(gap_ns, 1, gap_ns.into());
+        self.sketch.add_ns(gap_ns, 1);
     }
 }
