@@ -45,3 +45,33 @@ pub(crate) fn errors(set: &TableSet, family: &Family) -> Option<Errors> {
         p95: LeftOut::quantile(&all, 0.95)?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use rooflut::table::sets;
+    use rooflut_inspect::Inspection;
+
+    use super::*;
+
+    #[test]
+    fn errors_are_those_of_leave_one_out() {
+        let inspection = Inspection::of(&sets::H100);
+        let percent = |error: f64| (error * 1000.0).round() / 10.0;
+        for (name, rows, median, p95) in [
+            ("gemm bf16", 588, 3.1, 14.6),
+            ("prefill bf16", 554, 2.6, 11.9),
+            ("allreduce", 63, 1.1, 12.3),
+            ("moe bf16", 664, 2.5, 11.3),
+        ] {
+            let family = inspection
+                .families
+                .iter()
+                .find(|family| family.name == name);
+            let found = errors(&inspection.set, family.unwrap()).unwrap();
+            assert_eq!(
+                (found.rows, percent(found.median), percent(found.p95)),
+                (rows, median, p95)
+            );
+        }
+    }
+}

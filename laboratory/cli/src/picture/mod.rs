@@ -102,3 +102,35 @@ fn header(inspection: &Inspection, family: &Family) -> Vec<Words> {
     words.extend(Words::folded(Size::Text, &origin));
     words
 }
+
+#[cfg(test)]
+mod tests {
+    use rooflut::table::sets;
+    use rooflut_inspect::{DIP, dips, outliers};
+
+    use super::*;
+
+    #[test]
+    fn a_picture_has_the_same_bytes_each_time_and_names_what_it_shows() {
+        let inspection = Inspection::of(&sets::H100);
+        for family in &inspection.families {
+            let draw = || {
+                let outliers = outliers(family);
+                let dips = dips(family, &outliers, DIP);
+                picture(&inspection, family, &outliers, &dips).unwrap()
+            };
+            let svg = draw();
+            assert_eq!(svg, draw());
+            assert!(svg.trim_end().ends_with("</svg>"));
+            for words in [
+                &format!("h100: {} on NVIDIA H100 SXM5 80 GB", family.name),
+                "vLLM 0.24.0",
+            ] {
+                assert!(svg.contains(words), "no {words}");
+            }
+            for axis in family.operation.declared().axes {
+                assert!(svg.contains(axis), "no {axis}");
+            }
+        }
+    }
+}
