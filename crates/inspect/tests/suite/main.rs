@@ -1,4 +1,4 @@
-//! Outliers, dips and coverage of table sets.
+//! Outliers, dips and suspects of table sets.
 
 mod built_in;
 mod flagged;

@@ -5,7 +5,7 @@ use crate::support::pages::check_all;
 
 const LINKS: [(&str, &str); 5] = [
     ("bench_data", "bench_data"),
-    ("h100-infersim", "laboratory/predecessors/h100-infersim"),
+    ("predecessors", "laboratory/predecessors"),
     (
         "aiconfigurator",
         "laboratory/cli/tests/fixtures/import/aiconfigurator",
