@@ -1,6 +1,6 @@
 //! Modules whose weights stay 16-bit in a quantised model.
 
-use regex::Regex;
+use regex_lite::Regex;
 use rooflut::model::{Attention, Ffn, ModelSpec};
 
 use crate::error::{ConfigError, Remedy};
@@ -233,7 +233,7 @@ impl Pattern {
         let regex = match entry.strip_prefix("re:") {
             Some(expression) => format!("^(?:{expression})"),
             None if entry.contains('*') => {
-                let path = regex::escape(entry).replace(r"\*", ".*");
+                let path = regex_lite::escape(entry).replace(r"\*", ".*");
                 format!(r"^(?:{path})(?:\.|$)")
             }
             None => return Some(Pattern::Path(entry.replace("language_model.", ""))),
