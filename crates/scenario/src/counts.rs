@@ -1,4 +1,4 @@
-//! What a run counts beside its steady state, and the caller's observer.
+//! Counts of a run beside its steady state, and the observer of the caller.
 
 use rooflut::sim::figures::LimitTimes;
 use rooflut::sim::{Observer, Progress, RequestRecord, StepRecord};
