@@ -20,7 +20,7 @@ pub enum Invocation<C> {
 /// Reads the command line of a [`styled`] description.
 ///
 /// # Errors
-/// What clap refuses, on one line.
+/// A command line that clap rejects, on one line.
 pub fn parse<C: FromArgMatches>(
     mut command: clap::Command,
     arguments: Vec<OsString>,
