@@ -212,7 +212,7 @@ enum AttentionJson {
         nope_dim: u32,
         rope_dim: u32,
         v_dim: u32,
-        /// Of sparse attention; null where all keys are read.
+        /// Keys of sparse attention; null where all keys are read.
         indexer: Option<IndexerJson>,
         dtype: &'static str,
     },

@@ -58,7 +58,7 @@ macro_rules! kernels {
             /// indexer is looked up as sparse, whichever of the two operations is named.
             ///
             /// # Errors
-            /// Those of the operation's type. A column that must be positive is zero.
+            /// The errors of `resolve` of that type. A column that must be positive is zero.
             pub fn resolve(
                 set: &TableSet,
                 operation: OperationKind,

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 TARGET = "x86_64-unknown-linux-gnu"
-# What is released: packages by manifest.
+# The released packages, by manifest.
 RELEASED = {"Cargo.toml": ["rooflut-cli", "rooflut-c"], "bindings/python/Cargo.toml": ["rooflut-python"]}
 # Licences that allow what we do when their texts go with it. One of those that a crate offers suffices.
 ACCEPTED = {

@@ -1,4 +1,4 @@
-"""What commands write is what the JSON Schemas of docs/schemas say."""
+"""The commands write JSON as the schemas of docs/schemas say."""
 
 import csv
 import io

@@ -37,7 +37,7 @@ const FROM_SOURCE: [(&str, &str); 3] = [
     ("cargo run --release", "rooflut"),
 ];
 
-/// What documents showed.
+/// Counts of commands, outputs and pictures in documents.
 #[derive(Debug, Default)]
 pub(crate) struct Ran {
     pub(crate) commands: usize,

@@ -19,7 +19,7 @@ pub(crate) struct Engine {
     /// In the order of [`RULES`].
     pub(crate) rules: Vec<Given<Rule>>,
     pub(crate) defaults: Defaults,
-    /// Those of [`OF_STEP`], [`OF_REQUEST`] and [`OF_MEMORY`], in this order.
+    /// All constants: those of [`OF_STEP`], [`OF_REQUEST`] and [`OF_MEMORY`], in this order.
     pub(crate) constants: Vec<Given<(Constant, Unit)>>,
 }
 

@@ -248,7 +248,7 @@ fn assert_shares(outcomes: &[Outcome], [too_small, too_large]: [f64; 2]) {
 
 #[test]
 fn some_plans_hold_in_long_runs() {
-    // Those that are planned and run in less than a second.
+    // These are planned and run in less than a second.
     assert_eq!(ask([0, 10, 30, 50]), [Outcome::Right; 4]);
 }
 

@@ -31,7 +31,7 @@ const LEAST_REQUESTS: u64 = 1_000;
 /// Relative precision of means.
 const PRECISION: f64 = 0.03;
 
-/// What is known of a load before it runs.
+/// Properties of a load that are known before it runs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Expected {
     /// Arrivals per second in the long run; `None` where that is not known.
