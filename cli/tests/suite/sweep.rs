@@ -211,6 +211,8 @@ fn shards_join_to_the_file_of_one_run_with_its_chart() {
     assert_eq!(read("joined.ttft_mean-rate.svg"), chart);
     let chart = String::from_utf8(chart).expect("UTF-8");
     assert!(chart.contains("tp 1") && chart.contains("tp 2"));
+    // Every row has the same.
+    assert!(!chart.contains("schema_version"), "{chart}");
     // A point for each row, and a band for each line.
     assert_eq!(chart.matches("<circle").count(), 10);
     assert_eq!(chart.matches("<polygon").count(), 2);

@@ -33,6 +33,13 @@ fn column(name: &str, kind: Kind, pointer: &str) -> Column {
     }
 }
 
+/// The columns before those of keys.
+pub(crate) const FIXED: [(&str, Kind); 3] = [
+    ("index", Kind::Integer),
+    ("grid", Kind::Text),
+    ("schema_version", Kind::Integer),
+];
+
 /// The first column of figures, which follows those of keys; it is no key itself.
 pub(crate) const FIRST: &str = "gpus";
 

@@ -11,7 +11,7 @@ use plotters::prelude::{
     RGBColor, SVGBackend, SeriesLabelPosition, WHITE,
 };
 
-use crate::column::FIRST;
+use crate::column::{FIRST, FIXED};
 use crate::sweep::Sweep;
 
 /// Width and height, pixels.
@@ -216,7 +216,7 @@ impl Plot {
                 at(&format!("{stem}{low}{unit}")).zip(at(&format!("{stem}{high}{unit}")))
             })
         });
-        let keys = (2..at(FIRST).unwrap_or(2))
+        let keys = (FIXED.len()..at(FIRST).unwrap_or(FIXED.len()))
             .filter(|key| *key != x)
             .collect();
         Ok(Columns {

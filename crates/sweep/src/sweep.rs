@@ -4,7 +4,7 @@ use rooflut_report::SCHEMA_VERSION;
 use rooflut_scenario::{Run, Stop};
 use serde_json::Value;
 
-use crate::column::{Column, columns};
+use crate::column::{Column, FIXED, columns};
 use crate::contents::hash;
 use crate::error::SweepError;
 use crate::grid::Grid;
@@ -99,12 +99,7 @@ impl<'s> Sweep<'s> {
         let axes = axes.map(|axis| (axis.key(), Kind::of(axis.values())));
         let figures = self.columns.iter();
         let figures = figures.map(|column| (column.name.as_str(), column.kind));
-        let fixed = [
-            ("index", Kind::Integer),
-            ("grid", Kind::Text),
-            ("schema_version", Kind::Integer),
-        ]
-        .into_iter();
+        let fixed = FIXED.into_iter();
         let error = [("error", Kind::Text)];
         fixed.chain(axes).chain(figures).chain(error).collect()
     }
