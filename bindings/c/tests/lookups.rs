@@ -1,6 +1,6 @@
 //! Lookups from C answer as those of the library.
 
-#![allow(clippy::unwrap_used)] // A test may fail.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)] // A test may fail.
 
 use std::ptr::null_mut;
 

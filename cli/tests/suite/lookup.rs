@@ -1,4 +1,5 @@
 //! `rooflut lookup`.
+#![allow(clippy::expect_used, reason = "a helper of tests fails as tests do")]
 
 use crate::support::{failure, json, list, number, success, text, unwrapped};
 use rooflut::hardware::OperationKind;
