@@ -85,7 +85,7 @@ fn kv_tokens(batch: u32, size: u64) -> Result<u64, Failure> {
     if size >= u64::from(batch) {
         return Ok(size);
     }
-    let expected = format_args!("at least {batch} KV tokens, one for each request");
+    let expected = format!("at least {batch} KV tokens, one for each request");
     Err(Failure::value("size", expected, size))
 }
 

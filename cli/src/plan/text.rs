@@ -75,6 +75,7 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
     if let Some(limited) = &plan.limited_by {
         let gpus = |gpus: u32| plural(gpus.into(), "GPU");
         let told = limited_by::describe(limited, limited.gpus.map(gpus));
+        let told = format!("with one server less, {told}");
         text += &(wrapped_at(INDENT + 2, "limited by", &told) + "\n");
     }
     text += &costs::text(plan);

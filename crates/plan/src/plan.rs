@@ -47,7 +47,8 @@ pub struct Plan {
     pub requests: Option<u64>,
     /// Whether the runs of the best deployment lasted until they were steady; false for loads that never are.
     pub is_steady: bool,
-    /// The setting that holds requests back on the best deployment; null where none does.
+    /// The setting that holds requests back on one server less than the best deployment has, which misses the limits;
+    /// null where none does, and for one server.
     pub limited_by: Option<LimitedBy>,
     /// Runs that were simulated.
     pub simulations: u64,
@@ -140,14 +141,23 @@ impl Question<'_> {
         })
     }
 
-    /// Returns what limits the best deployment, and the GPUs that are needed if that is raised.
-    fn limited_by(
+    /// Returns what keeps the best deployment from one server less, and the GPUs that are needed if that is raised.
+    fn limited_by<'v>(
         &self,
-        search: &mut Search<'_>,
-        best: &Tried<'_>,
+        search: &mut Search<'v>,
+        best: &Tried<'v>,
     ) -> Result<Option<LimitedBy>, PlanError> {
         let variant = best.variant;
-        let Some(mut limited) = LimitedBy::of(&variant.run, &best.verdict.trials) else {
+        let fewer = match best.servers {
+            Servers::Replicas(count) if count > 1 => Servers::Replicas(count - 1),
+            Servers::Pools { prefill, decode } if decode > 1 => Servers::Pools {
+                prefill,
+                decode: decode - 1,
+            },
+            _ => return Ok(None),
+        };
+        let fewer = search.attempt(variant, fewer, None)?;
+        let Some(mut limited) = LimitedBy::of(&variant.run, &fewer.verdict.trials) else {
             return Ok(None);
         };
         if let Some(run) = limited.raised(&variant.run) {

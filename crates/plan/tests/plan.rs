@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 
 use rooflut::model;
 use rooflut::table::sets;
-use rooflut_plan::{Limits, Plan, PlanError, Question, Reason, Space};
+use rooflut_plan::{Limits, Plan, PlanError, Question, Reason, Setting, Space};
 use rooflut_scenario::{Model, Scenario};
 
 fn limits(limits: &[&str]) -> Limits {
@@ -56,6 +56,23 @@ fn kinds_that_are_answered_cost_no_more_runs() {
     let plan = ask(scenario, &["ttft:500"], |_| ()).unwrap();
     assert_eq!(plan.deployments.len(), 2);
     assert!(plan.simulations < 50, "{}", plan.simulations);
+}
+
+#[test]
+fn the_setting_that_keeps_a_fleet_from_being_smaller_is_named_with_what_raising_it_gains() {
+    let of = |seqs: u32| {
+        let plan = ask(rate(100.0), &["ttft:2000"], |space| {
+            space.max_num_seqs = vec![Some(seqs)];
+        });
+        plan.unwrap()
+    };
+    let few = of(32);
+    let limited = few.limited_by.unwrap();
+    assert_eq!(limited.setting, Setting::MaxNumSeqs);
+    assert_eq!((limited.value, limited.raised_to), (Some(32), Some(64)));
+    assert!(limited.share > 0.3, "{}", limited.share);
+    assert!(limited.gpus < few.gpus);
+    assert_eq!(limited.gpus, of(64).gpus);
 }
 
 #[test]
