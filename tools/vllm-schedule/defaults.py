@@ -279,7 +279,7 @@ def equal(ours, real):
 def check_sources(binary, source):
     """The files of the stack whose SHA-256 differs from that of the sources."""
     done = subprocess.run([binary, "engines", "--json"], capture_output=True, text=True, check=True)
-    stacks = {stack["name"]: stack for stack in json.loads(done.stdout)}
+    stacks = {stack["name"]: stack for stack in json.loads(done.stdout)["engines"]}
     name = f"vllm-{source.version}"
     if name not in stacks:
         sys.exit(f"rooflut has no stack {name}; expected one of {', '.join(stacks)}")

@@ -232,7 +232,7 @@ class Rooflut:
 def api_times(binary, engine):
     """Nanoseconds of the API server per request, per token of a prompt, and per output of a step, of a stack of rooflut."""
     done = subprocess.run([binary, "engines", "--json"], capture_output=True, text=True, check=True)
-    (stack,) = (stack for stack in json.loads(done.stdout) if stack["name"] == engine)
+    (stack,) = (stack for stack in json.loads(done.stdout)["engines"] if stack["name"] == engine)
     units = {"ms": 1e6, "us": 1e3}
     constants = {constant["name"]: constant for constant in stack["constants"]}
     times = (constants[name] for name in ("api_server", "api_token", "api_output"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import rooflut
 
-MEASURED = pathlib.Path(__file__).parents[3] / "crates" / "validation"
+MEASURED = pathlib.Path(__file__).parents[3] / "laboratory" / "validation"
 
 # Names of Vidur; Llama 3 and 3.1 have the same layers.
 MODELS = {

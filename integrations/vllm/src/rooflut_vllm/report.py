@@ -109,7 +109,9 @@ class Figures:
         self.served = requests["outcome"] == "completed"
         self.completed = int(self.served.sum())
         self.busy_ns = int(steps["duration_ns"].sum())
-        arrivals, ends = (requests[name][self.served] for name in ("arrival_ns", "finish_ns"))
+        arrivals, e2e_ms = (requests[name][self.served] for name in ("arrival_ns", "e2e_ms"))
+        # The last answer has left the API server.
+        ends = arrivals + np.rint(e2e_ms * 1e6).astype(np.uint64)
         self.makespan_s = (int(ends.max()) - int(arrivals.min())) / 1e9 if self.completed else 0.0
 
     def report(self, resolved):
