@@ -12,7 +12,7 @@ use crate::Handle;
 use crate::error::{Error, Failure};
 use crate::pointer::{input, text};
 use crate::registry::REGISTRY;
-use crate::text::{json as json_text, returning};
+use crate::text::{json as json_text, list, returning};
 
 /// The files of a model as Hugging Face has them. Files that are left out are null.
 #[repr(C)]
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn rooflut_model_describe(
 /// Returns the names of the built-in models as a text of JSON, a list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_model_names(names: *mut Handle, error: *mut Error) -> u32 {
-    let make = || json_text(&CATALOG.iter().map(|entry| entry.name).collect::<Vec<_>>());
+    let make = || list(&CATALOG.iter().map(|entry| entry.name).collect::<Vec<_>>());
     // SAFETY: the caller's promise.
     unsafe { returning((names, "names"), error, make) }
 }

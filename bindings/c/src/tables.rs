@@ -11,7 +11,7 @@ use crate::Handle;
 use crate::error::{Error, Failure};
 use crate::pointer::text;
 use crate::registry::REGISTRY;
-use crate::text::{json as json_text, returning};
+use crate::text::{json as json_text, list, returning};
 
 /// Returns a built-in table set by its name; case does not matter.
 #[unsafe(no_mangle)]
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn rooflut_tables_describe(
 /// Returns the names of the built-in table sets as a text of JSON, a list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_tables_names(names: *mut Handle, error: *mut Error) -> u32 {
-    let make = || json_text(&sets::ALL.map(TableSet::name));
+    let make = || list(&sets::ALL.map(TableSet::name));
     // SAFETY: the caller's promise.
     unsafe { returning((names, "names"), error, make) }
 }

@@ -61,6 +61,12 @@ pub(crate) fn json(report: &impl serde::Serialize) -> Result<Handle, Failure> {
     REGISTRY.texts.insert(text.map_err(Failure::refused)?)
 }
 
+/// Returns the handle of a list of names as JSON.
+pub(crate) fn list(names: &[&str]) -> Result<Handle, Failure> {
+    let text = serde_json::to_string_pretty(names).map_err(Failure::refused)?;
+    REGISTRY.texts.insert(text + "\n")
+}
+
 /// Writes the handle that `make` returns to `out`, an argument of this name.
 ///
 /// # Safety

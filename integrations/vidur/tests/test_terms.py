@@ -32,7 +32,7 @@ def test_terms_add_up_to_the_step_time(predictor, tp):
 
 
 def test_terms_of_random_batches_add_up_to_the_step_time(predictor):
-    predicts = predictor(tensor_parallel_size=2, model_name="meta-llama/Llama-3-70B")
+    predicts = predictor(tensor_parallel_size=4, model_name="meta-llama/Llama-3-70B")
     draw = random.Random(0)
     for _ in range(200):
         requests, new = [], []

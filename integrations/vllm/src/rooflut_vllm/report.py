@@ -6,8 +6,9 @@ from itertools import accumulate
 
 import numpy as np
 
-#: Fields of rooflut's reports that count sources and parts of step times.
+#: Fields of rooflut's reports that are not counted: sources and parts of step times, and limits that bind.
 UNCOUNTED = (
+    "limited_by",
     "class",
     "extent",
     "time_share_by_source",
@@ -177,7 +178,15 @@ class Figures:
         first, last = (float(part.mean()) for part in (queue[:quarter], queue[-quarter:]))
         step_ms = self.busy_ns / 1e6 / len(self.engine.steps)
         growth = dict(first_quarter_ms=first, last_quarter_ms=last)
-        return dict(queue_growth=growth, overloaded=last > 2 * first + 10 * step_ms)
+        overloaded = last > 2 * first + 10 * step_ms and not self.is_burst()
+        return dict(queue_growth=growth, overloaded=overloaded)
+
+    def is_burst(self):
+        """Whether all requests arrive within five mean times in service."""
+        arrivals, finish = self.requests["arrival_ns"], self.requests["finish_ns"][self.served]
+        span_ns = min(int(arrivals.max()), int(finish.max())) - int(arrivals.min())
+        in_service_ms = self.requests["e2e_ms"][self.served] - self.requests["queue_ms"][self.served]
+        return span_ns < 5e6 * float(in_service_ms.mean())
 
     def cost(self, resolved):
         """The cost of the GPUs; `None` where their price is not known."""
