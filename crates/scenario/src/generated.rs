@@ -110,14 +110,18 @@ impl GeneratedLoad {
     /// the long run; 0 for none.
     pub fn users_in_step(&self) -> u32 {
         let pauses = matches!(self.workload.think_time(), ThinkTime::Fixed(pause) if pause > 0.0);
-        let are_alike = matches!(
-            self.output,
-            Sizes::Formula(Formula::Fixed(_) | Formula::Uniform(_), _)
-        );
         match (self.workload.users, &self.turns) {
-            (Some(users), None) if users > 1 && pauses && are_alike => users,
+            (Some(users), None) if users > 1 && pauses && self.has_like_outputs() => users,
             _ => 0,
         }
+    }
+
+    /// Whether no output is much longer than the others.
+    pub(crate) fn has_like_outputs(&self) -> bool {
+        matches!(
+            self.output,
+            Sizes::Formula(Formula::Fixed(_) | Formula::Uniform(_), _)
+        )
     }
 
     /// The first `count` requests of the mix, at constant arrivals.

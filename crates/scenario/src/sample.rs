@@ -6,7 +6,8 @@ use crate::load::Load;
 use crate::run::Run;
 use crate::scenario::{Arrival, Workload};
 
-/// Servers of a sample that is not exact. Assumes: so many behave as any larger number under the same load per server.
+/// The fewest servers of a sample that is not exact. Assumes: so many behave as any larger number under the same load
+/// per server.
 const FEW: u32 = 8;
 
 impl Run {
@@ -17,7 +18,9 @@ impl Run {
     ///   answers, one server under every `n`-th request is served exactly as in the whole. Where they do not depend on
     ///   each other either, the gaps between these are sums of `n` gaps: gamma distributed with the shape `n k` if the
     ///   gaps are with the shape `k` (1 for Poisson arrivals).
-    /// - Closed loops, and loads behind a router by outstanding tokens, are simulated on 8 servers; that is not exact.
+    /// - Closed loops behind it are simulated on 8 to 16 servers, as many as divide the users best; that is not exact.
+    /// - A router by outstanding tokens sends the next requests to the server whose batch just ended, the more of them
+    ///   the more servers there are: no few servers stand for many.
     pub fn sampled(&self) -> Option<Run> {
         let Load::Generated(load) = self.load() else {
             return None;
@@ -31,9 +34,7 @@ impl Run {
         match (load.workload.users, router) {
             (None, Router::RoundRobin) if has_turns => Some(self.every(servers)),
             (None, Router::RoundRobin) => Some(self.one_of(servers)),
-            (users, Router::RoundRobin | Router::LeastOutstandingTokens)
-                if servers > FEW && !has_turns =>
-            {
+            (Some(users), Router::RoundRobin) if servers > 2 * FEW && !has_turns => {
                 self.few_of(servers, users)
             }
             _ => None,
@@ -66,16 +67,14 @@ impl Run {
         })
     }
 
-    /// Some of `servers`, under their share of the users or of the rate; `None` for too few users to divide.
-    fn few_of(&self, servers: u32, users: Option<u32>) -> Option<Run> {
-        let share = f64::from(FEW) / f64::from(servers);
-        let users = users.map(|users| (f64::from(users) * share).round() as u32);
-        (users != Some(0)).then(|| {
-            self.with_load_of(FEW, servers, |workload| match users {
-                Some(users) => workload.users = Some(users),
-                None => workload.rate = Some(workload.rate() * share),
-            })
-        })
+    /// Some of `servers`, under their share of the users; `None` for too few users to divide.
+    fn few_of(&self, servers: u32, users: u32) -> Option<Run> {
+        let share = |few: &u32| f64::from(users) * f64::from(*few) / f64::from(servers);
+        let error = |few: &u32| (share(few).round() / share(few) - 1.0).abs();
+        let few = (FEW..=2 * FEW).min_by(|a, b| error(a).total_cmp(&error(b)))?;
+        let users = share(&few).round() as u32;
+        (users > 0)
+            .then(|| self.with_load_of(few, servers, |workload| workload.users = Some(users)))
     }
 
     /// The first `few` of `servers` under another load.

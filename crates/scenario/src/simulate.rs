@@ -4,6 +4,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::deployment::ServedTally;
 use rooflut::interval::Coverage;
 use rooflut::sim::Observer;
+use rooflut::sim::cluster::Router;
 use rooflut::sim::figures::{Digest, LatencyLimits, Summary, Totals};
 use rooflut::sim::load::{Source, Stream};
 use rooflut::step::{AtEnd, End};
@@ -12,19 +13,21 @@ use rooflut_report::{Ends, ModelInterval, Report};
 
 use crate::counts::Counts;
 use crate::fleet::Fleet;
-use crate::generated::Requests;
+use crate::generated::{GeneratedLoad, Requests};
 use crate::load::Load;
 use crate::outcome::Outcome;
 use crate::run::Run;
 use crate::run_error::RunError;
-use crate::steady::{Expected, Feed, Gate, Goal, Steady, SteadyState, WarmUp};
+use crate::steady::{Expected, Feed, Gate, Goal, InStep, Steady, SteadyState, WarmUp};
 use crate::step_times::StepTimes;
 use crate::value::LatencyLimit;
 
 /// Requests up to which percentiles are exact; those of more are within 0.05 %.
 pub const EXACT_REQUESTS: usize = 100_000;
-/// Maximum number of requests of a run whose number is not given: of each run, and for each of its servers.
-const MAX_REQUESTS: [u32; 2] = [50_000, 2_000];
+/// Maximum number of requests of a run whose number is not given.
+const MAX_REQUESTS: f64 = 50_000.0;
+/// More of them for each server: any, and one whose requests fall in step.
+const REQUESTS_PER_SERVER: [f64; 2] = [2_000.0, 20_000.0];
 
 /// Requests of each user that such a run may have: any user, and those who fall in step.
 const REQUESTS_PER_USER: [u32; 2] = [50, 400];
@@ -175,13 +178,16 @@ impl Run {
 
     /// Maximum number of requests, where it is not given.
     fn max_requests(&self) -> u32 {
-        let [of_run, of_server] = MAX_REQUESTS.map(f64::from);
+        let [of_server, of_server_in_step] = REQUESTS_PER_SERVER;
         let [of_user, of_user_in_step] = REQUESTS_PER_USER;
         let of_users = |users: u32, each: u32| users.saturating_mul(each).min(MAX_OF_USERS);
         let users = self.scenario().workload.users.unwrap_or_default();
-        let in_step = self.expected().in_step;
-        let of_users = of_users(users, of_user).max(of_users(in_step, of_user_in_step));
-        ((of_run + of_server * self.servers()) as u32).max(of_users)
+        let (of_users, of_server) = match self.expected().in_step {
+            InStep::Nothing => (of_users(users, of_user), of_server),
+            InStep::Users(users) => (of_users(users, of_user_in_step), of_server),
+            InStep::Servers => (of_users(users, of_user), of_server_in_step),
+        };
+        ((MAX_REQUESTS + of_server * self.servers()) as u32).max(of_users)
     }
 
     fn served(
@@ -236,9 +242,21 @@ impl Run {
                 rate: load
                     .request_rate()
                     .map(|rate| rate / f64::from(self.share.every)),
-                in_step: load.users_in_step(),
+                in_step: match load.users_in_step() {
+                    0 if self.herds(load) => InStep::Servers,
+                    0 => InStep::Nothing,
+                    users => InStep::Users(users),
+                },
             },
         }
+    }
+
+    /// Whether requests are sent to the server whose batch just ended, and end together again.
+    fn herds(&self, load: &GeneratedLoad) -> bool {
+        let server = &self.scenario().server;
+        server.router() == Router::LeastOutstandingTokens
+            && server.replicas() > 1
+            && load.has_like_outputs()
     }
 
     fn limits(&self) -> Option<LatencyLimits> {

@@ -4,8 +4,9 @@
 mod support;
 
 use rooflut_report::Report;
+use rooflut_scenario::{Bound, Goal, Latency, Score};
 
-use support::{report, report_of_trace};
+use support::{report, report_of_trace, run};
 
 /// A server of 64 sequences that saturates at about 7.2 requests per second.
 fn at_rate(rate: f64, seed: u64) -> Report {
@@ -69,4 +70,36 @@ fn users_who_pause_equally_long_are_served_until_they_are_in_step() {
     );
     let (is_steady, apart) = ttft("'exponential:10'", "");
     assert!(is_steady && apart < 60.0, "{apart}");
+}
+
+#[test]
+fn requests_of_equal_length_behind_a_router_by_tokens_are_served_until_they_are_in_step() {
+    let report = |output: &str, requests: &str| {
+        report(&format!(
+            "[workload]\nrate = 320\nprompt = '512'\noutput = '{output}'\n{requests}\n[server]\nreplicas = 8\n\
+             router = 'least-tokens'\nmax_num_seqs = 128\n"
+        ))
+    };
+    let (early, later) = (report("128", "requests = 5_000"), report("128", ""));
+    assert!(!early.steady.is_steady && later.steady.is_steady);
+    let [early, later] = [early, later].map(|report| report.ttft_ms.mean.unwrap());
+    assert!(later > 1.02 * early, "{early} {later}");
+    // Nothing is in step where outputs differ.
+    let mixed = report("lognormal:100,0.5", "requests = 5_000");
+    assert!(mixed.steady.is_steady, "{:?}", mixed.steady);
+}
+
+#[test]
+fn a_limit_that_is_missed_by_far_ends_a_run_before_its_warm_up_does() {
+    let run = run("[workload]\nrate = 10\nprompt = '1000'\noutput = '1000'\n");
+    let whole = run.run(&mut ()).unwrap().report();
+    let tpot = whole.tpot_ms.mean.unwrap();
+    let bound = Bound {
+        score: Score::Latency(Latency::Tpot),
+        at_most: 0.5 * tpot / 1e3,
+    };
+    let missed = run.run_for(&Goal::Bounds(vec![bound]), &mut ()).unwrap();
+    assert_eq!(missed.steady.holds, Some(false));
+    assert!(whole.steady.warm_up_requests.is_some());
+    assert_eq!(missed.report().steady.warm_up_requests, None);
 }

@@ -8,5 +8,5 @@ mod state;
 
 pub(crate) use feed::{Feed, Gate};
 pub use goal::{Bound, Goal, Score};
-pub(crate) use observer::{Expected, Steady, WarmUp};
+pub(crate) use observer::{Expected, InStep, Steady, WarmUp};
 pub use state::{SteadyState, Window};

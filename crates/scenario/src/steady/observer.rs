@@ -21,8 +21,8 @@ const LEAST_TIMES: f64 = 10.0;
 const DRIFTS: [f64; 2] = [6.0, 4.0];
 /// Completions per arrival below which servers may be overloaded: the clock rounds.
 const KEEPS_UP: f64 = 0.998;
-/// Rounds of users who pause equally long before the window, and within it. Users who happen to ask together slow each
-/// other down and fall in step, over about a hundred rounds.
+/// Rounds of requests that fall in step before the window, and within it: those who happen to be served together slow
+/// each other down and ask, or are routed, together again. That takes about a hundred rounds.
 const ROUNDS: [u64; 2] = [100, 50];
 /// Requests of a window, from which on a p99 is known: where fewer are left, the figures are those of the whole run.
 const LEAST_WINDOW: u64 = 100 * LatencyMs::MIN_BEYOND;
@@ -36,8 +36,18 @@ const PRECISION: f64 = 0.03;
 pub(crate) struct Expected {
     /// Arrivals per second in the long run; `None` where that is not known.
     pub(crate) rate: Option<f64>,
-    /// Number of users who fall in step in the long run; 0 for none.
-    pub(crate) in_step: u32,
+    pub(crate) in_step: InStep,
+}
+
+/// What falls in step in the long run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) enum InStep {
+    #[default]
+    Nothing,
+    /// So many users; a round is one request of each.
+    Users(u32),
+    /// The requests of each server; a round is a mean time in service.
+    Servers,
 }
 
 /// How the end of the warm-up is found.
@@ -74,6 +84,8 @@ pub(crate) struct Steady<'g> {
     next_look: u64,
     /// Begin of the window, and the requests that were finished then.
     begin: Option<(u64, u64)>,
+    /// Whether requests in step had the rounds that they need before it.
+    is_warm: bool,
     drained: u64,
     is_overloaded: bool,
     /// Whether the bounds hold by the last look.
@@ -184,6 +196,7 @@ impl<'g> Steady<'g> {
             in_service_s: 0.0,
             next_look: FIRST_LOOK,
             begin: (warm_up == WarmUp::Until(0)).then_some((0, 0)),
+            is_warm: false,
             drained: 0,
             is_overloaded: false,
             judged: None,
@@ -247,14 +260,14 @@ impl<'g> Steady<'g> {
         let has_ended = self.warm_up == WarmUp::Judged
             && self.begin.is_none()
             && self.gate.left() >= LEAST_WINDOW
-            && self.finished >= self.rounds(0)
+            && self.is_warmed_up()
             && self.lasted(LEAST_WARM_UP)
             && self.signals.have_settled();
         if has_ended {
             return self.begin();
         }
         if self.begin.is_none() {
-            return;
+            return self.look_at_warm_up();
         }
         let is_long = self.lasted(LEAST_TIMES) && self.rounds_are_over();
         let requests = self.digest.completed();
@@ -266,16 +279,33 @@ impl<'g> Steady<'g> {
                 is_long && requests >= LEAST_REQUESTS && is_precise
             }
             Some(Goal::Bounds(_)) => {
-                // One look of many may err: the next must agree.
                 let judged = is_long.then(|| self.signals.hold(requests)).flatten();
-                self.holds = judged.filter(|_| self.judged == judged);
-                self.judged = judged;
-                self.holds.is_some()
+                self.agrees(judged)
             }
         };
         if is_reached {
             self.end();
         }
+    }
+
+    /// Looks at bounds before the window. Requests that do not wait for answers only fill the servers up: what they miss
+    /// on average until then, they miss all the more afterwards.
+    fn look_at_warm_up(&mut self) {
+        let fills_up = self.expected.rate.is_some() && self.warm_up == WarmUp::Judged;
+        if !fills_up || !self.lasted(LEAST_TIMES) {
+            return;
+        }
+        let judged = self.signals.hold(self.digest.completed());
+        if self.agrees(judged.filter(|holds| !holds)) {
+            self.end();
+        }
+    }
+
+    /// Notes whether the bounds hold by this look. One look of many may err: returns whether the one before agrees.
+    fn agrees(&mut self, judged: Option<bool>) -> bool {
+        self.holds = judged.filter(|_| self.judged == judged);
+        self.judged = judged;
+        self.holds.is_some()
     }
 
     /// Judges whether the servers keep up with the load.
@@ -287,16 +317,26 @@ impl<'g> Steady<'g> {
         self.is_overloaded |= is_judged && is_slow();
     }
 
-    /// Requests of the rounds that users in step need before the window, or within it.
-    fn rounds(&self, part: usize) -> u64 {
-        let rounds = ROUNDS.get(part).copied().unwrap_or_default();
-        rounds * u64::from(self.expected.in_step)
+    /// Whether the window has the rounds that requests in step need, after as many as they need before it.
+    fn rounds_are_over(&self) -> bool {
+        let [_, within] = ROUNDS;
+        self.expected.in_step == InStep::Nothing || self.is_warm && self.has_rounds(within)
     }
 
-    /// Whether the window has all the rounds that it needs.
-    fn rounds_are_over(&self) -> bool {
+    /// Whether the window, or the run before it, has so many rounds of requests in step.
+    fn has_rounds(&self, rounds: u64) -> bool {
         let before = self.begin.map_or(0, |(_, requests)| requests);
-        before >= self.rounds(0) && self.finished - before >= self.rounds(1)
+        match self.expected.in_step {
+            InStep::Nothing => true,
+            InStep::Users(users) => self.finished - before >= rounds * u64::from(users),
+            InStep::Servers => self.lasted(rounds as f64),
+        }
+    }
+
+    /// Whether requests in step have had the rounds that they need before the window.
+    fn is_warmed_up(&self) -> bool {
+        let [before, _] = ROUNDS;
+        self.has_rounds(before)
     }
 
     /// Begins the window.
@@ -305,6 +345,7 @@ impl<'g> Steady<'g> {
             WarmUp::Until(ns) => ns,
             _ => self.now_ns,
         };
+        self.is_warm = self.is_warmed_up();
         self.begin = Some((from_ns, self.finished));
         self.digest.restart();
         self.signals = Signals::new(self.goal);

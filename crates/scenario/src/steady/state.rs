@@ -33,7 +33,7 @@ pub struct Window {
     /// Half the width of the 95 % interval of a mean over the mean, the largest of TTFT, TPOT and end-to-end latency;
     /// `None` for too few requests.
     pub mean_error: Option<f64>,
-    /// Whether it lasts at least five mean times in service, and after users who fall in step have done so.
+    /// Whether it lasts at least five mean times in service, and after requests that fall in step have done so.
     pub is_long: bool,
 }
 
