@@ -53,6 +53,13 @@ impl Ladder {
         }
     }
 
+    /// Notes that `count` servers would miss the limits, by what is known of others.
+    pub(crate) fn rule_out(&mut self, count: u32) {
+        if self.met.is_none_or(|met| met > count) {
+            self.failed = self.failed.max(count);
+        }
+    }
+
     /// Notes whether `count` servers meet the limits.
     pub(crate) fn note(&mut self, count: u32, meets: bool) {
         let is_first = self.met.is_none() && self.failed < self.hint;

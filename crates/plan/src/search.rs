@@ -2,9 +2,12 @@
 
 use std::cmp::Ordering;
 
+use rooflut_scenario::Latency;
+
+use crate::bounds::MARGIN;
 use crate::error::PlanError;
 use crate::ladder::Ladder;
-use crate::limit::Limits;
+use crate::limit::{Limit, Limits};
 use crate::trial::{Trial, Verdict};
 use crate::variant::{Links, Servers, Variant};
 
@@ -35,6 +38,25 @@ impl Tried<'_> {
         cost.then(headroom).then(place(self).cmp(&place(other)))
     }
 
+    /// Returns the number of decode servers if a limit on TPOT is missed clearly: prefill servers have no part in it, but
+    /// for a percent or two.
+    fn too_few_decode(&self, limits: &Limits) -> Option<TooFew> {
+        let Servers::Pools { decode, .. } = self.servers else {
+            return None;
+        };
+        let misses = self.verdict.trials.iter().any(|trial| {
+            let values = limits.limits().iter().zip(&trial.values);
+            let mut of_tpot = values.filter(|(limit, _)| limit.latency() == Latency::Tpot);
+            let is_beyond = |ms: f64, limit: &Limit| ms > MARGIN * limit.ms();
+            limits.attainment().is_none()
+                && of_tpot.any(|(limit, ms)| ms.is_some_and(|ms| is_beyond(ms, limit)))
+        });
+        misses.then_some(TooFew {
+            variant: self.variant.index,
+            decode,
+        })
+    }
+
     /// Whether it comes closer to the limits than `other`, if neither meets them.
     fn is_nearer(&self, other: &Tried<'_>) -> bool {
         let is_served = self.verdict.is_served().cmp(&other.verdict.is_served());
@@ -51,6 +73,13 @@ struct Family<'q> {
     prefill: Option<u32>,
     ladder: Ladder,
     is_new: bool,
+}
+
+/// Decode servers of a variant that are too few beside any number of prefill servers.
+#[derive(Debug, Clone, Copy)]
+struct TooFew {
+    variant: usize,
+    decode: u32,
 }
 
 impl<'q> Family<'q> {
@@ -95,6 +124,16 @@ impl<'q> Family<'q> {
         counted.min(self.ladder.last())
     }
 
+    /// Notes the decode servers that are too few.
+    fn rule_out(&mut self, too_few: &[TooFew]) {
+        let own = too_few
+            .iter()
+            .filter(|few| self.prefill.is_some() && few.variant == self.variant.index);
+        if let Some(few) = own.map(|few| few.decode).max() {
+            self.ladder.rule_out(few);
+        }
+    }
+
     fn servers(&self, count: u32) -> Servers {
         match self.prefill {
             None => Servers::Replicas(count),
@@ -129,6 +168,7 @@ impl<'q> Search<'q> {
     /// The family whose bounds allow the lowest cost is tried next, until none can beat the answers that are known.
     pub(crate) fn run(&mut self, variants: &'q [Variant]) -> Result<(), PlanError> {
         let mut families = self.families(variants);
+        let mut too_few = Vec::new();
         loop {
             families.retain(|family| self.is_open(family));
             let key = |family: &Family<'_>| (family.variant.index, family.prefill);
@@ -142,8 +182,11 @@ impl<'q> Search<'q> {
             let wider = next.prefill.filter(|_| next.is_new).and_then(|prefill| {
                 Family::divided(next.variant, prefill.checked_add(1)?, self.max_gpus)
             });
-            self.climb(next)?;
+            too_few.extend(self.climb(next)?);
             families.extend(wider);
+            for family in &mut families {
+                family.rule_out(&too_few);
+            }
         }
     }
 
@@ -190,11 +233,11 @@ impl<'q> Search<'q> {
             })
     }
 
-    /// Tries one number of servers of an open family.
-    fn climb(&mut self, family: &mut Family<'q>) -> Result<(), PlanError> {
+    /// Tries one number of servers of an open family. Returns it if these are decode servers that are too few.
+    fn climb(&mut self, family: &mut Family<'q>) -> Result<Option<TooFew>, PlanError> {
         family.is_new = false;
         let Some(least) = family.ladder.least() else {
-            return Ok(());
+            return Ok(None);
         };
         let known = self.to_beat(family);
         let known = known.map(|known| (known.cost(), known.verdict.headroom));
@@ -205,8 +248,9 @@ impl<'q> Search<'q> {
         let floor = known.filter(|_| is_least).map(|(_, headroom)| headroom);
         let tried = self.attempt(family.variant, family.servers(count), floor)?;
         family.ladder.note(count, tried.verdict.meets);
+        let too_few = tried.too_few_decode(self.limits);
         self.keep(tried);
-        Ok(())
+        Ok(too_few)
     }
 
     /// Simulates a deployment, first with one seed, then with the others if that one meets the limits, with more than
