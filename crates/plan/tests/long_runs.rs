@@ -23,10 +23,10 @@ use serde::Deserialize;
 
 /// Seeds of the long runs.
 const SEEDS: [u64; 5] = [101, 102, 103, 104, 105];
-/// Length of the long runs, as a multiple of those of the search.
-const TIMES: u64 = 10;
-/// Longest of them.
-const MAX_REQUESTS: u64 = 4_000_000;
+/// Time that the long runs take, as a multiple of those of the search.
+const TIMES: f64 = 10.0;
+/// Requests beyond which a long run of servers of which the search simulated a few is cut.
+const MAX_OF_ALL: f64 = 2_000_000.0;
 
 #[derive(Deserialize)]
 struct Case {
@@ -87,8 +87,8 @@ impl Case {
             .unwrap()
     }
 
-    /// Whether a fleet meets the limits in long runs with each of the seeds.
-    fn holds(&self, fleet: &Scenario, requests: u64) -> bool {
+    /// The run of a fleet.
+    fn run(&self, fleet: &Scenario) -> Run {
         let mut scenario = fleet.clone();
         scenario.workload.seeds = None;
         let limits = self.limits.iter().map(|limit| limit.parse().unwrap());
@@ -99,7 +99,22 @@ impl Case {
             tables: self.tables(),
             read: &|_| Err(ErrorKind::NotFound.into()),
         };
-        let run = Run::try_new(scenario, resources).unwrap();
+        Run::try_new(scenario, resources).unwrap()
+    }
+
+    /// Requests of the long runs of a plan's answer.
+    fn requests(&self, answer: &Answer, seeds: u64) -> u64 {
+        let run = self.run(&answer.scenario);
+        // The search may have simulated a few servers of many.
+        let sample = run.sampled();
+        let stands_for = sample.map_or(1.0, |run| run.servers() / f64::from(run.replicas()));
+        let requests = TIMES * (answer.requests / seeds).max(1_000) as f64;
+        (stands_for * requests).min(MAX_OF_ALL).max(requests) as u64
+    }
+
+    /// Whether a fleet meets the limits in long runs with each of the seeds.
+    fn holds(&self, fleet: &Scenario, requests: u64) -> bool {
+        let run = self.run(fleet);
         let holds = |seed: u64| {
             let report = long_run(&run, seed, requests);
             let limits = self.limits();
@@ -126,15 +141,15 @@ impl Case {
                     figure.is_some_and(|figure| figure <= limit.ms())
                 }),
             };
-            let holds = is_met && report.steady.is_steady && report.rejected == 0;
+            let holds = is_met && !report.overloaded && report.rejected == 0;
             if !holds {
                 println!(
                     "    seed {seed}: {} servers, {} requests, ttft {:?}, tpot {:?}, e2e {:?}, {:?}, overloaded {}",
                     report.replicas,
                     report.requests,
-                    report.ttft_ms.p99,
-                    report.tpot_ms.p99,
-                    report.e2e_ms.p95,
+                    report.ttft_ms,
+                    report.tpot_ms,
+                    report.e2e_ms,
                     report.steady,
                     report.overloaded
                 );
@@ -148,7 +163,7 @@ impl Case {
         let Some(best) = plan.deployments.first() else {
             return Outcome::Unasked;
         };
-        let requests = TIMES * (best.requests / plan.seeds).max(1_000);
+        let requests = self.requests(best, plan.seeds);
         if !self.holds(&best.scenario, requests) {
             return Outcome::TooSmall;
         }
@@ -160,17 +175,19 @@ impl Case {
     }
 }
 
-/// Returns the report of a run of this number of requests, or of as many as it needs to be steady.
-fn long_run(run: &Run, seed: u64, mut requests: u64) -> Report {
-    loop {
-        requests = requests.min(MAX_REQUESTS);
-        let run = run.with_requests(requests as u32).unwrap();
-        let report = run.with_seed(seed).unwrap().run(&mut ()).unwrap().report();
-        if report.steady.is_steady || report.overloaded || requests == MAX_REQUESTS {
-            return report;
-        }
-        requests *= 2;
-    }
+/// Returns the report of a run of this number of requests, or of up to four times as many if it needs them to be steady.
+fn long_run(run: &Run, seed: u64, requests: u64) -> Report {
+    let mut reports = [1, 2, 4].into_iter().map(|times| {
+        let run = run.with_requests((times * requests) as u32).unwrap();
+        run.with_seed(seed).unwrap().run(&mut ()).unwrap().report()
+    });
+    let first = reports.next().unwrap();
+    let is_clear = |report: &Report| report.steady.is_steady || report.overloaded;
+    std::iter::successors(Some(first), |report| {
+        (!is_clear(report)).then(|| reports.next()).flatten()
+    })
+    .last()
+    .unwrap()
 }
 
 /// Returns a deployment with one server less; `None` for one of one server, or of one of each kind.
