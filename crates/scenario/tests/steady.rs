@@ -91,7 +91,9 @@ fn requests_of_equal_length_behind_a_router_by_tokens_are_served_until_they_are_
 
 #[test]
 fn a_limit_that_is_missed_by_far_ends_a_run_before_its_warm_up_does() {
-    let run = run("[workload]\nrate = 10\nprompt = '1000'\noutput = '1000'\n");
+    let run = run(
+        "[workload]\nrate = 320\nprompt = '512'\noutput = '128'\n[server]\nreplicas = 8\nrouter = 'least-tokens'\n",
+    );
     let whole = run.run(&mut ()).unwrap().report();
     let tpot = whole.tpot_ms.mean.unwrap();
     let bound = Bound {
