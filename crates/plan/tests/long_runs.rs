@@ -16,7 +16,7 @@ use std::path::Path;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::model;
 use rooflut::table::{TableSet, sets};
-use rooflut_plan::{Answer, Limits, Plan, Question, Space};
+use rooflut_plan::{Answer, Limits, Plan, Question, RateQuestion, Space};
 use rooflut_report::Report;
 use rooflut_scenario::{Model, Resources, Run, Scenario};
 use serde::Deserialize;
@@ -66,6 +66,15 @@ impl Case {
             .clone()
     }
 
+    fn resources(&self) -> Resources<'static> {
+        Resources {
+            model: self.model(),
+            draft_model: None,
+            tables: self.tables(),
+            read: &|_| Err(ErrorKind::NotFound.into()),
+        }
+    }
+
     fn limits(&self) -> Limits {
         let limits = self.limits.iter().map(|limit| limit.parse().unwrap());
         Limits::try_new(limits.collect(), self.attainment).unwrap()
@@ -93,13 +102,7 @@ impl Case {
         scenario.workload.seeds = None;
         let limits = self.limits.iter().map(|limit| limit.parse().unwrap());
         scenario.output.goodput = self.attainment.map(|_| limits.collect());
-        let resources = Resources {
-            model: self.model(),
-            draft_model: None,
-            tables: self.tables(),
-            read: &|_| Err(ErrorKind::NotFound.into()),
-        };
-        Run::try_new(scenario, resources).unwrap()
+        Run::try_new(scenario, self.resources()).unwrap()
     }
 
     /// Requests of the long runs of a plan's answer.
@@ -114,16 +117,21 @@ impl Case {
 
     /// Whether a fleet meets the limits in long runs with each of the seeds.
     fn holds(&self, fleet: &Scenario, requests: u64) -> bool {
+        self.holds_to(1.0, fleet, requests)
+    }
+
+    /// Whether a fleet meets the limits times `share` in long runs with each of the seeds.
+    fn holds_to(&self, share: f64, fleet: &Scenario, requests: u64) -> bool {
         let run = self.run(fleet);
         let holds = |seed: u64| {
             let report = long_run(&run, seed, requests);
             let limits = self.limits();
             let is_met = match self.attainment {
-                Some(share) => {
+                Some(attainment) => {
                     let met = report.goodput.unwrap().met as f64;
                     let counted = report.steady.warm_up_requests.unwrap_or(0)
                         + report.steady.drain_requests.unwrap_or(0);
-                    met >= share * (report.requests - counted) as f64
+                    met >= attainment * (report.requests - counted) as f64
                 }
                 None => limits.limits().iter().all(|limit| {
                     let latency = match limit.latency().name() {
@@ -138,7 +146,7 @@ impl Case {
                         "p95" => latency.p95,
                         _ => latency.p99,
                     };
-                    figure.is_some_and(|figure| figure <= limit.ms())
+                    figure.is_some_and(|figure| figure <= share * limit.ms())
                 }),
             };
             let holds = is_met && !report.overloaded && report.rejected == 0;
@@ -157,6 +165,20 @@ impl Case {
             holds
         };
         SEEDS.into_par_iter().all(holds)
+    }
+
+    /// The highest rate of two servers that meet the limits; `None` for users, and where no rate meets them.
+    fn highest_rate(&self) -> Option<Scenario> {
+        let mut scenario = self.scenario.clone();
+        scenario.target.tp = self.tp.first().copied();
+        scenario.server.replicas = Some(2);
+        (scenario.server.link_bandwidth, scenario.server.link_latency) = (None, None);
+        scenario.workload.rate.take()?;
+        let mut question = RateQuestion::new(scenario.clone(), self.resources());
+        question.limits = Some(self.limits());
+        let highest = question.saturate().unwrap().within_limits?;
+        scenario.workload.rate = Some(highest.rate);
+        Some(scenario)
     }
 
     fn outcome(&self, plan: &Plan) -> Outcome {
@@ -280,4 +302,32 @@ fn plans_hold_in_long_runs() {
             ask(indices.split(',').map(|index| index.parse().unwrap()));
         }
     }
+}
+
+#[test]
+#[ignore = "slow: simulates two servers at their highest rates for long"]
+fn highest_rates_are_within_two_percent_of_those_of_long_runs() {
+    const REQUESTS: u64 = 50_000;
+    let step = match std::env::var("ROOFLUT_QUESTIONS") {
+        Err(_) => 20,
+        Ok(_) => 4,
+    };
+    let mut judged = Vec::new();
+    for (index, case) in cases().iter().enumerate().step_by(step) {
+        let Some(highest) = case.highest_rate() else {
+            continue;
+        };
+        // A percentile may hardly change with the rate: 0.5 % of a limit count as 2 % of the rate do.
+        let holds = |of_rate: f64, of_limits: f64| {
+            let mut scenario = highest.clone();
+            scenario.workload.rate = scenario.workload.rate.map(|rate| of_rate * rate);
+            case.holds_to(of_limits, &scenario, REQUESTS)
+        };
+        let is_right = holds(0.98, 1.005) && !holds(1.02, 0.995);
+        println!("{index:3} {is_right} {:?}", highest.workload.rate);
+        judged.push(is_right);
+    }
+    let right = judged.iter().filter(|is_right| **is_right).count();
+    println!("{right} of {}", judged.len());
+    assert!(right * 10 >= judged.len() * 9, "{judged:?}");
 }

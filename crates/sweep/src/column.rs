@@ -86,6 +86,7 @@ pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
         .iter()
         .map(|(name, kind)| column(name, *kind, &format!("/{name}")))
         .collect();
+    columns.push(column("is_steady", Kind::Truth, "/steady/is_steady"));
     columns.extend(RATES.map(|name| column(name, Kind::Number, &format!("/throughput/{name}"))));
     latencies(&mut columns, &LATENCIES, "", &[("", "")]);
     if is_given("goodput", |scenario| scenario.output.goodput.is_some()) {
