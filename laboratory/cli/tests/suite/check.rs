@@ -54,6 +54,16 @@ fn is_apart(kernels: &Value) -> bool {
 }
 
 #[test]
+fn the_set_of_our_own_has_no_errors() {
+    let answer = check("bench_data/h200-measured");
+    assert_eq!(text(&answer, "/set"), "h200-measured");
+    let kernels = list(&answer, "/kernels").iter();
+    let gemms = kernels.filter(|kernels| text(kernels, "/kernels").starts_with("gemm"));
+    let rows: f64 = gemms.map(|kernels| number(kernels, "/rows")).sum();
+    assert!((rows - 1_008.0).abs() < 0.5, "{rows}");
+}
+
+#[test]
 fn the_built_in_sets_have_warnings_and_no_errors() {
     for set in SETS {
         let answer = check(&folder(set));

@@ -99,6 +99,23 @@ fn a_set_has_no_error_against_its_own_rows() {
 }
 
 #[test]
+fn rows_of_our_own_are_near_the_published_ones() {
+    // Medians of absolute errors, in percent: bench_data/README.md says what the sets time differently.
+    let files = [
+        ("gemm.csv", 15.0),
+        ("attention_prefill.csv", 25.0),
+        ("attention_decode.csv", 12.0),
+        ("moe.csv", 15.0),
+    ];
+    for (file, at_most) in files {
+        let answer = score(&data("h200-measured", file), "h200");
+        let whole = list(&answer, "/summary").last().expect("a summary");
+        let median = number(whole, "/median_ape");
+        assert!(median < at_most, "{file}: {median}");
+    }
+}
+
+#[test]
 fn a_machine_that_is_slower_or_faster_than_the_tables_shows_in_the_sign() {
     let csv = read(workspace().join(data("h100", "allreduce.csv")));
     for (factor, signed) in [(1.1, -100.0 / 11.0), (1.0 / 1.1, 10.0)] {
