@@ -62,7 +62,7 @@ fn text_or_error<C>(error: &clap::Error) -> Result<Invocation<C>, Error> {
 }
 
 /// Takes `-1` for a value wherever one is due, so that the argument's own range refuses it.
-fn negative_values(command: clap::Command) -> clap::Command {
+pub(crate) fn negative_values(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|arg| match arg.get_action().takes_values() {
         true => arg.allow_negative_numbers(true),
         false => arg,

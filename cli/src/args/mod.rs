@@ -27,6 +27,7 @@ pub use step::StepArgs;
 pub(crate) use sweep::SweepArgs;
 pub(crate) use tables::TablesArgs;
 
+use crate::deferred::Deferred;
 use crate::error::Error;
 use crate::leading;
 use crate::parser::{self, Invocation};
@@ -59,25 +60,25 @@ struct Cli {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Simulate a server: TTFT, TPOT, end-to-end latency, throughput.
-    Run(Box<RunArgs>),
+    Run(Deferred<RunArgs>),
     /// Find the cheapest deployment that serves a load within latency limits.
-    Plan(Box<PlanArgs>),
+    Plan(Deferred<PlanArgs>),
     /// Find the highest rate that servers serve within latency limits, and latencies around it.
-    Saturate(Box<SaturateArgs>),
+    Saturate(Deferred<SaturateArgs>),
     /// Run a grid of deployments and loads in parallel: one row each, as CSV.
-    Sweep(Box<SweepArgs>),
+    Sweep(Deferred<SweepArgs>),
     /// Time one engine step, part by part.
-    Step(Box<StepArgs>),
+    Step(Deferred<StepArgs>),
     /// List the GPUs that hold a model: longest context, largest batch, KV capacity, smallest deployment.
-    Fits(Box<FitsArgs>),
+    Fits(Deferred<FitsArgs>),
     /// Compare two scenarios or reports: what differs, and which terms it consists of.
     #[command(arg_required_else_help = false)]
-    Compare(CompareArgs),
+    Compare(Deferred<CompareArgs>),
     /// Look up one kernel in the tables.
     #[command(arg_required_else_help = false)]
-    Lookup(LookupArgs),
+    Lookup(Deferred<LookupArgs>),
     /// List the compiled-in tables: operations, shapes, ranges, sources.
-    Tables(TablesArgs),
+    Tables(Deferred<TablesArgs>),
     /// List the models known by name.
     Models(ListArgs),
     /// List the engine stacks: scheduling, and what each adds to the kernels.
@@ -113,19 +114,22 @@ pub(crate) fn parse(given: Vec<OsString>) -> Result<Invocation<Command>, Error> 
     };
     Ok(Invocation::Command(
         match (command, matches.subcommand().map(|(_, matches)| matches)) {
-            (Some(Command::Run(run)), Some(matches)) => Command::Run(Box::new(run.merge(matches)?)),
+            (Some(Command::Run(run)), Some(matches)) => {
+                Command::Run(Deferred(Box::new(run.0.merge(matches)?)))
+            }
             (Some(Command::Plan(plan)), Some(matches)) => {
-                Command::Plan(Box::new(plan.with_choices(matches)))
+                Command::Plan(Deferred(Box::new(plan.0.with_choices(matches))))
             }
             (Some(command), _) => command,
-            (None, _) => Command::Run(Box::new(RunArgs::defaults())),
+            (None, _) => Command::Run(Deferred(Box::new(RunArgs::defaults()))),
         },
     ))
 }
 
 /// Returns the description of the command line.
 pub(crate) fn command() -> clap::Command {
-    parser::styled(Cli::command().mut_subcommand("plan", PlanArgs::with_lists))
+    let cli = Cli::command().mut_subcommand("plan", |plan| plan.defer(PlanArgs::described));
+    parser::styled(cli)
 }
 
 /// Returns the error of a command or flag that `rooflut-lab` has.
@@ -168,7 +172,8 @@ fn hint_at_command(error: Error, given: &[OsString]) -> Error {
             .skip(1)
             .filter_map(|argument| argument.to_str())
     };
-    let cli = Cli::command();
+    let mut cli = Cli::command();
+    cli.build();
     let takes = |command: &str, flag: &str| {
         let command = cli.find_subcommand(command);
         let mut arguments = command.into_iter().flat_map(clap::Command::get_arguments);

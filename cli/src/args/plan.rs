@@ -8,6 +8,7 @@ use rooflut_plan::Space;
 use rooflut_scenario::{Server, Target, Workload, whole};
 
 use crate::args::LimitArgs;
+use crate::deferred::described;
 
 const AFTER: &str = "\
 The plan chooses the number of servers and, of each of --gpu, --tp, --dp, --dtype, --kv-dtype, --max-num-seqs and \
@@ -90,8 +91,9 @@ pub(crate) struct Choices {
 }
 
 impl PlanArgs {
-    /// Lets flags take several values, and asks for limits.
-    pub(super) fn with_lists(command: clap::Command) -> clap::Command {
+    /// Describes these arguments: some flags take several values, and limits must be given.
+    pub(super) fn described(command: clap::Command) -> clap::Command {
+        let command = described::<PlanArgs>(command);
         let command = command.mut_arg("goodput", |arg| arg.required(true));
         LISTS.into_iter().fold(command, |command, (flag, help)| {
             command.mut_arg(flag, |arg| {

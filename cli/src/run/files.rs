@@ -56,12 +56,13 @@ impl RunFiles {
         })
     }
 
-    /// The observer of the run; it wants steps only where a file has them.
-    pub(crate) fn observer(&mut self) -> Files<'_> {
+    /// The observer of the run, which wants steps only where a file has them; `None` without files.
+    pub(crate) fn observer(&mut self) -> Option<Files<'_>> {
         let (steps, timeline) = &self.of_steps;
         let wants_steps = steps.is_some() || timeline.is_some();
         let of_steps = wants_steps.then_some(&mut self.of_steps);
-        (self.requests.as_mut(), of_steps)
+        let requests = self.requests.as_mut();
+        (requests.is_some() || wants_steps).then_some((requests, of_steps))
     }
 
     /// Moves the files to their destinations after the simulation.

@@ -27,8 +27,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let output = &args.scenario.output;
     let prepared = PreparedRun::try_new(&args.scenario, &input::open)?;
     let mut files = RunFiles::create(prepared.run(), args)?;
-    let progress = Bar::new(output.progress == Some(true));
-    let (outcome, mut report) = prepared.simulate(&mut (progress, files.observer()))?;
+    let mut progress = Bar::new(output.progress == Some(true));
+    let (outcome, mut report) = match files.observer() {
+        Some(files) => prepared.simulate(&mut (&mut progress, files))?,
+        None => prepared.simulate(&mut progress)?,
+    };
+    drop(progress);
     report.scenario = args.scenario_file();
     let answer = RunText {
         args,
