@@ -7,7 +7,7 @@ pub(crate) const NOT_STEADY: &str = "the runs end before the servers are in a st
                                      requests out, or use more of them";
 /// A remark on runs of any length that end before it is clear whether the limits hold.
 const UNCLEAR: &str = "the limits are so close to what the servers do that the longest runs do not settle whether they \
-                       hold; the figures of these runs decide";
+                       hold; deployments whose figures are within them by 0.5 % count as meeting them";
 /// A remark on users who fall in step.
 const IN_STEP: &str = "users who pause equally long fall in step over about a hundred rounds and then wait for each other; \
                        users whose pauses differ (a think time of exponential:MEAN) need fewer servers";
