@@ -3,6 +3,7 @@
 mod event;
 mod inbox;
 mod pipeline;
+mod reports;
 mod requests;
 mod steps;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use rooflut::hardware::Dtype;
 use serde::{Serialize, Serializer};
 
-use crate::run_error::gib;
+use crate::number::gib;
 
 /// The resource that a deployment lacks to hold requests.
 ///

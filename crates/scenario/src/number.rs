@@ -207,6 +207,12 @@ fn whole_float(number: f64) -> Option<u64> {
     is_whole.then_some(number as u64)
 }
 
+/// Returns bytes as GiB with one decimal.
+pub(crate) fn gib(bytes: f64) -> String {
+    let tenths = (bytes / f64::from(1 << 30) * 10.0).round() as u64;
+    format!("{}.{}", grouped(tenths / 10), tenths % 10)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,9 +11,10 @@ use rooflut::step::{ModelError, Network};
 use rooflut::table::{Strictness, TableSet, sets};
 
 use crate::error::{Problem, ScenarioError};
+use crate::fitting::Fitting;
 use crate::model::Model;
 use crate::refusal::Refusal;
-use crate::run_error::{Fitting, MAX_TOKENS, RunError};
+use crate::run_error::{MAX_TOKENS, RunError};
 use crate::scenario::{Server, Target};
 use crate::speculation::Speculation;
 use rooflut_nearest::nearest;

@@ -11,9 +11,10 @@ use rooflut::step::UncertainPart;
 use rooflut_traces::TraceError;
 
 use crate::error::{KeyName, ScenarioError, key_name};
+use crate::fitting::Fitting;
 use crate::lengths_file::LengthsError;
 use crate::model::Model;
-use crate::number::grouped;
+use crate::number::{gib, grouped};
 use crate::prices::PricesError;
 use crate::refusal::{Refusal, accepting};
 use rooflut_nearest::{either, hint};
@@ -185,29 +186,6 @@ pub enum RunError {
     UncertainPart(UncertainPart),
     /// The run was [stopped](crate::Stop).
     Stopped,
-}
-
-/// Settings that together let a model fit into memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Fitting {
-    /// Their keys and values; one, except that pipeline stages may need another tensor parallelism.
-    pub settings: Vec<(&'static str, String)>,
-    /// The KV blocks that they leave.
-    pub kv_blocks: u32,
-}
-
-impl Fitting {
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &'static str> {
-        self.settings.iter().map(|(key, _)| *key)
-    }
-
-    /// Returns the settings as `name` writes them: `--tp 8 and --pp 2`.
-    fn written(&self, name: KeyName) -> String {
-        let settings = self.settings.iter();
-        let settings = settings.map(|(key, value)| name(key, Some(value)));
-        settings.collect::<Vec<_>>().join(" and ")
-    }
 }
 
 impl RunError {
@@ -504,12 +482,6 @@ impl From<SimError> for RunError {
     fn from(error: SimError) -> RunError {
         RunError::Sim(error)
     }
-}
-
-/// Returns bytes as GiB with one decimal.
-pub(crate) fn gib(bytes: f64) -> String {
-    let tenths = (bytes / f64::from(1 << 30) * 10.0).round() as u64;
-    format!("{}.{}", grouped(tenths / 10), tenths % 10)
 }
 
 fn in_file(path: &Path, line: Option<u64>, problem: &impl fmt::Display) -> String {
