@@ -11,6 +11,31 @@ use crate::parser;
 /// of every command takes longer than most answers.
 pub(crate) struct Deferred<T>(pub(crate) Box<T>);
 
+/// Flags of scenarios that `-h` lists, one page; `--help` lists all. The flags of a command itself are on both.
+const ON_THE_PAGE: [&str; 19] = [
+    "scenario",
+    "model",
+    "gpu",
+    "tp",
+    "dtype",
+    "engine",
+    "rate",
+    "users",
+    "prompt",
+    "output",
+    "trace",
+    "replicas",
+    "max_num_seqs",
+    "goodput",
+    "attainment",
+    "json",
+    "requests_out",
+    "help",
+    "color",
+];
+/// Headings of the flags of a command itself.
+const OF_COMMANDS: [&str; 3] = ["Plan", "Search", "Sweep"];
+
 /// Describes the arguments of a command. What the command says of itself stays.
 pub(crate) fn described<T: Args>(command: Command) -> Command {
     let (about, long) = (
@@ -19,6 +44,17 @@ pub(crate) fn described<T: Args>(command: Command) -> Command {
     );
     let needs_arguments = command.is_arg_required_else_help_set();
     let command = parser::negative_values(T::augment_args(command));
+    let has_load = command.get_arguments().any(|arg| arg.get_id() == "rate");
+    let command = command.mut_args(|arg| {
+        let is_own = arg
+            .get_help_heading()
+            .is_some_and(|of| OF_COMMANDS.contains(&of));
+        let is_listed = !has_load || is_own || ON_THE_PAGE.contains(&arg.get_id().as_str());
+        match is_listed {
+            true => arg,
+            false => arg.hide_short_help(true),
+        }
+    });
     command
         .arg_required_else_help(needs_arguments)
         .about(Resettable::from(about))

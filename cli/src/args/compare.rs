@@ -4,13 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+const EXAMPLES: &str = "\
+Examples:
+  rooflut compare examples/scenario.toml examples/two_servers.toml";
 const AFTER: &str = "\
 A scenario is simulated first, with one seed; its output files are not written. Settings that are equal are left out. Prefill \
 is the time to first token without the queue; the parts of a step are means over all steps.";
 
 /// Arguments of `rooflut compare`.
 #[derive(Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct CompareArgs {
     /// Scenario file (TOML), or a report of `rooflut run --json`.
     pub(crate) a: PathBuf,

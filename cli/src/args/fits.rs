@@ -5,6 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use rooflut_scenario::{Demand, Server, Target, real, whole};
 
+const EXAMPLES: &str = "\
+Examples:
+  rooflut fits --model llama-3.3-70b
+  rooflut fits --model llama-3.1-70b --context 16384 --batch 8";
 const AFTER: &str = "\
 Without --gpu or --tables all GPUs are listed, without --tp those of 1, 2, 4, 8 and 16 that can share the model. What is \
 missing is memory of each GPU, context or batch, or math in a format of the weights. Whether the tables know the kernels \
@@ -12,7 +16,7 @@ is left to `rooflut run`; weights of other formats with 4 or 8 bits, such as GPT
 
 /// Arguments of `rooflut fits`.
 #[derive(Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct FitsArgs {
     #[command(flatten)]
     pub(crate) target: Target,

@@ -36,6 +36,11 @@ const OTHERS: &str = "\
 Measurements of your own: rooflut --tables PATH COMMAND, with run, step, lookup, tables.
 Make, judge and draw tables, compare predictions with measured servers: rooflut-lab.";
 
+const OF_STEP: &str = "\
+Examples:
+  rooflut step --decode 64x1000
+  rooflut step --model llama-3.3-70b --tp 4 --prefill 2048 --decode 32x500";
+
 /// Commands of `rooflut-lab`.
 const LABORATORY: [&str; 6] = [
     "import",
@@ -68,6 +73,7 @@ pub(crate) enum Command {
     /// Run a grid of deployments and loads in parallel: one row each, as CSV.
     Sweep(Deferred<SweepArgs>),
     /// Time one engine step, part by part.
+    #[command(after_help = OF_STEP)]
     Step(Deferred<StepArgs>),
     /// List the GPUs that hold a model: longest context, largest batch, KV capacity, smallest deployment.
     Fits(Deferred<FitsArgs>),

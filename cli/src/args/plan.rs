@@ -10,6 +10,10 @@ use rooflut_scenario::{Server, Target, Workload, whole};
 use crate::args::LimitArgs;
 use crate::deferred::described;
 
+const EXAMPLES: &str = "\
+Examples:
+  rooflut plan --rate 60 --prompt 512 --output 256 --goodput ttft:200 tpot:15
+  rooflut plan --model llama-3.3-70b --tp 2,4,8 --rate 5 --goodput tpot:50@p95";
 const AFTER: &str = "\
 The plan chooses the number of servers and, of each of --gpu, --tp, --dp, --dtype, --kv-dtype, --max-num-seqs and \
 --max-num-batched-tokens, one of the values that are given with commas between them. With --link-bandwidth and \
@@ -48,7 +52,7 @@ const LISTS: [(&str, &str); 7] = [
 
 /// Arguments of `rooflut plan`.
 #[derive(Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) target: Target,

@@ -9,6 +9,11 @@ use crate::error::Error;
 use crate::input;
 use crate::outputs::is_stdout;
 
+const EXAMPLES: &str = "\
+Examples:
+  rooflut run --model llama-3.3-70b --tp 4 --rate 3 --prompt 1000 --output 300
+  rooflut run --users 32 --prompt lognormal:500,0.8 --output lognormal:200,0.8
+  rooflut run --scenario examples/scenario.toml --json";
 const AFTER: &str = "\
 The FILE of an output may be a pipe. With - the output goes to standard output, the report to standard error.
 
@@ -18,7 +23,7 @@ with a range into which they are set, as in lognormal:512,0.6@16..4096.";
 
 /// Arguments of `rooflut run`.
 #[derive(Args, Default)]
-#[command(after_help = AFTER)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct RunArgs {
     /// TOML file with a key for every flag but --force (see examples/scenario.toml); flags given here replace keys.
     #[arg(id = "scenario", long = "scenario", value_name = "FILE")]

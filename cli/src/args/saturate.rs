@@ -6,6 +6,10 @@ use rooflut_scenario::{Server, Target, Workload, real};
 
 use crate::args::LimitArgs;
 
+const EXAMPLES: &str = "\
+Examples:
+  rooflut saturate --replicas 2 --goodput ttft:200 tpot:15
+  rooflut saturate --model llama-3.1-70b --tp 4";
 const AFTER: &str = "\
 Without --goodput it finds the highest rate that the servers keep up with. A rate meets the limits if its \
 steady state does with each of three seeds (--seeds), with no request rejected and no run overloaded. A run lasts until \
@@ -14,7 +18,7 @@ and --decode-replicas all divisions of as many servers are compared.";
 
 /// Arguments of `rooflut saturate`.
 #[derive(Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct SaturateArgs {
     #[command(flatten)]
     pub(crate) target: Target,

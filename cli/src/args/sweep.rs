@@ -10,6 +10,10 @@ use rooflut_sweep::{Plot, Shard};
 /// Maximum number of deployments without `--max-points`.
 const MAX_POINTS: u64 = 1_000_000;
 
+const EXAMPLES: &str = "\
+Examples:
+  rooflut sweep --gpu h100,h200 --tp 1,2 --rate 4..20:4 --requests 1000
+  rooflut sweep --scenario examples/sweep.toml --shard 1/8";
 const AFTER: &str = "\
 Each flag of `rooflut run` takes values with commas between them and ranges FROM..TO:STEP: --gpu h100,h200 --tp 1,2,4 \
 --rate 1..40:2. A value that has a comma itself stays whole (--prompt lognormal:200,0.8); a flag that is given several \
@@ -18,7 +22,7 @@ with an error.";
 
 /// Arguments of `rooflut sweep`.
 #[derive(Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct SweepArgs {
     /// TOML file of a scenario, which may have lists in a table [sweep] (see examples/sweep.toml); flags given here
     /// replace keys.

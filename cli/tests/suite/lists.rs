@@ -1,6 +1,6 @@
 //! `rooflut tables`, `rooflut models` and `rooflut engines`.
 
-use crate::support::{json, list, number, success, text};
+use crate::support::{json, list, number, rooflut, success, text};
 
 #[test]
 fn tables_lists_every_set_with_its_source_and_ranges() {
@@ -103,4 +103,25 @@ fn help_and_version_go_to_standard_output() {
     assert!(success("--help").contains("Usage: rooflut"));
     assert!(success("--version").starts_with("rooflut "));
     assert!(success("run --help").contains("--max-num-batched-tokens"));
+}
+
+#[test]
+fn help_is_a_page_with_examples_that_run() {
+    for command in [
+        "run", "plan", "saturate", "sweep", "step", "fits", "compare",
+    ] {
+        let page = success(&format!("{command} -h"));
+        assert!(page.lines().count() <= 85, "{page}");
+        let examples: Vec<&str> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("  rooflut "))
+            .collect();
+        assert!(!examples.is_empty(), "{page}");
+        for example in examples {
+            let output = rooflut(example).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{example}: {output:?}");
+        }
+    }
+    assert!(!success("run -h").contains("--watermark"));
+    assert!(success("run --help").contains("--watermark"));
 }
