@@ -26,7 +26,9 @@ const SEEDS: [u64; 5] = [101, 102, 103, 104, 105];
 /// Time that the long runs take, as a multiple of those of the search.
 const TIMES: f64 = 10.0;
 /// Requests beyond which a long run of servers of which the search simulated a few is cut.
-const MAX_OF_ALL: f64 = 2_000_000.0;
+const MAX_OF_ALL: f64 = 500_000.0;
+/// More of them for each of the servers.
+const MAX_OF_EACH: f64 = 3_000.0;
 
 #[derive(Deserialize)]
 struct Case {
@@ -112,7 +114,8 @@ impl Case {
         let sample = run.sampled();
         let stands_for = sample.map_or(1.0, |run| run.servers() / f64::from(run.replicas()));
         let requests = TIMES * (answer.requests / seeds).max(1_000) as f64;
-        (stands_for * requests).min(MAX_OF_ALL).max(requests) as u64
+        let most = MAX_OF_ALL + MAX_OF_EACH * run.servers();
+        (stands_for * requests).min(most).max(requests) as u64
     }
 
     /// Whether a fleet meets the limits in long runs with each of the seeds.
