@@ -10,6 +10,7 @@ mod limited_by;
 mod notes;
 mod plan;
 mod question;
+mod recovery;
 mod saturate;
 mod search;
 mod space;

@@ -11,6 +11,7 @@ use crate::limit::Limit;
 use crate::limited_by::LimitedBy;
 use crate::notes::of_runs;
 use crate::question::{Question, seeds};
+use crate::recovery::Recovery;
 use crate::search::{Search, Tried};
 use crate::variant::{Bounds, Servers, Variant};
 
@@ -82,6 +83,7 @@ impl Question<'_> {
             simulations: 0,
             answers: Vec::new(),
             nearest: None,
+            recovery: Recovery::default(),
         };
         let variants = &candidates.variants;
         search.run(variants)?;
@@ -106,6 +108,7 @@ impl Question<'_> {
         let trials = shown.map_or(&[][..], |shown| &shown.verdict.trials);
         let is_clear = trials.iter().all(|trial| trial.is_clear);
         notes.extend(load.into_iter().flat_map(|load| of_runs(load, is_clear)));
+        notes.extend(search.recovery.note(search.answers.first()));
         let unable = candidates
             .unable
             .into_iter()
@@ -178,6 +181,7 @@ impl Question<'_> {
                 simulations: 0,
                 answers: Vec::new(),
                 nearest: None,
+                recovery: Recovery::default(),
             };
             raised.run(&variants)?;
             let gpus = |tried: &Tried<'_>| tried.servers.count() * variant.gpus();

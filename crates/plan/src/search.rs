@@ -8,6 +8,7 @@ use crate::bounds::MARGIN;
 use crate::error::PlanError;
 use crate::ladder::Ladder;
 use crate::limit::{Limit, Limits};
+use crate::recovery::Recovery;
 use crate::trial::{Trial, Verdict};
 use crate::variant::{Links, Servers, Variant};
 
@@ -160,6 +161,7 @@ pub(crate) struct Search<'q> {
     pub(crate) answers: Vec<Tried<'q>>,
     /// The deployment that comes closest to the limits without meeting them.
     pub(crate) nearest: Option<Tried<'q>>,
+    pub(crate) recovery: Recovery,
 }
 
 impl<'q> Search<'q> {
@@ -264,11 +266,17 @@ impl<'q> Search<'q> {
         let run = variant.on(servers, self.links)?;
         let trials = Trial::until_missed(&run, &self.seeds, self.limits, floor)?;
         self.simulations += trials.len() as u64;
-        Ok(Tried {
+        let mut tried = Tried {
             variant,
             servers,
             verdict: Verdict::of(trials, self.seeds.len(), self.limits),
-        })
+        };
+        if tried.verdict.meets {
+            let (recovers, runs) = self.recovery.of(&tried, &run)?;
+            self.simulations += runs;
+            tried.verdict.meets = recovers;
+        }
+        Ok(tried)
     }
 
     /// Keeps what was tried, if it is an answer or comes closer to the limits.

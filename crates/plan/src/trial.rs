@@ -42,6 +42,8 @@ pub(crate) struct Trial {
     pub(crate) busy_share: f64,
     /// `busy_share` of prefill and of decode servers, where these are separate.
     pub(crate) pool_shares: Option<[f64; 2]>,
+    /// Largest share of the KV blocks in use.
+    pub(crate) kv_share: f64,
     /// Shares of the time in which settings of the servers held requests back; `None` without a step.
     pub(crate) limits: Option<LimitShares>,
 }
@@ -135,6 +137,7 @@ impl Trial {
             pool_shares: summary.stages.map(|stages| {
                 [stages.prefill, stages.decode].map(|pool| pool.busy_share(summary.makespan))
             }),
+            kv_share: f64::from(summary.kv.peak_blocks) / f64::from(summary.kv.blocks.max(1)),
             limits: outcome.limits,
         })
     }

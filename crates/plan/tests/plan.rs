@@ -162,3 +162,34 @@ fn the_opening_burst_of_users_is_left_out() {
     let plan = ask(scenario, &["ttft:300"], |_| ()).unwrap();
     assert_eq!(plan.gpus, Some(1));
 }
+
+#[test]
+fn servers_that_never_recover_from_a_backlog_are_no_answer() {
+    let of_load = |per_s: f64, prompt: &str, output: &str| {
+        let mut scenario = rate(per_s);
+        scenario.workload.prompt = Some(prompt.parse().unwrap());
+        scenario.workload.output = Some(output.parse().unwrap());
+        scenario
+    };
+    let qwen = model::find("qwen3-32b").unwrap();
+    let mut space = Space::new(&qwen.spec, vec![sets::H100.clone()]);
+    space.tp = vec![2];
+    let model = Model::new(qwen.name, qwen.spec);
+    let read = |_: &_| Err(ErrorKind::NotFound.into());
+    let scenario = of_load(15.0, "500", "2000");
+    let question = Question::new(scenario, model, &read, space, limits(&["ttft:500"]));
+    // Six servers meet the limit until one of them is congested, which some of many seeds show.
+    let plan = question.plan().unwrap();
+    assert_eq!(plan.gpus, Some(14));
+    let has = |plan: &Plan, text: &str| plan.notes.iter().any(|note| note.starts_with(text));
+    assert!(has(&plan, "fewer servers would meet"), "{:?}", plan.notes);
+
+    let near = ask(of_load(10.0, "100", "4000"), &["ttft:2000"], |_| ()).unwrap();
+    assert!(has(&near, "these servers meet"), "{:?}", near.notes);
+    let short = ask(of_load(60.0, "512", "256"), &["ttft:500"], |_| ()).unwrap();
+    assert!(
+        !has(&short, "these") && !has(&short, "fewer"),
+        "{:?}",
+        short.notes
+    );
+}

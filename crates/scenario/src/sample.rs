@@ -41,6 +41,26 @@ impl Run {
         }
     }
 
+    /// Returns one of the servers behind a queue that never ends: a quarter more users than it serves at once, who ask
+    /// again at once. `None` for loads that wait for answers anyway, and for servers that share their steps or requests.
+    pub fn backlogged(&self) -> Option<Run> {
+        let Load::Generated(load) = self.load() else {
+            return None;
+        };
+        let waits = load.workload.users.is_some() || load.workload.turns.is_some();
+        if waits || self.pools().is_some() || self.dp() > 1 {
+            return None;
+        }
+        let at_once = self.config().max_num_seqs;
+        let users = at_once.saturating_add(at_once / 4).saturating_add(1);
+        Some(self.with_load_of(1, 1, |workload| {
+            (workload.rate, workload.arrival) = (None, None);
+            (workload.burstiness, workload.users) = (None, Some(users));
+            // Its throughput with as many is that with more, to a percent.
+            workload.requests = Some(users.saturating_mul(4));
+        }))
+    }
+
     /// Servers that it stands for.
     pub fn servers(&self) -> f64 {
         self.share.stands_for * f64::from(self.replicas())

@@ -26,7 +26,7 @@ use crate::value::LatencyLimit;
 pub const EXACT_REQUESTS: usize = 100_000;
 /// Maximum number of requests of a run whose number is not given.
 const MAX_REQUESTS: f64 = 50_000.0;
-/// More of them for each server: any, and one whose requests fall in step.
+/// More of them for each simulated server: any, and one whose requests fall in step.
 const REQUESTS_PER_SERVER: [f64; 2] = [2_000.0, 20_000.0];
 
 /// Requests of each user that such a run may have: any user, and those who fall in step.
@@ -187,7 +187,7 @@ impl Run {
             InStep::Users(users) => (of_users(users, of_user_in_step), of_server),
             InStep::Servers => (of_users(users, of_user), of_server_in_step),
         };
-        ((MAX_REQUESTS + of_server * self.servers()) as u32).max(of_users)
+        ((MAX_REQUESTS + of_server * f64::from(self.replicas())) as u32).max(of_users)
     }
 
     fn served(

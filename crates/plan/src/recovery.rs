@@ -1,0 +1,96 @@
+//! Servers that meet limits until a burst fills their KV cache, and then do not recover.
+//!
+//! With requests waiting, a server admits as many as its cache has room for. Their outputs outgrow the cache, so that
+//! some are preempted and computed again: it completes fewer requests per second than one without a queue. If more
+//! arrive, the queue never ends (a metastable failure: Bronson et al., HotOS 2021). Runs as long as a search can afford
+//! may never see that burst.
+
+use rooflut_scenario::{Goal, Run};
+
+use crate::error::PlanError;
+use crate::search::Tried;
+use crate::variant::Servers;
+
+/// Share of the KV cache below which a backlog is served faster than requests arrive: the batch has room to grow.
+const ROOM: f64 = 0.5;
+
+/// Requests that arrive per completed one of a backlog, from which on servers are out. With fewer they are remarked on:
+/// a queue that grows slowly often ends by itself.
+const HOPELESS: f64 = 1.1;
+
+/// What is known of the servers of a question.
+#[derive(Debug, Default)]
+pub(crate) struct Recovery {
+    /// By variant: requests per second of a server with a backlog; `None` where it cannot have one.
+    completed: Vec<(usize, Option<f64>)>,
+    /// The last servers that are out.
+    hopeless: Option<Backlog>,
+}
+
+/// A server with a backlog.
+#[derive(Debug, Clone, Copy)]
+struct Backlog {
+    /// Requests per second that arrive.
+    load: f64,
+    /// Requests per second that it completes.
+    completed: f64,
+}
+
+impl Recovery {
+    /// Returns whether servers that meet the limits recover from a backlog, and how many runs that took.
+    pub(crate) fn of(&mut self, tried: &Tried<'_>, run: &Run) -> Result<(bool, u64), PlanError> {
+        let is_full = tried
+            .verdict
+            .trials
+            .iter()
+            .any(|trial| trial.kv_share > ROOM);
+        if !is_full || !matches!(tried.servers, Servers::Replicas(_)) {
+            return Ok((true, 0));
+        }
+        let index = tried.variant.index;
+        let is_known = self.completed.iter().any(|(of, _)| *of == index);
+        if !is_known {
+            let backlogged = run.backlogged();
+            let completed = backlogged.as_ref().map(completed).transpose()?;
+            self.completed.push((index, completed));
+        }
+        let hopeless = self
+            .backlog(tried)
+            .filter(|server| server.load > HOPELESS * server.completed);
+        self.hopeless = hopeless.or(self.hopeless);
+        Ok((hopeless.is_none(), u64::from(!is_known)))
+    }
+
+    /// Returns what a server of a deployment does with a backlog, if that is known.
+    fn backlog(&self, tried: &Tried<'_>) -> Option<Backlog> {
+        let Servers::Replicas(servers) = tried.servers else {
+            return None;
+        };
+        let of_variant = |(of, _): &&(usize, Option<f64>)| *of == tried.variant.index;
+        let (_, completed) = self.completed.iter().find(of_variant)?;
+        Some(Backlog {
+            load: tried.variant.run.scenario().workload.rate() / f64::from(servers),
+            completed: (*completed)?,
+        })
+    }
+
+    /// Returns a remark on the best deployment, or on smaller ones, that would not recover.
+    pub(crate) fn note(&self, best: Option<&Tried<'_>>) -> Option<String> {
+        let of_best = best.and_then(|best| self.backlog(best));
+        let (subject, server) = match of_best.filter(|server| server.load > server.completed) {
+            Some(server) => ("these servers meet the limits", server),
+            None => ("fewer servers would meet the limits", self.hopeless?),
+        };
+        let Backlog { load, completed } = server;
+        Some(format!(
+            "{subject} until a burst fills their KV cache: with requests waiting, each completes {completed:.3} of the \
+             {load:.3} requests per second that arrive, and does not recover"
+        ))
+    }
+}
+
+/// Returns the requests per second that a server with a backlog completes.
+fn completed(backlogged: &Run) -> Result<f64, PlanError> {
+    let outcome = backlogged.run_for(&Goal::Figures, &mut ())?;
+    Ok(outcome.summary.throughput.requests_per_s)
+}
