@@ -1,9 +1,9 @@
 //! Servers that meet limits until a burst fills their KV cache, and then do not recover.
 //!
-//! With requests waiting, a server admits as many as its cache has room for. Their outputs outgrow the cache, so that
-//! some are preempted and computed again: it completes fewer requests per second than one without a queue. If more
-//! arrive, the queue never ends (a metastable failure: Bronson et al., HotOS 2021). Runs as long as a search can afford
-//! may never see that burst.
+//! With requests waiting, a server admits as many as its cache has room for. Their outputs outgrow the cache, so the
+//! server preempts some and computes them again. It then completes fewer requests per second than without a queue. If
+//! more arrive, the queue never ends (a metastable failure: Bronson et al., HotOS 2021). A run that a search can afford
+//! may be too short to see such a burst.
 
 use rooflut_scenario::{Goal, Run};
 
@@ -14,8 +14,8 @@ use crate::variant::Servers;
 /// Share of the KV cache below which a backlog is served faster than requests arrive: the batch has room to grow.
 const ROOM: f64 = 0.5;
 
-/// Requests that arrive per completed one of a backlog, from which on servers are out. With fewer they are remarked on:
-/// a queue that grows slowly often ends by itself.
+/// Load over throughput with a backlog beyond which a deployment is no answer. Below it a note says that the queue
+/// grows: one that grows slowly often ends by itself.
 const HOPELESS: f64 = 1.1;
 
 /// What is known of the servers of a question.
@@ -23,7 +23,7 @@ const HOPELESS: f64 = 1.1;
 pub(crate) struct Recovery {
     /// By variant: requests per second of a server with a backlog; `None` where it cannot have one.
     completed: Vec<(usize, Option<f64>)>,
-    /// The last servers that are out.
+    /// The last deployment that was left out.
     hopeless: Option<Backlog>,
 }
 

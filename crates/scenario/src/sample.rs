@@ -41,8 +41,9 @@ impl Run {
         }
     }
 
-    /// Returns one of the servers behind a queue that never ends: a quarter more users than it serves at once, who ask
-    /// again at once. `None` for loads that wait for answers anyway, and for servers that share their steps or requests.
+    /// Returns one of the servers with requests that always wait: a quarter more users than it serves at once, who ask
+    /// again without a pause. `None` for closed loops, sessions and traces, and for data-parallel ranks and separate
+    /// prefill servers.
     pub fn backlogged(&self) -> Option<Run> {
         let Load::Generated(load) = self.load() else {
             return None;
@@ -56,7 +57,7 @@ impl Run {
         Some(self.with_load_of(1, 1, |workload| {
             (workload.rate, workload.arrival) = (None, None);
             (workload.burstiness, workload.users) = (None, Some(users));
-            // Its throughput with as many is that with more, to a percent.
+            // More requests change the throughput by less than a percent.
             workload.requests = Some(users.saturating_mul(4));
         }))
     }
