@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::error::PlanError;
 use crate::limit::Limits;
 use crate::question::Question;
-use crate::search::Tried;
 use crate::trial::{Trial, bounds, headrooms};
+use crate::tried::Tried;
 use crate::variant::{Links, Servers};
 
 /// A deployment and how it does under the load.

@@ -15,6 +15,7 @@ mod saturate;
 mod search;
 mod space;
 mod trial;
+mod tried;
 mod variant;
 
 pub use answer::{Answer, LimitedFigure};

@@ -12,7 +12,8 @@ use crate::limited_by::LimitedBy;
 use crate::notes::of_runs;
 use crate::question::{Question, seeds};
 use crate::recovery::Recovery;
-use crate::search::{Search, Tried};
+use crate::search::Search;
+use crate::tried::Tried;
 use crate::variant::{Bounds, Servers, Variant};
 
 /// The cheapest deployments that meet the limits.

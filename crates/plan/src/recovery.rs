@@ -8,7 +8,7 @@
 use rooflut_scenario::{Goal, Run};
 
 use crate::error::PlanError;
-use crate::search::Tried;
+use crate::tried::Tried;
 use crate::variant::Servers;
 
 /// Share of the KV cache below which a backlog is served faster than requests arrive: the batch has room to grow.
@@ -18,7 +18,7 @@ const ROOM: f64 = 0.5;
 /// grows: one that grows slowly often ends by itself.
 const HOPELESS: f64 = 1.1;
 
-/// What is known of the servers of a question.
+/// The throughput of the servers of a question while requests wait.
 #[derive(Debug, Default)]
 pub(crate) struct Recovery {
     /// By variant: requests per second of a server with a backlog; `None` where it cannot have one.

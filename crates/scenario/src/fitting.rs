@@ -1,4 +1,4 @@
-//! What makes a model fit into memory.
+//! Settings that make a model fit into memory.
 
 use crate::error::KeyName;
 

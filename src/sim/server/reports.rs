@@ -1,4 +1,4 @@
-//! What a server reports of its steps.
+//! Reports of a server on its steps.
 
 use super::{RequestId, Server, ServerEvent};
 use crate::sim::Progress;

@@ -39,7 +39,7 @@ pub(crate) struct Expected {
     pub(crate) in_step: InStep,
 }
 
-/// What falls in step in the long run.
+/// The parts of a run that fall in step in the long run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) enum InStep {
     #[default]
