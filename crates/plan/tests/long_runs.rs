@@ -3,7 +3,7 @@
 //!
 //! `questions.jsonl` has 200 questions. A line for each of every tenth:
 //! `cargo test --release -p rooflut-plan --test long_runs -- --ignored --nocapture`.
-//! `ROOFLUT_QUESTIONS=all` before it asks all, which takes an hour, and `ROOFLUT_QUESTIONS=3,17` these.
+//! `ROOFLUT_QUESTIONS=all` before it asks all, which takes hours, and `ROOFLUT_QUESTIONS=3,17` these.
 #![allow(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -202,17 +202,15 @@ impl Case {
 
 /// Returns the report of a run of this number of requests, or of up to four times as many if it needs them to be steady.
 fn long_run(run: &Run, seed: u64, requests: u64) -> Report {
-    let mut reports = [1, 2, 4].into_iter().map(|times| {
+    let mut times = 1;
+    loop {
         let run = run.with_requests((times * requests) as u32).unwrap();
-        run.with_seed(seed).unwrap().run(&mut ()).unwrap().report()
-    });
-    let first = reports.next().unwrap();
-    let is_clear = |report: &Report| report.steady.is_steady || report.overloaded;
-    std::iter::successors(Some(first), |report| {
-        (!is_clear(report)).then(|| reports.next()).flatten()
-    })
-    .last()
-    .unwrap()
+        let report = run.with_seed(seed).unwrap().run(&mut ()).unwrap().report();
+        if report.steady.is_steady || report.overloaded || times == 4 {
+            return report;
+        }
+        times *= 2;
+    }
 }
 
 /// Returns a deployment with one server less; `None` for one of one server, or of one of each kind.
@@ -338,5 +336,6 @@ fn highest_rates_are_within_two_percent_of_those_of_long_runs() {
     }
     let right = judged.iter().filter(|is_right| **is_right).count();
     println!("{right} of {}", judged.len());
+    // Known to be wrong: question 120, whose p99 of TPOT drifts more slowly than three short runs see.
     assert!(right * 10 >= judged.len() * 8, "{judged:?}");
 }

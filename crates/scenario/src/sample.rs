@@ -41,7 +41,7 @@ impl Run {
         }
     }
 
-    /// Returns one of the servers with requests that always wait: a quarter more users than it serves at once, who ask
+    /// Returns one server whose queue never empties: it has a quarter more users than it serves at once, and they ask
     /// again without a pause. `None` for closed loops, sessions and traces, and for data-parallel ranks and separate
     /// prefill servers.
     pub fn backlogged(&self) -> Option<Run> {

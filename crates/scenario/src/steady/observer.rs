@@ -21,8 +21,8 @@ const LEAST_TIMES: f64 = 10.0;
 const DRIFTS: [f64; 2] = [6.0, 4.0];
 /// Completions per arrival below which servers may be overloaded: the clock rounds.
 const KEEPS_UP: f64 = 0.998;
-/// Rounds of requests that fall in step before the window, and within it: those who happen to be served together slow
-/// each other down and ask, or are routed, together again. That takes about a hundred rounds.
+/// Rounds before the window, and within it, where requests fall in step: requests that happen to be served together
+/// slow each other down, and their successors arrive together again. That takes about a hundred rounds.
 const ROUNDS: [u64; 2] = [100, 50];
 /// Requests of a window, from which on a p99 is known: where fewer are left, the figures are those of the whole run.
 const LEAST_WINDOW: u64 = 100 * LatencyMs::MIN_BEYOND;
