@@ -9,7 +9,7 @@ use std::{fmt, fs};
 use crate::tokens::Tokens;
 
 /// Folders without production code.
-const LEFT_OUT: [&str; 4] = ["tests", "benches", "examples", "fuzz"];
+const LEFT_OUT: [&str; 5] = ["target", "tests", "benches", "examples", "fuzz"];
 
 /// The size of production code.
 #[derive(Debug, Default)]
@@ -86,7 +86,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>
             .and_then(|name| name.to_str())
             .unwrap_or_default();
         if path.is_dir() {
-            // Cargo marks its target folders with a file.
+            // Cargo marks the target folders that it makes with a file; scripts make some, too.
             let is_source = !name.starts_with('.') && !path.join("CACHEDIR.TAG").exists();
             if is_source && !LEFT_OUT.contains(&name) {
                 collect(&path, files)?;
