@@ -9,13 +9,8 @@ use rooflut_codegen::{Dtype, OperationKind};
 
 /// The operations of step models without the feature `alloc`. Tables without it have these alone, in formats without
 /// blocks, so that a program on a small device links no more than it can use.
-const WITHOUT_ALLOC: [OperationKind; 5] = [
-    OperationKind::Gemm,
-    OperationKind::Prefill,
-    OperationKind::Decode,
-    OperationKind::AllReduce,
-    OperationKind::Moe,
-];
+const WITHOUT_ALLOC: [OperationKind; 5] =
+    [OperationKind::Gemm, OperationKind::Prefill, OperationKind::Decode, OperationKind::AllReduce, OperationKind::Moe];
 
 fn main() {
     let data = Path::new("bench_data");
@@ -37,9 +32,7 @@ fn main() {
     }
     let dirs: Vec<&Path> = sets.iter().map(PathBuf::as_path).collect();
     let has_alloc = env::var_os(feature("alloc")).is_some();
-    let wanted = |operation, dtype: Dtype| {
-        has_alloc || WITHOUT_ALLOC.contains(&operation) && !dtype.is_block_scaled()
-    };
+    let wanted = |operation, dtype: Dtype| has_alloc || WITHOUT_ALLOC.contains(&operation) && !dtype.is_block_scaled();
     let tables = rooflut_codegen::generate_builtin(&gpus, &dirs, wanted);
     write("tables.rs", tables);
     let engines = toml_files(&engines);
@@ -47,10 +40,7 @@ fn main() {
     write("engines.rs", rooflut_codegen::generate_engines(&engines));
     let errors = rooflut_codegen::generate_lookup_errors(&errors, wanted);
     write("errors.rs", errors);
-    write(
-        "constants.rs",
-        rooflut_codegen::generate_constants(&constants),
-    );
+    write("constants.rs", rooflut_codegen::generate_constants(&constants));
 }
 
 /// The environment variable that cargo sets where the feature is on.
@@ -63,10 +53,7 @@ fn toml_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder of the engines can be read");
     let mut files: Vec<PathBuf> = entries
         .map(|entry| entry.expect("an entry of the folder can be read").path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "toml")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
         .collect();
     files.sort_by(|one, other| one.file_stem().cmp(&other.file_stem()));
     files

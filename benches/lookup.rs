@@ -13,24 +13,10 @@ use rooflut::table::sets;
 use std::hint::black_box;
 use support::{QUERIES, csv_tables::CsvTables, queries};
 
-const SEEN: GemmShape = GemmShape {
-    dtype: Dtype::Bf16,
-    k: 4096,
-    n: 4096,
-};
-const UNSEEN: GemmShape = GemmShape {
-    dtype: Dtype::Bf16,
-    k: 4096,
-    n: 6144,
-};
-const ATTENTION: AttentionShape = AttentionShape {
-    dtype: Dtype::Bf16,
-    kv_dtype: Dtype::Bf16,
-    q_heads: 32,
-    kv_heads: 8,
-    head_dim: 128,
-    tp: 1,
-};
+const SEEN: GemmShape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 4096 };
+const UNSEEN: GemmShape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 6144 };
+const ATTENTION: AttentionShape =
+    AttentionShape { dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 32, kv_heads: 8, head_dim: 128, tp: 1 };
 
 fn resolve(c: &mut Criterion) {
     let mut group = c.benchmark_group("resolve");
@@ -53,20 +39,12 @@ fn gemm(c: &mut Criterion) {
     for (name, shape) in [("rooflut measured", SEEN), ("rooflut blended", UNSEEN)] {
         let gemm = Gemm::resolve(&sets::H100, shape).expect("in the set");
         group.bench_function(name, |b| {
-            b.iter(|| {
-                rows.iter()
-                    .map(|&m| gemm.at(black_box(m)).time.0)
-                    .sum::<f64>()
-            });
+            b.iter(|| rows.iter().map(|&m| gemm.at(black_box(m)).time.0).sum::<f64>());
         });
     }
     let csv = CsvTables::read();
     group.bench_function("predecessors' way", |b| {
-        b.iter(|| {
-            rows.iter()
-                .map(|&m| csv.gemm_seconds(black_box(m), SEEN.k, SEEN.n))
-                .sum::<f64>()
-        });
+        b.iter(|| rows.iter().map(|&m| csv.gemm_seconds(black_box(m), SEEN.k, SEEN.n)).sum::<f64>());
     });
     group.finish();
 }
@@ -105,12 +83,7 @@ fn prefill(c: &mut Criterion) {
     group.throughput(Throughput::Elements(QUERIES as u64));
     let prefill = PrefillAttention::resolve(&sets::H100, ATTENTION).expect("in the set");
     group.bench_function("rooflut", |b| {
-        b.iter(|| {
-            lengths
-                .iter()
-                .map(|&s| prefill.at(1, black_box(s)).time.0)
-                .sum::<f64>()
-        });
+        b.iter(|| lengths.iter().map(|&s| prefill.at(1, black_box(s)).time.0).sum::<f64>());
     });
     group.finish();
 }

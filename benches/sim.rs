@@ -2,12 +2,7 @@
 //! that walks over all requests in each step (`tests/sim/oracle`).
 #![allow(missing_docs, clippy::expect_used, clippy::indexing_slicing)] // criterion's macros; benches may panic
 
-#[allow(
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "part of the tests, which read all of it"
-)]
+#[allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "part of the tests, which read all of it")]
 #[path = "../tests/sim/oracle/mod.rs"]
 mod plain_engine;
 mod support;
@@ -26,10 +21,7 @@ fn under_load(c: &mut Criterion) {
     let simulator = Simulator::try_new(tabulated(), config(128)).expect("sound limits");
     let rate = 0.7 * saturation(&simulator);
     let totals = serve(&simulator, load(rate), REQUESTS);
-    println!(
-        "{rate:.2} requests per second: {} steps, {} preemptions",
-        totals.steps, totals.preemptions
-    );
+    println!("{rate:.2} requests per second: {} steps, {} preemptions", totals.steps, totals.preemptions);
     let mut group = c.benchmark_group("under load");
     group.sample_size(10);
     group.throughput(Throughput::Elements(REQUESTS as u64));
@@ -40,18 +32,14 @@ fn under_load(c: &mut Criterion) {
     group.bench_function("requests, with all figures", |b| {
         b.iter(|| {
             let mut source = Stream::new(load(rate).take(REQUESTS));
-            simulator
-                .serve(&mut source, &mut Digest::new())
-                .expect("valid times")
+            simulator.serve(&mut source, &mut Digest::new()).expect("valid times")
         });
     });
     group.finish();
 }
 
 fn serve_all<M: LatencyModel>(simulator: &Simulator<M>, requests: &[Request]) -> Totals {
-    simulator
-        .serve(&mut RequestList::new(requests), &mut ())
-        .expect("valid times")
+    simulator.serve(&mut RequestList::new(requests), &mut ()).expect("valid times")
 }
 
 /// A server with room for `batch` requests that decode together.
@@ -64,12 +52,7 @@ fn decoding(batch: u32) -> Simulator<TabulatedModel> {
 fn steps(c: &mut Criterion) {
     let mut group = c.benchmark_group("steps");
     // Long outputs show the cost of a step alone: a request costs as much as a few steps.
-    for (batch, prompt, output) in [
-        (64, 512, 2_048),
-        (8, 16, 50_000),
-        (64, 16, 50_000),
-        (512, 16, 50_000),
-    ] {
+    for (batch, prompt, output) in [(64, 512, 2_048), (8, 16, 50_000), (64, 16, 50_000), (512, 16, 50_000)] {
         let simulator = decoding(batch);
         let requests = alike(batch as usize, prompt, output);
         let steps = serve_all(&simulator, &requests).steps;
@@ -90,30 +73,17 @@ fn observed(c: &mut Criterion) {
         let steps = serve_all(&simulator, &requests).steps;
         group.throughput(Throughput::Elements(steps));
         group.bench_function(format!("{batch} requests, no observer"), |b| {
-            b.iter(|| {
-                simulator
-                    .serve(&mut RequestList::new(&requests), &mut ())
-                    .expect("valid times")
-            });
+            b.iter(|| simulator.serve(&mut RequestList::new(&requests), &mut ()).expect("valid times"));
         });
         group.bench_function(format!("{batch} requests, token gaps"), |b| {
+            b.iter(|| simulator.serve(&mut RequestList::new(&requests), &mut TokenGaps::new()).expect("valid times"));
+        });
+        group.bench_function(format!("{batch} requests, token gaps and batch sizes"), |b| {
             b.iter(|| {
-                simulator
-                    .serve(&mut RequestList::new(&requests), &mut TokenGaps::new())
-                    .expect("valid times")
+                let mut observers = (TokenGaps::new(), BatchSizes::new());
+                simulator.serve(&mut RequestList::new(&requests), &mut observers).expect("valid times")
             });
         });
-        group.bench_function(
-            format!("{batch} requests, token gaps and batch sizes"),
-            |b| {
-                b.iter(|| {
-                    let mut observers = (TokenGaps::new(), BatchSizes::new());
-                    simulator
-                        .serve(&mut RequestList::new(&requests), &mut observers)
-                        .expect("valid times")
-                });
-            },
-        );
     }
     group.finish();
 }
@@ -126,10 +96,7 @@ fn engines(c: &mut Criterion) {
     let simulator = Simulator::try_new(tabulated(), config).expect("sound limits");
     let plain = roofline();
     let steps = serve_all(&simulator, &requests).steps;
-    assert_eq!(
-        plain_engine::run(&plain, config, &requests, &[], |sequence| sequence).steps,
-        steps
-    );
+    assert_eq!(plain_engine::run(&plain, config, &requests, &[], |sequence| sequence).steps, steps);
     let mut group = c.benchmark_group("engines at batch 256");
     group.throughput(Throughput::Elements(steps));
     group.bench_function("rooflut", |b| b.iter(|| serve_all(&simulator, &requests)));

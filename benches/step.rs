@@ -6,9 +6,7 @@ mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rooflut::model;
-use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
-};
+use rooflut::step::{Chunk, DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions};
 use rooflut::table::sets;
 use std::hint::black_box;
 use support::csv_tables::CsvTables;
@@ -23,26 +21,14 @@ const GROUP: DecodeGroup = match DecodeGroup::from_sum(64, 70_000) {
     Ok(group) => group,
     Err(_) => panic!("a group of 64 requests"),
 };
-const MIXED: StepBatch<'static> = StepBatch {
-    prefill: &[CHUNK],
-    decode: &[GROUP],
-};
-const DECODE: StepBatch<'static> = StepBatch {
-    prefill: &[],
-    decode: &[GROUP],
-};
+const MIXED: StepBatch<'static> = StepBatch { prefill: &[CHUNK], decode: &[GROUP] };
+const DECODE: StepBatch<'static> = StepBatch { prefill: &[], decode: &[GROUP] };
 
 fn step(c: &mut Criterion) {
     let mut group = c.benchmark_group("step");
     let load = |name: &str, tp| {
         let spec = model::find(name).expect("in the catalogue").spec;
-        RooflineModel::try_new(
-            &spec,
-            &sets::H100,
-            Parallelism::tensor(tp),
-            StepOptions::default(),
-        )
-        .expect("in the set")
+        RooflineModel::try_new(&spec, &sets::H100, Parallelism::tensor(tp), StepOptions::default()).expect("in the set")
     };
     let dense = load("llama-3.1-8b", 1);
     let large = load("llama-3.1-70b", 4);
@@ -68,9 +54,7 @@ fn step(c: &mut Criterion) {
                 .map(|(k, n)| csv.gemm_seconds(m, k, n))
                 .sum();
             // Their MFU of a batch is the mean over lookups of its requests.
-            let attention: f64 = (0..m)
-                .map(|i| csv.decode_seconds(m, black_box(1093 + i)))
-                .sum();
+            let attention: f64 = (0..m).map(|i| csv.decode_seconds(m, black_box(1093 + i))).sum();
             32.0 * (gemms + attention)
         });
     });
@@ -94,10 +78,7 @@ fn decode(c: &mut Criterion) {
     group.bench_function("RooflineModel::step_time", |b| {
         b.iter(|| {
             let time = |&group| {
-                let batch = StepBatch {
-                    prefill: &[],
-                    decode: &[black_box(group)],
-                };
+                let batch = StepBatch { prefill: &[], decode: &[black_box(group)] };
                 plain.step_time(&batch).total().0
             };
             groups.iter().map(time).sum::<f64>()

@@ -111,14 +111,8 @@ impl Client {
         self.turns += 1;
         let prompt_tokens = self.history + QUESTION_TOKENS;
         self.history = prompt_tokens + ANSWER_TOKENS;
-        let conversation = Content::Texts {
-            prefix: 0,
-            prefix_tokens: 0,
-            own,
-        };
-        Request::new(prompt_tokens, ANSWER_TOKENS)
-            .at_ns(now_ns)
-            .with_content(conversation)
+        let conversation = Content::Texts { prefix: 0, prefix_tokens: 0, own };
+        Request::new(prompt_tokens, ANSWER_TOKENS).at_ns(now_ns).with_content(conversation)
     }
 }
 

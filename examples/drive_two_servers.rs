@@ -23,15 +23,10 @@ pub(crate) struct Served {
 pub(crate) fn route(requests: usize) -> Result<[Served; 2], Box<dyn Error>> {
     let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
     let deployment = Deployment::builder(llama.spec, &sets::H100).max_model_len(8_192);
-    let mut servers = [
-        deployment.clone().kv_blocks(20_000).build()?.server()?,
-        deployment.kv_blocks(5_000).build()?.server()?,
-    ];
+    let mut servers =
+        [deployment.clone().kv_blocks(20_000).build()?.server()?, deployment.kv_blocks(5_000).build()?.server()?];
 
-    let mix = RequestMix::new(
-        Lengths::try_uniform(64..=2_048)?,
-        Lengths::try_uniform(64..=512)?,
-    );
+    let mix = RequestMix::new(Lengths::try_uniform(64..=2_048)?, Lengths::try_uniform(64..=512)?);
     let load = SyntheticLoad::new(Arrivals::try_poisson(20.0, 7)?, mix, 7);
     for request in load.take(requests) {
         // The router reads both servers at the arrival of the request.

@@ -19,10 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let prompt = Chunk::prompt(2048)?;
     for (requests, prefill) in [(1, &[][..]), (32, &[]), (128, &[]), (128, &[prompt])] {
         let decode = DecodeGroup::uniform(requests, 1000)?;
-        let batch = StepBatch {
-            prefill,
-            decode: &[decode],
-        };
+        let batch = StepBatch { prefill, decode: &[decode] };
         let time = model.step_time(&batch);
         println!(
             "{requests:17}  {:9}  {:17}  {:>11} ns, bound by {}",

@@ -17,9 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 pub(crate) fn simulate() -> Result<SimReport, Box<dyn std::error::Error>> {
     let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
     let deployment = Deployment::builder(llama.spec, &sets::H100).build()?;
-    let requests: Vec<Request> = Arrivals::try_poisson(10.0, 0)?
-        .take(200)
-        .map(|arrival_ns| Request::new(512, 128).at_ns(arrival_ns))
-        .collect();
+    let requests: Vec<Request> =
+        Arrivals::try_poisson(10.0, 0)?.take(200).map(|arrival_ns| Request::new(512, 128).at_ns(arrival_ns)).collect();
     Ok(deployment.simulator()?.run(&requests)?)
 }

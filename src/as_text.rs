@@ -12,9 +12,7 @@ macro_rules! as_text {
 
         #[cfg(feature = "serde")]
         impl<'de> serde::Deserialize<'de> for $type {
-            fn deserialize<D: serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> Result<$type, D::Error> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$type, D::Error> {
                 rooflut_roofline::deserialize_name(deserializer)
             }
         }

@@ -11,9 +11,7 @@ macro_rules! checked {
         }
 
         impl<'de> serde::Deserialize<'de> for $type {
-            fn deserialize<D: serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> Result<$type, D::Error> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$type, D::Error> {
                 let value = <$type>::deserialize(deserializer)?;
                 ($check)(&value).map_err(serde::de::Error::custom)?;
                 Ok(value)

@@ -8,8 +8,8 @@ use core::fmt;
 
 pub use self::defaults::{GpuClass, ServeDefaults, ServeLimits};
 pub use self::rules::{
-    BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules,
-    SelfPreemption, VictimIndex, VictimToken,
+    BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules, SelfPreemption,
+    VictimIndex, VictimToken,
 };
 pub use self::version::{closest, oldest};
 pub use crate::generated::stacks;
@@ -235,15 +235,8 @@ pub struct ConstantError {
 
 impl fmt::Display for ConstantError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ConstantError {
-            name,
-            found,
-            expected,
-        } = self;
-        write!(
-            f,
-            "engine constant {name}: expected {expected}, found {found}; correct it"
-        )
+        let ConstantError { name, found, expected } = self;
+        write!(f, "engine constant {name}: expected {expected}, found {found}; correct it")
     }
 }
 
@@ -338,12 +331,7 @@ fn share(name: &'static str, found: f64) -> Checked {
 
 /// A share that may be none.
 fn part(name: &'static str, found: f64) -> Checked {
-    (
-        name,
-        found,
-        (0.0..=1.0).contains(&found),
-        "a share from 0 to 1",
-    )
+    (name, found, (0.0..=1.0).contains(&found), "a share from 0 to 1")
 }
 
 fn ln_rows(name: &'static str, found: f64) -> Checked {
@@ -353,12 +341,7 @@ fn ln_rows(name: &'static str, found: f64) -> Checked {
 
 fn caches(name: &'static str, found: f64) -> Checked {
     let (name, found, good, _) = number(name, found);
-    (
-        name,
-        found,
-        good,
-        "a multiple of the L2 cache of at least 0",
-    )
+    (name, found, good, "a multiple of the L2 cache of at least 0")
 }
 
 fn exponent(name: &'static str, found: f64) -> Checked {
@@ -378,11 +361,7 @@ fn count(name: &'static str, found: u32) -> Checked {
 fn first_out_of_range<const N: usize>(constants: [Checked; N]) -> Result<(), ConstantError> {
     match constants.into_iter().find(|(_, _, good, _)| !good) {
         None => Ok(()),
-        Some((name, found, _, expected)) => Err(ConstantError {
-            name,
-            found,
-            expected,
-        }),
+        Some((name, found, _, expected)) => Err(ConstantError { name, found, expected }),
     }
 }
 
@@ -412,11 +391,7 @@ impl StepConstants {
             3..=4 => 4,
             _ => tokens.div_ceil(8).saturating_mul(8),
         };
-        if captured > u64::from(self.cuda_graph_max_tokens) {
-            tokens
-        } else {
-            captured
-        }
+        if captured > u64::from(self.cuda_graph_max_tokens) { tokens } else { captured }
     }
 
     /// Returns the number of tokens that are routed to experts in a step of `tokens` tokens, `padded` with padding.

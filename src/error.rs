@@ -114,10 +114,7 @@ impl TableSet {
     /// The set lacks it.
     #[inline]
     pub(crate) fn required(&self, operation: OperationKind) -> Result<Table<'_>, ResolveError> {
-        self.table(operation).ok_or_else(|| ResolveError::NoTable {
-            set: self.clone(),
-            operation: operation.name(),
-        })
+        self.table(operation).ok_or_else(|| ResolveError::NoTable { set: self.clone(), operation: operation.name() })
     }
 
     /// Returns the reference of kernels of `dtype` in one of the tables.
@@ -125,25 +122,14 @@ impl TableSet {
     /// # Errors
     /// The GPU has no peak for the dtype.
     #[inline]
-    pub(crate) fn reference(
-        &self,
-        table: &Table<'_>,
-        dtype: Dtype,
-    ) -> Result<Reference, ResolveError> {
+    pub(crate) fn reference(&self, table: &Table<'_>, dtype: Dtype) -> Result<Reference, ResolveError> {
         let reference = table.reference(dtype);
-        reference.ok_or_else(|| ResolveError::NoPeak {
-            set: self.clone(),
-            dtype,
-        })
+        reference.ok_or_else(|| ResolveError::NoPeak { set: self.clone(), dtype })
     }
 }
 
 /// Further advice where a table or a format is missing.
-const ADVICE: &str = if cfg!(feature = "alloc") {
-    ""
-} else {
-    ", or turn on the feature alloc of rooflut"
-};
+const ADVICE: &str = if cfg!(feature = "alloc") { "" } else { ", or turn on the feature alloc of rooflut" };
 
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -161,30 +147,15 @@ impl fmt::Display for ResolveError {
                 write!(f, "table set {}: gemm: expected one of ", set.name())?;
                 let entries = set.gemm().into_iter().flat_map(|table| table.entries());
                 write_distinct(f, entries.map(|entry| entry.shape.dtype.name()))?;
-                write!(
-                    f,
-                    ", found {}; use one of these or another set{ADVICE}",
-                    shape.dtype
-                )
+                write!(f, ", found {}; use one of these or another set{ADVICE}", shape.dtype)
             }
-            ResolveError::NoAttentionDtype {
-                set,
-                operation,
-                dtype,
-                kv_dtype,
-            } => write!(
+            ResolveError::NoAttentionDtype { set, operation, dtype, kv_dtype } => write!(
                 f,
                 "table set {}: {operation}: no rows of {dtype} with {kv_dtype} KV; use another \
                  dtype or another set (`rooflut tables` lists what each has)",
                 set.name()
             ),
-            ResolveError::NoHeads {
-                set,
-                operation,
-                q_heads,
-                kv_heads,
-                head_dim,
-            } => write!(
+            ResolveError::NoHeads { set, operation, q_heads, kv_heads, head_dim } => write!(
                 f,
                 "table set {}: {operation}: no rows of {q_heads} query and {kv_heads} KV heads of \
                  {head_dim} in these formats; use heads or formats that were measured",
@@ -205,24 +176,12 @@ impl fmt::Display for ResolveError {
                      {kv_rank} and heads of {nope}, {rope} and {v}",
                     set.name()
                 )?;
-                if let Some(Indexer {
-                    heads,
-                    head_dim,
-                    top_k,
-                }) = indexer
-                {
+                if let Some(Indexer { heads, head_dim, top_k }) = indexer {
                     write!(f, ", {heads} heads of {head_dim} that select {top_k} keys")?;
                 }
-                f.write_str(
-                    "; use formats and dimensions that were measured (`rooflut tables` lists them)",
-                )
+                f.write_str("; use formats and dimensions that were measured (`rooflut tables` lists them)")
             }
-            ResolveError::TooManyRanks {
-                set,
-                operation,
-                ranks,
-                most,
-            } => write!(
+            ResolveError::TooManyRanks { set, operation, ranks, most } => write!(
                 f,
                 "table set {}: {operation}: expected at most {most} ranks, found {ranks}; use a \
                  smaller {} parallelism",
@@ -232,24 +191,16 @@ impl fmt::Display for ResolveError {
                     false => "data",
                 }
             ),
-            ResolveError::TooFewRanks { operation, ranks } => write!(
-                f,
-                "{operation}: expected at least 2 ranks, found {ranks}; one GPU has nothing to exchange"
-            ),
-            ResolveError::NoPeak { set, dtype } => write!(
-                f,
-                "GPU {}: no peak for {dtype} in its data sheet; use another dtype",
-                set.gpu().name
-            ),
+            ResolveError::TooFewRanks { operation, ranks } => {
+                write!(f, "{operation}: expected at least 2 ranks, found {ranks}; one GPU has nothing to exchange")
+            }
+            ResolveError::NoPeak { set, dtype } => {
+                write!(f, "GPU {}: no peak for {dtype} in its data sheet; use another dtype", set.gpu().name)
+            }
             ResolveError::ZeroDimension { operation } => {
                 write!(f, "{operation}: expected positive dimensions, found 0")
             }
-            ResolveError::UnevenHeads {
-                operation,
-                q_heads,
-                kv_heads,
-                tp,
-            } => write!(
+            ResolveError::UnevenHeads { operation, q_heads, kv_heads, tp } => write!(
                 f,
                 "{operation}: expected {q_heads} query heads to divide by {kv_heads} KV heads and by \
                  tp {tp}, and one of KV heads and tp by the other; use another tp"
@@ -261,10 +212,7 @@ impl fmt::Display for ResolveError {
 impl core::error::Error for ResolveError {}
 
 /// Writes the names, dropping consecutive duplicates.
-fn write_distinct<'n>(
-    f: &mut fmt::Formatter<'_>,
-    names: impl Iterator<Item = &'n str>,
-) -> fmt::Result {
+fn write_distinct<'n>(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'n str>) -> fmt::Result {
     let mut last = "";
     for name in names {
         if name != last {

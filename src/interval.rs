@@ -99,10 +99,7 @@ impl Interval {
     /// least `bound`.
     pub fn around(time: Seconds, half_width: f64, bound: Seconds) -> Interval {
         let factor = exp(half_width);
-        Interval {
-            low: Seconds(time.0 / factor).max(Seconds(bound.0.min(time.0))),
-            high: time * factor,
-        }
+        Interval { low: Seconds(time.0 / factor).max(Seconds(bound.0.min(time.0))), high: time * factor }
     }
 
     /// Returns the interval of `time` whose half widths are those of `self` and an independent `half_width`, in
@@ -112,10 +109,7 @@ impl Interval {
         if time.0 <= 0.0 {
             return self;
         }
-        Interval {
-            low: Seconds(time.0 / beyond(time.0 / self.low.0)),
-            high: time * beyond(self.high.0 / time.0),
-        }
+        Interval { low: Seconds(time.0 / beyond(time.0 / self.low.0)), high: time * beyond(self.high.0 / time.0) }
     }
 
     /// Returns whether `time` lies within the interval, ends included.
@@ -216,10 +210,7 @@ mod tests {
         let widened = simulated.widened(Seconds(2.0), 0.04);
         assert!((widened.high.0 / 2.0 - exp(0.05)).abs() < 1e-9);
         assert!((widened.low.0 * exp(0.05) - 2.0).abs() < 1e-9);
-        let crossed = Interval {
-            low: Seconds(3.0),
-            high: Seconds(1.0),
-        };
+        let crossed = Interval { low: Seconds(3.0), high: Seconds(1.0) };
         let crossed = crossed.widened(Seconds(2.0), 0.04);
         assert!((ln(crossed.high.0 / 2.0) - 0.04).abs() < 1e-9);
         assert!((ln(crossed.low.0 / 2.0) + 0.04).abs() < 1e-9);

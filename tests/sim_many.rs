@@ -32,10 +32,7 @@ impl Server {
         let start = Instant::now();
         let used = allocation_counter::measure(|| {
             let mut digest = Digest::new();
-            let totals = self
-                .0
-                .serve(&mut Stream::new(load.take(requests)), &mut digest)
-                .unwrap();
+            let totals = self.0.serve(&mut Stream::new(load.take(requests)), &mut digest).unwrap();
             let summary = digest.into_summary(&totals);
             assert_eq!(summary.completed, requests as u64);
             assert!(summary.ttft.unwrap().p99.0 < 1.0);

@@ -8,14 +8,15 @@ mod served;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use rooflut::deployment::{ServedModel, ServedTally};
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape};
-use rooflut::op::{DecodeAttention, Gemm, PrefillAttention};
 use rooflut::model::{ModelSpec, Span};
+use rooflut::op::{DecodeAttention, Gemm, PrefillAttention};
 use rooflut::sim::Simulator;
 use rooflut::sim::cluster::Lockstep;
 use rooflut::sim::figures::{Digest, Totals};
 use rooflut::sim::load::{LimitedLoop, Stream, SyntheticLoad};
-use rooflut::step::{DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
-    TabulatedModel};
+use rooflut::step::{
+    DecodeGroup, LatencyModel, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions, TabulatedModel,
+};
 use rooflut::table::sets;
 use rooflut::units::Seconds;
 use rooflut_scenario::{Model, Resources, Run, ScenarioFile};
@@ -45,14 +46,8 @@ fn numbers(seed: u64, max: u32) -> &'static [u32] {
     Vec::from_iter(std::iter::repeat_with(next).take(1024)).leak()
 }
 
-const HEADS: AttentionShape = AttentionShape {
-    dtype: Dtype::Bf16,
-    kv_dtype: Dtype::Bf16,
-    q_heads: 32,
-    kv_heads: 8,
-    head_dim: 128,
-    tp: 1,
-};
+const HEADS: AttentionShape =
+    AttentionShape { dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 32, kv_heads: 8, head_dim: 128, tp: 1 };
 
 fn decode() -> (&'static DecodeAttention, [&'static [u32]; 2]) {
     let attention = DecodeAttention::resolve(&sets::H100, HEADS).expect("in the set");
@@ -163,10 +158,7 @@ fn deepseek_v3() -> &'static RooflineModel {
 #[bench::decode_64_of_four_groups(setup = four_groups)]
 #[bench::decode_64_of_deepseek_v3(setup = deepseek_v3)]
 fn step(model: &RooflineModel) -> Seconds {
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &[DECODE],
-    };
+    let batch = StepBatch { prefill: &[], decode: &[DECODE] };
     black_box(model).step_time(black_box(&batch)).total()
 }
 

@@ -30,15 +30,7 @@ impl CsvTables {
                 let [k, n, m]: [u32; 3] = [k, n, m].map(|field| field.parse().expect("a number"));
                 let seconds = latency_us.parse::<f64>().expect("a number") * 1e-6;
                 let flops = 2.0 * f64::from(m) * f64::from(k) * f64::from(n);
-                gemm.push((
-                    k,
-                    n,
-                    Row {
-                        x: m,
-                        y: 0,
-                        mfu: flops / seconds / PEAK,
-                    },
-                ));
+                gemm.push((k, n, Row { x: m, y: 0, mfu: flops / seconds / PEAK }));
             }
         }
         let mut decode: HashMap<String, Vec<Row>> = HashMap::new();
@@ -46,16 +38,11 @@ impl CsvTables {
             if let [_, kv_dtype, q, kv, dim, _, batch, kv_len, latency_us] = fields.as_slice()
                 && kv_dtype == "bf16"
             {
-                let [batch, kv_len, heads]: [u32; 3] =
-                    [batch, kv_len, q].map(|field| field.parse().expect("a number"));
+                let [batch, kv_len, heads]: [u32; 3] = [batch, kv_len, q].map(|field| field.parse().expect("a number"));
                 let seconds = latency_us.parse::<f64>().expect("a number") * 1e-6;
                 let mfu = decode_flops(heads, batch, f64::from(kv_len)) / seconds / PEAK;
                 let key = format!("{q}-{kv}-{dim}");
-                decode.entry(key).or_default().push(Row {
-                    x: batch,
-                    y: kv_len,
-                    mfu,
-                });
+                decode.entry(key).or_default().push(Row { x: batch, y: kv_len, mfu });
             }
         }
         CsvTables { gemm, decode }
@@ -69,23 +56,11 @@ impl CsvTables {
         let distance = |pair: &&(u32, u32)| (pair.0 - k).pow(2) + (pair.1 - n).pow(2);
         let covering = pairs.iter().filter(|pair| pair.0 >= k && pair.1 >= n);
         let pair = covering.min_by_key(distance).expect("a pair");
-        let mut rows: Vec<Row> = self
-            .gemm
-            .iter()
-            .filter(|r| (r.0, r.1) == *pair)
-            .map(|r| r.2.clone())
-            .collect();
+        let mut rows: Vec<Row> = self.gemm.iter().filter(|r| (r.0, r.1) == *pair).map(|r| r.2.clone()).collect();
         rows.sort_by_key(|row| row.x);
         let low = rows.iter().rev().find(|row| row.x <= m).unwrap_or(&rows[0]);
-        let high = rows
-            .iter()
-            .find(|row| row.x >= m)
-            .unwrap_or(&rows[rows.len() - 1]);
-        let weight = if high.x > low.x {
-            f64::from(m - low.x) / f64::from(high.x - low.x)
-        } else {
-            0.0
-        };
+        let high = rows.iter().find(|row| row.x >= m).unwrap_or(&rows[rows.len() - 1]);
+        let weight = if high.x > low.x { f64::from(m - low.x) / f64::from(high.x - low.x) } else { 0.0 };
         let mfu = low.mfu + (high.mfu - low.mfu) * weight;
         2.0 * f64::from(m) * f64::from(k) * f64::from(n) / (PEAK * mfu)
     }
@@ -103,10 +78,7 @@ impl CsvTables {
         };
         let around = |axis: &[u32], at: u32| {
             let low = *axis.iter().rev().find(|&&v| v <= at).unwrap_or(&axis[0]);
-            let high = *axis
-                .iter()
-                .find(|&&v| v >= at)
-                .unwrap_or(&axis[axis.len() - 1]);
+            let high = *axis.iter().find(|&&v| v >= at).unwrap_or(&axis[axis.len() - 1]);
             let span = f64::from(high.abs_diff(low)).max(1.0);
             (low, high, f64::from(at.abs_diff(low)) / span)
         };
@@ -130,8 +102,5 @@ fn decode_flops(heads: u32, batch: u32, kv_len: f64) -> f64 {
 fn rows(file: &str) -> Vec<Vec<String>> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let text = std::fs::read_to_string(path).expect("bench_data is here");
-    text.lines()
-        .skip(1)
-        .map(|line| line.split(',').map(str::to_owned).collect())
-        .collect()
+    text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }

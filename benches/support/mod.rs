@@ -12,12 +12,8 @@ pub fn queries(least: u32, most: u32) -> Vec<u32> {
     let (low, high) = (f64::from(least).ln(), f64::from(most).ln());
     let mut state = 0x853c_49e6_748f_ea9b_u64 ^ u64::from(most);
     let mut next = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 11) as f64 / (1_u64 << 53) as f64
     };
-    (0..QUERIES)
-        .map(|_| (low + (high - low) * next()).exp().round() as u32)
-        .collect()
+    (0..QUERIES).map(|_| (low + (high - low) * next()).exp().round() as u32).collect()
 }

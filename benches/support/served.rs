@@ -4,9 +4,7 @@ use rooflut::deployment::ServedModel;
 use rooflut::model::ModelSpec;
 use rooflut::sim::cluster::Lockstep;
 use rooflut::sim::figures::Totals;
-use rooflut::sim::load::{
-    Arrivals, ClosedLoop, Lengths, LimitedLoop, RequestMix, Stream, SyntheticLoad, ThinkTime,
-};
+use rooflut::sim::load::{Arrivals, ClosedLoop, Lengths, LimitedLoop, RequestMix, Stream, SyntheticLoad, ThinkTime};
 use rooflut::sim::{Request, SimConfig, Simulator};
 use rooflut::step::{LatencyModel, RooflineModel, TabulatedModel};
 use rooflut::table::sets;
@@ -44,10 +42,7 @@ pub fn expert_server() -> (Simulator<ServedModel>, LimitedLoop) {
 
 fn experts(ranks: u32) -> Deployment {
     let deployment = Deployment::builder(spec("qwen3-30b-a3b"), &sets::H100).dp(ranks);
-    deployment
-        .expert_parallel(ranks > 1)
-        .build()
-        .expect("in the set")
+    deployment.expert_parallel(ranks > 1).build().expect("in the set")
 }
 
 // Without a tail: no request outlives the others by many steps.
@@ -94,14 +89,8 @@ pub fn saturation<M: LatencyModel>(simulator: &Simulator<M>) -> f64 {
 }
 
 /// Serves the first requests of a load.
-pub fn serve<M: LatencyModel>(
-    simulator: &Simulator<M>,
-    load: SyntheticLoad,
-    requests: usize,
-) -> Totals {
-    simulator
-        .serve(&mut Stream::new(load.take(requests)), &mut ())
-        .expect("valid times")
+pub fn serve<M: LatencyModel>(simulator: &Simulator<M>, load: SyntheticLoad, requests: usize) -> Totals {
+    simulator.serve(&mut Stream::new(load.take(requests)), &mut ()).expect("valid times")
 }
 
 /// Identical requests that arrive at once.

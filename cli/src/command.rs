@@ -10,10 +10,7 @@ use crate::host::Host;
 use crate::output::{Answered, plural};
 use crate::parser::Invocation;
 use crate::progress::Ticker;
-use crate::{
-    compare, engines, fits, generate, lookup, models, plan, program, run, saturate, step, sweep,
-    tables,
-};
+use crate::{compare, engines, fits, generate, lookup, models, plan, program, run, saturate, step, sweep, tables};
 
 /// Runs the command with these arguments, the first of which is the name of the program: prints the answer, or the
 /// error, and returns the exit code.
@@ -41,10 +38,7 @@ pub fn answer(arguments: impl IntoIterator<Item = OsString>, stop: Stop) -> Resu
     program::answer(|host| answered(arguments, host), stop)
 }
 
-fn answered(
-    arguments: impl IntoIterator<Item = OsString>,
-    host: Host<'_>,
-) -> Result<Answered, Error> {
+fn answered(arguments: impl IntoIterator<Item = OsString>, host: Host<'_>) -> Result<Answered, Error> {
     match args::parse(arguments.into_iter().collect())? {
         Invocation::Command(command) => dispatch(&command, host),
         Invocation::Text(text) => Ok(text.into()),
@@ -98,10 +92,7 @@ mod tests {
 
     #[test]
     fn the_rows_of_a_sweep_are_part_of_the_answer() {
-        let text = answer(
-            arguments(&[&["sweep"], SMALL.as_slice()].concat()),
-            Stop::default(),
-        );
+        let text = answer(arguments(&[&["sweep"], SMALL.as_slice()].concat()), Stop::default());
         let text = text.unwrap();
         assert_eq!(text.lines().count(), 3);
         assert!(text.starts_with("index,grid,"), "{text}");
@@ -118,14 +109,8 @@ mod tests {
             [&["saturate"], load.as_slice()].concat(),
         ] {
             let error = answer(arguments(&command), stop.clone()).unwrap_err();
-            assert!(
-                error.to_string().contains("stopped before its end"),
-                "{error}"
-            );
-            assert!(
-                answer(arguments(&command), Stop::default()).is_ok(),
-                "{command:?}"
-            );
+            assert!(error.to_string().contains("stopped before its end"), "{error}");
+            assert!(answer(arguments(&command), Stop::default()).is_ok(), "{command:?}");
         }
     }
 }

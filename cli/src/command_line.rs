@@ -63,10 +63,9 @@ fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
         // Also whole numbers that are stored as floating-point ones.
-        Value::Number(number) => number
-            .as_f64()
-            .filter(|_| number.is_f64())
-            .map_or_else(|| number.to_string(), |value| value.to_string()),
+        Value::Number(number) => {
+            number.as_f64().filter(|_| number.is_f64()).map_or_else(|| number.to_string(), |value| value.to_string())
+        }
         other => quoted(&other.to_string()),
     }
 }
@@ -92,10 +91,7 @@ mod tests {
         scenario.workload.rate = Some(30.0);
         scenario.workload.prompt = Some("lognormal:512,0.6@16..4096".parse().unwrap());
         scenario.workload.conditions = Some(vec!["Model=GPT-4 x".parse().unwrap()]);
-        scenario.output.goodput = Some(vec![
-            "ttft:200".parse().unwrap(),
-            "tpot:0.5".parse().unwrap(),
-        ]);
+        scenario.output.goodput = Some(vec!["ttft:200".parse().unwrap(), "tpot:0.5".parse().unwrap()]);
         let words = of(&scenario).unwrap();
         let expected = "rooflut run --model 'it'\\''s mine/config.json' --assume-llama=true --rate 30 --prompt \
                         lognormal:512,0.6@16..4096 --where 'Model=GPT-4 x' --goodput ttft:200 --goodput tpot:0.5";
@@ -110,9 +106,7 @@ mod tests {
         let text = wrapped(11, "command", &of(&scenario).unwrap());
         let text = anstream::adapter::strip_str(&text).to_string();
         let model = "m".repeat(60);
-        let expected = format!(
-            "  command  rooflut run \\\n             --model {model} \\\n             --tp 2\n"
-        );
+        let expected = format!("  command  rooflut run \\\n             --model {model} \\\n             --tp 2\n");
         assert_eq!(text, expected);
     }
 }

@@ -25,11 +25,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<String, Error> {
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     let comparison = Comparison::of(&a, &b);
     if args.json {
-        return to_json(&ComparisonJson {
-            a: SideJson::new(&args.a, &a),
-            b: SideJson::new(&args.b, &b),
-            comparison,
-        });
+        return to_json(&ComparisonJson { a: SideJson::new(&args.a, &a), b: SideJson::new(&args.b, &b), comparison });
     }
     let mut text = title("Two runs side by side");
     for (name, path, report) in [("A", &args.a, &a), ("B", &args.b, &b)] {
@@ -59,10 +55,7 @@ struct SideJson {
 
 impl SideJson {
     fn new(path: &Path, report: &ReadReport) -> SideJson {
-        SideJson {
-            path: path.display().to_string(),
-            title: report.title(),
-        }
+        SideJson { path: path.display().to_string(), title: report.title() }
     }
 }
 
@@ -75,9 +68,7 @@ fn read(path: &Path) -> Result<ReadReport, Error> {
     }
     let file = ScenarioFile::read(&bytes).map_err(|ScenarioError { line, problem, .. }| {
         let expected = match problem {
-            Problem::Toml(_) | Problem::NotText => {
-                "expected a scenario or a report of `rooflut run --json`: "
-            }
+            Problem::Toml(_) | Problem::NotText => "expected a scenario or a report of `rooflut run --json`: ",
             _ => "",
         };
         Error::in_file(path, line, format!("{expected}{problem}"))
@@ -110,10 +101,7 @@ fn describe(comparison: &Comparison) -> String {
     };
     let causes = comparison.causes.iter().filter_map(describe_cause);
     let remarks = comparison.remarks.iter().cloned();
-    let why: String = causes
-        .chain(remarks)
-        .map(|why| wrapped_at(INDENT, "why", &why))
-        .collect();
+    let why: String = causes.chain(remarks).map(|why| wrapped_at(INDENT, "why", &why)).collect();
     let gap = if why.is_empty() { "" } else { "\n" };
     format!("{settings}\n{}{gap}{why}", figures.render(2))
 }
@@ -136,15 +124,8 @@ fn describe_cause(cause: &Cause) -> Option<String> {
     let terms = cause.terms.iter();
     let terms = terms.filter(|term| term.difference_ms.abs() >= MIN_TERM * largest);
     let terms = terms.take(MAX_TERMS);
-    let terms: Vec<String> = terms
-        .map(|term| format!("{} {}", difference(term.difference_ms), term.name))
-        .collect();
-    Some(format!(
-        "{}: B - A is {} ms, of which {}",
-        cause.figure,
-        difference(cause.difference_ms),
-        terms.join(", ")
-    ))
+    let terms: Vec<String> = terms.map(|term| format!("{} {}", difference(term.difference_ms), term.name)).collect();
+    Some(format!("{}: B - A is {} ms, of which {}", cause.figure, difference(cause.difference_ms), terms.join(", ")))
 }
 
 /// Returns a figure with its sign and three digits.
@@ -164,9 +145,7 @@ fn shown(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_u64() {
             Some(whole) => count(whole),
-            None => number
-                .as_f64()
-                .map_or_else(|| number.to_string(), scientific),
+            None => number.as_f64().map_or_else(|| number.to_string(), scientific),
         },
         other => other.to_string(),
     }

@@ -38,27 +38,19 @@ const OF_COMMANDS: [&str; 3] = ["Plan", "Search", "Sweep"];
 
 /// Describes the arguments of a command. What the command says of itself stays.
 pub(crate) fn described<T: Args>(command: Command) -> Command {
-    let (about, long) = (
-        command.get_about().cloned(),
-        command.get_long_about().cloned(),
-    );
+    let (about, long) = (command.get_about().cloned(), command.get_long_about().cloned());
     let needs_arguments = command.is_arg_required_else_help_set();
     let command = parser::negative_values(T::augment_args(command));
     let has_load = command.get_arguments().any(|arg| arg.get_id() == "rate");
     let command = command.mut_args(|arg| {
-        let is_own = arg
-            .get_help_heading()
-            .is_some_and(|of| OF_COMMANDS.contains(&of));
+        let is_own = arg.get_help_heading().is_some_and(|of| OF_COMMANDS.contains(&of));
         let is_listed = !has_load || is_own || ON_THE_PAGE.contains(&arg.get_id().as_str());
         match is_listed {
             true => arg,
             false => arg.hide_short_help(true),
         }
     });
-    command
-        .arg_required_else_help(needs_arguments)
-        .about(Resettable::from(about))
-        .long_about(Resettable::from(long))
+    command.arg_required_else_help(needs_arguments).about(Resettable::from(about)).long_about(Resettable::from(long))
 }
 
 impl<T: Args> Args for Deferred<T> {

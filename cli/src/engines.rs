@@ -33,21 +33,14 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
 fn stack_text(stack: &EngineStack) -> String {
     let mut text = title(&format!("{}: {}", stack.name, stack.description));
     if let Some(ancestor) = stack.inherits {
-        text += &wrapped(
-            "inherits",
-            &format!("all other rules and constants from {ancestor}"),
-        );
+        text += &wrapped("inherits", &format!("all other rules and constants from {ancestor}"));
         text += "\n";
     }
     text += &(wrapped("defaults", &describe(&stack.defaults)) + "\n");
     let mut grid = Grid::new("rule | value | meaning");
     let rules = stack.about_rules.iter();
     for rule in rules.filter(|rule| rule.stack == stack.name) {
-        grid.row(
-            [rule.name, rule.value, rule.meaning]
-                .map(str::to_owned)
-                .into(),
-        );
+        grid.row([rule.name, rule.value, rule.meaning].map(str::to_owned).into());
     }
     text += &(grid.render(2) + "\n");
     let mut grid = Grid::new("constant | >value | unit | meaning | source");
@@ -70,12 +63,8 @@ fn stack_text(stack: &EngineStack) -> String {
 /// Returns the limits that the engine takes where none are given.
 fn describe(defaults: &ServeDefaults) -> String {
     let limits = |limits: &ServeLimits| {
-        let [seqs, tokens, graph] = [
-            limits.max_num_seqs,
-            limits.max_num_batched_tokens,
-            limits.cuda_graph_max_tokens,
-        ]
-        .map(|limit| count(limit.into()));
+        let [seqs, tokens, graph] = [limits.max_num_seqs, limits.max_num_batched_tokens, limits.cuda_graph_max_tokens]
+            .map(|limit| count(limit.into()));
         format!("{seqs} sequences, {tokens} tokens a step and CUDA graphs of up to {graph} tokens")
     };
     let mut text = String::new();

@@ -61,9 +61,7 @@ impl Error {
                 _ => path.display().to_string(),
             };
             let advice = match error.kind() {
-                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                    "free space there, or write to another disk"
-                }
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free space there, or write to another disk",
                 ErrorKind::TimedOut => "start its reader first",
                 ErrorKind::FileTooLarge => "raise the limit of `ulimit -f`, or write less",
                 _ => "check the folder and its permissions",
@@ -126,10 +124,9 @@ fn flag(key: &str, value: Option<&str>) -> String {
 pub(crate) fn with_flags(error: &RunError) -> String {
     match error {
         RunError::Scenario(error) => error.problem.message(flag),
-        RunError::UnknownEngine { name, nearest } => format!(
-            "--engine: unknown engine {name:?}{}; `rooflut engines` lists all",
-            hint(nearest)
-        ),
+        RunError::UnknownEngine { name, nearest } => {
+            format!("--engine: unknown engine {name:?}{}; `rooflut engines` lists all", hint(nearest))
+        }
         error => error.message(flag),
     }
 }

@@ -10,10 +10,7 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fields(
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "std::collections::BTreeMap<String, Value>")
-    )]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, Value>"))]
     Vec<(&'static str, Value)>,
 );
 
@@ -94,13 +91,7 @@ pub fn split(kernels: &[&Fields]) -> (Vec<String>, Vec<&'static str>) {
 /// Returns the shape and point of a measured kernel.
 pub fn measured(kernel: &MeasuredKernel) -> Fields {
     let mut fields = shape(kernel.operation(), kernel.shape());
-    for (axis, coordinate) in kernel
-        .operation()
-        .declared()
-        .axes
-        .iter()
-        .zip(kernel.point())
-    {
+    for (axis, coordinate) in kernel.operation().declared().axes.iter().zip(kernel.point()) {
         fields = fields.and(axis, coordinate);
     }
     fields

@@ -40,11 +40,7 @@ fn sets(args: &FitsArgs) -> Result<Vec<TableSet>, Error> {
 }
 
 fn text(fits: &Fits) -> String {
-    let asked = format!(
-        "{} of {}",
-        plural(fits.requests.into(), "request"),
-        plural(fits.tokens.into(), "token")
-    );
+    let asked = format!("{} of {}", plural(fits.requests.into(), "request"), plural(fits.tokens.into(), "token"));
     let mut grid = Grid::new(&format!(
         "GPUs | >weights GiB | >KV GiB | >KV tokens | >longest request | >requests of {} | missing",
         count(fits.tokens.into())
@@ -80,9 +76,7 @@ fn cells(fit: &Fit) -> Vec<String> {
         ],
         None => ["-"; 5].map(str::to_owned),
     };
-    let missing = fit
-        .missing
-        .map_or_else(String::new, |missing| missing.to_string());
+    let missing = fit.missing.map_or_else(String::new, |missing| missing.to_string());
     let gpus = [format!("{} {}", fit.gpus, fit.gpu)];
     gpus.into_iter().chain(held).chain([missing]).collect()
 }
@@ -102,14 +96,8 @@ fn remedies(fits: &Fits) -> String {
     let used = [
         (room, "more GPUs (--tp, --pp)"),
         (room && has_16_bits("dtype"), "--dtype fp8"),
-        (
-            (context || batch) && has_16_bits("kv_dtype"),
-            "--kv-dtype fp8",
-        ),
-        (
-            math,
-            "weights in a format in which the GPU computes (--dtype)",
-        ),
+        ((context || batch) && has_16_bits("kv_dtype"), "--kv-dtype fp8"),
+        (math, "weights in a format in which the GPU computes (--dtype)"),
     ];
     let lowered = [(context, "--context"), (batch, "--batch")];
     let [used, lowered] = [&used[..], &lowered[..]].map(|all| {

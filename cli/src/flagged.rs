@@ -38,10 +38,7 @@ pub(crate) fn row(flagged: &Flagged, parts: &[(Part, f64)]) -> FlaggedRow {
 pub(crate) fn note(flagged: &FlaggedRow) -> String {
     let parts = flagged.parts.0.iter().map(|(part, change)| {
         let direction = if *change < 0.0 { "less" } else { "more" };
-        format!(
-            "{part} takes {} {direction} time",
-            percent(100.0 * change.abs())
-        )
+        format!("{part} takes {} {direction} time", percent(100.0 * change.abs()))
     });
     let parts = parts.collect::<Vec<_>>().join(" and ");
     let row = &flagged.row;
@@ -51,8 +48,6 @@ pub(crate) fn note(flagged: &FlaggedRow) -> String {
              rows beside it, with which {parts}",
             three_digits(expected_us)
         ),
-        _ => format!(
-            "rows that `rooflut-lab tables check` flags are used: {row}; with the time of the next, {parts}"
-        ),
+        _ => format!("rows that `rooflut-lab tables check` flags are used: {row}; with the time of the next, {parts}"),
     }
 }

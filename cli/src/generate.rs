@@ -32,9 +32,7 @@ pub fn man(path: &[String], mut program: clap::Command) -> Result<String, Error>
             let commands: Vec<&str> = commands.collect();
             let hint = rooflut_nearest::hint(&rooflut_nearest::nearest(part, commands));
             let of = command.get_bin_name().unwrap_or_default();
-            Error::new(format!(
-                "unknown command {part:?}{hint}; `{of} --help` lists all"
-            ))
+            Error::new(format!("unknown command {part:?}{hint}; `{of} --help` lists all"))
         })?;
     }
     let mut page = Vec::new();

@@ -22,16 +22,11 @@ impl Grid {
     /// An empty table with the columns of a header, in which `>` marks those of numbers: `model | >layers | FFN`. A name
     /// may have several lines.
     pub fn new(header: &str) -> Grid {
-        let columns = header
-            .split('|')
-            .map(|name| match name.trim().strip_prefix('>') {
-                Some(number) => (number.to_owned(), CellAlignment::Right),
-                None => (name.trim().to_owned(), CellAlignment::Left),
-            });
-        Grid {
-            columns: columns.collect(),
-            rows: Vec::new(),
-        }
+        let columns = header.split('|').map(|name| match name.trim().strip_prefix('>') {
+            Some(number) => (number.to_owned(), CellAlignment::Right),
+            None => (name.trim().to_owned(), CellAlignment::Left),
+        });
+        Grid { columns: columns.collect(), rows: Vec::new() }
     }
 
     /// An empty table with columns of words and, right of them, of numbers.
@@ -183,10 +178,7 @@ mod tests {
             anstream::adapter::strip_str(&grid.render(2)).to_string(),
             "  name         ms\n  ---------------\n  a           1.0\n  long name  12.0\n"
         );
-        assert_eq!(
-            grid.markdown(),
-            "| name | ms |\n| --- | ---: |\n| a | 1.0 |\n| long name | 12.0 |\n"
-        );
+        assert_eq!(grid.markdown(), "| name | ms |\n| --- | ---: |\n| a | 1.0 |\n| long name | 12.0 |\n");
     }
 
     #[test]

@@ -44,11 +44,7 @@ fn open_file(path: &Path) -> io::Result<File> {
     let kind = fs::metadata(path)?;
     match kind.is_file() || kind.is_dir() {
         true => File::open(path),
-        false => open_in_time(
-            path,
-            File::options().read(true),
-            "no program writes to this pipe",
-        ),
+        false => open_in_time(path, File::options().read(true), "no program writes to this pipe"),
     }
 }
 
@@ -59,17 +55,11 @@ fn once(source: impl Read + Send + 'static) -> Input {
 }
 
 /// Opens a pipe, unless nothing opens its other end, which is `cause`.
-pub(crate) fn open_in_time(
-    path: &Path,
-    options: &OpenOptions,
-    cause: &'static str,
-) -> io::Result<File> {
+pub(crate) fn open_in_time(path: &Path, options: &OpenOptions, cause: &'static str) -> io::Result<File> {
     let (sender, receiver) = mpsc::channel();
     let (path, options) = (path.to_owned(), options.clone());
     // It may wait for ever; it ends with the program.
     thread::spawn(move || sender.send(options.open(path)));
     let timeout = || Err(io::Error::new(io::ErrorKind::TimedOut, cause));
-    receiver
-        .recv_timeout(PATIENCE)
-        .unwrap_or_else(|_| timeout())
+    receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| timeout())
 }

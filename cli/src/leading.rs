@@ -17,10 +17,7 @@ pub fn behind_command(mut arguments: Vec<OsString>, default: &str) -> Vec<OsStri
         arguments.insert(program, default.into());
     } else {
         // The command is the next argument.
-        arguments
-            .get_mut(program..=end)
-            .unwrap_or_default()
-            .rotate_right(1);
+        arguments.get_mut(program..=end).unwrap_or_default().rotate_right(1);
     }
     arguments
 }
@@ -34,14 +31,8 @@ mod tests {
         for (line, expected) in [
             ("rooflut", "rooflut"),
             ("rooflut run --tables d", "rooflut run --tables d"),
-            (
-                "rooflut --tables d step --json",
-                "rooflut step --tables d --json",
-            ),
-            (
-                "rooflut --tables=d lookup gemm",
-                "rooflut lookup --tables=d gemm",
-            ),
+            ("rooflut --tables d step --json", "rooflut step --tables d --json"),
+            ("rooflut --tables=d lookup gemm", "rooflut lookup --tables=d gemm"),
             ("rooflut --tables d", "rooflut run --tables d"),
             ("rooflut --tables=d", "rooflut run --tables=d"),
             ("rooflut --tables", "rooflut run --tables"),

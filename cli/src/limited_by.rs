@@ -11,14 +11,9 @@ pub(crate) fn describe(limited: &LimitedBy, answer: Option<String>) -> String {
         Setting::MaxNumBatchedTokens => "--max-num-batched-tokens",
         _ => "the KV cache",
     };
-    let value = limited
-        .value
-        .map(|value| format!(" {}", count(value.into())));
+    let value = limited.value.map(|value| format!(" {}", count(value.into())));
     let share = percent(100.0 * limited.share);
-    let held = format!(
-        "{flag}{}, which holds requests back during {share} of the time",
-        value.unwrap_or_default()
-    );
+    let held = format!("{flag}{}, which holds requests back during {share} of the time", value.unwrap_or_default());
     match limited.raised_to {
         Some(raised) => {
             let answer = answer.unwrap_or_else(|| "none meets the limits".to_owned());

@@ -18,18 +18,12 @@ use crate::table_set;
 pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {
     let set = table_set::find(args.set()?)?;
     let shape = args.question.shape().map_err(Error::new)?;
-    let kernel = Kernel::resolve(&set, args.question.operation, shape)
-        .map_err(|error| refusal(&args.question, shape, error))?;
+    let kernel =
+        Kernel::resolve(&set, args.question.operation, shape).map_err(|error| refusal(&args.question, shape, error))?;
     let answer = answer(&set, &args.question, shape, &kernel);
     let coverage = args.interval;
-    args.strict
-        .check(answer.estimate.provenance)
-        .map_err(Error::uncertain)?;
-    if args.json {
-        answer.json(coverage)
-    } else {
-        Ok(answer.text(coverage))
-    }
+    args.strict.check(answer.estimate.provenance).map_err(Error::uncertain)?;
+    if args.json { answer.json(coverage) } else { Ok(answer.text(coverage)) }
 }
 
 /// Returns the error with the built-in sets that can answer, where the GPU is the reason.
@@ -38,9 +32,7 @@ fn refusal(question: &Question, shape: Codes, error: ResolveError) -> Error {
     let sets = sets::ALL.iter().filter(can_answer).map(|set| set.name());
     let sets: Vec<&str> = sets.collect();
     match error {
-        ResolveError::NoPeak { .. } if !sets.is_empty() => {
-            Error::new(format!("{error}, or --gpu {}", either(&sets)))
-        }
+        ResolveError::NoPeak { .. } if !sets.is_empty() => Error::new(format!("{error}, or --gpu {}", either(&sets))),
         error => error.into(),
     }
 }
@@ -58,9 +50,7 @@ fn answer(set: &TableSet, question: &Question, shape: Codes, kernel: &Kernel) ->
     Answer {
         operation: question.operation.name(),
         set: set.clone(),
-        query: question
-            .coordinates()
-            .fold(shape, |query, (axis, value)| query.and(axis, value)),
+        query: question.coordinates().fold(shape, |query, (axis, value)| query.and(axis, value)),
         estimate: kernel.at_point(question.point),
         errors: kernel.errors(),
         matched,
@@ -69,23 +59,13 @@ fn answer(set: &TableSet, question: &Question, shape: Codes, kernel: &Kernel) ->
 }
 
 /// Returns the points of a measured shape that are next to the question.
-fn around(
-    set: &TableSet,
-    question: &Question,
-    key: &Fields,
-    shape: Codes,
-) -> Option<Vec<Neighbour>> {
+fn around(set: &TableSet, question: &Question, key: &Fields, shape: Codes) -> Option<Vec<Neighbour>> {
     let table = set.table(question.operation)?;
     let mut axes = question.coordinates();
     let (axis, x) = axes.next()?;
     Some(match axes.next() {
         None => on_curve(key, axis, table.typed().find(&shape)?.points, x),
-        Some((axis, _)) => on_grid(
-            key,
-            axis,
-            table.typed().find(&shape)?.points,
-            question.point,
-        ),
+        Some((axis, _)) => on_grid(key, axis, table.typed().find(&shape)?.points, question.point),
     })
 }
 
@@ -98,27 +78,17 @@ fn on_curve(key: &Fields, axis: &'static str, curve: Curve<'_>, x: u64) -> Vec<N
     };
     let points = curve.axis().values().iter().zip(curve.latency_us());
     let near = points.skip(first).take(last - first + 1);
-    near.map(|(&value, &latency_us)| Neighbour {
-        point: key.clone().and(axis, value),
-        latency_us,
-    })
-    .collect()
+    near.map(|(&value, &latency_us)| Neighbour { point: key.clone().and(axis, value), latency_us }).collect()
 }
 
 /// The corners of the cell around (batch, length); in place of a hole the measured points that answer
 /// for it.
-fn on_grid(
-    key: &Fields,
-    length_name: &'static str,
-    grid: Grid<'_>,
-    [batch, length]: [u64; 2],
-) -> Vec<Neighbour> {
+fn on_grid(key: &Fields, length_name: &'static str, grid: Grid<'_>, [batch, length]: [u64; 2]) -> Vec<Neighbour> {
     let columns = grid.length().around(length as f64);
-    let cells = grid.batch().around(batch as f64).flat_map(|row| {
-        columns
-            .clone()
-            .flat_map(move |column| grid.answering_cells(row, column))
-    });
+    let cells = grid
+        .batch()
+        .around(batch as f64)
+        .flat_map(|row| columns.clone().flat_map(move |column| grid.answering_cells(row, column)));
     let value = |axis: Axis<'_>, place: usize| axis.values().get(place).copied().unwrap_or(0);
     let neighbour = |(row, column): (usize, usize)| {
         let point = key.clone().and("batch", value(grid.batch(), row));

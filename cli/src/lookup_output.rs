@@ -88,14 +88,9 @@ impl Answer {
             let mut shapes = self.matched.iter();
             shapes.all(|shape| shape.key.iter().any(|of_shape| of_shape == *field))
         };
-        let coordinates = |point: &Fields| -> Vec<(&'static str, Value)> {
-            point.iter().filter(|field| !is_shared(field)).collect()
-        };
-        let points: Vec<_> = self
-            .neighbours
-            .iter()
-            .map(|n| coordinates(&n.point))
-            .collect();
+        let coordinates =
+            |point: &Fields| -> Vec<(&'static str, Value)> { point.iter().filter(|field| !is_shared(field)).collect() };
+        let points: Vec<_> = self.neighbours.iter().map(|n| coordinates(&n.point)).collect();
         let names = points.first().into_iter().flatten().map(|(name, _)| *name);
         let columns: Vec<&str> = names.chain(["latency us"]).collect();
         let mut grid = Grid::of(&[], &columns);

@@ -27,8 +27,7 @@ impl NamedModel {
     /// Returns a remark on what was ignored.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let (name, ignored) = (&self.model.name, self.ignored.join(", "));
-        let ignored = (!ignored.is_empty())
-            .then(|| format!("{name} is read as a Llama, in spite of {ignored}"));
+        let ignored = (!ignored.is_empty()).then(|| format!("{name} is read as a Llama, in spite of {ignored}"));
         ignored.into_iter()
     }
 }
@@ -79,14 +78,12 @@ pub(crate) fn find(name: &str, options: Options<'_>) -> Result<NamedModel, Error
         return Err(unknown(name));
     }
     let text = input::read(&path).map_err(Error::reading(&path))?;
-    let [formats, generation] = ["hf_quant_config.json", "generation_config.json"]
-        .map(|name| if_present(&path.with_file_name(name)));
+    let [formats, generation] =
+        ["hf_quant_config.json", "generation_config.json"].map(|name| if_present(&path.with_file_name(name)));
     let (formats, generation) = (formats?, generation?);
-    let options = options
-        .with_hf_quant_config(formats.as_deref())
-        .with_generation_config(generation.as_deref());
-    let config = rooflut_hf_config::read(&text, options)
-        .map_err(|error| Error::in_file(&path, None, with_flag(&error)))?;
+    let options = options.with_hf_quant_config(formats.as_deref()).with_generation_config(generation.as_deref());
+    let config =
+        rooflut_hf_config::read(&text, options).map_err(|error| Error::in_file(&path, None, with_flag(&error)))?;
     Ok(NamedModel {
         model: Model::new(name, config.spec)
             .with_kv_dtype(config.kv_dtype)
@@ -119,12 +116,7 @@ fn with_flag(error: &ConfigError) -> String {
 /// Returns an error with dimensions as the files of `models` call them.
 pub(crate) fn with_keys(error: RunError, models: &[&NamedModel]) -> Error {
     let (model, error, key, possible) = match error {
-        RunError::Tp {
-            model,
-            error,
-            key,
-            possible,
-        } => (model, error, key, possible),
+        RunError::Tp { model, error, key, possible } => (model, error, key, possible),
         error => return error.into(),
     };
     let named = models.iter().find(|named| named.model.name == model.name);
@@ -132,20 +124,12 @@ pub(crate) fn with_keys(error: RunError, models: &[&NamedModel]) -> Error {
         Some(keys) => keys.rename(error),
         None => error,
     };
-    Error::from(RunError::Tp {
-        model,
-        error,
-        key,
-        possible,
-    })
+    Error::from(RunError::Tp { model, error, key, possible })
 }
 
 fn unknown(name: &str) -> Error {
     let known = CATALOG.iter().flat_map(|entry| {
-        let ids = entry
-            .aliases
-            .iter()
-            .filter(|id| name.contains('/') == id.contains('/'));
+        let ids = entry.aliases.iter().filter(|id| name.contains('/') == id.contains('/'));
         let own = (!name.contains('/')).then_some(&entry.name);
         ids.chain(own).copied()
     });

@@ -44,11 +44,7 @@ fn heads(group: &LayerGroup) -> String {
     match group.attention {
         Attention::Gqa(heads) => format!("{}/{}", heads.q_heads, heads.kv_heads),
         Attention::Mla(heads) => {
-            let kind = if heads.indexer.is_some() {
-                "DSA"
-            } else {
-                "MLA"
-            };
+            let kind = if heads.indexer.is_some() { "DSA" } else { "MLA" };
             format!("{} {kind}", heads.q_heads)
         }
         // Without keys and values in a cache.
@@ -60,12 +56,7 @@ fn heads(group: &LayerGroup) -> String {
 fn ffn(group: &LayerGroup) -> String {
     match group.ffn {
         Ffn::Dense { intermediate, .. } => intermediate.to_string(),
-        Ffn::Moe {
-            experts,
-            top_k,
-            intermediate,
-            ..
-        } => {
+        Ffn::Moe { experts, top_k, intermediate, .. } => {
             let dtype = match group.ffn_dtype {
                 Dtype::Bf16 => String::new(),
                 other => format!(" {other}"),
@@ -165,17 +156,8 @@ impl GroupJson {
         };
         let dtype = group.ffn_dtype.name();
         let ffn = match group.ffn {
-            Ffn::Dense { intermediate, .. } => FfnJson::Dense {
-                intermediate,
-                dtype,
-            },
-            Ffn::Moe {
-                experts,
-                top_k,
-                intermediate,
-                shared_intermediate,
-                ..
-            } => FfnJson::Moe {
+            Ffn::Dense { intermediate, .. } => FfnJson::Dense { intermediate, dtype },
+            Ffn::Moe { experts, top_k, intermediate, shared_intermediate, .. } => FfnJson::Moe {
                 experts,
                 top_k,
                 intermediate,
@@ -185,11 +167,7 @@ impl GroupJson {
             },
             _ => FfnJson::Other,
         };
-        GroupJson {
-            layers: group.layers,
-            attention,
-            ffn,
-        }
+        GroupJson { layers: group.layers, attention, ffn }
     }
 }
 

@@ -25,10 +25,7 @@ pub struct Answered {
 
 impl From<String> for Answered {
     fn from(text: String) -> Answered {
-        Answered {
-            text,
-            failure: None,
-        }
+        Answered { text, failure: None }
     }
 }
 
@@ -36,13 +33,9 @@ impl From<String> for Answered {
 /// (`--color`, `NO_COLOR`). A closed pipe (`rooflut tables | head -1`) is not an error.
 pub fn print(text: &str) -> Result<(), Error> {
     let mut stdout = anstream::stdout().lock();
-    let written = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::writing(Path::new("-"))(error))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::writing(Path::new("-"))(error)),
         _ => Ok(()),
     }
 }
@@ -56,9 +49,7 @@ pub(crate) fn print_aside(text: String) -> String {
 
 /// Returns `value` as indented JSON, with its keys in the order of its fields after the version of the keys.
 pub fn to_json<T: Serialize>(value: &T) -> Result<String, Error> {
-    Versioned::new(value)
-        .to_json()
-        .map_err(|error| Error::new(format!("cannot write the answer as JSON: {error}")))
+    Versioned::new(value).to_json().map_err(|error| Error::new(format!("cannot write the answer as JSON: {error}")))
 }
 
 /// Returns an object with the keys of all `parts`, in this order.
@@ -152,22 +143,13 @@ pub fn wrapped(label: &str, text: &str) -> String {
 /// Returns `label` and `text` in two columns, the second at `indent`.
 pub(crate) fn wrapped_at(indent: usize, label: &str, text: &str) -> String {
     let lines = fold(text, text_width().saturating_sub(indent));
-    labelled(
-        indent,
-        label,
-        &lines.join(&format!("\n{}", " ".repeat(indent))),
-    )
+    labelled(indent, label, &lines.join(&format!("\n{}", " ".repeat(indent))))
 }
 
 /// Returns warnings, with the text at `indent`. They come before the figures that they concern.
-pub(crate) fn warnings<W: AsRef<str>>(
-    indent: usize,
-    warnings: impl IntoIterator<Item = W>,
-) -> String {
+pub(crate) fn warnings<W: AsRef<str>>(indent: usize, warnings: impl IntoIterator<Item = W>) -> String {
     let warnings = warnings.into_iter();
-    warnings
-        .map(|warning| wrapped_at(indent, WARNING_LABEL, warning.as_ref()))
-        .collect()
+    warnings.map(|warning| wrapped_at(indent, WARNING_LABEL, warning.as_ref())).collect()
 }
 
 /// Returns `label` and, at `indent`, `text` as it is.
@@ -289,13 +271,9 @@ pub fn plural(n: u64, noun: &str) -> String {
 }
 
 fn group(digits: &str) -> String {
-    let (sign, digits) = digits
-        .strip_prefix('-')
-        .map_or(("", digits), |digits| ("-", digits));
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
     let (whole, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
-    let whole = whole
-        .parse()
-        .map_or(whole.to_owned(), |whole: u64| grouped(whole));
+    let whole = whole.parse().map_or(whole.to_owned(), |whole: u64| grouped(whole));
     format!("{sign}{whole}{fraction}")
 }
 
@@ -324,12 +302,8 @@ mod tests {
 
     #[test]
     fn figures_have_three_digits_or_all_before_the_point() {
-        let shown = [
-            0.0, 0.0196, 0.9996, 9.28, 9.996, 42.76, 99.96, 783.4, 2763.15,
-        ];
-        let expected = [
-            "0", "0.020", "1.00", "9.28", "10.0", "42.8", "100", "783", "2,763",
-        ];
+        let shown = [0.0, 0.0196, 0.9996, 9.28, 9.996, 42.76, 99.96, 783.4, 2763.15];
+        let expected = ["0", "0.020", "1.00", "9.28", "10.0", "42.8", "100", "783", "2,763"];
         assert_eq!(shown.map(three_digits), expected);
     }
 
@@ -345,20 +319,10 @@ mod tests {
         let plain = |text: &str| anstream::adapter::strip_str(text).to_string();
         assert_eq!(plain(&wrapped("load", "one two")), "  load     one two\n");
         let long = plain(&wrapped("source", &"word ".repeat(40)));
-        assert!(
-            long.lines()
-                .all(|line| line.len() <= text_width() && !line.ends_with(' '))
-        );
-        assert!(
-            long.lines()
-                .skip(1)
-                .all(|line| line.starts_with("           word"))
-        );
+        assert!(long.lines().all(|line| line.len() <= text_width() && !line.ends_with(' ')));
+        assert!(long.lines().skip(1).all(|line| line.starts_with("           word")));
         assert_eq!(long.matches("word").count(), 40);
         let shares = "busy 97 % of the time, <0.1 % others";
-        assert_eq!(
-            fold(shares, 7),
-            ["busy", "97 % of", "the", "time,", "<0.1 %", "others"]
-        );
+        assert_eq!(fold(shares, 7), ["busy", "97 % of", "the", "time,", "<0.1 %", "others"]);
     }
 }

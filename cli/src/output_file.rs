@@ -37,18 +37,13 @@ impl OutputFile {
                 .prefix(&hidden)
                 .suffix(".tmp")
                 // Not the private mode of temporary files: the umask decides.
-                .make_in(folder, |path| {
-                    File::create_new(path).inspect_err(|error| cause = error.raw_os_error())
-                })
+                .make_in(folder, |path| File::create_new(path).inspect_err(|error| cause = error.raw_os_error()))
         };
         let file = temporary::create(make)
             // Without the path of the temporary file.
             .map_err(|error| cause.map_or(error, io::Error::from_raw_os_error))
             .map_err(Error::writing(named))?;
-        Ok(OutputFile::new(
-            To::File(file, destination.to_owned()),
-            named,
-        ))
+        Ok(OutputFile::new(To::File(file, destination.to_owned()), named))
     }
 
     /// Standard output.
@@ -58,20 +53,13 @@ impl OutputFile {
 
     /// Opens a pipe or a device.
     pub(crate) fn stream(path: &Path) -> Result<OutputFile, Error> {
-        let stream = open_in_time(
-            path,
-            File::options().write(true),
-            "no program reads this pipe",
-        )
-        .map_err(Error::writing(path))?;
+        let stream = open_in_time(path, File::options().write(true), "no program reads this pipe")
+            .map_err(Error::writing(path))?;
         Ok(OutputFile::new(To::Stream(Box::new(stream)), path))
     }
 
     fn new(to: To, named: &Path) -> OutputFile {
-        OutputFile {
-            to: BufWriter::new(to),
-            named: named.to_owned(),
-        }
+        OutputFile { to: BufWriter::new(to), named: named.to_owned() }
     }
 
     /// Moves the file to its destination.

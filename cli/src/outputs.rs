@@ -82,8 +82,7 @@ impl Outputs {
                 return Err(refuse("is not a regular file; name another file"));
             }
             Ok(_) => {
-                self.check_replaced(&destination, first_line)
-                    .map_err(|why| refuse(&why))?;
+                self.check_replaced(&destination, first_line).map_err(|why| refuse(&why))?;
                 OutputFile::beside(&destination, path)?
             }
             Err(_) => OutputFile::beside(&destination, path)?,
@@ -125,9 +124,7 @@ fn destination(path: &Path) -> Result<PathBuf, &'static str> {
     if path.is_symlink() {
         return Err("is a link to nothing; remove it, or name another file");
     }
-    let name = path
-        .file_name()
-        .ok_or("is no file name; name another file")?;
+    let name = path.file_name().ok_or("is no file name; name another file")?;
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

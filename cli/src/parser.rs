@@ -45,18 +45,14 @@ pub fn styled(command: clap::Command) -> clap::Command {
     Color::augment_args(negative_values(command))
         .term_width(output::text_width())
         .version(version::version())
-        .mut_arg("color", |color| {
-            color.help("Use of colours in text").display_order(900)
-        })
+        .mut_arg("color", |color| color.help("Use of colours in text").display_order(900))
 }
 
 /// Help and the version are no errors.
 fn text_or_error<C>(error: &clap::Error) -> Result<Invocation<C>, Error> {
     let text = error.render();
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            Ok(Invocation::Text(text.ansi().to_string()))
-        }
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Invocation::Text(text.ansi().to_string())),
         _ => Err(Error::new(one_line(&text.to_string()))),
     }
 }
@@ -67,13 +63,8 @@ pub(crate) fn negative_values(command: clap::Command) -> clap::Command {
         true => arg.allow_negative_numbers(true),
         false => arg,
     });
-    let names: Vec<String> = command
-        .get_subcommands()
-        .map(|subcommand| subcommand.get_name().to_owned())
-        .collect();
-    names.into_iter().fold(command, |command, name| {
-        command.mut_subcommand(name, negative_values)
-    })
+    let names: Vec<String> = command.get_subcommands().map(|subcommand| subcommand.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, negative_values))
 }
 
 /// Returns clap's message on one line, without its label and usage.

@@ -37,14 +37,10 @@ impl PreparedRun {
     ///
     /// # Errors
     /// Names that are not known, files that cannot be read, and whatever keeps the scenario from running.
-    pub fn try_new(
-        scenario: &Scenario,
-        read: &dyn Fn(&Path) -> io::Result<Input>,
-    ) -> Result<PreparedRun, Error> {
+    pub fn try_new(scenario: &Scenario, read: &dyn Fn(&Path) -> io::Result<Input>) -> Result<PreparedRun, Error> {
         let (resources, models) = resources::find(scenario, read)?;
         let named: Vec<_> = models.iter().collect();
-        let run = Run::try_new(scenario.clone(), resources)
-            .map_err(|error| model_source::with_keys(error, &named))?;
+        let run = Run::try_new(scenario.clone(), resources).map_err(|error| model_source::with_keys(error, &named))?;
         Ok(PreparedRun { run, models })
     }
 
@@ -65,19 +61,14 @@ impl PreparedRun {
     /// Arrivals that the clock cannot represent, and answers that are less certain than the scenario accepts.
     pub fn simulate(&self, observer: &mut dyn Observer) -> Result<(Outcome<'_>, Report), Error> {
         let corrected = Corrected::all(self.run.deployment());
-        let served: Vec<_> = corrected
-            .iter()
-            .map(|c| c.deployment.served_model())
-            .collect();
+        let served: Vec<_> = corrected.iter().map(|c| c.deployment.served_model()).collect();
         let mut flagged = FlaggedTally::new(&corrected, &served);
         let outcome = self.run.run(&mut (&mut flagged, observer))?;
         let flagged = flagged.changed_parts(&outcome.sources).into_iter();
         let mut report = outcome.report();
         let notes = self.models.iter().flat_map(NamedModel::notes);
         report.notes.splice(..0, notes);
-        report.flagged_rows = flagged
-            .map(|(row, parts)| flagged::row(row, &parts))
-            .collect();
+        report.flagged_rows = flagged.map(|(row, parts)| flagged::row(row, &parts)).collect();
         Ok((outcome, report))
     }
 }

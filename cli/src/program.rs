@@ -22,11 +22,7 @@ pub fn main_with(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>) -> u
         Ok(()) => 0,
         Err(error) => {
             // Where standard error is closed, the exit code remains.
-            let _ = writeln!(
-                anstream::stderr(),
-                "{ERROR}error:{ERROR:#} {}",
-                error.one_line()
-            );
+            let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {}", error.one_line());
             FAILURE
         }
     }
@@ -35,11 +31,7 @@ pub fn main_with(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>) -> u
 fn print(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>) -> Result<(), Error> {
     #[cfg(unix)]
     temporary::remove_on_signals()?;
-    let host = Host {
-        stdout: &mut io::stdout(),
-        shows_progress: true,
-        stop: Stop::default(),
-    };
+    let host = Host { stdout: &mut io::stdout(), shows_progress: true, stop: Stop::default() };
     let Answered { text, failure } = command(host)?;
     output::print(&text)?;
     failure.map_or(Ok(()), Err)
@@ -49,16 +41,9 @@ fn print(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>) -> Result<()
 ///
 /// # Errors
 /// Every error of the command, also one that its text describes, as that of a failed check.
-pub fn answer(
-    command: impl FnOnce(Host<'_>) -> Result<Answered, Error>,
-    stop: Stop,
-) -> Result<String, Error> {
+pub fn answer(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>, stop: Stop) -> Result<String, Error> {
     let mut stdout = Vec::new();
-    let host = Host {
-        stdout: &mut stdout,
-        shows_progress: false,
-        stop,
-    };
+    let host = Host { stdout: &mut stdout, shows_progress: false, stop };
     let Answered { text, failure } = command(host)?;
     let mut answer = String::from_utf8(stdout)?;
     answer += &anstream::adapter::strip_str(&text).to_string();

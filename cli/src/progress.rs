@@ -160,9 +160,7 @@ impl Ticker {
                 });
                 bar.finish_and_clear();
             }
-            false => tick(&ended, BETWEEN_TICKS, done, |line| {
-                writeln!(stderr(), "{line}").is_ok()
-            }),
+            false => tick(&ended, BETWEEN_TICKS, done, |line| writeln!(stderr(), "{line}").is_ok()),
         };
         Ticker {
             end: Some(end),
@@ -247,17 +245,11 @@ mod tests {
         progress.waiting = 3;
         progress.total = Some(5_000);
         let told = line(&progress, Duration::from_millis(20));
-        assert_eq!(
-            told,
-            "1,200 of 5,000 requests; simulated 70.1 s, 3,507 times as fast as the clock; 3 waiting"
-        );
+        assert_eq!(told, "1,200 of 5,000 requests; simulated 70.1 s, 3,507 times as fast as the clock; 3 waiting");
         // A server that takes longer to simulate than to wait for, and a source without an end.
         progress.total = None;
         let told = line(&progress, Duration::from_secs(200));
-        assert_eq!(
-            told,
-            "1,200 requests; simulated 70.1 s, 0.4 times as fast as the clock; 3 waiting"
-        );
+        assert_eq!(told, "1,200 requests; simulated 70.1 s, 0.4 times as fast as the clock; 3 waiting");
         progress.total = Some(5_000);
         let told = line(&progress, Duration::from_secs(200));
         assert!(told.ends_with("; 3 waiting; about 633 s left"), "{told}");

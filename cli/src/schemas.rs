@@ -43,10 +43,7 @@ pub fn schemas() -> Result<Vec<(&'static str, Value)>, Error> {
 /// Returns the schema of a report as it is written: with its version, and with keys that are null.
 fn of<R: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    settings
-        .into_generator()
-        .into_root_schema_for::<Versioned<R>>()
-        .into()
+    settings.into_generator().into_root_schema_for::<Versioned<R>>().into()
 }
 
 /// A scenario whose sweep has all columns of figures.
@@ -56,8 +53,7 @@ const WHOLE: &str = "model = \"llama-3.1-8b\"\n\
 
 /// Returns the schema of a row of a sweep, whose columns of figures depend on the grid.
 fn sweep() -> Result<Value, Error> {
-    let file =
-        ScenarioFile::read(WHOLE.as_bytes()).map_err(|error| Error::new(error.to_string()))?;
+    let file = ScenarioFile::read(WHOLE.as_bytes()).map_err(|error| Error::new(error.to_string()))?;
     let sets = ReadSets::default();
     let sources = Sources {
         find: &|scenario| named(scenario, &sets).map_err(|error| NotFound(error.to_string())),

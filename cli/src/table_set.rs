@@ -19,14 +19,11 @@ pub enum WhichSet<'a> {
 impl<'a> WhichSet<'a> {
     /// Returns the set that the flags name, `None` if neither is given. (clap does not see the conflict if
     /// one flag comes before a subcommand and the other after it.)
-    pub fn chosen(
-        gpu: Option<&'a str>,
-        tables: Option<&'a Path>,
-    ) -> Result<Option<WhichSet<'a>>, Error> {
+    pub fn chosen(gpu: Option<&'a str>, tables: Option<&'a Path>) -> Result<Option<WhichSet<'a>>, Error> {
         match (gpu, tables) {
-            (Some(_), Some(_)) => Err(Error::new(
-                "expected either --gpu NAME or --tables PATH, found both; see --help",
-            )),
+            (Some(_), Some(_)) => {
+                Err(Error::new("expected either --gpu NAME or --tables PATH, found both; see --help"))
+            }
             (gpu, tables) => Ok(gpu.map(WhichSet::Named).or(tables.map(WhichSet::At))),
         }
     }

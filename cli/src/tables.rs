@@ -128,20 +128,14 @@ impl AxisJson {
 }
 
 fn or_dash(text: String) -> String {
-    if text.is_empty() {
-        "-".to_owned()
-    } else {
-        text
-    }
+    if text.is_empty() { "-".to_owned() } else { text }
 }
 
 impl OperationJson {
     fn new(table: Table<'_>) -> OperationJson {
         let (operation, declared) = (table.operation(), table.operation().declared());
         let entries = || table.typed::<Codes, Points<'_>>().entries();
-        let codes = |column: &'static str| {
-            entries().filter_map(move |entry| declared.code(&entry.shape, column))
-        };
+        let codes = |column: &'static str| entries().filter_map(move |entry| declared.code(&entry.shape, column));
         // The shapes of an all-reduce have no other column than ranks.
         let ranks = span("ranks", codes("ranks"));
         let axes = declared.axes.iter().enumerate().map(|(index, name)| {
@@ -166,9 +160,7 @@ fn dtypes(codes: impl Iterator<Item = u32>) -> Vec<&'static str> {
 }
 
 fn ends(axis: Axis<'_>) -> impl Iterator<Item = u32> + use<> {
-    axis.range()
-        .into_iter()
-        .flat_map(|(first, last)| [first, last])
+    axis.range().into_iter().flat_map(|(first, last)| [first, last])
 }
 
 fn span(name: &'static str, values: impl Iterator<Item = u32>) -> Option<AxisJson> {

@@ -5,33 +5,25 @@ use rooflut_codegen::OperationKind;
 use rooflut_scenario::whole;
 
 pub fn operation(text: &str) -> Result<OperationKind, String> {
-    OperationKind::from_name(text).ok_or_else(|| {
-        format!(
-            "expected one of {}",
-            OperationKind::ALL.map(OperationKind::name).join(", ")
-        )
-    })
+    OperationKind::from_name(text)
+        .ok_or_else(|| format!("expected one of {}", OperationKind::ALL.map(OperationKind::name).join(", ")))
 }
 
 /// Parses `NEW[@CONTEXT]`, a prompt chunk whose last token is sampled.
 pub(crate) fn chunk(text: &str) -> Result<Chunk, String> {
     let (new, context) = text.split_once('@').unwrap_or((text, "0"));
     let lengths = positive::<u32>(new).ok().zip(whole::<u32>(context).ok());
-    lengths
-        .and_then(|(new, context)| Chunk::last(new, context.checked_add(new)?).ok())
-        .ok_or_else(|| {
-            "expected NEW[@CONTEXT], new tokens (at least 1) and tokens already cached, as in 512 \
+    lengths.and_then(|(new, context)| Chunk::last(new, context.checked_add(new)?).ok()).ok_or_else(|| {
+        "expected NEW[@CONTEXT], new tokens (at least 1) and tokens already cached, as in 512 \
              or 512@2048"
-                .to_owned()
-        })
+            .to_owned()
+    })
 }
 
 /// Parses `REQUESTSxKV`: requests of one KV length.
 pub(crate) fn decode_group(text: &str) -> Result<DecodeGroup, String> {
     text.split_once(['x', 'X'])
-        .and_then(|(requests, kv_len)| {
-            DecodeGroup::uniform(whole(requests).ok()?, whole(kv_len).ok()?).ok()
-        })
+        .and_then(|(requests, kv_len)| DecodeGroup::uniform(whole(requests).ok()?, whole(kv_len).ok()?).ok())
         .ok_or_else(|| {
             "expected REQUESTSxKV, both from 1 to 4,294,967,295: requests and the KV length of each with \
              its new token, as in 64x1000"

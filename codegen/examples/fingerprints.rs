@@ -10,9 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let data = std::env::args_os()
-        .nth(1)
-        .map_or_else(|| PathBuf::from("bench_data"), PathBuf::from);
+    let data = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("bench_data"), PathBuf::from);
     match rooflut_codegen::fingerprints_csv(&data) {
         Ok(csv) => {
             print!("{csv}");

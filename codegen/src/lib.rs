@@ -27,14 +27,10 @@
 mod emit;
 mod read;
 
-pub use emit::{
-    generate_builtin, generate_constants, generate_engines, generate_expression,
-    generate_lookup_errors,
-};
+pub use emit::{generate_builtin, generate_constants, generate_engines, generate_expression, generate_lookup_errors};
 pub use read::{
-    BUILT_IN, Error, ErrorKind, ExcludedRows, FILES, Fingerprint, Gpus, MeasuredRow, MeasuredRows,
-    RecordLines, RefusedRow, StoredAxes, StoredEntry, StoredSet, StoredTable, TableRows, TableSet,
-    fingerprints, fingerprints_csv, line_ends, own_gpu, read_any_set, read_own_set, read_rows,
-    read_set,
+    BUILT_IN, Error, ErrorKind, ExcludedRows, FILES, Fingerprint, Gpus, MeasuredRow, MeasuredRows, RecordLines,
+    RefusedRow, StoredAxes, StoredEntry, StoredSet, StoredTable, TableRows, TableSet, fingerprints, fingerprints_csv,
+    line_ends, own_gpu, read_any_set, read_own_set, read_rows, read_set,
 };
 pub use rooflut_roofline::{Dtype, MeasuredKernel, OperationKind};

@@ -36,11 +36,7 @@ impl Parse for Call {
             Err(_) => return Err(refuse(input.to_string())),
         };
         input.parse::<Option<Token![,]>>()?;
-        if input.is_empty() {
-            Ok(Call { dir })
-        } else {
-            Err(refuse(format!("{input} after it")))
-        }
+        if input.is_empty() { Ok(Call { dir }) } else { Err(refuse(format!("{input} after it"))) }
     }
 }
 
@@ -62,9 +58,7 @@ pub(crate) fn expand(call: &CallWithGpus, manifest_dir: &Path) -> syn::Result<To
     let dir = manifest_dir.join(&path);
     let set = rooflut_codegen::generate_expression(&dir, &call.gpus.value())
         .map_err(|error| syn::Error::new(call.dir.span(), message(error, &path)))?;
-    let set: TokenStream = set
-        .parse()
-        .map_err(|error| syn::Error::new(call.dir.span(), error))?;
+    let set: TokenStream = set.parse().map_err(|error| syn::Error::new(call.dir.span(), error))?;
     // Cargo does not track files that a procedural macro reads, but it tracks those of `include_bytes!`.
     let includes = files(&dir, &path).into_iter().map(|file| {
         if Path::new(&path).is_absolute() {
@@ -89,10 +83,7 @@ fn files(dir: &Path, path: &str) -> Vec<String> {
         return vec![path.to_owned()];
     }
     let files = rooflut_codegen::FILES.iter();
-    files
-        .filter(|file| dir.join(file).exists())
-        .map(|file| format!("{path}/{file}"))
-        .collect()
+    files.filter(|file| dir.join(file).exists()).map(|file| format!("{path}/{file}")).collect()
 }
 
 /// The message, with the path as the call has it.

@@ -50,7 +50,5 @@ pub fn tables_with_gpus(input: TokenStream) -> TokenStream {
         let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
         expand::expand(&call, manifest_dir.as_ref())
     });
-    expression
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    expression.unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -18,10 +18,7 @@ fn when_a_file_of_the_set_changes() {
     user.write("src/main.rs", MAIN);
     let set_toml = fixture("tests/fixtures/own-gpu/set.toml");
     user.write("data/my-set/set.toml", &set_toml);
-    user.write(
-        "data/my-set/gemm.csv",
-        &fixture("tests/fixtures/own-gpu/gemm.csv"),
-    );
+    user.write("data/my-set/gemm.csv", &fixture("tests/fixtures/own-gpu/gemm.csv"));
     assert_eq!(user.run(), "own-gpu toy [12.5]\n");
 
     let gemm = "dtype,k,n,m,latency_us\nbf16,1024,1024,16,13.5\n";

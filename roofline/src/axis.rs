@@ -31,12 +31,6 @@ pub fn axis_points(values: &[u32]) -> impl Iterator<Item = AxisPoint> {
     indices.map(|(index, (value, next))| {
         let value = f64::from(*value);
         let inverse = |next: &u32| 1.0 / (ln(f64::from(*next)) - ln(value));
-        AxisPoint {
-            value,
-            ln: ln(value),
-            inverse_span: next.map_or(0.0, inverse),
-            index,
-            is_last: next.is_none(),
-        }
+        AxisPoint { value, ln: ln(value), inverse_span: next.map_or(0.0, inverse), index, is_last: next.is_none() }
     })
 }

@@ -10,14 +10,8 @@ use crate::{Dtype, Text};
 /// gives the source of each; [`Gpu::builder`] makes others.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-#[cfg_attr(
-    all(feature = "serde", feature = "alloc"),
-    derive(serde::Serialize, serde::Deserialize)
-)]
-#[cfg_attr(
-    all(feature = "serde", feature = "alloc"),
-    serde(remote = "Self", deny_unknown_fields)
-)]
+#[cfg_attr(all(feature = "serde", feature = "alloc"), derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(all(feature = "serde", feature = "alloc"), serde(remote = "Self", deny_unknown_fields))]
 pub struct Gpu {
     /// Short name in lower case, such as `h100`.
     pub name: Text,
@@ -228,11 +222,7 @@ impl GpuBuilder {
         ];
         for (field, number) in numbers {
             if let Some(found) = number.filter(|n| !(*n > 0.0 && n.is_finite())) {
-                return Err(GpuError {
-                    gpu: self.gpu.name.clone(),
-                    field,
-                    found,
-                });
+                return Err(GpuError { gpu: self.gpu.name.clone(), field, found });
             }
         }
         Ok(self.gpu)
@@ -254,10 +244,7 @@ pub struct GpuError {
 impl fmt::Display for GpuError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let GpuError { gpu, field, found } = self;
-        write!(
-            f,
-            "GPU {gpu}: {field}: expected a positive number, found {found}; correct it"
-        )
+        write!(f, "GPU {gpu}: {field}: expected a positive number, found {found}; correct it")
     }
 }
 
@@ -286,10 +273,7 @@ mod tests {
             (toy().fp8_flops_per_s(0.0), "fp8_flops_per_s"),
             (toy().fp4_flops_per_s(-1.0), "fp4_flops_per_s"),
             (toy().mem_bytes(0), "mem_bytes"),
-            (
-                toy().mem_bw_bytes_per_s(f64::INFINITY),
-                "mem_bw_bytes_per_s",
-            ),
+            (toy().mem_bw_bytes_per_s(f64::INFINITY), "mem_bw_bytes_per_s"),
             (toy().l2_bytes(0), "l2_bytes"),
             (toy().sms(0), "sms"),
             (toy().link_bytes_per_s(0.0), "link_bytes_per_s"),

@@ -35,9 +35,7 @@ pub use names::UnknownName;
 #[doc(hidden)]
 pub use names::deserialize_name;
 pub use operation::shapes::*;
-pub use operation::{
-    GemmPace, MeasuredKernel, MlaLoad, OperationKind, PrefillPace, Prompts, RankAttention,
-};
+pub use operation::{GemmPace, MeasuredKernel, MlaLoad, OperationKind, PrefillPace, Prompts, RankAttention};
 pub use reference::{Reference, Timing};
 pub use text::Text;
 pub use work::Work;

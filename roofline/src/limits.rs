@@ -50,11 +50,7 @@ impl Gpu {
         ];
         claims.into_iter().find_map(|(limit, amount, possible)| {
             let found = amount / latency_s;
-            let excess = Excess {
-                limit,
-                found,
-                possible,
-            };
+            let excess = Excess { limit, found, possible };
             (found > possible * (1.0 + ROUNDING)).then_some(excess)
         })
     }
@@ -64,23 +60,12 @@ impl Gpu {
 mod tests {
     use super::*;
 
-    const GPU: Gpu = Gpu::from_generated(
-        ["made-up", ""],
-        (1e15, None, None),
-        [3e12, 1e11],
-        [1, 50_000_000],
-        1,
-        None,
-    );
+    const GPU: Gpu = Gpu::from_generated(["made-up", ""], (1e15, None, None), [3e12, 1e11], [1, 50_000_000], 1, None);
 
     #[test]
     fn each_limit_is_found_and_a_cache_is_faster_than_the_memory() {
         let found = |flops, bytes, link_bytes, dtype| {
-            let work = Work {
-                flops,
-                bytes,
-                link_bytes,
-            };
+            let work = Work { flops, bytes, link_bytes };
             GPU.exceeded(dtype, &work, 1e-3).map(|excess| excess.limit)
         };
         assert_eq!(found(1e12, 3e9, 1e8, Dtype::Bf16), None);
@@ -93,11 +78,7 @@ mod tests {
     #[test]
     fn what_the_l2_cache_may_hold_needs_no_bandwidth() {
         let found = |bytes, latency_s| {
-            let work = Work {
-                flops: 0.0,
-                bytes,
-                link_bytes: 0.0,
-            };
+            let work = Work { flops: 0.0, bytes, link_bytes: 0.0 };
             let excess = GPU.exceeded(Dtype::Bf16, &work, latency_s);
             excess.map(|excess| excess.found)
         };

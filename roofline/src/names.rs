@@ -115,8 +115,7 @@ where
         }
 
         fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<T, E> {
-            name.parse()
-                .map_err(|error| E::custom(format_args!("{error}, found {name:?}")))
+            name.parse().map_err(|error| E::custom(format_args!("{error}, found {name:?}")))
         }
     }
 

@@ -66,12 +66,10 @@ impl DeploymentBuilder {
             mtp: false,
             max_model_len: None,
             #[cfg(feature = "sim")]
-            config: SimConfig::new(spec.max_model_len, 0).with_prefix_caching(
-                match spec.keeps_states() {
-                    true => PrefixCaching::Disabled,
-                    false => PrefixCaching::Enabled,
-                },
-            ),
+            config: SimConfig::new(spec.max_model_len, 0).with_prefix_caching(match spec.keeps_states() {
+                true => PrefixCaching::Disabled,
+                false => PrefixCaching::Enabled,
+            }),
             #[cfg(feature = "sim")]
             kv_blocks: None,
             #[cfg(feature = "sim")]

@@ -57,13 +57,7 @@ impl Capacity {
     /// Returns the longest request, prompt and output together, in tokens: that of the model, or less where the KV
     /// cache holds less.
     pub fn longest_request(&self) -> u32 {
-        let SimConfig {
-            kv_groups,
-            kv_blocks,
-            block_size,
-            max_model_len,
-            ..
-        } = self.config;
+        let SimConfig { kv_groups, kv_blocks, block_size, max_model_len, .. } = self.config;
         let held = kv_groups.longest(kv_blocks, block_size, self.config.in_flight_tokens());
         max_model_len.min(held)
     }
@@ -71,12 +65,7 @@ impl Capacity {
     /// Returns the number of requests of `tokens` each, prompt and output together, that the KV cache holds at the same
     /// time: vLLM's "maximum concurrency".
     pub fn requests_of(&self, tokens: u32) -> f64 {
-        let SimConfig {
-            kv_groups,
-            kv_blocks,
-            block_size,
-            ..
-        } = self.config;
+        let SimConfig { kv_groups, kv_blocks, block_size, .. } = self.config;
         let blocks = kv_groups.blocks(tokens, block_size, self.config.in_flight_tokens());
         f64::from(kv_blocks) / f64::from(blocks.max(1))
     }

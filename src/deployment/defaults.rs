@@ -21,9 +21,7 @@ impl DeploymentBuilder {
         let sequences = self.max_num_seqs.unwrap_or(sequences.min(fitting));
         let graph = defaults.largest_graph(gpu, sequences, tokens, draft_tokens);
         let has_graphs = self.engine.constants.cuda_graph_max_tokens > 0;
-        self.largest_graph =
-            self.cuda_graph_max_tokens
-                .unwrap_or(if has_graphs { graph } else { 0 });
+        self.largest_graph = self.cuda_graph_max_tokens.unwrap_or(if has_graphs { graph } else { 0 });
         let share = self.gpu_memory_utilization;
         self.memory.gpu_memory_utilization = share.unwrap_or(defaults.gpu_memory_utilization);
         self.memory.max_num_batched_tokens = tokens;

@@ -3,9 +3,7 @@
 use super::{DeploymentBuilder, DeploymentError};
 use crate::engine::EngineStack;
 use crate::hardware::Dtype;
-use crate::model::{
-    MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler, Span, kv_bytes_per_token,
-};
+use crate::model::{MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler, Span, kv_bytes_per_token};
 use crate::step::{ModelError, Network, Parallelism, RooflineModel, StepOptions};
 use crate::table::TableSet;
 
@@ -45,20 +43,13 @@ impl Deployment {
         let max_model_len = given.longest_request()?;
         let given = given.with_defaults(max_model_len);
         given.check_memory_limits()?;
-        let step_model = given
-            .step_model(&given.spec, given.parallelism)
-            .map_err(DeploymentError::Model)?;
+        let step_model = given.step_model(&given.spec, given.parallelism).map_err(DeploymentError::Model)?;
         let stages = given.parallelism.pp;
         if stages > 1 && (given.mtp || given.draft.is_some()) {
             return Err(DeploymentError::PipelinedDraft { stages });
         }
         let draft_step_model = given.draft_step_model()?;
-        let deployment = Deployment {
-            step_model,
-            draft_step_model,
-            max_model_len,
-            given,
-        };
+        let deployment = Deployment { step_model, draft_step_model, max_model_len, given };
         #[cfg(feature = "sim")]
         deployment.check_server()?;
         Ok(deployment)
@@ -148,10 +139,7 @@ impl Deployment {
     /// # Errors
     /// As [`memory_plan`](Self::memory_plan); [`MemoryError::Spec`] if `tp` ranks cannot share the models.
     pub fn memory_plan_at(&self, tp: u32) -> Result<MemoryPlan, MemoryError> {
-        let parallelism = Parallelism {
-            tp,
-            ..self.given.parallelism
-        };
+        let parallelism = Parallelism { tp, ..self.given.parallelism };
         self.given.memory_plan(parallelism)
     }
 
@@ -164,11 +152,7 @@ impl Deployment {
 
 impl DeploymentBuilder {
     /// Returns the step model of the target or the draft model.
-    fn step_model(
-        &self,
-        spec: &ModelSpec,
-        parallelism: Parallelism,
-    ) -> Result<RooflineModel, ModelError> {
+    fn step_model(&self, spec: &ModelSpec, parallelism: Parallelism) -> Result<RooflineModel, ModelError> {
         RooflineModel::try_new(spec, &self.tables, parallelism, self.step_options())
     }
 
@@ -231,10 +215,7 @@ impl DeploymentBuilder {
             return Ok(self.max_model_len.unwrap_or(self.spec.max_model_len));
         };
         if draft.vocab != self.spec.vocab {
-            return Err(DeploymentError::DraftVocabulary {
-                found: draft.vocab,
-                expected: self.spec.vocab,
-            });
+            return Err(DeploymentError::DraftVocabulary { found: draft.vocab, expected: self.spec.vocab });
         }
         let longest = draft.max_model_len;
         match self.max_model_len {

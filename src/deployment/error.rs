@@ -67,10 +67,9 @@ impl fmt::Display for DeploymentError {
                  {found}; lower it"
             ),
             #[cfg(feature = "sim")]
-            DeploymentError::SeveralRanks { dp } => write!(
-                f,
-                "dp: expected a single rank, found {dp}, which step together; use Deployment::lockstep"
-            ),
+            DeploymentError::SeveralRanks { dp } => {
+                write!(f, "dp: expected a single rank, found {dp}, which step together; use Deployment::lockstep")
+            }
             DeploymentError::PipelinedDraft { stages } => write!(
                 f,
                 "draft model or MTP layer: expected none with {stages} pipeline stages, found one, which is not modelled; use one \

@@ -126,9 +126,7 @@ impl<'de> Deserialize<'de> for DeploymentBuilder {
             .cuda_graph_max_tokens(given.cuda_graph_max_tokens)
             .draft_model(given.draft);
         if given.mtp && given.draft.is_some() {
-            return Err(D::Error::custom(
-                "mtp: expected no draft model beside it, found one; leave one of them out",
-            ));
+            return Err(D::Error::custom("mtp: expected no draft model beside it, found one; leave one of them out"));
         }
         if given.mtp {
             builder = builder.mtp();
@@ -142,9 +140,7 @@ impl<'de> Deserialize<'de> for DeploymentBuilder {
         if let Some(name) = given.engine {
             let engine = engine::find(&name).ok_or_else(|| {
                 let names = engine::stacks::ALL.map(|stack| stack.name).join(", ");
-                D::Error::custom(format_args!(
-                    "engine: expected one of {names}, found {name:?}"
-                ))
+                D::Error::custom(format_args!("engine: expected one of {names}, found {name:?}"))
             })?;
             builder = builder.engine(engine);
         }
@@ -171,13 +167,7 @@ impl<'de> Deserialize<'de> for DeploymentBuilder {
 impl DeploymentBuilder {
     fn server(&self) -> ServerDescription {
         let SimConfig {
-            long_prefill_token_threshold,
-            prefix_caching,
-            watermark,
-            policy,
-            max_waiting,
-            speculation,
-            ..
+            long_prefill_token_threshold, prefix_caching, watermark, policy, max_waiting, speculation, ..
         } = self.config;
         ServerDescription {
             max_num_seqs: self.max_num_seqs,

@@ -3,8 +3,8 @@
 use super::Deployment;
 use crate::sim::Observer;
 use crate::step::{
-    DecodeGroup, Drafting, LatencyModel, RooflineModel, StepBatch, StepModel, StepTime,
-    TabulatedModel, Tally, TimeSources,
+    DecodeGroup, Drafting, LatencyModel, RooflineModel, StepBatch, StepModel, StepTime, TabulatedModel, Tally,
+    TimeSources,
 };
 use crate::units::Seconds;
 
@@ -31,9 +31,7 @@ impl ServedModel {
     pub(super) fn new(deployment: &Deployment) -> ServedModel {
         let config = &deployment.given.config;
         let max_tokens = deployment.memory_limits().max_num_batched_tokens;
-        let tabulated = |model: &RooflineModel| {
-            TabulatedModel::new(model.clone(), max_tokens.min(MAX_TABULATED))
-        };
+        let tabulated = |model: &RooflineModel| TabulatedModel::new(model.clone(), max_tokens.min(MAX_TABULATED));
         let draft = deployment.draft_step_model().zip(config.speculation);
         ServedModel(Served {
             target: tabulated(deployment.step_model()),
@@ -167,8 +165,7 @@ impl<'m> ServedTally<'m> {
     /// Returns the sources of the time of all steps, including the draft model's.
     pub fn sources(&self) -> TimeSources {
         let target = self.0.target.sources();
-        self.draft_sources()
-            .map_or(target, |draft| target.plus(&draft))
+        self.draft_sources().map_or(target, |draft| target.plus(&draft))
     }
 
     /// Returns the sources of the time of the draft model's steps, if there is a draft model.

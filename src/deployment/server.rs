@@ -80,10 +80,7 @@ impl Deployment {
     }
 
     /// Returns what `create` makes of the model and the limits of the only rank.
-    fn single_rank<S>(
-        &self,
-        create: fn(ServedModel, SimConfig) -> Result<S, SimError>,
-    ) -> Result<S, DeploymentError> {
+    fn single_rank<S>(&self, create: fn(ServedModel, SimConfig) -> Result<S, SimError>) -> Result<S, DeploymentError> {
         let dp = self.parallelism().dp;
         if dp > 1 {
             return Err(DeploymentError::SeveralRanks { dp });
@@ -109,19 +106,14 @@ impl Deployment {
         };
         let mut config = given.server_config(longest, kv_blocks);
         let in_flight = config.in_flight_tokens();
-        let held = config
-            .kv_groups
-            .longest(kv_blocks, config.block_size, in_flight);
+        let held = config.kv_groups.longest(kv_blocks, config.block_size, in_flight);
         if held == 0 {
             let needed = config.kv_groups.blocks(1, config.block_size, in_flight);
             let found = kv_blocks;
             return Err(MemoryError::TooFewBlocks { needed, found });
         }
         match given.max_model_len.filter(|found| *found > held) {
-            Some(found) => Err(MemoryError::ContextTooLong {
-                longest: held,
-                found,
-            }),
+            Some(found) => Err(MemoryError::ContextTooLong { longest: held, found }),
             None => {
                 config.max_model_len = longest.min(held);
                 Ok(config)
@@ -133,26 +125,16 @@ impl Deployment {
     pub fn kv_blocks_for(&self, tokens: u32) -> u32 {
         let config = self.given.server_config(tokens, 1);
         let in_flight = config.in_flight_tokens();
-        config
-            .kv_groups
-            .blocks(tokens, config.block_size, in_flight)
+        config.kv_groups.blocks(tokens, config.block_size, in_flight)
     }
 
     /// Checks the limits of the server independently of the memory plan.
     pub(super) fn check_server(&self) -> Result<(), DeploymentError> {
-        let DeploymentBuilder {
-            draft,
-            mtp,
-            config,
-            kv_blocks,
-            ..
-        } = &self.given;
+        let DeploymentBuilder { draft, mtp, config, kv_blocks, .. } = &self.given;
         if (draft.is_some() || *mtp) && config.speculation.is_none() {
             return Err(DeploymentError::DraftWithoutSpeculation);
         }
-        let config = self
-            .given
-            .server_config(self.max_model_len(), kv_blocks.unwrap_or(1));
+        let config = self.given.server_config(self.max_model_len(), kv_blocks.unwrap_or(1));
         config.validate().map_err(DeploymentError::Limits)
     }
 }

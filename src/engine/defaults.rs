@@ -80,11 +80,7 @@ impl ServeDefaults {
         max_num_batched_tokens: u32,
         draft_tokens: u32,
     ) -> u32 {
-        let drafts = if self.graphs_hold_drafts {
-            draft_tokens
-        } else {
-            0
-        };
+        let drafts = if self.graphs_hold_drafts { draft_tokens } else { 0 };
         let wanted = max_num_seqs
             .saturating_mul(drafts.saturating_add(1))
             .saturating_mul(2)
@@ -134,21 +130,10 @@ mod tests {
             let defaults = VLLM_0_15_1.defaults;
             defaults.largest_graph(&gpus::H100, seqs, tokens, drafts)
         };
-        for (seqs, graph) in [
-            (1, 2),
-            (2, 4),
-            (3, 4),
-            (4, 8),
-            (9, 16),
-            (100, 200),
-            (256, 512),
-        ] {
+        for (seqs, graph) in [(1, 2), (2, 4), (3, 4), (4, 8), (9, 16), (100, 200), (256, 512)] {
             assert_eq!(largest(seqs, 8_192, 0), graph);
         }
-        assert_eq!(
-            [largest(1_024, 8_192, 0), largest(1_024, 300, 0)],
-            [512, 288]
-        );
+        assert_eq!([largest(1_024, 8_192, 0), largest(1_024, 300, 0)], [512, 288]);
         assert_eq!(largest(64, 8_192, 3), 512);
         let older = VLLM_0_12_0.defaults;
         assert_eq!(older.largest_graph(&gpus::H100, 64, 8_192, 3), 128);

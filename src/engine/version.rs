@@ -103,18 +103,9 @@ mod tests {
     #[test]
     fn other_versions_take_the_newest_stack_that_is_not_newer() {
         for (stack, names) in [
-            (
-                "vllm-0.11.0",
-                ["vllm==0.11.2", "vLLM-0.11.1rc1", "vllm-0.11"],
-            ),
-            (
-                "vllm-0.12.0",
-                ["vllm-0.14.2rc1", "vllm-v0.14", "vllm-0.12.0"],
-            ),
-            (
-                "vllm-0.15.1",
-                ["vllm-0.15.0", "vLLM 0.16.0", "vllm-0.15.1+cu130"],
-            ),
+            ("vllm-0.11.0", ["vllm==0.11.2", "vLLM-0.11.1rc1", "vllm-0.11"]),
+            ("vllm-0.12.0", ["vllm-0.14.2rc1", "vllm-v0.14", "vllm-0.12.0"]),
+            ("vllm-0.15.1", ["vllm-0.15.0", "vLLM 0.16.0", "vllm-0.15.1+cu130"]),
             ("vllm-0.33.0", ["vllm-0.33.9", "vllm-0.40", "vllm-1.0"]),
         ] {
             assert_eq!(names.map(chosen), [Some(stack); 3]);
@@ -126,11 +117,7 @@ mod tests {
         assert_eq!(chosen("vllm-nightly-2026-03-19"), Some("vllm-0.17.0"));
         assert_eq!(chosen("vllm-nightly-2026-03-20"), Some("vllm-0.18.0"));
         assert_eq!(chosen("vllm-nightly-2025-01-01"), None);
-        for no_date in [
-            "vllm-nightly-2026-13-01",
-            "vllm-nightly-2026-04-31",
-            "vllm-nightly-2026-04-00",
-        ] {
+        for no_date in ["vllm-nightly-2026-13-01", "vllm-nightly-2026-04-31", "vllm-nightly-2026-04-00"] {
             assert_eq!(chosen(no_date), None, "{no_date}");
         }
     }

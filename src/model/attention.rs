@@ -33,10 +33,7 @@ pub struct Gqa {
     /// Dimension of a head, which is not always hidden / q_heads.
     pub head_dim: u32,
     /// Whether a gate as wide as the queries multiplies the output, as in Qwen3-Next.
-    #[cfg_attr(
-        feature = "serde",
-        serde(default, skip_serializing_if = "core::ops::Not::not")
-    )]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "core::ops::Not::not"))]
     pub output_gate: bool,
     /// The tokens that a token attends to.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -79,10 +76,7 @@ pub struct Mla {
     pub v_dim: u32,
     /// The indexer of sparse attention (DSA), as in DeepSeek-V3.2 and GLM-5; `None` where a token attends to all before
     /// it.
-    #[cfg_attr(
-        feature = "serde",
-        serde(default, skip_serializing_if = "Option::is_none")
-    )]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub indexer: Option<Indexer>,
 }
 
@@ -161,12 +155,7 @@ impl Attention {
     /// `kv_dtype`, and with an indexer its key, beside latent vectors that have scales in fp8.
     pub fn kv_bytes(&self, tp: u32, kv_dtype: Dtype) -> f64 {
         match self {
-            Attention::Mla(Mla {
-                kv_rank,
-                rope_dim,
-                indexer: Some(indexer),
-                ..
-            }) => {
+            Attention::Mla(Mla { kv_rank, rope_dim, indexer: Some(indexer), .. }) => {
                 let latent = indexer.latent_bytes(*kv_rank, *rope_dim, kv_dtype);
                 latent + f64::from(indexer.key_bytes())
             }
@@ -203,11 +192,7 @@ impl Attention {
             }
             Attention::Mla(mla) => {
                 let query = u64::from(mla.nope_dim) + u64::from(mla.rope_dim);
-                let from = if mla.q_rank == 0 {
-                    hidden
-                } else {
-                    mla.q_rank.into()
-                };
+                let from = if mla.q_rank == 0 { hidden } else { mla.q_rank.into() };
                 let compressed = u64::from(mla.q_rank) + u64::from(mla.latent());
                 let expanded = u64::from(mla.nope_dim) + u64::from(mla.v_dim);
                 let head = product([from, query])
@@ -216,13 +201,9 @@ impl Attention {
                 let divided = product([head, mla.q_heads.into()]);
                 let indexer = mla.indexer.map_or(0, |indexer| {
                     let (heads, head_dim) = (u64::from(indexer.heads), u64::from(indexer.head_dim));
-                    product([from, heads, head_dim])
-                        .saturating_add(product([hidden, head_dim + heads]))
+                    product([from, heads, head_dim]).saturating_add(product([hidden, head_dim + heads]))
                 });
-                (
-                    product([hidden, compressed]).saturating_add(indexer),
-                    divided,
-                )
+                (product([hidden, compressed]).saturating_add(indexer), divided)
             }
             Attention::DeltaNet(net) => {
                 let (convolved, values) = (u64::from(net.convolved()), u64::from(net.values()));
@@ -271,9 +252,7 @@ impl Attention {
     pub(super) fn check_parallelism(&self, tp: u32) -> Result<(), SpecError> {
         divides(self.heads_field(), self.q_heads(), "tp", tp)?;
         match self {
-            Attention::Gqa(Gqa { kv_heads, .. }) if tp > *kv_heads => {
-                divides("tp", tp, "kv_heads", *kv_heads)
-            }
+            Attention::Gqa(Gqa { kv_heads, .. }) if tp > *kv_heads => divides("tp", tp, "kv_heads", *kv_heads),
             Attention::Gqa(Gqa { kv_heads, .. }) => divides("kv_heads", *kv_heads, "tp", tp),
             Attention::Mla(_) => Ok(()),
             Attention::DeltaNet(net) => divides("v_heads", net.v_heads, "tp", tp),
@@ -293,18 +272,12 @@ impl DeltaNet {
     /// Returns the part of one of `tp` ranks, which divide the heads.
     pub(crate) fn local(&self, tp: u32) -> DeltaNet {
         let tp = tp.max(1);
-        DeltaNet {
-            k_heads: self.k_heads / tp,
-            v_heads: self.v_heads / tp,
-            ..*self
-        }
+        DeltaNet { k_heads: self.k_heads / tp, v_heads: self.v_heads / tp, ..*self }
     }
 
     /// Returns the values of queries, keys and values of a token, which enter the convolution.
     pub(crate) const fn convolved(&self) -> u32 {
-        (2 * self.k_heads)
-            .saturating_add(self.v_heads)
-            .saturating_mul(self.head_dim)
+        (2 * self.k_heads).saturating_add(self.v_heads).saturating_mul(self.head_dim)
     }
 
     /// Returns the values of all heads of values of a token.

@@ -3,9 +3,9 @@
 mod specs;
 
 use specs::{
-    MLA, deepseek_v3, dense, gemma_4, glm_5, gpt_oss, in_blocks, indexer, kimi_k2, latent, limited,
-    maverick, moe, penalized, qwen3_5_27b, qwen3_5_35b_a3b, qwen3_5_397b_a17b, qwen3_30b_a3b,
-    qwen3_235b_a22b, qwen3_next, scout, shared, tied, top_p,
+    MLA, deepseek_v3, dense, gemma_4, glm_5, gpt_oss, in_blocks, indexer, kimi_k2, latent, limited, maverick, moe,
+    penalized, qwen3_5_27b, qwen3_5_35b_a3b, qwen3_5_397b_a17b, qwen3_30b_a3b, qwen3_235b_a22b, qwen3_next, scout,
+    shared, tied, top_p,
 };
 
 use super::{Mla, ModelSpec, Span};
@@ -34,21 +34,12 @@ pub struct CatalogEntry {
 /// ```
 pub fn find(name: &str) -> Option<&'static CatalogEntry> {
     CATALOG.iter().find(|entry| {
-        entry.name.eq_ignore_ascii_case(name)
-            || entry.aliases.iter().any(|id| id.eq_ignore_ascii_case(name))
+        entry.name.eq_ignore_ascii_case(name) || entry.aliases.iter().any(|id| id.eq_ignore_ascii_case(name))
     })
 }
 
-const fn entry(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    spec: ModelSpec,
-) -> CatalogEntry {
-    CatalogEntry {
-        name,
-        aliases,
-        spec,
-    }
+const fn entry(name: &'static str, aliases: &'static [&'static str], spec: ModelSpec) -> CatalogEntry {
+    CatalogEntry { name, aliases, spec }
 }
 
 /// The known models. Source of the dimensions: each model's `config.json`.

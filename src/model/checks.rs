@@ -14,29 +14,11 @@ pub(super) fn product<const N: usize>(factors: [u64; N]) -> u64 {
 pub(super) fn within(field: &'static str, found: u32, limit: u32) -> Result<(), SpecError> {
     match found {
         0 => Err(SpecError::Zero { field }),
-        _ if found > limit => Err(SpecError::TooLarge {
-            field,
-            found,
-            limit,
-        }),
+        _ if found > limit => Err(SpecError::TooLarge { field, found, limit }),
         _ => Ok(()),
     }
 }
 
-pub(super) fn divides(
-    field: &'static str,
-    found: u32,
-    by: &'static str,
-    divisor: u32,
-) -> Result<(), SpecError> {
-    if found.is_multiple_of(divisor) {
-        Ok(())
-    } else {
-        Err(SpecError::NotDivisible {
-            field,
-            found,
-            by,
-            divisor,
-        })
-    }
+pub(super) fn divides(field: &'static str, found: u32, by: &'static str, divisor: u32) -> Result<(), SpecError> {
+    if found.is_multiple_of(divisor) { Ok(()) } else { Err(SpecError::NotDivisible { field, found, by, divisor }) }
 }

@@ -58,15 +58,8 @@ pub struct KvGroups {
 
 impl KvGroups {
     /// One group whose layers read all tokens.
-    pub const ONE: KvGroups = KvGroups {
-        layers: 1,
-        full: 1,
-        limited: 0,
-        states: 0,
-        limited_first: false,
-        span: Span::Full,
-        block_factor: 1,
-    };
+    pub const ONE: KvGroups =
+        KvGroups { layers: 1, full: 1, limited: 0, states: 0, limited_first: false, span: Span::Full, block_factor: 1 };
 
     /// Returns the groups of the layers of `model` on one of `tp` ranks.
     ///
@@ -88,9 +81,8 @@ impl KvGroups {
         // The layers of a kind, and the KV values per token of its widest.
         let count = |limited| {
             let of_kind = kinds().filter(|(of, ..)| *of == limited);
-            of_kind.fold((0_u32, 0), |(sum, widest), (_, layers, values)| {
-                (sum.saturating_add(layers), values.max(widest))
-            })
+            of_kind
+                .fold((0_u32, 0), |(sum, widest), (_, layers, values)| (sum.saturating_add(layers), values.max(widest)))
         };
         let ((mut full, full_values), (mut limited, limited_values)) = (count(false), count(true));
         if full == 0 && matches!(span, Span::Chunk(_)) {
@@ -98,16 +90,9 @@ impl KvGroups {
             (full, limited) = (limited, 0);
         }
         let kinds_of_layers = [full, limited, states];
-        let fewest = kinds_of_layers
-            .into_iter()
-            .filter(|layers| *layers > 0)
-            .min();
+        let fewest = kinds_of_layers.into_iter().filter(|layers| *layers > 0).min();
         let (fewest, most) = (fewest.unwrap_or(0), full.max(limited).max(states));
-        let layers = if u64::from(most) * 4 < u64::from(fewest) * 5 {
-            most
-        } else {
-            fewest
-        };
+        let layers = if u64::from(most) * 4 < u64::from(fewest) * 5 { most } else { fewest };
         let layers = layers.max(1);
         // How many times the values of the other kind each has; blocks that are no multiple of others are padded.
         let times = |values: u32, other: u32| match values.checked_rem(other) {
@@ -209,38 +194,15 @@ mod tests {
             ("gemma-4-26b-a4b", 4, (5, 1, 5, 1)),
             ("gemma-4-26b-a4b", 8, (5, 2, 5, 2)),
         ] {
-            let KvGroups {
-                layers,
-                full,
-                limited,
-                block_factor,
-                ..
-            } = groups(name, tp);
+            let KvGroups { layers, full, limited, block_factor, .. } = groups(name, tp);
             let found = (layers, full, limited, block_factor);
             assert_eq!(found, expected, "{name} {tp}");
         }
         let of = |limited, full| {
-            let model = ModelSpec::builder()
-                .hidden(2880)
-                .q_heads(64)
-                .kv_heads(8)
-                .head_dim(64);
-            let model = model
-                .intermediate(2880)
-                .vocab(201_088)
-                .max_model_len(131_072);
-            let model = model
-                .layers(limited)
-                .span(Span::Window(128))
-                .and_layers(full)
-                .span(Span::Full);
-            let KvGroups {
-                layers,
-                full,
-                limited,
-                limited_first,
-                ..
-            } = KvGroups::of(&model.build().unwrap(), 1);
+            let model = ModelSpec::builder().hidden(2880).q_heads(64).kv_heads(8).head_dim(64);
+            let model = model.intermediate(2880).vocab(201_088).max_model_len(131_072);
+            let model = model.layers(limited).span(Span::Window(128)).and_layers(full).span(Span::Full);
+            let KvGroups { layers, full, limited, limited_first, .. } = KvGroups::of(&model.build().unwrap(), 1);
             assert!(limited_first);
             (layers, full, limited)
         };
@@ -253,14 +215,8 @@ mod tests {
     #[cfg(feature = "sim")]
     #[test]
     fn the_longest_request_is_the_longest_that_the_blocks_hold() {
-        for groups in [
-            "llama-3.1-8b",
-            "gemma-3-27b",
-            "llama-4-scout",
-            "mistral-7b-v0.1",
-            "gemma-4-26b-a4b",
-        ]
-        .map(|name| groups(name, 1))
+        for groups in ["llama-3.1-8b", "gemma-3-27b", "llama-4-scout", "mistral-7b-v0.1", "gemma-4-26b-a4b"]
+            .map(|name| groups(name, 1))
         {
             for kv_blocks in (groups.count()..9_000).step_by(7) {
                 let longest = groups.longest(kv_blocks, 16, 2_048);

@@ -86,18 +86,9 @@ impl Layers {
 
     const EMPTY: LayerGroup = LayerGroup {
         layers: 0,
-        attention: Attention::Gqa(Gqa {
-            q_heads: 0,
-            kv_heads: 0,
-            head_dim: 0,
-            output_gate: false,
-            span: Span::Full,
-        }),
+        attention: Attention::Gqa(Gqa { q_heads: 0, kv_heads: 0, head_dim: 0, output_gate: false, span: Span::Full }),
         attention_dtype: Dtype::Bf16,
-        ffn: Ffn::Dense {
-            intermediate: 0,
-            gated: true,
-        },
+        ffn: Ffn::Dense { intermediate: 0, gated: true },
         ffn_dtype: Dtype::Bf16,
         shared_dtype: Dtype::Bf16,
     };
@@ -105,10 +96,7 @@ impl Layers {
     /// Returns layers that are all alike.
     pub const fn alike(group: LayerGroup) -> Layers {
         const EMPTY: LayerGroup = Layers::EMPTY;
-        Layers {
-            groups: [group, EMPTY, EMPTY, EMPTY],
-            len: 1,
-        }
+        Layers { groups: [group, EMPTY, EMPTY, EMPTY], len: 1 }
     }
 
     /// Returns the layers of all `groups`.

@@ -168,10 +168,7 @@ impl MemoryPlan {
             groups: KvGroups::of(model, tp),
             tp,
             stage: stage.stage,
-            limits: MemoryLimits {
-                block_size: grown_block_size(model, tp, &limits),
-                ..limits
-            },
+            limits: MemoryLimits { block_size: grown_block_size(model, tp, &limits), ..limits },
         };
         let token_bytes = token_bytes_of_group(model, tp, limits.kv_dtype, &stage);
         empty.with_blocks(token_bytes)
@@ -270,19 +267,12 @@ mod tests {
             ("qwen2.5-7b", 1, old, 4096, 65_833),
         ];
         for (name, tp, (engine, max_num_seqs), max_num_batched_tokens, blocks) in reported {
-            let limits = MemoryLimits {
-                max_num_batched_tokens,
-                max_num_seqs,
-                ..engine.memory_limits(MemoryLimits::default())
-            };
+            let limits =
+                MemoryLimits { max_num_batched_tokens, max_num_seqs, ..engine.memory_limits(MemoryLimits::default()) };
             let model = find(name).unwrap().spec;
             let plan = MemoryPlan::try_new(&model, &gpus::H100, tp, limits).unwrap();
             let error = f64::from(plan.kv_blocks) / f64::from(blocks) - 1.0;
-            assert!(
-                error.abs() < 0.005,
-                "{name} tp {tp}: {} for {blocks}",
-                plan.kv_blocks
-            );
+            assert!(error.abs() < 0.005, "{name} tp {tp}: {} for {blocks}", plan.kv_blocks);
         }
     }
 
@@ -303,12 +293,7 @@ mod tests {
             let divided = |plan: MemoryPlan| plan.weight_bytes - compression - replicated;
             assert!((divided(eight) / divided(sixteen) - 2.0).abs() < 1e-9);
         }
-        let uneven = SpecError::NotDivisible {
-            field: "q_heads",
-            found: 128,
-            by: "tp",
-            divisor: 3,
-        };
+        let uneven = SpecError::NotDivisible { field: "q_heads", found: 128, by: "tp", divisor: 3 };
         assert_eq!(model.check_parallelism(3), Err(uneven));
     }
 
@@ -341,8 +326,7 @@ mod tests {
         assert!((two.overhead_bytes / gib - 2.13).abs() < 0.01);
         // 51 graphs of 32 layers, and with 8 requests those of 1, 2, 4, 8 and 16 tokens.
         let aside = |max_num_seqs| {
-            let [with, without] =
-                [newer, new].map(|limits| plan(limits, 1, max_num_seqs).overhead_bytes);
+            let [with, without] = [newer, new].map(|limits| plan(limits, 1, max_num_seqs).overhead_bytes);
             (with - without) / gib
         };
         assert!((aside(1024) - 0.82).abs() < 0.01, "{}", aside(1024));
@@ -368,9 +352,7 @@ mod tests {
         let blocks = left / both.bytes_per_block;
         assert!((f64::from(both.kv_blocks) - blocks).abs() < 2.0);
         let mut three_heads = draft.spec;
-        let Attention::Gqa(heads) = &mut three_heads.layers[0].attention else {
-            panic!("found latent attention")
-        };
+        let Attention::Gqa(heads) = &mut three_heads.layers[0].attention else { panic!("found latent attention") };
         heads.kv_heads = 3;
         let refused = plan.with_draft(&three_heads);
         assert!(matches!(refused, Err(MemoryError::Spec(_))), "{refused:?}");
@@ -386,9 +368,7 @@ mod tests {
         let lowest = (6000..8000).map(|share| f64::from(share) / 10_000.0);
         let refused: Vec<MemoryError> = lowest.filter_map(|share| plan(share).err()).collect();
         let of_states = |error: &MemoryError| matches!(error, MemoryError::StatesDoNotFit { .. });
-        let Some(error) = refused.iter().find(|error| of_states(error)) else {
-            panic!("{refused:?}")
-        };
+        let Some(error) = refused.iter().find(|error| of_states(error)) else { panic!("{refused:?}") };
         assert!(error.to_string().contains("gated delta nets"), "{error}");
     }
 
@@ -401,8 +381,7 @@ mod tests {
         let gemma = plan("gemma-3-27b");
         // A block has 16 tokens of 10 layers with 16 heads of 128 dimensions, K and V, 16 bits each.
         assert!((gemma.bytes_per_block - 16.0 * 10.0 * 2.0 * 16.0 * 128.0 * 2.0).abs() < 1e-6);
-        let left =
-            gemma.usable_bytes - gemma.weight_bytes - gemma.activation_bytes - gemma.overhead_bytes;
+        let left = gemma.usable_bytes - gemma.weight_bytes - gemma.activation_bytes - gemma.overhead_bytes;
         assert_eq!(gemma.kv_blocks, (left / gemma.bytes_per_block) as u32);
     }
 }

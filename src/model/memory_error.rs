@@ -53,10 +53,7 @@ pub enum MemoryError {
 impl fmt::Display for MemoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            MemoryError::DoesNotFit {
-                needed_bytes,
-                usable_bytes,
-            } => write!(
+            MemoryError::DoesNotFit { needed_bytes, usable_bytes } => write!(
                 f,
                 "the model does not fit: expected at most {:.1} GiB per GPU, found {:.1} GiB of \
                  weights, activations and one KV block, {:.1} GiB too much; use a larger tp",
@@ -64,10 +61,7 @@ impl fmt::Display for MemoryError {
                 needed_bytes / GIB,
                 (needed_bytes - usable_bytes) / GIB
             ),
-            MemoryError::StatesDoNotFit {
-                needed_bytes,
-                left_bytes,
-            } => write!(
+            MemoryError::StatesDoNotFit { needed_bytes, left_bytes } => write!(
                 f,
                 "the states of a request do not fit: expected at most {:.2} GiB per GPU beside the weights, found {:.2} \
                  GiB of pages of its gated delta nets and one KV block; use a larger tp",
@@ -85,10 +79,9 @@ impl fmt::Display for MemoryError {
                  or use a larger tp"
             ),
             MemoryError::Spec(error) => write!(f, "model: {error}"),
-            MemoryError::Utilization { found } => write!(
-                f,
-                "gpu_memory_utilization: expected a number above 0 and at most 1, found {found}"
-            ),
+            MemoryError::Utilization { found } => {
+                write!(f, "gpu_memory_utilization: expected a number above 0 and at most 1, found {found}")
+            }
             MemoryError::ZeroLimit { limit } => {
                 write!(f, "{limit}: expected at least 1, found 0")
             }

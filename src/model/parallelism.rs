@@ -47,12 +47,7 @@ impl Parallelism {
 
     /// Returns tensor parallelism over `tp` GPUs.
     pub const fn tensor(tp: u32) -> Parallelism {
-        Parallelism {
-            tp,
-            pp: 1,
-            dp: 1,
-            expert_parallel: false,
-        }
+        Parallelism { tp, pp: 1, dp: 1, expert_parallel: false }
     }
 
     /// Maximum number of pipeline stages.
@@ -79,20 +74,12 @@ impl Parallelism {
 
     /// Returns the number of GPUs that share each expert.
     pub const fn expert_tp(self) -> u32 {
-        if self.expert_parallel {
-            1
-        } else {
-            self.stage_gpus()
-        }
+        if self.expert_parallel { 1 } else { self.stage_gpus() }
     }
 
     /// Returns the number of GPUs over which experts are divided.
     pub const fn ep(self) -> u32 {
-        if self.expert_parallel {
-            self.stage_gpus()
-        } else {
-            1
-        }
+        if self.expert_parallel { self.stage_gpus() } else { 1 }
     }
 
     /// Returns whether each GPU of a rank routes a share of the rank's tokens, as vLLM does where ranks have several

@@ -1,9 +1,7 @@
 //! Checked dimensions of a transformer.
 
 use super::checks::{MAX_COUNT, MAX_WIDTH, divides, product, within};
-use super::{
-    Attention, Ffn, LayerGroup, Layers, ModelSpecBuilder, Parallelism, Sampler, Span, SpecError,
-};
+use super::{Attention, Ffn, LayerGroup, Layers, ModelSpecBuilder, Parallelism, Sampler, Span, SpecError};
 use crate::hardware::Dtype;
 
 /// Dimensions of a decoder-only transformer.
@@ -114,16 +112,9 @@ impl ModelSpec {
         let parallelism = parallelism.into();
         within("tp", parallelism.tp, MAX_COUNT)?;
         within("dp", parallelism.dp, MAX_COUNT)?;
-        within(
-            "pp",
-            parallelism.pp,
-            Parallelism::MAX_PP.min(self.layers.total()),
-        )?;
+        within("pp", parallelism.pp, Parallelism::MAX_PP.min(self.layers.total()))?;
         if parallelism.pp > 1 && parallelism.dp > 1 {
-            return Err(SpecError::RanksOfStages {
-                pp: parallelism.pp,
-                dp: parallelism.dp,
-            });
+            return Err(SpecError::RanksOfStages { pp: parallelism.pp, dp: parallelism.dp });
         }
         if parallelism.dp > 1 && self.experts().is_none() {
             return Err(SpecError::IndependentRanks { dp: parallelism.dp });
@@ -201,11 +192,7 @@ impl ModelSpec {
     pub fn mtp_layer(&self) -> Result<ModelSpec, SpecError> {
         let last = self.layers.last().filter(|_| self.mtp_layers > 0);
         let last = *last.ok_or(SpecError::NoMtp)?;
-        Ok(ModelSpec {
-            layers: Layers::alike(LayerGroup { layers: 1, ..last }),
-            mtp_layers: 0,
-            ..*self
-        })
+        Ok(ModelSpec { layers: Layers::alike(LayerGroup { layers: 1, ..last }), mtp_layers: 0, ..*self })
     }
 
     /// Returns the model with its MTP layers among the others.
@@ -241,11 +228,7 @@ impl ModelSpec {
         });
         let vocabulary = product([self.vocabularies().into(), self.vocab.into(), hidden]);
         let positions = product([self.positions.into(), hidden]);
-        layers
-            .fold(0, u64::saturating_add)
-            .saturating_add(vocabulary)
-            .saturating_add(positions)
-            .saturating_add(hidden)
+        layers.fold(0, u64::saturating_add).saturating_add(vocabulary).saturating_add(positions).saturating_add(hidden)
     }
 }
 
@@ -253,12 +236,7 @@ impl LayerGroup {
     fn check_ffn(&self) -> Result<(), SpecError> {
         match self.ffn {
             Ffn::Dense { intermediate, .. } => within("intermediate", intermediate, MAX_WIDTH),
-            Ffn::Moe {
-                experts,
-                top_k,
-                intermediate,
-                shared_intermediate,
-            } => {
+            Ffn::Moe { experts, top_k, intermediate, shared_intermediate } => {
                 within("experts", experts, MAX_COUNT)?;
                 within("top_k", top_k, MAX_COUNT)?;
                 within("intermediate", intermediate, MAX_WIDTH)?;
@@ -276,12 +254,7 @@ impl LayerGroup {
         self.attention.check_parallelism(tp)?;
         match self.ffn {
             Ffn::Dense { intermediate, .. } => divides("intermediate", intermediate, "tp", tp),
-            Ffn::Moe {
-                experts,
-                intermediate,
-                shared_intermediate,
-                ..
-            } => {
+            Ffn::Moe { experts, intermediate, shared_intermediate, .. } => {
                 let ranks = if parallelism.dp > 1 { "tp x dp" } else { "tp" };
                 divides("experts", experts, ranks, parallelism.ep())?;
                 divides("intermediate", intermediate, ranks, parallelism.expert_tp())?;
@@ -294,9 +267,7 @@ impl LayerGroup {
     /// is one.
     pub fn dtypes(&self) -> impl Iterator<Item = Dtype> {
         let shared = (self.shared_params(1) > 0).then_some(self.shared_dtype);
-        [self.attention_dtype, self.ffn_dtype]
-            .into_iter()
-            .chain(shared)
+        [self.attention_dtype, self.ffn_dtype].into_iter().chain(shared)
     }
 
     /// Returns the number of weights of one layer's attention: the projections from and to a hidden state of this
@@ -311,20 +282,14 @@ impl LayerGroup {
             Ffn::Dense { .. } => 0,
             Ffn::Moe { experts, .. } => product([u64::from(hidden), u64::from(experts)]),
         };
-        self.routed_params(hidden)
-            .saturating_add(self.shared_params(hidden))
-            .saturating_add(router)
+        self.routed_params(hidden).saturating_add(self.shared_params(hidden)).saturating_add(router)
     }
 
     /// Returns the number of weights of one layer's dense FFN or routed experts.
     pub(super) fn routed_params(&self, hidden: u32) -> u64 {
         let width = match self.ffn {
             Ffn::Dense { intermediate, .. } => u64::from(intermediate),
-            Ffn::Moe {
-                experts,
-                intermediate,
-                ..
-            } => product([experts.into(), intermediate.into()]),
+            Ffn::Moe { experts, intermediate, .. } => product([experts.into(), intermediate.into()]),
         };
         self.matrices(hidden, width)
     }
@@ -333,10 +298,7 @@ impl LayerGroup {
     pub(super) fn shared_params(&self, hidden: u32) -> u64 {
         match self.ffn {
             Ffn::Dense { .. } => 0,
-            Ffn::Moe {
-                shared_intermediate,
-                ..
-            } => self.matrices(hidden, shared_intermediate.into()),
+            Ffn::Moe { shared_intermediate, .. } => self.matrices(hidden, shared_intermediate.into()),
         }
     }
 

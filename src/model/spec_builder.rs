@@ -1,8 +1,6 @@
 //! A builder for the dimensions of a model.
 
-use super::{
-    Attention, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span, SpecError,
-};
+use super::{Attention, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span, SpecError};
 use crate::hardware::{Dtype, Indexer};
 
 /// A builder for [`ModelSpec`].
@@ -208,10 +206,8 @@ impl ModelSpecBuilder {
 
     /// Returns the layers that the setters describe.
     const fn group(&self) -> LayerGroup {
-        let dense = self.experts == 0
-            && self.top_k == 0
-            && self.shared_intermediate == 0
-            && self.expert_dtype.is_none();
+        let dense =
+            self.experts == 0 && self.top_k == 0 && self.shared_intermediate == 0 && self.expert_dtype.is_none();
         let (intermediate, gated) = (self.intermediate, self.gated);
         let expert_dtype = match self.expert_dtype {
             Some(dtype) => dtype,
@@ -222,10 +218,7 @@ impl ModelSpecBuilder {
             attention: self.attention(),
             attention_dtype: self.weight_dtype,
             ffn: if dense {
-                Ffn::Dense {
-                    intermediate,
-                    gated,
-                }
+                Ffn::Dense { intermediate, gated }
             } else {
                 Ffn::Moe {
                     experts: self.experts,
@@ -245,11 +238,9 @@ impl ModelSpecBuilder {
     const fn attention(&self) -> Attention {
         let q_heads = self.q_heads;
         match self.kv_rank {
-            0 if self.v_heads > 0 => Attention::DeltaNet(DeltaNet {
-                k_heads: self.k_heads,
-                v_heads: self.v_heads,
-                head_dim: self.head_dim,
-            }),
+            0 if self.v_heads > 0 => {
+                Attention::DeltaNet(DeltaNet { k_heads: self.k_heads, v_heads: self.v_heads, head_dim: self.head_dim })
+            }
             0 => Attention::Gqa(Gqa {
                 q_heads,
                 kv_heads: self.kv_heads,
@@ -266,11 +257,7 @@ impl ModelSpecBuilder {
                 v_dim: self.v_dim,
                 indexer: match self.index_heads {
                     0 => None,
-                    heads => Some(Indexer {
-                        heads,
-                        head_dim: self.index_dim,
-                        top_k: self.index_top_k,
-                    }),
+                    heads => Some(Indexer { heads, head_dim: self.index_dim, top_k: self.index_top_k }),
                 },
             }),
         }

@@ -74,33 +74,18 @@ impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SpecError::Zero { field } => write!(f, "{field}: expected a positive number, found 0"),
-            SpecError::TooLarge {
-                field,
-                found,
-                limit,
-            } => {
+            SpecError::TooLarge { field, found, limit } => {
                 write!(f, "{field}: expected at most {limit}, found {found}")
             }
-            SpecError::NotDivisible {
-                field,
-                found,
-                by,
-                divisor,
-            } => {
-                write!(
-                    f,
-                    "{field}: expected a multiple of {by} ({divisor}), found {found}"
-                )
+            SpecError::NotDivisible { field, found, by, divisor } => {
+                write!(f, "{field}: expected a multiple of {by} ({divisor}), found {found}")
             }
             SpecError::TopK { top_k, experts } => {
-                write!(
-                    f,
-                    "top_k: expected at most the {experts} experts, found {top_k}"
-                )
+                write!(f, "top_k: expected at most the {experts} experts, found {top_k}")
             }
-            SpecError::NoExperts => f.write_str(
-                "expert_parallel: expected a model with experts, found none; leave it out",
-            ),
+            SpecError::NoExperts => {
+                f.write_str("expert_parallel: expected a model with experts, found none; leave it out")
+            }
             SpecError::IndependentRanks { dp } => write!(
                 f,
                 "dp: expected 1, as ranks of a model without experts share nothing, found {dp}; use {dp} replicas"
@@ -113,10 +98,7 @@ impl fmt::Display for SpecError {
                 "pp: expected 1, as pipelines of {dp} data-parallel ranks are not modelled, found {pp}; use tp"
             ),
             SpecError::Groups { most } => {
-                write!(
-                    f,
-                    "layers: expected at most {most} groups of equal layers, found more"
-                )
+                write!(f, "layers: expected at most {most} groups of equal layers, found more")
             }
             SpecError::Spans { first, other } => {
                 write!(

@@ -39,17 +39,8 @@ enum GivenLayers {
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields, rename = "Ffn")]
 enum GivenFfn {
-    Dense {
-        intermediate: u32,
-        gated: Option<bool>,
-    },
-    Moe {
-        experts: u32,
-        top_k: u32,
-        intermediate: u32,
-        shared_intermediate: u32,
-        expert_dtype: Dtype,
-    },
+    Dense { intermediate: u32, gated: Option<bool> },
+    Moe { experts: u32, top_k: u32, intermediate: u32, shared_intermediate: u32, expert_dtype: Dtype },
 }
 
 impl Serialize for Layers {
@@ -78,14 +69,7 @@ impl<'de> Deserialize<'de> for ModelSpec {
 
 impl Written {
     fn layers<E: Error>(&self) -> Result<Layers, E> {
-        let Written {
-            q_heads,
-            kv_heads,
-            head_dim,
-            ref ffn,
-            weight_dtype,
-            ..
-        } = *self;
+        let Written { q_heads, kv_heads, head_dim, ref ffn, weight_dtype, .. } = *self;
         let layers = match self.layers {
             GivenLayers::Number(layers) => layers,
             GivenLayers::Groups(layers) => {
@@ -101,30 +85,13 @@ impl Written {
         };
         let attention_dtype = weight_dtype.ok_or_else(|| E::missing_field("weight_dtype"))?;
         let (ffn, ffn_dtype) = match *ffn {
-            Some(GivenFfn::Dense {
-                intermediate,
-                gated,
-            }) => {
+            Some(GivenFfn::Dense { intermediate, gated }) => {
                 let gated = gated.unwrap_or(true);
-                let ffn = Ffn::Dense {
-                    intermediate,
-                    gated,
-                };
+                let ffn = Ffn::Dense { intermediate, gated };
                 (ffn, attention_dtype)
             }
-            Some(GivenFfn::Moe {
-                experts,
-                top_k,
-                intermediate,
-                shared_intermediate,
-                expert_dtype,
-            }) => {
-                let ffn = Ffn::Moe {
-                    experts,
-                    top_k,
-                    intermediate,
-                    shared_intermediate,
-                };
+            Some(GivenFfn::Moe { experts, top_k, intermediate, shared_intermediate, expert_dtype }) => {
+                let ffn = Ffn::Moe { experts, top_k, intermediate, shared_intermediate };
                 (ffn, expert_dtype)
             }
             None => return Err(E::missing_field("ffn")),
@@ -159,9 +126,7 @@ impl<'de> Deserialize<'de> for GivenLayers {
 
             fn visit_u64<E: Error>(self, layers: u64) -> Result<GivenLayers, E> {
                 // A number beyond 2^32 is as wrong as that one.
-                Ok(GivenLayers::Number(
-                    u32::try_from(layers).unwrap_or(u32::MAX),
-                ))
+                Ok(GivenLayers::Number(u32::try_from(layers).unwrap_or(u32::MAX)))
             }
 
             fn visit_i64<E: Error>(self, layers: i64) -> Result<GivenLayers, E> {

@@ -41,10 +41,7 @@ struct Rest {
 
 impl Rest {
     fn of(layers: &Layers) -> Rest {
-        Rest {
-            layers: *layers,
-            taken: [0; Layers::MAX_GROUPS],
-        }
+        Rest { layers: *layers, taken: [0; Layers::MAX_GROUPS] }
     }
 
     /// Takes the next `count` layers.
@@ -60,10 +57,7 @@ impl Rest {
         let groups = self.layers.iter().zip(counts);
         let groups = groups.map(|(group, layers)| LayerGroup { layers, ..*group });
         let mut own = groups.filter(|group| group.layers > 0);
-        let none = || LayerGroup {
-            layers: 0,
-            ..*self.layers.first()
-        };
+        let none = || LayerGroup { layers: 0, ..*self.layers.first() };
         let first = Layers::alike(own.next().unwrap_or_else(none));
         own.fold(first, Layers::and)
     }
@@ -79,9 +73,7 @@ impl Rest {
             // Half a layer more: short groups lie in the middle of their share.
             (f64::from(taken) + 0.5) / f64::from(group.layers)
         };
-        let least = groups()
-            .filter(left)
-            .min_by(|(_, one), (_, other)| progress(*one).total_cmp(&progress(*other)));
+        let least = groups().filter(left).min_by(|(_, one), (_, other)| progress(*one).total_cmp(&progress(*other)));
         let (group, _) = leading.or(least)?;
         Some(group)
     }
@@ -128,9 +120,7 @@ mod tests {
                 assert_eq!(stages.len(), pp as usize);
                 for group in layers.iter() {
                     let alike = stages.iter().flat_map(|stage| stage.iter());
-                    let alike = alike.filter(|other| {
-                        (other.attention, other.ffn) == (group.attention, group.ffn)
-                    });
+                    let alike = alike.filter(|other| (other.attention, other.ffn) == (group.attention, group.ffn));
                     let count: u32 = alike.map(|other| other.layers).sum();
                     assert_eq!(count, group.layers, "{} pp {pp}", entry.name);
                 }
@@ -148,10 +138,7 @@ mod tests {
         assert_eq!(stages("deepseek-v3", 2), [vec![3, 28], vec![30]]);
         assert_eq!(stages("gpt-oss-20b", 3), vec![vec![4, 4]; 3]);
         for stage in stages("gemma-3-27b", 4) {
-            assert!(
-                (2..=3).contains(&stage[1]) || (2..=3).contains(&stage[0]),
-                "{stage:?}"
-            );
+            assert!((2..=3).contains(&stage[1]) || (2..=3).contains(&stage[0]), "{stage:?}");
         }
     }
 }

@@ -68,29 +68,17 @@ pub(super) fn nearest_four<'t>(
 
 /// Rejects heads that are zero, or that cannot be divided among each other or the ranks.
 fn check(operation: &'static str, shape: &AttentionShape) -> Result<(), ResolveError> {
-    let AttentionShape {
-        q_heads,
-        kv_heads,
-        head_dim,
-        tp,
-        ..
-    } = *shape;
+    let AttentionShape { q_heads, kv_heads, head_dim, tp, .. } = *shape;
     if [q_heads, kv_heads, head_dim, tp].contains(&0) {
         return Err(ResolveError::ZeroDimension { operation });
     }
     let replicated = tp.is_multiple_of(kv_heads);
-    let divides = q_heads.is_multiple_of(kv_heads)
-        && q_heads.is_multiple_of(tp)
-        && (replicated || kv_heads.is_multiple_of(tp));
+    let divides =
+        q_heads.is_multiple_of(kv_heads) && q_heads.is_multiple_of(tp) && (replicated || kv_heads.is_multiple_of(tp));
     if divides {
         return Ok(());
     }
-    Err(ResolveError::UnevenHeads {
-        operation,
-        q_heads,
-        kv_heads,
-        tp,
-    })
+    Err(ResolveError::UnevenHeads { operation, q_heads, kv_heads, tp })
 }
 
 /// Returns the measured shape of the same formats that is nearest by head dimension, then by KV heads, then by query
@@ -109,13 +97,8 @@ fn nearest(table: AttentionTable<'_>, local: AttentionShape) -> Option<Attention
             apart(other.q_heads, local.q_heads),
         ]
     };
-    table
-        .entries()
-        .filter(|e| e.shape.dtype == local.dtype && e.shape.kv_dtype == local.kv_dtype)
-        .min_by(|a, b| {
-            let pairs = distance(&a.shape).into_iter().zip(distance(&b.shape));
-            pairs.fold(core::cmp::Ordering::Equal, |order, (x, y)| {
-                order.then(x.total_cmp(&y))
-            })
-        })
+    table.entries().filter(|e| e.shape.dtype == local.dtype && e.shape.kv_dtype == local.kv_dtype).min_by(|a, b| {
+        let pairs = distance(&a.shape).into_iter().zip(distance(&b.shape));
+        pairs.fold(core::cmp::Ordering::Equal, |order, (x, y)| order.then(x.total_cmp(&y)))
+    })
 }

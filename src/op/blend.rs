@@ -4,9 +4,7 @@
 use crate::hardware::GemmShape;
 use crate::hardware::operation::{Codes, MAX_POINTS};
 use crate::math::ln;
-use crate::table::{
-    Axis, Class, Curve, Entry, Extent, Held, KernelTable, MergedAxis, Points, Reading,
-};
+use crate::table::{Axis, Class, Curve, Entry, Extent, Held, KernelTable, MergedAxis, Points, Reading};
 
 /// Maximum number of measured curves in a blend: the corners of a rectangle, or the minimum number of points in
 /// Shepard's method.
@@ -92,13 +90,7 @@ impl<S: Copy> CurveAnswer<S> {
     /// Returns the measured shapes with their shares.
     pub(super) fn matched(&self) -> impl Iterator<Item = Neighbour<S>> + '_ {
         let (exact, blend) = match self {
-            CurveAnswer::Measured(shape, _) => (
-                Some(Neighbour {
-                    shape: *shape,
-                    share: 1.0,
-                }),
-                None,
-            ),
+            CurveAnswer::Measured(shape, _) => (Some(Neighbour { shape: *shape, share: 1.0 }), None),
             CurveAnswer::Blended(blend) => (None, Some(blend.neighbours.iter().flatten().copied())),
         };
         exact.into_iter().chain(blend.into_iter().flatten())
@@ -139,23 +131,12 @@ impl<S: Copy> Blend<S> {
         let merged = MergedAxis::of(curves.clone().map(|curve| curve.axis()));
         let axis = merged.axis();
         let mut ln_slowdown = [0.0_f32; MAX_POINTS];
-        for ((slot, &x), ln_x) in ln_slowdown
-            .iter_mut()
-            .zip(axis.values())
-            .zip(axis.ln_values())
-        {
+        for ((slot, &x), ln_x) in ln_slowdown.iter_mut().zip(axis.values()).zip(axis.ln_values()) {
             let parts = weighted.iter().flatten();
-            let mean: f64 = parts
-                .map(|(entry, share)| entry.points.read(f64::from(x), ln_x).ln_slowdown * share)
-                .sum();
+            let mean: f64 = parts.map(|(entry, share)| entry.points.read(f64::from(x), ln_x).ln_slowdown * share).sum();
             *slot = mean as f32;
         }
-        let neighbours = weighted.map(|slot| {
-            slot.map(|(entry, share)| Neighbour {
-                shape: entry.shape,
-                share,
-            })
-        });
+        let neighbours = weighted.map(|slot| slot.map(|(entry, share)| Neighbour { shape: entry.shape, share }));
         Some(Blend {
             rows: common_rows(axis, curves),
             axis: merged,
@@ -211,18 +192,13 @@ impl<S: Copy> Blend<S> {
 
     /// Returns the best class of an answer for `m` rows (tokens).
     fn class_at(&self, m: f64) -> Class {
-        if m < self.smoothed_below {
-            self.class.max(Class::Smoothed)
-        } else {
-            self.class
-        }
+        if m < self.smoothed_below { self.class.max(Class::Smoothed) } else { self.class }
     }
 
     /// Returns whether one of the curves was not measured at `m` rows (tokens) although the axis includes them.
     #[inline]
     fn is_outside(&self, m: f64) -> bool {
-        self.rows
-            .is_some_and(|[fewest, most]| m < fewest || m > most)
+        self.rows.is_some_and(|[fewest, most]| m < fewest || m > most)
     }
 }
 
@@ -231,19 +207,14 @@ fn common_rows<'t>(axis: Axis<'_>, curves: impl Iterator<Item = Curve<'t>>) -> O
     let all = axis.range()?;
     let common = curves
         .filter_map(|curve| curve.axis().range())
-        .fold(all, |(fewest, most), (from, to)| {
-            (fewest.max(from), most.min(to))
-        });
+        .fold(all, |(fewest, most), (from, to)| (fewest.max(from), most.min(to)));
     (common != all).then(|| [f64::from(common.0), f64::from(common.1)])
 }
 
 /// Returns the corners of the cell of measured (k, n) around `shape`, with bilinear weights in logarithms, and
 /// whether the shape lies inside. Outside, each coordinate is clamped to the measured range. Returns `None` if a
 /// corner was not measured.
-fn rectangle<'t>(
-    table: GemmTable<'t>,
-    shape: GemmShape,
-) -> Option<(Weighted<GemmShape, Curve<'t>>, bool)> {
+fn rectangle<'t>(table: GemmTable<'t>, shape: GemmShape) -> Option<(Weighted<GemmShape, Curve<'t>>, bool)> {
     let same = || table.shapes().filter(|other| other.dtype == shape.dtype);
     let k = Span::around(shape.k, same().map(|other| other.k))?;
     let n = Span::around(shape.n, same().map(|other| other.n))?;
@@ -278,25 +249,10 @@ impl Span {
         match (below, above) {
             (Some(lo), Some(hi)) if lo < hi => {
                 let [ln_lo, ln_x, ln_hi] = [lo, x, hi].map(|value| ln(f64::from(value)));
-                Some(Span {
-                    lo,
-                    hi,
-                    weight: (ln_x - ln_lo) / (ln_hi - ln_lo),
-                    inside: true,
-                })
+                Some(Span { lo, hi, weight: (ln_x - ln_lo) / (ln_hi - ln_lo), inside: true })
             }
-            (Some(on), Some(_)) => Some(Span {
-                lo: on,
-                hi: on,
-                weight: 0.0,
-                inside: true,
-            }),
-            (Some(edge), None) | (None, Some(edge)) => Some(Span {
-                lo: edge,
-                hi: edge,
-                weight: 0.0,
-                inside: false,
-            }),
+            (Some(on), Some(_)) => Some(Span { lo: on, hi: on, weight: 0.0, inside: true }),
+            (Some(edge), None) | (None, Some(edge)) => Some(Span { lo: edge, hi: edge, weight: 0.0, inside: false }),
             (None, None) => None,
         }
     }
@@ -307,10 +263,7 @@ impl Span {
 ///
 /// Source: D. Shepard, "A two-dimensional interpolation function for irregularly-spaced data" (1968), for the
 /// exponent 2 and the nearest four to ten points. Neither was tuned.
-pub(super) fn nearest<'t, S, P>(
-    table: KernelTable<'t, S, P>,
-    squared: impl Fn(&S) -> Option<f64>,
-) -> Weighted<S, P>
+pub(super) fn nearest<'t, S, P>(table: KernelTable<'t, S, P>, squared: impl Fn(&S) -> Option<f64>) -> Weighted<S, P>
 where
     S: From<Codes> + Into<Codes> + Copy,
     P: From<Points<'t>> + Copy,
@@ -321,8 +274,7 @@ where
         let mut candidate = distance.map(|distance| (entry, distance));
         let mut inserted = false;
         for slot in &mut best {
-            let distance =
-                |slot: &Option<(_, f64)>| slot.map_or(f64::INFINITY, |(_, squared)| squared);
+            let distance = |slot: &Option<(_, f64)>| slot.map_or(f64::INFINITY, |(_, squared)| squared);
             // Insertion into the sorted slots; ties keep the earlier entry.
             if inserted || distance(&candidate) < distance(slot) {
                 inserted = true;
@@ -330,11 +282,7 @@ where
             }
         }
     }
-    let total: f64 = best
-        .iter()
-        .flatten()
-        .map(|(_, squared)| 1.0 / squared)
-        .sum();
+    let total: f64 = best.iter().flatten().map(|(_, squared)| 1.0 / squared).sum();
     best.map(|slot| slot.map(|(entry, squared)| (entry, 1.0 / (squared * total))))
 }
 

@@ -119,11 +119,7 @@ impl<S: Copy> Collective<S> {
 
     /// Returns the work of one rank for a message of `bytes`.
     pub(crate) fn work(&self, bytes: f64) -> Work {
-        Work {
-            flops: 0.0,
-            bytes: 0.0,
-            link_bytes: bytes * self.link_share,
-        }
+        Work { flops: 0.0, bytes: 0.0, link_bytes: bytes * self.link_share }
     }
 
     /// Returns the reference of the kernel.
@@ -155,11 +151,7 @@ impl<S: From<Codes> + Into<Codes> + Copy> Collective<S> {
             set: set.clone(),
             operation,
             ranks,
-            most: table
-                .entries()
-                .map(|entry| ranks_of(entry.shape))
-                .max()
-                .unwrap_or(1),
+            most: table.entries().map(|entry| ranks_of(entry.shape)).max().unwrap_or(1),
         };
         let entry = table.find(&shape).or_else(larger).ok_or_else(too_many)?;
         let class = match ranks_of(entry.shape) == ranks {

@@ -90,9 +90,7 @@ impl DecodeAttention {
     pub fn at(&self, requests: u32, kv_tokens: u64) -> Estimate {
         let requests = f64::from(requests.max(1));
         let kv_tokens = larger(kv_tokens as f64, requests);
-        let Found {
-            points, reference, ..
-        } = &self.found;
+        let Found { points, reference, .. } = &self.found;
         let kernel = &self.kernel;
         let grid = points.grid();
         let length = grid.length().locate_from_1(kv_tokens / requests);

@@ -84,12 +84,7 @@ impl DeltaPrefill {
         let row = grid.batch().locate_from_1(batch);
         let reading = grid.read(row, grid.length().locate_from_1(seq_len));
         let reference_s = (self.shape).prefill_reference_s(batch, seq_len, self.reference());
-        answer(
-            &self.found,
-            reading,
-            reference_s,
-            &self.work(batch, seq_len),
-        )
+        answer(&self.found, reading, reference_s, &self.work(batch, seq_len))
     }
 
     /// Returns the work of `batch` prompts of `seq_len` tokens.
@@ -158,22 +153,16 @@ impl DeltaDecode {
     }
 }
 
-fn find(
-    set: &TableSet,
-    operation: OperationKind,
-    shape: DeltaShape,
-) -> Result<Found<DeltaShape>, ResolveError> {
+fn find(set: &TableSet, operation: OperationKind, shape: DeltaShape) -> Result<Found<DeltaShape>, ResolveError> {
     let table = set.required(operation)?;
     let table = table.typed::<DeltaShape, Points<'_>>();
     if [shape.k_heads, shape.v_heads, shape.head_dim].contains(&0) {
         let operation = operation.name();
         return Err(ResolveError::ZeroDimension { operation });
     }
-    let apart = |other: &DeltaShape| {
-        squared_log(other.v_heads, shape.v_heads) + squared_log(other.k_heads, shape.k_heads)
-    };
-    let is_like =
-        |other: &DeltaShape| (other.kernel, other.head_dim) == (shape.kernel, shape.head_dim);
+    let apart =
+        |other: &DeltaShape| squared_log(other.v_heads, shape.v_heads) + squared_log(other.k_heads, shape.k_heads);
+    let is_like = |other: &DeltaShape| (other.kernel, other.head_dim) == (shape.kernel, shape.head_dim);
     let like = table.entries().filter(|entry| is_like(&entry.shape));
     let entry = like.min_by(|a, b| apart(&a.shape).total_cmp(&apart(&b.shape)));
     let entry = entry.ok_or_else(|| ResolveError::NoHeads {

@@ -23,16 +23,8 @@ impl Estimate {
     #[inline]
     pub(crate) fn new(reading: &Reading, seconds: f64, at_peak: f64) -> Estimate {
         let measured = reading.latency_us.unwrap_or_default();
-        let time = core::hint::select_unpredictable(
-            reading.latency_us.is_some(),
-            f64::from(measured) * 1e-6,
-            seconds,
-        );
-        Estimate {
-            time: Seconds(larger(time, at_peak)),
-            provenance: reading.provenance,
-            at_peak,
-        }
+        let time = core::hint::select_unpredictable(reading.latency_us.is_some(), f64::from(measured) * 1e-6, seconds);
+        Estimate { time: Seconds(larger(time, at_peak)), provenance: reading.provenance, at_peak }
     }
 
     /// Returns the model FLOPs utilization: FLOPs over time and peak, at most 1; 0 for a kernel without matrix math.

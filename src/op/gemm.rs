@@ -73,10 +73,7 @@ impl Gemm {
             return Err(ResolveError::ZeroDimension { operation: "gemm" });
         }
         let blend = Blend::of_gemms(table, shape);
-        let blend = blend.ok_or_else(|| ResolveError::NoGemmDtype {
-            set: set.clone(),
-            shape,
-        })?;
+        let blend = blend.ok_or_else(|| ResolveError::NoGemmDtype { set: set.clone(), shape })?;
         Ok(resolved(CurveAnswer::Blended(blend.at_best(table.class()))))
     }
 
@@ -102,10 +99,7 @@ impl Gemm {
             CurveAnswer::Measured(shape, held) => Blend::of_curve(&held.curve(), shape),
             CurveAnswer::Blended(blend) => blend,
         };
-        Gemm {
-            points: CurveAnswer::Blended(blend.with_summaries(ln_slowdown)),
-            ..self
-        }
+        Gemm { points: CurveAnswer::Blended(blend.with_summaries(ln_slowdown)), ..self }
     }
 
     /// Returns the curve that answers: a measured one, or a blended one without latencies.

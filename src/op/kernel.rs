@@ -264,12 +264,7 @@ fn one<S: Into<Codes>>(shape: S) -> [Option<Neighbour<Codes>>; MAX_NEIGHBOURS] {
 }
 
 /// The neighbours of a kernel that several measured shapes may answer for.
-fn all<S: Into<Codes>>(
-    neighbours: impl Iterator<Item = Neighbour<S>>,
-) -> [Option<Neighbour<Codes>>; MAX_NEIGHBOURS] {
-    let mut neighbours = neighbours.map(|Neighbour { shape, share }| Neighbour {
-        shape: shape.into(),
-        share,
-    });
+fn all<S: Into<Codes>>(neighbours: impl Iterator<Item = Neighbour<S>>) -> [Option<Neighbour<Codes>>; MAX_NEIGHBOURS] {
+    let mut neighbours = neighbours.map(|Neighbour { shape, share }| Neighbour { shape: shape.into(), share });
     array::from_fn(|_| neighbours.next())
 }

@@ -258,18 +258,13 @@ struct Found {
 }
 
 impl Found {
-    fn resolve(
-        set: &TableSet,
-        operation: OperationKind,
-        shape: MlaShape,
-    ) -> Result<Found, ResolveError> {
+    fn resolve(set: &TableSet, operation: OperationKind, shape: MlaShape) -> Result<Found, ResolveError> {
         let table = set.required(operation)?;
         let table = table.typed::<MlaShape, Grid<'_>>();
         let [fewer, more] = around(table, &shape);
         let share = match (&fewer, &more) {
             (Some(fewer), Some(more)) => {
-                let [low, at, high] =
-                    [fewer.shape, shape, more.shape].map(|shape| ln(f64::from(shape.q_heads)));
+                let [low, at, high] = [fewer.shape, shape, more.shape].map(|shape| ln(f64::from(shape.q_heads)));
                 (at - low) / (high - low)
             }
             (Some(_), None) => 0.0,
@@ -289,10 +284,7 @@ impl Found {
         let mut found = [fewer, more].into_iter().flatten();
         let class = if fewer.is_some_and(|entry| entry.shape == shape) {
             Class::Measured
-        } else if fewer.is_some()
-            && more.is_some()
-            && found.all(|entry| is_same(&shape, &entry.shape))
-        {
+        } else if fewer.is_some() && more.is_some() && found.all(|entry| is_same(&shape, &entry.shape)) {
             Class::Interpolated
         } else {
             Class::Transferred
@@ -310,10 +302,7 @@ impl Found {
                 Class::Measured => measured,
                 _ => other,
             },
-            rows: [
-                fewer.map(|entry| hold(entry, 1.0 - share)),
-                more.map(|entry| hold(entry, share)),
-            ],
+            rows: [fewer.map(|entry| hold(entry, 1.0 - share)), more.map(|entry| hold(entry, share))],
             class,
         })
     }
@@ -321,11 +310,7 @@ impl Found {
     /// Returns the efficiency at a point of the grids.
     #[inline]
     fn read(&self, batch: f64, length: f64) -> Reading {
-        let mut mean = Reading {
-            latency_us: None,
-            ln_slowdown: 0.0,
-            provenance: self.class.inside(),
-        };
+        let mut mean = Reading { latency_us: None, ln_slowdown: 0.0, provenance: self.class.inside() };
         for (Neighbour { share, .. }, held) in self.rows.iter().flatten() {
             let grid = held.grid();
             let row = grid.batch().locate_from_1(batch);
@@ -342,11 +327,7 @@ impl Found {
     fn answer(&self, reading: &Reading, load: &MlaLoad) -> Estimate {
         let reference_s = load.reference_s(&self.reference);
         let at_peak = load.work.flops * self.reference.rates.s_per_flop;
-        Estimate::new(
-            reading,
-            reference_s * exp_short(reading.ln_slowdown),
-            at_peak,
-        )
+        Estimate::new(reading, reference_s * exp_short(reading.ln_slowdown), at_peak)
     }
 
     fn matched(&self) -> impl Iterator<Item = Neighbour<MlaShape>> + '_ {

@@ -50,16 +50,7 @@ impl Moe {
     pub fn resolve(set: &TableSet, shape: MoeShape) -> Result<Moe, ResolveError> {
         let table = set.required(OperationKind::Moe)?;
         let table = table.typed::<MoeShape, Curve<'_>>();
-        let MoeShape {
-            experts,
-            top_k,
-            hidden,
-            intermediate,
-            tp,
-            ep,
-            matrices,
-            dtype,
-        } = shape;
+        let MoeShape { experts, top_k, hidden, intermediate, tp, ep, matrices, dtype } = shape;
         let operation = OperationKind::Moe.name();
         if [experts, top_k, hidden, intermediate, tp, ep, matrices].contains(&0) {
             return Err(ResolveError::ZeroDimension { operation });
@@ -69,22 +60,11 @@ impl Moe {
         let points = match found {
             Some(entry) => CurveAnswer::of(table, &entry, entry.shape),
             None => {
-                let blend = Blend::of(
-                    &nearest(table, |other| Some(squared(&shape, other))),
-                    Class::Transferred,
-                );
-                CurveAnswer::Blended(blend.ok_or_else(|| ResolveError::NoTable {
-                    set: set.clone(),
-                    operation,
-                })?)
+                let blend = Blend::of(&nearest(table, |other| Some(squared(&shape, other))), Class::Transferred);
+                CurveAnswer::Blended(blend.ok_or_else(|| ResolveError::NoTable { set: set.clone(), operation })?)
             }
         };
-        Ok(Moe {
-            shape,
-            reference,
-            errors: table.error_groups(dtype),
-            points,
-        })
+        Ok(Moe { shape, reference, errors: table.error_groups(dtype), points })
     }
 
     /// Returns the time at `tokens` tokens, without routing; 0 is treated as 1.
@@ -96,8 +76,7 @@ impl Moe {
     /// Returns [`at`](Self::at) for a caller that has the logarithm of `tokens`.
     pub(crate) fn at_ln(&self, tokens: f64, ln_tokens: f64) -> Estimate {
         let reading = self.points.read(tokens, ln_tokens);
-        let seconds =
-            self.shape.reference_s(tokens, &self.reference) * exp_short(reading.ln_slowdown);
+        let seconds = self.shape.reference_s(tokens, &self.reference) * exp_short(reading.ln_slowdown);
         let at_peak = self.shape.work(tokens).flops * self.reference.rates.s_per_flop;
         Estimate::new(&reading, seconds, at_peak)
     }
@@ -139,11 +118,7 @@ impl Moe {
 
 /// Returns the squared distance of a measured layer from the asked one.
 fn squared(asked: &MoeShape, measured: &MoeShape) -> f64 {
-    let is_aligned = |shape: &MoeShape| {
-        shape
-            .intermediate
-            .is_multiple_of(ALIGNED_WIDTH.saturating_mul(shape.tp))
-    };
+    let is_aligned = |shape: &MoeShape| shape.intermediate.is_multiple_of(ALIGNED_WIDTH.saturating_mul(shape.tp));
     let if_differs = |differs: bool, distance: f64| if differs { distance } else { 0.0 };
     let [has_blocks, other_has_blocks] = [asked, measured].map(|it| it.dtype.is_block_scaled());
     squared_log(asked.experts, measured.experts)

@@ -8,13 +8,9 @@ use super::estimate::Estimate;
 use super::found::{Found, found_answers};
 use crate::constants::{COLD_READ_SHARE, SHORT_PROMPT_EXPONENT};
 use crate::error::ResolveError;
-use crate::hardware::{
-    AttentionShape, Indexer, OperationKind, Prompts, RankAttention, Reference, Work,
-};
+use crate::hardware::{AttentionShape, Indexer, OperationKind, Prompts, RankAttention, Reference, Work};
 use crate::math::{exp_short, ln_of_normal, sqrt};
-use crate::table::{
-    Class, ErrorGroup, Grid, Held, KernelTable, Position, Reading, Table, TableSet,
-};
+use crate::table::{Class, ErrorGroup, Grid, Held, KernelTable, Position, Reading, Table, TableSet};
 
 /// Resolved prefill attention.
 ///
@@ -77,10 +73,7 @@ impl ChunkSums {
     /// Returns sums without chunks, which also count the keys that an indexer selects.
     #[cfg(feature = "alloc")]
     pub(super) fn selecting(indexer: Option<Indexer>) -> ChunkSums {
-        ChunkSums {
-            indexer,
-            ..ChunkSums::default()
-        }
+        ChunkSums { indexer, ..ChunkSums::default() }
     }
 
     /// Adds a chunk of `new` tokens after `context` cached ones; an empty chunk has no effect.
@@ -116,10 +109,7 @@ impl ChunkSums {
         if times == 0 || new == 0 {
             return;
         }
-        let mut one = ChunkSums {
-            indexer: self.indexer,
-            ..ChunkSums::default()
-        };
+        let mut one = ChunkSums { indexer: self.indexer, ..ChunkSums::default() };
         one.add(new, context);
         let (few, many) = (u64::from(times), u128::from(times));
         self.new = self.new.saturating_add(few * one.new);
@@ -127,9 +117,7 @@ impl ChunkSums {
         self.squares = self.squares.saturating_add(many * one.squares);
         self.cubes = self.cubes.saturating_add(one.cubes.saturating_mul(many));
         self.largest_square = self.largest_square.max(one.largest_square);
-        self.selected = self
-            .selected
-            .saturating_add(one.selected.saturating_mul(many));
+        self.selected = self.selected.saturating_add(one.selected.saturating_mul(many));
         self.shortest = match self.shortest {
             0 => one.shortest,
             shortest => shortest.min(one.shortest),
@@ -180,11 +168,7 @@ impl ChunkSums {
     }
 
     pub(super) fn prompts(&self) -> Prompts {
-        Prompts {
-            new: self.new as f64,
-            context: self.context as f64,
-            squares: self.squares as f64,
-        }
+        Prompts { new: self.new as f64, context: self.context as f64, squares: self.squares as f64 }
     }
 }
 
@@ -206,10 +190,7 @@ impl PrefillAttention {
     /// # Errors
     /// The set has no prefill table or none in the format of the math, a dimension is zero, or heads are not
     /// divisible.
-    pub fn resolve(
-        set: &TableSet,
-        shape: AttentionShape,
-    ) -> Result<PrefillAttention, ResolveError> {
+    pub fn resolve(set: &TableSet, shape: AttentionShape) -> Result<PrefillAttention, ResolveError> {
         let find = |shape| attention::find(set, OperationKind::Prefill, shape);
         let found = find(shape).or_else(|error| match error {
             ResolveError::NoAttentionDtype { .. } => {
@@ -221,10 +202,7 @@ impl PrefillAttention {
             other => Err(other),
         })?;
         let kernel = shape.on_rank();
-        let mut like = AttentionShape {
-            kv_dtype: found.matched.kv_dtype,
-            ..shape
-        };
+        let mut like = AttentionShape { kv_dtype: found.matched.kv_dtype, ..shape };
         let exact = found.matched.local() == like.local();
         let mut blended = [const { None }; MAX_NEIGHBOURS];
         if let Some(table) = set.prefill().filter(|_| !exact) {
@@ -237,13 +215,7 @@ impl PrefillAttention {
                 })
             });
         }
-        Ok(PrefillAttention {
-            pace: kernel.prefill_pace(&found.reference),
-            found,
-            kernel,
-            exact,
-            blended,
-        })
+        Ok(PrefillAttention { pace: kernel.prefill_pace(&found.reference), found, kernel, exact, blended })
     }
 
     /// Returns the time of `batch` whole prompts of `seq_len` tokens; zeros are treated as 1.
@@ -293,18 +265,11 @@ impl PrefillAttention {
     fn whole(&self, batch: f64, row: f64, length: f64) -> Estimate {
         let grid = self.grid();
         let column = grid.length().locate_from_1(length);
-        let reading = if self.exact {
-            grid.read(grid.batch().locate_from_1(row), column)
-        } else {
-            self.blend(row, length)
-        };
+        let reading =
+            if self.exact { grid.read(grid.batch().locate_from_1(row), column) } else { self.blend(row, length) };
         let slowdown = exp_short(reading.ln_slowdown);
         let held = |length| self.pace.reference_s(batch, length) * slowdown;
-        let seconds = if column.position == Position::Below {
-            self.below(length, held)
-        } else {
-            held(length)
-        };
+        let seconds = if column.position == Position::Below { self.below(length, held) } else { held(length) };
         let at_peak = self.pace.at_peak_s(batch, length);
         Estimate::new(&reading, seconds, at_peak).at_best(self.found.class)
     }
@@ -312,11 +277,7 @@ impl PrefillAttention {
     /// Returns the weighted mean of the slowdowns of the measured shapes.
     #[inline(never)] // Keeps the code that reads one grid short.
     fn blend(&self, batch: f64, length: f64) -> Reading {
-        let mut mean = Reading {
-            latency_us: None,
-            ln_slowdown: 0.0,
-            provenance: Class::Transferred.inside(),
-        };
+        let mut mean = Reading { latency_us: None, ln_slowdown: 0.0, provenance: Class::Transferred.inside() };
         for (neighbour, held) in self.blended.iter().flatten() {
             let grid = held.grid();
             let row = grid.batch().locate_from_1(batch);
@@ -341,14 +302,9 @@ impl PrefillAttention {
 
     /// Returns the matched measured shapes with their shares.
     pub fn matched(&self) -> impl Iterator<Item = Neighbour<AttentionShape>> + '_ {
-        let exact = self.exact.then_some(Neighbour {
-            shape: self.found.matched,
-            share: 1.0,
-        });
+        let exact = self.exact.then_some(Neighbour { shape: self.found.matched, share: 1.0 });
         let blended = self.blended.iter().flatten();
-        exact
-            .into_iter()
-            .chain(blended.map(|(neighbour, _)| *neighbour))
+        exact.into_iter().chain(blended.map(|(neighbour, _)| *neighbour))
     }
 
     /// Returns the points of the nearest measured shape.

@@ -5,9 +5,7 @@ use super::estimate::Estimate;
 use super::found::{Found, found_answers};
 use crate::constants::COLD_READ_SHARE;
 use crate::error::ResolveError;
-use crate::hardware::{
-    AttentionShape, OperationKind, Prompts, RankAttention, Reference, WindowShape, Work,
-};
+use crate::hardware::{AttentionShape, OperationKind, Prompts, RankAttention, Reference, WindowShape, Work};
 use crate::math::{exp_short, ln, sqrt};
 use crate::table::{Class, ErrorGroup, Grid, KernelTable, Table, TableSet};
 
@@ -209,11 +207,7 @@ impl WindowChunks {
     fn length_of(&self, pairs: u128) -> f64 {
         let window = self.window as f64;
         let (pairs, triangle) = (pairs as f64, window * (window + 1.0) / 2.0);
-        if pairs <= triangle {
-            (sqrt(8.0 * pairs + 1.0) - 1.0) / 2.0
-        } else {
-            window + (pairs - triangle) / window
-        }
+        if pairs <= triangle { (sqrt(8.0 * pairs + 1.0) - 1.0) / 2.0 } else { window + (pairs - triangle) / window }
     }
 
     /// Returns the number and the length of equal whole prompts with as many pairs.
@@ -229,11 +223,7 @@ impl WindowChunks {
     }
 
     fn prompts(&self) -> Prompts {
-        Prompts {
-            new: self.new as f64,
-            context: self.context as f64,
-            squares: 2.0 * self.pairs as f64,
-        }
+        Prompts { new: self.new as f64, context: self.context as f64, squares: 2.0 * self.pairs as f64 }
     }
 }
 
@@ -260,11 +250,7 @@ impl WindowDecode {
         let grid = found.points.grid();
         let mut lengths = grid.length().values().iter();
         let beyond = lengths.find(|length| **length > found.matched.window);
-        Ok(WindowDecode {
-            first_beyond: beyond.copied().unwrap_or(0),
-            shape,
-            found,
-        })
+        Ok(WindowDecode { first_beyond: beyond.copied().unwrap_or(0), shape, found })
     }
 
     /// Returns the time of one token for each of `batch` requests of `kv_len` tokens, the new one included, as in the
@@ -305,21 +291,13 @@ impl WindowDecode {
     }
 }
 
-fn find(
-    set: &TableSet,
-    operation: OperationKind,
-    shape: WindowShape,
-) -> Result<Found<WindowShape>, ResolveError> {
+fn find(set: &TableSet, operation: OperationKind, shape: WindowShape) -> Result<Found<WindowShape>, ResolveError> {
     let table = set.required(operation)?;
     let table = table.typed::<WindowShape, Grid<'_>>();
     let nearest = |kv_dtype| {
         let apart = |other: &WindowShape| (ln_window(other) - ln_window(&shape)).abs();
         let has_same_heads = |other: &WindowShape| {
-            let like = WindowShape {
-                kv_dtype,
-                window: other.window,
-                ..shape
-            };
+            let like = WindowShape { kv_dtype, window: other.window, ..shape };
             *other == like
         };
         let entries = table.entries().filter(|entry| has_same_heads(&entry.shape));
@@ -343,13 +321,7 @@ fn find(
 }
 
 /// Returns the time of a kernel that takes `reference_s` seconds at the roofline.
-fn answer(
-    found: &Found<WindowShape>,
-    batch: f64,
-    length: f64,
-    reference_s: f64,
-    flops: f64,
-) -> Estimate {
+fn answer(found: &Found<WindowShape>, batch: f64, length: f64, reference_s: f64, flops: f64) -> Estimate {
     let grid = found.points.grid();
     let row = grid.batch().locate_from_1(batch);
     let reading = grid.read(row, grid.length().locate_from_1(length));

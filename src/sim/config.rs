@@ -183,26 +183,19 @@ impl SimConfig {
     /// them.
     pub(crate) fn in_flight_tokens(&self) -> u32 {
         let ahead = self.rules.scheduling == Scheduling::OneStepAhead;
-        let steps = if ahead && self.rules.window_in_flight {
-            2
-        } else {
-            1
-        };
+        let steps = if ahead && self.rules.window_in_flight { 2 } else { 1 };
         self.max_num_batched_tokens.saturating_mul(steps)
     }
 
     /// Drafted tokens per request and step.
     pub(crate) fn draft_tokens(&self) -> u32 {
-        self.speculation
-            .map_or(0, |speculation| speculation.draft_tokens())
+        self.speculation.map_or(0, |speculation| speculation.draft_tokens())
     }
 
     /// Drafted tokens that the step with the last of several chunks of a prompt verifies.
     pub(in crate::sim) fn chunk_drafts(&self) -> u32 {
         match (self.speculation, self.rules.scheduling) {
-            (Some(speculation), Scheduling::Synchronous) if self.rules.chunk_drafts => {
-                speculation.lookahead_tokens()
-            }
+            (Some(speculation), Scheduling::Synchronous) if self.rules.chunk_drafts => speculation.lookahead_tokens(),
             _ => 0,
         }
     }
@@ -219,9 +212,8 @@ impl SimConfig {
 
     /// Slots of the token budget that a scheduled request takes beyond its tokens.
     pub(in crate::sim) fn draft_slots(&self) -> u32 {
-        let drafts = self
-            .speculation
-            .is_some_and(|speculation| speculation.lookahead_tokens() > 0 && !speculation.is_mtp());
+        let drafts =
+            self.speculation.is_some_and(|speculation| speculation.lookahead_tokens() > 0 && !speculation.is_mtp());
         u32::from(drafts && self.rules.draft_slot)
     }
 }

@@ -101,11 +101,7 @@ impl fmt::Display for SimError {
             SimError::ZeroLimit { limit } => {
                 write!(f, "{limit}: expected at least 1, found 0")
             }
-            SimError::BudgetBelowSequences {
-                max_num_batched_tokens,
-                max_num_seqs,
-                tokens_per_request,
-            } => {
+            SimError::BudgetBelowSequences { max_num_batched_tokens, max_num_seqs, tokens_per_request } => {
                 write!(f, "max_num_batched_tokens: expected at least max_num_seqs ")?;
                 match tokens_per_request {
                     1 => write!(f, "({max_num_seqs})")?,
@@ -114,15 +110,12 @@ impl fmt::Display for SimError {
                         write!(f, "x {tokens_per_request} tokens ({needed})")?;
                     }
                 }
-                write!(
-                    f,
-                    ", found {max_num_batched_tokens}; raise it, or lower max_num_seqs"
-                )
+                write!(f, ", found {max_num_batched_tokens}; raise it, or lower max_num_seqs")
             }
             #[cfg(feature = "serde")]
-            SimError::TwoDrafters => f.write_str(
-                "speculation: expected a draft model or an MTP layer, found both; leave one of them out",
-            ),
+            SimError::TwoDrafters => {
+                f.write_str("speculation: expected a draft model or an MTP layer, found both; leave one of them out")
+            }
             SimError::MtpGroups => f.write_str(
                 "speculation: expected a model whose layers attend to all tokens with an MTP layer, found windows, \
                  chunks or several kinds of layers, whose prefix hits with drafts are not modelled; use a draft model",
@@ -132,25 +125,16 @@ impl fmt::Display for SimError {
                 "speculation: speculative decoding on separate prefill and decode servers is not modelled; \
                  use one of the two"
             ),
-            SimError::ThresholdBelowDrafts {
-                long_prefill_token_threshold,
-                draft_tokens,
-            } => write!(
+            SimError::ThresholdBelowDrafts { long_prefill_token_threshold, draft_tokens } => write!(
                 f,
                 "long_prefill_token_threshold: expected more than draft_tokens ({draft_tokens}), found \
                  {long_prefill_token_threshold}, at which this engine fails when a prompt is cached; raise it"
             ),
             SimError::DraftsAhead { rule } => {
-                write!(
-                    f,
-                    "scheduling: expected sync with speculative decoding, found async, which "
-                )?;
+                write!(f, "scheduling: expected sync with speculative decoding, found async, which ")?;
                 match rule {
                     DraftScheduling::HeadsAhead => {
-                        write!(
-                            f,
-                            "this engine supports with an EAGLE or MTP head as draft model only"
-                        )?;
+                        write!(f, "this engine supports with an EAGLE or MTP head as draft model only")?;
                     }
                     DraftScheduling::Synchronous | DraftScheduling::Ahead => {
                         write!(f, "this engine does not support")?;
@@ -186,15 +170,12 @@ impl fmt::Display for SimError {
                 "data-parallel ranks: expected one pipeline stage each, found {stages}, which is not modelled; use \
                  replicas"
             ),
-            SimError::InvalidParameter {
-                parameter,
-                expected,
-                found,
-            } => write!(f, "{parameter}: expected {expected}, found {found}"),
-            SimError::InvalidRange { min, max } => write!(
-                f,
-                "lengths: expected a non-empty range of at least 1, found {min} to {max}"
-            ),
+            SimError::InvalidParameter { parameter, expected, found } => {
+                write!(f, "{parameter}: expected {expected}, found {found}")
+            }
+            SimError::InvalidRange { min, max } => {
+                write!(f, "lengths: expected a non-empty range of at least 1, found {min} to {max}")
+            }
             SimError::NothingToDraw { of } => {
                 write!(f, "{of}: expected at least one, found none")
             }
@@ -236,13 +217,7 @@ impl StepTimeError {
         batches: impl IntoIterator<Item = StepBatch<'b>>,
         time: Seconds,
     ) -> StepTimeError {
-        let mut error = StepTimeError {
-            start_ns,
-            prefill_tokens: 0,
-            decode_requests: 0,
-            decode_kv_tokens: 0,
-            time,
-        };
+        let mut error = StepTimeError { start_ns, prefill_tokens: 0, decode_requests: 0, decode_kv_tokens: 0, time };
         for batch in batches {
             error.prefill_tokens += batch.prefill_tokens();
             error.decode_requests += batch.decode_requests();
@@ -255,13 +230,7 @@ impl StepTimeError {
 
 impl fmt::Display for StepTimeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let StepTimeError {
-            start_ns,
-            prefill_tokens,
-            decode_requests,
-            decode_kv_tokens,
-            time: Seconds(time_s),
-        } = self;
+        let StepTimeError { start_ns, prefill_tokens, decode_requests, decode_kv_tokens, time: Seconds(time_s) } = self;
         write!(
             f,
             "step at {start_ns} ns ({prefill_tokens} prompt tokens, {decode_requests} decoding requests with \
@@ -317,10 +286,9 @@ impl fmt::Display for ServerError {
                 "arrival_ns: expected at least {now_ns} (now), found {arrival_ns}; push a request before the \
                  clock passes its arrival"
             ),
-            ServerError::TimeBackwards { to_ns, now_ns } => write!(
-                f,
-                "to_ns: expected at least {now_ns} (now), found {to_ns}; advance to a later time"
-            ),
+            ServerError::TimeBackwards { to_ns, now_ns } => {
+                write!(f, "to_ns: expected at least {now_ns} (now), found {to_ns}; advance to a later time")
+            }
             ServerError::NeverServed(reason) => write!(f, "request cannot be served: {reason}"),
             ServerError::StepTime(error) => error.fmt(f),
         }
@@ -375,17 +343,12 @@ impl fmt::Display for Rejection {
         match *self {
             Rejection::EmptyPrompt => write!(f, "the prompt is empty"),
             Rejection::EmptyOutput => write!(f, "no output token is asked for"),
-            Rejection::TooLate { arrival_ns } => write!(
-                f,
-                "it arrives at {arrival_ns} ns, the last arrival allowed is {LAST_ARRIVAL_NS} ns"
-            ),
-            Rejection::TooLong {
-                tokens,
-                max_model_len,
-            } => write!(
-                f,
-                "prompt and output have {tokens} tokens, max_model_len is {max_model_len}"
-            ),
+            Rejection::TooLate { arrival_ns } => {
+                write!(f, "it arrives at {arrival_ns} ns, the last arrival allowed is {LAST_ARRIVAL_NS} ns")
+            }
+            Rejection::TooLong { tokens, max_model_len } => {
+                write!(f, "prompt and output have {tokens} tokens, max_model_len is {max_model_len}")
+            }
             Rejection::TooManyBlocks { blocks, kv_blocks } => {
                 write!(f, "it needs {blocks} KV blocks, the cache has {kv_blocks}")
             }

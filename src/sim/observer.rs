@@ -286,10 +286,7 @@ mod tests {
         observer.step_batch(&StepBatch::default());
         observer.step(&StepRecord::default());
         observer.resumed(0, 1);
-        let record = RequestRecord {
-            request: Request::default(),
-            outcome: Outcome::Completed(Timing::default()),
-        };
+        let record = RequestRecord { request: Request::default(), outcome: Outcome::Completed(Timing::default()) };
         observer.finished(0, &record);
         observer.progress(&Progress::default());
         observer.wants_steps()

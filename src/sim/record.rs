@@ -80,12 +80,7 @@ impl RequestRecord {
 
     /// Returns the time from the arrival to the first token.
     pub fn ttft(&self) -> Option<Seconds> {
-        self.timing().map(|t| {
-            span(
-                self.request.arrival_ns,
-                t.first_token_ns.saturating_add(t.api_output_ns),
-            )
-        })
+        self.timing().map(|t| span(self.request.arrival_ns, t.first_token_ns.saturating_add(t.api_output_ns)))
     }
 
     /// Returns the mean time per output token after the first; `None` for a single token.
@@ -98,12 +93,7 @@ impl RequestRecord {
 
     /// Returns the time from the arrival to the last token.
     pub fn e2e(&self) -> Option<Seconds> {
-        self.timing().map(|t| {
-            span(
-                self.request.arrival_ns,
-                t.finish_ns.saturating_add(t.api_output_ns),
-            )
-        })
+        self.timing().map(|t| span(self.request.arrival_ns, t.finish_ns.saturating_add(t.api_output_ns)))
     }
 
     /// Returns when the client has the answer of a request that was served or rejected at `finish_ns`: after the delay

@@ -99,11 +99,7 @@ mod tests {
 
     #[test]
     fn the_longest_request_does_not_overflow() {
-        let request = Request {
-            prompt_tokens: u32::MAX,
-            output_tokens: u32::MAX,
-            ..Request::default()
-        };
+        let request = Request { prompt_tokens: u32::MAX, output_tokens: u32::MAX, ..Request::default() };
         assert_eq!(request.tokens(), 8_589_934_590);
     }
 }

@@ -145,9 +145,7 @@ impl<M: LatencyModel> Server<M> {
             let now_ns = self.now_ns;
             return Err(ServerError::ArrivalBeforeNow { arrival_ns, now_ns });
         }
-        self.config
-            .check(&request)
-            .map_err(ServerError::NeverServed)?;
+        self.config.check(&request).map_err(ServerError::NeverServed)?;
         let id = RequestId(self.pushed);
         self.pushed += 1;
         self.expect(id.0, request, (ids, tokens_per_id));
@@ -185,11 +183,7 @@ impl<M: LatencyModel> Server<M> {
     ///
     /// # Errors
     /// As [`advance_to`](Server::advance_to).
-    pub fn advance_observed<O: Observer + ?Sized>(
-        &mut self,
-        to_ns: u64,
-        observer: &mut O,
-    ) -> Result<(), ServerError> {
+    pub fn advance_observed<O: Observer + ?Sized>(&mut self, to_ns: u64, observer: &mut O) -> Result<(), ServerError> {
         if to_ns < self.now_ns {
             let now_ns = self.now_ns;
             return Err(ServerError::TimeBackwards { to_ns, now_ns });

@@ -99,19 +99,13 @@ impl<M: LatencyModel> Simulator<M> {
             server.run_decodes(horizon_ns, u64::MAX, observer)?;
         }
         observer.progress(&server.progress(source.total()));
-        debug_assert!(
-            server.kv_blocks_used() == 0 || server.has_work(),
-            "KV blocks were lost"
-        );
+        debug_assert!(server.kv_blocks_used() == 0 || server.has_work(), "KV blocks were lost");
         Ok(server.totals())
     }
 }
 
 /// Returns the earliest time at which the engine can see another request.
-fn next_at_engine_ns<M: LatencyModel, S: Source + ?Sized>(
-    server: &Server<M>,
-    source: &mut S,
-) -> Option<u64> {
+fn next_at_engine_ns<M: LatencyModel, S: Source + ?Sized>(server: &Server<M>, source: &mut S) -> Option<u64> {
     let next_ns = source.next_arrival_ns();
     let next_ns = next_ns.map(|ns| ns.saturating_add(server.config().api_server_ns));
     let known_ns = server.next_at_engine_ns();
@@ -199,8 +193,7 @@ mod tests {
 
     #[test]
     fn no_requests_take_no_step() {
-        let simulator =
-            Simulator::try_new(Constant(Seconds(1.0)), SimConfig::new(100, 10)).unwrap();
+        let simulator = Simulator::try_new(Constant(Seconds(1.0)), SimConfig::new(100, 10)).unwrap();
         let mut reports = IdleReports(0);
         let report = simulator.run_source(&mut RequestList::new(&[]), &mut reports);
         let report = report.unwrap();

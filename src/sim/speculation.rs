@@ -75,12 +75,7 @@ impl Speculation {
             all *= acceptance;
             *count = (all * DRAWS) as u64; // saturates at probability 1
         }
-        Ok(Speculation {
-            draft_tokens,
-            drafter: Drafter::Ngrams,
-            seed,
-            accepting,
-        })
+        Ok(Speculation { draft_tokens, drafter: Drafter::Ngrams, seed, accepting })
     }
 
     /// Sets the seed of the acceptances.
@@ -136,9 +131,7 @@ impl Speculation {
     pub fn accepted(&self, index: usize, generated: u32) -> u32 {
         let draw = mix(mix(self.seed, index as u64), u64::from(generated));
         let drafted = self.accepting.iter().take(self.draft_tokens as usize);
-        drafted
-            .take_while(|&&count| draw < count || count == u64::MAX)
-            .count() as u32
+        drafted.take_while(|&&count| draw < count || count == u64::MAX).count() as u32
     }
 }
 
@@ -161,11 +154,7 @@ impl TryFrom<Parameters> for Speculation {
     type Error = SimError;
 
     fn try_from(parameters: Parameters) -> Result<Speculation, SimError> {
-        let speculation = Speculation::try_new(
-            parameters.draft_tokens,
-            parameters.acceptance,
-            parameters.seed,
-        )?;
+        let speculation = Speculation::try_new(parameters.draft_tokens, parameters.acceptance, parameters.seed)?;
         match (parameters.draft_model, parameters.mtp) {
             (false, false) => Ok(speculation),
             (true, false) => Ok(speculation.with_draft_model()),

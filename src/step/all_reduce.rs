@@ -33,10 +33,7 @@ impl StepAllReduce {
     pub(super) fn at(&self, tokens: f64) -> KernelTime {
         match self {
             StepAllReduce::InNode(all_reduce) => all_reduce.at(tokens),
-            StepAllReduce::AcrossNodes {
-                ring,
-                bytes_per_token,
-            } => ring.at(tokens * bytes_per_token),
+            StepAllReduce::AcrossNodes { ring, bytes_per_token } => ring.at(tokens * bytes_per_token),
         }
     }
 }
@@ -71,13 +68,7 @@ impl NodeAllReduce {
     pub(super) fn new(kernel: AllReduce, engine: &StepConstants, hidden: u32) -> NodeAllReduce {
         let bytes_per_token = f64::from(hidden) * ACTIVATION_BYTES;
         let graph = f64::from(engine.cuda_graph_max_tokens.max(1)) * bytes_per_token;
-        let table = |bytes| {
-            KernelTime::of(
-                kernel.answer(bytes),
-                &kernel.work(bytes),
-                kernel.reference(),
-            )
-        };
+        let table = |bytes| KernelTime::of(kernel.answer(bytes), &kernel.work(bytes), kernel.reference());
         let [floor_s, graph_s] = [1.0, graph].map(|bytes| table(bytes).time.0);
         NodeAllReduce {
             bytes_per_token,
@@ -95,15 +86,9 @@ impl NodeAllReduce {
         let floor_s = engine.fused_all_reduce.0;
         let s_per_link_byte = self.kernel.reference().rates.s_per_link_byte;
         let others = f64::from(ranks) - 1.0;
-        let fused = Fused {
-            floor_s,
-            s_per_byte: others * s_per_link_byte / engine.fused_all_reduce_bandwidth,
-        };
+        let fused = Fused { floor_s, s_per_byte: others * s_per_link_byte / engine.fused_all_reduce_bandwidth };
         let is_fused = floor_s > 0.0 && gpu.rates(Dtype::Nvfp4).is_some();
-        NodeAllReduce {
-            fused: is_fused.then_some(fused),
-            ..self
-        }
+        NodeAllReduce { fused: is_fused.then_some(fused), ..self }
     }
 
     /// Returns the time of the hidden states of `tokens` tokens: that of the table, whose growth with the size is
@@ -114,10 +99,7 @@ impl NodeAllReduce {
         let table = KernelTime::of(kernel.answer(bytes), &work, kernel.reference());
         let grown_s = (table.time.0 - self.floor_s).clamp(0.0, self.most_grown_s);
         let apart = table.plus_fitted(Seconds(self.wait_s + (self.growth - 1.0) * grown_s));
-        match self
-            .fused
-            .map(|fused| fused.floor_s + fused.s_per_byte * bytes)
-        {
+        match self.fused.map(|fused| fused.floor_s + fused.s_per_byte * bytes) {
             Some(fused_s) if fused_s < apart.time.0 => {
                 let fused = Seconds(fused_s.max(table.bound.0));
                 KernelTime::fitted(fused, Binding::Link).with_bound(table.bound)

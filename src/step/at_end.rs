@@ -45,11 +45,7 @@ pub struct AtEnd<M> {
 impl<M: StepModel> AtEnd<M> {
     /// Creates a model of the steps of `model` at an end of their intervals.
     pub fn new(model: M, coverage: Coverage, end: End) -> AtEnd<M> {
-        AtEnd {
-            model,
-            coverage,
-            end,
-        }
+        AtEnd { model, coverage, end }
     }
 }
 
@@ -91,7 +87,6 @@ impl<M: StepModel> LatencyModel for AtEnd<M> {
             Seconds::ZERO => 1.0,
             total => self.of(&step).0 / total.0,
         };
-        self.model
-            .pipeline_times(batch, &mut |stage| run(stage * times));
+        self.model.pipeline_times(batch, &mut |stage| run(stage * times));
     }
 }

@@ -30,11 +30,7 @@ impl StepAttention {
     ///
     /// # Errors
     /// The set lacks the operation or format, or a kernel is worse than the caller accepts.
-    pub(super) fn resolve(
-        find: &Finder<'_>,
-        shape: AttentionShape,
-        span: Span,
-    ) -> Result<StepAttention, ModelError> {
+    pub(super) fn resolve(find: &Finder<'_>, shape: AttentionShape, span: Span) -> Result<StepAttention, ModelError> {
         let at_best = match span {
             Span::Window(_) => Class::Bound,
             Span::Full | Span::Chunk(_) => Class::Measured,
@@ -45,12 +41,7 @@ impl StepAttention {
         let decode = DecodeAttention::resolve(find.set, shape);
         let decode = decode.map(|decode| find.decode(&decode.rows()).at_best(at_best));
         let decode = find.accept(Part::DecodeAttention, decode, StepDecode::class)?;
-        Ok(StepAttention {
-            prefill,
-            decode,
-            span,
-            at_best,
-        })
+        Ok(StepAttention { prefill, decode, span, at_best })
     }
 
     /// Returns the errors of lookups of prompt chunks and of decoding requests.

@@ -87,11 +87,7 @@ impl Chunk {
             return Err(BatchError::Zero { field: "new" });
         }
         if kv_len < new {
-            return Err(BatchError::TooFewKvTokens {
-                field: "kv_len",
-                found: kv_len as u64,
-                new_tokens: new as u64,
-            });
+            return Err(BatchError::TooFewKvTokens { field: "kv_len", found: kv_len as u64, new_tokens: new as u64 });
         }
         Ok(Chunk { new, kv_len, last })
     }
@@ -156,12 +152,7 @@ pub struct DecodeGroup {
 impl DecodeGroup {
     /// No requests: the initial value of a sum.
     #[cfg(feature = "sim")]
-    pub(crate) const EMPTY: DecodeGroup = DecodeGroup {
-        requests: 0,
-        kv_tokens: 0,
-        drafted: 0,
-        outside_tokens: 0,
-    };
+    pub(crate) const EMPTY: DecodeGroup = DecodeGroup { requests: 0, kv_tokens: 0, drafted: 0, outside_tokens: 0 };
 
     /// Returns a group of `requests` requests with a KV length of `kv_len` tokens each.
     ///
@@ -169,11 +160,7 @@ impl DecodeGroup {
     /// No requests, or a `kv_len` of 0.
     pub const fn uniform(requests: u32, kv_len: u32) -> Result<DecodeGroup, BatchError> {
         if requests > 0 && kv_len == 0 {
-            return Err(BatchError::TooFewKvTokens {
-                field: "kv_len",
-                found: 0,
-                new_tokens: 1,
-            });
+            return Err(BatchError::TooFewKvTokens { field: "kv_len", found: 0, new_tokens: 1 });
         }
         DecodeGroup::from_sum(requests, requests as u64 * kv_len as u64)
     }
@@ -187,12 +174,7 @@ impl DecodeGroup {
         if requests == 0 {
             return Err(BatchError::Zero { field: "requests" });
         }
-        let group = DecodeGroup {
-            requests,
-            kv_tokens,
-            drafted: 0,
-            outside_tokens: 0,
-        };
+        let group = DecodeGroup { requests, kv_tokens, drafted: 0, outside_tokens: 0 };
         group.with_drafted(0)
     }
 
@@ -223,29 +205,18 @@ impl DecodeGroup {
     /// Fewer KV tokens inside than new tokens.
     pub const fn with_outside(self, tokens: u64) -> Result<DecodeGroup, BatchError> {
         let outside_tokens = tokens;
-        DecodeGroup {
-            outside_tokens,
-            ..self
-        }
-        .checked()
+        DecodeGroup { outside_tokens, ..self }.checked()
     }
 
     const fn checked(self) -> Result<DecodeGroup, BatchError> {
         let (found, new_tokens) = (self.kv_tokens, self.tokens());
         if found < new_tokens {
             let field = "kv_tokens";
-            return Err(BatchError::TooFewKvTokens {
-                field,
-                found,
-                new_tokens,
-            });
+            return Err(BatchError::TooFewKvTokens { field, found, new_tokens });
         }
         let most = found - new_tokens;
         if self.outside_tokens > most {
-            return Err(BatchError::TooManyOutside {
-                found: self.outside_tokens,
-                most,
-            });
+            return Err(BatchError::TooManyOutside { found: self.outside_tokens, most });
         }
         Ok(self)
     }
@@ -282,11 +253,7 @@ impl DecodeGroup {
 }
 
 #[cfg(feature = "serde")]
-crate::checked!(Chunk, |chunk: &Chunk| Chunk::checked(
-    chunk.new,
-    chunk.kv_len,
-    chunk.last
-));
+crate::checked!(Chunk, |chunk: &Chunk| Chunk::checked(chunk.new, chunk.kv_len, chunk.last));
 #[cfg(feature = "serde")]
 crate::checked!(DecodeGroup, |group: &DecodeGroup| {
     DecodeGroup::from_sum(group.requests, group.kv_tokens).and_then(|_| group.checked())
@@ -323,16 +290,9 @@ impl fmt::Display for BatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BatchError::Zero { field } => {
-                write!(
-                    f,
-                    "{field}: expected at least 1, found 0; leave it out of the batch"
-                )
+                write!(f, "{field}: expected at least 1, found 0; leave it out of the batch")
             }
-            BatchError::TooFewKvTokens {
-                field,
-                found,
-                new_tokens,
-            } => write!(
+            BatchError::TooFewKvTokens { field, found, new_tokens } => write!(
                 f,
                 "{field}: expected at least {new_tokens}, one token for each new token, found {found}; \
                  count the new tokens in"
@@ -381,10 +341,7 @@ impl BatchSums {
     #[cold] // Drafts have several tokens only in the first run over an MTP layer.
     pub(super) fn with_a_row_each(self) -> BatchSums {
         let more = self.decode_tokens.saturating_sub(self.requests);
-        BatchSums {
-            rows: self.rows.saturating_sub(more),
-            ..self
-        }
+        BatchSums { rows: self.rows.saturating_sub(more), ..self }
     }
 
     /// Returns decoding requests, their new tokens and KV tokens.
@@ -397,11 +354,7 @@ impl BatchSums {
     pub(super) fn inside(&self, tokens: u32) -> [f64; 3] {
         let [requests, queries, all] = self.decode();
         let most = requests * (f64::from(tokens) - 1.0) + queries;
-        [
-            requests,
-            queries,
-            most.min(all - self.outside_tokens as f64),
-        ]
+        [requests, queries, most.min(all - self.outside_tokens as f64)]
     }
 }
 

@@ -55,11 +55,7 @@ impl RooflineModel {
 }
 
 /// Checks the dimensions of `model` and the settings.
-fn check(
-    model: &ModelSpec,
-    parallelism: Parallelism,
-    options: &StepOptions,
-) -> Result<(), ModelError> {
+fn check(model: &ModelSpec, parallelism: Parallelism, options: &StepOptions) -> Result<(), ModelError> {
     model.check()?;
     model.check_parallelism(parallelism)?;
     #[cfg(not(feature = "alloc"))]

@@ -38,13 +38,7 @@ impl StepDecode {
     /// Creates the time of attention inside the steps of a GPU of `set`, whose benchmark reads KV caches larger than
     /// `cold_kv` L2 caches from memory.
     pub(super) fn new(rows: &DecodeRows<'_>, set: &TableSet, cold_kv: f64) -> StepDecode {
-        let DecodeRows {
-            ref grid,
-            kernel,
-            reference,
-            floor_s,
-            ..
-        } = *rows;
+        let DecodeRows { ref grid, kernel, reference, floor_s, .. } = *rows;
         let ends = |axis: Axis<'_>| {
             let (first, last) = axis.range().unwrap_or((0, 0));
             [f64::from(first), f64::from(last)]
@@ -73,10 +67,7 @@ impl StepDecode {
 
     /// Returns the attention with a class no better than `class`.
     pub(super) fn at_best(self, class: Class) -> StepDecode {
-        StepDecode {
-            class: self.class.max(class),
-            ..self
-        }
+        StepDecode { class: self.class.max(class), ..self }
     }
 
     /// Returns the best class that an answer can have.
@@ -98,11 +89,7 @@ impl StepDecode {
             & (requests <= most)
             & (kv_tokens >= shortest * requests)
             & (kv_tokens <= longest * requests);
-        let extent = if inside {
-            Extent::Inside
-        } else {
-            Extent::Outside
-        };
+        let extent = if inside { Extent::Inside } else { Extent::Outside };
         // Rows have one query for each request.
         let class = match queries > requests {
             true => self.class.max(Class::Transferred),

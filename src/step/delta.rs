@@ -25,12 +25,7 @@ impl StepDelta {
     pub(super) fn resolve(find: &Finder<'_>, net: DeltaNet) -> Result<StepDelta, ModelError> {
         let net = net.local(find.parallelism.tp);
         let kernels = |kernel| {
-            let shape = DeltaShape {
-                kernel,
-                k_heads: net.k_heads,
-                v_heads: net.v_heads,
-                head_dim: net.head_dim,
-            };
+            let shape = DeltaShape { kernel, k_heads: net.k_heads, v_heads: net.v_heads, head_dim: net.head_dim };
             let prefill = DeltaPrefill::resolve(find.set, shape);
             let decode = DeltaDecode::resolve(find.set, shape);
             Ok::<_, ModelError>((
@@ -38,9 +33,7 @@ impl StepDelta {
                 find.accept(Part::DecodeAttention, decode, DeltaDecode::class)?,
             ))
         };
-        Ok(StepDelta {
-            kernels: [kernels(DeltaKernel::Conv)?, kernels(DeltaKernel::Rule)?],
-        })
+        Ok(StepDelta { kernels: [kernels(DeltaKernel::Conv)?, kernels(DeltaKernel::Rule)?] })
     }
 
     /// Returns the errors of lookups of prompt chunks and of decoding requests, of the delta rule.
@@ -61,18 +54,12 @@ impl StepDelta {
             squares = squares.saturating_add(u128::from(new).saturating_pow(2));
             longest = chunk.new.max(longest);
         }
-        let whole = chunks
-            .iter()
-            .all(|chunk| chunk.new == longest && chunk.context() == 0);
+        let whole = chunks.iter().all(|chunk| chunk.new == longest && chunk.context() == 0);
         let (count, tokens) = (chunks.len() as f64, tokens as f64);
         let length = squares as f64 / tokens;
         let [conv, rule] = self.kernels.each_ref().map(|(kernel, _)| {
             let answer = kernel.at_mean(tokens / length, length);
-            let class = if whole {
-                Class::Measured
-            } else {
-                Class::Transferred
-            };
+            let class = if whole { Class::Measured } else { Class::Transferred };
             let work = kernel.work(count, tokens / count);
             KernelTime::of(answer.at_best(class), &work, kernel.reference())
         });
@@ -87,13 +74,10 @@ impl StepDelta {
             true => Class::Transferred,
             false => Class::Measured,
         };
-        let [conv, rule] = self.kernels.each_ref().map(|(_, kernel)| {
-            cold(
-                kernel.at_mean(queries).at_best(best),
-                &kernel.work(queries),
-                kernel.reference(),
-            )
-        });
+        let [conv, rule] = self
+            .kernels
+            .each_ref()
+            .map(|(_, kernel)| cold(kernel.at_mean(queries).at_best(best), &kernel.work(queries), kernel.reference()));
         conv.plus(rule)
     }
 }

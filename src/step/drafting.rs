@@ -59,23 +59,13 @@ enum Reads {
 impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
     /// Creates a model in which the draft model `draft` proposes `draft_tokens` tokens for `target`.
     pub const fn new(target: T, draft: D, draft_tokens: u32) -> Drafting<T, D> {
-        Drafting {
-            target,
-            draft,
-            draft_tokens,
-            reads: Reads::Sampled,
-        }
+        Drafting { target, draft, draft_tokens, reads: Reads::Sampled }
     }
 
     /// Creates a model in which an MTP layer of `target`, [`RooflineModel::try_new_mtp`](super::RooflineModel::try_new_mtp),
     /// proposes `draft_tokens` tokens.
     pub const fn with_mtp(target: T, layer: D, draft_tokens: u32) -> Drafting<T, D> {
-        Drafting {
-            target,
-            draft: layer,
-            draft_tokens,
-            reads: Reads::All,
-        }
+        Drafting { target, draft: layer, draft_tokens, reads: Reads::All }
     }
 
     /// Calls `run` with the batch of each run of the draft model after a step of the target, in order.
@@ -104,10 +94,7 @@ impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
         }
         for _ in 1..self.draft_tokens {
             drafting.kv_tokens = drafting.kv_tokens.saturating_add(drafting.requests.into());
-            run(&StepBatch {
-                prefill: &[],
-                decode: &[drafting],
-            });
+            run(&StepBatch { prefill: &[], decode: &[drafting] });
         }
     }
 }

@@ -59,22 +59,15 @@ impl fmt::Display for ModelError {
         match self {
             ModelError::Spec(error) => write!(f, "model: {error}"),
             ModelError::NoPeak { gpu, dtype } => {
-                write!(
-                    f,
-                    "GPU {gpu}: expected a peak for {dtype} in its data sheet, found none"
-                )
+                write!(f, "GPU {gpu}: expected a peak for {dtype} in its data sheet, found none")
             }
             ModelError::Kernel { part, error } => write!(f, "{part}: {error}"),
             ModelError::Constant(error) => error.fmt(f),
-            ModelError::Network { field, found } => write!(
-                f,
-                "network: {field}: expected a positive number, found {found}; correct it"
-            ),
+            ModelError::Network { field, found } => {
+                write!(f, "network: {field}: expected a positive number, found {found}; correct it")
+            }
             ModelError::NeedsAlloc { what } => {
-                write!(
-                    f,
-                    "{what} need the feature alloc of rooflut, which is off; turn it on"
-                )
+                write!(f, "{what} need the feature alloc of rooflut, which is off; turn it on")
             }
             ModelError::TooUncertain { part, set, error } => {
                 write!(f, "{part}: table set {set}: {error}")
@@ -109,8 +102,7 @@ impl UncertainPart {
         });
         // The first of equals, as a reader would find it.
         let worst = refused.reduce(|worst, other| {
-            let certainty =
-                |part: &UncertainPart| (part.error.found.class, part.error.found.extent);
+            let certainty = |part: &UncertainPart| (part.error.found.class, part.error.found.extent);
             match certainty(&other) > certainty(&worst) {
                 true => other,
                 false => worst,

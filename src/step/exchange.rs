@@ -34,10 +34,7 @@ enum StepGather {
 
 impl StepExchange {
     /// Looks up the exchange around layers of so many experts; `None` for a single rank.
-    pub(super) fn resolve(
-        find: &Finder<'_>,
-        experts: u32,
-    ) -> Result<Option<StepExchange>, ModelError> {
+    pub(super) fn resolve(find: &Finder<'_>, experts: u32) -> Result<Option<StepExchange>, ModelError> {
         let parallelism = find.parallelism;
         if parallelism.dp < 2 {
             return Ok(None);
@@ -67,10 +64,7 @@ impl StepExchange {
 
     /// Returns the all-gather and the reduce-scatter of so many tokens of all ranks.
     pub(super) fn among_ranks(&self, tokens: f64) -> [KernelTime; 2] {
-        [
-            self.gather.at(tokens * self.gathered_bytes),
-            self.scatter.at(tokens * self.hidden_bytes),
-        ]
+        [self.gather.at(tokens * self.gathered_bytes), self.scatter.at(tokens * self.hidden_bytes)]
     }
 
     /// Returns the all-gather of so many tokens of the rank over its GPUs, if each of them routes a share.
@@ -91,11 +85,7 @@ impl StepGather {
         if let Some(ring) = Ring::find(find, part, 1.0, [ranks, gpus])? {
             return Ok(StepGather::AcrossNodes(ring));
         }
-        let kernel = find.accept(
-            part,
-            resolve(find.set, GatherShape { ranks }),
-            Gather::class,
-        )?;
+        let kernel = find.accept(part, resolve(find.set, GatherShape { ranks }), Gather::class)?;
         Ok(StepGather::InNode(kernel))
     }
 

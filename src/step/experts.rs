@@ -108,10 +108,7 @@ fn on_busiest_rank(reached: f64, shape: &MoeShape) -> f64 {
 }
 
 #[cfg(test)]
-#[allow(
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
+#[allow(clippy::indexing_slicing, reason = "test code outside of test functions")]
 mod tests {
     use super::*;
 
@@ -119,9 +116,7 @@ mod tests {
     fn shuffled(reached: usize, experts: usize, ranks: usize) -> f64 {
         let mut state = 1_u64;
         let mut below = |limit: usize| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) as usize % limit
         };
         let mut all: [usize; 256] = core::array::from_fn(|expert| expert);
@@ -158,10 +153,7 @@ mod tests {
                 let found = on_busiest_rank(f64::from(reached), &shape);
                 let expected = shuffled(reached as usize, experts as usize, ep as usize);
                 let error = found / expected - 1.0;
-                assert!(
-                    error.abs() < 0.1,
-                    "{reached} of {experts} on {ep}: {found} {expected}"
-                );
+                assert!(error.abs() < 0.1, "{reached} of {experts} on {ep}: {found} {expected}");
             }
             let all = f64::from(experts);
             let ratio = on_busiest_rank(all, &shape) * f64::from(ep) / all;

@@ -46,13 +46,7 @@ impl Finder<'_> {
     }
 
     /// Looks up a GEMM.
-    pub(super) fn gemm(
-        &self,
-        part: Part,
-        dtype: Dtype,
-        k: u32,
-        n: u32,
-    ) -> Result<Gemm, ModelError> {
+    pub(super) fn gemm(&self, part: Part, dtype: Dtype, k: u32, n: u32) -> Result<Gemm, ModelError> {
         let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n });
         let smoothed = gemm.map(|gemm| smoothed(gemm, &self.constants));
         self.accept(part, smoothed, Gemm::class)
@@ -68,11 +62,7 @@ impl Finder<'_> {
         let kernel = kernel.map_err(|error| ModelError::Kernel { part, error })?;
         match self.strictness.check(class(&kernel).inside()) {
             Ok(()) => Ok(kernel),
-            Err(error) => Err(ModelError::TooUncertain {
-                part,
-                set: self.set.name_text(),
-                error,
-            }),
+            Err(error) => Err(ModelError::TooUncertain { part, set: self.set.name_text(), error }),
         }
     }
 }

@@ -35,17 +35,8 @@ const _: () = assert!(size_of::<Option<PartSum>>() == 16);
 impl KernelTime {
     #[inline]
     pub(super) fn new(time: Seconds, binding: Binding, source: TimeSource) -> KernelTime {
-        let TimeSource {
-            provenance,
-            fitted_share,
-        } = source;
-        KernelTime {
-            time,
-            bound: Seconds::ZERO,
-            fitted_share,
-            provenance,
-            binding,
-        }
+        let TimeSource { provenance, fitted_share } = source;
+        KernelTime { time, bound: Seconds::ZERO, fitted_share, provenance, binding }
     }
 
     /// Creates the time from a table's answer, at least the time that FLOPs, memory and link need.
@@ -76,10 +67,7 @@ impl KernelTime {
     /// Returns the source of the time.
     #[inline]
     pub(super) fn source(&self) -> TimeSource {
-        TimeSource {
-            provenance: self.provenance,
-            fitted_share: self.fitted_share,
-        }
+        TimeSource { provenance: self.provenance, fitted_share: self.fitted_share }
     }
 
     /// Returns the time of both one after the other, with the binding of the longer one.
@@ -87,19 +75,14 @@ impl KernelTime {
     pub(super) fn plus(self, other: KernelTime) -> KernelTime {
         let longer = if self.time >= other.time { self } else { other };
         let source = self.source().plus(self.time, other.source(), other.time);
-        KernelTime::new(self.time + other.time, longer.binding, source)
-            .with_bound(self.bound + other.bound)
+        KernelTime::new(self.time + other.time, longer.binding, source).with_bound(self.bound + other.bound)
     }
 
     /// Returns the kernel with at least the time of `estimate`, and the worse provenance of both.
     #[cfg(feature = "alloc")]
     pub(super) fn at_least(self, estimate: Estimate) -> KernelTime {
         let worst = |own: Provenance| own.worst(estimate.provenance);
-        KernelTime {
-            time: self.time.max(estimate.time),
-            provenance: self.provenance.map(worst),
-            ..self
-        }
+        KernelTime { time: self.time.max(estimate.time), provenance: self.provenance.map(worst), ..self }
     }
 
     /// Returns the time with `more` of it, from constants of the engine.
@@ -115,20 +98,13 @@ impl KernelTime {
     pub(super) fn beside(self, free: &mut Seconds) -> KernelTime {
         let hidden = self.time.0.min(free.0);
         free.0 -= hidden;
-        KernelTime {
-            time: Seconds(self.time.0 - hidden).max(self.bound),
-            ..self
-        }
+        KernelTime { time: Seconds(self.time.0 - hidden).max(self.bound), ..self }
     }
 
     /// Returns the time of `times` such kernels.
     #[inline]
     pub(super) fn times(self, times: f64) -> KernelTime {
-        KernelTime {
-            time: self.time * times,
-            bound: self.bound * times,
-            ..self
-        }
+        KernelTime { time: self.time * times, bound: self.bound * times, ..self }
     }
 }
 
@@ -136,10 +112,7 @@ impl PartSum {
     /// Returns the source of the time.
     #[inline]
     pub(super) fn source(&self) -> TimeSource {
-        TimeSource {
-            provenance: self.provenance,
-            fitted_share: self.fitted_share,
-        }
+        TimeSource { provenance: self.provenance, fitted_share: self.fitted_share }
     }
 
     /// Returns the time of both one after the other, with the binding of the longer one.

@@ -111,12 +111,7 @@ impl Kernels {
             )?,
             eh_proj: None,
             all_reduce: find.all_reduce()?,
-            lm_head: find.gemm(
-                Part::LmHead,
-                Dtype::Bf16,
-                model.hidden,
-                model.vocab.div_ceil(parallelism.tp),
-            )?,
+            lm_head: find.gemm(Part::LmHead, Dtype::Bf16, model.hidden, model.vocab.div_ceil(parallelism.tp))?,
         })
     }
 }
@@ -135,10 +130,7 @@ impl Kernels {
         let find = Finder::new(layer, set, parallelism, options);
         let (part, hidden) = (Part::Qkv, layer.hidden);
         let eh_proj = find.gemm(part, Dtype::Bf16, 2 * hidden, hidden)?;
-        Ok(Kernels {
-            eh_proj: Some(eh_proj),
-            ..Kernels::resolve(layer, set, parallelism, options)?
-        })
+        Ok(Kernels { eh_proj: Some(eh_proj), ..Kernels::resolve(layer, set, parallelism, options)? })
     }
 
     /// Returns the errors of the lookups of each part, in most of its layers; none of parts that are not looked up.
@@ -231,12 +223,7 @@ impl FfnOps {
         }
         let dense = match self {
             FfnOps::Dense(ops) => Some(ops),
-            FfnOps::Moe {
-                router,
-                experts,
-                shared,
-                ..
-            } => {
+            FfnOps::Moe { router, experts, shared, .. } => {
                 errors.set(Part::Router, router.errors());
                 errors.set(Part::Moe, experts.errors());
                 shared.as_ref()
@@ -251,11 +238,7 @@ impl FfnOps {
 
 impl Finder<'_> {
     /// Looks up the attention of layers of this kind, with the format of their projections.
-    fn attention(
-        &self,
-        kind: (Attention, Dtype),
-        kv_dtype: Dtype,
-    ) -> Result<LayerAttention, ModelError> {
+    fn attention(&self, kind: (Attention, Dtype), kv_dtype: Dtype) -> Result<LayerAttention, ModelError> {
         #[cfg(feature = "alloc")]
         if let Some(other) = OtherAttention::resolve(self, kind, kv_dtype)? {
             return Ok(LayerAttention::Other(Box::new(other)));
@@ -281,11 +264,7 @@ impl Finder<'_> {
     }
 
     /// Looks up the projections; `None` where the attention includes them.
-    fn projections(
-        &self,
-        attention: Attention,
-        dtype: Dtype,
-    ) -> Result<Option<Projections>, ModelError> {
+    fn projections(&self, attention: Attention, dtype: Dtype) -> Result<Option<Projections>, ModelError> {
         let (qkv, state_gates, output) = match attention {
             Attention::Gqa(heads) => {
                 // KV entries of any format: the projections compute 16-bit ones.
@@ -341,15 +320,8 @@ impl Finder<'_> {
     fn ffn(&self, ffn: Ffn, dtype: Dtype, shared_dtype: Dtype) -> Result<FfnOps, ModelError> {
         let (hidden, up) = (self.model.hidden, ffn.up_projections());
         match ffn {
-            Ffn::Dense { intermediate, .. } => {
-                Ok(FfnOps::Dense(self.dense(dtype, up, intermediate)?))
-            }
-            Ffn::Moe {
-                experts,
-                top_k,
-                intermediate,
-                shared_intermediate,
-            } => {
+            Ffn::Dense { intermediate, .. } => Ok(FfnOps::Dense(self.dense(dtype, up, intermediate)?)),
+            Ffn::Moe { experts, top_k, intermediate, shared_intermediate } => {
                 let layer = MoeShape {
                     dtype,
                     experts,

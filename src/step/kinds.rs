@@ -47,10 +47,7 @@ impl<T> Kinds<T> {
         Ok(Kinds {
             first: kind(layers.first())?,
             #[cfg(feature = "alloc")]
-            others: others
-                .by_ref()
-                .map(|(_, group)| kind(group))
-                .collect::<Result<_, _>>()?,
+            others: others.by_ref().map(|(_, group)| kind(group)).collect::<Result<_, _>>()?,
         })
     }
 
@@ -78,9 +75,7 @@ impl<T> Kinds<T> {
         let (layers, first) = &self.first;
         let sum = once(first).times(*layers);
         #[cfg(feature = "alloc")]
-        let sum = self.others.iter().fold(sum, |sum, (layers, kernels)| {
-            sum.plus(once(kernels).times(*layers))
-        });
+        let sum = self.others.iter().fold(sum, |sum, (layers, kernels)| sum.plus(once(kernels).times(*layers)));
         sum
     }
 
@@ -118,7 +113,5 @@ fn each<T>(kinds: &[(f64, T)], mut run: impl FnMut(f64, &T)) {
 #[cfg(feature = "alloc")]
 #[cold] // As above.
 fn add<T>(sum: Seconds, kinds: &[(f64, T)], once: impl Fn(&T) -> Seconds) -> Seconds {
-    kinds
-        .iter()
-        .fold(sum, |sum, (layers, kernels)| sum + once(kernels) * *layers)
+    kinds.iter().fold(sum, |sum, (layers, kernels)| sum + once(kernels) * *layers)
 }

@@ -60,9 +60,7 @@ impl RooflineModel {
     ) -> Seconds {
         if !self.following.is_empty() {
             // Pipelines share nothing.
-            return ranks.fold(Seconds::ZERO, |longest, batch| {
-                longest.max(self.total_time(&batch))
-            });
+            return ranks.fold(Seconds::ZERO, |longest, batch| longest.max(self.total_time(&batch)));
         }
         let (mut count, mut largest, mut all) = (0_u64, 0, 0_u64);
         let (mut longest, mut longest_rest) = (Seconds::ZERO, Seconds::ZERO);

@@ -29,11 +29,7 @@ pub struct Network {
 
 impl Network {
     /// Nodes of 8 GPUs with a ConnectX-7 adapter each: 400 Gbit/s and 10 us.
-    pub const CX7: Network = Network {
-        gpus_per_node: 8,
-        bytes_per_s: 50e9,
-        latency: Seconds(10e-6),
-    };
+    pub const CX7: Network = Network { gpus_per_node: 8, bytes_per_s: 50e9, latency: Seconds(10e-6) };
 
     crate::setters! {
         /// Sets the number of GPUs of a node.
@@ -52,9 +48,7 @@ impl Network {
         let refused = |field, found| Err(ModelError::Network { field, found });
         let is_positive = |value: f64| value > 0.0 && value.is_finite();
         match self {
-            Network {
-                gpus_per_node: 0, ..
-            } => refused("gpus_per_node", 0.0),
+            Network { gpus_per_node: 0, .. } => refused("gpus_per_node", 0.0),
             _ if !is_positive(self.bytes_per_s) => refused("bytes_per_s", self.bytes_per_s),
             _ if !is_positive(self.latency.0) => refused("latency", self.latency.0),
             _ => Ok(()),

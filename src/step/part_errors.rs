@@ -15,11 +15,8 @@ pub(super) struct PartErrors {
 
 impl PartErrors {
     /// Lookups of unknown origin and a model without an error of its own.
-    pub(super) const UNKNOWN: PartErrors = PartErrors {
-        parts: [ErrorGroup::UNKNOWN; Part::ALL.len()],
-        lookup_share: 1.0,
-        model: 0.0,
-    };
+    pub(super) const UNKNOWN: PartErrors =
+        PartErrors { parts: [ErrorGroup::UNKNOWN; Part::ALL.len()], lookup_share: 1.0, model: 0.0 };
 
     pub(super) fn set(&mut self, part: Part, errors: ErrorGroup) {
         if let Some(slot) = self.parts.get_mut(part as usize) {

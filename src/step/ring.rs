@@ -48,10 +48,6 @@ impl Ring {
 
 /// Returns the time of a message whose bytes take the given time, after the latency.
 pub(super) fn message(latency: Seconds, bytes: Seconds) -> KernelTime {
-    let binding = if bytes > latency {
-        Binding::Link
-    } else {
-        Binding::Latency
-    };
+    let binding = if bytes > latency { Binding::Link } else { Binding::Latency };
     KernelTime::new(latency + bytes, binding, Class::Bound.outside().into())
 }

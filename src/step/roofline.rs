@@ -12,10 +12,7 @@ use super::part_errors::PartErrors;
 use super::sampling::StepSampler;
 #[cfg(feature = "alloc")]
 use super::transfer::Transfer;
-use super::{
-    Binding, Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepModel, StepOptions,
-    StepTime,
-};
+use super::{Binding, Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepModel, StepOptions, StepTime};
 use crate::constants::LATENT_LAYER_SHARE;
 use crate::engine::StepConstants;
 use crate::hardware::{Dtype, Rates};
@@ -97,10 +94,7 @@ impl RooflineModel {
         let tp = parallelism.tp;
         let dtype = Dtype::Bf16;
         let gpu = set.gpu();
-        let no_peak = ModelError::NoPeak {
-            gpu: gpu.name.clone(),
-            dtype,
-        };
+        let no_peak = ModelError::NoPeak { gpu: gpu.name.clone(), dtype };
         let rates = gpu.rates(dtype).ok_or(no_peak)?;
         let mut errors = kernels.errors();
         errors.lookup_share = options.constants.lookup_error_share;
@@ -165,12 +159,7 @@ impl RooflineModel {
             step.add_kernel(Part::Qkv, self.gemm(eh_proj, m, ln_m));
         }
         kernels.projections.each(|layers, projections| {
-            if let Some(Projections {
-                qkv,
-                state_gates,
-                o_proj,
-            }) = projections
-            {
+            if let Some(Projections { qkv, state_gates, o_proj }) = projections {
                 step.add_kernel(Part::Qkv, self.gemm(qkv, m, ln_m).times(layers));
                 step.add_kernel(Part::OProj, self.gemm(o_proj, m, ln_m).times(layers));
                 if let Some(gates) = state_gates {
@@ -243,10 +232,7 @@ impl RooflineModel {
         }
         let rows = rows as f64;
         Some([
-            (
-                Part::LmHead,
-                self.gemm(&self.kernels.lm_head, rows, ln(rows)),
-            ),
+            (Part::LmHead, self.gemm(&self.kernels.lm_head, rows, ln(rows))),
             (Part::Sampling, self.sampler.rows(rows)),
         ])
     }
@@ -268,23 +254,12 @@ impl RooflineModel {
     /// shared ones run beside them in small steps.
     ///
     /// Source: `_maybe_setup_shared_experts_stream` in vLLM, `vllm/model_executor/layers/fused_moe/layer.py`.
-    fn add_ffn(
-        &self,
-        step: &mut StepTime,
-        ffn: &FfnOps,
-        layers: f64,
-        [routed_tokens, m, ln_m]: [f64; 3],
-    ) {
+    fn add_ffn(&self, step: &mut StepTime, ffn: &FfnOps, layers: f64, [routed_tokens, m, ln_m]: [f64; 3]) {
         let mut add = |part, once: KernelTime| step.add_kernel(part, once.times(layers));
         let mut free = Seconds::ZERO;
         let dense = match ffn {
             FfnOps::Dense(ops) => Some(ops),
-            FfnOps::Moe {
-                router,
-                experts,
-                shared,
-                ..
-            } => {
+            FfnOps::Moe { router, experts, shared, .. } => {
                 add(Part::Router, self.gemm(router, m, ln_m));
                 if !self.shares_experts() {
                     let routed = experts.at(routed_tokens, ln(routed_tokens));
@@ -310,11 +285,7 @@ impl RooflineModel {
         let math = work.flops * reference.rates.s_per_flop / self.engine.sustained_math;
         let reads = work.bytes * reference.rates.s_per_byte / self.sustained_reads;
         let sustained = larger(math, reads);
-        if sustained > table.time.0 {
-            table.plus_fitted(Seconds(sustained - table.time.0))
-        } else {
-            table
-        }
+        if sustained > table.time.0 { table.plus_fitted(Seconds(sustained - table.time.0)) } else { table }
     }
 
     /// Returns the small kernels of a layer: their launches, or their traffic if it takes longer.
@@ -322,11 +293,7 @@ impl RooflineModel {
         let bytes = m * small.bytes_per_token;
         let traffic = bytes * self.rates.s_per_byte / self.engine.small_kernel_bandwidth;
         let launches = small.launches;
-        let binding = if traffic > launches.0 {
-            Binding::Memory
-        } else {
-            Binding::Latency
-        };
+        let binding = if traffic > launches.0 { Binding::Memory } else { Binding::Latency };
         KernelTime::fitted(launches.max(Seconds(traffic)), binding)
     }
 }
@@ -402,10 +369,7 @@ fn all_reduces(model: &ModelSpec, parallelism: Parallelism) -> f64 {
     if parallelism.divides_tokens() {
         let groups = model.layers.iter();
         let with_experts = groups.filter(|group| matches!(group.ffn, Ffn::Moe { .. }));
-        return layers
-            - with_experts
-                .map(|group| f64::from(group.layers))
-                .sum::<f64>();
+        return layers - with_experts.map(|group| f64::from(group.layers)).sum::<f64>();
     }
     layers
 }
@@ -418,10 +382,7 @@ fn hosts(model: &ModelSpec, engine: &StepConstants) -> [Seconds; 3] {
         let counted = groups.filter(|group| is_counted(&group.attention));
         counted.map(|group| f64::from(group.layers)).sum()
     };
-    let (all, states) = (
-        layers(|_| true),
-        layers(|attention| matches!(attention, Attention::DeltaNet(_))),
-    );
+    let (all, states) = (layers(|_| true), layers(|attention| matches!(attention, Attention::DeltaNet(_))));
     let launches = match layers(|attention| matches!(attention.span(), Span::Chunk(_))) > 0.0 {
         false => {
             let prompts = engine.prompt_layer * all;
@@ -443,10 +404,7 @@ fn small_bytes_per_token(hidden: u32, group: &LayerGroup, tp: u32, kv_dtype: Dty
     let activated = match group.ffn {
         Ffn::Dense { intermediate, .. } => f64::from(intermediate),
         // The fused kernel includes the activation of its experts.
-        Ffn::Moe {
-            shared_intermediate,
-            ..
-        } => f64::from(shared_intermediate),
+        Ffn::Moe { shared_intermediate, .. } => f64::from(shared_intermediate),
     } / f64::from(tp);
     let copies = f64::from(group.ffn.up_projections() + 1);
     // The kernels around latent attention are in its rows.

@@ -41,20 +41,14 @@ impl Routing {
             *slot = (members, ln((1.0 - chosen).max(f64::MIN_POSITIVE)));
             (count, first) = (count + 1, last + 1);
         }
-        Routing {
-            groups,
-            count,
-            top_k: f64::from(shape.top_k),
-        }
+        Routing { groups, count, top_k: f64::from(shape.top_k) }
     }
 
     /// Returns the number of experts that `tokens` tokens reach on average.
     #[inline]
     pub(super) fn reached(&self, tokens: f64) -> f64 {
         let groups = self.groups.get(..self.count).unwrap_or_default();
-        let reached = groups
-            .iter()
-            .map(|(members, passed)| members * (1.0 - exp(tokens * passed)));
+        let reached = groups.iter().map(|(members, passed)| members * (1.0 - exp(tokens * passed)));
         reached.sum::<f64>().max(self.top_k)
     }
 }
@@ -65,16 +59,7 @@ mod tests {
     use crate::hardware::Dtype;
 
     fn layer(experts: u32, top_k: u32) -> MoeShape {
-        MoeShape {
-            dtype: Dtype::Bf16,
-            experts,
-            top_k,
-            hidden: 1024,
-            intermediate: 1024,
-            tp: 1,
-            ep: 1,
-            matrices: 3,
-        }
+        MoeShape { dtype: Dtype::Bf16, experts, top_k, hidden: 1024, intermediate: 1024, tp: 1, ep: 1, matrices: 3 }
     }
 
     /// The sum over single experts.
@@ -88,25 +73,14 @@ mod tests {
 
     #[test]
     fn groups_count_experts_as_one_by_one() {
-        for (experts, top_k) in [
-            (8, 2),
-            (16, 1),
-            (128, 8),
-            (512, 10),
-            (60, 4),
-            (1, 1),
-            (2, 2),
-        ] {
+        for (experts, top_k) in [(8, 2), (16, 1), (128, 8), (512, 10), (60, 4), (1, 1), (2, 2)] {
             let shape = layer(experts, top_k);
             for exponent in [0.0, 0.5, 0.9] {
                 let routing = Routing::new(&shape, exponent);
                 for tokens in [1.0, 2.0, 5.0, 17.0, 64.0, 300.0, 5000.0] {
                     let one_by_one = reached_one_by_one(&shape, exponent, tokens);
                     let error = routing.reached(tokens) / one_by_one - 1.0;
-                    assert!(
-                        error.abs() < 0.015,
-                        "{shape:?} {exponent} {tokens}: {error}"
-                    );
+                    assert!(error.abs() < 0.015, "{shape:?} {exponent} {tokens}: {error}");
                 }
             }
         }

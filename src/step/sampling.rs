@@ -40,10 +40,7 @@ impl StepSampler {
         };
         let read = |bytes| Seconds(bytes * rates.s_per_byte);
         let logit = (engine.logit + sorted_logit).max(read(LOGIT_BYTES)) + read(penalty_bytes);
-        StepSampler {
-            step: sort + penalty,
-            row: logit * f64::from(model.vocab),
-        }
+        StepSampler { step: sort + penalty, row: logit * f64::from(model.vocab) }
     }
 
     /// Returns the time of sampling `rows` rows, at least one.

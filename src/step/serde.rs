@@ -45,19 +45,9 @@ impl<'de> Deserialize<'de> for StepTime {
 
 fn step_time(written: &Written) -> Result<StepTime, String> {
     let mut step = StepTime::ZERO;
-    for &PartTime {
-        part,
-        time,
-        binding,
-        source,
-        errors,
-    } in &written.parts
-    {
+    for &PartTime { part, time, binding, source, errors } in &written.parts {
         if !(time.0 >= 0.0 && time.0.is_finite()) {
-            return Err(format!(
-                "{part}: expected seconds of at least 0, found {}",
-                time.0
-            ));
+            return Err(format!("{part}: expected seconds of at least 0, found {}", time.0));
         }
         if step.parts().any(|known| known.part == part) {
             return Err(format!("{part}: expected each part once, found another"));
@@ -69,18 +59,11 @@ fn step_time(written: &Written) -> Result<StepTime, String> {
     let close = (sum.0 - total.0).abs() <= ROUNDING * sum.0;
     if !close {
         let (sum, total) = (sum.0, total.0);
-        return Err(format!(
-            "total: expected the sum of the parts, {sum} s, found {total} s"
-        ));
+        return Err(format!("total: expected the sum of the parts, {sum} s, found {total} s"));
     }
-    for (name, found) in [
-        ("lookup_error_share", written.lookup_error_share),
-        ("model_error", written.model_error),
-    ] {
+    for (name, found) in [("lookup_error_share", written.lookup_error_share), ("model_error", written.model_error)] {
         if !(found >= 0.0 && found.is_finite()) {
-            return Err(format!(
-                "{name}: expected a number of at least 0, found {found}"
-            ));
+            return Err(format!("{name}: expected a number of at least 0, found {found}"));
         }
     }
     let Seconds(bound) = written.bound;

@@ -29,17 +29,11 @@ pub struct TimeSource {
 
 impl TimeSource {
     /// Constants that were fitted to the step times of measured servers, and traffic.
-    pub const FITTED: TimeSource = TimeSource {
-        provenance: None,
-        fitted_share: 1.0,
-    };
+    pub const FITTED: TimeSource = TimeSource { provenance: None, fitted_share: 1.0 };
 
     /// Creates the source of a time from kernel tables.
     pub const fn looked_up(provenance: Provenance) -> TimeSource {
-        TimeSource {
-            provenance: Some(provenance),
-            fitted_share: 0.0,
-        }
+        TimeSource { provenance: Some(provenance), fitted_share: 0.0 }
     }
 
     /// Returns the provenance of the looked-up time, or `None` if there is none.

@@ -101,18 +101,14 @@ impl TimeSources {
 
     /// Returns the share of the time that was looked up, by class in the order of [`Class::ALL`].
     pub fn class_shares(&self) -> [f64; Class::ALL.len()] {
-        Class::ALL.map(|class| {
-            self.looked_up_share(class.inside()) + self.looked_up_share(class.outside())
-        })
+        Class::ALL.map(|class| self.looked_up_share(class.inside()) + self.looked_up_share(class.outside()))
     }
 
     /// Returns the share of the time that was looked up outside the measured axes.
     pub fn outside_share(&self) -> f64 {
         let outside = |provenance: &Provenance| provenance.extent == Extent::Outside;
         let provenances = Provenance::all().filter(outside);
-        provenances
-            .map(|provenance| self.looked_up_share(provenance))
-            .sum()
+        provenances.map(|provenance| self.looked_up_share(provenance)).sum()
     }
 
     /// Returns the share of the time that comes from constants fitted to servers.
@@ -131,11 +127,7 @@ impl TimeSources {
     }
 
     fn share(&self, time: Seconds) -> f64 {
-        if self.total > Seconds::ZERO {
-            time.0 / self.total.0
-        } else {
-            0.0
-        }
+        if self.total > Seconds::ZERO { time.0 / self.total.0 } else { 0.0 }
     }
 }
 
@@ -148,18 +140,11 @@ mod tests {
     #[allow(clippy::float_cmp)] // Powers of two: exact.
     fn shares_are_of_all_steps_and_add_up_to_one() {
         let mut sources = TimeSources::default();
-        assert_eq!(
-            (sources.class_shares(), sources.provenance()),
-            ([0.0; 5], None)
-        );
+        assert_eq!((sources.class_shares(), sources.provenance()), ([0.0; 5], None));
         let parts = [
             (Part::Qkv, 1.0, Class::Measured.inside().into()),
             (Part::Down, 1.0, Class::Transferred.inside().into()),
-            (
-                Part::PrefillAttention,
-                1.0,
-                Class::Transferred.outside().into(),
-            ),
+            (Part::PrefillAttention, 1.0, Class::Transferred.outside().into()),
             (Part::Sampling, 1.0, TimeSource::FITTED),
         ];
         for (part, seconds, source) in parts {
@@ -168,10 +153,7 @@ mod tests {
             sources.add(&step);
         }
         assert_eq!(sources.class_shares(), [0.25, 0.0, 0.0, 0.5, 0.0]);
-        assert_eq!(
-            (sources.outside_share(), sources.fitted_share()),
-            (0.25, 0.25)
-        );
+        assert_eq!((sources.outside_share(), sources.fitted_share()), (0.25, 0.25));
         assert_eq!(sources.looked_up_share(Class::Transferred.outside()), 0.25);
         assert_eq!(sources.total(), Seconds(4.0));
         assert_eq!(sources.provenance(), Some(Class::Transferred.outside()));
@@ -183,10 +165,7 @@ mod tests {
         assert_eq!(check(Strictness::ANY.inside()), Err(Part::PrefillAttention));
         let smoothed = Strictness::at_worst(Class::Smoothed);
         assert_eq!(check(smoothed), Err(Part::PrefillAttention));
-        assert_eq!(
-            sources.plus(&sources).class_shares(),
-            sources.class_shares()
-        );
+        assert_eq!(sources.plus(&sources).class_shares(), sources.class_shares());
         assert_eq!(sources.plus(&TimeSources::default()), sources);
         assert_eq!(TimeSources::default().plus(&sources), sources);
     }

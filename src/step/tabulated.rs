@@ -66,16 +66,11 @@ struct OfCount {
 impl TabulatedModel {
     /// Tabulates step times for 0 to `max_tokens` tokens; each entry costs about one `step_time` call.
     pub fn new(model: RooflineModel, max_tokens: u32) -> TabulatedModel {
-        let of_count = |count| OfCount {
-            tokens: of_tokens(&model, count),
-            rows: of_rows(&model, count),
-        };
+        let of_count = |count| OfCount { tokens: of_tokens(&model, count), rows: of_rows(&model, count) };
         let counts = 0..=u64::from(max_tokens);
         let following = model.following.iter();
         TabulatedModel {
-            following: following
-                .map(|stage| TabulatedModel::new(stage.clone(), max_tokens))
-                .collect(),
+            following: following.map(|stage| TabulatedModel::new(stage.clone(), max_tokens)).collect(),
             of_ranks: of_ranks(&model, counts.clone()),
             counts: counts.map(of_count).collect(),
             model,
@@ -109,16 +104,9 @@ impl TabulatedModel {
 
     /// Returns the total of a step that takes `first` in the first stage, or `None` beyond the limit.
     #[cold] // Most models have one stage.
-    fn with_following(
-        &self,
-        first: Seconds,
-        prefill: &[Chunk],
-        sums: &BatchSums,
-    ) -> Option<Seconds> {
+    fn with_following(&self, first: Seconds, prefill: &[Chunk], sums: &BatchSums) -> Option<Seconds> {
         let mut following = self.following.iter();
-        following.try_fold(first, |total, stage| {
-            Some(total + stage.tabulated_stage(prefill, sums)?)
-        })
+        following.try_fold(first, |total, stage| Some(total + stage.tabulated_stage(prefill, sums)?))
     }
 
     /// Returns the time of a step in this pipeline stage, or `None` beyond the limit.
@@ -208,11 +196,7 @@ fn of_ranks(model: &RooflineModel, counts: RangeInclusive<u64>) -> Vec<OfRanks> 
         exchange: model.of_exchange(count),
         experts: model.of_experts(count),
     };
-    if model.shares_experts() {
-        counts.map(|count| of_count(count.max(1))).collect()
-    } else {
-        Vec::new()
-    }
+    if model.shares_experts() { counts.map(|count| of_count(count.max(1))).collect() } else { Vec::new() }
 }
 
 impl CountedTimes for TabulatedModel {

@@ -7,8 +7,7 @@ use core::cell::Cell;
 use super::batch::BatchSums;
 use super::kernel_time::KernelTime;
 use super::{
-    Binding, Chunk, DecodeGroup, LatencyModel, Part, StepBatch, StepTime, TabulatedModel,
-    TimeSource, TimeSources,
+    Binding, Chunk, DecodeGroup, LatencyModel, Part, StepBatch, StepTime, TabulatedModel, TimeSource, TimeSources,
 };
 use crate::table::Provenance;
 use crate::units::Seconds;
@@ -93,11 +92,7 @@ impl<'m> Tally<'m> {
     #[must_use]
     pub fn without_attention(self) -> Tally<'m> {
         let following = self.following.into_iter();
-        Tally {
-            counts_only: true,
-            following: following.map(Tally::without_attention).collect(),
-            ..self
-        }
+        Tally { counts_only: true, following: following.map(Tally::without_attention).collect(), ..self }
     }
 
     /// Adds one step. An empty batch takes no time and adds none.
@@ -120,8 +115,7 @@ impl<'m> Tally<'m> {
     /// Adds one step of this pipeline stage and returns its time.
     fn time_stage(&self, batch: &StepBatch<'_>) -> Seconds {
         let sums = self.model.model().sampled(batch.sums());
-        self.time_tabulated(batch.prefill, &sums)
-            .unwrap_or_else(|| self.time_other(batch))
+        self.time_tabulated(batch.prefill, &sums).unwrap_or_else(|| self.time_other(batch))
     }
 
     /// Adds one step of this pipeline stage and returns its time; does nothing beyond the limit, and returns `None`.
@@ -135,12 +129,8 @@ impl<'m> Tally<'m> {
         if !self.count_tabulated(sums) {
             return None;
         }
-        let attention = || {
-            [
-                self.prefill.add(model.prefill_attention(prefill)),
-                self.decode.add(model.decode_attention(sums)),
-            ]
-        };
+        let attention =
+            || [self.prefill.add(model.prefill_attention(prefill)), self.decode.add(model.decode_attention(sums))];
         let host = || {
             let host = model.host(prefill, sums);
             self.host_s.set(self.host_s.get() + host.0);
@@ -172,10 +162,9 @@ impl<'m> Tally<'m> {
     /// Counts a step with these tokens and rows; does nothing beyond the limit, and returns false.
     #[inline]
     fn count_tabulated(&self, sums: &BatchSums) -> bool {
-        let (Some(of_tokens), Some(of_rows)) = (
-            self.steps_of_tokens.get(sums.tokens as usize),
-            self.steps_of_rows.get(sums.rows as usize),
-        ) else {
+        let (Some(of_tokens), Some(of_rows)) =
+            (self.steps_of_tokens.get(sums.tokens as usize), self.steps_of_rows.get(sums.rows as usize))
+        else {
             return false;
         };
         add_to(&self.steps, 1);
@@ -259,10 +248,7 @@ impl LatencyModel for Tally<'_> {
                 return time;
             }
         }
-        self.total_time(&StepBatch {
-            prefill: &[],
-            decode: &[decode],
-        })
+        self.total_time(&StepBatch { prefill: &[], decode: &[decode] })
     }
 
     fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {

@@ -36,9 +36,7 @@ pub trait LatencyModel {
     /// Returns the time of a step of data-parallel ranks that begin and end it together, given the batch of each; that of
     /// an idle rank is empty. By default the longest [`total_time`](LatencyModel::total_time).
     fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
-        ranks.fold(Seconds::ZERO, |longest, batch| {
-            longer(longest, self.total_time(&batch))
-        })
+        ranks.fold(Seconds::ZERO, |longest, batch| longer(longest, self.total_time(&batch)))
     }
 
     /// Calls `run` with the time of a step in each pipeline stage, in order. By default a single stage takes the
@@ -50,21 +48,14 @@ pub trait LatencyModel {
     /// Returns the [`total_time`](LatencyModel::total_time) of a decode-only step. Override it in models with a
     /// faster way to compute the same bits.
     fn decode_time(&self, decode: DecodeGroup) -> Seconds {
-        self.total_time(&StepBatch {
-            prefill: &[],
-            decode: &[decode],
-        })
+        self.total_time(&StepBatch { prefill: &[], decode: &[decode] })
     }
 }
 
 /// Returns the longer of two times; a negative one or NaN is kept, so that a simulation reports it.
 pub(super) fn longer(one: Seconds, other: Seconds) -> Seconds {
     let is_within = (0.0..=one.0).contains(&other.0);
-    if one.0 >= 0.0 && !is_within {
-        other
-    } else {
-        one
-    }
+    if one.0 >= 0.0 && !is_within { other } else { one }
 }
 
 /// A [`LatencyModel`] that breaks a step down into its parts.
@@ -152,10 +143,7 @@ impl StepTime {
     /// Returns no parts with the given errors of their lookups.
     #[inline]
     pub(super) const fn with_errors(errors: PartErrors) -> StepTime {
-        StepTime {
-            errors,
-            ..StepTime::ZERO
-        }
+        StepTime { errors, ..StepTime::ZERO }
     }
 
     /// Adds time to a part. The binding of the longest addition is kept.
@@ -225,30 +213,19 @@ impl StepTime {
 
     /// Returns the time spent in `part`, zero if the step has none.
     pub fn part(&self, part: Part) -> Seconds {
-        self.parts()
-            .find(|p| p.part == part)
-            .map_or(Seconds::ZERO, |p| p.time)
+        self.parts().find(|p| p.part == part).map_or(Seconds::ZERO, |p| p.time)
     }
 
     /// Returns the time of the parts with the given binding.
     pub fn bound_by(&self, binding: Binding) -> Seconds {
-        self.parts()
-            .filter(|p| p.binding == binding)
-            .map(|p| p.time)
-            .sum()
+        self.parts().filter(|p| p.binding == binding).map(|p| p.time).sum()
     }
 
     /// Returns the resource that limits the larger share of the step.
     pub fn binding(&self) -> Binding {
-        Binding::ALL
-            .into_iter()
-            .fold(Binding::Compute, |best, candidate| {
-                if self.bound_by(candidate) > self.bound_by(best) {
-                    candidate
-                } else {
-                    best
-                }
-            })
+        Binding::ALL.into_iter().fold(Binding::Compute, |best, candidate| {
+            if self.bound_by(candidate) > self.bound_by(best) { candidate } else { best }
+        })
     }
 
     /// Returns the range in which `coverage` of the measurements of such steps are expected.
@@ -303,9 +280,7 @@ impl StepTime {
 
     /// Returns the worst provenance of the looked-up parts, or `None` if there are none.
     pub fn provenance(&self) -> Option<Provenance> {
-        self.parts()
-            .filter_map(|part| part.source.provenance())
-            .reduce(Provenance::worst)
+        self.parts().filter_map(|part| part.source.provenance()).reduce(Provenance::worst)
     }
 
     /// Checks that every looked-up part is as certain as `strictness` requires. Fitted time is not checked.
@@ -329,9 +304,7 @@ impl StepTime {
     /// );
     /// ```
     pub fn check(&self, strictness: Strictness) -> Result<(), UncertainPart> {
-        let parts = self
-            .parts()
-            .map(|part| (part.part, part.source.provenance()));
+        let parts = self.parts().map(|part| (part.part, part.source.provenance()));
         UncertainPart::check(strictness, parts)
     }
 
@@ -353,15 +326,9 @@ impl StepTime {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fitted_share(&self) -> f64 {
-        let fitted = self
-            .parts()
-            .map(|part| part.time * part.source.fitted_share());
+        let fitted = self.parts().map(|part| part.time * part.source.fitted_share());
         let fitted: Seconds = fitted.sum();
-        if self.total > Seconds::ZERO {
-            fitted.0 / self.total.0
-        } else {
-            0.0
-        }
+        if self.total > Seconds::ZERO { fitted.0 / self.total.0 } else { 0.0 }
     }
 }
 
@@ -374,19 +341,13 @@ mod tests {
     fn a_part_has_the_binding_of_its_longest_addition_and_the_worst_source() {
         let mut time = StepTime::ZERO;
         assert_eq!(time.provenance(), None);
-        for (us, binding, provenance) in [
-            (2.0, Binding::Memory, Class::Measured.outside()),
-            (1.0, Binding::Latency, Class::Transferred.inside()),
-        ] {
+        for (us, binding, provenance) in
+            [(2.0, Binding::Memory, Class::Measured.outside()), (1.0, Binding::Latency, Class::Transferred.inside())]
+        {
             time.add(Part::Down, Seconds::from_us(us), binding, provenance.into());
         }
         let qkv = Class::Interpolated.inside();
-        time.add(
-            Part::Qkv,
-            Seconds::from_us(4.0),
-            Binding::Compute,
-            qkv.into(),
-        );
+        time.add(Part::Qkv, Seconds::from_us(4.0), Binding::Compute, qkv.into());
         let parts: std::vec::Vec<PartTime> = time.parts().collect();
         assert_eq!(parts[0].source, qkv.into());
         assert_eq!(parts[1].part, Part::Down);
@@ -400,27 +361,16 @@ mod tests {
     fn fitted_time_has_no_provenance_and_a_share() {
         let mut time = StepTime::ZERO;
         assert_eq!(time.fitted_share(), 0.0);
-        time.add(
-            Part::Host,
-            Seconds(1.0),
-            Binding::Latency,
-            TimeSource::FITTED,
-        );
+        time.add(Part::Host, Seconds(1.0), Binding::Latency, TimeSource::FITTED);
         assert_eq!((time.provenance(), time.fitted_share()), (None, 1.0));
         let smoothed = Class::Smoothed.inside();
         time.add(Part::Qkv, Seconds(3.0), Binding::Memory, smoothed.into());
-        assert_eq!(
-            (time.provenance(), time.fitted_share()),
-            (Some(smoothed), 0.25)
-        );
+        assert_eq!((time.provenance(), time.fitted_share()), (Some(smoothed), 0.25));
         // A part may have both; its looked-up share keeps its provenance.
         time.add(Part::Qkv, Seconds(1.0), Binding::Memory, TimeSource::FITTED);
         let source = time.parts().next().map(|part| part.source);
         assert_eq!(source.map(TimeSource::fitted_share), Some(0.25));
         assert_eq!(source.and_then(TimeSource::provenance), Some(smoothed));
-        assert_eq!(
-            (time.provenance(), time.fitted_share()),
-            (Some(smoothed), 0.4)
-        );
+        assert_eq!((time.provenance(), time.fitted_share()), (Some(smoothed), 0.4));
     }
 }

@@ -36,10 +36,7 @@ impl Transfer {
         let sent = between(!stage.is_multiple_of(stages_per_node)) / f64::from(tp);
         let gathered = between(network.nodes(tp) < 2) * (1.0 - 1.0 / f64::from(tp));
         let bytes_per_token = 2.0 * f64::from(find.model.hidden) * ACTIVATION_BYTES;
-        let transfer = Transfer {
-            s_per_token: bytes_per_token * (sent + gathered),
-            latency: network.latency,
-        };
+        let transfer = Transfer { s_per_token: bytes_per_token * (sent + gathered), latency: network.latency };
         find.accept(Part::Transfer, Ok(transfer), |_| Class::Bound)
     }
 

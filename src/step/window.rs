@@ -32,14 +32,7 @@ impl StepWindow {
         shape: AttentionShape,
         span: Span,
     ) -> Result<Option<StepWindow>, ModelError> {
-        let AttentionShape {
-            dtype,
-            kv_dtype,
-            q_heads,
-            kv_heads,
-            head_dim,
-            ..
-        } = shape.local();
+        let AttentionShape { dtype, kv_dtype, q_heads, kv_heads, head_dim, .. } = shape.local();
         let limited = WindowShape {
             dtype,
             kv_dtype,
@@ -51,10 +44,7 @@ impl StepWindow {
                 Span::Full | Span::Chunk(_) => 0,
             },
         };
-        let full = WindowShape {
-            window: 0,
-            ..limited
-        };
+        let full = WindowShape { window: 0, ..limited };
         let is_like = |window| (window > 0) == (limited.window > 0);
         let prefill = WindowPrefill::resolve(find.set, limited).ok();
         let hot = WindowDecode::resolve(find.set, limited).ok();

@@ -17,13 +17,7 @@ pub struct Axis<'a> {
 }
 
 /// The search result on an empty axis.
-pub(super) const NOWHERE: AxisPoint = AxisPoint {
-    value: 0.0,
-    ln: 0.0,
-    inverse_span: 0.0,
-    index: 0,
-    is_last: true,
-};
+pub(super) const NOWHERE: AxisPoint = AxisPoint { value: 0.0, ln: 0.0, inverse_span: 0.0, index: 0, is_last: true };
 
 /// Position of a coordinate on an [`Axis`]: between the points `lo` and `hi`, at the fraction `weight` of their
 /// distance in logarithms. `lo` equals `hi` on a point and beyond the ends.
@@ -104,12 +98,7 @@ impl<'a> Axis<'a> {
         #[allow(clippy::float_cmp)] // Whole numbers: exactly on a point or not.
         let position = select_unpredictable(point.value == x, Position::On, position);
         let lo = point.index as usize;
-        Bracket {
-            lo,
-            hi: lo + usize::from(position == Position::Between),
-            weight,
-            position,
-        }
+        Bracket { lo, hi: lo + usize::from(position == Position::Between), weight, position }
     }
 
     /// Returns the last point that is not above `x`, or the first if there is none.

@@ -26,21 +26,14 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// The result without any measurement.
-    pub(super) const NONE: Reading = Reading {
-        latency_us: None,
-        ln_slowdown: 0.0,
-        provenance: Class::Interpolated.outside(),
-    };
+    pub(super) const NONE: Reading =
+        Reading { latency_us: None, ln_slowdown: 0.0, provenance: Class::Interpolated.outside() };
 }
 
 impl<'a> Curve<'a> {
     /// Creates a curve over `axis` without latencies, because none was measured.
     pub(crate) const fn blended(axis: Axis<'a>, ln_slowdown: &'a [f32]) -> Curve<'a> {
-        Curve {
-            axis,
-            latency_us: &[],
-            ln_slowdown,
-        }
+        Curve { axis, latency_us: &[], ln_slowdown }
     }
 
     /// Returns the measured coordinates.
@@ -69,20 +62,10 @@ impl<'a> Curve<'a> {
     #[inline(always)] // Passing the structs costs as much as the computation.
     #[allow(clippy::inline_always)]
     pub(crate) fn read_at(&self, at: Bracket) -> Reading {
-        let lo = self
-            .ln_slowdown
-            .get(at.lo)
-            .map_or(0.0, |&value| f64::from(value));
-        let hi = self
-            .ln_slowdown
-            .get(at.hi)
-            .map_or(0.0, |&value| f64::from(value));
+        let lo = self.ln_slowdown.get(at.lo).map_or(0.0, |&value| f64::from(value));
+        let hi = self.ln_slowdown.get(at.hi).map_or(0.0, |&value| f64::from(value));
         Reading {
-            latency_us: self
-                .latency_us
-                .get(at.lo)
-                .copied()
-                .filter(|_| at.position == Position::On),
+            latency_us: self.latency_us.get(at.lo).copied().filter(|_| at.position == Position::On),
             ln_slowdown: lo + (hi - lo) * at.weight,
             provenance: at.position.provenance(),
         }
@@ -92,16 +75,8 @@ impl<'a> Curve<'a> {
 impl<'a> From<Points<'a>> for Curve<'a> {
     #[inline]
     fn from(points: Points<'a>) -> Curve<'a> {
-        let Points {
-            axes: [axis, _],
-            latency_us,
-            ln_slowdown,
-        } = points;
-        Curve {
-            axis,
-            latency_us,
-            ln_slowdown,
-        }
+        let Points { axes: [axis, _], latency_us, ln_slowdown } = points;
+        Curve { axis, latency_us, ln_slowdown }
     }
 }
 

@@ -150,9 +150,7 @@ pub struct ParseErrorGroupError;
 
 impl fmt::Display for ParseErrorGroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "expected a group of bench_data/errors.csv, such as \"h100 gemm bf16 measured\"",
-        )
+        f.write_str("expected a group of bench_data/errors.csv, such as \"h100 gemm bf16 measured\"")
     }
 }
 

@@ -71,8 +71,7 @@ impl<'a> Grid<'a> {
         let high = high_near + (high_far - high_near) * length.weight;
         // The sum is NaN if one of the four is.
         let known = !((latency + other) + (third + fourth)).is_nan();
-        let position =
-            select_unpredictable(known, batch.position.max(length.position), Position::Above);
+        let position = select_unpredictable(known, batch.position.max(length.position), Position::Above);
         Reading {
             latency_us: (position == Position::On).then_some(latency),
             ln_slowdown: low + (high - low) * batch.weight,
@@ -85,11 +84,7 @@ impl<'a> Grid<'a> {
     /// A measured cell answers for itself. A hole takes the mean of the next smaller and the next larger measured batch
     /// at its length, linear in the logarithm of the batch, or the only one of them; at a length without measurements
     /// it takes the next shorter measured length of its batch.
-    pub fn answering_cells(
-        &self,
-        batch: usize,
-        length: usize,
-    ) -> impl Iterator<Item = (usize, usize)> + use<> {
+    pub fn answering_cells(&self, batch: usize, length: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
         let is_measured = |[row, column]: [usize; 2]| self.latency_us(row, column).is_some();
         let rows = self.batch.values().len();
         let cells = answering_cells([batch, length], rows, is_measured);
@@ -100,16 +95,7 @@ impl<'a> Grid<'a> {
 impl<'a> From<Points<'a>> for Grid<'a> {
     #[inline]
     fn from(points: Points<'a>) -> Grid<'a> {
-        let Points {
-            axes: [batch, length],
-            latency_us,
-            ln_slowdown,
-        } = points;
-        Grid {
-            batch,
-            length,
-            latency_us,
-            ln_slowdown,
-        }
+        let Points { axes: [batch, length], latency_us, ln_slowdown } = points;
+        Grid { batch, length, latency_us, ln_slowdown }
     }
 }

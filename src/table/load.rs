@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::vec::Vec;
 
-pub use rooflut_codegen::{
-    Error as LoadError, ExcludedRows, MeasuredRow as LoadedRow, TableRows as LoadedTable,
-};
+pub use rooflut_codegen::{Error as LoadError, ExcludedRows, MeasuredRow as LoadedRow, TableRows as LoadedTable};
 use rooflut_codegen::{Gpus, StoredSet, StoredTable, read_any_set, read_own_set};
 
 use super::error_group::error_groups;
@@ -70,9 +68,7 @@ impl TableSet {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn try_load_rows(
-        path: impl AsRef<Path>,
-    ) -> Result<(TableSet, Vec<LoadedTable>), LoadError> {
+    pub fn try_load_rows(path: impl AsRef<Path>) -> Result<(TableSet, Vec<LoadedTable>), LoadError> {
         let known: Gpus = gpus::ALL.into_iter().collect();
         let path = path.as_ref();
         let set = read_any_set(path, &known).map_err(|error| error.in_set_at(path))?;
@@ -82,9 +78,7 @@ impl TableSet {
 
 /// Returns a set in memory, shared by its handles.
 fn owned(set: StoredSet) -> TableSet {
-    let StoredSet {
-        name, gpu, axes, ..
-    } = set;
+    let StoredSet { name, gpu, axes, .. } = set;
     let table = |table: StoredTable| OwnedTable {
         head: TableHead {
             operation: table.operation,
@@ -94,11 +88,7 @@ fn owned(set: StoredSet) -> TableSet {
             index: Index::sorted(table.keys.into_iter()),
         },
         shapes: table.shapes,
-        entries: table
-            .entries
-            .into_iter()
-            .map(|entry| EntryPlace::from_generated(entry.axes, entry.start))
-            .collect(),
+        entries: table.entries.into_iter().map(|entry| EntryPlace::from_generated(entry.axes, entry.start)).collect(),
         latency_us: table.latency_us,
         ln_slowdown: table.ln_slowdown,
     };

@@ -68,11 +68,7 @@ impl MergedAxis {
         Axis::new(values, self.points.get(..self.len).unwrap_or_default())
     }
 
-    const NONE: MergedAxis = MergedAxis {
-        values: [0; MAX_POINTS],
-        points: [NOWHERE; MAX_POINTS],
-        len: 0,
-    };
+    const NONE: MergedAxis = MergedAxis { values: [0; MAX_POINTS], points: [NOWHERE; MAX_POINTS], len: 0 };
 }
 
 #[cfg(test)]
@@ -93,15 +89,8 @@ mod tests {
         let thinned = merged(&[&odd, &even]);
         assert_eq!(thinned.len(), MAX_POINTS);
         assert_eq!((thinned[0], thinned[31]), (1, 64));
-        assert!(
-            thinned
-                .windows(2)
-                .all(|pair| [2, 3].contains(&(pair[1] - pair[0])))
-        );
+        assert!(thinned.windows(2).all(|pair| [2, 3].contains(&(pair[1] - pair[0]))));
         // No coordinate is left out where all have a place.
-        assert_eq!(
-            merged(&[&odd[..16], &even[..16]]),
-            (1..=32).collect::<Vec<_>>()
-        );
+        assert_eq!(merged(&[&odd[..16], &even[..16]]), (1..=32).collect::<Vec<_>>());
     }
 }

@@ -21,9 +21,7 @@ pub struct Origin {
 impl Origin {
     /// Creates an origin from the texts in the order of the fields.
     #[doc(hidden)]
-    pub const fn from_generated(
-        [engine, timing, source, license, date]: [&'static str; 5],
-    ) -> Origin {
+    pub const fn from_generated([engine, timing, source, license, date]: [&'static str; 5]) -> Origin {
         Origin {
             engine: Text::from_static(engine),
             timing: Text::from_static(timing),

@@ -93,20 +93,14 @@ impl Provenance {
     #[must_use]
     #[inline]
     pub fn worst(self, other: Provenance) -> Provenance {
-        Provenance {
-            class: self.class.max(other.class),
-            extent: self.extent.max(other.extent),
-        }
+        Provenance { class: self.class.max(other.class), extent: self.extent.max(other.extent) }
     }
 
     /// Returns the provenance with a class no better than `best`.
     #[must_use]
     #[inline]
     pub(crate) fn at_best(self, best: Class) -> Provenance {
-        Provenance {
-            class: self.class.max(best),
-            ..self
-        }
+        Provenance { class: self.class.max(best), ..self }
     }
 
     /// Returns all values, in the order of [`index`](Self::index).
@@ -154,9 +148,7 @@ impl FromStr for Provenance {
 
     fn from_str(text: &str) -> Result<Provenance, ParseProvenanceError> {
         match class_and_extent(text) {
-            Some((Some(class), extent)) => {
-                Ok(Provenance::new(class, extent.unwrap_or(Extent::Inside)))
-            }
+            Some((Some(class), extent)) => Ok(Provenance::new(class, extent.unwrap_or(Extent::Inside))),
             _ => Err(ParseProvenanceError {
                 expected: "one of measured, interpolated, smoothed, transferred, bound; add \
                            ,outside, as in interpolated,outside, for an answer outside the measured \
@@ -171,9 +163,7 @@ pub(super) fn class_and_extent(text: &str) -> Option<(Option<Class>, Option<Exte
     let Some((class, extent)) = text.split_once(',') else {
         let text = text.trim();
         let class = text.parse().map(|class| (Some(class), None));
-        return class
-            .or_else(|_| text.parse().map(|extent| (None, Some(extent))))
-            .ok();
+        return class.or_else(|_| text.parse().map(|extent| (None, Some(extent)))).ok();
     };
     let (class, extent) = (class.trim().parse(), extent.trim().parse());
     Some((Some(class.ok()?), Some(extent.ok()?)))
@@ -199,13 +189,7 @@ mod tests {
         let expected = "expected one of measured, interpolated, smoothed, transferred, bound";
         let error = "extrapolated".parse::<Class>().unwrap_err();
         assert_eq!(error.to_string(), expected);
-        for text in [
-            "",
-            "extrapolated",
-            "outside",
-            "measured,far",
-            "outside,measured",
-        ] {
+        for text in ["", "extrapolated", "outside", "measured,far", "outside,measured"] {
             let error = text.parse::<Provenance>().unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text}: {error}");
         }

@@ -23,10 +23,7 @@ use super::table::Table;
 #[cfg_attr(not(feature = "macros"), doc = "`tables!` (feature `macros`)")]
 /// makes one at compile time and
 #[cfg_attr(feature = "runtime-tables", doc = "[`try_load`](TableSet::try_load)")]
-#[cfg_attr(
-    not(feature = "runtime-tables"),
-    doc = "`try_load` (feature `runtime-tables`)"
-)]
+#[cfg_attr(not(feature = "runtime-tables"), doc = "`try_load` (feature `runtime-tables`)")]
 /// one at run time. A set may lack an operation.
 #[derive(Clone)]
 pub struct TableSet {
@@ -46,37 +43,25 @@ impl TableSet {
     /// Creates a handle to a compiled set.
     #[doc(hidden)]
     pub const fn from_generated(set: &'static StaticSet) -> TableSet {
-        TableSet {
-            kept: Kept::Static(set),
-            other_gpu: None,
-        }
+        TableSet { kept: Kept::Static(set), other_gpu: None }
     }
 
     /// Creates a handle to a compiled set that answers for another GPU.
     #[doc(hidden)]
     pub const fn transferred(set: &'static StaticSet, gpu: &'static Gpu) -> TableSet {
-        TableSet {
-            kept: Kept::Static(set),
-            other_gpu: Some(gpu),
-        }
+        TableSet { kept: Kept::Static(set), other_gpu: Some(gpu) }
     }
 
     /// Creates a handle to a set in shared memory.
     #[cfg(feature = "runtime-tables")]
     pub(super) fn shared(set: OwnedSet) -> TableSet {
-        TableSet {
-            kept: Kept::Shared(Arc::new(set)),
-            other_gpu: None,
-        }
+        TableSet { kept: Kept::Shared(Arc::new(set)), other_gpu: None }
     }
 
     /// Returns the set for the GPU that `other` answers for.
     #[cfg(feature = "runtime-tables")]
     pub(super) fn like(self, other: &TableSet) -> TableSet {
-        TableSet {
-            other_gpu: other.other_gpu,
-            ..self
-        }
+        TableSet { other_gpu: other.other_gpu, ..self }
     }
 
     /// Returns the name of the set, such as `h100`.

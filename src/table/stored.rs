@@ -99,11 +99,8 @@ pub struct Points<'a> {
 
 impl Points<'_> {
     /// No points.
-    pub(super) const NONE: Points<'static> = Points {
-        axes: [Axis::new(&[], &[]); 2],
-        latency_us: &[],
-        ln_slowdown: &[],
-    };
+    pub(super) const NONE: Points<'static> =
+        Points { axes: [Axis::new(&[], &[]); 2], latency_us: &[], ln_slowdown: &[] };
 }
 
 impl<'a> Points<'a> {

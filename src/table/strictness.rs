@@ -33,17 +33,13 @@ impl Strictness {
 
     /// Accepts `worst` and better classes, inside and outside the measured axes.
     pub const fn at_worst(worst: Class) -> Strictness {
-        Strictness {
-            worst: worst.outside(),
-        }
+        Strictness { worst: worst.outside() }
     }
 
     /// Restricts the accepted classes to answers inside the measured axes.
     #[must_use]
     pub const fn inside(self) -> Strictness {
-        Strictness {
-            worst: self.worst.class.inside(),
-        }
+        Strictness { worst: self.worst.class.inside() }
     }
 
     /// Returns the worst accepted provenance.
@@ -64,19 +60,14 @@ impl Strictness {
     pub fn check(self, found: Provenance) -> Result<(), TooUncertain> {
         match self.accepts(found) {
             true => Ok(()),
-            false => Err(TooUncertain {
-                found,
-                accepted: self,
-            }),
+            false => Err(TooUncertain { found, accepted: self }),
         }
     }
 
     /// Returns the least strictness that accepts both what this one does and `provenance`.
     #[must_use]
     pub fn or(self, provenance: Provenance) -> Strictness {
-        Strictness {
-            worst: self.worst.worst(provenance),
-        }
+        Strictness { worst: self.worst.worst(provenance) }
     }
 }
 
@@ -109,9 +100,7 @@ impl FromStr for Strictness {
                        in interpolated,inside",
         })?;
         let extent = extent.unwrap_or(Extent::Outside);
-        Ok(Strictness {
-            worst: Provenance::new(class.unwrap_or(Class::Bound), extent),
-        })
+        Ok(Strictness { worst: Provenance::new(class.unwrap_or(Class::Bound), extent) })
     }
 }
 
@@ -149,11 +138,7 @@ impl fmt::Display for TooUncertain {
         write!(f, ", found {found}; ")?;
         match (found.class > class, found.extent > extent) {
             (true, false) => write!(f, "accept {} answers", found.class),
-            (true, true) => write!(
-                f,
-                "accept {} answers, also outside of these ranges",
-                found.class
-            ),
+            (true, true) => write!(f, "accept {} answers, also outside of these ranges", found.class),
             _ => f.write_str("stay inside of these ranges, or accept answers outside of them"),
         }
     }
@@ -197,21 +182,13 @@ mod tests {
     fn the_error_names_the_worse_property_and_the_strictness_that_accepts_it() {
         let strict = Strictness::at_worst(Class::Interpolated).inside();
         for (found, advice, wider) in [
-            (
-                Class::Smoothed.inside(),
-                "; accept smoothed answers",
-                "smoothed,inside",
-            ),
+            (Class::Smoothed.inside(), "; accept smoothed answers", "smoothed,inside"),
             (
                 Class::Measured.outside(),
                 "; stay inside of these ranges, or accept answers outside of them",
                 "interpolated",
             ),
-            (
-                Class::Bound.outside(),
-                "; accept bound answers, also outside of these ranges",
-                "bound",
-            ),
+            (Class::Bound.outside(), "; accept bound answers, also outside of these ranges", "bound"),
         ] {
             let error = strict.check(found).unwrap_err();
             assert!(error.to_string().ends_with(advice), "{error}");

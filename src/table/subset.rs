@@ -34,8 +34,7 @@ impl OwnedPoints {
             let is_measured = !self.latency_us.get(place)?.is_nan();
             is_measured.then(|| self.ln_slowdown.get(place).copied())?
         };
-        let cells =
-            (0..rows.len()).flat_map(move |row| (0..width).map(move |column| [row, column]));
+        let cells = (0..rows.len()).flat_map(move |row| (0..width).map(move |column| [row, column]));
         cells.map(move |cell| filled(cell, rows, slowdown).unwrap_or_default())
     }
 }
@@ -68,9 +67,7 @@ impl TableSet {
                 latency_us: stored.latency_us.to_vec(),
                 ln_slowdown: stored.ln_slowdown.to_vec(),
             };
-            let scaled = rows
-                .iter()
-                .filter(|(row, _)| row.operation() == table.operation());
+            let scaled = rows.iter().filter(|(row, _)| row.operation() == table.operation());
             for (row, factor) in scaled {
                 copy.scale(table, row, *factor);
             }
@@ -85,8 +82,7 @@ impl OwnedTable {
     fn scale(&mut self, table: Table<'_>, row: &MeasuredKernel, factor: f64) {
         let (stored, shape) = (table.stored(), row.shape::<Codes>());
         let place = (0..table.len()).find(|&place| stored.shape(place) == shape);
-        let Some((place, entry)) = place.and_then(|place| Some((place, self.entries.get(place)?)))
-        else {
+        let Some((place, entry)) = place.and_then(|place| Some((place, self.entries.get(place)?))) else {
             return;
         };
         let latency_us = self.latency_us.get_mut(entry.cells());

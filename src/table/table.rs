@@ -115,10 +115,7 @@ impl<'a> Table<'a> {
     /// Returns the table with shapes and points of the operation's types: [`Curve`] for one axis, [`Grid`] for two.
     /// [`Codes`] are valid shapes for all operations.
     pub fn typed<S, P>(self) -> KernelTable<'a, S, P> {
-        KernelTable {
-            table: self,
-            typed: PhantomData,
-        }
+        KernelTable { table: self, typed: PhantomData }
     }
 }
 
@@ -186,22 +183,14 @@ where
         match self.set.compiled().and_then(|set| set.table(self.place)) {
             Some(stored) => Held::Static(stored.points(place)),
             #[cfg(feature = "runtime-tables")]
-            None => Held::Shared {
-                set: self.set.clone(),
-                table: self.place,
-                place,
-            },
+            None => Held::Shared { set: self.set.clone(), table: self.place, place },
             #[cfg(not(feature = "runtime-tables"))]
             None => Held::Static(Points::NONE),
         }
     }
 
     fn entry(self, place: usize) -> Entry<S, P> {
-        Entry {
-            shape: S::from(self.stored.shape(place)),
-            points: P::from(self.stored.points(place)),
-            place,
-        }
+        Entry { shape: S::from(self.stored.shape(place)), points: P::from(self.stored.points(place)), place }
     }
 }
 
@@ -212,11 +201,7 @@ pub(crate) enum Held {
     Static(Points<'static>),
     /// Points at `place` in a table of a shared set.
     #[cfg(feature = "runtime-tables")]
-    Shared {
-        set: TableSet,
-        table: u16,
-        place: usize,
-    },
+    Shared { set: TableSet, table: u16, place: usize },
 }
 
 impl Held {

@@ -28,13 +28,9 @@ fn config() -> SimConfig {
 
 /// Returns the requests of an hour.
 fn hour(requests_per_s: f64) -> impl Iterator<Item = Request> + Clone {
-    let mix = RequestMix::new(
-        Lengths::try_fixed(100).unwrap(),
-        Lengths::try_fixed(40).unwrap(),
-    );
+    let mix = RequestMix::new(Lengths::try_fixed(100).unwrap(), Lengths::try_fixed(40).unwrap());
     let arrivals = Arrivals::try_poisson(requests_per_s, 3).unwrap();
-    SyntheticLoad::new(arrivals, mix, 3)
-        .take_while(|request| request.arrival_ns < 3_600_000_000_000)
+    SyntheticLoad::new(arrivals, mix, 3).take_while(|request| request.arrival_ns < 3_600_000_000_000)
 }
 
 /// Records the longest queue and the last progress.
@@ -54,11 +50,9 @@ impl Observer for Queue {
 #[test]
 fn an_hour_of_twice_the_rate_ends_and_is_reported_as_overload() {
     let mean_step = Seconds(0.02);
-    for (replicas, policy) in [
-        (1, SchedulingPolicy::Fcfs),
-        (1, SchedulingPolicy::ShortestPrompt),
-        (3, SchedulingPolicy::Fcfs),
-    ] {
+    for (replicas, policy) in
+        [(1, SchedulingPolicy::Fcfs), (1, SchedulingPolicy::ShortestPrompt), (3, SchedulingPolicy::Fcfs)]
+    {
         let served = |requests_per_s: f64| {
             let mut config = config();
             config.policy = policy;
@@ -66,9 +60,7 @@ fn an_hour_of_twice_the_rate_ends_and_is_reported_as_overload() {
             let (mut digest, mut queue) = (Digest::new(), Queue::default());
             let cluster = Cluster::try_new(Steady, config, replicas, Router::RoundRobin).unwrap();
             let mut source = Stream::new(requests.clone());
-            let totals = cluster
-                .serve(&mut source, &mut (&mut digest, &mut queue))
-                .unwrap();
+            let totals = cluster.serve(&mut source, &mut (&mut digest, &mut queue)).unwrap();
             assert_eq!(totals.completed, requests.count() as u64);
             let last = queue.last.unwrap();
             assert_eq!((last.waiting, last.running), (0, 0));
@@ -141,11 +133,7 @@ fn a_request_that_waits_for_either_pool_takes_little_more() {
         let (prefill, decode) = (pool(prefills), pool(decodes));
         let servers = Disaggregated::try_new(prefill, decode, Router::RoundRobin, link).unwrap();
         let each = bytes_each(|requests| {
-            peak_bytes(requests, |digest| {
-                servers
-                    .serve(&mut Stream::new(flood(requests)), digest)
-                    .unwrap()
-            })
+            peak_bytes(requests, |digest| servers.serve(&mut Stream::new(flood(requests)), digest).unwrap())
         });
         println!("bound by {bound_by}: {each} bytes for each request that waits");
         assert!(each < 300, "bound by {bound_by}: {each}");
@@ -160,13 +148,8 @@ fn a_full_queue_rejects_requests_and_holds_no_memory_for_them() {
     let requests = || hour(25.0);
     let simulator = Simulator::try_new(Steady, config).unwrap();
     let mut queue = Queue::default();
-    let totals = simulator
-        .serve(&mut Stream::new(requests()), &mut (&mut digest, &mut queue))
-        .unwrap();
-    assert_eq!(
-        totals.completed + totals.rejected,
-        requests().count() as u64
-    );
+    let totals = simulator.serve(&mut Stream::new(requests()), &mut (&mut digest, &mut queue)).unwrap();
+    assert_eq!(totals.completed + totals.rejected, requests().count() as u64);
     assert!(totals.rejected > 40_000, "{}", totals.rejected);
     assert!(queue.longest <= 100);
     // Each admitted request waits for 100 others.
@@ -181,9 +164,7 @@ fn a_year_of_requests_is_served_to_the_nanosecond() {
     let request = |index| Request::new(10, 2).at_ns(YEAR_NS / 100_000 * index);
     let model = Linear::mixed();
     let requests: Vec<Request> = (0..=100_000).map(request).collect();
-    let report = simulator(&model, SimConfig::new(300, 10))
-        .run(&requests)
-        .unwrap();
+    let report = simulator(&model, SimConfig::new(300, 10)).run(&requests).unwrap();
     assert_eq!(report.summary.completed, 100_001);
     for record in &report.records {
         let timing = record.timing().unwrap();
@@ -198,24 +179,12 @@ fn a_year_of_requests_is_served_to_the_nanosecond() {
 #[test]
 fn the_last_arrival_of_the_clock_is_served_and_a_later_one_rejected() {
     let request = |arrival_ns| Request::new(10, 2).at_ns(arrival_ns);
-    let requests = [
-        request(SimConfig::LAST_ARRIVAL_NS + 1),
-        request(SimConfig::LAST_ARRIVAL_NS),
-        request(u64::MAX),
-    ];
+    let requests = [request(SimConfig::LAST_ARRIVAL_NS + 1), request(SimConfig::LAST_ARRIVAL_NS), request(u64::MAX)];
     let model = Linear::mixed();
-    let report = simulator(&model, SimConfig::new(300, 10))
-        .run(&requests)
-        .unwrap();
+    let report = simulator(&model, SimConfig::new(300, 10)).run(&requests).unwrap();
     let timing = report.records[1].timing().unwrap();
     assert_eq!(timing.finish_ns, SimConfig::LAST_ARRIVAL_NS + 2_211);
     assert_eq!((report.summary.completed, report.summary.rejected), (1, 2));
     let listed = Simulator::try_new(Steady, SimConfig::new(300, 10)).unwrap();
-    assert_eq!(
-        listed
-            .serve(&mut RequestList::new(&requests), &mut ())
-            .unwrap()
-            .rejected,
-        2
-    );
+    assert_eq!(listed.serve(&mut RequestList::new(&requests), &mut ()).unwrap().rejected, 2);
 }

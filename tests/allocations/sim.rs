@@ -6,9 +6,7 @@ use allocation_counter::{AllocationInfo, measure};
 use rooflut::engine::Scheduling;
 use rooflut::model;
 use rooflut::sim::figures::Totals;
-use rooflut::sim::load::{
-    Arrivals, Lengths, RequestList, RequestMix, Source, Stream, SyntheticLoad,
-};
+use rooflut::sim::load::{Arrivals, Lengths, RequestList, RequestMix, Source, Stream, SyntheticLoad};
 use rooflut::sim::{Observer, Request, SimConfig, Simulator, Speculation, StepRecord};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions, TabulatedModel, Tally};
 use rooflut::table::sets;
@@ -56,8 +54,7 @@ fn run(
 ) -> (u64, Totals) {
     let simulator = Simulator::try_new(model, config).unwrap();
     let mut totals = Totals::default();
-    let AllocationInfo { count_total, .. } =
-        measure(|| totals = simulator.serve(source, observer).unwrap());
+    let AllocationInfo { count_total, .. } = measure(|| totals = simulator.serve(source, observer).unwrap());
     (count_total, totals)
 }
 
@@ -67,12 +64,7 @@ fn verified_drafts_allocate_nothing_more() {
     let decoding = |output_tokens| {
         let request = Request::new(100, output_tokens);
         let requests = [request; 100];
-        run(
-            &model,
-            speculative(),
-            &mut RequestList::new(&requests),
-            &mut (),
-        )
+        run(&model, speculative(), &mut RequestList::new(&requests), &mut ())
     };
     let (short, few) = decoding(1_000);
     let (long, many) = decoding(51_000);
@@ -88,9 +80,7 @@ fn a_hundred_thousand_more_steps_allocate_nothing_more() {
     let model = model();
     for scheduling in [Scheduling::OneStepAhead, Scheduling::Synchronous] {
         let decoding = |output_tokens: u32| {
-            let request = |index| {
-                Request::new(100 + index as u32, output_tokens + 3 * index as u32).at_ns(index)
-            };
+            let request = |index| Request::new(100 + index as u32, output_tokens + 3 * index as u32).at_ns(index);
             let requests: Vec<Request> = (0..100).map(request).collect();
             let mut source = RequestList::new(&requests);
             let quiet = run(&model, config(scheduling), &mut source.clone(), &mut ());
@@ -117,12 +107,7 @@ fn requests_allocate_nothing_once_the_buffers_have_grown() {
         let arrivals = Arrivals::try_poisson(18.0, 1).unwrap();
         let load = SyntheticLoad::new(arrivals, RequestMix::new(prompt, output), 1);
         let mut source = Stream::new(load.take(requests));
-        run(
-            &model,
-            config(Scheduling::OneStepAhead),
-            &mut source,
-            &mut (),
-        )
+        run(&model, config(Scheduling::OneStepAhead), &mut source, &mut ())
     };
     let (few, _) = served(2_000);
     let (many, totals) = served(20_000);

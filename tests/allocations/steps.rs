@@ -7,18 +7,11 @@ use crate::support::{attention, gemm, mixtral_layer, steps};
 use allocation_counter::{AllocationInfo, measure};
 use rooflut::hardware::{AllReduceShape, Dtype};
 use rooflut::op::{AllReduce, ChunkSums, DecodeAttention, Gemm, Moe, PrefillAttention};
-use rooflut::step::{
-    Binding, Chunk, DecodeGroup, Parallelism, Part, RooflineModel, StepBatch, StepModel,
-    StepOptions,
-};
+use rooflut::step::{Binding, Chunk, DecodeGroup, Parallelism, Part, RooflineModel, StepBatch, StepModel, StepOptions};
 use rooflut::table::{Class, Strictness, TableSet, sets};
 
 fn free(what: &str, work: impl FnOnce()) {
-    let AllocationInfo {
-        count_total,
-        bytes_total,
-        ..
-    } = measure(work);
+    let AllocationInfo { count_total, bytes_total, .. } = measure(work);
     assert_eq!((count_total, bytes_total), (0, 0), "{what}");
 }
 
@@ -90,18 +83,9 @@ fn making_a_step_model_and_stepping_allocate_nothing() {
     let (prefill, decode) = ([chunk; 16], [group; 16]);
     let batches = [
         StepBatch::default(),
-        StepBatch {
-            prefill: &prefill,
-            decode: &[],
-        },
-        StepBatch {
-            prefill: &[],
-            decode: &decode,
-        },
-        StepBatch {
-            prefill: &prefill,
-            decode: &decode,
-        },
+        StepBatch { prefill: &prefill, decode: &[] },
+        StepBatch { prefill: &[], decode: &decode },
+        StepBatch { prefill: &prefill, decode: &decode },
     ];
     let all = steps::all();
     free("step", || {
@@ -112,10 +96,7 @@ fn making_a_step_model_and_stepping_allocate_nothing() {
             for batch in &batches {
                 if let Ok(model) = &model {
                     let time = model.step_time(batch);
-                    let parts = time
-                        .parts()
-                        .map(|part| part.time)
-                        .sum::<rooflut::units::Seconds>();
+                    let parts = time.parts().map(|part| part.time).sum::<rooflut::units::Seconds>();
                     black_box((time.total(), parts, time.part(Part::Moe), time.provenance()));
                     black_box((time.binding(), time.bound_by(Binding::Memory)));
                 }

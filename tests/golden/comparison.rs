@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The command that accepts changed predictions.
-pub(crate) const ACCEPT: &str =
-    "ROOFLUT_ACCEPT=1 cargo test -p rooflut --all-features --test golden";
+pub(crate) const ACCEPT: &str = "ROOFLUT_ACCEPT=1 cargo test -p rooflut --all-features --test golden";
 
 /// The text in place of a missing number.
 const REFUSED: &str = "refused";
@@ -35,9 +34,7 @@ impl Golden {
     pub(crate) fn render(&self, lines: &[Line]) -> String {
         let mut table = format!("{}\n", self.header);
         for Line { name, value } in lines {
-            let value = value.map_or(REFUSED.to_owned(), |value| {
-                format!("{value:.*}", self.decimals)
-            });
+            let value = value.map_or(REFUSED.to_owned(), |value| format!("{value:.*}", self.decimals));
             table.push_str(&format!("{name},{value}\n"));
         }
         table
@@ -63,9 +60,7 @@ impl Golden {
             (Ok(old), Ok(new)) => (old, new),
             (Err(line), _) | (_, Err(line)) => {
                 let unreadable = (f64::INFINITY, format!("repeated or unreadable: {line}"));
-                return Comparison {
-                    differences: vec![unreadable],
-                };
+                return Comparison { differences: vec![unreadable] };
             }
         };
         let names: BTreeMap<_, _> = old.iter().chain(&new).collect();
@@ -84,12 +79,7 @@ impl Golden {
                 (Some(before), Some(now)) => now / before - 1.0,
                 _ => f64::INFINITY,
             };
-            let text = format!(
-                "{name}: {}, now {} ({:+.1} %)",
-                shown(before),
-                shown(now),
-                100.0 * change
-            );
+            let text = format!("{name}: {}, now {} ({:+.1} %)", shown(before), shown(now), 100.0 * change);
             Some((change, text))
         };
         let mut differences: Vec<_> = names.keys().filter_map(|name| difference(name)).collect();
@@ -113,10 +103,7 @@ impl Comparison {
         if count == 0 {
             return None;
         }
-        let listed: String = beyond
-            .take(LISTED)
-            .map(|(_, text)| format!("  {text}\n"))
-            .collect();
+        let listed: String = beyond.take(LISTED).map(|(_, text)| format!("  {text}\n")).collect();
         Some(format!(
             "predictions are not those of tests/golden/{file}\ndifferences above {} %: {count}\n{listed}If this is \
              meant, accept it, and list in CHANGELOG.md what it prints:\n  {ACCEPT}",
@@ -126,15 +113,8 @@ impl Comparison {
 
     /// Returns the lines for CHANGELOG.md if the new numbers are accepted.
     pub(crate) fn summary(&self, file: &str) -> String {
-        let largest = self
-            .differences
-            .first()
-            .map_or_else(String::new, |(_, text)| {
-                format!("; the largest change: {text}")
-            });
-        format!(
-            "{file}: lines that change: {}{largest}",
-            self.differences.len()
-        )
+        let largest =
+            self.differences.first().map_or_else(String::new, |(_, text)| format!("; the largest change: {text}"));
+        format!("{file}: lines that change: {}{largest}", self.differences.len())
     }
 }

@@ -7,10 +7,7 @@ use super::steps::GOLDEN;
 /// Returns a table of steps `a`, `b` … with these times.
 fn table(times: &[Option<f64>]) -> String {
     let names = ('a'..='z').map(|name| format!("{name},h100,1,bf16,decode 1x500"));
-    let lines: Vec<Line> = names
-        .zip(times)
-        .map(|(name, &value)| Line { name, value })
-        .collect();
+    let lines: Vec<Line> = names.zip(times).map(|(name, &value)| Line { name, value }).collect();
     assert_eq!(lines.len(), times.len());
     GOLDEN.render(&lines)
 }
@@ -24,16 +21,8 @@ fn a_change_above_one_percent_or_of_kind_fails_with_its_line_and_the_command() {
     let (us, refused) = (Some(1000.0), None);
     let of_a = "a,h100,1,bf16,decode 1x500: ";
     for (old, new, expected) in [
-        (
-            &[us, us][..],
-            &[Some(1011.0), us][..],
-            "1000.0 us, now 1011.0 us (+1.1 %)",
-        ),
-        (
-            &[us, us],
-            &[Some(989.0), us],
-            "1000.0 us, now 989.0 us (-1.1 %)",
-        ),
+        (&[us, us][..], &[Some(1011.0), us][..], "1000.0 us, now 1011.0 us (+1.1 %)"),
+        (&[us, us], &[Some(989.0), us], "1000.0 us, now 989.0 us (-1.1 %)"),
         (&[us], &[], "1000.0 us, now no line"),
         (&[], &[us], "no line, now 1000.0 us"),
         (&[], &[refused], "no line, now refused"),
@@ -41,8 +30,7 @@ fn a_change_above_one_percent_or_of_kind_fails_with_its_line_and_the_command() {
         (&[us], &[refused], "1000.0 us, now refused"),
     ] {
         let message = failure(&table(old), &table(new)).unwrap();
-        let start =
-            "predictions are not those of tests/golden/steps.csv\ndifferences above 1 %: 1\n";
+        let start = "predictions are not those of tests/golden/steps.csv\ndifferences above 1 %: 1\n";
         assert!(message.starts_with(start), "{message}");
         assert!(message.contains(&format!("{of_a}{expected}")), "{message}");
         assert!(message.ends_with(ACCEPT), "{message}");
@@ -56,16 +44,11 @@ fn a_change_above_one_percent_or_of_kind_fails_with_its_line_and_the_command() {
 #[test]
 fn the_largest_changes_are_listed_and_the_others_counted() {
     let old = [Some(1000.0); 20];
-    let new: Vec<_> = (0..20)
-        .map(|place| Some(1000.0 + 4.0 * f64::from(place)))
-        .collect();
+    let new: Vec<_> = (0..20).map(|place| Some(1000.0 + 4.0 * f64::from(place))).collect();
     let message = failure(&table(&old), &table(&new)).unwrap();
     // 0.4 and 0.8 % pass; of 17 the 10 largest are listed.
     assert!(message.contains("above 1 %: 17\n"), "{message}");
-    let percents: Vec<_> = message
-        .lines()
-        .filter_map(|line| line.split_once(" us ("))
-        .collect();
+    let percents: Vec<_> = message.lines().filter_map(|line| line.split_once(" us (")).collect();
     assert_eq!(percents.len(), 10);
     assert_eq!((percents[0].1, percents[9].1), ("+7.6 %)", "+4.0 %)"));
 }
@@ -92,10 +75,7 @@ fn accepting_reports_how_many_lines_change_and_by_how_much() {
         "steps.csv: lines that change: 2; the largest change: b,h100,1,bf16,decode 1x500: 10.0 us, now 12.0 us \
          (+20.0 %)"
     );
-    assert_eq!(
-        GOLDEN.compare(&old, &old).summary(GOLDEN.file),
-        "steps.csv: lines that change: 0"
-    );
+    assert_eq!(GOLDEN.compare(&old, &old).summary(GOLDEN.file), "steps.csv: lines that change: 0");
 }
 
 #[test]

@@ -6,12 +6,8 @@ use rooflut::model::{MemoryLimits, MemoryPlan};
 use super::comparison::{Golden, Line};
 use super::placed::MODELS;
 
-pub(crate) const GOLDEN: Golden = Golden {
-    file: "kv_blocks.csv",
-    header: "model,gpu,tp,kv_dtype,kv_blocks",
-    unit: "blocks",
-    decimals: 0,
-};
+pub(crate) const GOLDEN: Golden =
+    Golden { file: "kv_blocks.csv", header: "model,gpu,tp,kv_dtype,kv_blocks", unit: "blocks", decimals: 0 };
 
 /// Returns a line for each combination, with vLLM's default limits.
 pub(crate) fn predict() -> Vec<Line> {
@@ -48,16 +44,11 @@ fn entries_of_half_the_size_leave_twice_the_blocks_and_more_ranks_more() {
             if let Some(bf16) = blocks(fewest, "bf16") {
                 let fp8 = blocks(fewest, "fp8").expect("smaller entries fit as well");
                 // One more if half a block is left over.
-                assert!(
-                    (0.0..=1.0).contains(&(fp8 - 2.0 * bf16)),
-                    "{name} {bf16} {fp8}"
-                );
+                assert!((0.0..=1.0).contains(&(fp8 - 2.0 * bf16)), "{name} {bf16} {fp8}");
                 halves += 1;
             }
             for pair in placed.tps.windows(2) {
-                if let (Some(fewer), Some(more)) =
-                    (blocks(pair[0], "bf16"), blocks(pair[1], "bf16"))
-                {
+                if let (Some(fewer), Some(more)) = (blocks(pair[0], "bf16"), blocks(pair[1], "bf16")) {
                     assert!(fewer < more, "{name} {pair:?} {fewer} {more}");
                     ranks += 1;
                 }

@@ -1,12 +1,6 @@
 //! Predictions equal the files of this folder. An unintended change fails; an intended one is accepted
 //! with `ROOFLUT_ACCEPT=1 cargo test -p rooflut --all-features --test golden`.
-#![cfg(all(
-    feature = "a100",
-    feature = "b200",
-    feature = "h100",
-    feature = "h200",
-    feature = "l40s"
-))]
+#![cfg(all(feature = "a100", feature = "b200", feature = "h100", feature = "h200", feature = "l40s"))]
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -46,9 +40,7 @@ fn kv_blocks_are_those_of_the_golden_file() {
 /// Compares with the file, or writes it on request.
 fn check(golden: &Golden, lines: &[Line]) {
     let accept = env::var_os("ROOFLUT_ACCEPT").is_some_and(|value| value == "1");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(golden.file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(golden.file);
     let predicted = golden.render(lines);
     let accepted = match fs::read_to_string(&path) {
         Err(error) if !accept => panic!("{}: {error}; write it with {ACCEPT}", path.display()),

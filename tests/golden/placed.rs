@@ -13,19 +13,12 @@ pub(crate) struct Placed {
 /// A model with its own weights.
 pub(crate) const fn own(model: &'static str, tps: &'static [u32]) -> Placed {
     let weights = None;
-    Placed {
-        model,
-        weights,
-        tps,
-    }
+    Placed { model, weights, tps }
 }
 
 /// The 8B model with weights of another format.
 pub(crate) const fn llama_8b(weights: Dtype) -> Placed {
-    Placed {
-        weights: Some(weights),
-        ..own("llama-3.1-8b", &[1])
-    }
+    Placed { weights: Some(weights), ..own("llama-3.1-8b", &[1]) }
 }
 
 /// Models with as many KV heads as query heads and with fewer, dense and with experts, 16-bit and narrower,
@@ -49,10 +42,7 @@ impl Placed {
         let spec = model::find(self.model).expect("in the catalogue").spec;
         match self.weights {
             None => (self.model.to_owned(), spec),
-            Some(dtype) => (
-                format!("{} ({dtype} weights)", self.model),
-                spec.with_weight_dtype(dtype),
-            ),
+            Some(dtype) => (format!("{} ({dtype} weights)", self.model), spec.with_weight_dtype(dtype)),
         }
     }
 
@@ -61,10 +51,7 @@ impl Placed {
         let fewest = self.tps.first().copied();
         self.tps.iter().flat_map(move |&tp| {
             let fp8 = (Some(tp) == fewest).then_some(Dtype::Fp8);
-            [Some(Dtype::Bf16), fp8]
-                .into_iter()
-                .flatten()
-                .map(move |dtype| (tp, dtype))
+            [Some(Dtype::Bf16), fp8].into_iter().flatten().map(move |dtype| (tp, dtype))
         })
     }
 }

@@ -13,12 +13,8 @@ use rooflut::table::{TableSet, sets};
 use super::comparison::{Golden, Line};
 use super::placed::{Placed, llama_8b, own};
 
-pub(crate) const GOLDEN: Golden = Golden {
-    file: "servers.csv",
-    header: "model,set,tp,kv_dtype,engine,load,metric,mean_ms",
-    unit: "ms",
-    decimals: 3,
-};
+pub(crate) const GOLDEN: Golden =
+    Golden { file: "servers.csv", header: "model,set,tp,kv_dtype,engine,load,metric,mean_ms", unit: "ms", decimals: 3 };
 
 /// Number of requests in each run.
 const REQUESTS: usize = 60;
@@ -57,31 +53,16 @@ const fn llama(requests_per_s: u32) -> Server {
 }
 
 const fn qwen(set: &'static TableSet, requests_per_s: u32) -> Server {
-    Server {
-        set,
-        ..on_h100(own("qwen3-14b", &[1]), requests_per_s)
-    }
+    Server { set, ..on_h100(own("qwen3-14b", &[1]), requests_per_s) }
 }
 
 const SERVERS: [Server; 9] = [
     llama(20),
-    Server {
-        engine: &stacks::VLLM_0_11_0,
-        ..llama(20)
-    },
+    Server { engine: &stacks::VLLM_0_11_0, ..llama(20) },
     // A request begins with 44 blocks and ends with 50.
-    Server {
-        kv_blocks: Some(520),
-        ..llama(20)
-    },
-    Server {
-        draft: Some("llama-3.2-1b"),
-        ..llama(10)
-    },
-    Server {
-        kv_dtype: Dtype::Fp8,
-        ..on_h100(llama_8b(Dtype::Fp8), 20)
-    },
+    Server { kv_blocks: Some(520), ..llama(20) },
+    Server { draft: Some("llama-3.2-1b"), ..llama(10) },
+    Server { kv_dtype: Dtype::Fp8, ..on_h100(llama_8b(Dtype::Fp8), 20) },
     on_h100(own("llama-3.1-70b", &[4]), 6),
     on_h100(own("mixtral-8x7b-v0.1", &[2]), 10),
     qwen(&sets::A100, 4),
@@ -96,12 +77,7 @@ pub(crate) fn predict() -> Vec<Line> {
 impl Server {
     fn lines(&self) -> [Line; 3] {
         let summary = self.run();
-        [
-            ("TTFT", summary.ttft),
-            ("TPOT", summary.tpot),
-            ("E2E", summary.e2e),
-        ]
-        .map(|(metric, stats)| Line {
+        [("TTFT", summary.ttft), ("TPOT", summary.tpot), ("E2E", summary.e2e)].map(|(metric, stats)| Line {
             name: format!("{},{metric}", self.name()),
             value: stats.map(|stats| stats.mean.ms()),
         })
@@ -110,9 +86,7 @@ impl Server {
     fn name(&self) -> String {
         let (model, _) = self.placed.spec();
         let (set, tp, kv_dtype) = (self.set.name(), self.tp(), self.kv_dtype);
-        let kv_blocks = self
-            .kv_blocks
-            .map(|blocks| format!(" in {blocks} KV blocks"));
+        let kv_blocks = self.kv_blocks.map(|blocks| format!(" in {blocks} KV blocks"));
         let draft = self.draft.map(|draft| format!("; 3 tokens by {draft}"));
         let draft = draft.unwrap_or_default();
         format!(
@@ -132,9 +106,7 @@ impl Server {
         let (_, spec) = self.placed.spec();
         let options = StepOptions::for_engine(self.engine).with_kv_dtype(self.kv_dtype);
         let ranks = Parallelism::tensor(self.tp());
-        let on = |spec: &ModelSpec| {
-            RooflineModel::try_new(spec, self.set, ranks, options).expect("a step model")
-        };
+        let on = |spec: &ModelSpec| RooflineModel::try_new(spec, self.set, ranks, options).expect("a step model");
         let (model, config, requests) = (on(&spec), self.config(&spec), self.requests());
         match self.draft {
             None => {
@@ -176,12 +148,7 @@ fn servers_complete_all_requests_and_preempt_with_few_blocks() {
         let (name, summary) = (server.name(), server.run());
         assert_eq!(summary.completed, REQUESTS as u64, "{name}");
         let tight = server.kv_blocks.is_some();
-        assert_eq!(
-            summary.preemptions > 0,
-            tight,
-            "{name}: {}",
-            summary.preemptions
-        );
+        assert_eq!(summary.preemptions > 0, tight, "{name}: {}", summary.preemptions);
         let ms = |stats: Option<Stats>| stats.expect("completed").mean.ms();
         let (ttft, tpot, e2e) = (ms(summary.ttft), ms(summary.tpot), ms(summary.e2e));
         // Requests in the server on average.

@@ -4,27 +4,18 @@ use std::collections::BTreeMap;
 
 use rooflut::engine::stacks;
 use rooflut::model::ModelSpec;
-use rooflut::step::{
-    Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
-};
+use rooflut::step::{Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions};
 use rooflut::table::{TableSet, sets};
 
 use super::comparison::{Golden, Line};
 use super::placed::{MODELS, Placed, own};
 
-pub(crate) const GOLDEN: Golden = Golden {
-    file: "steps.csv",
-    header: "model,set,tp,kv_dtype,batch,step_us",
-    unit: "us",
-    decimals: 1,
-};
+pub(crate) const GOLDEN: Golden =
+    Golden { file: "steps.csv", header: "model,set,tp,kv_dtype,batch,step_us", unit: "us", decimals: 1 };
 
 /// Models whose steps are also predicted for engines other than the default.
-const ON_OTHER_ENGINES: [Placed; 3] = [
-    own("llama-3.1-8b", &[1]),
-    own("llama-3.1-70b", &[4]),
-    own("mixtral-8x7b-v0.1", &[2]),
-];
+const ON_OTHER_ENGINES: [Placed; 3] =
+    [own("llama-3.1-8b", &[1]), own("llama-3.1-70b", &[4]), own("mixtral-8x7b-v0.1", &[2])];
 
 /// A step; its name is written as on the command line: NEW@CONTEXT, REQUESTSxKV.
 struct Batch {
@@ -33,17 +24,11 @@ struct Batch {
 }
 
 fn decode(requests: u32, kv_len: u32) -> Batch {
-    Batch {
-        prefill: None,
-        decode: DecodeGroup::uniform(requests, kv_len).ok(),
-    }
+    Batch { prefill: None, decode: DecodeGroup::uniform(requests, kv_len).ok() }
 }
 
 fn prefill(new: u32, context: u32) -> Batch {
-    Batch {
-        prefill: Chunk::last(new, context + new).ok(),
-        decode: None,
-    }
+    Batch { prefill: Chunk::last(new, context + new).ok(), decode: None }
 }
 
 fn batches() -> [Batch; 9] {
@@ -56,10 +41,7 @@ fn batches() -> [Batch; 9] {
         prefill(512, 0),
         prefill(2048, 0),
         prefill(512, 4096),
-        Batch {
-            prefill: prefill(512, 1024).prefill,
-            ..decode(64, 1000)
-        },
+        Batch { prefill: prefill(512, 1024).prefill, ..decode(64, 1000) },
     ]
 }
 
@@ -95,20 +77,10 @@ pub(crate) fn predict() -> Vec<Line> {
 }
 
 /// Returns a line for each batch of a model on the ranks of a set.
-fn predict_one(
-    name: &str,
-    spec: &ModelSpec,
-    (set, tp): (&'static TableSet, u32),
-    options: StepOptions,
-) -> Vec<Line> {
+fn predict_one(name: &str, spec: &ModelSpec, (set, tp): (&'static TableSet, u32), options: StepOptions) -> Vec<Line> {
     let model = RooflineModel::try_new(spec, set, Parallelism::tensor(tp), options);
     let line = |batch: &Batch| Line {
-        name: format!(
-            "{name},{},{tp},{},{}",
-            set.name(),
-            options.kv_dtype,
-            batch.name()
-        ),
+        name: format!("{name},{},{tp},{},{}", set.name(), options.kv_dtype, batch.name()),
         value: model.as_ref().ok().map(|model| batch.time_us(model)),
     };
     batches().iter().map(line).collect()
@@ -116,9 +88,7 @@ fn predict_one(
 
 impl Batch {
     fn name(&self) -> String {
-        let prefill = self
-            .prefill
-            .map(|chunk| format!("prefill {}@{}", chunk.new_tokens(), chunk.context()));
+        let prefill = self.prefill.map(|chunk| format!("prefill {}@{}", chunk.new_tokens(), chunk.context()));
         let decode = self.decode.map(|group| {
             let (requests, kv_tokens) = (group.requests(), group.kv_tokens());
             format!("decode {requests}x{}", kv_tokens / u64::from(requests))
@@ -128,10 +98,7 @@ impl Batch {
     }
 
     fn time_us(&self, model: &RooflineModel) -> f64 {
-        let step = model.step_time(&StepBatch {
-            prefill: self.prefill.as_slice(),
-            decode: self.decode.as_slice(),
-        });
+        let step = model.step_time(&StepBatch { prefill: self.prefill.as_slice(), decode: self.decode.as_slice() });
         step.total().us()
     }
 }
@@ -167,9 +134,6 @@ fn more_work_takes_longer_and_a_refusal_does_not_depend_on_the_batch() {
         }
     }
     // The grid has numbers and errors.
-    let refusals = placements
-        .values()
-        .filter(|batches| refused(batches))
-        .count();
+    let refusals = placements.values().filter(|batches| refused(batches)).count();
     assert!((1..placements.len() / 2).contains(&refusals), "{refusals}");
 }

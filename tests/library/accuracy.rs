@@ -14,9 +14,7 @@ fn table<'p>(page: &'p str, title: &str) -> Vec<Vec<&'p str>> {
     let (_, below) = page.split_once(&format!("## {title}\n")).unwrap();
     let below = below.split("\n## ").next().unwrap();
     let lines = below.lines().filter(|line| line.starts_with('|')).skip(2);
-    lines
-        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
-        .collect()
+    lines.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
 }
 
 /// Two digits, or whole percents.
@@ -53,11 +51,7 @@ fn the_figures_of_readme_and_guide_are_those_of_the_validation() {
     let other_gpus: Vec<_> = stages.iter().filter(|stage| stage[3] != "h100").collect();
     let error = |column: usize| {
         let cells = other_gpus.iter().map(|stage| stage[column]);
-        summary(
-            cells
-                .map(|cell| cell.parse::<f64>().unwrap().abs())
-                .collect(),
-        )
+        summary(cells.map(|cell| cell.parse::<f64>().unwrap().abs()).collect())
     };
     let of_stages = |column: usize| -> BTreeSet<&str> {
         let on_h100 = stages.iter().filter(|stage| stage[3] == "h100");
@@ -74,10 +68,7 @@ fn the_figures_of_readme_and_guide_are_those_of_the_validation() {
         let found = metrics.map(|metric| on_h100(file, metric));
         line(about, found[0].0, found.map(|(_, errors)| errors))
     };
-    let load = format!(
-        "H100 load stages, {} models, tp {fewest}-{most}",
-        models.len()
-    );
+    let load = format!("H100 load stages, {} models, tp {fewest}-{most}", models.len());
     let replays = "H100 replays, request by request".to_owned();
     let others = "A100 and L40S load stages".to_owned();
     let median_mean = |file, metric| {
@@ -96,11 +87,7 @@ fn the_figures_of_readme_and_guide_are_those_of_the_validation() {
     for expected in [
         h100(load, "experiments.csv"),
         h100(replays, "requests.csv"),
-        line(
-            others,
-            &other_gpus.len().to_string(),
-            [8, 11, 14].map(error),
-        ),
+        line(others, &other_gpus.len().to_string(), [8, 11, 14].map(error)),
         single,
     ] {
         assert!(guide.contains(&expected), "docs/trust.md lacks: {expected}");
@@ -110,11 +97,7 @@ fn the_figures_of_readme_and_guide_are_those_of_the_validation() {
     let (loads, loops) = ("experiments.csv", "servers_steady_state.csv");
     let of_loops = |gpu| {
         let [tpot, ttft] = ["TPOT", "TTFT"].map(|metric| median(gpu, loops, metric));
-        format!(
-            "{tpot} and {ttft} % for {} on {}",
-            on(gpu, loops, "TPOT").0,
-            gpu.to_uppercase()
-        )
+        format!("{tpot} and {ttft} % for {} on {}", on(gpu, loops, "TPOT").0, gpu.to_uppercase())
     };
     let readme = words("README.md");
     for expected in [

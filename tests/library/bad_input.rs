@@ -24,9 +24,7 @@ impl step::LatencyModel for NoTime {
 
 /// Returns the message of an error.
 fn refusal<T, E: std::error::Error>(result: Result<T, E>) -> String {
-    result
-        .err()
-        .map_or_else(String::new, |error| error.to_string())
+    result.err().map_or_else(String::new, |error| error.to_string())
 }
 
 fn llama() -> ModelSpec {

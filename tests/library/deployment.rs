@@ -43,16 +43,9 @@ fn step_model_memory_and_limits_equal_parts_assembled_by_hand() {
 
     let mut options = StepOptions::for_engine(engine);
     options.kv_dtype = Dtype::Fp8;
-    let by_hand =
-        RooflineModel::try_new(&llama, &sets::H100, Parallelism::tensor(4), options).unwrap();
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &[DecodeGroup::uniform(100, 2_000).unwrap()],
-    };
-    assert_eq!(
-        deployment.step_model().step_time(&batch),
-        by_hand.step_time(&batch)
-    );
+    let by_hand = RooflineModel::try_new(&llama, &sets::H100, Parallelism::tensor(4), options).unwrap();
+    let batch = StepBatch { prefill: &[], decode: &[DecodeGroup::uniform(100, 2_000).unwrap()] };
+    assert_eq!(deployment.step_model().step_time(&batch), by_hand.step_time(&batch));
 
     let mut limits = engine.memory_limits(MemoryLimits::default());
     limits.max_num_seqs = 256;
@@ -78,10 +71,7 @@ fn model_and_tables_alone_give_a_server_of_the_default_engine() {
     let api_server = stacks::VLLM_0_15_1.api_server;
     assert_eq!(config.api_server_ns, api_server.to_nanos());
     assert_eq!(config.rules.scheduling, Scheduling::OneStepAhead);
-    assert_eq!(
-        (config.max_num_seqs, config.max_num_batched_tokens),
-        (1_024, 8_192)
-    );
+    assert_eq!((config.max_num_seqs, config.max_num_batched_tokens), (1_024, 8_192));
     assert_eq!(config.max_model_len, 131_072);
 }
 
@@ -104,13 +94,9 @@ fn limits_that_are_not_given_are_those_of_the_engine_on_the_gpu() {
         (&stacks::VLLM_0_20_1, 0.92, large, large),
         (&stacks::VLLM_0_33_0, 0.92, large, [1_024, 16_384, 1_024]),
     ] {
-        for (set, expected) in [
-            (&sets::H100, h100),
-            (&sets::H200, h100),
-            (&sets::A100, small),
-            (&sets::L40S, small),
-            (&sets::B200, b200),
-        ] {
+        for (set, expected) in
+            [(&sets::H100, h100), (&sets::H200, h100), (&sets::A100, small), (&sets::L40S, small), (&sets::B200, b200)]
+        {
             let builder = Deployment::builder(spec("llama-3.1-8b"), set).engine(engine);
             let deployment = builder.build().unwrap();
             let limits = deployment.memory_limits();
@@ -155,10 +141,7 @@ fn given_limits_win_and_those_that_follow_are_cut_as_by_vllm() {
 fn the_largest_graph_follows_from_the_sequences() {
     let step = |builder: DeploymentBuilder, requests| {
         let decode = [DecodeGroup::uniform(requests, 1_000).unwrap()];
-        let batch = StepBatch {
-            prefill: &[],
-            decode: &decode,
-        };
+        let batch = StepBatch { prefill: &[], decode: &decode };
         builder.build().unwrap().step_model().total_time(&batch)
     };
     let h100 = || on_h100("llama-3.1-8b");
@@ -178,16 +161,11 @@ fn a_draft_model_takes_memory_limits_requests_and_makes_schedules_synchronous() 
     let mut short = spec("llama-3.2-1b");
     short.max_model_len = 4_096;
     let alone = on_h100("llama-3.1-8b").build().unwrap();
-    let drafted = on_h100("llama-3.1-8b")
-        .speculation(speculation)
-        .draft_model(short);
+    let drafted = on_h100("llama-3.1-8b").speculation(speculation).draft_model(short);
     let drafted = drafted.build().unwrap();
     assert!(drafted.memory_plan().unwrap().kv_blocks < alone.memory_plan().unwrap().kv_blocks);
     let config = drafted.server_config().unwrap();
-    assert_eq!(
-        (config.max_model_len, config.rules.scheduling),
-        (4_096, Scheduling::Synchronous)
-    );
+    assert_eq!((config.max_model_len, config.rules.scheduling), (4_096, Scheduling::Synchronous));
     assert!(drafted.draft_step_model().is_some() && alone.draft_step_model().is_none());
 }
 
@@ -235,10 +213,7 @@ fn an_mtp_layer_drafts_ahead_where_heads_do_and_drops_the_last_block_of_a_hit() 
         let drafted = drafting("deepseek-v3", 3).engine(engine).build().unwrap();
         let config = drafted.server_config().unwrap();
         let rules = config.rules;
-        assert_eq!(
-            (rules.scheduling, rules.mtp_drops_block),
-            (scheduling, drops)
-        );
+        assert_eq!((rules.scheduling, rules.mtp_drops_block), (scheduling, drops));
         let speculation = config.speculation.unwrap();
         assert!(speculation.is_mtp() && speculation.lookahead_tokens() == 3);
     }
@@ -259,10 +234,7 @@ fn an_mtp_layer_that_is_not_there_or_has_windows_is_refused() {
     let drafts = Speculation::try_new(1, 0.5, 0).unwrap();
     let builder = Deployment::builder(windows, &sets::H200).mtp();
     let message = refused(builder.clone().speculation(drafts));
-    assert!(
-        message.contains("found windows, chunks or several kinds"),
-        "{message}"
-    );
+    assert!(message.contains("found windows, chunks or several kinds"), "{message}");
     let message = refused(builder);
     assert!(message.contains("set the speculation"), "{message}");
 }
@@ -274,10 +246,7 @@ fn drafts_are_sampled_greedily() {
             .speculation(Speculation::try_new(3, 0.5, 0).unwrap())
             .draft_model(spec("llama-3.2-1b").with_sampler(sampler));
         let decode = [DecodeGroup::uniform(8, 1_000).unwrap()];
-        let batch = StepBatch {
-            prefill: &[],
-            decode: &decode,
-        };
+        let batch = StepBatch { prefill: &[], decode: &decode };
         let drafted = drafted.build().unwrap();
         drafted.draft_step_model().unwrap().total_time(&batch)
     };
@@ -287,25 +256,16 @@ fn drafts_are_sampled_greedily() {
 #[test]
 fn contradictions_are_rejected_with_found_and_allowed_values() {
     let speculation = Speculation::try_new(3, 0.5, 0).unwrap();
-    let drafted = |draft| {
-        on_h100("llama-3.1-8b")
-            .speculation(speculation)
-            .draft_model(spec(draft))
-    };
+    let drafted = |draft| on_h100("llama-3.1-8b").speculation(speculation).draft_model(spec(draft));
     let four_bit = spec("llama-3.2-1b").with_weight_dtype(Dtype::Nvfp4);
     let cases = [
-        (
-            drafted("qwen3-0.6b"),
-            "draft model: expected the vocabulary of the target (128256), found 151936",
-        ),
+        (drafted("qwen3-0.6b"), "draft model: expected the vocabulary of the target (128256), found 151936"),
         (
             drafted("llama-3.2-1b").max_model_len(200_000),
             "max_model_len: expected at most 131072, the longest request of the draft model, found 200000",
         ),
         (
-            drafted("llama-3.2-1b")
-                .engine(&stacks::VLLM_0_11_0)
-                .scheduling(Scheduling::OneStepAhead),
+            drafted("llama-3.2-1b").engine(&stacks::VLLM_0_11_0).scheduling(Scheduling::OneStepAhead),
             "scheduling: expected sync with speculative decoding, found async, which this engine does not support",
         ),
         (
@@ -313,9 +273,7 @@ fn contradictions_are_rejected_with_found_and_allowed_values() {
             "draft model or MTP layer: expected the number of drafted tokens",
         ),
         (
-            on_h100("llama-3.1-8b")
-                .max_num_seqs(128)
-                .max_num_batched_tokens(64),
+            on_h100("llama-3.1-8b").max_num_seqs(128).max_num_batched_tokens(64),
             "max_num_batched_tokens: expected at least max_num_seqs (128), found 64",
         ),
         (
@@ -326,39 +284,23 @@ fn contradictions_are_rejected_with_found_and_allowed_values() {
             on_h100("llama-3.1-8b").gpu_memory_utilization(1.5),
             "gpu_memory_utilization: expected a number above 0 and at most 1, found 1.5",
         ),
+        (on_h100("llama-3.1-8b").kv_blocks(0), "kv_blocks: expected at least 1, found 0"),
+        (on_h100("llama-3.1-8b").max_model_len(0), "max_model_len: expected at least 1, found 0"),
         (
-            on_h100("llama-3.1-8b").kv_blocks(0),
-            "kv_blocks: expected at least 1, found 0",
-        ),
-        (
-            on_h100("llama-3.1-8b").max_model_len(0),
-            "max_model_len: expected at least 1, found 0",
-        ),
-        (
-            on_h100("llama-3.1-8b")
-                .tp(16)
-                .network(Network::CX7.with_gpus_per_node(16)),
+            on_h100("llama-3.1-8b").tp(16).network(Network::CX7.with_gpus_per_node(16)),
             "expected at most 8 ranks, found 16",
         ),
         (
-            on_h100("llama-3.1-8b")
-                .speculation(speculation)
-                .draft_model(four_bit),
+            on_h100("llama-3.1-8b").speculation(speculation).draft_model(four_bit),
             "draft model: qkv: GPU h100: no peak for nvfp4",
         ),
         (on_h100("llama-3.1-8b").tp(3), "model: q_heads"),
         (on_h100("llama-3.1-8b").tp(0), "model: tp"),
-        (
-            on_h100("llama-3.1-8b").weight_dtype(Dtype::Nvfp4),
-            "GPU h100: no peak for nvfp4",
-        ),
+        (on_h100("llama-3.1-8b").weight_dtype(Dtype::Nvfp4), "GPU h100: no peak for nvfp4"),
     ];
     for (deployment, expected) in cases {
         let message = refused(deployment);
-        assert!(
-            message.contains(expected),
-            "{message:?} does not say {expected:?}"
-        );
+        assert!(message.contains(expected), "{message:?} does not say {expected:?}");
     }
 }
 
@@ -376,16 +318,10 @@ fn an_impossible_api_server_time_is_rejected() {
 #[test]
 fn a_model_that_does_not_fit_has_step_times_and_no_server() {
     let deployment = on_h100("llama-3.1-70b").build().unwrap();
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &[DecodeGroup::uniform(1, 1_000).unwrap()],
-    };
+    let batch = StepBatch { prefill: &[], decode: &[DecodeGroup::uniform(1, 1_000).unwrap()] };
     assert!(deployment.step_model().step_time(&batch).total().ms() > 20.0);
     let refused = deployment.server_config().unwrap_err();
-    assert!(
-        matches!(refused, MemoryError::DoesNotFit { .. }),
-        "{refused}"
-    );
+    assert!(matches!(refused, MemoryError::DoesNotFit { .. }), "{refused}");
     assert!(deployment.memory_plan_at(4).unwrap().kv_blocks > 10_000);
     // A given number of blocks is not checked against the memory.
     let given = on_h100("llama-3.1-70b").kv_blocks(100).build().unwrap();
@@ -411,13 +347,7 @@ fn a_request_fits_into_the_kv_cache_as_vllm_asks() {
     assert_eq!(longest(large().max_model_len(held)), Ok(held));
     let found = held + 1;
     let refused = longest(large().max_model_len(found)).unwrap_err();
-    assert_eq!(
-        refused,
-        MemoryError::ContextTooLong {
-            longest: held,
-            found
-        }
-    );
+    assert_eq!(refused, MemoryError::ContextTooLong { longest: held, found });
     // Elsewhere it is the model's.
     assert_eq!(longest(large().tp(4)), Ok(131_072));
     // So it is with a given number of blocks.
@@ -433,9 +363,7 @@ fn a_cache_that_holds_no_request_is_refused() {
     let server = |kv_blocks| {
         let qwen = on_h100("qwen3-next-80b-a3b").tp(4);
         let deployment = qwen.kv_blocks(kv_blocks).build().unwrap();
-        deployment
-            .server_config()
-            .map(|config| config.max_model_len)
+        deployment.server_config().map(|config| config.max_model_len)
     };
     assert!(server(4).unwrap() > 0);
     let (needed, found) = (4, 3);

@@ -9,10 +9,7 @@ const PHRASES: [(&str, &str); 20] = [
     ("// Who ", "name the thing"),
     ("// That of ", "name the thing"),
     ("// Those ", "name the things"),
-    (
-        "// The same ",
-        "say what changes: \"Sets ...\", \"Returns ... with ...\"",
-    ),
+    ("// The same ", "say what changes: \"Sets ...\", \"Returns ... with ...\""),
     ("// Of ", "begin with a noun"),
     ("nobody", "\"no request\", \"no server\", \"unused\""),
     ("is told", "\"is given\", \"is reported\""),
@@ -50,16 +47,10 @@ fn comments_docs_and_messages_are_plain_english() {
         "bindings",
         "integrations",
     ];
-    let mut files: Vec<PathBuf> = [
-        "README.md",
-        "DESIGN.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-        "SECURITY.md",
-        "build.rs",
-    ]
-    .map(|file| root.join(file))
-    .into();
+    let mut files: Vec<PathBuf> =
+        ["README.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "build.rs"]
+            .map(|file| root.join(file))
+            .into();
     for folder in folders {
         collect(&root.join(folder), &mut files);
     }
@@ -85,12 +76,7 @@ fn comments_docs_and_messages_are_plain_english() {
             }
         }
     }
-    assert!(
-        found.is_empty(),
-        "{} phrases:\n{}",
-        found.len(),
-        found.join("\n")
-    );
+    assert!(found.is_empty(), "{} phrases:\n{}", found.len(), found.join("\n"));
 }
 
 /// Adds the sources and pages below `folder`, without those of builds.
@@ -99,11 +85,10 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() && !path.ends_with("target") {
             collect(&path, files);
-        } else if path.extension().is_some_and(|extension| {
-            ["rs", "md", "toml", "py"]
-                .iter()
-                .any(|known| extension == *known)
-        }) {
+        } else if path
+            .extension()
+            .is_some_and(|extension| ["rs", "md", "toml", "py"].iter().any(|known| extension == *known))
+        {
             files.push(path);
         }
     }

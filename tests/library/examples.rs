@@ -23,10 +23,7 @@ fn clients_that_read_get_all_answers_and_wait_at_least_for_the_network() {
     for client in &clients {
         assert_eq!(client.turns, 4);
         // 30 ms on the network, 5.7 ms of API server, and two steps of some milliseconds.
-        assert!(
-            (40_700_000..300_000_000).contains(&client.worst_wait_ns),
-            "{client:?}"
-        );
+        assert!((40_700_000..300_000_000).contains(&client.worst_wait_ns), "{client:?}");
     }
     // Each turn finds the ones before it: 15, 31 and 46 blocks of 16 tokens.
     assert_eq!(cached_blocks, 20 * (15 + 31 + 46));

@@ -16,10 +16,7 @@ struct Points {
 
 impl Points {
     fn new() -> Points {
-        Points {
-            hash: 0xcbf2_9ce4_8422_2325,
-            latencies: Vec::new(),
-        }
+        Points { hash: 0xcbf2_9ce4_8422_2325, latencies: Vec::new() }
     }
 
     fn feed(&mut self, bytes: &[u8]) {
@@ -40,10 +37,7 @@ impl Points {
         let min = self.latencies.iter().copied().fold(f32::INFINITY, f32::min);
         let max = self.latencies.iter().copied().fold(0.0, f32::max);
         let bytes = 4 * rows * (axes + 2);
-        format!(
-            "{set},{table},{rows},{bytes},{min},{max},{:016x}",
-            self.hash
-        )
+        format!("{set},{table},{rows},{bytes},{min},{max},{:016x}", self.hash)
     }
 }
 
@@ -95,14 +89,8 @@ fn lines(set: &TableSet) -> Vec<String> {
 
 #[test]
 fn the_compiled_tables_have_the_committed_fingerprints() {
-    for set in sets::ALL
-        .iter()
-        .filter(|set| set.measured_on() == set.gpu())
-    {
-        let committed: Vec<_> = COMMITTED
-            .lines()
-            .filter(|line| line.split(',').next() == Some(set.name()))
-            .collect();
+    for set in sets::ALL.iter().filter(|set| set.measured_on() == set.gpu()) {
+        let committed: Vec<_> = COMMITTED.lines().filter(|line| line.split(',').next() == Some(set.name())).collect();
         assert_eq!(lines(set), committed);
     }
 }

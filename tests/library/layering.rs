@@ -27,11 +27,7 @@ const LAYERS: [&str; 17] = [
 ];
 
 /// Messages of errors name hardware and tables; memory limits default to those of a generated engine stack.
-const EXCEPTIONS: [(&str, &str); 3] = [
-    ("error", "hardware"),
-    ("error", "table"),
-    ("model", "generated"),
-];
+const EXCEPTIONS: [(&str, &str); 3] = [("error", "hardware"), ("error", "table"), ("model", "generated")];
 
 /// Written by the code generator, and the file that includes it.
 const GENERATED: &str = "generated";
@@ -58,10 +54,7 @@ fn imports_point_from_the_simulator_down_to_the_units() {
     }
     assert!(wrong.is_empty(), "back edges:\n{}", wrong.join("\n"));
     // The walk saw the whole crate: every layer except those of another crate has files.
-    for layer in LAYERS
-        .iter()
-        .filter(|layer| !["math", "names", "setters"].contains(layer))
-    {
+    for layer in LAYERS.iter().filter(|layer| !["math", "names", "setters"].contains(layer)) {
         assert!(seen.remove(*layer), "no file of {layer}");
     }
     assert!(seen.is_empty(), "modules without a layer: {seen:?}");
@@ -92,10 +85,7 @@ const CIRCLES: [(&str, &[&str]); 18] = [
     ("codegen/src/read", &[]),
     ("codegen/src/emit", &[]),
     ("crates/hf-config/src", &[]),
-    (
-        "laboratory/import/src",
-        &["answers", "error", "gpu_sheet", "missing", "table"],
-    ),
+    ("laboratory/import/src", &["answers", "error", "gpu_sheet", "missing", "table"]),
     ("crates/inspect/src", &[]),
     ("crates/plan/src", &[]),
     ("crates/report/src", &[]),
@@ -110,9 +100,7 @@ const CIRCLES: [(&str, &[&str]); 18] = [
 fn no_other_modules_import_each_other_in_circles() {
     for (folder, expected) in CIRCLES {
         let (krate, parent) = folder.split_once("src").unwrap();
-        let src = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join(krate)
-            .join("src");
+        let src = Path::new(env!("CARGO_MANIFEST_DIR")).join(krate).join("src");
         let parent: Vec<String> = parent.split('/').skip(1).map(str::to_owned).collect();
         assert_eq!(circles(&src, &parent), expected, "{folder}");
     }
@@ -131,9 +119,7 @@ fn circles(src: &Path, parent: &[String]) -> Vec<String> {
         for path in text.split("pub use ").skip(1) {
             let mut paths = Vec::new();
             follow(&tokens(path), Vec::new(), &mut paths);
-            let items = paths
-                .into_iter()
-                .filter_map(|path| Some((path.last()?.clone(), path[0].clone())));
+            let items = paths.into_iter().filter_map(|path| Some((path.last()?.clone(), path[0].clone())));
             exported.extend(items);
         }
     }
@@ -155,10 +141,8 @@ fn circles(src: &Path, parent: &[String]) -> Vec<String> {
 /// Returns the modules that are in a circle, or between two circles.
 fn in_circles(mut uses: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     loop {
-        let used: BTreeSet<String> = (uses.iter())
-            .flat_map(|(own, used)| used.iter().filter(move |used| *used != own))
-            .cloned()
-            .collect();
+        let used: BTreeSet<String> =
+            (uses.iter()).flat_map(|(own, used)| used.iter().filter(move |used| *used != own)).cloned().collect();
         let is_left = |used: &String, own: &String| used != own && uses.contains_key(used);
         let ends = |(own, uses): &(&String, &BTreeSet<String>)| {
             !used.contains(*own) || !uses.iter().any(|used| is_left(used, own))
@@ -173,12 +157,7 @@ fn in_circles(mut uses: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
 #[test]
 fn a_circle_of_two_modules_is_found() {
     let used = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let uses = [
-        ("a", used(&["b"])),
-        ("b", used(&["a", "b"])),
-        ("c", used(&["a"])),
-        ("d", used(&[])),
-    ];
+    let uses = [("a", used(&["b"])), ("b", used(&["a", "b"])), ("c", used(&["a"])), ("d", used(&[]))];
     let uses = uses.map(|(own, used)| (own.to_owned(), used));
     assert_eq!(in_circles(uses.into()), ["a", "b"]);
 }
@@ -211,9 +190,7 @@ fn rust_files(dir: &Path) -> Vec<PathBuf> {
 fn module_path(relative: &Path) -> Vec<String> {
     let path = relative.with_extension("");
     let names = path.iter().map(|name| name.to_string_lossy().into_owned());
-    names
-        .filter(|name| name != "mod" && name != "lib")
-        .collect()
+    names.filter(|name| name != "mod" && name != "lib").collect()
 }
 
 /// Returns the paths that a file names by `crate::` or `super::`, from the root of its crate. `own` is the path of the
@@ -330,23 +307,14 @@ fn every_way_to_name_a_module_is_seen() {
     ] {
         assert!(found.contains(path), "{path} of {found:?}");
     }
-    assert!(
-        !found.iter().any(|path| path.starts_with("sim")),
-        "{found:?}"
-    );
+    assert!(!found.iter().any(|path| path.starts_with("sim")), "{found:?}");
     // In a file one level deeper the same `super::super` stays inside its layer.
     assert!(seen(&["op", "gemm", "blis"]).contains("op::hardware::h"));
 }
 
 #[test]
 fn back_edges_are_found() {
-    for (own, used) in [
-        ("op", "model"),
-        ("table", "op"),
-        ("units", "error"),
-        ("op", "engine"),
-        ("step", "sim"),
-    ] {
+    for (own, used) in [("op", "model"), ("table", "op"), ("units", "error"), ("op", "engine"), ("step", "sim")] {
         assert!(is_back_edge(own, used), "{own} uses {used}");
         assert!(!is_back_edge(used, own), "{used} uses {own}");
     }

@@ -8,12 +8,9 @@ use rooflut::engine::stacks;
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape, Gpu, WindowShape, gpus};
 use rooflut::model::{CATALOG, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::sim::cluster::Router;
-use rooflut::sim::{
-    Content, Request, SchedulingPolicy, SimConfig, SimReport, Simulator, Speculation,
-};
+use rooflut::sim::{Content, Request, SchedulingPolicy, SimConfig, SimReport, Simulator, Speculation};
 use rooflut::step::{
-    Binding, Chunk, DecodeGroup, LatencyModel, Parallelism, Part, StepBatch, StepModel,
-    StepOptions, StepTime,
+    Binding, Chunk, DecodeGroup, LatencyModel, Parallelism, Part, StepBatch, StepModel, StepOptions, StepTime,
 };
 use rooflut::table::{Class, Provenance, Strictness, sets};
 use rooflut::units::Seconds;
@@ -42,11 +39,7 @@ fn serialized_values_are_read_back() {
     }
     let request = Request::new(512, 128).at_ns(7).with_priority(2);
     let (prefix, prefix_tokens, own) = (u64::MAX, 30, 4);
-    let texts = Content::Texts {
-        prefix,
-        prefix_tokens,
-        own,
-    };
+    let texts = Content::Texts { prefix, prefix_tokens, own };
     round_trip(&request);
     round_trip(&request.with_content(texts));
     round_trip(&Chunk::last(512, 1_536).ok());
@@ -54,9 +47,7 @@ fn serialized_values_are_read_back() {
     round_trip(&group.ok());
     round_trip(&stacks::VLLM_0_15_1.constants);
     round_trip(&Parallelism::tensor(4));
-    round_trip(
-        &StepOptions::default().with_strictness(Strictness::at_worst(Class::Smoothed).inside()),
-    );
+    round_trip(&StepOptions::default().with_strictness(Strictness::at_worst(Class::Smoothed).inside()));
     for gpu in gpus::ALL {
         round_trip(&gpu);
     }
@@ -65,41 +56,18 @@ fn serialized_values_are_read_back() {
         round_trip(&Strictness::at_worst(class));
     }
     let (k, n) = (4096, 6144);
-    round_trip(&GemmShape {
-        dtype: Dtype::Fp8Block,
-        k,
-        n,
-    });
+    round_trip(&GemmShape { dtype: Dtype::Fp8Block, k, n });
     let (dtype, kv_dtype) = (Dtype::Bf16, Dtype::Fp8);
     let (q_heads, kv_heads, head_dim, tp) = (32, 8, 128, 2);
-    round_trip(&AttentionShape {
-        dtype,
-        kv_dtype,
-        q_heads,
-        kv_heads,
-        head_dim,
-        tp,
-    });
+    round_trip(&AttentionShape { dtype, kv_dtype, q_heads, kv_heads, head_dim, tp });
     let window = 1_024;
-    round_trip(&WindowShape {
-        dtype,
-        kv_dtype,
-        q_heads,
-        kv_heads,
-        head_dim,
-        window,
-    });
+    round_trip(&WindowShape { dtype, kv_dtype, q_heads, kv_heads, head_dim, window });
     for acceptance in [0.0, 0.3, 0.7, 1.0] {
         let speculation = Speculation::try_new(4, acceptance, 9).unwrap();
         round_trip(&speculation);
         round_trip(&speculation.with_draft_model());
         let config = SimConfig::new(8_192, 27_000).with_engine(&stacks::VLLM_0_11_0);
-        round_trip(
-            &config
-                .with_max_waiting(9)
-                .with_policy(SchedulingPolicy::Priority)
-                .with_speculation(speculation),
-        );
+        round_trip(&config.with_max_waiting(9).with_policy(SchedulingPolicy::Priority).with_speculation(speculation));
         round_trip(&config.with_long_prefill_token_threshold(512));
     }
 }
@@ -128,10 +96,7 @@ fn step_times_are_read_back_to_the_bit() {
     let deployment = Deployment::builder(mixtral.spec, &sets::H100).tp(2).build();
     let deployment = deployment.unwrap();
     let (chunk, group) = (Chunk::prompt(1_000), DecodeGroup::uniform(8, 500));
-    let batch = StepBatch {
-        prefill: &[chunk.unwrap()],
-        decode: &[group.unwrap()],
-    };
+    let batch = StepBatch { prefill: &[chunk.unwrap()], decode: &[group.unwrap()] };
     let time = deployment.step_model().step_time(&batch);
     round_trip(&time);
     let mut twice = time;
@@ -140,11 +105,7 @@ fn step_times_are_read_back_to_the_bit() {
     round_trip(&StepTime::ZERO);
     let text = json(&time);
     let source = r#""source":{"provenance":"#;
-    assert!(
-        text.contains(&format!(r#"{source}"interpolated""#))
-            && text.contains(&format!("{source}null")),
-        "{text}"
-    );
+    assert!(text.contains(&format!(r#"{source}"interpolated""#)) && text.contains(&format!("{source}null")), "{text}");
 }
 
 #[test]
@@ -155,51 +116,21 @@ fn a_time_that_is_not_the_sum_of_its_parts_is_refused() {
         format!(r#"{{"total":{total},"parts":[{parts}],{errors}}}"#)
     };
     assert!(serde_json::from_str::<StepTime>(&read(0.5, host)).is_ok());
-    let unsure = &host
-        .replace("null", "\"bound,outside\"")
-        .replace("1.0", "1.5");
+    let unsure = &host.replace("null", "\"bound,outside\"").replace("1.0", "1.5");
     for (total, parts, expected) in [
-        (
-            0.6,
-            host,
-            "total: expected the sum of the parts, 0.5 s, found 0.6 s",
-        ),
-        (
-            1.0,
-            &[host, host].join(","),
-            "host: expected each part once",
-        ),
-        (
-            -0.5,
-            &host.replace("0.5", "-0.5"),
-            "host: expected seconds of at least 0",
-        ),
-        (
-            0.5,
-            &host.replace("1.0", "0.5"),
-            "fitted_share: expected 1 without a provenance",
-        ),
+        (0.6, host, "total: expected the sum of the parts, 0.5 s, found 0.6 s"),
+        (1.0, &[host, host].join(","), "host: expected each part once"),
+        (-0.5, &host.replace("0.5", "-0.5"), "host: expected seconds of at least 0"),
+        (0.5, &host.replace("1.0", "0.5"), "fitted_share: expected 1 without a provenance"),
         (0.5, unsure, "fitted_share: expected a number from 0 to 1"),
-        (
-            0.5,
-            &host.replace("any any any", "gemm"),
-            "expected a group of bench_data/errors.csv",
-        ),
+        (0.5, &host.replace("any any any", "gemm"), "expected a group of bench_data/errors.csv"),
     ] {
         refused::<StepTime>(&read(total, parts), expected);
     }
     for (good, bad, expected) in [
         ("0.25", "0.75", "bound: expected 0 to 0.5 s, found 0.75"),
-        (
-            "0.4",
-            "-1",
-            "lookup_error_share: expected a number of at least 0",
-        ),
-        (
-            "0.02",
-            "-0.1",
-            "model_error: expected a number of at least 0",
-        ),
+        ("0.4", "-1", "lookup_error_share: expected a number of at least 0"),
+        ("0.02", "-0.1", "model_error: expected a number of at least 0"),
     ] {
         refused::<StepTime>(&read(0.5, host).replace(good, bad), expected);
     }
@@ -217,11 +148,7 @@ impl LatencyModel for Millisecond {
 #[test]
 fn a_report_is_read_back_to_the_bit() {
     // The last request is rejected.
-    let requests = [
-        Request::new(100, 20),
-        Request::new(40, 7).at_ns(900),
-        Request::new(0, 1),
-    ];
+    let requests = [Request::new(100, 20), Request::new(40, 7).at_ns(900), Request::new(0, 1)];
     let simulator = Simulator::try_new(Millisecond, SimConfig::new(1_000, 100)).unwrap();
     let report: SimReport = simulator.run(&requests).unwrap();
     assert_eq!((report.summary.completed, report.summary.rejected), (2, 1));
@@ -231,10 +158,7 @@ fn a_report_is_read_back_to_the_bit() {
 #[test]
 fn a_request_may_omit_fields_with_a_default() {
     let text = r#"{"prompt_tokens": 512, "output_tokens": 128}"#;
-    assert_eq!(
-        serde_json::from_str::<Request>(text).ok(),
-        Some(Request::new(512, 128))
-    );
+    assert_eq!(serde_json::from_str::<Request>(text).ok(), Some(Request::new(512, 128)));
 }
 
 fn refused<T: DeserializeOwned + Debug>(text: &str, expected: &str) {
@@ -246,14 +170,8 @@ fn refused<T: DeserializeOwned + Debug>(text: &str, expected: &str) {
 
 #[test]
 fn deserialization_rejects_what_constructors_reject() {
-    refused::<Chunk>(
-        r#"{"new": 9, "kv_len": 8, "last": true}"#,
-        "kv_len: expected at least 9",
-    );
-    refused::<DecodeGroup>(
-        r#"{"requests": 64, "kv_tokens": 0, "drafted": 0}"#,
-        "kv_tokens: expected at least 64",
-    );
+    refused::<Chunk>(r#"{"new": 9, "kv_len": 8, "last": true}"#, "kv_len: expected at least 9");
+    refused::<DecodeGroup>(r#"{"requests": 64, "kv_tokens": 0, "drafted": 0}"#, "kv_tokens: expected at least 64");
     refused::<Speculation>(
         r#"{"draft_tokens": 4, "acceptance": 1.5, "seed": 0}"#,
         "acceptance: expected a share from 0 to 1, found 1.5",
@@ -262,14 +180,8 @@ fn deserialization_rejects_what_constructors_reject() {
         r#"{"draft_tokens": 4, "acceptance": 0.5, "seed": 0, "draft_model": true, "mtp": true}"#,
         "speculation: expected a draft model or an MTP layer, found both",
     );
-    refused::<Dtype>(
-        "\"int8\"",
-        "expected one of bf16, fp8, fp8_block, nvfp4, mxfp4, int4, found \"int8\"",
-    );
-    refused::<Request>(
-        r#"{"prompt_tokens": 5, "output": 3}"#,
-        "unknown field `output`",
-    );
+    refused::<Dtype>("\"int8\"", "expected one of bf16, fp8, fp8_block, nvfp4, mxfp4, int4, found \"int8\"");
+    refused::<Request>(r#"{"prompt_tokens": 5, "output": 3}"#, "unknown field `output`");
     refused::<Strictness>("\"good\"", "expected one of measured, interpolated");
     refused::<Provenance>("\"inside\"", "expected one of measured, interpolated");
     let gpu = json(&gpus::H100).replace("\"sms\":132", "\"sms\":0");
@@ -291,25 +203,13 @@ fn a_model_of_one_group_may_be_written_without_a_list() {
     let experts = r#"{"Moe":{"experts":8,"top_k":2,"intermediate":64,"shared_intermediate":0,"expert_dtype":"fp8"}}"#;
     let moe = dense.replace(r#"{"Dense":{"intermediate":14336}}"#, experts);
     let group = *read(&moe).unwrap().layers.first();
-    assert_eq!(
-        (group.attention_dtype, group.ffn_dtype),
-        (Dtype::Bf16, Dtype::Fp8)
-    );
-    refused::<ModelSpec>(
-        &dense.replace("\"q_heads\":32,", ""),
-        "missing field `q_heads`",
-    );
+    assert_eq!((group.attention_dtype, group.ffn_dtype), (Dtype::Bf16, Dtype::Fp8));
+    refused::<ModelSpec>(&dense.replace("\"q_heads\":32,", ""), "missing field `q_heads`");
     let list = dense.replace("\"layers\":32", "\"layers\":[]");
-    refused::<ModelSpec>(
-        &list,
-        "invalid length 0, expected a number of layers or a list",
-    );
+    refused::<ModelSpec>(&list, "invalid length 0, expected a number of layers or a list");
     let groups = json(&llama.layers);
     let both = dense.replace("\"layers\":32", &format!("\"layers\":{groups}"));
-    refused::<ModelSpec>(
-        &both,
-        "layers: expected all dimensions of layers in their groups",
-    );
+    refused::<ModelSpec>(&both, "layers: expected all dimensions of layers in their groups");
 }
 
 #[test]
@@ -346,34 +246,21 @@ fn a_deployment_is_serialized_as_given_and_built_when_read() {
     let spec = json(&llama);
     let short = format!(r#"{{"model":{spec},"tables":"h100","parallelism":{{"tp":4}}}}"#);
     let read: Deployment = serde_json::from_str(&short).expect(&short);
-    let default = Deployment::builder(llama, &sets::H100)
-        .tp(4)
-        .build()
-        .unwrap();
+    let default = Deployment::builder(llama, &sets::H100).tp(4).build().unwrap();
     assert_eq!(read.server_config().ok(), default.server_config().ok());
 
     // Reading builds the deployment, and so checks it.
     for (text, expected) in [
         (short.replace("h100", "h900"), "tables: expected one of "),
         (short.replace(r#""tp":4"#, r#""tp":3"#), "q_heads"),
-        (
-            short.replace("\"tables\"", "\"engine\":\"vllm-9\",\"tables\""),
-            "engine: expected one of ",
-        ),
+        (short.replace("\"tables\"", "\"engine\":\"vllm-9\",\"tables\""), "engine: expected one of "),
     ] {
-        let error = serde_json::from_str::<Deployment>(&text)
-            .expect_err(&text)
-            .to_string();
+        let error = serde_json::from_str::<Deployment>(&text).expect_err(&text).to_string();
         assert!(error.contains(expected), "{error}");
     }
     let mut other = stacks::VLLM_0_15_1;
     other.constants.host = Seconds::from_us(1.0);
     let changed = Deployment::builder(llama, &sets::H100).tp(4).engine(&other);
-    let error = serde_json::to_string(&changed)
-        .expect_err("it cannot be written")
-        .to_string();
-    assert!(
-        error.starts_with("engine: expected the built-in stack"),
-        "{error}"
-    );
+    let error = serde_json::to_string(&changed).expect_err("it cannot be written").to_string();
+    assert!(error.starts_with("engine: expected the built-in stack"), "{error}");
 }

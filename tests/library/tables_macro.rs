@@ -12,10 +12,7 @@ static OWN_GPU: &TableSet = rooflut::tables!("tests/fixtures/own-gpu");
 fn assert_row(estimate: Estimate, latency_us: f64) {
     assert_eq!(estimate.provenance, Class::Measured.inside());
     let found = estimate.time.us();
-    assert!(
-        (found / latency_us - 1.0).abs() < 1e-7,
-        "{found} {latency_us}"
-    );
+    assert!((found / latency_us - 1.0).abs() < 1e-7, "{found} {latency_us}");
 }
 
 #[test]
@@ -38,11 +35,7 @@ fn a_set_may_have_its_own_gpu() {
     assert_eq!(OWN_GPU.gpu().bf16_flops_per_s, 100e12);
     assert_eq!(OWN_GPU.gpu().fp8_flops_per_s, None);
     assert_eq!(OWN_GPU.gpu().mem_bw_bytes_per_s, 1e12);
-    let shape = GemmShape {
-        dtype: Dtype::Bf16,
-        k: 1024,
-        n: 1024,
-    };
+    let shape = GemmShape { dtype: Dtype::Bf16, k: 1024, n: 1024 };
     assert_row(Gemm::resolve(OWN_GPU, shape).unwrap().at(16), 12.5);
     assert!(OWN_GPU.prefill().is_none() && OWN_GPU.moe().is_none());
 }
@@ -60,23 +53,13 @@ fn gemm_answers_are_rows() {
 
 #[test]
 fn attention_answers_are_rows() {
-    let shape = AttentionShape {
-        dtype: Dtype::Bf16,
-        kv_dtype: Dtype::Bf16,
-        q_heads: 8,
-        kv_heads: 2,
-        head_dim: 128,
-        tp: 1,
-    };
+    let shape =
+        AttentionShape { dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 8, kv_heads: 2, head_dim: 128, tp: 1 };
     let prefill = PrefillAttention::resolve(TINY, shape).unwrap();
     assert_row(prefill.at(1, 1024), 20.5);
     assert_row(prefill.at(1, 4096), 100.25);
     assert_row(prefill.at(4, 1024), 40.0);
-    let shape = AttentionShape {
-        kv_dtype: Dtype::Fp8,
-        tp: 2,
-        ..shape
-    };
+    let shape = AttentionShape { kv_dtype: Dtype::Fp8, tp: 2, ..shape };
     let decode = DecodeAttention::resolve(TINY, shape).unwrap();
     assert_row(decode.at(1, 1024), 11.0);
     assert_row(decode.at(1, 4096), 11.5);

@@ -29,16 +29,10 @@ fn any_dimension(random: &mut Random) -> u32 {
 fn sound(answer: Estimate, at_peak: f64, what: std::fmt::Arguments<'_>) {
     let seconds = answer.time.0;
     assert!(seconds.is_finite() && seconds > 0.0, "{what}: {answer:?}");
-    assert!(
-        seconds >= at_peak * (1.0 - ROUNDING),
-        "{what}: {answer:?}, at the peak {at_peak}"
-    );
+    assert!(seconds >= at_peak * (1.0 - ROUNDING), "{what}: {answer:?}, at the peak {at_peak}");
     let mfu = answer.mfu().0;
     assert!(mfu > 0.0 && mfu <= 1.0, "{what}: {answer:?}");
-    assert!(
-        (mfu - at_peak / seconds).abs() <= ROUNDING,
-        "{what}: {answer:?}"
-    );
+    assert!((mfu - at_peak / seconds).abs() <= ROUNDING, "{what}: {answer:?}");
 }
 
 fn any_gemm(set: &Tables, random: &mut Random) -> GemmShape {
@@ -58,10 +52,7 @@ fn any_attention(set: &Tables, random: &mut Random) -> AttentionShape {
 
 /// Prefill attention of any shape, whose K and V are in 16 bits.
 fn any_prefill(set: &Tables, random: &mut Random) -> (AttentionShape, PrefillAttention) {
-    let shape = AttentionShape {
-        kv_dtype: Dtype::Bf16,
-        ..any_attention(set, random)
-    };
+    let shape = AttentionShape { kv_dtype: Dtype::Bf16, ..any_attention(set, random) };
     let prefill = PrefillAttention::resolve(set.compiled, shape).unwrap();
     (shape, prefill)
 }
@@ -171,10 +162,7 @@ fn any_allreduce_is_finite_and_has_no_mfu() {
                 _ => u64::from(random.log(u32::MAX)) << random.between(0, 20),
             };
             let answer = allreduce.at(bytes);
-            assert!(
-                answer.time.0.is_finite() && answer.time.0 > 0.0,
-                "{bytes}: {answer:?}"
-            );
+            assert!(answer.time.0.is_finite() && answer.time.0 > 0.0, "{bytes}: {answer:?}");
             assert_eq!(answer.mfu().0.to_bits(), 0, "{bytes}: {answer:?}");
         }
     }

@@ -47,12 +47,8 @@ fn one_token_after_context_takes_about_as_long_as_a_decode() {
         let shape = attention(Dtype::Bf16, q_heads, kv_heads, tp);
         let decode = DecodeAttention::resolve(&sets::H100, shape).unwrap();
         for context in [500, 2000, 8000, 32_000, 100_000] {
-            let ratio =
-                chunk_us(shape, 1, context) / decode.at(1, u64::from(context) + 1).time.us();
-            assert!(
-                (0.5..2.0).contains(&ratio),
-                "{shape:?}: 1@{context}: {ratio}"
-            );
+            let ratio = chunk_us(shape, 1, context) / decode.at(1, u64::from(context) + 1).time.us();
+            assert!((0.5..2.0).contains(&ratio), "{shape:?}: 1@{context}: {ratio}");
         }
     }
 }

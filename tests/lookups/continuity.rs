@@ -34,24 +34,16 @@ fn continuous_but_for(
         let (step_below, step_above) = steps(x);
         let below = place.checked_sub(1).map(|lower| f64::from(axis[lower]));
         let above = axis.get(place + 1).map(|&upper| f64::from(upper));
-        let sides = [
-            (x - nearby, below, step_below),
-            (x + nearby, above, step_above),
-        ];
+        let sides = [(x - nearby, below, step_below), (x + nearby, above, step_above)];
         for (beside, end, step) in sides {
             if step || beside < nearby.min(1.0) {
                 continue;
             }
-            let to_end = end.map_or(0.0, |end| {
-                ((answer(end) / here).ln() / (end / x).ln()).abs()
-            });
+            let to_end = end.map_or(0.0, |end| ((answer(end) / here).ln() / (end / x).ln()).abs());
             let slope = 2.0 * reference_slope + to_end;
             let moved = (answer(beside) / here).ln().abs();
             let most = slope * (beside / x).ln().abs() + STORED_LN_F32;
-            assert!(
-                moved <= most,
-                "{what}: at {x}, {beside}: moved by {moved:e} of {most:e}"
-            );
+            assert!(moved <= most, "{what}: at {x}, {beside}: moved by {moved:e} of {most:e}");
         }
     }
 }
@@ -63,11 +55,7 @@ fn gemm_jumps_in_m_only_at_tile_steps() {
         let mut shapes: Vec<GemmShape> = table.entries().map(|entry| entry.shape).collect();
         // Unseen shapes: between measured ones, on one measured coordinate, outside.
         let dtype = shapes[0].dtype;
-        shapes.extend([
-            gemm(dtype, 4096, 6144),
-            gemm(dtype, 3000, 9000),
-            gemm(dtype, 100, 2e5 as u32),
-        ]);
+        shapes.extend([gemm(dtype, 4096, 6144), gemm(dtype, 3000, 9000), gemm(dtype, 100, 2e5 as u32)]);
         for shape in shapes {
             let resolved = Gemm::resolve(set.compiled, shape).unwrap();
             let same = |entry: &Entry<GemmShape, Curve<'_>>| entry.shape.dtype == shape.dtype;
@@ -138,9 +126,7 @@ fn of_every_shape(operation: OperationKind, check: impl Fn(&'static TableSet, At
         let measured = table.typed::<AttentionShape, Grid<'_>>();
         let measured = measured.entries().map(|entry| entry.shape);
         let others = [(96, 12, 1), (64, 4, 8)].map(|(q, kv, tp)| attention(Dtype::Bf16, q, kv, tp));
-        measured
-            .chain(others)
-            .for_each(|shape| check(set.compiled, shape));
+        measured.chain(others).for_each(|shape| check(set.compiled, shape));
     }
 }
 
@@ -203,11 +189,7 @@ fn the_first_cached_tokens_move_prefill_by_their_share() {
                 // One cached token lengthens the prompt by at most one; brackets are steeper than the
                 // reference by less than 2 in every table.
                 let most = (2.0 * SQUARE_SLOPE + 2.0) / f64::from(new);
-                assert!(
-                    moved < most,
-                    "{:?} {new}: {moved:e} of {most:e}",
-                    entry.shape
-                );
+                assert!(moved < most, "{:?} {new}: {moved:e} of {most:e}", entry.shape);
             }
         }
     }
@@ -250,17 +232,9 @@ fn far_above_the_grid_time_follows_the_bound() {
     let prefill = PrefillAttention::resolve(set, attention(Dtype::Bf16, 32, 8, 1)).unwrap();
     twice(&|length| prefill.at(1, length).time.0, 1 << 24, 4.0);
     let decode = DecodeAttention::resolve(set, attention(Dtype::Bf16, 32, 8, 1)).unwrap();
-    twice(
-        &|kv| decode.at(512, 512 * u64::from(kv)).time.0,
-        1 << 20,
-        2.0,
-    );
+    twice(&|kv| decode.at(512, 512 * u64::from(kv)).time.0, 1 << 20, 2.0);
     let moe = Moe::resolve(set, mixtral_layer(1)).unwrap();
     twice(&|tokens| moe.at(tokens).time.0, 1 << 24, 2.0);
     let allreduce = AllReduce::resolve(set, AllReduceShape { ranks: 4 }).unwrap();
-    twice(
-        &|mib| allreduce.at(u64::from(mib) << 20).time.0,
-        1 << 14,
-        2.0,
-    );
+    twice(&|mib| allreduce.at(u64::from(mib) << 20).time.0, 1 << 14, 2.0);
 }

@@ -13,10 +13,7 @@ fn answered_rows(set: &TableSet, operation: OperationKind) -> usize {
         let shape: Codes = row.shape();
         let kernel = Kernel::resolve(set, operation, shape).unwrap();
         assert_eq!(kernel.operation(), operation);
-        let names = kernel
-            .arguments()
-            .iter()
-            .map(|it| it.of_one_length().name());
+        let names = kernel.arguments().iter().map(|it| it.of_one_length().name());
         let axes = operation.declared().axes.iter();
         // Axes of collectives say which message it is.
         assert_eq!(names.len(), axes.len(), "{operation}");

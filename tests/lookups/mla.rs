@@ -10,14 +10,7 @@ use rooflut::table::{Class, Entry, Grid, TableSet, sets};
 const SETS: [&TableSet; 3] = [&sets::H100, &sets::H200, &sets::B200];
 
 /// DeepSeek-V3.2 on one of eight GPUs.
-const V3_2: MlaShape = MlaShape {
-    indexer: Some(Indexer {
-        heads: 64,
-        head_dim: 128,
-        top_k: 2048,
-    }),
-    ..V3
-};
+const V3_2: MlaShape = MlaShape { indexer: Some(Indexer { heads: 64, head_dim: 128, top_k: 2048 }), ..V3 };
 
 fn prefill(shape: MlaShape) -> MlaPrefill {
     MlaPrefill::resolve(&sets::H200, shape).unwrap()
@@ -28,10 +21,7 @@ fn decode(shape: MlaShape) -> MlaDecode {
 }
 
 /// Calls `check` with each row: shape, batch, length and latency in microseconds.
-fn each_row<'t>(
-    entries: impl Iterator<Item = Entry<MlaShape, Grid<'t>>>,
-    check: impl Fn(MlaShape, u32, u32, f64),
-) {
+fn each_row<'t>(entries: impl Iterator<Item = Entry<MlaShape, Grid<'t>>>, check: impl Fn(MlaShape, u32, u32, f64)) {
     for Entry { shape, points, .. } in entries {
         for (row, batch) in points.batch().values().iter().enumerate() {
             for (column, length) in points.length().values().iter().enumerate() {
@@ -89,10 +79,7 @@ fn no_answer_is_below_the_time_of_its_flops() {
         for answer in [
             prefill(shape).at_chunks(&chunks),
             prefill(shape).at(random.log(1 << 16), random.log(1 << 20)),
-            decode(shape).at(
-                requests,
-                u64::from(requests) * u64::from(random.log(1 << 24)),
-            ),
+            decode(shape).at(requests, u64::from(requests) * u64::from(random.log(1 << 24))),
         ] {
             let mfu = answer.mfu().0;
             assert!(mfu > 0.0 && mfu <= 1.0, "{shape:?} {chunks:?}: {answer:?}");
@@ -109,20 +96,10 @@ fn heads_between_measured_ones_are_interpolated_and_others_transferred() {
     let class = |q_heads| of(q_heads).class();
     assert_eq!(
         [4, 8, 24, 129].map(class),
-        [
-            Class::Transferred,
-            Class::Measured,
-            Class::Interpolated,
-            Class::Transferred
-        ]
+        [Class::Transferred, Class::Measured, Class::Interpolated, Class::Transferred]
     );
-    let shares: Vec<_> = of(24)
-        .matched()
-        .map(|found| (found.shape.q_heads, found.share))
-        .collect();
-    let [(16, fewer), (32, more)] = shares[..] else {
-        panic!("{shares:?}")
-    };
+    let shares: Vec<_> = of(24).matched().map(|found| (found.shape.q_heads, found.share)).collect();
+    let [(16, fewer), (32, more)] = shares[..] else { panic!("{shares:?}") };
     assert!(apart(more, 1.5_f64.log2()) < tolerances::ROUNDING);
     assert!(apart(fewer + more, 1.0) < tolerances::ROUNDING);
 }
@@ -130,49 +107,24 @@ fn heads_between_measured_ones_are_interpolated_and_others_transferred() {
 #[test]
 fn another_hidden_size_is_transferred_and_other_heads_are_refused() {
     // DeepSeek-V2-Lite.
-    let small = MlaShape {
-        hidden: 2048,
-        q_rank: 0,
-        dtype: Dtype::Bf16,
-        ..V3
-    };
-    let like = MlaShape {
-        dtype: Dtype::Bf16,
-        ..V3
-    };
+    let small = MlaShape { hidden: 2048, q_rank: 0, dtype: Dtype::Bf16, ..V3 };
+    let like = MlaShape { dtype: Dtype::Bf16, ..V3 };
     assert_eq!(prefill(small).class(), Class::Transferred);
     assert!(prefill(small).at(1, 8192).time < prefill(like).at(1, 8192).time);
-    for other in [
-        MlaShape { v_dim: 256, ..V3 },
-        MlaShape {
-            dtype: Dtype::Fp8,
-            ..V3
-        },
-    ] {
+    for other in [MlaShape { v_dim: 256, ..V3 }, MlaShape { dtype: Dtype::Fp8, ..V3 }] {
         let error = MlaPrefill::resolve(&sets::H200, other).unwrap_err();
         assert!(matches!(error, ResolveError::NoLatentAttention { .. }));
     }
-    let other = MlaShape {
-        indexer: Some(Indexer {
-            heads: 16,
-            head_dim: 128,
-            top_k: 1024,
-        }),
-        ..V3
-    };
+    let other = MlaShape { indexer: Some(Indexer { heads: 16, head_dim: 128, top_k: 1024 }), ..V3 };
     assert_eq!(
-        MlaPrefill::resolve(&sets::H200, other)
-            .unwrap_err()
-            .to_string(),
+        MlaPrefill::resolve(&sets::H200, other).unwrap_err().to_string(),
         "table set h200: dsa_prefill: no rows of fp8_block projections with bf16 KV, a latent rank of 512 and heads \
          of 128, 64 and 128, 16 heads of 128 that select 1024 keys; use formats and dimensions that were measured \
          (`rooflut tables` lists them)"
     );
     let glm = MlaShape { v_dim: 256, ..V3 };
     assert_eq!(
-        MlaDecode::resolve(&sets::H200, glm)
-            .unwrap_err()
-            .to_string(),
+        MlaDecode::resolve(&sets::H200, glm).unwrap_err().to_string(),
         "table set h200: mla_decode: no rows of fp8_block projections with bf16 KV, a latent rank of 512 and heads \
          of 128, 64 and 256; use formats and dimensions that were measured (`rooflut tables` lists them)"
     );
@@ -183,9 +135,7 @@ fn a_context_is_expanded_again_for_each_chunk() {
     let layer = prefill(V3);
     let at = |parts: &[(u32, u32)]| {
         let mut chunks = ChunkSums::default();
-        parts
-            .iter()
-            .for_each(|(new, context)| chunks.add(*new, *context));
+        parts.iter().for_each(|(new, context)| chunks.add(*new, *context));
         layer.at_chunks(&chunks)
     };
     let whole = at(&[(8192, 0)]).time.0;
@@ -204,9 +154,7 @@ fn a_selected_context_costs_its_scores_alone() {
     let layer = prefill(V3_2);
     let at = |parts: &[(u32, u32)]| {
         let mut chunks = layer.chunks();
-        parts
-            .iter()
-            .for_each(|(new, context)| chunks.add(*new, *context));
+        parts.iter().for_each(|(new, context)| chunks.add(*new, *context));
         layer.at_chunks(&chunks)
     };
     let [near, far] = [(2048, 16_384), (2048, 65_536)].map(|chunk| at(&[chunk]));
@@ -216,10 +164,7 @@ fn a_selected_context_costs_its_scores_alone() {
     let more = far.time.0 - near.time.0;
     assert!((1.0..3.5).contains(&(more / scores)), "{}", more / scores);
     // SGLang 0.5.14, H200, the same layer with 128 heads: 2048 tokens after 16,384 and after 65,536.
-    let layer = prefill(MlaShape {
-        q_heads: 128,
-        ..V3_2
-    });
+    let layer = prefill(MlaShape { q_heads: 128, ..V3_2 });
     for (context, measured_us) in [(16_384, 3610.0), (65_536, 5306.0)] {
         let mut chunks = layer.chunks();
         chunks.add(2048, context);
@@ -255,15 +200,9 @@ fn prompts_are_measured_from_128_tokens_on_and_no_shorter_with_more() {
 
 #[test]
 fn projections_in_16_bits_have_the_efficiency_of_fp8_where_no_row_has_them() {
-    let wide = MlaShape {
-        dtype: Dtype::Bf16,
-        ..V3_2
-    };
+    let wide = MlaShape { dtype: Dtype::Bf16, ..V3_2 };
     let [fp8, bf16] = [V3_2, wide].map(prefill);
-    assert_eq!(
-        [fp8.class(), bf16.class()],
-        [Class::Measured, Class::Transferred]
-    );
+    assert_eq!([fp8.class(), bf16.class()], [Class::Measured, Class::Transferred]);
     let ratio = bf16.at(1, 8192).time.0 / fp8.at(1, 8192).time.0;
     assert!((1.0..1.5).contains(&ratio), "{ratio}");
     assert_eq!(decode(wide).class(), Class::Transferred);

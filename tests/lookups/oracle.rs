@@ -23,22 +23,15 @@ fn near(values: &'static [u32], high: f64) -> impl Strategy<Value = u32> {
 
 fn agrees(found: Estimate, expected: Answer) -> Result<(), TestCaseError> {
     let distance = apart(found.time.0, expected.seconds);
-    prop_assert!(
-        distance < tolerances::STORED_LN_F32,
-        "{distance:e}: found {found:?}, expected {expected:?}"
-    );
+    prop_assert!(distance < tolerances::STORED_LN_F32, "{distance:e}: found {found:?}, expected {expected:?}");
     prop_assert_eq!(found.provenance, expected.provenance);
     let mfu = expected.at_peak / expected.seconds;
     prop_assert!((found.mfu().0 - mfu).abs() <= tolerances::STORED_LN_F32 * mfu);
     Ok(())
 }
 
-const POWERS: &[u32] = &[
-    1, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192, 16_384, 65_536, 131_072,
-];
-const WIDTHS: &[u32] = &[
-    256, 512, 1024, 2048, 3584, 4096, 6144, 7168, 8192, 11_008, 16_384, 65_536, 128_256,
-];
+const POWERS: &[u32] = &[1, 4, 8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192, 16_384, 65_536, 131_072];
+const WIDTHS: &[u32] = &[256, 512, 1024, 2048, 3584, 4096, 6144, 7168, 8192, 11_008, 16_384, 65_536, 128_256];
 const HEADS: &[u32] = &[1, 2, 4, 8, 16, 28, 32, 40, 48, 56, 64, 96];
 
 /// Measured shapes, their shards, and others.

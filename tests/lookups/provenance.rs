@@ -38,20 +38,10 @@ fn gemms_are_measured_interpolated_inside_the_rectangle_and_transferred_outside(
 fn the_corners_around_an_unseen_gemm_are_named_with_their_shares() {
     let gemm_of = |k, n| Gemm::resolve(h100(), gemm(Dtype::Bf16, k, n)).unwrap();
     let unseen = gemm_of(3000, 6144);
-    let mut pairs: Vec<_> = unseen
-        .matched()
-        .map(|near| (near.shape.k, near.shape.n))
-        .collect();
+    let mut pairs: Vec<_> = unseen.matched().map(|near| (near.shape.k, near.shape.n)).collect();
     pairs.sort_unstable();
-    assert_eq!(
-        pairs,
-        [(2048, 4096), (2048, 8192), (4096, 4096), (4096, 8192)]
-    );
-    let share: f64 = unseen
-        .matched()
-        .filter(|near| near.shape.n == 8192)
-        .map(|near| near.share)
-        .sum();
+    assert_eq!(pairs, [(2048, 4096), (2048, 8192), (4096, 4096), (4096, 8192)]);
+    let share: f64 = unseen.matched().filter(|near| near.shape.n == 8192).map(|near| near.share).sum();
     assert!(apart(share, (6144.0_f64 / 4096.0).log2()) < ROUNDING);
     assert_eq!(gemm_of(4096, 6144).matched().count(), 2);
     assert_eq!(gemm_of(100, 100).matched().count(), 1);
@@ -72,11 +62,7 @@ fn unseen_pairs_that_form_no_rectangle_answer_by_inverse_squared_distance() {
     let rates = RAGGED.gpu().rates(Dtype::Bf16).unwrap();
     for m in [1, 16, 30, 64, 1000] {
         let slowdown = blend.at(m).time.0 / shape.work(f64::from(m)).bound_s(&rates);
-        assert!(
-            (slowdown.ln() - expected).abs() < 1e-6,
-            "m {m}: {} {expected}",
-            slowdown.ln()
-        );
+        assert!((slowdown.ln() - expected).abs() < 1e-6, "m {m}: {} {expected}", slowdown.ln());
         assert_eq!(blend.at(m).provenance.class, Class::Transferred);
     }
     // One of the four pairs was measured at 64 and 256 rows, the others at 16 and 64.
@@ -98,9 +84,7 @@ fn holes_are_interpolated_between_the_next_batches() {
     let ln_slowdown = |requests: u32, kv_len: u64| {
         let kv_tokens = u64::from(requests) * kv_len;
         let answer = decode.at(requests, kv_tokens);
-        let work = shape
-            .on_rank()
-            .decode_work(f64::from(requests), kv_tokens as f64);
+        let work = shape.on_rank().decode_work(f64::from(requests), kv_tokens as f64);
         let reference = work.bytes * rates.s_per_byte;
         ((answer.time.0 / reference).ln(), answer.provenance)
     };
@@ -140,10 +124,7 @@ fn an_unseen_attention_shape_is_transferred_from_the_nearest_by_kv_heads() {
     let nearest = prefill.matched().next().map(|matched| matched.shape);
     assert_eq!(nearest, Some(attention(Dtype::Bf16, 64, 8, 1)));
     assert_eq!(prefill.matched().count(), 4);
-    let small_heads = AttentionShape {
-        head_dim: 64,
-        ..attention(Dtype::Bf16, 32, 8, 1)
-    };
+    let small_heads = AttentionShape { head_dim: 64, ..attention(Dtype::Bf16, 32, 8, 1) };
     let prefill = PrefillAttention::resolve(h100(), small_heads).unwrap();
     let nearest = prefill.matched().next().map(|matched| matched.shape);
     assert_eq!(nearest, Some(attention(Dtype::Bf16, 32, 8, 1)));
@@ -158,10 +139,7 @@ fn ranks_beyond_the_kv_heads_replicate_them() {
     assert_eq!(sharded.matched(), alone.matched());
     assert_eq!(sharded.class(), Class::Measured);
     for (requests, kv_tokens) in [(1, 100), (16, 16 * 1024), (300, 1_000_000)] {
-        assert_eq!(
-            sharded.at(requests, kv_tokens),
-            alone.at(requests, kv_tokens)
-        );
+        assert_eq!(sharded.at(requests, kv_tokens), alone.at(requests, kv_tokens));
     }
 }
 
@@ -170,11 +148,7 @@ fn context_and_mixtures_of_prompts_are_transferred() {
     let prefill = PrefillAttention::resolve(h100(), attention(Dtype::Bf16, 32, 8, 1)).unwrap();
     let of = |chunks: &[(u32, u32)]| prefill.at_chunks(&sums(chunks));
     for mixed in [&[(1024, 1)][..], &[(1, 200_000)], &[(1024, 0), (512, 0)]] {
-        assert_eq!(
-            of(mixed).provenance,
-            Class::Transferred.inside(),
-            "{mixed:?}"
-        );
+        assert_eq!(of(mixed).provenance, Class::Transferred.inside(), "{mixed:?}");
     }
     assert_eq!(of(&[(1000, 0); 3]).provenance, Class::Interpolated.inside());
     assert_eq!(of(&[(1024, 0)]), prefill.at(1, 1024));
@@ -194,14 +168,7 @@ fn sums(chunks: &[(u32, u32)]) -> ChunkSums {
 
 #[test]
 fn sums_of_chunks_do_not_depend_on_their_order() {
-    let mut chunks = [
-        (1024, 0),
-        (1024, 7),
-        (3, 0),
-        (77, 100_000),
-        (u32::MAX, u32::MAX),
-        (1024, 0),
-    ];
+    let mut chunks = [(1024, 0), (1024, 7), (3, 0), (77, 100_000), (u32::MAX, u32::MAX), (1024, 0)];
     let first = sums(&chunks);
     for _ in 0..chunks.len() {
         chunks.rotate_left(1);
@@ -235,10 +202,7 @@ fn an_unseen_moe_layer_is_transferred_from_its_dtype_or_else_any() {
         ep: 1,
         matrices: 3,
     };
-    let measured = MoeShape {
-        dtype: Dtype::Bf16,
-        ..scout
-    };
+    let measured = MoeShape { dtype: Dtype::Bf16, ..scout };
     let nearest = of(scout).matched().map(|near| near.shape).next();
     assert_eq!(nearest, Some(measured));
     assert_eq!(of(scout).matched().count(), 4);
@@ -278,15 +242,9 @@ fn a_set_without_the_operation_is_refused_by_name() {
 
 #[test]
 fn what_was_not_measured_is_refused_with_what_was() {
-    let eight_bit = AttentionShape {
-        dtype: Dtype::Fp8,
-        ..attention(Dtype::Fp8, 32, 8, 1)
-    };
+    let eight_bit = AttentionShape { dtype: Dtype::Fp8, ..attention(Dtype::Fp8, 32, 8, 1) };
     let nine = AllReduceShape { ranks: 9 };
-    let layer = MoeShape {
-        dtype: Dtype::Nvfp4,
-        ..mixtral_layer(1)
-    };
+    let layer = MoeShape { dtype: Dtype::Nvfp4, ..mixtral_layer(1) };
     let no_rows = "no rows of fp8 with fp8 KV; use another dtype or another set (`rooflut tables` \
                    lists what each has)";
     for (error, expected) in [
@@ -295,14 +253,8 @@ fn what_was_not_measured_is_refused_with_what_was() {
             "table set h100: gemm: expected one of bf16, fp8, fp8_block, found int4; use one of \
              these or another set",
         ),
-        (
-            refusal(DecodeAttention::resolve(h100(), eight_bit)),
-            &format!("table set h100: decode: {no_rows}"),
-        ),
-        (
-            refusal(PrefillAttention::resolve(h100(), eight_bit)),
-            &format!("table set h100: prefill: {no_rows}"),
-        ),
+        (refusal(DecodeAttention::resolve(h100(), eight_bit)), &format!("table set h100: decode: {no_rows}")),
+        (refusal(PrefillAttention::resolve(h100(), eight_bit)), &format!("table set h100: prefill: {no_rows}")),
         (
             refusal(AllReduce::resolve(h100(), nine)),
             "table set h100: allreduce: expected at most 8 ranks, found 9; use a smaller tensor \
@@ -312,10 +264,7 @@ fn what_was_not_measured_is_refused_with_what_was() {
             refusal(Gemm::resolve(h100(), gemm(Dtype::Nvfp4, 4096, 4096))),
             "GPU h100: no peak for nvfp4 in its data sheet; use another dtype",
         ),
-        (
-            refusal(Moe::resolve(h100(), layer)),
-            "GPU h100: no peak for nvfp4 in its data sheet; use another dtype",
-        ),
+        (refusal(Moe::resolve(h100(), layer)), "GPU h100: no peak for nvfp4 in its data sheet; use another dtype"),
         (
             refusal(Gemm::resolve(&RAGGED_NO_FP8, gemm(Dtype::Fp8, 2048, 2048))),
             "GPU no-fp8: no peak for fp8 in its data sheet; use another dtype",

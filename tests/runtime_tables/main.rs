@@ -29,9 +29,7 @@ use rooflut::ResolveError;
 use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MoeShape};
 use rooflut::model::CATALOG;
 use rooflut::op::{AllReduce, DecodeAttention, Estimate, Gemm, Moe, PrefillAttention};
-use rooflut::step::{
-    Chunk, DecodeGroup, Parallelism, PartTime, RooflineModel, StepBatch, StepModel, StepOptions,
-};
+use rooflut::step::{Chunk, DecodeGroup, Parallelism, PartTime, RooflineModel, StepBatch, StepModel, StepOptions};
 use rooflut::table::{ErrorGroup, TableSet, sets};
 use rooflut::units::Seconds;
 
@@ -81,11 +79,7 @@ fn any_lookup_is_answered_the_same() {
                 // Sometimes a measured point, else any.
                 let sizes = [1024, 4096, 14_336, random.log(100_000)];
                 let (k, n) = (*random.pick(&sizes), *random.pick(&sizes));
-                assert_same_answer(
-                    pair,
-                    |set| Gemm::resolve(set, GemmShape { dtype, k, n }),
-                    |gemm| gemm.at(tokens),
-                )
+                assert_same_answer(pair, |set| Gemm::resolve(set, GemmShape { dtype, k, n }), |gemm| gemm.at(tokens))
             }
             1 => assert_same_answer(
                 pair,
@@ -156,10 +150,7 @@ fn any_step_takes_the_same_time() {
                     let decode = DecodeGroup::uniform(random.log(512), random.log(30_000)).unwrap();
                     let new = random.log(4_000);
                     let chunk = Chunk::last(new, new + random.log(10_000)).unwrap();
-                    let batch = StepBatch {
-                        prefill: &[chunk][..random.between(0, 1) as usize],
-                        decode: &[decode],
-                    };
+                    let batch = StepBatch { prefill: &[chunk][..random.between(0, 1) as usize], decode: &[decode] };
                     let [compiled, read] = [&compiled, &read].map(|model| times(model, &batch));
                     assert_same(set, &compiled, &read);
                 }
@@ -172,10 +163,7 @@ fn any_step_takes_the_same_time() {
 #[test]
 fn the_name_of_a_built_in_set_is_refused() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench_data");
-    for set in sets::ALL
-        .iter()
-        .filter(|set| set.measured_on() == set.gpu())
-    {
+    for set in sets::ALL.iter().filter(|set| set.measured_on() == set.gpu()) {
         let folder = data.join(set.name());
         let error = TableSet::try_load(&folder).unwrap_err();
         let expected = format!(
@@ -211,11 +199,7 @@ fn loading_and_dropping_a_thousand_sets_leaks_nothing() {
     for file in ["set.toml", "gemm.csv"] {
         fs::copy(fixture.join(file), dir.join(file)).unwrap();
     }
-    let shape = GemmShape {
-        dtype: Dtype::Bf16,
-        k: 1024,
-        n: 1024,
-    };
+    let shape = GemmShape { dtype: Dtype::Bf16, k: 1024, n: 1024 };
     let come_and_go = || {
         let set = TableSet::try_load(&dir).unwrap();
         let gemm = Gemm::resolve(&set, shape).unwrap();

@@ -33,9 +33,9 @@ fn servable() -> impl Strategy<Value = Vec<Request>> {
 /// Times since the arrival in whole nanoseconds: scheduled, first token, end.
 fn since_arrival(record: &RequestRecord) -> Option<[u64; 3]> {
     let arrival_ns = record.request.arrival_ns;
-    record.timing().map(|timing| {
-        [timing.scheduled_ns, timing.first_token_ns, timing.finish_ns].map(|at| at - arrival_ns)
-    })
+    record
+        .timing()
+        .map(|timing| [timing.scheduled_ns, timing.first_token_ns, timing.finish_ns].map(|at| at - arrival_ns))
 }
 
 proptest! {
@@ -93,10 +93,7 @@ fn prompts_are_tokenized_one_after_another_in_order_of_arrival() {
     config.api_server_ns = 7_000;
     config.api_token_ns = 100;
     let request = |prompt_tokens, at_ns| Request::new(prompt_tokens, 1).at_ns(at_ns);
-    let report = run(
-        config,
-        &[request(20, 500), request(10, 0), request(5, 9_000)],
-    );
+    let report = run(config, &[request(20, 500), request(10, 0), request(5, 9_000)]);
     let at_engine = |record: &RequestRecord| record.timing().unwrap().at_engine_ns;
     let seen: Vec<u64> = report.records.iter().map(at_engine).collect();
     // The first prompt is tokenized at 1,000, the second at 3,000; the third finds the tokenizer free.
@@ -120,12 +117,7 @@ fn a_server_takes_rules_and_api_server_from_its_engine() {
     for stack in stacks::ALL {
         let with = config.with_engine(stack);
         assert_eq!(with.rules, stack.rules, "{}", stack.name);
-        assert_eq!(
-            with.api_server_ns,
-            stack.api_server.to_nanos(),
-            "{}",
-            stack.name
-        );
+        assert_eq!(with.api_server_ns, stack.api_server.to_nanos(), "{}", stack.name);
         assert_eq!(with.api_token_ns, stack.api_token.to_nanos());
         assert_eq!(with.api_output_ns, stack.api_output.to_nanos());
         // All else is as it was.

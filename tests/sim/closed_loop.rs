@@ -64,19 +64,14 @@ fn a_second_start_begins_again() {
 
 #[test]
 fn users_are_different_and_so_are_their_sessions() {
-    let order: Vec<usize> = (0..USERS as usize * 50)
-        .map(|i| i % USERS as usize)
-        .collect();
+    let order: Vec<usize> = (0..USERS as usize * 50).map(|i| i % USERS as usize).collect();
     let asked = asked(&mut users(USERS, chat()), &order);
     let mut ids = HashSet::new();
     for requests in &asked {
         let own: HashSet<u64> = requests.iter().map(own).collect();
         // 51 requests in sessions of 2 turns on average.
         assert!((18..51).contains(&own.len()), "{}", own.len());
-        assert!(
-            own.iter().all(|id| ids.insert(*id)),
-            "an id of another user"
-        );
+        assert!(own.iter().all(|id| ids.insert(*id)), "an id of another user");
     }
     assert_ne!(asked[0][0].prompt_tokens, asked[1][0].prompt_tokens);
 }
@@ -107,11 +102,7 @@ fn without_a_pause_the_next_request_arrives_with_the_answer() {
 #[test]
 fn users_with_a_constant_pause_begin_at_any_time_within_it() {
     let pause = ThinkTime::try_fixed(Seconds(2.0)).unwrap();
-    let start = |seed| {
-        ClosedLoop::try_new(1_000, pause, single(), seed)
-            .unwrap()
-            .start()
-    };
+    let start = |seed| ClosedLoop::try_new(1_000, pause, single(), seed).unwrap().start();
     let first: Vec<u64> = start(1).iter().map(|request| request.arrival_ns).collect();
     for tenth in 0..10 {
         let in_tenth = |arrival: &&u64| **arrival / 200_000_000 == tenth;

@@ -11,12 +11,9 @@ use rooflut::units::Seconds;
 
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let gap = prop_oneof![Just(0_u64), 0..3_000_u64, 0..60_000_u64];
-    ascending(
-        gap,
-        (0..120_u32, 0..60_u32, 0..5_u64),
-        1..50,
-        |(prompt, output, own)| Request::new(prompt, output).with_content(texts(16, own)),
-    )
+    ascending(gap, (0..120_u32, 0..60_u32, 0..5_u64), 1..50, |(prompt, output, own)| {
+        Request::new(prompt, output).with_content(texts(16, own))
+    })
 }
 
 fn config(scheduling: Scheduling, api_server_ns: u64) -> SimConfig {
@@ -31,9 +28,7 @@ fn config(scheduling: Scheduling, api_server_ns: u64) -> SimConfig {
 fn serve(config: SimConfig, replicas: u32, router: Router, requests: &[Request]) -> Seen {
     let mut seen = Seen::default();
     let cluster = Cluster::try_new(Linear::mixed(), config, replicas, router).unwrap();
-    let totals = cluster
-        .serve(&mut RequestList::new(requests), &mut seen)
-        .unwrap();
+    let totals = cluster.serve(&mut RequestList::new(requests), &mut seen).unwrap();
     assert_eq!(totals.completed + totals.rejected, requests.len() as u64);
     assert_eq!(totals.steps, seen.steps.len() as u64);
     assert_eq!(totals.replicas, replicas);
@@ -86,21 +81,12 @@ proptest! {
 
 fn burst(own: impl Fn(u32) -> u64, tokens: impl Fn(u32) -> u32) -> Vec<Request> {
     (0..12)
-        .map(|index| {
-            Request::new(tokens(index), 4)
-                .at_ns(u64::from(index))
-                .with_content(texts(0, own(index)))
-        })
+        .map(|index| Request::new(tokens(index), 4).at_ns(u64::from(index)).with_content(texts(0, own(index))))
         .collect()
 }
 
 /// The replica of each request.
-fn replicas(
-    router: Router,
-    replicas: u32,
-    requests: &[Request],
-    (ids, tokens): (&[u64], u32),
-) -> Vec<u32> {
+fn replicas(router: Router, replicas: u32, requests: &[Request], (ids, tokens): (&[u64], u32)) -> Vec<u32> {
     let config = config(Scheduling::OneStepAhead, 0);
     let cluster = Cluster::try_new(Linear::mixed(), config, replicas, router).unwrap();
     let mut source = RequestList::new(requests).with_ids(ids, tokens);
@@ -136,12 +122,10 @@ fn affinity_sends_a_turn_to_where_the_session_was_computed() {
         request.arrival_ns = 10_000 * index;
     }
     let replicas = replicas(Router::PrefixAffinity, 2, &requests, (&[], 0));
-    let expected: Vec<u32> = (0..12)
-        .map(|index| replicas[usize::from(index % 3 != 0)])
-        .collect();
+    let expected: Vec<u32> = (0..12).map(|index| replicas[usize::from(index % 3 != 0)]).collect();
     assert_eq!(replicas, expected);
-    let [affine, round] = [Router::PrefixAffinity, Router::RoundRobin]
-        .map(|router| computed(router, &requests).iter().sum::<u32>());
+    let [affine, round] =
+        [Router::PrefixAffinity, Router::RoundRobin].map(|router| computed(router, &requests).iter().sum::<u32>());
     assert!(affine < round, "{affine} {round}");
 }
 
@@ -201,18 +185,12 @@ fn one_replica_is_a_server_also_for_users_whose_requests_are_rejected() {
     let mix = RequestMix::new(lengths(40), lengths(20));
     let think = ThinkTime::try_fixed(Seconds(5e-6)).unwrap();
     for max_waiting in [None, Some(1), Some(3)] {
-        let users = || {
-            ClosedLoop::try_new(9, think, mix.clone(), 3)
-                .unwrap()
-                .limited(80)
-        };
+        let users = || ClosedLoop::try_new(9, think, mix.clone(), 3).unwrap().limited(80);
         let mut config = config(Scheduling::OneStepAhead, 700);
         config.max_num_seqs = 2;
         config.max_waiting = max_waiting;
         let (alone, together) = (Linear::mixed(), Linear::mixed());
-        let single = simulator(&alone, config)
-            .run_source(&mut users(), &mut ())
-            .unwrap();
+        let single = simulator(&alone, config).run_source(&mut users(), &mut ()).unwrap();
         let cluster = Cluster::try_new(&together, config, 1, Router::RoundRobin).unwrap();
         let replica = cluster.run_source(&mut users(), &mut ()).unwrap();
         assert_eq!(replica.records, single.records);

@@ -3,9 +3,7 @@
 
 use crate::support::{Linear, simulator};
 use rooflut::engine::Scheduling;
-use rooflut::sim::figures::{
-    BatchSizes, Digest, Goodput, LatencyLimits, Stats, Summary, TokenGaps, Totals,
-};
+use rooflut::sim::figures::{BatchSizes, Digest, Goodput, LatencyLimits, Stats, Summary, TokenGaps, Totals};
 use rooflut::sim::load::{Arrivals, Lengths, RequestList, RequestMix, Stream, SyntheticLoad};
 use rooflut::sim::{Observer, Outcome, Request, RequestRecord, SimConfig, SimReport, Timing};
 use rooflut::units::Seconds;
@@ -53,14 +51,10 @@ fn both(config: SimConfig, mix: &RequestMix, requests: usize) -> (SimReport, Tok
     let simulator = simulator(&model, config);
     let mut gaps = TokenGaps::new();
     let looks = &mut (&mut gaps, &mut sizes);
-    let mut report = simulator
-        .run_source(&mut RequestList::new(&listed), looks)
-        .unwrap();
+    let mut report = simulator.run_source(&mut RequestList::new(&listed), looks).unwrap();
     report.summary.batch = sizes.stats();
     let mut digest = Digest::new().with_limits(limits());
-    let totals = simulator
-        .serve(&mut Stream::new(load(mix.clone(), requests)), &mut digest)
-        .unwrap();
+    let totals = simulator.serve(&mut Stream::new(load(mix.clone(), requests)), &mut digest).unwrap();
     (report, gaps, digest.into_summary(&totals))
 }
 
@@ -70,12 +64,9 @@ fn close(streamed: Option<Stats>, exact: Option<Stats>) {
         assert!((a.0 - b.0).abs() <= error * b.0 + 1e-9, "{a} {b}");
     };
     within(streamed.mean, exact.mean, 1e-9);
-    for (a, b) in [
-        (streamed.p50, exact.p50),
-        (streamed.p90, exact.p90),
-        (streamed.p95, exact.p95),
-        (streamed.p99, exact.p99),
-    ] {
+    for (a, b) in
+        [(streamed.p50, exact.p50), (streamed.p90, exact.p90), (streamed.p95, exact.p95), (streamed.p99, exact.p99)]
+    {
         within(a, b, Digest::RELATIVE_ERROR);
     }
 }
@@ -97,10 +88,7 @@ fn a_million_requests_have_the_percentiles_that_their_records_have() {
     assert_eq!(streamed.goodput, Some(goodput));
     assert!((200_000..800_000).contains(&goodput.met), "{goodput:?}");
     let [streamed, exact] = [&streamed, exact].map(|of| of.queue_growth.unwrap());
-    for (a, b) in [
-        (streamed.first_quarter, exact.first_quarter),
-        (streamed.last_quarter, exact.last_quarter),
-    ] {
+    for (a, b) in [(streamed.first_quarter, exact.first_quarter), (streamed.last_quarter, exact.last_quarter)] {
         assert!((a.0 / b.0 - 1.0).abs() < 1e-3, "{a} {b}");
     }
 }
@@ -148,14 +136,9 @@ fn gaps_make_up_the_time_from_the_first_token_to_the_last_through_all_preemption
 fn the_server_is_as_busy_as_its_steps_say() {
     // One request of a chunk and nine decode steps; then nothing for as long; then another.
     let request = |arrival_ns| Request::new(10, 10).at_ns(arrival_ns);
-    let model = Linear {
-        step_ns: 1_000_000,
-        ..Linear::default()
-    };
+    let model = Linear { step_ns: 1_000_000, ..Linear::default() };
     let requests = [request(0), request(20_000_000)];
-    let report = simulator(&model, SimConfig::new(100, 100))
-        .run(&requests)
-        .unwrap();
+    let report = simulator(&model, SimConfig::new(100, 100)).run(&requests).unwrap();
     let server = report.summary.server;
     // 20 steps in 30 ms, with one request each.
     assert!((server.busy_share - 20.0 / 30.0).abs() < 1e-12);
@@ -167,14 +150,9 @@ fn a_run_without_a_served_request_has_no_figures() {
     let model = model();
     let mut digest = Digest::new().with_limits(limits());
     let simulator = simulator(&model, SimConfig::new(100, 100));
-    let totals = simulator
-        .serve(&mut RequestList::new(&[]), &mut digest)
-        .unwrap();
+    let totals = simulator.serve(&mut RequestList::new(&[]), &mut digest).unwrap();
     let summary = digest.into_summary(&totals);
-    assert_eq!(
-        (summary.ttft, summary.itl, summary.queue_growth),
-        (None, None, None)
-    );
+    assert_eq!((summary.ttft, summary.itl, summary.queue_growth), (None, None, None));
     let goodput = summary.goodput.unwrap();
     assert_eq!((goodput.met, goodput.per_s.to_bits()), (0, 0));
     assert_eq!(summary.server, rooflut::sim::figures::ServerUse::default());

@@ -8,8 +8,7 @@ use rooflut::engine::{BeyondMaxModelLen, Scheduling};
 use rooflut::sim::cluster::{Disaggregated, KvLink, Router, ServerPool};
 use rooflut::sim::load::{ClosedLoop, Lengths, RequestList, RequestMix, ThinkTime};
 use rooflut::sim::{
-    Content, KvTransfer, Outcome, Rejection, Request, RequestRecord, SimConfig, SimError,
-    Speculation, Timing,
+    Content, KvTransfer, Outcome, Rejection, Request, RequestRecord, SimConfig, SimError, Speculation, Timing,
 };
 use rooflut::units::Seconds;
 
@@ -18,11 +17,7 @@ fn link() -> KvLink {
     KvLink::try_new(5e9, Seconds(300e-9), 1.0).unwrap()
 }
 
-fn servers(
-    model: &Linear,
-    [prefill, decode]: [(SimConfig, u32); 2],
-    router: Router,
-) -> Disaggregated<&Linear> {
+fn servers(model: &Linear, [prefill, decode]: [(SimConfig, u32); 2], router: Router) -> Disaggregated<&Linear> {
     let pool = |(config, replicas)| ServerPool::new(model, config, replicas);
     Disaggregated::try_new(pool(prefill), pool(decode), router, link()).unwrap()
 }
@@ -35,11 +30,7 @@ fn timing(outcome: &Outcome) -> Option<Timing> {
 }
 
 /// The expected run of a prefill server and this many decode servers, one after the other.
-fn expected(
-    [prefill, mut decode]: [SimConfig; 2],
-    decode_replicas: usize,
-    requests: &[Request],
-) -> Vec<Outcome> {
+fn expected([prefill, mut decode]: [SimConfig; 2], decode_replicas: usize, requests: &[Request]) -> Vec<Outcome> {
     // Requests that the decode servers cannot take never reach the prefill server.
     let refused: Vec<Option<Rejection>> = requests.iter().map(|r| decode.check(r).err()).collect();
     let prompts: Vec<Request> = (requests.iter().zip(&refused))
@@ -64,18 +55,12 @@ fn expected(
         free_ns = finish_ns.max(free_ns) + Seconds(tokens / 5e9).to_nanos();
         deliveries.push((free_ns + 300, index));
     }
-    let mut outcomes: Vec<Option<Outcome>> = (refused.into_iter())
-        .map(|refused| refused.map(Outcome::Rejected))
-        .collect();
+    let mut outcomes: Vec<Option<Outcome>> =
+        (refused.into_iter()).map(|refused| refused.map(Outcome::Rejected)).collect();
     decode.api_server_ns = 0;
     decode.api_token_ns = 0;
     for replica in 0..decode_replicas {
-        let own: Vec<(u64, usize)> = deliveries
-            .iter()
-            .copied()
-            .skip(replica)
-            .step_by(decode_replicas)
-            .collect();
+        let own: Vec<(u64, usize)> = deliveries.iter().copied().skip(replica).step_by(decode_replicas).collect();
         // Places say whose blocks are whose: those of the others stay, and are refused.
         let mut coming = vec![Request::default(); requests.len()];
         for &(delivered_ns, index) in &own {
@@ -131,9 +116,7 @@ fn config() -> impl Strategy<Value = SimConfig> {
 
 fn serve(servers: &Disaggregated<&Linear>, requests: &[Request]) -> Seen {
     let mut seen = Seen::default();
-    let totals = servers
-        .serve(&mut RequestList::new(requests), &mut seen)
-        .unwrap();
+    let totals = servers.serve(&mut RequestList::new(requests), &mut seen).unwrap();
     assert_eq!(totals.completed + totals.rejected, requests.len() as u64);
     assert_eq!(totals.steps, seen.steps.len() as u64);
     assert_eq!(totals.stages.transfers, totals.completed);
@@ -220,17 +203,10 @@ fn an_output_is_cut_at_the_max_model_len_of_the_decode_server() {
     let mut decode = SimConfig::new(100, 500);
     decode.rules.beyond_max_model_len = BeyondMaxModelLen::Truncate;
     let servers = servers(&model, [(prefill, 1), (decode, 1)], Router::RoundRobin);
-    let requests = [
-        Request::new(90, 20),
-        Request::new(90, 10),
-        Request::new(100, 1),
-    ];
+    let requests = [Request::new(90, 20), Request::new(90, 10), Request::new(100, 1)];
     let mut source = RequestList::new(&requests);
     let totals = servers.serve(&mut source, &mut ()).unwrap();
-    assert_eq!(
-        (totals.completed, totals.rejected, totals.truncated),
-        (2, 1, 1)
-    );
+    assert_eq!((totals.completed, totals.rejected, totals.truncated), (2, 1, 1));
     assert_eq!((totals.tokens, totals.output_tokens), (200, 20));
 }
 
@@ -242,16 +218,10 @@ fn a_link_sends_one_request_after_the_other() {
     let slow = KvLink::try_new(1e6, Seconds(0.5), 1.0).unwrap();
     let pool = |replicas| ServerPool::new(&model, config, replicas);
     let run = |prefill| {
-        let servers =
-            Disaggregated::try_new(pool(prefill), pool(1), Router::RoundRobin, slow).unwrap();
-        let report = servers
-            .run_source(&mut RequestList::new(&requests), &mut ())
-            .unwrap();
+        let servers = Disaggregated::try_new(pool(prefill), pool(1), Router::RoundRobin, slow).unwrap();
+        let report = servers.run_source(&mut RequestList::new(&requests), &mut ()).unwrap();
         let stages = report.summary.stages.unwrap();
-        assert_eq!(
-            (stages.prefill.replicas, stages.link_ns),
-            (prefill, 2_000_000)
-        );
+        assert_eq!((stages.prefill.replicas, stages.link_ns), (prefill, 2_000_000));
         let ttft = |record: &RequestRecord| record.ttft().unwrap().0;
         (ttft(&report.records[0]), ttft(&report.records[1]))
     };
@@ -259,10 +229,7 @@ fn a_link_sends_one_request_after_the_other() {
     let (first, second) = run(1);
     assert!((second - first - 1e-3).abs() < 1e-5, "{first} {second}");
     let (first, second) = run(2);
-    assert!(
-        first > 0.501 && (second - first).abs() < 1e-5,
-        "{first} {second}"
-    );
+    assert!(first > 0.501 && (second - first).abs() < 1e-5, "{first} {second}");
 }
 
 /// Whether the mean time of waiting grew.
@@ -270,17 +237,11 @@ fn grows(bandwidth: f64, prefill: u32, decode: u32, gap_ns: u64) -> bool {
     let model = Linear::mixed();
     let mut config = SimConfig::new(2_000, 10_000);
     config.max_num_seqs = 4;
-    let requests: Vec<Request> = (0..400)
-        .map(|index| Request::new(100, 50).at_ns(index * gap_ns))
-        .collect();
+    let requests: Vec<Request> = (0..400).map(|index| Request::new(100, 50).at_ns(index * gap_ns)).collect();
     let pool = |replicas| ServerPool::new(&model, config, replicas);
     let link = KvLink::try_new(bandwidth, Seconds::ZERO, 1.0).unwrap();
-    let servers =
-        Disaggregated::try_new(pool(prefill), pool(decode), Router::RoundRobin, link).unwrap();
-    let summary = servers
-        .run_source(&mut RequestList::new(&requests), &mut ())
-        .unwrap()
-        .summary;
+    let servers = Disaggregated::try_new(pool(prefill), pool(decode), Router::RoundRobin, link).unwrap();
+    let summary = servers.run_source(&mut RequestList::new(&requests), &mut ()).unwrap().summary;
     assert_eq!(summary.completed, 400);
     let mean_step = Seconds(2e-6);
     summary.queue_growth.unwrap().is_overload(mean_step)
@@ -303,13 +264,7 @@ fn what_is_not_modelled_is_refused_by_name() {
     speculative.speculation = Speculation::try_new(2, 0.5, 0).ok();
     let refused = |config, replicas| {
         let pool = |config, replicas| ServerPool::new(&model, config, replicas);
-        Disaggregated::try_new(
-            pool(plain, 1),
-            pool(config, replicas),
-            Router::RoundRobin,
-            link(),
-        )
-        .unwrap_err()
+        Disaggregated::try_new(pool(plain, 1), pool(config, replicas), Router::RoundRobin, link()).unwrap_err()
     };
     assert_eq!(refused(speculative, 1), SimError::SpeculationDisaggregated);
     let limit = "decode replicas";
@@ -324,11 +279,8 @@ fn a_prompt_of_a_trace_is_found_in_the_caches_of_both_servers() {
     let model = Linear::mixed();
     let config = SimConfig::new(1_000, 100);
     let servers = servers(&model, [(config, 1), (config, 1)], Router::RoundRobin);
-    let request = |arrival_ns| {
-        Request::new(70, 3)
-            .at_ns(arrival_ns)
-            .with_content(Content::TraceBlocks { first: 1, count: 5 })
-    };
+    let request =
+        |arrival_ns| Request::new(70, 3).at_ns(arrival_ns).with_content(Content::TraceBlocks { first: 1, count: 5 });
     let requests = [request(0), request(1_000_000)];
     let hits = |ids: &[u64]| {
         let mut source = RequestList::new(&requests).with_ids(ids, 16);

@@ -15,21 +15,14 @@ fn compare(config: SimConfig, requests: &[Request], ids: &[u64]) {
     let (model, naive) = (Linear::mixed(), Linear::mixed());
     let mut seen = Seen::default();
     let mut source = RequestList::new(requests).with_ids(ids, LISTED_TOKENS);
-    let totals = simulator(&model, config)
-        .serve(&mut source, &mut seen)
-        .unwrap();
+    let totals = simulator(&model, config).serve(&mut source, &mut seen).unwrap();
     let expected = oracle::run(&naive, config, requests, ids, |sequence| sequence);
     assert_same(expected, &seen, &totals, &config);
     assert_eq!(model.batches.into_inner(), naive.batches.into_inner());
 }
 
 /// Asserts that a simulator did what the straightforward engine did.
-pub(crate) fn assert_same(
-    mut expected: oracle::Run,
-    seen: &Seen,
-    totals: &Totals,
-    config: &SimConfig,
-) {
+pub(crate) fn assert_same(mut expected: oracle::Run, seen: &Seen, totals: &Totals, config: &SimConfig) {
     let mut gaps_ns = seen.gaps_ns.clone();
     gaps_ns.sort_unstable();
     expected.gaps_ns.sort_unstable();
@@ -60,22 +53,14 @@ proptest! {
 #[test]
 fn a_preemption_storm_is_the_same_storm() {
     // Forty requests that fit one by one and grow until there is room for three.
-    let requests: Vec<Request> = (0..40)
-        .map(|index| Request::new(20 + (index as u32 * 7) % 30, 200).at_ns(index * 100))
-        .collect();
+    let requests: Vec<Request> =
+        (0..40).map(|index| Request::new(20 + (index as u32 * 7) % 30, 200).at_ns(index * 100)).collect();
     for scheduling in [Scheduling::Synchronous, Scheduling::OneStepAhead] {
         let mut config = SimConfig::new(280, 45);
         config.rules.scheduling = scheduling;
         compare(config, &requests, &[]);
         let model = Linear::mixed();
-        assert!(
-            simulator(&model, config)
-                .run(&requests)
-                .unwrap()
-                .summary
-                .preemptions
-                > 30
-        );
+        assert!(simulator(&model, config).run(&requests).unwrap().summary.preemptions > 30);
     }
 }
 
@@ -98,13 +83,11 @@ fn tokens_beyond_the_end_of_a_request_are_not_yielded() {
 #[test]
 fn a_session_finds_its_earlier_turns_and_loses_them_to_others() {
     let turn = |arrival_ns, prompt_tokens, own| {
-        Request::new(prompt_tokens, 20)
-            .at_ns(arrival_ns)
-            .with_content(Content::Texts {
-                prefix: 1,
-                prefix_tokens: 64,
-                own,
-            })
+        Request::new(prompt_tokens, 20).at_ns(arrival_ns).with_content(Content::Texts {
+            prefix: 1,
+            prefix_tokens: 64,
+            own,
+        })
     };
     let second_chunk = |blocks: u32, requests: &[Request]| {
         let mut config = SimConfig::new(280, blocks);
@@ -114,10 +97,7 @@ fn a_session_finds_its_earlier_turns_and_loses_them_to_others() {
         compare(config, requests, &[]);
         let batches = model.batches.into_inner();
         let mut chunks = batches.iter().flat_map(|batch| &batch.prefill);
-        chunks
-            .next_back()
-            .map(|chunk| (chunk.new_tokens(), chunk.context()))
-            .unwrap()
+        chunks.next_back().map(|chunk| (chunk.new_tokens(), chunk.context())).unwrap()
     };
     // 100 prompt and 20 output tokens of the first turn are 120, of which 119 were computed: 7 blocks.
     let turns = [turn(0, 100, 5), turn(10_000_000, 150, 5)];

@@ -65,10 +65,7 @@ fn normal_lengths_have_their_mean_deviation_and_quantiles() {
     let (mean, sd) = moments(&drawn);
     assert!((mean - 1_000.0).abs() < five_errors(100.0), "{mean}");
     // The standard error of a normal's deviation is sd / sqrt(2 n).
-    assert!(
-        (sd - 100.0).abs() < five_errors(100.0 / 2.0_f64.sqrt()),
-        "{sd}"
-    );
+    assert!((sd - 100.0).abs() < five_errors(100.0 / 2.0_f64.sqrt()), "{sd}");
     // Phi of the upper edge of each: (length + 0.5 - 1000) / 100.
     assert_share(&drawn, 899, 0.157_44);
     assert_share(&drawn, 1_000, 0.501_99);

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use crate::workloads::{self, PREFIX_TOKENS, own, single};
 use proptest::prelude::*;
-use rooflut::sim::load::{
-    Arrivals, Lengths, RequestMix, Sessions, SharedPrefixes, SyntheticLoad, ThinkTime,
-};
+use rooflut::sim::load::{Arrivals, Lengths, RequestMix, Sessions, SharedPrefixes, SyntheticLoad, ThinkTime};
 use rooflut::sim::{Content, Request};
 use rooflut::units::Seconds;
 
@@ -45,14 +43,11 @@ fn a_load_is_what_an_independent_program_draws() {
         (407_839_877, 1_196, 117, 0, 2),
     ];
     let expected = expected.map(|(arrival_ns, prompt_tokens, output_tokens, group, own)| {
-        Request::new(prompt_tokens, output_tokens)
-            .at_ns(arrival_ns)
-            .with_priority(1)
-            .with_content(Content::Texts {
-                prefix: u64::MAX - group,
-                prefix_tokens: PREFIX_TOKENS,
-                own,
-            })
+        Request::new(prompt_tokens, output_tokens).at_ns(arrival_ns).with_priority(1).with_content(Content::Texts {
+            prefix: u64::MAX - group,
+            prefix_tokens: PREFIX_TOKENS,
+            own,
+        })
     });
     assert!(load(chat(), 7).take(expected.len()).eq(expected));
 }
@@ -88,13 +83,9 @@ fn groups_and_classes_have_their_shares() {
     let requests: Vec<Request> = load(chat(), 4).take(100_000).collect();
     let sessions = sessions(&requests);
     let count = sessions.len() as f64;
-    let share = |holds: fn(&Request) -> bool| {
-        sessions.values().filter(|turns| holds(&turns[0])).count() as f64 / count
-    };
+    let share = |holds: fn(&Request) -> bool| sessions.values().filter(|turns| holds(&turns[0])).count() as f64 / count;
     let class = share(|request| request.priority == 0);
-    let group = share(
-        |request| matches!(request.content, Content::Texts { prefix, .. } if prefix == u64::MAX),
-    );
+    let group = share(|request| matches!(request.content, Content::Texts { prefix, .. } if prefix == u64::MAX));
     // Five standard errors at 50,000 sessions: 0.0097 and 0.0105.
     assert!((class - 0.25).abs() < 0.0097, "{class}");
     assert!((group - 1.0 / 3.0).abs() < 0.0105, "{group}");
@@ -105,8 +96,7 @@ fn groups_and_classes_have_their_shares() {
 #[test]
 fn a_session_ends_before_a_turn_that_is_too_long() {
     let turns = Lengths::try_fixed(1_000).unwrap();
-    let sessions_of =
-        |max_tokens| Sessions::new(turns.clone(), ThinkTime::NONE).with_max_tokens(max_tokens);
+    let sessions_of = |max_tokens| Sessions::new(turns.clone(), ThinkTime::NONE).with_max_tokens(max_tokens);
     let tokens = Lengths::try_fixed(10).unwrap();
     let mix = RequestMix::new(tokens.clone(), tokens);
     let arrivals = || Arrivals::try_constant(1.0).unwrap();
@@ -132,9 +122,7 @@ fn the_longest_sessions_saturate() {
 /// The visible properties of each session but one, by session.
 fn seen(requests: &[Request], see: fn(&Request) -> u64) -> HashMap<u64, Vec<u64>> {
     let sessions = sessions(requests).into_iter();
-    sessions
-        .map(|(id, turns)| (id, turns.iter().map(see).collect()))
-        .collect()
+    sessions.map(|(id, turns)| (id, turns.iter().map(see).collect())).collect()
 }
 
 /// Sessions that two loads both have: `same` in both, as far as both have come.
@@ -187,16 +175,13 @@ fn a_change_of_one_property_leaves_the_others_as_they_were() {
     for see in [arrival, prompt, output, priority] {
         assert_same([&base, &groups], see, "groups changed");
     }
-    let turns =
-        changed(|mix| mix.sessions.as_mut().unwrap().turns = Lengths::try_fixed(2).unwrap());
+    let turns = changed(|mix| mix.sessions.as_mut().unwrap().turns = Lengths::try_fixed(2).unwrap());
     for see in [arrival, prompt, output, priority, prefix] {
         assert_same([&base, &turns], see, "turns changed");
     }
     let think = changed(|mix| mix.sessions.as_mut().unwrap().think = ThinkTime::NONE);
     let arrivals = Arrivals::try_gamma(2.0, 0.3, 9).unwrap();
-    let arrivals: Vec<Request> = SyntheticLoad::new(arrivals, chat(), 5)
-        .take(2_000)
-        .collect();
+    let arrivals: Vec<Request> = SyntheticLoad::new(arrivals, chat(), 5).take(2_000).collect();
     for see in [prompt, output, priority, prefix] {
         assert_same([&base, &think], see, "pauses changed");
         assert_same([&base, &arrivals], see, "arrivals changed");
@@ -219,14 +204,8 @@ fn any_lengths() -> impl Strategy<Value = Lengths> {
     let values = prop::collection::vec(1..3_000_u32, 1..6);
     prop_oneof![
         (1..3_000_u32).prop_map(|length| Lengths::try_fixed(length).unwrap()),
-        (1..50_u32, 0..3_000_u32)
-            .prop_map(|(min, more)| Lengths::try_uniform(min..=min + more).unwrap()),
-        (1.0..900.0, 0.0..2.5).prop_map(|(median, sigma)| Lengths::try_lognormal(
-            median,
-            sigma,
-            1..=3_049
-        )
-        .unwrap()),
+        (1..50_u32, 0..3_000_u32).prop_map(|(min, more)| Lengths::try_uniform(min..=min + more).unwrap()),
+        (1.0..900.0, 0.0..2.5).prop_map(|(median, sigma)| Lengths::try_lognormal(median, sigma, 1..=3_049).unwrap()),
         values.prop_map(|values| Lengths::try_empirical(values).unwrap()),
     ]
 }

@@ -48,9 +48,7 @@ fn requests_go_to_the_least_loaded_rank_and_wait_for_the_others() {
     // Three at once, and one while rank 1 has a single one.
     let requests = [at(0, 1_000), at(0, 10), at(0, 10), at(500, 10)];
     let model = Linear::mixed();
-    let report = lockstep(&model, config, 2)
-        .run_source(&mut RequestList::new(&requests), &mut ())
-        .unwrap();
+    let report = lockstep(&model, config, 2).run_source(&mut RequestList::new(&requests), &mut ()).unwrap();
     let timing = |index: usize| report.records[index].timing().unwrap();
     let replicas = [0, 1, 2, 3].map(|index| timing(index).replica);
     assert_eq!(replicas, [0, 1, 0, 1]);
@@ -63,15 +61,11 @@ fn requests_go_to_the_least_loaded_rank_and_wait_for_the_others() {
 fn a_rank_alone_is_a_server() {
     let config = SimConfig::new(2_000, 1_000);
     let requests: Vec<Request> = (0..60)
-        .map(|index| {
-            Request::new(50 + index % 7 * 90, 1 + index % 40).at_ns(u64::from(index) * 9_000)
-        })
+        .map(|index| Request::new(50 + index % 7 * 90, 1 + index % 40).at_ns(u64::from(index) * 9_000))
         .collect();
     let model = Linear::mixed();
     let ranks = lockstep(&model, config, 1);
-    let alone = ranks
-        .run_source(&mut RequestList::new(&requests), &mut ())
-        .unwrap();
+    let alone = ranks.run_source(&mut RequestList::new(&requests), &mut ()).unwrap();
     assert_eq!(alone, simulator(&model, config).run(&requests).unwrap());
 }
 

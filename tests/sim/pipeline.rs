@@ -46,18 +46,11 @@ fn compare(config: SimConfig, shares: &[u64], requests: &[Request]) {
     let totals = simulator.serve(&mut source(), &mut seen).unwrap();
     let expected = oracle::pipeline::run(&naive, config, requests, &IDS);
     assert_same(expected, &seen, &totals, &config);
-    assert_eq!(
-        model.model.batches.into_inner(),
-        naive.model.batches.into_inner()
-    );
+    assert_eq!(model.model.batches.into_inner(), naive.model.batches.into_inner());
     // An observer changes nothing.
     let unobserved = Simulator::try_new(staged(shares), config).unwrap();
     let unobserved = unobserved.run_source(&mut source(), &mut ()).unwrap();
-    let unobserved: Vec<_> = unobserved
-        .records
-        .iter()
-        .map(|record| record.outcome)
-        .collect();
+    let unobserved: Vec<_> = unobserved.records.iter().map(|record| record.outcome).collect();
     assert_eq!(unobserved, seen.outcomes(requests.len()));
 }
 
@@ -87,10 +80,7 @@ fn two_requests_share_the_stages() {
     config.rules.empty_schedule_sleep_ns = 0;
     let requests = [request(0, 100, 2), request(0, 100, 2)];
     let model = staged(&[50, 50]);
-    let report = Simulator::try_new(&model, config)
-        .unwrap()
-        .run(&requests)
-        .unwrap();
+    let report = Simulator::try_new(&model, config).unwrap().run(&requests).unwrap();
     let timing = |index: usize| report.records[index].timing().unwrap();
     // The budget of 128 tokens cuts the second prompt after 28: 1,000 + 10 x 128 = 2,280 ns, then 72 tokens: 1,720 ns.
     assert_eq!(timing(0).first_token_ns, 2_280);
@@ -109,20 +99,14 @@ fn throughput_is_that_of_the_slowest_stage() {
     config.rules.empty_schedule_sleep_ns = 0;
     let requests = [request(0, 16, 500); 64];
     let makespan_ns = |config: SimConfig, shares: &[u64]| {
-        let report = Simulator::try_new(staged(shares), config)
-            .unwrap()
-            .run(&requests)
-            .unwrap();
+        let report = Simulator::try_new(staged(shares), config).unwrap().run(&requests).unwrap();
         report.summary.makespan.0 * 1e9
     };
     // The batches of 16 requests each follow one another in a quarter of their time.
     let steps = 500.0 * 4.0;
     let mean_ns = 1_000.0 + 16.0 * (100.0 + 16.0 + 250.0);
     let even = makespan_ns(config, &[25, 25, 25, 25]);
-    assert!(
-        (even / (steps * mean_ns / 4.0) - 1.0).abs() < 0.03,
-        "{even}"
-    );
+    assert!((even / (steps * mean_ns / 4.0) - 1.0).abs() < 0.03, "{even}");
     let uneven = makespan_ns(config, &[20, 40, 20, 20]);
     assert!((uneven / even - 1.6).abs() < 0.03, "{uneven} {even}");
 }
@@ -151,10 +135,7 @@ fn a_driven_server_reports_overlapping_steps_in_the_order_of_their_ends() {
     let (mut tokens, mut steps) = (Vec::new(), Vec::new());
     while let Some(step) = server.step().unwrap() {
         tokens.extend(step.tokens.iter().map(|(id, tokens)| (*id, *tokens)));
-        steps.push((
-            step.record.start_ns,
-            step.record.start_ns + step.record.duration_ns,
-        ));
+        steps.push((step.record.start_ns, step.record.start_ns + step.record.duration_ns));
     }
     assert!(steps.is_sorted_by_key(|(_, end_ns)| *end_ns), "{steps:?}");
     assert!(steps[1].0 < steps[0].1, "{steps:?}");
@@ -169,9 +150,7 @@ fn a_driven_server_reports_overlapping_steps_in_the_order_of_their_ends() {
     while let Some(at_ns) = server.next_event_ns() {
         server.advance_to(at_ns).unwrap();
         let events = server.drain_events();
-        finished += events
-            .filter(|event| matches!(event, ServerEvent::Finished { .. }))
-            .count();
+        finished += events.filter(|event| matches!(event, ServerEvent::Finished { .. })).count();
     }
     assert_eq!(finished, 2);
 }
@@ -183,10 +162,7 @@ fn what_is_not_modelled_with_stages_is_refused() {
     assert_eq!(refused(config), Ok(()));
     let mut drafts = config;
     drafts.speculation = Speculation::try_new(3, 0.5, 0).ok();
-    assert_eq!(
-        refused(drafts),
-        Err(SimError::PipelinedDrafts { stages: 2 })
-    );
+    assert_eq!(refused(drafts), Err(SimError::PipelinedDrafts { stages: 2 }));
     let ahead = config.with_scheduling(Scheduling::OneStepAhead);
     assert_eq!(refused(ahead), Err(SimError::PipelineAhead { stages: 2 }));
     let none = config.with_pipeline_parallel_size(0);

@@ -20,14 +20,8 @@ fn run(config: SimConfig, requests: &[Request]) -> Run {
     let model = Linear::mixed();
     let mut log = Seen::default();
     let mut source = RequestList::new(requests);
-    let report = simulator(&model, config)
-        .run_source(&mut source, &mut log)
-        .unwrap();
-    Run {
-        report,
-        batches: model.batches.into_inner(),
-        progress: log.progress,
-    }
+    let report = simulator(&model, config).run_source(&mut source, &mut log).unwrap();
+    Run { report, batches: model.batches.into_inner(), progress: log.progress }
 }
 
 /// Requests that all can be served by [`tight`] servers; arrivals ascend without a tie.
@@ -53,15 +47,13 @@ fn any_kind() -> impl Strategy<Value = Vec<Request>> {
 /// Servers with few blocks, few slots and a small budget; at least 14 blocks, enough for the
 /// longest of [`servable`] alone.
 fn tight() -> impl Strategy<Value = SimConfig> {
-    (14..40_u32, 1..9_u32, 0..100_u32, scheduling()).prop_map(
-        |(kv_blocks, seqs, more, scheduling)| {
-            let mut config = SimConfig::new(300, kv_blocks);
-            config.max_num_seqs = seqs;
-            config.max_num_batched_tokens = seqs + more;
-            config.rules.scheduling = scheduling;
-            config
-        },
-    )
+    (14..40_u32, 1..9_u32, 0..100_u32, scheduling()).prop_map(|(kv_blocks, seqs, more, scheduling)| {
+        let mut config = SimConfig::new(300, kv_blocks);
+        config.max_num_seqs = seqs;
+        config.max_num_batched_tokens = seqs + more;
+        config.rules.scheduling = scheduling;
+        config
+    })
 }
 
 /// Tokens of `request` that no prefix hit saves.

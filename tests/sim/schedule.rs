@@ -30,19 +30,12 @@ fn run(model: &Linear, config: SimConfig, requests: &[Request]) -> SimReport {
 /// Scheduled, first token, finish, preemptions.
 fn times(report: &SimReport, index: usize) -> (u64, u64, u64, u32) {
     let timing = report.records[index].timing().unwrap();
-    (
-        timing.scheduled_ns,
-        timing.first_token_ns,
-        timing.finish_ns,
-        timing.preemptions,
-    )
+    (timing.scheduled_ns, timing.first_token_ns, timing.finish_ns, timing.preemptions)
 }
 
 /// Compares the [`times`] of the first requests.
 fn assert_times(report: &SimReport, expected: &[(u64, u64, u64, u32)]) {
-    let found: Vec<_> = (0..expected.len())
-        .map(|index| times(report, index))
-        .collect();
+    let found: Vec<_> = (0..expected.len()).map(|index| times(report, index)).collect();
     assert_eq!(found, expected);
 }
 
@@ -61,19 +54,12 @@ fn decode(requests: u32, kv_tokens: u64) -> Vec<DecodeGroup> {
 fn a_lone_request_takes_the_same_time_in_both_modes() {
     for scheduling in [Synchronous, OneStepAhead] {
         let model = Linear::mixed();
-        let report = run(
-            &model,
-            config(scheduling, 2_048, 100),
-            &[request(7, 100, 3)],
-        );
+        let report = run(&model, config(scheduling, 2_048, 100), &[request(7, 100, 3)]);
         // 100 prompt tokens: 2000. Then 101 and 102 tokens of KV: 1201 and 1202.
         assert_eq!(times(&report, 0), (7, 2_007, 4_410, 0));
         let batch = |prefill, decode| Batch { prefill, decode };
-        let batches = [
-            batch(vec![chunk(100, 0, 1)], vec![]),
-            batch(vec![], decode(1, 101)),
-            batch(vec![], decode(1, 102)),
-        ];
+        let batches =
+            [batch(vec![chunk(100, 0, 1)], vec![]), batch(vec![], decode(1, 101)), batch(vec![], decode(1, 102))];
         assert_eq!(*model.batches.borrow(), batches);
     }
 }
@@ -87,10 +73,7 @@ fn a_long_prompt_is_computed_in_chunks() {
         assert_eq!(times(&report, 0), (0, 4_500, 5_751, 0));
         let batches = model.batches.borrow();
         let chunks: Vec<Chunk> = batches.iter().flat_map(|b| b.prefill.clone()).collect();
-        assert_eq!(
-            chunks,
-            [chunk(64, 0, 0), chunk(64, 64, 0), chunk(22, 128, 1)]
-        );
+        assert_eq!(chunks, [chunk(64, 0, 0), chunk(64, 64, 0), chunk(22, 128, 1)]);
     }
 }
 
@@ -104,10 +87,7 @@ fn decodes_come_first_and_prefill_gets_the_rest_of_the_budget() {
     // 2841  A: decode at 12; B: the other 37             1000 + 370 + 112 = 1482
     // 4323  B: decode at 101                             1201
     assert_times(&report, &[(0, 1_100, 4_323, 0), (1_100, 4_323, 5_524, 0)]);
-    let second = Batch {
-        prefill: vec![chunk(63, 0, 0)],
-        decode: decode(1, 11),
-    };
+    let second = Batch { prefill: vec![chunk(63, 0, 0)], decode: decode(1, 11) };
     assert_eq!(model.batches.borrow()[1], second);
 }
 
@@ -128,10 +108,7 @@ fn one_step_ahead_an_arrival_joins_the_step_after_the_next() {
 #[test]
 fn an_arrival_at_a_busy_server_waits_one_step_and_a_half_or_two_and_a_half() {
     for (scheduling, ttft) in [(Synchronous, 1.5e-6), (OneStepAhead, 2.5e-6)] {
-        let model = Linear {
-            step_ns: 1_000,
-            ..Linear::default()
-        };
+        let model = Linear { step_ns: 1_000, ..Linear::default() };
         let requests = [request(0, 8, 100), request(10_500, 8, 2)];
         let report = run(&model, config(scheduling, 64, 100), &requests);
         assert_eq!(report.records[1].ttft(), Some(Seconds(ttft)));
@@ -143,10 +120,7 @@ fn an_arrival_at_a_busy_server_waits_one_step_and_a_half_or_two_and_a_half() {
 #[test]
 fn an_arrival_at_the_nanosecond_of_a_schedule_is_in_it() {
     for (scheduling, first_token_ns) in [(Synchronous, 12_000), (OneStepAhead, 13_000)] {
-        let model = Linear {
-            step_ns: 1_000,
-            ..Linear::default()
-        };
+        let model = Linear { step_ns: 1_000, ..Linear::default() };
         let requests = [request(0, 8, 100), request(11_000, 8, 1)];
         let report = run(&model, config(scheduling, 64, 100), &requests);
         let expected = (11_000, first_token_ns, first_token_ns, 0);
@@ -159,20 +133,9 @@ fn an_idle_engine_starts_at_the_arrival() {
     for scheduling in [Synchronous, OneStepAhead] {
         let model = Linear::mixed();
         // The second comes while the only step of the first runs, the third long after.
-        let requests = [
-            request(50, 10, 1),
-            request(500, 20, 1),
-            request(90_000, 30, 1),
-        ];
+        let requests = [request(50, 10, 1), request(500, 20, 1), request(90_000, 30, 1)];
         let report = run(&model, config(scheduling, 64, 100), &requests);
-        assert_times(
-            &report,
-            &[
-                (50, 1_150, 1_150, 0),
-                (1_150, 2_350, 2_350, 0),
-                (90_000, 91_300, 91_300, 0),
-            ],
-        );
+        assert_times(&report, &[(50, 1_150, 1_150, 0), (1_150, 2_350, 2_350, 0), (90_000, 91_300, 91_300, 0)]);
     }
 }
 
@@ -186,24 +149,12 @@ fn one_step_ahead_a_slot_is_free_when_the_last_step_has_ended() {
     // 1100  A: decode at 11       1111  (B is fixed; C finds no slot, for A holds one)
     // 2211  B: 10 prompt tokens   1100  (C is fixed, in A's slot)
     // 3311  C: 10 prompt tokens   1100
-    assert_times(
-        &report,
-        &[
-            (0, 1_100, 2_211, 0),
-            (1_100, 3_311, 3_311, 0),
-            (2_211, 4_411, 4_411, 0),
-        ],
-    );
+    assert_times(&report, &[(0, 1_100, 2_211, 0), (1_100, 3_311, 3_311, 0), (2_211, 4_411, 4_411, 0)]);
 }
 
 #[test]
 fn one_step_ahead_the_end_of_a_step_frees_no_slot_of_the_next() {
-    let requests = [
-        request(0, 10, 1),
-        request(0, 10, 2),
-        request(1, 10, 1),
-        request(1, 10, 1),
-    ];
+    let requests = [request(0, 10, 1), request(0, 10, 2), request(1, 10, 1), request(1, 10, 1)];
     let mut config = config(OneStepAhead, 64, 100);
     config.max_num_seqs = 2;
     let report = run(&Linear::mixed(), config, &requests);
@@ -213,12 +164,7 @@ fn one_step_ahead_the_end_of_a_step_frees_no_slot_of_the_next() {
     // 3411  D: 10 prompt tokens        1100
     assert_times(
         &report,
-        &[
-            (0, 1_200, 1_200, 0),
-            (0, 1_200, 2_311, 0),
-            (1_200, 3_411, 3_411, 0),
-            (2_311, 4_511, 4_511, 0),
-        ],
+        &[(0, 1_200, 1_200, 0), (0, 1_200, 2_311, 0), (1_200, 3_411, 3_411, 0), (2_311, 4_511, 4_511, 0)],
     );
 }
 
@@ -245,21 +191,13 @@ fn others_are_admitted_beside_a_prompt_that_the_threshold_cuts() {
         let mut config = config(Synchronous, 100, 100).with_long_prefill_token_threshold(20);
         config.rules.lone_prefill = lone_prefill;
         run(&model, config, &[request(0, 60, 1), request(0, 30, 2)]);
-        let expected = [
-            vec![chunk(20, 0, 0), chunk(20, 0, 0)],
-            vec![chunk(20, 20, 0), chunk(10, 20, 1)],
-            vec![chunk(20, 40, 1)],
-        ];
-        let chunks: Vec<_> = (model.batches.take().into_iter())
-            .map(|batch| batch.prefill)
-            .collect();
+        let expected =
+            [vec![chunk(20, 0, 0), chunk(20, 0, 0)], vec![chunk(20, 20, 0), chunk(10, 20, 1)], vec![chunk(20, 40, 1)]];
+        let chunks: Vec<_> = (model.batches.take().into_iter()).map(|batch| batch.prefill).collect();
         assert_eq!(chunks, expected);
         // Alone, 0.33 does not cut it.
         run(&model, config, &[request(0, 60, 1)]);
-        assert_eq!(
-            model.batches.borrow()[0].prefill,
-            [chunk(lone, 0, u32::from(lone == 60))]
-        );
+        assert_eq!(model.batches.borrow()[0].prefill, [chunk(lone, 0, u32::from(lone == 60))]);
     }
 }
 
@@ -267,13 +205,7 @@ fn others_are_admitted_beside_a_prompt_that_the_threshold_cuts() {
 fn what_can_never_be_served_is_counted_with_a_reason() {
     let mut config = config(Synchronous, 64, 4);
     config.max_model_len = 100;
-    let requests = [
-        request(0, 0, 5),
-        request(0, 5, 0),
-        request(0, 60, 41),
-        request(0, 60, 6),
-        request(0, 60, 5),
-    ];
+    let requests = [request(0, 0, 5), request(0, 5, 0), request(0, 60, 41), request(0, 60, 6), request(0, 60, 5)];
     let report = run(&Linear::mixed(), config, &requests);
     let outcomes: Vec<Outcome> = report.records.iter().map(|r| r.outcome).collect();
     assert_eq!(
@@ -281,14 +213,8 @@ fn what_can_never_be_served_is_counted_with_a_reason() {
         [
             Outcome::Rejected(Rejection::EmptyPrompt),
             Outcome::Rejected(Rejection::EmptyOutput),
-            Outcome::Rejected(Rejection::TooLong {
-                tokens: 101,
-                max_model_len: 100
-            }),
-            Outcome::Rejected(Rejection::TooManyBlocks {
-                blocks: 5,
-                kv_blocks: 4
-            }),
+            Outcome::Rejected(Rejection::TooLong { tokens: 101, max_model_len: 100 }),
+            Outcome::Rejected(Rejection::TooManyBlocks { blocks: 5, kv_blocks: 4 }),
         ]
     );
     assert!(report.records[4].timing().is_some());

@@ -13,8 +13,8 @@ use rooflut::engine::Scheduling;
 use rooflut::sim::cluster::{Cluster, Disaggregated, Router};
 use rooflut::sim::load::RequestList;
 use rooflut::sim::{
-    Observer, Outcome, Rejection, Request, RequestId, RequestRecord, Server, ServerError,
-    ServerEvent, SimConfig, SimError, Simulator, StepRecord, Timing,
+    Observer, Outcome, Rejection, Request, RequestId, RequestRecord, Server, ServerError, ServerEvent, SimConfig,
+    SimError, Simulator, StepRecord, Timing,
 };
 use rooflut::step::{Drafting, LatencyModel, RooflineModel, StepBatch, TabulatedModel, Tally};
 use rooflut::units::Seconds;
@@ -155,16 +155,10 @@ fn a_step_in_flight_ends_before_a_later_arrival_is_scheduled() {
     assert_eq!(server.next_event_ns(), Some(2_000));
     assert!(server.is_in_step());
     assert_eq!(server.drain_events().count(), 0);
-    assert_eq!(
-        (server.running(), server.waiting(), server.totals().steps),
-        (1, 0, 0)
-    );
+    assert_eq!((server.running(), server.waiting(), server.totals().steps), (1, 0, 0));
     assert_eq!(server.kv_blocks_used(), 7);
     let second = server.push(request(1_600, 50, 1)).unwrap();
-    assert_eq!(
-        (server.arriving(), server.outstanding_tokens()),
-        (1, 102 + 51)
-    );
+    assert_eq!((server.arriving(), server.outstanding_tokens()), (1, 102 + 51));
     server.advance_to(2_000).unwrap();
     assert_eq!(server.drain_events().count(), 1);
     // A decode with 101 tokens of KV and the prompt of the second: 1000 + 100 + 101 + 500 ns.
@@ -183,15 +177,9 @@ fn requests_may_be_pushed_in_any_order_of_arrival() {
     assert_eq!(server.next_event_ns(), Some(10_000));
     server.advance_to(20_000).unwrap();
     assert_eq!(timing_of(&mut server, early).finish_ns, 11_100);
-    assert_eq!(
-        (server.arriving(), server.next_event_ns()),
-        (1, Some(50_000))
-    );
+    assert_eq!((server.arriving(), server.next_event_ns()), (1, Some(50_000)));
     let step = server.step().unwrap().unwrap();
-    assert_eq!(
-        (step.record.start_ns, step.tokens),
-        (50_000, &[(late, 1)][..])
-    );
+    assert_eq!((step.record.start_ns, step.tokens), (50_000, &[(late, 1)][..]));
     assert_eq!(server.step().unwrap().map(|step| step.record), None);
 }
 
@@ -201,9 +189,7 @@ fn a_full_queue_is_an_outcome_of_the_arrival_and_no_error_of_the_push() {
     config.max_num_seqs = 1;
     config.max_waiting = Some(1);
     let mut server = server(config);
-    let ids: Vec<RequestId> = (0..3)
-        .map(|index| server.push(request(index, 10, 20)).unwrap())
-        .collect();
+    let ids: Vec<RequestId> = (0..3).map(|index| server.push(request(index, 10, 20)).unwrap()).collect();
     // Its answer is known when the second step begins, long before those of the others.
     server.advance_to(1_101).unwrap();
     let rejected: Vec<ServerEvent> = server.drain_events().collect();
@@ -234,9 +220,7 @@ fn bad_calls_are_refused_with_what_was_found_and_what_is_allowed() {
     );
     assert_eq!(
         server.push(request(u64::MAX, 10, 2)),
-        Err(ServerError::NeverServed(Rejection::TooLate {
-            arrival_ns: u64::MAX
-        }))
+        Err(ServerError::NeverServed(Rejection::TooLate { arrival_ns: u64::MAX }))
     );
     // It serves on, and none of these has taken an id.
     let id = server.push(request(500, 10, 1)).unwrap();
@@ -284,10 +268,8 @@ fn pointers_to_models_are_models_and_servers_of_them_move_between_threads() {
     assert_eq!(finish_ns(&boxed), 3_000);
     assert_eq!(finish_ns(boxed), 3_000);
     let shared: Arc<dyn LatencyModel + Send + Sync> = Arc::new(Microsecond);
-    let threads: Vec<_> = (0..2)
-        .map(|_| Arc::clone(&shared))
-        .map(|model| std::thread::spawn(move || finish_ns(model)))
-        .collect();
+    let threads: Vec<_> =
+        (0..2).map(|_| Arc::clone(&shared)).map(|model| std::thread::spawn(move || finish_ns(model))).collect();
     for thread in threads {
         assert_eq!(thread.join().unwrap(), 3_000);
     }
@@ -297,20 +279,10 @@ fn pointers_to_models_are_models_and_servers_of_them_move_between_threads() {
 fn servers_behind_a_router_of_ones_own_are_a_cluster() {
     let mut config = SimConfig::new(300, 40);
     config.api_server_ns = 300;
-    let requests: Vec<Request> = (0..60)
-        .map(|index| {
-            request(
-                u64::from(index / 3) * 2_000,
-                20 + index % 40,
-                1 + index % 17,
-            )
-        })
-        .collect();
+    let requests: Vec<Request> =
+        (0..60).map(|index| request(u64::from(index / 3) * 2_000, 20 + index % 40, 1 + index % 17)).collect();
     let cluster = Cluster::try_new(Linear::mixed(), config, 3, Router::RoundRobin).unwrap();
-    let expected = cluster
-        .run_source(&mut RequestList::new(&requests), &mut ())
-        .unwrap()
-        .records;
+    let expected = cluster.run_source(&mut RequestList::new(&requests), &mut ()).unwrap().records;
     let mut servers = [server(config), server(config), server(config)];
     let mut indices: [Vec<usize>; 3] = Default::default();
     for (index, request) in requests.iter().enumerate() {

@@ -22,9 +22,7 @@ fn chat() -> RequestMix {
 
 fn served_by(config: SimConfig, users: u32, pause: ThinkTime, mix: RequestMix) -> SimReport {
     let users = ClosedLoop::try_new(users, pause, mix, 42).unwrap();
-    simulator(&Linear::mixed(), config)
-        .run_source(&mut users.limited(TOTAL), &mut ())
-        .unwrap()
+    simulator(&Linear::mixed(), config).run_source(&mut users.limited(TOTAL), &mut ()).unwrap()
 }
 
 fn served(users: u32, pause: ThinkTime, mix: RequestMix) -> SimReport {
@@ -62,12 +60,7 @@ fn a_cached_prompt_is_at_most_the_prompt() {
 fn without_a_pause_every_user_waits_or_is_served_all_the_time() {
     let report = served(8, ThinkTime::NONE, mix());
     assert_eq!(report.summary.completed, TOTAL);
-    let times = |record: &rooflut::sim::RequestRecord| {
-        (
-            record.request.arrival_ns,
-            record.timing().unwrap().finish_ns,
-        )
-    };
+    let times = |record: &rooflut::sim::RequestRecord| (record.request.arrival_ns, record.timing().unwrap().finish_ns);
     let mut finished: Vec<u64> = report.records.iter().map(|r| times(r).1).collect();
     finished.sort_unstable();
     for (index, record) in report.records.iter().enumerate() {

@@ -61,24 +61,13 @@ fn a_step_without_a_valid_time_is_an_error_that_names_it() {
     for config in configs() {
         for time in TIMES.map(Seconds) {
             // The prompt, and the fifth decode step.
-            for (from_kv_tokens, prefill_tokens, decode_requests, start_ns) in
-                [(0, 10, 0, 0), (15, 0, 1, 5_000)]
-            {
-                let model = Wrong {
-                    from_kv_tokens,
-                    time,
-                };
+            for (from_kv_tokens, prefill_tokens, decode_requests, start_ns) in [(0, 10, 0, 0), (15, 0, 1, 5_000)] {
+                let model = Wrong { from_kv_tokens, time };
                 for served in served(model, config) {
                     let error = served.unwrap_err();
                     assert_eq!(error.time.0.to_bits(), time.0.to_bits());
-                    assert_eq!(
-                        (error.prefill_tokens, error.decode_requests),
-                        (prefill_tokens, decode_requests)
-                    );
-                    assert_eq!(
-                        (error.decode_kv_tokens, error.start_ns),
-                        (from_kv_tokens, start_ns)
-                    );
+                    assert_eq!((error.prefill_tokens, error.decode_requests), (prefill_tokens, decode_requests));
+                    assert_eq!((error.decode_kv_tokens, error.start_ns), (from_kv_tokens, start_ns));
                 }
             }
         }
@@ -89,10 +78,7 @@ fn a_step_without_a_valid_time_is_an_error_that_names_it() {
 fn separate_prefill_and_decode_servers_report_it_too() {
     let link = KvLink::try_new(1e9, Seconds(1e-6), 1.0).unwrap();
     for (from_kv_tokens, prefill_tokens) in [(0, 10), (15, 0)] {
-        let model = Wrong {
-            from_kv_tokens,
-            time: Seconds(f64::NAN),
-        };
+        let model = Wrong { from_kv_tokens, time: Seconds(f64::NAN) };
         let pool = ServerPool::new(model, SimConfig::new(300, 100), 2);
         let servers = Disaggregated::try_new(pool, pool, Router::RoundRobin, link).unwrap();
         let served = servers.serve(&mut RequestList::new(&REQUESTS), &mut ());
@@ -105,10 +91,7 @@ fn separate_prefill_and_decode_servers_report_it_too() {
 #[test]
 fn valid_times_whose_sum_is_beyond_the_clock_are_an_error() {
     // 317 years each, of the 584 that the clock has.
-    let model = Wrong {
-        from_kv_tokens: 0,
-        time: Seconds(1e10),
-    };
+    let model = Wrong { from_kv_tokens: 0, time: Seconds(1e10) };
     for config in configs() {
         for served in served(model, config) {
             let error = served.unwrap_err();
@@ -126,10 +109,7 @@ fn valid_times_whose_sum_is_beyond_the_clock_are_an_error() {
 #[test]
 fn a_driven_server_stops_at_the_step_and_says_so_again() {
     for config in configs() {
-        let model = Wrong {
-            from_kv_tokens: 15,
-            time: Seconds(f64::NAN),
-        };
+        let model = Wrong { from_kv_tokens: 15, time: Seconds(f64::NAN) };
         let mut server = Server::try_new(model, config).unwrap();
         server.push(REQUESTS[0]).unwrap();
         server.advance_to(3_000).unwrap();

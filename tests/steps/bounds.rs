@@ -30,31 +30,23 @@ fn no_step_of_100_000_is_faster_than_compute_memory_or_link() {
     let tables = tables::h100();
     // Without the time that the engine adds, the bounds are tighter.
     let constants = StepConstants::NONE;
-    models::random_steps(
-        constants,
-        0x0057_3950,
-        100_000,
-        |_, sharded, model, batch| {
-            let time = model.step_time(&batch.as_step());
-            let total = time.total().0;
-            let [compute, memory, link] = sharded.floors(tables, &batch);
-            let about = format_args!("{sharded:?} {batch:?}: {time:?}");
-            assert!(total.is_finite() && total > 0.0, "{about}");
-            for floor in [compute, memory, link] {
-                assert!(total >= floor * (1.0 - ROUNDING), "{about}: {floor}");
-            }
-            let parts: f64 = time.parts().map(|part| part.time.0).sum();
-            assert!(apart(parts, total) < ROUNDING, "{about}: {parts}");
-            for part in time.parts() {
-                assert!(
-                    part.time.0.is_finite() && part.time.0 > 0.0,
-                    "{sharded:?} {part:?}"
-                );
-            }
-            assert!(time.part(Part::AllReduce).0 >= link * (1.0 - ROUNDING));
-            assert_eq!(time.part(Part::AllReduce).0 > 0.0, sharded.tp > 1);
-        },
-    );
+    models::random_steps(constants, 0x0057_3950, 100_000, |_, sharded, model, batch| {
+        let time = model.step_time(&batch.as_step());
+        let total = time.total().0;
+        let [compute, memory, link] = sharded.floors(tables, &batch);
+        let about = format_args!("{sharded:?} {batch:?}: {time:?}");
+        assert!(total.is_finite() && total > 0.0, "{about}");
+        for floor in [compute, memory, link] {
+            assert!(total >= floor * (1.0 - ROUNDING), "{about}: {floor}");
+        }
+        let parts: f64 = time.parts().map(|part| part.time.0).sum();
+        assert!(apart(parts, total) < ROUNDING, "{about}: {parts}");
+        for part in time.parts() {
+            assert!(part.time.0.is_finite() && part.time.0 > 0.0, "{sharded:?} {part:?}");
+        }
+        assert!(time.part(Part::AllReduce).0 >= link * (1.0 - ROUNDING));
+        assert_eq!(time.part(Part::AllReduce).0 > 0.0, sharded.tp > 1);
+    });
 }
 
 /// Models that the made-up kernels can run: weights and KV entries in 16 bits.
@@ -83,8 +75,7 @@ fn tables_that_beat_physics_are_held_to_the_bound_part_by_part() {
             for (part, bound) in sharded.part_bounds(tables::h100(), &batch) {
                 let found = time.part(part).0;
                 // The bytes of context are added to the time of the tables.
-                let held = apart(found, bound) < ROUNDING
-                    || part == Part::PrefillAttention && found > bound;
+                let held = apart(found, bound) < ROUNDING || part == Part::PrefillAttention && found > bound;
                 assert!(held, "{sharded:?} {batch:?}: {part}: {found} of {bound}");
                 // No row gives the rate of memory reads: a share of the data sheet's.
                 let found = in_cache.step_time(&batch.as_step()).part(part).0;
@@ -105,18 +96,12 @@ fn twice_the_bandwidth_peak_or_link_halves_what_it_binds_and_slows_nothing() {
     let [mut halved, mut kept] = [0; 2];
     for sharded in on_made_up_kernels() {
         let model = without_engine(&TOO_FAST, &sharded);
-        let twice = [
-            &TOO_FAST_TWICE_BANDWIDTH,
-            &TOO_FAST_TWICE_PEAK,
-            &TOO_FAST_TWICE_LINK,
-        ]
-        .map(|set| without_engine(set, &sharded));
+        let twice = [&TOO_FAST_TWICE_BANDWIDTH, &TOO_FAST_TWICE_PEAK, &TOO_FAST_TWICE_LINK]
+            .map(|set| without_engine(set, &sharded));
         for _ in 0..20 {
             let batch = Batch::random(&mut random);
             let before = model.step_time(&batch.as_step());
-            let after = twice
-                .each_ref()
-                .map(|model| model.step_time(&batch.as_step()));
+            let after = twice.each_ref().map(|model| model.step_time(&batch.as_step()));
             for part in before.parts() {
                 let shares = after.map(|time| time.part(part.part).0 / part.time.0);
                 for share in shares {
@@ -126,15 +111,8 @@ fn twice_the_bandwidth_peak_or_link_halves_what_it_binds_and_slows_nothing() {
                 // Only one of the three binds. The time may not halve, because the second longest may then
                 // bind.
                 let faster = shares.iter().filter(|&&share| share < 1.0 - ROUNDING);
-                let expected = if part.part == Part::PrefillAttention {
-                    2
-                } else {
-                    1
-                };
-                assert!(
-                    (1..=expected).contains(&faster.count()),
-                    "{part:?}: {shares:?}"
-                );
+                let expected = if part.part == Part::PrefillAttention { 2 } else { 1 };
+                assert!((1..=expected).contains(&faster.count()), "{part:?}: {shares:?}");
                 let fastest = shares.into_iter().fold(1.0, f64::min);
                 if apart(fastest, 0.5) < ROUNDING {
                     halved += 1;
@@ -178,13 +156,7 @@ fn decode_attention_of_many_query_heads_on_one_kv_head_takes_the_peak() {
     let attention = time.parts().find(|part| part.part == Part::DecodeAttention);
     let attention = attention.unwrap();
     let bounds = sharded.part_bounds(tables::h100(), &batch);
-    let bound = bounds
-        .iter()
-        .find(|bound| bound.0 == attention.part)
-        .unwrap();
-    assert!(
-        apart(attention.time.0, bound.1) < ROUNDING,
-        "{attention:?} {bound:?}"
-    );
+    let bound = bounds.iter().find(|bound| bound.0 == attention.part).unwrap();
+    assert!(apart(attention.time.0, bound.1) < ROUNDING, "{attention:?} {bound:?}");
     assert_eq!(attention.binding, Binding::Compute);
 }

@@ -6,9 +6,7 @@
 use crate::support::models::{self, DEFAULT};
 use crate::support::steps::{Batch, Sharded};
 use crate::support::tables;
-use crate::support::tolerances::{
-    FEWER_REQUESTS, LINEAR_SLOPE, ROUNDING, SQUARE_SLOPE, STORED_LN_F32,
-};
+use crate::support::tolerances::{FEWER_REQUESTS, LINEAR_SLOPE, ROUNDING, SQUARE_SLOPE, STORED_LN_F32};
 use rooflut::engine::StepConstants;
 use rooflut::hardware::Dtype;
 use rooflut::step::{Chunk, DecodeGroup, Part, RooflineModel, StepModel, StepTime};
@@ -46,10 +44,7 @@ fn one_more_kv_token_takes_at_most_proportionally_longer() {
         let moved = moved(model, &batch, &more);
         let most = LINEAR_SLOPE * one_more(batch.as_step().decode_kv_tokens());
         let possible = -ROUNDING..=most + ROUNDING;
-        assert!(
-            possible.contains(&moved),
-            "{sharded:?} {batch:?}: {moved:e} of {most:e}"
-        );
+        assert!(possible.contains(&moved), "{sharded:?} {batch:?}: {moved:e} of {most:e}");
         longer += u32::from(moved > ROUNDING);
     });
     assert!(longer > 1_000, "{longer}");
@@ -76,18 +71,12 @@ fn chunk_is_continuous(model: &RooflineModel, batch: &Batch, sharded: &Sharded) 
     let most = (SQUARE_SLOPE + EFFICIENCY_SLOPE) * one_more(new.into()) + STORED_LN_F32;
     let by_new = moved(model, batch, &more).abs();
     let steps = another_tile(sharded, batch.as_step().tokens());
-    assert!(
-        steps || by_new <= most,
-        "{about} {batch:?}: {by_new:e} of {most:e}"
-    );
+    assert!(steps || by_new <= most, "{about} {batch:?}: {by_new:e} of {most:e}");
     let mut more = batch.clone();
     more.prefill[0] = like(new, length + 1);
     let most = (SQUARE_SLOPE + EFFICIENCY_SLOPE) * one_more(length.into()) + STORED_LN_F32;
     let by_context = moved(model, batch, &more).abs();
-    assert!(
-        by_context <= most,
-        "{about} {batch:?}: {by_context:e} of {most:e}"
-    );
+    assert!(by_context <= most, "{about} {batch:?}: {by_context:e} of {most:e}");
 }
 
 #[test]
@@ -104,11 +93,7 @@ fn a_chunk_is_continuous_beyond_the_cuda_graphs() {
 
 #[test]
 fn a_whole_prompt_is_continuous_around_every_length_that_was_measured() {
-    let mut lengths: Vec<u32> = tables::h100()
-        .prefill
-        .iter()
-        .map(|row| row.length)
-        .collect();
+    let mut lengths: Vec<u32> = tables::h100().prefill.iter().map(|row| row.length).collect();
     lengths.sort_unstable();
     lengths.dedup();
     lengths.retain(|&length| u64::from(length) > GRAPHS + 1);
@@ -132,10 +117,7 @@ fn one_more_request_is_continuous_beyond_the_cuda_graphs() {
             let moved = moved(&model, &of(requests), &of(requests + 1)).abs();
             let most = (LINEAR_SLOPE + EFFICIENCY_SLOPE) * one_more(u64::from(requests));
             let steps = another_tile(&sharded, requests.into());
-            assert!(
-                steps || moved <= most,
-                "{sharded:?} {requests}: {moved:e} of {most:e}"
-            );
+            assert!(steps || moved <= most, "{sharded:?} {requests}: {moved:e} of {most:e}");
         }
     }
 }
@@ -164,8 +146,5 @@ fn more_requests_at_one_context_take_longer_within_the_noise_of_the_tables() {
             }
         }
     }
-    assert!(
-        fell > FEWER_REQUESTS / 3.0,
-        "the tolerance is too wide: {fell}"
-    );
+    assert!(fell > FEWER_REQUESTS / 3.0, "the tolerance is too wide: {fell}");
 }

@@ -6,8 +6,8 @@ use rooflut::hardware::GatherShape;
 use rooflut::model::ModelSpec;
 use rooflut::op::Gather;
 use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, ModelError, Network, Parallelism, Part, RooflineModel,
-    StepBatch, StepModel, StepOptions, StepTime, TabulatedModel,
+    Chunk, DecodeGroup, LatencyModel, ModelError, Network, Parallelism, Part, RooflineModel, StepBatch, StepModel,
+    StepOptions, StepTime, TabulatedModel,
 };
 use rooflut::table::sets;
 use rooflut::units::Seconds;
@@ -45,16 +45,13 @@ fn ranks_share_the_experts_and_nothing_else() {
         // The experts are those of one server on as many GPUs with the tokens of all ranks.
         let server = step(Parallelism::tensor(4).with_expert_parallel(whole), 96);
         assert_eq!(together.part(Part::Moe), server.part(Part::Moe));
-        for part in step(single, 24)
-            .parts()
-            .filter(|part| part.part != Part::Moe)
-        {
+        for part in step(single, 24).parts().filter(|part| part.part != Part::Moe) {
             assert_eq!(together.part(part.part), part.time, "{}", part.part);
         }
         // Hidden states of 2,048 and router logits of 128 numbers, 16 bits each.
         let shape = GatherShape { ranks: 4 };
-        let [gather, scatter] = [Gather::all_gather, Gather::reduce_scatter]
-            .map(|resolve| resolve(&sets::H100, shape).unwrap());
+        let [gather, scatter] =
+            [Gather::all_gather, Gather::reduce_scatter].map(|resolve| resolve(&sets::H100, shape).unwrap());
         let once = gather.at(96 * 2 * (2_048 + 128)).time + scatter.at(96 * 2 * 2_048).time;
         let error = together.part(Part::Exchange).0 / (once.0 * LAYERS) - 1.0;
         assert!(error.abs() < 1e-12, "{error}");
@@ -74,10 +71,7 @@ fn gpus_of_a_rank_with_whole_experts_exchange_its_tokens_in_place_of_an_all_redu
 
 #[test]
 fn equal_ranks_take_as_long_as_the_step_of_one() {
-    for ranks in [
-        Parallelism::SINGLE.with_dp(8).with_expert_parallel(true),
-        Parallelism::tensor(2).with_dp(2),
-    ] {
+    for ranks in [Parallelism::SINGLE.with_dp(8).with_expert_parallel(true), Parallelism::tensor(2).with_dp(2)] {
         let model = model(ranks);
         let prompt = [Chunk::prompt(700).unwrap()];
         for requests in [1, 5, 64, 600] {
@@ -98,10 +92,7 @@ fn all_ranks_wait_for_the_slowest() {
     let model = model(Parallelism::SINGLE.with_dp(4).with_expert_parallel(true));
     let (few, some, many) = (decodes(4), decodes(60), decodes(64));
     let prompt = [Chunk::prompt(2_000).unwrap()];
-    let prompt = StepBatch {
-        prefill: &prompt,
-        decode: &[],
-    };
+    let prompt = StepBatch { prefill: &prompt, decode: &[] };
     let [idle, few, some, many] = [of(&[]), of(&few), of(&some), of(&many)];
     let time = |ranks: [StepBatch<'_>; 4]| lockstep(&model, &ranks);
     assert_eq!(time([idle; 4]), Seconds::ZERO);
@@ -132,24 +123,16 @@ fn tabulated_ranks_take_as_long_to_the_bit() {
 
 #[test]
 fn ranks_that_cannot_share_a_model_are_refused() {
-    let refused = |spec: &ModelSpec, ranks| match RooflineModel::try_new(
-        spec,
-        &sets::H100,
-        ranks,
-        StepOptions::default(),
-    ) {
-        Err(ModelError::Spec(error)) => error.to_string(),
-        other => panic!("{other:?}"),
-    };
+    let refused =
+        |spec: &ModelSpec, ranks| match RooflineModel::try_new(spec, &sets::H100, ranks, StepOptions::default()) {
+            Err(ModelError::Spec(error)) => error.to_string(),
+            other => panic!("{other:?}"),
+        };
     let single = Parallelism::SINGLE;
     let experts = models::spec("qwen3-30b-a3b");
     let dense = models::spec("llama-3.1-8b");
     for (spec, ranks, message) in [
-        (
-            &experts,
-            single.with_dp(0),
-            "dp: expected a positive number, found 0",
-        ),
+        (&experts, single.with_dp(0), "dp: expected a positive number, found 0"),
         (
             &dense,
             single.with_dp(2),
@@ -171,12 +154,5 @@ fn ranks_that_cannot_share_a_model_are_refused() {
         panic!("{error:?}");
     };
     assert_eq!(part, Part::Exchange);
-    assert!(matches!(
-        error,
-        ResolveError::TooManyRanks {
-            ranks: 16,
-            most: 8,
-            ..
-        }
-    ));
+    assert!(matches!(error, ResolveError::TooManyRanks { ranks: 16, most: 8, .. }));
 }

@@ -42,9 +42,7 @@ struct Matched<'t> {
 
 fn matched<'t>(tables: &'t Tables, sharded: &Sharded) -> Matched<'t> {
     let asked = sharded.attention_shape(sharded.kv_dtype);
-    let shape = DecodeAttention::resolve(tables.compiled, asked)
-        .unwrap()
-        .matched();
+    let shape = DecodeAttention::resolve(tables.compiled, asked).unwrap().matched();
     let of_shape = |row: &&Row<AttentionShape>| row.shape == shape;
     let rows: Vec<_> = tables.decode.iter().filter(of_shape).collect();
     let is_cold = |row: &&Row<AttentionShape>| {
@@ -152,17 +150,14 @@ fn the_smallest_call_takes_as_long_as_the_shortest_row() {
 #[test]
 fn own_heads_are_smoothed_and_others_transferred_within_the_measured_lengths() {
     every_model(|tables, sharded, model| {
-        let Matched {
-            rows, cold, exact, ..
-        } = matched(tables, sharded);
+        let Matched { rows, cold, exact, .. } = matched(tables, sharded);
         let expected = match (exact, cold.is_empty()) {
             (_, true) => Class::Bound,
             (true, false) => Class::Smoothed,
             (false, false) => Class::Transferred,
         };
-        let [fewest, shortest] = rows.iter().fold([u32::MAX; 2], |[amount, length], row| {
-            [amount.min(row.amount), length.min(row.length)]
-        });
+        let [fewest, shortest] =
+            rows.iter().fold([u32::MAX; 2], |[amount, length], row| [amount.min(row.amount), length.min(row.length)]);
         let inside = provenance(model, fewest, shortest);
         assert_eq!(inside, expected.inside(), "{sharded:?}");
         for (requests, each) in [(fewest, shortest - 1), (fewest, 4_000_000)] {

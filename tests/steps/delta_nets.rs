@@ -4,10 +4,7 @@ use rooflut::engine::StepConstants;
 use rooflut::hardware::{DeltaKernel, DeltaShape};
 use rooflut::model::{Attention, ModelSpec, Parallelism, SpecError, find};
 use rooflut::op::{DeltaDecode, DeltaPrefill};
-use rooflut::step::{
-    Chunk, DecodeGroup, ModelError, Part, RooflineModel, StepBatch, StepModel, StepOptions,
-    StepTime,
-};
+use rooflut::step::{Chunk, DecodeGroup, ModelError, Part, RooflineModel, StepBatch, StepModel, StepOptions, StepTime};
 use rooflut::table::sets;
 use rooflut::units::Seconds;
 
@@ -27,8 +24,7 @@ fn nets(layers: u32) -> ModelSpec {
 
 fn step(model: &ModelSpec, tp: u32, prefill: &[Chunk], decode: &[DecodeGroup]) -> StepTime {
     let parallelism = Parallelism::tensor(tp);
-    let model =
-        RooflineModel::try_new(model, &sets::H100, parallelism, StepOptions::default()).unwrap();
+    let model = RooflineModel::try_new(model, &sets::H100, parallelism, StepOptions::default()).unwrap();
     model.step_time(&StepBatch { prefill, decode })
 }
 
@@ -38,12 +34,7 @@ fn part(step: &StepTime, part: Part) -> f64 {
 }
 
 fn shapes(k_heads: u32, v_heads: u32) -> [DeltaShape; 2] {
-    DeltaKernel::ALL.map(|kernel| DeltaShape {
-        kernel,
-        k_heads,
-        v_heads,
-        head_dim: 128,
-    })
+    DeltaKernel::ALL.map(|kernel| DeltaShape { kernel, k_heads, v_heads, head_dim: 128 })
 }
 
 #[test]
@@ -69,10 +60,7 @@ fn decode_takes_the_rows_of_both_kernels_or_the_reads_of_the_states() {
             .iter()
             .sum();
         let more = found / (10.0 * rows) - 1.0;
-        assert!(
-            more > -1e-12 && (more > 0.05) == is_cold,
-            "{requests}: {more}"
-        );
+        assert!(more > -1e-12 && (more > 0.05) == is_cold, "{requests}: {more}");
         let state = f64::from(requests) * 32.0 * 128.0 * 128.0 * 4.0;
         assert!(found > 10.0 * 2.0 * state / 3.35e12);
     }
@@ -89,10 +77,7 @@ fn prompts_take_the_rows_of_both_kernels_whatever_their_context() {
         })
         .iter()
         .sum();
-    assert!(
-        (found / (10.0 * rows) - 1.0).abs() < 1e-12,
-        "{found} {rows}"
-    );
+    assert!((found / (10.0 * rows) - 1.0).abs() < 1e-12, "{found} {rows}");
     let later = [Chunk::last(1024, 9216).unwrap(); 4];
     let later = part(&step(&nets(10), 1, &later, &[]), Part::PrefillAttention);
     assert!((later / found - 1.0).abs() < 1e-12);
@@ -106,28 +91,12 @@ fn prompts_take_the_rows_of_both_kernels_whatever_their_context() {
 #[test]
 fn ranks_divide_the_heads_or_name_those_that_they_cannot() {
     let decode = [DecodeGroup::uniform(512, 1000).unwrap()];
-    let [one, four] =
-        [1, 4].map(|tp| part(&step(&nets(10), tp, &[], &decode), Part::DecodeAttention));
+    let [one, four] = [1, 4].map(|tp| part(&step(&nets(10), tp, &[], &decode), Part::DecodeAttention));
     assert!((one / four - 4.0).abs() < 0.2, "{one} {four}");
     let model = find("qwen3.5-27b").unwrap().spec;
-    let error = RooflineModel::try_new(
-        &model,
-        &sets::H100,
-        Parallelism::tensor(32),
-        StepOptions::default(),
-    );
-    let Err(ModelError::Spec(error)) = error else {
-        panic!("{error:?}")
-    };
-    assert_eq!(
-        error,
-        SpecError::NotDivisible {
-            field: "k_heads",
-            found: 16,
-            by: "tp",
-            divisor: 32
-        }
-    );
+    let error = RooflineModel::try_new(&model, &sets::H100, Parallelism::tensor(32), StepOptions::default());
+    let Err(ModelError::Spec(error)) = error else { panic!("{error:?}") };
+    assert_eq!(error, SpecError::NotDivisible { field: "k_heads", found: 16, by: "tp", divisor: 32 });
 }
 
 /// Source: AIConfigurator 0.12, Qwen3.5-35B-A3B on one H100, 1,024 tokens in and out: 4.1, 12.0 and 24.2 ms.
@@ -145,18 +114,11 @@ fn decode_of_qwen3_5_agrees_with_another_estimate() {
 fn a_gate_of_the_output_widens_the_projection_by_the_queries() {
     let model = find("qwen3.5-35b-a3b").unwrap().spec;
     let mut plain = model;
-    let Attention::Gqa(heads) = &mut plain.layers[1].attention else {
-        panic!("expected full attention second")
-    };
+    let Attention::Gqa(heads) = &mut plain.layers[1].attention else { panic!("expected full attention second") };
     heads.output_gate = false;
     let gate = 10 * 2048 * 16 * 256;
     assert_eq!(model.weight_params() - plain.weight_params(), gate);
-    let qkv = |model| {
-        part(
-            &step(model, 1, &[Chunk::prompt(8192).unwrap()], &[]),
-            Part::Qkv,
-        )
-    };
+    let qkv = |model| part(&step(model, 1, &[Chunk::prompt(8192).unwrap()], &[]), Part::Qkv);
     let flops = 2.0 * 8192.0 * gate as f64;
     assert!(qkv(&model) - qkv(&plain) > flops / 989.5e12);
 }
@@ -179,11 +141,7 @@ fn the_host_launches_nets_in_steps_with_prompts_and_more_of_them_beyond_cuda_gra
         part(&model.step_time(&StepBatch { prefill, decode }), Part::Host) * 1e6
     };
     // 40 layers, of which 30 have nets; two tokens are those of the decoding requests.
-    for (prompt, expected) in [
-        (None, 0.0),
-        (Some(510), 40.0 + 300.0),
-        (Some(511), 40.0 + 3_000.0),
-    ] {
+    for (prompt, expected) in [(None, 0.0), (Some(510), 40.0 + 300.0), (Some(511), 40.0 + 3_000.0)] {
         let found = host_us(prompt);
         assert!((found - expected).abs() < 1e-9, "{prompt:?}: {found}");
     }

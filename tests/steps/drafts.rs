@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use rooflut::model;
 use rooflut::step::{
-    Chunk, DecodeGroup, Drafting, LatencyModel, Parallelism, Part, RooflineModel, StepBatch,
-    StepModel, StepOptions, TabulatedModel, Tally,
+    Chunk, DecodeGroup, Drafting, LatencyModel, Parallelism, Part, RooflineModel, StepBatch, StepModel, StepOptions,
+    TabulatedModel, Tally,
 };
 use rooflut::table::sets;
 use rooflut::units::Seconds;
@@ -22,10 +22,7 @@ fn decode(requests: u32, kv_len: u32, drafted: u32) -> DecodeGroup {
 }
 
 fn time(model: &impl StepModel, group: DecodeGroup) -> rooflut::step::StepTime {
-    model.step_time(&StepBatch {
-        prefill: &[],
-        decode: &[group],
-    })
+    model.step_time(&StepBatch { prefill: &[], decode: &[group] })
 }
 
 #[test]
@@ -33,13 +30,7 @@ fn verified_tokens_are_rows_of_every_gemm_and_of_the_sampler() {
     let model = on_h100("llama-3.1-8b");
     let drafted = time(&model, decode(16, 1_000, 3));
     let rows = time(&model, decode(64, 250, 0));
-    for part in [
-        Part::Qkv,
-        Part::GateUp,
-        Part::Down,
-        Part::LmHead,
-        Part::Sampling,
-    ] {
+    for part in [Part::Qkv, Part::GateUp, Part::Down, Part::LmHead, Part::Sampling] {
         assert_eq!(drafted.part(part), rows.part(part), "{part:?}");
     }
 }
@@ -48,15 +39,9 @@ fn verified_tokens_are_rows_of_every_gemm_and_of_the_sampler() {
 fn drafts_read_the_kv_cache_once() {
     let model = on_h100("llama-3.1-8b");
     let attention = |group| time(&model, group).part(Part::DecodeAttention);
-    let (alone, drafted) = (
-        attention(decode(64, 4_000, 0)),
-        attention(decode(64, 4_000, 4)),
-    );
+    let (alone, drafted) = (attention(decode(64, 4_000, 0)), attention(decode(64, 4_000, 4)));
     // Drafts add queries and outputs only: 5 x 16 KiB for each request beside 16 MB of KV entries.
-    assert!(
-        drafted > alone && drafted < alone * 1.01,
-        "{alone:?} {drafted:?}"
-    );
+    assert!(drafted > alone && drafted < alone * 1.01, "{alone:?} {drafted:?}");
     // With many queries the cache is bound by math: never faster than the peak.
     let flops = 4.0 * 4_096.0 * 32.0 * (64.0 * 4_000.0) * 17.0;
     assert!(attention(decode(64, 4_000, 16)) > Seconds(flops / 989.5e12));
@@ -71,20 +56,14 @@ fn a_draft_model_runs_once_for_each_drafted_token() {
         time(&draft, group).total()
     };
     let both = Drafting::new(&target, &draft, 3);
-    let expected = [8_000, 8_008, 8_016]
-        .into_iter()
-        .fold(time(&target, group).total(), |sum, kv_tokens| {
-            sum + own(8, kv_tokens)
-        });
+    let expected =
+        [8_000, 8_008, 8_016].into_iter().fold(time(&target, group).total(), |sum, kv_tokens| sum + own(8, kv_tokens));
     assert_eq!(time(&both, group).total(), expected);
 
     // The draft model reads every chunk of a prompt; it drafts only after the last one.
     let after_reading = |chunk: Result<Chunk, _>| {
         let chunk = chunk.unwrap();
-        let batch = StepBatch {
-            prefill: &[chunk],
-            decode: &[],
-        };
+        let batch = StepBatch { prefill: &[chunk], decode: &[] };
         let read = target.step_time(&batch).total() + draft.step_time(&batch).total();
         both.step_time(&batch).total().0 - read.0
     };

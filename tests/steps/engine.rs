@@ -102,15 +102,8 @@ const DENSE: (&str, u32) = ("llama-3.1-8b", 2);
 const EXPERTS: (&str, u32) = ("mixtral-8x7b-v0.1", 2);
 
 /// Parts whose kernels process the padded number of tokens.
-const PADDED: [Part; 7] = [
-    Part::Qkv,
-    Part::OProj,
-    Part::GateUp,
-    Part::Down,
-    Part::Router,
-    Part::AllReduce,
-    Part::SmallKernels,
-];
+const PADDED: [Part; 7] =
+    [Part::Qkv, Part::OProj, Part::GateUp, Part::Down, Part::Router, Part::AllReduce, Part::SmallKernels];
 
 #[test]
 fn padded_tokens_are_neither_attended_routed_nor_sampled() {
@@ -145,10 +138,7 @@ fn padding_is_routed_to_experts_by_its_share() {
         step(name, tp, constants, &Batch::decoding(requests, 1_000)).part(Part::Moe)
     };
     // All of a CUDA graph of 16 tokens, and half of the 6 tokens after the 10th.
-    assert_eq!(
-        [9, 12, 15].map(|requests| at(1.0, requests)),
-        [at(0.0, 16); 3]
-    );
+    assert_eq!([9, 12, 15].map(|requests| at(1.0, requests)), [at(0.0, 16); 3]);
     assert_eq!(at(0.5, 10), at(0.0, 13));
     assert!(at(1.0, 8) < at(1.0, 9));
 }
@@ -158,20 +148,14 @@ fn gemms_read_their_weights_at_the_sustained_rate() {
     let batch = Batch::decoding(4, 1_000);
     let constants = |share| StepConstants::NONE.with_sustained_reads(share);
     // The share holds for GPUs with 4-bit tensor cores alone.
-    assert_eq!(
-        on(&sets::H100, 2, constants(0.01), &batch),
-        on(&sets::H100, 2, constants(1.0), &batch)
-    );
+    assert_eq!(on(&sets::H100, 2, constants(0.01), &batch), on(&sets::H100, 2, constants(1.0), &batch));
     let at = |share| on(&sets::B200, 2, constants(share), &batch);
     let (full, slow, slower) = (at(1.0), at(0.02), at(0.01));
     for part in full.parts().map(|it| it.part) {
         let [full, slow, slower] = [&full, &slow, &slower].map(|time| time.part(part).0);
         match part {
             Part::Qkv | Part::OProj | Part::GateUp | Part::Down | Part::LmHead => {
-                assert!(
-                    full < slow && apart(slower, 2.0 * slow) < ROUNDING,
-                    "{part}"
-                );
+                assert!(full < slow && apart(slower, 2.0 * slow) < ROUNDING, "{part}");
             }
             _ => assert_eq!([slow, slower], [full; 2], "{part}"),
         }
@@ -194,11 +178,7 @@ fn graphs_end_with_the_largest_captured_size() {
         (u32::MAX, u64::MAX, u64::MAX),
     ] {
         constants.cuda_graph_max_tokens = most;
-        assert_eq!(
-            constants.padded_tokens(tokens),
-            expected,
-            "{tokens} of {most}"
-        );
+        assert_eq!(constants.padded_tokens(tokens), expected, "{tokens} of {most}");
     }
 }
 
@@ -218,45 +198,22 @@ fn each_constant_reaches_its_part_and_no_other() {
     let cases: [(Part, Change, f64); 5] = [
         (Part::SmallKernels, |c, long| c.layer = long, layers),
         (Part::Sampling, |c, long| c.logit = long, logits),
-        (
-            Part::Moe,
-            |c, long| c.moe_layer = long,
-            layers + before.part(Part::Moe).0,
-        ),
+        (Part::Moe, |c, long| c.moe_layer = long, layers + before.part(Part::Moe).0),
         (Part::Host, |c, long| c.host = long, 1.0),
-        (
-            Part::AllReduce,
-            |c, long| c.all_reduce_wait = long,
-            2.0 * layers + before.part(Part::AllReduce).0,
-        ),
+        (Part::AllReduce, |c, long| c.all_reduce_wait = long, 2.0 * layers + before.part(Part::AllReduce).0),
     ];
     let halves: [(Part, Change, f64); 2] = [
-        (
-            Part::SmallKernels,
-            |c, _| c.small_kernel_bandwidth = 0.5,
-            2.0 * before.part(Part::SmallKernels).0,
-        ),
-        (
-            Part::Moe,
-            |c, _| c.expert_bandwidth = 0.5,
-            2.0 * before.part(Part::Moe).0,
-        ),
+        (Part::SmallKernels, |c, _| c.small_kernel_bandwidth = 0.5, 2.0 * before.part(Part::SmallKernels).0),
+        (Part::Moe, |c, _| c.expert_bandwidth = 0.5, 2.0 * before.part(Part::Moe).0),
     ];
     for (changed, change, expected) in cases.into_iter().chain(halves) {
         let mut constants = StepConstants::NONE;
         change(&mut constants, long);
         let after = step(constants);
         let found = after.part(changed).0;
-        assert!(
-            apart(found, expected) < ROUNDING,
-            "{changed}: {found} for {expected}"
-        );
+        assert!(apart(found, expected) < ROUNDING, "{changed}: {found} for {expected}");
         for part in Part::ALL.into_iter().filter(|part| *part != changed) {
-            assert_eq!(
-                after.part(part),
-                before.part(part),
-                "{changed} changed {part}"
-            );
+            assert_eq!(after.part(part), before.part(part), "{changed} changed {part}");
         }
     }
 }
@@ -292,21 +249,14 @@ fn cold_kv_changes_decode_attention_alone() {
 fn impossible_summaries_are_rejected() {
     let sharded = steps::named(DENSE.0, DENSE.1);
     for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let refused = |constants: StepConstants| {
-            models::try_on(&sets::H100, &sharded, constants)
-                .unwrap_err()
-                .to_string()
-        };
+        let refused =
+            |constants: StepConstants| models::try_on(&sets::H100, &sharded, constants).unwrap_err().to_string();
         let width = refused(DEFAULT.with_smoothing_width(wrong));
-        let expected =
-            "engine constant smoothing_width: expected a width in ln(rows) above 0, found";
+        let expected = "engine constant smoothing_width: expected a width in ln(rows) above 0, found";
         assert!(width.starts_with(expected), "{width}");
         if wrong != 0.0 {
             let cold = refused(DEFAULT.with_cold_kv(wrong));
-            assert!(
-                cold.starts_with("engine constant cold_kv: expected a multiple"),
-                "{cold}"
-            );
+            assert!(cold.starts_with("engine constant cold_kv: expected a multiple"), "{cold}");
         }
     }
 }
@@ -322,9 +272,8 @@ fn fused_all_reduces_of_b200_send_each_message_to_every_rank() {
     let mut fused = StepConstants::NONE;
     fused.fused_all_reduce = Seconds::from_us(2.0);
     fused.fused_all_reduce_bandwidth = 0.5;
-    let time = |set, constants, requests| {
-        on(set, 8, constants, &Batch::decoding(requests, 1_000)).part(Part::AllReduce)
-    };
+    let time =
+        |set, constants, requests| on(set, 8, constants, &Batch::decoding(requests, 1_000)).part(Part::AllReduce);
     // 160 messages of 16,384 bytes a token to 7 ranks at half of 900 GB/s.
     let bytes = 16.0 * 16_384.0 * 7.0;
     let expected = 160.0 * (2e-6 + bytes / 450e9);
@@ -332,9 +281,6 @@ fn fused_all_reduces_of_b200_send_each_message_to_every_rank() {
     assert!(apart(found, expected) < ROUNDING, "{found}");
     // Large messages are faster apart, and other GPUs do not fuse them.
     for (set, requests) in [(&sets::B200, 1_000), (&sets::H100, 16)] {
-        assert_eq!(
-            time(set, fused, requests),
-            time(set, StepConstants::NONE, requests)
-        );
+        assert_eq!(time(set, fused, requests), time(set, StepConstants::NONE, requests));
     }
 }

@@ -3,8 +3,7 @@
 use crate::support::models;
 use rooflut::model::{ModelSpec, SpecError};
 use rooflut::step::{
-    Chunk, DecodeGroup, ModelError, Parallelism, Part, RooflineModel, StepBatch, StepModel,
-    StepOptions, StepTime,
+    Chunk, DecodeGroup, ModelError, Parallelism, Part, RooflineModel, StepBatch, StepModel, StepOptions, StepTime,
 };
 use rooflut::table::sets;
 
@@ -16,10 +15,7 @@ fn step(spec: &ModelSpec, parallelism: Parallelism, batch: &StepBatch<'_>) -> St
 #[test]
 fn whole_experts_change_the_time_of_experts_alone() {
     let decode = [DecodeGroup::uniform(16, 1_000).unwrap()];
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &decode,
-    };
+    let batch = StepBatch { prefill: &[], decode: &decode };
     for name in ["mixtral-8x7b", "qwen3-30b-a3b", "llama-4-scout"] {
         let spec = models::spec(name);
         let sliced = Parallelism::tensor(4);
@@ -37,10 +33,7 @@ fn whole_experts_change_the_time_of_experts_alone() {
 #[test]
 fn whole_experts_of_one_rank_are_all_experts() {
     let prefill = [Chunk::prompt(700).unwrap()];
-    let batch = StepBatch {
-        prefill: &prefill,
-        decode: &[],
-    };
+    let batch = StepBatch { prefill: &prefill, decode: &[] };
     let spec = models::spec("qwen3-30b-a3b");
     let whole = Parallelism::SINGLE.with_expert_parallel(true);
     let [single, whole] = [Parallelism::SINGLE, whole].map(|ranks| step(&spec, ranks, &batch));
@@ -60,10 +53,7 @@ fn ranks_that_cannot_share_the_experts_are_refused() {
     assert_eq!(refused(&dense, 4), SpecError::NoExperts);
     let mut six = models::spec("mixtral-8x7b");
     six.layers[0].ffn = models::moe(6, 2, 14_336, 0);
-    assert_eq!(
-        refused(&six, 4).to_string(),
-        "experts: expected a multiple of tp (4), found 6"
-    );
+    assert_eq!(refused(&six, 4).to_string(), "experts: expected a multiple of tp (4), found 6");
     // Experts that no two ranks could slice can be dealt out.
     let mut odd = models::spec("mixtral-8x7b");
     odd.layers[0].ffn = models::moe(8, 2, 14_337, 0);

@@ -37,12 +37,7 @@ fn four_groups() -> ModelSpec {
 }
 
 fn step(spec: ModelSpec, tp: u32, batch: &Batch) -> StepTime {
-    let sharded = Sharded {
-        name: "made up",
-        spec,
-        tp,
-        kv_dtype: rooflut::hardware::Dtype::Bf16,
-    };
+    let sharded = Sharded { name: "made up", spec, tp, kv_dtype: rooflut::hardware::Dtype::Bf16 };
     models::on(&sets::H100, &sharded, DEFAULT).step_time(&batch.as_step())
 }
 
@@ -90,12 +85,7 @@ fn parts_are_the_sums_over_the_groups() {
 
 #[test]
 fn tabulated_steps_of_several_groups_equal_computed_ones() {
-    let sharded = Sharded {
-        name: "made up",
-        spec: four_groups(),
-        tp: 2,
-        kv_dtype: rooflut::hardware::Dtype::Bf16,
-    };
+    let sharded = Sharded { name: "made up", spec: four_groups(), tp: 2, kv_dtype: rooflut::hardware::Dtype::Bf16 };
     let model = models::on(&sets::H100, &sharded, DEFAULT);
     let tabulated = TabulatedModel::new(model.clone(), 2_048);
     let mut random = Random(17);
@@ -120,28 +110,16 @@ fn layers_with_chunks_read_no_more_than_a_chunk() {
         pieces.prefill.extend(Batch::chunk(1_024, 0).prefill);
     }
     let part = Part::PrefillAttention;
-    assert_eq!(
-        attention(chunked(1_024), &whole, part),
-        attention(llama(), &pieces, part)
-    );
+    assert_eq!(attention(chunked(1_024), &whole, part), attention(llama(), &pieces, part));
     // Decoding requests read what is inside.
     let part = Part::DecodeAttention;
     let group = DecodeGroup::uniform(64, 3_000).unwrap();
     let inside = u64::from(Span::Chunk(1_024).keys(3_000));
     let outside = group.with_outside(64 * (3_000 - inside)).unwrap();
-    let decoding = |group| Batch {
-        prefill: Vec::new(),
-        decode: vec![group],
-    };
+    let decoding = |group| Batch { prefill: Vec::new(), decode: vec![group] };
     let read = DecodeGroup::from_sum(64, 64 * inside).unwrap();
-    assert_eq!(
-        attention(chunked(1_024), &decoding(outside), part),
-        attention(llama(), &decoding(read), part)
-    );
-    assert_eq!(
-        attention(llama(), &decoding(outside), part),
-        attention(llama(), &decoding(group), part)
-    );
+    assert_eq!(attention(chunked(1_024), &decoding(outside), part), attention(llama(), &decoding(read), part));
+    assert_eq!(attention(llama(), &decoding(outside), part), attention(llama(), &decoding(group), part));
     // Without a sum of what is outside, it is as little as it can be.
     assert_eq!(
         attention(chunked(1_024), &decoding(group), part),

@@ -5,8 +5,8 @@ use crate::support::steps;
 use rooflut::engine::StepConstants;
 use rooflut::interval::{Coverage, Interval};
 use rooflut::step::{
-    AtEnd, Binding, Chunk, DecodeGroup, Drafting, End, LatencyModel, Part, RooflineModel,
-    StepBatch, StepModel, StepTime,
+    AtEnd, Binding, Chunk, DecodeGroup, Drafting, End, LatencyModel, Part, RooflineModel, StepBatch, StepModel,
+    StepTime,
 };
 use rooflut::table::{Class, ErrorGroup, Extent, sets};
 use rooflut::units::Seconds;
@@ -26,10 +26,7 @@ fn model(name: &str, tp: u32) -> RooflineModel {
 
 fn decode(model: &RooflineModel, requests: u32) -> StepTime {
     let group = DecodeGroup::uniform(requests, 1_000).unwrap();
-    model.step_time(&StepBatch {
-        prefill: &[],
-        decode: &[group],
-    })
+    model.step_time(&StepBatch { prefill: &[], decode: &[group] })
 }
 
 #[test]
@@ -39,16 +36,9 @@ fn intervals_contain_the_prediction_and_grow_with_coverage() {
         let shares = [1e-9, 0.1, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999];
         let intervals = shares.map(|share| step.interval(coverage(share)));
         for pair in intervals.windows(2) {
-            assert!(
-                pair[1].low <= pair[0].low && pair[0].high < pair[1].high,
-                "{name}"
-            );
+            assert!(pair[1].low <= pair[0].low && pair[0].high < pair[1].high, "{name}");
         }
-        assert!(
-            intervals
-                .iter()
-                .all(|interval| interval.contains(step.total()))
-        );
+        assert!(intervals.iter().all(|interval| interval.contains(step.total())));
     }
 }
 
@@ -56,10 +46,7 @@ fn intervals_contain_the_prediction_and_grow_with_coverage() {
 fn a_step_never_reaches_below_its_bound() {
     let llama = model("llama-3.1-8b", 1);
     let prompt = [Chunk::prompt(2_048).unwrap()];
-    let prefill = llama.step_time(&StepBatch {
-        prefill: &prompt,
-        decode: &[],
-    });
+    let prefill = llama.step_time(&StepBatch { prefill: &prompt, decode: &[] });
     for step in [prefill, decode(&llama, 1), decode(&llama, 128)] {
         assert!(step.bound() > Seconds::ZERO && step.bound() < step.total());
         let low = step.interval(coverage(1.0 - 1e-15)).low;
@@ -104,19 +91,14 @@ fn steps_on_gpus_without_fitted_servers_have_wider_errors() {
 #[test]
 fn a_model_at_an_end_takes_the_time_of_that_end() {
     let llama = model("llama-3.1-8b", 1);
-    let batch = StepBatch {
-        prefill: &[Chunk::prompt(512).unwrap()],
-        decode: &[DecodeGroup::uniform(32, 1_000).unwrap()],
-    };
+    let batch =
+        StepBatch { prefill: &[Chunk::prompt(512).unwrap()], decode: &[DecodeGroup::uniform(32, 1_000).unwrap()] };
     let coverage = coverage(0.8);
     let Interval { low, high } = llama.step_time(&batch).interval(coverage);
     let at = |end| AtEnd::new(&llama, coverage, end);
     assert_eq!(at(End::Low).total_time(&batch), low);
     assert_eq!(at(End::High).total_time(&batch), high);
-    let nothing = StepBatch {
-        prefill: &[],
-        decode: &[],
-    };
+    let nothing = StepBatch { prefill: &[], decode: &[] };
     assert_eq!(at(End::High).total_time(&nothing), Seconds::ZERO);
 }
 
@@ -136,12 +118,7 @@ fn parts_have_the_errors_of_their_tables() {
 #[test]
 fn an_unknown_time_has_the_widest_errors() {
     let mut step = StepTime::ZERO;
-    step.add(
-        Part::Qkv,
-        Seconds(1e-3),
-        Binding::Memory,
-        Class::Measured.inside().into(),
-    );
+    step.add(Part::Qkv, Seconds(1e-3), Binding::Memory, Class::Measured.inside().into());
     let coverage = coverage(0.8);
     let widest = ErrorGroup::UNKNOWN.half_width(Extent::Inside, coverage);
     assert!((half_width(step.interval(coverage)) / widest - 1.0).abs() < 1e-9);
@@ -151,14 +128,8 @@ fn an_unknown_time_has_the_widest_errors() {
 #[test]
 fn a_draft_model_widens_the_step_in_time_and_keeps_the_errors_of_the_longer_parts() {
     let (target, draft) = (model("qwen3-14b", 1), model("llama-3.1-8b", 1));
-    let group = DecodeGroup::uniform(8, 1_000)
-        .unwrap()
-        .with_drafted(3)
-        .unwrap();
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &[group],
-    };
+    let group = DecodeGroup::uniform(8, 1_000).unwrap().with_drafted(3).unwrap();
+    let batch = StepBatch { prefill: &[], decode: &[group] };
     let alone = target.step_time(&batch);
     let both = Drafting::new(&target, &draft, 3).step_time(&batch);
     assert!(both.bound() > alone.bound());

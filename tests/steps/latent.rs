@@ -40,12 +40,7 @@ fn v3() -> ModelSpec {
 }
 
 fn on_eight(spec: ModelSpec) -> Sharded {
-    Sharded {
-        name: "made up",
-        spec,
-        tp: 8,
-        kv_dtype: Dtype::Bf16,
-    }
+    Sharded { name: "made up", spec, tp: 8, kv_dtype: Dtype::Bf16 }
 }
 
 fn step(batch: &Batch) -> StepTime {
@@ -99,10 +94,7 @@ fn drafted_tokens_take_the_time_of_as_many_requests() {
     let attention = |batch: &Batch| {
         let step = step(batch);
         let part = step.parts().find(|part| part.part == Part::DecodeAttention);
-        (
-            part.unwrap().time.0,
-            part.unwrap().source.provenance().unwrap().class,
-        )
+        (part.unwrap().time.0, part.unwrap().source.provenance().unwrap().class)
     };
     let drafted = |each: u32| {
         let mut batch = Batch::decoding(16, 2_000);
@@ -118,32 +110,21 @@ fn drafted_tokens_take_the_time_of_as_many_requests() {
 #[test]
 fn layers_with_an_indexer_take_the_time_of_their_own_tables() {
     let spec = model::find("deepseek-v3.2").unwrap().spec;
-    let shape = MlaShape {
-        indexer: Some(Indexer {
-            heads: 64,
-            head_dim: 128,
-            top_k: 2048,
-        }),
-        ..LAYER
-    };
+    let shape = MlaShape { indexer: Some(Indexer { heads: 64, head_dim: 128, top_k: 2048 }), ..LAYER };
     for kv_dtype in [Dtype::Bf16, Dtype::Fp8] {
         // The math of attention is in 16 bits with any entries.
         let shape = MlaShape { kv_dtype, ..shape };
         let prefill = MlaPrefill::resolve(&sets::H200, shape).unwrap();
         let decode = MlaDecode::resolve(&sets::H200, shape).unwrap();
-        let sharded = Sharded {
-            kv_dtype,
-            ..on_eight(spec)
-        };
+        let sharded = Sharded { kv_dtype, ..on_eight(spec) };
         let mut batch = Batch::decoding(64, 4_096);
         batch.prefill = vec![Chunk::last(1_024, 9_216).unwrap()];
         let found = models::on(&sets::H200, &sharded, DEFAULT).step_time(&batch.as_step());
         let mut chunks = prefill.chunks();
         chunks.add(1_024, 8_192);
-        for (part, once) in [
-            (Part::PrefillAttention, prefill.at_chunks(&chunks)),
-            (Part::DecodeAttention, decode.at(64, 64 * 4_096)),
-        ] {
+        for (part, once) in
+            [(Part::PrefillAttention, prefill.at_chunks(&chunks)), (Part::DecodeAttention, decode.at(64, 64 * 4_096))]
+        {
             let expected = 61.0 * once.time.0;
             assert!((found.part(part).0 / expected - 1.0).abs() < 1e-9, "{part}");
         }
@@ -153,13 +134,7 @@ fn layers_with_an_indexer_take_the_time_of_their_own_tables() {
 #[test]
 fn a_set_without_latent_attention_names_it() {
     let error = models::try_on(&sets::L40S, &on_eight(v3()), DEFAULT).unwrap_err();
-    let ModelError::Kernel { part, error } = error else {
-        panic!("{error}")
-    };
+    let ModelError::Kernel { part, error } = error else { panic!("{error}") };
     assert_eq!(part, Part::PrefillAttention);
-    assert!(
-        error
-            .to_string()
-            .contains("expected a table for mla_prefill, found none")
-    );
+    assert!(error.to_string().contains("expected a table for mla_prefill, found none"));
 }

@@ -22,12 +22,7 @@ fn llama_in(weight_dtype: Dtype) -> ModelSpec {
 }
 
 /// Returns the error of the kernel that is missing, and the whole message.
-fn missing(
-    spec: &ModelSpec,
-    set: &'static TableSet,
-    tp: u32,
-    options: StepOptions,
-) -> (ResolveError, String) {
+fn missing(spec: &ModelSpec, set: &'static TableSet, tp: u32, options: StepOptions) -> (ResolveError, String) {
     match refused(spec, set, tp, options) {
         (ModelError::Kernel { error, .. }, text) => (error, text),
         (_, text) => panic!("{text}"),
@@ -61,19 +56,14 @@ fn dtypes_that_the_set_or_the_gpu_lacks_are_refused_by_name() {
     let int4 = on_h100(&llama_in(Dtype::Int4), StepOptions::default());
     assert!(matches!(int4, ResolveError::NoGemmDtype { .. }));
     let kv = on_h100(&llama(), StepOptions::default().with_kv_dtype(dtype));
-    assert!(
-        matches!(kv, ResolveError::NoAttentionDtype { operation, .. } if operation == "decode")
-    );
+    assert!(matches!(kv, ResolveError::NoAttentionDtype { operation, .. } if operation == "decode"));
 }
 
 #[test]
 fn more_ranks_of_a_node_than_measured_are_refused() {
     let options = StepOptions::default().with_network(Network::CX7.with_gpus_per_node(16));
     let (error, text) = missing(&spec("llama-2-7b"), &sets::H100, 16, options);
-    assert!(matches!(
-        error,
-        ResolveError::TooManyRanks { ranks: 16, .. }
-    ));
+    assert!(matches!(error, ResolveError::TooManyRanks { ranks: 16, .. }));
     let expected = "expected at most 8 ranks, found 16";
     assert!(text.contains(expected), "{text}");
 }

@@ -4,8 +4,8 @@ use crate::support::models;
 use rooflut::hardware::Dtype;
 use rooflut::model::{ModelSpec, SpecError};
 use rooflut::step::{
-    Chunk, DecodeGroup, Drafting, LatencyModel, ModelError, Parallelism, Part, RooflineModel,
-    StepBatch, StepModel, StepOptions, StepTime, TabulatedModel, Tally,
+    Chunk, DecodeGroup, Drafting, LatencyModel, ModelError, Parallelism, Part, RooflineModel, StepBatch, StepModel,
+    StepOptions, StepTime, TabulatedModel, Tally,
 };
 use rooflut::table::{Class, TableSet, sets};
 
@@ -39,14 +39,8 @@ fn projection() -> ModelSpec {
 #[test]
 fn a_run_is_a_projection_a_last_layer_and_a_row_for_each_request() {
     let v3 = models::spec("deepseek-v3");
-    let (run, layer) = (
-        run(&v3, &sets::H200),
-        model(&v3.mtp_layer().unwrap(), &sets::H200),
-    );
-    let chunks = [
-        Chunk::prompt(300).unwrap(),
-        Chunk::partial(100, 500).unwrap(),
-    ];
+    let (run, layer) = (run(&v3, &sets::H200), model(&v3.mtp_layer().unwrap(), &sets::H200));
+    let chunks = [Chunk::prompt(300).unwrap(), Chunk::partial(100, 500).unwrap()];
     let group = decode(16, 1_000, 3);
     let (found, alone) = (time(&run, &chunks, group), time(&layer, &chunks, group));
     let sampled = [Part::LmHead, Part::Sampling];
@@ -66,10 +60,7 @@ fn a_run_is_a_projection_a_last_layer_and_a_row_for_each_request() {
     let wide = RooflineModel::try_new(&projection(), &sets::H200, single, StepOptions::default());
     let of_tokens = time(&wide.unwrap(), &chunks, group);
     assert_eq!(found.part(Part::Qkv), of_tokens.part(Part::Qkv));
-    assert_eq!(
-        layer.step_time(&StepBatch::default()),
-        run.step_time(&StepBatch::default())
-    );
+    assert_eq!(layer.step_time(&StepBatch::default()), run.step_time(&StepBatch::default()));
 }
 
 #[test]
@@ -84,10 +75,7 @@ fn the_first_run_is_over_all_tokens_and_the_others_over_one_of_each_request() {
         + time(&layer, &chunks, group).total()
         + time(&layer, &[], second).total();
     let found = time(&both, &chunks, group).total();
-    assert!(
-        (found.0 / expected.0 - 1.0).abs() < 1e-12,
-        "{found:?} {expected:?}"
-    );
+    assert!((found.0 / expected.0 - 1.0).abs() < 1e-12, "{found:?} {expected:?}");
 }
 
 #[test]
@@ -98,10 +86,7 @@ fn tabulated_and_tallied_runs_agree_with_the_model() {
     let chunks = [Chunk::prompt(300).unwrap()];
     for (prefill, drafted) in [(&[][..], 0), (&[][..], 3), (&chunks[..], 2)] {
         let group = decode(40, 900, drafted);
-        let batch = StepBatch {
-            prefill,
-            decode: &[group],
-        };
+        let batch = StepBatch { prefill, decode: &[group] };
         let expected = layer.step_time(&batch).total();
         assert_eq!(table.total_time(&batch), expected);
         let tally = Tally::new(&table);
@@ -147,8 +132,5 @@ fn a_model_without_such_a_layer_is_refused() {
     assert!(matches!(refused, Err(ModelError::Spec(SpecError::NoMtp))));
     // fp8 weights keep the projection at 16 bits.
     let quantized = models::spec("qwen3-next-80b-a3b").with_weight_dtype(Dtype::Fp8);
-    assert_eq!(
-        quantized.mtp_layer().unwrap().layers[0].ffn_dtype,
-        Dtype::Fp8
-    );
+    assert_eq!(quantized.mtp_layer().unwrap().layers[0].ffn_dtype, Dtype::Fp8);
 }

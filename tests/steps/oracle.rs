@@ -13,12 +13,7 @@ use rooflut::step::{Part, RooflineModel, StepModel};
 use rooflut::table::Provenance;
 
 /// Compares `turns` random steps of `models` on the kernels of `tables`.
-fn compare(
-    tables: &Tables,
-    constants: &StepConstants,
-    models: &[(Sharded, RooflineModel)],
-    turns: usize,
-) {
+fn compare(tables: &Tables, constants: &StepConstants, models: &[(Sharded, RooflineModel)], turns: usize) {
     let mut random = Random(5);
     let mut expected = ExpectedSteps::of(tables, *constants);
     // Rows in blocks form no full rectangle of (k, n) with one axis of m, which the oracle requires.
@@ -26,19 +21,13 @@ fn compare(
         let mut dtypes = sharded.spec.layers.iter().flat_map(LayerGroup::dtypes);
         dtypes.any(|dtype| dtype == Dtype::Fp8Block)
     };
-    let others = models
-        .iter()
-        .filter(|(sharded, _)| !in_blocks(sharded))
-        .cycle();
+    let others = models.iter().filter(|(sharded, _)| !in_blocks(sharded)).cycle();
     for (sharded, model) in others.take(turns) {
         let batch = Batch::random(&mut random);
         let time = model.step_time(&batch.as_step());
         let kernels = expected.parts(sharded, &batch);
         let about = format!("{} {sharded:?} {batch:?}", tables.compiled.name());
-        for part in Part::ALL
-            .into_iter()
-            .filter(|part| *part != Part::DecodeAttention)
-        {
+        for part in Part::ALL.into_iter().filter(|part| *part != Part::DecodeAttention) {
             let of_part = || kernels.iter().filter(|kernel| kernel.part == part);
             let seconds: f64 = of_part().map(|kernel| kernel.seconds).sum();
             let found = time.part(part).0;
@@ -56,9 +45,7 @@ fn compare(
             let close = (found - fitted_s).abs() <= STORED_LN_F32 * seconds;
             assert!(close, "{about}: {part}: {found} for {fitted_s} fitted");
         }
-        let decode = time
-            .parts()
-            .find(|found| found.part == Part::DecodeAttention);
+        let decode = time.parts().find(|found| found.part == Part::DecodeAttention);
         let decode = decode.and_then(|found| found.source.provenance());
         let looked_up = kernels.iter().filter_map(|kernel| kernel.provenance);
         let worst = looked_up.chain(decode).reduce(Provenance::worst);
@@ -134,9 +121,6 @@ fn every_set_agrees_with_the_oracle() {
             compare(tables, &models::DEFAULT, &models, 400);
         }
     }
-    let expected: Vec<&str> = tables::all()
-        .iter()
-        .map(|set| set.compiled.name())
-        .collect();
+    let expected: Vec<&str> = tables::all().iter().map(|set| set.compiled.name()).collect();
     assert_eq!(stepped, expected);
 }

@@ -4,8 +4,8 @@ use crate::support::models;
 use rooflut::hardware::gpus;
 use rooflut::model::{Attention, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, ModelError, Network, Parallelism, Part, RooflineModel,
-    StepBatch, StepModel, StepOptions, StepTime, TabulatedModel, Tally,
+    Chunk, DecodeGroup, LatencyModel, ModelError, Network, Parallelism, Part, RooflineModel, StepBatch, StepModel,
+    StepOptions, StepTime, TabulatedModel, Tally,
 };
 use rooflut::table::{Class, Strictness, sets};
 use rooflut::units::Seconds;
@@ -23,10 +23,7 @@ fn on(ranks: Parallelism) -> RooflineModel {
 
 /// A chunk of 512 tokens beside 64 requests.
 fn with_mixed<R>(ask: impl FnOnce(&StepBatch<'_>) -> R) -> R {
-    ask(&StepBatch {
-        prefill: &[Chunk::prompt(512).unwrap()],
-        decode: &[DecodeGroup::uniform(64, 1_000).unwrap()],
-    })
+    ask(&StepBatch { prefill: &[Chunk::prompt(512).unwrap()], decode: &[DecodeGroup::uniform(64, 1_000).unwrap()] })
 }
 
 fn near(found: f64, expected: f64) {
@@ -52,12 +49,7 @@ fn stages_add_up_to_the_step_of_one_server_and_their_transfers() {
 fn the_first_stage_waits_for_the_host_and_the_last_one_samples() {
     let model = on(Parallelism::tensor(4).with_pp(3));
     let stages: Vec<StepTime> = with_mixed(|batch| model.stage_times(batch).collect());
-    let has = |part: Part| {
-        stages
-            .iter()
-            .map(|stage| stage.part(part) > Seconds::ZERO)
-            .collect::<Vec<_>>()
-    };
+    let has = |part: Part| stages.iter().map(|stage| stage.part(part) > Seconds::ZERO).collect::<Vec<_>>();
     assert_eq!(has(Part::Transfer), [true, true, false]);
     assert_eq!(has(Part::LmHead), [false, false, true]);
     assert_eq!(has(Part::Sampling), [false, false, true]);
@@ -72,10 +64,7 @@ fn a_stage_sends_hidden_states_and_residuals() {
     let transfer = |ranks, network| {
         let model = try_on(ranks, StepOptions::default().with_network(network)).unwrap();
         let decode = [DecodeGroup::uniform(64, 1_000).unwrap()];
-        let batch = StepBatch {
-            prefill: &[],
-            decode: &decode,
-        };
+        let batch = StepBatch { prefill: &[], decode: &decode };
         model.step_time(&batch).part(Part::Transfer).0
     };
     let bytes = 2.0 * 64.0 * HIDDEN * 2.0;
@@ -83,36 +72,22 @@ fn a_stage_sends_hidden_states_and_residuals() {
     let half = Network::CX7.with_bytes_per_s(25e9);
     // Shares of four GPUs, which the next four gather.
     let four = Parallelism::tensor(4).with_pp(2);
-    near(
-        transfer(four, half),
-        latency + bytes / 4.0 / link + 0.75 * bytes / link,
-    );
+    near(transfer(four, half), latency + bytes / 4.0 / link + 0.75 * bytes / link);
     let eight = Parallelism::tensor(8).with_pp(2);
-    near(
-        transfer(eight, half),
-        latency + bytes / 8.0 / 25e9 + 0.875 * bytes / link,
-    );
+    near(transfer(eight, half), latency + bytes / 8.0 / 25e9 + 0.875 * bytes / link);
     // Every other stage of four is on another node.
     let stages = Parallelism::tensor(4).with_pp(4);
     let within = bytes / 4.0 / link + 0.75 * bytes / link;
     let between = bytes / 4.0 / 25e9 + 0.75 * bytes / link;
-    near(
-        transfer(stages, half),
-        3.0 * latency + 2.0 * within + between,
-    );
+    near(transfer(stages, half), 3.0 * latency + 2.0 * within + between);
 }
 
 #[test]
 fn ranks_on_several_nodes_reduce_in_a_ring() {
-    let network = Network::CX7
-        .with_bytes_per_s(20e9)
-        .with_latency(Seconds::from_us(5.0));
+    let network = Network::CX7.with_bytes_per_s(20e9).with_latency(Seconds::from_us(5.0));
     let options = StepOptions::default().with_network(network);
     let decode = [DecodeGroup::uniform(64, 1_000).unwrap()];
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &decode,
-    };
+    let batch = StepBatch { prefill: &[], decode: &decode };
     let part = |tp| {
         let model = try_on(Parallelism::tensor(tp), options).unwrap();
         let step = model.step_time(&batch);
@@ -131,16 +106,7 @@ fn ranks_on_several_nodes_reduce_in_a_ring() {
     // A node of 16 GPUs has no measured collective over them, and none is made up.
     let large = options.with_network(network.with_gpus_per_node(16));
     let refused = try_on(Parallelism::tensor(16), large).unwrap_err();
-    assert!(
-        matches!(
-            refused,
-            ModelError::Kernel {
-                part: Part::AllReduce,
-                ..
-            }
-        ),
-        "{refused}"
-    );
+    assert!(matches!(refused, ModelError::Kernel { part: Part::AllReduce, .. }), "{refused}");
 }
 
 #[test]
@@ -149,15 +115,9 @@ fn data_parallel_ranks_on_several_nodes_exchange_in_a_ring() {
     let ranks = Parallelism::SINGLE.with_dp(16).with_expert_parallel(true);
     let model = RooflineModel::try_new(&spec, &sets::H100, ranks, StepOptions::default()).unwrap();
     let decode = [DecodeGroup::uniform(8, 1_000).unwrap()];
-    let step = model.step_time(&StepBatch {
-        prefill: &[],
-        decode: &decode,
-    });
+    let step = model.step_time(&StepBatch { prefill: &[], decode: &decode });
     let all = 16.0 * 8.0 * 2.0 * (2_048.0 + 128.0 + 2_048.0);
-    near(
-        step.part(Part::Exchange).0,
-        48.0 * (2.0 * 20e-6 + 15.0 / 16.0 * all / 50e9),
-    );
+    near(step.part(Part::Exchange).0, 48.0 * (2.0 * 20e-6 + 15.0 / 16.0 * all / 50e9));
 }
 
 #[test]
@@ -175,10 +135,7 @@ fn tabulated_stages_answer_as_the_model_to_the_bit_and_tallies_add_up() {
             };
             let stages = times(&tabulated);
             assert_eq!(stages, times(&model));
-            assert_eq!(
-                stages.iter().copied().sum::<Seconds>(),
-                model.total_time(batch)
-            );
+            assert_eq!(stages.iter().copied().sum::<Seconds>(), model.total_time(batch));
             let tally = Tally::new(&tabulated);
             tally.add(batch);
             let sources = tally.sources();
@@ -193,55 +150,31 @@ fn tabulated_stages_answer_as_the_model_to_the_bit_and_tallies_add_up() {
 fn strictness_refuses_what_no_table_has() {
     let bound = |ranks, class| {
         let strict = Strictness::at_worst(class);
-        try_on(ranks, StepOptions::default().with_strictness(strict))
-            .err()
-            .map(|error| error.to_string())
+        try_on(ranks, StepOptions::default().with_strictness(strict)).err().map(|error| error.to_string())
     };
     let pipeline = Parallelism::tensor(4).with_pp(2);
     assert_eq!(bound(pipeline, Class::Bound), None);
     let refused = bound(pipeline, Class::Transferred).unwrap();
-    assert!(
-        refused
-            .starts_with("transfer: table set h100: expected transferred or better, found bound"),
-        "{refused}"
-    );
+    assert!(refused.starts_with("transfer: table set h100: expected transferred or better, found bound"), "{refused}");
 }
 
 #[test]
 fn networks_and_stages_out_of_range_are_refused() {
     let network = |network| {
         let options = StepOptions::default().with_network(network);
-        try_on(Parallelism::SINGLE, options)
-            .unwrap_err()
-            .to_string()
+        try_on(Parallelism::SINGLE, options).unwrap_err().to_string()
     };
     let cx7 = Network::CX7;
     let refused = network(cx7.with_bytes_per_s(f64::NAN));
-    assert_eq!(
-        refused,
-        "network: bytes_per_s: expected a positive number, found NaN; correct it"
-    );
+    assert_eq!(refused, "network: bytes_per_s: expected a positive number, found NaN; correct it");
     assert!(network(cx7.with_gpus_per_node(0)).contains("gpus_per_node"));
     assert!(network(cx7.with_latency(Seconds::ZERO)).contains("latency"));
-    let stages = |ranks| {
-        try_on(ranks, StepOptions::default())
-            .unwrap_err()
-            .to_string()
-    };
+    let stages = |ranks| try_on(ranks, StepOptions::default()).unwrap_err().to_string();
     let single = Parallelism::SINGLE;
-    assert_eq!(
-        stages(single.with_pp(81)),
-        "model: pp: expected at most 64, found 81"
-    );
-    assert_eq!(
-        stages(single.with_pp(0)),
-        "model: pp: expected a positive number, found 0"
-    );
+    assert_eq!(stages(single.with_pp(81)), "model: pp: expected at most 64, found 81");
+    assert_eq!(stages(single.with_pp(0)), "model: pp: expected a positive number, found 0");
     let both = stages(single.with_pp(2).with_dp(2));
-    assert!(
-        both.contains("pipelines of 2 data-parallel ranks are not modelled"),
-        "{both}"
-    );
+    assert!(both.contains("pipelines of 2 data-parallel ranks are not modelled"), "{both}");
 }
 
 #[test]
@@ -272,10 +205,7 @@ fn the_stage_with_the_most_weights_bounds_the_kv_cache() {
     let tied = models::spec("llama-3.2-1b");
     let halves = plan(&tied, 2);
     let vocabulary = 2.0 * f64::from(tied.vocab) * f64::from(tied.hidden) / 4.0;
-    near(
-        halves.weight_bytes,
-        (plan(&tied, 1).weight_bytes - vocabulary) / 2.0 + vocabulary,
-    );
+    near(halves.weight_bytes, (plan(&tied, 1).weight_bytes - vocabulary) / 2.0 + vocabulary);
     // Groups of a hybrid model have their share of layers in each stage.
     let hybrid = models::spec("gpt-oss-20b");
     let [whole, half] = [1, 2].map(|pp| plan(&hybrid, pp));

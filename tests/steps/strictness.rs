@@ -5,9 +5,7 @@ use crate::support::models::{self, dense, heads, moe, refused, try_new, with};
 use crate::support::steps::Batch;
 use crate::support::tolerances::ROUNDING;
 use rooflut::model::ModelSpec;
-use rooflut::step::{
-    Binding, ModelError, Part, StepModel, StepOptions, StepTime, TimeSource, TimeSources,
-};
+use rooflut::step::{Binding, ModelError, Part, StepModel, StepOptions, StepTime, TimeSource, TimeSources};
 use rooflut::table::{Class, Strictness, sets};
 use rooflut::units::Seconds;
 
@@ -54,9 +52,7 @@ fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
         };
         assert_eq!(
             text,
-            format!(
-                "{expected}: table set h100: expected {accepted}, found {found}; accept {found} answers"
-            )
+            format!("{expected}: table set h100: expected {accepted}, found {found}; accept {found} answers")
         );
     };
     use Class::{Interpolated, Measured, Smoothed, Transferred};
@@ -79,9 +75,7 @@ fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
 
 #[test]
 fn experts_are_checked_where_their_table_contributes_to_their_time() {
-    let unseen_experts = with(all_known(), |spec| {
-        spec.layers[0].ffn = moe(1024, 8, 768, 0)
-    });
+    let unseen_experts = with(all_known(), |spec| spec.layers[0].ffn = moe(1024, 8, 768, 0));
     let mut options = strictly(Class::Smoothed);
     options.constants.moe_layer = Seconds::from_us(300.0);
     let model = try_new(&unseen_experts, &sets::H100, 1, options).unwrap();
@@ -98,9 +92,7 @@ fn experts_are_checked_where_their_table_contributes_to_their_time() {
     let shares = [8_192, 16_384, 1 << 20].map(|tokens| {
         let (many, source) = experts(Batch::chunk(tokens, 0));
         assert_eq!(source.provenance().unwrap().class, Class::Transferred);
-        let fitted = many
-            .parts()
-            .map(|part| part.time.0 * part.source.fitted_share());
+        let fitted = many.parts().map(|part| part.time.0 * part.source.fitted_share());
         let share = fitted.sum::<f64>() / many.total().0;
         assert!(apart(many.fitted_share(), share) < ROUNDING);
         source.fitted_share()
@@ -116,10 +108,7 @@ fn the_answer_of_a_step_has_its_extent() {
     options.strictness = options.strictness.inside();
     let model = try_new(&all_known(), &sets::H100, 1, options).unwrap();
     let provenance = |batch: Batch| model.step_time(&batch.as_step()).provenance().unwrap();
-    assert_eq!(
-        provenance(Batch::decoding(64, 4096)),
-        Class::Smoothed.inside()
-    );
+    assert_eq!(provenance(Batch::decoding(64, 4096)), Class::Smoothed.inside());
     let long = provenance(Batch::decoding(1, 200_000));
     assert_eq!(long, Class::Smoothed.outside());
     let long = model.step_time(&Batch::decoding(1, 200_000).as_step());
@@ -132,21 +121,13 @@ fn the_answer_of_a_step_has_its_extent() {
     all.add(&long);
     assert_eq!(all.check(options.strictness), Err(refused));
     // Context was not measured for any shape.
-    assert_eq!(
-        provenance(Batch::chunk(512, 512)),
-        Class::Transferred.inside()
-    );
+    assert_eq!(provenance(Batch::chunk(512, 512)), Class::Transferred.inside());
 }
 
 #[test]
 fn a_step_reports_smoothed_and_fitted_parts() {
     let time = models::llama(models::DEFAULT).step_time(&Batch::decoding(64, 1024).as_step());
-    let source = |part| {
-        time.parts()
-            .find(|found| found.part == part)
-            .unwrap()
-            .source
-    };
+    let source = |part| time.parts().find(|found| found.part == part).unwrap().source;
     let smoothed = Class::Smoothed.inside().into();
     for part in [Part::Qkv, Part::DecodeAttention, Part::Down] {
         assert_eq!(source(part), smoothed, "{part}");
@@ -182,8 +163,5 @@ fn the_least_certain_part_is_reported_so_that_its_advice_suffices() {
     let error = step.check(strictness).unwrap_err();
     assert_eq!(error.part, Part::LmHead);
     let advised = strictness.or(error.error.found);
-    assert!(
-        step.check(Strictness::at_worst(advised.worst().class))
-            .is_ok()
-    );
+    assert!(step.check(Strictness::at_worst(advised.worst().class)).is_ok());
 }

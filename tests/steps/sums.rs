@@ -46,16 +46,9 @@ fn decode_requests_may_be_passed_one_by_one_or_as_sums() {
         }
         let step = batch.as_step();
         let sum = DecodeGroup::from_sum(step.decode_requests() as u32, step.decode_kv_tokens());
-        let summed = StepBatch {
-            decode: &[sum.unwrap()],
-            ..step
-        };
+        let summed = StepBatch { decode: &[sum.unwrap()], ..step };
         let expected = model.step_time(&step);
-        assert_eq!(
-            model.step_time(&split.as_step()),
-            expected,
-            "{sharded:?} {batch:?}"
-        );
+        assert_eq!(model.step_time(&split.as_step()), expected, "{sharded:?} {batch:?}");
         assert_eq!(model.step_time(&summed), expected, "{sharded:?} {batch:?}");
     });
 }
@@ -64,9 +57,6 @@ fn decode_requests_may_be_passed_one_by_one_or_as_sums() {
 fn a_batch_without_tokens_takes_no_time() {
     for (_, model) in models::all(DEFAULT) {
         assert_eq!(model.step_time(&StepBatch::default()), StepTime::ZERO);
-        assert_eq!(
-            model.step_time(&StepBatch::default()).total(),
-            Seconds::ZERO
-        );
+        assert_eq!(model.step_time(&StepBatch::default()).total(), Seconds::ZERO);
     }
 }

@@ -12,10 +12,7 @@ fn an_empty_step_adds_no_time() {
     tally.add(&StepBatch::default());
     assert_eq!((tally.steps(), tally.sources().total()), (1, Seconds::ZERO));
     let decode = [DecodeGroup::uniform(8, 1_000).unwrap()];
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &decode,
-    };
+    let batch = StepBatch { prefill: &[], decode: &decode };
     tally.add(&batch);
     let before = tally.sources().total();
     tally.add(&StepBatch::default());

@@ -16,16 +16,9 @@ fn spec(gated: bool, intermediate: u32) -> ModelSpec {
 }
 
 fn decode(spec: ModelSpec) -> StepTime {
-    let sharded = Sharded {
-        name: "made up",
-        spec,
-        tp: 1,
-        kv_dtype: rooflut::hardware::Dtype::Bf16,
-    };
-    models::on(&sets::H100, &sharded, DEFAULT).step_time(&StepBatch {
-        prefill: &[],
-        decode: &[DecodeGroup::uniform(64, 1_000).unwrap()],
-    })
+    let sharded = Sharded { name: "made up", spec, tp: 1, kv_dtype: rooflut::hardware::Dtype::Bf16 };
+    models::on(&sets::H100, &sharded, DEFAULT)
+        .step_time(&StepBatch { prefill: &[], decode: &[DecodeGroup::uniform(64, 1_000).unwrap()] })
 }
 
 #[test]

@@ -1,17 +1,9 @@
 //! Steps of a model with weights of another format.
-#![cfg(all(
-    feature = "a100",
-    feature = "b200",
-    feature = "h100",
-    feature = "h200",
-    feature = "l40s"
-))]
+#![cfg(all(feature = "a100", feature = "b200", feature = "h100", feature = "h200", feature = "l40s"))]
 
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, ModelSpec};
-use rooflut::step::{
-    DecodeGroup, Parallelism, Part, RooflineModel, StepBatch, StepModel, StepOptions, StepTime,
-};
+use rooflut::step::{DecodeGroup, Parallelism, Part, RooflineModel, StepBatch, StepModel, StepOptions, StepTime};
 use rooflut::table::{TableSet, sets};
 
 fn with_weights(name: &str, dtype: Dtype) -> ModelSpec {
@@ -22,10 +14,7 @@ fn with_weights(name: &str, dtype: Dtype) -> ModelSpec {
 fn decode(spec: &ModelSpec, set: &'static TableSet) -> StepTime {
     let one = DecodeGroup::uniform(1, 500).unwrap();
     let model = RooflineModel::try_new(spec, set, Parallelism::SINGLE, StepOptions::default());
-    model.unwrap().step_time(&StepBatch {
-        prefill: &[],
-        decode: &[one],
-    })
+    model.unwrap().step_time(&StepBatch { prefill: &[], decode: &[one] })
 }
 
 #[test]
@@ -44,10 +33,7 @@ fn narrower_weights_of_a_dense_model_decode_faster() {
 fn only_projections_ffn_and_experts_change() {
     for (name, ffn) in [
         ("llama-3.1-8b", &[Part::GateUp, Part::Down][..]),
-        (
-            "llama-4-scout-17b-16e-instruct",
-            &[Part::GateUp, Part::Down, Part::Moe],
-        ),
+        ("llama-4-scout-17b-16e-instruct", &[Part::GateUp, Part::Down, Part::Moe]),
     ] {
         let step = |dtype| decode(&with_weights(name, dtype), &sets::L40S);
         let (bf16, fp8) = (step(Dtype::Bf16), step(Dtype::Fp8));
@@ -87,11 +73,7 @@ fn a_format_means_the_published_layout_of_a_quantised_model() {
         ("qwen3-30b-a3b", Dtype::Int4, [Dtype::Bf16, Dtype::Int4]),
         ("deepseek-v3", Dtype::Fp8, [Dtype::Fp8Block; 2]),
         ("deepseek-v3", Dtype::Nvfp4, [Dtype::Bf16, Dtype::Nvfp4]),
-        (
-            "deepseek-v2-lite",
-            Dtype::Nvfp4,
-            [Dtype::Bf16, Dtype::Nvfp4],
-        ),
+        ("deepseek-v2-lite", Dtype::Nvfp4, [Dtype::Bf16, Dtype::Nvfp4]),
         ("kimi-k2.5", Dtype::Nvfp4, [Dtype::Bf16, Dtype::Nvfp4]),
         ("llama-3.1-8b", Dtype::Int4, [Dtype::Int4; 2]),
     ] {
@@ -124,16 +106,11 @@ fn more_requests_take_no_less_time_in_fp8_on_b200() {
         let model = model.unwrap();
         let mut longest = 0.0_f64;
         for requests in 1..=64 {
-            let total = model.step_time(&StepBatch {
-                prefill: &[],
-                decode: &[DecodeGroup::uniform(requests, 500).unwrap()],
-            });
+            let total =
+                model.step_time(&StepBatch { prefill: &[], decode: &[DecodeGroup::uniform(requests, 500).unwrap()] });
             let us = total.total().us();
             // Rows scatter.
-            assert!(
-                us >= 0.99 * longest,
-                "{name} on {tp}, {requests} requests: {us} after {longest}"
-            );
+            assert!(us >= 0.99 * longest, "{name} on {tp}, {requests} requests: {us} after {longest}");
             longest = longest.max(us);
         }
     }

@@ -24,26 +24,19 @@ impl Sharded {
         }
         if let Some(experts) = self.experts() {
             let width = f64::from(experts.intermediate) / f64::from(self.tp);
-            let weights =
-                f64::from(experts.top_k) * 3.0 * f64::from(experts.hidden) * width * layers;
+            let weights = f64::from(experts.top_k) * 3.0 * f64::from(experts.hidden) * width * layers;
             compute += 2.0 * m as f64 * weights / tables.peak(experts.dtype);
             bytes += weights * weight_bytes(experts.dtype);
         }
         let attention = self.attention_shape(self.kv_dtype);
         let (_, kv_heads) = self.local_heads();
-        let kv_bytes = 2.0
-            * f64::from(kv_heads)
-            * f64::from(self.heads().head_dim)
-            * weight_bytes(self.kv_dtype);
+        let kv_bytes = 2.0 * f64::from(kv_heads) * f64::from(self.heads().head_dim) * weight_bytes(self.kv_dtype);
         let chunks = batch.chunks();
         let kv_tokens = step.decode_kv_tokens() as f64;
         let (prefill, _) = prefill_work(attention, &chunks);
         let (decode, _) = decode_work(attention, step.decode_requests() as f64, kv_tokens);
         compute += layers * (prefill + decode) / tables.gpu.bf16;
-        let cached: f64 = chunks
-            .iter()
-            .map(|&(new, context)| f64::from(new) + f64::from(context))
-            .sum();
+        let cached: f64 = chunks.iter().map(|&(new, context)| f64::from(new) + f64::from(context)).sum();
         bytes += layers * (cached + kv_tokens) * kv_bytes;
         let messages = if self.tp > 1 { 2.0 * layers } else { 0.0 };
         let link = messages * m as f64 * f64::from(self.spec.hidden) * 2.0 / tables.gpu.link;
@@ -57,9 +50,7 @@ impl Sharded {
         let step = batch.as_step();
         let (m, rows) = (step.tokens(), step.sampled_tokens());
         let layers = f64::from(self.spec.layers.total());
-        let bound = |flops: f64, bytes: f64, dtype| {
-            (flops / tables.peak(dtype)).max(bytes / tables.gpu.bandwidth)
-        };
+        let bound = |flops: f64, bytes: f64, dtype| (flops / tables.peak(dtype)).max(bytes / tables.gpu.bandwidth);
         let mut bounds: Vec<(Part, f64)> = Vec::new();
         for call in self.gemms(m, rows) {
             let GemmShape { dtype, k, n } = call.shape;

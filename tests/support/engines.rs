@@ -22,13 +22,8 @@ pub(crate) fn all() -> Vec<EngineFile> {
     let paths = fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "toml")
-        });
-    let mut files: Vec<EngineFile> = paths
-        .map(|path| read(path.file_stem().unwrap().to_str().unwrap()))
-        .collect();
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    let mut files: Vec<EngineFile> = paths.map(|path| read(path.file_stem().unwrap().to_str().unwrap())).collect();
     files.sort_by(|a, b| a.name.cmp(&b.name));
     files
 }
@@ -40,11 +35,7 @@ fn folder() -> PathBuf {
 fn read(name: &str) -> EngineFile {
     let text = fs::read_to_string(folder().join(format!("{name}.toml"))).unwrap();
     let parent = toml_value(&text, "", "inherits");
-    EngineFile {
-        name: name.to_owned(),
-        parent: parent.map(|parent| Box::new(read(parent.trim_matches('"')))),
-        text,
-    }
+    EngineFile { name: name.to_owned(), parent: parent.map(|parent| Box::new(read(parent.trim_matches('"')))), text }
 }
 
 impl EngineFile {
@@ -52,8 +43,7 @@ impl EngineFile {
     pub(crate) fn constant_names(&self) -> Vec<&str> {
         let lines = self.text.lines();
         let sections = lines.filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
-        let is_constant =
-            |section: &&str| !section.contains("rules") && !section.contains("defaults");
+        let is_constant = |section: &&str| !section.contains("rules") && !section.contains("defaults");
         let mut names: Vec<&str> = sections.filter(is_constant).collect();
         if let Some(parent) = &self.parent {
             names.extend(parent.constant_names());
@@ -77,9 +67,7 @@ impl EngineFile {
 
     /// A text without its quotes.
     pub(crate) fn quoted(&self, section: &str, key: &str) -> &str {
-        toml_value(&self.giving(section, key).text, section, key)
-            .unwrap()
-            .trim_matches('"')
+        toml_value(&self.giving(section, key).text, section, key).unwrap().trim_matches('"')
     }
 
     fn share(&self, section: &str) -> f64 {

@@ -4,9 +4,7 @@
 //! Their perfect-hash index is empty, so every shape counts as unseen and its measured neighbours
 //! answer; ask for shapes that are not listed.
 
-use rooflut::__private::{
-    AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, error_groups, phf,
-};
+use rooflut::__private::{AxisPoint, EntryPlace, Index, StaticSet, StaticTable, TableHead, error_groups, phf};
 use rooflut::hardware::{Gpu, OperationKind, gpus};
 use rooflut::table::{Origin, TableSet};
 use rooflut_roofline::Timing;
@@ -48,11 +46,7 @@ const fn point(index: u32, log2: u32, span: u32) -> AxisPoint {
     AxisPoint {
         value: (1_u32 << log2) as f64,
         ln: log2 as f64 * LN_2,
-        inverse_span: if is_last {
-            0.0
-        } else {
-            1.0 / (span as f64 * LN_2)
-        },
+        inverse_span: if is_last { 0.0 } else { 1.0 / (span as f64 * LN_2) },
         index,
         is_last,
     }
@@ -73,12 +67,7 @@ const fn curve(axis: (u32, u32), start: u32) -> EntryPlace {
 }
 
 /// No launch time, cache effects or waves.
-const TIMING: Timing = Timing {
-    t0_us: 0.0,
-    hot_read: 1.0,
-    wave_us: 0.0,
-    grouped_split: false,
-};
+const TIMING: Timing = Timing { t0_us: 0.0, hot_read: 1.0, wave_us: 0.0, grouped_split: false };
 
 /// A head without launch time, floor or cache effects, and with an empty index.
 pub(crate) const fn head(operation: OperationKind) -> TableHead {
@@ -117,15 +106,8 @@ static RAGGED_SET: StaticSet = set("ragged", &H100, &RAGGED_TABLES);
 static RAGGED_TABLES: [StaticTable; 2] = [
     StaticTable {
         head: head(OperationKind::Gemm),
-        shapes: &[
-            BF16, 1024, 1024, BF16, 1024, 4096, BF16, 4096, 1024, BF16, 65_536, 65_536,
-        ],
-        entries: &[
-            curve(AXIS_16_64, 0),
-            curve(AXIS_64_256, 2),
-            curve(AXIS_16_64, 4),
-            curve(AXIS_16_64, 6),
-        ],
+        shapes: &[BF16, 1024, 1024, BF16, 1024, 4096, BF16, 4096, 1024, BF16, 65_536, 65_536],
+        entries: &[curve(AXIS_16_64, 0), curve(AXIS_64_256, 2), curve(AXIS_16_64, 4), curve(AXIS_16_64, 6)],
         latency_us: &[1.0; 8],
         ln_slowdown: &[0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 4.0, 4.0],
     },
@@ -149,13 +131,7 @@ macro_rules! too_fast {
                     OperationKind::Prefill | OperationKind::Decode => GRID_16_64,
                     _ => CURVE_16_64,
                 };
-                StaticTable {
-                    head: head(operation),
-                    shapes,
-                    entries,
-                    latency_us: &[1e-9; 4],
-                    ln_slowdown: &[-30.0; 4],
-                }
+                StaticTable { head: head(operation), shapes, entries, latency_us: &[1e-9; 4], ln_slowdown: &[-30.0; 4] }
             }
             static TABLES: [StaticTable; 5] = [
                 table(OperationKind::Gemm, &[BF16, 1, 1]),
@@ -177,10 +153,7 @@ const fn without_cache(peak: f64, bandwidth: f64, link: f64) -> Gpu {
     Gpu::from_generated(
         ["without-cache", ""],
         (peak * bf16, Some(peak * 2.0 * bf16), None),
-        [
-            bandwidth * H100.mem_bw_bytes_per_s,
-            link * H100.link_bytes_per_s,
-        ],
+        [bandwidth * H100.mem_bw_bytes_per_s, link * H100.link_bytes_per_s],
         [H100.mem_bytes, 1],
         H100.sms,
         None,

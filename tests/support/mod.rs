@@ -28,27 +28,11 @@ pub(crate) fn gemm(dtype: Dtype, k: u32, n: u32) -> GemmShape {
 
 /// 16-bit math on 128-dimensional heads.
 pub(crate) fn attention(kv_dtype: Dtype, q_heads: u32, kv_heads: u32, tp: u32) -> AttentionShape {
-    AttentionShape {
-        dtype: Dtype::Bf16,
-        kv_dtype,
-        q_heads,
-        kv_heads,
-        head_dim: 128,
-        tp,
-    }
+    AttentionShape { dtype: Dtype::Bf16, kv_dtype, q_heads, kv_heads, head_dim: 128, tp }
 }
 
 pub(crate) fn mixtral_layer(tp: u32) -> MoeShape {
-    MoeShape {
-        dtype: Dtype::Bf16,
-        experts: 8,
-        top_k: 2,
-        hidden: 4096,
-        intermediate: 14_336,
-        tp,
-        ep: 1,
-        matrices: 3,
-    }
+    MoeShape { dtype: Dtype::Bf16, experts: 8, top_k: 2, hidden: 4096, intermediate: 14_336, tp, ep: 1, matrices: 3 }
 }
 
 /// Latent attention of DeepSeek-V3 on one of eight GPUs.
@@ -81,14 +65,6 @@ pub(crate) fn divisible(shape: AttentionShape) -> AttentionShape {
     };
     let q_heads = shape.kv_heads * (shape.q_heads / shape.kv_heads).max(1);
     let replicated = shape.tp.is_multiple_of(shape.kv_heads) && q_heads.is_multiple_of(shape.tp);
-    let tp = if replicated {
-        shape.tp
-    } else {
-        gcd(shape.tp, shape.kv_heads)
-    };
-    AttentionShape {
-        q_heads,
-        tp,
-        ..shape
-    }
+    let tp = if replicated { shape.tp } else { gcd(shape.tp, shape.kv_heads) };
+    AttentionShape { q_heads, tp, ..shape }
 }

@@ -18,18 +18,12 @@ pub(crate) fn try_on(
     sharded: &Sharded,
     constants: StepConstants,
 ) -> Result<RooflineModel, ModelError> {
-    let options = StepOptions::default()
-        .with_kv_dtype(sharded.kv_dtype)
-        .with_constants(constants);
+    let options = StepOptions::default().with_kv_dtype(sharded.kv_dtype).with_constants(constants);
     RooflineModel::try_new(&sharded.spec, set, Parallelism::tensor(sharded.tp), options)
 }
 
 /// `sharded` on the kernels of `set`, which has all of them.
-pub(crate) fn on(
-    set: &'static TableSet,
-    sharded: &Sharded,
-    constants: StepConstants,
-) -> RooflineModel {
+pub(crate) fn on(set: &'static TableSet, sharded: &Sharded, constants: StepConstants) -> RooflineModel {
     match try_on(set, sharded, constants) {
         Ok(model) => model,
         Err(error) => panic!("{sharded:?}: {error}"),
@@ -44,10 +38,7 @@ pub(crate) fn all(constants: StepConstants) -> Vec<(Sharded, RooflineModel)> {
 }
 
 /// Every model of the catalogue of which `set` has all kernels: not every set has every format and operation.
-pub(crate) fn all_on(
-    set: &'static TableSet,
-    constants: StepConstants,
-) -> Vec<(Sharded, RooflineModel)> {
+pub(crate) fn all_on(set: &'static TableSet, constants: StepConstants) -> Vec<(Sharded, RooflineModel)> {
     let on_set = |sharded| match try_on(set, &sharded, constants) {
         Ok(model) => Some((sharded, model)),
         Err(ModelError::Kernel { .. }) => None,
@@ -91,12 +82,7 @@ pub(crate) fn try_new(
 }
 
 /// Returns the error of a rejected model and its message.
-pub(crate) fn refused(
-    spec: &ModelSpec,
-    set: &'static TableSet,
-    tp: u32,
-    options: StepOptions,
-) -> (ModelError, String) {
+pub(crate) fn refused(spec: &ModelSpec, set: &'static TableSet, tp: u32, options: StepOptions) -> (ModelError, String) {
     match try_new(spec, set, tp, options) {
         Ok(_) => panic!("expected a refusal of {spec:?} at tp {tp}"),
         Err(error) => {
@@ -127,13 +113,7 @@ pub(crate) fn moe(experts: u32, top_k: u32, intermediate: u32, shared_intermedia
 /// A dense FFN.
 pub(crate) fn dense(intermediate: u32) -> Ffn {
     let mut ffn = spec("llama-3.1-8b").layers[0].ffn;
-    let Ffn::Dense {
-        intermediate: to_intermediate,
-        ..
-    } = &mut ffn
-    else {
-        panic!("{ffn:?}")
-    };
+    let Ffn::Dense { intermediate: to_intermediate, .. } = &mut ffn else { panic!("{ffn:?}") };
     *to_intermediate = intermediate;
     ffn
 }

@@ -22,18 +22,12 @@ pub(crate) struct Sharded {
 pub(crate) fn all() -> Vec<Sharded> {
     let mut all = Vec::new();
     let catalogue = CATALOG.iter().map(|entry| (entry.name, entry.spec));
-    let alike =
-        catalogue.filter(|(_, spec)| spec.layers.len() == 1 && spec.limited_span() == Span::Full);
+    let alike = catalogue.filter(|(_, spec)| spec.layers.len() == 1 && spec.limited_span() == Span::Full);
     for (name, spec) in alike.chain([("apertus-8b", ungated())]) {
         for tp in [1, 2, 4, 8] {
             for kv_dtype in [Dtype::Bf16, Dtype::Fp8] {
                 if divides(&spec, tp) {
-                    all.push(Sharded {
-                        name,
-                        spec,
-                        tp,
-                        kv_dtype,
-                    });
+                    all.push(Sharded { name, spec, tp, kv_dtype });
                 }
             }
         }
@@ -43,11 +37,7 @@ pub(crate) fn all() -> Vec<Sharded> {
 
 /// A model whose FFNs have no gate.
 fn ungated() -> ModelSpec {
-    let builder = ModelSpec::builder()
-        .hidden(4096)
-        .layers(32)
-        .q_heads(32)
-        .kv_heads(8);
+    let builder = ModelSpec::builder().hidden(4096).layers(32).q_heads(32).kv_heads(8);
     let builder = builder.head_dim(128).intermediate(21_504).gated(false);
     let spec = builder.vocab(131_072).max_model_len(65_536).build();
     spec.unwrap()
@@ -57,9 +47,7 @@ fn ungated() -> ModelSpec {
 pub(crate) fn named(name: &str, tp: u32) -> Sharded {
     let all = all().into_iter();
     let mut named = all.filter(|sharded| sharded.name == name && sharded.tp == tp);
-    named
-        .find(|sharded| sharded.kv_dtype == Dtype::Bf16)
-        .unwrap()
+    named.find(|sharded| sharded.kv_dtype == Dtype::Bf16).unwrap()
 }
 
 fn divides(spec: &ModelSpec, tp: u32) -> bool {
@@ -76,33 +64,22 @@ pub(crate) struct Batch {
 impl Batch {
     /// A prompt chunk that samples nothing.
     pub(crate) fn chunk(new: u32, context: u32) -> Batch {
-        Batch {
-            prefill: vec![Chunk::partial(new, context + new).unwrap()],
-            decode: Vec::new(),
-        }
+        Batch { prefill: vec![Chunk::partial(new, context + new).unwrap()], decode: Vec::new() }
     }
 
     /// Decoding requests with `each` KV tokens.
     pub(crate) fn decoding(requests: u32, each: u32) -> Batch {
-        Batch {
-            prefill: Vec::new(),
-            decode: vec![DecodeGroup::uniform(requests, each).unwrap()],
-        }
+        Batch { prefill: Vec::new(), decode: vec![DecodeGroup::uniform(requests, each).unwrap()] }
     }
 
     /// New tokens and context of each chunk.
     pub(crate) fn chunks(&self) -> Vec<(u32, u32)> {
         let chunks = self.prefill.iter();
-        chunks
-            .map(|chunk| (chunk.new_tokens(), chunk.context()))
-            .collect()
+        chunks.map(|chunk| (chunk.new_tokens(), chunk.context())).collect()
     }
 
     pub(crate) fn as_step(&self) -> StepBatch<'_> {
-        StepBatch {
-            prefill: &self.prefill,
-            decode: &self.decode,
-        }
+        StepBatch { prefill: &self.prefill, decode: &self.decode }
     }
 
     /// A random batch: prefill only, decode only or both, from one token to far beyond the tables.
@@ -129,9 +106,7 @@ impl Batch {
                 let each = u64::from(random.log(131_072));
                 let more = random.between(0, u64::from(requests) - 1);
                 let kv_tokens = u64::from(requests) * each + more;
-                batch
-                    .decode
-                    .push(DecodeGroup::from_sum(requests, kv_tokens).unwrap());
+                batch.decode.push(DecodeGroup::from_sum(requests, kv_tokens).unwrap());
             }
         }
         batch
@@ -164,41 +139,20 @@ impl Sharded {
     /// All GEMMs of a step of `m` tokens of which `rows` are sampled.
     pub(crate) fn gemms(&self, m: u64, rows: u64) -> Vec<GemmCall> {
         let ModelSpec { hidden, vocab, .. } = self.spec;
-        let LayerGroup {
-            layers,
-            attention_dtype,
-            ffn_dtype,
-            ..
-        } = self.spec.layers[0];
+        let LayerGroup { layers, attention_dtype, ffn_dtype, .. } = self.spec.layers[0];
         let head_dim = self.heads().head_dim;
         let (q_heads, kv_heads) = self.local_heads();
         let mut calls = Vec::new();
         let mut call = |part, dtype, k, n, rows, times: u32| {
             let shape = GemmShape { dtype, k, n };
-            calls.push(GemmCall {
-                part,
-                shape,
-                rows,
-                times: f64::from(times),
-            });
+            calls.push(GemmCall { part, shape, rows, times: f64::from(times) });
         };
         let q_width = q_heads * head_dim;
-        call(
-            Part::Qkv,
-            attention_dtype,
-            hidden,
-            q_width + 2 * kv_heads * head_dim,
-            m,
-            layers,
-        );
+        call(Part::Qkv, attention_dtype, hidden, q_width + 2 * kv_heads * head_dim, m, layers);
         call(Part::OProj, attention_dtype, q_width, hidden, m, layers);
         let dense = match self.spec.layers[0].ffn {
             Ffn::Dense { intermediate, .. } => intermediate,
-            Ffn::Moe {
-                experts,
-                shared_intermediate,
-                ..
-            } => {
+            Ffn::Moe { experts, shared_intermediate, .. } => {
                 call(Part::Router, Dtype::Bf16, hidden, experts, m, layers);
                 shared_intermediate
             }
@@ -210,14 +164,7 @@ impl Sharded {
             call(Part::Down, ffn_dtype, dense / self.tp, hidden, m, layers);
         }
         if rows > 0 {
-            call(
-                Part::LmHead,
-                Dtype::Bf16,
-                hidden,
-                vocab.div_ceil(self.tp),
-                rows,
-                1,
-            );
+            call(Part::LmHead, Dtype::Bf16, hidden, vocab.div_ceil(self.tp), rows, 1);
         }
         calls
     }
@@ -225,12 +172,7 @@ impl Sharded {
     /// The routed experts of a layer.
     pub(crate) fn experts(&self) -> Option<MoeShape> {
         match self.spec.layers[0].ffn {
-            Ffn::Moe {
-                experts,
-                top_k,
-                intermediate,
-                ..
-            } => Some(MoeShape {
+            Ffn::Moe { experts, top_k, intermediate, .. } => Some(MoeShape {
                 dtype: self.spec.layers[0].ffn_dtype,
                 experts,
                 top_k,
@@ -245,16 +187,8 @@ impl Sharded {
     }
 
     pub(crate) fn attention_shape(&self, kv_dtype: Dtype) -> rooflut::hardware::AttentionShape {
-        let shape = attention(
-            kv_dtype,
-            self.heads().q_heads,
-            self.heads().kv_heads,
-            self.tp,
-        );
-        rooflut::hardware::AttentionShape {
-            head_dim: self.heads().head_dim,
-            ..shape
-        }
+        let shape = attention(kv_dtype, self.heads().q_heads, self.heads().kv_heads, self.tp);
+        rooflut::hardware::AttentionShape { head_dim: self.heads().head_dim, ..shape }
     }
 
     /// Gate and up projection, or up projection alone.
@@ -271,17 +205,11 @@ impl Sharded {
     pub(crate) fn small_kernel_bytes(&self) -> f64 {
         let (q_heads, kv_heads) = self.local_heads();
         let head_dim = f64::from(self.heads().head_dim);
-        let (q, kv) = (
-            f64::from(q_heads) * head_dim,
-            f64::from(kv_heads) * head_dim,
-        );
+        let (q, kv) = (f64::from(q_heads) * head_dim, f64::from(kv_heads) * head_dim);
         // Routed experts activate inside their kernel.
         let activated = match self.spec.layers[0].ffn {
             Ffn::Dense { intermediate, .. } => intermediate,
-            Ffn::Moe {
-                shared_intermediate,
-                ..
-            } => shared_intermediate,
+            Ffn::Moe { shared_intermediate, .. } => shared_intermediate,
             other => panic!("{other:?}"),
         };
         let norms = 2.0 * 4.0 * f64::from(self.spec.hidden);

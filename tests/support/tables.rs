@@ -45,12 +45,7 @@ pub(crate) struct Row<S> {
 pub(crate) fn all() -> &'static [Tables] {
     static ALL: OnceLock<Vec<Tables>> = OnceLock::new();
     let measured = |set: &&&TableSet| set.measured_on() == set.gpu();
-    let all = || {
-        sets::ALL
-            .iter()
-            .filter(measured)
-            .map(|set| Tables::read(set))
-    };
+    let all = || sets::ALL.iter().filter(measured).map(|set| Tables::read(set));
     ALL.get_or_init(|| all().collect())
 }
 
@@ -62,8 +57,7 @@ impl Tables {
     fn read(compiled: &'static TableSet) -> Tables {
         let dir = data().join(compiled.name());
         let mut set_toml = fs::read_to_string(dir.join("set.toml")).unwrap();
-        let base =
-            toml_value(&set_toml, "", "inherits").map(|name| data().join(name.trim_matches('"')));
+        let base = toml_value(&set_toml, "", "inherits").map(|name| data().join(name.trim_matches('"')));
         if let Some(base) = &base {
             set_toml += &fs::read_to_string(base.join("set.toml")).unwrap();
         }
@@ -91,18 +85,10 @@ impl Tables {
                 k: line.count("k"),
                 n: line.count("n"),
             }),
-            prefill: rows(
-                &file("attention_prefill.csv"),
-                ["batch", "seq_len"],
-                |line| line.attention(1),
-            ),
-            decode: rows(&file("attention_decode.csv"), ["batch", "kv_len"], |line| {
-                line.attention(line.count("tp"))
-            }),
-            allreduce: rows(&file("allreduce.csv"), ["bytes", ""], |line| {
-                AllReduceShape {
-                    ranks: line.count("ranks"),
-                }
+            prefill: rows(&file("attention_prefill.csv"), ["batch", "seq_len"], |line| line.attention(1)),
+            decode: rows(&file("attention_decode.csv"), ["batch", "kv_len"], |line| line.attention(line.count("tp"))),
+            allreduce: rows(&file("allreduce.csv"), ["bytes", ""], |line| AllReduceShape {
+                ranks: line.count("ranks"),
             }),
             moe: rows(&file("moe.csv"), ["tokens", ""], |line| MoeShape {
                 dtype: line.dtype("dtype"),
@@ -236,12 +222,7 @@ impl Line<'_> {
 /// Returns the latency that a set has in place of that of `row`: `Some(None)` where it excludes the row.
 fn replaced(set_toml: &str, row: &str) -> Option<Option<f64>> {
     let (before, _) = set_toml.split_once(&format!("\"{row}\""))?;
-    let place = before
-        .rsplit_once("rows = [")
-        .unwrap()
-        .1
-        .matches(',')
-        .count();
+    let place = before.rsplit_once("rows = [").unwrap().1.matches(',').count();
     // Each row before has as many commas as this one, and one behind it.
     let place = place / (row.matches(',').count() + 1);
     let (_, behind) = set_toml[before.len()..].split_once(']').unwrap();
@@ -267,10 +248,7 @@ fn rows<S>(path: &Path, columns: [&str; 2], shape: impl Fn(&Line<'_>) -> S) -> V
             Some(None) => return None,
             replaced => replaced.flatten(),
         };
-        let line = Line {
-            header: &header,
-            record,
-        };
+        let line = Line { header: &header, record };
         let [amount, length] = columns.map(|column| match column {
             "" => 1,
             column => line.count(column),

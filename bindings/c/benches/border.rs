@@ -39,23 +39,13 @@ fn shortest_of<R>(calls_of_batch: u32, bench: &mut Bencher, mut call: impl FnMut
 const GEMM: &str = r#"{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}"#;
 
 fn lookups(bench: &mut Criterion) {
-    let shape = GemmShape {
-        dtype: Dtype::Bf16,
-        k: 4096,
-        n: 6144,
-    };
+    let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 6144 };
     let gemm = Gemm::resolve(&sets::H100, shape).unwrap();
     let (mut tables, mut lookup) = (0, 0);
     // SAFETY: names are valid for their lengths, results are local variables.
     let code = unsafe {
         c::rooflut_tables_find("h100".as_ptr().cast(), 4, &raw mut tables, null_mut())
-            + c::rooflut_lookup_new(
-                tables,
-                GEMM.as_ptr().cast(),
-                GEMM.len(),
-                &raw mut lookup,
-                null_mut(),
-            )
+            + c::rooflut_lookup_new(tables, GEMM.as_ptr().cast(), GEMM.len(), &raw mut lookup, null_mut())
     };
     assert_eq!(code, 0);
     let mut group = bench.benchmark_group("gemm");
@@ -66,17 +56,10 @@ fn lookups(bench: &mut Criterion) {
         });
     });
     group.bench_function("c", |b| {
-        let mut estimate = c::Estimate {
-            seconds: 0.0,
-            mfu: 0.0,
-            class_: 0,
-            is_outside: 0,
-        };
+        let mut estimate = c::Estimate { seconds: 0.0, mfu: 0.0, class_: 0, is_outside: 0 };
         shortest(b, || {
             // SAFETY: the result is a local variable.
-            unsafe {
-                c::rooflut_lookup_at(lookup, 0, black_box(100), &raw mut estimate, null_mut())
-            }
+            unsafe { c::rooflut_lookup_at(lookup, 0, black_box(100), &raw mut estimate, null_mut()) }
         });
     });
 }
@@ -85,13 +68,7 @@ fn steps(bench: &mut Criterion) {
     let spec = model::find("llama-3.1-8b").unwrap().spec;
     let deployment = Deployment::builder(spec, &sets::H100).build().unwrap();
     let model = deployment.step_model();
-    let source = c::ScenarioSource {
-        toml: null(),
-        toml_length: 0,
-        model: 0,
-        draft_model: 0,
-        tables: 0,
-    };
+    let source = c::ScenarioSource { toml: null(), toml_length: 0, model: 0, draft_model: 0, tables: 0 };
     let mut scenario = 0;
     // SAFETY: local variables.
     let code = unsafe { c::rooflut_scenario_new(&raw const source, &raw mut scenario, null_mut()) };
@@ -104,40 +81,21 @@ fn steps(bench: &mut Criterion) {
             let lengths = vec![(requests, u64::from(requests) * 1_000); groups as usize];
             shortest(b, || {
                 let decode = black_box(&lengths).iter();
-                let decode =
-                    decode.map(|(requests, kv)| DecodeGroup::from_sum(*requests, *kv).unwrap());
+                let decode = decode.map(|(requests, kv)| DecodeGroup::from_sum(*requests, *kv).unwrap());
                 let decode: arrayvec::ArrayVec<_, 64> = decode.collect();
-                let batch = StepBatch {
-                    prefill: &[],
-                    decode: &decode,
-                };
+                let batch = StepBatch { prefill: &[], decode: &decode };
                 model.total_time(&batch)
             });
         });
         group.bench_function("c", |b| {
-            let entry = c::DecodeGroup {
-                kv_tokens: u64::from(requests) * 1_000,
-                outside_tokens: 0,
-                requests,
-                drafted: 0,
-            };
+            let entry =
+                c::DecodeGroup { kv_tokens: u64::from(requests) * 1_000, outside_tokens: 0, requests, drafted: 0 };
             let decode = vec![entry; groups as usize];
-            let batch = c::Batch {
-                prefill: null(),
-                prefill_length: 0,
-                decode: decode.as_ptr(),
-                decode_length: decode.len(),
-            };
+            let batch =
+                c::Batch { prefill: null(), prefill_length: 0, decode: decode.as_ptr(), decode_length: decode.len() };
             shortest(b, || {
                 // SAFETY: local variables.
-                unsafe {
-                    c::rooflut_step_time(
-                        scenario,
-                        black_box(&raw const batch),
-                        &raw mut time,
-                        null_mut(),
-                    )
-                }
+                unsafe { c::rooflut_step_time(scenario, black_box(&raw const batch), &raw mut time, null_mut()) }
             });
         });
     }
@@ -166,15 +124,7 @@ fn many_steps(bench: &mut Criterion, scenario: c::Handle) {
     bench.bench_function("1,000 steps of 64 requests in one call", |b| {
         shortest_of(1, b, || {
             // SAFETY: local variables.
-            unsafe {
-                c::rooflut_step_times(
-                    scenario,
-                    &raw const steps,
-                    times.as_mut_ptr(),
-                    STEPS,
-                    null_mut(),
-                )
-            }
+            unsafe { c::rooflut_step_times(scenario, &raw const steps, times.as_mut_ptr(), STEPS, null_mut()) }
         });
     });
 }

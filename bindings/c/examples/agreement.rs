@@ -14,9 +14,7 @@ const REQUESTS: u64 = 100;
 const SEEDS: u64 = 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = std::env::args()
-        .nth(1)
-        .ok_or("expected the path of scenarios.txt")?;
+    let path = std::env::args().nth(1).ok_or("expected the path of scenarios.txt")?;
     let text = std::fs::read_to_string(path)?;
     let runs: Vec<Run> = text.split("---\n").map(open).collect::<Result<_, _>>()?;
     let mut out = BufWriter::new(stdout().lock());
@@ -86,18 +84,10 @@ fn step(out: &mut impl Write, index: u64, run: &Run) -> Result<(), Box<dyn Error
         let kv_tokens = u64::from(requests) * u64::from(kv_len);
         decode.push(DecodeGroup::from_sum(requests, kv_tokens)?.with_drafted(drafted)?);
     }
-    let batch = StepBatch {
-        prefill: &prefill,
-        decode: &decode,
-    };
+    let batch = StepBatch { prefill: &prefill, decode: &decode };
     let time = run.deployment().step_model().step_time(&batch);
     let total = time.total();
-    writeln!(
-        out,
-        "step {index} {:016x} {}",
-        total.0.to_bits(),
-        total.to_nanos()
-    )?;
+    writeln!(out, "step {index} {:016x} {}", total.0.to_bits(), total.to_nanos())?;
     if index.is_multiple_of(10) {
         for part in time.parts() {
             let provenance = part.source.provenance();

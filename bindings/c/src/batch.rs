@@ -79,12 +79,9 @@ pub(crate) fn with_batch<R>(
     use_it: impl FnOnce(&StepBatch<'_>) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     match chunks.len().max(groups.len()) {
-        length if length <= FEW => with_buffers(
-            ArrayVec::<_, FEW>::new(),
-            ArrayVec::<_, FEW>::new(),
-            (chunks, groups),
-            use_it,
-        ),
+        length if length <= FEW => {
+            with_buffers(ArrayVec::<_, FEW>::new(), ArrayVec::<_, FEW>::new(), (chunks, groups), use_it)
+        }
         length if length <= MANY => with_stack::<MANY, _>((chunks, groups), use_it),
         length if length <= ON_STACK => with_stack::<ON_STACK, _>((chunks, groups), use_it),
         _ => with_buffers(Vec::new(), Vec::new(), (chunks, groups), use_it),
@@ -94,10 +91,7 @@ pub(crate) fn with_batch<R>(
 /// Takes stack only if it is called.
 #[inline(never)]
 fn with_stack<const N: usize, R>(
-    entries: (
-        impl Iterator<Item = Chunk>,
-        impl Iterator<Item = DecodeGroup>,
-    ),
+    entries: (impl Iterator<Item = Chunk>, impl Iterator<Item = DecodeGroup>),
     use_it: impl FnOnce(&StepBatch<'_>) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     let (prefill, decode) = (ArrayVec::<_, N>::new(), ArrayVec::<_, N>::new());
@@ -114,18 +108,12 @@ impl<T> Buffer<T> for Vec<T> {}
 fn with_buffers<R>(
     mut prefill: impl Buffer<step::Chunk>,
     mut decode: impl Buffer<step::DecodeGroup>,
-    (chunks, groups): (
-        impl Iterator<Item = Chunk>,
-        impl Iterator<Item = DecodeGroup>,
-    ),
+    (chunks, groups): (impl Iterator<Item = Chunk>, impl Iterator<Item = DecodeGroup>),
     use_it: impl FnOnce(&StepBatch<'_>) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     convert("prefill", chunks, Chunk::checked, &mut prefill)?;
     convert("decode", groups, DecodeGroup::checked, &mut decode)?;
-    use_it(&StepBatch {
-        prefill: prefill.as_ref(),
-        decode: decode.as_ref(),
-    })
+    use_it(&StepBatch { prefill: prefill.as_ref(), decode: decode.as_ref() })
 }
 
 /// Converts entries until the first invalid one.
@@ -137,11 +125,7 @@ fn convert<C, T>(
     converted: &mut impl Buffer<T>,
 ) -> Result<(), Failure> {
     let mut failure = None;
-    converted.extend(entries.map_while(|entry| {
-        checked(entry)
-            .map_err(|invalid| failure = Some(invalid))
-            .ok()
-    }));
+    converted.extend(entries.map_while(|entry| checked(entry).map_err(|invalid| failure = Some(invalid)).ok()));
     match failure {
         None => Ok(()),
         Some(invalid) => Err(invalid.at(name, converted.as_ref().len())),

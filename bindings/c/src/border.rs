@@ -36,10 +36,7 @@ fn panicked(payload: &(dyn Any + Send)) -> Failure {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
     let text = text.unwrap_or("no message");
-    Failure::new(
-        Code::Panic,
-        format_args!("a defect of rooflut: {text}; report it with the input"),
-    )
+    Failure::new(Code::Panic, format_args!("a defect of rooflut: {text}; report it with the input"))
 }
 
 #[cfg(test)]

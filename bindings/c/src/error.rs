@@ -49,10 +49,7 @@ pub struct Error {
 
 impl Error {
     /// No error.
-    pub const NONE: Error = Error {
-        code: Code::Ok as u32,
-        message: [0; MESSAGE_BYTES],
-    };
+    pub const NONE: Error = Error { code: Code::Ok as u32, message: [0; MESSAGE_BYTES] };
 
     /// Returns the message.
     pub fn message(&self) -> String {
@@ -91,28 +88,14 @@ impl Failure {
 
     /// A field has another value than expected.
     #[cold]
-    pub(crate) fn value(
-        field: impl Display,
-        expected: impl Display,
-        found: impl Display,
-    ) -> Failure {
-        Failure::new(
-            Code::Value,
-            format_args!("{field}: expected {expected}, found {found}"),
-        )
+    pub(crate) fn value(field: impl Display, expected: impl Display, found: impl Display) -> Failure {
+        Failure::new(Code::Value, format_args!("{field}: expected {expected}, found {found}"))
     }
 
     /// Returns the failure as C sees it: its message without zeros, cut to whole characters where it is too long.
     pub(crate) fn error(&self) -> Error {
-        let mut error = Error {
-            code: self.0.code as u32,
-            ..Error::NONE
-        };
-        let ends = self
-            .0
-            .message
-            .char_indices()
-            .map(|(at, c)| at + c.len_utf8());
+        let mut error = Error { code: self.0.code as u32, ..Error::NONE };
+        let ends = self.0.message.char_indices().map(|(at, c)| at + c.len_utf8());
         let end = ends.take_while(|end| *end < MESSAGE_BYTES).last();
         let bytes = self.0.message.bytes().take(end.unwrap_or(0));
         for (place, byte) in error.message.iter_mut().zip(bytes) {

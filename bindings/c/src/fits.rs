@@ -46,10 +46,7 @@ pub unsafe extern "C" fn rooflut_fits(
             true => vec![given.objects.tables(&scenario)?],
             false => one_for_each_gpu(),
         };
-        let demand = Demand {
-            requests: wanted.batch.unwrap_or(1),
-            tokens: wanted.context,
-        };
+        let demand = Demand { requests: wanted.batch.unwrap_or(1), tokens: wanted.context };
         let model = given.objects.model(&scenario)?;
         let prices = prices(&scenario, &sets)?;
         let fits = Fits::try_new(target, &scenario.server, &model, &sets, demand, &prices);

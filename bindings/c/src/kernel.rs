@@ -40,8 +40,7 @@ impl<'de> Visitor<'de> for OneOperation {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
         let operation = map.next_key()?;
-        let operation: OperationKind =
-            operation.ok_or_else(|| A::Error::invalid_length(0, &self))?;
+        let operation: OperationKind = operation.ok_or_else(|| A::Error::invalid_length(0, &self))?;
         let codes = map.next_value_seed(operation)?;
         match map.next_key::<IgnoredAny>()? {
             None => Ok(Shape { operation, codes }),

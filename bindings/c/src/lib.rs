@@ -35,36 +35,26 @@ pub use batch::{Batch, Chunk, DecodeGroup};
 pub use error::{Code, Error};
 pub use fits::rooflut_fits;
 pub use lookup::{Estimate, rooflut_lookup_at, rooflut_lookup_new};
-pub use model::{
-    ConfigFiles, rooflut_model_describe, rooflut_model_find, rooflut_model_names,
-    rooflut_model_read,
-};
-pub use names::{
-    rooflut_binding_name, rooflut_class_name, rooflut_event_kind_name, rooflut_part_name,
-};
+pub use model::{ConfigFiles, rooflut_model_describe, rooflut_model_find, rooflut_model_names, rooflut_model_read};
+pub use names::{rooflut_binding_name, rooflut_class_name, rooflut_event_kind_name, rooflut_part_name};
 pub use plan::rooflut_plan;
 pub use registry::rooflut_free;
 pub use report::{Output, rooflut_compare, rooflut_scenario_run};
 pub use request::{Content, Event, EventKind, Request};
 pub use saturate::rooflut_saturate;
-pub use scenario::{
-    ScenarioSource, rooflut_scenario_new, rooflut_scenario_with_rate, rooflut_scenario_with_seed,
-};
+pub use scenario::{ScenarioSource, rooflut_scenario_new, rooflut_scenario_with_rate, rooflut_scenario_with_seed};
 pub use server::{
-    ServerState, ServerTotals, StepRecord, Yield, rooflut_server_advance, rooflut_server_events,
-    rooflut_server_new, rooflut_server_push, rooflut_server_state, rooflut_server_step,
-    rooflut_server_step_tokens, rooflut_server_totals,
+    ServerState, ServerTotals, StepRecord, Yield, rooflut_server_advance, rooflut_server_events, rooflut_server_new,
+    rooflut_server_push, rooflut_server_state, rooflut_server_step, rooflut_server_step_tokens, rooflut_server_totals,
 };
 pub use step::{
-    Binding, Class, Duration, Interval, Part, PartTime, StepTime, rooflut_step_interval,
-    rooflut_step_parts, rooflut_step_time,
+    Binding, Class, Duration, Interval, Part, PartTime, StepTime, rooflut_step_interval, rooflut_step_parts,
+    rooflut_step_time,
 };
 pub use steps::{Steps, rooflut_step_times};
 pub use stop::{rooflut_stop, rooflut_stop_new};
 pub use sweep::rooflut_sweep;
-pub use tables::{
-    rooflut_tables_describe, rooflut_tables_find, rooflut_tables_load, rooflut_tables_names,
-};
+pub use tables::{rooflut_tables_describe, rooflut_tables_find, rooflut_tables_load, rooflut_tables_names};
 pub use text::{rooflut_text_read, rooflut_version};
 
 /// A handle: kind, generation and slot of an object in the registry. 0 is none.

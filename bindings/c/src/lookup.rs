@@ -13,8 +13,7 @@ use crate::registry::REGISTRY;
 use crate::step::Class;
 use crate::text::returning;
 
-const REMEDY: &str =
-    r#"give one operation and its shape, as in {"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}"#;
+const REMEDY: &str = r#"give one operation and its shape, as in {"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}"#;
 
 /// The time of a kernel and its provenance.
 #[repr(C)]
@@ -51,9 +50,7 @@ pub unsafe extern "C" fn rooflut_lookup_new(
         let kernel: Shape = serde_json::from_str(kernel)
             .map_err(|error| Failure::refused(format_args!("kernel: {error}; {REMEDY}")))?;
         let resolve = |set: &_| kernel.resolve(set).map_err(Failure::refused);
-        REGISTRY
-            .lookups
-            .insert(REGISTRY.tables.read(tables, resolve)?)
+        REGISTRY.lookups.insert(REGISTRY.tables.read(tables, resolve)?)
     };
     // SAFETY: the caller's promise.
     unsafe { returning((lookup, "lookup"), error, make) }

@@ -57,11 +57,7 @@ pub unsafe extern "C" fn rooflut_model_find(
 
 /// Reads a model from the texts of its files.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rooflut_model_read(
-    files: *const ConfigFiles,
-    model: *mut Handle,
-    error: *mut Error,
-) -> u32 {
+pub unsafe extern "C" fn rooflut_model_read(files: *const ConfigFiles, model: *mut Handle, error: *mut Error) -> u32 {
     let make = || {
         // SAFETY: the caller's promise.
         let (files, [name, config, formats, generation]) = unsafe {
@@ -70,16 +66,13 @@ pub unsafe extern "C" fn rooflut_model_read(
         };
         let formats = (!files.hf_quant_config.is_null()).then_some(formats.as_bytes());
         let generation = (!files.generation_config.is_null()).then_some(generation.as_bytes());
-        let options = Options::default()
-            .with_hf_quant_config(formats)
-            .with_generation_config(generation);
+        let options = Options::default().with_hf_quant_config(formats).with_generation_config(generation);
         let options = match files.assume_llama {
             0 => options,
             1 => options.assuming_llama(),
             found => return Err(Failure::value("assume_llama", "0 or 1", found)),
         };
-        let read = read(config, options)
-            .map_err(|error| Failure::refused(format_args!("config: {error}")))?;
+        let read = read(config, options).map_err(|error| Failure::refused(format_args!("config: {error}")))?;
         let model = Model::new(name, read.spec).with_kv_dtype(read.kv_dtype);
         REGISTRY.models.insert(model)
     };
@@ -89,16 +82,8 @@ pub unsafe extern "C" fn rooflut_model_read(
 
 /// Returns the dimensions of a model as a text of JSON: its name and its specification.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rooflut_model_describe(
-    model: Handle,
-    description: *mut Handle,
-    error: *mut Error,
-) -> u32 {
-    let make = || {
-        REGISTRY.models.read(model, |model| {
-            json_text(&json!({"name": model.name, "spec": model.spec}))
-        })
-    };
+pub unsafe extern "C" fn rooflut_model_describe(model: Handle, description: *mut Handle, error: *mut Error) -> u32 {
+    let make = || REGISTRY.models.read(model, |model| json_text(&json!({"name": model.name, "spec": model.spec})));
     // SAFETY: the caller's promise.
     unsafe { returning((description, "description"), error, make) }
 }
@@ -134,16 +119,8 @@ impl ConfigFiles {
             Ok([
                 text(self.name, self.name_length, "name")?,
                 text(self.config, self.config_length, "config")?,
-                text(
-                    self.hf_quant_config,
-                    self.hf_quant_config_length,
-                    "hf_quant_config",
-                )?,
-                text(
-                    self.generation_config,
-                    self.generation_config_length,
-                    "generation_config",
-                )?,
+                text(self.hf_quant_config, self.hf_quant_config_length, "hf_quant_config")?,
+                text(self.generation_config, self.generation_config_length, "generation_config")?,
             ])
         }
     }

@@ -46,14 +46,7 @@ const PARTS: &[&CStr] = &[
 
 const BINDINGS: &[&CStr] = &[c"compute", c"memory", c"latency", c"link"];
 
-const CLASSES: &[&CStr] = &[
-    c"measured",
-    c"interpolated",
-    c"smoothed",
-    c"transferred",
-    c"bound",
-    c"fitted",
-];
+const CLASSES: &[&CStr] = &[c"measured", c"interpolated", c"smoothed", c"transferred", c"bound", c"fitted"];
 
 const EVENT_KINDS: &[&CStr] = &[c"first_token", c"completed", c"rejected"];
 
@@ -78,16 +71,9 @@ mod tests {
         same(PARTS, &Part::ALL.map(Part::name));
         same(BINDINGS, &Binding::ALL.map(Binding::name));
         let fitted = Class::Fitted as usize;
-        same(
-            &CLASSES[..fitted],
-            &table::Class::ALL.map(table::Class::name),
-        );
+        same(&CLASSES[..fitted], &table::Class::ALL.map(table::Class::name));
         assert_eq!(CLASSES[fitted], c"fitted");
-        let kinds = [
-            EventKind::FirstToken,
-            EventKind::Completed,
-            EventKind::Rejected,
-        ];
+        let kinds = [EventKind::FirstToken, EventKind::Completed, EventKind::Rejected];
         let name = |kind: EventKind| EVENT_KINDS[kind as usize];
         assert_eq!(kinds.map(name), [c"first_token", c"completed", c"rejected"]);
         let unknown = rooflut_part_name(u32::MAX);

@@ -110,10 +110,7 @@ impl Wanted {
         choose(&mut space.kv_dtype, &self.kv_dtype, target.kv_dtype, Some);
         let (seqs, given) = (&mut space.max_num_seqs, server.max_num_seqs);
         choose(seqs, &self.max_num_seqs, given, Some);
-        let (tokens, given) = (
-            &mut space.max_num_batched_tokens,
-            server.max_num_batched_tokens,
-        );
+        let (tokens, given) = (&mut space.max_num_batched_tokens, server.max_num_batched_tokens);
         choose(tokens, &self.max_num_batched_tokens, given, Some);
         space.max_gpus = self.max_gpus.unwrap_or(Space::MAX_GPUS);
         space
@@ -121,15 +118,8 @@ impl Wanted {
 }
 
 /// Replaces choices by those of a list, or by the one of the scenario.
-fn choose<T, U: Copy>(
-    choices: &mut Vec<T>,
-    list: &Option<Vec<U>>,
-    of_scenario: Option<U>,
-    choice: fn(U) -> T,
-) {
-    let given = list
-        .as_deref()
-        .or(of_scenario.as_ref().map(std::slice::from_ref));
+fn choose<T, U: Copy>(choices: &mut Vec<T>, list: &Option<Vec<U>>, of_scenario: Option<U>, choice: fn(U) -> T) {
+    let given = list.as_deref().or(of_scenario.as_ref().map(std::slice::from_ref));
     if let Some(given) = given {
         *choices = given.iter().copied().map(choice).collect();
     }

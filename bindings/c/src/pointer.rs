@@ -22,11 +22,7 @@ pub(crate) unsafe fn input<'a, T>(pointer: *const T, name: &str) -> Result<&'a T
 /// # Safety
 /// `pointer` is null or valid for reads of `length` entries for `'a`.
 #[inline]
-pub(crate) unsafe fn array<'a, T>(
-    pointer: *const T,
-    length: usize,
-    name: &str,
-) -> Result<&'a [T], Failure> {
+pub(crate) unsafe fn array<'a, T>(pointer: *const T, length: usize, name: &str) -> Result<&'a [T], Failure> {
     if length == 0 {
         return Ok(&[]);
     }
@@ -39,19 +35,12 @@ pub(crate) unsafe fn array<'a, T>(
 ///
 /// # Safety
 /// `pointer` is null or valid for reads of `length` bytes for `'a`.
-pub(crate) unsafe fn text<'a>(
-    pointer: *const c_char,
-    length: usize,
-    name: &str,
-) -> Result<&'a str, Failure> {
+pub(crate) unsafe fn text<'a>(pointer: *const c_char, length: usize, name: &str) -> Result<&'a str, Failure> {
     // SAFETY: the caller's promise.
     let bytes = unsafe { array(pointer.cast::<u8>(), length, name) }?;
     str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
-        Failure::new(
-            Code::Utf8,
-            format_args!("{name}: expected UTF-8, found other bytes at {at}; convert it"),
-        )
+        Failure::new(Code::Utf8, format_args!("{name}: expected UTF-8, found other bytes at {at}; convert it"))
     })
 }
 
@@ -82,11 +71,7 @@ pub(crate) struct OutArray<T> {
 impl<T> OutArray<T> {
     /// # Safety
     /// `pointer` is null, or valid for writes of `length` entries until the results are written.
-    pub(crate) unsafe fn new(
-        pointer: *mut T,
-        length: usize,
-        name: &str,
-    ) -> Result<OutArray<T>, Failure> {
+    pub(crate) unsafe fn new(pointer: *mut T, length: usize, name: &str) -> Result<OutArray<T>, Failure> {
         let first = match length {
             0 => NonNull::dangling(),
             _ => checked_array(pointer, length, name)?,
@@ -135,10 +120,7 @@ fn checked_array<T>(pointer: *mut T, length: usize, name: &str) -> Result<NonNul
 fn unusable<T>(pointer: *mut T, name: &str) -> Failure {
     let message = match pointer.is_null() {
         true => format!("{name}: expected a pointer, found null"),
-        false => format!(
-            "{name}: expected a pointer to a multiple of {} bytes, found {pointer:p}",
-            align_of::<T>()
-        ),
+        false => format!("{name}: expected a pointer to a multiple of {} bytes, found {pointer:p}", align_of::<T>()),
     };
     Failure::new(Code::Pointer, message)
 }

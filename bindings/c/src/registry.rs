@@ -130,22 +130,14 @@ struct Entry<T> {
 
 impl<T> Slab<T> {
     const fn new(kind: Kind) -> Slab<T> {
-        Slab {
-            kind,
-            blocks: [const { OnceLock::new() }; BLOCKS],
-            free: Mutex::new(Free {
-                used: Vec::new(),
-                next: 0,
-            }),
-        }
+        Slab { kind, blocks: [const { OnceLock::new() }; BLOCKS], free: Mutex::new(Free { used: Vec::new(), next: 0 }) }
     }
 
     /// Adds an object and returns its handle.
     pub(crate) fn insert(&self, object: T) -> Result<Handle, Failure> {
         let index = self.free_index();
         let block = self.blocks.get(index / BLOCK);
-        let slots =
-            block.map(|slots| slots.get_or_init(|| (0..BLOCK).map(|_| Slot::new()).collect()));
+        let slots = block.map(|slots| slots.get_or_init(|| (0..BLOCK).map(|_| Slot::new()).collect()));
         let slot = slots.and_then(|slots| slots.get(index % BLOCK));
         let slot = slot.ok_or_else(|| full(self.kind))?;
         let mut entry = slot.entry.write().unwrap_or_else(PoisonError::into_inner);
@@ -169,11 +161,7 @@ impl<T> Slab<T> {
 
     /// Calls `use_it` with the object of a handle; other threads may use it at the same time.
     #[inline]
-    pub(crate) fn read<R>(
-        &self,
-        handle: Handle,
-        use_it: impl FnOnce(&T) -> Result<R, Failure>,
-    ) -> Result<R, Failure> {
+    pub(crate) fn read<R>(&self, handle: Handle, use_it: impl FnOnce(&T) -> Result<R, Failure>) -> Result<R, Failure> {
         let slot = self.slot(handle)?;
         let Ok(entry) = slot.entry.read() else {
             return Err(poisoned(self.kind));
@@ -244,13 +232,7 @@ impl<T> Slab<T> {
 
 impl<T> Slot<T> {
     fn new() -> Slot<T> {
-        Slot {
-            handle: AtomicU64::new(0),
-            entry: RwLock::new(Entry {
-                generation: 0,
-                object: None,
-            }),
-        }
+        Slot { handle: AtomicU64::new(0), entry: RwLock::new(Entry { generation: 0, object: None }) }
     }
 
     #[inline]
@@ -267,10 +249,7 @@ fn slot_index(handle: Handle) -> usize {
 #[cold]
 fn full(kind: Kind) -> Failure {
     let kind = kind.name();
-    Failure::new(
-        Code::Full,
-        format_args!("expected a free slot for a {kind}, found none; free others"),
-    )
+    Failure::new(Code::Full, format_args!("expected a free slot for a {kind}, found none; free others"))
 }
 
 #[cold]
@@ -280,12 +259,8 @@ fn foreign(handle: Handle, expected: &str) -> Failure {
         Some(kind) if kind.name() != expected => {
             format!("handle: expected a {expected}, found a {}", kind.name())
         }
-        Some(_) => format!(
-            "handle: expected a {expected} that is not freed, found {handle:#x}, which is not in use"
-        ),
-        None => format!(
-            "handle: expected a {expected}, found {handle:#x}, which rooflut has not returned"
-        ),
+        Some(_) => format!("handle: expected a {expected} that is not freed, found {handle:#x}, which is not in use"),
+        None => format!("handle: expected a {expected}, found {handle:#x}, which rooflut has not returned"),
     };
     Failure::new(Code::Handle, message)
 }
@@ -306,9 +281,7 @@ fn poisoned(kind: Kind) -> Failure {
     let kind = kind.name();
     Failure::new(
         Code::Panic,
-        format_args!(
-            "handle: expected a working {kind}, found one whose last call panicked; free it"
-        ),
+        format_args!("handle: expected a working {kind}, found one whose last call panicked; free it"),
     )
 }
 
@@ -345,9 +318,7 @@ mod tests {
     #[test]
     fn slots_are_used_up_to_the_last_one() {
         let slab = Slab::new(Kind::Text);
-        let handles: Vec<Handle> = (0..BLOCK * BLOCKS)
-            .map(|_| slab.insert(()).unwrap())
-            .collect();
+        let handles: Vec<Handle> = (0..BLOCK * BLOCKS).map(|_| slab.insert(()).unwrap()).collect();
         assert_eq!(slab.insert(()).unwrap_err().code(), Code::Full);
         slab.remove(handles[5]).unwrap();
         assert_eq!(slot_index(slab.insert(()).unwrap()), 5);
@@ -369,15 +340,10 @@ mod tests {
         })
         .unwrap();
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            slab.write(handle, |_: &mut i32| -> Result<(), Failure> {
-                panic!("a defect")
-            })
+            slab.write(handle, |_: &mut i32| -> Result<(), Failure> { panic!("a defect") })
         }));
         assert!(panicked.is_err());
-        assert_eq!(
-            slab.write(handle, |_| Ok(())).unwrap_err().code(),
-            Code::Panic
-        );
+        assert_eq!(slab.write(handle, |_| Ok(())).unwrap_err().code(), Code::Panic);
         slab.remove(handle).unwrap();
         let next = slab.insert(1).unwrap();
         assert_eq!(slab.write(next, |value| Ok(*value)).unwrap(), 1);

@@ -38,15 +38,9 @@ pub unsafe extern "C" fn rooflut_scenario_run(
     error: *mut Error,
 ) -> u32 {
     let make = || {
-        let known = [
-            Output::Report,
-            Output::RequestsCsv,
-            Output::StepsCsv,
-            Output::Timeline,
-        ];
+        let known = [Output::Report, Output::RequestsCsv, Output::StepsCsv, Output::Timeline];
         let found = known.into_iter().find(|known| *known as u32 == output);
-        let output =
-            found.ok_or_else(|| Failure::value("output", "0 to 3, a RooflutOutput", output))?;
+        let output = found.ok_or_else(|| Failure::value("output", "0 to 3, a RooflutOutput", output))?;
         let simulated = |stop: Stop| {
             let simulate = |run: &Run| simulated(&run.clone().stopped_by(stop), output);
             REGISTRY.scenarios.read(scenario, simulate)

@@ -56,31 +56,21 @@ impl Request {
         // SAFETY: the caller's promise.
         let ids = unsafe { array(self.block_ids, self.block_ids_length, "block_ids") }?;
         let known = [Content::Unique, Content::Texts, Content::TraceBlocks];
-        let content = match known
-            .into_iter()
-            .find(|known| *known as u32 == self.content)
-        {
+        let content = match known.into_iter().find(|known| *known as u32 == self.content) {
             Some(Content::Unique) => sim::Content::Unique,
-            Some(Content::Texts) => sim::Content::Texts {
-                prefix: self.prefix,
-                prefix_tokens: self.prefix_tokens,
-                own: self.own,
-            },
+            Some(Content::Texts) => {
+                sim::Content::Texts { prefix: self.prefix, prefix_tokens: self.prefix_tokens, own: self.own }
+            }
             Some(Content::TraceBlocks) if self.block_tokens == 0 => {
                 return Err(Failure::value("block_tokens", "at least 1", 0));
             }
             Some(Content::TraceBlocks) => sim::Content::TraceBlocks {
                 first: 0,
-                count: u32::try_from(ids.len()).map_err(|_| {
-                    Failure::value("block_ids_length", "a 32-bit number", ids.len())
-                })?,
+                count: u32::try_from(ids.len())
+                    .map_err(|_| Failure::value("block_ids_length", "a 32-bit number", ids.len()))?,
             },
             None => {
-                return Err(Failure::value(
-                    "content",
-                    "0 to 2, a RooflutContent",
-                    self.content,
-                ));
+                return Err(Failure::value("content", "0 to 2, a RooflutContent", self.content));
             }
         };
         self.check_content()?;
@@ -96,19 +86,11 @@ impl Request {
     fn check_content(&self) -> Result<(), Failure> {
         if self.prefix_tokens != 0 && self.content != Content::Texts as u32 {
             let expected = "0 unless content is ROOFLUT_CONTENT_TEXTS";
-            return Err(Failure::value(
-                "prefix_tokens",
-                expected,
-                self.prefix_tokens,
-            ));
+            return Err(Failure::value("prefix_tokens", expected, self.prefix_tokens));
         }
         if self.block_ids_length != 0 && self.content != Content::TraceBlocks as u32 {
             let expected = "0 unless content is ROOFLUT_CONTENT_TRACE_BLOCKS";
-            return Err(Failure::value(
-                "block_ids_length",
-                expected,
-                self.block_ids_length,
-            ));
+            return Err(Failure::value("block_ids_length", expected, self.block_ids_length));
         }
         Ok(())
     }

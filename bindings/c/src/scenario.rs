@@ -64,11 +64,7 @@ pub unsafe extern "C" fn rooflut_scenario_with_seed(
     error: *mut Error,
 ) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe {
-        derived(scenario, (reseeded, "reseeded"), error, |run| {
-            run.with_seed(seed)
-        })
-    }
+    unsafe { derived(scenario, (reseeded, "reseeded"), error, |run| run.with_seed(seed)) }
 }
 
 /// Returns the scenario at another rate, requests (or sessions) per second.
@@ -80,11 +76,7 @@ pub unsafe extern "C" fn rooflut_scenario_with_rate(
     error: *mut Error,
 ) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe {
-        derived(scenario, (at_rate, "at_rate"), error, |run| {
-            run.with_rate(rate)
-        })
-    }
+    unsafe { derived(scenario, (at_rate, "at_rate"), error, |run| run.with_rate(rate)) }
 }
 
 /// # Safety
@@ -96,9 +88,7 @@ unsafe fn derived(
     derive: impl FnOnce(&Run) -> Result<Run, RunError>,
 ) -> u32 {
     let make = || {
-        let derived = REGISTRY
-            .scenarios
-            .read(scenario, |run| derive(run).map_err(refused))?;
+        let derived = REGISTRY.scenarios.read(scenario, |run| derive(run).map_err(refused))?;
         REGISTRY.scenarios.insert(derived)
     };
     // SAFETY: the caller's promise.
@@ -128,11 +118,7 @@ impl<'a> Given<'a> {
             let source = input(source, "source")?;
             (source, text(source.toml, source.toml_length, "toml")?)
         };
-        let objects = Objects {
-            model: source.model,
-            draft_model: source.draft_model,
-            tables: source.tables,
-        };
+        let objects = Objects { model: source.model, draft_model: source.draft_model, tables: source.tables };
         Ok(Given { toml, objects })
     }
 
@@ -156,12 +142,7 @@ impl Objects {
 
     pub(crate) fn resources(&self, scenario: &Scenario) -> Result<Resources<'static>, Failure> {
         let named = self.named(scenario)?;
-        Ok(Resources {
-            model: named.model,
-            draft_model: named.draft_model,
-            tables: named.tables,
-            read: &open,
-        })
+        Ok(Resources { model: named.model, draft_model: named.draft_model, tables: named.tables, read: &open })
     }
 
     pub(crate) fn model(&self, scenario: &Scenario) -> Result<Model, Failure> {
@@ -184,8 +165,9 @@ impl Objects {
 
     pub(crate) fn tables(&self, scenario: &Scenario) -> Result<TableSet, Failure> {
         match (self.tables, &scenario.target.tables) {
-            (0, Some(path)) => TableSet::try_load(path)
-                .map_err(|error| Failure::refused(format_args!("tables: {error}"))),
+            (0, Some(path)) => {
+                TableSet::try_load(path).map_err(|error| Failure::refused(format_args!("tables: {error}")))
+            }
             (0, None) => tables::find(scenario.target.gpu()).cloned(),
             (given, _) => REGISTRY.tables.read(given, |tables| Ok(tables.clone())),
         }

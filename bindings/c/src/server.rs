@@ -126,21 +126,13 @@ pub struct Yield {
 ///
 /// One thread may use a server at a time; a call of another meanwhile is an error (`ROOFLUT_CODE_BUSY`).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rooflut_server_new(
-    scenario: Handle,
-    server: *mut Handle,
-    error: *mut Error,
-) -> u32 {
+pub unsafe extern "C" fn rooflut_server_new(scenario: Handle, server: *mut Handle, error: *mut Error) -> u32 {
     let make = || {
         let server = REGISTRY.scenarios.read(scenario, |run| {
             let model = run.deployment().served_model();
             Server::try_new(model, *run.config()).map_err(Failure::refused)
         })?;
-        REGISTRY.servers.insert(DrivenServer {
-            server,
-            events: VecDeque::new(),
-            tokens: Vec::new(),
-        })
+        REGISTRY.servers.insert(DrivenServer { server, events: VecDeque::new(), tokens: Vec::new() })
     };
     // SAFETY: the caller's promise.
     unsafe { returning((server, "server"), error, make) }
@@ -158,12 +150,8 @@ pub unsafe extern "C" fn rooflut_server_push(
 ) -> u32 {
     let body = || {
         // SAFETY: the caller's promise.
-        let ((request, ids, tokens_per_id), out) = unsafe {
-            (
-                input(request, "request")?.checked()?,
-                Out::new(number, "number")?,
-            )
-        };
+        let ((request, ids, tokens_per_id), out) =
+            unsafe { (input(request, "request")?.checked()?, Out::new(number, "number")?) };
         REGISTRY.servers.write(server, |driven| {
             let id = driven.server.push_with_ids(request, ids, tokens_per_id);
             out.set(id.map_err(rejected)?.index() as u64);
@@ -195,32 +183,16 @@ pub unsafe extern "C" fn rooflut_server_advance(
 
 /// Writes the state of a server.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rooflut_server_state(
-    server: Handle,
-    state: *mut ServerState,
-    error: *mut Error,
-) -> u32 {
+pub unsafe extern "C" fn rooflut_server_state(server: Handle, state: *mut ServerState, error: *mut Error) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { using(server, state, "state", error, |driven| Ok(driven.state())) }
 }
 
 /// Writes the counts of all steps that have ended.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rooflut_server_totals(
-    server: Handle,
-    totals: *mut ServerTotals,
-    error: *mut Error,
-) -> u32 {
+pub unsafe extern "C" fn rooflut_server_totals(server: Handle, totals: *mut ServerTotals, error: *mut Error) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe {
-        using(
-            server,
-            totals,
-            "totals",
-            error,
-            |driven| Ok(driven.totals()),
-        )
-    }
+    unsafe { using(server, totals, "totals", error, |driven| Ok(driven.totals())) }
 }
 
 /// Writes the oldest events to an array of `capacity` entries, removes them, and writes their number to `length`.
@@ -236,12 +208,7 @@ pub unsafe extern "C" fn rooflut_server_events(
 ) -> u32 {
     let body = || {
         // SAFETY: the caller's promise.
-        let (events, out) = unsafe {
-            (
-                OutArray::new(events, capacity, "events")?,
-                Out::new(length, "length")?,
-            )
-        };
+        let (events, out) = unsafe { (OutArray::new(events, capacity, "events")?, Out::new(length, "length")?) };
         REGISTRY.servers.write(server, |driven| {
             driven.events.extend(driven.server.drain_events());
             let oldest = driven.events.len().min(events.length());
@@ -258,11 +225,7 @@ pub unsafe extern "C" fn rooflut_server_events(
 /// A server without work first waits for its next request. The events of the step are those of
 /// `rooflut_server_events`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rooflut_server_step(
-    server: Handle,
-    record: *mut StepRecord,
-    error: *mut Error,
-) -> u32 {
+pub unsafe extern "C" fn rooflut_server_step(server: Handle, record: *mut StepRecord, error: *mut Error) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { using(server, record, "record", error, DrivenServer::step) }
 }
@@ -279,22 +242,21 @@ pub unsafe extern "C" fn rooflut_server_step_tokens(
 ) -> u32 {
     let body = || {
         // SAFETY: the caller's promise.
-        let (tokens, out) = unsafe {
-            (
-                OutArray::new(tokens, capacity, "tokens")?,
-                Out::new(length, "length")?,
-            )
-        };
+        let (tokens, out) = unsafe { (OutArray::new(tokens, capacity, "tokens")?, Out::new(length, "length")?) };
         REGISTRY.servers.write(server, |driven| {
             let needed = driven.tokens.len();
             if needed > capacity {
                 let message = format!("capacity: expected at least {needed}, found {capacity}");
                 return Err(Failure::new(Code::Length, message));
             }
-            out.set(tokens.fill(driven.tokens.iter().map(|(id, tokens)| Yield {
-                request: id.index() as u64,
-                tokens: u64::from(*tokens),
-            })));
+            out.set(
+                tokens.fill(
+                    driven
+                        .tokens
+                        .iter()
+                        .map(|(id, tokens)| Yield { request: id.index() as u64, tokens: u64::from(*tokens) }),
+                ),
+            );
             Ok(())
         })
     };

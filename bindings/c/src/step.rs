@@ -26,10 +26,7 @@ pub struct Duration {
 impl From<Seconds> for Duration {
     #[inline]
     fn from(time: Seconds) -> Duration {
-        Duration {
-            seconds: time.0,
-            nanoseconds: time.to_nanos(),
-        }
+        Duration { seconds: time.0, nanoseconds: time.to_nanos() }
     }
 }
 
@@ -183,9 +180,7 @@ impl From<library::PartTime> for PartTime {
             part: Part::from(time.part) as u32,
             binding: Binding::from(time.binding) as u32,
             class_: class as u32,
-            is_outside: provenance
-                .is_some_and(|it| it.extent == Extent::Outside)
-                .into(),
+            is_outside: provenance.is_some_and(|it| it.extent == Extent::Outside).into(),
         }
     }
 }
@@ -206,11 +201,7 @@ pub struct StepTime {
 
 impl From<library::StepTime> for StepTime {
     fn from(time: library::StepTime) -> StepTime {
-        let mut written = StepTime {
-            total: time.total().into(),
-            bound_seconds: time.bound().0,
-            ..StepTime::default()
-        };
+        let mut written = StepTime { total: time.total().into(), bound_seconds: time.bound().0, ..StepTime::default() };
         for (place, part) in written.parts.iter_mut().zip(time.parts()) {
             *place = part.into();
             written.parts_length += 1;
@@ -231,11 +222,7 @@ pub unsafe extern "C" fn rooflut_step_time(
     error: *mut Error,
 ) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe {
-        answer(scenario, batch, (time, "time"), error, |run, batch| {
-            Ok(total_time(run, batch))
-        })
-    }
+    unsafe { answer(scenario, batch, (time, "time"), error, |run, batch| Ok(total_time(run, batch))) }
 }
 
 /// Predicts the time of a step by part.
@@ -246,9 +233,7 @@ pub unsafe extern "C" fn rooflut_step_parts(
     time: *mut StepTime,
     error: *mut Error,
 ) -> u32 {
-    let parts = |run: &Run, batch: &StepBatch<'_>| {
-        Ok(run.deployment().step_model().step_time(batch).into())
-    };
+    let parts = |run: &Run, batch: &StepBatch<'_>| Ok(run.deployment().step_model().step_time(batch).into());
     // SAFETY: the caller's promise.
     unsafe { answer(scenario, batch, (time, "time"), error, parts) }
 }
@@ -274,17 +259,9 @@ pub unsafe extern "C" fn rooflut_step_interval(
     error: *mut Error,
 ) -> u32 {
     let within = |run: &Run, batch: &StepBatch<'_>| {
-        let coverage =
-            Coverage::try_new(coverage).map_err(|error| Failure::new(Code::Value, error))?;
-        let interval = run
-            .deployment()
-            .step_model()
-            .step_time(batch)
-            .interval(coverage);
-        Ok(Interval {
-            low_seconds: interval.low.0,
-            high_seconds: interval.high.0,
-        })
+        let coverage = Coverage::try_new(coverage).map_err(|error| Failure::new(Code::Value, error))?;
+        let interval = run.deployment().step_model().step_time(batch).interval(coverage);
+        Ok(Interval { low_seconds: interval.low.0, high_seconds: interval.high.0 })
     };
     // SAFETY: the caller's promise.
     unsafe { answer(scenario, batch, (interval, "interval"), error, within) }

@@ -67,27 +67,17 @@ pub unsafe extern "C" fn rooflut_step_times(
             ));
         }
         // SAFETY: the caller's promise.
-        let (arrays, times) = unsafe {
-            (
-                Arrays::new(steps)?,
-                OutArray::new(times, times_length, "times")?,
-            )
-        };
+        let (arrays, times) = unsafe { (Arrays::new(steps)?, OutArray::new(times, times_length, "times")?) };
         REGISTRY.scenarios.read(scenario, |run| {
             let mut failure = None;
             let results = (0..steps.length).map_while(|step| {
-                let time = with_batch(arrays.chunks(step), arrays.groups(step), |batch| {
-                    Ok(total_time(run, batch))
-                });
+                let time = with_batch(arrays.chunks(step), arrays.groups(step), |batch| Ok(total_time(run, batch)));
                 time.map_err(|error| failure = Some((step, error))).ok()
             });
             times.fill(results);
             match failure {
                 None => Ok(()),
-                Some((step, error)) => Err(Failure::new(
-                    error.code(),
-                    format_args!("step {step}: {error}"),
-                )),
+                Some((step, error)) => Err(Failure::new(error.code(), format_args!("step {step}: {error}"))),
             }
         })
     };
@@ -116,12 +106,7 @@ impl<'a> Arrays<'a> {
         // SAFETY: the caller's promise.
         unsafe {
             Ok(Arrays {
-                prefill: Offsets::new(
-                    steps.prefill_offsets,
-                    steps.length,
-                    chunks,
-                    "prefill_offsets",
-                )?,
+                prefill: Offsets::new(steps.prefill_offsets, steps.length, chunks, "prefill_offsets")?,
                 new_tokens: array(steps.prefill_new_tokens, chunks, "prefill_new_tokens")?,
                 kv_len: array(steps.prefill_kv_len, chunks, "prefill_kv_len")?,
                 is_last: optional(steps.prefill_is_last, chunks, "prefill_is_last")?,
@@ -129,11 +114,7 @@ impl<'a> Arrays<'a> {
                 requests: array(steps.decode_requests, groups, "decode_requests")?,
                 kv_tokens: array(steps.decode_kv_tokens, groups, "decode_kv_tokens")?,
                 drafted: optional(steps.decode_drafted, groups, "decode_drafted")?,
-                outside_tokens: optional(
-                    steps.decode_outside_tokens,
-                    groups,
-                    "decode_outside_tokens",
-                )?,
+                outside_tokens: optional(steps.decode_outside_tokens, groups, "decode_outside_tokens")?,
             })
         }
     }
@@ -166,11 +147,7 @@ fn at<T: Copy>(array: &[T], place: usize, left_out: T) -> T {
 ///
 /// # Safety
 /// As [`array`].
-unsafe fn optional<'a, T>(
-    pointer: *const T,
-    length: usize,
-    name: &str,
-) -> Result<&'a [T], Failure> {
+unsafe fn optional<'a, T>(pointer: *const T, length: usize, name: &str) -> Result<&'a [T], Failure> {
     match pointer.is_null() {
         true => Ok(&[]),
         // SAFETY: the caller's promise.
@@ -184,12 +161,7 @@ struct Offsets<'a>(&'a [u64]);
 impl<'a> Offsets<'a> {
     /// # Safety
     /// `pointer` is null or valid for reads of `steps + 1` offsets for `'a`.
-    unsafe fn new(
-        pointer: *const u64,
-        steps: usize,
-        entries: usize,
-        name: &str,
-    ) -> Result<Offsets<'a>, Failure> {
+    unsafe fn new(pointer: *const u64, steps: usize, entries: usize, name: &str) -> Result<Offsets<'a>, Failure> {
         if pointer.is_null() && entries == 0 {
             return Ok(Offsets(&[]));
         }
@@ -197,24 +169,15 @@ impl<'a> Offsets<'a> {
         // SAFETY: the caller's promise.
         let offsets = unsafe { array(pointer, length, name) }?;
         let wrong = |message| Err(Failure::new(Code::Length, format_args!("{name}{message}")));
-        if let Some(step) = offsets
-            .windows(2)
-            .position(|pair| pair.first() > pair.last())
-        {
-            return wrong(format!(
-                "[{}]: expected at least the offset before, found less",
-                step + 1
-            ));
+        if let Some(step) = offsets.windows(2).position(|pair| pair.first() > pair.last()) {
+            return wrong(format!("[{}]: expected at least the offset before, found less", step + 1));
         }
         match (offsets.first(), offsets.last()) {
             (Some(0), Some(last)) if *last == entries as u64 => Ok(Offsets(offsets)),
-            (Some(0), Some(last)) => wrong(format!(
-                "[{steps}]: expected {entries}, the number of entries, found {last}"
-            )),
-            (first, _) => wrong(format!(
-                "[0]: expected 0, found {}",
-                first.copied().unwrap_or_default()
-            )),
+            (Some(0), Some(last)) => {
+                wrong(format!("[{steps}]: expected {entries}, the number of entries, found {last}"))
+            }
+            (first, _) => wrong(format!("[0]: expected 0, found {}", first.copied().unwrap_or_default())),
         }
     }
 

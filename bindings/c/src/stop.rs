@@ -12,11 +12,7 @@ use crate::text::returning;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_stop_new(stop: *mut Handle, error: *mut Error) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe {
-        returning((stop, "stop"), error, || {
-            REGISTRY.stops.insert(Stop::default())
-        })
-    }
+    unsafe { returning((stop, "stop"), error, || REGISTRY.stops.insert(Stop::default())) }
 }
 
 /// Ends the calls that were given a stop, and later ones at once: they fail with `ROOFLUT_CODE_STOPPED`. Does nothing
@@ -37,10 +33,7 @@ pub unsafe extern "C" fn rooflut_stop(stop: Handle, error: *mut Error) -> u32 {
 }
 
 /// Works until the end, or until the stop of a handle ends it; 0 is one that nothing ends.
-pub(crate) fn until<T>(
-    stop: Handle,
-    work: impl FnOnce(Stop) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+pub(crate) fn until<T>(stop: Handle, work: impl FnOnce(Stop) -> Result<T, Failure>) -> Result<T, Failure> {
     let stop = match stop {
         0 => Stop::default(),
         given => REGISTRY.stops.read(given, |stop| Ok(stop.clone()))?,

@@ -43,9 +43,7 @@ pub unsafe extern "C" fn rooflut_sweep(
             open: &open,
         };
         let sweep = Sweep::try_new(grid, sources, &version()).map_err(refused)?;
-        REGISTRY
-            .texts
-            .insert(until(stop, |stop| rows(&sweep.stopped_by(stop)))?)
+        REGISTRY.texts.insert(until(stop, |stop| rows(&sweep.stopped_by(stop)))?)
     };
     // SAFETY: the caller's promise.
     unsafe { returning((csv, "csv"), error, make) }
@@ -94,9 +92,7 @@ fn rows(sweep: &Sweep<'_>) -> Result<String, Failure> {
         csv.extend(row.csv()?);
         Ok(())
     };
-    sweep
-        .rows(Shard::WHOLE, 0, threads, take)
-        .map_err(refused)?;
+    sweep.rows(Shard::WHOLE, 0, threads, take).map_err(refused)?;
     String::from_utf8(csv).map_err(Failure::refused)
 }
 

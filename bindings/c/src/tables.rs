@@ -41,8 +41,8 @@ pub unsafe extern "C" fn rooflut_tables_load(
     let make = || {
         // SAFETY: the caller's promise.
         let path = unsafe { text(path, path_length, "path") }?;
-        let set = TableSet::try_load(Path::new(path))
-            .map_err(|error| Failure::refused(format_args!("path: {error}")))?;
+        let set =
+            TableSet::try_load(Path::new(path)).map_err(|error| Failure::refused(format_args!("path: {error}")))?;
         REGISTRY.tables.insert(set)
     };
     // SAFETY: the caller's promise.
@@ -51,11 +51,7 @@ pub unsafe extern "C" fn rooflut_tables_load(
 
 /// Returns name, GPU, source and measured operations of a table set as a text of JSON.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rooflut_tables_describe(
-    tables: Handle,
-    description: *mut Handle,
-    error: *mut Error,
-) -> u32 {
+pub unsafe extern "C" fn rooflut_tables_describe(tables: Handle, description: *mut Handle, error: *mut Error) -> u32 {
     let make = || {
         REGISTRY.tables.read(tables, |set| {
             let operations = set.tables().map(|table| table.operation().name());
@@ -82,9 +78,7 @@ pub unsafe extern "C" fn rooflut_tables_names(names: *mut Handle, error: *mut Er
 
 /// Finds a built-in table set.
 pub(crate) fn find(name: &str) -> Result<&'static TableSet, Failure> {
-    let found = sets::ALL
-        .into_iter()
-        .find(|set| set.name().eq_ignore_ascii_case(name));
+    let found = sets::ALL.into_iter().find(|set| set.name().eq_ignore_ascii_case(name));
     found.ok_or_else(|| {
         let hint = hint(&nearest(name, sets::ALL.map(TableSet::name)));
         Failure::refused(format_args!(

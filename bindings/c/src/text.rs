@@ -30,20 +30,13 @@ pub unsafe extern "C" fn rooflut_text_read(
 ) -> u32 {
     let body = || {
         // SAFETY: the caller's promise.
-        let (buffer, length) = unsafe {
-            (
-                OutArray::new(buffer.cast::<u8>(), capacity, "buffer")?,
-                Out::new(length, "length")?,
-            )
-        };
+        let (buffer, length) =
+            unsafe { (OutArray::new(buffer.cast::<u8>(), capacity, "buffer")?, Out::new(length, "length")?) };
         REGISTRY.texts.read(text, |text| {
             if capacity > 0 && capacity < text.len() {
                 return Err(Failure::new(
                     Code::Length,
-                    format_args!(
-                        "capacity: expected at least {} bytes, found {capacity}",
-                        text.len()
-                    ),
+                    format_args!("capacity: expected at least {} bytes, found {capacity}", text.len()),
                 ));
             }
             buffer.fill(text.bytes());

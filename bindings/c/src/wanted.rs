@@ -13,10 +13,7 @@ use crate::pointer::text;
 ///
 /// # Safety
 /// `json` is null or valid for reads of `length` bytes.
-pub(crate) unsafe fn read<T: DeserializeOwned>(
-    json: *const c_char,
-    length: usize,
-) -> Result<T, Failure> {
+pub(crate) unsafe fn read<T: DeserializeOwned>(json: *const c_char, length: usize) -> Result<T, Failure> {
     // SAFETY: the caller's promise.
     let json = match unsafe { text(json, length, "wanted") }? {
         "" => "{}",

@@ -6,13 +6,7 @@ use allocation_counter::measure;
 use rooflut_c as c;
 
 fn scenario() -> c::Handle {
-    let source = c::ScenarioSource {
-        toml: null(),
-        toml_length: 0,
-        model: 0,
-        draft_model: 0,
-        tables: 0,
-    };
+    let source = c::ScenarioSource { toml: null(), toml_length: 0, model: 0, draft_model: 0, tables: 0 };
     let mut scenario = 0;
     // SAFETY: local variables.
     let code = unsafe { c::rooflut_scenario_new(&raw const source, &raw mut scenario, null_mut()) };
@@ -33,17 +27,8 @@ fn steps_of_few_and_many_entries_do_not_allocate() {
     let mut time = c::Duration::default();
     let time = &raw mut time;
     for length in [0, 1, 64, 1_024] {
-        let group = c::DecodeGroup {
-            kv_tokens: 1_000,
-            outside_tokens: 0,
-            requests: 1,
-            drafted: 0,
-        };
-        let chunk = c::Chunk {
-            new_tokens: 16,
-            kv_len: 32,
-            is_last: 1,
-        };
+        let group = c::DecodeGroup { kv_tokens: 1_000, outside_tokens: 0, requests: 1, drafted: 0 };
+        let chunk = c::Chunk { new_tokens: 16, kv_len: 32, is_last: 1 };
         let (decode, prefill) = (vec![group; length], vec![chunk; length]);
         let batch = c::Batch {
             prefill: prefill.as_ptr(),
@@ -52,9 +37,7 @@ fn steps_of_few_and_many_entries_do_not_allocate() {
             decode_length: length,
         };
         // SAFETY: the arrays have these lengths.
-        free_of_allocations(|| unsafe {
-            c::rooflut_step_time(scenario, &raw const batch, time, null_mut())
-        });
+        free_of_allocations(|| unsafe { c::rooflut_step_time(scenario, &raw const batch, time, null_mut()) });
     }
 }
 
@@ -98,7 +81,5 @@ fn many_steps_in_one_call_do_not_allocate() {
     let mut times = [c::Duration::default(); 2];
     let times = times.as_mut_ptr();
     // SAFETY: the arrays have these lengths.
-    free_of_allocations(|| unsafe {
-        c::rooflut_step_times(scenario, &raw const steps, times, 2, null_mut())
-    });
+    free_of_allocations(|| unsafe { c::rooflut_step_times(scenario, &raw const steps, times, 2, null_mut()) });
 }

@@ -41,9 +41,7 @@ impl From<Numbers<u32>> for Numbers<u64> {
 
 /// Returns the common number of rows of columns, given by name; `None` if all are single numbers.
 pub(crate) fn common_rows(columns: &[(&str, Option<usize>)]) -> PyResult<Option<usize>> {
-    let mut lengths = columns
-        .iter()
-        .filter_map(|(name, rows)| Some((*name, (*rows)?)));
+    let mut lengths = columns.iter().filter_map(|(name, rows)| Some((*name, (*rows)?)));
     let Some((first, rows)) = lengths.next() else {
         return Ok(None);
     };
@@ -59,89 +57,58 @@ pub(crate) fn common_rows(columns: &[(&str, Option<usize>)]) -> PyResult<Option<
 pub(crate) fn number<T: Whole>(name: &str, value: &Bound<'_, PyAny>, least: u64) -> PyResult<T> {
     let number = value.extract::<u64>().ok();
     let number = number.filter(|number| *number >= least);
-    number
-        .and_then(T::from_u64)
-        .ok_or_else(|| out_of_range::<T>(name, least, &shown(value)))
+    number.and_then(T::from_u64).ok_or_else(|| out_of_range::<T>(name, least, &shown(value)))
 }
 
 fn out_of_range<T: Whole>(place: &str, least: u64, found: &str) -> PyErr {
     let most = T::MAX;
-    error(format!(
-        "{place}: expected a whole number from {least} to {most}, found {found}"
-    ))
+    error(format!("{place}: expected a whole number from {least} to {most}, found {found}"))
 }
 
 /// Reads whether something holds: booleans, or 0 and 1.
 pub(crate) fn switch(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Numbers<bool>> {
     let expected = "booleans, or 0 and 1";
-    let Array {
-        array, is_single, ..
-    } = Array::of(name, value, "biu", expected)?;
+    let Array { array, is_single, .. } = Array::of(name, value, "biu", expected)?;
     let numbers = typed::<i64>(&array, "i8")?;
     let numbers = numbers.as_slice().map_err(error)?.iter().enumerate();
     let read = |(row, number): (usize, &i64)| match number {
         0 => Ok(false),
         1 => Ok(true),
-        _ => Err(error(format!(
-            "{}: expected {expected}, found {number}",
-            place(name, row, is_single)
-        ))),
+        _ => Err(error(format!("{}: expected {expected}, found {number}", place(name, row, is_single)))),
     };
     let switches: PyResult<Vec<bool>> = numbers.map(read).collect();
     Ok(numbers_of(switches?, is_single))
 }
 
 /// Reads whole numbers of at least `least`, at most those of `T`.
-pub(crate) fn whole<T: Whole>(
-    name: &str,
-    value: &Bound<'_, PyAny>,
-    least: u64,
-) -> PyResult<Numbers<T>> {
+pub(crate) fn whole<T: Whole>(name: &str, value: &Bound<'_, PyAny>, least: u64) -> PyResult<Numbers<T>> {
     if value.is_exact_instance_of::<PyInt>() {
         return number(name, value, least).map(Numbers::Same);
     }
-    let Array {
-        array,
-        kind,
-        is_single,
-    } = Array::of(name, value, "iu", "whole numbers")?;
+    let Array { array, kind, is_single } = Array::of(name, value, "iu", "whole numbers")?;
     let convert = |(row, number): (usize, Option<u64>)| {
-        let number = number
-            .filter(|number| *number >= least)
-            .and_then(T::from_u64);
+        let number = number.filter(|number| *number >= least).and_then(T::from_u64);
         number.ok_or_else(|| {
             // The number as Python writes it: it may be negative.
-            let found = array
-                .get_item(row)
-                .map_or_else(|_| "another".to_owned(), |found| found.to_string());
+            let found = array.get_item(row).map_or_else(|_| "another".to_owned(), |found| found.to_string());
             out_of_range::<T>(&place(name, row, is_single), least, &found)
         })
     };
     let numbers: PyResult<Vec<T>> = if kind == 'u' {
         let values = typed::<u64>(&array, "u8")?;
         let values = values.as_slice().map_err(error)?.iter();
-        values
-            .map(|value| Some(*value))
-            .enumerate()
-            .map(convert)
-            .collect()
+        values.map(|value| Some(*value)).enumerate().map(convert).collect()
     } else {
         let values = typed::<i64>(&array, "i8")?;
         let values = values.as_slice().map_err(error)?.iter();
-        values
-            .map(|value| u64::try_from(*value).ok())
-            .enumerate()
-            .map(convert)
-            .collect()
+        values.map(|value| u64::try_from(*value).ok()).enumerate().map(convert).collect()
     };
     Ok(numbers_of(numbers?, is_single))
 }
 
 /// Reads finite numbers that are not negative.
 pub(crate) fn real(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Numbers<f64>> {
-    let Array {
-        array, is_single, ..
-    } = Array::of(name, value, "fiu", "numbers")?;
+    let Array { array, is_single, .. } = Array::of(name, value, "fiu", "numbers")?;
     let values = typed::<f64>(&array, "f8")?;
     let values = values.as_slice().map_err(error)?;
     let mut found = values.iter().enumerate();
@@ -188,35 +155,22 @@ struct Array<'py> {
 
 impl<'py> Array<'py> {
     /// Converts a value to an array, and refuses other `kinds` of numbers and more dimensions.
-    fn of(
-        name: &str,
-        value: &Bound<'py, PyAny>,
-        kinds: &str,
-        expected: &str,
-    ) -> PyResult<Array<'py>> {
+    fn of(name: &str, value: &Bound<'py, PyAny>, kinds: &str, expected: &str) -> PyResult<Array<'py>> {
         let py = value.py();
         let numpy = py.import("numpy")?;
         if value.is_instance(&numpy.getattr("ma")?.getattr("MaskedArray")?)? {
-            return Err(error(format!(
-                "{name}: expected an array without a mask; use its compressed() or filled()"
-            )));
+            return Err(error(format!("{name}: expected an array without a mask; use its compressed() or filled()")));
         }
         let array = numpy.call_method1("asarray", (value,));
-        let array = array.map_err(|cause| {
-            in_place_of(cause, py, |cause| {
-                format!("{name}: expected {expected}: {cause}")
-            })
-        })?;
+        let array =
+            array.map_err(|cause| in_place_of(cause, py, |cause| format!("{name}: expected {expected}: {cause}")))?;
         let dtype = array.getattr("dtype")?;
         let kind: char = dtype.getattr("kind")?.extract()?;
         let dimensions: usize = array.getattr("ndim")?.extract()?;
         // NumPy makes an empty list one of floats.
         let is_empty = array.getattr("size")?.extract::<usize>()? == 0;
         if dimensions == 0 && !kinds.contains(kind) {
-            return Err(error(format!(
-                "{name}: expected {expected}, found {}; convert it",
-                shown(value)
-            )));
+            return Err(error(format!("{name}: expected {expected}, found {}; convert it", shown(value))));
         }
         if dimensions > 1 || !(kinds.contains(kind) || is_empty) {
             let shape: Bound<'_, PyTuple> = array.getattr("shape")?.extract()?;
@@ -224,19 +178,12 @@ impl<'py> Array<'py> {
                 "{name}: expected one dimension of {expected}, found {dtype} of shape {shape}; convert it"
             )));
         }
-        Ok(Array {
-            array: array.call_method1("reshape", (-1,))?,
-            kind,
-            is_single: dimensions == 0,
-        })
+        Ok(Array { array: array.call_method1("reshape", (-1,))?, kind, is_single: dimensions == 0 })
     }
 }
 
 /// Returns an array as contiguous, aligned values in the byte order of the machine.
-fn typed<'py, T: Element>(
-    array: &Bound<'py, PyAny>,
-    dtype: &str,
-) -> PyResult<PyReadonlyArray1<'py, T>> {
+fn typed<'py, T: Element>(array: &Bound<'py, PyAny>, dtype: &str) -> PyResult<PyReadonlyArray1<'py, T>> {
     let numpy = array.py().import("numpy")?;
     let array = numpy.call_method1("require", (array, dtype, ["C", "A"]))?;
     let array: Bound<'_, PyArray1<T>> = array.extract()?;

@@ -22,11 +22,7 @@ pub(crate) fn _baseline(
     kv_tokens: PyReadonlyArray1<'_, u64>,
     rounds: u32,
 ) -> PyResult<(f64, f64)> {
-    let shape = GemmShape {
-        dtype: Dtype::Bf16,
-        k: 4096,
-        n: 6144,
-    };
+    let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 6144 };
     let gemm = Gemm::resolve(&sets::H100, shape).map_err(error)?;
     let llama = model::find("llama-3.1-8b").ok_or_else(|| error("llama-3.1-8b is missing"))?;
     let deployment = Deployment::builder(llama.spec, &sets::H100).build();
@@ -34,26 +30,17 @@ pub(crate) fn _baseline(
     let model = deployment.step_model();
     let m = m.to_vec().map_err(error)?;
     let groups = kv_tokens.to_vec().map_err(error)?.into_iter();
-    let groups: Result<Vec<DecodeGroup>, _> = groups
-        .map(|kv_tokens| DecodeGroup::from_sum(64, kv_tokens))
-        .collect();
+    let groups: Result<Vec<DecodeGroup>, _> = groups.map(|kv_tokens| DecodeGroup::from_sum(64, kv_tokens)).collect();
     let groups = groups.map_err(error)?;
     let time_ns = |group: &DecodeGroup| {
         let decode = std::slice::from_ref(group);
-        let batch = StepBatch {
-            prefill: &[],
-            decode,
-        };
+        let batch = StepBatch { prefill: &[], decode };
         model.total_time(&batch).to_nanos()
     };
     compute(py, || {
         (
-            best_ns(rounds, m.len(), || {
-                m.iter().map(|m| gemm.at(*m).time.0).collect::<Vec<f64>>()
-            }),
-            best_ns(rounds, groups.len(), || {
-                groups.iter().map(time_ns).collect::<Vec<u64>>()
-            }),
+            best_ns(rounds, m.len(), || m.iter().map(|m| gemm.at(*m).time.0).collect::<Vec<f64>>()),
+            best_ns(rounds, groups.len(), || groups.iter().map(time_ns).collect::<Vec<u64>>()),
         )
     })
 }

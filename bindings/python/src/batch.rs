@@ -18,9 +18,7 @@ pub(crate) fn chunks(list: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Chunk>> {
             [new, kv_len, is_last] => (new, kv_len, boolean("is_last", is_last)?),
             _ => {
                 let found = shown(item);
-                return Err(error(format!(
-                    "expected new_tokens or (new_tokens, kv_len[, is_last]), found {found}"
-                )));
+                return Err(error(format!("expected new_tokens or (new_tokens, kv_len[, is_last]), found {found}")));
             }
         };
         let new = number("new_tokens", new, 0)?;
@@ -37,16 +35,12 @@ pub(crate) fn groups(list: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<DecodeGrou
             [requests, kv_len, drafted] => (requests, kv_len, number("drafted", drafted, 0)?),
             _ => {
                 let found = shown(item);
-                return Err(error(format!(
-                    "expected (requests, kv_len[, drafted]), found {found}"
-                )));
+                return Err(error(format!("expected (requests, kv_len[, drafted]), found {found}")));
             }
         };
         let requests = number("requests", requests, 0)?;
         let group = DecodeGroup::uniform(requests, number("kv_len", kv_len, 0)?);
-        group
-            .and_then(|group| group.with_drafted(drafted))
-            .map_err(error)
+        group.and_then(|group| group.with_drafted(drafted)).map_err(error)
     })
 }
 
@@ -65,11 +59,8 @@ fn items<'py, T>(
     }
     let py = list.py();
     let read = |(place, item): (usize, PyResult<Bound<'py, PyAny>>)| {
-        item.and_then(|item| read(&item)).map_err(|cause| {
-            in_place_of(cause, py, |cause| {
-                format!("{name}[{place}]: {}", cause.value(py))
-            })
-        })
+        item.and_then(|item| read(&item))
+            .map_err(|cause| in_place_of(cause, py, |cause| format!("{name}[{place}]: {}", cause.value(py))))
     };
     list.try_iter()?.enumerate().map(read).collect()
 }

@@ -38,11 +38,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
         let _ = sender.send(done);
     };
     let thread = thread::Builder::new().stack_size(STACK).spawn(run);
-    thread.map_err(|cause| {
-        error(format!(
-            "cannot start a thread: {cause}; end other programs"
-        ))
-    })?;
+    thread.map_err(|cause| error(format!("cannot start a thread: {cause}; end other programs")))?;
     loop {
         let received;
         (receiver, received) = py.detach(move || {
@@ -63,10 +59,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
 fn panicked(panic: &(dyn Any + Send)) -> PyErr {
     let message = panic.downcast_ref::<&str>().copied();
     let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    error(format!(
-        "internal error: {}; report it",
-        message.unwrap_or("a panic without a message")
-    ))
+    error(format!("internal error: {}; report it", message.unwrap_or("a panic without a message")))
 }
 
 /// Panics behind the border; for the tests of the package.

@@ -64,9 +64,7 @@ fn names<'py>(py: Python<'py>, values: &[&'static str]) -> PyResult<Bound<'py, P
     let mut distinct: Vec<&str> = values.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
-    let codes = values
-        .iter()
-        .filter_map(|value| distinct.binary_search(value).ok());
+    let codes = values.iter().filter_map(|value| distinct.binary_search(value).ok());
     let codes: Vec<u64> = codes.map(|code| code as u64).collect();
     let names = py.import("numpy")?.call_method1("array", (distinct, "U"))?;
     names.get_item(PyArray1::from_vec(py, codes))

@@ -11,9 +11,7 @@ use crate::border::{compute, interruptible};
 pub(crate) fn answer(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<String> {
     let arguments = [OsString::from("rooflut")].into_iter().chain(arguments);
     let arguments: Vec<OsString> = arguments.collect();
-    interruptible(py, move |stop| {
-        rooflut_cli::answer(arguments, stop).map_err(|error| error.to_string())
-    })
+    interruptible(py, move |stop| rooflut_cli::answer(arguments, stop).map_err(|error| error.to_string()))
 }
 
 /// Runs the command with these arguments, the first of which is its name, and returns its exit code.

@@ -19,14 +19,8 @@ use crate::steps::{Arguments, Decodes, Prefills, Steps};
 /// Steps between two looks at the signals.
 const BLOCK: usize = 1 << 16;
 /// Keys of a scenario that describe several servers.
-const OF_SEVERAL: [&str; 6] = [
-    "replicas",
-    "router",
-    "prefill_replicas",
-    "decode_replicas",
-    "link_bandwidth",
-    "link_latency",
-];
+const OF_SEVERAL: [&str; 6] =
+    ["replicas", "router", "prefill_replicas", "decode_replicas", "link_bandwidth", "link_latency"];
 
 /// A model on GPUs, as an engine serves it.
 ///
@@ -58,8 +52,7 @@ impl Deployment {
         let kept = py.import("copy")?.call_method1("deepcopy", (keys,))?;
         let keys = kept.cast_into::<PyDict>()?.unbind();
         let built = compute(py, || {
-            let prepared = PreparedRun::try_new(&scenario, &rooflut_cli::open)
-                .map_err(|error| error.in_keys())?;
+            let prepared = PreparedRun::try_new(&scenario, &rooflut_cli::open).map_err(|error| error.in_keys())?;
             let run = prepared.run();
             Ok::<Deployment, String>(Deployment {
                 deployment: run.deployment().clone(),
@@ -90,10 +83,7 @@ impl Deployment {
         decode: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (prefill, decode) = (chunks(prefill)?, groups(decode)?);
-        let batch = StepBatch {
-            prefill: &prefill,
-            decode: &decode,
-        };
+        let batch = StepBatch { prefill: &prefill, decode: &decode };
         let time = compute(py, || self.deployment.step_model().step_time(&batch))?;
         step_dict(py, &time)
     }
@@ -124,33 +114,13 @@ impl Deployment {
         decode_offsets: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let prefill = Prefills::read(&Arguments {
-            names: [
-                "prefill_tokens",
-                "prefill_kv_len",
-                "prefill_last",
-                "prefill_offsets",
-            ],
-            values: [
-                prefill_tokens,
-                prefill_kv_len,
-                prefill_last,
-                prefill_offsets,
-            ],
+            names: ["prefill_tokens", "prefill_kv_len", "prefill_last", "prefill_offsets"],
+            values: [prefill_tokens, prefill_kv_len, prefill_last, prefill_offsets],
             third: (true, switch),
         })?;
         let groups = Arguments {
-            names: [
-                "decode_requests",
-                "decode_kv_tokens",
-                "decode_drafted",
-                "decode_offsets",
-            ],
-            values: [
-                decode_requests,
-                decode_kv_tokens,
-                decode_drafted,
-                decode_offsets,
-            ],
+            names: ["decode_requests", "decode_kv_tokens", "decode_drafted", "decode_offsets"],
+            values: [decode_requests, decode_kv_tokens, decode_drafted, decode_offsets],
             third: (0, |name, drafted| whole(name, drafted, 0)),
         };
         let decode = Decodes::read(&groups, decode_outside_tokens)?;
@@ -169,9 +139,7 @@ impl Deployment {
     fn server(&self, py: Python<'_>) -> PyResult<Server> {
         let dp = self.deployment.parallelism().dp;
         if dp > 1 {
-            return Err(error(format!(
-                "dp: expected a single rank, found {dp}, which step together; use simulate()"
-            )));
+            return Err(error(format!("dp: expected a single rank, found {dp}, which step together; use simulate()")));
         }
         let model = self.deployment.served_model();
         let server = compute(py, || rooflut::sim::Server::try_new(model, self.config))?;
@@ -230,13 +198,8 @@ fn check_keys(keys: &Bound<'_, PyDict>) -> PyResult<()> {
     for (key, value) in keys {
         let name: String = key.extract()?;
         let of_load = matches!(table_of(&name), Some("workload" | "output")) && name != "strict";
-        if of_load
-            || matches!(name.as_str(), "workload" | "output")
-            || OF_SEVERAL.contains(&name.as_str())
-        {
-            return Err(error(format!(
-                "{name} has no effect on the deployment of one server; give it to simulate()"
-            )));
+        if of_load || matches!(name.as_str(), "workload" | "output") || OF_SEVERAL.contains(&name.as_str()) {
+            return Err(error(format!("{name} has no effect on the deployment of one server; give it to simulate()")));
         }
         if let Ok(keys) = value.cast::<PyDict>() {
             check_keys(keys)?;
@@ -253,10 +216,7 @@ fn step_dict<'py>(py: Python<'py>, time: &StepTime) -> PyResult<Bound<'py, PyDic
         dict.set_item("time_s", part.time.0)?;
         dict.set_item("binding", part.binding.name())?;
         dict.set_item("fitted_share", part.source.fitted_share())?;
-        let provenance = part
-            .source
-            .provenance()
-            .map(|provenance| provenance.to_string());
+        let provenance = part.source.provenance().map(|provenance| provenance.to_string());
         dict.set_item("provenance", provenance)?;
         parts.append(dict)?;
     }

@@ -23,11 +23,7 @@ pub(crate) fn error(message: impl Display) -> PyErr {
 }
 
 /// Returns an exception with a message in place of its cause; an interrupt stays what it is.
-pub(crate) fn in_place_of(
-    cause: PyErr,
-    py: Python<'_>,
-    message: impl FnOnce(&PyErr) -> String,
-) -> PyErr {
+pub(crate) fn in_place_of(cause: PyErr, py: Python<'_>, message: impl FnOnce(&PyErr) -> String) -> PyErr {
     match cause.is_instance_of::<PyException>(py) {
         true => error(message(&cause)),
         false => cause,
@@ -45,9 +41,9 @@ pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     let written = if is_plain { value.repr().ok() } else { None };
     match written.map(|written| written.to_string_lossy().into_owned()) {
         Some(written) if written.len() <= SHORT => written,
-        _ => value.get_type().name().map_or_else(
-            |_| "another type".to_owned(),
-            |name| name.to_string_lossy().into_owned(),
-        ),
+        _ => value
+            .get_type()
+            .name()
+            .map_or_else(|_| "another type".to_owned(), |name| name.to_string_lossy().into_owned()),
     }
 }

@@ -35,9 +35,7 @@ impl Event {
             ServerEvent::FirstToken { id, at_ns } => ("first_token", id, *at_ns, None),
             ServerEvent::Finished { id, at_ns, record } => ("finished", id, *at_ns, Some(record)),
             other => {
-                return Err(error(format!(
-                    "internal error: unknown event {other:?}; report it"
-                )));
+                return Err(error(format!("internal error: unknown event {other:?}; report it")));
             }
         };
         let time = |of: fn(&RequestRecord) -> Option<rooflut::units::Seconds>| Some(of(record?)?.0);
@@ -59,12 +57,7 @@ impl Event {
 #[pymethods]
 impl Event {
     fn __repr__(&self) -> String {
-        let outcome = self
-            .outcome
-            .map_or(String::new(), |outcome| format!(", {outcome}"));
-        format!(
-            "<rooflut.Event {} of request {} at {} ns{outcome}>",
-            self.kind, self.request, self.at_ns
-        )
+        let outcome = self.outcome.map_or(String::new(), |outcome| format!(", {outcome}"));
+        format!("<rooflut.Event {} of request {} at {} ns{outcome}>", self.kind, self.request, self.at_ns)
     }
 }

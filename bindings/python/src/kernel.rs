@@ -33,17 +33,13 @@ impl Kernel {
         for name in given.into_iter().flat_map(|given| given.keys()) {
             let name: String = name.extract()?;
             if !names.contains(&name.as_str()) {
-                return Err(error(format!(
-                    "{name}: unknown argument; give {}",
-                    names.join(" and ")
-                )));
+                return Err(error(format!("{name}: unknown argument; give {}", names.join(" and "))));
             }
         }
         for ((argument, name), numbers) in arguments.iter().zip(&names).zip(&mut query) {
             let value = given.map(|given| given.get_item(name)).transpose()?;
-            let value = value
-                .flatten()
-                .ok_or_else(|| error(format!("{name}: missing; give {}", names.join(" and "))))?;
+            let value =
+                value.flatten().ok_or_else(|| error(format!("{name}: missing; give {}", names.join(" and "))))?;
             *numbers = if argument.max() > u32::MAX.into() {
                 whole::<u64>(name, &value, 1)?
             } else {
@@ -60,26 +56,16 @@ impl Kernel {
     #[pyo3(signature = (**query))]
     fn at(&self, query: Option<&Bound<'_, PyDict>>) -> PyResult<Estimate> {
         match self.query(query)? {
-            [Numbers::Same(first), Numbers::Same(second)] => {
-                Ok(self.kernel.at(first, second).into())
-            }
+            [Numbers::Same(first), Numbers::Same(second)] => Ok(self.kernel.at(first, second).into()),
             _ => Err(error("expected single numbers; use times() for arrays")),
         }
     }
 
     /// Returns the times of many queries in seconds; single numbers apply to all rows.
     #[pyo3(signature = (**query))]
-    fn times<'py>(
-        &self,
-        py: Python<'py>,
-        query: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn times<'py>(&self, py: Python<'py>, query: Option<&Bound<'_, PyDict>>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let columns = self.query(query)?;
-        let lengths: Vec<_> = self
-            .arguments()
-            .into_iter()
-            .zip(columns.iter().map(Numbers::rows))
-            .collect();
+        let lengths: Vec<_> = self.arguments().into_iter().zip(columns.iter().map(Numbers::rows)).collect();
         let rows = common_rows(&lengths)?.unwrap_or(1);
         let [first, second] = &columns;
         let mut times: Vec<f64> = Vec::with_capacity(rows);
@@ -118,20 +104,13 @@ pub(crate) struct Estimate {
 
 impl From<op::Estimate> for Estimate {
     fn from(estimate: op::Estimate) -> Estimate {
-        Estimate {
-            time_s: estimate.time.0,
-            mfu: estimate.mfu().0,
-            provenance: estimate.provenance.to_string(),
-        }
+        Estimate { time_s: estimate.time.0, mfu: estimate.mfu().0, provenance: estimate.provenance.to_string() }
     }
 }
 
 #[pymethods]
 impl Estimate {
     fn __repr__(&self) -> String {
-        format!(
-            "<rooflut.Estimate {:e} s, {}>",
-            self.time_s, self.provenance
-        )
+        format!("<rooflut.Estimate {:e} s, {}>", self.time_s, self.provenance)
     }
 }

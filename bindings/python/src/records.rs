@@ -61,68 +61,35 @@ impl Requests {
         let requests: Vec<_> = self.0.iter().map(|(_, record)| record.request).collect();
         columns.extend(columns!(requests;
             arrival_ns prompt_tokens output_tokens cached_prompt_tokens priority));
-        let outcomes = self
-            .0
-            .iter()
-            .map(|(_, record)| outcome_name(&record.outcome));
+        let outcomes = self.0.iter().map(|(_, record)| outcome_name(&record.outcome));
         columns.push(("outcome", Column::Name(outcomes.collect())));
         columns.push(("queue_ms", self.times(RequestRecord::queue)));
         columns.push(("ttft_ms", self.times(RequestRecord::ttft)));
         columns.push(("tpot_ms", self.times(RequestRecord::tpot)));
         columns.push(("e2e_ms", self.times(RequestRecord::e2e)));
-        let preemptions = self
-            .0
-            .iter()
-            .map(|(_, record)| record.timing().map_or(0, |t| t.preemptions));
+        let preemptions = self.0.iter().map(|(_, record)| record.timing().map_or(0, |t| t.preemptions));
         columns.push(("preemptions", Column::U32(preemptions.collect())));
-        columns.push((
-            "replica",
-            self.timings(|timing| Some(timing.replica.into())),
-        ));
-        for (name, of) in [
-            (
-                "first_token_ns",
-                (|t| t.first_token_ns) as fn(&Timing) -> u64,
-            ),
-            ("finish_ns", |t| t.finish_ns),
-        ] {
+        columns.push(("replica", self.timings(|timing| Some(timing.replica.into()))));
+        for (name, of) in
+            [("first_token_ns", (|t| t.first_token_ns) as fn(&Timing) -> u64), ("finish_ns", |t| t.finish_ns)]
+        {
             columns.push((name, self.timings(|timing| signed(of(timing)))));
         }
-        columns.push((
-            "prefill_replica",
-            self.transfers(|transfer| Some(transfer.prefill_replica.into())),
-        ));
-        columns.push((
-            "prefilled_ns",
-            self.transfers(|transfer| signed(transfer.prefilled_ns)),
-        ));
-        columns.push((
-            "delivered_ns",
-            self.transfers(|transfer| signed(transfer.delivered_ns)),
-        ));
-        columns.push((
-            "decode_scheduled_ns",
-            self.transfers(|transfer| signed(transfer.scheduled_ns)),
-        ));
+        columns.push(("prefill_replica", self.transfers(|transfer| Some(transfer.prefill_replica.into()))));
+        columns.push(("prefilled_ns", self.transfers(|transfer| signed(transfer.prefilled_ns))));
+        columns.push(("delivered_ns", self.transfers(|transfer| signed(transfer.delivered_ns))));
+        columns.push(("decode_scheduled_ns", self.transfers(|transfer| signed(transfer.scheduled_ns))));
         columns
     }
 
     fn times(&self, of: fn(&RequestRecord) -> Option<Seconds>) -> Column {
-        let times = self
-            .0
-            .iter()
-            .map(|(_, record)| of(record).map_or(f64::NAN, Seconds::ms));
+        let times = self.0.iter().map(|(_, record)| of(record).map_or(f64::NAN, Seconds::ms));
         Column::F64(times.collect())
     }
 
     fn timings(&self, of: impl Fn(&Timing) -> Option<i64>) -> Column {
         let of = |record: &RequestRecord| record.timing().and_then(&of);
-        Column::I64(
-            self.0
-                .iter()
-                .map(|(_, record)| of(record).unwrap_or(-1))
-                .collect(),
-        )
+        Column::I64(self.0.iter().map(|(_, record)| of(record).unwrap_or(-1)).collect())
     }
 
     fn transfers(&self, of: fn(&KvTransfer) -> Option<i64>) -> Column {

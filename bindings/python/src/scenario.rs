@@ -28,9 +28,7 @@ pub(crate) fn of_keys(keys: Option<&Bound<'_, PyDict>>) -> PyResult<ScenarioFile
                     "{key}: expected a single value, found a dictionary; only tables of keys are dictionaries"
                 )));
             }
-            (None | Some(""), value) => {
-                insert(&mut scenario, "", Table::from_iter([(key, value)]))?
-            }
+            (None | Some(""), value) => insert(&mut scenario, "", Table::from_iter([(key, value)]))?,
             (Some(of), value) => insert(&mut scenario, of, Table::from_iter([(key, value)]))?,
         }
     }
@@ -46,9 +44,7 @@ fn insert(scenario: &mut Table, name: &str, keys: Table) -> PyResult<()> {
         name => match scenario.entry(name).or_insert_with(|| Table::new().into()) {
             Value::Table(table) => table,
             _ => {
-                return Err(error(format!(
-                    "{name}: given as a key and as a table; leave one out"
-                )));
+                return Err(error(format!("{name}: given as a key and as a table; leave one out")));
             }
         },
     };
@@ -61,37 +57,21 @@ fn insert(scenario: &mut Table, name: &str, keys: Table) -> PyResult<()> {
 }
 
 /// Reads a scenario: the path of a TOML file or a dictionary, with keys that replace its own.
-pub(crate) fn read(
-    scenario: Option<&Bound<'_, PyAny>>,
-    keys: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Given> {
+pub(crate) fn read(scenario: Option<&Bound<'_, PyAny>>, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Given> {
     let given = of_keys(keys)?.scenario().clone();
     let Some(scenario) = scenario else {
-        return Ok(Given {
-            scenario: given,
-            file: None,
-        });
+        return Ok(Given { scenario: given, file: None });
     };
     if let Ok(dict) = scenario.cast::<PyDict>() {
         let overlaid = of_keys(Some(dict))?.overlaid(&given);
         let (scenario, _) = overlaid.map_err(error)?;
-        return Ok(Given {
-            scenario,
-            file: None,
-        });
+        return Ok(Given { scenario, file: None });
     }
     let path: PathBuf = scenario.extract().map_err(|_| {
-        error(format!(
-            "scenario: expected the path of a TOML file or a dictionary, found {}",
-            shown(scenario)
-        ))
+        error(format!("scenario: expected the path of a TOML file or a dictionary, found {}", shown(scenario)))
     })?;
-    let bytes = compute(scenario.py(), || rooflut_cli::read(&path))?.map_err(|cause| {
-        error(format!(
-            "cannot read {}: {cause}; check the path",
-            path.display()
-        ))
-    })?;
+    let bytes = compute(scenario.py(), || rooflut_cli::read(&path))?
+        .map_err(|cause| error(format!("cannot read {}: {cause}; check the path", path.display())))?;
     let overlaid = ScenarioFile::read(&bytes).and_then(|file| file.overlaid(&given));
     let (scenario, replaced) = overlaid.map_err(|ScenarioError { line, problem, .. }| {
         let path = path.display();
@@ -104,8 +84,5 @@ pub(crate) fn read(
         path: path.display().to_string(),
         replaced: replaced.into_iter().map(str::to_owned).collect(),
     };
-    Ok(Given {
-        scenario,
-        file: Some(file),
-    })
+    Ok(Given { scenario, file: Some(file) })
 }

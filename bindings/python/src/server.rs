@@ -43,11 +43,7 @@ impl Server {
     }
 
     /// Uses the server without Python's lock; another thread that uses it is refused meanwhile.
-    fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut Simulated) -> T + Send,
-    ) -> PyResult<T> {
+    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Simulated) -> T + Send) -> PyResult<T> {
         let mut server = self.lock()?;
         used(py, &mut server, work)
     }
@@ -107,18 +103,14 @@ impl Server {
         cached_prompt_tokens: Option<&Bound<'_, PyAny>>,
         priority: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
-        let or_zero = |name, value: Option<&Bound<'_, PyAny>>| {
-            value.map_or(Ok(0), |value| number(name, value, 0))
-        };
+        let or_zero = |name, value: Option<&Bound<'_, PyAny>>| value.map_or(Ok(0), |value| number(name, value, 0));
         let prompt_tokens = number("prompt_tokens", prompt_tokens, 0)?;
         let request = Request::new(prompt_tokens, number("output_tokens", output_tokens, 0)?)
             .with_cached_prompt_tokens(or_zero("cached_prompt_tokens", cached_prompt_tokens)?)
             .with_priority(or_zero("priority", priority)?);
         let arrival_ns = arrival_ns.map(|at_ns| number::<u64>("arrival_ns", at_ns, 0));
         let arrival_ns = arrival_ns.transpose()?;
-        let pushed = self.with(py, |server| {
-            server.push(request.at_ns(arrival_ns.unwrap_or(server.now_ns())))
-        })?;
+        let pushed = self.with(py, |server| server.push(request.at_ns(arrival_ns.unwrap_or(server.now_ns()))))?;
         pushed.map(RequestId::index).map_err(error)
     }
 
@@ -131,9 +123,8 @@ impl Server {
         let pushed = self.with(py, |server| {
             let mut first = None;
             for (row, request) in requests.into_iter().enumerate() {
-                let id = server
-                    .push(request)
-                    .map_err(|error| format!("row {row}: {error}; the rows before are pushed"))?;
+                let id =
+                    server.push(request).map_err(|error| format!("row {row}: {error}; the rows before are pushed"))?;
                 first.get_or_insert(id.index());
             }
             Ok::<_, String>(first)
@@ -174,17 +165,11 @@ impl Server {
     fn step<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let outcome = self.with(py, |server| {
             let step = server.step()?;
-            Ok::<_, StepTimeError>(step.map(|step| {
-                Step {
-                    record: step.record,
-                    tokens: step
-                        .tokens
-                        .iter()
-                        .map(|(id, tokens)| (id.index(), *tokens))
-                        .collect(),
-                    preempted: step.preempted.iter().map(|id| id.index()).collect(),
-                    events: step.events.to_vec(),
-                }
+            Ok::<_, StepTimeError>(step.map(|step| Step {
+                record: step.record,
+                tokens: step.tokens.iter().map(|(id, tokens)| (id.index(), *tokens)).collect(),
+                preempted: step.preempted.iter().map(|id| id.index()).collect(),
+                events: step.events.to_vec(),
             }))
         })?;
         let outcome = outcome.map_err(error)?;
@@ -271,9 +256,7 @@ impl Server {
 
     /// Iterates over the events as they happen, and returns to the event loop after each step.
     fn __aiter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py()
-            .import("rooflut._events")?
-            .call_method1("events", (slf,))
+        slf.py().import("rooflut._events")?.call_method1("events", (slf,))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

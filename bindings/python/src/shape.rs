@@ -20,10 +20,7 @@ pub(crate) fn operation(name: &str) -> PyResult<OperationKind> {
 pub(crate) fn shape(operation: &Operation, given: Option<&Bound<'_, PyDict>>) -> PyResult<Codes> {
     let mut codes = Codes::default();
     for (column, code) in operation.shape.iter().zip(&mut codes) {
-        let value = given
-            .map(|given| given.get_item(column.name))
-            .transpose()?
-            .flatten();
+        let value = given.map(|given| given.get_item(column.name)).transpose()?.flatten();
         *code = match (value, column.kind) {
             (Some(value), _) => code_of(column, &value)?,
             (None, ColumnKind::CountOr(default)) => default,
@@ -34,27 +31,19 @@ pub(crate) fn shape(operation: &Operation, given: Option<&Bound<'_, PyDict>>) ->
         let name: String = name.extract()?;
         if !operation.shape.iter().any(|column| column.name == name) {
             let columns = columns(operation);
-            return Err(error(format!(
-                "{name}: {} has no such column; it has {columns}",
-                operation.name
-            )));
+            return Err(error(format!("{name}: {} has no such column; it has {columns}", operation.name)));
         }
     }
     (operation.check)(&codes).map_err(|wrong| {
         let found = operation.code(&codes, wrong.column).unwrap_or_default();
-        error(format!(
-            "{}: expected {}, found {found}; {}",
-            wrong.column, wrong.expected, wrong.hint
-        ))
+        error(format!("{}: expected {}, found {found}; {}", wrong.column, wrong.expected, wrong.hint))
     })?;
     Ok(codes)
 }
 
 fn code_of(column: &Column, value: &Bound<'_, PyAny>) -> PyResult<u32> {
     let named = |names: &[&str]| {
-        let found: String = value
-            .extract()
-            .map_err(|_| expected(column, names, value))?;
+        let found: String = value.extract().map_err(|_| expected(column, names, value))?;
         let place = names.iter().position(|name| *name == found);
         let place = place.ok_or_else(|| expected(column, names, value))?;
         Ok(place as u32)
@@ -63,9 +52,7 @@ fn code_of(column: &Column, value: &Bound<'_, PyAny>) -> PyResult<u32> {
         ColumnKind::Dtype => {
             let found: String = value.extract().map_err(|_| expected(column, &[], value))?;
             let dtype: Result<Dtype, _> = found.parse();
-            return dtype
-                .map(Dtype::code)
-                .map_err(|cause| error(format!("{}: {cause}, found {found:?}", column.name)));
+            return dtype.map(Dtype::code).map_err(|cause| error(format!("{}: {cause}, found {found:?}", column.name)));
         }
         ColumnKind::Name(names) => return named(names),
         ColumnKind::Whole => 0,
@@ -73,10 +60,7 @@ fn code_of(column: &Column, value: &Bound<'_, PyAny>) -> PyResult<u32> {
     };
     match whole::<u32>(column.name, value, least)? {
         Numbers::Same(code) => Ok(code),
-        Numbers::Each(_) => Err(error(format!(
-            "{}: expected one number, found an array",
-            column.name
-        ))),
+        Numbers::Each(_) => Err(error(format!("{}: expected one number, found an array", column.name))),
     }
 }
 
@@ -90,10 +74,7 @@ fn expected(column: &Column, names: &[&str], value: &Bound<'_, PyAny>) -> PyErr 
 
 fn missing(operation: &Operation, column: &Column) -> PyErr {
     let columns = columns(operation);
-    error(format!(
-        "{}: missing; {} has the columns {columns}",
-        column.name, operation.name
-    ))
+    error(format!("{}: missing; {} has the columns {columns}", column.name, operation.name))
 }
 
 fn columns(operation: &Operation) -> String {

@@ -27,11 +27,7 @@ struct Simulated {
 }
 
 /// JSON of a report, and the columns of requests and steps.
-type Parts<'py> = (
-    String,
-    Option<Bound<'py, PyDict>>,
-    Option<Bound<'py, PyDict>>,
-);
+type Parts<'py> = (String, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
 
 /// Simulates a scenario; returns the JSON of its report and columns of its requests and steps.
 #[pyfunction]
@@ -55,8 +51,7 @@ pub(crate) fn simulate<'py>(
     given.scenario.output = without_files(output);
     let keep = (keep_requests, keep_steps);
     let run = interruptible(py, move |stop| run(given, csv, keep, stop))?;
-    let columns =
-        |columns: Option<Columns>| columns.map(|columns| to_dict(py, columns)).transpose();
+    let columns = |columns: Option<Columns>| columns.map(|columns| to_dict(py, columns)).transpose();
     Ok((run.json, columns(run.requests)?, columns(run.steps)?))
 }
 
@@ -92,24 +87,16 @@ fn run(
 fn check_output(output: &Output) -> PyResult<()> {
     let file = |path: &Option<PathBuf>| path.is_some();
     let given = [
-        (
-            "requests_out",
-            file(&output.requests_out),
-            "use keep_requests",
-        ),
+        ("requests_out", file(&output.requests_out), "use keep_requests"),
         ("steps_out", file(&output.steps_out), "use keep_steps"),
-        (
-            "perfetto",
-            file(&output.perfetto),
-            "use the command `rooflut run`",
-        ),
+        ("perfetto", file(&output.perfetto), "use the command `rooflut run`"),
         ("json", output.json.is_some(), "use the report's json()"),
         ("progress", output.progress.is_some(), "leave it out"),
     ];
     match given.into_iter().find(|(_, is_given, _)| *is_given) {
-        Some((key, _, instead)) => Err(error(format!(
-            "{key}: simulate() writes no files and prints nothing; {instead}"
-        ))),
+        Some((key, _, instead)) => {
+            Err(error(format!("{key}: simulate() writes no files and prints nothing; {instead}")))
+        }
         None => Ok(()),
     }
 }

@@ -39,28 +39,17 @@ impl<A: Whole, B: Whole, C: Copy> Rows<A, B, C> {
             [None, None, None, None] => return Ok(None),
             [Some(first), Some(second), third, offsets] => (first, second, third, offsets),
             _ => {
-                return Err(error(format!(
-                    "expected both {first_name} and {second_name}; give both"
-                )));
+                return Err(error(format!("expected both {first_name} and {second_name}; give both")));
             }
         };
         let first = whole::<A>(first_name, first, 0)?;
         let second = whole::<B>(second_name, second, 0)?;
         let (default, read) = arguments.third;
         let third = third.map_or(Ok(Numbers::Same(default)), |third| read(third_name, third))?;
-        let rows = common_rows(&[
-            (first_name, first.rows()),
-            (second_name, second.rows()),
-            (third_name, third.rows()),
-        ])?;
+        let rows =
+            common_rows(&[(first_name, first.rows()), (second_name, second.rows()), (third_name, third.rows())])?;
         let offsets = offsets.map(|offsets| check_offsets(offsets_name, offsets, rows));
-        Ok(Some(Rows {
-            first,
-            second,
-            third,
-            offsets: offsets.transpose()?,
-            rows,
-        }))
+        Ok(Some(Rows { first, second, third, offsets: offsets.transpose()?, rows }))
     }
 
     /// The number of steps, if it is not that of others.
@@ -83,11 +72,7 @@ impl<A: Whole, B: Whole, C: Copy> Rows<A, B, C> {
     }
 
     fn at(&self, row: usize) -> Option<(A, B, C)> {
-        Some((
-            self.first.at(row)?,
-            self.second.at(row)?,
-            self.third.at(row)?,
-        ))
+        Some((self.first.at(row)?, self.second.at(row)?, self.third.at(row)?))
     }
 }
 
@@ -108,9 +93,9 @@ impl Decodes {
         let outside = outside.transpose()?;
         let Some(mut rows) = Rows::read(arguments)? else {
             return match outside {
-                Some(_) => Err(error(format!(
-                    "{OUTSIDE}: expected decode_requests and decode_kv_tokens beside it; give both"
-                ))),
+                Some(_) => {
+                    Err(error(format!("{OUTSIDE}: expected decode_requests and decode_kv_tokens beside it; give both")))
+                }
                 None => Ok(None),
             };
         };
@@ -134,19 +119,11 @@ impl Decodes {
     }
 }
 
-fn check_offsets(
-    name: &str,
-    offsets: &Bound<'_, PyAny>,
-    rows: Option<usize>,
-) -> PyResult<Vec<u64>> {
+fn check_offsets(name: &str, offsets: &Bound<'_, PyAny>, rows: Option<usize>) -> PyResult<Vec<u64>> {
     let Numbers::Each(offsets) = whole::<u64>(name, offsets, 0)? else {
         return Err(error(format!("{name}: expected an array, found a number")));
     };
-    let rows = rows.ok_or_else(|| {
-        error(format!(
-            "{name}: expected none beside single numbers; leave it out"
-        ))
-    })?;
+    let rows = rows.ok_or_else(|| error(format!("{name}: expected none beside single numbers; leave it out")))?;
     let pairs = offsets.iter().zip(offsets.iter().skip(1));
     if let Some((place, (before, after))) = pairs.enumerate().find(|(_, (a, b))| a > b) {
         return Err(error(format!(
@@ -159,9 +136,7 @@ fn check_offsets(
         (Some(first), Some(last)) => Err(error(format!(
             "{name}: expected offsets from 0 to {rows}, the number of values, found {first} to {last}"
         ))),
-        _ => Err(error(format!(
-            "{name}: expected offsets from 0 to {rows}, the number of values, found none"
-        ))),
+        _ => Err(error(format!("{name}: expected offsets from 0 to {rows}, the number of values, found none"))),
     }
 }
 
@@ -183,18 +158,12 @@ pub(crate) struct Steps {
 impl Steps {
     pub(crate) fn new(prefill: Option<Prefills>, decode: Option<Decodes>) -> PyResult<Steps> {
         if prefill.is_none() && decode.is_none() {
-            return Err(error(
-                "expected prefill_tokens and prefill_kv_len, or decode_requests and decode_kv_tokens",
-            ));
+            return Err(error("expected prefill_tokens and prefill_kv_len, or decode_requests and decode_kv_tokens"));
         }
         let prefills = prefill.as_ref().and_then(Rows::steps);
         let decodes = decode.as_ref().and_then(|decode| decode.rows.steps());
         let count = common_rows(&[("prefill", prefills), ("decode", decodes)])?;
-        Ok(Steps {
-            prefill,
-            decode,
-            count: count.unwrap_or(1),
-        })
+        Ok(Steps { prefill, decode, count: count.unwrap_or(1) })
     }
 
     /// Appends the times of some steps to `times_ns`. A row without tokens or requests adds nothing to its step.
@@ -222,10 +191,7 @@ impl Steps {
             for group in self.decode.iter().flat_map(|decodes| decodes.of(step)) {
                 groups.push(group.map_err(failed)?);
             }
-            let batch = StepBatch {
-                prefill: &chunks,
-                decode: &groups,
-            };
+            let batch = StepBatch { prefill: &chunks, decode: &groups };
             times_ns.push(model.total_time(&batch).to_nanos());
         }
         Ok(())

@@ -28,18 +28,14 @@ impl Tables {
         let set = all.find(|set| set.name().eq_ignore_ascii_case(name));
         set.cloned().map(Tables).ok_or_else(|| {
             let known = Tables::names().join(", ");
-            error(format!(
-                "name: expected one of {known}, found {name:?}; Tables.load() reads a folder"
-            ))
+            error(format!("name: expected one of {known}, found {name:?}; Tables.load() reads a folder"))
         })
     }
 
     /// Reads a set from a folder of measurements, or from one file made of it.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Tables> {
-        compute(py, || TableSet::try_load(&path))?
-            .map(Tables)
-            .map_err(error)
+        compute(py, || TableSet::try_load(&path))?.map(Tables).map_err(error)
     }
 
     /// Returns the names of the built-in sets.
@@ -63,10 +59,7 @@ impl Tables {
     /// The operations that were measured.
     #[getter]
     fn operations(&self) -> Vec<&'static str> {
-        self.0
-            .tables()
-            .map(|table| table.operation().name())
-            .collect()
+        self.0.tables().map(|table| table.operation().name()).collect()
     }
 
     /// Finds the measured points of a kernel: ``kernel("gemm", dtype="bf16", k=4096, n=6144)``.
@@ -86,10 +79,7 @@ impl Tables {
         let operation = shape::operation(operation)?;
         let table = self.0.table(operation).ok_or_else(|| {
             let measured = self.operations().join(", ");
-            error(format!(
-                "operation: {} has {measured}, not {operation}",
-                self.0.name()
-            ))
+            error(format!("operation: {} has {measured}, not {operation}", self.0.name()))
         })?;
         let rows: Vec<_> = table.rows().collect();
         to_dict(py, columns(operation, &rows))
@@ -109,8 +99,7 @@ fn columns(operation: OperationKind, rows: &[(MeasuredKernel, f32)]) -> Columns 
             codes.get(place).copied()
         });
         let codes: Vec<u32> = codes.collect();
-        let names: Option<Vec<&'static str>> =
-            codes.iter().map(|code| column.name_of(*code)).collect();
+        let names: Option<Vec<&'static str>> = codes.iter().map(|code| column.name_of(*code)).collect();
         columns.push((column.name, names.map_or(Column::U32(codes), Column::Name)));
     }
     for (place, axis) in declared.axes.iter().enumerate() {

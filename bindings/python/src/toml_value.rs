@@ -18,8 +18,7 @@ fn table_in(given: &Bound<'_, PyDict>, levels: u32) -> PyResult<Table> {
     let mut table = Table::new();
     for (key, value) in given {
         let name = key.extract::<String>();
-        let name =
-            name.map_err(|_| error(format!("expected names of keys, found {}", shown(&key))))?;
+        let name = name.map_err(|_| error(format!("expected names of keys, found {}", shown(&key))))?;
         if !value.is_none() {
             let value = toml_value(&name, &value, levels)?;
             table.insert(name, value);
@@ -33,9 +32,7 @@ fn toml_value(key: &str, value: &Bound<'_, PyAny>, levels: u32) -> PyResult<Valu
     let inside = || {
         let inside = levels.checked_sub(1);
         inside.ok_or_else(|| {
-            error(format!(
-                "{key}: expected at most {LEVELS} lists and dictionaries in each other, found more"
-            ))
+            error(format!("{key}: expected at most {LEVELS} lists and dictionaries in each other, found more"))
         })
     };
     // A bool, also NumPy's, is a number, too: it comes first.
@@ -54,9 +51,7 @@ fn toml_value(key: &str, value: &Bound<'_, PyAny>, levels: u32) -> PyResult<Valu
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         let levels = inside()?;
-        let items = value
-            .try_iter()?
-            .map(|item| toml_value(key, &item?, levels));
+        let items = value.try_iter()?.map(|item| toml_value(key, &item?, levels));
         return items.collect::<PyResult<Vec<Value>>>().map(Value::Array);
     }
     if value.is_instance_of::<PyFloat>() {

@@ -61,9 +61,6 @@ impl FitsArgs {
 
     /// Returns the requests that should fit.
     pub(crate) fn demand(&self) -> Demand {
-        Demand {
-            requests: self.batch.unwrap_or(1),
-            tokens: self.context,
-        }
+        Demand { requests: self.batch.unwrap_or(1), tokens: self.context }
     }
 }

@@ -83,9 +83,7 @@ impl Question {
                 "q_heads" | "kv_heads" => {
                     let flag = flag(column.name);
                     let tp = self.tp;
-                    return Err(format!(
-                        "--{flag}: expected a multiple of --tp {tp}, found {code}"
-                    ));
+                    return Err(format!("--{flag}: expected a multiple of --tp {tp}, found {code}"));
                 }
                 _ => *code,
             };
@@ -120,12 +118,9 @@ impl FromArgMatches for Question {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Question, clap::Error> {
         let found = matches.subcommand();
         let found = found.and_then(|(name, matches)| Some((operation(name)?, matches)));
-        let (operation, matches) =
-            found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+        let (operation, matches) = found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
         let operation = match operation {
-            OperationKind::DeltaPrefill if !matches.contains_id(Argument::SeqLen.name()) => {
-                OperationKind::DeltaDecode
-            }
+            OperationKind::DeltaPrefill if !matches.contains_id(Argument::SeqLen.name()) => OperationKind::DeltaDecode,
             operation => operation,
         };
         let code = |name: &str| matches.get_one::<u32>(name).copied();
@@ -142,17 +137,8 @@ impl FromArgMatches for Question {
             let given = matches.get_one::<u64>(argument.name());
             *own = given.copied().unwrap_or_default();
         }
-        let tp = if is_divided(operation) {
-            code(TP)
-        } else {
-            None
-        };
-        Ok(Question {
-            operation,
-            columns,
-            tp: tp.unwrap_or(1),
-            point,
-        })
+        let tp = if is_divided(operation) { code(TP) } else { None };
+        Ok(Question { operation, columns, tp: tp.unwrap_or(1), point })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -42,14 +42,7 @@ Examples:
   rooflut step --model llama-3.3-70b --tp 4 --prefill 2048 --decode 32x500";
 
 /// Commands of `rooflut-lab`.
-const LABORATORY: [&str; 6] = [
-    "import",
-    "validate",
-    "fit",
-    "tables check",
-    "tables score",
-    "tables plot",
-];
+const LABORATORY: [&str; 6] = ["import", "validate", "fit", "tables check", "tables score", "tables plot"];
 
 /// Predicts latency and throughput of LLM servers from measured GPU kernels.
 ///
@@ -118,18 +111,12 @@ pub(crate) fn parse(given: Vec<OsString>) -> Result<Invocation<Command>, Error> 
         Invocation::Command(parsed) => parsed,
         Invocation::Text(text) => return Ok(Invocation::Text(text)),
     };
-    Ok(Invocation::Command(
-        match (command, matches.subcommand().map(|(_, matches)| matches)) {
-            (Some(Command::Run(run)), Some(matches)) => {
-                Command::Run(Deferred(Box::new(run.0.merge(matches)?)))
-            }
-            (Some(Command::Plan(plan)), Some(matches)) => {
-                Command::Plan(Deferred(Box::new(plan.0.with_choices(matches))))
-            }
-            (Some(command), _) => command,
-            (None, _) => Command::Run(Deferred(Box::new(RunArgs::defaults()))),
-        },
-    ))
+    Ok(Invocation::Command(match (command, matches.subcommand().map(|(_, matches)| matches)) {
+        (Some(Command::Run(run)), Some(matches)) => Command::Run(Deferred(Box::new(run.0.merge(matches)?))),
+        (Some(Command::Plan(plan)), Some(matches)) => Command::Plan(Deferred(Box::new(plan.0.with_choices(matches)))),
+        (Some(command), _) => command,
+        (None, _) => Command::Run(Deferred(Box::new(RunArgs::defaults()))),
+    }))
 }
 
 /// Returns the description of the command line.
@@ -147,13 +134,8 @@ fn moved(given: &[OsString]) -> Option<Error> {
              --release -p rooflut-lab -- step --latency-model NAME)",
         ));
     }
-    let words = given
-        .iter()
-        .skip(1)
-        .filter_map(|argument| argument.to_str());
-    let words: Vec<&str> = words
-        .filter(|word| !word.starts_with('-') && *word != "help")
-        .collect();
+    let words = given.iter().skip(1).filter_map(|argument| argument.to_str());
+    let words: Vec<&str> = words.filter(|word| !word.starts_with('-') && *word != "help").collect();
     in_laboratory(&words)
 }
 
@@ -172,12 +154,7 @@ pub(crate) fn in_laboratory<W: AsRef<str>>(path: &[W]) -> Option<Error> {
 
 /// Says where a flag belongs that stands in place of the command.
 fn hint_at_command(error: Error, given: &[OsString]) -> Error {
-    let given = || {
-        given
-            .iter()
-            .skip(1)
-            .filter_map(|argument| argument.to_str())
-    };
+    let given = || given.iter().skip(1).filter_map(|argument| argument.to_str());
     let mut cli = Cli::command();
     cli.build();
     let takes = |command: &str, flag: &str| {
@@ -190,12 +167,12 @@ fn hint_at_command(error: Error, given: &[OsString]) -> Error {
         return error;
     };
     match given().find(|argument| cli.find_subcommand(argument).is_some()) {
-        Some(command) if takes(command, flag) => Error::new(format!(
-            "--{flag} must follow the command; use rooflut {command} --{flag} ..."
-        )),
-        None if takes("run", flag) => Error::new(format!(
-            "--{flag} is a flag of `rooflut run`; use rooflut run --{flag} ..."
-        )),
+        Some(command) if takes(command, flag) => {
+            Error::new(format!("--{flag} must follow the command; use rooflut {command} --{flag} ..."))
+        }
+        None if takes("run", flag) => {
+            Error::new(format!("--{flag} is a flag of `rooflut run`; use rooflut run --{flag} ..."))
+        }
         _ => error,
     }
 }

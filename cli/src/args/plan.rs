@@ -24,26 +24,11 @@ that is clear, or for --requests; of equal servers behind a round robin one is s
 /// Flags that take several values.
 const LISTS: [(&str, &str); 7] = [
     ("gpu", "Table sets to choose from [default: h100]"),
-    (
-        "tp",
-        "Degrees of tensor parallelism to choose from [default: 1,2,4,8]",
-    ),
-    (
-        "dp",
-        "Degrees of data parallelism to choose from, of models with experts [default: 1,2,4,8]",
-    ),
-    (
-        "dtype",
-        "Formats of the weights to choose from, such as bf16,fp8 [default: the model's own]",
-    ),
-    (
-        "kv_dtype",
-        "Formats of the KV cache to choose from: bf16, fp8 [default: the model's own]",
-    ),
-    (
-        "max_num_seqs",
-        "Maximum numbers of running requests to choose from [default: the engine's on each GPU]",
-    ),
+    ("tp", "Degrees of tensor parallelism to choose from [default: 1,2,4,8]"),
+    ("dp", "Degrees of data parallelism to choose from, of models with experts [default: 1,2,4,8]"),
+    ("dtype", "Formats of the weights to choose from, such as bf16,fp8 [default: the model's own]"),
+    ("kv_dtype", "Formats of the KV cache to choose from: bf16, fp8 [default: the model's own]"),
+    ("max_num_seqs", "Maximum numbers of running requests to choose from [default: the engine's on each GPU]"),
     (
         "max_num_batched_tokens",
         "Maximum numbers of tokens of a step to choose from [default: the engine's on each GPU]",
@@ -100,11 +85,7 @@ impl PlanArgs {
         let command = described::<PlanArgs>(command);
         let command = command.mut_arg("goodput", |arg| arg.required(true));
         LISTS.into_iter().fold(command, |command, (flag, help)| {
-            command.mut_arg(flag, |arg| {
-                arg.action(ArgAction::Append)
-                    .value_delimiter(',')
-                    .help(help)
-            })
+            command.mut_arg(flag, |arg| arg.action(ArgAction::Append).value_delimiter(',').help(help))
         })
     }
 

@@ -53,21 +53,14 @@ pub(crate) struct FromFile {
 impl RunArgs {
     /// The arguments of `rooflut` alone.
     pub(super) fn defaults() -> RunArgs {
-        RunArgs {
-            is_default: true,
-            ..RunArgs::default()
-        }
+        RunArgs { is_default: true, ..RunArgs::default() }
     }
 
     /// Returns the scenario of a file, without its output: what it would write is left out.
     pub(crate) fn of_file(path: &Path, file: ScenarioFile) -> Result<RunArgs, Error> {
         let mut args = RunArgs {
             scenario: file.scenario().clone(),
-            file: Some(FromFile {
-                path: path.to_owned(),
-                file,
-                replaced: Vec::new(),
-            }),
+            file: Some(FromFile { path: path.to_owned(), file, replaced: Vec::new() }),
             ..RunArgs::default()
         };
         let output = std::mem::take(&mut args.scenario.output);
@@ -89,16 +82,11 @@ impl RunArgs {
                 let replaced = file.remove_replaced(&self.scenario)?;
                 Ok((file, replaced))
             };
-            let (file, replaced) = read(&bytes).map_err(|error: ScenarioError| {
-                Error::in_file(&path, error.line, &error.problem)
-            })?;
+            let (file, replaced) =
+                read(&bytes).map_err(|error: ScenarioError| Error::in_file(&path, error.line, &error.problem))?;
             self.scenario = file.scenario().clone();
             self.scenario.update_from_arg_matches(matches)?;
-            self.file = Some(FromFile {
-                path,
-                file,
-                replaced,
-            });
+            self.file = Some(FromFile { path, file, replaced });
         }
         let checked = self.scenario.check().and_then(|()| self.check_force());
         checked.map_err(|error| self.place(RunError::from(error).into()))?;
@@ -107,18 +95,10 @@ impl RunArgs {
 
     /// Refuses `--force` where no file is written.
     fn check_force(&self) -> Result<(), ScenarioError> {
-        let Output {
-            requests_out,
-            steps_out,
-            perfetto,
-            ..
-        } = &self.scenario.output;
+        let Output { requests_out, steps_out, perfetto, .. } = &self.scenario.output;
         let files = [requests_out, steps_out, perfetto];
         match self.force && files.into_iter().flatten().all(|path| is_stdout(path)) {
-            true => Err(ScenarioError::from(Problem::NoEffect {
-                key: "force",
-                why: "no file is written",
-            })),
+            true => Err(ScenarioError::from(Problem::NoEffect { key: "force", why: "no file is written" })),
             false => Ok(()),
         }
     }
@@ -138,9 +118,7 @@ impl RunArgs {
         let file = self.file.as_ref();
         let line = file.and_then(|file| keys.iter().find_map(|key| file.file.line(key)));
         match file.zip(line) {
-            Some((FromFile { path, .. }, line)) => {
-                Error::in_file(path, Some(line), error.in_keys())
-            }
+            Some((FromFile { path, .. }, line)) => Error::in_file(path, Some(line), error.in_keys()),
             None => error,
         }
     }

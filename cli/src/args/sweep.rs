@@ -34,12 +34,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "FILE", help_heading = "Sweep")]
     pub(crate) out: Option<PathBuf>,
     /// Go on with the file of an earlier sweep of the same grid.
-    #[arg(
-        long,
-        requires = "out",
-        conflicts_with = "merge",
-        help_heading = "Sweep"
-    )]
+    #[arg(long, requires = "out", conflicts_with = "merge", help_heading = "Sweep")]
     pub(crate) resume: bool,
     /// Run a part of the grid, the I-th of N.
     #[arg(long, value_name = "I/N", default_value_t = Shard::WHOLE, hide_default_value = true,
@@ -93,9 +88,7 @@ impl FromArgMatches for Lists {
         let mut given = Vec::new();
         for flag in flags() {
             let key = flag.get_id().as_str();
-            let first = matches
-                .indices_of(key)
-                .and_then(|mut indices| indices.next());
+            let first = matches.indices_of(key).and_then(|mut indices| indices.next());
             let occurrences = matches.get_occurrences::<String>(key);
             if let Some((first, occurrences)) = first.zip(occurrences) {
                 let texts = occurrences.map(|texts| texts.cloned().collect()).collect();

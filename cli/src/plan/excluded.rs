@@ -21,9 +21,7 @@ pub(super) fn text(plan: &Plan) -> String {
             }
         }
     }
-    let paragraphs = groups
-        .iter()
-        .map(|group| wrapped("left out", &group.text()));
+    let paragraphs = groups.iter().map(|group| wrapped("left out", &group.text()));
     paragraphs.collect()
 }
 
@@ -43,20 +41,10 @@ impl About {
     fn of(reason: &Reason) -> About {
         let whole = |value: f64| count(value as u64);
         let gib = |bytes: f64| number(bytes / f64::from(1 << 30), 1);
-        let with = |before: String, value, shown, after: String| About {
-            before,
-            number: Some((value, shown)),
-            after,
-        };
+        let with = |before: String, value, shown, after: String| About { before, number: Some((value, shown)), after };
         match reason {
             Reason::Unable(error) => match error.as_ref() {
-                RunError::DoesNotFit {
-                    gpu,
-                    utilization,
-                    needed_bytes,
-                    usable_bytes,
-                    ..
-                } => with(
+                RunError::DoesNotFit { gpu, utilization, needed_bytes, usable_bytes, .. } => with(
                     format!("does not fit {gpu}: each GPU needs "),
                     *needed_bytes,
                     gib,
@@ -66,11 +54,7 @@ impl About {
                         gib(*usable_bytes)
                     ),
                 ),
-                error => About {
-                    before: with_flags(error),
-                    number: None,
-                    after: String::new(),
-                },
+                error => About { before: with_flags(error), number: None, after: String::new() },
             },
             Reason::Slow { limit, least_ms } => with(
                 format!("{limit}: takes at least "),
@@ -82,23 +66,15 @@ impl About {
                 "the load takes at least ".to_owned(),
                 (*least).into(),
                 whole,
-                " servers by step times; several with data-parallel ranks are not modelled"
-                    .to_owned(),
+                " servers by step times; several with data-parallel ranks are not modelled".to_owned(),
             ),
             Reason::TooManyGpus { least, allowed } => with(
                 "the load takes at least ".to_owned(),
                 *least as f64,
                 whole,
-                format!(
-                    " GPUs by step times; --max-gpus allows {}",
-                    count((*allowed).into())
-                ),
+                format!(" GPUs by step times; --max-gpus allows {}", count((*allowed).into())),
             ),
-            other => About {
-                before: other.to_string(),
-                number: None,
-                after: String::new(),
-            },
+            other => About { before: other.to_string(), number: None, after: String::new() },
         }
     }
 
@@ -118,12 +94,7 @@ struct Group {
 
 impl Group {
     fn new(about: About) -> Group {
-        Group {
-            about,
-            least: f64::INFINITY,
-            most: f64::NEG_INFINITY,
-            kinds: Vec::new(),
-        }
+        Group { about, least: f64::INFINITY, most: f64::NEG_INFINITY, kinds: Vec::new() }
     }
 
     fn add(&mut self, choice: &Choice, about: &About) {

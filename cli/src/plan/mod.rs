@@ -44,17 +44,13 @@ pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
         space(args, &model.model.spec)?,
         args.limits.limits()?,
     );
-    question.prices = Some(prices::find(
-        args.prices.as_deref(),
-        &question.space.tables,
-    )?);
+    question.prices = Some(prices::find(args.prices.as_deref(), &question.space.tables)?);
     question.draft_model = draft.as_ref().map(|draft| draft.model.clone());
     question.confidence = args.limits.confidence;
     question.count = args.count as usize;
     question.stop = stop;
     let mut plan = question.plan().map_err(error)?;
-    plan.notes
-        .splice(..0, models.iter().flat_map(|model| model.notes()));
+    plan.notes.splice(..0, models.iter().flat_map(|model| model.notes()));
     Ok(Answered {
         text: match args.json {
             true => to_json(&plan)?,
@@ -70,15 +66,11 @@ fn space(args: &PlanArgs, spec: &rooflut::model::ModelSpec) -> Result<Space, Err
     let tables: Vec<TableSet> = match given.gpu.as_slice() {
         [] => vec![table_set::find(table_set::of(target))?],
         names if target.tables.is_none() => {
-            let found = names
-                .iter()
-                .map(|name| table_set::find(WhichSet::Named(name)));
+            let found = names.iter().map(|name| table_set::find(WhichSet::Named(name)));
             found.collect::<Result<_, _>>()?
         }
         _ => {
-            return Err(Error::new(
-                "expected either --gpu NAME or --tables PATH, found both; see --help",
-            ));
+            return Err(Error::new("expected either --gpu NAME or --tables PATH, found both; see --help"));
         }
     };
     let mut space = Space::new(spec, tables);
@@ -87,11 +79,7 @@ fn space(args: &PlanArgs, spec: &rooflut::model::ModelSpec) -> Result<Space, Err
     replace(&mut space.dtype, &given.dtype, Some);
     replace(&mut space.kv_dtype, &given.kv_dtype, Some);
     replace(&mut space.max_num_seqs, &given.max_num_seqs, Some);
-    replace(
-        &mut space.max_num_batched_tokens,
-        &given.max_num_batched_tokens,
-        Some,
-    );
+    replace(&mut space.max_num_batched_tokens, &given.max_num_batched_tokens, Some);
     if let Some(expert_parallel) = target.expert_parallel {
         space.expert_parallel = vec![expert_parallel];
     }
@@ -110,14 +98,9 @@ fn replace<T, U: Copy>(choices: &mut Vec<T>, given: &[U], choice: fn(U) -> T) {
 pub(crate) fn error(error: PlanError) -> Error {
     match error {
         PlanError::Run(error) => error.into(),
-        PlanError::Choice {
-            choice,
-            expected,
-            found,
-        } => Error::new(format!(
-            "--{}: expected {expected}, found {found}; correct it",
-            choice.replace('_', "-")
-        )),
+        PlanError::Choice { choice, expected, found } => {
+            Error::new(format!("--{}: expected {expected}, found {found}; correct it", choice.replace('_', "-")))
+        }
         PlanError::NoPrice { gpu } => Error::new(format!(
             "the price of {gpu} is not known, and different GPUs are compared by price; give one with --prices"
         )),
@@ -144,11 +127,7 @@ fn failure(plan: &Plan, args: &PlanArgs) -> Option<Error> {
             (Some(limit), Some(left)) => format!("misses {limit} by {}", percent(-100.0 * left)),
             _ => "serves no request".to_owned(),
         };
-        format!(
-            "; the nearest, {} on {}, {missed}",
-            text::servers(nearest),
-            nearest.gpu
-        )
+        format!("; the nearest, {} on {}, {missed}", text::servers(nearest), nearest.gpu)
     });
     Some(Error::new(format!(
         "no deployment of up to {} meets the limits{}; relax them, or allow other GPUs, formats or a higher \

@@ -10,8 +10,7 @@ use crate::grid::Grid;
 use crate::limited_by;
 
 use crate::output::{
-    INDENT, count, exact_percent, percent, plural, three_digits, title, warnings, wrapped,
-    wrapped_at,
+    INDENT, count, exact_percent, percent, plural, three_digits, title, warnings, wrapped, wrapped_at,
 };
 
 /// Returns the deployments as a table, and what they were asked.
@@ -31,24 +30,14 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
         1 => String::new(),
         seeds => {
             let last = plan.first_seed.wrapping_add(seeds - 1);
-            format!(
-                " with each of {} seeds, {} to {last}",
-                count(seeds),
-                plan.first_seed
-            )
+            format!(" with each of {} seeds, {} to {last}", count(seeds), plan.first_seed)
         }
     };
     let mut text = title(&heading) + &warnings(INDENT, &plan.notes);
     let limits = plan.limits.join(", ");
     let limits = match (plan.attainment, plan.confidence) {
-        (Some(share), _) => format!(
-            "{limits}, all of them met by {} of requests",
-            exact_percent(share)
-        ),
-        (_, Some(share)) => format!(
-            "{limits}, at the far end of intervals for {} of servers",
-            percent(100.0 * share)
-        ),
+        (Some(share), _) => format!("{limits}, all of them met by {} of requests", exact_percent(share)),
+        (_, Some(share)) => format!("{limits}, at the far end of intervals for {} of servers", percent(100.0 * share)),
         _ => limits,
     };
     text += &wrapped("limits", &limits);
@@ -56,16 +45,13 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
     text += &wrapped("search", &search(plan));
     let shown = plan.deployments.iter().chain(&plan.nearest);
     let choices = &args.choices;
-    let limits = [
-        (">max seqs", choices.max_num_seqs.len() > 1),
-        (">max tokens", choices.max_num_batched_tokens.len() > 1),
-    ];
+    let limits =
+        [(">max seqs", choices.max_num_seqs.len() > 1), (">max tokens", choices.max_num_batched_tokens.len() > 1)];
     let shows = limits.map(|(_, is_chosen)| is_chosen);
     let limits = limits.into_iter().filter(|(_, is_chosen)| *is_chosen);
     let limits: String = limits.map(|(name, _)| format!(" {name} |")).collect();
-    let mut grid = Grid::new(&format!(
-        ">GPUs | GPU | servers | weights | KV |{limits} binding limit | >reaches | >headroom"
-    ));
+    let mut grid =
+        Grid::new(&format!(">GPUs | GPU | servers | weights | KV |{limits} binding limit | >reaches | >headroom"));
     for answer in shown {
         grid.row(row(answer, shows));
     }
@@ -96,26 +82,15 @@ pub(crate) fn lasting(requests: Option<u64>) -> String {
 }
 
 fn search(plan: &Plan) -> String {
-    let least = plan.least_gpus.map(|least| {
-        format!(
-            "; the load takes at least {} by step times alone",
-            plural(least.into(), "GPU")
-        )
-    });
-    format!(
-        "{}{}",
-        plural(plan.simulations, "simulation"),
-        least.unwrap_or_default()
-    )
+    let least = plan
+        .least_gpus
+        .map(|least| format!("; the load takes at least {} by step times alone", plural(least.into(), "GPU")));
+    format!("{}{}", plural(plan.simulations, "simulation"), least.unwrap_or_default())
 }
 
 /// Returns the servers of a deployment: `3 x tp 4`.
 pub(super) fn servers(answer: &Answer) -> String {
-    let count = match (
-        answer.replicas,
-        answer.prefill_replicas,
-        answer.decode_replicas,
-    ) {
+    let count = match (answer.replicas, answer.prefill_replicas, answer.decode_replicas) {
         (Some(replicas), ..) => replicas.to_string(),
         (_, Some(prefill), Some(decode)) => format!("{prefill} prefill + {decode} decode"),
         _ => "1".to_owned(),
@@ -135,10 +110,7 @@ pub(super) fn servers(answer: &Answer) -> String {
 fn row(answer: &Answer, [shows_seqs, shows_tokens]: [bool; 2]) -> Vec<String> {
     let binding = answer.binding.clone().unwrap_or_else(|| "-".to_owned());
     let figure = answer.figures.iter().find(|figure| figure.limit == binding);
-    let weights = answer
-        .weights
-        .expert_dtype
-        .unwrap_or(answer.weights.weight_dtype);
+    let weights = answer.weights.expert_dtype.unwrap_or(answer.weights.weight_dtype);
     let mut cells = vec![
         count(answer.gpus.into()),
         answer.gpu.clone(),
@@ -146,10 +118,7 @@ fn row(answer: &Answer, [shows_seqs, shows_tokens]: [bool; 2]) -> Vec<String> {
         weights.to_string(),
         answer.kv_dtype.to_string(),
     ];
-    let limits = [
-        (answer.max_num_seqs, shows_seqs),
-        (answer.max_num_batched_tokens, shows_tokens),
-    ];
+    let limits = [(answer.max_num_seqs, shows_seqs), (answer.max_num_batched_tokens, shows_tokens)];
     let limits = limits.into_iter().filter(|(_, is_shown)| *is_shown);
     cells.extend(limits.map(|(limit, _)| count(limit.into())));
     cells.extend([

@@ -27,13 +27,10 @@ impl RunText<'_> {
             return self.served();
         }
         let seeds = self.outcome.seeds.as_ref();
-        let seeds = seeds.map_or(String::new(), |seeds| {
-            "\n".to_owned() + &seeds::text(seeds) + &self.files(seeds.first)
-        });
+        let seeds =
+            seeds.map_or(String::new(), |seeds| "\n".to_owned() + &seeds::text(seeds) + &self.files(seeds.first));
         let interval = self.outcome.interval.as_ref();
-        let interval = interval.map_or(String::new(), |interval| {
-            "\n".to_owned() + &interval::text(interval)
-        });
+        let interval = interval.map_or(String::new(), |interval| "\n".to_owned() + &interval::text(interval));
         self.latencies() + &self.totals() + &self.server_use() + &self.costs() + &interval + &seeds
     }
 
@@ -51,13 +48,8 @@ impl RunText<'_> {
         let flagged = self.report.flagged_rows.iter().map(flagged::note);
         let of_load = (steady::warning(self.outcome).into_iter())
             .chain(self.busiest())
-            .chain(load::silent_users(
-                self.outcome.run.load(),
-                self.outcome.requests(),
-            ));
-        of_load
-            .chain(self.report.notes.iter().cloned())
-            .chain(flagged)
+            .chain(load::silent_users(self.outcome.run.load(), self.outcome.requests()));
+        of_load.chain(self.report.notes.iter().cloned()).chain(flagged)
     }
 
     fn latencies(&self) -> String {
@@ -151,11 +143,9 @@ impl RunText<'_> {
     fn costs(&self) -> String {
         let gpu = &self.outcome.run.placement().tables.gpu().name;
         let cost = self.report.cost.as_ref().map(describe_cost);
-        let cost = cost
-            .unwrap_or_else(|| format!("the price of {gpu} is not known; give one with --prices"));
+        let cost = cost.unwrap_or_else(|| format!("the price of {gpu} is not known; give one with --prices"));
         let energy = self.report.energy_bound.as_ref().map(describe_energy);
-        let energy =
-            energy.unwrap_or_else(|| format!("the data sheet of {gpu} has no tdp_w; add it"));
+        let energy = energy.unwrap_or_else(|| format!("the data sheet of {gpu} has no tdp_w; add it"));
         wrapped_at(INDENT, "cost", &cost) + &wrapped_at(INDENT, "energy", &energy)
     }
 
@@ -181,10 +171,9 @@ impl RunText<'_> {
         if let Some(limits) = self.outcome.limits.as_ref().and_then(describe_limits) {
             text += &wrapped_at(INDENT, "limited by", &limits);
         }
-        for (label, shares) in [
-            ("time", Shares::by_part(&self.outcome.sources)),
-            ("bound by", Shares::by_binding(&self.outcome.sources)),
-        ] {
+        for (label, shares) in
+            [("time", Shares::by_part(&self.outcome.sources)), ("bound by", Shares::by_binding(&self.outcome.sources))]
+        {
             let shares = describe_shares(&shares, MAX_PARTS);
             if !shares.is_empty() {
                 text += &wrapped_at(INDENT, label, &shares);
@@ -196,13 +185,8 @@ impl RunText<'_> {
     fn kv_cache(&self) -> String {
         let kv = &self.outcome.summary.kv;
         let share = |blocks: f64| percent(100.0 * blocks / f64::from(kv.blocks));
-        let SimConfig {
-            kv_groups: groups,
-            block_size,
-            max_model_len,
-            max_num_batched_tokens,
-            ..
-        } = *self.outcome.run.config();
+        let SimConfig { kv_groups: groups, block_size, max_model_len, max_num_batched_tokens, .. } =
+            *self.outcome.run.config();
         // As in vLLM's line "Maximum concurrency".
         let longest = groups.blocks(max_model_len, block_size, max_num_batched_tokens);
         let (many, layers) = (groups.count(), groups.layers);
@@ -253,14 +237,8 @@ fn describe_limits(limits: &LimitShares) -> Option<String> {
 /// `12.3 requests/s with TTFT <= 200 ms, TPOT <= 20 ms (1,234 of 2,000 requests)`.
 fn describe_goodput(goodput: &Goodput, requests: u64) -> String {
     let goodput = rooflut_report::Goodput::from(*goodput);
-    let limits = [
-        ("TTFT", goodput.ttft_ms),
-        ("TPOT", goodput.tpot_ms),
-        ("E2E", goodput.e2e_ms),
-    ];
-    let limits = limits
-        .into_iter()
-        .filter_map(|(name, limit)| Some(format!("{name} <= {} ms", limit?)));
+    let limits = [("TTFT", goodput.ttft_ms), ("TPOT", goodput.tpot_ms), ("E2E", goodput.e2e_ms)];
+    let limits = limits.into_iter().filter_map(|(name, limit)| Some(format!("{name} <= {} ms", limit?)));
     format!(
         "{} requests/s with {} ({} of {})",
         number(goodput.requests_per_s, 2),
@@ -292,19 +270,11 @@ fn describe_energy(energy: &EnergyBound) -> String {
 /// `0.524 USD per million output tokens, 0.175 with prompts, 0.134 per 1,000 requests`.
 fn describe_per(per: &PerWork, unit: &str) -> String {
     let all = [
-        (
-            per.million_output_tokens,
-            format!("{unit} per million output tokens"),
-        ),
+        (per.million_output_tokens, format!("{unit} per million output tokens")),
         (per.million_tokens, "with prompts".to_owned()),
-        (
-            per.request.map(|amount| 1e3 * amount),
-            "per 1,000 requests".to_owned(),
-        ),
+        (per.request.map(|amount| 1e3 * amount), "per 1,000 requests".to_owned()),
     ];
-    let known = all
-        .into_iter()
-        .filter_map(|(amount, unit)| Some(format!("{} {unit}", three_digits(amount?))));
+    let known = all.into_iter().filter_map(|(amount, unit)| Some(format!("{} {unit}", three_digits(amount?))));
     known.collect::<Vec<_>>().join(", ")
 }
 
@@ -365,19 +335,10 @@ mod tests {
 
     #[test]
     fn the_largest_shares_come_first_and_the_others_together() {
-        let shares = [
-            ("a", 0.125),
-            ("b", 0.0),
-            ("c", 0.5),
-            ("d", 0.25),
-            ("e", 0.125),
-        ];
+        let shares = [("a", 0.125), ("b", 0.0), ("c", 0.5), ("d", 0.25), ("e", 0.125)];
         let shares = Shares(shares.to_vec());
         assert_eq!(describe_shares(&shares, 2), "50 % c, 25 % d, 25 % others");
-        assert_eq!(
-            describe_shares(&shares, 4),
-            "50 % c, 25 % d, 12 % a, 12 % e"
-        );
+        assert_eq!(describe_shares(&shares, 4), "50 % c, 25 % d, 12 % a, 12 % e");
         assert_eq!(describe_shares(&Shares(vec![("a", 0.0)]), 3), "");
     }
 }

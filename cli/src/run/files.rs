@@ -16,10 +16,7 @@ use crate::outputs::{Existing, Outputs, is_stdout};
 type StepFiles = (Option<StepsCsv<OutputFile>>, Option<Timeline<OutputFile>>);
 
 /// An observer that writes the files which are asked for while the simulation runs.
-pub(crate) type Files<'f> = (
-    Option<&'f mut RequestsCsv<OutputFile>>,
-    Option<&'f mut StepFiles>,
-);
+pub(crate) type Files<'f> = (Option<&'f mut RequestsCsv<OutputFile>>, Option<&'f mut StepFiles>);
 
 /// The files that are asked for.
 pub(crate) struct RunFiles {
@@ -33,9 +30,7 @@ impl RunFiles {
         let mut outputs = Outputs::new(inputs(args), Existing::from(args.force));
         let output = &run.scenario().output;
         if output.json == Some(true) && take_stdout(output) {
-            return Err(Error::new(
-                "--json writes to standard output, too; name another file for the other output",
-            ));
+            return Err(Error::new("--json writes to standard output, too; name another file for the other output"));
         }
         // A file without lines shows the first line of its kind.
         let mut open = |path: &Option<PathBuf>, empty: io::Result<Vec<u8>>| {
@@ -49,10 +44,7 @@ impl RunFiles {
         let timeline = open(&output.perfetto, Timeline::new(Vec::new(), &[]).finish())?;
         Ok(RunFiles {
             requests: requests.map(RequestsCsv::new),
-            of_steps: (
-                steps.map(StepsCsv::new),
-                timeline.map(|file| Timeline::new(file, &server_names(run))),
-            ),
+            of_steps: (steps.map(StepsCsv::new), timeline.map(|file| Timeline::new(file, &server_names(run)))),
         })
     }
 
@@ -73,12 +65,8 @@ impl RunFiles {
             (&output.steps_out, steps.map(StepsCsv::finish)),
             (&output.perfetto, timeline.map(Timeline::finish)),
         ];
-        let written = files
-            .into_iter()
-            .filter_map(|(path, file)| path.as_ref().zip(file));
-        written
-            .into_iter()
-            .try_for_each(|(path, file)| finish(path, file))
+        let written = files.into_iter().filter_map(|(path, file)| path.as_ref().zip(file));
+        written.into_iter().try_for_each(|(path, file)| finish(path, file))
     }
 }
 
@@ -121,19 +109,12 @@ fn inputs(args: &RunArgs) -> Vec<(PathBuf, &'static str)> {
         _ => path,
     });
     let lengths = [&workload.prompt, &workload.output, &workload.turns];
-    let lengths = lengths
-        .into_iter()
-        .flatten()
-        .filter_map(LengthDistribution::path);
+    let lengths = lengths.into_iter().flatten().filter_map(LengthDistribution::path);
     let models = [Some(scenario.target.model()), scenario.server.draft_model()];
     let models = models.into_iter().flatten();
-    let models = models
-        .filter(|name| model::find(name).is_none())
-        .map(Path::new);
+    let models = models.filter(|name| model::find(name).is_none()).map(Path::new);
     let names = ["hf_quant_config.json", "generation_config.json"];
-    let beside: Vec<PathBuf> = (models.clone())
-        .flat_map(|path| names.map(|name| path.with_file_name(name)))
-        .collect();
+    let beside: Vec<PathBuf> = (models.clone()).flat_map(|path| names.map(|name| path.with_file_name(name))).collect();
     let tables = scenario.target.tables.as_deref();
     let prices = scenario.output.prices.as_deref();
     let named = |why| move |path: &Path| (path.to_owned(), why);
@@ -143,10 +124,6 @@ fn inputs(args: &RunArgs) -> Vec<(PathBuf, &'static str)> {
         .chain(tables.map(named("is a file of the tables of this run")))
         .chain(prices.map(named("is the file of prices of this run")))
         .chain(models.map(named("is a file of a model of this run")))
-        .chain(
-            beside
-                .iter()
-                .map(|path| named("is a file of a model of this run")(path)),
-        )
+        .chain(beside.iter().map(|path| named("is a file of a model of this run")(path)))
         .collect()
 }

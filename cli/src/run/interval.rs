@@ -12,16 +12,9 @@ pub(super) fn text(interval: &ModelInterval) -> String {
     let covered = percent(100.0 * interval.coverage);
     let grid = ranges(
         &format!("{covered} of servers"),
-        &[
-            ("TTFT", ends(interval.ttft_ms)),
-            ("TPOT", ends(interval.tpot_ms)),
-            ("E2E", ends(interval.e2e_ms)),
-        ],
+        &[("TTFT", ends(interval.ttft_ms)), ("TPOT", ends(interval.tpot_ms)), ("E2E", ends(interval.e2e_ms))],
     );
-    let figures = [
-        (interval.requests_per_s, "requests/s"),
-        (interval.output_tokens_per_s, "output tokens/s"),
-    ];
+    let figures = [(interval.requests_per_s, "requests/s"), (interval.output_tokens_per_s, "output tokens/s")];
     let figures = figures.map(|(range, unit)| {
         let (low, high) = (three_digits(range.low), three_digits(range.high));
         format!("{low} to {high} {unit}")
@@ -30,7 +23,6 @@ pub(super) fn text(interval: &ModelInterval) -> String {
         "meant to contain {covered} of measured servers: errors of the model and differences between equal \
          servers, but not between loads (--seeds)"
     );
-    let lines =
-        wrapped_at(INDENT, "interval", &figures.join(", ")) + &wrapped_at(INDENT, "", &meaning);
+    let lines = wrapped_at(INDENT, "interval", &figures.join(", ")) + &wrapped_at(INDENT, "", &meaning);
     grid.render(2) + "\n" + &lines
 }

@@ -27,8 +27,7 @@ pub(super) fn is_in_lock_step(load: &Load) -> bool {
     if generated.users_in_step() > 0 {
         return true;
     }
-    (workload.users)
-        .is_some_and(|users| users > 1 && requests.is_none_or(|all| u64::from(users) < all))
+    (workload.users).is_some_and(|users| users > 1 && requests.is_none_or(|all| u64::from(users) < all))
         && lengths.all(|sizes| matches!(sizes, Sizes::Formula(Formula::Fixed(_), _)))
         && matches!(workload.think_time(), ThinkTime::Fixed(_))
 }
@@ -168,24 +167,15 @@ fn described(formula: Formula) -> String {
             let (mean, sd) = (scientific(mean), scientific(sd));
             format!("{mean} (mean, normal, sd {sd}{})", inside(within))
         }
-        Formula::Lognormal {
-            median,
-            sigma,
-            within,
-        } => {
+        Formula::Lognormal { median, sigma, within } => {
             let (median, sigma) = (scientific(median), scientific(sigma));
-            format!(
-                "{median} (median, lognormal, sigma {sigma}{})",
-                inside(within)
-            )
+            format!("{median} (median, lognormal, sigma {sigma}{})", inside(within))
         }
     }
 }
 
 fn inside(within: Option<LengthRange>) -> String {
-    within.map_or_else(String::new, |within| {
-        format!(", {}", range(within.min, within.max))
-    })
+    within.map_or_else(String::new, |within| format!(", {}", range(within.min, within.max)))
 }
 
 fn range(min: u32, max: u32) -> String {

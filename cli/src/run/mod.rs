@@ -34,11 +34,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     };
     drop(progress);
     report.scenario = args.scenario_file();
-    let answer = RunText {
-        args,
-        outcome: &outcome,
-        report: &report,
-    };
+    let answer = RunText { args, outcome: &outcome, report: &report };
     let text = match output.json {
         Some(true) => report.to_json()?,
         _ => answer.text(),

@@ -24,11 +24,7 @@ pub(super) fn all_rejected(rejected: &[Rejected]) -> Error {
     let causes: Vec<String> = causes.collect();
     let mut next_steps: Vec<&str> = rejected.iter().map(|r| r.next_step.as_str()).collect();
     next_steps.dedup();
-    Error::new(format!(
-        "all requests were rejected: {}; {}",
-        causes.join(", "),
-        next_steps.join(", ")
-    ))
+    Error::new(format!("all requests were rejected: {}; {}", causes.join(", "), next_steps.join(", ")))
 }
 
 /// Where the longest request comes from.
@@ -48,10 +44,9 @@ impl LengthLimit {
     /// Returns the reason and the advice.
     pub(crate) fn remark(self) -> String {
         match self {
-            LengthLimit::KvCache(tokens) => format!(
-                " (lowered from {}, as the KV cache holds no more)",
-                count(tokens.into())
-            ),
+            LengthLimit::KvCache(tokens) => {
+                format!(" (lowered from {}, as the KV cache holds no more)", count(tokens.into()))
+            }
             LengthLimit::Draft => " (where the draft model ends)".to_owned(),
             LengthLimit::Flag | LengthLimit::Model => String::new(),
         }
@@ -92,42 +87,18 @@ impl LengthLimit {
 pub(crate) fn explain(rejections: &Rejections, run: &Run, limit: LengthLimit) -> Vec<Rejected> {
     const CORRECT: &str = "correct the trace";
     let all = [
-        (
-            rejections.empty_prompt,
-            "the prompt is empty".to_owned(),
-            CORRECT,
-        ),
-        (
-            rejections.empty_output,
-            "no output token is asked for".to_owned(),
-            CORRECT,
-        ),
-        (
-            rejections.too_late,
-            format!("they arrive after {ARRIVAL_YEARS} years"),
-            "use shorter pauses",
-        ),
-        (
-            rejections.too_long,
-            limit.cause(run.config().max_model_len),
-            &limit.next_step(run),
-        ),
+        (rejections.empty_prompt, "the prompt is empty".to_owned(), CORRECT),
+        (rejections.empty_output, "no output token is asked for".to_owned(), CORRECT),
+        (rejections.too_late, format!("they arrive after {ARRIVAL_YEARS} years"), "use shorter pauses"),
+        (rejections.too_long, limit.cause(run.config().max_model_len), &limit.next_step(run)),
         (
             rejections.queue_full,
             "the queue was full (--max-waiting)".to_owned(),
             "use a lower rate, or a larger --max-waiting",
         ),
-        (
-            rejections.other,
-            "the server cannot serve them".to_owned(),
-            "use other requests",
-        ),
+        (rejections.other, "the server cannot serve them".to_owned(), "use other requests"),
     ];
     let occurred = all.into_iter().filter(|(requests, ..)| *requests > 0);
-    let rejected = |(requests, cause, next_step)| Rejected {
-        requests,
-        cause,
-        next_step: String::from(next_step),
-    };
+    let rejected = |(requests, cause, next_step)| Rejected { requests, cause, next_step: String::from(next_step) };
     occurred.map(rejected).collect()
 }

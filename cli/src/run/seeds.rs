@@ -9,13 +9,8 @@ use crate::output::{count, percent, three_digits, wrapped_at};
 /// Returns the lowest and highest figures over the seeds.
 pub(super) fn text(seeds: &Seeds) -> String {
     let last = seeds.first.wrapping_add(seeds.count - 1);
-    let title = format!(
-        "over {} seeds, {} to {last}",
-        count(seeds.count),
-        seeds.first
-    );
-    let lowest_and_highest =
-        |latency: LatencySpread| latency.all().map(|it| it.map(|it| [it.lowest, it.highest]));
+    let title = format!("over {} seeds, {} to {last}", count(seeds.count), seeds.first);
+    let lowest_and_highest = |latency: LatencySpread| latency.all().map(|it| it.map(|it| [it.lowest, it.highest]));
     let grid = ranges(
         &title,
         &[
@@ -32,17 +27,11 @@ pub(super) fn text(seeds: &Seeds) -> String {
         ("requests/s within the limits", seeds.goodput_per_s),
     ];
     let figures = figures.into_iter().filter_map(|(unit, spread)| {
-        let Spread {
-            lowest, highest, ..
-        } = spread?;
+        let Spread { lowest, highest, .. } = spread?;
         let (lowest, highest) = (three_digits(lowest), three_digits(highest));
         Some(format!("{lowest} to {highest} {unit}"))
     });
-    let overloaded = format!(
-        "{} of {} overloaded",
-        count(seeds.overloaded),
-        count(seeds.count)
-    );
+    let overloaded = format!("{} of {} overloaded", count(seeds.overloaded), count(seeds.count));
     let figures = figures.chain([overloaded]).collect::<Vec<_>>().join(", ");
     let meaning = format!(
         "another seed lies between lowest and highest with a probability of {}",

@@ -11,12 +11,9 @@ use super::rejections::{self, LengthLimit, Rejected};
 use super::steady;
 use crate::args::RunArgs;
 use crate::error::Error;
-use crate::output::{
-    INDENT, count, model_size, number, paragraph, percent, plural, title, warnings, wrapped,
-};
+use crate::output::{INDENT, count, model_size, number, paragraph, percent, plural, title, warnings, wrapped};
 
-const TRY_NEXT: &str =
-    "Try next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help";
+const TRY_NEXT: &str = "Try next: rooflut run --rate 30 (overload), rooflut step --decode 64x1000, rooflut --help";
 
 /// Said of [loads](load::is_in_lock_step) whose percentiles hardly differ.
 const LOCK_STEP: &str = "equal users move in lock-step: those who are answered together ask together again, so that \
@@ -63,16 +60,8 @@ impl RunText<'_> {
             number(config.api_server_ns as f64 / 1e6, 1),
         );
         let server = server + &self.policies();
-        let Origin {
-            engine,
-            source,
-            license,
-            ..
-        } = placement.tables.origin();
-        text += &wrapped(
-            "model",
-            &model_size(&placement.model.spec, placement.kv_dtype),
-        );
+        let Origin { engine, source, license, .. } = placement.tables.origin();
+        text += &wrapped("model", &model_size(&placement.model.spec, placement.kv_dtype));
         if let Some(file) = &self.args.file {
             let scenario = file.path.display();
             let replaced = match file.replaced.join(", ") {
@@ -81,10 +70,7 @@ impl RunText<'_> {
             };
             text += &wrapped("scenario", &format!("{scenario}{replaced}"));
         }
-        text += &wrapped(
-            "load",
-            &load::describe(self.outcome.run.load(), self.outcome.requests()),
-        );
+        text += &wrapped("load", &load::describe(self.outcome.run.load(), self.outcome.requests()));
         text += &wrapped("server", &server);
         text += &wrapped("tables", &format!("{}: {engine}", placement.tables.name()));
         text += &wrapped("source", &format!("{source} ({license})"));
@@ -118,10 +104,7 @@ impl RunText<'_> {
             text += &format!("; {} first", server.policy());
         }
         if let Some(max) = run.config().long_prefill_token_threshold {
-            text += &format!(
-                "; at most {} of a prompt in a step",
-                plural(max.into(), "token")
-            );
+            text += &format!("; at most {} of a prompt in a step", plural(max.into(), "token"));
         }
         if let Some(max) = server.max_waiting {
             text += &format!("; at most {} waiting", count(max.into()));
@@ -156,9 +139,7 @@ impl RunText<'_> {
 
     /// Rejected requests by reason.
     pub(super) fn rejected(&self) -> Vec<Rejected> {
-        let Outcome {
-            run, rejections, ..
-        } = self.outcome;
+        let Outcome { run, rejections, .. } = self.outcome;
         rejections::explain(rejections, run, self.length_limit())
     }
 
@@ -199,10 +180,7 @@ fn describe_sources(sources: &TimeSources) -> String {
         return "no step was run".to_owned();
     }
     let outside = match sources.outside_share() {
-        share if share > 0.0 => format!(
-            "; {} outside of the measured ranges",
-            percent(100.0 * share)
-        ),
+        share if share > 0.0 => format!("; {} outside of the measured ranges", percent(100.0 * share)),
         _ => String::new(),
     };
     format!("{}{outside}", shares.join(", "))

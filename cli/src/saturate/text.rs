@@ -5,9 +5,7 @@ use rooflut_report::LatencySpread;
 
 use crate::grid::Grid;
 use crate::limited_by;
-use crate::output::{
-    count, exact_percent, number, percent, plural, three_digits, title, warnings, wrapped_at,
-};
+use crate::output::{count, exact_percent, number, percent, plural, three_digits, title, warnings, wrapped_at};
 use crate::plan::lasting;
 
 /// Column of the text after its label.
@@ -17,12 +15,7 @@ const INDENT: usize = 14;
 pub(super) fn text(saturation: &Saturation) -> String {
     let unit = saturation.unit;
     let rate = |point: &Point| format!("{} {unit} per second", three_digits(point.rate));
-    let servers = format!(
-        "{} on {} {}",
-        saturation.model,
-        count(saturation.gpus),
-        saturation.gpu
-    );
+    let servers = format!("{} on {} {}", saturation.model, count(saturation.gpus), saturation.gpu);
     let heading = match (&saturation.within_limits, &saturation.lowest) {
         (Some(point), _) if saturation.requests.is_some() && !point.is_steady => format!(
             "{servers} serves {} within the limits for these requests, which do not reach a steady state",
@@ -56,11 +49,7 @@ pub(super) fn text(saturation: &Saturation) -> String {
     let last = saturation.first_seed.wrapping_add(saturation.seeds - 1);
     let seeds = match saturation.seeds {
         1 => String::new(),
-        seeds => format!(
-            " with each of {} seeds, {} to {last}",
-            count(seeds),
-            saturation.first_seed
-        ),
+        seeds => format!(" with each of {} seeds, {} to {last}", count(seeds), saturation.first_seed),
     };
     line("runs", format!("{}{seeds}", lasting(saturation.requests)));
     let tolerance = percent(100.0 * saturation.tolerance);
@@ -80,10 +69,7 @@ fn limits(saturation: &Saturation) -> String {
     let limits = saturation.limits.join(", ");
     match (saturation.attainment, saturation.confidence) {
         (Some(share), _) => {
-            format!(
-                "{limits}, all of them met by {} of requests",
-                exact_percent(share)
-            )
+            format!("{limits}, all of them met by {} of requests", exact_percent(share))
         }
         (_, Some(share)) => {
             let share = percent(100.0 * share);
@@ -108,9 +94,7 @@ fn served(point: &Point) -> String {
 }
 
 fn divided(division: &Division, unit: &str) -> String {
-    let known = division
-        .prefill_requests_per_s
-        .zip(division.decode_requests_per_s);
+    let known = division.prefill_requests_per_s.zip(division.decode_requests_per_s);
     let balance = known.zip(division.ratio).map(|((prefill, decode), ratio)| {
         format!(
             "{} prefill servers per decode server balance step times ({} and {} requests per second each); ",
@@ -119,11 +103,7 @@ fn divided(division: &Division, unit: &str) -> String {
             three_digits(decode)
         )
     });
-    let best = match division
-        .best
-        .as_ref()
-        .and_then(|split| Some((split, split.rate?)))
-    {
+    let best = match division.best.as_ref().and_then(|split| Some((split, split.rate?))) {
         Some((split, rate)) => format!(
             "best of {} servers: {} prefill + {} decode, {} {unit} per second",
             count(division.servers.into()),
@@ -131,10 +111,7 @@ fn divided(division: &Division, unit: &str) -> String {
             split.decode_replicas,
             three_digits(rate)
         ),
-        None => format!(
-            "no division of {} servers meets the limits",
-            count(division.servers.into())
-        ),
+        None => format!("no division of {} servers meets the limits", count(division.servers.into())),
     };
     balance.unwrap_or_default() + &best
 }
@@ -161,11 +138,7 @@ fn curve(saturation: &Saturation) -> String {
             cells.extend(figures(latency));
         }
         if has_limits {
-            cells.push(
-                point
-                    .goodput_per_s
-                    .map_or_else(|| "-".to_owned(), three_digits),
-            );
+            cells.push(point.goodput_per_s.map_or_else(|| "-".to_owned(), three_digits));
         }
         cells.extend([
             count(point.output_tokens_per_s.round() as u64),
@@ -179,6 +152,5 @@ fn curve(saturation: &Saturation) -> String {
 
 /// Returns the median and the p99, means over the seeds.
 fn figures(latency: LatencySpread) -> [String; 2] {
-    [latency.p50, latency.p99]
-        .map(|spread| spread.map_or_else(|| "-".to_owned(), |spread| three_digits(spread.mean)))
+    [latency.p50, latency.p99].map(|spread| spread.map_or_else(|| "-".to_owned(), |spread| three_digits(spread.mean)))
 }

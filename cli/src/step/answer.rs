@@ -48,10 +48,7 @@ impl From<StepTime> for Answer {
             time: part.time,
             binding: Some(part.binding),
             source: Some(part.source),
-            errors_set: part
-                .source
-                .provenance()
-                .map(|it| part.errors.set(it.extent)),
+            errors_set: part.source.provenance().map(|it| part.errors.set(it.extent)),
         };
         Answer {
             total: time.total(),
@@ -82,13 +79,11 @@ pub(super) struct PartJson {
 
 impl PartJson {
     pub(super) fn new(part: &Part) -> PartJson {
-        let source = part.source.map(
-            |source| match (source.provenance(), source.fitted_share()) {
-                (None, _) => "fitted",
-                (Some(_), 0.0) => "tables",
-                (Some(_), _) => "both",
-            },
-        );
+        let source = part.source.map(|source| match (source.provenance(), source.fitted_share()) {
+            (None, _) => "fitted",
+            (Some(_), 0.0) => "tables",
+            (Some(_), _) => "both",
+        });
         let provenance = part.source.and_then(TimeSource::provenance);
         PartJson {
             ms: part.time.ms(),

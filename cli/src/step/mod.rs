@@ -22,12 +22,8 @@ pub(crate) use output::StepJson;
 pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
     let asked = Asked::try_new(args, table_set::find)?;
     let answer = roofline(args, &asked.placement, &asked.batch())?;
-    let model = TimedBy {
-        name: "roofline",
-        engine: Some(asked.placement.engine.name),
-        tables: asked.tables(),
-        rule: None,
-    };
+    let model =
+        TimedBy { name: "roofline", engine: Some(asked.placement.engine.name), tables: asked.tables(), rule: None };
     asked.show(args, model, answer)
 }
 
@@ -59,14 +55,10 @@ impl Asked {
     ///
     /// # Errors
     /// A step without tokens, and a target that cannot be.
-    pub fn try_new(
-        args: &StepArgs,
-        find: impl Fn(WhichSet<'_>) -> Result<TableSet, Error>,
-    ) -> Result<Asked, Error> {
+    pub fn try_new(args: &StepArgs, find: impl Fn(WhichSet<'_>) -> Result<TableSet, Error>) -> Result<Asked, Error> {
         args.target.check().map_err(RunError::from)?;
         if args.prefill.is_empty() && args.decode.is_empty() {
-            let message =
-                "an empty step; give at least one --prefill NEW[@CONTEXT] or --decode REQUESTSxKV";
+            let message = "an empty step; give at least one --prefill NEW[@CONTEXT] or --decode REQUESTSxKV";
             return Err(Error::new(message));
         }
         let options = model_source::options(&args.target);
@@ -92,10 +84,7 @@ impl Asked {
 
     /// Returns the batch of the step.
     pub fn batch(&self) -> StepBatch<'_> {
-        StepBatch {
-            prefill: &self.prefill,
-            decode: &self.decode,
-        }
+        StepBatch { prefill: &self.prefill, decode: &self.decode }
     }
 
     /// Returns the name of the table set, and the engine that was measured.
@@ -139,11 +128,7 @@ fn kv_len(group: &DecodeGroup) -> u32 {
     u32::try_from(kv_len).unwrap_or(u32::MAX)
 }
 
-fn roofline(
-    args: &StepArgs,
-    placement: &Placement,
-    batch: &StepBatch<'_>,
-) -> Result<Answer, Error> {
+fn roofline(args: &StepArgs, placement: &Placement, batch: &StepBatch<'_>) -> Result<Answer, Error> {
     let deployment = placement.deploy(args.strict)?;
     let time = deployment.step_model().step_time(batch);
     time.check(args.strict).map_err(Error::uncertain_part)?;

@@ -14,9 +14,7 @@ use super::{TimedBy, kv_len};
 use crate::error::Error;
 use crate::flagged;
 use crate::grid::Grid;
-use crate::output::{
-    INDENT, count, model_size, number, percent, plural, title, to_json, warnings, wrapped,
-};
+use crate::output::{INDENT, count, model_size, number, percent, plural, title, to_json, warnings, wrapped};
 
 /// KV entries of a step, and those for which each server has memory.
 #[derive(Serialize)]
@@ -46,25 +44,20 @@ impl Memory {
             kv_tokens,
             kv_blocks,
             max_kv_blocks,
-            fits: kv_blocks
-                .zip(max_kv_blocks)
-                .is_some_and(|(needed, max)| needed <= max),
+            fits: kv_blocks.zip(max_kv_blocks).is_some_and(|(needed, max)| needed <= max),
         }
     }
 
     fn note(&self) -> Option<String> {
         let why = match self.kv_blocks.zip(self.max_kv_blocks) {
-            Some((needed, max)) => format!(
-                "it needs {} KV blocks, and {} fit beside the weights",
-                count(needed),
-                count(max)
-            ),
+            Some((needed, max)) => {
+                format!("it needs {} KV blocks, and {} fit beside the weights", count(needed), count(max))
+            }
             None => "the weights alone do not fit".to_owned(),
         };
         let kv_tokens = count(self.kv_tokens);
-        (!self.fits).then(|| {
-            format!("no server could hold this batch of {kv_tokens} KV tokens: {why} into 0.9 of the memory")
-        })
+        (!self.fits)
+            .then(|| format!("no server could hold this batch of {kv_tokens} KV tokens: {why} into 0.9 of the memory"))
     }
 }
 
@@ -100,30 +93,18 @@ pub(super) struct Step<'s> {
 impl Step<'_> {
     pub(super) fn text(&self) -> String {
         let name = self.model.name;
-        let rule = self
-            .model
-            .rule
-            .as_deref()
-            .map(|rule| wrapped("total", rule));
+        let rule = self.model.rule.as_deref().map(|rule| wrapped("total", rule));
         let interval = self.interval().map(|text| wrapped("interval", &text));
-        let remarks: String = rule
-            .into_iter()
-            .chain(interval)
-            .chain(self.stages().map(|text| wrapped("stages", &text)))
-            .collect();
+        let remarks: String =
+            rule.into_iter().chain(interval).chain(self.stages().map(|text| wrapped("stages", &text))).collect();
         let gap = if remarks.is_empty() { "" } else { "\n" };
         format!(
             "{}{}{}{}{}{}\n{}{gap}{remarks}",
             title(&format!("One step of {}, {name} model", self.placement)),
             self.warnings(),
-            wrapped(
-                "model",
-                &model_size(&self.placement.model.spec, self.placement.kv_dtype)
-            ),
+            wrapped("model", &model_size(&self.placement.model.spec, self.placement.kv_dtype)),
             wrapped("batch", &self.describe_batch()),
-            self.model
-                .engine
-                .map_or(String::new(), |engine| wrapped("engine", engine)),
+            self.model.engine.map_or(String::new(), |engine| wrapped("engine", engine)),
             wrapped("tables", &self.model.tables),
             self.grid().render(2),
         )
@@ -200,13 +181,7 @@ impl Step<'_> {
     }
 
     fn grid(&self) -> Grid {
-        let Answer {
-            total,
-            parts,
-            binding,
-            provenance,
-            ..
-        } = &self.answer;
+        let Answer { total, parts, binding, provenance, .. } = &self.answer;
         let mut grid = Grid::new("part | >ms | >share | bound by | origin");
         let named = |binding: &Option<Binding>| binding.map_or("-", Binding::name).to_owned();
         for part in parts {
@@ -221,8 +196,7 @@ impl Step<'_> {
                     false => "-".to_owned(),
                 },
                 named(&part.binding),
-                part.source
-                    .map_or("-".to_owned(), |source| source.to_string()),
+                part.source.map_or("-".to_owned(), |source| source.to_string()),
             ]);
         }
         grid.row(vec![
@@ -307,10 +281,7 @@ pub(crate) struct StepJson<'s> {
     /// Milliseconds of each pipeline stage.
     stages_ms: Vec<f64>,
     /// Details by part.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "std::collections::BTreeMap<String, PartJson>")
-    )]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, PartJson>"))]
     part_details: Value,
     /// The resource that binds the step; null for a model that knows none.
     binding: Option<&'static str>,

@@ -20,18 +20,12 @@ pub(super) struct SweepFile<'o> {
 
 impl<'o> SweepFile<'o> {
     /// Opens the file of the arguments and writes the header, unless it has rows of the same sweep.
-    pub(super) fn open(
-        args: &SweepArgs,
-        sweep: &Sweep<'_>,
-        stdout: &'o mut dyn Write,
-    ) -> Result<SweepFile<'o>, Error> {
+    pub(super) fn open(args: &SweepArgs, sweep: &Sweep<'_>, stdout: &'o mut dyn Write) -> Result<SweepFile<'o>, Error> {
         let path = args.out.clone().unwrap_or_else(|| PathBuf::from("-"));
         let mut found = Earlier::default();
         let to: Box<dyn Write + 'o> = match is_stdout(&path) {
             true if args.resume => {
-                return Err(Error::new(
-                    "--resume: expected a file in --out, found standard output; name the file",
-                ));
+                return Err(Error::new("--resume: expected a file in --out, found standard output; name the file"));
             }
             true => Box::new(stdout),
             false => Box::new(match args.resume && path.exists() {
@@ -67,9 +61,7 @@ impl<'o> SweepFile<'o> {
 fn create(path: &Path) -> Result<File, Error> {
     if path.file_name().is_none() {
         let found = path.display().to_string();
-        return Err(Error::new(format!(
-            "--out: expected a file, found {found:?}; name one"
-        )));
+        return Err(Error::new(format!("--out: expected a file, found {found:?}; name one")));
     }
     File::create_new(path)
         .map_err(|error| match error.kind() {
@@ -97,23 +89,15 @@ fn alone(file: File, path: &Path) -> Result<File, Error> {
 }
 
 /// Opens a file behind the rows of an earlier sweep.
-fn go_on(
-    path: &Path,
-    args: &SweepArgs,
-    sweep: &Sweep<'_>,
-    found: &mut Earlier,
-) -> Result<File, Error> {
+fn go_on(path: &Path, args: &SweepArgs, sweep: &Sweep<'_>, found: &mut Earlier) -> Result<File, Error> {
     let opened = File::options().read(true).write(true).open(path);
     let mut file = alone(opened.map_err(Error::writing(path))?, path)?;
     let named = path.display().to_string();
-    *found =
-        earlier(BufReader::new(&file), &named, sweep, args.shard).map_err(|error| match error {
-            SweepError::Io(error) => Error::reading(path)(error),
-            error => super::error(error),
-        })?;
+    *found = earlier(BufReader::new(&file), &named, sweep, args.shard).map_err(|error| match error {
+        SweepError::Io(error) => Error::reading(path)(error),
+        error => super::error(error),
+    })?;
     // The rest is part of a row.
-    file.set_len(found.bytes)
-        .and_then(|()| file.seek(SeekFrom::End(0)))
-        .map_err(Error::writing(path))?;
+    file.set_len(found.bytes).and_then(|()| file.seek(SeekFrom::End(0))).map_err(Error::writing(path))?;
     Ok(file)
 }

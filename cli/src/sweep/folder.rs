@@ -28,11 +28,7 @@ pub(super) struct SweepFolder {
 
 impl SweepFolder {
     /// Creates the folder, or goes on behind the rows of the same sweep.
-    pub(super) fn open(
-        path: &Path,
-        args: &SweepArgs,
-        sweep: &Sweep<'_>,
-    ) -> Result<SweepFolder, Error> {
+    pub(super) fn open(path: &Path, args: &SweepArgs, sweep: &Sweep<'_>) -> Result<SweepFolder, Error> {
         let files = match args.resume && path.exists() {
             true => files(path)?,
             false => create(path).map(|()| Vec::new())?,
@@ -85,10 +81,7 @@ impl Whole {
     /// Creates a temporary folder beside `path`, which must not exist.
     pub(super) fn create(path: &Path) -> Result<Whole, Error> {
         if path.exists() {
-            return Err(Error::new(format!(
-                "{} already exists; name another path",
-                path.display()
-            )));
+            return Err(Error::new(format!("{} already exists; name another path", path.display())));
         }
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -116,10 +109,9 @@ impl Whole {
 /// Creates a folder that does not exist.
 fn create(path: &Path) -> Result<(), Error> {
     fs::create_dir(path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => Error::new(format!(
-            "{} already exists; go on with it by --resume, or name another path",
-            path.display()
-        )),
+        ErrorKind::AlreadyExists => {
+            Error::new(format!("{} already exists; go on with it by --resume, or name another path", path.display()))
+        }
         _ => Error::writing(path)(error),
     })
 }
@@ -144,9 +136,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let entries = entries.map_err(Error::reading(folder))?;
     let names = entries.iter().map(|entry| entry.file_name());
-    let mut names: Vec<String> = names
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
+    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
     // Temporary files that a `kill -9` leaves behind.
     names.retain(|name| !(name.starts_with('.') && name.ends_with(".tmp")));
     names.sort();

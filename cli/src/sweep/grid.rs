@@ -22,8 +22,7 @@ pub(super) fn grid(args: &SweepArgs) -> Result<Grid, Error> {
     // All that matters is which keys the flags give.
     let given = Grid::try_new(&Scenario::default(), axes.clone());
     let given = given.and_then(|grid| grid.scenario(0));
-    file.remove_replaced(&given.map_err(super::error)?)
-        .map_err(in_file)?;
+    file.remove_replaced(&given.map_err(super::error)?).map_err(in_file)?;
     let is_given = |key: &str| args.lists.0.iter().any(|(given, _)| given == key);
     let lists = lists.iter().filter(|list| !is_given(&list.key));
     let lists = lists.map(|list| {
@@ -37,12 +36,7 @@ pub(super) fn grid(args: &SweepArgs) -> Result<Grid, Error> {
 
 /// Returns the values of a flag: limits belong together as they are given, conditions all together.
 fn axis(key: &str, texts: &[Vec<String>]) -> Result<Axis, Error> {
-    let list = |texts: &[String]| {
-        texts
-            .iter()
-            .map(|text| Value::from(text.as_str()))
-            .collect()
-    };
+    let list = |texts: &[String]| texts.iter().map(|text| Value::from(text.as_str())).collect();
     let axis = match key {
         "goodput" => Axis::try_new(key, texts.iter().map(|texts| list(texts))),
         "where" => Axis::try_new(key, [list(&texts.concat())]),

@@ -18,9 +18,7 @@ use super::plots;
 /// Joins the shards, and returns what was written.
 pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error> {
     if args.path.is_some() || !args.lists.0.is_empty() {
-        return Err(Error::new(
-            "--merge takes the files of shards alone; leave the flags of the scenario out",
-        ));
+        return Err(Error::new("--merge takes the files of shards alone; leave the flags of the scenario out"));
     }
     // clap requires it.
     let out = args.out.as_deref().unwrap_or(Path::new("-"));
@@ -44,10 +42,7 @@ pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error>
     let mut file = match out {
         out if is_stdout(out) => OutputFile::stdout(out),
         out if out.exists() => {
-            return Err(Error::new(format!(
-                "{} already exists; name another path",
-                out.display()
-            )));
+            return Err(Error::new(format!("{} already exists; name another path", out.display())));
         }
         out => OutputFile::beside(out, out)?,
     };
@@ -96,9 +91,5 @@ fn folders(_: &SweepArgs, _: &[PathBuf], _: &Path) -> Result<String, Error> {
 
 fn summary(args: &SweepArgs, out: &Path, rows: u64, of: &str) -> Result<String, Error> {
     let drawn = plots::draw(&args.plot, out)?;
-    Ok(format!(
-        "{}: {} rows of {of}\n{drawn}",
-        out.display(),
-        count(rows)
-    ))
+    Ok(format!("{}: {} rows of {of}\n{drawn}", out.display(), count(rows)))
 }

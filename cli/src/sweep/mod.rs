@@ -86,11 +86,7 @@ fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
 
 /// `sweep.csv: 600 deployments simulated, 12 with an error; 1,000 rows`.
 fn summary(out: &Path, points: u64, done: u64, failed: u64) -> String {
-    let mut text = format!(
-        "{}: {} simulated",
-        out.display(),
-        plural(points - done, "deployment")
-    );
+    let mut text = format!("{}: {} simulated", out.display(), plural(points - done, "deployment"));
     if failed > 0 {
         text += &format!(", {} with an error", count(failed));
     }

@@ -40,11 +40,7 @@ pub(super) enum SweepOut<'o> {
 
 impl<'o> SweepOut<'o> {
     /// Opens the output of the arguments, behind the rows of the same sweep.
-    pub(super) fn open(
-        args: &SweepArgs,
-        sweep: &Sweep<'_>,
-        stdout: &'o mut dyn Write,
-    ) -> Result<SweepOut<'o>, Error> {
+    pub(super) fn open(args: &SweepArgs, sweep: &Sweep<'_>, stdout: &'o mut dyn Write) -> Result<SweepOut<'o>, Error> {
         match args.out.as_deref().filter(|path| is_parquet(path)) {
             None => SweepFile::open(args, sweep, stdout).map(SweepOut::Csv),
             #[cfg(feature = "parquet")]
@@ -86,8 +82,7 @@ impl<'o> SweepOut<'o> {
 
 /// Whether an output is a folder of Parquet files.
 pub(super) fn is_parquet(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension == "parquet")
+    path.extension().is_some_and(|extension| extension == "parquet")
 }
 
 /// The error of a build without Parquet.

@@ -14,9 +14,7 @@ const FIRST_LINE: &[u8] = b"<!-- rooflut sweep -->\n";
 
 /// Checks that a sweep has the columns of all charts.
 pub(super) fn check(plots: &[Plot], sweep: &Sweep<'_>) -> Result<(), Error> {
-    plots
-        .iter()
-        .try_for_each(|plot| plot.check(sweep).map_err(error))
+    plots.iter().try_for_each(|plot| plot.check(sweep).map_err(error))
 }
 
 /// Draws the charts of a sweep's rows beside them, and returns their paths as lines.
@@ -27,9 +25,7 @@ pub(super) fn draw(plots: &[Plot], sweep: &Path) -> Result<String, Error> {
         let text = plot.draw(csv(sweep)?).map_err(error)?;
         let path = path(plot, sweep);
         let mut file = outputs.open(&path, FIRST_LINE)?;
-        file.write_all(FIRST_LINE)
-            .and_then(|()| file.write_all(text.as_bytes()))
-            .map_err(Error::writing(&path))?;
+        file.write_all(FIRST_LINE).and_then(|()| file.write_all(text.as_bytes())).map_err(Error::writing(&path))?;
         file.finish()?;
         written += &format!("{}\n", path.display());
     }

@@ -1,9 +1,5 @@
 //! Runs the binary within limits.
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a helper of tests fails as tests do"
-)]
+#![allow(clippy::expect_used, clippy::panic, reason = "a helper of tests fails as tests do")]
 
 use std::fs;
 use std::path::PathBuf;
@@ -57,9 +53,7 @@ impl Place {
     pub(crate) fn complaint(&self, arguments: &[&str]) -> Option<String> {
         match self.run(arguments) {
             Ok(Err(line)) if says_what_to_do(&line) => None,
-            ended => Some(format!(
-                "{arguments:?}: {ended:?}, expected a refusal with advice"
-            )),
+            ended => Some(format!("{arguments:?}: {ended:?}, expected a refusal with advice")),
         }
     }
 }
@@ -84,11 +78,5 @@ pub(crate) fn check_all<C: Sync>(cases: &[C], check: impl Fn(&C) -> Option<Strin
         }
     });
     let complaints = complaints.into_inner().expect("no panic");
-    assert!(
-        complaints.is_empty(),
-        "{} of {}:\n{}",
-        complaints.len(),
-        cases.len(),
-        complaints.join("\n")
-    );
+    assert!(complaints.is_empty(), "{} of {}:\n{}", complaints.len(), cases.len(), complaints.join("\n"));
 }

@@ -18,9 +18,8 @@ fn a_file_of_something_else_is_refused_by_every_reader() {
         ("commas", vec![b','; 1 << 20]),
         ("a long line", vec![b'x'; 8 << 20]),
     ];
-    let places: Vec<_> = (garbage.iter())
-        .flat_map(|garbage| READERS.iter().map(move |reader| (garbage, *reader)))
-        .collect();
+    let places: Vec<_> =
+        (garbage.iter()).flat_map(|garbage| READERS.iter().map(move |reader| (garbage, *reader))).collect();
     check_all(&places, |&((name, bytes), reader)| {
         let place = Place::new();
         // Models end with .json.
@@ -34,16 +33,8 @@ fn a_file_of_something_else_is_refused_by_every_reader() {
 
 #[test]
 fn a_path_without_a_file_is_refused_by_every_reader() {
-    let paths = [
-        "no-such",
-        "no-such.json",
-        "empty",
-        "file/under",
-        "\u{202e}√",
-    ];
-    let cases: Vec<_> = (paths.iter())
-        .flat_map(|path| READERS.iter().map(move |reader| (*path, *reader)))
-        .collect();
+    let paths = ["no-such", "no-such.json", "empty", "file/under", "\u{202e}√"];
+    let cases: Vec<_> = (paths.iter()).flat_map(|path| READERS.iter().map(move |reader| (*path, *reader))).collect();
     check_all(&cases, |&(path, reader)| {
         let place = Place::new();
         place.file("file", b"");

@@ -1,31 +1,15 @@
 //! Every flag of every command, as `--help` lists them, with values that it cannot mean.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a helper of tests fails as tests do"
-)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a helper of tests fails as tests do")]
 
 use crate::NEEDED;
 use crate::bounded::{Place, check_all, says_what_to_do};
 
-const VALUES: [&str; 9] = [
-    "-1",
-    "0",
-    "99999999999999999999",
-    "1e308",
-    "NaN",
-    "inf",
-    "",
-    "ü\u{202e}√",
-    "a\nb",
-];
+const VALUES: [&str; 9] = ["-1", "0", "99999999999999999999", "1e308", "NaN", "inf", "", "ü\u{202e}√", "a\nb"];
 
 /// Returns whether a flag can mean a value after all.
 fn can_mean(flag: &str, value: &str) -> bool {
     match flag {
-        "--cached-prompt" | "--q-rank" | "--seed" | "--warm-up" | "--watermark" | "--window" => {
-            value == "0"
-        }
+        "--cached-prompt" | "--q-rank" | "--seed" | "--warm-up" | "--watermark" | "--window" => value == "0",
         // Priorities have shares of all requests.
         "--rate" | "--priorities" => ["99999999999999999999", "1e308"].contains(&value),
         // Names of files.
@@ -56,9 +40,7 @@ fn flags(place: &Place, command: &[String], found: &mut Vec<(Vec<String>, String
                 let command = [command, &[name.to_owned()]].concat();
                 flags(place, &command, found);
             }
-            (Some(flag), Some(value))
-                if is_complete && flag.starts_with("--") && value.starts_with('<') =>
-            {
+            (Some(flag), Some(value)) if is_complete && flag.starts_with("--") && value.starts_with('<') => {
                 found.push((command.to_vec(), flag.to_owned()));
             }
             _ => (),
@@ -75,9 +57,7 @@ fn is_about(line: &str, flag: &str, value: &str) -> bool {
         "" => "\"\"".to_owned(),
         value => value.replace('\n', "\u{fffd}"),
     };
-    [flag, NO_FILE, &value]
-        .into_iter()
-        .any(|name| line.contains(name))
+    [flag, NO_FILE, &value].into_iter().any(|name| line.contains(name))
 }
 
 #[test]
@@ -89,9 +69,8 @@ fn every_flag_takes_a_value_that_it_can_mean_and_refuses_others_in_one_line() {
     // Subcommands share flags.
     found.sort_by(|a, b| (&a.0[0], &a.1).cmp(&(&b.0[0], &b.1)));
     found.dedup_by(|a, b| (&a.0[0], &a.1) == (&b.0[0], &b.1));
-    let cases: Vec<_> = (found.iter())
-        .flat_map(|(command, flag)| VALUES.map(|value| (command, flag.as_str(), value)))
-        .collect();
+    let cases: Vec<_> =
+        (found.iter()).flat_map(|(command, flag)| VALUES.map(|value| (command, flag.as_str(), value))).collect();
     check_all(&cases, |&(command, flag, value)| {
         let mut arguments: Vec<&str> = command.iter().map(String::as_str).collect();
         let name = arguments.join(" ");
@@ -102,9 +81,7 @@ fn every_flag_takes_a_value_that_it_can_mean_and_refuses_others_in_one_line() {
         match name.split(' ').next() {
             Some("import") => arguments.extend([NO_FILE, "new"]),
             Some("validate") if flag == "--calibration" => arguments.push(NO_FILE),
-            _ if name == "tables score" || name == "tables plot" && flag != "--tables" => {
-                arguments.push(NO_FILE)
-            }
+            _ if name == "tables score" || name == "tables plot" && flag != "--tables" => arguments.push(NO_FILE),
             _ => (),
         }
         arguments.extend([flag, value]);

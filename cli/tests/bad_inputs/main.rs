@@ -26,33 +26,18 @@ const READERS: &[&str] = &[
 /// Flags that a command needs beside the one that is tested.
 const NEEDED: &[(&str, &str)] = &[
     ("run", "--requests 2"),
-    (
-        "plan",
-        "--requests 2 --goodput ttft:100000@mean --max-gpus 8",
-    ),
+    ("plan", "--requests 2 --goodput ttft:100000@mean --max-gpus 8"),
     ("saturate", "--requests 20 --goodput ttft:100000@mean"),
     ("sweep", "--requests 2 --out new.csv"),
     ("step", "--decode 1x1"),
     ("lookup gemm", "--k 4096 --n 4096 --m 8"),
     ("lookup prefill", "--q-heads 32 --kv-heads 8 --seq-len 64"),
     ("lookup decode", "--q-heads 32 --kv-heads 8 --kv-len 64"),
-    (
-        "lookup prefill-window",
-        "--q-heads 2 --kv-heads 1 --head-dim 256 --window 64 --seq-len 64",
-    ),
+    ("lookup prefill-window", "--q-heads 2 --kv-heads 1 --head-dim 256 --window 64 --seq-len 64"),
     ("lookup mla-prefill", "--q-heads 16 --seq-len 64"),
     ("lookup mla-decode", "--q-heads 16 --kv-len 64"),
-    (
-        "lookup dsa-prefill",
-        "--q-heads 16 --dtype fp8_block --seq-len 64",
-    ),
-    (
-        "lookup dsa-decode",
-        "--q-heads 16 --dtype fp8_block --kv-len 64",
-    ),
+    ("lookup dsa-prefill", "--q-heads 16 --dtype fp8_block --seq-len 64"),
+    ("lookup dsa-decode", "--q-heads 16 --dtype fp8_block --kv-len 64"),
     ("lookup allreduce", "--ranks 2 --bytes 4096"),
-    (
-        "lookup moe",
-        "--experts 8 --top-k 2 --hidden 4096 --intermediate 14336 --tokens 8",
-    ),
+    ("lookup moe", "--experts 8 --top-k 2 --hidden 4096 --intermediate 14336 --tokens 8"),
 ];

@@ -125,11 +125,7 @@ fn all_settings_of_a_report_are_compared() {
             _ => json!("another"),
         };
     }
-    let expected: BTreeSet<String> = keys
-        .keys()
-        .filter(|key| !RESULTS.contains(&key.as_str()))
-        .cloned()
-        .collect();
+    let expected: BTreeSet<String> = keys.keys().filter(|key| !RESULTS.contains(&key.as_str())).cloned().collect();
     let (_a, a) = file("a.json", report.to_string());
     let (_b, b) = file("b.json", other.to_string());
     let answer = json(&format!("compare {a} {b}"));
@@ -144,10 +140,7 @@ fn runs_of_other_lengths_are_other_loads() {
     let (_a, a) = file("a.toml", A);
     let (_b, b) = file("b.toml", A.replace("100", "50"));
     let answer = json(&format!("compare {a} {b}"));
-    assert_eq!(
-        answer["settings"],
-        json!([{"key": "requests", "a": 100, "b": 50}])
-    );
+    assert_eq!(answer["settings"], json!([{"key": "requests", "a": 100, "b": 50}]));
     let remark = answer["remarks"][0].as_str().expect("a remark");
     assert!(remark.starts_with("the loads differ"), "{remark}");
 }

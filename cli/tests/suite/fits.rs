@@ -20,11 +20,7 @@ fn memory_is_that_of_a_run() {
         "--model llama-3.1-70b --tp 2 --gpu-memory-utilization 0.95 --block-size 32",
     ] {
         let run = json(&format!("run {flags} --requests 2 --users 1 --output 2"));
-        let gpu = if flags.contains("--gpu ") {
-            ""
-        } else {
-            "--gpu h100"
-        };
+        let gpu = if flags.contains("--gpu ") { "" } else { "--gpu h100" };
         let tp = if flags.contains("--tp") { "" } else { "--tp 1" };
         let fits = json(&format!("fits {flags} {gpu} {tp}"));
         let held = &fits["deployments"][0]["holds"];
@@ -53,9 +49,7 @@ fn each_gpu_is_listed_once_with_the_ranks_that_share_the_model() {
     let deployments = fits["deployments"].as_array().expect("deployments");
     let of = |gpu: &str| {
         let of_gpu = deployments.iter().filter(|it| it["gpu"] == gpu);
-        of_gpu
-            .map(|it| it["tp"].as_u64().expect("ranks"))
-            .collect::<Vec<_>>()
+        of_gpu.map(|it| it["tp"].as_u64().expect("ranks")).collect::<Vec<_>>()
     };
     for gpu in ["a100", "b200", "b300", "h100", "h200", "l40s"] {
         assert_eq!(of(gpu), [1, 2, 4, 8, 16], "{gpu}");
@@ -100,8 +94,5 @@ fn weights_in_a_format_without_kernels_count_for_memory_alone() {
         "{note}"
     );
     let refused = failure(&format!("run --model {path}"));
-    assert!(
-        refused.contains("gptq weights cannot be modelled"),
-        "{refused}"
-    );
+    assert!(refused.contains("gptq weights cannot be modelled"), "{refused}");
 }

@@ -1,9 +1,5 @@
 //! The library and the command line give the same answer to the same question.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "test code outside of test functions")]
 
 #[allow(dead_code, reason = "the test calls what its main calls")]
 #[path = "../../../examples/simulate.rs"]
@@ -26,10 +22,7 @@ fn the_readme_shows_the_example() {
     let readme = include_str!("../../../README.md");
     let example = include_str!("../../../examples/simulate.rs");
     let (_, code) = example.split_once("\n\n").expect("a header and code");
-    assert!(
-        readme.contains(code),
-        "README.md does not have the code of examples/simulate.rs"
-    );
+    assert!(readme.contains(code), "README.md does not have the code of examples/simulate.rs");
 }
 
 #[test]
@@ -84,9 +77,7 @@ fn assert_agrees(flags: &str, report: &SimReport) {
     assert_eq!(report.records.len(), 200);
     for (record, row) in report.records.iter().zip(rows.records()) {
         let row = row.expect("a row");
-        let nanos = |column: usize| -> u64 {
-            (row[column].parse::<f64>().expect("a number") * 1e6).round() as u64
-        };
+        let nanos = |column: usize| -> u64 { (row[column].parse::<f64>().expect("a number") * 1e6).round() as u64 };
         let (expected, timing) = (&record.request, record.timing().expect("served"));
         assert_eq!(nanos(arrival), expected.arrival_ns);
         let since_arrival = |at_ns| at_ns + timing.api_output_ns - expected.arrival_ns;

@@ -28,11 +28,9 @@ fn links_lead_to_files_and_headings_that_exist() {
                 "" => page.clone(),
                 file => folder.join(file),
             };
-            let is_there =
-                target.exists() && (anchor.is_empty() || headings(&read(&target)).contains(anchor));
+            let is_there = target.exists() && (anchor.is_empty() || headings(&read(&target)).contains(anchor));
             // The guide is read as a book, too, which has no other files of the checkout.
-            let in_book =
-                folder != root.join("docs") || (!file.contains("..") && !file.ends_with('/'));
+            let in_book = folder != root.join("docs") || (!file.contains("..") && !file.ends_with('/'));
             if !is_there || !in_book {
                 let page = page.strip_prefix(&root).expect("below the root");
                 broken.push(format!("{}: {link}", page.display()));
@@ -51,9 +49,7 @@ fn the_guide_lists_each_of_its_pages_once() {
     let docs = fs::read_dir(workspace().join("docs")).expect("a folder");
     let names = docs.map(|entry| entry.expect("an entry").file_name());
     let names = names.map(|name| name.into_string().expect("UTF-8"));
-    let pages: BTreeSet<String> = names
-        .filter(|name| name.ends_with(".md") && name != "SUMMARY.md")
-        .collect();
+    let pages: BTreeSet<String> = names.filter(|name| name.ends_with(".md") && name != "SUMMARY.md").collect();
     assert_eq!(unique, pages.iter().collect());
 }
 
@@ -87,9 +83,7 @@ fn collect(folder: &Path, pages: &mut Vec<PathBuf>) {
 fn links(page: &str) -> Vec<String> {
     let events = Parser::new_ext(page, Options::ENABLE_TABLES);
     let links = events.filter_map(|event| match event {
-        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-            Some(dest_url.to_string())
-        }
+        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => Some(dest_url.to_string()),
         _ => None,
     });
     links.collect()
@@ -116,9 +110,6 @@ fn headings(page: &str) -> BTreeSet<String> {
 /// Returns the anchor of a heading, as mdBook and forges form it.
 pub(crate) fn anchor(heading: &str) -> String {
     let heading = heading.to_lowercase();
-    let kept = heading
-        .chars()
-        .filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
-    kept.map(|letter| if letter == ' ' { '-' } else { letter })
-        .collect()
+    let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+    kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
 }

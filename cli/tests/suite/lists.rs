@@ -5,36 +5,20 @@ use crate::support::{json, list, number, rooflut, success, text};
 #[test]
 fn tables_lists_every_set_with_its_source_and_ranges() {
     let sets = json("tables");
-    let names: Vec<&str> = list(&sets, "/tables")
-        .iter()
-        .map(|set| text(set, "/name"))
-        .collect();
-    assert_eq!(
-        names,
-        ["a100", "b200", "b300", "h100", "h200", "l40s", "l40s-p2p"]
-    );
+    let names: Vec<&str> = list(&sets, "/tables").iter().map(|set| text(set, "/name")).collect();
+    assert_eq!(names, ["a100", "b200", "b300", "h100", "h200", "l40s", "l40s-p2p"]);
     assert_eq!(text(&list(&sets, "/tables")[2], "/measured_on"), "b200");
     for set in list(&sets, "/tables") {
         assert!(!text(set, "/source").is_empty() && !text(set, "/license").is_empty());
         for operation in list(set, "/operations") {
-            assert!(
-                number(operation, "/rows") >= number(operation, "/shapes"),
-                "{operation}"
-            );
+            assert!(number(operation, "/rows") >= number(operation, "/shapes"), "{operation}");
             for axis in list(operation, "/axes") {
                 assert!(number(axis, "/min") <= number(axis, "/max"));
             }
         }
     }
     let people = success("tables");
-    for word in [
-        "h100",
-        "gemm",
-        "seq_len",
-        "aiconfigurator",
-        "Apache-2.0",
-        "fp8_block",
-    ] {
+    for word in ["h100", "gemm", "seq_len", "aiconfigurator", "Apache-2.0", "fp8_block"] {
         assert!(people.contains(word), "no {word} in\n{people}");
     }
     assert!(people.lines().all(|line| line.len() <= 100), "{people}");
@@ -79,13 +63,8 @@ fn engines_lists_every_name_that_run_takes_with_its_rules_and_constants() {
         // A run is simulated as it is listed.
         let run = json(&format!("run --requests 3 --engine {name}"));
         assert_eq!(text(&run, "/engine"), name);
-        let scheduling = rules
-            .iter()
-            .find(|rule| text(rule, "/name") == "scheduling");
-        assert_eq!(
-            text(&run, "/scheduling"),
-            text(scheduling.unwrap(), "/value")
-        );
+        let scheduling = rules.iter().find(|rule| text(rule, "/name") == "scheduling");
+        assert_eq!(text(&run, "/scheduling"), text(scheduling.unwrap(), "/value"));
     }
     // The constants of an heir say from which stack they are.
     assert!(people.contains("vllm-0.33.0: vLLM 0.33.0"));
@@ -107,15 +86,10 @@ fn help_and_version_go_to_standard_output() {
 
 #[test]
 fn help_is_a_page_with_examples_that_run() {
-    for command in [
-        "run", "plan", "saturate", "sweep", "step", "fits", "compare",
-    ] {
+    for command in ["run", "plan", "saturate", "sweep", "step", "fits", "compare"] {
         let page = success(&format!("{command} -h"));
         assert!(page.lines().count() <= 85, "{page}");
-        let examples: Vec<&str> = page
-            .lines()
-            .filter_map(|line| line.strip_prefix("  rooflut "))
-            .collect();
+        let examples: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("  rooflut ")).collect();
         assert!(!examples.is_empty(), "{page}");
         for example in examples {
             let output = rooflut(example).output().unwrap();

@@ -13,10 +13,7 @@ const GEMM: &str = "lookup gemm --k 4096 --n 4096";
 fn a_measured_row_comes_back_as_it_is() {
     let answer = json(&format!("{GEMM} --m 64"));
     assert_eq!(text(&answer, "/class"), "measured");
-    let row = list(&answer, "/neighbours")
-        .iter()
-        .find(|row| row["m"] == 64)
-        .expect("the row");
+    let row = list(&answer, "/neighbours").iter().find(|row| row["m"] == 64).expect("the row");
     let apart = number(&answer, "/latency_us") - number(row, "/latency_us");
     assert!(apart.abs() < 1e-3, "{answer}");
     let mfu = number(&answer, "/mfu");
@@ -28,9 +25,7 @@ fn a_measured_row_comes_back_as_it_is() {
 fn an_answer_between_rows_names_its_neighbours_and_their_shares() {
     let answer = json("lookup gemm --k 4096 --n 6144 --m 100");
     assert_eq!(text(&answer, "/class"), "interpolated");
-    let shares = list(&answer, "/matched")
-        .iter()
-        .map(|matched| number(matched, "/share"));
+    let shares = list(&answer, "/matched").iter().map(|matched| number(matched, "/share"));
     assert!((shares.sum::<f64>() - 1.0).abs() < 1e-9);
     for row in list(&answer, "/neighbours") {
         assert!([4096, 8192].map(Value::from).contains(&row["n"]));
@@ -77,14 +72,10 @@ fn every_operation_is_looked_up_by_its_columns_and_axes() {
 fn heads_are_those_of_all_ranks() {
     let of_one = "prefill-window --q-heads 2 --kv-heads 1 --head-dim 256 --window 1024";
     let of_all = "prefill-window --q-heads 16 --kv-heads 4 --tp 8 --head-dim 256 --window 1024";
-    let [of_one, of_all] =
-        [of_one, of_all].map(|kernel| success(&format!("lookup {kernel} --seq-len 128")));
+    let [of_one, of_all] = [of_one, of_all].map(|kernel| success(&format!("lookup {kernel} --seq-len 128")));
     assert_eq!(of_one, of_all);
     let uneven = failure("lookup mla-decode --q-heads 128 --tp 3 --kv-len 9");
-    assert_eq!(
-        uneven,
-        "--q-heads: expected a multiple of --tp 3, found 128"
-    );
+    assert_eq!(uneven, "--q-heads: expected a multiple of --tp 3, found 128");
 }
 
 #[test]
@@ -126,16 +117,10 @@ fn the_interval_has_the_coverage_that_is_asked_for() {
     let high_us = |answer| number(answer, "/interval/high_us");
     assert!(high_us(&wider) > high_us(&answer));
     let people = success(&format!("{GEMM} --m 64 --interval 0.95"));
-    assert!(
-        people.contains(" us for 95 % of measurements\n"),
-        "{people}"
-    );
+    assert!(people.contains(" us for 95 % of measurements\n"), "{people}");
     // Too few rows of its own.
     let people = unwrapped("lookup allreduce --gpu b200 --ranks 2 --bytes 1");
-    assert!(
-        people.contains("of measurements, with errors as on h100"),
-        "{people}"
-    );
+    assert!(people.contains("of measurements, with errors as on h100"), "{people}");
 }
 
 #[test]

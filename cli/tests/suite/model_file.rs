@@ -26,10 +26,7 @@ fn the_size_of_the_model_and_all_gpus_are_told() {
     assert!((weights / 141.1e9 - 1.0).abs() < 0.001, "{weights}");
     assert_eq!(answer["gpus"], 12_u64);
     let people = success("run --requests 20 --model llama-3.1-70b --tp 4 --replicas 3");
-    assert!(
-        people.starts_with("llama-3.1-70b on 12 h100 GPUs, "),
-        "{people}"
-    );
+    assert!(people.starts_with("llama-3.1-70b on 12 h100 GPUs, "), "{people}");
     let size = "  model    70.55 billion parameters, 141.1 GB of bf16 weights, top-p sampler\n";
     assert!(people.contains(size), "{people}");
     let pools = "run --requests 20 --prefill-replicas 3 --decode-replicas 5 --link-bandwidth 50";
@@ -63,10 +60,7 @@ fn formats_in_a_file_beside_the_config_are_read() {
     assert_eq!(json(&back)["e2e_ms"], bf16["e2e_ms"]);
     fs::write(&beside, "no JSON").expect("a file");
     let message = failure(&run(folder.path()));
-    assert!(
-        message.contains("hf_quant_config.json: expected ident"),
-        "{message}"
-    );
+    assert!(message.contains("hf_quant_config.json: expected ident"), "{message}");
 }
 
 #[test]
@@ -86,10 +80,7 @@ fn the_sampler_of_a_generation_config_beside_the_config_is_that_of_the_flag() {
 
 #[test]
 fn the_flag_that_reads_a_refused_file_is_named_and_works() {
-    let quantized = LLAMA.replace(
-        '}',
-        r#", "quantization_config": {"quant_method": "mxfp4"}}"#,
-    );
+    let quantized = LLAMA.replace('}', r#", "quantization_config": {"quant_method": "mxfp4"}}"#);
     let kv = quantized.replace("mxfp4\"", "fp8\", \"kv_cache_scheme\": {\"num_bits\": 4}");
     let unknown = LLAMA.replace("\"llama\"", "\"new\"");
     let latent = LLAMA.replace('}', ", \"kv_lora_rank\": 512}");
@@ -107,11 +98,7 @@ fn the_flag_that_reads_a_refused_file_is_named_and_works() {
         let read = json(&format!("{} {flag}", run(folder.path())));
         assert_eq!(read["completed"], 20_u64);
         let notes = read["notes"].to_string();
-        assert_eq!(
-            notes.contains("is read as a Llama"),
-            note.is_some(),
-            "{notes}"
-        );
+        assert_eq!(notes.contains("is read as a Llama"), note.is_some(), "{notes}");
         assert!(notes.contains(note.unwrap_or_default()), "{notes}");
         // The formats of --dtype and --kv-dtype are those of the model that is served.
         let path = folder.path().display();
@@ -145,13 +132,7 @@ fn the_built_in_scout_and_its_file_have_layers_with_chunks() {
     };
     let file = folder.path().display().to_string();
     let (built_in, read) = (json(&of("llama-4-scout")), json(&of(&file)));
-    for name in [
-        "e2e_ms",
-        "max_model_len",
-        "weight_bytes",
-        "parameters",
-        "kv_blocks",
-    ] {
+    for name in ["e2e_ms", "max_model_len", "weight_bytes", "parameters", "kv_blocks"] {
         assert_eq!(built_in[name], read[name], "{name}");
     }
 }

@@ -11,11 +11,7 @@ const GEMM: &str = "lookup gemm --k 4096 --n 5000 --m 100";
 #[test]
 fn every_command_answers_as_with_the_same_set_compiled_in() {
     let (_temp, path) = mine();
-    for command in [
-        GEMM,
-        "step --decode 64x1000 --prefill 512@100",
-        "run --requests 50 --rate 5",
-    ] {
+    for command in [GEMM, "step --decode 64x1000 --prefill 512@100", "run --requests 50 --rate 5"] {
         for more in ["--json", ""] {
             let built_in = success(&format!("{command} --gpu h100 {more}"));
             let own = success(&format!("{command} --tables {path} {more}"));
@@ -48,18 +44,13 @@ fn without_interval(answer: &str) -> String {
 fn intervals_of_own_tables_are_wide_and_name_the_set_of_their_errors() {
     let (_temp, path) = mine();
     let high = |line: &str, pointer: &str| number(&json(line), pointer);
-    for (command, pointer) in [
-        (GEMM, "/interval/high_us"),
-        ("step --decode 64x1000", "/interval/high_ms"),
-    ] {
+    for (command, pointer) in [(GEMM, "/interval/high_us"), ("step --decode 64x1000", "/interval/high_ms")] {
         let own = format!("{command} --tables {path}");
         assert!(high(&own, pointer) > high(command, pointer), "{command}");
         let is_named = |line: &str| unwrapped(line).contains("with errors as on h100");
         assert!(is_named(&own) && !is_named(command), "{command}");
     }
-    let run = json(&format!(
-        "run --requests 50 --rate 5 --interval 0.8 --tables {path}"
-    ));
+    let run = json(&format!("run --requests 50 --rate 5 --interval 0.8 --tables {path}"));
     let note = "the errors of h10x are not known; the interval has the largest of h100";
     assert_eq!(run["notes"], serde_json::json!([note]));
 }
@@ -87,19 +78,12 @@ fn tables_lists_the_set() {
 fn a_scenario_has_a_key_for_it_which_replaces_gpu_and_is_replaced_by_it() {
     let (temp, path) = mine();
     let scenario = temp.path().join("scenario.toml");
-    fs::write(
-        &scenario,
-        format!("tables = {path:?}\n[workload]\nrequests = 20\n"),
-    )
-    .unwrap();
+    fs::write(&scenario, format!("tables = {path:?}\n[workload]\nrequests = 20\n")).unwrap();
     let scenario = scenario.display().to_string();
     let own = success(&format!("run --scenario {scenario}"));
     assert!(own.contains("h10x: vLLM"), "{own}");
     let replaced = success(&format!("run --scenario {scenario} --gpu h200"));
-    assert!(
-        replaced.contains("h200: vLLM") && replaced.contains("tables"),
-        "{replaced}"
-    );
+    assert!(replaced.contains("h200: vLLM") && replaced.contains("tables"), "{replaced}");
     fs::write(&scenario, "gpu = \"h200\"\n[workload]\nrequests = 20\n").unwrap();
     let replaced = success(&format!("run --scenario {scenario} --tables {path}"));
     assert!(replaced.contains("h10x: vLLM"), "{replaced}");

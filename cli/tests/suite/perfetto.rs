@@ -10,24 +10,14 @@ fn servers_are_named_by_model_kind_and_replica() {
     for (flags, expected) in [
         ("", &[""][..]),
         ("--replicas 2", &[", replica 0", ", replica 1"]),
-        (
-            POOLS,
-            &[
-                ", prefill server 0",
-                ", prefill server 1",
-                ", decode server 2",
-                ", decode server 3",
-            ],
-        ),
+        (POOLS, &[", prefill server 0", ", prefill server 1", ", decode server 2", ", decode server 3"]),
     ] {
         let (_, folder) = run_with(flags);
         let timeline = timeline(&folder);
         let events = list(&timeline, "/traceEvents").iter();
         let names = events.filter(|event| event["name"] == "process_name");
         let names = names.map(|event| text(event, "/args/name"));
-        let names: Vec<&str> = names
-            .filter_map(|name| name.strip_prefix("llama-3.1-8b on 1 h100 GPU"))
-            .collect();
+        let names: Vec<&str> = names.filter_map(|name| name.strip_prefix("llama-3.1-8b on 1 h100 GPU")).collect();
         assert_eq!(names, expected);
     }
 }
@@ -35,14 +25,10 @@ fn servers_are_named_by_model_kind_and_replica() {
 #[test]
 fn a_timeline_in_which_nothing_is_served_says_who_was_rejected() {
     let (folder, path) = new_path("timeline.json");
-    failure_with_answer(&format!(
-        "run --requests 2 --max-model-len 99 --perfetto {path}"
-    ));
+    failure_with_answer(&format!("run --requests 2 --max-model-len 99 --perfetto {path}"));
     let timeline = timeline(&folder);
     let events = list(&timeline, "/traceEvents");
-    let reasons = events
-        .iter()
-        .filter_map(|event| event.pointer("/args/reason"));
+    let reasons = events.iter().filter_map(|event| event.pointer("/args/reason"));
     assert_eq!(reasons.collect::<Vec<_>>(), ["too_long", "too_long"]);
     assert_eq!(events.len(), 4, "{timeline}");
 }
@@ -58,13 +44,8 @@ fn a_timeline_is_json_whatever_the_model_is_called() {
         "vocab_size": 128256, "max_position_embeddings": 131072, "torch_dtype": "bfloat16"}"#;
     fs::write(model.join("config.json"), config).expect("a file");
     let path = folder.path().join("timeline.json");
-    let (model, path) = (
-        model.to_str().expect("UTF-8"),
-        path.to_str().expect("UTF-8"),
-    );
-    success(&format!(
-        "run --requests 1 --model {model} --perfetto {path}"
-    ));
+    let (model, path) = (model.to_str().expect("UTF-8"), path.to_str().expect("UTF-8"));
+    success(&format!("run --requests 1 --model {model} --perfetto {path}"));
     let title = timeline(&folder);
     let title = text(&title, "/traceEvents/0/args/name");
     assert!(title.ends_with("a\"b\\c on 1 h100 GPU"), "{title}");

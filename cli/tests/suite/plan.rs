@@ -46,10 +46,7 @@ fn the_table_shows_the_command_that_simulates_the_best_deployment() {
     let run = json(&command);
     let best = &json(line)["deployments"][0];
     assert_eq!(run["gpus"], best["gpus"]);
-    for (index, figure) in ["/seeds/ttft_ms/p99/highest", "/seeds/tpot_ms/p95/highest"]
-        .into_iter()
-        .enumerate()
-    {
+    for (index, figure) in ["/seeds/ttft_ms/p99/highest", "/seeds/tpot_ms/p95/highest"].into_iter().enumerate() {
         let planned = number(best, &format!("/figures/{index}/highest"));
         assert!((planned - number(&run, figure)).abs() < 1e-9, "{command}");
     }
@@ -63,10 +60,7 @@ fn kinds_that_are_left_out_for_one_reason_share_a_paragraph_with_flags() {
     );
     let left_out = text.matches("left out").count();
     assert_eq!(left_out, 1, "{text}");
-    assert!(
-        text.contains("tp 1 bf16 on h100: does not fit h100"),
-        "{text}"
-    );
+    assert!(text.contains("tp 1 bf16 on h100: does not fit h100"), "{text}");
     assert!(text.contains("--gpu-memory-utilization 0.9"), "{text}");
 }
 
@@ -82,10 +76,7 @@ fn a_limit_that_nothing_meets_is_an_error_with_the_nearest_deployment() {
     let reason = plan["excluded"][0]["reason"].as_str().expect("a reason");
     assert!(reason.contains("without any other load"), "{reason}");
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-    assert!(
-        stderr.contains("the nearest, ") && stderr.contains("misses ttft:1@p99 by"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("the nearest, ") && stderr.contains("misses ttft:1@p99 by"), "{stderr}");
 }
 
 #[test]

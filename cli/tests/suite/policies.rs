@@ -22,10 +22,7 @@ fn replicas_share_a_load_that_one_server_does_not_keep_up_with() {
     assert!(number(&answer, "/busy_share") <= 1.0);
     assert_eq!(answer["router"], "round-robin");
     assert_eq!(alone["router"], serde_json::Value::Null);
-    assert_eq!(
-        (&alone["policy"], &alone["prefix_caching"]),
-        (&"fcfs".into(), &true.into())
-    );
+    assert_eq!((&alone["policy"], &alone["prefix_caching"]), (&"fcfs".into(), &true.into()));
 }
 
 #[test]
@@ -38,15 +35,9 @@ fn a_replica_that_serves_most_of_the_load_is_named() {
     // All replicas are idle at every arrival, and the first of them is taken.
     let (share, text) = run(0.1);
     assert!(share.as_f64().is_some_and(|share| share > 0.9), "{share}");
-    assert!(
-        text.contains("server 0 serves ") && text.contains("of 4 equal servers"),
-        "{text}"
-    );
+    assert!(text.contains("server 0 serves ") && text.contains("of 4 equal servers"), "{text}");
     let (share, text) = run(60.0);
-    assert!(
-        share.is_null() && !text.contains("equal servers"),
-        "{share} {text}"
-    );
+    assert!(share.is_null() && !text.contains("equal servers"), "{share} {text}");
 }
 
 #[test]
@@ -60,10 +51,7 @@ fn sessions_find_their_earlier_turns_unless_nothing_is_kept() {
 fn short_prompts_go_first_where_the_policy_says_so() {
     let load = "--rate 40 --requests 500 --prompt uniform:10..4000";
     let shortest = format!("{load} --policy shortest-prompt");
-    let (fcfs, shortest) = (
-        json(&format!("run {load}")),
-        json(&format!("run {shortest}")),
-    );
+    let (fcfs, shortest) = (json(&format!("run {load}")), json(&format!("run {shortest}")));
     let p50 = |answer| number(answer, "/ttft_ms/p50");
     let p99 = |answer| number(answer, "/ttft_ms/p99");
     assert!(p50(&shortest) < p50(&fcfs) && p99(&shortest) > p99(&fcfs));

@@ -23,11 +23,7 @@ fn each_question_has_one_command_and_a_text_that_reads_its_answer() {
     let recipes = recipes(&page);
     assert!(recipes.len() >= 25, "{} recipes", recipes.len());
     for recipe in recipes {
-        let Recipe {
-            question,
-            console,
-            text,
-        } = recipe;
+        let Recipe { question, console, text } = recipe;
         assert!(question.ends_with('?'), "{question}");
         let commands = console.lines().filter(|line| line.starts_with("$ "));
         assert_eq!(commands.count(), 1, "{question}");
@@ -80,14 +76,8 @@ impl<'p> Recipe<'p> {
         let (section, _) = section.split_once("\n## ").unwrap_or((section, ""));
         let parts = section.split_once("\n\n```console\n");
         let (question, answer) = parts.expect("a command after the question");
-        let (console, text) = answer
-            .split_once("\n```\n")
-            .expect("a text after the command");
-        Recipe {
-            question,
-            console,
-            text: text.trim(),
-        }
+        let (console, text) = answer.split_once("\n```\n").expect("a text after the command");
+        Recipe { question, console, text: text.trim() }
     }
 }
 

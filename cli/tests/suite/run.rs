@@ -28,8 +28,7 @@ fn the_answer_is_consistent() {
     assert_eq!(answer["preemptions"], 0);
     assert!(number(&answer, "/kv_blocks_peak") <= number(&answer, "/kv_blocks"));
     // 256 output tokens of each 768.
-    let rates = number(&answer, "/throughput/total_tokens_per_s")
-        / number(&answer, "/throughput/output_tokens_per_s");
+    let rates = number(&answer, "/throughput/total_tokens_per_s") / number(&answer, "/throughput/output_tokens_per_s");
     assert!((rates - 3.0).abs() < 1e-9);
     let per_second = number(&answer, "/throughput/requests_per_s");
     assert!((per_second * number(&answer, "/makespan_s") - 500.0).abs() < 1e-6);
@@ -38,11 +37,7 @@ fn the_answer_is_consistent() {
     assert!((means - 1.0).abs() < 1e-9, "{answer}");
     for by in ["source", "part", "binding"] {
         let shares = answer[format!("time_share_by_{by}")].as_object();
-        let shares: f64 = shares
-            .expect("shares")
-            .values()
-            .filter_map(Value::as_f64)
-            .sum();
+        let shares: f64 = shares.expect("shares").values().filter_map(Value::as_f64).sum();
         assert!((shares - 1.0).abs() < 1e-9, "{by}");
     }
     assert!(number(&answer, "/time_share_by_part/gate_up") > 0.2);
@@ -76,8 +71,7 @@ fn options_reach_the_simulator() {
     let kept_free = with("--kv-blocks 200 --watermark 0.5");
     assert!(number(&kept_free, "/preemptions") < short);
     assert_eq!(kept_free["watermark"], 0.5);
-    let newer =
-        "--engine vllm-0.33.0 --kv-blocks 200 --max-num-seqs 128 --max-num-batched-tokens 2048";
+    let newer = "--engine vllm-0.33.0 --kv-blocks 200 --max-num-seqs 128 --max-num-batched-tokens 2048";
     let whole = with(newer);
     let parts = with(&format!("{newer} --scheduler-reserve-full-isl=false"));
     assert!(number(&whole, "/preemptions") < number(&parts, "/preemptions"));
@@ -131,15 +125,9 @@ fn requests_that_cannot_fit_are_counted_with_their_reason() {
 fn outputs_that_vllm_0_33_cuts_are_counted() {
     let base = "run --engine vllm-0.33.0 --requests 5 --prompt 600 --max-model-len 700 --output";
     let cut = json(&format!("{base} 200"));
-    assert_eq!(
-        (&cut["completed"], &cut["truncated"]),
-        (&5.into(), &5.into())
-    );
+    assert_eq!((&cut["completed"], &cut["truncated"]), (&5.into(), &5.into()));
     let text = success(&format!("{base} 200"));
-    assert!(
-        text.contains("truncated    5: prompt and output end at 700 tokens"),
-        "{text}"
-    );
+    assert!(text.contains("truncated    5: prompt and output end at 700 tokens"), "{text}");
     let whole = json(&format!("{base} 100"));
     assert_eq!(whole["truncated"], 0);
     // Both serve the same tokens.
@@ -154,10 +142,7 @@ fn layers_with_a_window_have_kv_cache_groups_of_their_own() {
     let words: Vec<&str> = people.split_whitespace().collect();
     let people = words.join(" ");
     // 27 layers with a window and 5 without.
-    assert!(
-        people.contains("shared by 7 groups of 5 layers"),
-        "{people}"
-    );
+    assert!(people.contains("shared by 7 groups of 5 layers"), "{people}");
     assert!(people.contains("5 of 5 requests"), "{people}");
 }
 
@@ -184,11 +169,7 @@ fn requests_out_has_a_line_per_request_and_can_be_replayed() {
 fn a_model_can_be_named_by_its_id_or_its_config() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("config.json"), LLAMA).expect("a file");
-    let run = |model: &str| {
-        json(&format!(
-            "run --requests 20 --sampler top-p --model {model}"
-        ))
-    };
+    let run = |model: &str| json(&format!("run --requests 20 --sampler top-p --model {model}"));
     let built_in = run("llama-3.1-8b");
     let folder_name = folder.path().to_str().expect("UTF-8");
     let file = format!("{folder_name}/config.json");

@@ -1,9 +1,5 @@
 //! `rooflut run`: goodput, use of the server, percentiles without records.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "test code outside of test functions")]
 
 use std::path::Path;
 
@@ -17,10 +13,7 @@ fn the_server_is_as_busy_as_its_load() {
     let (idle, busy) = (run("0.1"), run("18"));
     // 256 tokens of 6 ms every 10 s.
     assert!((0.1..0.3).contains(&number(&idle, "/busy_share")), "{idle}");
-    assert!(
-        (0.9..=1.0).contains(&number(&busy, "/busy_share")),
-        "{busy}"
-    );
+    assert!((0.9..=1.0).contains(&number(&busy, "/busy_share")), "{busy}");
     for answer in [idle, busy] {
         // Little's law; queue and API server hold no slot.
         let rate = number(&answer, "/throughput/requests_per_s");
@@ -99,10 +92,7 @@ fn many_requests_have_their_percentiles_from_histograms_and_say_so() {
         let mean = times.iter().sum::<f64>() / times.len() as f64;
         assert!((number(&streamed, &format!("/{name}/mean")) / mean - 1.0).abs() < 0.002);
     }
-    let met = times(&path, "ttft_ms")
-        .iter()
-        .filter(|ms| **ms <= 20.0)
-        .count();
+    let met = times(&path, "ttft_ms").iter().filter(|ms| **ms <= 20.0).count();
     let share = number(&streamed, "/goodput/met") / met as f64;
     assert!((share - 1.0).abs() < 0.002, "{share}");
     // A trace has no steady state; its counts are those of the same requests.
@@ -123,9 +113,8 @@ fn batch_sizes_are_told_over_the_time_in_which_steps_ran() {
     let steps = columns(&folder.path().join("steps.csv"));
     let column = |name: &str| steps[name].iter().map(|value| value.expect("a number"));
     let sizes = column("prefill_chunks").zip(column("decode_requests"));
-    let mut sizes: Vec<(f64, f64)> = (sizes.map(|(chunks, decodes)| chunks + decodes))
-        .zip(column("duration_ms"))
-        .collect();
+    let mut sizes: Vec<(f64, f64)> =
+        (sizes.map(|(chunks, decodes)| chunks + decodes)).zip(column("duration_ms")).collect();
     sizes.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let busy_ms: f64 = sizes.iter().map(|(_, ms)| ms).sum();
     let mean = sizes.iter().map(|(size, ms)| size * ms).sum::<f64>() / busy_ms;
@@ -181,10 +170,7 @@ fn the_longest_request_is_what_the_kv_cache_holds() {
     assert_eq!(answer["max_model_len"].as_f64(), Some(held));
     let few = "run --requests 9 --kv-blocks 100";
     assert_eq!(json(few)["max_model_len"], 1_600);
-    assert_eq!(
-        json("run --requests 9")["max_model_len_lowered_from"],
-        Value::Null
-    );
+    assert_eq!(json("run --requests 9")["max_model_len_lowered_from"], Value::Null);
 }
 
 #[test]
@@ -200,16 +186,10 @@ fn cost_and_energy_are_those_of_the_gpus_and_their_busy_time() {
     assert!(at("/busy_share") < 0.99);
     assert!(near(at("/energy_bound/wh"), 700.0 * busy));
     // 20 requests of 512 + 256 tokens.
-    for (amount, total) in [
-        ("/cost/usd_per", usd),
-        ("/energy_bound/wh_per", 700.0 * busy),
-    ] {
+    for (amount, total) in [("/cost/usd_per", usd), ("/energy_bound/wh_per", 700.0 * busy)] {
         let per = |work: &str| at(&format!("{amount}/{work}"));
         assert!(near(per("request"), total / 20.0));
-        assert!(near(
-            per("million_output_tokens"),
-            total / 20.0 / 256.0 * 1e6
-        ));
+        assert!(near(per("million_output_tokens"), total / 20.0 / 256.0 * 1e6));
         assert!(near(per("million_tokens"), total / 20.0 / 768.0 * 1e6));
     }
 }

@@ -31,10 +31,7 @@ fn limits_hold_in_runs_at_the_highest_rate_and_not_above() {
 fn without_limits_the_table_marks_saturation_and_the_knee() {
     let text = success(&format!("saturate --requests 500 {SEQS}"));
     let title = text.lines().next().expect("a title");
-    assert!(
-        title.starts_with("llama-3.1-8b on 1 h100 keeps up with "),
-        "{title}"
-    );
+    assert!(title.starts_with("llama-3.1-8b on 1 h100 keeps up with "), "{title}");
     for mark in ["saturation", "knee", "overload"] {
         let marked = text.lines().filter(|line| line.ends_with(mark));
         assert!(marked.count() >= 1, "{mark}: {text}");
@@ -62,8 +59,5 @@ fn limits_that_no_rate_meets_are_an_error_beside_the_curve() {
     assert_eq!(answer["within_limits"], Value::Null);
     assert!(number(&answer, "/lowest/ttft_ms/p99/lowest") > 1.0);
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-    assert!(
-        stderr.contains("error: no rate meets ttft:1@p99, not even "),
-        "{stderr}"
-    );
+    assert!(stderr.contains("error: no rate meets ttft:1@p99, not even "), "{stderr}");
 }

@@ -11,9 +11,7 @@ use std::time::{Duration, Instant};
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name());
-    let mut names: Vec<String> = names
-        .map(|name| name.into_string().expect("UTF-8"))
-        .collect();
+    let mut names: Vec<String> = names.map(|name| name.into_string().expect("UTF-8")).collect();
     names.sort();
     names
 }
@@ -84,10 +82,7 @@ fn catches_interrupts(process: u32) -> bool {
 
 #[test]
 fn an_interrupt_ends_a_search_at_once_and_nothing_is_printed() {
-    for search in [
-        "plan --rate 500 --requests 1000000 --goodput ttft:500",
-        "saturate --requests 1000000 --json",
-    ] {
+    for search in ["plan --rate 500 --requests 1000000 --goodput ttft:500", "saturate --requests 1000000 --json"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rooflut"));
         command.args(search.split(' ')).stdout(Stdio::piped());
         let child = command.spawn().expect("it starts");

@@ -22,24 +22,14 @@ fn accepted_drafts_make_tokens_come_faster_and_rejected_ones_slower() {
     assert!(bad > 1.3 * alone, "{bad} {alone}");
     // All of four accepted: a fifth of the steps, each a little longer.
     let certain = tpot(&drafts("ngram", 1.0));
-    assert!(
-        certain > alone / 5.0 && certain < alone / 4.0,
-        "{certain} {alone}"
-    );
+    assert!(certain > alone / 5.0 && certain < alone / 4.0, "{certain} {alone}");
 }
 
 #[test]
 fn the_seed_of_drawn_acceptances_is_told() {
     for (acceptance, is_told) in [(0.7, true), (1.0, false)] {
-        let flags = format!(
-            "run --users 1 --requests 9 --seed 3 {}",
-            drafts("ngram", acceptance)
-        );
-        assert_eq!(
-            success(&flags).contains("(seed 3)"),
-            is_told,
-            "{acceptance}"
-        );
+        let flags = format!("run --users 1 --requests 9 --seed 3 {}", drafts("ngram", acceptance));
+        assert_eq!(success(&flags).contains("(seed 3)"), is_told, "{acceptance}");
     }
 }
 
@@ -48,20 +38,14 @@ fn drafts_are_scheduled_ahead_where_the_engine_supports_it() {
     let scheduling = |flags: &str| answer(flags)["scheduling"].clone();
     let (model, ngram) = (drafts("llama-3.2-1b", 0.7), drafts("ngram", 0.7));
     assert_eq!(scheduling(&format!("{model} --scheduling async")), "async");
-    assert_eq!(
-        scheduling(&format!("{ngram} --engine vllm-0.33.0")),
-        "async"
-    );
+    assert_eq!(scheduling(&format!("{ngram} --engine vllm-0.33.0")), "async");
 }
 
 #[test]
 fn the_answer_tells_what_was_drafted_and_what_came_of_it() {
     let answer = answer(&drafts("llama-3.2-1b", 0.7));
     let told = &answer["speculation"];
-    assert_eq!(
-        (&told["draft_tokens"], &told["draft_model"]),
-        (&4.into(), &"llama-3.2-1b".into())
-    );
+    assert_eq!((&told["draft_tokens"], &told["draft_model"]), (&4.into(), &"llama-3.2-1b".into()));
     let expected = number(told, "/tokens_per_step_expected");
     assert!((expected - 2.7731).abs() < 1e-9);
     assert!((number(told, "/tokens_per_step") / expected - 1.0).abs() < 0.03);
@@ -71,21 +55,12 @@ fn the_answer_tells_what_was_drafted_and_what_came_of_it() {
     // Weights and KV entries of both.
     let alone = number(&json("run"), "/kv_blocks");
     let blocks = number(&answer, "/kv_blocks");
-    assert!(
-        blocks < alone * 0.8 && blocks > alone * 0.7,
-        "{blocks} {alone}"
-    );
+    assert!(blocks < alone * 0.8 && blocks > alone * 0.7, "{blocks} {alone}");
     assert_eq!(json("run")["speculation"], serde_json::Value::Null);
 
     let text = success(&format!("{LOAD} {}", drafts("ngram", 0.7)));
-    assert!(
-        text.contains("4 tokens drafted by ngram, 70 % of them accepted"),
-        "{text}"
-    );
-    assert!(
-        text.contains("tokens a request and step (2.77 expected)"),
-        "{text}"
-    );
+    assert!(text.contains("4 tokens drafted by ngram, 70 % of them accepted"), "{text}");
+    assert!(text.contains("tokens a request and step (2.77 expected)"), "{text}");
 }
 
 #[test]

@@ -21,10 +21,7 @@ fn parts_add_up_to_the_total() {
         let answer = json(&format!("step {arguments}"));
         let total = number(&answer, "/total_ms");
         assert!(total > 0.0);
-        assert!(
-            (sum_of_parts(&answer) / total - 1.0).abs() < 1e-9,
-            "{answer}"
-        );
+        assert!((sum_of_parts(&answer) / total - 1.0).abs() < 1e-9, "{answer}");
     }
 }
 
@@ -33,20 +30,14 @@ fn the_interval_has_the_coverage_that_is_asked_for() {
     let step = "step --decode 64x1000";
     let answer = json(step);
     let width = |answer: &Value| {
-        let (low, high) = (
-            number(answer, "/interval/low_ms"),
-            number(answer, "/interval/high_ms"),
-        );
+        let (low, high) = (number(answer, "/interval/low_ms"), number(answer, "/interval/high_ms"));
         assert!(low < number(answer, "/total_ms") && number(answer, "/total_ms") < high);
         high - low
     };
     assert!((number(&answer, "/interval/coverage") - 0.8).abs() < 1e-12);
     assert!(width(&json(&format!("{step} --interval 0.95"))) > width(&answer));
     let people = success(step);
-    assert!(
-        people.contains(" ms for 80 % of measurements\n"),
-        "{people}"
-    );
+    assert!(people.contains(" ms for 80 % of measurements\n"), "{people}");
 }
 
 #[test]
@@ -60,10 +51,7 @@ fn the_answer_names_what_binds_and_where_it_comes_from() {
     assert_eq!(text(&prefill, "/extent"), "inside");
     let long = json("step --decode 1x200000");
     assert_eq!(text(&long, "/extent"), "outside");
-    assert_eq!(
-        long["part_details"]["decode_attention"]["extent"],
-        "outside"
-    );
+    assert_eq!(long["part_details"]["decode_attention"]["extent"], "outside");
     assert_eq!(long["part_details"]["qkv"]["extent"], "inside");
     assert_eq!(prefill["prefill_tokens"], 8192);
     assert_eq!(decode["decode_kv_tokens"], 8000);
@@ -77,10 +65,7 @@ fn parts_are_told_in_detail_beside_their_times() {
     assert!(parts.keys().eq(details.keys()), "{answer}");
     for (name, ms) in parts {
         assert_eq!(&details[name]["ms"], ms);
-        assert!(
-            ["compute", "memory", "latency", "link"].contains(&text(&details[name], "/binding")),
-            "{answer}"
-        );
+        assert!(["compute", "memory", "latency", "link"].contains(&text(&details[name], "/binding")), "{answer}");
     }
     assert_eq!(details["sampling"]["source"], "fitted");
     assert_eq!(details["sampling"]["class"], Value::Null);
@@ -120,10 +105,7 @@ fn weights_of_another_format_change_the_step_and_its_heading() {
     let scout = "--model llama-4-scout";
     let own = step(scout);
     let bf16 = step(&format!("{scout} --dtype bf16"));
-    assert_eq!(
-        (text(&own, "/weight_dtype"), text(&own, "/expert_dtype")),
-        ("bf16", "fp8")
-    );
+    assert_eq!((text(&own, "/weight_dtype"), text(&own, "/expert_dtype")), ("bf16", "fp8"));
     assert_eq!(text(&bf16, "/expert_dtype"), "bf16");
     assert!(number(&bf16, "/parts/moe") > number(&own, "/parts/moe"));
 }
@@ -136,29 +118,17 @@ fn a_step_that_uses_a_flagged_row_names_it() {
     assert_eq!(rows[0]["row"], "allreduce, ranks 4, bytes 16777216");
     assert_eq!(rows[0]["latency_us"], 182.5);
     let change = rows[0]["parts"]["all_reduce"].as_f64();
-    assert!(
-        change.is_some_and(|change| (-0.3..-0.1).contains(&change)),
-        "{rows}"
-    );
+    assert!(change.is_some_and(|change| (-0.3..-0.1).contains(&change)), "{rows}");
     let text = unwrapped(&format!("step {flags}"));
     let note = "flags is used: allreduce, ranks 4, bytes 16777216, 182.5 us, expected about 143 us from the rows \
                 beside it, with which all_reduce takes 21 % less time";
     assert!(text.contains(note), "{text}");
-    assert_eq!(
-        json("step --decode 64x1000")["flagged_rows"],
-        serde_json::json!([])
-    );
+    assert_eq!(json("step --decode 64x1000")["flagged_rows"], serde_json::json!([]));
     // At m = 1 the fp8 row of o_proj is slower than the next.
     let flags = "--gpu h200 --dtype fp8 --decode 1x1000";
     let dips = &json(&format!("step {flags}"))["flagged_rows"][0];
-    assert_eq!(
-        dips["row"],
-        "gemm fp8, 111 rows slower than the next with more work"
-    );
-    assert_eq!(
-        (&dips["latency_us"], &dips["expected_us"]),
-        (&Value::Null, &Value::Null)
-    );
+    assert_eq!(dips["row"], "gemm fp8, 111 rows slower than the next with more work");
+    assert_eq!((&dips["latency_us"], &dips["expected_us"]), (&Value::Null, &Value::Null));
     let change = number(dips, "/parts/o_proj");
     assert!((-0.3..-0.1).contains(&change), "{dips}");
     let note = "flags are used: gemm fp8, 111 rows slower than the next with more work; with the time of the next, \
@@ -171,8 +141,5 @@ fn a_step_that_uses_a_flagged_row_names_it() {
     let run = "run --gpu a100 --tp 4 --prompt 2000 --output 4 --requests 50 --rate 40";
     assert_eq!(json(run)["flagged_rows"][0]["row"], rows[0]["row"]);
     assert!(success(run).contains("warning "));
-    assert_eq!(
-        json("run --requests 50")["flagged_rows"],
-        serde_json::json!([])
-    );
+    assert_eq!(json("run --requests 50")["flagged_rows"], serde_json::json!([]));
 }

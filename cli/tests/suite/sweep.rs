@@ -11,10 +11,7 @@ use crate::support::{failure, file, json, new_path, success};
 /// The rows of a sweep, by the names of their columns.
 pub(crate) fn rows(csv: &str) -> Vec<HashMap<String, String>> {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
-    reader
-        .deserialize()
-        .map(|row| row.expect("a row"))
-        .collect()
+    reader.deserialize().map(|row| row.expect("a row")).collect()
 }
 
 /// Checks cells of a row against the report of `rooflut run`.
@@ -32,19 +29,12 @@ fn check(row: &HashMap<String, String>, report: &Value, cells: &[(&str, &str)]) 
 #[test]
 fn each_row_is_the_report_of_run() {
     let flags = "--model qwen3-8b --requests 120 --interval 0.8 --seeds 2 --goodput ttft:40 tpot:9";
-    let csv = success(&format!(
-        "sweep {flags} --gpu h100,h200 --rate 4..12:8 --tp 1,2"
-    ));
+    let csv = success(&format!("sweep {flags} --gpu h100,h200 --rate 4..12:8 --tp 1,2"));
     let rows = rows(&csv);
     assert_eq!(rows.len(), 8);
     for row in rows {
         let of = |key: &str| row.get(key).expect(key).clone();
-        let point = format!(
-            "--gpu {} --rate {} --tp {}",
-            of("gpu"),
-            of("rate"),
-            of("tp")
-        );
+        let point = format!("--gpu {} --rate {} --tp {}", of("gpu"), of("rate"), of("tp"));
         let report = json(&format!("run {flags} {point}"));
         let mut cells = vec![
             ("model", "/model"),
@@ -52,16 +42,10 @@ fn each_row_is_the_report_of_run() {
             ("goodput_met", "/goodput/met"),
             ("goodput_requests_per_s", "/goodput/requests_per_s"),
             ("requests_low_per_s", "/interval/requests_per_s/low"),
-            (
-                "output_tokens_highest_per_s",
-                "/seeds/output_tokens_per_s/highest",
-            ),
+            ("output_tokens_highest_per_s", "/seeds/output_tokens_per_s/highest"),
             ("seeds_overloaded", "/seeds/overloaded"),
             ("usd_per_gpu_hour", "/cost/usd_per_gpu_hour"),
-            (
-                "usd_per_million_output_tokens",
-                "/cost/usd_per/million_output_tokens",
-            ),
+            ("usd_per_million_output_tokens", "/cost/usd_per/million_output_tokens"),
             ("wh_per_request", "/energy_bound/wh_per/request"),
             ("class", "/class"),
             ("extent", "/extent"),
@@ -86,21 +70,13 @@ fn a_scenario_file_has_lists_and_flags_replace_them() {
     let text = "tp = 2\n[workload]\nrequests = 20\n[sweep]\nrate = '2..6:2'\nprompt = [256, 'lognormal:200,0.8']\n";
     let (_folder, path) = file("sweep.toml", text);
     let flags = "--tp 2 --requests 20 --rate 2,4,6";
-    let of_flags = success(&format!(
-        "sweep {flags} --prompt 256 --prompt lognormal:200,0.8"
-    ));
+    let of_flags = success(&format!("sweep {flags} --prompt 256 --prompt lognormal:200,0.8"));
     assert_eq!(success(&format!("sweep --scenario {path}")), of_flags);
     assert_eq!(rows(&of_flags).len(), 6);
     let replaced = success(&format!("sweep --scenario {path} --prompt 100 --tp 1"));
-    assert_eq!(
-        replaced,
-        success("sweep --tp 1 --requests 20 --rate 2,4,6 --prompt 100")
-    );
+    assert_eq!(replaced, success("sweep --tp 1 --requests 20 --rate 2,4,6 --prompt 100"));
     let message = failure(&format!("run --scenario {path}"));
-    assert!(
-        message.ends_with("found lists in [sweep]; use `rooflut sweep`"),
-        "{message}"
-    );
+    assert!(message.ends_with("found lists in [sweep]; use `rooflut sweep`"), "{message}");
 }
 
 #[test]
@@ -109,32 +85,20 @@ fn what_is_there_is_kept() {
     let whole = success(GRID);
     let (_folder, out) = new_path("out.csv");
     let answer = success(&format!("{GRID} --out {out}"));
-    assert!(
-        answer.ends_with("out.csv: 15 deployments simulated\n"),
-        "{answer}"
-    );
+    assert!(answer.ends_with("out.csv: 15 deployments simulated\n"), "{answer}");
     assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
     // It is refused without --resume, and with that in another grid.
     let message = failure(&format!("{GRID} --out {out}"));
-    assert!(
-        message.contains("already exists; go on with it by --resume"),
-        "{message}"
-    );
+    assert!(message.contains("already exists; go on with it by --resume"), "{message}");
     let message = failure(&format!("{GRID} --seed 3 --out {out} --resume"));
-    assert!(
-        message.contains("out.csv:2: expected a row of this grid"),
-        "{message}"
-    );
+    assert!(message.contains("out.csv:2: expected a row of this grid"), "{message}");
     assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
     // A torn row is written anew, by one process.
     fs::write(&out, &whole[..whole.len() / 2]).expect("a file");
     let other = fs::File::open(&out).expect("a file");
     fs4::FileExt::lock(&other).expect("a lock");
     let message = failure(&format!("{GRID} --out {out} --resume"));
-    assert!(
-        message.contains("another sweep writes this file"),
-        "{message}"
-    );
+    assert!(message.contains("another sweep writes this file"), "{message}");
     drop(other);
     success(&format!("{GRID} --out {out} --resume"));
     assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
@@ -178,10 +142,7 @@ fn a_signal_keeps_whole_rows_with_which_a_sweep_goes_on() {
     assert!(whole[lines.len() + 1..].starts_with(torn));
     let answer = success(&format!("{GRID} --out {out} --resume"));
     let new = whole.lines().count() - lines.lines().count();
-    assert!(
-        answer.contains(&format!("{new} deployments simulated")),
-        "{answer}"
-    );
+    assert!(answer.contains(&format!("{new} deployments simulated")), "{answer}");
     assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
 }
 
@@ -201,10 +162,7 @@ fn shards_join_to_the_file_of_one_run_with_its_chart() {
     let shards = [3, 1, 2].map(shard).join(" ");
     let joined = folder.path().join("joined.csv").display().to_string();
     let answer = success(&format!("sweep --merge {shards} --out {joined} {plot}"));
-    assert!(
-        answer.contains("joined.csv: 10 rows of 3 files"),
-        "{answer}"
-    );
+    assert!(answer.contains("joined.csv: 10 rows of 3 files"), "{answer}");
     let read = |name: &str| fs::read(folder.path().join(name)).expect("a file");
     assert_eq!(read("joined.csv"), read("whole.csv"));
     let chart = read("whole.ttft_mean-rate.svg");

@@ -58,10 +58,7 @@ fn a_folder_of_parquet_files_has_the_rows_of_the_csv() {
     const GRID: &str = "sweep --requests 5 --tp 1,3 --rate 1..600 --goodput ttft:40";
     let (_folder, out) = new_path("out.parquet");
     let answer = success(&format!("{GRID} --out {out}"));
-    assert!(
-        answer.ends_with("out.parquet: 1,200 deployments simulated, 600 with an error\n"),
-        "{answer}"
-    );
+    assert!(answer.ends_with("out.parquet: 1,200 deployments simulated, 600 with an error\n"), "{answer}");
     let names: Vec<_> = files(&out).into_keys().collect();
     assert_eq!(names, ["part-000000.parquet", "part-000001.parquet"]);
     let (of_csv, of_parquet) = (rows(&success(GRID)), parquet_rows(&out));
@@ -74,15 +71,9 @@ fn a_folder_of_parquet_files_has_the_rows_of_the_csv() {
     }
     // It is kept.
     let message = failure(&format!("{GRID} --out {out}"));
-    assert!(
-        message.contains("already exists; go on with it by --resume"),
-        "{message}"
-    );
+    assert!(message.contains("already exists; go on with it by --resume"), "{message}");
     let message = failure(&format!("{GRID} --seed 3 --out {out} --resume"));
-    assert!(
-        message.contains("part-000000.parquet:1: expected a row of this grid"),
-        "{message}"
-    );
+    assert!(message.contains("part-000000.parquet:1: expected a row of this grid"), "{message}");
 }
 
 #[test]
@@ -99,39 +90,24 @@ fn folders_of_shards_join_to_that_of_one_run_with_its_chart() {
     });
     let (shards, joined) = (shards.join(" "), at("joined.parquet"));
     let answer = success(&format!("sweep --merge {shards} --out {joined} {plot}"));
-    assert!(
-        answer.contains("joined.parquet: 2,200 rows of 2 folders"),
-        "{answer}"
-    );
+    assert!(answer.contains("joined.parquet: 2,200 rows of 2 folders"), "{answer}");
     assert!(files(&joined) == files(&out));
     assert_eq!(files(&joined).len(), 3);
     let chart = |name: &str| fs::read(at(name)).expect("a chart");
-    assert_eq!(
-        chart("joined.ttft_mean-rate.svg"),
-        chart("whole.ttft_mean-rate.svg")
-    );
+    assert_eq!(chart("joined.ttft_mean-rate.svg"), chart("whole.ttft_mean-rate.svg"));
     // Neither an incomplete set nor another format leaves anything behind.
     let before = files_in(folder.path());
-    let message = failure(&format!(
-        "sweep --merge {} --out {}",
-        at("1.parquet"),
-        at("new.parquet")
-    ));
+    let message = failure(&format!("sweep --merge {} --out {}", at("1.parquet"), at("new.parquet")));
     assert!(message.contains("deployment 1 is missing"), "{message}");
     let message = failure(&format!("sweep --merge {shards} --out {}", at("new.csv")));
-    assert!(
-        message.contains("expected shards of the format of --out"),
-        "{message}"
-    );
+    assert!(message.contains("expected shards of the format of --out"), "{message}");
     assert_eq!(files_in(folder.path()), before);
 }
 
 fn files_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name());
-    let mut names: Vec<_> = names
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
+    let mut names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }

@@ -46,19 +46,12 @@ fn colours_are_for_terminals_and_never_in_json() {
         assert_eq!(escapes(line, &[]), (false, false), "{line}");
     }
     for line in ["models", "run --requests 3", "tables", "--help"] {
-        assert_eq!(
-            escapes(line, &[("CLICOLOR_FORCE", "1")]),
-            (true, false),
-            "{line}"
-        );
+        assert_eq!(escapes(line, &[("CLICOLOR_FORCE", "1")]), (true, false), "{line}");
         let refused = [("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")];
         assert_eq!(escapes(line, &refused), (false, false), "{line}");
     }
     assert_eq!(escapes("--color always models", &[]), (true, false));
-    assert_eq!(
-        escapes("models --color always", &[("NO_COLOR", "1")]),
-        (true, false)
-    );
+    assert_eq!(escapes("models --color always", &[("NO_COLOR", "1")]), (true, false));
     let forced = [("CLICOLOR_FORCE", "1")];
     assert_eq!(escapes("models --color never", &forced), (false, false));
     assert_eq!(escapes("run --rate 0", &forced), (false, true));

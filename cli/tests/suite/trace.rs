@@ -16,9 +16,7 @@ fn prompts_that_all_begin_with_one_block_are_spread_over_replicas() {
     // As in Mooncake's conversations, where a hash of the first block chose one replica for all.
     let line = |index: u32| {
         let (time, id) = (20 * index, index + 1);
-        format!(
-            "{{\"timestamp\": {time}, \"input_length\": 1500, \"output_length\": 20, \"hash_ids\": [0, {id}]}}\n"
-        )
+        format!("{{\"timestamp\": {time}, \"input_length\": 1500, \"output_length\": 20, \"hash_ids\": [0, {id}]}}\n")
     };
     let (_folder, path) = file("trace.csv", (0..300).map(line).collect::<String>());
     let run = |router| {
@@ -34,13 +32,8 @@ fn prompts_that_all_begin_with_one_block_are_spread_over_replicas() {
 #[test]
 fn a_long_trace_has_histograms_in_place_of_records() {
     let rows: String = (0..100_001).map(|ms| format!("{ms},1,1\n")).collect();
-    let (_folder, path) = file(
-        "trace.csv",
-        format!("arrival_ms,prompt_tokens,output_tokens\n{rows}"),
-    );
-    let answer = json(&format!(
-        "run --trace {path} --max-num-seqs 4096 --max-num-batched-tokens 8192"
-    ));
+    let (_folder, path) = file("trace.csv", format!("arrival_ms,prompt_tokens,output_tokens\n{rows}"));
+    let answer = json(&format!("run --trace {path} --max-num-seqs 4096 --max-num-batched-tokens 8192"));
     assert_eq!(answer["completed"], 100_001);
     assert!(number(&answer, "/percentile_error") > 0.0);
 }
@@ -54,11 +47,7 @@ fn piped(line: &str, input: &[u8]) -> (Option<i32>, String, String) {
     let _ = child.stdin.take().expect("a pipe").write_all(input);
     let output = child.wait_with_output().expect("an end");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 #[test]
@@ -73,15 +62,9 @@ fn standard_input_is_a_trace_too() {
         for input in [BURST_GPT.as_bytes(), &gzip] {
             let (code, answer, error) = piped(&format!("run --trace {name} --json"), input);
             assert_eq!((code, error.as_str()), (Some(0), ""));
-            assert_eq!(
-                answer.replace(&format!("{name:?}"), &format!("{path:?}")),
-                file
-            );
+            assert_eq!(answer.replace(&format!("{name:?}"), &format!("{path:?}")), file);
         }
     }
     let (_, answer, _) = piped("run --trace -", BURST_GPT.as_bytes());
-    assert!(
-        answer.contains("of standard input (BurstGPT trace"),
-        "{answer}"
-    );
+    assert!(answer.contains("of standard input (BurstGPT trace"), "{answer}");
 }

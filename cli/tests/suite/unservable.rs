@@ -1,9 +1,5 @@
 //! `rooflut run` with requests that no server can take, unsorted, too many, or spread over a year.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "test code outside of test functions")]
 
 use std::fs;
 use std::path::Path;
@@ -14,9 +10,7 @@ use serde_json::{Value, json as value};
 /// The rows of a file of requests.
 fn rows(path: &Path) -> Vec<Vec<String>> {
     let mut reader = csv::Reader::from_path(path).expect("a file");
-    let row = |row: csv::Result<csv::StringRecord>| {
-        row.expect("a row").iter().map(str::to_owned).collect()
-    };
+    let row = |row: csv::Result<csv::StringRecord>| row.expect("a row").iter().map(str::to_owned).collect();
     reader.records().map(row).collect()
 }
 
@@ -36,18 +30,11 @@ const TRACE: [(u32, u32, u32, &str); 10] = [
 
 fn run(folder: &Path, rows: &[(u32, u32, u32, &str)], flags: &str) -> (Value, String) {
     let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
-    let line = |(arrival_ms, prompt, output, _): &(u32, u32, u32, &str)| {
-        format!("{arrival_ms},{prompt},{output}\n")
-    };
+    let line = |(arrival_ms, prompt, output, _): &(u32, u32, u32, &str)| format!("{arrival_ms},{prompt},{output}\n");
     let lines: String = rows.iter().map(line).collect();
     let (trace, requests) = (path("trace.csv"), path("requests.csv"));
-    fs::write(
-        &trace,
-        format!("arrival_ms,prompt_tokens,output_tokens\n{lines}"),
-    )
-    .expect("a file");
-    let base =
-        format!("run --trace {trace} --requests-out {requests} --kv-blocks 100 --max-num-seqs 1");
+    fs::write(&trace, format!("arrival_ms,prompt_tokens,output_tokens\n{lines}")).expect("a file");
+    let base = format!("run --trace {trace} --requests-out {requests} --kv-blocks 100 --max-num-seqs 1");
     let arguments = format!("{base} {flags}");
     (json(&arguments), success(&arguments))
 }
@@ -100,8 +87,7 @@ fn the_order_of_a_trace_says_only_who_of_the_same_nanosecond_is_first() {
         finished.sort_by(|a, b| a.0.total_cmp(&b.0));
         finished
     };
-    let places =
-        |finished: &[(f64, usize)]| -> Vec<usize> { finished.iter().map(|of| of.1).collect() };
+    let places = |finished: &[(f64, usize)]| -> Vec<usize> { finished.iter().map(|of| of.1).collect() };
     let listed = finished(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(places(&listed), [1, 7, 8, 9, 0]);
     // Sorted by arrival.
@@ -135,17 +121,11 @@ fn a_year_is_simulated_to_its_end() {
         let answer = json(&format!("{base} {flags}"));
         assert_eq!(answer["completed"], 31_537);
         let makespan_s = number(&answer, "/makespan_s");
-        assert!(
-            (31_536_000.0..31_536_010.0).contains(&makespan_s),
-            "{makespan_s}"
-        );
+        assert!((31_536_000.0..31_536_010.0).contains(&makespan_s), "{makespan_s}");
         let mean_s = number(&answer, "/e2e_ms/mean") / 1e3;
         let busy = number(&answer, "/busy_share") * makespan_s * number(&answer, "/replicas");
         // All of a request but the API server's milliseconds is steps.
-        assert!(
-            (busy / 31_537.0 / mean_s - 1.0).abs() < 0.02,
-            "{busy} {mean_s}"
-        );
+        assert!((busy / 31_537.0 / mean_s - 1.0).abs() < 0.02, "{busy} {mean_s}");
         // All are equal, except for the rounding of a mean.
         for key in ["p50", "p99"] {
             let of = number(&answer, &format!("/e2e_ms/{key}")) / 1e3;

@@ -1,9 +1,5 @@
 //! `rooflut run` with loads that are generated.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a helper of tests fails as tests do"
-)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a helper of tests fails as tests do")]
 
 use crate::support::{file, json, new_path, number, success};
 use std::collections::BTreeSet;
@@ -25,12 +21,7 @@ fn rows(flags: &str) -> Vec<Row> {
         let row = row.expect("a row");
         let ms = |column: usize| row[column].parse::<f64>().expect("ms");
         let tokens = |column: usize| row[column].parse().expect("tokens");
-        Row {
-            arrival: ms(1),
-            end: ms(1) + ms(9),
-            prompt: tokens(2),
-            output: tokens(3),
-        }
+        Row { arrival: ms(1), end: ms(1) + ms(9), prompt: tokens(2), output: tokens(3) }
     });
     rows.collect()
 }
@@ -76,14 +67,8 @@ fn prefixes_come_before_prompts_and_turns_after_one_another() {
     let chat = with(turns);
     let prompts: BTreeSet<u32> = chat.iter().map(|row| row.prompt).collect();
     assert_eq!(Vec::from_iter(prompts), [150, 260, 370]);
-    let first = chat
-        .iter()
-        .find(|row| row.prompt == 150)
-        .expect("a first turn");
-    let second = chat
-        .iter()
-        .find(|row| row.prompt == 260)
-        .expect("a second turn");
+    let first = chat.iter().find(|row| row.prompt == 150).expect("a first turn");
+    let second = chat.iter().find(|row| row.prompt == 260).expect("a second turn");
     assert!((second.arrival - first.arrival - 5_000.0).abs() < 1e-3);
     // A session ends before a turn that the server cannot take.
     let short = with(&format!("{turns} --max-model-len 300"));

@@ -11,24 +11,12 @@ use super::{with_program, without_progress, workspace};
 use crate::PROGRAM;
 
 /// Commands that build, test or install, and those of the Python package, which has tests of its own.
-const OTHERS: [&str; 8] = [
-    "cargo build",
-    "cargo test",
-    "cargo install",
-    ".ci/run",
-    "pip install",
-    "rooflut-collect",
-    "check=",
-    "$check",
-];
+const OTHERS: [&str; 8] =
+    ["cargo build", "cargo test", "cargo install", ".ci/run", "pip install", "rooflut-collect", "check=", "$check"];
 
 /// Folders of the checkout that commands name.
-pub(crate) const CHECKOUT: &[(&str, &str)] = &[
-    ("bench_data", "bench_data"),
-    ("crates", "crates"),
-    ("examples", "examples"),
-    ("laboratory", "laboratory"),
-];
+pub(crate) const CHECKOUT: &[(&str, &str)] =
+    &[("bench_data", "bench_data"), ("crates", "crates"), ("examples", "examples"), ("laboratory", "laboratory")];
 
 /// The commands that documents show instead of an installed one, which build it.
 const FROM_SOURCE: [(&str, &str); 3] = [
@@ -113,9 +101,7 @@ fn installed(command: &str) -> String {
 
 /// Returns the name of the program.
 fn name() -> &'static str {
-    let name = Path::new(PROGRAM)
-        .file_name()
-        .and_then(|name| name.to_str());
+    let name = Path::new(PROGRAM).file_name().and_then(|name| name.to_str());
     name.expect("UTF-8")
 }
 

@@ -1,10 +1,6 @@
 //! Runs the binary.
 #![allow(dead_code, reason = "each test crate uses a part")]
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a helper of tests fails as tests do"
-)]
+#![allow(clippy::expect_used, clippy::panic, reason = "a helper of tests fails as tests do")]
 
 #[cfg(unix)]
 pub(crate) mod documents;

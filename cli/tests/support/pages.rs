@@ -48,11 +48,7 @@ fn replay(page: &str, links: &[(&str, &str)]) -> String {
     let programs = tempfile::tempdir().expect("a folder");
     let named = Path::new(PROGRAM).file_name().expect("a name");
     let named = programs.path().join(named);
-    fs::write(
-        &named,
-        format!("#!/bin/sh\nexec timeout 60 {PROGRAM} \"$@\"\n"),
-    )
-    .expect("a script");
+    fs::write(&named, format!("#!/bin/sh\nexec timeout 60 {PROGRAM} \"$@\"\n")).expect("a script");
     fs::set_permissions(&named, Permissions::from_mode(0o755)).expect("a script");
     let (mut replayed, mut setup, mut block) = (String::new(), String::new(), "");
     let mut command = String::new();

@@ -31,20 +31,14 @@ pub(crate) fn columns(path: &Path) -> BTreeMap<String, Vec<Option<f64>>> {
 pub(crate) const TIGHT: &str = "run --max-num-seqs 8 --max-num-batched-tokens 256 --kv-blocks 100";
 
 /// Two prefill servers, and two decode servers, instead of one for both.
-pub(crate) const POOLS: &str =
-    "--prefill-replicas 2 --decode-replicas 2 --link-bandwidth 10 --link-latency 50";
+pub(crate) const POOLS: &str = "--prefill-replicas 2 --decode-replicas 2 --link-bandwidth 10 --link-latency 50";
 
 /// A trace for it.
 pub(crate) fn trace() -> String {
     let mut trace = "arrival_ms,prompt_tokens,output_tokens\n".to_owned();
     for index in 0..20 {
         let pause = if index < 15 { 0 } else { 60_000 };
-        trace.push_str(&format!(
-            "{},{},{}\n",
-            pause + index * 3,
-            100 + 20 * index,
-            1 + 9 * index
-        ));
+        trace.push_str(&format!("{},{},{}\n", pause + index * 3, 100 + 20 * index, 1 + 9 * index));
     }
     trace + "70000,3000,10\n"
 }

@@ -25,9 +25,7 @@ fn commands_below(path: &str) -> Vec<String> {
     let names = listed.filter(|line| !line.starts_with("   "));
     let names = names.filter_map(|line| line.split_whitespace().next());
     let names = names.filter(|name| *name != "help");
-    names
-        .map(|name| format!("{path} {name}").trim().to_owned())
-        .collect()
+    names.map(|name| format!("{path} {name}").trim().to_owned()).collect()
 }
 
 /// Asserts that the text of commands fits into 80 columns, into those that there are, and that the titles fit into 40.
@@ -44,10 +42,7 @@ pub(crate) fn assert_fit(lines: &[&str]) {
     for line in lines.iter().filter(|line| **line != "models") {
         let text = stdout(line, &[("COLUMNS", "40")]);
         let title: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
-        assert!(
-            title.iter().all(|line| line.len() <= 40),
-            "{line}: {title:?}"
-        );
+        assert!(title.iter().all(|line| line.len() <= 40), "{line}: {title:?}");
     }
 }
 
@@ -60,10 +55,7 @@ pub(crate) fn assert_help(known: &[&str]) {
         place += 1;
     }
     for known in known {
-        assert!(
-            commands.iter().any(|command| command == known),
-            "{commands:?}"
-        );
+        assert!(commands.iter().any(|command| command == known), "{commands:?}");
     }
     for command in &commands {
         let help = stdout(&format!("{command} --help"), &[]);
@@ -71,10 +63,7 @@ pub(crate) fn assert_help(known: &[&str]) {
         assert_eq!(long, None, "{command}");
         assert_eq!(stdout(&format!("help {command}"), &[]), help, "{command}");
         let page = success(&format!("man {command}"));
-        assert!(
-            page.contains(".SH OPTIONS") && page.contains(".TH rooflut"),
-            "{page}"
-        );
+        assert!(page.contains(".SH OPTIONS") && page.contains(".TH rooflut"), "{page}");
     }
 }
 

@@ -13,12 +13,7 @@ use crate::read::{Constant, Error, read_constants};
 pub fn generate_constants(path: &Path) -> Result<String, Error> {
     let constants = read_constants(path)?;
     let items = constants.iter().map(|constant| {
-        let Constant {
-            meaning,
-            source,
-            in_si,
-            ..
-        } = constant;
+        let Constant { meaning, source, in_si, .. } = constant;
         let name = constant_name(&constant.name);
         let doc = doc(&format!("{meaning}. Source: {source}."));
         format!("{doc}\npub(crate) const {name}: f64 = {in_si:?};\n")

@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use super::{constant_name, doc};
-use crate::read::{
-    Constant, Defaults, Engine, Error, Given, Limits, OF_MEMORY, OF_REQUEST, OF_STEP, Rule, Unit,
-};
+use crate::read::{Constant, Defaults, Engine, Error, Given, Limits, OF_MEMORY, OF_REQUEST, OF_STEP, Rule, Unit};
 
 /// Returns the Rust source of a module with a static for each engine stack of `paths`, in this order.
 ///
@@ -34,15 +32,7 @@ pub mod stacks {{
 }
 
 fn engine(engine: &Engine) -> String {
-    let Engine {
-        name,
-        description,
-        released,
-        inherits,
-        rules,
-        defaults,
-        constants,
-    } = engine;
+    let Engine { name, description, released, inherits, rules, defaults, constants } = engine;
     let (doc, ident) = (doc(&format!("{description}.")), constant_name(name));
     let mut values = constants.iter().map(|constant| &constant.value);
     let mut next = |count| fields(values.by_ref().take(count));
@@ -93,23 +83,14 @@ fn fields<'a>(constants: impl Iterator<Item = &'a (Constant, Unit)>) -> String {
 
 /// The defaults as fields of a struct.
 fn defaults_of(defaults: &Defaults) -> String {
-    let Defaults {
-        version,
-        sources,
-        gpu_memory_utilization,
-        tokens_within_requests,
-        graphs_hold_drafts,
-        gpus,
-        others,
-    } = defaults;
+    let Defaults { version, sources, gpu_memory_utilization, tokens_within_requests, graphs_hold_drafts, gpus, others } =
+        defaults;
     let gpus: String = gpus
         .iter()
         .map(|class| {
             let (memory_gib, except) = (class.memory_gib, &class.except);
             let limits = limits(&class.limits);
-            format!(
-                "GpuClass {{ memory_gib: {memory_gib}, except: &{except:?}, limits: {limits} }}, "
-            )
+            format!("GpuClass {{ memory_gib: {memory_gib}, except: &{except:?}, limits: {limits} }}, ")
         })
         .collect();
     let others = limits(others);
@@ -121,11 +102,7 @@ fn defaults_of(defaults: &Defaults) -> String {
 }
 
 fn limits(limits: &Limits) -> String {
-    let Limits {
-        max_num_seqs,
-        max_num_batched_tokens,
-        cuda_graph_max_tokens,
-    } = limits;
+    let Limits { max_num_seqs, max_num_batched_tokens, cuda_graph_max_tokens } = limits;
     format!(
         "ServeLimits {{ max_num_seqs: {max_num_seqs}, max_num_batched_tokens: {max_num_batched_tokens}, \
          cuda_graph_max_tokens: {cuda_graph_max_tokens} }}"
@@ -134,18 +111,8 @@ fn limits(limits: &Limits) -> String {
 
 /// The constant as its file gives it.
 fn about(given: &Given<(Constant, Unit)>) -> String {
-    let Given {
-        value: (constant, _),
-        stack,
-    } = given;
-    let Constant {
-        name,
-        value,
-        unit,
-        meaning,
-        source,
-        ..
-    } = constant;
+    let Given { value: (constant, _), stack } = given;
+    let Constant { name, value, unit, meaning, source, .. } = constant;
     format!(
         "
             Constant {{ name: {name:?}, value: {value:?}, unit: {unit:?}, meaning: {meaning:?}, source: {source:?}, \

@@ -11,10 +11,7 @@ use crate::read::{Error, ErrorGroup, Errors, read_lookup_errors};
 ///
 /// # Errors
 /// The file cannot be read, or a row of it is malformed.
-pub fn generate_lookup_errors(
-    path: &Path,
-    wanted: impl Fn(OperationKind, Dtype) -> bool,
-) -> Result<String, Error> {
+pub fn generate_lookup_errors(path: &Path, wanted: impl Fn(OperationKind, Dtype) -> bool) -> Result<String, Error> {
     let mut groups = read_lookup_errors(path)?;
     groups.retain(|group| match (group.operation, group.dtype) {
         (Some(operation), Some(dtype)) => wanted(operation, dtype),
@@ -34,24 +31,16 @@ pub fn generate_lookup_errors(
 }
 
 fn group(group: &ErrorGroup) -> String {
-    let ErrorGroup {
-        set,
-        operation,
-        dtype,
-        shape,
-        errors,
-    } = group;
+    let ErrorGroup { set, operation, dtype, shape, errors } = group;
     let operation_name = operation.map_or("any", |operation| operation.name());
     let dtype_name = dtype.map_or("any", |dtype| dtype.name());
     let name = format!("{set} {operation_name} {dtype_name} {shape}");
-    let operation = operation.map_or("None".to_owned(), |it| {
-        format!("Some(OperationKind::{it:?})")
-    });
+    let operation = operation.map_or("None".to_owned(), |it| format!("Some(OperationKind::{it:?})"));
     let dtype = dtype.map_or("None".to_owned(), |it| format!("Some(Dtype::{it:?})"));
     let transferred = shape == "transferred";
-    let errors = errors.each_ref().map(|Errors { set, quantiles }| {
-        format!("Errors {{ set: {set:?}, quantiles: {quantiles:?} }}")
-    });
+    let errors = errors
+        .each_ref()
+        .map(|Errors { set, quantiles }| format!("Errors {{ set: {set:?}, quantiles: {quantiles:?} }}"));
     let errors = errors.join(", ");
     format!(
         "

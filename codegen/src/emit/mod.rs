@@ -20,9 +20,6 @@ fn constant_name(name: &str) -> String {
 
 /// A documentation comment with this text.
 fn doc(text: &str) -> String {
-    let lines: Vec<_> = text
-        .split(['\n', '\r'])
-        .map(|line| format!("/// {line}"))
-        .collect();
+    let lines: Vec<_> = text.split(['\n', '\r']).map(|line| format!("/// {line}")).collect();
     lines.join("\n")
 }

@@ -26,25 +26,12 @@ pub(super) fn gpu_literal(gpu: &Gpu, root: &str) -> String {
 }
 
 /// A block expression of type `&'static StaticSet` with the shapes of the operations and formats that are `wanted`.
-pub(super) fn set_literal(
-    set: &TableSet,
-    root: &str,
-    wanted: impl Fn(OperationKind, Dtype) -> bool,
-) -> String {
+pub(super) fn set_literal(set: &TableSet, root: &str, wanted: impl Fn(OperationKind, Dtype) -> bool) -> String {
     let set = set.stored(wanted);
     let (name, gpu) = (&set.name, gpu_literal(&set.gpu, root));
-    let origin = [
-        &set.engine,
-        &set.timing,
-        &set.source,
-        &set.license,
-        &set.date,
-    ];
+    let origin = [&set.engine, &set.timing, &set.source, &set.license, &set.date];
     let (values, points) = (&set.axes.values, &set.axes.points);
-    let tables = set
-        .tables
-        .iter()
-        .map(|table| table_literal(table, name, root));
+    let tables = set.tables.iter().map(|table| table_literal(table, name, root));
     let tables: String = tables.collect();
     format!(
         "{{
@@ -68,16 +55,7 @@ pub(super) fn set_literal(
 }
 
 fn table_literal(table: &StoredTable, set: &str, root: &str) -> String {
-    let StoredTable {
-        operation,
-        timing,
-        floor_us,
-        shapes,
-        keys,
-        entries,
-        latency_us,
-        ln_slowdown,
-    } = table;
+    let StoredTable { operation, timing, floor_us, shapes, keys, entries, latency_us, ln_slowdown } = table;
     let timing = format!("{root}::hardware::{timing:?}");
     let mut index = phf_codegen::Map::new();
     let phf = format!("{root}::__private::phf");
@@ -86,9 +64,8 @@ fn table_literal(table: &StoredTable, set: &str, root: &str) -> String {
         index.entry(*key, place.to_string());
     }
     let index = index.build();
-    let entries = entries.iter().map(|StoredEntry { axes, start }| {
-        format!("EntryPlace::from_generated({axes:?}, {start}),")
-    });
+    let entries =
+        entries.iter().map(|StoredEntry { axes, start }| format!("EntryPlace::from_generated({axes:?}, {start}),"));
     let entries: String = entries.collect();
     format!(
         "

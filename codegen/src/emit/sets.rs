@@ -45,12 +45,7 @@ pub fn generate_builtin(
             }
         }
     }
-    Ok(module(
-        &gpus,
-        &text,
-        sets.values().map(|(_, set)| set),
-        wanted,
-    ))
+    Ok(module(&gpus, &text, sets.values().map(|(_, set)| set), wanted))
 }
 
 /// Returns a Rust block expression of type `&'static rooflut::table::TableSet` for the set at `path`, which

@@ -57,11 +57,7 @@ impl Rows {
     ///
     /// # Errors
     /// A column is missing, unknown or repeated; a row has another length; there are no rows.
-    pub(crate) fn check(
-        &self,
-        required: &[&'static str],
-        optional: &[&'static str],
-    ) -> Result<(), Error> {
+    pub(crate) fn check(&self, required: &[&'static str], optional: &[&'static str]) -> Result<(), Error> {
         let others = self.others(required, optional)?;
         if let Some(unknown) = others.first() {
             return Err(self.unknown(unknown, required, optional));
@@ -90,11 +86,7 @@ impl Rows {
     }
 
     /// The columns that are neither `required` nor `optional`.
-    fn others(
-        &self,
-        required: &[&'static str],
-        optional: &[&'static str],
-    ) -> Result<Vec<&String>, Error> {
+    fn others(&self, required: &[&'static str], optional: &[&'static str]) -> Result<Vec<&String>, Error> {
         let missing = |column: &&&str| !self.header.iter().any(|name| name == **column);
         if let Some(column) = required.iter().find(missing) {
             return Err(Error::new(
@@ -102,16 +94,10 @@ impl Rows {
                 self.location.clone().field(*column),
                 "a column of that name",
                 self.found(),
-                self.unseparated()
-                    .unwrap_or("add it, or rename the column that is meant"),
+                self.unseparated().unwrap_or("add it, or rename the column that is meant"),
             ));
         }
-        let known = |name: &str| {
-            required
-                .iter()
-                .chain(optional)
-                .any(|column| *column == name)
-        };
+        let known = |name: &str| required.iter().chain(optional).any(|column| *column == name);
         let mut seen = BTreeSet::new();
         let mut others = Vec::new();
         for name in &self.header {
@@ -166,11 +152,7 @@ impl Rows {
 
     /// The rows in the order of the file.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Row<'_>> {
-        self.records.iter().map(|(line, record)| Row {
-            rows: self,
-            line: *line,
-            record,
-        })
+        self.records.iter().map(|(line, record)| Row { rows: self, line: *line, record })
     }
 }
 
@@ -245,12 +227,6 @@ impl Row<'_> {
         hint: &'static str,
     ) -> Error {
         let found = Found::text(self.text(column).unwrap_or_default());
-        Error::new(
-            ErrorKind::Value,
-            self.location(column),
-            expected,
-            found,
-            hint,
-        )
+        Error::new(ErrorKind::Value, self.location(column), expected, found, hint)
     }
 }

@@ -31,21 +31,10 @@ pub(crate) struct Limits {
 }
 
 /// The keys of `[defaults]`.
-pub(super) const KEYS: [&str; 7] = [
-    "version",
-    "sources",
-    "gpu_memory_utilization",
-    "tokens_within_requests",
-    "graphs_hold_drafts",
-    "gpus",
-    "others",
-];
+pub(super) const KEYS: [&str; 7] =
+    ["version", "sources", "gpu_memory_utilization", "tokens_within_requests", "graphs_hold_drafts", "gpus", "others"];
 
-const LIMITS: [&str; 3] = [
-    "max_num_seqs",
-    "max_num_batched_tokens",
-    "cuda_graph_max_tokens",
-];
+const LIMITS: [&str; 3] = ["max_num_seqs", "max_num_batched_tokens", "cuda_graph_max_tokens"];
 
 impl Defaults {
     /// Reads the defaults; `value` returns that of a key.
@@ -53,9 +42,7 @@ impl Defaults {
     /// # Errors
     /// [`ErrorKind::Toml`](super::error::ErrorKind::Toml) for a key that is missing or unknown, and for an impossible
     /// value.
-    pub(super) fn read<'a>(
-        value: impl Fn(&str) -> Result<Value<'a>, Error>,
-    ) -> Result<Defaults, Error> {
+    pub(super) fn read<'a>(value: impl Fn(&str) -> Result<Value<'a>, Error>) -> Result<Defaults, Error> {
         let share = value("gpu_memory_utilization")?;
         let gpus = value("gpus")?.list()?;
         let [seqs, tokens, graph] = LIMITS;

@@ -134,16 +134,11 @@ impl Engine {
     pub(crate) fn read_all(paths: &[&Path]) -> Result<Vec<Engine>, Error> {
         let texts = paths.iter().map(|path| read(path));
         let texts: Vec<(String, String)> = texts.collect::<Result<_, _>>()?;
-        let files: Vec<TomlFile<'_>> = texts
-            .iter()
-            .map(|(name, text)| TomlFile::new(name, text))
-            .collect();
+        let files: Vec<TomlFile<'_>> = texts.iter().map(|(name, text)| TomlFile::new(name, text)).collect();
         let entries = files.iter().map(TomlFile::parse);
         let entries: Vec<_> = entries.collect::<Result<_, _>>()?;
         let tables = files.iter().zip(&entries);
-        let stacks = tables
-            .zip(paths)
-            .map(|((file, entries), path)| Stack::new(path, file.table(entries)));
+        let stacks = tables.zip(paths).map(|((file, entries), path)| Stack::new(path, file.table(entries)));
         let stacks: Vec<Stack<'_>> = stacks.collect::<Result<_, _>>()?;
         stacks.iter().map(|stack| stack.engine(&stacks)).collect()
     }
@@ -254,8 +249,7 @@ fn given<'a, 's>(
     line: &[&'s Stack<'a>],
     find: impl Fn(&'s Stack<'a>) -> Option<Value<'a>>,
 ) -> Option<(&'a str, Value<'a>)> {
-    line.iter()
-        .find_map(|stack| Some((stack.name, find(stack)?)))
+    line.iter().find_map(|stack| Some((stack.name, find(stack)?)))
 }
 
 /// A date, YYYY-MM-DD.
@@ -345,9 +339,7 @@ impl Unit {
             Unit::Share => value > 0.0 && value <= 1.0,
             Unit::Part => (0.0..=1.0).contains(&value),
             Unit::Tokens => {
-                let small = [0.0, 1.0, 2.0, 4.0]
-                    .iter()
-                    .any(|size| (value - size).abs() <= 0.0);
+                let small = [0.0, 1.0, 2.0, 4.0].iter().any(|size| (value - size).abs() <= 0.0);
                 small || value > 0.0 && value % 8.0 <= 0.0 && value <= f64::from(u32::MAX)
             }
             Unit::Rows => value >= 0.0 && value % 1.0 <= 0.0 && value <= f64::from(u32::MAX),

@@ -84,13 +84,7 @@ impl Error {
         found: Found,
         hint: impl Into<Cow<'static, str>>,
     ) -> Error {
-        Error(Box::new(Parts {
-            kind,
-            location,
-            expected: expected.into(),
-            found,
-            hint: hint.into(),
-        }))
+        Error(Box::new(Parts { kind, location, expected: expected.into(), found, hint: hint.into() }))
     }
 
     /// Names the file with its whole path, where `set` is the path of its set; without this, names begin with the
@@ -110,13 +104,7 @@ impl Error {
         let found = Found::words(source.to_string());
         let location = Location::file(path.display().to_string());
         let hint = "check that the file is there and readable";
-        Error::new(
-            ErrorKind::Io(source),
-            location,
-            "a readable file",
-            found,
-            hint,
-        )
+        Error::new(ErrorKind::Io(source), location, "a readable file", found, hint)
     }
 
     /// Returns the kind of the error.
@@ -163,27 +151,17 @@ impl Error {
 impl Location {
     /// A whole file, by its name in messages.
     pub(crate) fn file(name: impl Into<String>) -> Location {
-        Location {
-            file: name.into(),
-            line: None,
-            field: Cow::Borrowed(""),
-        }
+        Location { file: name.into(), line: None, field: Cow::Borrowed("") }
     }
 
     /// A line of the file.
     pub(crate) fn line(self, line: u64) -> Location {
-        Location {
-            line: Some(line),
-            ..self
-        }
+        Location { line: Some(line), ..self }
     }
 
     /// A column or key.
     pub(crate) fn field(self, field: impl Into<Cow<'static, str>>) -> Location {
-        Location {
-            field: field.into(),
-            ..self
-        }
+        Location { field: field.into(), ..self }
     }
 }
 
@@ -201,13 +179,7 @@ impl Found {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts {
-            location,
-            expected,
-            found,
-            hint,
-            ..
-        } = &*self.0;
+        let Parts { location, expected, found, hint, .. } = &*self.0;
         write!(f, "{location}: expected {expected}, found {found}; {hint}")
     }
 }

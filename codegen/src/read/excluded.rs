@@ -62,24 +62,14 @@ impl Excluded {
                     return Err(row.refuse("each row once", "list it under one reason"));
                 }
             }
-            excluded.entries.push(ExcludedRows {
-                reason,
-                rows,
-                latency_us,
-            });
+            excluded.entries.push(ExcludedRows { reason, rows, latency_us });
         }
         Ok(excluded)
     }
 
     /// The rows that are not found yet.
     pub(crate) fn pending(&self) -> Pending<'_> {
-        Pending {
-            rows: self
-                .rows
-                .iter()
-                .map(|(row, use_of)| (row.as_str(), use_of))
-                .collect(),
-        }
+        Pending { rows: self.rows.iter().map(|(row, use_of)| (row.as_str(), use_of)).collect() }
     }
 }
 

@@ -25,9 +25,7 @@ const SET_TOML: &str = "set.toml";
 
 /// The names of the CSV files of a set, for messages.
 pub(crate) fn table_files() -> String {
-    OperationKind::ALL
-        .map(|kind| kind.declared().file)
-        .join(", ")
+    OperationKind::ALL.map(|kind| kind.declared().file).join(", ")
 }
 
 /// The files that a set is read from.
@@ -71,15 +69,10 @@ impl Files {
         } else {
             of_single_file(&name, utf8(&name, &read(path)?, 0)?)?
         };
-        let (headers, tables): (Vec<_>, Vec<_>) =
-            parts.into_iter().partition(|(file, _)| *file == SET_TOML);
+        let (headers, tables): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(file, _)| *file == SET_TOML);
         let header = headers.into_iter().next();
         let (_, header) = header.ok_or_else(|| no_set_toml(path))?;
-        Ok(Files {
-            name,
-            header,
-            tables,
-        })
+        Ok(Files { name, header, tables })
     }
 
     /// The name of the set in messages.
@@ -110,11 +103,7 @@ impl Part {
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn alone(path: &Path) -> Result<Part, Error> {
-        Ok(Part {
-            name: path.display().to_string(),
-            bytes: read(path)?,
-            lines_before: 0,
-        })
+        Ok(Part { name: path.display().to_string(), bytes: read(path)?, lines_before: 0 })
     }
 
     /// A line of this part, from 1, as a location in its file.
@@ -157,11 +146,7 @@ fn of_folder(dir: &Path, name: &str) -> Result<Vec<(&'static str, Part)>, Error>
         if matches!(path.try_exists(), Ok(false)) {
             return None;
         }
-        let part = |bytes| Part {
-            name: format!("{name}/{file}"),
-            bytes,
-            lines_before: 0,
-        };
+        let part = |bytes| Part { name: format!("{name}/{file}"), bytes, lines_before: 0 };
         Some(read(&path).map(|bytes| (file, part(bytes))))
     };
     FILES.into_iter().filter_map(part).collect()
@@ -172,17 +157,13 @@ fn check_files(dir: &Path, folder: &str) -> Result<(), Error> {
     let mut names = std::fs::read_dir(dir)
         .and_then(|entries| {
             let name = |entry: DirEntry| entry.file_name().to_string_lossy().into_owned();
-            entries
-                .map(|entry| entry.map(name))
-                .collect::<Result<Vec<_>, _>>()
+            entries.map(|entry| entry.map(name)).collect::<Result<Vec<_>, _>>()
         })
         .map_err(|source| Error::io(dir, source))?;
     names.sort();
     let unknown = names.into_iter().find(|name| {
         // Hidden files belong to editors and file managers.
-        name.to_ascii_lowercase().ends_with(".csv")
-            && !name.starts_with('.')
-            && !FILES.contains(&name.as_str())
+        name.to_ascii_lowercase().ends_with(".csv") && !name.starts_with('.') && !FILES.contains(&name.as_str())
     });
     match unknown {
         Some(name) => Err(Error::new(
@@ -218,11 +199,7 @@ fn of_single_file(name: &str, text: &str) -> Result<Vec<(&'static str, Part)>, E
                 let expected = format!("{file} once");
                 return Err(refuse(expected, "keep one of the two"));
             }
-            let part = Part {
-                name: name.to_owned(),
-                bytes: Vec::new(),
-                lines_before: number,
-            };
+            let part = Part { name: name.to_owned(), bytes: Vec::new(), lines_before: number };
             parts.push((file, part));
         } else if let Some((_, part)) = parts.last_mut() {
             part.bytes.extend_from_slice(line.as_bytes());

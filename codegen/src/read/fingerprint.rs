@@ -35,19 +35,8 @@ impl Fingerprint {
 
 impl std::fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Fingerprint {
-            set,
-            table,
-            rows,
-            bytes,
-            min_us,
-            max_us,
-            hash,
-        } = self;
-        write!(
-            f,
-            "{set},{table},{rows},{bytes},{min_us},{max_us},{hash:016x}"
-        )
+        let Fingerprint { set, table, rows, bytes, min_us, max_us, hash } = self;
+        write!(f, "{set},{table},{rows},{bytes},{min_us},{max_us},{hash:016x}")
     }
 }
 
@@ -70,11 +59,7 @@ pub fn fingerprints_csv(data: &Path) -> Result<String, Error> {
     let gpus_toml = data.join("gpus.toml");
     let gpus = fs::read_to_string(&gpus_toml).map_err(|source| Error::io(&gpus_toml, source))?;
     let mut dirs = fs::read_dir(data)
-        .and_then(|entries| {
-            entries
-                .map(|entry| entry.map(|entry| entry.path()))
-                .collect::<Result<Vec<_>, _>>()
-        })
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>())
         .map_err(|source| Error::io(data, source))?;
     dirs.retain(|path| path.is_dir() && !path.ends_with("engines"));
     dirs.sort();

@@ -73,10 +73,7 @@ fn of_sheet(sheet: &Table<'_>, name: &str) -> Result<Gpu, Error> {
         .mem_bytes(whole("mem_bytes")?)
         .mem_bw_bytes_per_s(rate("mem_bw_gb_per_s", 1e9)?)
         .l2_bytes(whole("l2_bytes")?)
-        .sms(
-            u32::try_from(sms.whole()?)
-                .map_err(|_| sms.refuse("a whole number below 2^32", "correct it"))?,
-        )
+        .sms(u32::try_from(sms.whole()?).map_err(|_| sms.refuse("a whole number below 2^32", "correct it"))?)
         .link_bytes_per_s(rate("link_gb_per_s", 1e9)?)
         .tdp_w(optional("tdp_w", 1.0)?)
         .build()
@@ -109,10 +106,7 @@ impl Gpus {
             }
             sheets.insert(name.to_owned(), of_sheet(&sheet, name)?);
         }
-        Ok(Gpus {
-            sheets,
-            transferred,
-        })
+        Ok(Gpus { sheets, transferred })
     }
 
     /// The GPU of that name, or `None`.
@@ -141,9 +135,6 @@ impl FromIterator<Gpu> for Gpus {
     /// GPUs whose data sheets were read before.
     fn from_iter<I: IntoIterator<Item = Gpu>>(gpus: I) -> Gpus {
         let named = gpus.into_iter().map(|gpu| (gpu.name.to_string(), gpu));
-        Gpus {
-            sheets: named.collect(),
-            transferred: BTreeMap::new(),
-        }
+        Gpus { sheets: named.collect(), transferred: BTreeMap::new() }
     }
 }

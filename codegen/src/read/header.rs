@@ -35,9 +35,7 @@ pub(crate) struct Section {
 }
 
 /// The keys of every `set.toml`; each operation adds a section.
-const KEYS: [&str; 8] = [
-    "name", "gpu", "engine", "timing", "source", "license", "date", "inherits",
-];
+const KEYS: [&str; 8] = ["name", "gpu", "engine", "timing", "source", "license", "date", "inherits"];
 
 impl Header {
     /// Reads a `set.toml` with a name other than `taken`.
@@ -47,9 +45,7 @@ impl Header {
     pub(crate) fn parse(file: &TomlFile<'_>, gpus: &Gpus, taken: &[&str]) -> Result<Header, Error> {
         let entries = file.parse()?;
         let names = OperationKind::ALL.map(OperationKind::name);
-        let table = file
-            .table(&entries)
-            .only(&[KEYS.as_slice(), &names].concat())?;
+        let table = file.table(&entries).only(&[KEYS.as_slice(), &names].concat())?;
         let text = |key| Ok::<_, Error>(table.required(key)?.text()?.to_owned());
         let mut sections = BTreeMap::new();
         for operation in OperationKind::ALL {
@@ -66,10 +62,7 @@ impl Header {
             license: text("license")?,
             date: date(&table.required("date")?)?,
             sections,
-            inherits: table
-                .optional("inherits")
-                .map(|value| inherited(&value))
-                .transpose()?,
+            inherits: table.optional("inherits").map(|value| inherited(&value)).transpose()?,
         })
     }
 }
@@ -79,10 +72,7 @@ fn name(table: &Table<'_>, taken: &[&str]) -> Result<String, Error> {
     let name = value.string()?;
     value.check_name(name)?;
     if taken.contains(&name) {
-        let expected = format!(
-            "another name than those of the built-in sets ({})",
-            taken.join(", ")
-        );
+        let expected = format!("another name than those of the built-in sets ({})", taken.join(", "));
         return Err(value.refuse(expected, "rename the set"));
     }
     Ok(name.to_owned())
@@ -122,8 +112,7 @@ fn date(value: &Value<'_>) -> Result<String, Error> {
 
 /// Whether a text looks like a day in ISO 8601.
 fn is_day(text: &str) -> bool {
-    let digits =
-        |part: &str, length| part.len() == length && part.parse::<u16>().is_ok_and(|n| n > 0);
+    let digits = |part: &str, length| part.len() == length && part.parse::<u16>().is_ok_and(|n| n > 0);
     let parts: Vec<&str> = text.split('-').collect();
     match parts.as_slice() {
         [year, month, day] => digits(year, 4) && digits(month, 2) && digits(day, 2),
@@ -132,14 +121,7 @@ fn is_day(text: &str) -> bool {
 }
 
 fn section(value: &Value<'_>) -> Result<Section, Error> {
-    let table = value.table(&[
-        "t0_us",
-        "floor_us",
-        "hot_read",
-        "wave_us",
-        "grouped_split",
-        "excluded",
-    ])?;
+    let table = value.table(&["t0_us", "floor_us", "hot_read", "wave_us", "grouped_split", "excluded"])?;
     let positive = |key| {
         let value = table.optional(key);
         value.map(|value| value.positive()).transpose()
@@ -163,8 +145,7 @@ fn hot_read(value: &Value<'_>) -> Result<f64, Error> {
     match value.positive()? {
         share if share <= 1.0 => Ok(share),
         _ => {
-            let expected =
-                "at most 1 (a byte from the L2 cache takes no longer than one from memory)";
+            let expected = "at most 1 (a byte from the L2 cache takes no longer than one from memory)";
             Err(value.refuse(expected, "correct it"))
         }
     }

@@ -31,20 +31,8 @@ pub(crate) struct Errors {
 
 /// Set and number of the rows, and the quantiles.
 type Columns = [&'static str; 5];
-const INSIDE: Columns = [
-    "inside_set",
-    "inside_rows",
-    "inside_q50",
-    "inside_q80",
-    "inside_q95",
-];
-const OUTSIDE: Columns = [
-    "outside_set",
-    "outside_rows",
-    "outside_q50",
-    "outside_q80",
-    "outside_q95",
-];
+const INSIDE: Columns = ["inside_set", "inside_rows", "inside_q50", "inside_q80", "inside_q95"];
+const OUTSIDE: Columns = ["outside_set", "outside_rows", "outside_q50", "outside_q80", "outside_q95"];
 const KEY: [&str; 4] = ["set", "operation", "dtype", "shape"];
 const ANY: &str = "any";
 const SHAPES: [&str; 3] = ["measured", "transferred", ANY];
@@ -61,11 +49,7 @@ pub(crate) fn read_lookup_errors(path: &Path) -> Result<Vec<ErrorGroup>, Error> 
     rows.check(&[&KEY[..], &INSIDE, &OUTSIDE].concat(), &[])?;
     let first = rows.iter().next();
     if let Some(row) = first.filter(|row| row.text("operation") != Some(ANY)) {
-        return Err(row.refuse(
-            "operation",
-            "any, in the first row",
-            "add a row for any operation",
-        ));
+        return Err(row.refuse("operation", "any, in the first row", "add a row for any operation"));
     }
     if let Some(row) = rows.iter().nth(MAX_GROUPS) {
         return Err(row.refuse("set", "at most 256 rows", "remove some"));
@@ -75,12 +59,8 @@ pub(crate) fn read_lookup_errors(path: &Path) -> Result<Vec<ErrorGroup>, Error> 
 
 fn group(row: &Row<'_>) -> Result<ErrorGroup, Error> {
     let text = |column| row.text(column).unwrap_or_default();
-    let operation = OperationKind::ALL
-        .into_iter()
-        .find(|kind| kind.name() == text("operation"));
-    let dtype = Dtype::ALL
-        .into_iter()
-        .find(|dtype| dtype.name() == text("dtype"));
+    let operation = OperationKind::ALL.into_iter().find(|kind| kind.name() == text("operation"));
+    let dtype = Dtype::ALL.into_iter().find(|dtype| dtype.name() == text("dtype"));
     if operation.is_none() && text("operation") != ANY {
         return Err(row.refuse("operation", "an operation or any", "correct it"));
     }

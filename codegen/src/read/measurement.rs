@@ -48,8 +48,7 @@ fn shape(row: &Row<'_>, operation: &Operation) -> Result<Codes, Error> {
     for (code, column) in shape.iter_mut().zip(operation.shape) {
         *code = cell(row, column)?;
     }
-    (operation.check)(&shape)
-        .map_err(|wrong| row.refuse(wrong.column, wrong.expected.to_string(), wrong.hint))?;
+    (operation.check)(&shape).map_err(|wrong| row.refuse(wrong.column, wrong.expected.to_string(), wrong.hint))?;
     Ok(shape)
 }
 
@@ -65,11 +64,7 @@ fn cell(row: &Row<'_>, column: &Column) -> Result<u32, Error> {
 }
 
 /// The place of a name among `names`.
-fn place(
-    row: &Row<'_>,
-    column: &'static str,
-    names: &'static [&'static str],
-) -> Result<u32, Error> {
+fn place(row: &Row<'_>, column: &'static str, names: &'static [&'static str]) -> Result<u32, Error> {
     let text = row.text(column).unwrap_or_default();
     let place = (0..).zip(names).find(|(_, name)| **name == text);
     place.map(|(place, _)| place).ok_or_else(|| {
@@ -88,9 +83,8 @@ fn whole(row: &Row<'_>, column: &'static str, least: u32) -> Result<u32, Error> 
                 0 => "a whole number below 2^32",
                 _ => "a positive whole number below 2^32",
             };
-            let is_whole = |value: f64| {
-                value >= f64::from(least) && value <= f64::from(u32::MAX) && value.fract() <= 0.0
-            };
+            let is_whole =
+                |value: f64| value >= f64::from(least) && value <= f64::from(u32::MAX) && value.fract() <= 0.0;
             let hint = match text.parse().is_ok_and(is_whole) {
                 true => "write it in plain digits",
                 false => CORRECT,
@@ -104,9 +98,7 @@ fn whole(row: &Row<'_>, column: &'static str, least: u32) -> Result<u32, Error> 
 fn positive(row: &Row<'_>, column: &'static str) -> Result<f64, Error> {
     let expected = match row.text(column).unwrap_or_default().parse::<f64>() {
         Ok(number) if (number as f32).is_normal() && number > 0.0 => return Ok(number),
-        Ok(number) if number > 0.0 && number.is_finite() => {
-            "a positive number between 1.2e-38 and 3.4e38"
-        }
+        Ok(number) if number > 0.0 && number.is_finite() => "a positive number between 1.2e-38 and 3.4e38",
         _ => "a positive number",
     };
     Err(row.refuse(column, expected, CORRECT))

@@ -15,9 +15,7 @@ const ROUNDING: f64 = 1e-12;
 /// [`ErrorKind::Value`] for a dtype that the GPU has no peak for, [`ErrorKind::Impossible`],
 /// [`ErrorKind::MfuDisagrees`].
 pub(crate) fn check(row: &Row<'_>, measured: &MeasuredRow, gpu: &Gpu) -> Result<(), Error> {
-    let MeasuredRow {
-        kernel, latency_us, ..
-    } = measured;
+    let MeasuredRow { kernel, latency_us, .. } = measured;
     let dtype = kernel.dtype();
     let Some(peak) = gpu.peak_flops_per_s(dtype) else {
         let expected = format!("a dtype that {} has a peak for", gpu.name);
@@ -32,25 +30,18 @@ pub(crate) fn check(row: &Row<'_>, measured: &MeasuredRow, gpu: &Gpu) -> Result<
 }
 
 fn impossible(row: &Row<'_>, measured: &MeasuredRow, excess: &Excess, gpu: &Gpu) -> Error {
-    const FORMAT: &str =
-        "check the dtype (an 8-bit table read as 16-bit looks like this), the shape and the unit";
+    const FORMAT: &str = "check the dtype (an 8-bit table read as 16-bit looks like this), the shape and the unit";
     let (name, dtype) = (&gpu.name, measured.kernel.dtype());
     let (found, possible) = (excess.found, excess.possible);
     let (limit, rate, hint) = match excess.limit {
         Limit::Peak => (
-            format!(
-                "the {dtype} peak of {name} ({:.2} TFLOP/s)",
-                possible * 1e-12
-            ),
+            format!("the {dtype} peak of {name} ({:.2} TFLOP/s)", possible * 1e-12),
             format!("{:.2} TFLOP/s", found * 1e-12),
             FORMAT,
         ),
         Limit::Bandwidth => (
             format!("the bandwidth of {name} ({:.3} TB/s)", possible * 1e-12),
-            format!(
-                "{:.3} TB/s of compulsory traffic beyond the L2 cache",
-                found * 1e-12
-            ),
+            format!("{:.3} TB/s of compulsory traffic beyond the L2 cache", found * 1e-12),
             FORMAT,
         ),
         Limit::Link => (
@@ -77,17 +68,11 @@ fn check_mfu(row: &Row<'_>, bound_us: f64, latency_us: f64) -> Result<(), Error>
     let rounding = half_unit(text);
     let latency_rounding = half_unit(row.text("latency_us").unwrap_or_default());
     let smallest = bound_us / (latency_us + latency_rounding);
-    let largest = if latency_rounding < latency_us {
-        bound_us / (latency_us - latency_rounding)
-    } else {
-        f64::INFINITY
-    };
+    let largest =
+        if latency_rounding < latency_us { bound_us / (latency_us - latency_rounding) } else { f64::INFINITY };
     let slack = ROUNDING * (1.0 + bound_us / latency_us);
-    let agrees = |found: f64| {
-        found.is_finite()
-            && found + rounding + slack >= smallest
-            && found - rounding - slack <= largest
-    };
+    let agrees =
+        |found: f64| found.is_finite() && found + rounding + slack >= smallest && found - rounding - slack <= largest;
     if text.parse().is_ok_and(agrees) {
         return Ok(());
     }
@@ -112,7 +97,5 @@ fn decimals(text: &str) -> i32 {
     let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let fraction = digits.split_once('.').map_or("", |(_, fraction)| fraction);
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    i32::try_from(fraction.len())
-        .unwrap_or(i32::MAX)
-        .saturating_sub(exponent)
+    i32::try_from(fraction.len()).unwrap_or(i32::MAX).saturating_sub(exponent)
 }

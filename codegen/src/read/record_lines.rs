@@ -20,11 +20,7 @@ pub struct RecordLines<'t> {
 impl<'t> RecordLines<'t> {
     /// Creates a count over `text`, whose first line has the number `first`.
     pub const fn new(text: &'t str, first: u64) -> RecordLines<'t> {
-        RecordLines {
-            text,
-            rest: text,
-            line: first,
-        }
+        RecordLines { text, rest: text, line: first }
     }
 
     /// Returns the line of the record that begins at `byte` or behind the line ends there; `csv::Position::byte`.

@@ -32,10 +32,7 @@ pub(crate) struct Rule {
 pub(crate) static RULES: [RuleKind; 18] = [
     RuleKind {
         name: "scheduling",
-        values: Values::Names(
-            "Scheduling",
-            &[("sync", "Synchronous"), ("async", "OneStepAhead")],
-        ),
+        values: Values::Names("Scheduling", &[("sync", "Synchronous"), ("async", "OneStepAhead")]),
         meaning: "a batch is fixed when the step before it has ended (sync) or starts (async)",
     },
     RuleKind {
@@ -45,39 +42,26 @@ pub(crate) static RULES: [RuleKind; 18] = [
     },
     RuleKind {
         name: "victim_token",
-        values: Values::Names(
-            "VictimToken",
-            &[("computed", "Computed"), ("taken-back", "TakenBack")],
-        ),
+        values: Values::Names("VictimToken", &[("computed", "Computed"), ("taken-back", "TakenBack")]),
         meaning: "priority: the token of a request that is preempted in the step in which it was scheduled",
     },
     RuleKind {
         name: "victim_index",
         values: Values::Names(
             "VictimIndex",
-            &[
-                ("stays", "Stays"),
-                ("moves-if-scheduled", "MovesIfScheduled"),
-                ("moves", "Moves"),
-            ],
+            &[("stays", "Stays"), ("moves-if-scheduled", "MovesIfScheduled"), ("moves", "Moves")],
         ),
         meaning: "priority: the index of the pass over the running requests after one before it was preempted; \
                   where it stays, a request is skipped",
     },
     RuleKind {
         name: "self_preemption",
-        values: Values::Names(
-            "SelfPreemption",
-            &[("ends-pass", "EndsPass"), ("continues", "Continues")],
-        ),
+        values: Values::Names("SelfPreemption", &[("ends-pass", "EndsPass"), ("continues", "Continues")]),
         meaning: "priority: the pass over the running requests after one that preempts itself",
     },
     RuleKind {
         name: "lone_prefill",
-        values: Values::Names(
-            "LonePrefill",
-            &[("threshold", "Threshold"), ("budget", "Budget")],
-        ),
+        values: Values::Names("LonePrefill", &[("threshold", "Threshold"), ("budget", "Budget")]),
         meaning: "chunks of a prompt while no other request runs or waits: at most long_prefill_token_threshold, or \
                   the budget of the step",
     },
@@ -89,29 +73,19 @@ pub(crate) static RULES: [RuleKind; 18] = [
     },
     RuleKind {
         name: "freed_blocks",
-        values: Values::Names(
-            "FreedBlocks",
-            &[("last", "Last"), ("uncached-first", "UncachedFirst")],
-        ),
+        values: Values::Names("FreedBlocks", &[("last", "Last"), ("uncached-first", "UncachedFirst")]),
         meaning: "freed KV blocks are reused last, or first if no lookup could find them",
     },
     RuleKind {
         name: "beyond_max_model_len",
-        values: Values::Names(
-            "BeyondMaxModelLen",
-            &[("reject", "Reject"), ("truncate", "Truncate")],
-        ),
+        values: Values::Names("BeyondMaxModelLen", &[("reject", "Reject"), ("truncate", "Truncate")]),
         meaning: "a request whose prompt and max_tokens exceed max_model_len is rejected, or its output truncated",
     },
     RuleKind {
         name: "draft_scheduling",
         values: Values::Names(
             "DraftScheduling",
-            &[
-                ("sync", "Synchronous"),
-                ("async-heads", "HeadsAhead"),
-                ("async", "Ahead"),
-            ],
+            &[("sync", "Synchronous"), ("async-heads", "HeadsAhead"), ("async", "Ahead")],
         ),
         meaning: "steps that verify drafts are fixed when the step before has ended (sync), as all steps if an EAGLE or \
                   MTP head drafts (async-heads), or as all steps (async)",
@@ -170,8 +144,7 @@ impl RuleKind {
         let (text, rust) = match &self.values {
             Values::Names(of, names) => {
                 let found = value.string().ok();
-                let Some((name, variant)) = names.iter().find(|(name, _)| found == Some(*name))
-                else {
+                let Some((name, variant)) = names.iter().find(|(name, _)| found == Some(*name)) else {
                     let names = names.iter().map(|(name, _)| format!("{name:?}"));
                     let names = names.collect::<Vec<_>>().join(" or ");
                     return Err(value.refuse(names, "correct it"));
@@ -183,19 +156,13 @@ impl RuleKind {
                 (on.to_string(), on.to_string())
             }
             Values::Nanoseconds => match value.number().ok() {
-                Some(ns) if (0.0..=1e18).contains(&ns) && ns % 1.0 <= 0.0 => {
-                    (ns.to_string(), ns.to_string())
-                }
+                Some(ns) if (0.0..=1e18).contains(&ns) && ns % 1.0 <= 0.0 => (ns.to_string(), ns.to_string()),
                 _ => {
                     let expected = "a whole number of nanoseconds, at most 1e18";
                     return Err(value.refuse(expected, "correct it"));
                 }
             },
         };
-        Ok(Rule {
-            kind: self,
-            value: text,
-            rust,
-        })
+        Ok(Rule { kind: self, value: text, rust })
     }
 }

@@ -73,20 +73,9 @@ fn read(path: &Path, gpus: &Gpus, taken: &[&str]) -> Result<TableSet, Error> {
 }
 
 /// Reads the set `name` at `path`, from which the set of `header` inherits, as `location` says.
-fn base(
-    path: &Path,
-    gpus: &Gpus,
-    header: &Header,
-    (name, location): &(String, Location),
-) -> Result<TableSet, Error> {
+fn base(path: &Path, gpus: &Gpus, header: &Header, (name, location): &(String, Location)) -> Result<TableSet, Error> {
     let refuse = |expected: &'static str| {
-        Error::new(
-            ErrorKind::Set,
-            location.clone(),
-            expected,
-            Found::text(name),
-            "inherit from another",
-        )
+        Error::new(ErrorKind::Set, location.clone(), expected, Found::text(name), "inherit from another")
     };
     if !path.exists() {
         return Err(refuse("a set beside this one"));
@@ -110,13 +99,7 @@ impl TableSet {
 
     /// One sentence on the set: engine, GPU and timing.
     pub(crate) fn about(&self) -> String {
-        let Header {
-            name,
-            gpu,
-            engine,
-            timing,
-            ..
-        } = &self.header;
+        let Header { name, gpu, engine, timing, .. } = &self.header;
         format!("`{name}`: {engine} on {}, {timing}.", gpu.description)
     }
 

@@ -43,11 +43,7 @@ pub struct RefusedRow {
 /// # Errors
 /// The file cannot be read, is not UTF-8 or has no rows; its columns are those of no operation or of one
 /// other than `operation`, or a column occurs twice. See [`ErrorKind`].
-pub fn read_rows(
-    path: &Path,
-    operation: Option<OperationKind>,
-    gpu: &Gpu,
-) -> Result<MeasuredRows, Error> {
+pub fn read_rows(path: &Path, operation: Option<OperationKind>, gpu: &Gpu) -> Result<MeasuredRows, Error> {
     let rows = Rows::read(&Part::alone(path)?)?;
     let operation = recognise(&rows, operation)?;
     let declared = operation.declared();
@@ -62,10 +58,7 @@ pub fn read_rows(
     for row in rows.iter().filter(|row| !row.is_blank()) {
         match checked(operation, &row, gpu) {
             Ok(measured) => read.rows.push(measured),
-            Err(error) => read.refused.push(RefusedRow {
-                line: row.line(),
-                error,
-            }),
+            Err(error) => read.refused.push(RefusedRow { line: row.line(), error }),
         }
     }
     Ok(read)
@@ -76,13 +69,7 @@ pub fn read_rows(
 fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind, Error> {
     let fits = with_columns(rows.header(), 0);
     let refuse = |expected: String, found, hint: String| {
-        Error::new(
-            ErrorKind::Columns,
-            rows.location().clone(),
-            expected,
-            found,
-            hint,
-        )
+        Error::new(ErrorKind::Columns, rows.location().clone(), expected, found, hint)
     };
     match (asked, fits) {
         (Some(asked), Some(fits)) if fits != asked => {
@@ -93,21 +80,11 @@ fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind,
                 format!("name {fits} or another file"),
             ))
         }
-        (asked, fits) => asked
-            .or(fits)
-            .or_else(|| with_columns(rows.header(), 1))
-            .ok_or_else(|| {
-                let operations =
-                    OperationKind::ALL.map(|kind| format!("{kind}: {}", columns(kind)));
-                let hint = rows
-                    .unseparated()
-                    .unwrap_or("rename the columns or name another file");
-                refuse(
-                    format!("the columns of one operation ({})", operations.join("; ")),
-                    rows.found(),
-                    hint.to_owned(),
-                )
-            }),
+        (asked, fits) => asked.or(fits).or_else(|| with_columns(rows.header(), 1)).ok_or_else(|| {
+            let operations = OperationKind::ALL.map(|kind| format!("{kind}: {}", columns(kind)));
+            let hint = rows.unseparated().unwrap_or("rename the columns or name another file");
+            refuse(format!("the columns of one operation ({})", operations.join("; ")), rows.found(), hint.to_owned())
+        }),
     }
 }
 
@@ -118,9 +95,8 @@ fn with_columns(header: &[String], lacking: usize) -> Option<OperationKind> {
     let columns = |kind: OperationKind| kind.declared().columns();
     let fits = |kind: &OperationKind| columns(*kind).filter(missing).count() <= lacking;
     let fitting: Vec<_> = OperationKind::ALL.into_iter().filter(fits).collect();
-    let covers = |kind: OperationKind, other: OperationKind| {
-        columns(other).all(|column| columns(kind).any(|own| own == column))
-    };
+    let covers =
+        |kind: OperationKind, other: OperationKind| columns(other).all(|column| columns(kind).any(|own| own == column));
     let mut all = fitting.iter().copied();
     all.find(|kind| fitting.iter().all(|other| covers(*kind, *other)))
 }

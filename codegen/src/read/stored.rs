@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use rooflut_roofline::operation::{Codes, key};
 use rooflut_roofline::{
-    AxisPoint, Dtype, Gpu, MeasuredKernel, OperationKind, Reference, Timing, axis_points, filled,
-    math,
+    AxisPoint, Dtype, Gpu, MeasuredKernel, OperationKind, Reference, Timing, axis_points, filled, math,
 };
 
 use super::set::TableSet;
@@ -108,9 +107,7 @@ impl TableSet {
             source: header.source.clone(),
             license: header.license.clone(),
             date: header.date.clone(),
-            tables: tables
-                .filter_map(|table| stored(table, &header.gpu, &mut axes, &wanted))
-                .collect(),
+            tables: tables.filter_map(|table| stored(table, &header.gpu, &mut axes, &wanted)).collect(),
             axes,
         }
     }
@@ -158,10 +155,7 @@ fn stored(
         }
         let is_curve = declared.axes.len() == 1;
         let second = if is_curve { Vec::new() } else { second };
-        stored.entries.push(StoredEntry {
-            axes: [axes.place(first), axes.place(second)],
-            start,
-        });
+        stored.entries.push(StoredEntry { axes: [axes.place(first), axes.place(second)], start });
     }
     (!stored.entries.is_empty()).then_some(stored)
 }

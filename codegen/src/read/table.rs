@@ -51,11 +51,7 @@ impl Table {
     ///
     /// # Errors
     /// See [`ErrorKind`].
-    pub(crate) fn read(
-        operation: OperationKind,
-        files: &Files,
-        header: &Header,
-    ) -> Result<Option<Table>, Error> {
+    pub(crate) fn read(operation: OperationKind, files: &Files, header: &Header) -> Result<Option<Table>, Error> {
         let declared = operation.declared();
         let section = header.sections.get(&operation);
         let (part, section) = match (files.table(declared.file), section) {
@@ -103,9 +99,7 @@ impl Table {
             let mut found = MeasuredRow::parse(&row, operation)?;
             found.latency_us = replaced_us.unwrap_or(found.latency_us);
             physics::check(&row, &found, &header.gpu)?;
-            let MeasuredRow {
-                kernel, latency_us, ..
-            } = found;
+            let MeasuredRow { kernel, latency_us, .. } = found;
             if let Some(first) = lines.insert(kernel, row.line()) {
                 let key = row.key(&point_columns);
                 return Err(Error::new(
@@ -118,10 +112,7 @@ impl Table {
             }
             let shape = kernel.shape::<Codes>();
             names.entry(shape).or_insert_with(|| row.key(&key_columns));
-            shapes
-                .entry(shape)
-                .or_default()
-                .insert(kernel.point(), latency_us as f32);
+            shapes.entry(shape).or_default().insert(kernel.point(), latency_us as f32);
             measured.push(found);
         }
         excluded.finish(&part.name)?;
@@ -177,12 +168,7 @@ impl Table {
 
     fn check_axes(&self, names: &BTreeMap<Codes, String>) -> Result<(), Error> {
         for (shape, points) in &self.shapes {
-            let axes = self
-                .operation
-                .declared()
-                .axes
-                .iter()
-                .zip(Self::axes(points));
+            let axes = self.operation.declared().axes.iter().zip(Self::axes(points));
             for (axis, values) in axes {
                 let (found, limit) = (values.len(), MAX_POINTS);
                 if found > limit {
@@ -203,13 +189,7 @@ impl Table {
     fn check_keys(&self, names: &BTreeMap<Codes, String>) -> Result<(), Error> {
         let refuse = |expected: String, found: String, hint| {
             let location = Location::file(self.file.clone());
-            Error::new(
-                ErrorKind::TooLarge,
-                location,
-                expected,
-                Found::words(found),
-                hint,
-            )
+            Error::new(ErrorKind::TooLarge, location, expected, Found::words(found), hint)
         };
         let found = self.shapes.len();
         if found > MAX_SHAPES {

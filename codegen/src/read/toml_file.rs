@@ -39,11 +39,7 @@ pub(crate) struct Value<'a> {
 impl<'a> TomlFile<'a> {
     /// The file with this name and text.
     pub(crate) fn new(name: &'a str, text: &'a str) -> TomlFile<'a> {
-        TomlFile {
-            name,
-            text: text.strip_prefix('\u{feff}').unwrap_or(text),
-            lines_before: 0,
-        }
+        TomlFile { name, text: text.strip_prefix('\u{feff}').unwrap_or(text), lines_before: 0 }
     }
 
     /// A file of a set.
@@ -51,10 +47,7 @@ impl<'a> TomlFile<'a> {
     /// # Errors
     /// The file is not UTF-8.
     pub(crate) fn of(part: &'a Part) -> Result<TomlFile<'a>, Error> {
-        Ok(TomlFile {
-            lines_before: part.lines_before,
-            ..TomlFile::new(&part.name, part.text()?)
-        })
+        Ok(TomlFile { lines_before: part.lines_before, ..TomlFile::new(&part.name, part.text()?) })
     }
 
     /// Parses the text.
@@ -73,19 +66,12 @@ impl<'a> TomlFile<'a> {
                 "correct the line",
             )
         };
-        DeTable::parse(self.text)
-            .map(Spanned::into_inner)
-            .map_err(refused)
+        DeTable::parse(self.text).map(Spanned::into_inner).map_err(refused)
     }
 
     /// The whole file as a table, once it is [parsed](Self::parse).
     pub(crate) fn table(&'a self, entries: &'a DeTable<'a>) -> Table<'a> {
-        Table {
-            file: self,
-            prefix: String::new(),
-            start: 0,
-            entries,
-        }
+        Table { file: self, prefix: String::new(), start: 0, entries }
     }
 
     /// A byte of the text as a location in the file.
@@ -102,10 +88,7 @@ impl<'a> Table<'a> {
     /// # Errors
     /// [`ErrorKind::Toml`] at the first other key.
     pub(crate) fn only(self, known: &[&str]) -> Result<Table<'a>, Error> {
-        let others = self
-            .entries
-            .keys()
-            .filter(|key| !known.contains(&key.get_ref().as_ref()));
+        let others = self.entries.keys().filter(|key| !known.contains(&key.get_ref().as_ref()));
         let Some(key) = others.min_by_key(|key| key.span().start) else {
             return Ok(self);
         };
@@ -177,12 +160,7 @@ impl<'a> Value<'a> {
         let DeValue::Table(entries) = self.value else {
             return Err(self.refuse("a section", "write it as one"));
         };
-        Ok(Table {
-            file: self.file,
-            prefix: format!("{}.", self.key),
-            start: self.start,
-            entries,
-        })
+        Ok(Table { file: self.file, prefix: format!("{}.", self.key), start: self.start, entries })
     }
 
     /// The elements of a list, or the sections of a `[[list]]`.
@@ -197,9 +175,7 @@ impl<'a> Value<'a> {
             value: value.get_ref(),
         };
         match self.value {
-            DeValue::Array(values) if !values.is_empty() => {
-                Ok(values.iter().map(element).collect())
-            }
+            DeValue::Array(values) if !values.is_empty() => Ok(values.iter().map(element).collect()),
             _ => Err(self.refuse("a list with at least one element", "correct or remove it")),
         }
     }
@@ -256,14 +232,10 @@ impl<'a> Value<'a> {
     /// [`ErrorKind::Toml`] for any other value.
     pub(crate) fn whole(&self) -> Result<u64, Error> {
         let number = match self.value {
-            DeValue::Integer(integer) => {
-                u64::from_str_radix(integer.as_str(), integer.radix()).ok()
-            }
+            DeValue::Integer(integer) => u64::from_str_radix(integer.as_str(), integer.radix()).ok(),
             _ => None,
         };
-        number
-            .filter(|number| *number > 0)
-            .ok_or_else(|| self.refuse("a positive whole number", "correct it"))
+        number.filter(|number| *number > 0).ok_or_else(|| self.refuse("a positive whole number", "correct it"))
     }
 
     /// `true` or `false`.
@@ -290,17 +262,12 @@ impl<'a> Value<'a> {
         if is_simple(name) {
             return Ok(());
         }
-        let expected =
-            "lower-case letters, digits and hyphens, starting with a letter (and not \"all\")";
+        let expected = "lower-case letters, digits and hyphens, starting with a letter (and not \"all\")";
         Err(self.error(expected, Found::text(name), "rename it"))
     }
 
     /// The error for this value, shown as the file has it.
-    pub(crate) fn refuse(
-        &self,
-        expected: impl Into<Cow<'static, str>>,
-        hint: impl Into<Cow<'static, str>>,
-    ) -> Error {
+    pub(crate) fn refuse(&self, expected: impl Into<Cow<'static, str>>, hint: impl Into<Cow<'static, str>>) -> Error {
         let found = match self.value {
             DeValue::String(text) => Found::text(text.as_ref()),
             DeValue::Integer(integer) => Found::words(integer.to_string()),
@@ -313,12 +280,7 @@ impl<'a> Value<'a> {
         self.error(expected, found, hint)
     }
 
-    fn error(
-        &self,
-        expected: impl Into<Cow<'static, str>>,
-        found: Found,
-        hint: impl Into<Cow<'static, str>>,
-    ) -> Error {
+    fn error(&self, expected: impl Into<Cow<'static, str>>, found: Found, hint: impl Into<Cow<'static, str>>) -> Error {
         Error::new(ErrorKind::Toml, self.location(), expected, found, hint)
     }
 

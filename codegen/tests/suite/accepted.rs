@@ -2,12 +2,7 @@
 use crate::support::{DECODE, Fixture, GEMM, GPUS, SET_TOML, bench_data};
 use rooflut_codegen::{fingerprints, generate_builtin};
 
-const ROWS: [&str; 4] = [
-    "bf16,512,512,16,10",
-    "bf16,512,512,128,11.5",
-    "bf16,512,1024,16,12",
-    "fp8,512,512,16,9",
-];
+const ROWS: [&str; 4] = ["bf16,512,512,16,10", "bf16,512,512,128,11.5", "bf16,512,1024,16,12", "fp8,512,512,16,9"];
 
 /// The source emitted for a set with this `gemm.csv`.
 fn emitted(gemm: &str) -> String {
@@ -37,10 +32,7 @@ fn order_and_spelling_of_csv_do_not_matter() {
     ] {
         assert_eq!(emitted(&other), expected, "{other:?}");
     }
-    assert_eq!(
-        emitted("latency_us,m,dtype,n,k\n11.5,16,bf16,1024,512\n"),
-        emitted(&csv(&["bf16,512,1024,16,11.5"]))
-    );
+    assert_eq!(emitted("latency_us,m,dtype,n,k\n11.5,16,bf16,1024,512\n"), emitted(&csv(&["bf16,512,1024,16,11.5"])));
 }
 
 #[test]
@@ -61,9 +53,7 @@ fn spellings_of_toml_do_not_matter() {
 #[test]
 fn a_ragged_grid_has_holes() {
     let csv = format!("{DECODE}bf16,bf16,8,8,64,1,1,64,50\nbf16,bf16,8,8,64,1,2,128,51\n");
-    let source = Fixture::new()
-        .file("attention_decode.csv", csv)
-        .expression();
+    let source = Fixture::new().file("attention_decode.csv", csv).expression();
     // Two rows on a grid of two by two: each answers for the hole in its column.
     assert_eq!(source.matches("[50.0, NaN, NaN, 51.0]").count(), 1);
     assert_eq!(source.matches("NaN,").count(), 2);
@@ -79,13 +69,9 @@ fn a_ragged_grid_has_holes() {
 
 #[test]
 fn a_hole_between_two_batches_has_a_slowdown_between_theirs() {
-    let row = |batch: u32, kv_len: u32, latency_us: f64| {
-        format!("bf16,bf16,8,8,64,1,{batch},{kv_len},{latency_us}\n")
-    };
+    let row = |batch: u32, kv_len: u32, latency_us: f64| format!("bf16,bf16,8,8,64,1,{batch},{kv_len},{latency_us}\n");
     let rows = [row(1, 64, 50.0), row(2, 128, 51.0), row(4, 64, 70.0)];
-    let source = Fixture::new()
-        .file("attention_decode.csv", format!("{DECODE}{}", rows.concat()))
-        .expression();
+    let source = Fixture::new().file("attention_decode.csv", format!("{DECODE}{}", rows.concat())).expression();
     let (_, slowdowns) = source.split_once("ln_slowdown: &[").unwrap();
     let (slowdowns, _) = slowdowns.split_once(']').unwrap();
     let slowdowns = slowdowns.split(',').map(|text| text.trim().parse::<f32>());
@@ -94,18 +80,12 @@ fn a_hole_between_two_batches_has_a_slowdown_between_theirs() {
     let [first, _, between, _, last, _] = slowdowns.unwrap()[..] else {
         panic!("{source}");
     };
-    assert!(
-        (between - f32::midpoint(first, last)).abs() < 1e-6,
-        "{between}"
-    );
+    assert!((between - f32::midpoint(first, last)).abs() < 1e-6, "{between}");
 }
 
 #[test]
 fn extreme_values_are_emitted_as_numbers() {
-    let source = emitted(&csv(&[
-        "bf16,1,1,1,3e38",
-        "bf16,4294967295,4294967295,4294967295,3e38",
-    ]));
+    let source = emitted(&csv(&["bf16,1,1,1,3e38", "bf16,4294967295,4294967295,4294967295,3e38"]));
     assert!(source.contains("[3e38, 3e38]"), "{source}");
     assert!(source.contains("4294967295, 4294967295"), "{source}");
 }
@@ -114,9 +94,7 @@ fn extreme_values_are_emitted_as_numbers() {
 fn a_set_may_define_its_gpu() {
     let sheet = GPUS.replace("[toy]", "[gpu]\nname = \"mine\"");
     let toml = SET_TOML.replace("gpu = \"toy\"\n", "") + &sheet;
-    let source = Fixture::gemm(&ROWS.join("\n"))
-        .file("set.toml", toml)
-        .expression();
+    let source = Fixture::gemm(&ROWS.join("\n")).file("set.toml", toml).expression();
     assert!(source.contains("\"mine\""));
     assert_eq!(source.replace("\"mine\"", "\"toy\""), emitted(&csv(&ROWS)));
 }
@@ -137,10 +115,7 @@ fn the_built_in_sets_pass_with_all_rows_that_they_do_not_exclude() {
             // The file of the set itself, or of the one that it inherits from.
             let csv = std::fs::read_to_string(data.join(&table.file)).unwrap();
             let lines = csv.lines().filter(|line| !line.is_empty()).count() - 1;
-            let left_out = table
-                .excluded
-                .iter()
-                .filter(|entry| entry.latency_us.is_empty());
+            let left_out = table.excluded.iter().filter(|entry| entry.latency_us.is_empty());
             let left_out: usize = left_out.map(|entry| entry.rows.len()).sum();
             assert_eq!(fingerprint.rows, lines - left_out, "{}", table.file);
         }
@@ -202,11 +177,7 @@ fn excluded_rows_are_as_if_the_table_did_not_have_them() {
          [[gemm.excluded]]\nreason = \"cold\"\nrows = [\" {d} \"]\n"
     );
     let all = Fixture::new().file("gemm.csv", csv(&ROWS).replace(',', ", "));
-    assert_eq!(
-        all.set_toml("[gemm]\nt0_us = 5.0\n", &excluded)
-            .expression(),
-        emitted(&csv(&[a, c]))
-    );
+    assert_eq!(all.set_toml("[gemm]\nt0_us = 5.0\n", &excluded).expression(), emitted(&csv(&[a, c])));
 }
 
 #[test]
@@ -218,10 +189,7 @@ fn replaced_rows_have_the_given_latencies() {
     );
     let all = Fixture::new().file("gemm.csv", csv(&ROWS));
     let read = all.set_toml("[gemm]\nt0_us = 5.0\n", &replaced);
-    assert_eq!(
-        read.expression(),
-        emitted(&csv(&[a, "bf16,512,512,128,13", c, "fp8,512,512,16,8.5"]))
-    );
+    assert_eq!(read.expression(), emitted(&csv(&[a, "bf16,512,512,128,13", c, "fp8,512,512,16,8.5"])));
     let tables = read.read().unwrap().rows();
     assert!((tables[0].rows[1].latency_us - 13.0).abs() < 1e-12);
     assert_eq!(tables[0].excluded[0].rows, [b, d]);
@@ -231,20 +199,16 @@ fn replaced_rows_have_the_given_latencies() {
 #[test]
 fn a_set_takes_the_tables_that_it_lacks_from_the_one_that_it_inherits_from() {
     let [a, b, ..] = ROWS;
-    let base = Fixture::new().file("gemm.csv", csv(&[a])).file(
-        "attention_decode.csv",
-        format!("{DECODE}bf16,bf16,8,8,64,1,1,64,50\n"),
-    );
+    let base = Fixture::new()
+        .file("gemm.csv", csv(&[a]))
+        .file("attention_decode.csv", format!("{DECODE}bf16,bf16,8,8,64,1,1,64,50\n"));
     let folder = base.dir();
     let (sections, _) = SET_TOML.split_once("[prefill]").unwrap();
     let own = folder.with_file_name("own");
     std::fs::create_dir(&own).unwrap();
     let write = |name: &str, text: &str| std::fs::write(own.join(name), text).unwrap();
     write("gemm.csv", &csv(&[b]));
-    write(
-        "set.toml",
-        &sections.replace("[gemm]", "inherits = \"set\"\n[gemm]"),
-    );
+    write("set.toml", &sections.replace("[gemm]", "inherits = \"set\"\n[gemm]"));
     let rows = |path: &std::path::Path| rooflut_codegen::read_set(path, GPUS).unwrap().rows();
     let (inherited, base) = (rows(&own), rows(&folder));
     assert_eq!((inherited.len(), base.len()), (2, 2));
@@ -254,15 +218,9 @@ fn a_set_takes_the_tables_that_it_lacks_from_the_one_that_it_inherits_from() {
 
     let other = SET_TOML.replace("gpu = \"toy\"", "gpu = \"other\"");
     let (sections, _) = other.split_once("[prefill]").unwrap();
-    write(
-        "set.toml",
-        &sections.replace("[gemm]", "inherits = \"set\"\n[gemm]"),
-    );
+    write("set.toml", &sections.replace("[gemm]", "inherits = \"set\"\n[gemm]"));
     let gpus = GPUS.to_owned() + &GPUS.replace("[toy]", "[other]");
-    let refused = rooflut_codegen::read_set(&own, &gpus)
-        .err()
-        .unwrap()
-        .to_string();
+    let refused = rooflut_codegen::read_set(&own, &gpus).err().unwrap().to_string();
     assert_eq!(
         refused,
         "own/set.toml:8: inherits: expected a set of the same GPU, found \"set\"; inherit from another"

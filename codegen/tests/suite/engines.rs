@@ -72,10 +72,7 @@ fn a_file_becomes_a_static_in_si_units() {
         let rest = source.split(&format!(" {name}: Seconds(")).nth(1).unwrap();
         let number: &str = rest.split(')').next().unwrap();
         let number: f64 = number.parse().unwrap();
-        assert!(
-            (number - seconds).abs() <= 1e-15 * seconds,
-            "{name}: {number}"
-        );
+        assert!((number - seconds).abs() <= 1e-15 * seconds, "{name}: {number}");
     }
 }
 
@@ -111,11 +108,7 @@ inherits = "toy-1.1"
 [rules]
 freed_blocks = "uncached-first"
 "#;
-    let files = [
-        ("toy-1.0", ENGINE.as_str()),
-        ("toy-1.1", child),
-        ("toy-1.2", grandchild),
-    ];
+    let files = [("toy-1.0", ENGINE.as_str()), ("toy-1.1", child), ("toy-1.2", grandchild)];
     let source = on_one_line(&generate_all(&files).unwrap());
     let newest = source.split("pub static TOY_1_2").nth(1).unwrap();
     for expected in [

@@ -2,8 +2,7 @@
 use crate::support::{Fixture, GPUS, bench_data};
 use rooflut_codegen::{fingerprints, fingerprints_csv};
 
-const COMMAND: &str =
-    "cargo run -q -p rooflut-codegen --example fingerprints > bench_data/fingerprints.csv";
+const COMMAND: &str = "cargo run -q -p rooflut-codegen --example fingerprints > bench_data/fingerprints.csv";
 
 #[test]
 fn the_committed_fingerprints_are_those_of_the_data() {
@@ -29,28 +28,18 @@ fn a_line_has_rows_bytes_range_and_hash() {
     let line = line("bf16,512,512,16,10\nbf16,512,512,32,12.5\n");
     assert!(line.starts_with("set,gemm.csv,2,24,10,12.5,"), "{line}");
     let hash = line.rsplit(',').next().unwrap();
-    assert!(
-        hash.len() == 16 && u64::from_str_radix(hash, 16).is_ok(),
-        "{hash}"
-    );
+    assert!(hash.len() == 16 && u64::from_str_radix(hash, 16).is_ok(), "{hash}");
 }
 
 #[test]
 fn any_change_of_a_value_changes_the_line_and_order_does_not() {
     let rows = "bf16,512,512,16,10\nbf16,512,512,32,10.5\nbf16,512,512,64,11\n";
     let original = line(rows);
-    for (from, to) in [
-        ("10.5", "10.6"),
-        ("512,512,32", "512,512,33"),
-        ("bf16,512,512,32", "fp8,512,512,32"),
-    ] {
+    for (from, to) in [("10.5", "10.6"), ("512,512,32", "512,512,33"), ("bf16,512,512,32", "fp8,512,512,32")] {
         assert_ne!(line(&rows.replace(from, to)), original, "{to}");
     }
     let reversed: Vec<_> = rows.lines().rev().collect();
     assert_eq!(line(&reversed.join("\n")), original);
     // Equal latencies at other points.
-    assert_ne!(
-        line("bf16,512,512,16,10.5\nbf16,512,512,32,10\nbf16,512,512,64,11\n"),
-        original
-    );
+    assert_ne!(line("bf16,512,512,16,10.5\nbf16,512,512,32,10\nbf16,512,512,64,11\n"), original);
 }

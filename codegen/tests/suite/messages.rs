@@ -32,12 +32,7 @@ fn each_file_has_its_message() {
 /// Reads a file of the page.
 fn read(file: &str, text: &str) -> Result<(), String> {
     let mut text = text.replace(" / ", "\n");
-    for (escape, character) in [
-        ("\\t", "\t"),
-        ("\\r", "\r"),
-        ("\\n", "\n"),
-        ("\\u{feff}", "\u{feff}"),
-    ] {
+    for (escape, character) in [("\\t", "\t"), ("\\r", "\r"), ("\\n", "\n"), ("\\u{feff}", "\u{feff}")] {
         text = text.replace(escape, character);
     }
     let changed = |whole: &str| {
@@ -54,23 +49,15 @@ fn read(file: &str, text: &str) -> Result<(), String> {
             refusal(&gemm.file("set.toml", rest + &changed(&own_gpu)))
         }
         "gpus.toml" => said(read_set(&gemm.dir(), &changed(GPUS))),
-        "engine" => alone("toy-1.0.toml", &changed(&ENGINE), |path| {
-            generate_engines(&[path])
-        }),
-        "constants" => alone(
-            "toy.toml",
-            &changed(crate::constants::TOY),
-            generate_constants,
-        ),
+        "engine" => alone("toy-1.0.toml", &changed(&ENGINE), |path| generate_engines(&[path])),
+        "constants" => alone("toy.toml", &changed(crate::constants::TOY), generate_constants),
         "my.tables" => {
             let (head, _) = SET_TOML.split_once("[prefill]").unwrap();
             let text = text.replace("[set.toml]", head);
             alone(file, &text, |path| read_set(path, GPUS))
         }
         "mine.csv" => alone(file, &text, |path| read_rows(path, None, &TOY)),
-        "mine.csv as moe" => alone("mine.csv", &text, |path| {
-            read_rows(path, Some(OperationKind::Moe), &TOY)
-        }),
+        "mine.csv as moe" => alone("mine.csv", &text, |path| read_rows(path, Some(OperationKind::Moe), &TOY)),
         table => refusal(&Fixture::new().file(table, &text)),
     }
 }
@@ -84,11 +71,7 @@ fn said<T>(read: Result<T, Error>) -> Result<(), String> {
 }
 
 /// Reads a file of its own. Messages name it without its folder.
-fn alone<T>(
-    name: &str,
-    text: &str,
-    read: impl FnOnce(&Path) -> Result<T, Error>,
-) -> Result<(), String> {
+fn alone<T>(name: &str, text: &str, read: impl FnOnce(&Path) -> Result<T, Error>) -> Result<(), String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     fs::write(&path, text).unwrap();

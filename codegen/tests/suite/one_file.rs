@@ -43,11 +43,7 @@ fn it_equals_the_set_of_the_folder() {
     ] {
         let (_folder, path) = file(&contents);
         let set = read_set(&path, GPUS).unwrap();
-        assert_eq!(
-            format!("{:?}", set.stored(|_, _| true)),
-            expected,
-            "{contents}"
-        );
+        assert_eq!(format!("{:?}", set.stored(|_, _| true)), expected, "{contents}");
     }
 }
 
@@ -69,9 +65,7 @@ fn no_file_makes_reading_panic() {
     let mut state = 1_u64;
     let mut random = |below: usize| {
         // Knuth's constants (MMIX); the high bits are the good ones.
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
     let mut read = 0;

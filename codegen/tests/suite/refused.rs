@@ -37,10 +37,7 @@ fn a_table_that_is_a_folder_is_refused() {
     std::fs::create_dir(fixture.dir().join("gemm.csv")).unwrap();
     let message = fixture.refusal();
     assert!(message.starts_with("set/gemm.csv: "), "{message}");
-    assert!(
-        message.ends_with("; check that the file is there and readable"),
-        "{message}"
-    );
+    assert!(message.ends_with("; check that the file is there and readable"), "{message}");
 }
 
 #[test]
@@ -74,24 +71,16 @@ fn text_that_is_not_utf8_is_refused_at_its_line() {
 
 #[test]
 fn an_axis_has_at_most_32_points() {
-    let rows = |count: u32| -> String {
-        (1..=count)
-            .map(|m| format!("bf16,512,512,{m},10\n"))
-            .collect()
-    };
+    let rows = |count: u32| -> String { (1..=count).map(|m| format!("bf16,512,512,{m},10\n")).collect() };
     assert!(Fixture::gemm(&rows(32)).read().is_ok());
     assert_eq!(
         Fixture::gemm(&rows(33)).refusal(),
         "set/gemm.csv: m: expected at most 32 different values, found 33 for dtype bf16, k 512, n \
          512; thin them out"
     );
-    let rows: String = (1..=33)
-        .map(|kv| format!("bf16,fp8,8,8,64,1,1,{kv},50\n"))
-        .collect();
+    let rows: String = (1..=33).map(|kv| format!("bf16,fp8,8,8,64,1,1,{kv},50\n")).collect();
     assert_eq!(
-        Fixture::new()
-            .file("attention_decode.csv", format!("{DECODE}{rows}"))
-            .refusal(),
+        Fixture::new().file("attention_decode.csv", format!("{DECODE}{rows}")).refusal(),
         "set/attention_decode.csv: kv_len: expected at most 32 different values, found 33 for dtype \
          bf16, kv_dtype fp8, q_heads 8, kv_heads 8, head_dim 64, tp 1; thin them out"
     );
@@ -115,16 +104,12 @@ fn the_fp8_table_relabelled_bf16_is_refused() {
     let gemm = std::fs::read_to_string(source.join("gemm.csv")).unwrap();
     let toml = std::fs::read_to_string(source.join("set.toml")).unwrap();
     let read = |gemm: &str| {
-        let mut fixture = Fixture::new()
-            .file("set.toml", &toml)
-            .file("gemm.csv", gemm);
+        let mut fixture = Fixture::new().file("set.toml", &toml).file("gemm.csv", gemm);
         for table in ["attention_prefill.csv", "attention_decode.csv"] {
             let text = std::fs::read_to_string(source.join(table)).unwrap();
             fixture = fixture.file(table, text);
         }
-        read_set(&fixture.dir(), &gpus)
-            .map(|_| ())
-            .map_err(|e| e.to_string())
+        read_set(&fixture.dir(), &gpus).map(|_| ()).map_err(|e| e.to_string())
     };
     assert_eq!(read(&gemm), Ok(()));
     let relabelled = gemm.replace("fp8_block", "bf16");

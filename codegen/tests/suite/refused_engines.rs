@@ -16,9 +16,7 @@ fn refusal(from: &str, to: &str) -> String {
 
 #[test]
 fn a_stack_inherits_from_another_that_is_known() {
-    let heir = |name: &str, of: &str| {
-        format!("name = \"{name}\"\ndescription = \"An heir\"\ninherits = \"{of}\"\n")
-    };
+    let heir = |name: &str, of: &str| format!("name = \"{name}\"\ndescription = \"An heir\"\ninherits = \"{of}\"\n");
     let [one, two, three] = [("b", "c"), ("c", "d"), ("d", "c")].map(|(name, of)| heir(name, of));
     assert_eq!(
         generate_all(&[("toy-1.0", &ENGINE), ("b", &heir("b", "toy-1"))]).unwrap_err(),
@@ -41,17 +39,11 @@ fn a_stack_inherits_from_another_that_is_known() {
 fn every_key_that_is_missing_is_named() {
     for line in ENGINE.lines().take(2) {
         let key = line.split(' ').next().unwrap();
-        assert_eq!(
-            refusal(&format!("{line}\n"), ""),
-            no_value(&format!("engines/toy-1.0.toml:1: {key}"))
-        );
+        assert_eq!(refusal(&format!("{line}\n"), ""), no_value(&format!("engines/toy-1.0.toml:1: {key}")));
     }
     for line in ENGINE.lines().skip(3).take(18) {
         let key = line.split(' ').next().unwrap();
-        assert_eq!(
-            refusal(&format!("{line}\n"), ""),
-            no_value(&format!("engines/toy-1.0.toml:3: rules.{key}"))
-        );
+        assert_eq!(refusal(&format!("{line}\n"), ""), no_value(&format!("engines/toy-1.0.toml:3: rules.{key}")));
     }
     let (before, rest) = ENGINE.split_once("[rules]").unwrap();
     let (_, constants) = rest.split_once("[layer]").unwrap();
@@ -64,17 +56,9 @@ fn every_key_that_is_missing_is_named() {
     for section in &sections[..43] {
         let section = &section[section.find('[').unwrap()..];
         let name = section[1..].split(']').next().unwrap();
-        assert_eq!(
-            refusal(section, ""),
-            no_value(&format!("engines/toy-1.0.toml:1: {name}"))
-        );
+        assert_eq!(refusal(section, ""), no_value(&format!("engines/toy-1.0.toml:1: {name}")));
     }
-    for key in [
-        "value = 7.0",
-        "unit = \"us\"",
-        "meaning = \"routing\"",
-        "source = \"made up\"",
-    ] {
+    for key in ["value = 7.0", "unit = \"us\"", "meaning = \"routing\"", "source = \"made up\""] {
         let (before, section) = ENGINE.split_once("[moe_layer]").unwrap();
         let section = section.replacen(&format!("{key}\n"), "", 1);
         let field = key.split(' ').next().unwrap();
@@ -89,10 +73,7 @@ fn every_key_that_is_missing_is_named() {
 fn every_default_that_is_missing_is_named() {
     let (constants, defaults) = ENGINE.split_once("[defaults]").unwrap();
     let line = constants.lines().count() + 1;
-    assert_eq!(
-        generate(constants).unwrap_err(),
-        no_value("engines/toy-1.0.toml:1: defaults")
-    );
+    assert_eq!(generate(constants).unwrap_err(), no_value("engines/toy-1.0.toml:1: defaults"));
     for key in ["version", "gpu_memory_utilization", "graphs_hold_drafts"] {
         let given = defaults.lines().find(|line| line.starts_with(key)).unwrap();
         assert_eq!(
@@ -102,10 +83,7 @@ fn every_default_that_is_missing_is_named() {
     }
     let (before, sources) = ENGINE.split_once("[defaults.sources]").unwrap();
     assert!(!sources.is_empty());
-    assert_eq!(
-        generate(before).unwrap_err(),
-        no_value(&format!("engines/toy-1.0.toml:{line}: defaults.sources"))
-    );
+    assert_eq!(generate(before).unwrap_err(), no_value(&format!("engines/toy-1.0.toml:{line}: defaults.sources")));
 }
 
 #[test]

@@ -43,11 +43,7 @@ fn every_operation_is_recognised_by_its_columns() {
 fn rows_keep_their_lines_and_may_repeat_a_kernel() {
     let contents = "latency_us,bytes,ranks\n\n10,256,2\r\n10.5,256,2\n";
     let rows = read(contents, None).unwrap().rows;
-    let kernel = MeasuredKernel::new(
-        OperationKind::AllReduce,
-        AllReduceShape { ranks: 2 },
-        [256, 1],
-    );
+    let kernel = MeasuredKernel::new(OperationKind::AllReduce, AllReduceShape { ranks: 2 }, [256, 1]);
     assert!(rows.iter().all(|row| row.kernel == kernel), "{rows:?}");
     assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [3, 4]);
 }
@@ -56,22 +52,12 @@ fn rows_keep_their_lines_and_may_repeat_a_kernel() {
 fn rows_that_break_physics_are_refused_one_by_one() {
     let contents = format!("{GEMM}bf16,4096,4096,4096,1\nfp8,64,64,8,10\nbf16,64,64,8,10\n");
     let MeasuredRows { rows, refused, .. } = read(&contents, None).unwrap();
-    let shape = GemmShape {
-        dtype: Dtype::Bf16,
-        k: 64,
-        n: 64,
-    };
+    let shape = GemmShape { dtype: Dtype::Bf16, k: 64, n: 64 };
     assert_eq!(rows.len(), 1);
-    assert_eq!(
-        rows[0].kernel,
-        MeasuredKernel::new(OperationKind::Gemm, shape, [8, 1])
-    );
+    assert_eq!(rows[0].kernel, MeasuredKernel::new(OperationKind::Gemm, shape, [8, 1]));
     let lines: Vec<u64> = refused.iter().map(|row| row.line).collect();
     assert_eq!(lines, [2, 3]);
-    assert!(matches!(
-        refused[0].error.kind(),
-        ErrorKind::Impossible { .. }
-    ));
+    assert!(matches!(refused[0].error.kind(), ErrorKind::Impossible { .. }));
     assert!(matches!(refused[1].error.kind(), ErrorKind::Value));
     assert_eq!(refused[1].error.field(), "dtype");
     let contents = "dtype,k,n,m,latency_us,mfu\nbf16,64,64,8,10,0.5\n";

@@ -8,11 +8,7 @@ use crate::keys::{Dimension, Field, Keys};
 use crate::object::Object;
 
 /// Reads the dimensions of the attention heads.
-pub(crate) fn read(
-    config: &Object<'_>,
-    family: &Family,
-    hidden: Dimension,
-) -> Result<Vec<Field>, ConfigError> {
+pub(crate) fn read(config: &Object<'_>, family: &Family, hidden: Dimension) -> Result<Vec<Field>, ConfigError> {
     let q_heads = family.required(config, Q_HEADS)?;
     let q_heads_field = Field::new("q_heads", ModelSpecBuilder::q_heads, q_heads);
     if family.latent {
@@ -26,19 +22,12 @@ pub(crate) fn read(
     let is_grouped = config.switch("multi_query_attention")? != Some(false);
     let kv_heads = family.dimension(config, KV_HEADS)?.filter(|_| is_grouped);
     let kv_heads = match is_single {
-        true => Dimension {
-            key: "multi_query",
-            value: 1,
-        },
+        true => Dimension { key: "multi_query", value: 1 },
         false => kv_heads.unwrap_or(q_heads),
     };
     let head_dim = match family.dimension(config, HEAD_DIM)? {
         Some(head_dim) => head_dim,
-        None if hidden
-            .value
-            .checked_rem(q_heads.value)
-            .is_some_and(|rest| rest > 0) =>
-        {
+        None if hidden.value.checked_rem(q_heads.value).is_some_and(|rest| rest > 0) => {
             return Err(ConfigError::Spec(SpecError::NotDivisible {
                 field: hidden.key,
                 found: hidden.value,
@@ -80,10 +69,7 @@ pub(crate) fn read_global(
     for (keys, feature) in refused.into_iter().filter(|_| !family.assumed) {
         let found = family.dimension(config, keys)?;
         if let Some(Dimension { key, .. }) = found.filter(|found| found.value > 0) {
-            return Err(ConfigError::Unsupported {
-                key: config.name(key),
-                feature: feature.to_owned(),
-            });
+            return Err(ConfigError::Unsupported { key: config.name(key), feature: feature.to_owned() });
         }
         config.asked("vocab_size_per_layer_input");
     }
@@ -98,9 +84,7 @@ pub(crate) fn read_global(
     ];
     let builder = ModelSpec::builder().hidden(1).layers(1).intermediate(1);
     let builder = builder.vocab(1).max_model_len(1);
-    let builder = fields.iter().fold(builder, |builder, field| {
-        (field.set)(builder, field.dimension.value)
-    });
+    let builder = fields.iter().fold(builder, |builder, field| (field.set)(builder, field.dimension.value));
     let keys = Keys::new(&fields);
     let model = builder.build();
     let model = model.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
@@ -110,18 +94,13 @@ pub(crate) fn read_global(
 /// Reads the dimensions of latent attention.
 fn latent(config: &Object<'_>, family: &Family) -> Result<Vec<Field>, ConfigError> {
     // As many as query heads, and the dimension of a head with rotary embedding or that of a whole one.
-    ["num_key_value_heads", "head_dim", "qk_head_dim"]
-        .iter()
-        .for_each(|key| config.asked(key));
+    ["num_key_value_heads", "head_dim", "qk_head_dim"].iter().for_each(|key| config.asked(key));
     let kv_rank = family.required(config, KV_RANK)?;
     if kv_rank.value == 0 {
         return Err(ConfigError::Spec(SpecError::Zero { field: kv_rank.key }));
     }
     // A `null`: not compressed.
-    let q_rank = family.dimension(config, Q_RANK)?.unwrap_or(Dimension {
-        key: "q_lora_rank",
-        value: 0,
-    });
+    let q_rank = family.dimension(config, Q_RANK)?.unwrap_or(Dimension { key: "q_lora_rank", value: 0 });
     let required = |keys| family.required(config, keys);
     let mut fields = vec![
         Field::new("q_rank", ModelSpecBuilder::q_rank, q_rank),
@@ -154,11 +133,6 @@ const INDEX_HEADS: &[&str] = &["index_n_heads"];
 const INDEX_DIM: &[&str] = &["index_head_dim"];
 const INDEX_TOP_K: &[&str] = &["index_topk"];
 const Q_HEADS: &[&str] = &["num_attention_heads", "n_head", "n_heads"];
-const KV_HEADS: &[&str] = &[
-    "num_key_value_heads",
-    "num_kv_heads",
-    "n_head_kv",
-    "multi_query_group_num",
-    "attn_config.kv_n_heads",
-];
+const KV_HEADS: &[&str] =
+    &["num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "attn_config.kv_n_heads"];
 const HEAD_DIM: &[&str] = &["head_dim", "attention_head_dim", "kv_channels"];

@@ -19,30 +19,18 @@ pub(crate) struct DeltaNets {
 }
 
 /// Reads the gated delta nets of `layers` layers, if the family has some.
-pub(crate) fn read(
-    config: &Object<'_>,
-    family: &Family,
-    layers: u32,
-) -> Result<Option<DeltaNets>, ConfigError> {
+pub(crate) fn read(config: &Object<'_>, family: &Family, layers: u32) -> Result<Option<DeltaNets>, ConfigError> {
     if !family.has_delta_nets {
         return Ok(None);
     }
     let one = |key: &'static [&'static str]| family.required(config, key);
-    let refuse = |key: &str, feature: String| {
-        Err(ConfigError::Unsupported {
-            key: config.name(key),
-            feature,
-        })
-    };
+    let refuse = |key: &str, feature: String| Err(ConfigError::Unsupported { key: config.name(key), feature });
     let k_heads = one(&["linear_num_key_heads"])?;
     let v_heads = one(&["linear_num_value_heads"])?;
     let head_dim = one(&["linear_key_head_dim"])?;
     let other = one(&["linear_value_head_dim"])?;
     if other.value != head_dim.value {
-        let feature = format!(
-            "heads of values of {}, not {},",
-            other.value, head_dim.value
-        );
+        let feature = format!("heads of values of {}, not {},", other.value, head_dim.value);
         return refuse(other.key, feature);
     }
     let kernel = one(&["linear_conv_kernel_dim"])?;
@@ -56,9 +44,7 @@ pub(crate) fn read(
     let listed = kinds.iter().map(|kind| *kind == LINEAR);
     let layers = if kinds.is_empty() {
         let every = one(&["full_attention_interval"])?.value;
-        (0..layers)
-            .map(|layer| (layer + 1).checked_rem(every) != Some(0))
-            .collect()
+        (0..layers).map(|layer| (layer + 1).checked_rem(every) != Some(0)).collect()
     } else {
         expect_one_each(config, KINDS, kinds.len(), layers)?;
         listed.collect()
@@ -71,9 +57,7 @@ pub(crate) fn read(
 }
 
 fn attention(dimensions: [Dimension; 3]) -> Result<Attention, ConfigError> {
-    if let Some(Dimension { key: field, .. }) =
-        dimensions.iter().find(|dimension| dimension.value == 0)
-    {
+    if let Some(Dimension { key: field, .. }) = dimensions.iter().find(|dimension| dimension.value == 0) {
         return Err(ConfigError::Spec(rooflut::model::SpecError::Zero { field }));
     }
     let [k_heads, v_heads, head_dim] = dimensions.map(|dimension| dimension.value);

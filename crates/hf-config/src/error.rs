@@ -80,9 +80,7 @@ impl ConfigError {
     pub(crate) fn key(&self) -> Option<String> {
         match self {
             ConfigError::UnknownType { .. } => Some("model_type".to_owned()),
-            ConfigError::UnknownKey { key, .. } | ConfigError::Unsupported { key, .. } => {
-                Some(key.clone())
-            }
+            ConfigError::UnknownKey { key, .. } | ConfigError::Unsupported { key, .. } => Some(key.clone()),
             _ => None,
         }
     }
@@ -91,9 +89,7 @@ impl ConfigError {
     /// unsupported feature too, but is another model.)
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
-            ConfigError::UnknownType { .. } | ConfigError::UnknownKey { .. } => {
-                Some(Remedy::AssumeLlama)
-            }
+            ConfigError::UnknownType { .. } | ConfigError::UnknownKey { .. } => Some(Remedy::AssumeLlama),
             ConfigError::Format { remedy, .. } => Some(*remedy),
             _ => None,
         }
@@ -115,21 +111,13 @@ pub enum Remedy {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConfigError::Json(error) => write!(
-                f,
-                "{error}; expected the config.json of a Hugging Face model"
-            ),
+            ConfigError::Json(error) => write!(f, "{error}; expected the config.json of a Hugging Face model"),
             ConfigError::Beside { file, error } => {
                 write!(f, "{file}: {error}; correct or remove the file")
             }
-            ConfigError::Type {
-                key,
-                expected,
-                found,
-            } => write!(
-                f,
-                "{key}: expected {expected}, found {found}; correct the file"
-            ),
+            ConfigError::Type { key, expected, found } => {
+                write!(f, "{key}: expected {expected}, found {found}; correct the file")
+            }
             ConfigError::Missing { key } => write!(
                 f,
                 "{key}: expected a number, found none; check that this is the whole config.json of \
@@ -150,22 +138,18 @@ impl fmt::Display for ConfigError {
                 "{key}: this key shapes the model, but is not known for models of type \
                  \"{model_type}\"; use a model without it, or read it as a Llama"
             ),
-            ConfigError::Unsupported { key, feature } => write!(
-                f,
-                "{key}: {feature} cannot be modelled yet; use a model without it"
-            ),
-            ConfigError::Format { key, format, .. } => write!(
-                f,
-                "{key}: {format} cannot be modelled yet; choose a format to model in its place"
-            ),
-            ConfigError::Pattern { key, found, layers } => write!(
-                f,
-                "{key}: expected an entry for each of the {layers} layers, found {found}; correct the file"
-            ),
-            ConfigError::Spec(SpecError::TopK { top_k, experts }) => write!(
-                f,
-                "{TOP_K}: expected at most the {experts} experts, found {top_k}; correct the file"
-            ),
+            ConfigError::Unsupported { key, feature } => {
+                write!(f, "{key}: {feature} cannot be modelled yet; use a model without it")
+            }
+            ConfigError::Format { key, format, .. } => {
+                write!(f, "{key}: {format} cannot be modelled yet; choose a format to model in its place")
+            }
+            ConfigError::Pattern { key, found, layers } => {
+                write!(f, "{key}: expected an entry for each of the {layers} layers, found {found}; correct the file")
+            }
+            ConfigError::Spec(SpecError::TopK { top_k, experts }) => {
+                write!(f, "{TOP_K}: expected at most the {experts} experts, found {top_k}; correct the file")
+            }
             ConfigError::Spec(error) => write!(f, "{error}; correct the file"),
         }
     }

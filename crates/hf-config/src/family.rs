@@ -83,25 +83,12 @@ const LLAMA: Family = Family {
     defaults: &[],
 };
 
-const TIED: Family = Family {
-    types: &["cohere", "minicpm"],
-    tied: true,
-    ..LLAMA
-};
+const TIED: Family = Family { types: &["cohere", "minicpm"], tied: true, ..LLAMA };
 
-const MIXTRAL: Family = Family {
-    types: &["mixtral", "phimoe"],
-    layers: Layers::Experts,
-    defaults: &[KV_HEADS_8],
-    ..LLAMA
-};
+const MIXTRAL: Family =
+    Family { types: &["mixtral", "phimoe"], layers: Layers::Experts, defaults: &[KV_HEADS_8], ..LLAMA };
 
-const QWEN: Family = Family {
-    types: &["qwen2"],
-    slides: false,
-    defaults: &[("num_key_value_heads", 32)],
-    ..LLAMA
-};
+const QWEN: Family = Family { types: &["qwen2"], slides: false, defaults: &[("num_key_value_heads", 32)], ..LLAMA };
 
 const DELTA: Family = Family {
     types: &["qwen3_5_text"],
@@ -116,11 +103,7 @@ const DELTA: Family = Family {
     ..QWEN
 };
 
-const GEMMA: Family = Family {
-    types: &["gemma"],
-    defaults: &[("num_key_value_heads", 16), ("head_dim", 256)],
-    ..TIED
-};
+const GEMMA: Family = Family { types: &["gemma"], defaults: &[("num_key_value_heads", 16), ("head_dim", 256)], ..TIED };
 
 const FALCON: Family = Family {
     types: &["bloom", "falcon"],
@@ -141,103 +124,38 @@ const fn pattern(layers: u32) -> (&'static str, u32) {
 const FAMILIES: &[Family] = &[
     LLAMA,
     TIED,
-    Family {
-        types: &["mistral", "ministral"],
-        defaults: &[KV_HEADS_8, WINDOW_4096],
-        ..LLAMA
-    },
-    Family {
-        types: &["ministral3"],
-        defaults: &[KV_HEADS_8],
-        ..LLAMA
-    },
-    Family {
-        types: &["seed_oss"],
-        defaults: &[KV_HEADS_8, ("head_dim", 128)],
-        ..LLAMA
-    },
+    Family { types: &["mistral", "ministral"], defaults: &[KV_HEADS_8, WINDOW_4096], ..LLAMA },
+    Family { types: &["ministral3"], defaults: &[KV_HEADS_8], ..LLAMA },
+    Family { types: &["seed_oss"], defaults: &[KV_HEADS_8, ("head_dim", 128)], ..LLAMA },
     Family {
         types: &["glm", "glm4", "glm4v_text"],
         defaults: &[("num_key_value_heads", 2), ("head_dim", 128)],
         ..LLAMA
     },
-    Family {
-        types: &["stablelm", "stablelm_epoch"],
-        defaults: &[("num_key_value_heads", 32)],
-        ..LLAMA
-    },
-    Family {
-        types: &["helium"],
-        defaults: &[("num_key_value_heads", 20), ("head_dim", 128)],
-        ..LLAMA
-    },
-    Family {
-        types: &["smollm3"],
-        defaults: &[("num_key_value_heads", 4)],
-        ..TIED
-    },
-    Family {
-        types: &["ernie4_5"],
-        defaults: &[("num_key_value_heads", 2), ("head_dim", 128)],
-        ..TIED
-    },
-    Family {
-        types: &["exaone"],
-        ..TIED
-    },
-    Family {
-        types: &["exaone4"],
-        defaults: &[("num_key_value_heads", 32), WINDOW_4096, pattern(4)],
-        ..LLAMA
-    },
-    Family {
-        types: &["olmo3"],
-        defaults: &[WINDOW_4096, pattern(4)],
-        ..LLAMA
-    },
-    Family {
-        types: &["cohere2"],
-        defaults: &[WINDOW_4096, pattern(4)],
-        ..TIED
-    },
+    Family { types: &["stablelm", "stablelm_epoch"], defaults: &[("num_key_value_heads", 32)], ..LLAMA },
+    Family { types: &["helium"], defaults: &[("num_key_value_heads", 20), ("head_dim", 128)], ..LLAMA },
+    Family { types: &["smollm3"], defaults: &[("num_key_value_heads", 4)], ..TIED },
+    Family { types: &["ernie4_5"], defaults: &[("num_key_value_heads", 2), ("head_dim", 128)], ..TIED },
+    Family { types: &["exaone"], ..TIED },
+    Family { types: &["exaone4"], defaults: &[("num_key_value_heads", 32), WINDOW_4096, pattern(4)], ..LLAMA },
+    Family { types: &["olmo3"], defaults: &[WINDOW_4096, pattern(4)], ..LLAMA },
+    Family { types: &["cohere2"], defaults: &[WINDOW_4096, pattern(4)], ..TIED },
     QWEN,
-    Family {
-        types: &["qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"],
-        defaults: &[KV_HEADS_8],
-        ..QWEN
-    },
-    Family {
-        types: &["qwen3", "qwen3_vl_text"],
-        defaults: &[("num_key_value_heads", 32), ("head_dim", 128)],
-        ..QWEN
-    },
+    Family { types: &["qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"], defaults: &[KV_HEADS_8], ..QWEN },
+    Family { types: &["qwen3", "qwen3_vl_text"], defaults: &[("num_key_value_heads", 32), ("head_dim", 128)], ..QWEN },
     Family {
         types: &["qwen2_moe", "qwen3_vl_moe_text"],
         layers: Layers::Experts,
         defaults: &[("num_key_value_heads", 16)],
         ..QWEN
     },
-    Family {
-        types: &["qwen3_moe"],
-        layers: Layers::Experts,
-        defaults: &[("num_key_value_heads", 4)],
-        ..QWEN
-    },
+    Family { types: &["qwen3_moe"], layers: Layers::Experts, defaults: &[("num_key_value_heads", 4)], ..QWEN },
     DELTA,
-    Family {
-        types: &["qwen3_next", "qwen3_5_moe_text"],
-        layers: Layers::Experts,
-        ..DELTA
-    },
+    Family { types: &["qwen3_next", "qwen3_5_moe_text"], layers: Layers::Experts, ..DELTA },
     GEMMA,
     Family {
         types: &["gemma2"],
-        defaults: &[
-            ("num_key_value_heads", 4),
-            ("head_dim", 256),
-            WINDOW_4096,
-            pattern(2),
-        ],
+        defaults: &[("num_key_value_heads", 4), ("head_dim", 256), WINDOW_4096, pattern(2)],
         ..GEMMA
     },
     Family {
@@ -271,40 +189,15 @@ const FAMILIES: &[Family] = &[
     },
     FALCON,
     Family {
-        types: &[
-            "apertus",
-            "arcee",
-            "codegen",
-            "gpt_neox",
-            "gptj",
-            "nemotron",
-            "persimmon",
-            "phi",
-        ],
+        types: &["apertus", "arcee", "codegen", "gpt_neox", "gptj", "nemotron", "persimmon", "phi"],
         layers: Layers::Ungated,
         ..LLAMA
     },
-    Family {
-        types: &["gpt2", "gpt_bigcode"],
-        positions: Some(0),
-        ..FALCON
-    },
-    Family {
-        types: &["opt"],
-        positions: Some(2),
-        ..FALCON
-    },
-    Family {
-        types: &["starcoder2"],
-        defaults: &[("num_key_value_heads", 2)],
-        ..FALCON
-    },
+    Family { types: &["gpt2", "gpt_bigcode"], positions: Some(0), ..FALCON },
+    Family { types: &["opt"], positions: Some(2), ..FALCON },
+    Family { types: &["starcoder2"], defaults: &[("num_key_value_heads", 2)], ..FALCON },
     MIXTRAL,
-    Family {
-        types: &["minimax_m2"],
-        defaults: &[KV_HEADS_8],
-        ..MIXTRAL
-    },
+    Family { types: &["minimax_m2"], defaults: &[KV_HEADS_8], ..MIXTRAL },
     Family {
         types: &[
             "bailing_moe",
@@ -320,22 +213,9 @@ const FAMILIES: &[Family] = &[
         defaults: &[],
         ..MIXTRAL
     },
-    Family {
-        types: &["grok-1"],
-        defaults: &[],
-        tied: true,
-        ..MIXTRAL
-    },
-    Family {
-        types: &["dots1"],
-        defaults: &[("num_key_value_heads", 32)],
-        ..MIXTRAL
-    },
-    Family {
-        types: &["glm4_moe", "glm4v_moe_text"],
-        defaults: &[KV_HEADS_8, ("first_k_dense_replace", 1)],
-        ..MIXTRAL
-    },
+    Family { types: &["grok-1"], defaults: &[], tied: true, ..MIXTRAL },
+    Family { types: &["dots1"], defaults: &[("num_key_value_heads", 32)], ..MIXTRAL },
+    Family { types: &["glm4_moe", "glm4v_moe_text"], defaults: &[KV_HEADS_8, ("first_k_dense_replace", 1)], ..MIXTRAL },
     Family {
         types: &["deepseek_v2", "deepseek_v3", "glm4_moe_lite", "kimi_k2"],
         latent: true,
@@ -357,34 +237,20 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         types: &["gpt_oss"],
-        defaults: &[
-            KV_HEADS_8,
-            ("head_dim", 64),
-            ("sliding_window", 128),
-            pattern(2),
-        ],
+        defaults: &[KV_HEADS_8, ("head_dim", 64), ("sliding_window", 128), pattern(2)],
         ..MIXTRAL
     },
     Family {
         types: &["llama4_text"],
         layers: Layers::ExpertsAndOne,
-        defaults: &[
-            KV_HEADS_8,
-            ("head_dim", 128),
-            ("attention_chunk_size", 8192),
-            ("no_rope_layer_interval", 4),
-        ],
+        defaults: &[KV_HEADS_8, ("head_dim", 128), ("attention_chunk_size", 8192), ("no_rope_layer_interval", 4)],
         ..MIXTRAL
     },
 ];
 
 impl Family {
     /// A Llama or a Mixtral, for a file of another type.
-    const ASSUMED: Family = Family {
-        layers: Layers::Assumed,
-        assumed: true,
-        ..LLAMA
-    };
+    const ASSUMED: Family = Family { layers: Layers::Assumed, assumed: true, ..LLAMA };
 
     /// Returns the family for a file that says otherwise.
     fn assumed(self) -> Family {
@@ -392,19 +258,11 @@ impl Family {
             Layers::Gated => Layers::Assumed,
             layers => layers,
         };
-        Family {
-            layers,
-            has_delta_nets: false,
-            assumed: true,
-            ..self
-        }
+        Family { layers, has_delta_nets: false, assumed: true, ..self }
     }
 
     /// Returns the family of the model that `config` describes, and its type.
-    pub(crate) fn of<'j>(
-        config: &Object<'j>,
-        assume_llama: bool,
-    ) -> Result<(Family, &'j str), ConfigError> {
+    pub(crate) fn of<'j>(config: &Object<'j>, assume_llama: bool) -> Result<(Family, &'j str), ConfigError> {
         const KEY: &str = "model_type";
         let Some(model_type) = config.text(KEY)? else {
             let found = None;
@@ -413,10 +271,7 @@ impl Family {
                 false => Err(ConfigError::UnknownType { found }),
             };
         };
-        let family = match FAMILIES
-            .iter()
-            .find(|family| family.types.contains(&model_type))
-        {
+        let family = match FAMILIES.iter().find(|family| family.types.contains(&model_type)) {
             Some(family) if assume_llama => family.assumed(),
             Some(family) => *family,
             None if assume_llama => Family::ASSUMED,
@@ -426,9 +281,7 @@ impl Family {
                         key: config.name(KEY),
                         feature: format!("{model_type} has {feature}, which"),
                     },
-                    None => ConfigError::UnknownType {
-                        found: Some(shown(model_type)),
-                    },
+                    None => ConfigError::UnknownType { found: Some(shown(model_type)) },
                 });
             }
         };
@@ -455,9 +308,7 @@ impl Family {
             let value = self.default(key, config)?;
             Some(Dimension { key, value })
         };
-        Ok(config
-            .dimension(keys)?
-            .or_else(|| keys.iter().find_map(default)))
+        Ok(config.dimension(keys)?.or_else(|| keys.iter().find_map(default)))
     }
 
     /// Returns the number that a file of this family means where it leaves out `key`. A `null` is no omission.

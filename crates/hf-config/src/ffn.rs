@@ -45,9 +45,7 @@ pub(crate) fn read(
             Some(true) => Some(config.required(EXPERTS)?),
             _ => config.dimension(EXPERTS)?.and(None),
         },
-        Layers::Assumed => config
-            .dimension(EXPERTS)?
-            .filter(|experts| experts.value > 1),
+        Layers::Assumed => config.dimension(EXPERTS)?.filter(|experts| experts.value > 1),
     };
     if let Some(experts) = experts {
         let dense = match family.assumed {
@@ -58,57 +56,26 @@ pub(crate) fn read(
         return Ok(FfnFields { dense, ..fields });
     }
     let width = match (width, family.layers) {
-        (None, Layers::Ungated) => Dimension {
-            key: "4 * hidden_size",
-            value: hidden.value.saturating_mul(4),
-        },
+        (None, Layers::Ungated) => Dimension { key: "4 * hidden_size", value: hidden.value.saturating_mul(4) },
         (width, _) => width.ok_or_else(|| config.missing(WIDTH))?,
     };
     Ok(FfnFields {
-        fields: vec![Field::new(
-            "intermediate",
-            ModelSpecBuilder::intermediate,
-            width,
-        )],
+        fields: vec![Field::new("intermediate", ModelSpecBuilder::intermediate, width)],
         gated,
         dense_intermediate: None,
         dense: DenseLayers::default(),
     })
 }
 
-const WIDTH: &[&str] = &[
-    "intermediate_size",
-    "ffn_hidden_size",
-    "ffn_dim",
-    "n_inner",
-    "ffn_config.ffn_hidden_size",
-];
-const EXPERTS: &[&str] = &[
-    "num_experts",
-    "num_local_experts",
-    "n_routed_experts",
-    "moe_num_experts",
-    "ffn_config.moe_num_experts",
-];
-const EXPERTS_PER_TOKEN: &[&str] = &[
-    TOP_K,
-    "experts_per_token",
-    "moe_k",
-    "moe_topk",
-    "top_k_experts",
-    "ffn_config.moe_top_k",
-];
-const SHARED_EXPERTS: &[&str] = &[
-    "n_shared_experts",
-    "num_shared_experts",
-    "num_shared_expert",
-    "moe_num_shared_experts",
-];
-const SHARED_WIDTH: &[&str] = &[
-    "shared_expert_intermediate_size",
-    "moe_shared_expert_intermediate_size",
-    "shared_intermediate_size",
-];
+const WIDTH: &[&str] = &["intermediate_size", "ffn_hidden_size", "ffn_dim", "n_inner", "ffn_config.ffn_hidden_size"];
+const EXPERTS: &[&str] =
+    &["num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "ffn_config.moe_num_experts"];
+const EXPERTS_PER_TOKEN: &[&str] =
+    &[TOP_K, "experts_per_token", "moe_k", "moe_topk", "top_k_experts", "ffn_config.moe_top_k"];
+const SHARED_EXPERTS: &[&str] =
+    &["n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"];
+const SHARED_WIDTH: &[&str] =
+    &["shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size"];
 
 /// Activations of FFNs without a gate.
 const UNGATED: [&str; 3] = ["relu2", "squared_relu", "xielu"];
@@ -175,11 +142,7 @@ fn expert_fields(
             Field::new("experts", ModelSpecBuilder::experts, experts),
             Field::new("top_k", ModelSpecBuilder::top_k, top_k),
             Field::new("intermediate", ModelSpecBuilder::intermediate, intermediate),
-            Field::new(
-                "shared_intermediate",
-                ModelSpecBuilder::shared_intermediate,
-                shared,
-            ),
+            Field::new("shared_intermediate", ModelSpecBuilder::shared_intermediate, shared),
         ],
         gated: true,
         dense_intermediate: own_width.and(width).map(|width| width.value),
@@ -188,11 +151,7 @@ fn expert_fields(
 }
 
 /// Returns the intermediate size of the expert that every token visits, 0 if there is none.
-fn shared_intermediate(
-    config: &Object<'_>,
-    layers: Layers,
-    intermediate: u32,
-) -> Result<Dimension, ConfigError> {
+fn shared_intermediate(config: &Object<'_>, layers: Layers, intermediate: u32) -> Result<Dimension, ConfigError> {
     let count = config.dimension(SHARED_EXPERTS)?;
     // Hunyuan: whether there are shared experts, which have their count as well.
     config.asked("use_mixed_mlp_moe");
@@ -200,18 +159,9 @@ fn shared_intermediate(
         return Ok(shared);
     }
     Ok(match (count, layers) {
-        (Some(Dimension { key, value }), _) => Dimension {
-            key,
-            value: value.saturating_mul(intermediate),
-        },
-        (None, Layers::ExpertsAndOne) => Dimension {
-            key: "intermediate_size",
-            value: intermediate,
-        },
-        (None, _) => Dimension {
-            key: "n_shared_experts",
-            value: 0,
-        },
+        (Some(Dimension { key, value }), _) => Dimension { key, value: value.saturating_mul(intermediate) },
+        (None, Layers::ExpertsAndOne) => Dimension { key: "intermediate_size", value: intermediate },
+        (None, _) => Dimension { key: "n_shared_experts", value: 0 },
     })
 }
 
@@ -231,10 +181,7 @@ fn dense_layers(
     if width.is_none() && !dense.is_empty() {
         return Err(config.missing(WIDTH));
     }
-    Ok(DenseLayers {
-        layers: dense,
-        intermediate: width.map_or(0, |width| width.value),
-    })
+    Ok(DenseLayers { layers: dense, intermediate: width.map_or(0, |width| width.value) })
 }
 
 /// Which layers have experts.
@@ -265,11 +212,7 @@ impl<'c> Pattern<'c> {
         let all = |key, expected, accepts: &dyn Fn(i64) -> bool| {
             let found = numbers(key)?;
             match found.iter().find(|&&number| !accepts(number)) {
-                Some(wrong) => Err(ConfigError::Type {
-                    key: config.name(key),
-                    expected,
-                    found: wrong.to_string(),
-                }),
+                Some(wrong) => Err(ConfigError::Type { key: config.name(key), expected, found: wrong.to_string() }),
                 None => Ok(found),
             }
         };
@@ -280,11 +223,7 @@ impl<'c> Pattern<'c> {
         };
         // Ernie and Qwen count layers from 1, as does Llama 4 where it has no list.
         let mut steps = Vec::new();
-        for key in [
-            "decoder_sparse_step",
-            "moe_layer_interval",
-            "interleave_moe_layer_step",
-        ] {
+        for key in ["decoder_sparse_step", "moe_layer_interval", "interleave_moe_layer_step"] {
             let step = all(key, "a positive number", &|step| step > 0)?;
             steps.push(step.first().copied().unwrap_or(1));
         }
@@ -299,19 +238,10 @@ impl<'c> Pattern<'c> {
             0 | 1 => all(FREQUENCY, "a positive number", &|every| every > 0)?,
             each => {
                 expect_one_each(config, FREQUENCY, each, layers)?;
-                all(FREQUENCY, "0 or 1 for each layer", &|entry| {
-                    entry == 0 || entry == 1
-                })?
+                all(FREQUENCY, "0 or 1 for each layer", &|entry| entry == 0 || entry == 1)?
             }
         };
-        Ok(Pattern {
-            ends: [first, last],
-            steps,
-            frequency,
-            listed,
-            only_dense,
-            kinds: kinds(config, layers)?,
-        })
+        Ok(Pattern { ends: [first, last], steps, frequency, listed, only_dense, kinds: kinds(config, layers)? })
     }
 
     fn has_experts(&self, layer: u32) -> bool {
@@ -339,9 +269,7 @@ fn kinds<'c>(config: &Object<'c>, layers: u32) -> Result<Vec<&'c str>, ConfigErr
     if !kinds.is_empty() {
         expect_one_each(config, KINDS, kinds.len(), layers)?;
     }
-    let mut unknown = kinds
-        .iter()
-        .filter(|kind| !["dense", "sparse"].contains(kind));
+    let mut unknown = kinds.iter().filter(|kind| !["dense", "sparse"].contains(kind));
     match unknown.next() {
         Some(kind) => Err(ConfigError::Unsupported {
             key: config.name(KINDS),

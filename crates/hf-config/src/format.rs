@@ -7,19 +7,11 @@ use crate::object::{Object, shown};
 
 /// Refuses a format of weights.
 pub(crate) fn refuse<T>(object: &Object<'_>, key: &str, format: String) -> Result<T, ConfigError> {
-    Err(ConfigError::Format {
-        key: object.name(key),
-        format,
-        remedy: Remedy::WeightDtype,
-    })
+    Err(ConfigError::Format { key: object.name(key), format, remedy: Remedy::WeightDtype })
 }
 
 fn refuse_kv<T>(object: &Object<'_>, key: &str, format: String) -> Result<T, ConfigError> {
-    Err(ConfigError::Format {
-        key: object.name(key),
-        format,
-        remedy: Remedy::KvDtype,
-    })
+    Err(ConfigError::Format { key: object.name(key), format, remedy: Remedy::KvDtype })
 }
 
 /// Returns the format of 8-bit floats with a scale for each block of this size.
@@ -48,11 +40,7 @@ pub(crate) fn compressed(quantization: &Object<'_>) -> Result<Dtype, ConfigError
 /// Returns the format of a group of weights.
 fn group_format(group: &Object<'_>) -> Result<Dtype, ConfigError> {
     const WEIGHTS: &str = "weights";
-    if group
-        .texts("targets")?
-        .iter()
-        .any(|target| *target != "Linear")
-    {
+    if group.texts("targets")?.iter().any(|target| *target != "Linear") {
         return refuse(group, "targets", "a format of some modules only".to_owned());
     }
     let missing = || group.lacks(WEIGHTS, "an object");
@@ -93,11 +81,7 @@ pub(crate) fn kv(quantization: &Object<'_>) -> Result<Option<Dtype>, ConfigError
     match quantization.text(ALGORITHM)? {
         Some("FP8") => return Ok(Some(Dtype::Fp8)),
         Some(other) => {
-            return refuse_kv(
-                quantization,
-                ALGORITHM,
-                format!("{} KV entries", shown(other)),
-            );
+            return refuse_kv(quantization, ALGORITHM, format!("{} KV entries", shown(other)));
         }
         None => {}
     }
@@ -107,10 +91,6 @@ pub(crate) fn kv(quantization: &Object<'_>) -> Result<Option<Dtype>, ConfigError
     let bits = scheme.dimension(&["num_bits"])?.map(|bits| bits.value);
     match (bits, scheme.text("type")?) {
         (Some(8), Some("float")) => Ok(Some(Dtype::Fp8)),
-        _ => refuse_kv(
-            quantization,
-            SCHEME,
-            "a KV format other than fp8".to_owned(),
-        ),
+        _ => refuse_kv(quantization, SCHEME, "a KV format other than fp8".to_owned()),
     }
 }

@@ -28,22 +28,15 @@ pub(crate) fn sampler(options: &Options<'_>) -> Result<Sampler, ConfigError> {
         let read = |value: &Value| value.as_f64().filter(|&value| accepts(value));
         file.value(key, expected, read)
     };
-    let top_p = number("top_p", "a number above 0 and at most 1", |top_p| {
-        top_p > 0.0 && top_p <= 1.0
-    })?;
-    let top_k = file.value("top_k", "a whole number of at least -1", |value| {
-        value.as_i64().filter(|&top_k| top_k >= -1)
-    })?;
-    let temperature = number("temperature", "a number of at least 0", |value| {
-        value >= 0.0
-    })?;
-    let penalty = number("repetition_penalty", "a number above 0", |value| {
-        value > 0.0
-    })?;
+    let top_p = number("top_p", "a number above 0 and at most 1", |top_p| top_p > 0.0 && top_p <= 1.0)?;
+    let top_k =
+        file.value("top_k", "a whole number of at least -1", |value| value.as_i64().filter(|&top_k| top_k >= -1))?;
+    let temperature = number("temperature", "a number of at least 0", |value| value >= 0.0)?;
+    let penalty = number("repetition_penalty", "a number above 0", |value| value > 0.0)?;
     // Greedy sampling ignores both limits; a top_k of 0 or -1 is none.
     let greedy = temperature.is_some_and(|temperature| temperature < GREEDY);
-    let limited = top_p.is_some_and(|top_p| top_p < 1.0)
-        || top_k.is_some_and(|top_k| top_k >= 1 && top_k != DEFAULT_TOP_K);
+    let limited =
+        top_p.is_some_and(|top_p| top_p < 1.0) || top_k.is_some_and(|top_k| top_k >= 1 && top_k != DEFAULT_TOP_K);
     Ok(match penalty {
         Some(penalty) if (penalty - 1.0).abs() > 0.0 => Sampler::RepetitionPenalty,
         _ if limited && !greedy => Sampler::TopP,

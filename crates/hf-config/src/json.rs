@@ -64,12 +64,7 @@ mod tests {
     fn other_texts_keep_their_error() {
         for text in ["", "[1]", "\u{0}\u{1}", "{\"a\": Infinity,", "{\"a\": Inf}"] {
             let error = parse(text.as_bytes()).unwrap_err();
-            assert_eq!(
-                error.to_string(),
-                serde_json::from_str::<Map<String, Value>>(text)
-                    .unwrap_err()
-                    .to_string()
-            );
+            assert_eq!(error.to_string(), serde_json::from_str::<Map<String, Value>>(text).unwrap_err().to_string());
         }
     }
 }

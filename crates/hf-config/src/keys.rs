@@ -26,11 +26,7 @@ impl Field {
         set: fn(ModelSpecBuilder, u32) -> ModelSpecBuilder,
         dimension: Dimension,
     ) -> Field {
-        Field {
-            name,
-            set,
-            dimension,
-        }
+        Field { name, set, dimension }
     }
 }
 
@@ -46,37 +42,17 @@ pub struct Keys {
 impl Keys {
     pub(crate) fn new(fields: &[Field]) -> Keys {
         let pairs = fields.iter().map(|field| (field.name, field.dimension.key));
-        Keys {
-            pairs: pairs.collect(),
-        }
+        Keys { pairs: pairs.collect() }
     }
 
     /// Returns `error` with the keys of the file instead of the fields of `ModelSpec`.
     pub fn rename(&self, error: SpecError) -> SpecError {
         match error {
-            SpecError::Zero { field } => SpecError::Zero {
-                field: self.key(field),
-            },
-            SpecError::TooLarge {
-                field,
-                found,
-                limit,
-            } => SpecError::TooLarge {
-                field: self.key(field),
-                found,
-                limit,
-            },
-            SpecError::NotDivisible {
-                field,
-                found,
-                by,
-                divisor,
-            } => SpecError::NotDivisible {
-                field: self.key(field),
-                found,
-                by: self.key(by),
-                divisor,
-            },
+            SpecError::Zero { field } => SpecError::Zero { field: self.key(field) },
+            SpecError::TooLarge { field, found, limit } => SpecError::TooLarge { field: self.key(field), found, limit },
+            SpecError::NotDivisible { field, found, by, divisor } => {
+                SpecError::NotDivisible { field: self.key(field), found, by: self.key(by), divisor }
+            }
             other => other,
         }
     }

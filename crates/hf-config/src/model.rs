@@ -54,10 +54,7 @@ pub fn read(json: impl AsRef<[u8]>, options: Options<'_>) -> Result<HfModel, Con
     let file = parse(json.as_ref()).map_err(ConfigError::Json)?;
     let mut model = read_as(&file, options)?;
     if options.assume_llama {
-        let plain = Options {
-            assume_llama: false,
-            ..options
-        };
+        let plain = Options { assume_llama: false, ..options };
         let refused = read_as(&file, plain).err();
         let refused = refused.and_then(|error| error.key());
         model.ignored.retain(|key| Some(key) != refused.as_ref());
@@ -85,26 +82,16 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     // OPT: embeddings as wide as the hidden state need no projection.
     let projection = config.dimension(&[PROJECTION])?;
     if projection.is_some_and(|width| width.value != hidden.value) && !family.assumed {
-        return Err(ConfigError::UnknownKey {
-            key: config.name(PROJECTION),
-            model_type: model_type.to_owned(),
-        });
+        return Err(ConfigError::UnknownKey { key: config.name(PROJECTION), model_type: model_type.to_owned() });
     }
     let vocab = family.required(config, VOCAB)?;
     let ignored = structure::unread(config);
     if let Some(key) = ignored.first().filter(|_| !options.assume_llama) {
-        return Err(ConfigError::UnknownKey {
-            key: key.clone(),
-            model_type: shown(model_type),
-        });
+        return Err(ConfigError::UnknownKey { key: key.clone(), model_type: shown(model_type) });
     }
     let longest = positions;
-    let positions = Dimension {
-        value: family
-            .positions
-            .map_or(0, |more| positions.value.saturating_add(more)),
-        ..positions
-    };
+    let positions =
+        Dimension { value: family.positions.map_or(0, |more| positions.value.saturating_add(more)), ..positions };
     let mut fields = vec![
         Field::new("hidden", ModelSpecBuilder::hidden, hidden),
         Field::new("layers", ModelSpecBuilder::layers, layers),
@@ -121,9 +108,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
         .gated(ffn.gated)
         .output_gate(nets.as_ref().is_some_and(|nets| nets.output_gate))
         .tied_embeddings(tied.or(outer.switch(TIED)?).unwrap_or(family.tied));
-    let builder = fields.iter().fold(builder, |builder, field| {
-        (field.set)(builder, field.dimension.value)
-    });
+    let builder = fields.iter().fold(builder, |builder, field| (field.set)(builder, field.dimension.value));
     let spec = builder.build();
     let mut spec = spec.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
     let modules = Modules::of(&spec, &ffn.dense.layers, family.layers);
@@ -133,8 +118,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     if let Some(dtype) = options.weight_dtype {
         spec = spec.with_weight_dtype(dtype);
     }
-    spec.check()
-        .map_err(|error| ConfigError::Spec(keys.rename(error)))?;
+    spec.check().map_err(|error| ConfigError::Spec(keys.rename(error)))?;
     spec.sampler = generation::sampler(&options)?;
     Ok(HfModel {
         spec,
@@ -178,20 +162,18 @@ fn groups(
         true => like.ffn,
         false => dense_ffn(spec, dense.intermediate).map_err(ConfigError::Spec)?,
     };
-    let groups = kinds
-        .into_iter()
-        .map(|((attention, is_dense, formats), layers)| {
-            let mut group = like;
-            group.layers = layers;
-            group.attention = attention;
-            group.attention_dtype = formats.attention;
-            group.ffn_dtype = formats.ffn;
-            group.shared_dtype = formats.shared;
-            if is_dense {
-                group.ffn = ffn;
-            }
-            group
-        });
+    let groups = kinds.into_iter().map(|((attention, is_dense, formats), layers)| {
+        let mut group = like;
+        group.layers = layers;
+        group.attention = attention;
+        group.attention_dtype = formats.attention;
+        group.ffn_dtype = formats.ffn;
+        group.shared_dtype = formats.shared;
+        if is_dense {
+            group.ffn = ffn;
+        }
+        group
+    });
     Layers::try_new(&groups.collect::<Vec<_>>()).map_err(ConfigError::Spec)
 }
 
@@ -199,10 +181,7 @@ fn groups(
 fn dense_ffn(spec: &ModelSpec, intermediate: u32) -> Result<Ffn, SpecError> {
     let builder = ModelSpec::builder().hidden(spec.hidden).layers(1);
     let builder = builder.q_heads(1).kv_heads(1).head_dim(1).vocab(1);
-    let model = builder
-        .intermediate(intermediate)
-        .max_model_len(1)
-        .build()?;
+    let model = builder.intermediate(intermediate).max_model_len(1).build()?;
     Ok(model.layers.first().ffn)
 }
 
@@ -213,13 +192,7 @@ const HIDDEN: &[&str] = &["hidden_size", "n_embd", "n_embed", "d_model"];
 const LAYERS: &[&str] = &["num_hidden_layers", "n_layer", "n_layers", "num_layers"];
 // The vocabulary as padded comes first.
 const VOCAB: &[&str] = &["padded_vocab_size", "vocab_size"];
-const LONGEST: &[&str] = &[
-    "max_position_embeddings",
-    "n_positions",
-    "max_seq_len",
-    "seq_length",
-    "model_max_length",
-];
+const LONGEST: &[&str] = &["max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length"];
 const MTP: &[&str] = &["num_nextn_predict_layers", "mtp_num_hidden_layers"];
 const PROJECTION: &str = "word_embed_proj_dim";
 const TIED: &str = "tie_word_embeddings";

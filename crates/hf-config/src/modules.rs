@@ -34,12 +34,7 @@ pub(crate) struct Kept {
 }
 
 /// Keys of lists of modules that stay 16-bit, one for each method.
-const LISTS: [&str; 4] = [
-    "ignore",
-    "ignored_layers",
-    "modules_to_not_convert",
-    "exclude_modules",
-];
+const LISTS: [&str; 4] = ["ignore", "ignored_layers", "modules_to_not_convert", "exclude_modules"];
 
 /// Names of a layer's modules: those of one list entry are quantised together, or are alternatives.
 pub(crate) type Part = &'static [&'static [&'static str]];
@@ -50,23 +45,13 @@ pub(crate) const ATTENTION: Part = &[
     &["self_attn.o_proj"],
 ];
 pub(crate) const LATENT: Part = &[
-    &[
-        "self_attn.q_a_proj",
-        "self_attn.kv_a_proj_with_mqa",
-        "self_attn.fused_qkv_a_proj",
-    ],
+    &["self_attn.q_a_proj", "self_attn.kv_a_proj_with_mqa", "self_attn.fused_qkv_a_proj"],
     &["self_attn.q_b_proj", "self_attn.q_proj"],
     &["self_attn.kv_b_proj"],
     &["self_attn.o_proj"],
 ];
 pub(crate) const DENSE: Part = &[
-    &[
-        "mlp.gate_proj",
-        "mlp.up_proj",
-        "mlp.gate_up_proj",
-        "feed_forward.gate_proj",
-        "feed_forward.up_proj",
-    ],
+    &["mlp.gate_proj", "mlp.up_proj", "mlp.gate_up_proj", "feed_forward.gate_proj", "feed_forward.up_proj"],
     &["mlp.down_proj", "feed_forward.down_proj"],
 ];
 pub(crate) const EXPERTS: Part = &[
@@ -90,11 +75,7 @@ pub(crate) const EXPERTS: Part = &[
 ];
 /// Experts beside an MLP, which takes the place of a shared one.
 pub(crate) const BESIDE: Part = &[
-    &[
-        "experts.0.gate_proj",
-        "experts.0.up_proj",
-        "experts.gate_up_proj",
-    ],
+    &["experts.0.gate_proj", "experts.0.up_proj", "experts.gate_up_proj"],
     &["experts.0.down_proj", "experts.down_proj"],
 ];
 pub(crate) const SHARED: Part = &[
@@ -106,20 +87,13 @@ pub(crate) const SHARED: Part = &[
         "feed_forward.shared_expert.gate_proj",
         "feed_forward.shared_expert.up_proj",
     ],
-    &[
-        "mlp.shared_expert.down_proj",
-        "mlp.shared_experts.down_proj",
-        "feed_forward.shared_expert.down_proj",
-    ],
+    &["mlp.shared_expert.down_proj", "mlp.shared_experts.down_proj", "feed_forward.shared_expert.down_proj"],
 ];
 
 impl Kept {
     /// Reads the lists of a `quantization_config`, and returns the parts of each layer that stay 16-bit. Refuses a part
     /// of which some modules do.
-    pub(crate) fn read(
-        quantization: &Object<'_>,
-        modules: Modules<'_>,
-    ) -> Result<Vec<Kept>, ConfigError> {
+    pub(crate) fn read(quantization: &Object<'_>, modules: Modules<'_>) -> Result<Vec<Kept>, ConfigError> {
         let mut patterns = Vec::new();
         let mut list = "ignore";
         for key in LISTS {
@@ -148,9 +122,7 @@ impl Kept {
             match kept {
                 0 => Ok(false),
                 all if all == part.len() => Ok(true),
-                _ => Err(error(format!(
-                    "{name} with 16-bit weights in some modules only"
-                ))),
+                _ => Err(error(format!("{name} with 16-bit weights in some modules only"))),
             }
         };
         let layers = (0..modules.layers).map(|layer| {
@@ -166,10 +138,7 @@ impl Kept {
             })
         });
         let kept = layers.collect::<Result<Vec<Kept>, ConfigError>>()?;
-        let mut unmatched = patterns
-            .iter()
-            .zip(&matched)
-            .filter(|(_, matched)| !**matched);
+        let mut unmatched = patterns.iter().zip(&matched).filter(|(_, matched)| !**matched);
         match unmatched.find_map(|(pattern, _)| pattern.names_weights_of(modules.layers)) {
             Some(name) => Err(error(format!("the 16-bit module {}", shown(name)))),
             None => Ok(kept),
@@ -179,21 +148,14 @@ impl Kept {
 
 fn refused(quantization: &Object<'_>, key: &str, format: String) -> ConfigError {
     let key = quantization.name(key);
-    ConfigError::Format {
-        key,
-        format,
-        remedy: Remedy::WeightDtype,
-    }
+    ConfigError::Format { key, format, remedy: Remedy::WeightDtype }
 }
 
 impl<'m> Modules<'m> {
     /// Returns the modules of a model whose layers have the FFN of the first group, except for the `dense` ones.
     pub(crate) fn of(spec: &ModelSpec, dense: &'m [u32], layers: family::Layers) -> Modules<'m> {
         let shared = match spec.layers.first().ffn {
-            Ffn::Moe {
-                shared_intermediate,
-                ..
-            } => Some(shared_intermediate),
+            Ffn::Moe { shared_intermediate, .. } => Some(shared_intermediate),
             _ => None,
         };
         let (experts, beside) = match layers {
@@ -252,10 +214,7 @@ impl Pattern {
             }),
             // The text model of a multimodal one has a longer path.
             Pattern::Regex(regex) => {
-                let nested = [
-                    format!("language_model.{path}"),
-                    path.replacen("model.", "model.language_model.", 1),
-                ];
+                let nested = [format!("language_model.{path}"), path.replacen("model.", "model.language_model.", 1)];
                 regex.is_match(path) || nested.iter().any(|path| regex.is_match(path))
             }
         }
@@ -264,25 +223,15 @@ impl Pattern {
     /// Returns the path if it names weights of one of the `layers` of the text model. Norms, gates of experts and
     /// towers for images or sound are not counted, nor are layers beyond the last, which draft tokens.
     fn names_weights_of(&self, layers: u32) -> Option<&str> {
-        const OTHERS: [&str; 9] = [
-            "norm",
-            "router",
-            "bias",
-            "rotary",
-            "indexer",
-            "vision",
-            "visual",
-            "audio",
-            "projector",
-        ];
+        const OTHERS: [&str; 9] =
+            ["norm", "router", "bias", "rotary", "indexer", "vision", "visual", "audio", "projector"];
         let Pattern::Path(path) = self else {
             return None;
         };
         let (_, below) = path.split_once("layers.")?;
         let layer: u32 = below.split('.').next()?.parse().ok()?;
         let is_gate = |module: &str| module == "gate" || module.ends_with("_gate");
-        let is_other =
-            OTHERS.iter().any(|part| path.contains(part)) || below.split('.').any(is_gate);
+        let is_other = OTHERS.iter().any(|part| path.contains(part)) || below.split('.').any(is_gate);
         (layer < layers && !is_other).then_some(path)
     }
 }

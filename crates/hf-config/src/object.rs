@@ -19,11 +19,7 @@ pub(crate) struct Object<'j> {
 impl<'j> Object<'j> {
     /// Returns the object of a whole file. `path` precedes its keys in messages.
     pub(crate) fn outermost(path: impl Into<String>, fields: &'j Map<String, Value>) -> Object<'j> {
-        Object {
-            path: path.into(),
-            fields,
-            asked: RefCell::default(),
-        }
+        Object { path: path.into(), fields, asked: RefCell::default() }
     }
 
     /// Returns the key as messages name it.
@@ -33,17 +29,14 @@ impl<'j> Object<'j> {
 
     /// Returns the first of `keys` that has a whole number, and the number. All of them count as asked for. A list of
     /// equal numbers, one for each layer, is that number.
-    pub(crate) fn dimension(
-        &self,
-        keys: &[&'static str],
-    ) -> Result<Option<Dimension>, ConfigError> {
+    pub(crate) fn dimension(&self, keys: &[&'static str]) -> Result<Option<Dimension>, ConfigError> {
         let mut found = None;
         for &key in keys.iter().rev() {
             let number = |value: &Value| u32::try_from(value.as_u64()?).ok();
             let read = self.value(key, "a whole number", |value| match value {
-                Value::Array(list) => list.split_first().and_then(|(first, others)| {
-                    number(first).filter(|_| others.iter().all(|other| other == first))
-                }),
+                Value::Array(list) => list
+                    .split_first()
+                    .and_then(|(first, others)| number(first).filter(|_| others.iter().all(|other| other == first))),
                 single => number(single),
             })?;
             found = read.map(|value| Dimension { key, value }).or(found);
@@ -58,9 +51,7 @@ impl<'j> Object<'j> {
 
     /// Returns the error of a file that has none of `keys`, which names the first.
     pub(crate) fn missing(&self, keys: &[&'static str]) -> ConfigError {
-        ConfigError::Missing {
-            key: self.name(keys.first().copied().unwrap_or_default()),
-        }
+        ConfigError::Missing { key: self.name(keys.first().copied().unwrap_or_default()) }
     }
 
     /// Returns the switch `key`.
@@ -75,9 +66,8 @@ impl<'j> Object<'j> {
 
     /// Returns the texts of the list `key`, none where it is absent.
     pub(crate) fn texts(&self, key: &'static str) -> Result<Vec<&'j str>, ConfigError> {
-        let texts = self.value(key, "a list of texts", |value| {
-            value.as_array()?.iter().map(Value::as_str).collect()
-        })?;
+        let texts =
+            self.value(key, "a list of texts", |value| value.as_array()?.iter().map(Value::as_str).collect())?;
         Ok(texts.unwrap_or_default())
     }
 
@@ -113,18 +103,12 @@ impl<'j> Object<'j> {
     pub(crate) fn unread(&self) -> impl Iterator<Item = (&'j str, &'j Value)> {
         let unread = |key: &&String| !self.asked.borrow().contains(key.as_str());
         let fields = self.fields.iter();
-        fields
-            .filter(move |(key, _)| unread(key))
-            .map(|(key, value)| (key.as_str(), value))
+        fields.filter(move |(key, _)| unread(key)).map(|(key, value)| (key.as_str(), value))
     }
 
     /// Returns the error of a key that the object cannot be without.
     pub(crate) fn lacks(&self, key: &str, expected: &'static str) -> ConfigError {
-        ConfigError::Type {
-            key: self.name(key),
-            expected,
-            found: "none".to_owned(),
-        }
+        ConfigError::Type { key: self.name(key), expected, found: "none".to_owned() }
     }
 
     /// Whether the file says that `key` has no value.
@@ -149,11 +133,7 @@ impl<'j> Object<'j> {
         };
         match read(value) {
             Some(read) => Ok(Some(read)),
-            None => Err(ConfigError::Type {
-                key: self.name(key),
-                expected,
-                found: describe(value),
-            }),
+            None => Err(ConfigError::Type { key: self.name(key), expected, found: describe(value) }),
         }
     }
 }
@@ -182,44 +162,17 @@ mod tests {
         let text = r#"{"outer": {"number": "128", "negative": -1, "fraction": 1.5, "large": 4294967296,
             "texts": [1], "switch": 0, "object": [], "text": {}, "null": null}}"#;
         let file: Map<String, Value> = serde_json::from_str(text).unwrap();
-        let object = Object::outermost("", &file)
-            .object("outer")
-            .unwrap()
-            .unwrap();
+        let object = Object::outermost("", &file).object("outer").unwrap().unwrap();
         let number = |key| object.dimension(&[key]).map(drop);
         for (read, expected) in [
-            (
-                number("number"),
-                r#"number: expected a whole number, found "128""#,
-            ),
-            (
-                number("negative"),
-                "negative: expected a whole number, found -1",
-            ),
-            (
-                number("fraction"),
-                "fraction: expected a whole number, found 1.5",
-            ),
-            (
-                number("large"),
-                "large: expected a whole number, found 4294967296",
-            ),
-            (
-                object.texts("texts").map(drop),
-                "texts: expected a list of texts, found a list",
-            ),
-            (
-                object.switch("switch").map(drop),
-                "switch: expected true or false, found 0",
-            ),
-            (
-                object.object("object").map(drop),
-                "object: expected an object, found a list",
-            ),
-            (
-                object.text("text").map(drop),
-                "text: expected a text, found an object",
-            ),
+            (number("number"), r#"number: expected a whole number, found "128""#),
+            (number("negative"), "negative: expected a whole number, found -1"),
+            (number("fraction"), "fraction: expected a whole number, found 1.5"),
+            (number("large"), "large: expected a whole number, found 4294967296"),
+            (object.texts("texts").map(drop), "texts: expected a list of texts, found a list"),
+            (object.switch("switch").map(drop), "switch: expected true or false, found 0"),
+            (object.object("object").map(drop), "object: expected an object, found a list"),
+            (object.text("text").map(drop), "text: expected a text, found an object"),
         ] {
             let message = read.unwrap_err().to_string();
             assert_eq!(message, format!("outer.{expected}; correct the file"));

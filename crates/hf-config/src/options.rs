@@ -28,58 +28,40 @@ impl<'t> Options<'t> {
     /// Sets the text of the `hf_quant_config.json` beside the file. It has the formats where the file has none.
     #[must_use]
     pub fn with_hf_quant_config(self, text: Option<&'t [u8]>) -> Options<'t> {
-        Options {
-            hf_quant_config: text,
-            ..self
-        }
+        Options { hf_quant_config: text, ..self }
     }
 
     /// Sets the text of the `generation_config.json` beside the file, which has the sampling of the tokens. Without it
     /// sampling is plain.
     #[must_use]
     pub fn with_generation_config(self, text: Option<&'t [u8]>) -> Options<'t> {
-        Options {
-            generation_config: text,
-            ..self
-        }
+        Options { generation_config: text, ..self }
     }
 
     /// Sets the format of the weights, in place of that of the file, by the rules of
     /// [`ModelSpec::with_weight_dtype`](rooflut::model::ModelSpec::with_weight_dtype).
     #[must_use]
     pub fn with_weight_dtype(self, dtype: Option<Dtype>) -> Options<'t> {
-        Options {
-            weight_dtype: dtype,
-            ..self
-        }
+        Options { weight_dtype: dtype, ..self }
     }
 
     /// Sets the format of the KV entries, in place of that of the file.
     #[must_use]
     pub fn with_kv_dtype(self, dtype: Option<Dtype>) -> Options<'t> {
-        Options {
-            kv_dtype: dtype,
-            ..self
-        }
+        Options { kv_dtype: dtype, ..self }
     }
 
     /// Reads a file of any type as that of a Llama, or of a Mixtral if it has experts, and ignores the keys that these
     /// do not have.
     #[must_use]
     pub fn assuming_llama(self) -> Options<'t> {
-        Options {
-            assume_llama: true,
-            ..self
-        }
+        Options { assume_llama: true, ..self }
     }
 
     /// Reads weights in a format that no kernel table has as those in one with as many bits, for the memory that they
     /// take alone ([`HfModel::stand_in`](crate::HfModel::stand_in)).
     #[must_use]
     pub fn for_memory_only(self) -> Options<'t> {
-        Options {
-            memory_only: true,
-            ..self
-        }
+        Options { memory_only: true, ..self }
     }
 }

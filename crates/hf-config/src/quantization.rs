@@ -50,10 +50,7 @@ impl Formats {
         let Some(text) = options.hf_quant_config else {
             return Ok(Formats::plain(options.kv_dtype, modules));
         };
-        let file = parse(text).map_err(|error| ConfigError::Beside {
-            file: "hf_quant_config.json",
-            error,
-        })?;
+        let file = parse(text).map_err(|error| ConfigError::Beside { file: "hf_quant_config.json", error })?;
         let file = Object::outermost(FILE, &file);
         let missing = || file.lacks(FORMATS, "an object");
         let quantization = file.object(FORMATS)?.ok_or_else(missing)?;
@@ -62,24 +59,13 @@ impl Formats {
 
     /// Returns 16-bit weights.
     fn plain(kv: Option<Dtype>, modules: Modules<'_>) -> Formats {
-        let layers = (0..modules.layers).map(|_| LayerFormats {
-            attention: Dtype::Bf16,
-            ffn: Dtype::Bf16,
-            shared: Dtype::Bf16,
-        });
-        Formats {
-            layers: layers.collect(),
-            kv,
-            stand_in: None,
-        }
+        let layers =
+            (0..modules.layers).map(|_| LayerFormats { attention: Dtype::Bf16, ffn: Dtype::Bf16, shared: Dtype::Bf16 });
+        Formats { layers: layers.collect(), kv, stand_in: None }
     }
 
     /// Reads a `quantization_config`.
-    fn read(
-        quantization: &Object<'_>,
-        options: &Options<'_>,
-        modules: Modules<'_>,
-    ) -> Result<Formats, ConfigError> {
+    fn read(quantization: &Object<'_>, options: &Options<'_>, modules: Modules<'_>) -> Result<Formats, ConfigError> {
         const METHOD: &str = "quant_method";
         let method = quantization.text(METHOD)?.unwrap_or("unnamed");
         if method == "modelopt" || method == "modelopt_fp4" {
@@ -157,11 +143,7 @@ impl Formats {
                 },
             }
         });
-        Ok(Formats {
-            layers: layers.collect(),
-            kv,
-            stand_in,
-        })
+        Ok(Formats { layers: layers.collect(), kv, stand_in })
     }
 }
 
@@ -172,17 +154,9 @@ mod tests {
     use super::*;
     use crate::modules;
 
-    const DENSE: Modules<'static> = Modules {
-        layers: 2,
-        attention: modules::ATTENTION,
-        experts: None,
-        shared: None,
-        dense: &[],
-    };
-    const EXPERTS: Modules<'static> = Modules {
-        experts: Some(modules::EXPERTS),
-        ..DENSE
-    };
+    const DENSE: Modules<'static> =
+        Modules { layers: 2, attention: modules::ATTENTION, experts: None, shared: None, dense: &[] };
+    const EXPERTS: Modules<'static> = Modules { experts: Some(modules::EXPERTS), ..DENSE };
 
     fn read(value: &Value, modules: Modules<'_>) -> Result<Formats, String> {
         let object = Object::outermost("quantization_config.", value.as_object().unwrap());
@@ -195,18 +169,11 @@ mod tests {
     }
 
     fn all(dtype: Dtype) -> [LayerFormats; 2] {
-        [LayerFormats {
-            attention: dtype,
-            ffn: dtype,
-            shared: dtype,
-        }; 2]
+        [LayerFormats { attention: dtype, ffn: dtype, shared: dtype }; 2]
     }
 
     fn experts(dtype: Dtype) -> [LayerFormats; 2] {
-        all(Dtype::Bf16).map(|layer| LayerFormats {
-            ffn: dtype,
-            ..layer
-        })
+        all(Dtype::Bf16).map(|layer| LayerFormats { ffn: dtype, ..layer })
     }
 
     fn groups(weights: &Value) -> Value {
@@ -219,23 +186,13 @@ mod tests {
         let float = |strategy| json!({"num_bits": 8, "type": "float", "strategy": strategy});
         let mut block = float("block");
         block["block_structure"] = json!([128, 128]);
-        let fp4 =
-            json!({"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16});
+        let fp4 = json!({"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16});
         for (value, expected) in [
             (json!({"quant_method": "fp8"}), Dtype::Fp8),
-            (
-                json!({"quant_method": "fp8", "weight_block_size": [128, 128]}),
-                Dtype::Fp8Block,
-            ),
+            (json!({"quant_method": "fp8", "weight_block_size": [128, 128]}), Dtype::Fp8Block),
             (json!({"quant_method": "fbgemm_fp8"}), Dtype::Fp8),
-            (
-                json!({"quant_method": "modelopt", "quant_algo": "FP8"}),
-                Dtype::Fp8,
-            ),
-            (
-                json!({"quant_method": "modelopt", "quant_algo": "NVFP4"}),
-                Dtype::Nvfp4,
-            ),
+            (json!({"quant_method": "modelopt", "quant_algo": "FP8"}), Dtype::Fp8),
+            (json!({"quant_method": "modelopt", "quant_algo": "NVFP4"}), Dtype::Nvfp4),
             (groups(&float("tensor")), Dtype::Fp8),
             (groups(&float("channel")), Dtype::Fp8),
             (groups(&block), Dtype::Fp8Block),
@@ -243,27 +200,15 @@ mod tests {
         ] {
             assert_eq!(layers(&value, EXPERTS), all(expected), "{value}");
         }
-        let mut int4 =
-            groups(&json!({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32}));
+        let mut int4 = groups(&json!({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32}));
         int4["config_groups"]["group_0"]["input_activations"] = Value::Null;
         int4["ignore"] = json!(["re:.*self_attn.*", "re:.*shared_experts.*"]);
-        let shared = Modules {
-            shared: Some(modules::SHARED),
-            ..EXPERTS
-        };
+        let shared = Modules { shared: Some(modules::SHARED), ..EXPERTS };
         assert_eq!(layers(&int4, shared), experts(Dtype::Int4));
         // An MLP beside the experts.
-        let beside = Modules {
-            experts: Some(modules::BESIDE),
-            shared: Some(modules::DENSE),
-            ..DENSE
-        };
+        let beside = Modules { experts: Some(modules::BESIDE), shared: Some(modules::DENSE), ..DENSE };
         let mut fp4 = groups(&fp4);
-        fp4["ignore"] = json!([
-            "re:.*self_attn.*",
-            "model.layers.0.mlp",
-            "model.layers.1.mlp"
-        ]);
+        fp4["ignore"] = json!(["re:.*self_attn.*", "model.layers.0.mlp", "model.layers.1.mlp"]);
         assert_eq!(layers(&fp4, beside), experts(Dtype::Nvfp4));
         // Whatever the list says, linear layers stay 16-bit.
         let mxfp4 = json!({"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]});
@@ -278,37 +223,20 @@ mod tests {
         let mut partly = groups(&float);
         partly["config_groups"]["group_0"]["targets"] = json!(["re:.*experts.*"]);
         for (value, expected) in [
-            (
-                json!({"quant_method": "gptq", "bits": 4}),
-                "quant_method: gptq weights",
-            ),
-            (
-                json!({"quant_method": "mxfp4"}),
-                "quant_method: mxfp4 weights",
-            ),
+            (json!({"quant_method": "gptq", "bits": 4}), "quant_method: gptq weights"),
+            (json!({"quant_method": "mxfp4"}), "quant_method: mxfp4 weights"),
             (json!({"bits": 4}), "quant_method: unnamed weights"),
             (
                 json!({"quant_method": "fp8", "weight_block_size": [1, 32]}),
                 "weight_block_size: fp8 in blocks of [1, 32]",
             ),
             (
-                groups(
-                    &json!({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128}),
-                ),
+                groups(&json!({"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128})),
                 "config_groups.group_0.weights: 4-bit int weights with a scale per group of 128",
             ),
-            (
-                weights_only,
-                "config_groups.group_0.input_activations: quantised weights with 16-bit",
-            ),
-            (
-                partly,
-                "config_groups.group_0.targets: a format of some modules only",
-            ),
-            (
-                json!({"quant_method": "modelopt", "quant_algo": "W4A8_AWQ"}),
-                "quant_algo: W4A8_AWQ weights",
-            ),
+            (weights_only, "config_groups.group_0.input_activations: quantised weights with 16-bit"),
+            (partly, "config_groups.group_0.targets: a format of some modules only"),
+            (json!({"quant_method": "modelopt", "quant_algo": "W4A8_AWQ"}), "quant_algo: W4A8_AWQ weights"),
             (
                 json!({"quant_method": "fp8", "kv_cache_scheme": {"num_bits": 8, "type": "int"}}),
                 "kv_cache_scheme: a KV format other than fp8",
@@ -326,20 +254,15 @@ mod tests {
         let float = json!({"num_bits": 8, "type": "float"});
         let value = json!({"quant_method": "fp8", "kv_cache_scheme": float});
         assert_eq!(read(&value, DENSE).unwrap().kv, Some(Dtype::Fp8));
-        let value =
-            json!({"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_quant_algo": "FP8"});
+        let value = json!({"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_quant_algo": "FP8"});
         assert_eq!(read(&value, DENSE).unwrap().kv, Some(Dtype::Fp8));
         let object = Object::outermost("", value.as_object().unwrap());
         let options = Options::default().with_kv_dtype(Some(Dtype::Bf16));
         let given = Formats::read(&object, &options, DENSE).unwrap();
         assert_eq!(given.kv, Some(Dtype::Bf16));
-        let value =
-            json!({"quant_method": "modelopt", "quant_algo": null, "kv_cache_quant_algo": "FP8"});
+        let value = json!({"quant_method": "modelopt", "quant_algo": null, "kv_cache_quant_algo": "FP8"});
         let formats = read(&value, DENSE).unwrap();
-        assert_eq!(
-            (formats.layers[0].ffn, formats.kv),
-            (Dtype::Bf16, Some(Dtype::Fp8))
-        );
+        assert_eq!((formats.layers[0].ffn, formats.kv), (Dtype::Bf16, Some(Dtype::Fp8)));
     }
 
     #[test]
@@ -350,40 +273,17 @@ mod tests {
         };
         let both = [names(0), names(1)].concat();
         let fp8 = all(Dtype::Fp8);
-        let attention = fp8.map(|layer| LayerFormats {
-            attention: Dtype::Bf16,
-            ..layer
-        });
+        let attention = fp8.map(|layer| LayerFormats { attention: Dtype::Bf16, ..layer });
         let first = [attention[0], fp8[1]];
-        let neither = fp8.map(|layer| LayerFormats {
-            attention: Dtype::Bf16,
-            ffn: Dtype::Bf16,
-            ..layer
-        });
+        let neither = fp8.map(|layer| LayerFormats { attention: Dtype::Bf16, ffn: Dtype::Bf16, ..layer });
         for (key, entries, expected) in [
-            (
-                "ignore",
-                json!(["re:.*self_attn", "re:.*lm_head"]),
-                &attention,
-            ),
+            ("ignore", json!(["re:.*self_attn", "re:.*lm_head"]), &attention),
             ("ignore", json!(both), &attention),
             ("exclude_modules", json!(["*self_attn*"]), &attention),
-            (
-                "modules_to_not_convert",
-                json!(["model.layers.*.self_attn"]),
-                &attention,
-            ),
+            ("modules_to_not_convert", json!(["model.layers.*.self_attn"]), &attention),
             ("modules_to_not_convert", json!(["self_attn"]), &attention),
-            (
-                "ignore",
-                json!(["self_attn.qkv_proj", "self_attn.o_proj"]),
-                &attention,
-            ),
-            (
-                "ignored_layers",
-                json!(["lm_head", "gate", "model.embed_tokens"]),
-                &fp8,
-            ),
+            ("ignore", json!(["self_attn.qkv_proj", "self_attn.o_proj"]), &attention),
+            ("ignored_layers", json!(["lm_head", "gate", "model.embed_tokens"]), &fp8),
             (
                 "ignore",
                 json!([
@@ -393,49 +293,25 @@ mod tests {
                 ]),
                 &fp8,
             ),
-            (
-                "ignore",
-                json!(["vision_model.model.layers.0.self_attn.q_proj"]),
-                &fp8,
-            ),
+            ("ignore", json!(["vision_model.model.layers.0.self_attn.q_proj"]), &fp8),
             ("ignore", json!(["model.layers.2.self_attn.q_proj"]), &fp8),
-            (
-                "ignored_layers",
-                json!(["self_attn", "mlp.experts"]),
-                &neither,
-            ),
+            ("ignored_layers", json!(["self_attn", "mlp.experts"]), &neither),
             ("ignore", json!(names(0)), &first),
-            (
-                "ignored_layers",
-                json!(["model.layers.0.self_attn"]),
-                &first,
-            ),
+            ("ignored_layers", json!(["model.layers.0.self_attn"]), &first),
         ] {
             let mut value = json!({"quant_method": "fp8"});
             value[key] = entries;
             assert_eq!(layers(&value, EXPERTS), *expected, "{value}");
         }
-        let latent = Modules {
-            attention: modules::LATENT,
-            ..EXPERTS
-        };
-        let names = [
-            "q_a_proj",
-            "kv_a_proj_with_mqa",
-            "q_b_proj",
-            "kv_b_proj",
-            "o_proj",
-        ];
+        let latent = Modules { attention: modules::LATENT, ..EXPERTS };
+        let names = ["q_a_proj", "kv_a_proj_with_mqa", "q_b_proj", "kv_b_proj", "o_proj"];
         let each = [0, 1].map(|layer| names.map(|name| format!("layers.{layer}.self_attn.{name}")));
         for entries in [json!(["model.layers.*.self_attn*"]), json!(each.concat())] {
             let value = json!({"quant_method": "fp8", "ignore": entries});
             assert_eq!(layers(&value, latent), attention, "{value}");
         }
         let shared = json!({"quant_method": "fp8", "ignore": ["re:.*shared_expert\\."]});
-        let with_shared = Modules {
-            shared: Some(modules::SHARED),
-            ..EXPERTS
-        };
+        let with_shared = Modules { shared: Some(modules::SHARED), ..EXPERTS };
         let kept = layers(&shared, with_shared)[1];
         assert_eq!((kept.ffn, kept.shared), (Dtype::Fp8, Dtype::Bf16));
     }
@@ -443,16 +319,8 @@ mod tests {
     #[test]
     fn modules_of_a_part_in_several_formats_are_refused() {
         for (entries, modules, expected) in [
-            (
-                json!(["re:.*o_proj"]),
-                EXPERTS,
-                "attention with 16-bit weights in some modules only",
-            ),
-            (
-                json!(["model.layers.1.mlp.up_proj"]),
-                DENSE,
-                "an FFN with 16-bit weights in some modules only",
-            ),
+            (json!(["re:.*o_proj"]), EXPERTS, "attention with 16-bit weights in some modules only"),
+            (json!(["model.layers.1.mlp.up_proj"]), DENSE, "an FFN with 16-bit weights in some modules only"),
             (
                 json!(["model.layers.0.mlp.experts.5.gate_proj"]),
                 EXPERTS,

@@ -2,22 +2,10 @@
 
 /// Features and the model types that have them.
 const REFUSED: &[(&str, &[&str])] = &[
-    (
-        "latent attention under other keys",
-        &["minicpm3", "pangu_ultra_moe"],
-    ),
+    ("latent attention under other keys", &["minicpm3", "pangu_ultra_moe"]),
     ("layers with two attentions", &["longcat_flash"]),
     ("attention over compressed keys", &["deepseek_v4"]),
-    (
-        "linear attention",
-        &[
-            "bailing_moe_v2_5",
-            "kimi_linear",
-            "minimax",
-            "minimax_m1",
-            "minimax_text_01",
-        ],
-    ),
+    ("linear attention", &["bailing_moe_v2_5", "kimi_linear", "minimax", "minimax_m1", "minimax_text_01"]),
     (
         "state-space, recurrent or convolutional layers",
         &[
@@ -42,25 +30,13 @@ const REFUSED: &[(&str, &[&str])] = &[
             "zamba2",
         ],
     ),
-    (
-        "layers that differ in their attention heads",
-        &["mimo_v2", "mimo_v2_flash"],
-    ),
-    (
-        "a mixture of dense and expert layers",
-        &["step3p5", "step3p7"],
-    ),
-    (
-        "layers that differ in size",
-        &["deci", "gemma3n_text", "nemotron-nas", "openelm"],
-    ),
+    ("layers that differ in their attention heads", &["mimo_v2", "mimo_v2_flash"]),
+    ("a mixture of dense and expert layers", &["step3p5", "step3p7"]),
+    ("layers that differ in size", &["deci", "gemma3n_text", "nemotron-nas", "openelm"]),
     ("cross-attention layers", &["mllama_text_model"]),
     (
         "an encoder",
-        &[
-            "bart", "bert", "m2m_100", "mbart", "mt5", "pegasus", "roberta", "t5", "t5gemma",
-            "umt5", "whisper",
-        ],
+        &["bart", "bert", "m2m_100", "mbart", "mt5", "pegasus", "roberta", "t5", "t5gemma", "umt5", "whisper"],
     ),
 ];
 

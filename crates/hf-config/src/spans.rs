@@ -8,11 +8,7 @@ use crate::keys::Dimension;
 use crate::object::{Object, shown};
 
 /// Reads the tokens that each of the `layers` attends to. Refuses layers without attention over tokens.
-pub(crate) fn read(
-    config: &Object<'_>,
-    family: &Family,
-    layers: u32,
-) -> Result<Vec<Span>, ConfigError> {
+pub(crate) fn read(config: &Object<'_>, family: &Family, layers: u32) -> Result<Vec<Span>, ConfigError> {
     let kinds = kinds(config, family, layers)?;
     refuse_linear_attention(config, family, layers)?;
     let width = |keys| {
@@ -49,21 +45,13 @@ pub(crate) fn read(
 }
 
 /// Reads the kind of each layer, where they are listed.
-fn kinds<'c>(
-    config: &Object<'c>,
-    family: &Family,
-    layers: u32,
-) -> Result<Vec<&'c str>, ConfigError> {
+fn kinds<'c>(config: &Object<'c>, family: &Family, layers: u32) -> Result<Vec<&'c str>, ConfigError> {
     let mut kinds = config.texts(KINDS)?;
     if family.assumed && kinds.len() != layers as usize {
         kinds.clear();
     }
-    let is_known = |kind: &str| {
-        [FULL, SLIDING, CHUNKED].contains(&kind) || (kind == LINEAR && family.has_delta_nets)
-    };
-    let mut unknown = kinds
-        .iter()
-        .filter(|kind| !is_known(kind) && !family.assumed);
+    let is_known = |kind: &str| [FULL, SLIDING, CHUNKED].contains(&kind) || (kind == LINEAR && family.has_delta_nets);
+    let mut unknown = kinds.iter().filter(|kind| !is_known(kind) && !family.assumed);
     match unknown.next() {
         Some(kind) => Err(ConfigError::Unsupported {
             key: config.name(KINDS),
@@ -74,21 +62,14 @@ fn kinds<'c>(
 }
 
 /// Refuses layers of linear attention, which MiniMax lists as 0.
-fn refuse_linear_attention(
-    config: &Object<'_>,
-    family: &Family,
-    layers: u32,
-) -> Result<(), ConfigError> {
+fn refuse_linear_attention(config: &Object<'_>, family: &Family, layers: u32) -> Result<(), ConfigError> {
     const ATTENTION: &str = "attn_type_list";
     let kinds = config.numbers(ATTENTION)?;
     if family.assumed || kinds.is_empty() {
         return Ok(());
     }
     if kinds.iter().any(|&kind| kind != 1) {
-        return Err(ConfigError::Unsupported {
-            key: config.name(ATTENTION),
-            feature: "linear attention".to_owned(),
-        });
+        return Err(ConfigError::Unsupported { key: config.name(ATTENTION), feature: "linear attention".to_owned() });
     }
     expect_one_each(config, ATTENTION, kinds.len(), layers)
 }
@@ -110,9 +91,7 @@ fn patterned(
         }
     };
     let limited = match (window, chunk) {
-        (Some(Span::Window(window)), Some(Span::Chunk(chunk))) if window < chunk => {
-            Span::Window(window)
-        }
+        (Some(Span::Window(window)), Some(Span::Chunk(chunk))) if window < chunk => Span::Window(window),
         (window, chunk) => chunk.or(window).unwrap_or_default(),
     };
     let every = match limited {
@@ -139,19 +118,10 @@ fn patterned(
 }
 
 /// Refuses a pattern that does not have one entry for each layer.
-pub(crate) fn expect_one_each(
-    config: &Object<'_>,
-    key: &str,
-    found: usize,
-    layers: u32,
-) -> Result<(), ConfigError> {
+pub(crate) fn expect_one_each(config: &Object<'_>, key: &str, found: usize, layers: u32) -> Result<(), ConfigError> {
     match found == layers as usize {
         true => Ok(()),
-        false => Err(ConfigError::Pattern {
-            key: config.name(key),
-            found,
-            layers,
-        }),
+        false => Err(ConfigError::Pattern { key: config.name(key), found, layers }),
     }
 }
 

@@ -28,10 +28,7 @@ pub(crate) fn find(quantization: &Object<'_>, error: &ConfigError) -> Option<Sta
         8 => Dtype::Fp8,
         _ => return None,
     };
-    Some(StandIn {
-        format: format!("{key}: {format}"),
-        dtype,
-    })
+    Some(StandIn { format: format!("{key}: {format}"), dtype })
 }
 
 /// Returns the number of bits of the weights, where all of them have as many.

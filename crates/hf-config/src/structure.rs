@@ -106,10 +106,7 @@ mod tests {
             (json!({"v_head_dim": 128}), true),
             (json!({"window_size": 256}), true),
             (json!({"conv_L_cache": 3}), true),
-            (
-                json!({"attention_types": [[["global", "local"], 12]]}),
-                true,
-            ),
+            (json!({"attention_types": [[["global", "local"], 12]]}), true),
             (json!({"attention_types": ["full_attention"]}), false),
             (json!({"num_experts": 0}), false),
             (json!({"is_moe": false}), false),

@@ -3,11 +3,7 @@
 //! Each line of the fixture has the keys that shape a model, by the id of the model on Hugging Face, and the number of
 //! parameters of its text model. 28 lines were collected from the published files and model cards; the others were
 //! written down from memory of them, so that a count that disagrees is a reason to look the file up.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "test code outside of test functions"
-)]
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use rooflut::hardware::Dtype;
 use rooflut::model;
@@ -67,19 +63,13 @@ const ROUND: [&str; 6] = [
 fn every_model_is_read_as_published_or_refused_by_name() {
     let mut wrong = Vec::new();
     for published in published() {
-        let Published {
-            model, billions, ..
-        } = &published;
+        let Published { model, billions, .. } = &published;
         match (published.read(), &published.refused) {
             (Err(error), Some(feature)) if error.to_string().contains(feature) => {}
             (Err(error), _) => wrong.push(format!("{model}: {error}")),
             (Ok(read), refused) => {
                 let found = read.spec.weight_params() as f64 / 1e9;
-                let tolerance = if ROUND.contains(&model.as_str()) {
-                    0.03
-                } else {
-                    0.005
-                };
+                let tolerance = if ROUND.contains(&model.as_str()) { 0.03 } else { 0.005 };
                 let error = found / billions - 1.0;
                 if refused.is_some() || error.abs() > tolerance {
                     wrong.push(format!("{model}: {found} for {billions}, {refused:?}"));
@@ -102,11 +92,7 @@ fn models_with_other_attention_equal_the_built_in_ones() {
     ] {
         let read = find(model).read().unwrap();
         let built_in = model::find(model).unwrap().spec;
-        assert_eq!(
-            read.spec.with_sampler(built_in.sampler),
-            built_in,
-            "{model}"
-        );
+        assert_eq!(read.spec.with_sampler(built_in.sampler), built_in, "{model}");
     }
 }
 
@@ -124,47 +110,19 @@ fn layers_that_draft_tokens_are_counted_apart() {
         let read = find(model).read().unwrap().spec;
         assert_eq!(read.mtp_layers, layers, "{model}");
         let built_in = model::find(model).map(|built_in| built_in.spec.mtp_layers);
-        assert!(
-            built_in.is_none_or(|built_in| built_in == layers),
-            "{model}"
-        );
+        assert!(built_in.is_none_or(|built_in| built_in == layers), "{model}");
     }
 }
 
 #[test]
 fn formats_of_published_models_are_read() {
     for (model, attention, ffn, kv) in [
-        (
-            "MiniMaxAI/MiniMax-M2.5",
-            Dtype::Fp8Block,
-            Dtype::Fp8Block,
-            None,
-        ),
-        (
-            "Qwen/Qwen3-30B-A3B-FP8",
-            Dtype::Fp8Block,
-            Dtype::Fp8Block,
-            None,
-        ),
+        ("MiniMaxAI/MiniMax-M2.5", Dtype::Fp8Block, Dtype::Fp8Block, None),
+        ("Qwen/Qwen3-30B-A3B-FP8", Dtype::Fp8Block, Dtype::Fp8Block, None),
         ("openai/gpt-oss-120b", Dtype::Bf16, Dtype::Mxfp4, None),
-        (
-            "nvidia/Llama-3.1-70B-Instruct-FP8",
-            Dtype::Fp8,
-            Dtype::Fp8,
-            Some(Dtype::Fp8),
-        ),
-        (
-            "nvidia/Qwen3-235B-A22B-NVFP4",
-            Dtype::Nvfp4,
-            Dtype::Nvfp4,
-            Some(Dtype::Fp8),
-        ),
-        (
-            "deepseek-ai/DeepSeek-V3",
-            Dtype::Fp8Block,
-            Dtype::Fp8Block,
-            None,
-        ),
+        ("nvidia/Llama-3.1-70B-Instruct-FP8", Dtype::Fp8, Dtype::Fp8, Some(Dtype::Fp8)),
+        ("nvidia/Qwen3-235B-A22B-NVFP4", Dtype::Nvfp4, Dtype::Nvfp4, Some(Dtype::Fp8)),
+        ("deepseek-ai/DeepSeek-V3", Dtype::Fp8Block, Dtype::Fp8Block, None),
         ("moonshotai/Kimi-K2.5", Dtype::Bf16, Dtype::Int4, None),
     ] {
         let read = find(model).read().unwrap();
@@ -177,9 +135,7 @@ fn formats_of_published_models_are_read() {
 #[test]
 fn the_built_in_scout_is_that_of_its_file() {
     let built_in = model::find("llama-4-scout").unwrap();
-    let read = find("RedHatAI/Llama-4-Scout-17B-16E-Instruct-FP8-dynamic")
-        .read()
-        .unwrap();
+    let read = find("RedHatAI/Llama-4-Scout-17B-16E-Instruct-FP8-dynamic").read().unwrap();
     assert_eq!(read.spec.with_sampler(built_in.spec.sampler), built_in.spec);
 }
 

@@ -71,19 +71,7 @@ pub fn dips(family: &Family, outliers: &[Outlier], tolerance: f64) -> Vec<Dips> 
     let dipping = steps.into_iter().filter(|(_, (_, dips))| !dips.is_empty());
     let dips = dipping.map(|((axis, from, to), (lines, mut dips))| {
         dips.sort_by(|a, b| b.falls.total_cmp(&a.falls));
-        Dips {
-            axis: family
-                .operation
-                .declared()
-                .axes
-                .get(axis)
-                .copied()
-                .unwrap_or_default(),
-            from,
-            to,
-            dips,
-            lines,
-        }
+        Dips { axis: family.operation.declared().axes.get(axis).copied().unwrap_or_default(), from, to, dips, lines }
     });
     dips.collect()
 }

@@ -48,10 +48,7 @@ impl Inspection {
     }
 
     /// Inspects the families of a built-in set with some of `kernels`, which must be the same for all of a family.
-    pub(crate) fn of_kernels(
-        set: &TableSet,
-        kernels: impl Fn(&MeasuredKernel) -> bool,
-    ) -> Inspection {
+    pub(crate) fn of_kernels(set: &TableSet, kernels: impl Fn(&MeasuredKernel) -> bool) -> Inspection {
         let rows = compiled(set, kernels)
             .into_iter()
             .filter_map(|(kernel, latency_us)| Row::new(set, kernel, written(latency_us), None));
@@ -70,21 +67,13 @@ impl Inspection {
                 latency_us: entry.latency_us,
             }));
             rows.into_iter().map(move |row| {
-                let location = Location {
-                    file: file.clone(),
-                    line: row.line,
-                };
+                let location = Location { file: file.clone(), line: row.line };
                 (row, location)
             })
         });
-        let rows = rows.filter_map(|(row, location)| {
-            Row::new(set, row.kernel, row.latency_us, Some(location))
-        });
+        let rows = rows.filter_map(|(row, location)| Row::new(set, row.kernel, row.latency_us, Some(location)));
         let rows = rows.collect();
-        Inspection {
-            excluded,
-            ..Inspection::new(set, rows)
-        }
+        Inspection { excluded, ..Inspection::new(set, rows) }
     }
 
     fn new(set: &TableSet, rows: Vec<Row>) -> Inspection {
@@ -96,17 +85,9 @@ impl Inspection {
         let families = families.into_iter().map(|((operation, _), mut rows)| {
             rows.sort_by_key(|row| (row.shape, row.point));
             let name = rows.first().map(|row| family_name(&row.kernel));
-            Family {
-                operation,
-                name: name.unwrap_or_default(),
-                rows,
-            }
+            Family { operation, name: name.unwrap_or_default(), rows }
         });
-        Inspection {
-            set: set.clone(),
-            families: families.collect(),
-            excluded: Vec::new(),
-        }
+        Inspection { set: set.clone(), families: families.collect(), excluded: Vec::new() }
     }
 
     /// Returns the number of rows of the set.
@@ -119,8 +100,7 @@ impl Family {
     /// Returns the lines of the family: for each axis, rows that differ in that coordinate alone.
     pub(crate) fn lines(&self) -> Vec<Line> {
         let axes = 0..self.operation.declared().axes.len();
-        axes.flat_map(|axis| Line::along(axis, &self.rows))
-            .collect()
+        axes.flat_map(|axis| Line::along(axis, &self.rows)).collect()
     }
 }
 
@@ -151,10 +131,7 @@ fn written(stored: f32) -> f64 {
 }
 
 /// Returns the rows of a set whose shapes are of `kernels`, with latencies in microseconds.
-fn compiled(
-    set: &TableSet,
-    kernels: impl Fn(&MeasuredKernel) -> bool,
-) -> Vec<(MeasuredKernel, f32)> {
+fn compiled(set: &TableSet, kernels: impl Fn(&MeasuredKernel) -> bool) -> Vec<(MeasuredKernel, f32)> {
     let mut rows = Vec::new();
     for table in set.tables() {
         let operation = table.operation();
@@ -182,8 +159,6 @@ fn cells(grid: Grid<'_>) -> impl Iterator<Item = ([u32; 2], f32)> {
     let batches = grid.batch().values().iter().enumerate();
     batches.flat_map(move |(row, &batch)| {
         let lengths = grid.length().values().iter().enumerate();
-        lengths.filter_map(move |(column, &length)| {
-            Some(([batch, length], grid.latency_us(row, column)?))
-        })
+        lengths.filter_map(move |(column, &length)| Some(([batch, length], grid.latency_us(row, column)?)))
     })
 }

@@ -32,12 +32,8 @@ pub struct Flagged {
 impl Flagged {
     /// Whether the rows are of kernels whose time in a step depends on its number of tokens alone.
     fn is_of_tokens(&self) -> bool {
-        let is_of_tokens = |operation| {
-            matches!(
-                operation,
-                OperationKind::Gemm | OperationKind::Moe | OperationKind::AllReduce
-            )
-        };
+        let is_of_tokens =
+            |operation| matches!(operation, OperationKind::Gemm | OperationKind::Moe | OperationKind::AllReduce);
         let mut rows = self.rows.iter();
         rows.all(|(row, _)| is_of_tokens(row.kernel.operation()))
     }
@@ -48,16 +44,13 @@ impl Flagged {
             Some(_) => DIP,
             None => LEAST_CHANGE,
         };
-        let times =
-            |sources: &TimeSources| sources.part_shares().map(|share| share * sources.total().0);
+        let times = |sources: &TimeSources| sources.part_shares().map(|share| share * sources.total().0);
         let times = times(given).into_iter().zip(times(corrected));
         let parts = Part::ALL.into_iter().zip(times);
         // A tally leaves parts out that the rows do not change.
         let changes = parts.filter(|(_, (given, corrected))| given.min(*corrected) > 0.0);
         let changes = changes.map(|(part, (given, corrected))| (part, corrected / given - 1.0));
-        changes
-            .filter(|(_, change)| change.abs() >= least)
-            .collect()
+        changes.filter(|(_, change)| change.abs() >= least).collect()
     }
 }
 
@@ -87,16 +80,11 @@ fn may_use(deployment: &Deployment, kernel: &MeasuredKernel) -> bool {
                 || some_layer(|group, dtype| group.dtypes().any(|of_weights| of_weights == dtype))
         }
         OperationKind::Moe => some_layer(|group, _| matches!(group.ffn, Ffn::Moe { .. })),
-        OperationKind::Prefill => {
-            some_layer(|group, _| matches!(group.attention, Attention::Gqa(_)))
-        }
+        OperationKind::Prefill => some_layer(|group, _| matches!(group.attention, Attention::Gqa(_))),
         OperationKind::WindowPrefill | OperationKind::WindowDecode => {
             has_states() || models().any(|model| model.limited_span() != Span::Full)
         }
-        OperationKind::MlaPrefill
-        | OperationKind::MlaDecode
-        | OperationKind::DsaPrefill
-        | OperationKind::DsaDecode => {
+        OperationKind::MlaPrefill | OperationKind::MlaDecode | OperationKind::DsaPrefill | OperationKind::DsaDecode => {
             some_layer(|group, _| matches!(group.attention, Attention::Mla(_)))
         }
         OperationKind::DeltaPrefill | OperationKind::DeltaDecode => has_states(),
@@ -127,8 +115,7 @@ fn of_family(family: &Family) -> Vec<Flagged> {
     }
     let dips = of_row(falls.into_iter().collect(), Some(family.name.clone()));
     let outliers = outliers.iter();
-    let outliers =
-        outliers.filter_map(|outlier| of_row(vec![(outlier.row, 1.0 / outlier.ratio)], None));
+    let outliers = outliers.filter_map(|outlier| of_row(vec![(outlier.row, 1.0 / outlier.ratio)], None));
     outliers.chain(dips).collect()
 }
 
@@ -154,16 +141,10 @@ impl Corrected {
             let [given, all] = [deployment, &all].map(|of| sources(of, batch));
             given.total() != all.total()
         };
-        let candidates = flagged
-            .into_iter()
-            .filter(|flagged| flagged.some_own_step(deployment, some_change));
+        let candidates = flagged.into_iter().filter(|flagged| flagged.some_own_step(deployment, some_change));
         let corrected = candidates.filter_map(|flagged| {
-            let corrected = Corrected {
-                deployment: corrected(deployment, &flagged.rows)?,
-                flagged,
-            };
-            let changes =
-                |batch: &StepBatch<'_>| !corrected.changed_parts(deployment, batch).is_empty();
+            let corrected = Corrected { deployment: corrected(deployment, &flagged.rows)?, flagged };
+            let changes = |batch: &StepBatch<'_>| !corrected.changed_parts(deployment, batch).is_empty();
             let is_used = corrected.flagged.some_own_step(deployment, changes);
             is_used.then_some(corrected)
         });
@@ -172,20 +153,14 @@ impl Corrected {
 
     /// Returns the parts of `batch` that change by at least [`LEAST_CHANGE`], and by how much.
     pub fn changed_parts(&self, given: &Deployment, batch: &StepBatch<'_>) -> Vec<(Part, f64)> {
-        self.flagged
-            .changes(&sources(given, batch), &sources(&self.deployment, batch))
+        self.flagged.changes(&sources(given, batch), &sources(&self.deployment, batch))
     }
 }
 
 /// Returns the deployment on tables whose rows have the latencies that their neighbours suggest; `None` without rows.
-fn corrected<'r>(
-    deployment: &Deployment,
-    rows: impl IntoIterator<Item = &'r (Row, f64)>,
-) -> Option<Deployment> {
+fn corrected<'r>(deployment: &Deployment, rows: impl IntoIterator<Item = &'r (Row, f64)>) -> Option<Deployment> {
     let rows = rows.into_iter();
-    let rows: Vec<_> = rows
-        .map(|(row, us)| (row.kernel, us / row.latency_us))
-        .collect();
+    let rows: Vec<_> = rows.map(|(row, us)| (row.kernel, us / row.latency_us)).collect();
     let tables = (!rows.is_empty()).then(|| deployment.tables().with_scaled(&rows))?;
     deployment.to_builder().tables(&tables).build().ok()
 }
@@ -202,11 +177,7 @@ fn sources(deployment: &Deployment, batch: &StepBatch<'_>) -> TimeSources {
 
 impl Flagged {
     /// Whether `is_one` holds for the step at the coordinates of one of the rows.
-    fn some_own_step(
-        &self,
-        given: &Deployment,
-        mut is_one: impl FnMut(&StepBatch<'_>) -> bool,
-    ) -> bool {
+    fn some_own_step(&self, given: &Deployment, mut is_one: impl FnMut(&StepBatch<'_>) -> bool) -> bool {
         let mut rows = self.rows.iter();
         rows.any(|(row, _)| row.with_own_step(given, &mut is_one))
     }
@@ -229,10 +200,7 @@ impl Row {
             _ => first,
         };
         decode.extend(DecodeGroup::uniform(tokens, 1));
-        ask(&StepBatch {
-            prefill: &prefill.concat(),
-            decode: &decode,
-        })
+        ask(&StepBatch { prefill: &prefill.concat(), decode: &decode })
     }
 }
 
@@ -254,17 +222,14 @@ impl<'c> FlaggedTally<'c> {
                 false => (flagged, tally),
             }
         };
-        FlaggedTally {
-            tallies: flagged.zip(models).map(tally).collect(),
-        }
+        FlaggedTally { tallies: flagged.zip(models).map(tally).collect() }
     }
 
     /// Returns the rows without which parts of the run, which took the time of `given`, change by at least
     /// [`LEAST_CHANGE`], with these parts and their changes.
     pub fn changed_parts(&self, given: &TimeSources) -> Vec<(&'c Flagged, Vec<(Part, f64)>)> {
         let rows = self.tallies.iter();
-        let rows =
-            rows.map(|(flagged, tally)| (*flagged, flagged.changes(given, &tally.sources())));
+        let rows = rows.map(|(flagged, tally)| (*flagged, flagged.changes(given, &tally.sources())));
         rows.filter(|(_, parts)| !parts.is_empty()).collect()
     }
 }
@@ -314,8 +279,7 @@ mod tests {
             ("deepseek-v3.2", 16),
         ] {
             let spec = model::find(name).unwrap().spec;
-            let on =
-                |tables: &TableSet| Deployment::builder(spec, tables).tp(ranks).build().unwrap();
+            let on = |tables: &TableSet| Deployment::builder(spec, tables).tp(ranks).build().unwrap();
             let given = on(&sets::H100);
             for family in &families {
                 let kernel = family.rows[0].kernel;

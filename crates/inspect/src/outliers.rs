@@ -52,12 +52,7 @@ pub fn outliers(family: &Family) -> Vec<Outlier> {
 }
 
 /// Returns the row without which all others fit best, if one is an outlier.
-fn worst(
-    family: &Family,
-    lines: &[Line],
-    of_lines: &[Vec<Residual>],
-    left_out: &[bool],
-) -> Option<Outlier> {
+fn worst(family: &Family, lines: &[Line], of_lines: &[Vec<Residual>], left_out: &[bool]) -> Option<Outlier> {
     let all = of_lines.concat();
     let habits = Habits::of(&all);
     let rows = judged(family, &habits, &all);
@@ -75,26 +70,18 @@ fn worst(
     });
     let relieved = suspects.map(|(row, deviation)| {
         let through = lines.iter().filter(|line| line.rows.contains(&row));
-        let relief: f64 = through
-            .map(|line| relief(family, line, left_out, row, &habits))
-            .sum();
+        let relief: f64 = through.map(|line| relief(family, line, left_out, row, &habits)).sum();
         (relief, row, deviation)
     });
     let (_, row, deviation) = relieved.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
-    Some(Outlier {
-        row,
-        ratio: exp(deviation.ln_ratio),
-        far: deviation.far,
-    })
+    Some(Outlier { row, ratio: exp(deviation.ln_ratio), far: deviation.far })
 }
 
 /// Returns the decrease of the squared deviations of a line when the row is left out.
 fn relief(family: &Family, line: &Line, left_out: &[bool], row: usize, habits: &Habits) -> f64 {
     let squares = |left_out: &[bool]| -> f64 {
         let residuals = residuals(family, line, left_out);
-        let judged = residuals
-            .iter()
-            .map(|residual| habits.judge(residual).ln_ratio);
+        let judged = residuals.iter().map(|residual| habits.judge(residual).ln_ratio);
         judged.map(|ln_ratio| ln_ratio * ln_ratio).sum()
     };
     let mut without = left_out.to_vec();
@@ -121,11 +108,7 @@ fn judged(family: &Family, habits: &Habits, residuals: &[Residual]) -> Vec<Optio
         let far = deviations.iter().map(|d| d.far).min_by(f64::total_cmp)?;
         let by_size = |a: &f64, b: &f64| a.abs().total_cmp(&b.abs());
         let ln_ratio = deviations.iter().map(|d| d.ln_ratio).min_by(by_size)?;
-        Some(Deviation {
-            ln_ratio,
-            far,
-            stands_out: deviations.iter().all(|d| d.stands_out),
-        })
+        Some(Deviation { ln_ratio, far, stands_out: deviations.iter().all(|d| d.stands_out) })
     };
     rows.into_iter().map(least).collect()
 }

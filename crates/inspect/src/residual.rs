@@ -44,12 +44,8 @@ const CLEARLY: f64 = 0.113;
 /// Returns the residuals on a line without the rows that are left out; none for fewer than three rows.
 pub(crate) fn residuals(family: &Family, line: &Line, left_out: &[bool]) -> Vec<Residual> {
     let kept = |index: &&usize| !left_out.get(**index).copied().unwrap_or_default();
-    let rows: Vec<(usize, &Row)> = line
-        .rows
-        .iter()
-        .filter(kept)
-        .filter_map(|&place| Some((place, family.rows.get(place)?)))
-        .collect();
+    let rows: Vec<(usize, &Row)> =
+        line.rows.iter().filter(kept).filter_map(|&place| Some((place, family.rows.get(place)?))).collect();
     let axis = line.axis;
     let residual = |(row, own): (usize, &Row), side, expected: f64, [low, high]: [f64; 2]| {
         let slowdown = own.ln_slowdown();
@@ -123,9 +119,7 @@ impl Habits {
         let mut at = BTreeMap::<_, Vec<f64>>::new();
         let mut along = BTreeMap::<_, Vec<f64>>::new();
         for residual in residuals {
-            let Residual {
-                axis, side, value, ..
-            } = *residual;
+            let Residual { axis, side, value, .. } = *residual;
             at.entry((axis, side, residual.at)).or_default().push(value);
             along.entry((axis, side)).or_default().push(value);
         }
@@ -136,17 +130,11 @@ impl Habits {
             let middle = many.then(|| median(values)).flatten();
             (key, (middle.unwrap_or_default(), USUAL))
         });
-        let mut habits = Habits {
-            at: at.collect(),
-            along: middles.collect(),
-        };
+        let mut habits = Habits { at: at.collect(), along: middles.collect() };
         let mut centred = BTreeMap::<_, Vec<f64>>::new();
         for residual in residuals {
             let key = (residual.axis, residual.side);
-            centred
-                .entry(key)
-                .or_default()
-                .push(habits.centred(residual));
+            centred.entry(key).or_default().push(habits.centred(residual));
         }
         for (key, (_, deviation)) in &mut habits.along {
             let values = centred.get(key).map_or(&[][..], Vec::as_slice);
@@ -159,9 +147,7 @@ impl Habits {
 
     /// Returns a residual minus the median at its coordinate.
     fn centred(&self, residual: &Residual) -> f64 {
-        let Residual {
-            axis, side, value, ..
-        } = *residual;
+        let Residual { axis, side, value, .. } = *residual;
         let at = self.at.get(&(axis, side, residual.at)).copied();
         let along = self.along.get(&(axis, side)).map(|(middle, _)| *middle);
         value - at.or(along).unwrap_or_default()
@@ -171,10 +157,6 @@ impl Habits {
         let along = self.along.get(&(residual.axis, residual.side));
         let (_, deviation) = along.copied().unwrap_or((0.0, USUAL));
         let ln_ratio = self.centred(residual);
-        Deviation {
-            ln_ratio,
-            far: ln_ratio.abs() / deviation,
-            stands_out: residual.stands_out,
-        }
+        Deviation { ln_ratio, far: ln_ratio.abs() / deviation, stands_out: residual.stands_out }
     }
 }

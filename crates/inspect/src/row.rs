@@ -32,10 +32,7 @@ pub struct Shape {
 impl Shape {
     /// Returns the static part of a kernel.
     pub fn of(kernel: &MeasuredKernel) -> Shape {
-        Shape {
-            operation: kernel.operation(),
-            codes: kernel.shape(),
-        }
+        Shape { operation: kernel.operation(), codes: kernel.shape() }
     }
 }
 
@@ -59,10 +56,7 @@ impl fmt::Display for Shape {
                 let shape = MoeShape::from(self.codes);
                 let (top_k, experts, hidden) = (shape.top_k, shape.experts, shape.hidden);
                 let (intermediate, tp) = (shape.intermediate, shape.tp);
-                write!(
-                    f,
-                    "{top_k} of {experts} x {hidden} x {intermediate}, tp {tp}"
-                )
+                write!(f, "{top_k} of {experts} x {hidden} x {intermediate}, tp {tp}")
             }
             other => {
                 let columns = other.declared().shape.iter().zip(self.codes);

@@ -43,15 +43,11 @@ pub struct Suspect {
 
 /// Returns the suspects of a family, which is compared with itself and with its peers among `families`.
 pub fn suspects(families: &[Family], family: &Family) -> Vec<Suspect> {
-    let found = [
-        (Cause::Unsplit, unsplit(family)),
-        (Cause::Eager, eager(families, family)),
-        (Cause::Host, host(family)),
-    ];
+    let found =
+        [(Cause::Unsplit, unsplit(family)), (Cause::Eager, eager(families, family)), (Cause::Host, host(family))];
     let found = found.into_iter().filter(|(_, rows)| !rows.is_empty());
     let sorted = found.map(|(cause, mut rows)| {
-        let ratio =
-            |&(row, us): &(usize, f64)| family.rows.get(row).map_or(0.0, |row| row.latency_us / us);
+        let ratio = |&(row, us): &(usize, f64)| family.rows.get(row).map_or(0.0, |row| row.latency_us / us);
         rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
         Suspect { cause, rows }
     });
@@ -75,20 +71,9 @@ fn unsplit(family: &Family) -> Vec<(usize, f64)> {
     for rows in points.values() {
         for &(place, row) in rows {
             let own = heads(row);
-            let more = rows.iter().filter(|(_, other)| {
-                heads(other)
-                    .iter()
-                    .zip(own)
-                    .all(|(other, own)| *other >= own)
-            });
-            let least = more
-                .map(|(_, other)| other.latency_us)
-                .min_by(f64::total_cmp);
-            found.extend(
-                least
-                    .filter(|us| row.latency_us >= UNSPLIT * us)
-                    .map(|us| (place, us)),
-            );
+            let more = rows.iter().filter(|(_, other)| heads(other).iter().zip(own).all(|(other, own)| *other >= own));
+            let least = more.map(|(_, other)| other.latency_us).min_by(f64::total_cmp);
+            found.extend(least.filter(|us| row.latency_us >= UNSPLIT * us).map(|us| (place, us)));
         }
     }
     found
@@ -100,21 +85,12 @@ fn eager(families: &[Family], family: &Family) -> Vec<(usize, f64)> {
         let latencies = family.rows.iter().map(|row| row.latency_us);
         latencies.min_by(f64::total_cmp)
     };
-    let peers = families
-        .iter()
-        .filter(|peer| kind(peer.operation) == kind(family.operation));
-    let (Some(own), Some(peer)) = (
-        smallest(family),
-        peers.filter_map(smallest).min_by(f64::total_cmp),
-    ) else {
+    let peers = families.iter().filter(|peer| kind(peer.operation) == kind(family.operation));
+    let (Some(own), Some(peer)) = (smallest(family), peers.filter_map(smallest).min_by(f64::total_cmp)) else {
         return Vec::new();
     };
     let is_launch_bound = |row: &Row| own >= EAGER * peer && row.latency_us < LAUNCH_BOUND * own;
-    let rows = family
-        .rows
-        .iter()
-        .enumerate()
-        .filter(|(_, row)| is_launch_bound(row));
+    let rows = family.rows.iter().enumerate().filter(|(_, row)| is_launch_bound(row));
     rows.map(|(place, _)| (place, peer)).collect()
 }
 
@@ -136,8 +112,7 @@ fn host(family: &Family) -> Vec<(usize, f64)> {
     }
     let references = family.rows.iter().map(|row| row.reference_us);
     let launch = references.min_by(f64::total_cmp).unwrap_or_default();
-    let is_slow =
-        |row: &Row| row.latency_us >= HOST * row.reference_us && row.reference_us >= 2.0 * launch;
+    let is_slow = |row: &Row| row.latency_us >= HOST * row.reference_us && row.reference_us >= 2.0 * launch;
     let last = |row: &Row| {
         let same = family.rows.iter().filter(|other| other.shape == row.shape);
         same.max_by_key(|other| other.point)

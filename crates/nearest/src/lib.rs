@@ -20,9 +20,7 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Vec<
         let similarity = similarity(&name, &folded(known));
         (similarity, known)
     });
-    let mut similar: Vec<(f64, &str)> = scored
-        .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
-        .collect();
+    let mut similar: Vec<(f64, &str)> = scored.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY).collect();
     similar.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     similar.truncate(MAX_NAMES);
     similar.into_iter().map(|(_, known)| known).collect()
@@ -94,12 +92,7 @@ mod tests {
 
     #[test]
     fn a_name_is_misspelt_only_where_it_is_very_similar() {
-        let known = [
-            "cached_prompt_tokens",
-            "prefix_id",
-            "session_id",
-            "priority",
-        ];
+        let known = ["cached_prompt_tokens", "prefix_id", "session_id", "priority"];
         for (name, meant) in [
             ("cached_prompts_tokens", "cached_prompt_tokens"),
             ("cached-tokens", "cached_prompt_tokens"),
@@ -109,16 +102,7 @@ mod tests {
         ] {
             assert_eq!(misspelt(name, known), Some(meant), "{name}");
         }
-        for name in [
-            "",
-            "id",
-            "request_id",
-            "user_id",
-            "user",
-            "model",
-            "tokens",
-            "note",
-        ] {
+        for name in ["", "id", "request_id", "user_id", "user", "model", "tokens", "note"] {
             assert_eq!(misspelt(name, known), None, "{name}");
         }
     }

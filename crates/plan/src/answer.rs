@@ -115,9 +115,7 @@ impl Answer {
             None => limits.limits().iter().map(ToString::to_string).collect(),
         };
         let headroom = tried.verdict.headroom;
-        let least = trials
-            .iter()
-            .flat_map(|trial| headrooms(trial, limits).zip(&names));
+        let least = trials.iter().flat_map(|trial| headrooms(trial, limits).zip(&names));
         let binding = least.min_by(|(a, _), (b, _)| a.total_cmp(b));
         let count = |of: fn(&Trial) -> bool| trials.iter().filter(|trial| of(trial)).count() as u64;
         let first = trials.first();
@@ -127,9 +125,7 @@ impl Answer {
         Ok(Answer {
             gpu: placement.tables.name().to_owned(),
             gpus,
-            hourly_cost: first
-                .zip(price)
-                .map(|(trial, price)| hour(trial, gpus).cost(price)),
+            hourly_cost: first.zip(price).map(|(trial, price)| hour(trial, gpus).cost(price)),
             tp: parallelism.tp,
             dp: parallelism.dp,
             pp: parallelism.pp,
@@ -143,18 +139,12 @@ impl Answer {
             max_num_batched_tokens: config.max_num_batched_tokens,
             kv_blocks: config.kv_blocks,
             headroom: headroom.is_finite().then_some(headroom),
-            binding: binding
-                .filter(|(left, _)| left.is_finite())
-                .map(|(_, name)| name.clone()),
+            binding: binding.filter(|(left, _)| left.is_finite()).map(|(_, name)| name.clone()),
             figures: figures(trials, names, limits),
             seeds: trials.len() as u64,
             requests: trials.iter().map(|trial| trial.requests).sum(),
             overloaded: count(|trial| trial.is_overloaded),
-            rejected: trials
-                .iter()
-                .map(|trial| trial.rejected)
-                .max()
-                .unwrap_or_default(),
+            rejected: trials.iter().map(|trial| trial.rejected).max().unwrap_or_default(),
             requests_per_s: first.map_or(0.0, |trial| trial.requests_per_s),
             output_tokens_per_s: first.map_or(0.0, |trial| trial.output_tokens_per_s),
             scenario,

@@ -39,10 +39,7 @@ impl Lengths {
             return Ok(requests.and_then(|requests| Lengths::of(&requests, workload)));
         }
         let lengths = Lengths::of(&run.lengths(SAMPLE)?, workload);
-        Ok(lengths.map(|lengths| Lengths {
-            rate: 0.0,
-            ..lengths
-        }))
+        Ok(lengths.map(|lengths| Lengths { rate: 0.0, ..lengths }))
     }
 
     /// Returns the request rate of users if each answer takes as long as the limits allow; `None` for other loads.
@@ -105,9 +102,7 @@ fn mean(values: &[u32]) -> f64 {
 /// Returns the value that no figure of `sorted` is below: the one at the rank of a percentile, the least for a mean.
 fn least(sorted: &[u32], figure: Figure) -> u32 {
     let last = sorted.len().saturating_sub(1);
-    let rank = figure
-        .percent()
-        .map_or(0, |percent| last * percent as usize / 100);
+    let rank = figure.percent().map_or(0, |percent| last * percent as usize / 100);
     sorted.get(rank).copied().unwrap_or_default()
 }
 
@@ -128,11 +123,8 @@ pub(crate) struct Capacity {
 
 impl Capacity {
     /// No bound.
-    pub(crate) const UNKNOWN: Capacity = Capacity {
-        whole: f64::INFINITY,
-        prefill: f64::INFINITY,
-        decode: f64::INFINITY,
-    };
+    pub(crate) const UNKNOWN: Capacity =
+        Capacity { whole: f64::INFINITY, prefill: f64::INFINITY, decode: f64::INFINITY };
 
     /// Returns the bounds of a server of `run` on the rate of requests of these lengths.
     pub(crate) fn of(run: &Run, lengths: &Lengths) -> Capacity {
@@ -193,10 +185,7 @@ impl Step {
             0 => Vec::new(),
             requests => vec![DecodeGroup::uniform(requests, held).ok()?],
         };
-        let batch = StepBatch {
-            prefill: &chunks,
-            decode: &decode,
-        };
+        let batch = StepBatch { prefill: &chunks, decode: &decode };
         (!batch.is_empty()).then(|| Step {
             decoding: decoding.into(),
             prefill: tokens.into(),
@@ -246,9 +235,7 @@ impl<'l> Unloaded<'l> {
 
     /// Returns a latency in milliseconds that the figure is not below, on servers of `run`.
     pub(crate) fn least_ms(&self, run: &Run, latency: Latency, figure: Figure) -> f64 {
-        let Lengths {
-            prompts, outputs, ..
-        } = self.lengths;
+        let Lengths { prompts, outputs, .. } = self.lengths;
         let shortest = prompts.first().copied().unwrap_or_default();
         let tokens = f64::from(least(outputs, figure).saturating_sub(1));
         let seconds = match latency {
@@ -272,10 +259,7 @@ fn prefill_s(run: &Run, prompt: u32) -> f64 {
     let times = ends.scan(0, |begin, end| {
         let new = end - std::mem::replace(begin, end);
         let chunk = Chunk::last(new, end).ok()?;
-        let batch = StepBatch {
-            prefill: &[chunk],
-            decode: &[],
-        };
+        let batch = StepBatch { prefill: &[chunk], decode: &[] };
         Some(model.total_time(&batch).0)
     });
     times.sum()

@@ -55,10 +55,7 @@ pub enum PlanError {
 impl PlanError {
     /// A key of the scenario that the answer does not depend on, or determines.
     pub(crate) fn no_effect(key: &'static str, why: &'static str) -> PlanError {
-        PlanError::Run(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
-            key,
-            why,
-        })))
+        PlanError::Run(RunError::Scenario(ScenarioError::from(Problem::NoEffect { key, why })))
     }
 }
 
@@ -67,10 +64,7 @@ impl fmt::Display for PlanError {
         match self {
             PlanError::Run(error) => error.fmt(f),
             PlanError::NoFigure { limit, completed } => {
-                let (needed, known) = (
-                    limit.figure().least_requests(),
-                    Figure::highest_of(*completed),
-                );
+                let (needed, known) = (limit.figure().least_requests(), Figure::highest_of(*completed));
                 match *completed < needed {
                     true => write!(
                         f,
@@ -87,19 +81,14 @@ impl fmt::Display for PlanError {
                     ),
                 }
             }
-            PlanError::Choice {
-                choice,
-                expected,
-                found,
-            } => write!(f, "{choice}: expected {expected}, found {found}; correct it"),
+            PlanError::Choice { choice, expected, found } => {
+                write!(f, "{choice}: expected {expected}, found {found}; correct it")
+            }
             PlanError::NoPrice { gpu } => write!(
                 f,
                 "{gpu}: expected a price, by which different GPUs are compared, found none; add it to the prices"
             ),
-            PlanError::NoRate {
-                lowest,
-                rejected: 0,
-            } => write!(
+            PlanError::NoRate { lowest, rejected: 0 } => write!(
                 f,
                 "the servers do not keep up with a rate of {lowest:.3} per second; use more or faster servers"
             ),
@@ -108,19 +97,16 @@ impl fmt::Display for PlanError {
                 "{rejected} requests of a run are rejected even at a rate of {lowest:.3} per second; use shorter \
                  requests, or a longer queue"
             ),
-            PlanError::NoOverload { requests } => write!(
-                f,
-                "{requests} requests do not overload the servers at any rate; use more requests"
-            ),
+            PlanError::NoOverload { requests } => {
+                write!(f, "{requests} requests do not overload the servers at any rate; use more requests")
+            }
             PlanError::NoDeployment { reasons } => match reasons.as_slice() {
                 [] => f.write_str(
                     "no deployment is within the limit on GPUs; allow more GPUs or lower degrees of parallelism",
                 ),
-                [first, others @ ..] => write!(
-                    f,
-                    "no deployment of {} can serve the model; the first: {first}",
-                    others.len() + 1
-                ),
+                [first, others @ ..] => {
+                    write!(f, "no deployment of {} can serve the model; the first: {first}", others.len() + 1)
+                }
             },
         }
     }

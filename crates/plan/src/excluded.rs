@@ -62,18 +62,12 @@ impl Excluded {
         let reason = match bounds.missed {
             Some((limit, least_ms)) => Reason::Slow { limit, least_ms },
             None if bounds.replicas <= variant.max_servers(max_gpus) => return None,
-            None if !variant.multiplies() && variant.gpus() <= max_gpus => Reason::OneServer {
-                least: bounds.replicas,
-            },
-            None => Reason::TooManyGpus {
-                least: u64::from(bounds.replicas) * u64::from(variant.gpus()),
-                allowed: max_gpus,
-            },
+            None if !variant.multiplies() && variant.gpus() <= max_gpus => Reason::OneServer { least: bounds.replicas },
+            None => {
+                Reason::TooManyGpus { least: u64::from(bounds.replicas) * u64::from(variant.gpus()), allowed: max_gpus }
+            }
         };
-        Some(Excluded {
-            choice: variant.choice.clone(),
-            reason,
-        })
+        Some(Excluded { choice: variant.choice.clone(), reason })
     }
 }
 
@@ -81,18 +75,15 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Unable(error) => error.fmt(f),
-            Reason::Slow { limit, least_ms } => write!(
-                f,
-                "{limit}: takes at least {least_ms:.0} ms without any other load"
-            ),
-            Reason::OneServer { least } => write!(
-                f,
-                "the load takes at least {least} servers; several with data-parallel ranks are not modelled"
-            ),
-            Reason::TooManyGpus { least, allowed } => write!(
-                f,
-                "the load takes at least {least} GPUs; at most {allowed} are allowed"
-            ),
+            Reason::Slow { limit, least_ms } => {
+                write!(f, "{limit}: takes at least {least_ms:.0} ms without any other load")
+            }
+            Reason::OneServer { least } => {
+                write!(f, "the load takes at least {least} servers; several with data-parallel ranks are not modelled")
+            }
+            Reason::TooManyGpus { least, allowed } => {
+                write!(f, "the load takes at least {least} GPUs; at most {allowed} are allowed")
+            }
         }
     }
 }

@@ -19,13 +19,7 @@ pub(crate) struct Ladder {
 impl Ladder {
     /// Creates a ladder from `first` to `last` servers, of which about `hint` are needed.
     pub(crate) fn new(first: u32, hint: u32, last: u32) -> Ladder {
-        Ladder {
-            failed: first.saturating_sub(1),
-            met: None,
-            last,
-            hint: hint.max(first),
-            step: 1,
-        }
+        Ladder { failed: first.saturating_sub(1), met: None, last, hint: hint.max(first), step: 1 }
     }
 
     /// Returns the smallest number that may meet the limits; `None` if there is none, or if it is known to.
@@ -88,10 +82,7 @@ mod tests {
         let mut tried = Vec::new();
         while ladder.least().is_some() {
             let count = ladder.next(ladder.last, false);
-            assert!(
-                (first..=last).contains(&count) && !tried.contains(&count),
-                "{count} {tried:?}"
-            );
+            assert!((first..=last).contains(&count) && !tried.contains(&count), "{count} {tried:?}");
             tried.push(count);
             ladder.note(count, count >= needed);
         }

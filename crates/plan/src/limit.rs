@@ -104,10 +104,7 @@ impl Limit {
 
     /// Returns the limit on another figure of the latency.
     pub(crate) fn on(self, figure: Figure) -> Limit {
-        Limit {
-            figure: Some(figure),
-            ..self
-        }
+        Limit { figure: Some(figure), ..self }
     }
 
     /// The figure that is limited; by default the p99.
@@ -145,9 +142,8 @@ impl FromStr for Limit {
             Some((latency, figure)) => (latency, Some(figure)),
             None => (text, None),
         };
-        let latency: LatencyLimit = latency.parse().map_err(|error| {
-            LimitError(format!("{error}, and @p95 for another figure than p99"))
-        })?;
+        let latency: LatencyLimit =
+            latency.parse().map_err(|error| LimitError(format!("{error}, and @p95 for another figure than p99")))?;
         if latency.ms() < LEAST_MS {
             return Err(LimitError(format!(
                 "expected a limit of at least {LEAST_MS} ms, found {text}; no request takes less"
@@ -160,10 +156,7 @@ impl FromStr for Limit {
                 LimitError(format!("expected one of {known} after @, found {name:?}"))
             })
         };
-        Ok(Limit {
-            latency,
-            figure: figure.map(named).transpose()?,
-        })
+        Ok(Limit { latency, figure: figure.map(named).transpose()? })
     }
 }
 
@@ -181,15 +174,12 @@ impl Limits {
     /// No limit, two on the same figure, a share that is not between 0 and 1, and a share with the name of a figure.
     pub fn try_new(limits: Vec<Limit>, attainment: Option<f64>) -> Result<Limits, LimitError> {
         let error = |text: String| Err(LimitError(text));
-        let is_same = |a: &Limit, b: &Limit| {
-            a.latency() == b.latency() && (attainment.is_some() || a.figure() == b.figure())
-        };
+        let is_same =
+            |a: &Limit, b: &Limit| a.latency() == b.latency() && (attainment.is_some() || a.figure() == b.figure());
         let mut rest = limits.as_slice();
         while let Some((limit, others)) = rest.split_first() {
             if let Some(other) = others.iter().find(|other| is_same(limit, other)) {
-                return error(format!(
-                    "expected one limit on a figure, found {limit} and {other}; leave one out"
-                ));
+                return error(format!("expected one limit on a figure, found {limit} and {other}; leave one out"));
             }
             rest = others;
         }
@@ -209,10 +199,7 @@ impl Limits {
     }
 
     /// No limit but that every request is served by servers that keep up with the load.
-    pub(crate) const NONE: Limits = Limits {
-        limits: Vec::new(),
-        attainment: None,
-    };
+    pub(crate) const NONE: Limits = Limits { limits: Vec::new(), attainment: None };
 
     /// The limits.
     pub fn limits(&self) -> &[Limit] {
@@ -250,10 +237,7 @@ impl Limits {
         };
         let limits: Vec<LatencyLimit> = self.limits.iter().map(|limit| limit.latency).collect();
         Goal::Bounds(match (self.attainment, LatencyLimit::combined(&limits)) {
-            (Some(share), Some(limits)) => vec![Bound {
-                score: Score::Missed(limits),
-                at_most: 1.0 - share,
-            }],
+            (Some(share), Some(limits)) => vec![Bound { score: Score::Missed(limits), at_most: 1.0 - share }],
             _ => self.limits.iter().map(bound).collect(),
         })
     }
@@ -264,10 +248,7 @@ impl Limits {
         limits.sort_by(|a, b| a.ms().total_cmp(&b.ms()));
         let mut tightest: Vec<LatencyLimit> = Vec::new();
         for limit in limits {
-            if tightest
-                .iter()
-                .all(|other| other.latency() != limit.latency())
-            {
+            if tightest.iter().all(|other| other.latency() != limit.latency()) {
                 tightest.push(limit);
             }
         }

@@ -47,8 +47,7 @@ impl LimitedBy {
     pub(crate) fn of(run: &Run, trials: &[Trial]) -> Option<LimitedBy> {
         let known = || trials.iter().filter_map(|trial| trial.limits);
         let count = known().count().max(1) as f64;
-        let mean =
-            |of: fn(&LimitShares) -> f64| known().map(|shares| of(&shares)).sum::<f64>() / count;
+        let mean = |of: fn(&LimitShares) -> f64| known().map(|shares| of(&shares)).sum::<f64>() / count;
         let config = run.config();
         let settings = [
             (Setting::KvCache, mean(|shares| shares.kv_cache), None),
@@ -57,22 +56,11 @@ impl LimitedBy {
                 mean(|shares| shares.max_num_batched_tokens),
                 Some(config.max_num_batched_tokens),
             ),
-            (
-                Setting::MaxNumSeqs,
-                mean(|shares| shares.max_num_seqs),
-                Some(config.max_num_seqs),
-            ),
+            (Setting::MaxNumSeqs, mean(|shares| shares.max_num_seqs), Some(config.max_num_seqs)),
         ];
         let longest = settings.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
         let (setting, share, value) = longest.filter(|(_, share, _)| *share >= LEAST_SHARE)?;
-        Some(LimitedBy {
-            setting,
-            share,
-            value,
-            raised_to: None,
-            rate: None,
-            gpus: None,
-        })
+        Some(LimitedBy { setting, share, value, raised_to: None, rate: None, gpus: None })
     }
 
     /// Returns the run with twice the value; `None` where it cannot be raised.
@@ -81,9 +69,7 @@ impl LimitedBy {
         let config = run.config();
         let raised = match self.setting {
             Setting::KvCache => return None,
-            Setting::MaxNumSeqs => {
-                run.with_step_limits(twice, config.max_num_batched_tokens.max(twice))
-            }
+            Setting::MaxNumSeqs => run.with_step_limits(twice, config.max_num_batched_tokens.max(twice)),
             Setting::MaxNumBatchedTokens => run.with_step_limits(config.max_num_seqs, twice),
         };
         let raised = raised.ok()?;

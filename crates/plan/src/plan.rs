@@ -99,8 +99,7 @@ impl Question<'_> {
         search.answers.truncate(search.count);
         let seeds = search.seeds.len();
         let answer = |tried: &Tried<'_>| Answer::of(tried, links, seeds as u32, self);
-        let deployments: Result<Vec<Answer>, PlanError> =
-            search.answers.iter().map(answer).collect();
+        let deployments: Result<Vec<Answer>, PlanError> = search.answers.iter().map(answer).collect();
         let deployments = deployments?;
         let nearest = search.nearest.as_ref().filter(|_| deployments.is_empty());
         let first = variants.first();
@@ -110,19 +109,11 @@ impl Question<'_> {
         let is_clear = trials.iter().all(|trial| trial.is_clear);
         notes.extend(load.into_iter().flat_map(|load| of_runs(load, is_clear)));
         notes.extend(search.recovery.note(search.answers.first()));
-        let unable = candidates
-            .unable
-            .into_iter()
-            .map(|(choice, error)| Excluded::unable(choice, error));
+        let unable = candidates.unable.into_iter().map(|(choice, error)| Excluded::unable(choice, error));
         let max_gpus = self.space.max_gpus;
-        let beyond = variants
-            .iter()
-            .filter_map(|variant| Excluded::by_bounds(variant, max_gpus));
-        let least = variants
-            .iter()
-            .map(|variant| variant.bounds.replicas.saturating_mul(variant.gpus()));
-        let knows_rate =
-            first.is_some_and(|variant| matches!(variant.run.requests(SAMPLE), Ok(Some(_))));
+        let beyond = variants.iter().filter_map(|variant| Excluded::by_bounds(variant, max_gpus));
+        let least = variants.iter().map(|variant| variant.bounds.replicas.saturating_mul(variant.gpus()));
+        let knows_rate = first.is_some_and(|variant| matches!(variant.run.requests(SAMPLE), Ok(Some(_))));
         Ok(Plan {
             model: self.model.name.clone(),
             gpus: deployments.first().map(|best| best.gpus),
@@ -135,9 +126,7 @@ impl Question<'_> {
             first_seed: self.scenario.workload.seed(),
             seeds: search.seeds.len() as u64,
             requests: load.and_then(Load::requests),
-            is_steady: is_clear
-                && !trials.is_empty()
-                && trials.iter().all(|trial| !trial.is_transient),
+            is_steady: is_clear && !trials.is_empty() && trials.iter().all(|trial| !trial.is_transient),
             limited_by,
             simulations: search.simulations,
             excluded: unable.chain(beyond).collect(),
@@ -146,18 +135,11 @@ impl Question<'_> {
     }
 
     /// Returns what keeps the best deployment from one server less, and the GPUs that are needed if that is raised.
-    fn limited_by<'v>(
-        &self,
-        search: &mut Search<'v>,
-        best: &Tried<'v>,
-    ) -> Result<Option<LimitedBy>, PlanError> {
+    fn limited_by<'v>(&self, search: &mut Search<'v>, best: &Tried<'v>) -> Result<Option<LimitedBy>, PlanError> {
         let variant = best.variant;
         let fewer = match best.servers {
             Servers::Replicas(count) if count > 1 => Servers::Replicas(count - 1),
-            Servers::Pools { prefill, decode } if decode > 1 => Servers::Pools {
-                prefill,
-                decode: decode - 1,
-            },
+            Servers::Pools { prefill, decode } if decode > 1 => Servers::Pools { prefill, decode: decode - 1 },
             _ => return Ok(None),
         };
         let fewer = search.attempt(variant, fewer, None)?;
@@ -193,17 +175,10 @@ impl Question<'_> {
     }
 
     /// Tries the best deployment with one server more, and says if that misses the limits.
-    fn wider<'v>(
-        &self,
-        search: &mut Search<'v>,
-        best: &Tried<'v>,
-    ) -> Result<Option<String>, PlanError> {
+    fn wider<'v>(&self, search: &mut Search<'v>, best: &Tried<'v>) -> Result<Option<String>, PlanError> {
         let servers = match best.servers {
             Servers::Replicas(count) => Servers::Replicas(count + 1),
-            Servers::Pools { prefill, decode } => Servers::Pools {
-                prefill,
-                decode: decode + 1,
-            },
+            Servers::Pools { prefill, decode } => Servers::Pools { prefill, decode: decode + 1 },
         };
         let variant = best.variant;
         if servers.count() > variant.max_servers(self.space.max_gpus) {
@@ -219,16 +194,11 @@ impl Question<'_> {
 
     /// Tries the largest deployments of the kinds whose latency is too high without load, to see how far they are from
     /// the limits.
-    fn approach<'v>(
-        &self,
-        search: &mut Search<'v>,
-        variants: &'v [Variant],
-    ) -> Result<(), PlanError> {
+    fn approach<'v>(&self, search: &mut Search<'v>, variants: &'v [Variant]) -> Result<(), PlanError> {
         for variant in variants {
             let most = variant.max_servers(self.space.max_gpus);
             if variant.bounds.missed.is_some() && variant.bounds.replicas <= most {
-                let tried =
-                    search.attempt(variant, Servers::Replicas(most), Some(f64::INFINITY))?;
+                let tried = search.attempt(variant, Servers::Replicas(most), Some(f64::INFINITY))?;
                 search.keep(tried);
             }
         }

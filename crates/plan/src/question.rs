@@ -6,9 +6,7 @@ use std::path::Path;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::interval::Coverage;
 use rooflut::table::TableSet;
-use rooflut_scenario::{
-    Load, Model, Output, Prices, Problem, Resources, Run, RunError, Scenario, ScenarioError, Stop,
-};
+use rooflut_scenario::{Load, Model, Output, Prices, Problem, Resources, Run, RunError, Scenario, ScenarioError, Stop};
 use rooflut_traces::Input;
 
 use crate::bounds::Lengths;
@@ -82,16 +80,10 @@ impl<'q> Question<'q> {
     pub(crate) fn links(&self) -> Result<Option<Links>, PlanError> {
         let server = &self.scenario.server;
         let missing = |key, needs| {
-            PlanError::Run(RunError::Scenario(ScenarioError::from(Problem::Missing {
-                key,
-                needs: vec![needs],
-            })))
+            PlanError::Run(RunError::Scenario(ScenarioError::from(Problem::Missing { key, needs: vec![needs] })))
         };
         match (server.link_bandwidth, server.link_latency) {
-            (Some(bandwidth_gb_per_s), Some(latency_us)) => Ok(Some(Links {
-                bandwidth_gb_per_s,
-                latency_us,
-            })),
+            (Some(bandwidth_gb_per_s), Some(latency_us)) => Ok(Some(Links { bandwidth_gb_per_s, latency_us })),
             (None, None) => Ok(None),
             (Some(_), None) => Err(missing("link_bandwidth", &["link_latency"])),
             (None, Some(_)) => Err(missing("link_latency", &["link_bandwidth"])),
@@ -182,26 +174,15 @@ impl<'q> Question<'q> {
                 return Err(error.into());
             }
             let reasons = unable.iter().map(|(_, error)| error.to_string());
-            return Err(PlanError::NoDeployment {
-                reasons: reasons.collect(),
-            });
+            return Err(PlanError::NoDeployment { reasons: reasons.collect() });
         };
         let lengths = Lengths::of_run(run)?;
         let runs: Vec<_> = runs.into_iter().enumerate().collect();
         let variants = runs.into_par_iter().map(|(index, (choice, weight, run))| {
             let bounds = Bounds::of(&run, lengths.as_ref(), limits);
-            Variant {
-                index,
-                weight: weight * f64::from(run.placement().parallelism.gpus()),
-                choice,
-                run,
-                bounds,
-            }
+            Variant { index, weight: weight * f64::from(run.placement().parallelism.gpus()), choice, run, bounds }
         });
-        Ok(Candidates {
-            variants: variants.collect(),
-            unable,
-        })
+        Ok(Candidates { variants: variants.collect(), unable })
     }
 }
 
@@ -214,9 +195,7 @@ pub(crate) fn seeds(scenario: &Scenario) -> Vec<u64> {
         false => 1,
     };
     let first = workload.seed();
-    (0..count)
-        .map(|index| first.wrapping_add(index.into()))
-        .collect()
+    (0..count).map(|index| first.wrapping_add(index.into())).collect()
 }
 
 /// Whether another kind of server may do without the error.

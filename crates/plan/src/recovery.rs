@@ -39,11 +39,7 @@ struct Backlog {
 impl Recovery {
     /// Returns whether servers that meet the limits recover from a backlog, and how many runs that took.
     pub(crate) fn of(&mut self, tried: &Tried<'_>, run: &Run) -> Result<(bool, u64), PlanError> {
-        let is_full = tried
-            .verdict
-            .trials
-            .iter()
-            .any(|trial| trial.kv_share > ROOM);
+        let is_full = tried.verdict.trials.iter().any(|trial| trial.kv_share > ROOM);
         if !is_full || !matches!(tried.servers, Servers::Replicas(_)) {
             return Ok((true, 0));
         }
@@ -54,9 +50,7 @@ impl Recovery {
             let completed = backlogged.as_ref().map(completed).transpose()?;
             self.completed.push((index, completed));
         }
-        let hopeless = self
-            .backlog(tried)
-            .filter(|server| server.load > HOPELESS * server.completed);
+        let hopeless = self.backlog(tried).filter(|server| server.load > HOPELESS * server.completed);
         self.hopeless = hopeless.or(self.hopeless);
         Ok((hopeless.is_none(), u64::from(!is_known)))
     }

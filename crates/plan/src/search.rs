@@ -36,12 +36,7 @@ impl<'q> Family<'q> {
     fn divided(variant: &'q Variant, prefill: u32, max_gpus: u32) -> Option<Family<'q>> {
         let last = variant.max_servers(max_gpus).checked_sub(prefill)?;
         let [_, decode] = variant.bounds.pools;
-        Some(Family {
-            variant,
-            prefill: Some(prefill),
-            ladder: Ladder::new(decode, decode, last),
-            is_new: true,
-        })
+        Some(Family { variant, prefill: Some(prefill), ladder: Ladder::new(decode, decode, last), is_new: true })
     }
 
     fn cost(&self, count: u32) -> f64 {
@@ -64,9 +59,7 @@ impl<'q> Family<'q> {
 
     /// Notes the decode servers that are too few.
     fn rule_out(&mut self, too_few: &[TooFew]) {
-        let own = too_few
-            .iter()
-            .filter(|few| self.prefill.is_some() && few.variant == self.variant.index);
+        let own = too_few.iter().filter(|few| self.prefill.is_some() && few.variant == self.variant.index);
         if let Some(few) = own.map(|few| few.decode).max() {
             self.ladder.rule_out(few);
         }
@@ -75,10 +68,7 @@ impl<'q> Family<'q> {
     fn servers(&self, count: u32) -> Servers {
         match self.prefill {
             None => Servers::Replicas(count),
-            Some(prefill) => Servers::Pools {
-                prefill,
-                decode: count,
-            },
+            Some(prefill) => Servers::Pools { prefill, decode: count },
         }
     }
 }
@@ -118,9 +108,10 @@ impl<'q> Search<'q> {
             let Some(next) = families.iter_mut().min_by(|a, b| order(a, b)) else {
                 return Ok(());
             };
-            let wider = next.prefill.filter(|_| next.is_new).and_then(|prefill| {
-                Family::divided(next.variant, prefill.checked_add(1)?, self.max_gpus)
-            });
+            let wider = next
+                .prefill
+                .filter(|_| next.is_new)
+                .and_then(|prefill| Family::divided(next.variant, prefill.checked_add(1)?, self.max_gpus));
             too_few.extend(self.climb(next)?);
             families.extend(wider);
             for family in &mut families {
@@ -131,17 +122,12 @@ impl<'q> Search<'q> {
 
     /// The families of all kinds of servers, those of pools with the fewest prefill servers.
     fn families(&self, variants: &'q [Variant]) -> Vec<Family<'q>> {
-        let able = variants
-            .iter()
-            .filter(|variant| variant.bounds.missed.is_none());
+        let able = variants.iter().filter(|variant| variant.bounds.missed.is_none());
         let families = able.flat_map(|variant| {
             let divides = self.links.is_some() && variant.divides();
             let [prefill, _] = variant.bounds.pools;
             let divided = divides.then(|| Family::divided(variant, prefill, self.max_gpus));
-            [
-                Some(Family::whole(variant, self.max_gpus)),
-                divided.flatten(),
-            ]
+            [Some(Family::whole(variant, self.max_gpus)), divided.flatten()]
         });
         families.flatten().collect()
     }
@@ -164,12 +150,11 @@ impl<'q> Search<'q> {
         let Some(cost) = family.least_cost() else {
             return false;
         };
-        self.to_beat(family)
-            .is_none_or(|known| match cost.total_cmp(&known.cost()) {
-                Ordering::Less => true,
-                Ordering::Equal => family.variant.bounds.headroom > known.verdict.headroom,
-                Ordering::Greater => false,
-            })
+        self.to_beat(family).is_none_or(|known| match cost.total_cmp(&known.cost()) {
+            Ordering::Less => true,
+            Ordering::Equal => family.variant.bounds.headroom > known.verdict.headroom,
+            Ordering::Greater => false,
+        })
     }
 
     /// Tries one number of servers of an open family. Returns it if these are decode servers that are too few.
@@ -203,11 +188,7 @@ impl<'q> Search<'q> {
         let run = variant.on(servers, self.links)?;
         let trials = Trial::until_missed(&run, &self.seeds, self.limits, floor)?;
         self.simulations += trials.len() as u64;
-        let mut tried = Tried {
-            variant,
-            servers,
-            verdict: Verdict::of(trials, self.seeds.len(), self.limits),
-        };
+        let mut tried = Tried { variant, servers, verdict: Verdict::of(trials, self.seeds.len(), self.limits) };
         if tried.verdict.meets {
             let (recovers, runs) = self.recovery.of(&tried, &run)?;
             self.simulations += runs;
@@ -219,20 +200,12 @@ impl<'q> Search<'q> {
     /// Keeps what was tried, if it is an answer or comes closer to the limits.
     pub(crate) fn keep(&mut self, tried: Tried<'q>) {
         if !tried.verdict.meets {
-            if self
-                .nearest
-                .as_ref()
-                .is_none_or(|nearest| tried.is_nearer(nearest))
-            {
+            if self.nearest.as_ref().is_none_or(|nearest| tried.is_nearer(nearest)) {
                 self.nearest = Some(tried);
             }
             return;
         }
-        match self
-            .answers
-            .iter_mut()
-            .find(|answer| answer.kind() == tried.kind())
-        {
+        match self.answers.iter_mut().find(|answer| answer.kind() == tried.kind()) {
             Some(answer) if tried.order(answer).is_lt() => *answer = tried,
             Some(_) => (),
             None => self.answers.push(tried),

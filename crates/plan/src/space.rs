@@ -69,17 +69,10 @@ impl Space {
             ("dtype", self.dtype.is_empty()),
             ("kv_dtype", self.kv_dtype.is_empty()),
             ("max_num_seqs", self.max_num_seqs.is_empty()),
-            (
-                "max_num_batched_tokens",
-                self.max_num_batched_tokens.is_empty(),
-            ),
+            ("max_num_batched_tokens", self.max_num_batched_tokens.is_empty()),
         ];
         if let Some((choice, _)) = empty.into_iter().find(|(_, is_empty)| *is_empty) {
-            return Err(PlanError::Choice {
-                choice,
-                expected: "at least one value",
-                found: "none".to_owned(),
-            });
+            return Err(PlanError::Choice { choice, expected: "at least one value", found: "none".to_owned() });
         }
         match self.max_gpus {
             1..=4096 => Ok(()),
@@ -98,29 +91,25 @@ impl Space {
             each(&self.tp, &self.dp, |tp, dp| {
                 each(&self.dtype, &self.kv_dtype, |dtype, kv_dtype| {
                     let limits = (&self.max_num_seqs, &self.max_num_batched_tokens);
-                    each(
-                        limits.0,
-                        limits.1,
-                        |max_num_seqs, max_num_batched_tokens| {
-                            for &expert_parallel in distinct(&self.expert_parallel, |it| it) {
-                                let choice = Choice {
-                                    gpu: tables.name().to_owned(),
-                                    tp,
-                                    dp,
-                                    expert_parallel,
-                                    dtype,
-                                    kv_dtype,
-                                    max_num_seqs,
-                                    max_num_batched_tokens,
-                                };
-                                // Over one GPU, expert parallelism changes nothing.
-                                let is_vain = expert_parallel && choice.gpus() == 1;
-                                if choice.gpus() <= self.max_gpus && !is_vain {
-                                    found.push((tables.clone(), choice));
-                                }
+                    each(limits.0, limits.1, |max_num_seqs, max_num_batched_tokens| {
+                        for &expert_parallel in distinct(&self.expert_parallel, |it| it) {
+                            let choice = Choice {
+                                gpu: tables.name().to_owned(),
+                                tp,
+                                dp,
+                                expert_parallel,
+                                dtype,
+                                kv_dtype,
+                                max_num_seqs,
+                                max_num_batched_tokens,
+                            };
+                            // Over one GPU, expert parallelism changes nothing.
+                            let is_vain = expert_parallel && choice.gpus() == 1;
+                            if choice.gpus() <= self.max_gpus && !is_vain {
+                                found.push((tables.clone(), choice));
                             }
-                        },
-                    );
+                        }
+                    });
                 });
             });
         }
@@ -141,11 +130,7 @@ fn distinct<'v, T, K: PartialEq + ?Sized + 'v>(
     placed.filter(is_first).map(|(_, value)| value)
 }
 
-fn each<A: Copy + PartialEq, B: Copy + PartialEq>(
-    first: &[A],
-    second: &[B],
-    mut visit: impl FnMut(A, B),
-) {
+fn each<A: Copy + PartialEq, B: Copy + PartialEq>(first: &[A], second: &[B], mut visit: impl FnMut(A, B)) {
     for &a in distinct(first, |it| it) {
         for &b in distinct(second, |it| it) {
             visit(a, b);

@@ -88,24 +88,13 @@ impl Trial {
         let is_overloaded = outcome.is_overloaded() || outcome.is_overloaded_at_high;
         let is_served = !is_overloaded && outcome.totals.rejected == 0;
         // Where requests are rejected, too few may be served for a figure; the deployment is out all the same.
-        if is_served
-            && let Some((limit, _)) = limits
-                .limits()
-                .iter()
-                .zip(&values)
-                .find(|(_, v)| v.is_none())
-        {
-            return Err(PlanError::NoFigure {
-                limit: *limit,
-                completed: summary.completed,
-            });
+        if is_served && let Some((limit, _)) = limits.limits().iter().zip(&values).find(|(_, v)| v.is_none()) {
+            return Err(PlanError::NoFigure { limit: *limit, completed: summary.completed });
         }
         let holds = outcome.steady.holds;
         let is_within = |share: f64| {
             let pairs = values.iter().zip(bounds(limits));
-            pairs
-                .into_iter()
-                .all(|(value, bound)| value.is_some_and(|value| value <= share * bound))
+            pairs.into_iter().all(|(value, bound)| value.is_some_and(|value| value <= share * bound))
         };
         let is_judged = run.load().requests().is_none() && matches!(goal, Goal::Bounds(_));
         let is_met = match holds {
@@ -131,12 +120,11 @@ impl Trial {
             output_tokens_per_s: servers * summary.throughput.output_tokens_per_s,
             total_tokens_per_s: servers * summary.throughput.total_tokens_per_s,
             goodput_per_s: summary.goodput.map(|goodput| servers * goodput.per_s),
-            latencies: [summary.ttft, summary.tpot, summary.e2e]
-                .map(|stats| LatencyMs::of(stats, summary.completed)),
+            latencies: [summary.ttft, summary.tpot, summary.e2e].map(|stats| LatencyMs::of(stats, summary.completed)),
             busy_share: summary.server.busy_share,
-            pool_shares: summary.stages.map(|stages| {
-                [stages.prefill, stages.decode].map(|pool| pool.busy_share(summary.makespan))
-            }),
+            pool_shares: summary
+                .stages
+                .map(|stages| [stages.prefill, stages.decode].map(|pool| pool.busy_share(summary.makespan))),
             kv_share: f64::from(summary.kv.peak_blocks) / f64::from(summary.kv.blocks.max(1)),
             limits: outcome.limits,
         })
@@ -206,11 +194,7 @@ impl Verdict {
         let headrooms = trials.iter().flat_map(|trial| headrooms(trial, limits));
         let headroom = headrooms.min_by(f64::total_cmp);
         let headroom = headroom.unwrap_or(f64::INFINITY);
-        Verdict {
-            meets: trials.len() == seeds && trials.iter().all(|trial| trial.meets),
-            headroom,
-            trials,
-        }
+        Verdict { meets: trials.len() == seeds && trials.iter().all(|trial| trial.meets), headroom, trials }
     }
 
     /// Whether every simulated seed is served in full.
@@ -220,18 +204,10 @@ impl Verdict {
 }
 
 /// Returns the share of each limit that is left, negative where it is missed.
-pub(crate) fn headrooms<'t>(
-    trial: &'t Trial,
-    limits: &'t Limits,
-) -> impl Iterator<Item = f64> + 't {
+pub(crate) fn headrooms<'t>(trial: &'t Trial, limits: &'t Limits) -> impl Iterator<Item = f64> + 't {
     let allowed = bounds(limits).into_iter();
-    let values = trial
-        .values
-        .iter()
-        .map(|value| value.unwrap_or(f64::INFINITY));
-    values
-        .zip(allowed)
-        .map(|(value, bound)| 1.0 - value / bound)
+    let values = trial.values.iter().map(|value| value.unwrap_or(f64::INFINITY));
+    values.zip(allowed).map(|(value, bound)| 1.0 - value / bound)
 }
 
 /// Returns the largest values that are within the limits, in the order of a trial's values.

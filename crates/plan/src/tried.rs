@@ -46,13 +46,9 @@ impl Tried<'_> {
             let values = limits.limits().iter().zip(&trial.values);
             let mut of_tpot = values.filter(|(limit, _)| limit.latency() == Latency::Tpot);
             let is_beyond = |ms: f64, limit: &Limit| ms > MARGIN * limit.ms();
-            limits.attainment().is_none()
-                && of_tpot.any(|(limit, ms)| ms.is_some_and(|ms| is_beyond(ms, limit)))
+            limits.attainment().is_none() && of_tpot.any(|(limit, ms)| ms.is_some_and(|ms| is_beyond(ms, limit)))
         });
-        misses.then_some(TooFew {
-            variant: self.variant.index,
-            decode,
-        })
+        misses.then_some(TooFew { variant: self.variant.index, decode })
     }
 
     /// Whether it comes closer to the limits than `other`, if neither meets them.

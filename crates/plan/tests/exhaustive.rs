@@ -20,15 +20,9 @@ struct Grid {
 }
 
 /// 600 deployments.
-const LARGE: Grid = Grid {
-    max_gpus: 8,
-    max_num_seqs: &[64, 128, 256],
-};
+const LARGE: Grid = Grid { max_gpus: 8, max_num_seqs: &[64, 128, 256] };
 /// 112 deployments.
-const SMALL: Grid = Grid {
-    max_gpus: 4,
-    max_num_seqs: &[32, 128],
-};
+const SMALL: Grid = Grid { max_gpus: 4, max_num_seqs: &[32, 128] };
 
 struct Case {
     requests: u32,
@@ -60,14 +54,11 @@ impl Case {
         space.kv_dtype = FORMATS.map(Some).into();
         space.max_num_seqs = grid.max_num_seqs.iter().copied().map(Some).collect();
         let limits = [("ttft", self.ttft), ("tpot", self.tpot)].into_iter();
-        let limits =
-            limits.filter_map(|(name, ms)| Some(format!("{name}:{}", ms?).parse().unwrap()));
+        let limits = limits.filter_map(|(name, ms)| Some(format!("{name}:{}", ms?).parse().unwrap()));
         let limits = Limits::try_new(limits.collect(), None).unwrap();
         let model = Model::new(llama.name, llama.spec);
         let read = |_: &_| Err(ErrorKind::NotFound.into());
-        Question::new(self.scenario(), model, &read, space, limits)
-            .plan()
-            .unwrap()
+        Question::new(self.scenario(), model, &read, space, limits).plan().unwrap()
     }
 }
 
@@ -115,8 +106,7 @@ fn headroom(case: &Case, scenario: &Scenario, tables: &TableSet) -> Option<f64> 
         read: &|_| Err(ErrorKind::NotFound.into()),
     };
     let run = Run::try_new(scenario.clone(), resources).unwrap();
-    let left =
-        |p99: Option<f64>, limit: Option<f64>| limit.map_or(1.0, |ms| 1.0 - p99.unwrap() / ms);
+    let left = |p99: Option<f64>, limit: Option<f64>| limit.map_or(1.0, |ms| 1.0 - p99.unwrap() / ms);
     let mut least = 1.0_f64;
     for seed in 0..3 {
         let report = run.with_seed(seed).unwrap().run(&mut ()).unwrap().report();
@@ -144,14 +134,8 @@ fn is_of(answer: &Answer, scenario: &Scenario) -> bool {
 fn check(case: &Case, grid: &Grid, (one, of): (u64, u64)) {
     let plan = case.plan(grid);
     let all = deployments(case, grid);
-    let judged: Vec<Option<f64>> = all
-        .par_iter()
-        .map(|(_, scenario)| headroom(case, scenario, &sets::H100))
-        .collect();
-    let meeting = all
-        .iter()
-        .zip(&judged)
-        .filter_map(|((gpus, scenario), left)| Some((*gpus, (*left)?, scenario)));
+    let judged: Vec<Option<f64>> = all.par_iter().map(|(_, scenario)| headroom(case, scenario, &sets::H100)).collect();
+    let meeting = all.iter().zip(&judged).filter_map(|((gpus, scenario), left)| Some((*gpus, (*left)?, scenario)));
     let best = meeting.min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
     let (gpus, left, scenario) = best.unwrap();
     let answer = plan.deployments.first().unwrap();
@@ -160,23 +144,12 @@ fn check(case: &Case, grid: &Grid, (one, of): (u64, u64)) {
     assert!((answer.headroom.unwrap() - left).abs() < 1e-9);
     assert!(is_of(answer, scenario), "{answer:?}");
     let runs = 3 * all.len() as u64;
-    assert!(
-        plan.simulations * of <= runs * one,
-        "{} of {runs} runs",
-        plan.simulations
-    );
+    assert!(plan.simulations * of <= runs * one, "{} of {runs} runs", plan.simulations);
 }
 
 #[test]
 fn the_search_finds_the_best_of_a_small_grid() {
-    let case = Case {
-        requests: 1_000,
-        rate: 40.0,
-        prompt: "512",
-        output: "128",
-        ttft: Some(150.0),
-        tpot: Some(12.0),
-    };
+    let case = Case { requests: 1_000, rate: 40.0, prompt: "512", output: "128", ttft: Some(150.0), tpot: Some(12.0) };
     check(&case, &SMALL, (1, 5));
 }
 
@@ -184,14 +157,7 @@ fn the_search_finds_the_best_of_a_small_grid() {
 #[ignore = "slow: simulates 1,200 deployments"]
 fn the_search_finds_what_all_deployments_have_with_a_tenth_of_the_runs() {
     for case in [
-        Case {
-            requests: 2_000,
-            rate: 40.0,
-            prompt: "512",
-            output: "256",
-            ttft: Some(150.0),
-            tpot: Some(12.0),
-        },
+        Case { requests: 2_000, rate: 40.0, prompt: "512", output: "256", ttft: Some(150.0), tpot: Some(12.0) },
         Case {
             requests: 2_000,
             rate: 60.0,
@@ -206,14 +172,8 @@ fn the_search_finds_what_all_deployments_have_with_a_tenth_of_the_runs() {
 }
 
 /// The cheapest of all numbers of servers of one GPU each: US dollars per hour, headroom, table set and servers.
-fn cheapest<'t>(
-    case: &Case,
-    kinds: &[(&'t TableSet, f64)],
-    max_gpus: u32,
-) -> Option<(f64, f64, &'t TableSet, u32)> {
-    let all = kinds
-        .iter()
-        .flat_map(|(tables, usd)| (1..=max_gpus).map(move |gpus| (*tables, *usd, gpus)));
+fn cheapest<'t>(case: &Case, kinds: &[(&'t TableSet, f64)], max_gpus: u32) -> Option<(f64, f64, &'t TableSet, u32)> {
+    let all = kinds.iter().flat_map(|(tables, usd)| (1..=max_gpus).map(move |gpus| (*tables, *usd, gpus)));
     let judged = all.filter_map(|(tables, usd, gpus)| {
         let mut scenario = case.scenario();
         scenario.target.gpu = Some(tables.name().to_owned());
@@ -229,26 +189,15 @@ fn cheapest<'t>(
 #[test]
 fn with_several_gpus_the_lowest_price_is_found() {
     const MAX_GPUS: u32 = 6;
-    let case = Case {
-        requests: 2_000,
-        rate: 90.0,
-        prompt: "512",
-        output: "256",
-        ttft: Some(150.0),
-        tpot: Some(12.0),
-    };
+    let case = Case { requests: 2_000, rate: 90.0, prompt: "512", output: "256", ttft: Some(150.0), tpot: Some(12.0) };
     let llama = model::find("llama-3.1-8b").unwrap();
     let mut chosen = Vec::new();
     for [h100, h200] in [[2.0, 3.5], [3.0, 3.1]] {
         let kinds = [(&sets::H100, h100), (&sets::H200, h200)];
         let (usd, left, tables, gpus) = cheapest(&case, &kinds, MAX_GPUS).unwrap();
-        let price =
-            |gpu, usd| format!("[{gpu}]\nusd_per_hour = {usd:?}\nsource = 's'\ndate = '2025'\n");
+        let price = |gpu, usd| format!("[{gpu}]\nusd_per_hour = {usd:?}\nsource = 's'\ndate = '2025'\n");
         let prices = price("h100", h100) + &price("h200", h200);
-        let mut space = Space::new(
-            &llama.spec,
-            kinds.map(|(tables, _)| TableSet::clone(tables)).into(),
-        );
+        let mut space = Space::new(&llama.spec, kinds.map(|(tables, _)| TableSet::clone(tables)).into());
         (space.tp, space.max_gpus) = (vec![1], MAX_GPUS);
         let limits = ["ttft:150", "tpot:12"].map(|limit| limit.parse().unwrap());
         let limits = Limits::try_new(limits.into(), None).unwrap();

@@ -4,11 +4,7 @@
 //! `questions.jsonl` has 200 questions. A line for each of every tenth:
 //! `cargo test --release -p rooflut-plan --test long_runs -- --ignored --nocapture`.
 //! `ROOFLUT_QUESTIONS=all` before it asks all, which takes hours, and `ROOFLUT_QUESTIONS=3,17` these.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "test code outside of test functions"
-)]
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -61,11 +57,7 @@ impl Case {
 
     fn tables(&self) -> TableSet {
         let name = self.scenario.target.gpu();
-        sets::ALL
-            .into_iter()
-            .find(|set| set.name() == name)
-            .unwrap()
-            .clone()
+        sets::ALL.into_iter().find(|set| set.name() == name).unwrap().clone()
     }
 
     fn resources(&self) -> Resources<'static> {
@@ -93,9 +85,7 @@ impl Case {
         space.max_gpus = 2_048;
         let read = |_: &Path| Err(ErrorKind::NotFound.into());
         let scenario = self.scenario.clone();
-        Question::new(scenario, model, &read, space, self.limits())
-            .plan()
-            .unwrap()
+        Question::new(scenario, model, &read, space, self.limits()).plan().unwrap()
     }
 
     /// The run of a fleet.
@@ -132,8 +122,8 @@ impl Case {
             let is_met = match self.attainment {
                 Some(attainment) => {
                     let met = report.goodput.unwrap().met as f64;
-                    let counted = report.steady.warm_up_requests.unwrap_or(0)
-                        + report.steady.drain_requests.unwrap_or(0);
+                    let counted =
+                        report.steady.warm_up_requests.unwrap_or(0) + report.steady.drain_requests.unwrap_or(0);
                     met >= attainment * (report.requests - counted) as f64
                 }
                 None => limits.limits().iter().all(|limit| {
@@ -230,9 +220,7 @@ fn smaller(answer: &Answer) -> Option<Scenario> {
 
 fn cases() -> Vec<Case> {
     let lines = include_str!("questions.jsonl").lines();
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Asks the questions with these indices, prints what became of each, and returns the outcomes.
@@ -265,25 +253,12 @@ fn ask(indices: impl IntoIterator<Item = usize>) -> Vec<Outcome> {
 
 /// Checks the shares of fleets that are too small or too large.
 fn assert_shares(outcomes: &[Outcome], [too_small, too_large]: [f64; 2]) {
-    let asked = outcomes
-        .iter()
-        .filter(|outcome| **outcome != Outcome::Unasked)
-        .count();
-    let share = |of: Outcome| {
-        outcomes.iter().filter(|outcome| **outcome == of).count() as f64 / asked as f64
-    };
+    let asked = outcomes.iter().filter(|outcome| **outcome != Outcome::Unasked).count();
+    let share = |of: Outcome| outcomes.iter().filter(|outcome| **outcome == of).count() as f64 / asked as f64;
     println!("{asked} asked: {outcomes:?}");
     assert!(asked * 10 >= outcomes.len() * 8, "{asked}");
-    assert!(
-        share(Outcome::TooSmall) <= too_small,
-        "{}",
-        share(Outcome::TooSmall)
-    );
-    assert!(
-        share(Outcome::TooLarge) <= too_large,
-        "{}",
-        share(Outcome::TooLarge)
-    );
+    assert!(share(Outcome::TooSmall) <= too_small, "{}", share(Outcome::TooSmall));
+    assert!(share(Outcome::TooLarge) <= too_large, "{}", share(Outcome::TooLarge));
 }
 
 #[test]

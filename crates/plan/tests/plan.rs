@@ -14,11 +14,7 @@ fn limits(limits: &[&str]) -> Limits {
 }
 
 /// Asks about an 8B model on H100, with tp 1.
-fn ask(
-    scenario: Scenario,
-    given: &[&str],
-    change: impl FnOnce(&mut Space),
-) -> Result<Plan, PlanError> {
+fn ask(scenario: Scenario, given: &[&str], change: impl FnOnce(&mut Space)) -> Result<Plan, PlanError> {
     let llama = model::find("llama-3.1-8b").unwrap();
     let mut space = Space::new(&llama.spec, vec![sets::H100.clone()]);
     space.tp = vec![1];
@@ -84,13 +80,7 @@ fn the_gpus_of_all_pipeline_stages_are_counted() {
     assert_eq!((best.gpus, best.tp, best.pp), (2, 1, 2));
     let plan = ask(scenario, &["ttft:500"], |space| space.max_gpus = 1).unwrap();
     assert!(plan.deployments.is_empty());
-    assert!(matches!(
-        plan.excluded[0].reason,
-        Reason::TooManyGpus {
-            least: 2,
-            allowed: 1
-        }
-    ));
+    assert!(matches!(plan.excluded[0].reason, Reason::TooManyGpus { least: 2, allowed: 1 }));
 }
 
 #[test]
@@ -102,33 +92,22 @@ fn servers_that_reject_nearly_all_requests_are_tried_and_out() {
         space.max_num_seqs = vec![Some(1), None];
     });
     let plan = plan.unwrap();
-    assert!(
-        plan.deployments[0].max_num_seqs > 1,
-        "{:?}",
-        plan.deployments
-    );
+    assert!(plan.deployments[0].max_num_seqs > 1, "{:?}", plan.deployments);
 }
 
 #[test]
 fn a_figure_of_too_few_requests_names_one_that_is_known() {
     let mut scenario = rate(10.0);
     scenario.workload.requests = Some(150);
-    let error = ask(scenario, &["ttft:500"], |_| ())
-        .unwrap_err()
-        .to_string();
+    let error = ask(scenario, &["ttft:500"], |_| ()).unwrap_err().to_string();
     assert_eq!(
         error,
         "ttft:500@p99: expected at least 500 served requests for this figure, found 150; use ttft:500@p95 or more requests"
     );
     let mut scenario = rate(10.0);
     scenario.workload.output = Some("1".parse().unwrap());
-    let error = ask(scenario, &["tpot:500"], |_| ())
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("requests of several output tokens"),
-        "{error}"
-    );
+    let error = ask(scenario, &["tpot:500"], |_| ()).unwrap_err().to_string();
+    assert!(error.contains("requests of several output tokens"), "{error}");
 }
 
 #[test]
@@ -138,11 +117,7 @@ fn a_given_number_of_requests_that_ends_too_early_is_said() {
         scenario.workload.requests = requests;
         ask(scenario, &["ttft:5000"], |_| ()).unwrap()
     };
-    let is_noted = |plan: &Plan| {
-        plan.notes
-            .iter()
-            .any(|note| note.contains("in a steady state"))
-    };
+    let is_noted = |plan: &Plan| plan.notes.iter().any(|note| note.contains("in a steady state"));
     let plan = asked(None);
     assert_eq!((plan.requests, plan.is_steady), (None, true));
     assert!(!is_noted(&plan), "{:?}", plan.notes);
@@ -187,9 +162,5 @@ fn servers_that_never_recover_from_a_backlog_are_no_answer() {
     let near = ask(of_load(10.0, "100", "4000"), &["ttft:2000"], |_| ()).unwrap();
     assert!(has(&near, "these servers meet"), "{:?}", near.notes);
     let short = ask(of_load(60.0, "512", "256"), &["ttft:500"], |_| ()).unwrap();
-    assert!(
-        !has(&short, "these") && !has(&short, "fewer"),
-        "{:?}",
-        short.notes
-    );
+    assert!(!has(&short, "these") && !has(&short, "fewer"), "{:?}", short.notes);
 }

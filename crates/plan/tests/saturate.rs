@@ -87,15 +87,10 @@ fn limits_hold_at_the_highest_rate_and_not_far_above() {
         assert!(holds(&scenario, 0.98 * found.saturation.rate, [ANY, ANY]));
         assert!(!holds(&scenario, 1.02 * found.saturation.rate, [ANY, ANY]));
         assert!(found.curve.is_sorted_by(|a, b| a.rate < b.rate));
-        for named in found
-            .within_limits
-            .iter()
-            .chain([&found.saturation, &found.knee])
-        {
+        for named in found.within_limits.iter().chain([&found.saturation, &found.knee]) {
             assert!(found.curve.contains(named));
         }
-        let power =
-            |point: &rooflut_plan::Point| point.requests_per_s / point.e2e_ms.mean.unwrap().mean;
+        let power = |point: &rooflut_plan::Point| point.requests_per_s / point.e2e_ms.mean.unwrap().mean;
         let highest = found.curve.iter().map(power).fold(0.0, f64::max);
         // The vertex of a parabola through samples of random runs.
         assert!(power(&found.knee) > 0.98 * highest);
@@ -115,10 +110,7 @@ fn the_setting_that_holds_requests_back_is_named_with_what_raising_it_gains() {
     assert!(raised > 1.5 * found.saturation.rate);
     assert!((limited.rate.unwrap() / raised - 1.0).abs() < 0.02);
     // Latency, not a setting, is what keeps a server of many sequences from more.
-    assert_eq!(
-        saturate(&scenario("512", "256"), &["ttft:60"]).limited_by,
-        None
-    );
+    assert_eq!(saturate(&scenario("512", "256"), &["ttft:60"]).limited_by, None);
 }
 
 #[test]
@@ -154,10 +146,7 @@ fn the_best_division_is_that_of_a_search_of_all() {
 #[test]
 fn the_answer_does_not_depend_on_the_number_of_threads() {
     let answer = |threads| {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| saturate(&short(divided(1, 1)), &["ttft:300"]))
     };
     assert_eq!(answer(1), answer(4));
@@ -171,23 +160,14 @@ fn loads_without_a_highest_rate_are_refused() {
         question.saturate().unwrap_err().to_string()
     };
     let users = error(|question| question.scenario.workload.users = Some(3));
-    assert!(
-        users.starts_with("users: expected requests that arrive at a rate"),
-        "{users}"
-    );
+    assert!(users.starts_with("users: expected requests that arrive at a rate"), "{users}");
     let rate = error(|question| question.scenario.workload.rate = Some(3.0));
     assert_eq!(rate, "rate has no effect: it is varied; leave it out");
     let tolerance = error(|question| question.tolerance = 0.0);
-    assert!(
-        tolerance.starts_with("tolerance: expected a share"),
-        "{tolerance}"
-    );
+    assert!(tolerance.starts_with("tolerance: expected a share"), "{tolerance}");
     let rejected = error(|question| {
         question.scenario.workload.prompt = Some("uniform:10..4000".parse().unwrap());
         question.scenario.server.max_model_len = Some(2_000);
     });
-    assert!(
-        rejected.contains("requests of a run are rejected even at"),
-        "{rejected}"
-    );
+    assert!(rejected.contains("requests of a run are rejected even at"), "{rejected}");
 }

@@ -55,12 +55,7 @@ impl Usage {
     /// Computes the cost at a price; idle GPUs cost as much as busy ones.
     pub fn cost(&self, price: &Price) -> Cost {
         let usd = self.gpu_hours * price.usd_per_gpu_hour;
-        Cost {
-            price: price.clone(),
-            gpu_hours: self.gpu_hours,
-            usd,
-            usd_per: self.per(usd),
-        }
+        Cost { price: price.clone(), gpu_hours: self.gpu_hours, usd, usd_per: self.per(usd) }
     }
 
     /// Computes an upper bound of the energy of all steps: the thermal design power of a GPU, watts, over the time in
@@ -69,12 +64,7 @@ impl Usage {
     /// Does not model: idle GPUs, processors, memory, networks, cooling, losses of power supplies.
     pub fn energy_bound(&self, tdp_w: f64) -> EnergyBound {
         let wh = self.busy_gpu_hours * tdp_w;
-        EnergyBound {
-            tdp_w,
-            busy_gpu_hours: self.busy_gpu_hours,
-            wh,
-            wh_per: self.per(wh),
-        }
+        EnergyBound { tdp_w, busy_gpu_hours: self.busy_gpu_hours, wh, wh_per: self.per(wh) }
     }
 
     fn per(&self, amount: f64) -> PerWork {
@@ -149,23 +139,9 @@ mod tests {
 
     #[test]
     fn nothing_served_has_a_cost_and_none_per_request() {
-        let usage = Usage {
-            gpu_hours: 2.0,
-            busy_gpu_hours: 0.0,
-            requests: 0.0,
-            output_tokens: 0.0,
-            total_tokens: 0.0,
-        };
-        let price = Price {
-            usd_per_gpu_hour: 3.0,
-            source: String::new(),
-            date: String::new(),
-        };
-        let none = PerWork {
-            million_output_tokens: None,
-            million_tokens: None,
-            request: None,
-        };
+        let usage = Usage { gpu_hours: 2.0, busy_gpu_hours: 0.0, requests: 0.0, output_tokens: 0.0, total_tokens: 0.0 };
+        let price = Price { usd_per_gpu_hour: 3.0, source: String::new(), date: String::new() };
+        let none = PerWork { million_output_tokens: None, million_tokens: None, request: None };
         let cost = usage.cost(&price);
         assert_eq!((cost.usd, cost.usd_per), (6.0, none));
         let energy = usage.energy_bound(700.0);

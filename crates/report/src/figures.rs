@@ -67,10 +67,7 @@ pub struct QueueGrowth {
 
 impl From<figures::QueueGrowth> for QueueGrowth {
     fn from(growth: figures::QueueGrowth) -> QueueGrowth {
-        QueueGrowth {
-            first_quarter_ms: growth.first_quarter.ms(),
-            last_quarter_ms: growth.last_quarter.ms(),
-        }
+        QueueGrowth { first_quarter_ms: growth.first_quarter.ms(), last_quarter_ms: growth.last_quarter.ms() }
     }
 }
 

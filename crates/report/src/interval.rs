@@ -57,11 +57,7 @@ pub struct Ends<T> {
 impl ModelInterval {
     /// Returns the ranges between the figures at both ends. Errors that those of the steps do not explain are added to
     /// times to first token and to other times, as half widths in logarithms.
-    pub fn between(
-        ends: Ends<&Summary>,
-        coverage: Coverage,
-        half_widths: [f64; 2],
-    ) -> ModelInterval {
+    pub fn between(ends: Ends<&Summary>, coverage: Coverage, half_widths: [f64; 2]) -> ModelInterval {
         let [of_ttft, of_others] = half_widths;
         let latency = |pick: fn(&Summary) -> Option<Stats>, half_width| {
             let figures = ends.map(|summary| LatencyMs::of(pick(summary), summary.completed));
@@ -80,26 +76,15 @@ impl ModelInterval {
 
 impl<T> Ends<T> {
     fn map<U>(self, of: impl Fn(T) -> U) -> Ends<U> {
-        Ends {
-            low: of(self.low),
-            predicted: of(self.predicted),
-            high: of(self.high),
-        }
+        Ends { low: of(self.low), predicted: of(self.predicted), high: of(self.high) }
     }
 }
 
 impl Range {
     /// Returns the range of all three.
     fn of(ends: Ends<f64>) -> Range {
-        let Ends {
-            low,
-            predicted,
-            high,
-        } = ends;
-        Range {
-            low: predicted.min(low).min(high),
-            high: predicted.max(low).max(high),
-        }
+        let Ends { low, predicted, high } = ends;
+        Range { low: predicted.min(low).min(high), high: predicted.max(low).max(high) }
     }
 }
 
@@ -109,15 +94,9 @@ impl LatencyRange {
     fn between(ends: Ends<LatencyMs>, half_width: f64) -> LatencyRange {
         let range = |pick: fn(&LatencyMs) -> Option<f64>| {
             let seconds = |ms: f64| Seconds(ms / 1e3);
-            let simulated = Interval {
-                low: seconds(pick(&ends.low)?),
-                high: seconds(pick(&ends.high)?),
-            };
+            let simulated = Interval { low: seconds(pick(&ends.low)?), high: seconds(pick(&ends.high)?) };
             let range = simulated.widened(seconds(pick(&ends.predicted)?), half_width);
-            Some(Range {
-                low: range.low.ms(),
-                high: range.high.ms(),
-            })
+            Some(Range { low: range.low.ms(), high: range.high.ms() })
         };
         Percentiles {
             mean: range(|ms| ms.mean),

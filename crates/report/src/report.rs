@@ -242,10 +242,7 @@ pub struct ModelSize {
 
 impl From<&ModelSpec> for ModelSize {
     fn from(spec: &ModelSpec) -> ModelSize {
-        ModelSize {
-            parameters: spec.weight_params(),
-            weight_bytes: spec.weight_bytes() as u64,
-        }
+        ModelSize { parameters: spec.weight_params(), weight_bytes: spec.weight_bytes() as u64 }
     }
 }
 

@@ -34,11 +34,7 @@ impl<W: Write> RequestsCsv<W> {
     pub fn new(out: W) -> RequestsCsv<W> {
         let mut out = Sink::new(out);
         out.write(|out| writeln!(out, "{HEADER}"));
-        RequestsCsv {
-            out,
-            next: 0,
-            early: BTreeMap::new(),
-        }
+        RequestsCsv { out, next: 0, early: BTreeMap::new() }
     }
 
     /// Writes what was held back, flushes the writer and returns it.

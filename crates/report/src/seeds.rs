@@ -35,8 +35,7 @@ pub type LatencySpread = Percentiles<Spread>;
 impl LatencySpread {
     /// Returns the spreads of the figures of `runs`.
     pub fn of_runs(runs: impl Iterator<Item = LatencyMs> + Clone) -> LatencySpread {
-        let spread =
-            |pick: fn(&LatencyMs) -> Option<f64>| Spread::of(runs.clone().map(|ms| pick(&ms)));
+        let spread = |pick: fn(&LatencyMs) -> Option<f64>| Spread::of(runs.clone().map(|ms| pick(&ms)));
         Percentiles {
             mean: spread(|ms| ms.mean),
             p50: spread(|ms| ms.p50),

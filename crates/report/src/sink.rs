@@ -10,10 +10,7 @@ pub(crate) struct Sink<W> {
 
 impl<W: Write> Sink<W> {
     pub(crate) fn new(writer: W) -> Sink<W> {
-        Sink {
-            writer,
-            failure: None,
-        }
+        Sink { writer, failure: None }
     }
 
     /// Calls `write` unless an earlier call has failed.

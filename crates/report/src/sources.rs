@@ -34,11 +34,8 @@ impl From<table::Provenance> for Provenance {
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shares(
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "std::collections::BTreeMap<String, f64>")
-    )]
-    pub Vec<(&'static str, f64)>,
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, f64>"))]
+    pub  Vec<(&'static str, f64)>,
 );
 
 impl Shares {
@@ -47,11 +44,7 @@ impl Shares {
     pub fn by_source(sources: &TimeSources) -> Shares {
         let classes = Class::ALL.map(Class::name).into_iter();
         let classes = classes.zip(sources.class_shares());
-        Shares(
-            classes
-                .chain([("fitted", sources.fitted_share())])
-                .collect(),
-        )
+        Shares(classes.chain([("fitted", sources.fitted_share())]).collect())
     }
 
     /// Shares by part of a step.

@@ -21,10 +21,7 @@ pub struct Versioned<R> {
 impl<R: Serialize> Versioned<R> {
     /// Returns a report, an object in JSON, with its version.
     pub fn new(report: R) -> Versioned<R> {
-        Versioned {
-            schema_version: SCHEMA_VERSION,
-            report,
-        }
+        Versioned { schema_version: SCHEMA_VERSION, report }
     }
 
     /// Returns indented JSON with a final line break, as commands write it.
@@ -45,10 +42,7 @@ mod tests {
     #[test]
     fn the_version_comes_first() {
         let text = Versioned::new(json!({"a": [1.5]})).to_json().unwrap();
-        assert_eq!(
-            text,
-            "{\n  \"schema_version\": 1,\n  \"a\": [\n    1.5\n  ]\n}\n"
-        );
+        assert_eq!(text, "{\n  \"schema_version\": 1,\n  \"a\": [\n    1.5\n  ]\n}\n");
         assert!(Versioned::new([1]).to_json().is_err());
     }
 }

@@ -7,10 +7,7 @@ use std::str::FromStr;
 use serde::de::{Error, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serializer};
 
-pub(crate) fn serialize<T: Display, S: Serializer>(
-    value: &Option<T>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<T: Display, S: Serializer>(value: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
     match value {
         Some(value) => serializer.collect_str(value),
         None => serializer.serialize_none(),
@@ -27,9 +24,7 @@ where
 }
 
 /// Reads text, or a number as text.
-pub(crate) fn scalar<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<String>, D::Error> {
+pub(crate) fn scalar<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let expected = "expected a number, or text in quotes";
     read(deserializer, expected, Value::into_text)
 }
@@ -40,26 +35,18 @@ where
     T: From<String>,
     D: Deserializer<'de>,
 {
-    read(
-        deserializer,
-        "expected text in quotes",
-        |value| match value {
-            Value::Text(text) => Some(text.into()),
-            _ => None,
-        },
-    )
+    read(deserializer, "expected text in quotes", |value| match value {
+        Value::Text(text) => Some(text.into()),
+        _ => None,
+    })
 }
 
 /// Reads `true` or `false`.
 pub(crate) fn switch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
-    read(
-        deserializer,
-        "expected true or false",
-        |value| match value {
-            Value::Switch(on) => Some(on),
-            _ => None,
-        },
-    )
+    read(deserializer, "expected true or false", |value| match value {
+        Value::Switch(on) => Some(on),
+        _ => None,
+    })
 }
 
 /// Reads numbers or texts, or a single one, as a text with commas between them.
@@ -122,10 +109,7 @@ fn parsed<T: FromStr<Err: Display>, E: Error>(text: Option<String>) -> Result<Op
 }
 
 /// Writes a path; what is not UTF-8 in it is replaced.
-pub(crate) fn path<S: Serializer>(
-    path: &Option<PathBuf>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub(crate) fn path<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     serialize(&path.as_ref().map(|path| path.display()), serializer)
 }
 

@@ -39,9 +39,7 @@ impl Served {
 
     /// Returns the replica of one of the `pools` that serves most of it.
     pub(crate) fn busiest(&self, pools: &[Range<u32>]) -> Option<Busiest> {
-        let found = pools
-            .iter()
-            .filter_map(|pool| self.busiest_of(pool.clone()));
+        let found = pools.iter().filter_map(|pool| self.busiest_of(pool.clone()));
         found.max_by(|one, other| one.share.total_cmp(&other.share))
     }
 
@@ -54,11 +52,7 @@ impl Served {
         let share = *tokens as f64 / total as f64;
         let is_most = share > f64::max(0.5, 1.5 / f64::from(replicas));
         let enough = self.requests >= MIN_REQUESTS * u64::from(replicas);
-        (replicas > 1 && enough && is_most).then_some(Busiest {
-            replica,
-            replicas,
-            share,
-        })
+        (replicas > 1 && enough && is_most).then_some(Busiest { replica, replicas, share })
     }
 }
 
@@ -85,10 +79,7 @@ mod tests {
 
     fn served(tokens: &[u64]) -> Served {
         let tokens = tokens.to_vec();
-        Served {
-            requests: 100,
-            tokens,
-        }
+        Served { requests: 100, tokens }
     }
 
     #[test]
@@ -111,11 +102,7 @@ mod tests {
         let mut served = served(&[1000, 10, 10, 80]);
         let pools = [0..1, 1..4];
         let (replica, replicas, share) = (3, 3, 0.8);
-        let expected = Busiest {
-            replica,
-            replicas,
-            share,
-        };
+        let expected = Busiest { replica, replicas, share };
         assert_eq!(served.busiest(&pools), Some(expected));
         served.requests = 29;
         assert_eq!(served.busiest(&pools), None);

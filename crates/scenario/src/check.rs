@@ -36,10 +36,8 @@ impl Scenario {
     pub fn check(&self) -> Result<(), ScenarioError> {
         self.check_values()?;
         Given::of(self)?.check()?;
-        let several = [
-            ("replicas", self.server.replicas() > 1),
-            ("prefill_replicas", self.server.prefill_replicas.is_some()),
-        ];
+        let several =
+            [("replicas", self.server.replicas() > 1), ("prefill_replicas", self.server.prefill_replicas.is_some())];
         let several = several.into_iter().find(|(_, given)| *given);
         if let Some((with, _)) = several.filter(|_| self.target.dp() > 1) {
             return Err(Problem::Conflict {
@@ -99,11 +97,7 @@ impl Scenario {
             ("seeds", workload.seeds, 1..=1_000),
             ("max_num_seqs", server.max_num_seqs, ANY),
             ("max_num_batched_tokens", server.max_num_batched_tokens, ANY),
-            (
-                "long_prefill_token_threshold",
-                server.long_prefill_token_threshold,
-                ANY,
-            ),
+            ("long_prefill_token_threshold", server.long_prefill_token_threshold, ANY),
             ("max_model_len", server.max_model_len, ANY),
             ("kv_blocks", server.kv_blocks, ANY),
             ("max_waiting", server.max_waiting, ANY),
@@ -122,18 +116,8 @@ impl Scenario {
         let positive: Accepts = |value| value > 0.0 && value.is_finite();
         let share: Accepts = |value| (0.0..=1.0).contains(&value);
         for (key, value, accepts, expected) in [
-            (
-                "rate",
-                workload.rate,
-                positive,
-                "a positive, finite number of requests per second",
-            ),
-            (
-                "warm_up",
-                workload.warm_up,
-                |value| (0.0..=1e9).contains(&value),
-                "seconds, at least 0 and at most 1e9",
-            ),
+            ("rate", workload.rate, positive, "a positive, finite number of requests per second"),
+            ("warm_up", workload.warm_up, |value| (0.0..=1e9).contains(&value), "seconds, at least 0 and at most 1e9"),
             (
                 "burstiness",
                 workload.burstiness,
@@ -146,24 +130,9 @@ impl Scenario {
                 |value| value > 0.0 && value <= 1.0,
                 "a number above 0 and at most 1",
             ),
-            (
-                "watermark",
-                server.watermark,
-                |value| (0.0..1.0).contains(&value),
-                "a number from 0 to below 1",
-            ),
-            (
-                "acceptance",
-                server.acceptance,
-                share,
-                "a number from 0 to 1",
-            ),
-            (
-                "link_bandwidth",
-                server.link_bandwidth,
-                is_bandwidth,
-                BANDWIDTH,
-            ),
+            ("watermark", server.watermark, |value| (0.0..1.0).contains(&value), "a number from 0 to below 1"),
+            ("acceptance", server.acceptance, share, "a number from 0 to 1"),
+            ("link_bandwidth", server.link_bandwidth, is_bandwidth, BANDWIDTH),
             (
                 "link_latency",
                 server.link_latency,
@@ -193,11 +162,7 @@ impl Target {
     /// The first such key.
     pub fn check(&self) -> Result<(), ScenarioError> {
         let target = self.clone();
-        Scenario {
-            target,
-            ..Scenario::default()
-        }
-        .check()
+        Scenario { target, ..Scenario::default() }.check()
     }
 
     fn check_values(&self) -> Result<(), Problem> {
@@ -236,10 +201,7 @@ impl Target {
             _ => return Ok(()),
         };
         match in_node {
-            true => Err(Problem::NoEffect {
-                key,
-                why: "a node holds all GPUs of a server",
-            }),
+            true => Err(Problem::NoEffect { key, why: "a node holds all GPUs of a server" }),
             false => Ok(()),
         }
     }
@@ -248,11 +210,7 @@ impl Target {
 /// Any positive count.
 const ANY: RangeInclusive<u32> = 1..=u32::MAX;
 
-pub(crate) fn check_count(
-    key: &'static str,
-    value: Option<u32>,
-    range: RangeInclusive<u32>,
-) -> Result<(), Problem> {
+pub(crate) fn check_count(key: &'static str, value: Option<u32>, range: RangeInclusive<u32>) -> Result<(), Problem> {
     let Some(found) = value.filter(|value| !range.contains(value)) else {
         return Ok(());
     };
@@ -278,9 +236,5 @@ fn shown(value: f64) -> String {
 }
 
 fn rejected(key: &'static str, expected: &str, found: impl Display) -> Problem {
-    Problem::Value {
-        key,
-        expected: expected.to_owned(),
-        found: found.to_string(),
-    }
+    Problem::Value { key, expected: expected.to_owned(), found: found.to_string() }
 }

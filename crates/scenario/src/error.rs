@@ -106,19 +106,16 @@ pub enum Problem {
 
 impl Problem {
     pub(crate) fn at_line(self, line: u64) -> ScenarioError {
-        ScenarioError {
-            line: Some(line),
-            problem: self,
-        }
+        ScenarioError { line: Some(line), problem: self }
     }
 
     /// The key that a problem is about.
     pub(crate) fn key(&self) -> Option<&'static str> {
         match self {
             Problem::Type { key, .. } | Problem::Value { key, .. } => Some(key),
-            Problem::Conflict { key, .. }
-            | Problem::Missing { key, .. }
-            | Problem::NoEffect { key, .. } => Some(split(key).0),
+            Problem::Conflict { key, .. } | Problem::Missing { key, .. } | Problem::NoEffect { key, .. } => {
+                Some(split(key).0)
+            }
             _ => None,
         }
     }
@@ -126,10 +123,7 @@ impl Problem {
 
 impl From<Problem> for ScenarioError {
     fn from(problem: Problem) -> ScenarioError {
-        ScenarioError {
-            line: None,
-            problem,
-        }
+        ScenarioError { line: None, problem }
     }
 }
 
@@ -146,24 +140,16 @@ impl Problem {
             Problem::Data(message) => {
                 format!("expected values that JSON has, too: {message}")
             }
-            Problem::UnknownKey {
-                found,
-                section,
-                nearest,
-            } => {
+            Problem::UnknownKey { found, section, nearest } => {
                 let section = match *section {
                     "" => String::new(),
                     section => format!(" in [{section}]"),
                 };
-                format!(
-                    "unknown key {found:?}{section}{}; correct or remove it",
-                    hint(nearest.as_slice())
-                )
+                format!("unknown key {found:?}{section}{}; correct or remove it", hint(nearest.as_slice()))
             }
-            Problem::UnknownTable { found, nearest } => format!(
-                "unknown table {found:?}{}; use [server], [workload], [output]",
-                hint(nearest.as_slice())
-            ),
+            Problem::UnknownTable { found, nearest } => {
+                format!("unknown table {found:?}{}; use [server], [workload], [output]", hint(nearest.as_slice()))
+            }
             Problem::Misplaced { key, section: "" } => {
                 format!("{key}: expected above the first table; move it there")
             }
@@ -173,23 +159,12 @@ impl Problem {
             Problem::Twice { key, first } => {
                 format!("{key}: expected once, found on line {first}, too; remove one")
             }
-            Problem::Lists => {
-                "expected one value of each key, found lists in [sweep]; use `rooflut sweep`"
-                    .to_owned()
+            Problem::Lists => "expected one value of each key, found lists in [sweep]; use `rooflut sweep`".to_owned(),
+            Problem::List { found } => {
+                format!("{found}: expected a list of numbers and texts, or a text such as \"1..40:2\"; correct it")
             }
-            Problem::List { found } => format!(
-                "{found}: expected a list of numbers and texts, or a text such as \"1..40:2\"; correct it"
-            ),
-            Problem::Type {
-                key,
-                found,
-                expected,
-            } => format!("{key}: {expected}; correct {found}"),
-            Problem::Value {
-                key,
-                expected,
-                found,
-            } => {
+            Problem::Type { key, found, expected } => format!("{key}: {expected}; correct {found}"),
+            Problem::Value { key, expected, found } => {
                 let key = name(key, None);
                 format!("{key}: expected {expected}, found {found}")
             }
@@ -205,9 +180,7 @@ impl Problem {
                 };
                 let needs: Vec<String> = needs.iter().map(one_of).collect();
                 let (needs, them) = match needs.as_slice() {
-                    [others @ .., last] if !others.is_empty() => {
-                        (format!("{} and {last}", others.join(", ")), "them")
-                    }
+                    [others @ .., last] if !others.is_empty() => (format!("{} and {last}", others.join(", ")), "them"),
                     needs => (needs.concat(), "it"),
                 };
                 format!("{} needs {needs}; add {them}", named(key))

@@ -76,12 +76,7 @@ impl ScenarioFile {
         })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let table = DeTable::parse(text).map_err(|error| toml_error(text, &error))?;
-        let mut reader = Reader {
-            text,
-            sections: DeTable::new(),
-            keys: Vec::new(),
-            lists: Vec::new(),
-        };
+        let mut reader = Reader { text, sections: DeTable::new(), keys: Vec::new(), lists: Vec::new() };
         reader.section("", table.into_inner())?;
         reader.keys.sort_by_key(|key| key.span.start);
         let scenario = reader.scenario()?;
@@ -120,17 +115,12 @@ impl ScenarioFile {
     ///
     /// # Errors
     /// [`Problem::Data`] for values that JSON does not have.
-    pub fn remove_replaced(
-        &mut self,
-        given: &Scenario,
-    ) -> Result<Vec<&'static str>, ScenarioError> {
+    pub fn remove_replaced(&mut self, given: &Scenario) -> Result<Vec<&'static str>, ScenarioError> {
         let replaced = Given::of(&self.scenario)?.replaced_by(&Given::of(given)?);
         let is_replaced = |name: &str| replaced.iter().any(|key| key == name);
-        self.scenario = without(&self.scenario, is_replaced)
-            .map_err(|error| Problem::Data(error.to_string()))?;
-        let (removed, kept) = std::mem::take(&mut self.keys)
-            .into_iter()
-            .partition::<Vec<_>, _>(|key| is_replaced(key.name));
+        self.scenario = without(&self.scenario, is_replaced).map_err(|error| Problem::Data(error.to_string()))?;
+        let (removed, kept) =
+            std::mem::take(&mut self.keys).into_iter().partition::<Vec<_>, _>(|key| is_replaced(key.name));
         self.keys = kept;
         Ok(removed.iter().map(|key| key.name).collect())
     }
@@ -150,13 +140,9 @@ impl ScenarioFile {
     ///
     /// # Errors
     /// [`Problem::Data`] for values that JSON does not have.
-    pub fn overlaid(
-        mut self,
-        given: &Scenario,
-    ) -> Result<(Scenario, Vec<&'static str>), ScenarioError> {
+    pub fn overlaid(mut self, given: &Scenario) -> Result<(Scenario, Vec<&'static str>), ScenarioError> {
         let replaced = self.remove_replaced(given)?;
-        let scenario =
-            overlaid(&self.scenario, given).map_err(|error| Problem::Data(error.to_string()))?;
+        let scenario = overlaid(&self.scenario, given).map_err(|error| Problem::Data(error.to_string()))?;
         Ok((scenario, replaced))
     }
 
@@ -210,8 +196,7 @@ impl<'t> Reader<'t> {
             let line = line_at(self.text, name.span().start);
             let mut named = NAMED.into_iter().filter(|_| section.is_empty());
             let table = named.find(|table| *table == name.get_ref());
-            if let (true, SWEEP, DeValue::Table(lists)) =
-                (section.is_empty(), name.get_ref().as_ref(), value.get_ref())
+            if let (true, SWEEP, DeValue::Table(lists)) = (section.is_empty(), name.get_ref().as_ref(), value.get_ref())
             {
                 self.lists = FileList::all(self.text, lists)?;
                 continue;
@@ -223,16 +208,11 @@ impl<'t> Reader<'t> {
                 (Some(key), _) => {
                     let found = shown(self.text.get(value_start..span.end));
                     let expected = format!("expected the table [{key}]");
-                    return Err(Problem::Type {
-                        key,
-                        found,
-                        expected,
-                    }
-                    .at_line(line));
+                    return Err(Problem::Type { key, found, expected }.at_line(line));
                 }
                 (None, other) => {
-                    let key = find(section, name.get_ref(), other.is_table())
-                        .map_err(|problem| problem.at_line(line))?;
+                    let key =
+                        find(section, name.get_ref(), other.is_table()).map_err(|problem| problem.at_line(line))?;
                     let name = Spanned::new(name.span(), Cow::Borrowed(key));
                     if let Some((first, _)) = keys.get_key_value(&name) {
                         let first = line_at(self.text, first.span().start);
@@ -247,20 +227,11 @@ impl<'t> Reader<'t> {
                         _ => value,
                     };
                     keys.insert(name, value);
-                    self.keys.push(FileKey {
-                        name: key,
-                        line,
-                        span,
-                        value: value_start,
-                    });
+                    self.keys.push(FileKey { name: key, line, span, value: value_start });
                 }
             }
         }
-        let field = if section.is_empty() {
-            "target"
-        } else {
-            section
-        };
+        let field = if section.is_empty() { "target" } else { section };
         let whole = 0..self.text.len();
         let keys = Spanned::new(whole.clone(), DeValue::Table(keys));
         let field = Spanned::new(whole, Cow::Borrowed(field));
@@ -305,9 +276,7 @@ const SWEEP: &str = "sweep";
 /// assert_eq!(["tp", "rate", "speed"].map(table_of), [Some(""), Some("workload"), None]);
 /// ```
 pub fn table_of(key: &str) -> Option<&'static str> {
-    keys()
-        .find(|(_, name)| *name == key)
-        .map(|(table, _)| table)
+    keys().find(|(_, name)| *name == key).map(|(table, _)| table)
 }
 
 /// Returns all keys, each behind the name of its table.
@@ -318,8 +287,7 @@ fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
         ("server", fields::<Server>()),
         ("output", fields::<Output>()),
     ];
-    let named =
-        |(section, keys): (_, &'static [&'static str])| keys.iter().map(move |key| (section, *key));
+    let named = |(section, keys): (_, &'static [&'static str])| keys.iter().map(move |key| (section, *key));
     sections.into_iter().flat_map(named)
 }
 
@@ -329,10 +297,9 @@ fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static s
     match keys().find(|(_, key)| *key == name) {
         Some((of, key)) if of == section => Ok(key),
         Some((section, key)) => Err(Problem::Misplaced { key, section }),
-        None if is_table && section.is_empty() => Err(Problem::UnknownTable {
-            found: shortened(found),
-            nearest: misspelt(found, NAMED),
-        }),
+        None if is_table && section.is_empty() => {
+            Err(Problem::UnknownTable { found: shortened(found), nearest: misspelt(found, NAMED) })
+        }
         None => Err(Problem::UnknownKey {
             found: shortened(found),
             section,

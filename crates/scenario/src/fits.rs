@@ -125,12 +125,7 @@ impl Fits {
         demand: Demand,
         prices: &Prices,
     ) -> Result<Fits, RunError> {
-        Scenario {
-            target: target.clone(),
-            server: server.clone(),
-            ..Scenario::default()
-        }
-        .check()?;
+        Scenario { target: target.clone(), server: server.clone(), ..Scenario::default() }.check()?;
         let longest = model.spec.max_model_len;
         let tokens = demand.tokens.unwrap_or(longest);
         check_count("context", Some(tokens), 1..=longest).map_err(ScenarioError::from)?;
@@ -146,14 +141,8 @@ impl Fits {
         };
         let ranks = target.tp.map_or(RANKS.to_vec(), |tp| vec![tp]);
         let mut refused = None;
-        for (set, tp) in sets
-            .iter()
-            .flat_map(|set| ranks.iter().map(move |tp| (set, *tp)))
-        {
-            let target = Target {
-                tp: Some(tp),
-                ..target.clone()
-            };
+        for (set, tp) in sets.iter().flat_map(|set| ranks.iter().map(move |tp| (set, *tp))) {
+            let target = Target { tp: Some(tp), ..target.clone() };
             match Placement::try_new(&target, model.clone(), set.clone()) {
                 Ok(placement) => {
                     let fit = fits.fit(&placement, server, prices)?;
@@ -176,15 +165,12 @@ impl Fits {
     /// Returns the deployment that holds the requests on the fewest GPUs, and of several the cheapest.
     pub fn smallest(&self) -> Option<&Fit> {
         let usd = |fit: &Fit| fit.usd_per_hour.unwrap_or(f64::INFINITY);
-        self.holding()
-            .min_by(|a, b| a.gpus.cmp(&b.gpus).then(usd(a).total_cmp(&usd(b))))
+        self.holding().min_by(|a, b| a.gpus.cmp(&b.gpus).then(usd(a).total_cmp(&usd(b))))
     }
 
     /// Returns the deployment that holds the requests for the fewest US dollars per hour; `None` without a price.
     pub fn cheapest(&self) -> Option<&Fit> {
-        let priced = self
-            .holding()
-            .filter_map(|fit| Some((fit, fit.usd_per_hour?)));
+        let priced = self.holding().filter_map(|fit| Some((fit, fit.usd_per_hour?)));
         let cheapest = priced.min_by(|(_, a), (_, b)| a.total_cmp(b));
         cheapest.map(|(fit, _)| fit)
     }
@@ -193,12 +179,7 @@ impl Fits {
         self.deployments.iter().filter(|fit| fit.missing.is_none())
     }
 
-    fn fit(
-        &self,
-        placement: &Placement,
-        server: &Server,
-        prices: &Prices,
-    ) -> Result<Fit, RunError> {
+    fn fit(&self, placement: &Placement, server: &Server, prices: &Prices) -> Result<Fit, RunError> {
         let (gpu, parallelism) = (placement.tables.gpu(), placement.parallelism);
         let (holds, missing) = match placement.capacity(server) {
             Ok(capacity) => {
@@ -278,14 +259,8 @@ fn sixteen_bit(placement: &Placement, sets: &[TableSet]) -> Vec<&'static str> {
 /// Errors of other kinds.
 fn too_little(error: MemoryError) -> Result<Missing, RunError> {
     match error {
-        MemoryError::DoesNotFit {
-            needed_bytes: needed,
-            usable_bytes: held,
-        }
-        | MemoryError::StatesDoNotFit {
-            needed_bytes: needed,
-            left_bytes: held,
-        } => Ok(Missing::Memory(needed - held)),
+        MemoryError::DoesNotFit { needed_bytes: needed, usable_bytes: held }
+        | MemoryError::StatesDoNotFit { needed_bytes: needed, left_bytes: held } => Ok(Missing::Memory(needed - held)),
         error => Err(RunError::Memory(error)),
     }
 }

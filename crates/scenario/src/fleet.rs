@@ -39,9 +39,7 @@ impl<M: LatencyModel + Clone> Fleet<M> {
             }
             (None, 1) if dp > 1 => Lockstep::try_new(model, config, dp).map(Fleet::Ranks),
             (None, 1) => Simulator::try_new(model, config).map(Fleet::One),
-            (None, replicas) => {
-                Cluster::try_new(model, config, replicas, router).map(Fleet::Several)
-            }
+            (None, replicas) => Cluster::try_new(model, config, replicas, router).map(Fleet::Several),
         }
     }
 

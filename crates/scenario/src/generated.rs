@@ -3,9 +3,7 @@
 use std::iter::Take;
 use std::path::PathBuf;
 
-use rooflut::sim::load::{
-    Arrivals, ClosedLoop, Lengths, LimitedLoop, RequestMix, Sessions, SyntheticLoad,
-};
+use rooflut::sim::load::{Arrivals, ClosedLoop, Lengths, LimitedLoop, RequestMix, Sessions, SyntheticLoad};
 use rooflut::sim::{Request, SimConfig, SimError};
 use rooflut_report::load::{self, ClosedLoad, Distribution, Mix, OpenLoad, Range};
 
@@ -68,11 +66,7 @@ impl GeneratedLoad {
     /// the others.
     pub(crate) fn requests(&self, max_model_len: u32, count: u32) -> Result<Requests, RunError> {
         let mix = self.mix(max_model_len)?;
-        let Workload {
-            users,
-            requests: given,
-            ..
-        } = self.workload;
+        let Workload { users, requests: given, .. } = self.workload;
         let seed = self.workload.seed();
         if let Some(users) = users {
             let pause = self.workload.think_time().distribution()?;
@@ -85,17 +79,11 @@ impl GeneratedLoad {
         // They ascend. Drawing them twice takes less than holding them; without turns, arrivals alone tell.
         let late = match self.turns {
             None => self.arrivals()?.take(checked).position(is_late),
-            Some(_) => requests
-                .clone()
-                .take(checked)
-                .position(|request| is_late(request.arrival_ns)),
+            Some(_) => requests.clone().take(checked).position(|request| is_late(request.arrival_ns)),
         };
         match late {
             None => Ok(Requests::Open(Box::new(requests))),
-            Some(in_time) => Err(RunError::LateArrival {
-                rate: self.workload.rate(),
-                request: in_time + 1,
-            }),
+            Some(in_time) => Err(RunError::LateArrival { rate: self.workload.rate(), request: in_time + 1 }),
         }
     }
 
@@ -118,10 +106,7 @@ impl GeneratedLoad {
 
     /// Whether no output is much longer than the others.
     pub(crate) fn has_like_outputs(&self) -> bool {
-        matches!(
-            self.output,
-            Sizes::Formula(Formula::Fixed(_) | Formula::Uniform(_), _)
-        )
+        matches!(self.output, Sizes::Formula(Formula::Fixed(_) | Formula::Uniform(_), _))
     }
 
     /// The first `count` requests of the mix, at constant arrivals.
@@ -165,19 +150,11 @@ impl GeneratedLoad {
         let workload = &self.workload;
         let think_time_s = match workload.think_time() {
             ThinkTime::Fixed(seconds) => load::ThinkTime::Fixed(seconds),
-            ThinkTime::Exponential(mean) => load::ThinkTime::Drawn {
-                distribution: "exponential",
-                mean,
-            },
+            ThinkTime::Exponential(mean) => load::ThinkTime::Drawn { distribution: "exponential", mean },
         };
-        let prefixes = workload.prefixes.map(|prefixes| load::Prefixes {
-            groups: prefixes.groups,
-            tokens: prefixes.tokens,
-        });
-        let sessions = self.turns.as_ref().map(|turns| load::Sessions {
-            turns: turns.report(),
-            think_time_s,
-        });
+        let prefixes =
+            workload.prefixes.map(|prefixes| load::Prefixes { groups: prefixes.groups, tokens: prefixes.tokens });
+        let sessions = self.turns.as_ref().map(|turns| load::Sessions { turns: turns.report(), think_time_s });
         let shares = workload.priorities.as_ref();
         let mix = Mix {
             prompt_tokens: self.prompt.report(),
@@ -188,11 +165,7 @@ impl GeneratedLoad {
             priority_shares: shares.map(|shares| shares.shares().to_vec()),
         };
         if let Some(users) = workload.users {
-            return load::Load::ClosedLoop(ClosedLoad {
-                users,
-                think_time_s,
-                mix,
-            });
+            return load::Load::ClosedLoop(ClosedLoad { users, think_time_s, mix });
         }
         let rate = Some(workload.rate());
         let open = OpenLoad {
@@ -219,11 +192,7 @@ pub enum Sizes {
 }
 
 impl Sizes {
-    fn try_new(
-        key: &'static str,
-        given: LengthDistribution,
-        read: Read<'_>,
-    ) -> Result<Sizes, RunError> {
+    fn try_new(key: &'static str, given: LengthDistribution, read: Read<'_>) -> Result<Sizes, RunError> {
         match given {
             LengthDistribution::Formula(formula) => Ok(Sizes::Formula(formula, formula.lengths()?)),
             LengthDistribution::File { path, within } => {
@@ -254,42 +223,23 @@ impl Sizes {
     fn report(&self) -> load::Lengths {
         load::Lengths::Drawn(match self {
             Sizes::Formula(Formula::Fixed(length), _) => return load::Lengths::Fixed(*length),
-            Sizes::Formula(Formula::Uniform(range), _) => Distribution::Uniform {
-                range: reported(Some(*range)),
-            },
-            &Sizes::Formula(Formula::Normal { mean, sd, within }, _) => Distribution::Normal {
-                mean,
-                sd,
-                within: reported(within),
-            },
-            &Sizes::Formula(
-                Formula::Lognormal {
-                    median,
-                    sigma,
-                    within,
-                },
-                _,
-            ) => Distribution::Lognormal {
-                median,
-                sigma,
-                within: reported(within),
-            },
+            Sizes::Formula(Formula::Uniform(range), _) => Distribution::Uniform { range: reported(Some(*range)) },
+            &Sizes::Formula(Formula::Normal { mean, sd, within }, _) => {
+                Distribution::Normal { mean, sd, within: reported(within) }
+            }
+            &Sizes::Formula(Formula::Lognormal { median, sigma, within }, _) => {
+                Distribution::Lognormal { median, sigma, within: reported(within) }
+            }
             Sizes::File(path, file) => Distribution::File {
                 path: path.display().to_string(),
                 values: file.values,
                 mean: file.mean,
-                range: Range {
-                    min: Some(file.shortest),
-                    max: Some(file.longest),
-                },
+                range: Range { min: Some(file.shortest), max: Some(file.longest) },
             },
         })
     }
 }
 
 fn reported(range: Option<LengthRange>) -> Range {
-    Range {
-        min: range.map(|range| range.min),
-        max: range.map(|range| range.max),
-    }
+    Range { min: range.map(|range| range.min), max: range.map(|range| range.max) }
 }

@@ -87,11 +87,7 @@ impl Formula {
             Formula::Fixed(length) => Lengths::try_fixed(length),
             Formula::Uniform(range) => Lengths::try_uniform(range.inclusive()),
             Formula::Normal { mean, sd, within } => Lengths::try_normal(mean, sd, inside(within)),
-            Formula::Lognormal {
-                median,
-                sigma,
-                within,
-            } => Lengths::try_lognormal(median, sigma, inside(within)),
+            Formula::Lognormal { median, sigma, within } => Lengths::try_lognormal(median, sigma, inside(within)),
         }
     }
 
@@ -150,11 +146,7 @@ impl fmt::Display for Formula {
                 write!(f, "normal:{mean},{sd}")?;
                 write_within(f, within)
             }
-            Formula::Lognormal {
-                median,
-                sigma,
-                within,
-            } => {
+            Formula::Lognormal { median, sigma, within } => {
                 write!(f, "lognormal:{median},{sigma}")?;
                 write_within(f, within)
             }
@@ -168,16 +160,13 @@ fn write_within(f: &mut fmt::Formatter<'_>, within: Option<LengthRange>) -> fmt:
 
 fn uniform(range: &str) -> Result<Formula, ValueError> {
     let range = LengthRange::read(range).map(Formula::Uniform);
-    range.ok_or(ValueError::new(
-        "expected uniform:MIN..MAX, as in uniform:100..900",
-    ))
+    range.ok_or(ValueError::new("expected uniform:MIN..MAX, as in uniform:100..900"))
 }
 
 fn normal(rest: &str) -> Result<Formula, ValueError> {
     let (parameters, within) = limited(rest);
-    let (mean, sd) = pair(parameters).ok_or(ValueError::new(
-        "expected normal:MEAN,SD, as in normal:512,100 or normal:512,100@16..4096",
-    ))?;
+    let (mean, sd) = pair(parameters)
+        .ok_or(ValueError::new("expected normal:MEAN,SD, as in normal:512,100 or normal:512,100@16..4096"))?;
     Ok(Formula::Normal { mean, sd, within })
 }
 
@@ -186,19 +175,13 @@ fn lognormal(rest: &str) -> Result<Formula, ValueError> {
     let (median, sigma) = pair(parameters).ok_or(ValueError::new(
         "expected lognormal:MEDIAN,SIGMA, as in lognormal:512,0.6 or lognormal:512,0.6@16..4096",
     ))?;
-    Ok(Formula::Lognormal {
-        median,
-        sigma,
-        within,
-    })
+    Ok(Formula::Lognormal { median, sigma, within })
 }
 
 fn file(rest: &str) -> Result<LengthDistribution, ValueError> {
     let (path, within) = limited(rest);
     if path.is_empty() {
-        return Err(ValueError::new(
-            "expected file:PATH, as in file:lengths.txt",
-        ));
+        return Err(ValueError::new("expected file:PATH, as in file:lengths.txt"));
     }
     if let Some(within) = within {
         // Checks the range.
@@ -230,24 +213,11 @@ mod tests {
 
     #[test]
     fn distributions_are_read_as_documented_and_written_as_they_are_read() {
-        let file = |path: &str, within| LengthDistribution::File {
-            path: path.into(),
-            within,
-        };
+        let file = |path: &str, within| LengthDistribution::File { path: path.into(), within };
         for (text, expected) in [
             ("512", LengthDistribution::fixed(512)),
-            (
-                "uniform:100..900",
-                LengthDistribution::Formula(Formula::Uniform(range(100, 900))),
-            ),
-            (
-                "normal:512,100",
-                LengthDistribution::Formula(Formula::Normal {
-                    mean: 512.0,
-                    sd: 100.0,
-                    within: None,
-                }),
-            ),
+            ("uniform:100..900", LengthDistribution::Formula(Formula::Uniform(range(100, 900)))),
+            ("normal:512,100", LengthDistribution::Formula(Formula::Normal { mean: 512.0, sd: 100.0, within: None })),
             (
                 "lognormal:512, 0.6@16..4096",
                 LengthDistribution::Formula(Formula::Lognormal {

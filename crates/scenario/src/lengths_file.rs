@@ -57,9 +57,7 @@ impl fmt::Display for LengthsProblem {
                 "expected LENGTH or LENGTH,WEIGHT, a whole number of at least 1 and a number of at \
                  least 0, found {found:?}; correct it"
             ),
-            LengthsProblem::Empty => {
-                f.write_str("expected a length on each line, found none; write some")
-            }
+            LengthsProblem::Empty => f.write_str("expected a length on each line, found none; write some"),
             LengthsProblem::Weights(error) => write!(f, "{error}; correct the weights"),
         }
     }
@@ -77,21 +75,13 @@ impl FileLengths {
     /// assert_eq!((file.values, file.shortest, file.longest), (2, 100, 2_000));
     /// ```
     pub fn read(bytes: &[u8], within: LengthRange) -> Result<FileLengths, LengthsError> {
-        let whole = |problem| LengthsError {
-            line: None,
-            problem,
-        };
+        let whole = |problem| LengthsError { line: None, problem };
         let text = str::from_utf8(bytes).map_err(|_| whole(LengthsProblem::NotText))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut rows = Vec::new();
-        for (line, text) in (1..)
-            .zip(text.lines())
-            .filter(|(_, l)| !l.trim().is_empty())
-        {
-            let (length, weight) = row(text).ok_or_else(|| LengthsError {
-                line: Some(line),
-                problem: LengthsProblem::Line(shortened(text)),
-            })?;
+        for (line, text) in (1..).zip(text.lines()).filter(|(_, l)| !l.trim().is_empty()) {
+            let (length, weight) = row(text)
+                .ok_or_else(|| LengthsError { line: Some(line), problem: LengthsProblem::Line(shortened(text)) })?;
             rows.push((within.nearest(length), weight));
         }
         if rows.is_empty() {
@@ -104,13 +94,7 @@ impl FileLengths {
         let (Some(shortest), Some(longest)) = (possible.clone().min(), possible.max()) else {
             return Err(whole(LengthsProblem::Empty));
         };
-        Ok(FileLengths {
-            lengths,
-            values: rows.len(),
-            mean: mean(&rows),
-            shortest,
-            longest,
-        })
+        Ok(FileLengths { lengths, values: rows.len(), mean: mean(&rows), shortest, longest })
     }
 }
 
@@ -126,10 +110,7 @@ fn row(text: &str) -> Option<(u32, f64)> {
 
 /// Without weights there is no search.
 fn drawn(rows: &[(u32, f64)]) -> Result<Lengths, SimError> {
-    match rows
-        .iter()
-        .all(|(_, weight)| weight.total_cmp(&1.0).is_eq())
-    {
+    match rows.iter().all(|(_, weight)| weight.total_cmp(&1.0).is_eq()) {
         true => Lengths::try_empirical(rows.iter().map(|(length, _)| *length)),
         false => Lengths::try_weighted(rows.iter().copied()),
     }

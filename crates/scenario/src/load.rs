@@ -35,10 +35,7 @@ impl Load {
             return Ok(Load::Generated(Box::new(load)));
         };
         let conditions = workload.conditions.clone().unwrap_or_default();
-        let options = Options {
-            format: workload.trace_format,
-            conditions: &conditions,
-        };
+        let options = Options { format: workload.trace_format, conditions: &conditions };
         match rooflut_traces::read(open("trace", &path, read)?, &options) {
             Ok(trace) => Ok(Load::Trace { path, trace }),
             Err(error) => Err(RunError::Trace { path, error }),
@@ -66,12 +63,8 @@ impl Load {
         match self {
             Load::Trace { .. } => true,
             Load::Generated(load) => {
-                let Workload {
-                    users, requests, ..
-                } = load.workload;
-                users
-                    .zip(requests)
-                    .is_some_and(|(users, requests)| users >= requests)
+                let Workload { users, requests, .. } = load.workload;
+                users.zip(requests).is_some_and(|(users, requests)| users >= requests)
             }
         }
     }
@@ -90,10 +83,7 @@ impl Load {
             Load::Trace { path, trace } => (path, trace),
         };
         let left_out = trace.left_out.iter();
-        let left_out = left_out.map(|&(reason, requests)| LeftOut {
-            reason: reason.reason(),
-            requests,
-        });
+        let left_out = left_out.map(|&(reason, requests)| LeftOut { reason: reason.reason(), requests });
         load::Load::Trace(TraceLoad {
             path: path.display().to_string(),
             format: trace.format.name(),

@@ -24,13 +24,7 @@ pub struct Model {
 impl Model {
     /// A model with weights in its own format.
     pub fn new(name: impl Into<String>, spec: ModelSpec) -> Model {
-        Model {
-            name: name.into(),
-            spec,
-            kv_dtype: None,
-            dtype: None,
-            replaced: None,
-        }
+        Model { name: name.into(), spec, kv_dtype: None, dtype: None, replaced: None }
     }
 
     /// Sets the format of the KV cache that its files name, if they do.
@@ -72,7 +66,6 @@ impl Model {
 impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
-        self.dtype
-            .map_or(Ok(()), |dtype| write!(f, " ({dtype} weights)"))
+        self.dtype.map_or(Ok(()), |dtype| write!(f, " ({dtype} weights)"))
     }
 }

@@ -77,18 +77,14 @@ pub fn dtype(text: &str) -> Result<Dtype, ValueError> {
 pub(crate) fn microseconds(text: &str) -> Result<f64, ValueError> {
     let plain = real(text).ok();
     let us = plain.or_else(|| Some(time(text)?.as_nanos() as f64 / 1e3));
-    us.ok_or(ValueError::new(
-        "expected microseconds or a time with its unit, as in 10 or 0.1ms",
-    ))
+    us.ok_or(ValueError::new("expected microseconds or a time with its unit, as in 10 or 0.1ms"))
 }
 
 /// Reads seconds, or a time with its unit.
 pub(crate) fn seconds(text: &str) -> Result<f64, ValueError> {
     let plain = real(text).ok();
     let seconds = plain.or_else(|| Some(time(text)?.as_secs_f64()));
-    seconds.ok_or(ValueError::new(
-        "expected seconds or a time with its unit, as in 30 or 2m",
-    ))
+    seconds.ok_or(ValueError::new("expected seconds or a time with its unit, as in 30 or 2m"))
 }
 
 /// Reads milliseconds, or a time with its unit.
@@ -171,9 +167,7 @@ where
     D: Deserializer<'de>,
 {
     let text = as_text::scalar(deserializer)?;
-    text.map(|text| read(&text))
-        .transpose()
-        .map_err(de::Error::custom)
+    text.map(|text| read(&text)).transpose().map_err(de::Error::custom)
 }
 
 /// Writes a whole number with separators of thousands: `1,234,567`.
@@ -191,9 +185,8 @@ fn ungrouped(text: &str) -> String {
     let mut groups = whole.split([',', '_']);
     let first = groups.next().unwrap_or_default();
     let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
-    let grouped = is_digits(first)
-        && (1..=3).contains(&first.len())
-        && groups.all(|group| group.len() == 3 && is_digits(group));
+    let grouped =
+        is_digits(first) && (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3 && is_digits(group));
     match grouped && is_digits(fraction) {
         true => text.replace([',', '_'], ""),
         false => text.to_owned(),
@@ -231,12 +224,7 @@ mod tests {
 
     #[test]
     fn numbers_are_written_with_separators() {
-        for (number, text) in [
-            (0_u32, "0"),
-            (999, "999"),
-            (1_000, "1,000"),
-            (1_020_003, "1,020,003"),
-        ] {
+        for (number, text) in [(0_u32, "0"), (999, "999"), (1_000, "1,000"), (1_020_003, "1,020,003")] {
             assert_eq!(grouped(number), text);
         }
     }

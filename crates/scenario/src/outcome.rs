@@ -4,9 +4,7 @@ use rooflut::sim::PrefixCaching;
 use rooflut::sim::figures::{LimitShares, QueueGrowth, Summary, TokenGaps, Totals};
 use rooflut::step::TimeSources;
 use rooflut::units::Seconds;
-use rooflut_report::{
-    LatencyMs, ModelInterval, ModelSize, Rejections, Report, Seeds, Shares, Usage, Weights,
-};
+use rooflut_report::{LatencyMs, ModelInterval, ModelSize, Rejections, Report, Seeds, Shares, Usage, Weights};
 
 use crate::busiest::Busiest;
 use crate::placement::Placement;
@@ -48,9 +46,7 @@ impl Outcome<'_> {
     pub fn draft_share(&self) -> Option<f64> {
         let draft = self.draft_sources.as_ref();
         let total = self.sources.total().0;
-        draft
-            .filter(|_| total > 0.0)
-            .map(|draft| draft.total().0 / total)
+        draft.filter(|_| total > 0.0).map(|draft| draft.total().0 / total)
     }
 
     /// Whether requests arrive faster than they are served: the number of requests in the servers grows by more than

@@ -79,10 +79,7 @@ impl Placement {
         let name = target.engine();
         let engine = engine::find(name).or_else(|| engine::closest(name));
         let engine = engine.ok_or_else(|| match engine::oldest(name) {
-            Some(oldest) => RunError::OldEngine {
-                name: name.to_owned(),
-                oldest: oldest.name,
-            },
+            Some(oldest) => RunError::OldEngine { name: name.to_owned(), oldest: oldest.name },
             None => RunError::UnknownEngine {
                 name: name.to_owned(),
                 nearest: nearest(name, engine::stacks::ALL.map(|stack| stack.name)),
@@ -90,9 +87,7 @@ impl Placement {
         })?;
         let kv_dtype = target.kv_dtype.or(model.kv_dtype);
         let placement = Placement {
-            model: model
-                .with_weights(target.dtype)
-                .with_sampler(target.sampler),
+            model: model.with_weights(target.dtype).with_sampler(target.sampler),
             tables,
             parallelism: target.parallelism(),
             network: target.network(),
@@ -120,11 +115,7 @@ impl Placement {
         let dtype = target.dtype.filter(|dtype| !formats.contains(dtype));
         let dtype = dtype.map(|dtype| {
             let formats: Vec<String> = formats.iter().map(Dtype::to_string).collect();
-            format!(
-                "{dtype} stands for the published weights of {}: {}",
-                self.model,
-                formats.join(" and ")
-            )
+            format!("{dtype} stands for the published weights of {}: {}", self.model, formats.join(" and "))
         });
         let parallelism = self.parallelism;
         let experts = (parallelism.expert_parallel && parallelism.ep() == 1)
@@ -150,9 +141,7 @@ impl Placement {
 
     /// Returns what the memory holds beside the model.
     pub(crate) fn capacity(&self, server: &Server) -> Result<Capacity, DeploymentError> {
-        server
-            .apply(self.on(&self.tables, &self.model.spec))
-            .capacity()
+        server.apply(self.on(&self.tables, &self.model.spec)).capacity()
     }
 
     /// Checks that the ranks can share the draft model, whose experts are sliced.
@@ -176,12 +165,7 @@ impl Placement {
                 key = "dp";
                 possible = (1..=MAX_RANKS).filter(divides).collect();
             }
-            RunError::Tp {
-                model: Box::new(model.clone()),
-                error,
-                key,
-                possible,
-            }
+            RunError::Tp { model: Box::new(model.clone()), error, key, possible }
         })
     }
 
@@ -212,10 +196,7 @@ impl Placement {
         draft: Option<&Model>,
     ) -> Result<SimConfig, RunError> {
         deployment.server_config().map_err(|error| match error {
-            MemoryError::DoesNotFit {
-                needed_bytes,
-                usable_bytes,
-            } => RunError::DoesNotFit {
+            MemoryError::DoesNotFit { needed_bytes, usable_bytes } => RunError::DoesNotFit {
                 model: match draft {
                     Some(draft) => format!("{} with {draft}", self.model),
                     None => self.model.to_string(),
@@ -245,41 +226,19 @@ impl Placement {
         let limits = deployment.memory_limits();
         let default = MemoryLimits::default().max_num_batched_tokens;
         let again = || deployment.to_builder();
-        let budget = (limits.max_num_batched_tokens > default).then(|| {
-            (
-                MAX_TOKENS,
-                default.to_string(),
-                again().max_num_batched_tokens(default),
-            )
-        });
-        let fp8 = (!self.model.spec.is_quantized()).then(|| {
-            (
-                "dtype",
-                Dtype::Fp8.to_string(),
-                again().weight_dtype(Dtype::Fp8),
-            )
-        });
+        let budget = (limits.max_num_batched_tokens > default)
+            .then(|| (MAX_TOKENS, default.to_string(), again().max_num_batched_tokens(default)));
+        let fp8 = (!self.model.spec.is_quantized())
+            .then(|| ("dtype", Dtype::Fp8.to_string(), again().weight_dtype(Dtype::Fp8)));
         let share = (limits.gpu_memory_utilization < HIGH_UTILIZATION).then(|| {
             let share = HIGH_UTILIZATION;
-            (
-                "gpu_memory_utilization",
-                share.to_string(),
-                again().gpu_memory_utilization(share),
-            )
+            ("gpu_memory_utilization", share.to_string(), again().gpu_memory_utilization(share))
         });
         let with = |(key, value, deployment): (_, _, DeploymentBuilder)| {
             let kv_blocks = deployment.build().ok()?.memory_plan().ok()?.kv_blocks;
-            Some(Fitting {
-                settings: vec![(key, value)],
-                kv_blocks,
-            })
+            Some(Fitting { settings: vec![(key, value)], kv_blocks })
         };
-        let fitting = [
-            budget.and_then(with),
-            self.larger_tp(deployment, 1),
-            fp8.and_then(with),
-            share.and_then(with),
-        ];
+        let fitting = [budget.and_then(with), self.larger_tp(deployment, 1), fp8.and_then(with), share.and_then(with)];
         let fitting: Vec<Fitting> = fitting.into_iter().flatten().collect();
         match fitting.is_empty() {
             true => self.stages(deployment).into_iter().collect(),
@@ -290,37 +249,26 @@ impl Placement {
     /// The fewest pipeline stages, of as many GPUs as can share a layer, over which the models of `deployment` fit.
     fn stages(&self, deployment: &Deployment) -> Option<Fitting> {
         let given = self.parallelism;
-        let tp = self
-            .possible_tp(&self.model.spec, given)
-            .max()?
-            .max(given.tp);
+        let tp = self.possible_tp(&self.model.spec, given).max()?.max(given.tp);
         (given.pp + 1..=Parallelism::MAX_PP).find_map(|pp| {
             let mut stages = given.with_pp(pp);
             stages.tp = tp;
             let stages = deployment.to_builder().parallelism(stages).build().ok()?;
             let kv_blocks = stages.memory_plan().ok()?.kv_blocks;
             let larger = (tp > given.tp).then(|| ("tp", tp.to_string()));
-            Some(Fitting {
-                settings: larger.into_iter().chain([("pp", pp.to_string())]).collect(),
-                kv_blocks,
-            })
+            Some(Fitting { settings: larger.into_iter().chain([("pp", pp.to_string())]).collect(), kv_blocks })
         })
     }
 
     /// The smallest tensor parallelism above this one at which the models of `deployment` fit with this many KV
     /// entries.
     fn larger_tp(&self, deployment: &Deployment, kv_tokens: u32) -> Option<Fitting> {
-        let mut larger = self
-            .possible_tp(&self.model.spec, self.parallelism)
-            .filter(|&tp| tp > self.parallelism.tp);
+        let mut larger = self.possible_tp(&self.model.spec, self.parallelism).filter(|&tp| tp > self.parallelism.tp);
         larger.find_map(|tp| {
             let larger = deployment.to_builder().tp(tp).build().ok()?;
             let plan = larger.memory_plan().ok();
             let plan = plan.filter(|plan| plan.kv_blocks >= larger.kv_blocks_for(kv_tokens))?;
-            Some(Fitting {
-                settings: vec![("tp", tp.to_string())],
-                kv_blocks: plan.kv_blocks,
-            })
+            Some(Fitting { settings: vec![("tp", tp.to_string())], kv_blocks: plan.kv_blocks })
         })
     }
 
@@ -346,22 +294,17 @@ impl Placement {
         let draft = draft.unwrap_or(&self.model);
         let built = deployment.strictness(strictness).build();
         built.map_err(|error| match error {
-            DeploymentError::Model(ModelError::Spec(SpecError::NoMtp)) => RunError::NoMtp {
-                model: self.model.to_string(),
-            },
+            DeploymentError::Model(ModelError::Spec(SpecError::NoMtp)) => {
+                RunError::NoMtp { model: self.model.to_string() }
+            }
             DeploymentError::Model(error) => refused(&self.model, error),
             DeploymentError::Draft(error) => refused(draft, error),
-            DeploymentError::DraftVocabulary { found, expected } => RunError::DraftVocabulary {
-                draft: draft.to_string(),
-                found,
-                model: self.model.to_string(),
-                expected,
-            },
-            DeploymentError::DraftContext { longest, found } => RunError::DraftContext {
-                draft: draft.to_string(),
-                longest,
-                found,
-            },
+            DeploymentError::DraftVocabulary { found, expected } => {
+                RunError::DraftVocabulary { draft: draft.to_string(), found, model: self.model.to_string(), expected }
+            }
+            DeploymentError::DraftContext { longest, found } => {
+                RunError::DraftContext { draft: draft.to_string(), longest, found }
+            }
             DeploymentError::Memory(error) => RunError::Memory(error),
             DeploymentError::Limits(error) => RunError::Sim(error),
             other => RunError::Deployment(other),
@@ -398,8 +341,5 @@ impl Placement {
 /// The KV blocks that hold a request of this many tokens.
 fn more_blocks(deployment: &Deployment, tokens: u32) -> Fitting {
     let kv_blocks = deployment.kv_blocks_for(tokens);
-    Fitting {
-        settings: vec![("kv_blocks", kv_blocks.to_string())],
-        kv_blocks,
-    }
+    Fitting { settings: vec![("kv_blocks", kv_blocks.to_string())], kv_blocks }
 }

@@ -92,11 +92,7 @@ struct PricesFile<'f> {
 }
 
 impl PricesFile<'_> {
-    fn price(
-        &self,
-        gpu: &Spanned<impl AsRef<str>>,
-        keys: &Spanned<DeValue<'_>>,
-    ) -> Result<Price, PricesError> {
+    fn price(&self, gpu: &Spanned<impl AsRef<str>>, keys: &Spanned<DeValue<'_>>) -> Result<Price, PricesError> {
         let name = gpu.get_ref().as_ref();
         let line = line_at(self.text, gpu.span().start);
         let known = gpus::ALL.map(|gpu| gpu.name.to_string());
@@ -108,12 +104,7 @@ impl PricesFile<'_> {
             let nearest = nearest(name, names);
             let nearest = nearest.into_iter().map(str::to_owned).collect();
             let found = shortened(name);
-            return Err(PricesProblem::UnknownGpu {
-                found,
-                nearest,
-                known: known.to_vec(),
-            }
-            .at_line(line));
+            return Err(PricesProblem::UnknownGpu { found, nearest, known: known.to_vec() }.at_line(line));
         }
         let DeValue::Table(table) = keys.get_ref() else {
             let found = shown(self.text.get(keys.span()));
@@ -173,17 +164,8 @@ impl PricesFile<'_> {
         text.ok_or_else(|| self.wrong("date", "a year or a date, as in \"2025-06\"", value))
     }
 
-    fn wrong(
-        &self,
-        key: &str,
-        expected: &'static str,
-        value: &Spanned<DeValue<'_>>,
-    ) -> PricesError {
-        let problem = PricesProblem::Value {
-            key: key.to_owned(),
-            expected,
-            found: shown(self.text.get(value.span())),
-        };
+    fn wrong(&self, key: &str, expected: &'static str, value: &Spanned<DeValue<'_>>) -> PricesError {
+        let problem = PricesProblem::Value { key: key.to_owned(), expected, found: shown(self.text.get(value.span())) };
         problem.at_line(line_at(self.text, value.span().start))
     }
 }
@@ -198,8 +180,7 @@ fn is_date(text: &str) -> bool {
     let Some(year) = parts.next().and_then(|part| number(part, 4)) else {
         return false;
     };
-    let [month, day] =
-        [parts.next(), parts.next()].map(|part| part.map(|part| number(part, 2).unwrap_or(0)));
+    let [month, day] = [parts.next(), parts.next()].map(|part| part.map(|part| number(part, 2).unwrap_or(0)));
     let month = month.unwrap_or(1);
     (1..=12).contains(&month) && (1..=days(year, month)).contains(&day.unwrap_or(1))
 }
@@ -216,12 +197,7 @@ fn days(year: u32, month: u32) -> u32 {
 }
 
 /// Returns the entries of a table in the order of the file.
-fn in_order<'t, 'd>(
-    table: &'t DeTable<'d>,
-) -> Vec<(
-    &'t Spanned<std::borrow::Cow<'d, str>>,
-    &'t Spanned<DeValue<'d>>,
-)> {
+fn in_order<'t, 'd>(table: &'t DeTable<'d>) -> Vec<(&'t Spanned<std::borrow::Cow<'d, str>>, &'t Spanned<DeValue<'d>>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(name, _)| name.span().start);
     entries
@@ -283,10 +259,7 @@ pub enum PricesProblem {
 
 impl PricesProblem {
     fn at_line(self, line: u64) -> PricesError {
-        PricesError {
-            line,
-            problem: self,
-        }
+        PricesError { line, problem: self }
     }
 }
 
@@ -295,14 +268,8 @@ impl fmt::Display for PricesProblem {
         match self {
             PricesProblem::NotText => f.write_str("expected UTF-8 text; save the file as such"),
             PricesProblem::Toml(message) => write!(f, "expected TOML: {message}; correct it"),
-            PricesProblem::Empty => {
-                f.write_str("expected a table for each GPU, such as [h100], found none; add one")
-            }
-            PricesProblem::UnknownGpu {
-                found,
-                nearest,
-                known,
-            } => write!(
+            PricesProblem::Empty => f.write_str("expected a table for each GPU, such as [h100], found none; add one"),
+            PricesProblem::UnknownGpu { found, nearest, known } => write!(
                 f,
                 "unknown GPU {found:?}{}; use {}, or the GPU of the run's own tables",
                 hint(nearest),
@@ -317,11 +284,9 @@ impl fmt::Display for PricesProblem {
             PricesProblem::Missing { gpu, key } => {
                 write!(f, "{gpu}.{key}: expected a value, found none; add it")
             }
-            PricesProblem::Value {
-                key,
-                expected,
-                found,
-            } => write!(f, "{key}: expected {expected}, found {found}; correct it"),
+            PricesProblem::Value { key, expected, found } => {
+                write!(f, "{key}: expected {expected}, found {found}; correct it")
+            }
         }
     }
 }
@@ -353,11 +318,7 @@ mod tests {
     fn a_file_may_price_a_gpu_of_its_own() {
         let file = "[my-gpu]\nusd_per_hour = 1_000\nsource = ' a quote '\ndate = 2025-06-30\n";
         let prices = Prices::read(file.as_bytes(), &["my-gpu"]).unwrap();
-        let expected = Price {
-            usd_per_gpu_hour: 1000.0,
-            source: "a quote".to_owned(),
-            date: "2025-06-30".to_owned(),
-        };
+        let expected = Price { usd_per_gpu_hour: 1000.0, source: "a quote".to_owned(), date: "2025-06-30".to_owned() };
         assert_eq!(prices.of("my-gpu"), Some(&expected));
         let refused = Prices::read(file.as_bytes(), &[]).unwrap_err();
         assert!(refused.to_string().contains("my-gpu"), "{refused}");
@@ -367,14 +328,8 @@ mod tests {
     fn mistakes_have_their_lines() {
         let with = |line: &str| format!("[h100]\n{line}\nsource = 's'\ndate = '2025'\n");
         for (text, message) in [
-            (
-                String::new(),
-                "line 1: expected a table for each GPU, such as [h100], found none; add one",
-            ),
-            (
-                "[h100".to_owned(),
-                "line 1: expected TOML: unclosed table, expected `]`; correct it",
-            ),
+            (String::new(), "line 1: expected a table for each GPU, such as [h100], found none; add one"),
+            ("[h100".to_owned(), "line 1: expected TOML: unclosed table, expected `]`; correct it"),
             (
                 "h100 = 2.5".to_owned(),
                 "line 1: h100: expected a table with usd_per_hour, source and date, found 2.5; correct it",
@@ -384,10 +339,7 @@ mod tests {
                 "line 2: expected one of the keys usd_per_hour, source, date, found \"usd\"; rename or remove it, and give prices in \
                  US dollars",
             ),
-            (
-                with(""),
-                "line 1: h100.usd_per_hour: expected a value, found none; add it",
-            ),
+            (with(""), "line 1: h100.usd_per_hour: expected a value, found none; add it"),
             (
                 with("usd_per_hour = -2.5"),
                 "line 2: usd_per_hour: expected US dollars, a number from 0.0001 to 1,000,000, found -2.5; correct it",
@@ -416,34 +368,17 @@ mod tests {
             let file = with("usd_per_hour = 2").replace("'2025'", date);
             assert!(Prices::read(file.as_bytes(), &[]).is_ok(), "{date}");
         }
-        for date in [
-            "'2025-02-29'",
-            "'1900-02-29'",
-            "'2025-00'",
-            "'2025-6'",
-            "'2025-06-31'",
-            "25",
-            "'2025-'",
-            "'2025-06-01-'",
-        ] {
+        for date in
+            ["'2025-02-29'", "'1900-02-29'", "'2025-00'", "'2025-6'", "'2025-06-31'", "25", "'2025-'", "'2025-06-01-'"]
+        {
             let file = with("usd_per_hour = 2").replace("'2025'", date);
             let error = Prices::read(file.as_bytes(), &[]).unwrap_err();
-            assert!(
-                error
-                    .to_string()
-                    .starts_with("line 4: date: expected a year or a date"),
-                "{error}"
-            );
+            assert!(error.to_string().starts_with("line 4: date: expected a year or a date"), "{error}");
         }
         for usd in ["0.00009", "1_000_001", "1e300"] {
             let file = with(&format!("usd_per_hour = {usd}"));
             let error = Prices::read(file.as_bytes(), &[]).unwrap_err();
-            assert!(
-                error
-                    .to_string()
-                    .starts_with("line 2: usd_per_hour: expected US dollars"),
-                "{error}"
-            );
+            assert!(error.to_string().starts_with("line 2: usd_per_hour: expected US dollars"), "{error}");
         }
         let error = Prices::read(b"a = 1\n\xff", &[]).unwrap_err();
         assert_eq!(error, PricesProblem::NotText.at_line(2));

@@ -8,9 +8,8 @@ impl Workload {
     /// Whether a generated load depends on its seed.
     pub fn is_random(&self) -> bool {
         let has_users = self.users.is_some();
-        let is_drawn = |lengths: &LengthDistribution| {
-            !matches!(lengths, LengthDistribution::Formula(Formula::Fixed(_)))
-        };
+        let is_drawn =
+            |lengths: &LengthDistribution| !matches!(lengths, LengthDistribution::Formula(Formula::Fixed(_)));
         let lengths = [&self.prompt, &self.output, &self.turns];
         let pauses = match self.think_time {
             // Users begin at any time within a constant pause.
@@ -29,7 +28,6 @@ impl Workload {
 impl Server {
     /// Whether the acceptance of drafts depends on the seed.
     pub fn is_random(&self) -> bool {
-        self.acceptance
-            .is_some_and(|share| share > 0.0 && share < 1.0)
+        self.acceptance.is_some_and(|share| share > 0.0 && share < 1.0)
     }
 }

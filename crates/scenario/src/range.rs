@@ -16,10 +16,7 @@ pub struct LengthRange {
 
 impl LengthRange {
     /// All lengths.
-    pub const ANY: LengthRange = LengthRange {
-        min: 1,
-        max: u32::MAX,
-    };
+    pub const ANY: LengthRange = LengthRange { min: 1, max: u32::MAX };
 
     /// Reads `MIN..MAX`.
     pub(crate) fn read(text: &str) -> Option<LengthRange> {

@@ -16,11 +16,7 @@ pub(crate) fn open(key: &'static str, path: &Path, read: Read<'_>) -> Result<Inp
 }
 
 /// Reads the file that a key names.
-pub(crate) fn read_file(
-    key: &'static str,
-    path: &Path,
-    read: Read<'_>,
-) -> Result<Vec<u8>, RunError> {
+pub(crate) fn read_file(key: &'static str, path: &Path, read: Read<'_>) -> Result<Vec<u8>, RunError> {
     let mut bytes = Vec::new();
     let file = open(key, path, read)?.reader();
     match file.and_then(|mut file| file.read_to_end(&mut bytes)) {
@@ -30,9 +26,5 @@ pub(crate) fn read_file(
 }
 
 fn unreadable(key: &'static str, path: &Path, error: io::Error) -> RunError {
-    RunError::Read {
-        key,
-        path: path.to_owned(),
-        error,
-    }
+    RunError::Read { key, path: path.to_owned(), error }
 }

@@ -23,22 +23,8 @@ pub struct Refusal {
 impl Refusal {
     /// Returns the message, with keys as `name` writes them.
     pub(crate) fn message(&self, name: KeyName) -> String {
-        let Refusal {
-            model,
-            error,
-            other_sets,
-        } = self;
-        if let ModelError::Kernel {
-            error:
-                ResolveError::TooManyRanks {
-                    set,
-                    operation,
-                    ranks,
-                    most,
-                },
-            ..
-        } = error
-        {
+        let Refusal { model, error, other_sets } = self;
+        if let ModelError::Kernel { error: ResolveError::TooManyRanks { set, operation, ranks, most }, .. } = error {
             let (key, collective) = match *operation == OperationKind::AllReduce.name() {
                 true => ("tp", "an all-reduce"),
                 false => ("dp", "an all-gather"),
@@ -84,11 +70,9 @@ impl Refusal {
     /// The words between the error, which may end with an advice, and the sets that can answer.
     fn link(&self) -> &'static str {
         match self.error {
-            ModelError::TooUncertain { .. }
-            | ModelError::Kernel {
-                error: ResolveError::NoPeak { .. },
-                ..
-            } => " or use ",
+            ModelError::TooUncertain { .. } | ModelError::Kernel { error: ResolveError::NoPeak { .. }, .. } => {
+                " or use "
+            }
             _ => ": ",
         }
     }

@@ -19,19 +19,11 @@ struct Need {
 }
 
 const fn idle(key: Wanted, one_of: &'static [Wanted]) -> Need {
-    Need {
-        key,
-        one_of,
-        idle_alone: true,
-    }
+    Need { key, one_of, idle_alone: true }
 }
 
 const fn vague(key: Wanted, one_of: &'static [Wanted]) -> Need {
-    Need {
-        key,
-        one_of,
-        idle_alone: false,
-    }
+    Need { key, one_of, idle_alone: false }
 }
 
 const NEEDS: [Need; 19] = [
@@ -92,11 +84,7 @@ struct Conflict {
 }
 
 const fn excludes(key: Wanted, with: &'static [Wanted]) -> Conflict {
-    Conflict {
-        key,
-        with,
-        why: None,
-    }
+    Conflict { key, with, why: None }
 }
 
 const CONFLICTS: [Conflict; 8] = [
@@ -157,9 +145,7 @@ impl Given {
         found.is_some_and(|found| match (value, found) {
             (None, _) => true,
             (Some(value), Value::String(found)) => value == found,
-            (Some(value), found) => found
-                .as_u64()
-                .is_some_and(|found| value.parse() == Ok(found)),
+            (Some(value), found) => found.as_u64().is_some_and(|found| value.parse() == Ok(found)),
         })
     }
 
@@ -180,8 +166,7 @@ impl Given {
     /// Whether `key` has no effect without another key, or with another.
     fn is_idle(&self, key: &str) -> bool {
         let alone = |need: &Need| need.idle_alone && need.key == key && !self.has_any(need.one_of);
-        let beside =
-            |idle: &Idle| split(idle.key).0 == key && self.has(idle.key) && (idle.is_idle)(self);
+        let beside = |idle: &Idle| split(idle.key).0 == key && self.has(idle.key) && (idle.is_idle)(self);
         NEEDS.iter().any(alone) || IDLE.iter().any(beside)
     }
 
@@ -191,8 +176,7 @@ impl Given {
         all.0.retain(|key, _| !self.gives_way(key, others));
         let kept = all.clone();
         all.0.extend(others.0.clone());
-        let is_kept =
-            |key: &str| kept.0.contains_key(key) && (self.is_idle(key) || !all.is_idle(key));
+        let is_kept = |key: &str| kept.0.contains_key(key) && (self.is_idle(key) || !all.is_idle(key));
         let replaced = self.0.keys().filter(|key| !is_kept(key));
         replaced.cloned().collect()
     }

@@ -71,11 +71,7 @@ impl Run {
     ///
     /// # Errors
     /// As [`try_new`](Run::try_new).
-    pub fn with_load(
-        scenario: Scenario,
-        resources: Resources<'_>,
-        load: Load,
-    ) -> Result<Run, RunError> {
+    pub fn with_load(scenario: Scenario, resources: Resources<'_>, load: Load) -> Result<Run, RunError> {
         Run::build(scenario, resources, |_, _| Ok(load))
     }
 
@@ -85,12 +81,7 @@ impl Run {
         load: impl FnOnce(&Workload, Read<'_>) -> Result<Load, RunError>,
     ) -> Result<Run, RunError> {
         scenario.check()?;
-        let Resources {
-            model,
-            draft_model,
-            tables,
-            read,
-        } = resources;
+        let Resources { model, draft_model, tables, read } = resources;
         let placement = Placement::try_new(&scenario.target, model, tables)?;
         let speculation = Speculation::try_of(&scenario, draft_model)?;
         let draft = speculation.as_ref().and_then(|s| s.draft.as_ref());
@@ -194,11 +185,7 @@ impl Run {
     ///
     /// # Errors
     /// Limits that are out of range, and servers that they leave too little memory.
-    pub fn with_step_limits(
-        &self,
-        max_num_seqs: u32,
-        max_num_batched_tokens: u32,
-    ) -> Result<Run, RunError> {
+    pub fn with_step_limits(&self, max_num_seqs: u32, max_num_batched_tokens: u32) -> Result<Run, RunError> {
         let mut run = self.clone();
         let server = &mut run.scenario.server;
         server.max_num_seqs = Some(max_num_seqs);
@@ -209,9 +196,7 @@ impl Run {
         let draft = speculation.and_then(|speculation| speculation.draft.as_ref());
         let strictness = run.scenario.output.strict();
         let deployment = self.placement.serve(server, speculation, strictness)?;
-        run.config = self
-            .placement
-            .config(&deployment, server.kv_blocks, draft)?;
+        run.config = self.placement.config(&deployment, server.kv_blocks, draft)?;
         run.deployment = deployment.into();
         run.served = Arc::default();
         Ok(run)
@@ -260,10 +245,8 @@ impl Run {
         });
         let cached = self.scenario.workload.cached_prompt();
         let is_off = self.config.prefix_caching == PrefixCaching::Disabled;
-        let cached = (is_off && cached > 0).then(|| {
-            "the cached prompt tokens count as found, although the server caches no prefixes"
-                .to_owned()
-        });
+        let cached = (is_off && cached > 0)
+            .then(|| "the cached prompt tokens count as found, although the server caches no prefixes".to_owned());
         let name = self.placement.tables.name();
         let is_built_in = sets::ALL.iter().any(|set| set.name() == name);
         let is_asked = self.scenario.output.interval.is_some();
@@ -376,11 +359,7 @@ impl Run {
 }
 
 /// Returns the price of the GPUs of a placement, from a file or of the defaults; `None` if neither has one.
-fn price(
-    path: Option<&Path>,
-    placement: &Placement,
-    read: Read<'_>,
-) -> Result<Option<Price>, RunError> {
+fn price(path: Option<&Path>, placement: &Placement, read: Read<'_>) -> Result<Option<Price>, RunError> {
     let gpu = placement.tables.gpu().name.as_str();
     Ok(Prices::try_open(path, &[gpu], read)?.of(gpu).cloned())
 }
@@ -401,10 +380,7 @@ impl Prices {
             return Ok(prices);
         };
         let bytes = read_file("prices", path, read)?;
-        let given = Prices::read(&bytes, own).map_err(|error| RunError::Prices {
-            path: path.to_owned(),
-            error,
-        })?;
+        let given = Prices::read(&bytes, own).map_err(|error| RunError::Prices { path: path.to_owned(), error })?;
         Ok(prices.replaced_by(given))
     }
 }

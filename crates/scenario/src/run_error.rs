@@ -231,29 +231,18 @@ impl RunError {
     pub fn message(&self, name: KeyName) -> String {
         match self {
             RunError::Scenario(error) => error.problem.message(name),
-            RunError::UnknownEngine {
-                name: found,
-                nearest,
-            } => format!(
+            RunError::UnknownEngine { name: found, nearest } => format!(
                 "{}: unknown engine {found:?}{}; use {}",
                 name("engine", None),
                 hint(nearest),
                 either(&stacks::ALL.map(|stack| stack.name)),
             ),
-            RunError::OldEngine {
-                name: found,
-                oldest,
-            } => format!(
+            RunError::OldEngine { name: found, oldest } => format!(
                 "{}: {found:?} is older than all stacks; use {}, the oldest",
                 name("engine", None),
                 name("engine", Some(oldest)),
             ),
-            RunError::UnknownTables {
-                name: found,
-                nearest,
-                known,
-                is_path,
-            } => {
+            RunError::UnknownTables { name: found, nearest, known, is_path } => {
                 let own = is_path.then(|| {
                     let tables = name("tables", Some(found));
                     format!(", or {tables} for measurements of your own")
@@ -265,12 +254,7 @@ impl RunError {
                     own.unwrap_or_default()
                 )
             }
-            RunError::Tp {
-                model,
-                error,
-                possible,
-                key,
-            } => {
+            RunError::Tp { model, error, possible, key } => {
                 let possible: Vec<String> = possible.iter().map(u32::to_string).collect();
                 if let SpecError::IndependentRanks { dp } = error {
                     let ranks = name("dp", Some(&dp.to_string()));
@@ -284,12 +268,7 @@ impl RunError {
                 format!("{model}: {error}; use {possible}")
             }
             RunError::Refused(refusal) => refusal.message(name),
-            RunError::DraftVocabulary {
-                draft,
-                found,
-                model,
-                expected,
-            } => format!(
+            RunError::DraftVocabulary { draft, found, model, expected } => format!(
                 "{}: expected the vocabulary of {model}, {expected} tokens, found {found}; use a smaller model of \
                  the same family",
                 name("draft_model", Some(draft))
@@ -300,11 +279,7 @@ impl RunError {
                 name("draft_model", Some("mtp")),
                 name("draft_model", Some("ngram"))
             ),
-            RunError::DraftContext {
-                draft,
-                longest,
-                found,
-            } => format!(
+            RunError::DraftContext { draft, longest, found } => format!(
                 "{}: expected at most {}, the longest request of the draft model {draft}, found {}; lower it, or \
                  use another draft model",
                 name("max_model_len", None),
@@ -326,20 +301,14 @@ impl RunError {
                 let subject = match fitting.iter().flat_map(Fitting::keys).next() {
                     Some(MAX_TOKENS) => {
                         let tokens = with(MAX_TOKENS, tokens);
-                        format!(
-                            "{tokens}: the activations of such a step do not fit {gpu} beside {model}"
-                        )
+                        format!("{tokens}: the activations of such a step do not fit {gpu} beside {model}")
                     }
                     _ => format!("{model} does not fit {gpu}"),
                 };
                 let fitting = fitting.iter().map(|fitting| {
                     let settings = fitting.written(name);
                     let blocks = grouped(fitting.kv_blocks);
-                    let leave = if fitting.settings.len() > 1 {
-                        "leave"
-                    } else {
-                        "leaves"
-                    };
+                    let leave = if fitting.settings.len() > 1 { "leave" } else { "leaves" };
                     format!("{settings}, which {leave} {blocks} KV blocks")
                 });
                 let advice = match fitting.collect::<Vec<_>>() {
@@ -360,11 +329,7 @@ impl RunError {
                     gib(needed_bytes - usable_bytes)
                 )
             }
-            RunError::ContextTooLong {
-                longest,
-                found,
-                fitting,
-            } => {
+            RunError::ContextTooLong { longest, found, fitting } => {
                 let fitting = fitting.as_ref();
                 let fitting = fitting.map(|fitting| format!(", or use {}", fitting.written(name)));
                 format!(
@@ -399,10 +364,7 @@ impl RunError {
                     name("max_num_seqs", None)
                 )
             }
-            RunError::Sim(SimError::ThresholdBelowDrafts {
-                long_prefill_token_threshold: found,
-                draft_tokens,
-            }) => {
+            RunError::Sim(SimError::ThresholdBelowDrafts { long_prefill_token_threshold: found, draft_tokens }) => {
                 let threshold = name("long_prefill_token_threshold", None);
                 let drafts = name("draft_tokens", Some(&draft_tokens.to_string()));
                 format!(
@@ -410,9 +372,7 @@ impl RunError {
                      is cached; raise it"
                 )
             }
-            RunError::Sim(
-                error @ (SimError::DraftsAhead { .. } | SimError::PipelineAhead { .. }),
-            ) => {
+            RunError::Sim(error @ (SimError::DraftsAhead { .. } | SimError::PipelineAhead { .. })) => {
                 let text = error.to_string();
                 let told = text.trim_start_matches("scheduling");
                 format!("{}{told}", name("scheduling", None))

@@ -34,9 +34,7 @@ impl Run {
         match (load.workload.users, router) {
             (None, Router::RoundRobin) if has_turns => Some(self.every(servers)),
             (None, Router::RoundRobin) => Some(self.one_of(servers)),
-            (Some(users), Router::RoundRobin) if servers > 2 * FEW && !has_turns => {
-                self.few_of(servers, users)
-            }
+            (Some(users), Router::RoundRobin) if servers > 2 * FEW && !has_turns => self.few_of(servers, users),
             _ => None,
         }
     }
@@ -94,8 +92,7 @@ impl Run {
         let error = |few: &u32| (share(few).round() / share(few) - 1.0).abs();
         let few = (FEW..=2 * FEW).min_by(|a, b| error(a).total_cmp(&error(b)))?;
         let users = share(&few).round() as u32;
-        (users > 0)
-            .then(|| self.with_load_of(few, servers, |workload| workload.users = Some(users)))
+        (users > 0).then(|| self.with_load_of(few, servers, |workload| workload.users = Some(users)))
     }
 
     /// The first `few` of `servers` under another load.

@@ -203,10 +203,7 @@ pub struct Workload {
     pub trace_format: Option<Format>,
     /// Only the rows of a CSV with this value in this column (repeatable).
     #[serde(rename = "where", with = "as_text::list")]
-    #[cfg_attr(
-        feature = "clap",
-        arg(id = "where", long = "where", value_name = "COLUMN=VALUE")
-    )]
+    #[cfg_attr(feature = "clap", arg(id = "where", long = "where", value_name = "COLUMN=VALUE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
     pub conditions: Option<Vec<Condition>>,
 }

@@ -11,8 +11,5 @@ pub(crate) struct Share {
 
 impl Share {
     /// The whole.
-    pub(crate) const WHOLE: Share = Share {
-        stands_for: 1.0,
-        every: 1,
-    };
+    pub(crate) const WHOLE: Share = Share { stands_for: 1.0, every: 1 };
 }

@@ -57,19 +57,12 @@ impl Run {
     ///
     /// # Errors
     /// As [`run`](Run::run).
-    pub fn run_for(
-        &self,
-        goal: &Goal,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome<'_>, RunError> {
+    pub fn run_for(&self, goal: &Goal, observer: &mut dyn Observer) -> Result<Outcome<'_>, RunError> {
         let mut outcome = self.run_once(goal, observer)?;
         if let Some(coverage) = self.scenario().output.interval {
             self.add_interval(coverage, &mut outcome)?;
         }
-        let (first, count) = (
-            self.scenario().workload.seed(),
-            self.scenario().workload.seeds(),
-        );
+        let (first, count) = (self.scenario().workload.seed(), self.scenario().workload.seeds());
         if count == 1 {
             return Ok(outcome);
         }
@@ -77,8 +70,7 @@ impl Run {
             let run = self.with_seed(first.wrapping_add(index.into()))?;
             Ok(run.run_once(goal, &mut ())?.report())
         };
-        let others: Vec<Result<Report, RunError>> =
-            (1..count).into_par_iter().map(report).collect();
+        let others: Vec<Result<Report, RunError>> = (1..count).into_par_iter().map(report).collect();
         let mut reports = vec![outcome.report()];
         for report in others {
             reports.push(report?);
@@ -96,11 +88,7 @@ impl Run {
         };
         let (low, high) = rayon::join(|| at(End::Low), || at(End::High));
         let (low, high) = (low?, high?);
-        let ends = Ends {
-            low: &low.summary,
-            predicted: &outcome.summary,
-            high: &high.summary,
-        };
+        let ends = Ends { low: &low.summary, predicted: &outcome.summary, high: &high.summary };
         let engine = self.deployment().engine();
         let ttft = engine.ttft_half_width(&self.placement().model.spec, coverage);
         let others = engine.tpot_half_width(coverage);
@@ -148,10 +136,7 @@ impl Run {
     ) -> Result<Simulated, RunError> {
         let load = match self.load() {
             Load::Trace { path, trace } => {
-                let failed = |error| RunError::Trace {
-                    path: path.clone(),
-                    error,
-                };
+                let failed = |error| RunError::Trace { path: path.clone(), error };
                 let mut requests = trace.replay().map_err(failed)?;
                 let simulated = self.served(fleet, &mut requests, goal, counts)?;
                 return requests.finish().map_err(failed).map(|()| simulated);
@@ -159,10 +144,7 @@ impl Run {
             Load::Generated(load) => load,
         };
         let every = self.share.every;
-        let count = load
-            .workload
-            .requests
-            .unwrap_or_else(|| self.max_requests());
+        let count = load.workload.requests.unwrap_or_else(|| self.max_requests());
         let count = count.saturating_mul(every);
         match load.requests(self.config().max_model_len, count)? {
             Requests::Open(requests) => {
@@ -205,25 +187,15 @@ impl Run {
         }
         let goal = given.is_none().then_some(goal);
         let mut steady = Steady::new(&gate, goal, self.warm_up(), self.expected(), digest);
-        let mut source = Feed {
-            source,
-            gate: &gate,
-        };
+        let mut source = Feed { source, gate: &gate };
         let observer = &mut (self.stop().clone(), (&mut steady, counts));
         let totals = fleet.totals(&mut source, observer)?;
         self.stop().count();
         self.stop().check()?;
         let (summary, steady) = steady.into_figures(&totals);
         match (self.scenario().workload.warm_up, &steady.window) {
-            (Some(found_s), None) => Err(RunError::LongWarmUp {
-                found_s,
-                run_s: gate.closed_ns() as f64 / 1e9,
-            }),
-            _ => Ok(Simulated {
-                summary,
-                totals,
-                steady,
-            }),
+            (Some(found_s), None) => Err(RunError::LongWarmUp { found_s, run_s: gate.closed_ns() as f64 / 1e9 }),
+            _ => Ok(Simulated { summary, totals, steady }),
         }
     }
 
@@ -239,9 +211,7 @@ impl Run {
         match self.load() {
             Load::Trace { .. } => Expected::default(),
             Load::Generated(load) => Expected {
-                rate: load
-                    .request_rate()
-                    .map(|rate| rate / f64::from(self.share.every)),
+                rate: load.request_rate().map(|rate| rate / f64::from(self.share.every)),
                 in_step: match load.users_in_step() {
                     0 if self.herds(load) => InStep::Servers,
                     0 => InStep::Nothing,
@@ -254,9 +224,7 @@ impl Run {
     /// Whether requests are sent to the server whose batch just ended, and end together again.
     fn herds(&self, load: &GeneratedLoad) -> bool {
         let server = &self.scenario().server;
-        server.router() == Router::LeastOutstandingTokens
-            && server.replicas() > 1
-            && load.has_like_outputs()
+        server.router() == Router::LeastOutstandingTokens && server.replicas() > 1 && load.has_like_outputs()
     }
 
     fn limits(&self) -> Option<LatencyLimits> {

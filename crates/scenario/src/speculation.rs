@@ -21,10 +21,7 @@ pub struct Speculation {
 
 impl Speculation {
     /// The speculative decoding that a scenario asks for, if it does.
-    pub(crate) fn try_of(
-        scenario: &Scenario,
-        draft: Option<Model>,
-    ) -> Result<Option<Speculation>, RunError> {
+    pub(crate) fn try_of(scenario: &Scenario, draft: Option<Model>) -> Result<Option<Speculation>, RunError> {
         let (server, seed) = (&scenario.server, scenario.workload.seed());
         let (Some(tokens), Some(acceptance)) = (server.draft_tokens, server.acceptance) else {
             return Ok(None);
@@ -57,11 +54,7 @@ impl Speculation {
         }
     }
 
-    pub(crate) fn report(
-        &self,
-        drafts: Option<&Drafts>,
-        draft_time_share: Option<f64>,
-    ) -> rooflut_report::Speculation {
+    pub(crate) fn report(&self, drafts: Option<&Drafts>, draft_time_share: Option<f64>) -> rooflut_report::Speculation {
         rooflut_report::Speculation {
             draft_tokens: self.drafts.draft_tokens(),
             acceptance: self.acceptance,

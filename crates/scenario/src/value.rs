@@ -123,9 +123,7 @@ impl TryFrom<Vec<f64>> for PriorityShares {
         let sum: f64 = shares.0.iter().sum();
         match (sum - 1.0).abs() < SUM_ERROR {
             true => Ok(shares),
-            false => Err(ValueError::new(format_args!(
-                "expected shares whose sum is 1, found the sum {sum}"
-            ))),
+            false => Err(ValueError::new(format_args!("expected shares whose sum is 1, found the sum {sum}"))),
         }
     }
 }
@@ -141,11 +139,7 @@ impl FromStr for PriorityShares {
 
     fn from_str(text: &str) -> Result<PriorityShares, ValueError> {
         let shares: Result<Vec<f64>, _> = text.split(',').map(|s| s.trim().parse()).collect();
-        shares
-            .map_err(|_| {
-                ValueError::new("expected shares with commas between them, as in 0.8,0.2")
-            })?
-            .try_into()
+        shares.map_err(|_| ValueError::new("expected shares with commas between them, as in 0.8,0.2"))?.try_into()
     }
 }
 
@@ -201,16 +195,9 @@ impl LatencyLimit {
 
     /// Returns the name of a latency that has more than one limit.
     pub(crate) fn repeated(limits: &[LatencyLimit]) -> Option<&'static str> {
-        let of = |latency| {
-            limits
-                .iter()
-                .filter(|limit| limit.latency == latency)
-                .count()
-        };
+        let of = |latency| limits.iter().filter(|limit| limit.latency == latency).count();
         let all = [Latency::Ttft, Latency::Tpot, Latency::E2e];
-        all.into_iter()
-            .find(|latency| of(*latency) > 1)
-            .map(Latency::name)
+        all.into_iter().find(|latency| of(*latency) > 1).map(Latency::name)
     }
 
     /// Combines limits; `None` without any. [`Scenario::check`](crate::Scenario::check) rejects two on the same

@@ -19,10 +19,7 @@ fn interval(text: &str) -> (Report, ModelInterval) {
 /// Returns high / low, after a check that the figure lies between them.
 fn width(range: Option<Range>, figure: Option<f64>) -> f64 {
     let (Range { low, high, .. }, figure) = (range.unwrap(), figure.unwrap());
-    assert!(
-        0.0 < low && low < figure && figure < high,
-        "{low} {figure} {high}"
-    );
+    assert!(0.0 < low && low < figure && figure < high, "{low} {figure} {high}");
     high / low
 }
 
@@ -42,37 +39,26 @@ fn ranges_contain_their_figures_and_grow_with_the_coverage() {
     for (narrow, wide) in narrow.into_iter().zip(wide) {
         assert!(narrow < wide, "{narrow} {wide}");
     }
-    for servers in [
-        "replicas = 2",
-        "prefill_replicas = 1\ndecode_replicas = 1\nlink_bandwidth = 50\nlink_latency = 10",
-    ] {
-        widths(&format!(
-            "rate = 5\n[server]\n{servers}\n[output]\ninterval = 0.8"
-        ));
+    for servers in ["replicas = 2", "prefill_replicas = 1\ndecode_replicas = 1\nlink_bandwidth = 50\nlink_latency = 10"]
+    {
+        widths(&format!("rate = 5\n[server]\n{servers}\n[output]\ninterval = 0.8"));
     }
 }
 
 #[test]
 fn queues_amplify_the_errors_of_the_steps() {
     let ttft = |rate| {
-        let (report, interval) = interval(&format!(
-            "rate = {rate}\n[server]\nmax_num_seqs = 128\n[output]\ninterval = 0.8"
-        ));
+        let (report, interval) =
+            interval(&format!("rate = {rate}\n[server]\nmax_num_seqs = 128\n[output]\ninterval = 0.8"));
         let throughput = interval.requests_per_s;
         let served = report.throughput.requests_per_s;
         assert!(throughput.low <= served && served <= throughput.high);
-        (
-            width(interval.ttft_ms.mean, report.ttft_ms.mean).ln(),
-            throughput.high / throughput.low,
-        )
+        (width(interval.ttft_ms.mean, report.ttft_ms.mean).ln(), throughput.high / throughput.low)
     };
     let (light, overload) = (ttft(1), ttft(70));
     assert!(overload.0 > 1.5 * light.0, "{light:?} {overload:?}");
     // The load limits the throughput of the one, the steps that of the other.
-    assert!(
-        light.1 < 1.01 && overload.1 > 1.02,
-        "{light:?} {overload:?}"
-    );
+    assert!(light.1 < 1.01 && overload.1 > 1.02, "{light:?} {overload:?}");
 }
 
 #[test]
@@ -96,10 +82,7 @@ fn data_parallel_ranks_are_one_server_of_several_gpus() {
     let interval = four.interval.unwrap();
     width(interval.ttft_ms.mean, four.ttft_ms.mean);
     width(interval.tpot_ms.mean, four.tpot_ms.mean);
-    for other in [
-        "replicas = 2",
-        "prefill_replicas = 1\ndecode_replicas = 1\nlink_bandwidth = 50\nlink_latency = 5",
-    ] {
+    for other in ["replicas = 2", "prefill_replicas = 1\ndecode_replicas = 1\nlink_bandwidth = 50\nlink_latency = 5"] {
         let text = format!("{ranks}dp = 2\n[server]\n{other}\n");
         let file = ScenarioFile::read(text.as_bytes()).unwrap();
         let error = file.scenario().check().unwrap_err().to_string();

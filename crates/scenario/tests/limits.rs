@@ -8,12 +8,7 @@ use rooflut_report::Report;
 use support::report;
 
 fn limits(report: &Report) -> (u32, u32, f64, u32) {
-    (
-        report.max_num_seqs,
-        report.max_num_batched_tokens,
-        report.gpu_memory_utilization,
-        report.cuda_graph_max_tokens,
-    )
+    (report.max_num_seqs, report.max_num_batched_tokens, report.gpu_memory_utilization, report.cuda_graph_max_tokens)
 }
 
 #[test]
@@ -24,8 +19,7 @@ fn a_scenario_without_limits_has_those_of_its_engine_and_says_which_it_cuts() {
         (limits(&report), report.notes)
     };
     assert_eq!(of(""), ((1_024, 8_192, 0.9, 512), vec![]));
-    let given =
-        "[server]\nmax_num_seqs = 100\nmax_num_batched_tokens = 4096\ngpu_memory_utilization = 0.8";
+    let given = "[server]\nmax_num_seqs = 100\nmax_num_batched_tokens = 4096\ngpu_memory_utilization = 0.8";
     assert_eq!(of(given), ((100, 4_096, 0.8, 200), vec![]));
     let newer = report(&format!("engine = 'vllm-0.33.0'\n{few}"));
     assert_eq!(limits(&newer), (1_024, 8_192, 0.92, 512));
@@ -33,18 +27,14 @@ fn a_scenario_without_limits_has_those_of_its_engine_and_says_which_it_cuts() {
     assert_eq!(cut, (600, 600, 0.9, 512));
     assert_eq!(
         notes,
-        [
-            "at most 600 sequences run, whose tokens fit into a step of 600; vllm-0.15.1 takes 1,024 where the step is \
-             larger"
-        ]
+        ["at most 600 sequences run, whose tokens fit into a step of 600; vllm-0.15.1 takes 1,024 where the step is \
+             larger"]
     );
     let (cut, notes) = of("[server]\nmax_num_seqs = 2\nmax_model_len = 1000");
     assert_eq!(cut, (2, 2_000, 0.9, 4));
     assert_eq!(
         notes,
-        [
-            "a step has at most 2,000 tokens, those of 2 longest requests; vllm-0.15.1 takes 8,192 where more run"
-        ]
+        ["a step has at most 2,000 tokens, those of 2 longest requests; vllm-0.15.1 takes 8,192 where more run"]
     );
 }
 
@@ -53,24 +43,14 @@ fn the_limit_that_holds_requests_back_has_the_largest_share() {
     let shares = |load: &str, server: &str| {
         let text = format!("[workload]\nrequests = 300\n{load}\n[server]\n{server}\n");
         let limited = report(&text).limited_by.unwrap();
-        [
-            limited.max_num_seqs,
-            limited.max_num_batched_tokens,
-            limited.kv_cache,
-        ]
+        [limited.max_num_seqs, limited.max_num_batched_tokens, limited.kv_cache]
     };
     let light = shares("rate = 2", "");
     assert!(light.iter().all(|share| *share < 0.01), "{light:?}");
     let [seqs, tokens, kv] = shares("rate = 100", "max_num_seqs = 16");
-    assert!(
-        seqs > 0.9 && tokens < 0.05 && kv < 0.01,
-        "{seqs} {tokens} {kv}"
-    );
+    assert!(seqs > 0.9 && tokens < 0.05 && kv < 0.01, "{seqs} {tokens} {kv}");
     let [seqs, tokens, kv] = shares("rate = 100\noutput = 1", "max_num_batched_tokens = 256");
-    assert!(
-        tokens > 0.9 && seqs < 0.05 && kv < 0.01,
-        "{seqs} {tokens} {kv}"
-    );
+    assert!(tokens > 0.9 && seqs < 0.05 && kv < 0.01, "{seqs} {tokens} {kv}");
     let [seqs, tokens, kv] = shares("rate = 100", "kv_blocks = 1000\nmax_model_len = 4000");
     assert!(kv > 0.8 && seqs < 0.01, "{seqs} {tokens} {kv}");
 }

@@ -1,9 +1,5 @@
 //! Scenario files: accepted and rejected.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "test code outside of test functions"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code outside of test functions")]
 
 use std::collections::HashSet;
 
@@ -74,10 +70,7 @@ fn empty_files_and_tables_say_nothing() {
     assert_eq!(read(""), Scenario::default());
     assert_eq!(read("[workload]\n[output]"), Scenario::default());
     let inline = read("workload.seed = 3\noutput = { json = true }");
-    assert_eq!(
-        (inline.workload.seed, inline.output.json),
-        (Some(3), Some(true))
-    );
+    assert_eq!((inline.workload.seed, inline.output.json), (Some(3), Some(true)));
 }
 
 #[test]
@@ -85,33 +78,21 @@ fn what_is_not_toml_is_rejected_on_its_line() {
     assert!(rejection("x = 'a\u{0}'").contains(": expected TOML: "));
     // The parser lets these pass; a fuzzer found them.
     let message = rejection("tp = 1_0\u{0}\u{0}");
-    assert!(
-        message.contains("line 1: tp: expected a whole number"),
-        "{message:?}"
-    );
+    assert!(message.contains("line 1: tp: expected a whole number"), "{message:?}");
     assert!(!message.contains(char::is_control), "{message:?}");
     let error = ScenarioFile::read(b"gpu = 'a'\ntp = \xff").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "line 2: expected UTF-8 text; save the file as such"
-    );
+    assert_eq!(error.to_string(), "line 2: expected UTF-8 text; save the file as such");
 }
 
 #[test]
 fn keys_are_unique_over_the_sections() {
     let sections = serde_json::to_value(Scenario::default()).unwrap();
     let sections = sections.as_object().unwrap();
-    let keys = sections
-        .values()
-        .flat_map(|keys| keys.as_object().unwrap().keys());
+    let keys = sections.values().flat_map(|keys| keys.as_object().unwrap().keys());
     let names: HashSet<&String> = keys.clone().collect();
     assert_eq!(names.len(), keys.count());
     // A table and a key above the tables cannot share a name.
-    assert!(
-        sections
-            .keys()
-            .all(|section| sections["target"].get(section).is_none())
-    );
+    assert!(sections.keys().all(|section| sections["target"].get(section).is_none()));
 }
 
 #[test]

@@ -31,9 +31,7 @@ fn figures_range_over_the_runs_of_consecutive_seeds() {
     };
     agrees(seeds.ttft_ms.p99, &|report| report.ttft_ms.p99.unwrap());
     agrees(seeds.itl_ms.mean, &|report| report.itl_ms.mean.unwrap());
-    agrees(seeds.requests_per_s, &|report| {
-        report.throughput.requests_per_s
-    });
+    agrees(seeds.requests_per_s, &|report| report.throughput.requests_per_s);
     assert_eq!(seeds.goodput_per_s, None);
     assert_eq!(seeds.overloaded, 0);
     assert_eq!(together, report(&format!("{LOAD}seed = 3\nseeds = 4")));
@@ -51,13 +49,7 @@ fn acceptances_are_drawn_anew_for_each_seed() {
 fn overload_is_said_for_a_rate_and_not_for_users() {
     let load = "[server]\nmax_num_seqs = 128\n[workload]\nrequests = 300\n";
     assert!(report(&format!("{load}rate = 60\nseeds = 2")).overloaded);
-    assert_eq!(
-        report(&format!("{load}rate = 60\nseeds = 2"))
-            .seeds
-            .unwrap()
-            .overloaded,
-        2
-    );
+    assert_eq!(report(&format!("{load}rate = 60\nseeds = 2")).seeds.unwrap().overloaded, 2);
     assert!(!report(&format!("{load}rate = 2")).overloaded);
     assert!(!report(&format!("{load}users = 200")).overloaded);
 }
@@ -66,13 +58,8 @@ fn overload_is_said_for_a_rate_and_not_for_users() {
 fn a_percentile_of_too_few_requests_is_not_known() {
     let text = "[workload]\nrequests = 99\nrate = 50\noutput = 4\nseeds = 2";
     let report = report(text);
-    let LatencyMs {
-        p50, p90, p95, p99, ..
-    } = report.ttft_ms;
-    assert_eq!(
-        [p50, p90, p95, p99].map(|p| p.is_some()),
-        [true, true, false, false]
-    );
+    let LatencyMs { p50, p90, p95, p99, .. } = report.ttft_ms;
+    assert_eq!([p50, p90, p95, p99].map(|p| p.is_some()), [true, true, false, false]);
     let seeds = report.seeds.unwrap();
     assert!(seeds.ttft_ms.p90.is_some() && seeds.ttft_ms.p95.is_none());
 }

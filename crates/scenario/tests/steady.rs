@@ -64,10 +64,7 @@ fn users_who_pause_equally_long_are_served_until_they_are_in_step() {
     let (is_steady, later) = ttft("10", "");
     assert!(is_steady && later > 3.0 * early, "{later}");
     let (_, much_later) = ttft("10", "requests = 100_000");
-    assert!(
-        (later / much_later - 1.0).abs() < 0.1,
-        "{later} {much_later}"
-    );
+    assert!((later / much_later - 1.0).abs() < 0.1, "{later} {much_later}");
     let (is_steady, apart) = ttft("'exponential:10'", "");
     assert!(is_steady && apart < 60.0, "{apart}");
 }
@@ -96,10 +93,7 @@ fn a_limit_that_is_missed_by_far_ends_a_run_before_its_warm_up_does() {
     );
     let whole = run.run(&mut ()).unwrap().report();
     let tpot = whole.tpot_ms.mean.unwrap();
-    let bound = Bound {
-        score: Score::Latency(Latency::Tpot),
-        at_most: 0.5 * tpot / 1e3,
-    };
+    let bound = Bound { score: Score::Latency(Latency::Tpot), at_most: 0.5 * tpot / 1e3 };
     let missed = run.run_for(&Goal::Bounds(vec![bound]), &mut ()).unwrap();
     assert_eq!(missed.steady.holds, Some(false));
     assert!(whole.steady.warm_up_requests.is_some());

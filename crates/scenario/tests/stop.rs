@@ -23,19 +23,14 @@ impl Observer for StopAfter {
 
 #[test]
 fn a_run_ends_in_the_midst_of_its_simulation() {
-    for servers in [
-        "",
-        "replicas = 2",
-        "prefill_replicas = 1\ndecode_replicas = 1\nlink_bandwidth = 50\nlink_latency = 10",
-    ] {
+    for servers in
+        ["", "replicas = 2", "prefill_replicas = 1\ndecode_replicas = 1\nlink_bandwidth = 50\nlink_latency = 10"]
+    {
         // More requests than a test could wait for.
         let text = format!("[workload]\nrate = 20\nrequests = 10_000_000\n[server]\n{servers}\n");
         let stop = Stop::default();
         let run = support::run(&text).stopped_by(stop.clone());
-        let mut observer = StopAfter {
-            requests: 100,
-            stop,
-        };
+        let mut observer = StopAfter { requests: 100, stop };
         let ended = run.run(&mut observer);
         assert!(matches!(ended, Err(RunError::Stopped)), "{servers}");
     }

@@ -36,10 +36,7 @@ impl Axis {
     ///
     /// # Errors
     /// An unknown key, a value that it does not take, an impossible range, a value that is given twice.
-    pub fn read<'t>(
-        key: &str,
-        texts: impl IntoIterator<Item = &'t str>,
-    ) -> Result<Axis, SweepError> {
+    pub fn read<'t>(key: &str, texts: impl IntoIterator<Item = &'t str>) -> Result<Axis, SweepError> {
         let section = section(key)?;
         let mut values = Vec::new();
         for text in texts {
@@ -68,8 +65,7 @@ impl Axis {
         let section = section(key)?;
         let values = values.into_iter().map(|value| {
             let found = cell(&value);
-            canonical(&section, key, value)
-                .map_err(|expected| SweepError::value(key, &found, expected))
+            canonical(&section, key, value).map_err(|expected| SweepError::value(key, &found, expected))
         });
         let values: Result<Vec<Value>, SweepError> = values.collect();
         Axis::of(key, section, values?)
@@ -89,11 +85,7 @@ impl Axis {
                 let expected = "expected at least one value".to_owned();
                 Err(SweepError::value(key, "", expected))
             }
-            false => Ok(Axis {
-                key: key.to_owned(),
-                section,
-                values,
-            }),
+            false => Ok(Axis { key: key.to_owned(), section, values }),
         }
     }
 
@@ -132,9 +124,7 @@ fn split(section: &str, key: &str, text: &str) -> Result<Vec<Value>, SweepError>
                 return match read(section, key, text) {
                     Ok(value) => Ok(vec![value]),
                     // It has parts of its own, which say little alone.
-                    Err(expected) if text.contains(':') && !part.contains("..") => {
-                        Err(wrong(text)(expected))
-                    }
+                    Err(expected) if text.contains(':') && !part.contains("..") => Err(wrong(text)(expected)),
                     Err(_) => Err(wrong(part)(expected)),
                 };
             }
@@ -144,12 +134,7 @@ fn split(section: &str, key: &str, text: &str) -> Result<Vec<Value>, SweepError>
 }
 
 /// Returns the values of a part of a list: those of a range, or one.
-fn part_values(
-    section: &str,
-    key: &str,
-    part: &str,
-    is_one_of_several: bool,
-) -> Result<Vec<Value>, String> {
+fn part_values(section: &str, key: &str, part: &str, is_one_of_several: bool) -> Result<Vec<Value>, String> {
     // The zeros of 1,000 are no number of a list.
     let is_group = part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_digit());
     if is_one_of_several && is_group && part.starts_with('0') {
@@ -194,10 +179,7 @@ mod tests {
     #[test]
     fn commas_separate_values_unless_they_are_part_of_one() {
         assert_eq!(cells("tp", &["1,2", "4"]), ["1", "2", "4"]);
-        assert_eq!(
-            cells("rate", &["1..5:2,1e1"]),
-            ["1.0", "3.0", "5.0", "10.0"]
-        );
+        assert_eq!(cells("rate", &["1..5:2,1e1"]), ["1.0", "3.0", "5.0", "10.0"]);
         assert_eq!(cells("gpu", &["h100,h200"]), ["h100", "h200"]);
         assert_eq!(cells("expert_parallel", &["true,false"]), ["true", "false"]);
         assert_eq!(cells("requests", &["1,000"]), ["1000"]);
@@ -217,11 +199,7 @@ mod tests {
             ("tp", "1,0", "tp: expected a whole number of at least 1"),
             ("rate", "0..4:1", "rate: expected a positive, finite number"),
             ("rate", "1..4:0", "rate: expected a step above 0"),
-            (
-                "rate",
-                "5,5.0",
-                "expected different values, found \"5.0, 5.0\"",
-            ),
+            ("rate", "5,5.0", "expected different values, found \"5.0, 5.0\""),
             ("tp", "1,", "tp: expected a whole number"),
             ("requests", "10,01", "1_000"),
             ("prompt", "lognormal:200,x", "found \"lognormal:200,x\""),

@@ -26,19 +26,12 @@ impl Column {
 }
 
 fn column(name: &str, kind: Kind, pointer: &str) -> Column {
-    Column {
-        name: name.to_owned(),
-        kind,
-        pointer: pointer.to_owned(),
-    }
+    Column { name: name.to_owned(), kind, pointer: pointer.to_owned() }
 }
 
 /// The columns before those of keys.
-pub(crate) const FIXED: [(&str, Kind); 3] = [
-    ("index", Kind::Integer),
-    ("grid", Kind::Text),
-    ("schema_version", Kind::Integer),
-];
+pub(crate) const FIXED: [(&str, Kind); 3] =
+    [("index", Kind::Integer), ("grid", Kind::Text), ("schema_version", Kind::Integer)];
 
 /// The first column of figures, which follows those of keys; it is no key itself.
 pub(crate) const FIRST: &str = "gpus";
@@ -68,11 +61,7 @@ const FIELDS: [(&str, Kind); 22] = [
     ("kv_blocks_peak", Kind::Integer),
     ("max_model_len", Kind::Integer),
 ];
-const RATES: [&str; 3] = [
-    "requests_per_s",
-    "output_tokens_per_s",
-    "total_tokens_per_s",
-];
+const RATES: [&str; 3] = ["requests_per_s", "output_tokens_per_s", "total_tokens_per_s"];
 const LATENCIES: [&str; 5] = ["ttft", "tpot", "itl", "e2e", "queue"];
 const FIGURES: [&str; 5] = ["mean", "p50", "p90", "p95", "p99"];
 const WORK: [&str; 3] = ["million_output_tokens", "million_tokens", "request"];
@@ -82,20 +71,13 @@ pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
     let is_given = |key: &str, is_given: fn(&Scenario) -> bool| {
         is_given(grid.base()) || grid.axes().iter().any(|axis| axis.key() == key)
     };
-    let mut columns: Vec<Column> = FIELDS
-        .iter()
-        .map(|(name, kind)| column(name, *kind, &format!("/{name}")))
-        .collect();
+    let mut columns: Vec<Column> = FIELDS.iter().map(|(name, kind)| column(name, *kind, &format!("/{name}"))).collect();
     columns.push(column("is_steady", Kind::Truth, "/steady/is_steady"));
     columns.extend(RATES.map(|name| column(name, Kind::Number, &format!("/throughput/{name}"))));
     latencies(&mut columns, &LATENCIES, "", &[("", "")]);
     if is_given("goodput", |scenario| scenario.output.goodput.is_some()) {
         columns.push(column("goodput_met", Kind::Integer, "/goodput/met"));
-        columns.push(column(
-            "goodput_requests_per_s",
-            Kind::Number,
-            "/goodput/requests_per_s",
-        ));
+        columns.push(column("goodput_requests_per_s", Kind::Number, "/goodput/requests_per_s"));
     }
     if is_given("interval", |scenario| scenario.output.interval.is_some()) {
         let ends = [("_low", "/low"), ("_high", "/high")];
@@ -106,17 +88,9 @@ pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
         let ends = [("_lowest", "/lowest"), ("_highest", "/highest")];
         latencies(&mut columns, &LATENCIES, "/seeds", &ends);
         rates(&mut columns, "/seeds", &ends);
-        columns.push(column(
-            "seeds_overloaded",
-            Kind::Integer,
-            "/seeds/overloaded",
-        ));
+        columns.push(column("seeds_overloaded", Kind::Integer, "/seeds/overloaded"));
     }
-    columns.push(column(
-        "usd_per_gpu_hour",
-        Kind::Number,
-        "/cost/usd_per_gpu_hour",
-    ));
+    columns.push(column("usd_per_gpu_hour", Kind::Number, "/cost/usd_per_gpu_hour"));
     for (unit, cost) in [("usd", "cost"), ("wh", "energy_bound")] {
         let per = WORK.map(|work| {
             let name = format!("{unit}_per_{work}");
@@ -128,17 +102,9 @@ pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
     let sources = Class::ALL.map(Class::name).into_iter().chain(["fitted"]);
     columns.extend(sources.map(|source| {
         let name = format!("time_share_{source}");
-        column(
-            &name,
-            Kind::Number,
-            &format!("/time_share_by_source/{source}"),
-        )
+        column(&name, Kind::Number, &format!("/time_share_by_source/{source}"))
     }));
-    columns.push(column(
-        "time_share_outside",
-        Kind::Number,
-        "/time_share_outside",
-    ));
+    columns.push(column("time_share_outside", Kind::Number, "/time_share_outside"));
     columns.retain(|column| grid.axes().iter().all(|axis| axis.key() != column.name));
     columns
 }

@@ -33,13 +33,9 @@ fn paths(grid: &Grid) -> Vec<PathBuf> {
         let path = text.strip_prefix("file:").unwrap_or(text);
         // A file of lengths may be followed by a range.
         let file = path.rsplit_once('@').map(|(file, _)| Path::new(file));
-        file.filter(|file| file.is_file())
-            .unwrap_or(Path::new(path))
-            .to_owned()
+        file.filter(|file| file.is_file()).unwrap_or(Path::new(path)).to_owned()
     });
-    named
-        .filter(|path| path.is_file() || path.is_dir())
-        .collect()
+    named.filter(|path| path.is_file() || path.is_dir()).collect()
 }
 
 fn texts(base: &Scenario) -> Vec<String> {
@@ -63,7 +59,5 @@ fn add(path: &Path, hash: &mut Fnv) -> io::Result<()> {
     let mut files: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
     files.retain(|file| file.is_file());
     files.sort();
-    files
-        .iter()
-        .try_for_each(|file| io::copy(&mut File::open(file)?, hash).map(drop))
+    files.iter().try_for_each(|file| io::copy(&mut File::open(file)?, hash).map(drop))
 }

@@ -60,11 +60,7 @@ pub enum SweepError {
 
 impl SweepError {
     pub(crate) fn value(key: &str, found: &str, expected: String) -> SweepError {
-        SweepError::Value {
-            key: key.to_owned(),
-            found: found.to_owned(),
-            expected,
-        }
+        SweepError::Value { key: key.to_owned(), found: found.to_owned(), expected }
     }
 
     /// The key that the error is about.
@@ -78,15 +74,12 @@ impl SweepError {
     /// Returns the message, with keys as `name` writes them.
     pub fn message(&self, name: impl Fn(&str) -> String) -> String {
         match self {
-            SweepError::UnknownKey { found, nearest } => format!(
-                "unknown key {found:?}{}; correct or remove it",
-                hint(nearest.as_slice())
-            ),
-            SweepError::Value {
-                key,
-                found,
-                expected,
-            } => format!("{}: {expected}, found {found:?}; correct it", name(key)),
+            SweepError::UnknownKey { found, nearest } => {
+                format!("unknown key {found:?}{}; correct or remove it", hint(nearest.as_slice()))
+            }
+            SweepError::Value { key, found, expected } => {
+                format!("{}: {expected}, found {found:?}; correct it", name(key))
+            }
             SweepError::Twice { key } => {
                 format!("{}: expected once, found twice; remove one", name(key))
             }
@@ -101,11 +94,7 @@ impl SweepError {
             SweepError::Run(error) => error.to_string(),
             SweepError::Threads(error) => format!("cannot start a thread: {error}; use fewer"),
             SweepError::Io(error) => error.to_string(),
-            SweepError::Rows {
-                file,
-                line,
-                problem,
-            } => format!("{file}:{line}: {problem}"),
+            SweepError::Rows { file, line, problem } => format!("{file}:{line}: {problem}"),
             SweepError::Shards(problem) => problem.clone(),
         }
     }

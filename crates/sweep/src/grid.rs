@@ -45,8 +45,7 @@ impl Grid {
         }) {
             return Err(SweepError::Twice { key });
         }
-        let (fixed, axes): (Vec<Axis>, Vec<Axis>) =
-            axes.into_iter().partition(|axis| axis.values().len() == 1);
+        let (fixed, axes): (Vec<Axis>, Vec<Axis>) = axes.into_iter().partition(|axis| axis.values().len() == 1);
         let mut base = base.clone();
         let output = std::mem::take(&mut base.output);
         base.output.goodput = output.goodput;
@@ -60,17 +59,10 @@ impl Grid {
         let base = scenario(sections.clone())?;
         let mut sizes = axes.iter().map(|axis| axis.values().len() as u64);
         let len = sizes.try_fold(1, u64::checked_mul);
-        let grid = Grid {
-            base,
-            sections,
-            axes,
-            len: len.unwrap_or(u64::MAX),
-        };
+        let grid = Grid { base, sections, axes, len: len.unwrap_or(u64::MAX) };
         match len {
             Some(_) => Ok(grid),
-            None => Err(SweepError::TooLarge {
-                sizes: grid.sizes(),
-            }),
+            None => Err(SweepError::TooLarge { sizes: grid.sizes() }),
         }
     }
 
@@ -103,9 +95,7 @@ impl Grid {
     /// Returns the values of a point, in the order of the axes.
     pub fn values(&self, index: u64) -> Vec<&Value> {
         let places = self.places(index).into_iter().zip(&self.axes);
-        places
-            .filter_map(|(place, axis)| axis.values().get(place))
-            .collect()
+        places.filter_map(|(place, axis)| axis.values().get(place)).collect()
     }
 
     /// Returns the place of a point on each axis.
@@ -129,9 +119,7 @@ impl Grid {
     /// Returns the index of the point at these places.
     pub(crate) fn index(&self, places: &[usize]) -> u64 {
         let digits = places.iter().zip(&self.axes);
-        digits.fold(0, |index, (place, axis)| {
-            index * axis.values().len() as u64 + *place as u64
-        })
+        digits.fold(0, |index, (place, axis)| index * axis.values().len() as u64 + *place as u64)
     }
 
     /// Returns the scenario of a point. Keys may contradict each other, which a run rejects.
@@ -208,10 +196,7 @@ mod tests {
 
     #[test]
     fn keys_with_one_value_belong_to_the_scenario() {
-        let axes = vec![
-            Axis::read("tp", ["2"]).unwrap(),
-            Axis::read("rate", ["1,2"]).unwrap(),
-        ];
+        let axes = vec![Axis::read("tp", ["2"]).unwrap(), Axis::read("rate", ["1,2"]).unwrap()];
         let grid = Grid::try_new(&Scenario::default(), axes).unwrap();
         assert_eq!((grid.len(), grid.axes().len()), (2, 1));
         assert_eq!(grid.base().target.tp, Some(2));
@@ -240,25 +225,12 @@ mod tests {
 
     #[test]
     fn grids_that_cannot_be_numbered_are_rejected() {
-        let keys = [
-            "rate",
-            "tp",
-            "requests",
-            "max_num_seqs",
-            "max_num_batched_tokens",
-            "seed",
-        ];
+        let keys = ["rate", "tp", "requests", "max_num_seqs", "max_num_batched_tokens", "seed"];
         let axes = keys.map(|key| Axis::read(key, ["1..2_000"]).unwrap());
         let error = Grid::try_new(&Scenario::default(), axes.into()).expect_err("too large");
-        assert!(
-            error.to_string().contains("rate 2,000 x tp 2,000"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("rate 2,000 x tp 2,000"), "{error}");
         let twice = vec![Axis::read("tp", ["1"]).unwrap(); 2];
         let error = Grid::try_new(&Scenario::default(), twice).expect_err("twice");
-        assert_eq!(
-            error.to_string(),
-            "tp: expected once, found twice; remove one"
-        );
+        assert_eq!(error.to_string(), "tp: expected once, found twice; remove one");
     }
 }

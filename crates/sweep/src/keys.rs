@@ -21,13 +21,8 @@ pub(crate) fn section(key: &str) -> Result<String, SweepError> {
         return Ok(section.clone());
     }
     let keys = sections.values().filter_map(Value::as_object).flatten();
-    let known = keys
-        .map(|(key, _)| key.as_str())
-        .filter(|key| !OF_ONE_RUN.contains(key));
-    Err(SweepError::UnknownKey {
-        found: key.to_owned(),
-        nearest: misspelt(key, known).map(str::to_owned),
-    })
+    let known = keys.map(|(key, _)| key.as_str()).filter(|key| !OF_ONE_RUN.contains(key));
+    Err(SweepError::UnknownKey { found: key.to_owned(), nearest: misspelt(key, known).map(str::to_owned) })
 }
 
 /// Returns a scenario as sections of keys.

@@ -48,9 +48,7 @@ pub(crate) fn joined<S: Shard>(
     mut take: impl FnMut(S::Row) -> Result<(), SweepError>,
 ) -> Result<u64, SweepError> {
     if shards.is_empty() {
-        return Err(SweepError::Shards(
-            "expected at least one shard, found none".to_owned(),
-        ));
+        return Err(SweepError::Shards("expected at least one shard, found none".to_owned()));
     }
     let mut waiting = Vec::new();
     for mut shard in shards {
@@ -58,15 +56,11 @@ pub(crate) fn joined<S: Shard>(
             waiting.push((row, shard));
         }
     }
-    let grid = waiting
-        .first()
-        .map_or(String::new(), |((_, grid, _), _)| grid.clone());
+    let grid = waiting.first().map_or(String::new(), |((_, grid, _), _)| grid.clone());
     let mut next = 0;
     let least = |waiting: &[((u64, _, _), S)]| {
         let places = waiting.iter().enumerate();
-        places
-            .min_by_key(|(_, ((index, ..), _))| *index)
-            .map(|(place, _)| place)
+        places.min_by_key(|(_, ((index, ..), _))| *index).map(|(place, _)| place)
     };
     while let Some(place) = least(&waiting) {
         let ((index, of, row), mut shard) = waiting.swap_remove(place);
@@ -85,10 +79,7 @@ pub(crate) fn joined<S: Shard>(
     match len.unwrap_or_default() {
         len if len > next => Err(missing(next, len - 1)),
         len if len == next && next > 0 => Ok(next),
-        _ => Err(SweepError::Shards(format!(
-            "expected all rows of a sweep, found {}; {OF_ONE_SWEEP}",
-            grouped(next)
-        ))),
+        _ => Err(SweepError::Shards(format!("expected all rows of a sweep, found {}; {OF_ONE_SWEEP}", grouped(next)))),
     }
 }
 
@@ -108,9 +99,7 @@ enum Problem {
 /// Checks that a row of the grid `of` is that of index `next` of `grid`.
 fn check(index: u64, of: &str, next: u64, grid: &str) -> Result<(), Problem> {
     if of != grid {
-        return Err(Problem::Other(format!(
-            "expected a row of grid {grid}, found one of {of}; {OF_ONE_SWEEP}"
-        )));
+        return Err(Problem::Other(format!("expected a row of grid {grid}, found one of {of}; {OF_ONE_SWEEP}")));
     }
     match index {
         index if index == next => Ok(()),
@@ -128,9 +117,7 @@ fn missing(first: u64, last: u64) -> SweepError {
         true => format!("deployment {first} is missing"),
         false => format!("deployments {first} to {last} are missing, or some of them"),
     };
-    SweepError::Shards(format!(
-        "{found}; add the shard that has it, or resume it first"
-    ))
+    SweepError::Shards(format!("{found}; add the shard that has it, or resume it first"))
 }
 
 /// A shard as CSV.
@@ -146,12 +133,7 @@ impl<R: BufRead> CsvShard<R> {
     fn try_new(file: String, mut csv: R) -> Result<CsvShard<R>, SweepError> {
         let mut header = Vec::new();
         csv.read_until(b'\n', &mut header)?;
-        let shard = CsvShard {
-            file,
-            csv,
-            header,
-            number: 1,
-        };
+        let shard = CsvShard { file, csv, header, number: 1 };
         if !shard.header.starts_with(b"index,grid,") {
             let problem = "expected the header of a sweep; name a file of one";
             return Err(shard.refuse(problem.to_owned()));
@@ -180,10 +162,6 @@ impl<R: BufRead> Shard for CsvShard<R> {
     }
 
     fn refuse(&self, problem: String) -> SweepError {
-        SweepError::Rows {
-            file: self.file.clone(),
-            line: self.number,
-            problem,
-        }
+        SweepError::Rows { file: self.file.clone(), line: self.number, problem }
     }
 }

@@ -36,12 +36,7 @@ impl Part {
     /// Creates a part without rows.
     pub fn of(sweep: &Sweep<'_>) -> Part {
         let columns = sweep.columns().into_iter();
-        Part {
-            columns: columns
-                .map(|(name, kind)| (name.to_owned(), kind))
-                .collect(),
-            rows: Vec::new(),
-        }
+        Part { columns: columns.map(|(name, kind)| (name.to_owned(), kind)).collect(), rows: Vec::new() }
     }
 
     /// The rows.
@@ -76,9 +71,7 @@ impl Part {
     fn write_parquet(&self, out: impl Write + Send) -> Result<(), ParquetError> {
         let columns = self.columns.iter().map(|(name, kind)| schema(name, *kind));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
-        let schema = Type::group_type_builder("sweep")
-            .with_fields(columns)
-            .build()?;
+        let schema = Type::group_type_builder("sweep").with_fields(columns).build()?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
         let properties = Arc::new(properties.build());
         let mut writer = SerializedFileWriter::new(out, Arc::new(schema), properties)?;
@@ -114,11 +107,7 @@ impl Part {
             (column.path().string(), kind)
         });
         let columns: Vec<(String, Kind)> = columns.collect();
-        let names: Vec<&str> = columns
-            .iter()
-            .take(2)
-            .map(|(name, _)| name.as_str())
-            .collect();
+        let names: Vec<&str> = columns.iter().take(2).map(|(name, _)| name.as_str()).collect();
         if names != ["index", "grid"] {
             return Err(refuse(&"its first columns are not index and grid"));
         }
@@ -126,9 +115,7 @@ impl Part {
         for row in reader.get_row_iter(None).map_err(|error| refuse(&error))? {
             let row = row.map_err(|error| refuse(&error))?;
             let values = row.get_column_iter().map(|(_, field)| value(field));
-            rows.push(Row {
-                values: values.collect(),
-            });
+            rows.push(Row { values: values.collect() });
         }
         Ok(Part { columns, rows })
     }
@@ -154,11 +141,7 @@ pub fn earlier_parts(
     sweep: &Sweep<'_>,
     shard: Shard,
 ) -> Result<EarlierParts, SweepError> {
-    let mut found = EarlierParts {
-        rows: 0,
-        full: 0,
-        last: Part::of(sweep),
-    };
+    let mut found = EarlierParts { rows: 0, full: 0, last: Part::of(sweep) };
     for part in parts {
         let (file, part) = part?;
         let refuse = |line: usize, problem: String| SweepError::Rows {
@@ -245,11 +228,7 @@ where
 /// # Errors
 /// None: those of a part end the reading.
 pub fn csv_of_parts(parts: impl Iterator<Item = Result<(String, Part), SweepError>>) -> impl Read {
-    CsvOfParts {
-        parts,
-        has_header: false,
-        text: Cursor::default(),
-    }
+    CsvOfParts { parts, has_header: false, text: Cursor::default() }
 }
 
 struct CsvOfParts<P> {
@@ -270,9 +249,7 @@ impl<P: Iterator<Item = Result<(String, Part), SweepError>>> Read for CsvOfParts
         let (_, part) = part.map_err(io::Error::other)?;
         let mut text = match self.has_header {
             true => Vec::new(),
-            false => {
-                line(part.columns.iter().map(|(name, _)| name.clone())).map_err(io::Error::other)?
-            }
+            false => line(part.columns.iter().map(|(name, _)| name.clone())).map_err(io::Error::other)?,
         };
         self.has_header = true;
         for row in &part.rows {
@@ -294,12 +271,7 @@ struct PartsShard<P> {
 
 impl<P: Iterator<Item = Result<(String, Part), SweepError>>> PartsShard<P> {
     fn new(file: String, parts: P) -> PartsShard<P> {
-        PartsShard {
-            file,
-            parts,
-            part: None,
-            place: 0,
-        }
+        PartsShard { file, parts, part: None, place: 0 }
     }
 
     /// Goes on with the next part.
@@ -338,11 +310,7 @@ impl<P: Iterator<Item = Result<(String, Part), SweepError>>> merge::Shard for Pa
     }
 
     fn refuse(&self, problem: String) -> SweepError {
-        SweepError::Rows {
-            file: self.file.clone(),
-            line: self.place.max(1) as u64,
-            problem,
-        }
+        SweepError::Rows { file: self.file.clone(), line: self.place.max(1) as u64, problem }
     }
 }
 
@@ -393,10 +361,7 @@ fn fill<T: DataType>(
     convert: impl Fn(&Value) -> Option<T::T>,
 ) -> Result<(), ParquetError> {
     let converted: Vec<Option<T::T>> = values.iter().map(|value| convert(value)).collect();
-    let levels: Vec<i16> = converted
-        .iter()
-        .map(|value| value.is_some().into())
-        .collect();
+    let levels: Vec<i16> = converted.iter().map(|value| value.is_some().into()).collect();
     let values: Vec<T::T> = converted.into_iter().flatten().collect();
     column.write_batch(&values, Some(&levels), None).map(drop)
 }

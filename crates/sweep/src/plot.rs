@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use plotters::data::float::FloatPrettyPrinter;
 use plotters::prelude::{
-    BLACK, ChartBuilder, Circle, Color, IntoDrawingArea, Palette, Palette99, PathElement, Polygon,
-    RGBColor, SVGBackend, SeriesLabelPosition, WHITE,
+    BLACK, ChartBuilder, Circle, Color, IntoDrawingArea, Palette, Palette99, PathElement, Polygon, RGBColor,
+    SVGBackend, SeriesLabelPosition, WHITE,
 };
 
 use crate::column::{FIRST, FIXED};
@@ -18,11 +18,7 @@ use crate::sweep::Sweep;
 const SIZE: (u32, u32) = (960, 600);
 const FONT: (&str, i32) = ("sans-serif", 15);
 /// Numbers at the axes.
-const TICKS: FloatPrettyPrinter = FloatPrettyPrinter {
-    allow_scientific: false,
-    min_decimal: 0,
-    max_decimal: 5,
-};
+const TICKS: FloatPrettyPrinter = FloatPrettyPrinter { allow_scientific: false, min_decimal: 0, max_decimal: 5 };
 /// Maximum number of lines that the legend names.
 const NAMED: usize = 20;
 
@@ -54,10 +50,7 @@ impl FromStr for Plot {
 
     fn from_str(text: &str) -> Result<Plot, &'static str> {
         match text.split_once(':') {
-            Some((y, x)) if !y.is_empty() && !x.is_empty() => Ok(Plot {
-                y: y.to_owned(),
-                x: x.to_owned(),
-            }),
+            Some((y, x)) if !y.is_empty() && !x.is_empty() => Ok(Plot { y: y.to_owned(), x: x.to_owned() }),
             _ => Err("expected two columns, Y:X, as in ttft_p99:rate"),
         }
     }
@@ -90,11 +83,9 @@ pub enum PlotError {
 impl fmt::Display for PlotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PlotError::UnknownColumn { found, nearest } => write!(
-                f,
-                "unknown column {found:?}{}; use a name of the first line",
-                rooflut_nearest::hint(nearest)
-            ),
+            PlotError::UnknownColumn { found, nearest } => {
+                write!(f, "unknown column {found:?}{}; use a name of the first line", rooflut_nearest::hint(nearest))
+            }
             PlotError::Empty { y, x } => write!(
                 f,
                 "expected numbers in {y} and {x}, found no row that has both; use other columns, or more requests if \
@@ -156,18 +147,11 @@ impl Plot {
         let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
         for row in rows.records() {
             let row = row?;
-            let number = |column: usize| {
-                row.get(column)?
-                    .parse()
-                    .ok()
-                    .filter(|n: &f64| n.is_finite())
-            };
+            let number = |column: usize| row.get(column)?.parse().ok().filter(|n: &f64| n.is_finite());
             let (Some(x), Some(y)) = (number(columns.x), number(columns.y)) else {
                 continue;
             };
-            let band = columns
-                .band
-                .and_then(|(low, high)| number(low).zip(number(high)));
+            let band = columns.band.and_then(|(low, high)| number(low).zip(number(high)));
             let label: Vec<String> = columns
                 .keys
                 .iter()
@@ -192,18 +176,11 @@ impl Plot {
     fn columns(&self, names: Vec<String>) -> Result<Columns, PlotError> {
         let at = |wanted: &str| names.iter().position(|name| name == wanted);
         let find = |wanted: &str| {
-            let with_unit = || {
-                ["_ms", "_s"]
-                    .iter()
-                    .find_map(|unit| at(&format!("{wanted}{unit}")))
-            };
+            let with_unit = || ["_ms", "_s"].iter().find_map(|unit| at(&format!("{wanted}{unit}")));
             at(wanted).or_else(with_unit).ok_or_else(|| {
                 let known = names.iter().map(String::as_str);
                 let nearest = rooflut_nearest::nearest(wanted, known).into_iter();
-                PlotError::UnknownColumn {
-                    found: wanted.to_owned(),
-                    nearest: nearest.map(str::to_owned).collect(),
-                }
+                PlotError::UnknownColumn { found: wanted.to_owned(), nearest: nearest.map(str::to_owned).collect() }
             })
         };
         let (x, y) = (find(&self.x)?, find(&self.y)?);
@@ -212,20 +189,11 @@ impl Plot {
             let unit = units.into_iter().find(|unit| name.ends_with(unit))?;
             let stem = name.strip_suffix(unit)?;
             let ends = [("_low", "_high"), ("_lowest", "_highest")];
-            ends.into_iter().find_map(|(low, high)| {
-                at(&format!("{stem}{low}{unit}")).zip(at(&format!("{stem}{high}{unit}")))
-            })
+            ends.into_iter()
+                .find_map(|(low, high)| at(&format!("{stem}{low}{unit}")).zip(at(&format!("{stem}{high}{unit}"))))
         });
-        let keys = (FIXED.len()..at(FIRST).unwrap_or(FIXED.len()))
-            .filter(|key| *key != x)
-            .collect();
-        Ok(Columns {
-            x,
-            y,
-            band,
-            keys,
-            names,
-        })
+        let keys = (FIXED.len()..at(FIRST).unwrap_or(FIXED.len())).filter(|key| *key != x).collect();
+        Ok(Columns { x, y, band, keys, names })
     }
 }
 
@@ -265,12 +233,8 @@ fn picture(mut lines: Vec<(String, Vec<Point>)>, x: &str, y: &str) -> Result<Str
             .draw()
             .map_err(|error| failed(&error))?;
         for (place, (label, points)) in lines.iter().enumerate() {
-            let color = COLORS
-                .get(place)
-                .map_or_else(|| Palette99::pick(place).to_rgba(), |color| color.to_rgba());
-            let banded = points
-                .iter()
-                .filter_map(|point| Some((point.x, point.band?)));
+            let color = COLORS.get(place).map_or_else(|| Palette99::pick(place).to_rgba(), |color| color.to_rgba());
+            let banded = points.iter().filter_map(|point| Some((point.x, point.band?)));
             let highs = banded.clone().map(|(x, (_, high))| (x, high));
             let lows = banded.map(|(x, (low, _))| (x, low));
             let band: Vec<(f64, f64)> = highs.chain(lows.rev()).collect();
@@ -279,17 +243,13 @@ fn picture(mut lines: Vec<(String, Vec<Point>)>, x: &str, y: &str) -> Result<Str
                 drawn.map_err(|error| failed(&error))?;
             }
             let places = points.iter().map(|point| (point.x, point.y));
-            let circles = places
-                .clone()
-                .map(|place| Circle::new(place, 3, color.filled()));
+            let circles = places.clone().map(|place| Circle::new(place, 3, color.filled()));
             let drawn = chart.draw_series(circles);
             drawn.map_err(|error| failed(&error))?;
             let path = PathElement::new(places.collect::<Vec<_>>(), color.stroke_width(2));
             let drawn = chart.draw_series([path]).map_err(|error| failed(&error))?;
             if place < NAMED && !label.is_empty() {
-                drawn.label(label).legend(move |(x, y)| {
-                    PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2))
-                });
+                drawn.label(label).legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
             }
         }
         chart
@@ -308,9 +268,7 @@ fn picture(mut lines: Vec<(String, Vec<Point>)>, x: &str, y: &str) -> Result<Str
 /// Returns the least and the greatest value, apart from each other.
 fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let start = (f64::INFINITY, f64::NEG_INFINITY);
-    let (low, high) = values.fold(start, |(low, high), value| {
-        (low.min(value), high.max(value))
-    });
+    let (low, high) = values.fold(start, |(low, high), value| (low.min(value), high.max(value)));
     match high > low {
         true => (low, high),
         false => (low - 0.5, high + 0.5),

@@ -35,10 +35,7 @@ fn numbers(from: f64, to: f64, step: f64) -> Result<Vec<String>, String> {
     // Rounding must not lose the end.
     let steps = ((to - from) / step + 1e-9).floor();
     if steps >= f64::from(MAX_VALUES) {
-        return Err(format!(
-            "expected a larger step, with at most {} values",
-            grouped(MAX_VALUES)
-        ));
+        return Err(format!("expected a larger step, with at most {} values", grouped(MAX_VALUES)));
     }
     let whole = [from, step].iter().all(|number| number.fract() == 0.0);
     Ok((0..=steps as u64)

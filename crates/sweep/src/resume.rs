@@ -20,18 +20,9 @@ pub struct Earlier {
 ///
 /// # Errors
 /// Rows of another grid or shard, and files that are of no sweep.
-pub fn earlier(
-    mut csv: impl BufRead,
-    file: &str,
-    sweep: &Sweep<'_>,
-    shard: Shard,
-) -> Result<Earlier, SweepError> {
+pub fn earlier(mut csv: impl BufRead, file: &str, sweep: &Sweep<'_>, shard: Shard) -> Result<Earlier, SweepError> {
     let refuse = |line, problem: &str| {
-        Err(SweepError::Rows {
-            file: file.to_owned(),
-            line,
-            problem: format!("{problem}; name another file"),
-        })
+        Err(SweepError::Rows { file: file.to_owned(), line, problem: format!("{problem}; name another file") })
     };
     const ANOTHER: &str = "expected the header of this sweep, found another one or none";
     let header = sweep.csv_header()?;
@@ -43,10 +34,7 @@ pub fn earlier(
             false => refuse(1, ANOTHER),
         };
     }
-    let mut found = Earlier {
-        rows: 0,
-        bytes: line.len() as u64,
-    };
+    let mut found = Earlier { rows: 0, bytes: line.len() as u64 };
     loop {
         line.clear();
         csv.read_until(b'\n', &mut line)?;
@@ -70,12 +58,7 @@ pub fn earlier(
 ///
 /// # Errors
 /// The problem: expected and found.
-pub(crate) fn check(
-    (index, grid): (u64, &str),
-    place: u64,
-    sweep: &Sweep<'_>,
-    shard: Shard,
-) -> Result<(), String> {
+pub(crate) fn check((index, grid): (u64, &str), place: u64, sweep: &Sweep<'_>, shard: Shard) -> Result<(), String> {
     let expected = sweep.fingerprint();
     if grid != expected {
         return Err(format!(
@@ -85,10 +68,7 @@ pub(crate) fn check(
     let is_there = place < shard.len(sweep.grid().len()) && index == shard.index(place);
     match is_there {
         true => Ok(()),
-        false => Err(format!(
-            "expected row {} of shard {shard}, found deployment {index}",
-            place + 1
-        )),
+        false => Err(format!("expected row {} of shard {shard}, found deployment {index}", place + 1)),
     }
 }
 

@@ -45,17 +45,9 @@ impl fmt::Display for NotFound {
 impl std::error::Error for NotFound {}
 
 /// Keys of which only the value changes in a run that was built with another one.
-const VARIED: [&str; 7] = [
-    "rate", "seed", SERVERS[0], SERVERS[1], SERVERS[2], SERVERS[3], SERVERS[4],
-];
+const VARIED: [&str; 7] = ["rate", "seed", SERVERS[0], SERVERS[1], SERVERS[2], SERVERS[3], SERVERS[4]];
 /// Keys that count servers and describe their links.
-const SERVERS: [&str; 5] = [
-    "replicas",
-    "prefill_replicas",
-    "decode_replicas",
-    "link_bandwidth",
-    "link_latency",
-];
+const SERVERS: [&str; 5] = ["replicas", "prefill_replicas", "decode_replicas", "link_bandwidth", "link_latency"];
 /// Keys that name models, tables, engines and files.
 const NAMES: [&str; 12] = [
     "model",
@@ -93,13 +85,7 @@ pub(crate) struct Runs<'s> {
 impl<'s> Runs<'s> {
     pub(crate) fn new(grid: Grid, sources: Sources<'s>) -> Runs<'s> {
         let is_varied = grid.axes().iter().map(|axis| VARIED.contains(&axis.key()));
-        Runs {
-            is_varied: is_varied.collect(),
-            grid,
-            sources,
-            built: Mutex::default(),
-            traces: Mutex::default(),
-        }
+        Runs { is_varied: is_varied.collect(), grid, sources, built: Mutex::default(), traces: Mutex::default() }
     }
 
     pub(crate) fn grid(&self) -> &Grid {
@@ -114,10 +100,7 @@ impl<'s> Runs<'s> {
         let mut places = vec![0; self.grid.axes().len()];
         for (number, axis) in self.grid.axes().iter().enumerate() {
             for place in 0..axis.values().len() {
-                if let Some(own) = places
-                    .get_mut(number)
-                    .filter(|_| NAMES.contains(&axis.key()))
-                {
+                if let Some(own) = places.get_mut(number).filter(|_| NAMES.contains(&axis.key())) {
                     *own = place;
                     self.check_names(self.grid.index(&places))?;
                     if let Some(own) = places.get_mut(number) {
@@ -153,8 +136,7 @@ impl<'s> Runs<'s> {
         let built = self.built(index);
         let run = built.get_or_init(|| self.build(scenario.clone()).map_err(message));
         let run = run.as_ref().map_err(String::clone)?;
-        self.varied(run, &scenario)
-            .map_err(|error| error.to_string())
+        self.varied(run, &scenario).map_err(|error| error.to_string())
     }
 
     /// Returns the place for the run that a point shares with others.

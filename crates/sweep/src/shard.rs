@@ -13,10 +13,7 @@ pub struct Shard {
 
 impl Shard {
     /// The whole grid.
-    pub const WHOLE: Shard = Shard {
-        number: 1,
-        count: 1,
-    };
+    pub const WHOLE: Shard = Shard { number: 1, count: 1 };
 
     /// Returns the index of a point in the grid by its place in the shard.
     pub(crate) fn index(self, place: u64) -> u64 {
@@ -42,9 +39,7 @@ impl FromStr for Shard {
         let parts = text.split_once('/');
         let parsed = parts.and_then(|(number, count)| {
             let (number, count) = (number.parse().ok()?, count.parse().ok()?);
-            (1..=count)
-                .contains(&number)
-                .then_some(Shard { number, count })
+            (1..=count).contains(&number).then_some(Shard { number, count })
         });
         let parsed = parsed.filter(|shard| shard.count <= 1_000_000);
         parsed.ok_or("expected the number of a shard and how many there are, as in 1/8")

@@ -61,21 +61,12 @@ impl<'s> Sweep<'s> {
     ///
     /// # Errors
     /// A value that names nothing, a file that cannot be read, and the error of the first point if no point can be run.
-    pub fn try_new(
-        grid: Grid,
-        sources: Sources<'s>,
-        version: &str,
-    ) -> Result<Sweep<'s>, SweepError> {
+    pub fn try_new(grid: Grid, sources: Sources<'s>, version: &str) -> Result<Sweep<'s>, SweepError> {
         let fingerprint = grid.fingerprint(&format!("{version} {}", hash(&grid)?))?;
         let columns = columns(&grid);
         let runs = Runs::new(grid, sources);
         runs.check()?;
-        Ok(Sweep {
-            runs,
-            columns,
-            fingerprint,
-            stop: Stop::default(),
-        })
+        Ok(Sweep { runs, columns, fingerprint, stop: Stop::default() })
     }
 
     /// Returns the sweep as one that `stop` ends early.
@@ -121,9 +112,7 @@ impl<'s> Sweep<'s> {
     pub fn row(&self, index: u64) -> Result<Row, SweepError> {
         let run = self.runs.run(index);
         let report = run.and_then(|run| report(&run.stopped_by(self.stop.clone())));
-        self.stop
-            .check()
-            .map_err(|error| SweepError::Run(Box::new(error)))?;
+        self.stop.check().map_err(|error| SweepError::Run(Box::new(error)))?;
         let (report, error) = match report {
             Ok(report) => (report, Value::Null),
             Err(message) => (Value::Null, Value::String(message)),
@@ -131,16 +120,9 @@ impl<'s> Sweep<'s> {
         let grid = self.grid();
         let axes = grid.values(index).into_iter().cloned();
         let figures = self.columns.iter().map(|column| column.of(&report));
-        let fixed = [
-            index.into(),
-            self.fingerprint.as_str().into(),
-            SCHEMA_VERSION.into(),
-        ]
-        .into_iter();
+        let fixed = [index.into(), self.fingerprint.as_str().into(), SCHEMA_VERSION.into()].into_iter();
         let values = fixed.chain(axes).chain(figures).chain([error]);
-        Ok(Row {
-            values: values.map(in_a_line).collect(),
-        })
+        Ok(Row { values: values.map(in_a_line).collect() })
     }
 
     /// Simulates the points of a shard on `threads` threads and passes their rows on in the order of the grid, without

@@ -6,25 +6,16 @@ use std::fs::File;
 use rooflut::model;
 use rooflut::table::sets;
 use rooflut_scenario::{Model, Resources, Run, Scenario};
-use rooflut_sweep::{
-    Axis, Grid, Named, NotFound, Shard, Sources, Sweep, SweepError, earlier, merge,
-};
+use rooflut_sweep::{Axis, Grid, Named, NotFound, Shard, Sources, Sweep, SweepError, earlier, merge};
 use rooflut_traces::Input;
 use serde_json::Value;
 
-const SOURCES: Sources<'static> = Sources {
-    find: &named,
-    open: &|path| File::open(path).map(Input::from),
-};
+const SOURCES: Sources<'static> = Sources { find: &named, open: &|path| File::open(path).map(Input::from) };
 
 fn named(scenario: &Scenario) -> Result<Named, NotFound> {
     let name = scenario.target.model();
     let entry = model::find(name).ok_or(NotFound(format!("no model {name}")))?;
-    Ok(Named {
-        model: Model::new(entry.name, entry.spec),
-        draft_model: None,
-        tables: sets::H100.clone(),
-    })
+    Ok(Named { model: Model::new(entry.name, entry.spec), draft_model: None, tables: sets::H100.clone() })
 }
 
 fn grid(lists: &[(&str, &str)]) -> Grid {
@@ -56,30 +47,10 @@ fn csv(sweep: &Sweep<'_>, shard: Shard, done: u64, threads: usize) -> Vec<u8> {
 #[test]
 fn each_row_is_the_report_of_its_scenario_or_its_error() {
     for lists in [
-        [
-            ("tp", "1,3,2"),
-            ("rate", "2,9"),
-            ("seed", "0..1"),
-            ("replicas", "1,2"),
-        ],
-        [
-            ("seed", "4,2"),
-            ("users", "1,5"),
-            ("max_num_seqs", "2,64"),
-            ("output", "9,uniform:1..40"),
-        ],
-        [
-            ("prefill_replicas", "1,2"),
-            ("decode_replicas", "1,2"),
-            ("link_bandwidth", "20,50"),
-            ("link_latency", "10"),
-        ],
-        [
-            ("router", "round-robin,least-tokens"),
-            ("replicas", "1,2"),
-            ("rate", "3,30"),
-            ("dp", "1,2"),
-        ],
+        [("tp", "1,3,2"), ("rate", "2,9"), ("seed", "0..1"), ("replicas", "1,2")],
+        [("seed", "4,2"), ("users", "1,5"), ("max_num_seqs", "2,64"), ("output", "9,uniform:1..40")],
+        [("prefill_replicas", "1,2"), ("decode_replicas", "1,2"), ("link_bandwidth", "20,50"), ("link_latency", "10")],
+        [("router", "round-robin,least-tokens"), ("replicas", "1,2"), ("rate", "3,30"), ("dp", "1,2")],
     ] {
         let sweep = sweep(&lists).expect("a sweep");
         let (mut served, mut failed) = (0, 0);
@@ -92,16 +63,10 @@ fn each_row_is_the_report_of_its_scenario_or_its_error() {
             };
             let scenario = sweep.grid().scenario(index).expect("a scenario");
             let named = named(&scenario).expect("a model");
-            let resources = Resources {
-                model: named.model,
-                draft_model: None,
-                tables: named.tables,
-                read: SOURCES.open,
-            };
+            let resources =
+                Resources { model: named.model, draft_model: None, tables: named.tables, read: SOURCES.open };
             let run = Run::try_new(scenario, resources);
-            let report = run
-                .as_ref()
-                .map(|run| run.run(&mut ()).expect("a run").report());
+            let report = run.as_ref().map(|run| run.run(&mut ()).expect("a run").report());
             match report {
                 Err(error) => {
                     assert_eq!(*cell("error"), Value::from(error.to_string()));
@@ -117,10 +82,7 @@ fn each_row_is_the_report_of_its_scenario_or_its_error() {
                         ("completed", "/completed"),
                         ("gpus", "/gpus"),
                         ("usd_per_request", "/cost/usd_per/request"),
-                        (
-                            "wh_per_million_tokens",
-                            "/energy_bound/wh_per/million_tokens",
-                        ),
+                        ("wh_per_million_tokens", "/energy_bound/wh_per/million_tokens"),
                         ("class", "/class"),
                         ("time_share_fitted", "/time_share_by_source/fitted"),
                     ] {
@@ -146,9 +108,7 @@ fn threads_shards_and_earlier_rows_change_no_byte() {
         (shard, csv(&sweep, shard, 0, 2))
     });
     let mut merged = Vec::new();
-    let named = shards
-        .iter()
-        .map(|(of, csv)| (of.to_string(), csv.as_slice()));
+    let named = shards.iter().map(|(of, csv)| (of.to_string(), csv.as_slice()));
     assert_eq!(merge(named, &mut merged).expect("all rows"), 15);
     assert_eq!(merged, whole);
     // Torn wherever a process may end.
@@ -178,23 +138,15 @@ fn rows_of_others_are_rejected() {
         error.to_string()
     };
     let message = refused(&csv(&other, whole, 0, 1), whole);
-    assert!(
-        message.starts_with("x.csv:2: expected a row of this grid"),
-        "{message}"
-    );
+    assert!(message.starts_with("x.csv:2: expected a row of this grid"), "{message}");
     let message = refused(&csv(&mine, shard, 0, 1), whole);
-    assert!(
-        message.contains("x.csv:3: expected row 2 of shard 1/1, found deployment 2"),
-        "{message}"
-    );
+    assert!(message.contains("x.csv:3: expected row 2 of shard 1/1, found deployment 2"), "{message}");
     assert!(refused(b"a,b\n1,2\n", whole).starts_with("x.csv:1: expected the header"));
     let rows = [shard, "2/2".parse().expect("a shard")].map(|shard| csv(&mine, shard, 0, 1));
     let merged = |parts: &[&[u8]]| {
         let named = parts.iter().enumerate();
         let named = named.map(|(number, csv)| (format!("{number}.csv"), *csv));
-        merge(named, std::io::sink())
-            .expect_err("no whole")
-            .to_string()
+        merge(named, std::io::sink()).expect_err("no whole").to_string()
     };
     let [first, second] = [rows[0].as_slice(), rows[1].as_slice()];
     assert!(merged(&[second]).starts_with("deployment 0 is missing"));
@@ -215,10 +167,7 @@ fn an_error_that_all_points_share_and_unknown_names_end_a_sweep_before_it_starts
     let message = refused(&[("model", "llama-3.1-8b,none"), ("rate", "1,2")]);
     assert_eq!(message, "no model none");
     let message = refused(&[("tp", "3,5"), ("rate", "1,2")]);
-    assert!(
-        message.contains("expected a multiple of tp (3)"),
-        "{message}"
-    );
+    assert!(message.contains("expected a multiple of tp (3)"), "{message}");
     let message = refused(&[("engine", "vllm-0.15.1,fastest"), ("rate", "1,2")]);
     assert!(message.contains("unknown engine \"fastest\""), "{message}");
     let message = refused(&[("trace", "absent.csv"), ("tp", "1,2")]);
@@ -272,9 +221,7 @@ mod parquet {
         let files = parts(&sweep, Shard::WHOLE);
         assert_eq!(files.len(), 2);
         let mut text = Vec::new();
-        csv_of_parts(read(&files))
-            .read_to_end(&mut text)
-            .expect("CSV");
+        csv_of_parts(read(&files)).read_to_end(&mut text).expect("CSV");
         assert_eq!(text, csv(&sweep, Shard::WHOLE, 0, 2));
         assert_eq!(parts(&sweep, Shard::WHOLE), files);
         let earlier = |files: &[Vec<u8>]| earlier_parts(read(files), &sweep, Shard::WHOLE);
@@ -296,11 +243,7 @@ mod parquet {
         let shards = ["1/3", "2/3", "3/3"].map(|shard| shard.parse().expect("a shard"));
         let shards = shards.map(|shard| parts(&sweep, shard));
         let mut merged = Vec::new();
-        let named = || {
-            shards
-                .iter()
-                .map(|files| (String::from("shard"), read(files)))
-        };
+        let named = || shards.iter().map(|files| (String::from("shard"), read(files)));
         let rows = merge_parts(named(), |part| {
             let mut file = Vec::new();
             part.write(&mut file)?;
@@ -310,9 +253,6 @@ mod parquet {
         assert_eq!(rows.expect("rows"), 1_400);
         assert!(merged == files);
         let error = merge_parts(named().take(2), |_| Ok(())).expect_err("missing");
-        assert!(
-            error.to_string().contains("deployment 2 is missing"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("deployment 2 is missing"), "{error}");
     }
 }

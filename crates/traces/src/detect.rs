@@ -43,9 +43,7 @@ impl Format {
     /// Counts the columns or keys of the format among `found`.
     fn score(self, found: &[String]) -> usize {
         let known = self.names();
-        known
-            .filter(|known| found.iter().any(|name| name == known))
-            .count()
+        known.filter(|known| found.iter().any(|name| name == known)).count()
     }
 
     /// Returns the columns or keys that are not those of the format.
@@ -56,16 +54,10 @@ impl Format {
     pub(crate) fn ignored(self, found: &[&str]) -> Result<Vec<String>, Problem> {
         let missing = self.optional().iter().filter(|name| !found.contains(name));
         let missing: Vec<&'static str> = missing.copied().collect();
-        let unknown = found
-            .iter()
-            .filter(|found| !found.is_empty() && !self.names().any(|known| known == **found));
+        let unknown = found.iter().filter(|found| !found.is_empty() && !self.names().any(|known| known == **found));
         let ignored = unknown.map(|found| match misspelt(found, missing.iter().copied()) {
             None => Ok((*found).to_owned()),
-            Some(meant) => Err(Problem::Misspelt {
-                found: (*found).to_owned(),
-                meant,
-                is_csv: self.is_csv(),
-            }),
+            Some(meant) => Err(Problem::Misspelt { found: (*found).to_owned(), meant, is_csv: self.is_csv() }),
         });
         ignored.collect()
     }

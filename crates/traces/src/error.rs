@@ -8,8 +8,7 @@ use crate::foreign::Foreign;
 use crate::format::Format;
 use crate::left_out::LeftOut;
 use crate::message::{
-    Shown, content, failure, json_formats, listed, missing, names, nearest_of, no_details,
-    no_requests, place, reasons,
+    Shown, content, failure, json_formats, listed, missing, names, nearest_of, no_details, no_requests, place, reasons,
 };
 
 /// Why a trace cannot be replayed. Its text is one line: what was found, what was expected and what to do.
@@ -146,9 +145,7 @@ pub enum Problem {
         why: String,
     },
     /// The lists of a result have different lengths.
-    #[error(
-        "{list}: expected {expected} elements as in input_lens, found {found}; correct the file"
-    )]
+    #[error("{list}: expected {expected} elements as in input_lens, found {found}; correct the file")]
     Lengths {
         /// The list that differs from `input_lens`.
         list: &'static str,
@@ -260,36 +257,23 @@ impl Problem {
         expected: impl Into<Cow<'static, str>>,
         found: impl Into<String>,
     ) -> Problem {
-        Problem::Value {
-            key: key.into(),
-            expected: expected.into(),
-            found: found.into(),
-        }
+        Problem::Value { key: key.into(), expected: expected.into(), found: found.into() }
     }
 
     /// A failure to read the file.
     pub(crate) fn read(error: &io::Error) -> Problem {
-        Problem::Read {
-            kind: error.kind(),
-            cause: error.to_string(),
-        }
+        Problem::Read { kind: error.kind(), cause: error.to_string() }
     }
 
     /// Adds the line of the problem, if it is known.
     pub(crate) fn at_line(self, line: Option<u64>) -> TraceError {
-        TraceError {
-            line,
-            problem: self,
-        }
+        TraceError { line, problem: self }
     }
 }
 
 impl From<Problem> for TraceError {
     /// A problem of the whole file.
     fn from(problem: Problem) -> TraceError {
-        TraceError {
-            line: None,
-            problem,
-        }
+        TraceError { line: None, problem }
     }
 }

@@ -9,77 +9,39 @@ pub struct Foreign {
     pub(crate) advice: &'static str,
 }
 
-const DECOMPRESS: &str =
-    "decompress it, or pipe it: bzcat, xzcat or unzip -p FILE | rooflut run --trace -";
-const TO_CSV: &str =
-    "write arrival_ms, prompt_tokens and output_tokens of each of its requests to a CSV";
+const DECOMPRESS: &str = "decompress it, or pipe it: bzcat, xzcat or unzip -p FILE | rooflut run --trace -";
+const TO_CSV: &str = "write arrival_ms, prompt_tokens and output_tokens of each of its requests to a CSV";
 
 /// Files by their first bytes.
 const BEGINNINGS: [(&[u8], Foreign); 8] = [
     (
         b"version https://git-lfs",
-        Foreign {
-            title: "a Git LFS pointer, not the data",
-            advice: "run git lfs pull where it was cloned",
-        },
+        Foreign { title: "a Git LFS pointer, not the data", advice: "run git lfs pull where it was cloned" },
     ),
     (b"BZh", compressed("a bzip2 file")),
     (b"\xfd7zXZ", compressed("an xz file")),
     (b"PK\x03\x04", compressed("a zip file")),
-    (
-        b"PAR1",
-        Foreign {
-            title: "a Parquet file",
-            advice: "convert it to CSV",
-        },
-    ),
+    (b"PAR1", Foreign { title: "a Parquet file", advice: "convert it to CSV" }),
     (b"\xff\xfe", UTF_16),
     (b"\xfe\xff", UTF_16),
-    (
-        b"SQLite format 3",
-        Foreign {
-            title: "an SQLite database",
-            advice: TO_CSV,
-        },
-    ),
+    (b"SQLite format 3", Foreign { title: "an SQLite database", advice: TO_CSV }),
 ];
 
-const UTF_16: Foreign = Foreign {
-    title: "UTF-16 text",
-    advice: "convert it: iconv -f UTF-16 -t UTF-8",
-};
+const UTF_16: Foreign = Foreign { title: "UTF-16 text", advice: "convert it: iconv -f UTF-16 -t UTF-8" };
 
 const fn compressed(title: &'static str) -> Foreign {
-    Foreign {
-        title,
-        advice: DECOMPRESS,
-    }
+    Foreign { title, advice: DECOMPRESS }
 }
 
 /// CSV files by columns that all of them have.
-const COLUMNS: [(&[&str], Foreign); 2] = [
-    (&["Metric", "avg"], SUMMARY),
-    (&["Run Info", "Benchmark"], GUIDELLM),
-];
+const COLUMNS: [(&[&str], Foreign); 2] = [(&["Metric", "avg"], SUMMARY), (&["Run Info", "Benchmark"], GUIDELLM)];
 
 /// JSON files by keys that all of them have.
 const KEYS: [(&[&str], Foreign); 8] = [
     (&["benchmarks"], GUIDELLM),
     (&["request_throughput", "input_config"], SUMMARY),
-    (
-        &["experiments"],
-        Foreign {
-            title: "a genai-perf profile",
-            advice: TO_CSV,
-        },
-    ),
-    (
-        &["metadata", "metrics"],
-        Foreign {
-            title: "AIPerf's report of requests",
-            advice: TO_CSV,
-        },
-    ),
+    (&["experiments"], Foreign { title: "a genai-perf profile", advice: TO_CSV }),
+    (&["metadata", "metrics"], Foreign { title: "AIPerf's report of requests", advice: TO_CSV }),
     (
         &["conversations"],
         Foreign {
@@ -92,10 +54,7 @@ const KEYS: [(&[&str], Foreign); 8] = [
     (&["trace_id", "span_id"], OPEN_TELEMETRY),
 ];
 
-const GUIDELLM: Foreign = Foreign {
-    title: "a guidellm report",
-    advice: TO_CSV,
-};
+const GUIDELLM: Foreign = Foreign { title: "a guidellm report", advice: TO_CSV };
 
 const SUMMARY: Foreign = Foreign {
     title: "a summary of genai-perf or AIPerf, which has no single requests",
@@ -103,10 +62,7 @@ const SUMMARY: Foreign = Foreign {
              profile_export.jsonl to a CSV",
 };
 
-const OPEN_TELEMETRY: Foreign = Foreign {
-    title: "OpenTelemetry spans",
-    advice: TO_CSV,
-};
+const OPEN_TELEMETRY: Foreign = Foreign { title: "OpenTelemetry spans", advice: TO_CSV };
 
 const SERVE_GEN: Foreign = Foreign {
     title: "a client model of ServeGen, not a trace",
@@ -130,8 +86,7 @@ impl Foreign {
             (true, names) => !names.is_empty() && names.iter().all(is_number),
             // Start of the window, rate, coefficient of variation, distribution and its parameters.
             (false, [start, rate, cv, distribution, ..]) => {
-                [start, rate, cv].into_iter().all(is_number)
-                    && distribution.starts_with(char::is_alphabetic)
+                [start, rate, cv].into_iter().all(is_number) && distribution.starts_with(char::is_alphabetic)
             }
             _ => false,
         };

@@ -115,8 +115,8 @@ fn request<'t>(json: &Json<'t>, record: &Record<'t>) -> Result<Request, TraceErr
         let text = required(key, found)?;
         tokens(key, text).map_err(|problem| json.at(text, problem))
     };
-    let arrival_ns = time_ns("start_time", start_time, Unit::Seconds)
-        .map_err(|problem| json.at(start_time, problem))?;
+    let arrival_ns =
+        time_ns("start_time", start_time, Unit::Seconds).map_err(|problem| json.at(start_time, problem))?;
     Ok(Request::new(
         count("info.input_tokens", record.input_tokens())?,
         count("info.output_tokens", record.output_tokens())?,

@@ -47,16 +47,8 @@ impl Input {
         Input::stored(source, copy, 0)
     }
 
-    fn stored(
-        source: impl Read + Send + 'static,
-        copy: impl Scratch + 'static,
-        copied: u64,
-    ) -> Input {
-        Input(Bytes::Stored(Arc::new(Mutex::new(Stored {
-            source: Box::new(source),
-            copy: Box::new(copy),
-            copied,
-        }))))
+    fn stored(source: impl Read + Send + 'static, copy: impl Scratch + 'static, copied: u64) -> Input {
+        Input(Bytes::Stored(Arc::new(Mutex::new(Stored { source: Box::new(source), copy: Box::new(copy), copied }))))
     }
 }
 
@@ -94,10 +86,7 @@ impl Input {
     pub fn reader(&self) -> io::Result<Box<dyn Read>> {
         let mut raw: Box<dyn Read> = match &self.0 {
             Bytes::Memory(bytes) => Box::new(Cursor::new(Arc::clone(bytes))),
-            Bytes::Stored(stored) => Box::new(FromStart {
-                stored: Arc::clone(stored),
-                offset: 0,
-            }),
+            Bytes::Stored(stored) => Box::new(FromStart { stored: Arc::clone(stored), offset: 0 }),
         };
         let mut magic = Vec::new();
         raw.by_ref().take(MAGIC).read_to_end(&mut magic)?;
@@ -106,10 +95,7 @@ impl Input {
         let whole = Cursor::new(magic).chain(raw);
         Ok(match (is_gzip, is_zstd) {
             (true, _) => Box::new(MultiGzDecoder::new(whole)),
-            (_, true) => Box::new(ZstdDecoder {
-                source: BufReader::new(whole),
-                decoder: FrameDecoder::new(),
-            }),
+            (_, true) => Box::new(ZstdDecoder { source: BufReader::new(whole), decoder: FrameDecoder::new() }),
             _ => Box::new(whole),
         })
     }
@@ -148,8 +134,7 @@ impl Stored {
         }
         let read = self.source.read(buffer)?;
         self.copy.seek(SeekFrom::Start(self.copied))?;
-        self.copy
-            .write_all(buffer.get(..read).unwrap_or_default())?;
+        self.copy.write_all(buffer.get(..read).unwrap_or_default())?;
         self.copied += read as u64;
         Ok(read)
     }
@@ -184,8 +169,7 @@ impl<R: BufRead> Read for ZstdDecoder<R> {
                 return decoder.read(buffer);
             }
             if !decoder.is_finished() {
-                let decoded =
-                    decoder.decode_blocks(&mut *source, BlockDecodingStrategy::UptoBlocks(1));
+                let decoded = decoder.decode_blocks(&mut *source, BlockDecodingStrategy::UptoBlocks(1));
                 decoded.map_err(io::Error::other)?;
                 continue;
             }
@@ -197,10 +181,7 @@ impl<R: BufRead> Read for ZstdDecoder<R> {
                 return Ok(0);
             }
             match decoder.reset(&mut *source) {
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                    length,
-                    ..
-                })) => {
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
                     io::copy(&mut source.take(length.into()), &mut io::sink())?;
                 }
                 started => started.map_err(io::Error::other)?,

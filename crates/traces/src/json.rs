@@ -55,11 +55,7 @@ impl Records {
     /// Creates a reader of records that are small beside the whole text.
     pub(crate) fn open(input: &Input) -> Result<Records, TraceError> {
         let reader = input.reader().map_err(|error| Problem::read(&error))?;
-        Ok(Records {
-            reader,
-            at_end: false,
-            ..Records::in_memory(input, Vec::new())
-        })
+        Ok(Records { reader, at_end: false, ..Records::in_memory(input, Vec::new()) })
     }
 
     /// Creates a reader of `text`, the whole of it.
@@ -80,9 +76,7 @@ impl Records {
     pub(crate) fn next(&mut self) -> Result<Option<Json<'_>>, TraceError> {
         let Some(first) = self.next_byte()? else {
             return match self.place {
-                Place::FirstOfList | Place::WithinList => {
-                    Err(self.refused("EOF while parsing a list"))
-                }
+                Place::FirstOfList | Place::WithinList => Err(self.refused("EOF while parsing a list")),
                 _ => Ok(None),
             };
         };
@@ -118,11 +112,7 @@ impl Records {
         // The reader of the value has checked that it is text.
         let text = str::from_utf8(bytes).map_err(|_| Problem::NotText)?;
         let input = &self.input;
-        Ok(Some(Json {
-            text,
-            input,
-            offset,
-        }))
+        Ok(Some(Json { text, input, offset }))
     }
 
     /// Returns the next byte that is not blank, without taking it.
@@ -217,9 +207,7 @@ fn mark(text: &[u8]) -> usize {
 fn unreadable(error: &serde_json::Error, line: Option<u64>) -> TraceError {
     // Line and column in the message count from the start of the part.
     let text = error.to_string();
-    let cause = text
-        .split_once(" at line ")
-        .map_or(&*text, |(cause, _)| cause);
+    let cause = text.split_once(" at line ").map_or(&*text, |(cause, _)| cause);
     let before = error.line().saturating_sub(1) as u64;
     Problem::Json(cause.to_owned()).at_line(line.map(|line| line + before))
 }
@@ -258,12 +246,10 @@ impl<'t> Json<'t> {
         if !list.starts_with('[') {
             return Err(self.at(list, Problem::value(key, "a list", list)));
         }
-        let elements = serde_json::from_str::<Vec<&'t RawValue>>(list)
-            .map_err(|error| unreadable(&error, self.line_of(list)))?;
+        let elements =
+            serde_json::from_str::<Vec<&'t RawValue>>(list).map_err(|error| unreadable(&error, self.line_of(list)))?;
         let texts = elements.into_iter().map(RawValue::get).enumerate();
-        let read = |(index, text)| {
-            read(Key::element(key, index), text).map_err(|problem| self.at(text, problem))
-        };
+        let read = |(index, text)| read(Key::element(key, index), text).map_err(|problem| self.at(text, problem));
         texts.map(read).collect()
     }
 
@@ -315,10 +301,7 @@ pub(crate) fn first_keys(head: &[u8]) -> Result<Vec<String>, TraceError> {
     match read {
         Err(error) if keys.is_empty() || !error.is_eof() => {
             let before = head.len() - record.len();
-            Err(unreadable(
-                &error,
-                line_at(head.as_slice(), before as u64).ok(),
-            ))
+            Err(unreadable(&error, line_at(head.as_slice(), before as u64).ok()))
         }
         _ => Ok(keys),
     }

@@ -40,15 +40,12 @@ pub(crate) fn reasons(left_out: &[(LeftOut, u64)]) -> String {
 pub(crate) fn failure(kind: ErrorKind, cause: &str) -> String {
     let cause = Shown(cause);
     match kind {
-        ErrorKind::UnexpectedEof
-        | ErrorKind::InvalidInput
-        | ErrorKind::InvalidData
-        | ErrorKind::Other => {
+        ErrorKind::UnexpectedEof | ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::Other => {
             format!("cannot decompress: {cause}; the file is cut or damaged: get it again")
         }
-        ErrorKind::StorageFull => format!(
-            "cannot keep a copy of the pipe: {cause}; set TMPDIR to a folder with more room"
-        ),
+        ErrorKind::StorageFull => {
+            format!("cannot keep a copy of the pipe: {cause}; set TMPDIR to a folder with more room")
+        }
         _ => format!("cannot read the file: {cause}; check the path"),
     }
 }

@@ -40,11 +40,7 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     pub(crate) fn open(input: &Input, format: Format) -> Result<Blocks, TraceError> {
-        Ok(Blocks {
-            records: Records::open(input)?,
-            format,
-            at_start: true,
-        })
+        Ok(Blocks { records: Records::open(input)?, format, at_start: true })
     }
 
     /// Returns the tokens of the block that an id stands for.
@@ -95,10 +91,8 @@ fn row(json: &Json<'_>, format: Format) -> Result<Row, TraceError> {
             (time("timestamp", timestamp)?, None)
         }
     };
-    let request = Request::new(
-        count("input_length", record.input_length)?,
-        count("output_length", record.output_length)?,
-    );
+    let request =
+        Request::new(count("input_length", record.input_length)?, count("output_length", record.output_length)?);
     let request = request.at_ns(arrival_ns);
     let block_ids = match record.hash_ids {
         Some(ids) => block_ids(json, ids.get(), (format, request.prompt_tokens))?,
@@ -108,14 +102,7 @@ fn row(json: &Json<'_>, format: Format) -> Result<Row, TraceError> {
     if block_ids.is_empty() && session.is_none() {
         return Ok(request.into());
     }
-    Ok(Row {
-        request,
-        extra: Some(Box::new(Extra {
-            block_ids,
-            session,
-            delay_ns,
-        })),
-    })
+    Ok(Row { request, extra: Some(Box::new(Extra { block_ids, session, delay_ns })) })
 }
 
 /// Reads the ids of the blocks of a prompt.
@@ -131,8 +118,7 @@ fn block_ids<'t>(
     let tokens = Blocks::tokens_per_id(format);
     let max = prompt_tokens.div_ceil(tokens);
     if ids.len() > max as usize {
-        let expected =
-            format!("at most {max} of {tokens} tokens each (input_length {prompt_tokens})");
+        let expected = format!("at most {max} of {tokens} tokens each (input_length {prompt_tokens})");
         let problem = Problem::value("hash_ids", expected, ids.len().to_string());
         return Err(json.at(list, problem));
     }

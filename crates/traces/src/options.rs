@@ -28,10 +28,9 @@ impl FromStr for Condition {
 
     fn from_str(text: &str) -> Result<Condition, NotACondition> {
         match text.split_once('=') {
-            Some((column, value)) if !column.is_empty() => Ok(Condition {
-                column: column.to_owned(),
-                value: value.to_owned(),
-            }),
+            Some((column, value)) if !column.is_empty() => {
+                Ok(Condition { column: column.to_owned(), value: value.to_owned() })
+            }
             _ => Err(NotACondition),
         }
     }

@@ -25,10 +25,7 @@ pub(crate) struct OwnColumns {
 impl OwnColumns {
     pub(crate) fn find(header: &Header<'_>) -> Result<OwnColumns, TraceError> {
         let required = |name| header.required(Format::Own, name);
-        let prefix = match (
-            header.position("prefix_id"),
-            header.position("prefix_tokens"),
-        ) {
+        let prefix = match (header.position("prefix_id"), header.position("prefix_tokens")) {
             (None, None) => None,
             _ => Some((required("prefix_id")?, required("prefix_tokens")?)),
         };
@@ -55,9 +52,7 @@ impl Columns for OwnColumns {
         let arrival_ns = time_ns("arrival_ms", row.cell(self.arrival_ms), Unit::Milliseconds)?;
         let prompt_tokens = tokens("prompt_tokens", row.cell(self.prompt_tokens))?;
         let cached_prompt_tokens = match self.cached_prompt_tokens {
-            Some(column) => {
-                part_of_prompt("cached_prompt_tokens", row.cell(column), prompt_tokens)?
-            }
+            Some(column) => part_of_prompt("cached_prompt_tokens", row.cell(column), prompt_tokens)?,
             None => 0,
         };
         let priority = match self.priority {
@@ -65,14 +60,11 @@ impl Columns for OwnColumns {
             None => 0,
         };
         Ok(Entry::Request(
-            Request::new(
-                prompt_tokens,
-                tokens("output_tokens", row.cell(self.output_tokens))?,
-            )
-            .at_ns(arrival_ns)
-            .with_cached_prompt_tokens(cached_prompt_tokens)
-            .with_priority(priority)
-            .with_content(self.content(row, prompt_tokens)?),
+            Request::new(prompt_tokens, tokens("output_tokens", row.cell(self.output_tokens))?)
+                .at_ns(arrival_ns)
+                .with_cached_prompt_tokens(cached_prompt_tokens)
+                .with_priority(priority)
+                .with_content(self.content(row, prompt_tokens)?),
         ))
     }
 }
@@ -93,11 +85,7 @@ impl OwnColumns {
             Some(id) => text_id(Kind::Session, id.as_bytes()),
             None => text_id(Kind::Request, &self.rows.to_le_bytes()),
         };
-        Ok(Content::Texts {
-            prefix,
-            prefix_tokens,
-            own,
-        })
+        Ok(Content::Texts { prefix, prefix_tokens, own })
     }
 }
 
@@ -105,11 +93,7 @@ impl OwnColumns {
 fn prefix(id: &str, length: &str, prompt_tokens: u32) -> Result<Option<(u64, u32)>, Problem> {
     match (id, length) {
         ("", "" | "0") => Ok(None),
-        ("", _) => Err(Problem::value(
-            "prefix_tokens",
-            "0 or nothing without a prefix_id",
-            length,
-        )),
+        ("", _) => Err(Problem::value("prefix_tokens", "0 or nothing without a prefix_id", length)),
         _ => {
             let length = part_of_prompt("prefix_tokens", length, prompt_tokens)?;
             Ok(Some((text_id(Kind::Prefix, id.as_bytes()), length)))

@@ -53,11 +53,7 @@ struct BlockIds {
 }
 
 impl Replay {
-    pub(crate) fn new(
-        rows: Box<dyn Rows>,
-        (total, span): (u64, Span),
-        tokens_per_id: u32,
-    ) -> Replay {
+    pub(crate) fn new(rows: Box<dyn Rows>, (total, span): (u64, Span), tokens_per_id: u32) -> Replay {
         Replay {
             rows,
             notes: Notes::default(),
@@ -68,10 +64,7 @@ impl Replay {
             end: None,
             window: BTreeMap::new(),
             turns: Turns::default(),
-            blocks: BlockIds {
-                tokens_per_id,
-                ..BlockIds::default()
-            },
+            blocks: BlockIds { tokens_per_id, ..BlockIds::default() },
         }
     }
 
@@ -98,9 +91,7 @@ impl Replay {
 
     fn knows_next(&self) -> bool {
         let next = self.window.first_key_value();
-        next.is_some_and(|((arrival_ns, _), _)| {
-            arrival_ns.saturating_add(self.span.lateness_ns) <= self.latest_ns
-        })
+        next.is_some_and(|((arrival_ns, _), _)| arrival_ns.saturating_add(self.span.lateness_ns) <= self.latest_ns)
     }
 
     fn add(&mut self, mut row: Row) {
@@ -177,8 +168,7 @@ impl BlockIds {
     /// Keeps the ids of a request.
     fn add(&mut self, extra: Extra) -> Content {
         let ids = extra.block_ids;
-        let (Ok(count @ 1..), Ok(next)) = (ids.len().try_into(), self.lists.len().try_into())
-        else {
+        let (Ok(count @ 1..), Ok(next)) = (ids.len().try_into(), self.lists.len().try_into()) else {
             return Content::Unique;
         };
         let first = self.free.pop().unwrap_or(next);

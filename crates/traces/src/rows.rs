@@ -41,10 +41,7 @@ impl Row {
 
 impl From<Request> for Row {
     fn from(request: Request) -> Row {
-        Row {
-            request,
-            extra: None,
-        }
+        Row { request, extra: None }
     }
 }
 

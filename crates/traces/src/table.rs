@@ -65,29 +65,18 @@ impl<C: Columns> Table<C> {
     ) -> Result<Table<C>, TraceError> {
         let bytes = input.reader().map_err(|error| Problem::read(&error))?;
         // The reader's own trimming copies every record.
-        let mut reader = ReaderBuilder::new()
-            .buffer_capacity(CHUNK)
-            .from_reader(bytes.take(MAX_ROW));
+        let mut reader = ReaderBuilder::new().buffer_capacity(CHUNK).from_reader(bytes.take(MAX_ROW));
         let mut record = StringRecord::new();
         let read = reader.headers().map(|header| record.clone_from(header));
         checked(input, &reader, &record, read)?;
         let header = Header::new(input, &record);
         header.check_unique()?;
         let columns = find(&header)?;
-        let mut ignored = format
-            .ignored(&header.names)
-            .map_err(|problem| header.at(problem))?;
+        let mut ignored = format.ignored(&header.names).map_err(|problem| header.at(problem))?;
         // A column with a condition is read.
         ignored.retain(|name| conditions.iter().all(|condition| condition.column != *name));
         let filter = Filter::find(&header, conditions)?;
-        Ok(Table {
-            input: input.clone(),
-            reader,
-            record,
-            columns,
-            filter,
-            ignored,
-        })
+        Ok(Table { input: input.clone(), reader, record, columns, filter, ignored })
     }
 
     fn next_row(&mut self) -> Result<bool, TraceError> {
@@ -128,9 +117,7 @@ impl<C: Columns> Rows for Table<C> {
 pub(crate) fn column_names(head: &[u8]) -> Vec<String> {
     let mut reader = Reader::from_reader(head);
     let header = reader.headers();
-    header.map_or(Vec::new(), |header| {
-        header.iter().map(|name| name.trim().to_owned()).collect()
-    })
+    header.map_or(Vec::new(), |header| header.iter().map(|name| name.trim().to_owned()).collect())
 }
 
 /// The names of the columns.
@@ -141,10 +128,7 @@ pub(crate) struct Header<'r> {
 
 impl<'r> Header<'r> {
     fn new(input: &Input, record: &'r StringRecord) -> Header<'r> {
-        Header {
-            names: record.iter().map(str::trim).collect(),
-            line: line_of(input, record.position()),
-        }
+        Header { names: record.iter().map(str::trim).collect(), line: line_of(input, record.position()) }
     }
 
     fn at(&self, problem: Problem) -> TraceError {
@@ -175,13 +159,8 @@ impl<'r> Header<'r> {
     }
 
     /// Returns the index of a column that the format requires.
-    pub(crate) fn required(
-        &self,
-        format: Format,
-        column: &'static str,
-    ) -> Result<usize, TraceError> {
-        self.position(column)
-            .ok_or_else(|| self.missing(format, column))
+    pub(crate) fn required(&self, format: Format, column: &'static str) -> Result<usize, TraceError> {
+        self.position(column).ok_or_else(|| self.missing(format, column))
     }
 
     /// The error of a missing `column`, or of what hides it.
@@ -197,11 +176,7 @@ impl<'r> Header<'r> {
         let separator = separators.find(|(separator, _)| only.contains(*separator));
         let problem = match separator {
             Some((_, found)) => Problem::Separator { found },
-            None => Problem::NoColumn {
-                format,
-                column,
-                found: self.names(),
-            },
+            None => Problem::NoColumn { format, column, found: self.names() },
         };
         self.at(problem)
     }
@@ -299,12 +274,9 @@ fn checked<T>(
         _ if reader.get_ref().limit() == 0 => Problem::LongRecord,
         Ok(read) => return Ok(read),
         Err(error) => match error.kind() {
-            ErrorKind::UnequalLengths {
-                expected_len, len, ..
-            } => Problem::Fields {
-                expected: *expected_len,
-                found: *len,
-            },
+            ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                Problem::Fields { expected: *expected_len, found: *len }
+            }
             ErrorKind::Utf8 { .. } => Problem::NotText,
             ErrorKind::Io(error) => return Err(Problem::read(error).into()),
             _ => return Err(Problem::Csv(error.to_string()).into()),

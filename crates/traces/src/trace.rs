@@ -108,12 +108,7 @@ impl Trace {
     ///
     /// A failure to read the file.
     pub fn replay(&self) -> Result<Replay, TraceError> {
-        let rows = rows(
-            &self.input,
-            self.format,
-            &self.conditions,
-            &mut Notes::default(),
-        )?;
+        let rows = rows(&self.input, self.format, &self.conditions, &mut Notes::default())?;
         let tokens_per_id = Blocks::tokens_per_id(self.format);
         Ok(Replay::new(rows, (self.requests, self.span), tokens_per_id))
     }

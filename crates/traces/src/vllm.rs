@@ -50,9 +50,7 @@ impl Results {
     /// Reads the one result of a file.
     pub(crate) fn open(input: &Input) -> Result<Results, TraceError> {
         let mut text = Vec::new();
-        let read = input
-            .reader()
-            .and_then(|mut file| file.read_to_end(&mut text));
+        let read = input.reader().and_then(|mut file| file.read_to_end(&mut text));
         read.map_err(|error| Problem::read(&error))?;
         quote_infinities(&mut text);
         let mut records = Records::in_memory(input, text);
@@ -94,9 +92,7 @@ fn result<'t>(json: &Json<'t>) -> Result<Results, TraceError> {
     let mut requests: Vec<Request> = requests.collect();
     let arrivals = match record.start_times.map(RawValue::get) {
         Some(list) => {
-            let times = json.list("start_times", list, |key, text| {
-                time_ns(key, text, Unit::Seconds)
-            })?;
+            let times = json.list("start_times", list, |key, text| time_ns(key, text, Unit::Seconds))?;
             check_length(json, ("start_times", list), times.len(), &prompts)?;
             for (request, arrival_ns) in requests.iter_mut().zip(times) {
                 request.arrival_ns = arrival_ns;
@@ -112,11 +108,7 @@ fn result<'t>(json: &Json<'t>) -> Result<Results, TraceError> {
     };
     let all = requests.len();
     requests.retain(|request| request.output_tokens > 0);
-    Ok(Results {
-        failed: (all - requests.len()) as u64,
-        requests: requests.into_iter(),
-        arrivals,
-    })
+    Ok(Results { failed: (all - requests.len()) as u64, requests: requests.into_iter(), arrivals })
 }
 
 /// Checks that a list has an element for each prompt.
@@ -127,11 +119,7 @@ fn check_length(
     prompts: &[u32],
 ) -> Result<(), TraceError> {
     let (found, expected) = (found as u64, prompts.len() as u64);
-    let problem = Problem::Lengths {
-        list,
-        found,
-        expected,
-    };
+    let problem = Problem::Lengths { list, found, expected };
     match found == expected {
         true => Ok(()),
         false => Err(json.at(text, problem)),
@@ -151,9 +139,7 @@ impl Record<'_> {
         if rate == "\"inf\"" {
             return match self.max_concurrency.map(RawValue::get) {
                 None => Ok(ArrivalSource::AtOnce),
-                Some(limit) => Err(no_arrivals(format!(
-                    "request_rate \"inf\" with max_concurrency {limit}"
-                ))),
+                Some(limit) => Err(no_arrivals(format!("request_rate \"inf\" with max_concurrency {limit}"))),
             };
         }
         let burstiness = self.burstiness.map_or("1.0", RawValue::get);
@@ -161,14 +147,8 @@ impl Record<'_> {
             return Err(no_arrivals(format!("burstiness {burstiness}")));
         }
         match rate.parse::<f64>() {
-            Ok(requests_per_s) if requests_per_s > 0.0 => {
-                Ok(ArrivalSource::Poisson { requests_per_s })
-            }
-            _ => Err(Problem::value(
-                "request_rate",
-                "requests per second, or \"inf\"",
-                rate,
-            )),
+            Ok(requests_per_s) if requests_per_s > 0.0 => Ok(ArrivalSource::Poisson { requests_per_s }),
+            _ => Err(Problem::value("request_rate", "requests per second, or \"inf\"", rate)),
         }
     }
 }
@@ -182,10 +162,7 @@ fn draw(source: ArrivalSource, requests: &mut [Request]) -> Result<(), Problem> 
     // 1 request per second gives the factor.
     let span_s = requests.len() as f64 / requests_per_s;
     let too_slow = || {
-        let expected = format!(
-            "a rate at which requests arrive within {} seconds",
-            LATEST_NS / 1_000_000_000
-        );
+        let expected = format!("a rate at which requests arrive within {} seconds", LATEST_NS / 1_000_000_000);
         Problem::value("request_rate", expected, requests_per_s.to_string())
     };
     let series = || Arrivals::try_poisson(1.0, 0).map_err(|_| too_slow());

@@ -39,16 +39,9 @@ fn run() -> Result<(), Box<dyn Error>> {
 fn decode_us(how: &str, set: &TableSet) -> Result<f64, Box<dyn Error>> {
     let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
     let deployment = Deployment::builder(llama.spec, set).build()?;
-    let step = deployment.step_model().step_time(&StepBatch {
-        prefill: &[],
-        decode: &[DecodeGroup::uniform(32, 1_000)?],
-    });
+    let step =
+        deployment.step_model().step_time(&StepBatch { prefill: &[], decode: &[DecodeGroup::uniform(32, 1_000)?] });
     let fitted = 100.0 * step.fitted_share();
-    println!(
-        "{how:8} {}: {} on {}, {fitted:.0} % of it fitted",
-        set.name(),
-        step.total(),
-        set.gpu().description
-    );
+    println!("{how:8} {}: {} on {}, {fitted:.0} % of it fitted", set.name(), step.total(), set.gpu().description);
     Ok(step.total().us())
 }

@@ -13,9 +13,7 @@ pub enum TimingError {
     #[error("{0}")]
     Deployment(DeploymentError),
     /// A setting of the deployment that this crate does not translate for AISimulate.
-    #[error(
-        "{setting}: expected {expected}, as no other reaches AISimulate, found {found}; {remedy}"
-    )]
+    #[error("{setting}: expected {expected}, as no other reaches AISimulate, found {found}; {remedy}")]
     Unsupported {
         /// Name of the setting.
         setting: &'static str,

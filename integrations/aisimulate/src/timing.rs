@@ -44,16 +44,9 @@ impl RooflineTiming {
         let config = *simulator.config();
         let stages = config.pipeline_parallel_size.to_string();
         let drafts = config.speculation.map_or(0, |drafts| drafts.draft_tokens());
-        let settings = [
-            ("pipeline_parallel_size", "1", stages),
-            ("draft_tokens", "0", drafts.to_string()),
-        ];
+        let settings = [("pipeline_parallel_size", "1", stages), ("draft_tokens", "0", drafts.to_string())];
         check_settings(settings, "change the deployment")?;
-        Ok(RooflineTiming {
-            model: simulator.model().clone(),
-            config,
-            strictness: Strictness::ANY,
-        })
+        Ok(RooflineTiming { model: simulator.model().clone(), config, strictness: Strictness::ANY })
     }
 
     /// Sets the least certain step time that is accepted; default: any. Calls for others return an error, which ends the
@@ -80,11 +73,7 @@ impl RooflineTiming {
             ("policy", "fcfs", config.policy.to_string()),
             ("watermark", "0", config.watermark.to_string()),
             ("max_waiting", "none", text(config.max_waiting)),
-            (
-                "long_prefill_token_threshold",
-                "none",
-                text(config.long_prefill_token_threshold),
-            ),
+            ("long_prefill_token_threshold", "none", text(config.long_prefill_token_threshold)),
         ];
         check_settings(settings, "set the fields of EngineConfig yourself")?;
         Ok(EngineConfig {
@@ -95,10 +84,7 @@ impl RooflineTiming {
             max_num_batched_tokens: config.max_num_batched_tokens as usize,
             enable_prefix_caching: config.prefix_caching == PrefixCaching::Enabled,
             // With this name, an engine that is built without the timing model fails instead of using another.
-            timing_model: TimingModelConfig::External {
-                provider: "rooflut".to_owned(),
-                config: Default::default(),
-            },
+            timing_model: TimingModelConfig::External { provider: "rooflut".to_owned(), config: Default::default() },
             ..EngineConfig::default()
         })
     }
@@ -125,8 +111,7 @@ impl RooflineTiming {
             return Ok(self.model.total_time(batch).ms());
         }
         let step = self.model.step_time(batch);
-        step.check(self.strictness)
-            .map_err(TimingError::Uncertain)?;
+        step.check(self.strictness).map_err(TimingError::Uncertain)?;
         Ok(step.total().ms())
     }
 }
@@ -136,22 +121,14 @@ impl TimingModel for RooflineTiming {
         false
     }
 
-    fn predict_prefill_ms(
-        &self,
-        batch_size: usize,
-        mean_isl: usize,
-        mean_prefix: usize,
-    ) -> anyhow::Result<f64> {
+    fn predict_prefill_ms(&self, batch_size: usize, mean_isl: usize, mean_prefix: usize) -> anyhow::Result<f64> {
         let requests = self.batch_size(batch_size)?;
         let kv_len = self.length("mean_isl", mean_isl)?;
         let remedy = "leave prompts without new tokens out of the batch";
         let context = in_range("mean_prefix", mean_prefix, 0..=kv_len - 1, remedy)?;
         let chunk = Chunk::last(kv_len - context, kv_len).map_err(TimingError::Batch)?;
         let chunks = vec![chunk; requests as usize];
-        let batch = StepBatch {
-            prefill: &chunks,
-            decode: &[],
-        };
+        let batch = StepBatch { prefill: &chunks, decode: &[] };
         Ok(self.step_ms(&batch)?)
     }
 
@@ -165,12 +142,8 @@ impl TimingModel for RooflineTiming {
         let requests = self.batch_size(batch_size)?;
         let mean = active_kv_tokens.div_ceil(batch_size);
         self.length("active_kv_tokens / batch_size", mean)?;
-        let decode =
-            DecodeGroup::from_sum(requests, active_kv_tokens as u64).map_err(TimingError::Batch)?;
-        let batch = StepBatch {
-            prefill: &[],
-            decode: &[decode],
-        };
+        let decode = DecodeGroup::from_sum(requests, active_kv_tokens as u64).map_err(TimingError::Batch)?;
+        let batch = StepBatch { prefill: &[], decode: &[decode] };
         Ok(self.step_ms(&batch)?)
     }
 }
@@ -180,17 +153,10 @@ fn check_settings<const N: usize>(
     settings: [(&'static str, &'static str, String); N],
     remedy: &'static str,
 ) -> Result<(), TimingError> {
-    let mut others = settings
-        .into_iter()
-        .filter(|(_, expected, found)| expected != found);
+    let mut others = settings.into_iter().filter(|(_, expected, found)| expected != found);
     match others.next() {
         None => Ok(()),
-        Some((setting, expected, found)) => Err(TimingError::Unsupported {
-            setting,
-            expected,
-            found,
-            remedy,
-        }),
+        Some((setting, expected, found)) => Err(TimingError::Unsupported { setting, expected, found, remedy }),
     }
 }
 
@@ -202,10 +168,5 @@ fn in_range(
 ) -> Result<u32, TimingError> {
     let value = u32::try_from(found).ok();
     let value = value.filter(|value| accepted.contains(value));
-    value.ok_or(TimingError::OutOfRange {
-        argument,
-        accepted,
-        found,
-        remedy,
-    })
+    value.ok_or(TimingError::OutOfRange { argument, accepted, found, remedy })
 }

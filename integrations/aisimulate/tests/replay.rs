@@ -22,11 +22,7 @@ use figures::Latencies;
 use workload::Workload;
 
 fn workload(requests: Vec<Request>) -> Workload {
-    Workload {
-        name: "made up",
-        deployment: workload::llama(8_192).unwrap(),
-        requests,
-    }
+    Workload { name: "made up", deployment: workload::llama(8_192).unwrap(), requests }
 }
 
 fn replay(workload: &Workload) -> Result<Latencies, Box<dyn Error>> {
@@ -42,18 +38,12 @@ fn simulate(name: &str, workload: &Workload) -> Latencies {
 }
 
 fn assert_close(found: Latencies, expected: Latencies, tolerance_ms: f64) {
-    for (mut found, mut expected) in [
-        (found.ttft_ms, expected.ttft_ms),
-        (found.tpot_ms, expected.tpot_ms),
-    ] {
+    for (mut found, mut expected) in [(found.ttft_ms, expected.ttft_ms), (found.tpot_ms, expected.tpot_ms)] {
         assert_eq!(found.len(), expected.len());
         found.sort_by(f64::total_cmp);
         expected.sort_by(f64::total_cmp);
         for (found, expected) in found.into_iter().zip(expected) {
-            assert!(
-                (found - expected).abs() < tolerance_ms,
-                "{found}, {expected}"
-            );
+            assert!((found - expected).abs() < tolerance_ms, "{found}, {expected}");
         }
     }
 }

@@ -36,14 +36,8 @@ fn prompts_of_one_length_take_as_long_as_rooflut_s_step() {
     for (requests, isl, prefix) in [(1, 1, 0), (4, 512, 0), (3, 700, 188), (7, 4_096, 4_000)] {
         let chunk = Chunk::last(isl - prefix, isl).unwrap();
         let own = step(&vec![chunk; requests], &[]);
-        let passed = timing()
-            .predict_prefill_ms(requests, isl as usize, prefix as usize)
-            .unwrap();
-        assert_eq!(
-            nanos(passed),
-            own.to_nanos(),
-            "{requests} x {isl} - {prefix}"
-        );
+        let passed = timing().predict_prefill_ms(requests, isl as usize, prefix as usize).unwrap();
+        assert_eq!(nanos(passed), own.to_nanos(), "{requests} x {isl} - {prefix}");
     }
 }
 
@@ -75,43 +69,16 @@ fn batches_without_a_step_are_errors_and_not_zero() {
     let prefill = |batch, isl, prefix| timing.predict_prefill_ms(batch, isl, prefix);
     let decode = |batch, sum| timing.predict_decode_ms(batch, sum, sum, 1 << 20);
     let cases = [
-        (
-            prefill(0, 10, 0),
-            "batch_size: expected 1 to 128, found 0; leave empty batches out".to_owned(),
-        ),
-        (
-            prefill(129, 10, 0),
-            "batch_size: expected 1 to 128, found 129; build the deployment".to_owned(),
-        ),
-        (
-            prefill(1, 0, 0),
-            format!("mean_isl: expected 1 to {limit}, found 0; leave requests without tokens out"),
-        ),
-        (
-            prefill(1, limit + 1, 0),
-            format!("mean_isl: expected 1 to {limit}, found"),
-        ),
-        (
-            prefill(1, usize::MAX, 0),
-            format!("mean_isl: expected 1 to {limit}, found"),
-        ),
-        (
-            prefill(1, 10, 10),
-            "mean_prefix: expected 0 to 9, found 10".to_owned(),
-        ),
-        (
-            decode(0, 10),
-            "batch_size: expected 1 to 128, found 0".to_owned(),
-        ),
-        (
-            decode(2, 0),
-            format!("active_kv_tokens / batch_size: expected 1 to {limit}, found 0"),
-        ),
+        (prefill(0, 10, 0), "batch_size: expected 1 to 128, found 0; leave empty batches out".to_owned()),
+        (prefill(129, 10, 0), "batch_size: expected 1 to 128, found 129; build the deployment".to_owned()),
+        (prefill(1, 0, 0), format!("mean_isl: expected 1 to {limit}, found 0; leave requests without tokens out")),
+        (prefill(1, limit + 1, 0), format!("mean_isl: expected 1 to {limit}, found")),
+        (prefill(1, usize::MAX, 0), format!("mean_isl: expected 1 to {limit}, found")),
+        (prefill(1, 10, 10), "mean_prefix: expected 0 to 9, found 10".to_owned()),
+        (decode(0, 10), "batch_size: expected 1 to 128, found 0".to_owned()),
+        (decode(2, 0), format!("active_kv_tokens / batch_size: expected 1 to {limit}, found 0")),
         (decode(2, 1), "kv_tokens: expected at least 2".to_owned()),
-        (
-            decode(2, 2 * limit + 1),
-            format!("expected 1 to {limit}, found {}", limit + 1),
-        ),
+        (decode(2, 2 * limit + 1), format!("expected 1 to {limit}, found {}", limit + 1)),
     ];
     for (found, expected) in cases {
         let error = found.unwrap_err().to_string();
@@ -137,14 +104,8 @@ fn deployments_that_aisimulate_cannot_express_are_errors() {
     let drafts = Speculation::try_new(3, 0.7, 0).unwrap();
     for (builder, expected) in [
         (large, "does not fit"),
-        (
-            llama().pp(2),
-            "pipeline_parallel_size: expected 1, as no other reaches AISimulate, found 2",
-        ),
-        (
-            qwen.dp(2).expert_parallel(true),
-            "dp: expected a single rank, found 2",
-        ),
+        (llama().pp(2), "pipeline_parallel_size: expected 1, as no other reaches AISimulate, found 2"),
+        (qwen.dp(2).expert_parallel(true), "dp: expected a single rank, found 2"),
         (llama().speculation(drafts), "draft_tokens: expected 0"),
     ] {
         let error = RooflineTiming::try_new(&builder.build().unwrap()).unwrap_err();
@@ -161,18 +122,9 @@ fn numbers_that_are_none_do_not_build() {
 
 #[test]
 fn the_engine_has_the_limits_of_the_deployment() {
-    let builder = llama()
-        .max_num_seqs(64)
-        .max_num_batched_tokens(4_096)
-        .kv_blocks(10_000);
-    let config = RooflineTiming::try_new(&builder.build().unwrap())
-        .unwrap()
-        .engine_config()
-        .unwrap();
-    assert_eq!(
-        (config.max_num_seqs, config.max_num_batched_tokens),
-        (64, 4_096)
-    );
+    let builder = llama().max_num_seqs(64).max_num_batched_tokens(4_096).kv_blocks(10_000);
+    let config = RooflineTiming::try_new(&builder.build().unwrap()).unwrap().engine_config().unwrap();
+    assert_eq!((config.max_num_seqs, config.max_num_batched_tokens), (64, 4_096));
     assert_eq!((config.num_gpu_blocks, config.block_size), (10_000, 16));
     assert_eq!(config.max_model_len, Some(131_072));
     // Built without the timing model it would use other times.
@@ -185,10 +137,7 @@ fn settings_that_the_engine_does_not_have_are_errors() {
     let gemma = Deployment::builder(gemma.spec, &sets::H100);
     for (builder, expected) in [
         (gemma, "found 1 full, 6 limited, 0 of states; set"),
-        (
-            llama().policy(SchedulingPolicy::Priority),
-            "policy: expected fcfs",
-        ),
+        (llama().policy(SchedulingPolicy::Priority), "policy: expected fcfs"),
         (llama().watermark(0.01), "watermark: expected 0"),
         (llama().max_waiting(9), "max_waiting: expected none"),
     ] {

@@ -34,10 +34,7 @@ pub fn answer(arguments: impl IntoIterator<Item = OsString>) -> Result<String, E
     program::answer(|host| answered(arguments, &host), Stop::default())
 }
 
-fn answered(
-    arguments: impl IntoIterator<Item = OsString>,
-    host: &Host<'_>,
-) -> Result<Answered, Error> {
+fn answered(arguments: impl IntoIterator<Item = OsString>, host: &Host<'_>) -> Result<Answered, Error> {
     let command = match args::parse(arguments.into_iter().collect())? {
         Invocation::Command(command) => command,
         Invocation::Text(text) => return Ok(text.into()),

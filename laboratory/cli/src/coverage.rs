@@ -37,14 +37,8 @@ pub(crate) enum Cover {
 /// Returns the answers for each model of the catalogue with its own formats of weights and 16-bit KV entries,
 /// on 1 to 8 GPUs. Does not check whether the weights fit into memory.
 pub(crate) fn coverage(set: &TableSet) -> Vec<Coverage> {
-    let pairs = CATALOG
-        .iter()
-        .flat_map(|model| TENSOR_PARALLEL.map(|tp| (model, tp)));
-    let covered = pairs.map(|(model, tp)| Coverage {
-        model,
-        tp,
-        cover: cover(set, model, tp),
-    });
+    let pairs = CATALOG.iter().flat_map(|model| TENSOR_PARALLEL.map(|tp| (model, tp)));
+    let covered = pairs.map(|(model, tp)| Coverage { model, tp, cover: cover(set, model, tp) });
     covered.collect()
 }
 
@@ -60,8 +54,5 @@ fn cover(set: &TableSet, model: &CatalogEntry, tp: u32) -> Cover {
         }
     }
     // The last class is always accepted.
-    Cover::Answers {
-        class: Class::Bound,
-        part,
-    }
+    Cover::Answers { class: Class::Bound, part }
 }

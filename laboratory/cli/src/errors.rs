@@ -39,11 +39,7 @@ pub(crate) fn errors(set: &TableSet, family: &Family) -> Option<Errors> {
         _ => return None,
     };
     let all = [left_out.full, left_out.ragged].concat();
-    Some(Errors {
-        rows: all.len(),
-        median: LeftOut::quantile(&all, 0.5)?,
-        p95: LeftOut::quantile(&all, 0.95)?,
-    })
+    Some(Errors { rows: all.len(), median: LeftOut::quantile(&all, 0.5)?, p95: LeftOut::quantile(&all, 0.95)? })
 }
 
 #[cfg(test)]
@@ -63,15 +59,9 @@ mod tests {
             ("allreduce", 63, 1.1, 12.3),
             ("moe bf16", 664, 2.5, 11.3),
         ] {
-            let family = inspection
-                .families
-                .iter()
-                .find(|family| family.name == name);
+            let family = inspection.families.iter().find(|family| family.name == name);
             let found = errors(&inspection.set, family.unwrap()).unwrap();
-            assert_eq!(
-                (found.rows, percent(found.median), percent(found.p95)),
-                (rows, median, p95)
-            );
+            assert_eq!((found.rows, percent(found.median), percent(found.p95)), (rows, median, p95));
         }
     }
 }

@@ -115,9 +115,7 @@ pub(crate) fn run(args: &FitArgs, shows_progress: bool) -> Result<String, Error>
         let (kind, metric) = (kind.file().to_owned(), metric.name().to_owned());
         counted.row(vec![kind, metric, count(*rows as u64)]);
     }
-    Ok(title("Fitted to the H100 rows of laboratory/validation/")
-        + &counted.render(2)
-        + &found.text())
+    Ok(title("Fitted to the H100 rows of laboratory/validation/") + &counted.render(2) + &found.text())
 }
 
 fn models(cases: &[(Kind, Case)]) -> Vec<&'static str> {
@@ -152,26 +150,14 @@ impl Errors {
         let metrics = SHOWN.into_iter().filter_map(|(kind, metric)| {
             let of_kind = cases.iter().filter(|(of, _)| *of == kind);
             let errors = FileReport::errors(of_kind.map(|(_, case)| case), metric)?;
-            Some(MetricErrors {
-                file: kind.file(),
-                metric: metric.name(),
-                errors,
-            })
+            Some(MetricErrors { file: kind.file(), metric: metric.name(), errors })
         });
-        Errors {
-            constants,
-            metrics: metrics.collect(),
-        }
+        Errors { constants, metrics: metrics.collect() }
     }
 
     fn text(&self) -> String {
         let mut grid = Grid::new("file | metric | >rows | >median | >mean | >worst | >signed");
-        for MetricErrors {
-            file,
-            metric,
-            errors,
-        } in &self.metrics
-        {
+        for MetricErrors { file, metric, errors } in &self.metrics {
             grid.row(vec![
                 (*file).to_owned(),
                 (*metric).to_owned(),

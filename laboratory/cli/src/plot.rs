@@ -37,9 +37,7 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
         None => PathBuf::from(format!("{set}-plots")),
     };
     let families = inspection.families.iter();
-    let files: Vec<(PathBuf, &Family)> = families
-        .map(|family| (folder.join(file_name(family)), family))
-        .collect();
+    let files: Vec<(PathBuf, &Family)> = families.map(|family| (folder.join(file_name(family)), family)).collect();
     fs::create_dir_all(&folder).map_err(Error::writing(&folder))?;
     let read = args.set.as_deref().map(Path::new).or(tables);
     let read = read.map(|set| (set.to_owned(), "is a file of the set"));
@@ -50,9 +48,7 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
         let checked = Checked::new(&inspection, family);
         let text = picture(&inspection, family, &checked.outliers, &checked.dips)?;
         let mut file = outputs.open(path, FIRST_LINE)?;
-        (file.write_all(FIRST_LINE))
-            .and_then(|()| file.write_all(text.as_bytes()))
-            .map_err(Error::writing(path))?;
+        (file.write_all(FIRST_LINE)).and_then(|()| file.write_all(text.as_bytes())).map_err(Error::writing(path))?;
         pending.push(file);
         written.push(PlotJson {
             file: path.display().to_string(),
@@ -67,10 +63,7 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
     if as_json {
         return to_json(&json!({"plots": written}));
     }
-    let mut text = title(&format!(
-        "{set}: {}",
-        inspection.set.gpu().description.as_str()
-    ));
+    let mut text = title(&format!("{set}: {}", inspection.set.gpu().description.as_str()));
     for plot in &written {
         let found = format!(
             "{} ({}, {}, {})",

@@ -84,8 +84,7 @@ impl<'f> Score<'f> {
     fn new(file: &'f Path, set: &TableSet, measured: MeasuredRows) -> Score<'f> {
         let mut rows = Vec::new();
         let refused = measured.refused.iter();
-        let mut unscored: Vec<(u64, Remark)> =
-            refused.map(|row| (row.line, refusal(&row.error))).collect();
+        let mut unscored: Vec<(u64, Remark)> = refused.map(|row| (row.line, refusal(&row.error))).collect();
         for row in &measured.rows {
             match predict(set, &row.kernel) {
                 Ok(estimate) => rows.push(Scored::new(row, &estimate)),
@@ -128,27 +127,16 @@ impl<'f> Score<'f> {
     /// Returns the errors of `metric` and, if given, `provenance`; `None` if there are no rows.
     fn group<'s>(&self, metric: &'s str, provenance: Option<Provenance>) -> Option<Group<'s>> {
         let belongs = |row: &&Scored| {
-            (metric == ALL || row.metric == metric)
-                && provenance.is_none_or(|provenance| row.provenance == provenance)
+            (metric == ALL || row.metric == metric) && provenance.is_none_or(|provenance| row.provenance == provenance)
         };
-        let signed: Vec<f64> = self
-            .rows
-            .iter()
-            .filter(belongs)
-            .map(|row| row.signed)
-            .collect();
-        Some(Group {
-            metric,
-            provenance,
-            errors: summarize(&signed)?,
-        })
+        let signed: Vec<f64> = self.rows.iter().filter(belongs).map(|row| row.signed).collect();
+        Some(Group { metric, provenance, errors: summarize(&signed)? })
     }
 }
 
 impl Group<'_> {
     pub(crate) fn origin(&self) -> String {
-        self.provenance
-            .map_or(ALL.to_owned(), |provenance| provenance.to_string())
+        self.provenance.map_or(ALL.to_owned(), |provenance| provenance.to_string())
     }
 }
 
@@ -188,10 +176,7 @@ fn by_reason(mut rows: Vec<(u64, Remark)>) -> Vec<Tally> {
 /// Lists the ignored columns that have a name.
 fn not_used(columns: &[String]) -> Option<String> {
     let columns: BTreeSet<&str> = columns.iter().map(String::as_str).collect();
-    let names: Vec<&str> = columns
-        .into_iter()
-        .filter(|name| !name.is_empty())
-        .collect();
+    let names: Vec<&str> = columns.into_iter().filter(|name| !name.is_empty()).collect();
     let text = format!("columns that are not used: {}", names.join(", "));
     (!names.is_empty()).then_some(text)
 }

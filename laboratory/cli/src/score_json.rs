@@ -33,10 +33,7 @@ impl Score<'_> {
     }
 
     fn group_json(&self, file: &str, group: &Group<'_>) -> Value {
-        joined([
-            json!({"file": file, "gpu": self.set.name(), "metric": group.metric}),
-            json!(group.errors),
-        ])
+        joined([json!({"file": file, "gpu": self.set.name(), "metric": group.metric}), json!(group.errors)])
     }
 
     fn row_json(&self, file: &str, row: &Scored) -> Value {

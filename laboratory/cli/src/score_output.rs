@@ -13,11 +13,7 @@ const WORST: usize = 5;
 
 impl Score<'_> {
     pub(crate) fn text(&self) -> String {
-        let mut text = title(&format!(
-            "{} against {}",
-            self.set.name(),
-            self.file.display()
-        ));
+        let mut text = title(&format!("{} against {}", self.set.name(), self.file.display()));
         let tables = format!("{}: {}", self.set.name(), self.set.origin().engine.as_str());
         text += &wrapped("tables", &tables);
         let rows = format!(
@@ -35,23 +31,17 @@ impl Score<'_> {
             let told = format!("{}: {}", tallied::rows(skipped), skipped.text);
             text += &wrapped(label, &told);
         }
-        let meaning =
-            "predicted / measured - 1 in %: above 0 the tables are too slow, below 0 too fast";
+        let meaning = "predicted / measured - 1 in %: above 0 the tables are too slow, below 0 too fast";
         text += &wrapped("error", meaning);
         text + "\n" + &self.errors().render(2) + "\n" + &self.worst()
     }
 
     /// Returns the errors of each metric, by provenance if there are several.
     fn errors(&self) -> Grid {
-        let mut grid = Grid::new(
-            "kernels | origin | >rows | >median % | >mean % | >p90 % | >worst % | >signed mean %",
-        );
+        let mut grid = Grid::new("kernels | origin | >rows | >median % | >mean % | >p90 % | >worst % | >signed mean %");
         let split = self.groups(Split::ByProvenance);
         for group in self.groups(Split::None) {
-            let parts: Vec<&Group<'_>> = split
-                .iter()
-                .filter(|part| part.metric == group.metric)
-                .collect();
+            let parts: Vec<&Group<'_>> = split.iter().filter(|part| part.metric == group.metric).collect();
             match parts.as_slice() {
                 [only] => grid.row(cells(group.metric, &only.origin(), &only.errors)),
                 several => {
@@ -81,12 +71,8 @@ impl Score<'_> {
             let fields = row.kernel.iter().filter(|(name, _)| varying.contains(name));
             let cells = [row.line.to_string()].into_iter();
             let cells = cells.chain(fields.map(|(_, value)| value.to_string()));
-            let answer = [
-                number(row.predicted, 2),
-                number(row.actual, 2),
-                signed(row.signed),
-                row.provenance.to_string(),
-            ];
+            let answer =
+                [number(row.predicted, 2), number(row.actual, 2), signed(row.signed), row.provenance.to_string()];
             grid.row(cells.chain(answer).collect());
         }
         wrapped("worst", &heading.join(", ")) + "\n" + &grid.render(2)

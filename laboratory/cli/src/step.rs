@@ -19,20 +19,14 @@ pub(crate) fn run(args: &PredecessorArgs) -> Result<String, Error> {
         LatencyModelName::Infersim => {
             InferSim::try_new(spec, set, tp, tp).and_then(|model| model.try_step_time(&batch))
         }
-        LatencyModelName::Blis => {
-            Blis::try_new(spec, set, tp).and_then(|model| model.try_step_time(&batch))
-        }
+        LatencyModelName::Blis => Blis::try_new(spec, set, tp).and_then(|model| model.try_step_time(&batch)),
         LatencyModelName::Calibrated => {
             Calibrated::try_new(spec, set.gpu(), tp).and_then(|model| model.try_step_time(&batch))
         }
     };
     let name = args.latency_model.name();
-    let time =
-        time.map_err(|error| Error::new(format!("{}, {name} model: {error}", placement.model)))?;
-    args.step
-        .strict
-        .check(time.provenance())
-        .map_err(Error::uncertain)?;
+    let time = time.map_err(|error| Error::new(format!("{}, {name} model: {error}", placement.model)))?;
+    args.step.strict.check(time.provenance()).map_err(Error::uncertain)?;
     let model = TimedBy {
         name,
         engine: None,
@@ -49,27 +43,17 @@ pub(crate) fn run(args: &PredecessorArgs) -> Result<String, Error> {
 
 /// Returns the dimensions that the predecessors read.
 fn spec(args: &PredecessorArgs, asked: &Asked) -> CompatSpec {
-    match (
-        model::find(args.step.target.model()),
-        asked.dense_intermediate,
-    ) {
+    match (model::find(args.step.target.model()), asked.dense_intermediate) {
         (Some(entry), _) => entry.into(),
-        (None, Some(size)) => {
-            CompatSpec::from(&asked.placement.model.spec).with_dense_intermediate(size)
-        }
+        (None, Some(size)) => CompatSpec::from(&asked.placement.model.spec).with_dense_intermediate(size),
         (None, None) => CompatSpec::from(&asked.placement.model.spec),
     }
 }
 
 /// Returns the time of a predecessor, which knows neither what binds a part nor its errors.
 fn answer(time: &CompatTime) -> Answer {
-    let part = |(part, time): (CompatPart, _)| Part {
-        name: part.name(),
-        time,
-        binding: None,
-        source: None,
-        errors_set: None,
-    };
+    let part =
+        |(part, time): (CompatPart, _)| Part { name: part.name(), time, binding: None, source: None, errors_set: None };
     Answer {
         total: time.total(),
         parts: time.parts().map(part).collect(),
@@ -93,8 +77,7 @@ fn rule(args: &PredecessorArgs, time: &CompatTime) -> Option<String> {
         (_, true, false) => phase("prefill"),
         (_, false, _) => phase("decode"),
         (LatencyModelName::Blis, true, true) => {
-            "the longest of prefill_compute, prefill_memory, decode_compute and decode_memory"
-                .to_owned()
+            "the longest of prefill_compute, prefill_memory, decode_compute and decode_memory".to_owned()
         }
         (LatencyModelName::Calibrated, true, true) => format!(
             "the mean of prefill ({}) and decode ({}), weighted by their tokens, or by fixed shares where one has far \
@@ -104,14 +87,8 @@ fn rule(args: &PredecessorArgs, time: &CompatTime) -> Option<String> {
         ),
     };
     let has_all_reduce = time.parts().any(|(part, _)| part == CompatPart::AllReduce);
-    let all_reduce = if has_all_reduce {
-        ", plus all_reduce"
-    } else {
-        ""
-    };
-    Some(format!(
-        "{phases}{all_reduce}, plus overhead; in whole microseconds"
-    ))
+    let all_reduce = if has_all_reduce { ", plus all_reduce" } else { "" };
+    Some(format!("{phases}{all_reduce}, plus overhead; in whole microseconds"))
 }
 
 /// Whether the FFN of the layers has no gate.

@@ -5,14 +5,9 @@ use rooflut_validation::Tally;
 use crate::output::{count, plural};
 
 /// Lists rows by reason, each with its file if one is given.
-pub(crate) fn reasons<'t>(
-    file: Option<&str>,
-    tallies: &'t [Tally],
-) -> impl Iterator<Item = String> + use<'t> {
+pub(crate) fn reasons<'t>(file: Option<&str>, tallies: &'t [Tally]) -> impl Iterator<Item = String> + use<'t> {
     let of_file = file.map_or(String::new(), |file| format!(" of {file}"));
-    tallies
-        .iter()
-        .map(move |tally| format!("{}{of_file}: {}", rows(tally), tally.text))
+    tallies.iter().map(move |tally| format!("{}{of_file}: {}", rows(tally), tally.text))
 }
 
 /// Most lines that are listed for one reason.
@@ -28,11 +23,7 @@ pub(crate) fn rows(tally: &Tally) -> String {
         0 => String::new(),
         more => format!(" and {} more", count(more as u64)),
     };
-    format!(
-        "{} (line{s} {}{more})",
-        plural(rows as u64, "row"),
-        first.join(", ")
-    )
+    format!("{} (line{s} {}{more})", plural(rows as u64, "row"), first.join(", "))
 }
 
 #[cfg(test)]
@@ -47,9 +38,6 @@ mod tests {
         };
         assert_eq!(rows(vec![3]), "1 row (line 3)");
         assert_eq!(rows((2..=6).collect()), "5 rows (lines 2, 3, 4, 5, 6)");
-        assert_eq!(
-            rows((2..=1002).collect()),
-            "1,001 rows (lines 2, 3, 4, 5, 6 and 996 more)"
-        );
+        assert_eq!(rows((2..=1002).collect()), "1,001 rows (lines 2, 3, 4, 5, 6 and 996 more)");
     }
 }

@@ -46,10 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for first_token_error in FIRST_TOKEN_ERRORS {
         let (share, step_error) = (constants.lookup_error_share, constants.step_error);
         print!("{first_token_error:.2}");
-        score(
-            &files.with_errors(share, step_error, first_token_error),
-            &[Metric::Ttft],
-        );
+        score(&files.with_errors(share, step_error, first_token_error), &[Metric::Ttft]);
     }
     print!("\nfiles");
     score(&files, &all);

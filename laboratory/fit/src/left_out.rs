@@ -29,27 +29,18 @@ pub fn left_out(problem: &Problem) -> Vec<(Kind, Case)> {
     // Rows of each parameter: derivatives of weighted errors, and of ln(prediction).
     let mut slopes = Vec::new();
     for place in 0..PARAMETERS.len() {
-        let (up, down) = (
-            moved(place, DERIVATIVE_STEP),
-            moved(place, -DERIVATIVE_STEP),
-        );
+        let (up, down) = (moved(place, DERIVATIVE_STEP), moved(place, -DERIVATIVE_STEP));
         let pairs = flat(&up).zip(flat(&down)).map(|((kind, up), (_, down))| {
             let residual = |comparison| problem.residual(kind, comparison).unwrap_or_default();
             let per_step = |up: f64, down: f64| (up - down) / (2.0 * DERIVATIVE_STEP);
-            [
-                per_step(residual(up), residual(down)),
-                per_step(up.predicted.ln(), down.predicted.ln()),
-            ]
+            [per_step(residual(up), residual(down)), per_step(up.predicted.ln(), down.predicted.ln())]
         });
         slopes.push(pairs.collect::<Vec<[f64; 2]>>());
     }
-    let residuals: Vec<f64> = flat(&cases)
-        .map(|(kind, comparison)| problem.residual(kind, comparison).unwrap_or_default())
-        .collect();
-    let families: Vec<_> = cases
-        .iter()
-        .flat_map(|(_, case)| vec![family(case.model); case.comparisons.len()])
-        .collect();
+    let residuals: Vec<f64> =
+        flat(&cases).map(|(kind, comparison)| problem.residual(kind, comparison).unwrap_or_default()).collect();
+    let families: Vec<_> =
+        cases.iter().flat_map(|(_, case)| vec![family(case.model); case.comparisons.len()]).collect();
     let step_without = |of: &_| {
         let kept = |value: f64, place: usize| match families.get(place) == Some(of) {
             true => 0.0,
@@ -72,12 +63,8 @@ pub fn left_out(problem: &Problem) -> Vec<(Kind, Case)> {
         let step = step_without(&family(case.model));
         for comparison in &mut case.comparisons {
             let of_row = slopes.iter().filter_map(|slopes| slopes.get(row));
-            let ln_ratio: f64 = step
-                .iter()
-                .flat_map(DVector::iter)
-                .zip(of_row)
-                .map(|(step, [_, slope])| step * slope)
-                .sum();
+            let ln_ratio: f64 =
+                step.iter().flat_map(DVector::iter).zip(of_row).map(|(step, [_, slope])| step * slope).sum();
             comparison.predicted *= ln_ratio.exp();
             row += 1;
         }
@@ -93,8 +80,7 @@ pub fn left_out_csv(problem: &Problem) -> String {
     let cases = problem.cases(&Engines::from_files());
     for (kind, left_out) in left_out(problem) {
         let same = |(of, case): &&(Kind, Case)| *of == kind && case.label == left_out.label;
-        let (Some((Kind::LoadStages, case)), Stage::Number(stage)) =
-            (cases.iter().find(same), &left_out.label.stage)
+        let (Some((Kind::LoadStages, case)), Stage::Number(stage)) = (cases.iter().find(same), &left_out.label.stage)
         else {
             continue;
         };
@@ -124,12 +110,7 @@ pub struct Intervals {
 
 impl Intervals {
     /// Returns the intervals of the load stages with the errors in `engines` around the predictions of `left_out`.
-    pub fn of(
-        problem: &Problem,
-        left_out: &[(Kind, Case)],
-        engines: &Engines,
-        coverage: Coverage,
-    ) -> Intervals {
+    pub fn of(problem: &Problem, left_out: &[(Kind, Case)], engines: &Engines, coverage: Coverage) -> Intervals {
         let mut rows = Vec::new();
         for (kind, case) in problem.intervals(engines, coverage) {
             let same = |other: &&(Kind, Case)| other.0 == kind && other.1.label == case.label;
@@ -163,15 +144,14 @@ impl Intervals {
     pub fn score(&self, metric: Metric) -> f64 {
         let penalty = 2.0 / (1.0 - self.coverage.share());
         let rows = self.of_metric(metric);
-        let scores = rows.clone().map(|([low, high], actual)| {
-            high - low + penalty * ((low - actual).max(0.0) + (actual - high).max(0.0))
-        });
+        let scores = rows
+            .clone()
+            .map(|([low, high], actual)| high - low + penalty * ((low - actual).max(0.0) + (actual - high).max(0.0)));
         scores.sum::<f64>() / rows.count().max(1) as f64
     }
 
     fn of_metric(&self, metric: Metric) -> impl Iterator<Item = ([f64; 2], f64)> + Clone {
         let rows = self.rows.iter();
-        rows.filter(move |row| row.0 == metric)
-            .map(|(_, interval, actual)| (*interval, *actual))
+        rows.filter(move |row| row.0 == metric).map(|(_, interval, actual)| (*interval, *actual))
     }
 }

@@ -14,10 +14,7 @@ pub struct Engines {
 impl Engines {
     /// Returns the constants of `bench_data/engines/`.
     pub fn from_files() -> Engines {
-        Engines {
-            newer: stacks::VLLM_0_15_1,
-            older: stacks::VLLM_0_11_0,
-        }
+        Engines { newer: stacks::VLLM_0_15_1, older: stacks::VLLM_0_11_0 }
     }
 
     /// Returns round numbers as the start of a search.
@@ -27,20 +24,13 @@ impl Engines {
             let first = choice.candidates.first().copied();
             choice.with(engines, first.unwrap_or_default())
         };
-        CHOICES
-            .iter()
-            .fold(files, first)
-            .with(&[10.0, 0.8, 30.0, 0.8, 5.0, 30.0, 200.0, 20.0, 0.5])
+        CHOICES.iter().fold(files, first).with(&[10.0, 0.8, 30.0, 0.8, 5.0, 30.0, 200.0, 20.0, 0.5])
     }
 
     /// Sets the values of the parameters, in the order of [`PARAMETERS`] and their units.
     pub fn with(mut self, values: &[f64]) -> Engines {
         for (parameter, &value) in PARAMETERS.iter().zip(values) {
-            let most = if parameter.unit == "share" {
-                1.0
-            } else {
-                f64::INFINITY
-            };
+            let most = if parameter.unit == "share" { 1.0 } else { f64::INFINITY };
             let value = (value / parameter.per_si()).min(most);
             *(parameter.field)(&mut self.older) = value;
             if parameter.shared {
@@ -51,12 +41,7 @@ impl Engines {
     }
 
     /// Sets the errors from which intervals follow; see `StepConstants` and `EngineStack`.
-    pub fn with_errors(
-        mut self,
-        lookup_error_share: f64,
-        step_error: f64,
-        first_token_error: f64,
-    ) -> Engines {
+    pub fn with_errors(mut self, lookup_error_share: f64, step_error: f64, first_token_error: f64) -> Engines {
         for engine in [&mut self.newer, &mut self.older] {
             engine.constants.lookup_error_share = lookup_error_share;
             engine.constants.step_error = step_error;
@@ -67,8 +52,7 @@ impl Engines {
 
     /// Returns the values of the parameters, in the order of [`PARAMETERS`] and their units.
     pub fn values(mut self) -> Vec<f64> {
-        let mut value =
-            |parameter: &Parameter| *(parameter.field)(&mut self.older) * parameter.per_si();
+        let mut value = |parameter: &Parameter| *(parameter.field)(&mut self.older) * parameter.per_si();
         PARAMETERS.iter().map(&mut value).collect()
     }
 }
@@ -95,13 +79,7 @@ impl Parameter {
         resolution: f64,
         field: fn(&mut EngineStack) -> &mut f64,
     ) -> Parameter {
-        Parameter {
-            name,
-            unit,
-            resolution,
-            shared: true,
-            field,
-        }
+        Parameter { name, unit, resolution, shared: true, field }
     }
 
     /// Returns the units per SI unit.
@@ -118,32 +96,20 @@ impl Parameter {
 /// The fitted constants: seven that both engines share, and two of the older engine.
 pub const PARAMETERS: [Parameter; 9] = [
     Parameter::shared("layer", "us", 0.5, |engine| &mut engine.constants.layer.0),
-    Parameter::shared("sustained_math", "share", 0.01, |engine| {
-        &mut engine.constants.sustained_math
-    }),
-    Parameter::shared("moe_layer", "us", 1.0, |engine| {
-        &mut engine.constants.moe_layer.0
-    }),
-    Parameter::shared("expert_bandwidth", "share", 0.01, |engine| {
-        &mut engine.constants.expert_bandwidth
-    }),
+    Parameter::shared("sustained_math", "share", 0.01, |engine| &mut engine.constants.sustained_math),
+    Parameter::shared("moe_layer", "us", 1.0, |engine| &mut engine.constants.moe_layer.0),
+    Parameter::shared("expert_bandwidth", "share", 0.01, |engine| &mut engine.constants.expert_bandwidth),
     Parameter::shared("api_server", "ms", 0.1, |engine| &mut engine.api_server.0),
     Parameter::shared("api_output", "us", 5.0, |engine| &mut engine.api_output.0),
     Parameter {
         shared: false,
-        ..Parameter::shared("host of vllm-0.11.0", "us", 20.0, |engine| {
-            &mut engine.constants.host.0
-        })
+        ..Parameter::shared("host of vllm-0.11.0", "us", 20.0, |engine| &mut engine.constants.host.0)
     },
     Parameter {
         shared: false,
-        ..Parameter::shared("prompt_layer of vllm-0.11.0", "us", 5.0, |engine| {
-            &mut engine.constants.prompt_layer.0
-        })
+        ..Parameter::shared("prompt_layer of vllm-0.11.0", "us", 5.0, |engine| &mut engine.constants.prompt_layer.0)
     },
-    Parameter::shared("smoothing_width", "ln(rows)", 0.5, |engine| {
-        &mut engine.constants.smoothing_width
-    }),
+    Parameter::shared("smoothing_width", "ln(rows)", 0.5, |engine| &mut engine.constants.smoothing_width),
 ];
 
 /// A constant chosen from a few values, because errors change with it in jumps or not at all.

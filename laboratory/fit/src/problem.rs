@@ -2,9 +2,7 @@
 
 use rooflut::interval::Coverage;
 use rooflut::model::{self, ModelSpec, Sampler};
-use rooflut_validation::{
-    Case, Comparison, Dataset, Error, Kind, Metric, Predictor, Row, embedded, validate,
-};
+use rooflut_validation::{Case, Comparison, Dataset, Error, Kind, Metric, Predictor, Row, embedded, validate};
 
 use crate::parameters::Engines;
 
@@ -45,10 +43,7 @@ impl Problem {
     /// Never, as a test of `rooflut-validation` asserts.
     pub fn embedded() -> Result<Problem, Error> {
         let fitted = |dataset: &Dataset| WEIGHTS.iter().any(|(of, ..)| *of == dataset.kind);
-        let mut problem = Problem {
-            datasets: embedded()?.into_iter().filter(fitted).collect(),
-            counts: Vec::new(),
-        };
+        let mut problem = Problem { datasets: embedded()?.into_iter().filter(fitted).collect(), counts: Vec::new() };
         let cases = problem.cases(&Engines::from_files());
         problem.counts = WEIGHTS
             .iter()
@@ -81,18 +76,14 @@ impl Problem {
     /// Predicts every row on the fitted GPU with `engines`.
     pub fn cases(&self, engines: &Engines) -> Vec<(Kind, Case)> {
         let datasets = self.datasets.iter();
-        datasets
-            .flat_map(|dataset| predicted(dataset, engines, &[]))
-            .collect()
+        datasets.flat_map(|dataset| predicted(dataset, engines, &[])).collect()
     }
 
     /// Predicts every load stage on the fitted GPU with `engines`, with intervals.
     pub(crate) fn intervals(&self, engines: &Engines, coverage: Coverage) -> Vec<(Kind, Case)> {
         let stages = self.datasets.iter();
         let stages = stages.filter(|dataset| dataset.kind == Kind::LoadStages);
-        stages
-            .flat_map(|dataset| predicted(dataset, engines, &[coverage]))
-            .collect()
+        stages.flat_map(|dataset| predicted(dataset, engines, &[coverage])).collect()
     }
 
     /// Returns the weighted error of every row; errors of outliers are reduced.
@@ -121,11 +112,8 @@ fn predicted(
     engines: &Engines,
     coverages: &[Coverage],
 ) -> impl Iterator<Item = (Kind, Case)> + use<> {
-    let predictor = Predictor {
-        engines: &[&engines.newer, &engines.older],
-        longest_stage_s: LONGEST_STAGE_S,
-        coverages,
-    };
+    let predictor =
+        Predictor { engines: &[&engines.newer, &engines.older], longest_stage_s: LONGEST_STAGE_S, coverages };
     let kind = dataset.kind;
     let cases = validate(dataset, &predictor).cases.into_iter();
     let cases = cases.filter(|case| case.gpu == GPU);

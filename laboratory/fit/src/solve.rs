@@ -40,19 +40,13 @@ pub struct Estimate {
 /// changes.
 pub fn fit(problem: &Problem) -> Fit {
     let mut start = Engines::guess();
-    let solver = LevenbergMarquardt::new()
-        .with_ftol(TOLERANCE)
-        .with_xtol(TOLERANCE)
-        .with_gtol(TOLERANCE)
-        .with_patience(5);
+    let solver =
+        LevenbergMarquardt::new().with_ftol(TOLERANCE).with_xtol(TOLERANCE).with_gtol(TOLERANCE).with_patience(5);
     for _ in 1..MAX_ROUNDS {
         let (search, _) = solver.minimize(Search::new(problem, start));
         let found = search.engines(&search.ln_ratios);
         start = choose(problem, found);
-        if CHOICES
-            .iter()
-            .all(|choice| same(choice.value(&start), choice.value(&found)))
-        {
+        if CHOICES.iter().all(|choice| same(choice.value(&start), choice.value(&found))) {
             return search.into_fit();
         }
     }
@@ -110,12 +104,8 @@ struct Search<'p> {
 
 impl<'p> Search<'p> {
     fn new(problem: &'p Problem, start: Engines) -> Search<'p> {
-        let mut search = Search {
-            problem,
-            start,
-            ln_ratios: DVector::zeros(PARAMETERS.len()),
-            residuals: DVector::zeros(0),
-        };
+        let mut search =
+            Search { problem, start, ln_ratios: DVector::zeros(PARAMETERS.len()), residuals: DVector::zeros(0) };
         search.residuals = search.residuals_at(&search.ln_ratios);
         search
     }
@@ -123,9 +113,7 @@ impl<'p> Search<'p> {
     fn engines(&self, ln_ratios: &DVector<f64>) -> Engines {
         let values = self.start.values();
         let values = values.iter().zip(ln_ratios);
-        let values: Vec<f64> = values
-            .map(|(value, ln_ratio)| value * ln_ratio.exp())
-            .collect();
+        let values: Vec<f64> = values.map(|(value, ln_ratio)| value * ln_ratio.exp()).collect();
         self.start.with(&values)
     }
 
@@ -139,23 +127,10 @@ impl<'p> Search<'p> {
         let variance = self.residuals.norm_squared() / freedom as f64;
         let covariance = self.jacobian().as_ref().and_then(covariance);
         let estimate = |(place, value): (usize, f64)| {
-            let of_ln = covariance
-                .as_ref()
-                .and_then(|matrix| matrix.get((place, place)));
-            Estimate {
-                value,
-                deviation: of_ln.map(|of_ln| value * (of_ln * variance).sqrt()),
-            }
+            let of_ln = covariance.as_ref().and_then(|matrix| matrix.get((place, place)));
+            Estimate { value, deviation: of_ln.map(|of_ln| value * (of_ln * variance).sqrt()) }
         };
-        Fit {
-            engines,
-            estimates: engines
-                .values()
-                .into_iter()
-                .enumerate()
-                .map(estimate)
-                .collect(),
-        }
+        Fit { engines, estimates: engines.values().into_iter().enumerate().map(estimate).collect() }
     }
 }
 

@@ -1,9 +1,7 @@
 //! The constants of `bench_data/engines/` fit the data.
 
 use rooflut::interval::Coverage;
-use rooflut_fit::{
-    Engines, Intervals, PARAMETERS, Problem, left_out, left_out_csv, one_step_from_files,
-};
+use rooflut_fit::{Engines, Intervals, PARAMETERS, Problem, left_out, left_out_csv, one_step_from_files};
 use rooflut_validation::Metric;
 
 #[test]
@@ -33,10 +31,7 @@ fn the_error_is_least_at_the_time_of_a_layer_in_the_files() {
         let mut values = files.values();
         values[0] *= times;
         let residuals = problem.residuals(&files.with(&values));
-        residuals
-            .iter()
-            .map(|residual| residual.powi(2))
-            .sum::<f64>()
+        residuals.iter().map(|residual| residual.powi(2)).sum::<f64>()
     };
     let [less, here, more] = [0.85, 1.0, 1.15].map(error);
     assert!(here < less.min(more), "{less} {here} {more}");
@@ -71,10 +66,7 @@ fn a_step_towards_the_data_stays_within_a_deviation_of_the_constants() {
 #[test]
 #[ignore = "slow: simulates every load stage 25 times"]
 fn predictions_without_the_family_are_up_to_date() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../laboratory/validation/left_out.csv"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../laboratory/validation/left_out.csv");
     let committed = std::fs::read_to_string(path).unwrap();
     let found = left_out_csv(&Problem::embedded().unwrap());
     assert_eq!(committed.lines().count(), found.lines().count());

@@ -104,12 +104,7 @@ pub enum Statistic {
 
 impl Statistic {
     /// All statistics.
-    pub const ALL: [Statistic; 4] = [
-        Statistic::Median,
-        Statistic::Mean,
-        Statistic::Min,
-        Statistic::Max,
-    ];
+    pub const ALL: [Statistic; 4] = [Statistic::Median, Statistic::Mean, Statistic::Min, Statistic::Max];
 
     /// Returns the name in columns and on the command line.
     pub const fn name(self) -> &'static str {
@@ -147,10 +142,7 @@ impl Answers {
         if let Some((_, dtype)) = defined {
             return Some(*dtype);
         }
-        let name = name
-            .strip_prefix("torch.")
-            .unwrap_or(name)
-            .to_ascii_lowercase();
+        let name = name.strip_prefix("torch.").unwrap_or(name).to_ascii_lowercase();
         name.parse().ok().or(match name.as_str() {
             "bfloat16" | "float16" | "fp16" | "half" => Some(Dtype::Bf16),
             "float8_e4m3fn" | "fp8_e4m3" | "float8" => Some(Dtype::Fp8),
@@ -166,11 +158,7 @@ impl Answers {
 
     /// Returns the columns given for files of an operation without a header.
     pub(crate) fn header_of(&self, operation: OperationKind) -> Option<&[String]> {
-        let given = self
-            .headers
-            .iter()
-            .rev()
-            .find(|(kind, _)| *kind == operation);
+        let given = self.headers.iter().rev().find(|(kind, _)| *kind == operation);
         given.map(|(_, columns)| columns.as_slice())
     }
 }
@@ -182,10 +170,7 @@ mod tests {
     #[test]
     fn formats_have_many_names_and_the_users_comes_first() {
         let answers = Answers {
-            dtype_names: vec![
-                ("fp8_static".to_owned(), Dtype::Fp8),
-                ("half".to_owned(), Dtype::Nvfp4),
-            ],
+            dtype_names: vec![("fp8_static".to_owned(), Dtype::Fp8), ("half".to_owned(), Dtype::Nvfp4)],
             ..Answers::default()
         };
         assert_eq!(answers.dtype_named("bfloat16"), Some(Dtype::Bf16));

@@ -12,16 +12,9 @@ pub(crate) struct ColumnIndices(Vec<(String, usize)>);
 
 impl ColumnIndices {
     /// The indices of those of `columns` that `header` has.
-    pub(crate) fn of<'c>(
-        header: &[String],
-        columns: impl Iterator<Item = &'c str>,
-    ) -> ColumnIndices {
+    pub(crate) fn of<'c>(header: &[String], columns: impl Iterator<Item = &'c str>) -> ColumnIndices {
         let index = |column: &str| header.iter().position(|name| name == column);
-        ColumnIndices(
-            columns
-                .filter_map(|column| Some((column.to_owned(), index(column)?)))
-                .collect(),
-        )
+        ColumnIndices(columns.filter_map(|column| Some((column.to_owned(), index(column)?))).collect())
     }
 }
 
@@ -51,8 +44,7 @@ impl<'a> Cells<'a> {
     pub(crate) fn whole(&self, column: &str) -> Result<u32, Cause> {
         let text = self.text(column).unwrap_or_default();
         let whole = |number: f64| {
-            (number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number))
-                .then_some(number as u32)
+            (number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number)).then_some(number as u32)
         };
         text.parse()
             .ok()
@@ -89,10 +81,7 @@ impl<'a> Cells<'a> {
         let dtype = self.dtype(column, self.answers.kv_dtype)?;
         match dtype {
             Dtype::Bf16 | Dtype::Fp8 => Ok(dtype),
-            other => Err(Cause::new(
-                Reason::UnknownDtype,
-                format!("{column} {other}"),
-            )),
+            other => Err(Cause::new(Reason::UnknownDtype, format!("{column} {other}"))),
         }
     }
 
@@ -101,24 +90,14 @@ impl<'a> Cells<'a> {
         let text = self.text("mfu")?;
         let value: f64 = text.parse().ok().filter(|mfu: &f64| mfu.is_finite())?;
         let (digits, exponent) = split_exponent(text)?;
-        let fraction = digits
-            .split_once('.')
-            .map_or(0, |(_, fraction)| fraction.len());
+        let fraction = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len());
         let decimals = i32::try_from(fraction).ok()?.saturating_sub(exponent);
-        Some(Rounded {
-            value,
-            half_unit: 0.5 * 0.1_f64.powi(decimals),
-        })
+        Some(Rounded { value, half_unit: 0.5 * 0.1_f64.powi(decimals) })
     }
 
     /// The cause for leaving out a row with a malformed value.
     pub(crate) fn malformed(&self, column: &str, expected: &str) -> Cause {
-        let found: String = self
-            .text(column)
-            .unwrap_or_default()
-            .chars()
-            .take(40)
-            .collect();
+        let found: String = self.text(column).unwrap_or_default().chars().take(40).collect();
         let detail = format!("{column}: expected {expected}, found {found:?}");
         Cause::new(Reason::Malformed, detail)
     }
@@ -131,9 +110,7 @@ fn shifted(text: &str, power: i32) -> Option<f64> {
     }
     let (digits, exponent) = split_exponent(text)?;
     // The parser of floats accepts words, too; none of them is a time.
-    format!("{digits}e{}", exponent.checked_add(power)?)
-        .parse()
-        .ok()
+    format!("{digits}e{}", exponent.checked_add(power)?).parse().ok()
 }
 
 fn split_exponent(text: &str) -> Option<(&str, i32)> {
@@ -155,45 +132,23 @@ mod tests {
         column.push(cell);
         let columns = header.map(|name| (name, column.clone())).to_vec();
         let table = SourceTable::of_columns("x", columns, 1);
-        read(&Cells {
-            indices: &indices,
-            row: table.row(1).unwrap(),
-            answers: &Answers::default(),
-        })
+        read(&Cells { indices: &indices, row: table.row(1).unwrap(), answers: &Answers::default() })
     }
 
     #[test]
     fn milliseconds_become_microseconds_digit_by_digit() {
         // 0.0033 * 1000.0 is 3.3000000000000003.
-        for (ms, us) in [
-            ("0.0033", 3.3),
-            ("4.2e-3", 4.2),
-            ("12", 12_000.0),
-            ("1E1", 10_000.0),
-        ] {
-            assert_eq!(
-                with(ms, |cells| cells.latency("x", 3).map(|latency| latency.us)),
-                Ok(us),
-                "{ms}"
-            );
+        for (ms, us) in [("0.0033", 3.3), ("4.2e-3", 4.2), ("12", 12_000.0), ("1E1", 10_000.0)] {
+            assert_eq!(with(ms, |cells| cells.latency("x", 3).map(|latency| latency.us)), Ok(us), "{ms}");
         }
-        assert_eq!(
-            with("3.3", |cells| cells
-                .latency("x", 0)
-                .map(|latency| latency.us)),
-            Ok(3.3)
-        );
+        assert_eq!(with("3.3", |cells| cells.latency("x", 0).map(|latency| latency.us)), Ok(3.3));
     }
 
     #[test]
     fn text_that_is_not_a_time_is_rejected() {
-        for wrong in [
-            "", "-", "0", "-1", "nan", "inf", "OOM", "1e40", "1e-50", "e", "1e",
-        ] {
+        for wrong in ["", "-", "0", "-1", "nan", "inf", "OOM", "1e40", "1e-50", "e", "1e"] {
             for power in [0, 3] {
-                let found = with(wrong, |cells| {
-                    cells.latency("x", power).map(|latency| latency.us)
-                });
+                let found = with(wrong, |cells| cells.latency("x", power).map(|latency| latency.us));
                 assert_eq!(found.unwrap_err().reason, Reason::Malformed, "{wrong}");
             }
         }

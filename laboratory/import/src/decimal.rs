@@ -84,18 +84,7 @@ mod tests {
 
     #[test]
     fn text_that_is_not_a_positive_decimal_of_19_digits_is_rejected() {
-        for wrong in [
-            "",
-            "0",
-            "0.0",
-            "-1",
-            "+1",
-            "nan",
-            "inf",
-            "1e",
-            "1e999",
-            "123456789012345678901",
-        ] {
+        for wrong in ["", "0", "0.0", "-1", "+1", "nan", "inf", "1e", "1e999", "123456789012345678901"] {
             assert_eq!(shifted(wrong, 0), None, "{wrong}");
         }
     }

@@ -66,26 +66,18 @@ pub(crate) fn check_devices<'r>(
 fn flag(device: &str, known: &[Gpu]) -> String {
     match gpu_of(device).filter(|name| known.iter().any(|gpu| gpu.name == *name)) {
         Some(gpu) => format!("--gpu {gpu}"),
-        None => format!(
-            "--gpu-sheet with a data sheet called {}",
-            sheet_name(device)
-        ),
+        None => format!("--gpu-sheet with a data sheet called {}", sheet_name(device)),
     }
 }
 
 /// Returns the engine stacks that rows name: `VLLM 0.24.0`.
-pub(crate) fn engines<'r>(
-    files: &[File<'_>],
-    rows: impl Iterator<Item = &'r Reading>,
-) -> Vec<String> {
+pub(crate) fn engines<'r>(files: &[File<'_>], rows: impl Iterator<Item = &'r Reading>) -> Vec<String> {
     values(files, rows, &["framework", "version"])
 }
 
 /// Returns the GPU of the library that a device is.
 fn gpu_of(device: &str) -> Option<&'static str> {
-    let found = DEVICES
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(device));
+    let found = DEVICES.iter().find(|(name, _)| name.eq_ignore_ascii_case(device));
     found.map(|(_, gpu)| *gpu)
 }
 
@@ -100,15 +92,9 @@ fn sheet_name(device: &str) -> String {
 
 /// Returns the distinct values of these columns, for files that have all of them. Values that differ only
 /// in case count once.
-fn values<'r>(
-    files: &[File<'_>],
-    rows: impl Iterator<Item = &'r Reading>,
-    columns: &[&str],
-) -> Vec<String> {
-    let indices: Vec<Option<Vec<usize>>> = files
-        .iter()
-        .map(|file| columns.iter().map(|column| file.index(column)).collect())
-        .collect();
+fn values<'r>(files: &[File<'_>], rows: impl Iterator<Item = &'r Reading>, columns: &[&str]) -> Vec<String> {
+    let indices: Vec<Option<Vec<usize>>> =
+        files.iter().map(|file| columns.iter().map(|column| file.index(column)).collect()).collect();
     let mut found = BTreeMap::new();
     let mut last = String::new();
     for row in rows {
@@ -119,17 +105,12 @@ fn values<'r>(
             continue;
         };
         let cells = indices.iter().map(|index| source.cell(*index));
-        let text = cells
-            .filter(|cell| !cell.is_empty())
-            .collect::<Vec<_>>()
-            .join(" ");
+        let text = cells.filter(|cell| !cell.is_empty()).collect::<Vec<_>>().join(" ");
         // Consecutive rows are mostly of one device.
         if text.is_empty() || text == last {
             continue;
         }
-        found
-            .entry(text.to_ascii_lowercase())
-            .or_insert_with(|| text.clone());
+        found.entry(text.to_ascii_lowercase()).or_insert_with(|| text.clone());
         last = text;
     }
     found.into_values().collect()
@@ -151,8 +132,7 @@ mod tests {
 
     #[test]
     fn every_gpu_of_the_library_has_a_device() {
-        let sheets: toml::Table =
-            toml::from_str(include_str!("../../../bench_data/gpus.toml")).unwrap();
+        let sheets: toml::Table = toml::from_str(include_str!("../../../bench_data/gpus.toml")).unwrap();
         assert!(!sheets.is_empty());
         for gpu in sheets.keys() {
             assert!(DEVICES.iter().any(|(_, name)| name == gpu), "{gpu}");

@@ -61,18 +61,11 @@ impl Error {
     }
 
     pub(crate) fn file(file: &str, problem: impl Into<String>) -> Error {
-        Error::File {
-            file: file.to_owned(),
-            line: None,
-            problem: problem.into(),
-        }
+        Error::File { file: file.to_owned(), line: None, problem: problem.into() }
     }
 
     pub(crate) fn rows(about: impl Into<String>, problem: impl Into<String>) -> Error {
-        Error::Rows {
-            about: about.into(),
-            problem: problem.into(),
-        }
+        Error::Rows { about: about.into(), problem: problem.into() }
     }
 }
 

@@ -66,13 +66,10 @@ impl<'a> File<'a> {
             );
             return Err(Error::file(path, problem));
         }
-        let twice = columns
-            .read()
-            .find(|column| header.iter().filter(|name| name == column).count() > 1);
+        let twice = columns.read().find(|column| header.iter().filter(|name| name == column).count() > 1);
         if let Some(column) = twice {
-            let problem = format!(
-                "{column}: expected a column of that name once, found it twice; rename one of the two"
-            );
+            let problem =
+                format!("{column}: expected a column of that name once, found it twice; rename one of the two");
             return Err(Error::file(path, problem));
         }
         Ok(File {
@@ -123,8 +120,7 @@ impl<'a> File<'a> {
         let values = self.table.texts(index).take(MAX_VARIANTS + 1);
         let values: Vec<&str> = values.collect();
         let is_fraction = |text: &&str| text.parse().is_ok_and(|value: f64| value.fract() != 0.0);
-        values.len() <= MAX_VARIANTS
-            && (values.len() * 2 <= self.table.len() || !values.iter().any(is_fraction))
+        values.len() <= MAX_VARIANTS && (values.len() * 2 <= self.table.len() || !values.iter().any(is_fraction))
     }
 }
 
@@ -147,25 +143,18 @@ pub(crate) fn check_conditions(files: &[File<'_>], answers: &Answers) -> Result<
             Some((file, file.index(column)?))
         });
         let is_column = with_column.clone().next().is_some();
-        let values: BTreeSet<&str> = with_column
-            .flat_map(|(file, index)| file.table.texts(index))
-            .collect();
+        let values: BTreeSet<&str> = with_column.flat_map(|(file, index)| file.table.texts(index)).collect();
         if values.contains(value.as_str()) {
             continue;
         }
         let problem = match is_column {
             false => {
-                let columns: BTreeSet<&String> =
-                    files.iter().flat_map(|file| file.header).collect();
-                format!(
-                    "expected a column of the files, one of {}, found none called {column}",
-                    listed(columns)
-                )
+                let columns: BTreeSet<&String> = files.iter().flat_map(|file| file.header).collect();
+                format!("expected a column of the files, one of {}, found none called {column}", listed(columns))
             }
-            true => format!(
-                "expected a value that the column has, one of {}, found no row with {value}",
-                listed(values)
-            ),
+            true => {
+                format!("expected a value that the column has, one of {}, found no row with {value}", listed(values))
+            }
         };
         return Err(Error::rows(format!("--where {column}={value}"), problem));
     }
@@ -191,12 +180,8 @@ pub(crate) fn check_dtype_names(files: &[File<'_>], answers: &Answers) -> Result
         return Ok(());
     };
     let problem = match names.is_empty() {
-        true => "expected a name that a row has, found no row that names a format; use --dtype"
-            .to_owned(),
-        false => format!(
-            "expected a name that a row has, one of {}, found no row with it",
-            listed(names)
-        ),
+        true => "expected a name that a row has, found no row that names a format; use --dtype".to_owned(),
+        false => format!("expected a name that a row has, one of {}, found no row with it", listed(names)),
     };
     Err(Error::rows(format!("--dtype-name {unused}"), problem))
 }

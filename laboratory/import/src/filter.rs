@@ -46,9 +46,7 @@ impl RowFilter<'_> {
     pub(crate) fn impossible(&mut self, gpu: &Gpu, files: &[File<'_>]) -> Result<(), Error> {
         let beyond = |row: &Reading| physics::beyond(&row.kernel, row.latency_us, gpu);
         let rows = self.readings.iter().enumerate();
-        let found: Vec<(usize, Cause)> = rows
-            .filter_map(|(index, row)| Some((index, beyond(row)?)))
-            .collect();
+        let found: Vec<(usize, Cause)> = rows.filter_map(|(index, row)| Some((index, beyond(row)?))).collect();
         let is_impossible = |(_, cause): &&(usize, Cause)| cause.reason == Reason::Impossible;
         let impossible = found.iter().filter(is_impossible).count();
         if physics::is_doubtful(impossible, self.readings.len()) {
@@ -64,10 +62,7 @@ impl RowFilter<'_> {
             };
             let fitting = match fitting.is_empty() {
                 true => "no format fits".to_owned(),
-                false => format!(
-                    "fitting: {}",
-                    listed(fitting.iter().map(|dtype| dtype.name()))
-                ),
+                false => format!("fitting: {}", listed(fitting.iter().map(|dtype| dtype.name()))),
             };
             let problem = format!(
                 "{impossible} of {} rows are faster than the GPU can be ({}): an answer for all rows is \
@@ -85,10 +80,7 @@ impl RowFilter<'_> {
     /// Returns the flags that import the other tables, if there are any.
     fn without(&self, files: &[File<'_>]) -> String {
         let is_own = |file: &&File<'_>| file.operation == self.operation;
-        let own = files
-            .iter()
-            .filter(is_own)
-            .map(|file| quoted(&file.table.path));
+        let own = files.iter().filter(is_own).map(|file| quoted(&file.table.path));
         match files.iter().any(|file| !is_own(&file)) {
             true => {
                 let flags: Vec<String> = own.map(|path| format!("--skip {path}")).collect();
@@ -108,10 +100,7 @@ impl RowFilter<'_> {
         let is_same = |(_, reason): &&(usize, Reason)| *reason == Reason::RepeatedSame;
         let same = dropped.clone().filter(is_same).count();
         let other = dropped.clone().count() - same;
-        let spread = found
-            .iter()
-            .map(|repeats| repeats.spread)
-            .fold(1.0, f64::max);
+        let spread = found.iter().map(|repeats| repeats.spread).fold(1.0, f64::max);
         let mut text = format!(
             "{} in the files several times: {} with the latency that is kept",
             counted(found.len(), "kernel"),
@@ -179,11 +168,7 @@ impl RowFilter<'_> {
         self.readings.retain(|row| match causes.next().flatten() {
             None => true,
             Some(cause) => {
-                self.left_out.push(LeftOut {
-                    file: row.file,
-                    number: row.number,
-                    cause,
-                });
+                self.left_out.push(LeftOut { file: row.file, number: row.number, cause });
                 false
             }
         });

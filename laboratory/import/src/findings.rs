@@ -26,11 +26,7 @@ pub(crate) struct Facts<'a> {
 impl Findings {
     /// Adds a finding about an operation.
     pub(crate) fn add(&mut self, operation: OperationKind, defect: &'static str, text: String) {
-        self.0.push(Finding {
-            operation: operation.name(),
-            defect,
-            text,
-        });
+        self.0.push(Finding { operation: operation.name(), defect, text });
     }
 
     pub(crate) fn into_list(self) -> Vec<Finding> {
@@ -46,8 +42,7 @@ impl Findings {
                 self.add(file.operation, "no header", text);
             }
             let again = read.left_out.iter();
-            let again =
-                again.filter(|row| row.file == index && row.cause.reason == Reason::HeaderAgain);
+            let again = again.filter(|row| row.file == index && row.cause.reason == Reason::HeaderAgain);
             let blocks = again.count() / file.measurements_per_row.max(1);
             if blocks > 0 {
                 let text = format!("{path} has {} blocks, each with a header", blocks + 1);
@@ -57,19 +52,13 @@ impl Findings {
     }
 
     /// Adds defects of the rows of an operation.
-    pub(crate) fn of_rows(
-        &mut self,
-        operation: OperationKind,
-        rows: &[Reading],
-        facts: &Facts<'_>,
-    ) {
+    pub(crate) fn of_rows(&mut self, operation: OperationKind, rows: &[Reading], facts: &Facts<'_>) {
         let with_mfu = rows.iter().filter_map(|row| row.mfu);
         let zeros = with_mfu.clone().filter(|mfu| mfu.value == 0.0).count();
         let with_mfu = with_mfu.count();
         if zeros > 0 {
-            let text = format!(
-                "{zeros} of {with_mfu} are rounded to it: the latencies are kept, mfu follows from them"
-            );
+            let text =
+                format!("{zeros} of {with_mfu} are rounded to it: the latencies are kept, mfu follows from them");
             self.add(operation, "mfu of 0", text);
         }
         let stated = facts.answers.mfu_peak_flops_per_s;
@@ -78,9 +67,7 @@ impl Findings {
         }
         if let Some(ragged) = ragged::ragged(rows) {
             let cells = operation.declared().axes.iter().zip(ragged.smallest);
-            let coordinates: Vec<String> = cells
-                .map(|(axis, value)| format!("{axis} {value}"))
-                .collect();
+            let coordinates: Vec<String> = cells.map(|(axis, value)| format!("{axis} {value}")).collect();
             let text = format!(
                 "{} of {} grids lack cells, {} of {} in all, the smallest at {}; most in {}",
                 ragged.ragged,
@@ -94,13 +81,7 @@ impl Findings {
         }
     }
 
-    fn misfit(
-        &mut self,
-        operation: OperationKind,
-        misfit: &mfu_peak::Misfit,
-        rows: &[Reading],
-        facts: &Facts<'_>,
-    ) {
+    fn misfit(&mut self, operation: OperationKind, misfit: &mfu_peak::Misfit, rows: &[Reading], facts: &Facts<'_>) {
         let first = rows.get(misfit.first).and_then(|row| {
             let file = facts.files.get(row.file)?;
             Some(format!("{}:{}", file.table.path, row.number))
@@ -109,11 +90,7 @@ impl Findings {
             Some(peak) => format!("{:.1} TFLOP/s", peak * 1e-12),
             None => format!("the peak of {}", facts.gpu.name),
         };
-        let fitting: Vec<String> = misfit
-            .fitting
-            .iter()
-            .map(|(gpu, dtype)| format!("{gpu} {dtype}"))
-            .collect();
+        let fitting: Vec<String> = misfit.fitting.iter().map(|(gpu, dtype)| format!("{gpu} {dtype}")).collect();
         let fits = match fitting.is_empty() {
             true => format!(
                 "they imply {:.1} TFLOP/s, which is the peak of no known GPU",

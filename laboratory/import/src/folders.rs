@@ -46,10 +46,8 @@ pub fn foreign_files(
             foreign.extend(others.map(|path| unnamed(path)));
             continue;
         }
-        let of_paths: Vec<(&str, &str)> = paths
-            .iter()
-            .filter_map(|path| Some((*path, gpu_folder(layout, path)?)))
-            .collect();
+        let of_paths: Vec<(&str, &str)> =
+            paths.iter().filter_map(|path| Some((*path, gpu_folder(layout, path)?))).collect();
         let folders: BTreeSet<&str> = of_paths.iter().map(|(_, folder)| *folder).collect();
         match meant(&folders, gpu) {
             Some(meant) => {
@@ -103,10 +101,7 @@ fn of_other_gpus_and_stacks(
         };
         paths.retain(|path| match gpu_folder(layout, path) {
             Some(folder) if folder != meant => {
-                foreign.push((
-                    (*path).to_owned(),
-                    format!("of another GPU (folder {folder})"),
-                ));
+                foreign.push(((*path).to_owned(), format!("of another GPU (folder {folder})")));
                 false
             }
             _ => true,
@@ -116,10 +111,7 @@ fn of_other_gpus_and_stacks(
     let mut of_table = BTreeMap::<&str, BTreeSet<&str>>::new();
     for path in &paths {
         let (_, table) = path.rsplit_once('/').unwrap_or_default();
-        of_table
-            .entry(table)
-            .or_default()
-            .extend(stack(layout, path));
+        of_table.entry(table).or_default().extend(stack(layout, path));
     }
     match of_table.values().any(|stacks| stacks.len() > 1) {
         true => ask("engine stack", &names(&paths, stack)),
@@ -137,9 +129,7 @@ fn stack(_: Layout, path: &str) -> Option<&str> {
 fn split_at_stack(path: &str) -> Option<(&str, &str)> {
     let (folders, _) = path.rsplit_once('/')?;
     let (above, version) = folders.rsplit_once('/')?;
-    let is_version = version
-        .trim_start_matches('v')
-        .starts_with(|c: char| c.is_ascii_digit());
+    let is_version = version.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
     let start = above.rfind('/').map_or(0, |slash| slash + 1);
     folders.split_at_checked(start).filter(|_| is_version)
 }
@@ -166,10 +156,7 @@ fn gpu_folder(layout: Layout, path: &str) -> Option<&str> {
 
 /// Whether a folder of InferSim's tree names an operation, not a GPU.
 fn is_kind(folder: &str) -> bool {
-    matches!(
-        folder,
-        "gemm" | "grouped_gemm" | "mha" | "mla" | "prefill" | "decode" | "bench_data"
-    )
+    matches!(folder, "gemm" | "grouped_gemm" | "mha" | "mla" | "prefill" | "decode" | "bench_data")
 }
 
 /// Returns the part of the tree that a file is in. Vidur names folders by GPU for kernels, and by node for
@@ -186,12 +173,8 @@ fn group(layout: Layout, path: &str) -> &'static str {
 /// Returns the folder with the name of the GPU, or else the only one whose name contains it.
 fn meant<'f>(folders: &BTreeSet<&'f str>, gpu: Option<&str>) -> Option<&'f str> {
     let gpu = gpu?;
-    let same = folders
-        .iter()
-        .find(|folder| folder.eq_ignore_ascii_case(gpu));
-    let mut alike = folders
-        .iter()
-        .filter(|folder| folder.to_ascii_lowercase().contains(gpu));
+    let same = folders.iter().find(|folder| folder.eq_ignore_ascii_case(gpu));
+    let mut alike = folders.iter().filter(|folder| folder.to_ascii_lowercase().contains(gpu));
     let alone = match (alike.next(), alike.next()) {
         (Some(only), None) => Some(only),
         _ => None,
@@ -215,11 +198,7 @@ mod tests {
         }
     }
 
-    const TREE: [&str; 3] = [
-        "gemm/h20/data.csv",
-        "gemm/h100/data.csv",
-        "mha/decode/h100/8-8-128.csv",
-    ];
+    const TREE: [&str; 3] = ["gemm/h20/data.csv", "gemm/h100/data.csv", "mha/decode/h100/8-8-128.csv"];
 
     #[test]
     fn only_the_folder_of_the_gpu_is_read() {
@@ -233,16 +212,10 @@ mod tests {
     fn a_tree_of_other_gpus_needs_an_answer() {
         let missing = foreign_files(Layout::Blis, &TREE, &answers("a100", &[])).unwrap_err();
         assert_eq!(missing.len(), 1);
-        assert!(
-            missing[0].meaning.ends_with("the tree has h100, h20"),
-            "{missing:?}"
-        );
+        assert!(missing[0].meaning.ends_with("the tree has h100, h20"), "{missing:?}");
         let one = foreign_files(Layout::InferSim, &TREE[..1], &answers("h100", &[]));
         assert!(one.is_err());
-        assert_eq!(
-            foreign_files(Layout::InferSim, &TREE, &Answers::default()),
-            Ok(BTreeMap::new())
-        );
+        assert_eq!(foreign_files(Layout::InferSim, &TREE, &Answers::default()), Ok(BTreeMap::new()));
     }
 
     #[test]
@@ -266,14 +239,8 @@ mod tests {
             "network/a100_pair/all_reduce.csv",
         ];
         let missing = foreign_files(Layout::Vidur, &tree, &answers("a100", &[])).unwrap_err();
-        let meanings: Vec<&str> = missing
-            .iter()
-            .map(|missing| missing.meaning.as_str())
-            .collect();
-        assert_eq!(
-            meanings,
-            ["which files are of this GPU: network/ has a100_dgx, a100_pair"]
-        );
+        let meanings: Vec<&str> = missing.iter().map(|missing| missing.meaning.as_str()).collect();
+        assert_eq!(meanings, ["which files are of this GPU: network/ has a100_dgx, a100_pair"]);
         // The other group is still that of the GPU.
         let found = foreign_files(Layout::Vidur, &tree, &answers("a100", &["a100_dgx"])).unwrap();
         assert_eq!(found.into_keys().collect::<Vec<_>>(), [tree[1], tree[3]]);
@@ -283,10 +250,7 @@ mod tests {
 
     #[test]
     fn the_folder_of_the_gpu_is_found() {
-        assert_eq!(
-            gpu_folder(Layout::Blis, "mha/decode/h100/1-1-128.csv"),
-            Some("h100")
-        );
+        assert_eq!(gpu_folder(Layout::Blis, "mha/decode/h100/1-1-128.csv"), Some("h100"));
         assert_eq!(gpu_folder(Layout::Blis, "gemm/data.csv"), None);
         let vidur = "profiling/compute/a40/org/model/mlp.csv";
         assert_eq!(gpu_folder(Layout::Vidur, vidur), Some("a40"));

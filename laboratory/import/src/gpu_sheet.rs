@@ -66,10 +66,7 @@ mod tests {
     fn a_sheet_that_lacks_a_key_is_refused_on_one_line() {
         let error = GpuSheet::parse("gpu.toml", &SHEET.replace("sms = 4\n", "")).unwrap_err();
         let message = error.to_string();
-        assert!(
-            message.starts_with("gpu.toml:") && message.contains("sms"),
-            "{message}"
-        );
+        assert!(message.starts_with("gpu.toml:") && message.contains("sms"), "{message}");
         assert_eq!(message.lines().count(), 1);
     }
 }

@@ -52,11 +52,7 @@ pub struct Source {
 /// that columns distinguish, rows that no GPU or format explains. See [`Error`].
 pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Import, Error> {
     let layout = source.layout;
-    let Sorted {
-        tables,
-        not_imported,
-        mut missing,
-    } = sort(source, answers)?;
+    let Sorted { tables, not_imported, mut missing } = sort(source, answers)?;
     let names: Vec<&str> = known.iter().map(|gpu| &*gpu.name).collect();
     let sources: Vec<&SourceTable> = tables.iter().map(|(table, ..)| *table).collect();
     let is_selected = missing.is_empty();
@@ -101,16 +97,10 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
         filter.floor(gpu, answers.floor);
         filter.points();
         *readings = filter.readings;
-        let facts = Facts {
-            gpu,
-            answers,
-            known,
-            files: &files,
-        };
+        let facts = Facts { gpu, answers, known, files: &files };
         findings.of_rows(*operation, readings, &facts);
     }
-    read.left_out
-        .sort_by_key(|left_out| (left_out.file, left_out.number));
+    read.left_out.sort_by_key(|left_out| (left_out.file, left_out.number));
     let tables = counts(&files, &read);
     if problems.is_empty() && missing.is_empty() {
         nothing_left(&tables)?;
@@ -158,15 +148,11 @@ fn nothing_left(tables: &[TableCount]) -> Result<(), Error> {
         return Ok(());
     }
     let reasons = tables.iter().flat_map(|table| &table.left_out);
-    let left_out: Vec<String> = reasons
-        .map(|ReasonCount { reason, rows }| format!("{rows} left out: {reason}"))
-        .collect();
+    let left_out: Vec<String> =
+        reasons.map(|ReasonCount { reason, rows }| format!("{rows} left out: {reason}")).collect();
     Err(Error::Nothing(match left_out.is_empty() {
         true => "expected rows of measurements, found only headers; check SRC".to_owned(),
-        false => format!(
-            "expected rows that a table set can hold, found none: {}",
-            left_out.join("; ")
-        ),
+        false => format!("expected rows that a table set can hold, found none: {}", left_out.join("; ")),
     }))
 }
 
@@ -181,11 +167,7 @@ fn sort<'s>(source: &'s Source, answers: &Answers) -> Result<Sorted<'s>, Error> 
     let layout = source.layout;
     let mut not_imported = source.not_imported.clone();
     let mut leave = |table: &SourceTable, why: &str| {
-        not_imported.push(NotImported {
-            path: table.path.clone(),
-            rows: Some(table.len()),
-            why: why.to_owned(),
-        });
+        not_imported.push(NotImported { path: table.path.clone(), rows: Some(table.len()), why: why.to_owned() });
     };
     let mut tables = Vec::new();
     for table in &source.tables {
@@ -196,10 +178,7 @@ fn sort<'s>(source: &'s Source, answers: &Answers) -> Result<Sorted<'s>, Error> 
             Content::Unknown => leave(table, "no table of this layout"),
         }
     }
-    let paths: Vec<&str> = tables
-        .iter()
-        .map(|(table, ..)| table.path.as_str())
-        .collect();
+    let paths: Vec<&str> = tables.iter().map(|(table, ..)| table.path.as_str()).collect();
     let (foreign, missing) = match folders::foreign_files(layout, &paths, answers) {
         Ok(foreign) => (foreign, Vec::new()),
         Err(missing) => (BTreeMap::new(), missing),
@@ -215,18 +194,11 @@ fn sort<'s>(source: &'s Source, answers: &Answers) -> Result<Sorted<'s>, Error> 
     if tables.is_empty() {
         return Err(no_table(layout, &not_imported));
     }
-    Ok(Sorted {
-        tables,
-        not_imported,
-        missing,
-    })
+    Ok(Sorted { tables, not_imported, missing })
 }
 
 fn no_table(layout: Layout, not_imported: &[NotImported]) -> Error {
-    let mut text = format!(
-        "expected tables of {layout} ({}), found none",
-        layout.expected()
-    );
+    let mut text = format!("expected tables of {layout} ({}), found none", layout.expected());
     for NotImported { path, why, .. } in not_imported.iter().take(MAX_LISTED) {
         text.push_str(&format!("; {path}: {why}"));
     }
@@ -242,15 +214,12 @@ fn counts(files: &[File<'_>], read: &Readings) -> Vec<TableCount> {
     let mut reasons = BTreeMap::<(OperationKind, Reason), usize>::new();
     for left_out in &read.left_out {
         if let Some(file) = files.get(left_out.file) {
-            *reasons
-                .entry((file.operation, left_out.cause.reason))
-                .or_default() += 1;
+            *reasons.entry((file.operation, left_out.cause.reason)).or_default() += 1;
         }
     }
     let rows = |operation: OperationKind| {
         let of = files.iter().filter(move |file| file.operation == operation);
-        of.map(|file| file.table.len() * file.measurements_per_row)
-            .sum::<usize>()
+        of.map(|file| file.table.len() * file.measurements_per_row).sum::<usize>()
     };
     OperationKind::ALL
         .into_iter()
@@ -262,55 +231,42 @@ fn counts(files: &[File<'_>], read: &Readings) -> Vec<TableCount> {
             left_out: reasons
                 .iter()
                 .filter(|((kind, _), _)| *kind == operation)
-                .map(|((_, reason), rows)| ReasonCount {
-                    reason: reason.to_string(),
-                    rows: *rows,
-                })
+                .map(|((_, reason), rows)| ReasonCount { reason: reason.to_string(), rows: *rows })
                 .collect(),
         })
         .collect()
 }
 
 fn files_read(files: &[File<'_>], read: &Readings) -> Vec<FileRead> {
-    let described = files
-        .iter()
-        .zip(&read.ignored)
-        .map(|(file, ignored)| FileRead {
-            path: file.table.path.clone(),
-            operation: file.operation.name(),
-            rows: file.table.len(),
-            measurements_per_row: file.measurements_per_row,
-            ignored: ignored.clone(),
-        });
+    let described = files.iter().zip(&read.ignored).map(|(file, ignored)| FileRead {
+        path: file.table.path.clone(),
+        operation: file.operation.name(),
+        rows: file.table.len(),
+        measurements_per_row: file.measurements_per_row,
+        ignored: ignored.clone(),
+    });
     described.collect()
 }
 
 /// Groups left-out rows by file, reason and detail.
 fn left_out(files: &[File<'_>], left_out: &[LeftOut]) -> Vec<LeftOutRows> {
     let mut groups = BTreeMap::<(usize, Reason, &str), Vec<u64>>::new();
-    for LeftOut {
-        file,
-        number,
-        cause,
-    } in left_out
-    {
+    for LeftOut { file, number, cause } in left_out {
         let key = (*file, cause.reason, cause.detail.as_str());
         groups.entry(key).or_default().push(*number);
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|((file, reason, _), numbers)| (*file, *reason, numbers.first().copied()));
-    let rows = groups
-        .iter()
-        .filter_map(|((file, reason, detail), numbers)| {
-            let table = files.get(*file)?.table;
-            Some(LeftOutRows {
-                file: table.path.clone(),
-                numbering: table.numbering.name(),
-                places: ranges(numbers),
-                rows: numbers.len(),
-                reason: reason.to_string(),
-                detail: (*detail).to_owned(),
-            })
-        });
+    let rows = groups.iter().filter_map(|((file, reason, detail), numbers)| {
+        let table = files.get(*file)?.table;
+        Some(LeftOutRows {
+            file: table.path.clone(),
+            numbering: table.numbering.name(),
+            places: ranges(numbers),
+            rows: numbers.len(),
+            reason: reason.to_string(),
+            detail: (*detail).to_owned(),
+        })
+    });
     rows.collect()
 }

@@ -29,23 +29,12 @@ pub(crate) fn describe(kernel: &MeasuredKernel) -> String {
 }
 
 /// Appends the row of a kernel. `with_optional` adds the columns that a file may lack.
-pub(crate) fn write_row(
-    text: &mut String,
-    kernel: &MeasuredKernel,
-    latency_us: &dyn Display,
-    with_optional: bool,
-) {
+pub(crate) fn write_row(text: &mut String, kernel: &MeasuredKernel, latency_us: &dyn Display, with_optional: bool) {
     for (_, cell) in cells(kernel).filter(|(column, _)| with_optional || column.is_required()) {
         text.push_str(&cell);
         text.push(',');
     }
-    for (_, coordinate) in kernel
-        .operation()
-        .declared()
-        .axes
-        .iter()
-        .zip(kernel.point())
-    {
+    for (_, coordinate) in kernel.operation().declared().axes.iter().zip(kernel.point()) {
         // Writing to a String does not fail.
         let _ = write!(text, "{coordinate},");
     }

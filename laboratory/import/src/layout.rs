@@ -51,12 +51,7 @@ const MLA: &str = "multi-head latent attention: the library has no such kernel";
 
 impl Layout {
     /// All layouts.
-    pub const ALL: [Layout; 4] = [
-        Layout::InferSim,
-        Layout::Blis,
-        Layout::AiConfigurator,
-        Layout::Vidur,
-    ];
+    pub const ALL: [Layout; 4] = [Layout::InferSim, Layout::Blis, Layout::AiConfigurator, Layout::Vidur];
 
     /// Returns its name on the command line.
     pub const fn name(self) -> &'static str {
@@ -71,12 +66,8 @@ impl Layout {
     /// Returns the paths of its tables, for messages.
     pub const fn expected(self) -> &'static str {
         match self {
-            Layout::InferSim => {
-                "gemm/GPU/*.csv, mha/prefill/GPU/Q-KV-DIM.csv, mha/decode/GPU/Q-KV-DIM.csv"
-            }
-            Layout::Blis => {
-                "gemm/GPU/*.csv, mha/prefill/GPU/Q-KV-DIM.csv, mha/decode/GPU/Q-KV-DIM-tpN.csv"
-            }
+            Layout::InferSim => "gemm/GPU/*.csv, mha/prefill/GPU/Q-KV-DIM.csv, mha/decode/GPU/Q-KV-DIM.csv",
+            Layout::Blis => "gemm/GPU/*.csv, mha/prefill/GPU/Q-KV-DIM.csv, mha/decode/GPU/Q-KV-DIM-tpN.csv",
             Layout::AiConfigurator => {
                 "gemm_perf, context_attention_perf, generation_attention_perf, moe_perf, \
                  custom_allreduce_perf (.parquet, .txt or .csv)"
@@ -115,22 +106,13 @@ impl fmt::Display for Layout {
 }
 
 const fn table(operation: OperationKind) -> Content {
-    Content::Table {
-        operation,
-        heads: None,
-    }
+    Content::Table { operation, heads: None }
 }
 
 /// The contents of a file of InferSim's tree. The innermost folder that names a kind counts.
 fn of_tree(folders: &[&str], stem: &str) -> Content {
-    let kind = folders
-        .iter()
-        .rev()
-        .find(|folder| matches!(**folder, "gemm" | "grouped_gemm" | "mha" | "mla"));
-    let phase = folders
-        .iter()
-        .rev()
-        .find(|folder| matches!(**folder, "prefill" | "decode"));
+    let kind = folders.iter().rev().find(|folder| matches!(**folder, "gemm" | "grouped_gemm" | "mha" | "mla"));
+    let phase = folders.iter().rev().find(|folder| matches!(**folder, "prefill" | "decode"));
     let operation = match (kind.copied(), phase.copied()) {
         (Some("gemm"), _) => return table(OperationKind::Gemm),
         (Some("mla"), _) => return Content::NotImported(MLA),
@@ -144,10 +126,7 @@ fn of_tree(folders: &[&str], stem: &str) -> Content {
         _ => return Content::Unknown,
     };
     match heads(stem) {
-        Some(heads) => Content::Table {
-            operation,
-            heads: Some(heads),
-        },
+        Some(heads) => Content::Table { operation, heads: Some(heads) },
         None => Content::NotImported(
             "its name gives no shape: expected QUERYHEADS-KVHEADS-HEADDIM.csv, with -tpN if sharded",
         ),
@@ -157,24 +136,13 @@ fn of_tree(folders: &[&str], stem: &str) -> Content {
 /// Parses `28-4-128` or `28-4-128-tp2`.
 fn heads(stem: &str) -> Option<Heads> {
     let mut parts = stem.split('-');
-    let mut number = || {
-        parts
-            .next()?
-            .parse()
-            .ok()
-            .filter(|number: &u32| *number > 0)
-    };
+    let mut number = || parts.next()?.parse().ok().filter(|number: &u32| *number > 0);
     let (q_heads, kv_heads, head_dim) = (number()?, number()?, number()?);
     let tp = match parts.next() {
         None => 1,
         Some(tp) => tp.strip_prefix("tp")?.parse().ok().filter(|tp| *tp > 0)?,
     };
-    parts.next().is_none().then_some(Heads {
-        q_heads,
-        kv_heads,
-        head_dim,
-        tp,
-    })
+    parts.next().is_none().then_some(Heads { q_heads, kv_heads, head_dim, tp })
 }
 
 /// The contents of a file of AIConfigurator.
@@ -185,9 +153,9 @@ fn of_perf(stem: &str) -> Content {
         "generation_attention_perf" => table(OperationKind::Decode),
         "moe_perf" => table(OperationKind::Moe),
         "custom_allreduce_perf" => table(OperationKind::AllReduce),
-        "nccl_perf" | "oneccl_perf" => Content::NotImported(
-            "collectives of a library: a table set has the engine's own all-reduce",
-        ),
+        "nccl_perf" | "oneccl_perf" => {
+            Content::NotImported("collectives of a library: a table set has the engine's own all-reduce")
+        }
         mla if mla.contains("mla") && mla.ends_with("_perf") => Content::NotImported(MLA),
         other if other.ends_with("_perf") => Content::NotImported("the library has no such kernel"),
         _ => Content::Unknown,
@@ -199,9 +167,9 @@ fn of_profile(stem: &str) -> Content {
     match stem {
         "mlp" => table(OperationKind::Gemm),
         "all_reduce" => table(OperationKind::AllReduce),
-        "attention" => Content::NotImported(
-            "attention profiles: it is not known whether kv_cache_size counts the new token",
-        ),
+        "attention" => {
+            Content::NotImported("attention profiles: it is not known whether kv_cache_size counts the new token")
+        }
         "send_recv" => Content::NotImported("send and receive: the library has no such kernel"),
         "cpu_overhead" | "cpu_overheads" => {
             Content::NotImported("the host's time: constants of an engine stack, not of a kernel")
@@ -217,28 +185,14 @@ mod tests {
     #[test]
     fn a_file_is_recognised_by_its_folders_and_its_name() {
         let decode = Layout::Blis.content("x/mha/decode/h100/28-4-128-tp2.csv");
-        let heads = Heads {
-            q_heads: 28,
-            kv_heads: 4,
-            head_dim: 128,
-            tp: 2,
-        };
+        let heads = Heads { q_heads: 28, kv_heads: 4, head_dim: 128, tp: 2 };
         let operation = OperationKind::Decode;
-        assert_eq!(
-            decode,
-            Content::Table {
-                operation,
-                heads: Some(heads)
-            }
-        );
+        assert_eq!(decode, Content::Table { operation, heads: Some(heads) });
         let gemm = table(OperationKind::Gemm);
         assert_eq!(Layout::InferSim.content("mha/x/gemm/h100/data.csv"), gemm);
         assert_eq!(Layout::AiConfigurator.content("a/gemm_perf.parquet"), gemm);
         assert_eq!(Layout::Vidur.content("compute/a100/m/mlp.csv"), gemm);
-        assert_eq!(
-            Layout::Vidur.content("compute/a100/m/mlp.txt"),
-            Content::Unknown
-        );
+        assert_eq!(Layout::Vidur.content("compute/a100/m/mlp.txt"), Content::Unknown);
     }
 
     #[test]
@@ -256,10 +210,7 @@ mod tests {
         ];
         for (layout, path) in not_imported {
             let content = layout.content(path);
-            assert!(
-                matches!(content, Content::NotImported(_)),
-                "{path}: {content:?}"
-            );
+            assert!(matches!(content, Content::NotImported(_)), "{path}: {content:?}");
         }
     }
 }

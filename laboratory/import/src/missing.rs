@@ -21,10 +21,7 @@ pub struct MissingAnswer {
 
 impl MissingAnswer {
     pub(crate) fn new(flag: &str, meaning: impl Into<String>) -> MissingAnswer {
-        MissingAnswer {
-            flag: flag.to_owned(),
-            meaning: meaning.into(),
-        }
+        MissingAnswer { flag: flag.to_owned(), meaning: meaning.into() }
     }
 
     /// Whether the columns of a file are missing.
@@ -71,31 +68,11 @@ pub(crate) fn complete<'a>(
         ask(false, &flag, &meaning);
     }
     for (given, flag, meaning) in [
-        (
-            &answers.name,
-            "--name",
-            "of the set: lower-case letters, digits and hyphens",
-        ),
-        (
-            &answers.timing,
-            "--timing",
-            "how, like \"CUDA graph replay\" or \"eager, launch included\"",
-        ),
-        (
-            &answers.source,
-            "--source",
-            "where the files are from, with the commit",
-        ),
-        (
-            &answers.license,
-            "--license",
-            "of the files, like Apache-2.0",
-        ),
-        (
-            &answers.date,
-            "--date",
-            "of the measurement or of its publication, like 2026-01-31",
-        ),
+        (&answers.name, "--name", "of the set: lower-case letters, digits and hyphens"),
+        (&answers.timing, "--timing", "how, like \"CUDA graph replay\" or \"eager, launch included\""),
+        (&answers.source, "--source", "where the files are from, with the commit"),
+        (&answers.license, "--license", "of the files, like Apache-2.0"),
+        (&answers.date, "--date", "of the measurement or of its publication, like 2026-01-31"),
     ] {
         ask(given.is_some(), flag, meaning);
     }
@@ -115,11 +92,7 @@ pub(crate) fn complete<'a>(
 }
 
 /// Returns flags and meanings of answers that replace missing columns.
-fn formats(
-    layout: Layout,
-    tables: &[&SourceTable],
-    answers: &Answers,
-) -> BTreeSet<(String, String)> {
+fn formats(layout: Layout, tables: &[&SourceTable], answers: &Answers) -> BTreeSet<(String, String)> {
     let dtypes = Dtype::ALL.map(Dtype::name).join(", ");
     let mut missing = BTreeSet::new();
     let mut add = |flag: String, meaning: String| missing.insert((flag, meaning));
@@ -145,18 +118,12 @@ fn formats(
                 (_, OperationKind::Gemm) => ("--gemm-dtype", "; InferSim's GEMMs are fp8_block"),
                 _ => ("--dtype", ""),
             };
-            add(
-                flag.to_owned(),
-                format!("format of the math of {operation}: {dtypes}{hint}"),
-            );
+            add(flag.to_owned(), format!("format of the math of {operation}: {dtypes}{hint}"));
         }
         let attention = matches!(operation, OperationKind::Prefill | OperationKind::Decode);
         let has_kv_dtype = layout == Layout::AiConfigurator || has("kv_dtype");
         if attention && !has_kv_dtype && answers.kv_dtype.is_none() {
-            add(
-                "--kv-dtype".to_owned(),
-                "format of the KV cache: bf16, fp8".to_owned(),
-            );
+            add("--kv-dtype".to_owned(), "format of the KV cache: bf16, fp8".to_owned());
         }
         let in_elements = layout == Layout::AiConfigurator && !counted;
         if in_elements && !has("allreduce_dtype") && answers.element_bytes.is_none() {
@@ -204,10 +171,7 @@ mod tests {
     fn all_missing_answers_are_listed_at_once() {
         let tables = [
             table("gemm/h100/data.csv", "m,k,n,latency_us\n1,2,3,4\n"),
-            table(
-                "mha/decode/h100/8-8-128.csv",
-                "batch_size,kv_len,latency_us\n1,2,3\n",
-            ),
+            table("mha/decode/h100/8-8-128.csv", "batch_size,kv_len,latency_us\n1,2,3\n"),
             table("mha/prefill/h100/8-8-128.csv", "1,2\n"),
         ];
         let expected = [
@@ -231,21 +195,8 @@ mod tests {
         let csv = "framework,version,gemm_dtype,m,n,k,latency\nVLLM,0.24.0,bfloat16,1,2,3,4\n";
         let tables = [table("gemm_perf.txt", csv)];
         let found = flags(Layout::AiConfigurator, &tables, &Answers::default());
-        assert_eq!(
-            found,
-            [
-                "--gpu",
-                "--name",
-                "--timing",
-                "--source",
-                "--license",
-                "--date"
-            ]
-        );
-        let tables = [table(
-            "custom_allreduce_perf.txt",
-            "num_gpus,message_size,latency\n2,1,1\n",
-        )];
+        assert_eq!(found, ["--gpu", "--name", "--timing", "--source", "--license", "--date"]);
+        let tables = [table("custom_allreduce_perf.txt", "num_gpus,message_size,latency\n2,1,1\n")];
         let found = flags(Layout::AiConfigurator, &tables, &Answers::default());
         assert!(found.contains(&"--element-bytes".to_owned()));
     }

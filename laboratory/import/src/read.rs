@@ -31,8 +31,7 @@ pub(crate) fn read(layout: Layout, files: &[File<'_>], answers: &Answers) -> Rea
     let mut read = Readings::default();
     for (index, file) in files.iter().enumerate() {
         read.ignored.push(file.ignored());
-        read.first_rows
-            .push(file.table.rows().next().map_or(0, SourceRow::number));
+        read.first_rows.push(file.table.rows().next().map_or(0, SourceRow::number));
         read.file(layout, index, file, answers);
     }
     read
@@ -53,30 +52,21 @@ impl Readings {
         let mut variants = BTreeMap::<Vec<Option<u32>>, usize>::new();
         for row in file.table.rows() {
             let mut leave_out = |cause: Cause| {
-                self.left_out.push(LeftOut {
-                    file: index,
-                    number: row.number(),
-                    cause,
-                });
+                self.left_out.push(LeftOut { file: index, number: row.number(), cause });
             };
             if let Some(cause) = whole_row(row, file.header, &conditions) {
                 (0..file.measurements_per_row).for_each(|_| leave_out(cause.clone()));
                 continue;
             }
-            let cells = Cells {
-                indices: &indices,
-                row,
-                answers,
-            };
+            let cells = Cells { indices: &indices, row, answers };
             let variant = variant_of(row, &variant_columns, &mut variants, &mut self.variants);
             let readings = self.readings.entry(file.operation).or_default();
             let mfu = cells.mfu();
             layout.row(file.operation, file.heads, &cells, &mut |measured| {
-                let sound =
-                    measured.and_then(|(kernel, latency)| match kernel::contradiction(&kernel) {
-                        Some(found) => Err(Cause::new(Reason::Contradiction, found)),
-                        None => Ok((kernel, latency)),
-                    });
+                let sound = measured.and_then(|(kernel, latency)| match kernel::contradiction(&kernel) {
+                    Some(found) => Err(Cause::new(Reason::Contradiction, found)),
+                    None => Ok((kernel, latency)),
+                });
                 match sound {
                     Ok((kernel, latency)) => readings.push(Reading {
                         file: index,

@@ -55,10 +55,7 @@ pub(crate) struct Cause {
 
 impl Cause {
     pub(crate) fn new(reason: Reason, detail: impl Into<String>) -> Cause {
-        Cause {
-            reason,
-            detail: detail.into(),
-        }
+        Cause { reason, detail: detail.into() }
     }
 }
 

@@ -129,19 +129,11 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (set, gpu, layout) = (&self.set, &self.gpu, self.layout);
-        writeln!(
-            f,
-            "set {set} for {gpu}, imported by rooflut from files of {layout}"
-        )?;
+        writeln!(f, "set {set} for {gpu}, imported by rooflut from files of {layout}")?;
         writeln!(f, "\nMeasurements: read = written + left out")?;
         for table in &self.tables {
             let (read, written) = (table.read, table.written);
-            writeln!(
-                f,
-                "{}: {read} = {written} + {}",
-                table.operation,
-                table.left_out()
-            )?;
+            writeln!(f, "{}: {read} = {written} + {}", table.operation, table.left_out())?;
             for ReasonCount { reason, rows } in &table.left_out {
                 writeln!(f, "  {rows} left out: {reason}")?;
             }
@@ -155,13 +147,7 @@ impl fmt::Display for Report {
         }
         writeln!(f, "\nFiles")?;
         for file in &self.files {
-            write!(
-                f,
-                "{}: {}, {}",
-                file.path,
-                file.operation,
-                counted(file.rows, "row")
-            )?;
+            write!(f, "{}: {}, {}", file.path, file.operation, counted(file.rows, "row"))?;
             if file.measurements_per_row > 1 {
                 write!(f, " of {} measurements", file.measurements_per_row)?;
             }

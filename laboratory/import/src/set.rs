@@ -34,14 +34,8 @@ pub(crate) fn files(
     readings: &BTreeMap<OperationKind, Vec<Reading>>,
 ) -> Vec<SetFile> {
     let tables = readings.iter().filter(|(_, rows)| !rows.is_empty());
-    let mut files = vec![SetFile {
-        name: "set.toml",
-        text: set_toml(complete, engine, answers, readings),
-    }];
-    files.extend(tables.map(|(operation, rows)| SetFile {
-        name: file_name(*operation),
-        text: csv(*operation, rows),
-    }));
+    let mut files = vec![SetFile { name: "set.toml", text: set_toml(complete, engine, answers, readings) }];
+    files.extend(tables.map(|(operation, rows)| SetFile { name: file_name(*operation), text: csv(*operation, rows) }));
     files
 }
 
@@ -73,9 +67,7 @@ fn set_toml(
          # leaves of the smallest latency, a start: the value with the smallest leave-one-out error is better.\n",
     );
     for (operation, rows) in readings.iter().filter(|(_, rows)| !rows.is_empty()) {
-        let t0_us = answers
-            .t0_of(*operation)
-            .or(unexplained_us(rows, complete.gpu.gpu()));
+        let t0_us = answers.t0_of(*operation).or(unexplained_us(rows, complete.gpu.gpu()));
         if let Some(t0_us) = t0_us {
             let _ = write!(text, "[{operation}]\nt0_us = {}\n\n", Value::Float(t0_us));
         }
@@ -88,17 +80,11 @@ fn set_toml(
 /// Returns the part of the smallest latency that FLOPs and bytes do not explain, to three decimals; all of
 /// it if they explain more (data in the L2 cache).
 fn unexplained_us(rows: &[Reading], gpu: &Gpu) -> Option<f64> {
-    let smallest = rows
-        .iter()
-        .min_by(|a, b| a.latency_us.total_cmp(&b.latency_us))?;
+    let smallest = rows.iter().min_by(|a, b| a.latency_us.total_cmp(&b.latency_us))?;
     let rates = gpu.rates(smallest.kernel.dtype());
     let bound_us = rates.map_or(0.0, |rates| smallest.kernel.work().bound_s(&rates) * 1e6);
     let rounded = ((smallest.latency_us - bound_us) * 1e3).round() / 1e3;
-    Some(if rounded > 0.0 {
-        rounded
-    } else {
-        smallest.latency_us
-    })
+    Some(if rounded > 0.0 { rounded } else { smallest.latency_us })
 }
 
 fn csv(operation: OperationKind, rows: &[Reading]) -> String {
@@ -151,8 +137,7 @@ mod tests {
     #[test]
     fn rows_are_in_the_order_of_their_kernels_and_keep_all_digits() {
         let rows = readings([&[(gemm(64, 8), 0.1 + 0.2), (gemm(64, 1), 4.0)]]);
-        let expected =
-            "dtype,k,n,m,latency_us\nbf16,4096,64,1,4\nbf16,4096,64,8,0.30000000000000004\n";
+        let expected = "dtype,k,n,m,latency_us\nbf16,4096,64,1,4\nbf16,4096,64,8,0.30000000000000004\n";
         assert_eq!(csv(OperationKind::Gemm, &rows), expected);
     }
 
@@ -161,20 +146,13 @@ mod tests {
         let prefill = |tp: u32| {
             let shape: AttentionShape = decode(8, 1, 1).shape();
             let shape = AttentionShape { tp, ..shape };
-            (
-                MeasuredKernel::new(OperationKind::Prefill, shape, [2, 16]),
-                1.5,
-            )
+            (MeasuredKernel::new(OperationKind::Prefill, shape, [2, 16]), 1.5)
         };
         let whole = csv(OperationKind::Prefill, &readings([&[prefill(1)]]));
-        assert!(
-            whole.ends_with("head_dim,batch,seq_len,latency_us\nbf16,bf16,32,8,128,2,16,1.5\n"),
-            "{whole}"
-        );
+        assert!(whole.ends_with("head_dim,batch,seq_len,latency_us\nbf16,bf16,32,8,128,2,16,1.5\n"), "{whole}");
         let sharded = csv(OperationKind::Prefill, &readings([&[prefill(2)]]));
         assert!(
-            sharded
-                .ends_with("head_dim,tp,batch,seq_len,latency_us\nbf16,bf16,32,8,128,2,2,16,1.5\n"),
+            sharded.ends_with("head_dim,tp,batch,seq_len,latency_us\nbf16,bf16,32,8,128,2,2,16,1.5\n"),
             "{sharded}"
         );
     }

@@ -197,8 +197,7 @@ impl SourceTable {
 
     fn widen(&mut self, columns: usize) {
         let missing = columns.saturating_sub(self.columns.len());
-        self.columns
-            .extend(iter::repeat_n(Column::default(), missing));
+        self.columns.extend(iter::repeat_n(Column::default(), missing));
     }
 
     fn push(&mut self, number: u64, cells: &StringRecord) {
@@ -207,10 +206,7 @@ impl SourceTable {
             column.pad(self.rows.len());
             column.push(cell);
         }
-        self.rows.push(RowStart {
-            number,
-            cells: cells.len(),
-        });
+        self.rows.push(RowStart { number, cells: cells.len() });
     }
 
     /// Takes the columns of any other reader, with their names. A column that has no cells is one of more
@@ -231,10 +227,7 @@ impl SourceTable {
             path: path.to_owned(),
             numbering: Numbering::Row,
             header: Some(header),
-            rows: (1..)
-                .take(rows)
-                .map(|number| RowStart { number, cells })
-                .collect(),
+            rows: (1..).take(rows).map(|number| RowStart { number, cells }).collect(),
             columns,
         }
     }
@@ -257,24 +250,14 @@ impl SourceTable {
     /// Returns the rows.
     pub(crate) fn rows(&self) -> impl Iterator<Item = SourceRow<'_>> {
         let rows = self.rows.iter().enumerate();
-        rows.map(|(index, start)| SourceRow {
-            table: self,
-            index,
-            start: *start,
-        })
+        rows.map(|(index, start)| SourceRow { table: self, index, start: *start })
     }
 
     /// Returns the row of this number.
     pub(crate) fn row(&self, number: u64) -> Option<SourceRow<'_>> {
-        let index = self
-            .rows
-            .binary_search_by_key(&number, |start| start.number);
+        let index = self.rows.binary_search_by_key(&number, |start| start.number);
         let index = index.ok()?;
-        Some(SourceRow {
-            table: self,
-            index,
-            start: *self.rows.get(index)?,
-        })
+        Some(SourceRow { table: self, index, start: *self.rows.get(index)? })
     }
 
     /// Returns the different texts of a column.

@@ -35,10 +35,7 @@ mod tests {
     #[test]
     fn a_shell_reads_a_condition_as_one_word() {
         assert_eq!(condition("version", "0.24.0"), "--where version=0.24.0");
-        assert_eq!(
-            condition("device", "NVIDIA H200"),
-            "--where 'device=NVIDIA H200'"
-        );
+        assert_eq!(condition("device", "NVIDIA H200"), "--where 'device=NVIDIA H200'");
         assert_eq!(condition("a", "b'c"), "--where 'a=b'\\''c'");
     }
 }

@@ -19,10 +19,7 @@ fn main() -> io::Result<()> {
 }
 
 fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
-    writeln!(
-        out,
-        "Absolute error of left-out rows, %: median / p95 (points)"
-    )?;
+    writeln!(out, "Absolute error of left-out rows, %: median / p95 (points)")?;
     let built_in = sets::ALL.into_iter();
     let built_in = built_in.filter(|set| set.measured_on() == set.gpu());
     for set in built_in.chain([H100_INFERSIM]) {
@@ -32,25 +29,11 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
                 let errors = leave_one_out::gemm(set, dtype, method);
                 print(out, &format!("gemm {dtype}"), method.name(), &errors)?;
             }
-            print(
-                out,
-                "prefill",
-                method.name(),
-                &leave_one_out::prefill(set, method, |_| true),
-            )?;
-            print(
-                out,
-                "decode",
-                method.name(),
-                &leave_one_out::decode(set, method, |_| true),
-            )?;
+            print(out, "prefill", method.name(), &leave_one_out::prefill(set, method, |_| true))?;
+            print(out, "decode", method.name(), &leave_one_out::decode(set, method, |_| true))?;
         }
         for dtype in Dtype::ALL {
-            let LeftOut {
-                full: inside,
-                ragged: outside,
-                ..
-            } = leave_one_out::gemm_shapes(set, dtype);
+            let LeftOut { full: inside, ragged: outside, .. } = leave_one_out::gemm_shapes(set, dtype);
             let name = format!("gemm {dtype}, unseen (k, n)");
             print_errors(out, &format!("{name} inside"), "efficiency", &inside)?;
             print_errors(out, &format!("{name} outside"), "efficiency", &outside)?;
@@ -61,36 +44,22 @@ fn print_all(out: &mut StdoutLock<'_>) -> io::Result<()> {
         print(out, "decode, unseen shape", "efficiency", &decode)?;
         let moe = leave_one_out::moe_shapes(set);
         print(out, "moe, unseen layer", "efficiency", &moe)?;
-        for operation in [
-            OperationKind::AllReduce,
-            OperationKind::AllGather,
-            OperationKind::ReduceScatter,
-        ] {
+        for operation in [OperationKind::AllReduce, OperationKind::AllGather, OperationKind::ReduceScatter] {
             let errors = leave_one_out::collective(set, operation);
             print(out, operation.name(), "efficiency", &errors)?;
         }
         print(out, "moe", "efficiency", &leave_one_out::moe(set, |_| true))?;
         let all = leave_one_out::residuals(set);
-        for operation in [
-            OperationKind::MlaPrefill,
-            OperationKind::MlaDecode,
-            OperationKind::DsaPrefill,
-            OperationKind::DsaDecode,
-        ] {
+        for operation in
+            [OperationKind::MlaPrefill, OperationKind::MlaDecode, OperationKind::DsaPrefill, OperationKind::DsaDecode]
+        {
             let [own, plain] = leave_one_out::grids(set, operation);
             print(out, operation.name(), "efficiency", &own)?;
             print(out, operation.name(), "latency", &plain)?;
-            let unseen = all.iter().filter(|residual| {
-                residual.transferred && residual.kernel.operation() == operation
-            });
+            let unseen = all.iter().filter(|residual| residual.transferred && residual.kernel.operation() == operation);
             let error = |residual: &Residual| ((-residual.ln_ratio).exp() - 1.0).abs();
             let errors: Vec<f64> = unseen.map(error).collect();
-            print_errors(
-                out,
-                &format!("{operation}, unseen heads"),
-                "efficiency",
-                &errors,
-            )?;
+            print_errors(out, &format!("{operation}, unseen heads"), "efficiency", &errors)?;
         }
         print_delta(out, set)?;
     }
@@ -117,42 +86,21 @@ fn print_delta(out: &mut StdoutLock<'_>, set: &TableSet) -> io::Result<()> {
     Ok(())
 }
 
-fn print(
-    out: &mut StdoutLock<'_>,
-    table: &str,
-    method: &str,
-    left_out: &LeftOut,
-) -> io::Result<()> {
+fn print(out: &mut StdoutLock<'_>, table: &str, method: &str, left_out: &LeftOut) -> io::Result<()> {
     print_errors(out, table, method, &left_out.full)?;
-    print_errors(
-        out,
-        &format!("{table}, ragged cells"),
-        method,
-        &left_out.ragged,
-    )?;
+    print_errors(out, &format!("{table}, ragged cells"), method, &left_out.ragged)?;
     if left_out.unanswered > 0 {
         let points = left_out.unanswered;
-        writeln!(
-            out,
-            "  {table:<36} {method:<11} no answer for {points} points"
-        )?;
+        writeln!(out, "  {table:<36} {method:<11} no answer for {points} points")?;
     }
     Ok(())
 }
 
-fn print_errors(
-    out: &mut StdoutLock<'_>,
-    name: &str,
-    method: &str,
-    errors: &[f64],
-) -> io::Result<()> {
+fn print_errors(out: &mut StdoutLock<'_>, name: &str, method: &str, errors: &[f64]) -> io::Result<()> {
     let percent = |q| LeftOut::quantile(errors, q).map(|error| error * 100.0);
     if let (Some(median), Some(p95)) = (percent(0.5), percent(0.95)) {
         let points = errors.len();
-        writeln!(
-            out,
-            "  {name:<36} {method:<11} {median:5.1} / {p95:5.1}  ({points})"
-        )?;
+        writeln!(out, "  {name:<36} {method:<11} {median:5.1} / {p95:5.1}  ({points})")?;
     }
     Ok(())
 }

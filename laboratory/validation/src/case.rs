@@ -78,17 +78,13 @@ impl Setting {
                 rate_rps: stage.rate_rps,
                 mean_batch: stage.measured.e2e_ms.map(|ms| stage.rate_rps * ms / 1e3),
             },
-            Measurement::Request(request) => Setting::Request {
-                prompt_tokens: request.prompt_tokens,
-                output_tokens: Some(request.output_tokens),
-            },
-            Measurement::SoloRequest(solo) => Setting::Request {
-                prompt_tokens: solo.prompt_tokens,
-                output_tokens: None,
-            },
-            Measurement::DecodeStep(step) => Setting::Batch {
-                requests: step.decode_requests,
-            },
+            Measurement::Request(request) => {
+                Setting::Request { prompt_tokens: request.prompt_tokens, output_tokens: Some(request.output_tokens) }
+            }
+            Measurement::SoloRequest(solo) => {
+                Setting::Request { prompt_tokens: solo.prompt_tokens, output_tokens: None }
+            }
+            Measurement::DecodeStep(step) => Setting::Batch { requests: step.decode_requests },
             Measurement::ClosedLoop(run) => Setting::ClosedLoop {
                 users: run.users,
                 prompt_tokens: run.prompt.max,
@@ -109,12 +105,9 @@ impl Setting {
     /// configurations.
     pub fn servers(&self) -> Option<(&'static str, bool)> {
         match *self {
-            Setting::ClosedLoop {
-                servers, is_fitted, ..
+            Setting::ClosedLoop { servers, is_fitted, .. } | Setting::EngineStep { servers, is_fitted, .. } => {
+                Some((servers, is_fitted))
             }
-            | Setting::EngineStep {
-                servers, is_fitted, ..
-            } => Some((servers, is_fitted)),
             _ => None,
         }
     }

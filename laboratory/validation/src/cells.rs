@@ -40,15 +40,10 @@ impl<'s> Sheet<'s> {
             Error {
                 file: file.to_owned(),
                 line: Some(line_ends(&String::from_utf8_lossy(valid)) + 1),
-                problem: "expected UTF-8 text, found other bytes; save the file as UTF-8"
-                    .to_owned(),
+                problem: "expected UTF-8 text, found other bytes; save the file as UTF-8".to_owned(),
             }
         })?;
-        let reader = ReaderBuilder::new()
-            .has_headers(false)
-            .trim(Trim::All)
-            .flexible(true)
-            .from_reader(bytes);
+        let reader = ReaderBuilder::new().has_headers(false).trim(Trim::All).flexible(true).from_reader(bytes);
         let mut lines = RecordLines::new(text, 1);
         let mut line = 1;
         let mut records = Vec::new();
@@ -68,32 +63,21 @@ impl<'s> Sheet<'s> {
         // Spreadsheets write empty lines as commas.
         let records = records.filter(|(_, record)| record.iter().any(|cell| !cell.is_empty()));
         let records = records.collect();
-        let sheet = Sheet {
-            file,
-            bytes,
-            header,
-            header_line,
-            records,
-        };
+        let sheet = Sheet { file, bytes, header, header_line, records };
         sheet.check()?;
         Ok(sheet)
     }
 
     fn check(&self) -> Result<(), Error> {
         if self.header.is_empty() || self.bytes.trim_ascii().is_empty() {
-            let problem = format!(
-                "the file is empty; expected a header and one line per measurement, as in {}",
-                kind::files()
-            );
+            let problem =
+                format!("the file is empty; expected a header and one line per measurement, as in {}", kind::files());
             return Err(self.error(None, problem));
         }
-        let alone = (self.header.len() == 1)
-            .then(|| self.header.get(0))
-            .flatten();
+        let alone = (self.header.len() == 1).then(|| self.header.get(0)).flatten();
         let separates = |(character, _): &(char, _)| alone.is_some_and(|h| h.contains(*character));
         if let Some((_, found)) = SEPARATORS.into_iter().find(separates) {
-            let problem =
-                format!("expected columns separated by commas, found {found}; replace them");
+            let problem = format!("expected columns separated by commas, found {found}; replace them");
             return Err(self.header_error(problem));
         }
         // Trailing commas make several columns without a name, which are harmless.
@@ -101,8 +85,7 @@ impl<'s> Sheet<'s> {
         let mut named = self.header.iter().filter(|name| !name.is_empty());
         if let Some(column) = named.find(|name| !names.insert(*name)) {
             let column = shortened(column);
-            let problem =
-                format!("expected one column {column}, found several; rename or remove the others");
+            let problem = format!("expected one column {column}, found several; rename or remove the others");
             return Err(self.header_error(problem));
         }
         let expected = self.header.len();
@@ -110,8 +93,7 @@ impl<'s> Sheet<'s> {
         match records.find(|(_, record)| record.len() != expected) {
             Some((line, record)) => {
                 let found = record.len();
-                let problem =
-                    format!("expected {expected} fields, found {found}; correct this line");
+                let problem = format!("expected {expected} fields, found {found}; correct this line");
                 Err(self.error(Some(*line), problem))
             }
             None => Ok(()),
@@ -129,11 +111,7 @@ impl<'s> Sheet<'s> {
             let problem = "no rows; expected one line per measurement under the header";
             return Err(self.error(None, problem.to_owned()));
         }
-        let cells = |(line, record): &'s (u64, StringRecord)| Cells {
-            sheet: self,
-            line: *line,
-            record,
-        };
+        let cells = |(line, record): &'s (u64, StringRecord)| Cells { sheet: self, line: *line, record };
         Ok(self.records.iter().map(cells))
     }
 
@@ -143,11 +121,7 @@ impl<'s> Sheet<'s> {
     }
 
     fn error(&self, line: Option<u64>, problem: String) -> Error {
-        Error {
-            file: self.file.to_owned(),
-            line,
-            problem,
-        }
+        Error { file: self.file.to_owned(), line, problem }
     }
 }
 
@@ -170,9 +144,7 @@ impl<'s> Cells<'s> {
     fn raw(&self, column: &str) -> &'s str {
         let mut names = self.sheet.header.iter();
         let place = names.position(|name| name == column);
-        place
-            .and_then(|place| self.record.get(place))
-            .unwrap_or_default()
+        place.and_then(|place| self.record.get(place)).unwrap_or_default()
     }
 
     /// A whole number.
@@ -197,9 +169,7 @@ impl<'s> Cells<'s> {
     /// A number of any sign.
     pub(crate) fn finite(&self, column: &'static str) -> Result<f64, Error> {
         let number = self.text(column).parse::<f64>().ok();
-        number
-            .filter(|number| number.is_finite())
-            .ok_or_else(|| self.refuse(column, "a finite number"))
+        number.filter(|number| number.is_finite()).ok_or_else(|| self.refuse(column, "a finite number"))
     }
 
     /// A number of any sign; `None` in an empty cell.

@@ -72,10 +72,7 @@ pub(crate) fn limits(cells: &Cells<'_>, limits: Limits) -> Result<Limits, Error>
     Ok(Limits {
         max_num_seqs: Some(cells.whole("concurrency")?.max(1)),
         prefix_caching: PrefixCaching::Disabled,
-        max_num_batched_tokens: limits
-            .max_num_batched_tokens
-            .or(of_server)
-            .or(Some(MAX_NUM_BATCHED_TOKENS)),
+        max_num_batched_tokens: limits.max_num_batched_tokens.or(of_server).or(Some(MAX_NUM_BATCHED_TOKENS)),
         ..limits
     })
 }
@@ -84,10 +81,7 @@ pub(crate) fn limits(cells: &Cells<'_>, limits: Limits) -> Result<Limits, Error>
 pub(crate) fn run(cells: &Cells<'_>) -> Result<ClosedLoopRun, Error> {
     let left_out = [
         (is_set(cells, "suspect")?, "its source marks it as suspect"),
-        (
-            is_set(cells, "saturated")?,
-            "its source marks it as saturated: a TTFT above 5 s",
-        ),
+        (is_set(cells, "saturated")?, "its source marks it as saturated: a TTFT above 5 s"),
     ];
     Ok(ClosedLoopRun {
         users: cells.whole("concurrency")?,
@@ -98,9 +92,7 @@ pub(crate) fn run(cells: &Cells<'_>) -> Result<ClosedLoopRun, Error> {
             _ => described(cells).map_or("others", |[.., servers]| servers),
         },
         is_fitted: is_fitted(Kind::ClosedLoops, cells),
-        left_out: left_out
-            .into_iter()
-            .find_map(|(applies, reason)| applies.then_some(reason)),
+        left_out: left_out.into_iter().find_map(|(applies, reason)| applies.then_some(reason)),
         measured: Latencies {
             ttft_ms: cells.optional_finite("ttft_ms")?,
             tpot_ms: cells.optional_finite("tpot_ms")?,
@@ -113,17 +105,11 @@ pub(crate) fn run(cells: &Cells<'_>) -> Result<ClosedLoopRun, Error> {
 fn uniform(cells: &Cells<'_>, max: &'static str, mean: &'static str) -> Result<Uniform, Error> {
     let most = cells.whole(max)?;
     let Some(mean_tokens) = cells.optional_number(mean)? else {
-        return Ok(Uniform {
-            min: most,
-            max: most,
-        });
+        return Ok(Uniform { min: most, max: most });
     };
     let min = (2.0 * mean_tokens - f64::from(most)).round();
     match min >= 0.0 && min <= f64::from(most) {
-        true => Ok(Uniform {
-            min: min as u32,
-            max: most,
-        }),
+        true => Ok(Uniform { min: min as u32, max: most }),
         false => Err(cells.refuse(mean, "a mean between half of the maximum and the maximum")),
     }
 }

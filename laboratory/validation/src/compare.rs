@@ -79,11 +79,7 @@ impl Comparison {
         let ratio = ln_ratio.exp();
         Comparison {
             predicted: self.predicted * ratio,
-            intervals: self
-                .intervals
-                .into_iter()
-                .map(|ends| ends.map(|end| end * ratio))
-                .collect(),
+            intervals: self.intervals.into_iter().map(|ends| ends.map(|end| end * ratio)).collect(),
             ..self
         }
     }
@@ -100,12 +96,7 @@ mod tests {
 
     #[test]
     fn errors_are_in_percent_of_the_measurement() {
-        let comparison = Comparison {
-            metric: Metric::Step,
-            predicted: 9.0,
-            actual: 12.0,
-            intervals: Vec::new(),
-        };
+        let comparison = Comparison { metric: Metric::Step, predicted: 9.0, actual: 12.0, intervals: Vec::new() };
         assert_eq!(comparison.signed().to_bits(), (-25.0_f64).to_bits());
         assert_eq!(comparison.ape().to_bits(), 25.0_f64.to_bits());
     }

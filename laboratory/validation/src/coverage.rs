@@ -33,10 +33,7 @@ pub fn coverage(
     left_out: &LeftOut,
     nominal: &[Coverage],
 ) -> Vec<MetricCoverage> {
-    let with_intervals = Predictor {
-        coverages: nominal,
-        ..*predictor
-    };
+    let with_intervals = Predictor { coverages: nominal, ..*predictor };
     // The number of measurements, and how many of them are covered, by nominal coverage.
     let mut groups: BTreeMap<(String, Metric), (usize, Vec<usize>)> = BTreeMap::new();
     for case in validate(dataset, &with_intervals).cases {
@@ -47,9 +44,7 @@ pub fn coverage(
             let metric = comparison.metric;
             let ln_ratio = left_out.ln_ratio(&case.label, metric);
             let comparison = comparison.moved(ln_ratio.unwrap_or_default());
-            let (n, covered) = groups
-                .entry((case.gpu.clone(), metric))
-                .or_insert_with(|| (0, vec![0; nominal.len()]));
+            let (n, covered) = groups.entry((case.gpu.clone(), metric)).or_insert_with(|| (0, vec![0; nominal.len()]));
             *n += 1;
             for (covered, is_covered) in covered.iter_mut().zip(comparison.are_covered()) {
                 *covered += usize::from(is_covered);
@@ -60,10 +55,7 @@ pub fn coverage(
         gpu,
         metric,
         n,
-        covered: covered
-            .into_iter()
-            .map(|covered| 100.0 * covered as f64 / n as f64)
-            .collect(),
+        covered: covered.into_iter().map(|covered| 100.0 * covered as f64 / n as f64).collect(),
     };
     groups.into_iter().map(group).collect()
 }

@@ -54,10 +54,7 @@ pub fn covered(
 ) -> Result<Vec<Covered>, CoverageError> {
     let nominal = nominal.iter().copied().map(Coverage::try_new);
     let nominal: Vec<Coverage> = nominal.collect::<Result<_, _>>()?;
-    let predictor = Predictor {
-        longest_stage_s: LONGEST_STAGE_S,
-        ..Predictor::default()
-    };
+    let predictor = Predictor { longest_stage_s: LONGEST_STAGE_S, ..Predictor::default() };
     let mut covered = Vec::new();
     // Closed loops are long to simulate, and their servers are of more engines than the intervals were chosen for.
     let short = datasets.iter().filter(|of| of.kind != Kind::ClosedLoops);

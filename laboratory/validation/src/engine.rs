@@ -19,11 +19,7 @@ pub struct Predictor<'e> {
 impl Default for Predictor<'static> {
     /// The engines of the library, and load stages of any length.
     fn default() -> Predictor<'static> {
-        Predictor {
-            engines: &[],
-            longest_stage_s: f64::INFINITY,
-            coverages: &[],
-        }
+        Predictor { engines: &[], longest_stage_s: f64::INFINITY, coverages: &[] }
     }
 }
 
@@ -48,10 +44,7 @@ impl<'e> Predictor<'e> {
         };
         let mut replaced = self.engines.iter().copied();
         let replaced = replaced.find(|own| own.name == engine.name);
-        Choice {
-            engine: replaced.unwrap_or(engine),
-            because,
-        }
+        Choice { engine: replaced.unwrap_or(engine), because }
     }
 }
 
@@ -91,17 +84,8 @@ mod tests {
     fn engines_of_the_caller_replace_those_of_the_same_name() {
         let mut own = stacks::VLLM_0_15_1;
         own.description = "changed";
-        let predictor = Predictor {
-            engines: &[&own],
-            ..Predictor::default()
-        };
-        assert_eq!(
-            predictor.engine("vllm-0.16.0").engine.description,
-            "changed"
-        );
-        assert_ne!(
-            predictor.engine("vllm-0.11.0").engine.description,
-            "changed"
-        );
+        let predictor = Predictor { engines: &[&own], ..Predictor::default() };
+        assert_eq!(predictor.engine("vllm-0.16.0").engine.description, "changed");
+        assert_ne!(predictor.engine("vllm-0.11.0").engine.description, "changed");
     }
 }

@@ -15,9 +15,7 @@ pub(crate) fn id(cells: &Cells<'_>, server: &Server) -> Result<String, Error> {
     if server.expert_parallel {
         id += " ep";
     }
-    Ok(format!("{id} {}", cells.text("variant"))
-        .trim_end()
-        .to_owned())
+    Ok(format!("{id} {}", cells.text("variant")).trim_end().to_owned())
 }
 
 /// Returns the server of a row; the published file leaves out GPU and engine, which are all of one kind.

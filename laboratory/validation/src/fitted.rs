@@ -8,15 +8,7 @@ use crate::kind::Kind;
 /// Columns by which rows of a kind of file are of one configuration.
 const fn columns(kind: Kind) -> &'static [&'static str] {
     match kind {
-        Kind::ClosedLoops => &[
-            "gpu",
-            "engine",
-            "model",
-            "precision",
-            "tp",
-            "dp",
-            "expert_parallel",
-        ],
+        Kind::ClosedLoops => &["gpu", "engine", "model", "precision", "tp", "dp", "expert_parallel"],
         Kind::EngineSteps => &["model", "tp", "dp", "expert_parallel"],
         _ => &[],
     }
@@ -45,9 +37,7 @@ fn every_second(kind: Kind) -> Vec<String> {
     for row in rows {
         let cell = |column: &&str| {
             let mut cells = header.iter().zip(&row);
-            cells
-                .find(|(name, _)| *name == column)
-                .map_or("", |(_, cell)| *cell)
+            cells.find(|(name, _)| *name == column).map_or("", |(_, cell)| *cell)
         };
         let cells: Vec<&str> = columns(kind).iter().map(cell).collect();
         let configuration = cells.join(" ");

@@ -144,12 +144,7 @@ impl<'r> FlatReport<'r> {
 impl<'r> FlatSkipped<'r> {
     /// Returns the rows of a tally.
     pub fn new(file: &'r str, tally: &'r Tally) -> Self {
-        FlatSkipped {
-            file,
-            reason: &tally.text,
-            rows: tally.rows(),
-            lines: &tally.lines,
-        }
+        FlatSkipped { file, reason: &tally.text, rows: tally.rows(), lines: &tally.lines }
     }
 }
 

@@ -71,24 +71,16 @@ impl Kind {
     /// The required columns, as the header of a file.
     const fn required(self) -> &'static str {
         match self {
-            Kind::LoadStages => {
-                "id,gpu,model,tp,arrival,rate_rps,duration_s,prompt_tokens,output_tokens"
-            }
+            Kind::LoadStages => "id,gpu,model,tp,arrival,rate_rps,duration_s,prompt_tokens,output_tokens",
             Kind::Requests => "experiment,gpu,model,tp,arrival_ms,prompt_tokens,output_tokens",
-            Kind::SoloRequests => {
-                "experiment,gpu,model,tp,prompt_tokens,prefill_ms,mean_context_tokens"
-            }
-            Kind::DecodeSteps => {
-                "experiment,gpu,model,tp,decode_requests,mean_context_tokens,step_ms"
-            }
+            Kind::SoloRequests => "experiment,gpu,model,tp,prompt_tokens,prefill_ms,mean_context_tokens",
+            Kind::DecodeSteps => "experiment,gpu,model,tp,decode_requests,mean_context_tokens,step_ms",
             Kind::KvBlocks => "gpu,model,tp,kv_blocks_16_tokens",
             Kind::Memory => {
                 "gpu,model,tp,weights_memory_gib,activation_memory_gib,non_torch_forward_gib,kv_cache_blocks"
             }
             Kind::ClosedLoops => "gpu,model,tp,isl,osl,concurrency,ttft_ms,tpot_ms",
-            Kind::EngineSteps => {
-                "model,tp,decode_requests,decode_kv_tokens,prefill_requests,prefill_tokens,latency_ms"
-            }
+            Kind::EngineSteps => "model,tp,decode_requests,decode_kv_tokens,prefill_requests,prefill_tokens,latency_ms",
         }
     }
 }

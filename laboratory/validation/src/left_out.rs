@@ -35,9 +35,7 @@ impl LeftOut {
     /// Returns ln(prediction without the family / prediction).
     pub fn ln_ratio(&self, label: &Label, metric: Metric) -> Option<f64> {
         let mut rows = self.rows.iter();
-        let found = rows.find(|(id, stage, name, _)| {
-            *id == label.id && *stage == label.stage && name == metric.name()
-        });
+        let found = rows.find(|(id, stage, name, _)| *id == label.id && *stage == label.stage && name == metric.name());
         found.map(|(.., ln_ratio)| *ln_ratio)
     }
 }

@@ -16,11 +16,7 @@ const LEAST_ROWS: usize = 20;
 const ANY: &str = "any";
 /// Operations whose errors say nothing about other kernels: collectives over unmeasured numbers of ranks, and prefill of
 /// sparse latent attention, which has another kernel below 32 heads with fp8 entries.
-const APART: [OperationKind; 3] = [
-    OperationKind::AllGather,
-    OperationKind::ReduceScatter,
-    OperationKind::DsaPrefill,
-];
+const APART: [OperationKind; 3] = [OperationKind::AllGather, OperationKind::ReduceScatter, OperationKind::DsaPrefill];
 const LEVELS: [f64; 3] = [0.5, 0.8, 0.95];
 
 /// Lookups with about the same errors, as rows of `errors.csv` name them.
@@ -47,11 +43,7 @@ pub fn lookup_errors_csv() -> String {
     }
     csv.push('\n');
     let reference = Reference(errors(REFERENCE));
-    let kinds: BTreeSet<OperationKind> = reference
-        .0
-        .keys()
-        .map(|(group, _)| group.operation)
-        .collect();
+    let kinds: BTreeSet<OperationKind> = reference.0.keys().map(|(group, _)| group.operation).collect();
     let mut line = |key: [&str; 4], quantiles: [Quantiles; 2]| {
         let [set, operation, dtype, shape] = key;
         let quantiles = quantiles.map(|found| found.to_string()).concat();
@@ -63,9 +55,7 @@ pub fn lookup_errors_csv() -> String {
         let widest = reference.widest(|(group, _)| group.operation == kind);
         line(["other", kind.name(), ANY, ANY], [widest; 2]);
     }
-    let measured = sets::ALL
-        .iter()
-        .filter(|set| set.measured_on() == set.gpu());
+    let measured = sets::ALL.iter().filter(|set| set.measured_on() == set.gpu());
     for set in measured {
         let errors = errors(set);
         let groups: BTreeSet<Group> = errors.keys().map(|(group, _)| *group).collect();
@@ -78,20 +68,8 @@ pub fn lookup_errors_csv() -> String {
                     None => reference.like(group, extent),
                 }
             });
-            let shape = if group.transferred {
-                "transferred"
-            } else {
-                "measured"
-            };
-            line(
-                [
-                    set.name(),
-                    group.operation.name(),
-                    group.dtype.name(),
-                    shape,
-                ],
-                quantiles,
-            );
+            let shape = if group.transferred { "transferred" } else { "measured" };
+            line([set.name(), group.operation.name(), group.dtype.name(), shape], quantiles);
         }
     }
     csv
@@ -137,8 +115,7 @@ pub fn lookup_coverage(set: &TableSet, nominal: &[Coverage]) -> Vec<LookupCovera
         let shapes: BTreeSet<Codes> = rows.iter().map(|(shape, _)| *shape).collect();
         let fold = |shape: &Codes| shapes.range(..*shape).count() % FOLDS;
         for part in 0..FOLDS {
-            let (own, others): (Vec<_>, Vec<_>) =
-                rows.iter().partition(|(shape, _)| fold(shape) == part);
+            let (own, others): (Vec<_>, Vec<_>) = rows.iter().partition(|(shape, _)| fold(shape) == part);
             if others.len() < LEAST_ROWS {
                 continue;
             }
@@ -199,9 +176,7 @@ impl Reference {
     /// Returns the widest errors of a kind of lookup: of any format, or else of any lookup of the operation.
     fn like(&self, group: Group, extent: Extent) -> Quantiles<'static> {
         let alike = |(other, other_extent): &(Group, Extent)| {
-            other.operation == group.operation
-                && other.transferred == group.transferred
-                && *other_extent == extent
+            other.operation == group.operation && other.transferred == group.transferred && *other_extent == extent
         };
         let alike = self.widest(alike);
         match alike.rows {
@@ -214,22 +189,14 @@ impl Reference {
     fn widest(&self, wanted: impl Fn(&(Group, Extent)) -> bool) -> Quantiles<'static> {
         let wanted = self.0.iter().filter(|(key, _)| wanted(key));
         let enough = wanted.filter(|(_, errors)| errors.len() >= LEAST_ROWS);
-        let none = Quantiles {
-            set: REFERENCE.name(),
-            rows: 0,
-            at: [0.0; 3],
-        };
+        let none = Quantiles { set: REFERENCE.name(), rows: 0, at: [0.0; 3] };
         enough.fold(none, |widest, (_, errors)| {
             let found = Quantiles::of(REFERENCE, errors);
             let mut at = widest.at;
             for (widest, found) in at.iter_mut().zip(found.at) {
                 *widest = widest.max(found);
             }
-            Quantiles {
-                rows: widest.rows + found.rows,
-                at,
-                ..widest
-            }
+            Quantiles { rows: widest.rows + found.rows, at, ..widest }
         })
     }
 }
@@ -246,11 +213,7 @@ impl<'s> Quantiles<'s> {
     fn of(set: &'s TableSet, errors: &[f64]) -> Quantiles<'s> {
         let mut sorted = errors.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
-        Quantiles {
-            set: set.name(),
-            rows: errors.len(),
-            at: LEVELS.map(|level| conformal_quantile(&sorted, level)),
-        }
+        Quantiles { set: set.name(), rows: errors.len(), at: LEVELS.map(|level| conformal_quantile(&sorted, level)) }
     }
 }
 
@@ -258,8 +221,7 @@ impl std::fmt::Display for Quantiles<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Quantiles { set, rows, at } = self;
         write!(f, ",{set},{rows}")?;
-        at.iter()
-            .try_for_each(|quantile| write!(f, ",{quantile:.4}"))
+        at.iter().try_for_each(|quantile| write!(f, ",{quantile:.4}"))
     }
 }
 

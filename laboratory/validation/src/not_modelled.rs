@@ -28,48 +28,28 @@ fn kernel(error: &ResolveError) -> String {
             let entries = set.gemm().into_iter().flat_map(|table| table.entries());
             let known: BTreeSet<&str> = entries.map(|entry| entry.shape.dtype.name()).collect();
             let known: Vec<&str> = known.into_iter().collect();
-            format!(
-                "the tables of {} have no gemm of {}, only of {}",
-                set.name(),
-                shape.dtype,
-                known.join(", ")
-            )
+            format!("the tables of {} have no gemm of {}, only of {}", set.name(), shape.dtype, known.join(", "))
         }
-        ResolveError::NoAttentionDtype {
-            set,
-            operation,
-            dtype,
-            kv_dtype,
-        } => format!(
-            "the tables of {} have no {operation} of {dtype} with {kv_dtype} KV",
-            set.name()
-        ),
-        ResolveError::TooManyRanks {
-            set, ranks, most, ..
-        } => format!(
-            "{ranks} GPUs are not modelled, the tables of {} end at {most}",
-            set.name()
-        ),
+        ResolveError::NoAttentionDtype { set, operation, dtype, kv_dtype } => {
+            format!("the tables of {} have no {operation} of {dtype} with {kv_dtype} KV", set.name())
+        }
+        ResolveError::TooManyRanks { set, ranks, most, .. } => {
+            format!("{ranks} GPUs are not modelled, the tables of {} end at {most}", set.name())
+        }
         ResolveError::NoPeak { set, dtype } => {
             let gpu = set.gpu().name.as_str();
             format!("the data sheet of {gpu} has no peak for {dtype}")
         }
-        ResolveError::UnevenHeads {
-            q_heads,
-            kv_heads,
-            tp,
-            ..
-        } => format!("{q_heads} query heads and {kv_heads} KV heads on {tp} GPUs are not modelled"),
+        ResolveError::UnevenHeads { q_heads, kv_heads, tp, .. } => {
+            format!("{q_heads} query heads and {kv_heads} KV heads on {tp} GPUs are not modelled")
+        }
         other => other.to_string(),
     }
 }
 
 pub(super) fn memory(error: &MemoryError) -> String {
     match error {
-        MemoryError::DoesNotFit {
-            needed_bytes,
-            usable_bytes,
-        } => format!(
+        MemoryError::DoesNotFit { needed_bytes, usable_bytes } => format!(
             "the model does not fit: weights, activations and one KV block need {:.1} GiB per GPU, of \
              which {:.1} GiB are usable; offloading is not modelled",
             needed_bytes / GIB,
@@ -82,11 +62,7 @@ pub(super) fn memory(error: &MemoryError) -> String {
 
 pub(super) fn server(error: &SimError) -> String {
     match error {
-        SimError::BudgetBelowSequences {
-            max_num_batched_tokens,
-            max_num_seqs,
-            ..
-        } => format!(
+        SimError::BudgetBelowSequences { max_num_batched_tokens, max_num_seqs, .. } => format!(
             "max_num_batched_tokens ({max_num_batched_tokens}) below max_num_seqs ({max_num_seqs}) is \
              not modelled"
         ),

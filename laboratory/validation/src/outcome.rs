@@ -26,25 +26,18 @@ pub(crate) struct Outcome {
 /// Returns the outcome of each row, in the order of the rows.
 pub(crate) fn outcomes(rows: &[Row], predictor: &Predictor<'_>) -> Vec<Outcome> {
     let runs = predict::runs(rows);
-    let predicted = runs
-        .par_iter()
-        .flat_map_iter(|run| predict::predict(run, predictor));
+    let predicted = runs.par_iter().flat_map_iter(|run| predict::predict(run, predictor));
     let mut predicted: Vec<(usize, Predicted)> = predicted.collect();
     predicted.sort_unstable_by_key(|(place, _)| *place);
     let rows = rows.iter().zip(predicted);
-    rows.map(|(row, (_, predicted))| outcome(row, predicted, predictor))
-        .collect()
+    rows.map(|(row, (_, predicted))| outcome(row, predicted, predictor)).collect()
 }
 
 fn outcome(row: &Row, predicted: Predicted, predictor: &Predictor<'_>) -> Outcome {
     let found = predicted.and_then(|pairs| Ok((ResolvedServer::find(&row.server)?, pairs)));
     match found {
         Ok((server, pairs)) => compare(row, server, &pairs, predictor),
-        Err(reason) => Outcome {
-            line: row.label.line,
-            skipped: vec![remark(row, reason)],
-            ..Outcome::default()
-        },
+        Err(reason) => Outcome { line: row.label.line, skipped: vec![remark(row, reason)], ..Outcome::default() },
     }
 }
 
@@ -56,12 +49,7 @@ fn remark(row: &Row, reason: Reason) -> Remark {
     }
 }
 
-fn compare(
-    row: &Row,
-    server: ResolvedServer,
-    pairs: &[Pair],
-    predictor: &Predictor<'_>,
-) -> Outcome {
+fn compare(row: &Row, server: ResolvedServer, pairs: &[Pair], predictor: &Predictor<'_>) -> Outcome {
     let choice = predictor.engine(&row.server.engine);
     let mut comparisons = Vec::new();
     let mut skipped = Vec::new();
@@ -85,10 +73,5 @@ fn compare(
         setting: Setting::of(&row.measurement),
         comparisons,
     };
-    Outcome {
-        line: row.label.line,
-        case: (!case.comparisons.is_empty()).then_some(case),
-        skipped,
-        notes,
-    }
+    Outcome { line: row.label.line, case: (!case.comparisons.is_empty()).then_some(case), skipped, notes }
 }

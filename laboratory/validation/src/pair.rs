@@ -16,17 +16,8 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    pub(crate) fn new(
-        metric: Metric,
-        predicted: impl Into<Option<f64>>,
-        measured: Option<f64>,
-    ) -> Pair {
-        Pair {
-            metric,
-            predicted: Ok(predicted.into()),
-            measured,
-            intervals: Vec::new(),
-        }
+    pub(crate) fn new(metric: Metric, predicted: impl Into<Option<f64>>, measured: Option<f64>) -> Pair {
+        Pair { metric, predicted: Ok(predicted.into()), measured, intervals: Vec::new() }
     }
 
     /// Pairs each latency.
@@ -59,12 +50,7 @@ impl Pair {
                 )));
             }
         };
-        let comparison = Comparison {
-            metric,
-            predicted,
-            actual,
-            intervals: self.intervals.clone(),
-        };
+        let comparison = Comparison { metric, predicted, actual, intervals: self.intervals.clone() };
         // Dividing by a tiny number overflows.
         match actual > 0.0 && comparison.signed().is_finite() {
             true => Ok(Some(comparison)),
@@ -81,27 +67,16 @@ mod tests {
     fn missing_measurements_are_not_compared_and_those_of_0_or_less_are_named() {
         let compare = |predicted: Option<f64>, measured| {
             let pair = Pair::new(Metric::Tpot, predicted, measured);
-            pair.compare()
-                .map(|c| c.is_some())
-                .map_err(|r| r.to_string())
+            pair.compare().map(|c| c.is_some()).map_err(|r| r.to_string())
         };
         assert_eq!(compare(Some(1.0), Some(2.0)), Ok(true));
         assert_eq!(compare(Some(1.0), None), Ok(false));
         assert_eq!(compare(None, Some(0.0)), Ok(false));
-        for (predicted, measured) in [
-            (Some(1.0), 0.0),
-            (Some(1.0), -2.0),
-            (Some(1.0), f64::MIN_POSITIVE / 4.0),
-            (None, -1.0),
-        ] {
-            assert_eq!(
-                compare(predicted, Some(measured)).unwrap_err(),
-                "the measured tpot is 0 or less"
-            );
+        for (predicted, measured) in
+            [(Some(1.0), 0.0), (Some(1.0), -2.0), (Some(1.0), f64::MIN_POSITIVE / 4.0), (None, -1.0)]
+        {
+            assert_eq!(compare(predicted, Some(measured)).unwrap_err(), "the measured tpot is 0 or less");
         }
-        assert_eq!(
-            compare(None, Some(2.0)).unwrap_err(),
-            "a tpot was measured that the row gives no lengths for"
-        );
+        assert_eq!(compare(None, Some(2.0)).unwrap_err(), "a tpot was measured that the row gives no lengths for");
     }
 }

@@ -11,8 +11,8 @@ use crate::engine_step;
 use crate::error::Error;
 use crate::kind::{self, Kind};
 use crate::rows::{
-    DecodeStep, Label, Latencies, Limits, LoadStage, Measurement, MemoryParts, ReplayedRequest,
-    Row, Server, SoloRequest, Stage,
+    DecodeStep, Label, Latencies, Limits, LoadStage, Measurement, MemoryParts, ReplayedRequest, Row, Server,
+    SoloRequest, Stage,
 };
 use crate::tally::shortened;
 
@@ -61,18 +61,9 @@ pub fn read(file: &str, contents: impl AsRef<[u8]>) -> Result<Dataset, Error> {
         let stage = stage(cells.text("stage"), *place);
         *place += 1;
         let line = cells.line();
-        rows.push(Row {
-            label: Label { id, stage, line },
-            server,
-            limits,
-            measurement: measurement(kind, &cells)?,
-        });
+        rows.push(Row { label: Label { id, stage, line }, server, limits, measurement: measurement(kind, &cells)? });
     }
-    Ok(Dataset {
-        file: file.to_owned(),
-        kind,
-        rows,
-    })
+    Ok(Dataset { file: file.to_owned(), kind, rows })
 }
 
 fn kind_of(sheet: &Sheet<'_>) -> Result<Kind, Error> {
@@ -99,11 +90,7 @@ fn unknown(header: &[&str]) -> String {
     let nearest = nearest.unwrap_or(Kind::LoadStages);
     let found = header.iter().take(MAX_COLUMNS);
     let found: Vec<String> = found.map(|column| shortened(column)).collect();
-    let more = if header.len() > MAX_COLUMNS {
-        ", ..."
-    } else {
-        ""
-    };
+    let more = if header.len() > MAX_COLUMNS { ", ..." } else { "" };
     format!(
         "expected the columns of {}, found {}{more}; nearest is {}: add {}",
         kind::files(),

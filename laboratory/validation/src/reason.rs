@@ -22,28 +22,19 @@ pub(crate) struct Reason {
 impl Reason {
     /// A reason in the row itself.
     pub(crate) fn of_row(text: impl Into<String>) -> Reason {
-        Reason {
-            remark: Remark::new(text),
-            depends_on_server: false,
-        }
+        Reason { remark: Remark::new(text), depends_on_server: false }
     }
 
     /// A reason in the model, the GPU or their number.
     pub(crate) fn of_server(text: impl Into<String>) -> Reason {
-        Reason {
-            remark: Remark::new(text),
-            depends_on_server: true,
-        }
+        Reason { remark: Remark::new(text), depends_on_server: true }
     }
 
     /// `what` is called `name`, which is unknown; `known` describes the names that are known.
     pub(crate) fn unknown(what: &str, name: &str, known: &str) -> Reason {
         let before = [format!("unknown {what}"), format!("unknown {what}s")];
         let before = before.each_ref().map(String::as_str);
-        Reason {
-            remark: Remark::naming(before, name, &format!(" ({known})")),
-            depends_on_server: false,
-        }
+        Reason { remark: Remark::naming(before, name, &format!(" ({known})")), depends_on_server: false }
     }
 
     /// The measurement is 0 or less, or so small that its relative error overflows.
@@ -99,10 +90,7 @@ impl From<Rejection> for Reason {
     fn from(rejection: Rejection) -> Reason {
         Reason {
             remark: Remark::new(not_modelled::request(&rejection)),
-            depends_on_server: matches!(
-                rejection,
-                Rejection::TooLong { .. } | Rejection::TooManyBlocks { .. }
-            ),
+            depends_on_server: matches!(rejection, Rejection::TooLong { .. } | Rejection::TooManyBlocks { .. }),
         }
     }
 }

@@ -45,10 +45,7 @@ pub struct MetricSummary {
 
 impl FileReport {
     /// Summarises the errors of `metric` over `cases`; `None` if no case has that metric.
-    pub fn errors<'c>(
-        cases: impl IntoIterator<Item = &'c Case>,
-        metric: Metric,
-    ) -> Option<Summary> {
+    pub fn errors<'c>(cases: impl IntoIterator<Item = &'c Case>, metric: Metric) -> Option<Summary> {
         let comparisons = cases.into_iter().flat_map(|case| &case.comparisons);
         let signed = comparisons.filter(|c| c.metric == metric);
         summarize(&signed.map(Comparison::signed).collect::<Vec<f64>>())
@@ -67,13 +64,7 @@ pub fn validate(dataset: &Dataset, predictor: &Predictor<'_>) -> FileReport {
     let mut partly = Tallies::default();
     let mut notes = Tallies::default();
     let mut cases = Vec::new();
-    for Outcome {
-        case,
-        line,
-        skipped: reasons,
-        notes: of_row,
-    } in outcomes
-    {
+    for Outcome { case, line, skipped: reasons, notes: of_row } in outcomes {
         let Some(case) = case else {
             // A row is counted once, whatever the number of reasons.
             if let Some(reason) = Remark::joined(reasons) {
@@ -102,22 +93,12 @@ pub fn validate(dataset: &Dataset, predictor: &Predictor<'_>) -> FileReport {
 }
 
 fn summaries(cases: &[Case]) -> Vec<MetricSummary> {
-    let keys: BTreeSet<(&str, Metric)> = cases
-        .iter()
-        .flat_map(|case| {
-            case.comparisons
-                .iter()
-                .map(|c| (case.gpu.as_str(), c.metric))
-        })
-        .collect();
+    let keys: BTreeSet<(&str, Metric)> =
+        cases.iter().flat_map(|case| case.comparisons.iter().map(|c| (case.gpu.as_str(), c.metric))).collect();
     let summary = |(gpu, metric): (&str, _)| {
         let on_gpu = cases.iter().filter(|case| case.gpu == gpu);
         let errors = FileReport::errors(on_gpu, metric)?;
-        Some(MetricSummary {
-            gpu: gpu.to_owned(),
-            metric,
-            errors,
-        })
+        Some(MetricSummary { gpu: gpu.to_owned(), metric, errors })
     };
     keys.into_iter().filter_map(summary).collect()
 }

@@ -60,13 +60,7 @@ mod tests {
     fn assert_summary(signed: &[f64], n: usize, figures: [f64; 5]) {
         let summary = summarize(signed).unwrap();
         assert_eq!(summary.n, n);
-        let found = [
-            summary.median_ape,
-            summary.mean_ape,
-            summary.p90_ape,
-            summary.max_ape,
-            summary.mean_signed,
-        ];
+        let found = [summary.median_ape, summary.mean_ape, summary.p90_ape, summary.max_ape, summary.mean_signed];
         let close = |(found, figure): (&f64, &f64)| (found - figure).abs() < 1e-12;
         assert!(found.iter().zip(&figures).all(close), "{summary:?}");
     }

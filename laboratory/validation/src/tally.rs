@@ -45,13 +45,7 @@ const MAX_NAME_CHARS: usize = 80;
 impl Remark {
     /// Creates a remark without a name.
     pub fn new(text: impl Into<String>) -> Remark {
-        Remark {
-            words: Words {
-                before: [text.into(), String::new()],
-                after: String::new(),
-            },
-            name: None,
-        }
+        Remark { words: Words { before: [text.into(), String::new()], after: String::new() }, name: None }
     }
 
     /// Creates a remark around a name: `before` (for one name, and for several), the name in quotes, then
@@ -69,10 +63,7 @@ impl Remark {
     /// ```
     pub fn naming(before: [&str; 2], name: &str, after: &str) -> Remark {
         Remark {
-            words: Words {
-                before: before.map(str::to_owned),
-                after: after.to_owned(),
-            },
+            words: Words { before: before.map(str::to_owned), after: after.to_owned() },
             name: Some(name.to_owned()),
         }
     }
@@ -139,10 +130,8 @@ impl Tallies {
 
     /// Returns the tallies in alphabetical order, which does not depend on the order of the rows.
     pub fn list(&self) -> Vec<Tally> {
-        let tally = |(words, rows): (&Words, &Rows)| Tally {
-            text: words.text(rows.names.iter()),
-            lines: rows.lines.clone(),
-        };
+        let tally =
+            |(words, rows): (&Words, &Rows)| Tally { text: words.text(rows.names.iter()), lines: rows.lines.clone() };
         self.0.iter().map(tally).collect()
     }
 }

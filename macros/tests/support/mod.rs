@@ -75,9 +75,9 @@ impl UserCrate {
         let output = self.cargo();
         assert!(!output.status.success());
         let text = String::from_utf8(output.stderr).unwrap();
-        let errors = text.split("\n\n").filter(|block| {
-            block.starts_with("error") && !block.starts_with("error: could not compile")
-        });
+        let errors = text
+            .split("\n\n")
+            .filter(|block| block.starts_with("error") && !block.starts_with("error: could not compile"));
         errors.collect::<Vec<_>>().join("\n\n").replace('\\', "/")
     }
 }

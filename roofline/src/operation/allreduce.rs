@@ -21,9 +21,7 @@ pub const ALL_REDUCE: Operation = Operation {
     },
     dtype: |_| Dtype::Bf16,
     work: |codes, [bytes, _]| AllReduceShape::from(*codes).work(f64::from(bytes)),
-    reference_s: |codes, [bytes, _], reference| {
-        AllReduceShape::from(*codes).reference_s(f64::from(bytes), reference)
-    },
+    reference_s: |codes, [bytes, _], reference| AllReduceShape::from(*codes).reference_s(f64::from(bytes), reference),
     debug: debug::<AllReduceShape>,
 };
 
@@ -41,11 +39,7 @@ impl AllReduceShape {
     /// ranks` times that, but switches that reduce in flight need less.
     #[inline]
     pub fn work(&self, bytes: f64) -> Work {
-        Work {
-            flops: 0.0,
-            bytes: 0.0,
-            link_bytes: if self.ranks > 1 { bytes } else { 0.0 },
-        }
+        Work { flops: 0.0, bytes: 0.0, link_bytes: if self.ranks > 1 { bytes } else { 0.0 } }
     }
 
     /// Returns the reference time of a message of `bytes`, seconds: launch time plus the bound.

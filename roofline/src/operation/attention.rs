@@ -17,14 +17,10 @@ pub const PREFILL: Operation = Operation {
     dtype: |codes| AttentionShape::from(*codes).dtype,
     work: |codes, [batch, seq_len]| {
         let prompts = Prompts::equal(f64::from(batch), f64::from(seq_len));
-        AttentionShape::from(*codes)
-            .on_rank()
-            .prefill_work(&prompts)
+        AttentionShape::from(*codes).on_rank().prefill_work(&prompts)
     },
     reference_s: |codes, [batch, seq_len], reference| {
-        let pace = AttentionShape::from(*codes)
-            .on_rank()
-            .prefill_pace(reference);
+        let pace = AttentionShape::from(*codes).on_rank().prefill_pace(reference);
         pace.reference_s(f64::from(batch), f64::from(seq_len))
     },
     debug: debug::<AttentionShape>,
@@ -42,17 +38,11 @@ pub const DECODE: Operation = Operation {
     dtype: |codes| AttentionShape::from(*codes).dtype,
     work: |codes, [batch, kv_len]| {
         let requests = f64::from(batch);
-        AttentionShape::from(*codes)
-            .on_rank()
-            .decode_work(requests, requests * f64::from(kv_len))
+        AttentionShape::from(*codes).on_rank().decode_work(requests, requests * f64::from(kv_len))
     },
     reference_s: |codes, [batch, kv_len], reference| {
         let requests = f64::from(batch);
-        AttentionShape::from(*codes).on_rank().decode_reference_s(
-            requests,
-            requests * f64::from(kv_len),
-            reference,
-        )
+        AttentionShape::from(*codes).on_rank().decode_reference_s(requests, requests * f64::from(kv_len), reference)
     },
     debug: debug::<AttentionShape>,
 };
@@ -94,11 +84,7 @@ impl Prompts {
     #[inline]
     pub fn equal(batch: f64, seq_len: f64) -> Prompts {
         let tokens = batch * seq_len;
-        Prompts {
-            new: tokens,
-            context: 0.0,
-            squares: tokens * seq_len,
-        }
+        Prompts { new: tokens, context: 0.0, squares: tokens * seq_len }
     }
 }
 
@@ -132,12 +118,7 @@ impl AttentionShape {
             return AttentionShape { tp: 1, ..*self };
         }
         let tp = self.tp;
-        AttentionShape {
-            q_heads: (self.q_heads / tp).max(1),
-            kv_heads: (self.kv_heads / tp).max(1),
-            tp: 1,
-            ..*self
-        }
+        AttentionShape { q_heads: (self.q_heads / tp).max(1), kv_heads: (self.kv_heads / tp).max(1), tp: 1, ..*self }
     }
 
     /// Returns the sizes of the kernel of one rank.
@@ -191,8 +172,7 @@ impl RankAttention {
     pub fn prefill_work(&self, prompts: &Prompts) -> Work {
         Work {
             flops: FLOPS_PER_SQUARE * self.q_width * prompts.squares,
-            bytes: prompts.new * (2.0 * self.q_width * QO_BYTES + self.new_kv_bytes)
-                + prompts.context * self.kv_bytes,
+            bytes: prompts.new * (2.0 * self.q_width * QO_BYTES + self.new_kv_bytes) + prompts.context * self.kv_bytes,
             link_bytes: 0.0,
         }
     }
@@ -201,13 +181,8 @@ impl RankAttention {
     #[inline]
     pub fn prefill_pace(&self, reference: &Reference) -> PrefillPace {
         let rates = &reference.rates;
-        let [square, token] = [[0.0, 1.0], [1.0, 0.0]].map(|[new, squares]| {
-            self.prefill_work(&Prompts {
-                new,
-                context: 0.0,
-                squares,
-            })
-        });
+        let [square, token] =
+            [[0.0, 1.0], [1.0, 0.0]].map(|[new, squares]| self.prefill_work(&Prompts { new, context: 0.0, squares }));
         // One block of queries runs on one SM, which has its share of the peak.
         let block_flops = 4.0 * QUERY_BLOCK * self.head_dim * reference.sms;
         // The benchmark writes the new K and V to the cache first.
@@ -216,8 +191,7 @@ impl RankAttention {
         PrefillPace {
             t0_s: reference.t0_s,
             math_s_per_square: square.flops * rates.s_per_flop,
-            s_per_token: (token.bytes + cached) * rates.s_per_byte
-                + blocks_per_token * reference.block_s,
+            s_per_token: (token.bytes + cached) * rates.s_per_byte + blocks_per_token * reference.block_s,
             s_per_prompt: self.kv_heads * reference.block_s,
             critical_s_per_key: block_flops * rates.s_per_flop,
         }
@@ -299,14 +273,8 @@ codes!(AttentionShape [dtype kv_dtype] [q_heads kv_heads head_dim tp]);
 
 /// Rejects heads that do not divide each other or cannot be divided among the ranks.
 pub(super) fn check_heads(shape: &AttentionShape) -> Result<(), Contradiction> {
-    const GLOBAL: &str =
-        "heads are counted over all ranks, before tp divides them: check both counts";
-    let AttentionShape {
-        q_heads,
-        kv_heads,
-        tp,
-        ..
-    } = *shape;
+    const GLOBAL: &str = "heads are counted over all ranks, before tp divides them: check both counts";
+    let AttentionShape { q_heads, kv_heads, tp, .. } = *shape;
     let of_q_heads = Expected::new("a divisor of the ", q_heads, " q_heads");
     if !q_heads.is_multiple_of(kv_heads) {
         let hint = "every KV head serves equally many query heads: check both counts";

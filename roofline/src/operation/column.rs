@@ -78,12 +78,7 @@ impl Column {
             ColumnKind::CountOr(number) => Some(Usual::Code(number)),
             ColumnKind::Count | ColumnKind::Whole | ColumnKind::Name(_) => None,
         };
-        Column {
-            name,
-            kind,
-            meaning,
-            usual,
-        }
+        Column { name, kind, meaning, usual }
     }
 
     pub(super) const fn dtype(name: &'static str, meaning: &'static str) -> Column {
@@ -127,25 +122,13 @@ impl Column {
 }
 
 impl Contradiction {
-    pub(super) const fn new(
-        column: &'static str,
-        expected: Expected,
-        hint: &'static str,
-    ) -> Contradiction {
-        Contradiction {
-            column,
-            expected,
-            hint,
-        }
+    pub(super) const fn new(column: &'static str, expected: Expected, hint: &'static str) -> Contradiction {
+        Contradiction { column, expected, hint }
     }
 }
 
 impl Expected {
     pub(super) const fn new(before: &'static str, number: u32, after: &'static str) -> Expected {
-        Expected {
-            before,
-            number,
-            after,
-        }
+        Expected { before, number, after }
     }
 }

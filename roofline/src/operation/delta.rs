@@ -14,9 +14,7 @@ pub const DELTA_PREFILL: Operation = Operation {
     optional: &[],
     check: |_| Ok(()),
     dtype: |_| Dtype::Bf16,
-    work: |codes, [batch, seq_len]| {
-        DeltaShape::from(*codes).prefill_work(f64::from(batch), f64::from(seq_len))
-    },
+    work: |codes, [batch, seq_len]| DeltaShape::from(*codes).prefill_work(f64::from(batch), f64::from(seq_len)),
     reference_s: |codes, [batch, seq_len], reference| {
         let (batch, seq_len) = (f64::from(batch), f64::from(seq_len));
         DeltaShape::from(*codes).prefill_reference_s(batch, seq_len, reference)
@@ -174,11 +172,7 @@ impl DeltaShape {
             DeltaKernel::Conv => (0.0, 2.0 * self.width()),
             DeltaKernel::Rule => (4.0 * tokens * values * head_dim, self.width() + values),
         };
-        Work {
-            flops,
-            bytes: 2.0 * tokens * width + copies * batch * self.state_bytes(),
-            link_bytes: 0.0,
-        }
+        Work { flops, bytes: 2.0 * tokens * width + copies * batch * self.state_bytes(), link_bytes: 0.0 }
     }
 
     /// Returns the values of queries, keys and values of a token.
@@ -196,12 +190,7 @@ impl From<Codes> for DeltaShape {
             0 => DeltaKernel::Conv,
             _ => DeltaKernel::Rule,
         };
-        DeltaShape {
-            kernel,
-            k_heads,
-            v_heads,
-            head_dim,
-        }
+        DeltaShape { kernel, k_heads, v_heads, head_dim }
     }
 }
 
@@ -209,12 +198,7 @@ impl From<DeltaShape> for Codes {
     #[inline]
     fn from(shape: DeltaShape) -> Codes {
         let mut codes = Codes::default();
-        let columns = [
-            shape.kernel as u32,
-            shape.k_heads,
-            shape.v_heads,
-            shape.head_dim,
-        ];
+        let columns = [shape.kernel as u32, shape.k_heads, shape.v_heads, shape.head_dim];
         for (code, column) in codes.iter_mut().zip(columns) {
             *code = column;
         }

@@ -23,9 +23,7 @@ pub const REDUCE_SCATTER: Operation = Operation {
     check,
     dtype: |_| Dtype::Bf16,
     work: |codes, [bytes, _]| GatherShape::from(*codes).work(f64::from(bytes)),
-    reference_s: |codes, [bytes, _], reference| {
-        GatherShape::from(*codes).reference_s(f64::from(bytes), reference)
-    },
+    reference_s: |codes, [bytes, _], reference| GatherShape::from(*codes).reference_s(f64::from(bytes), reference),
     debug: debug::<GatherShape>,
 };
 
@@ -54,11 +52,7 @@ impl GatherShape {
     /// or keeps one part and sends the others.
     #[inline]
     pub fn work(&self, bytes: f64) -> Work {
-        Work {
-            flops: 0.0,
-            bytes: 0.0,
-            link_bytes: bytes * (1.0 - 1.0 / f64::from(self.ranks.max(1))),
-        }
+        Work { flops: 0.0, bytes: 0.0, link_bytes: bytes * (1.0 - 1.0 / f64::from(self.ranks.max(1))) }
     }
 
     /// Returns the reference time of a whole message of `bytes`, seconds: launch time plus the bound.

@@ -22,9 +22,7 @@ pub const GEMM: Operation = Operation {
     check: |_| Ok(()),
     dtype: |codes| GemmShape::from(*codes).dtype,
     work: |codes, [m, _]| GemmShape::from(*codes).work(f64::from(m)),
-    reference_s: |codes, [m, _], reference| {
-        GemmShape::from(*codes).reference_s(f64::from(m), reference)
-    },
+    reference_s: |codes, [m, _], reference| GemmShape::from(*codes).reference_s(f64::from(m), reference),
     debug: debug::<GemmShape>,
 };
 
@@ -58,9 +56,7 @@ impl GemmShape {
         let (k, n) = (f64::from(self.k), f64::from(self.n));
         Work {
             flops: 2.0 * m * k * n,
-            bytes: m * k * self.dtype.activation_bytes()
-                + self.weight_bytes()
-                + m * n * OUTPUT_BYTES,
+            bytes: m * k * self.dtype.activation_bytes() + self.weight_bytes() + m * n * OUTPUT_BYTES,
             link_bytes: 0.0,
         }
     }

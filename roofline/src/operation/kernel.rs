@@ -22,16 +22,8 @@ pub struct MeasuredKernel {
 impl MeasuredKernel {
     /// Creates a kernel of `operation` with the given shape and point. The point has one coordinate per axis of the
     /// operation; the second is 1 if there is only one axis.
-    pub fn new(
-        operation: OperationKind,
-        shape: impl Into<Codes>,
-        point: [u32; 2],
-    ) -> MeasuredKernel {
-        MeasuredKernel {
-            operation,
-            shape: shape.into(),
-            point,
-        }
+    pub fn new(operation: OperationKind, shape: impl Into<Codes>, point: [u32; 2]) -> MeasuredKernel {
+        MeasuredKernel { operation, shape: shape.into(), point }
     }
 
     /// Returns the operation.

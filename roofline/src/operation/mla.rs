@@ -34,11 +34,7 @@ pub const DSA_PREFILL: Operation = Operation {
     check,
     dtype: |codes| MlaShape::from(*codes).dtype,
     work: |codes, point| MlaShape::from(*codes).prompts_load(point).work,
-    reference_s: |codes, point, reference| {
-        MlaShape::from(*codes)
-            .prompts_load(point)
-            .reference_s(reference)
-    },
+    reference_s: |codes, point, reference| MlaShape::from(*codes).prompts_load(point).reference_s(reference),
     debug: debug::<MlaShape>,
 };
 
@@ -49,11 +45,7 @@ pub const DSA_DECODE: Operation = Operation {
     description: "layer of sparse latent attention of one new token per request",
     axes: &["batch", "kv_len"],
     work: |codes, point| MlaShape::from(*codes).requests_load(point).work,
-    reference_s: |codes, point, reference| {
-        MlaShape::from(*codes)
-            .requests_load(point)
-            .reference_s(reference)
-    },
+    reference_s: |codes, point, reference| MlaShape::from(*codes).requests_load(point).reference_s(reference),
     ..DSA_PREFILL
 };
 
@@ -61,8 +53,7 @@ pub const DSA_DECODE: Operation = Operation {
 const COLUMNS: [Column; 13] = columns(Column::dtype("attn_dtype", MULTIPLIED));
 
 /// Columns of decoding without an indexer: keys and values are multiplied as they are stored.
-const DECODING: [Column; 13] =
-    columns(Column::dtype("attn_dtype", MULTIPLIED).usually_as("kv_dtype"));
+const DECODING: [Column; 13] = columns(Column::dtype("attn_dtype", MULTIPLIED).usually_as("kv_dtype"));
 
 const MULTIPLIED: &str = "Format in which queries, keys and values are multiplied";
 
@@ -132,10 +123,7 @@ pub struct MlaShape {
     /// Dimension of a head of values.
     pub v_dim: u32,
     /// The indexer of sparse attention; `None` where each query attends to all keys.
-    #[cfg_attr(
-        feature = "serde",
-        serde(default, skip_serializing_if = "Option::is_none")
-    )]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub indexer: Option<Indexer>,
 }
 
@@ -165,10 +153,7 @@ impl From<Work> for MlaLoad {
     /// Returns work without padding.
     #[inline]
     fn from(work: Work) -> MlaLoad {
-        MlaLoad {
-            work,
-            executed_flops: work.flops,
-        }
+        MlaLoad { work, executed_flops: work.flops }
     }
 }
 
@@ -256,26 +241,16 @@ impl MlaShape {
     ///
     /// Kernels compute padded heads, and part of the slots of a query that has fewer than `top_k` keys: with half of them
     /// the efficiency changes least with the length of prompts.
-    fn sparse(
-        &self,
-        indexer: &Indexer,
-        queries: f64,
-        [pairs, selected]: [f64; 2],
-        entries: f64,
-    ) -> MlaLoad {
+    fn sparse(&self, indexer: &Indexer, queries: f64, [pairs, selected]: [f64; 2], entries: f64) -> MlaLoad {
         let attention = self.absorbed(self.q_heads, selected);
         let mut work = self.work(queries, attention, selected.min(entries));
         let weights = indexer.weights(self.query_width(), f64::from(self.hidden));
         let peaks = self.dtype.relative_peak() / Dtype::Fp8.relative_peak();
         work.flops += 2.0 * queries * weights + indexer.flops(pairs) * peaks;
-        work.bytes +=
-            weights * self.dtype.weight_bytes() + entries * f64::from(indexer.key_bytes());
+        work.bytes += weights * self.dtype.weight_bytes() + entries * f64::from(indexer.key_bytes());
         let slots = (queries * f64::from(indexer.top_k) + selected) / 2.0;
         let padded = self.absorbed(self.q_heads.max(PADDED_HEADS), slots);
-        MlaLoad {
-            work,
-            executed_flops: work.flops + padded - attention,
-        }
+        MlaLoad { work, executed_flops: work.flops + padded - attention }
     }
 
     /// Returns the FLOPs of `heads` whose queries are multiplied with latent vectors.
@@ -289,15 +264,8 @@ impl MlaShape {
         self.dtype.relative_peak() / self.attn_dtype.relative_peak()
     }
     fn work(&self, tokens: f64, attention_flops: f64, entries: f64) -> Work {
-        let [hidden, q_heads, q_rank, nope_dim, rope_dim, v_dim] = [
-            self.hidden,
-            self.q_heads,
-            self.q_rank,
-            self.nope_dim,
-            self.rope_dim,
-            self.v_dim,
-        ]
-        .map(f64::from);
+        let [hidden, q_heads, q_rank, nope_dim, rope_dim, v_dim] =
+            [self.hidden, self.q_heads, self.q_rank, self.nope_dim, self.rope_dim, self.v_dim].map(f64::from);
         let each = hidden * (q_rank + f64::from(self.kv_rank) + rope_dim);
         let head = self.query_width() * (nope_dim + rope_dim) + v_dim * hidden;
         let weights = each + q_heads * head + self.expansion();
@@ -322,9 +290,7 @@ impl MlaShape {
     fn latent_bytes(&self) -> f64 {
         match &self.indexer {
             Some(indexer) => indexer.latent_bytes(self.kv_rank, self.rope_dim, self.kv_dtype),
-            None => {
-                (f64::from(self.kv_rank) + f64::from(self.rope_dim)) * self.kv_dtype.weight_bytes()
-            }
+            None => (f64::from(self.kv_rank) + f64::from(self.rope_dim)) * self.kv_dtype.weight_bytes(),
         }
     }
 
@@ -370,11 +336,7 @@ impl From<Codes> for MlaShape {
             index_dim,
             top_k,
         ] = codes;
-        let indexer = Indexer {
-            heads: index_heads,
-            head_dim: index_dim,
-            top_k,
-        };
+        let indexer = Indexer { heads: index_heads, head_dim: index_dim, top_k };
         MlaShape {
             dtype: Dtype::from_code(dtype),
             attn_dtype: Dtype::from_code(attn_dtype),

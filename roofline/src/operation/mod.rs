@@ -271,9 +271,9 @@ impl fmt::Display for OperationKind {
 /// generator checks it) but not among all shapes, so a lookup also compares the shape.
 #[inline]
 pub fn key(codes: &[u32]) -> u64 {
-    codes.iter().fold(0, |seed: u64, code| {
-        (seed.rotate_left(23) ^ u64::from(*code)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-    })
+    codes
+        .iter()
+        .fold(0, |seed: u64, code| (seed.rotate_left(23) ^ u64::from(*code)).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
 /// Implements [`Operation::debug`] for a shape of type `S`.

@@ -14,30 +14,17 @@ pub const MOE: Operation = Operation {
         Column::count("experts", "Experts"),
         Column::count("top_k", "Experts that each token visits"),
         Column::count("hidden", "Hidden size"),
-        Column::count(
-            "intermediate",
-            "Intermediate size of one expert, before tp divides it",
-        ),
+        Column::count("intermediate", "Intermediate size of one expert, before tp divides it"),
         Column::count("tp", "Tensor parallelism").usually(1),
-        Column::new(
-            "ep",
-            ColumnKind::CountOr(1),
-            "Expert parallelism: ranks that share the experts",
-        ),
-        Column::new(
-            "matrices",
-            ColumnKind::CountOr(GATED),
-            "Matrices of an expert: 3, or 2 without a gate",
-        ),
+        Column::new("ep", ColumnKind::CountOr(1), "Expert parallelism: ranks that share the experts"),
+        Column::new("matrices", ColumnKind::CountOr(GATED), "Matrices of an expert: 3, or 2 without a gate"),
     ],
     axes: &["tokens"],
     optional: &["mfu"],
     check: |codes| check(&MoeShape::from(*codes)),
     dtype: |codes| MoeShape::from(*codes).dtype,
     work: |codes, [tokens, _]| MoeShape::from(*codes).work(f64::from(tokens)),
-    reference_s: |codes, [tokens, _], reference| {
-        MoeShape::from(*codes).reference_s(f64::from(tokens), reference)
-    },
+    reference_s: |codes, [tokens, _], reference| MoeShape::from(*codes).reference_s(f64::from(tokens), reference),
     debug: debug::<MoeShape>,
 };
 
@@ -140,11 +127,7 @@ impl MoeShape {
         let many = (ln(mean) / LN_2).clamp(0.0, 1.0);
         let few = 1.0 - many;
         let lowest = few * LN_LOWEST;
-        let highest = if many > 0.0 {
-            few * LN_2 + many * ln(0.8 * tokens)
-        } else {
-            LN_2
-        };
+        let highest = if many > 0.0 { few * LN_2 + many * ln(0.8 * tokens) } else { LN_2 };
         let range = highest - lowest;
         let scale = mean * range / (exp(highest) - exp(lowest));
         // All loads round to 0 or 1, and the rest makes up for the zeros.
@@ -162,11 +145,7 @@ impl MoeShape {
     pub fn local(&self) -> Option<MoeShape> {
         let intermediate = self.intermediate.checked_div(self.tp)?;
         let even = intermediate * self.tp == self.intermediate;
-        even.then_some(MoeShape {
-            intermediate,
-            tp: 1,
-            ..*self
-        })
+        even.then_some(MoeShape { intermediate, tp: 1, ..*self })
     }
 
     /// Returns the bytes of the weights of one rank's experts.
@@ -206,11 +185,7 @@ fn check(shape: &MoeShape) -> Result<(), Contradiction> {
     if !shape.intermediate.is_multiple_of(shape.tp) {
         return Err(Contradiction::new(
             "tp",
-            Expected::new(
-                "a divisor of the intermediate size ",
-                shape.intermediate,
-                "",
-            ),
+            Expected::new("a divisor of the intermediate size ", shape.intermediate, ""),
             "the size is that of a whole expert, before tp divides it: check both",
         ));
     }

@@ -16,9 +16,7 @@ pub const WINDOW_PREFILL: Operation = Operation {
     optional: &["mfu"],
     check,
     dtype: |codes| WindowShape::from(*codes).dtype,
-    work: |codes, [batch, seq_len]| {
-        WindowShape::from(*codes).prefill_work(f64::from(batch), f64::from(seq_len))
-    },
+    work: |codes, [batch, seq_len]| WindowShape::from(*codes).prefill_work(f64::from(batch), f64::from(seq_len)),
     reference_s: |codes, [batch, seq_len], reference| {
         let (batch, seq_len) = (f64::from(batch), f64::from(seq_len));
         WindowShape::from(*codes).prefill_reference_s(batch, seq_len, reference)
@@ -37,9 +35,7 @@ pub const WINDOW_DECODE: Operation = Operation {
     optional: &["mfu"],
     check,
     dtype: |codes| WindowShape::from(*codes).dtype,
-    work: |codes, [batch, kv_len]| {
-        WindowShape::from(*codes).decode_work(f64::from(batch), f64::from(kv_len))
-    },
+    work: |codes, [batch, kv_len]| WindowShape::from(*codes).decode_work(f64::from(batch), f64::from(kv_len)),
     reference_s: |codes, [batch, kv_len], reference| {
         let (batch, kv_len) = (f64::from(batch), f64::from(kv_len));
         WindowShape::from(*codes).decode_reference_s(batch, kv_len, reference)
@@ -117,10 +113,7 @@ impl WindowShape {
         let kernel = self.kernel();
         let keys = self.keys(seq_len);
         let pairs = keys * (keys + 1.0) / 2.0 + (seq_len - keys) * keys;
-        Work {
-            flops: 4.0 * kernel.q_width * batch * pairs,
-            ..kernel.prefill_work(&Prompts::equal(batch, seq_len))
-        }
+        Work { flops: 4.0 * kernel.q_width * batch * pairs, ..kernel.prefill_work(&Prompts::equal(batch, seq_len)) }
     }
 
     /// Returns the reference time of whole prompts, seconds: as
@@ -149,8 +142,7 @@ impl WindowShape {
     #[inline]
     pub fn decode_reference_s(&self, batch: f64, kv_len: f64, reference: &Reference) -> f64 {
         let kv_tokens = batch * self.keys(kv_len);
-        self.kernel()
-            .decode_reference_s(batch, kv_tokens, reference)
+        self.kernel().decode_reference_s(batch, kv_tokens, reference)
     }
 }
 
@@ -164,23 +156,15 @@ fn check(codes: &Codes) -> Result<(), Contradiction> {
 mod tests {
     use super::*;
 
-    const SHAPE: WindowShape = WindowShape {
-        dtype: Dtype::Bf16,
-        kv_dtype: Dtype::Fp8,
-        q_heads: 8,
-        kv_heads: 2,
-        head_dim: 128,
-        window: 100,
-    };
+    const SHAPE: WindowShape =
+        WindowShape { dtype: Dtype::Bf16, kv_dtype: Dtype::Fp8, q_heads: 8, kv_heads: 2, head_dim: 128, window: 100 };
 
     #[test]
     fn pairs_are_the_sum_over_the_queries() {
         for window in [0, 1, 7, 100, 1000] {
             let shape = WindowShape { window, ..SHAPE };
             for seq_len in [1_u32, 6, 7, 8, 100, 101, 500] {
-                let pairs: f64 = (1..=seq_len)
-                    .map(|length| shape.keys(f64::from(length)))
-                    .sum();
+                let pairs: f64 = (1..=seq_len).map(|length| shape.keys(f64::from(length))).sum();
                 let found = shape.prefill_work(3.0, f64::from(seq_len)).flops;
                 let expected = 3.0 * 4.0 * 8.0 * 128.0 * pairs;
                 assert!((found / expected - 1.0).abs() < 1e-12, "{window} {seq_len}");

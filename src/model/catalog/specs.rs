@@ -1,9 +1,7 @@
 //! Dimensions of families of models.
 
 use crate::hardware::{Dtype, Indexer};
-use crate::model::{
-    Attention, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span,
-};
+use crate::model::{Attention, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span};
 
 pub(super) const fn dense(
     [hidden, layers, q_heads, kv_heads, head_dim]: [u32; 5],
@@ -15,18 +13,9 @@ pub(super) const fn dense(
         hidden,
         layers: Layers::alike(LayerGroup {
             layers,
-            attention: Attention::Gqa(Gqa {
-                q_heads,
-                kv_heads,
-                head_dim,
-                output_gate: false,
-                span: Span::Full,
-            }),
+            attention: Attention::Gqa(Gqa { q_heads, kv_heads, head_dim, output_gate: false, span: Span::Full }),
             attention_dtype: Dtype::Bf16,
-            ffn: Ffn::Dense {
-                intermediate,
-                gated: true,
-            },
+            ffn: Ffn::Dense { intermediate, gated: true },
             ffn_dtype: Dtype::Bf16,
             shared_dtype: Dtype::Bf16,
         }),
@@ -40,18 +29,12 @@ pub(super) const fn dense(
 }
 
 pub(super) const fn tied(base: ModelSpec) -> ModelSpec {
-    ModelSpec {
-        tied_embeddings: true,
-        ..base
-    }
+    ModelSpec { tied_embeddings: true, ..base }
 }
 
 /// Returns the model with a layer that drafts tokens.
 const fn drafting(base: ModelSpec) -> ModelSpec {
-    ModelSpec {
-        mtp_layers: 1,
-        ..base
-    }
+    ModelSpec { mtp_layers: 1, ..base }
 }
 
 pub(super) const fn top_p(base: ModelSpec) -> ModelSpec {
@@ -63,31 +46,16 @@ pub(super) const fn penalized(base: ModelSpec) -> ModelSpec {
 }
 
 pub(super) const fn moe(base: ModelSpec, experts: u32, top_k: u32, intermediate: u32) -> ModelSpec {
-    let ffn = Ffn::Moe {
-        experts,
-        top_k,
-        intermediate,
-        shared_intermediate: 0,
-    };
-    let layers = Layers::alike(LayerGroup {
-        ffn,
-        ..*base.layers.first()
-    });
+    let ffn = Ffn::Moe { experts, top_k, intermediate, shared_intermediate: 0 };
+    let layers = Layers::alike(LayerGroup { ffn, ..*base.layers.first() });
     ModelSpec { layers, ..base }
 }
 
 /// Returns the model with a span in that many layers; the others attend to all tokens.
 pub(super) const fn limited(base: ModelSpec, layers: u32, span: Span) -> ModelSpec {
     let first = *base.layers.first();
-    let full = LayerGroup {
-        layers: first.layers - layers,
-        ..first
-    };
-    let layers = Layers::alike(LayerGroup {
-        layers,
-        attention: first.attention.with_span(span),
-        ..first
-    });
+    let full = LayerGroup { layers: first.layers - layers, ..first };
+    let layers = Layers::alike(LayerGroup { layers, attention: first.attention.with_span(span), ..first });
     let layers = match full.layers {
         0 => layers,
         _ => layers.and(full),
@@ -98,17 +66,7 @@ pub(super) const fn limited(base: ModelSpec, layers: u32, span: Span) -> ModelSp
 pub(super) const fn shared(base: ModelSpec, shared_intermediate: u32) -> ModelSpec {
     let first = *base.layers.first();
     let ffn = match first.ffn {
-        Ffn::Moe {
-            experts,
-            top_k,
-            intermediate,
-            ..
-        } => Ffn::Moe {
-            experts,
-            top_k,
-            intermediate,
-            shared_intermediate,
-        },
+        Ffn::Moe { experts, top_k, intermediate, .. } => Ffn::Moe { experts, top_k, intermediate, shared_intermediate },
         dense => dense,
     };
     let layers = Layers::alike(LayerGroup { ffn, ..first });
@@ -118,12 +76,7 @@ pub(super) const fn shared(base: ModelSpec, shared_intermediate: u32) -> ModelSp
 /// Returns the model with these formats of attention projections, FFN or routed experts, and shared expert.
 const fn in_formats(base: ModelSpec, formats: [Dtype; 3]) -> ModelSpec {
     let [attention_dtype, ffn_dtype, shared_dtype] = formats;
-    let layers = Layers::alike(LayerGroup {
-        attention_dtype,
-        ffn_dtype,
-        shared_dtype,
-        ..*base.layers.first()
-    });
+    let layers = Layers::alike(LayerGroup { attention_dtype, ffn_dtype, shared_dtype, ..*base.layers.first() });
     ModelSpec { layers, ..base }
 }
 
@@ -132,23 +85,12 @@ pub(super) const fn in_blocks(base: ModelSpec) -> ModelSpec {
 }
 
 /// The latent attention of DeepSeek-V3.
-pub(super) const MLA: Mla = Mla {
-    q_heads: 128,
-    q_rank: 1536,
-    kv_rank: 512,
-    nope_dim: 128,
-    rope_dim: 64,
-    v_dim: 128,
-    indexer: None,
-};
+pub(super) const MLA: Mla =
+    Mla { q_heads: 128, q_rank: 1536, kv_rank: 512, nope_dim: 128, rope_dim: 64, v_dim: 128, indexer: None };
 
 /// Returns an indexer that selects 2,048 keys.
 pub(super) const fn indexer(heads: u32) -> Option<Indexer> {
-    Some(Indexer {
-        heads,
-        head_dim: 128,
-        top_k: 2048,
-    })
+    Some(Indexer { heads, head_dim: 128, top_k: 2048 })
 }
 
 /// Returns the model with latent attention, and experts in all layers but the first ones. Routed experts have a format of
@@ -171,12 +113,7 @@ pub(super) const fn latent(
     };
     let others = LayerGroup {
         layers: first.layers - dense_layers,
-        ffn: Ffn::Moe {
-            experts,
-            top_k,
-            intermediate,
-            shared_intermediate,
-        },
+        ffn: Ffn::Moe { experts, top_k, intermediate, shared_intermediate },
         ffn_dtype: routed,
         ..dense
     };
@@ -193,14 +130,7 @@ pub(super) const fn deepseek_v3(indexer: Option<Indexer>) -> ModelSpec {
 
 pub(super) const fn glm_5(formats: [Dtype; 2]) -> ModelSpec {
     let base = dense([6144, 78, 64, 64, 256], 12_288, 154_880, 202_752);
-    let mla = Mla {
-        q_heads: 64,
-        q_rank: 2048,
-        nope_dim: 192,
-        v_dim: 256,
-        indexer: indexer(32),
-        ..MLA
-    };
+    let mla = Mla { q_heads: 64, q_rank: 2048, nope_dim: 192, v_dim: 256, indexer: indexer(32), ..MLA };
     let model = latent(base, mla, 3, [256, 8, 2048, 2048], formats);
     drafting(top_p(model))
 }
@@ -235,26 +165,15 @@ const fn hybrid(base: ModelSpec, v_heads: u32) -> ModelSpec {
     let first = *base.layers.first();
     let quarter = first.layers / 4;
     let attention = match first.attention {
-        Attention::Gqa(heads) => Attention::Gqa(Gqa {
-            output_gate: true,
-            ..heads
-        }),
+        Attention::Gqa(heads) => Attention::Gqa(Gqa { output_gate: true, ..heads }),
         other => other,
     };
     let delta = LayerGroup {
         layers: 3 * quarter,
-        attention: Attention::DeltaNet(DeltaNet {
-            k_heads: 16,
-            v_heads,
-            head_dim: 128,
-        }),
+        attention: Attention::DeltaNet(DeltaNet { k_heads: 16, v_heads, head_dim: 128 }),
         ..first
     };
-    let full = LayerGroup {
-        layers: quarter,
-        attention,
-        ..first
-    };
+    let full = LayerGroup { layers: quarter, attention, ..first };
     let layers = Layers::alike(delta).and(full);
     top_p(drafting(ModelSpec { layers, ..base }))
 }

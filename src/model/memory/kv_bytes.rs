@@ -14,20 +14,13 @@ pub(crate) fn kv_bytes_per_token(model: &ModelSpec, tp: u32, kv_dtype: Dtype) ->
 }
 
 fn bytes_per_token(layers: &Layers, tp: u32, kv_dtype: Dtype) -> f64 {
-    let groups = layers
-        .iter()
-        .map(|group| f64::from(group.layers) * layer_bytes(group, tp, kv_dtype));
+    let groups = layers.iter().map(|group| f64::from(group.layers) * layer_bytes(group, tp, kv_dtype));
     groups.sum()
 }
 
 /// Returns the bytes of K and V of one token over the layers of a KV cache group, on one rank of a stage. Layers with
 /// fewer bytes than others are padded if there are several groups, of which each stage has its share of layers.
-pub(super) fn token_bytes_of_group(
-    model: &ModelSpec,
-    tp: u32,
-    kv_dtype: Dtype,
-    stage: &Stage,
-) -> f64 {
+pub(super) fn token_bytes_of_group(model: &ModelSpec, tp: u32, kv_dtype: Dtype, stage: &Stage) -> f64 {
     let groups = KvGroups::of(model, tp);
     if groups.count() == 1 && groups.states == 0 {
         return bytes_per_token(&stage.layers, tp, kv_dtype);
@@ -53,10 +46,7 @@ pub(crate) fn grown_block_size(model: &ModelSpec, tp: u32, limits: &MemoryLimits
         _ => 0,
     });
     let page = states.max().unwrap_or(0);
-    let tokens = model
-        .layers
-        .iter()
-        .map(|group| layer_bytes(group, tp, limits.kv_dtype));
+    let tokens = model.layers.iter().map(|group| layer_bytes(group, tp, limits.kv_dtype));
     let token_bytes = tokens.fold(0.0, f64::max);
     if page == 0 || token_bytes <= 0.0 {
         return limits.block_size;
@@ -98,12 +88,7 @@ mod tests {
         let limits = MemoryLimits::default();
         let plan = MemoryPlan::try_new(&spec("qwen3.5-397b-a17b"), &gpus::B200, 8, limits).unwrap();
         assert_eq!(plan.limits.block_size, 528);
-        let KvGroups {
-            layers,
-            full,
-            states,
-            ..
-        } = plan.groups;
+        let KvGroups { layers, full, states, .. } = plan.groups;
         assert_eq!((layers, full, states), (15, 1, 3));
         // 15 layers of a group: K and V of 528 tokens each, or a state.
         assert_eq!(plan.bytes_per_block as u64, 15 * 528 * 1024);
@@ -119,10 +104,7 @@ mod tests {
             for (kv_dtype, bytes) in [(Dtype::Fp8, 788.0), (Dtype::Bf16, 1284.0)] {
                 for tp in [1, 8] {
                     let found = kv_bytes_per_token(&model, tp, kv_dtype);
-                    assert!(
-                        (found / (layers * bytes) - 1.0).abs() < 1e-12,
-                        "{name} {kv_dtype}"
-                    );
+                    assert!((found / (layers * bytes) - 1.0).abs() < 1e-12, "{name} {kv_dtype}");
                 }
             }
             assert_eq!(KvGroups::of(&model, 8).count(), 1);

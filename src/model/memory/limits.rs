@@ -75,10 +75,7 @@ impl MemoryLimits {
         if !(found > 0.0 && found <= 1.0) {
             return Err(MemoryError::Utilization { found });
         }
-        let limits = [
-            ("max_num_batched_tokens", self.max_num_batched_tokens),
-            ("block_size", self.block_size),
-        ];
+        let limits = [("max_num_batched_tokens", self.max_num_batched_tokens), ("block_size", self.block_size)];
         match limits.into_iter().find(|(_, tokens)| *tokens == 0) {
             Some((limit, _)) => Err(MemoryError::ZeroLimit { limit }),
             None => Ok(()),

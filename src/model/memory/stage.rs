@@ -18,10 +18,7 @@ pub(super) struct Stage {
 impl Stage {
     /// Returns the only stage of a model.
     pub(super) fn whole(model: &ModelSpec) -> Stage {
-        Stage {
-            layers: model.layers,
-            stage: 0,
-        }
+        Stage { layers: model.layers, stage: 0 }
     }
 
     /// Returns the number of vocabulary x hidden matrices of the stage: the embedding in the first one, the lm_head in
@@ -134,10 +131,7 @@ fn ffn_values(group: &LayerGroup, model: &ModelSpec, parallelism: Parallelism) -
     let dense = |width: u32| matrices * f64::from(width) / f64::from(parallelism.tp);
     match group.ffn {
         Ffn::Dense { intermediate, .. } => dense(intermediate),
-        Ffn::Moe {
-            shared_intermediate,
-            ..
-        } => expert_values(group, model, parallelism) + dense(shared_intermediate),
+        Ffn::Moe { shared_intermediate, .. } => expert_values(group, model, parallelism) + dense(shared_intermediate),
     }
 }
 
@@ -145,12 +139,7 @@ fn ffn_values(group: &LayerGroup, model: &ModelSpec, parallelism: Parallelism) -
 /// gate and up, in which those of the down projection follow, and what enters the latter (`TritonExperts` in
 /// `vllm/model_executor/layers/fused_moe/fused_moe.py`).
 fn expert_values(group: &LayerGroup, model: &ModelSpec, parallelism: Parallelism) -> f64 {
-    let Ffn::Moe {
-        top_k,
-        intermediate,
-        ..
-    } = group.ffn
-    else {
+    let Ffn::Moe { top_k, intermediate, .. } = group.ffn else {
         return 0.0;
     };
     let hidden = f64::from(model.hidden);
@@ -167,15 +156,9 @@ mod tests {
 
     #[test]
     fn weight_dtype_does_not_change_the_vocabulary() {
-        let plan = |model: &ModelSpec| {
-            MemoryPlan::try_new(model, &gpus::H100, 4, MemoryLimits::default()).unwrap()
-        };
+        let plan = |model: &ModelSpec| MemoryPlan::try_new(model, &gpus::H100, 4, MemoryLimits::default()).unwrap();
         // A dense model, one with experts, one with a shared one as well.
-        for name in [
-            "llama-3.1-8b",
-            "mixtral-8x7b",
-            "meta-llama/Llama-4-Scout-17B-16E-Instruct",
-        ] {
+        for name in ["llama-3.1-8b", "mixtral-8x7b", "meta-llama/Llama-4-Scout-17B-16E-Instruct"] {
             let model = find(name).unwrap().spec;
             let vocabulary = 2.0 * 2.0 * f64::from(model.vocab) * f64::from(model.hidden) / 4.0;
             let of = |dtype| plan(&model.with_weight_dtype(dtype));

@@ -27,11 +27,7 @@ pub struct ServerPool<M> {
 impl<M> ServerPool<M> {
     /// Creates a pool of `replicas` servers with the limits `config` each.
     pub const fn new(model: M, config: SimConfig, replicas: u32) -> ServerPool<M> {
-        ServerPool {
-            model,
-            config,
-            replicas,
-        }
+        ServerPool { model, config, replicas }
     }
 }
 
@@ -110,12 +106,7 @@ impl<M: LatencyModel> Disaggregated<M> {
                 return Err(SimError::TransferredStates);
             }
         }
-        let mut servers = Disaggregated {
-            prefill,
-            decode,
-            router,
-            link,
-        };
+        let mut servers = Disaggregated { prefill, decode, router, link };
         servers.prefill.config.role = Role::Whole;
         servers.decode.config.role = Role::Decode;
         servers.decode.config.api_server_ns = 0;

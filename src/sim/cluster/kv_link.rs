@@ -19,41 +19,19 @@ impl KvLink {
     /// # Errors
     /// [`SimError::InvalidParameter`] unless bandwidth and size are positive and finite and the latency is at most
     /// an hour.
-    pub fn try_new(
-        bytes_per_s: f64,
-        latency: Seconds,
-        kv_bytes_per_token: f64,
-    ) -> Result<KvLink, SimError> {
+    pub fn try_new(bytes_per_s: f64, latency: Seconds, kv_bytes_per_token: f64) -> Result<KvLink, SimError> {
         let positive = "a positive, finite number";
         let checks = [
             ("link bandwidth", positive, bytes_per_s, bytes_per_s > 0.0),
-            (
-                "link latency",
-                "a time from 0 to an hour, in seconds",
-                latency.0,
-                (0.0..=3_600.0).contains(&latency.0),
-            ),
-            (
-                "KV bytes per token",
-                positive,
-                kv_bytes_per_token,
-                kv_bytes_per_token > 0.0,
-            ),
+            ("link latency", "a time from 0 to an hour, in seconds", latency.0, (0.0..=3_600.0).contains(&latency.0)),
+            ("KV bytes per token", positive, kv_bytes_per_token, kv_bytes_per_token > 0.0),
         ];
         for (parameter, expected, found, possible) in checks {
             if !(possible && found.is_finite()) {
-                return Err(SimError::InvalidParameter {
-                    parameter,
-                    expected,
-                    found,
-                });
+                return Err(SimError::InvalidParameter { parameter, expected, found });
             }
         }
-        Ok(KvLink {
-            bytes_per_s,
-            latency,
-            bytes_per_token: kv_bytes_per_token,
-        })
+        Ok(KvLink { bytes_per_s, latency, bytes_per_token: kv_bytes_per_token })
     }
 
     /// Returns how long the KV entries of `tokens` occupy the link, in nanoseconds.

@@ -72,11 +72,7 @@ impl<M: LatencyModel> Lockstep<M> {
             let stages = config.pipeline_parallel_size;
             return Err(SimError::PipelinedRanks { stages });
         }
-        Ok(Lockstep {
-            model,
-            config,
-            ranks,
-        })
+        Ok(Lockstep { model, config, ranks })
     }
 
     /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
@@ -102,10 +98,7 @@ impl<M: LatencyModel> Lockstep<M> {
         source: &mut S,
         observer: &mut O,
     ) -> Result<Totals, StepTimeError> {
-        let rank = |number| Rank {
-            server: Server::new(&self.model, self.config, number),
-            step: RankStep::Idle,
-        };
+        let rank = |number| Rank { server: Server::new(&self.model, self.config, number), step: RankStep::Idle };
         let mut ranks: Vec<Rank<'_, M>> = (0..self.ranks).map(rank).collect();
         let (mut now_ns, mut events) = (0, 0_u64);
         loop {
@@ -124,8 +117,7 @@ impl<M: LatencyModel> Lockstep<M> {
             if !idle {
                 let batches = || ranks.iter().map(|rank| rank.server.batch_of(&rank.step));
                 let time = self.model.lockstep_time(&mut batches());
-                let end_ns = end_of_step(now_ns, time)
-                    .ok_or_else(|| StepTimeError::new(now_ns, batches(), time))?;
+                let end_ns = end_of_step(now_ns, time).ok_or_else(|| StepTimeError::new(now_ns, batches(), time))?;
                 for rank in &mut ranks {
                     rank.server.end_rank_step(rank.step, end_ns, observer);
                 }
@@ -137,9 +129,7 @@ impl<M: LatencyModel> Lockstep<M> {
             if idle && !ranks.iter().any(|rank| rank.server.has_work()) {
                 let arrival_ns = source.next_arrival_ns();
                 let arrival_ns = arrival_ns.map(|ns| ns.saturating_add(self.config.api_server_ns));
-                let expected = ranks
-                    .iter()
-                    .filter_map(|rank| rank.server.next_at_engine_ns());
+                let expected = ranks.iter().filter_map(|rank| rank.server.next_at_engine_ns());
                 let Some(next_ns) = arrival_ns.into_iter().chain(expected).min() else {
                     break;
                 };
@@ -155,12 +145,7 @@ impl<M: LatencyModel> Lockstep<M> {
     }
 
     /// Sends the requests that the engine sees by `now_ns` to the ranks.
-    fn receive_arrivals<S: Source + ?Sized>(
-        &self,
-        ranks: &mut [Rank<'_, M>],
-        source: &mut S,
-        now_ns: u64,
-    ) {
+    fn receive_arrivals<S: Source + ?Sized>(&self, ranks: &mut [Rank<'_, M>], source: &mut S, now_ns: u64) {
         let at_engine_ns = |ns: u64| ns.saturating_add(self.config.api_server_ns);
         while let Some(arrival_ns) = source.next_arrival_ns()
             && at_engine_ns(arrival_ns) <= now_ns
@@ -180,10 +165,7 @@ impl<M: LatencyModel> Lockstep<M> {
 
 /// Returns the progress of all ranks together.
 fn progress<M: LatencyModel>(ranks: &[Rank<'_, M>], total: Option<u64>) -> Progress {
-    let all = Progress {
-        total,
-        ..Progress::default()
-    };
+    let all = Progress { total, ..Progress::default() };
     let each = ranks.iter().map(|rank| rank.server.progress(None));
     each.fold(all, Progress::plus)
 }

@@ -36,12 +36,7 @@ pub(super) struct FinishedRequest {
 
 impl<'m, M: LatencyModel> Pool<'m, M> {
     /// Creates idle servers, numbered from `first` on.
-    pub(super) fn new(
-        pool: &'m ServerPool<M>,
-        router: Router,
-        first: u32,
-        feeds_back: bool,
-    ) -> Pool<'m, M> {
+    pub(super) fn new(pool: &'m ServerPool<M>, router: Router, first: u32, feeds_back: bool) -> Pool<'m, M> {
         let server = |replica| Server::new(&pool.model, pool.config, first + replica);
         Pool {
             servers: (0..pool.replicas).map(server).collect(),
@@ -58,9 +53,7 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         let ids = BlockIds::of(request, index, self.block_size, trace_ids);
         let cached = |replica: usize| {
             let server = self.servers.get(replica);
-            server.map_or(0, |server| {
-                server.cached_tokens(&ids, request.prompt_tokens)
-            })
+            server.map_or(0, |server| server.cached_tokens(&ids, request.prompt_tokens))
         };
         let replica = self.routing.route(&request, cached);
         if let Some(server) = self.servers.get_mut(replica) {
@@ -95,12 +88,7 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         let (routing, finished) = (&mut self.routing, &mut self.finished);
         server.report_finished(|index, record, at_ns| {
             routing.finished(replica, &record.request, at_ns);
-            finished.push(FinishedRequest {
-                replica,
-                index,
-                record: *record,
-                at_ns,
-            });
+            finished.push(FinishedRequest { replica, index, record: *record, at_ns });
         });
         Ok(())
     }
@@ -108,16 +96,10 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
     /// Returns the progress of all replicas together, at the time of the busy replica that is furthest behind.
     pub(super) fn progress(&self, total: Option<u64>) -> Progress {
         let behind = self.next_step(None);
-        let all = Progress {
-            total,
-            ..Progress::default()
-        };
+        let all = Progress { total, ..Progress::default() };
         let each = self.servers.iter().map(|server| server.progress(None));
         let all = each.fold(all, Progress::plus);
-        Progress {
-            now_ns: behind.map_or(all.now_ns, |(begins_ns, _)| begins_ns),
-            ..all
-        }
+        Progress { now_ns: behind.map_or(all.now_ns, |(begins_ns, _)| begins_ns), ..all }
     }
 
     /// Removes and returns the requests that have finished since the last call.

@@ -41,12 +41,7 @@ impl<M: LatencyModel> Cluster<M> {
     ///
     /// # Errors
     /// [`SimError`] if no step can run under these limits, or for 0 replicas.
-    pub fn try_new(
-        model: M,
-        config: SimConfig,
-        replicas: u32,
-        router: Router,
-    ) -> Result<Cluster<M>, SimError> {
+    pub fn try_new(model: M, config: SimConfig, replicas: u32, router: Router) -> Result<Cluster<M>, SimError> {
         config.validate()?;
         if replicas == 0 {
             return Err(SimError::ZeroLimit { limit: "replicas" });
@@ -95,8 +90,7 @@ impl<M: LatencyModel> Cluster<M> {
             let arrival_ns = source.next_arrival_ns();
             let api_server_ns = self.pool.config.api_server_ns;
             let at_engine_ns = arrival_ns.map_or(u64::MAX, |ns| ns.saturating_add(api_server_ns));
-            let before_arrival =
-                |(begins_ns, _): &(u64, usize)| arrival_ns.is_none() || *begins_ns < at_engine_ns;
+            let before_arrival = |(begins_ns, _): &(u64, usize)| arrival_ns.is_none() || *begins_ns < at_engine_ns;
             match pool.next_step(None).filter(before_arrival) {
                 Some((_, replica)) => {
                     // Other replicas matter only if their answers trigger new requests.

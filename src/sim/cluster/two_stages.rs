@@ -9,9 +9,7 @@ use super::pool::{FinishedRequest, Pool};
 use crate::sim::figures::{PoolUse, Stages, Totals};
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
-use crate::sim::{
-    KvTransfer, Outcome, Progress, Rejection, Request, RequestRecord, StepTimeError, Timing,
-};
+use crate::sim::{KvTransfer, Outcome, Progress, Rejection, Request, RequestRecord, StepTimeError, Timing};
 use crate::step::LatencyModel;
 
 /// A run of separate prefill and decode servers.
@@ -67,11 +65,7 @@ where
     O: Observer + ?Sized,
 {
     /// Creates a run with idle servers.
-    pub(super) fn new(
-        servers: &'r Disaggregated<M>,
-        source: &'r mut S,
-        observer: &'r mut O,
-    ) -> TwoStages<'r, M, S, O> {
+    pub(super) fn new(servers: &'r Disaggregated<M>, source: &'r mut S, observer: &'r mut O) -> TwoStages<'r, M, S, O> {
         let feeds_back = source.feeds_back();
         let pool = |of: &'r ServerPool<M>, first| Pool::new(of, servers.router, first, feeds_back);
         let replicas = servers.prefill.replicas;
@@ -79,9 +73,7 @@ where
             servers,
             prefill: pool(&servers.prefill, 0),
             decode: pool(&servers.decode, replicas),
-            links: (0..replicas)
-                .map(|_| LinkQueue::new(servers.link))
-                .collect(),
+            links: (0..replicas).map(|_| LinkQueue::new(servers.link)).collect(),
             outputs: BTreeMap::new(),
             transfers: BTreeMap::new(),
             prefilled: BTreeMap::new(),
@@ -127,15 +119,8 @@ where
     /// Returns the counts of the run: the steps of both pools, and each request once.
     pub(super) fn into_totals(self) -> Totals {
         let (prefill, decode) = (self.prefill.totals(), self.decode.totals());
-        let stages = Stages {
-            prefill: PoolUse::of(&prefill),
-            decode: PoolUse::of(&decode),
-            ..self.counts.stages
-        };
-        let requests = Totals {
-            stages,
-            ..self.counts
-        };
+        let stages = Stages { prefill: PoolUse::of(&prefill), decode: PoolUse::of(&decode), ..self.counts.stages };
+        let requests = Totals { stages, ..self.counts };
         prefill.plus(decode).without_requests().plus(requests)
     }
 
@@ -165,9 +150,7 @@ where
     fn decode_horizon_ns(&mut self, replica: usize) -> u64 {
         // Other decode servers matter only if their answers trigger new requests.
         let feeds_back = self.source.feeds_back();
-        let other = feeds_back
-            .then(|| self.decode.next_step(Some(replica)))
-            .flatten();
+        let other = feeds_back.then(|| self.decode.next_step(Some(replica))).flatten();
         let other_ns = other.map_or(u64::MAX, |(ns, _)| ns);
         let next = self.next_event_before_decode();
         next.map_or(other_ns, |(ns, _)| ns.min(other_ns))
@@ -184,10 +167,7 @@ where
         }
         let output_tokens = config.served_output(&request);
         self.counts.truncated += u64::from(output_tokens < request.output_tokens);
-        let prompt = Request {
-            output_tokens: 1,
-            ..request
-        };
+        let prompt = Request { output_tokens: 1, ..request };
         let trace_ids = self.source.trace_blocks(&request);
         self.prefill.push(index, prompt, trace_ids);
         self.outputs.insert(index, output_tokens);
@@ -208,16 +188,11 @@ where
     /// Sends the KV entries of a request that a prefill server has finished over the link.
     fn send(&mut self, finished: &FinishedRequest) {
         let index = finished.index;
-        let (Some(output_tokens), Some(link)) = (
-            self.outputs.remove(&index),
-            self.links.get_mut(finished.replica),
-        ) else {
+        let (Some(output_tokens), Some(link)) = (self.outputs.remove(&index), self.links.get_mut(finished.replica))
+        else {
             return;
         };
-        let request = Request {
-            output_tokens,
-            ..finished.record.request
-        };
+        let request = Request { output_tokens, ..finished.record.request };
         let timing = match finished.record.outcome {
             Outcome::Completed(timing) => timing,
             Outcome::Rejected(reason) => {

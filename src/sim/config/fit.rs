@@ -13,10 +13,7 @@ impl SimConfig {
     /// that needs more KV blocks than there are. With [`BeyondMaxModelLen::Truncate`] a request is too long only if its
     /// prompt leaves no room for a token.
     pub fn check(&self, request: &Request) -> Result<(), Rejection> {
-        let request = &Request {
-            output_tokens: self.served_output(request),
-            ..*request
-        };
+        let request = &Request { output_tokens: self.served_output(request), ..*request };
         if request.prompt_tokens == 0 {
             return Err(Rejection::EmptyPrompt);
         }
@@ -24,10 +21,7 @@ impl SimConfig {
             return Err(Rejection::EmptyOutput);
         }
         if request.tokens() > u64::from(self.max_model_len) {
-            return Err(Rejection::TooLong {
-                tokens: request.tokens(),
-                max_model_len: self.max_model_len,
-            });
+            return Err(Rejection::TooLong { tokens: request.tokens(), max_model_len: self.max_model_len });
         }
         if request.arrival_ns > Self::LAST_ARRIVAL_NS {
             let arrival_ns = request.arrival_ns;
@@ -35,10 +29,7 @@ impl SimConfig {
         }
         let blocks = self.blocks_for(request);
         if blocks > self.kv_blocks {
-            return Err(Rejection::TooManyBlocks {
-                blocks,
-                kv_blocks: self.kv_blocks,
-            });
+            return Err(Rejection::TooManyBlocks { blocks, kv_blocks: self.kv_blocks });
         }
         Ok(())
     }
@@ -71,8 +62,7 @@ impl SimConfig {
         let kv_tokens = (kv_tokens + u64::from(drafts)).min(longest.saturating_sub(1));
         // At most a u32, `max_model_len`.
         let kv_tokens = (kv_tokens + u64::from(lookahead)).min(longest) as u32;
-        self.kv_groups
-            .blocks(kv_tokens, self.block_size, self.in_flight_tokens())
+        self.kv_groups.blocks(kv_tokens, self.block_size, self.in_flight_tokens())
     }
 
     /// Returns the drafted tokens of `request` that are computed after its last one, and those that are reserved beyond
@@ -85,19 +75,14 @@ impl SimConfig {
         let room = self.max_model_len.saturating_sub(request.prompt_tokens);
         let chunk = self.long_prefill_token_threshold.unwrap_or(u32::MAX);
         let chunked = request.prompt_tokens > self.max_num_batched_tokens.min(chunk);
-        let padded = self.rules.pad_spec_decode && self.draft_tokens() < room
-            || chunked && self.chunk_drafts() > 0;
+        let padded = self.rules.pad_spec_decode && self.draft_tokens() < room || chunked && self.chunk_drafts() > 0;
         let samples = request.output_tokens.saturating_sub(u32::from(!padded));
         let reserves = samples > 0 || self.rules.admission_lookahead || chunked;
         let verifications = match self.rules.scheduling {
             Scheduling::Synchronous => samples.min(1),
             Scheduling::OneStepAhead => samples.min(2),
         };
-        let lookahead = if reserves {
-            speculation.lookahead_tokens()
-        } else {
-            0
-        };
+        let lookahead = if reserves { speculation.lookahead_tokens() } else { 0 };
         (verifications * self.draft_tokens(), lookahead)
     }
 }
@@ -107,19 +92,12 @@ mod tests {
     use super::*;
 
     fn request(prompt_tokens: u32, output_tokens: u32) -> Request {
-        Request {
-            prompt_tokens,
-            output_tokens,
-            ..Request::default()
-        }
+        Request { prompt_tokens, output_tokens, ..Request::default() }
     }
 
     #[test]
     fn the_largest_request_that_fits_is_accepted_and_no_empty_one() {
-        let too_long = |tokens, max_model_len| Rejection::TooLong {
-            tokens,
-            max_model_len,
-        };
+        let too_long = |tokens, max_model_len| Rejection::TooLong { tokens, max_model_len };
         let (blocks, kv_blocks) = (3, 2);
         let too_many_blocks = Rejection::TooManyBlocks { blocks, kv_blocks };
         // Model length, blocks, prompt, output. The last token is not computed: 33 tokens take two blocks of 16.
@@ -131,11 +109,7 @@ mod tests {
             ((64, 4), (32, 33), Err(too_long(65, 64))),
             ((64, 4), (0, 0), Err(Rejection::EmptyPrompt)),
             ((64, 4), (1, 0), Err(Rejection::EmptyOutput)),
-            (
-                (u32::MAX, u32::MAX),
-                (u32::MAX, u32::MAX),
-                Err(too_long(8_589_934_590, u32::MAX)),
-            ),
+            ((u32::MAX, u32::MAX), (u32::MAX, u32::MAX), Err(too_long(8_589_934_590, u32::MAX))),
         ] {
             let config = SimConfig::new(limits.0, limits.1);
             assert_eq!(config.check(&request(tokens.0, tokens.1)), expected);
@@ -153,25 +127,16 @@ mod tests {
         ] {
             config.rules.beyond_max_model_len = rule;
             let request = request(prompt_tokens, 10);
-            let too_long = |tokens| Rejection::TooLong {
-                tokens,
-                max_model_len: 64,
-            };
+            let too_long = |tokens| Rejection::TooLong { tokens, max_model_len: 64 };
             let served = config.served_output(&request);
-            assert_eq!(
-                config.check(&request).map(|()| served),
-                expected.map_err(too_long)
-            );
+            assert_eq!(config.check(&request).map(|()| served), expected.map_err(too_long));
         }
     }
 
     #[test]
     fn arrivals_at_the_end_of_the_clock_are_rejected() {
         let config = SimConfig::new(64, 4);
-        let at = |arrival_ns| Request {
-            arrival_ns,
-            ..request(1, 1)
-        };
+        let at = |arrival_ns| Request { arrival_ns, ..request(1, 1) };
         assert_eq!(config.check(&at(SimConfig::LAST_ARRIVAL_NS)), Ok(()));
         let arrival_ns = SimConfig::LAST_ARRIVAL_NS + 1;
         let rejection = Rejection::TooLate { arrival_ns };
@@ -186,10 +151,7 @@ mod tests {
         let mut config = SimConfig::new(128, 4).with_speculation(speculation);
         let (blocks, kv_blocks) = (5, 4);
         let refused = Err(Rejection::TooManyBlocks { blocks, kv_blocks });
-        for (scheduling, longest) in [
-            (Scheduling::Synchronous, 61),
-            (Scheduling::OneStepAhead, 58),
-        ] {
+        for (scheduling, longest) in [(Scheduling::Synchronous, 61), (Scheduling::OneStepAhead, 58)] {
             config.rules.scheduling = scheduling;
             assert_eq!(config.check(&request(1, longest)), Ok(()));
             assert_eq!(config.check(&request(1, longest + 1)), refused);

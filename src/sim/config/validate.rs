@@ -11,10 +11,7 @@ impl SimConfig {
         let limits = [
             ("max_num_seqs", self.max_num_seqs),
             ("max_num_batched_tokens", self.max_num_batched_tokens),
-            (
-                "long_prefill_token_threshold",
-                self.long_prefill_token_threshold.unwrap_or(u32::MAX),
-            ),
+            ("long_prefill_token_threshold", self.long_prefill_token_threshold.unwrap_or(u32::MAX)),
             ("max_model_len", self.max_model_len),
             ("kv_blocks", self.kv_blocks),
             ("block_size", self.block_size),
@@ -55,11 +52,7 @@ impl SimConfig {
             Span::Window(_) | Span::Chunk(_) => None,
         };
         if let Some((expected, found)) = wrong_span {
-            return Err(SimError::InvalidParameter {
-                parameter: "kv_groups.span",
-                expected,
-                found: f64::from(found),
-            });
+            return Err(SimError::InvalidParameter { parameter: "kv_groups.span", expected, found: f64::from(found) });
         }
         if self.kv_groups.states > 0 && self.prefix_caching == PrefixCaching::Enabled {
             return Err(SimError::CachedStates);
@@ -137,8 +130,7 @@ mod tests {
         }
         for watermark in [-0.1, 1.0, f64::NAN] {
             let error = config.with_watermark(watermark).validate().unwrap_err();
-            let expected =
-                format!("watermark: expected a number from 0 to below 1, found {watermark}");
+            let expected = format!("watermark: expected a number from 0 to below 1, found {watermark}");
             assert_eq!(error.to_string(), expected);
         }
     }
@@ -183,10 +175,7 @@ mod tests {
         config.long_prefill_token_threshold = Some(3);
         assert_eq!(config.validate(), Ok(()));
         config.rules.pad_spec_decode = true;
-        let refused = SimError::ThresholdBelowDrafts {
-            long_prefill_token_threshold: 3,
-            draft_tokens: 3,
-        };
+        let refused = SimError::ThresholdBelowDrafts { long_prefill_token_threshold: 3, draft_tokens: 3 };
         assert_eq!(config.validate(), Err(refused));
         config.long_prefill_token_threshold = Some(4);
         assert_eq!(config.validate(), Ok(()));
@@ -194,10 +183,7 @@ mod tests {
         config.long_prefill_token_threshold = None;
         config.max_num_seqs = 513;
         let message = config.validate().unwrap_err().to_string();
-        assert!(
-            message.contains("max_num_seqs x 4 tokens (2052), found 2048"),
-            "{message}"
-        );
+        assert!(message.contains("max_num_seqs x 4 tokens (2052), found 2048"), "{message}");
     }
 
     #[test]

@@ -95,12 +95,7 @@ mod tests {
     fn sizes(steps: &[(u32, u32, u64)]) -> BatchSizes {
         let mut sizes = BatchSizes::new();
         for &(prefill_chunks, decode_requests, duration_ns) in steps {
-            sizes.step(&StepRecord {
-                prefill_chunks,
-                decode_requests,
-                duration_ns,
-                ..StepRecord::default()
-            });
+            sizes.step(&StepRecord { prefill_chunks, decode_requests, duration_ns, ..StepRecord::default() });
         }
         sizes
     }

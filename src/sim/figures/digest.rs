@@ -98,10 +98,7 @@ impl Digest {
 
     /// Sets latency limits, for [`Summary::goodput`].
     pub fn with_limits(self, limits: LatencyLimits) -> Digest {
-        Digest {
-            limits: Some(limits),
-            ..self
-        }
+        Digest { limits: Some(limits), ..self }
     }
 
     /// Returns an empty digest whose percentiles are exact for up to `requests` requests; their times are kept.

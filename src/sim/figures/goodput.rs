@@ -64,11 +64,7 @@ impl Goodput {
     }
 
     pub(crate) fn new(limits: LatencyLimits, met: u64, makespan: Seconds) -> Goodput {
-        Goodput {
-            limits,
-            met,
-            per_s: per_second(met as f64, makespan),
-        }
+        Goodput { limits, met, per_s: per_second(met as f64, makespan) }
     }
 }
 
@@ -80,10 +76,7 @@ mod tests {
     /// First token after 200 ms, then 4 at 25 ms.
     fn record(output_tokens: u32) -> RequestRecord {
         RequestRecord {
-            request: Request {
-                output_tokens,
-                ..Request::default()
-            },
+            request: Request { output_tokens, ..Request::default() },
             outcome: Outcome::Completed(Timing {
                 first_token_ns: 200_000_000,
                 finish_ns: 300_000_000,
@@ -93,11 +86,7 @@ mod tests {
     }
 
     fn limits(ttft: Option<f64>, tpot: Option<f64>, e2e: Option<f64>) -> LatencyLimits {
-        LatencyLimits {
-            ttft: ttft.map(Seconds),
-            tpot: tpot.map(Seconds),
-            e2e: e2e.map(Seconds),
-        }
+        LatencyLimits { ttft: ttft.map(Seconds), tpot: tpot.map(Seconds), e2e: e2e.map(Seconds) }
     }
 
     #[test]
@@ -113,10 +102,7 @@ mod tests {
     #[test]
     fn a_single_token_has_no_time_per_token_and_a_rejected_request_meets_nothing() {
         assert!(limits(None, Some(0.001), None).are_met_by(&record(1)));
-        let rejected = RequestRecord {
-            outcome: Outcome::Rejected(Rejection::EmptyPrompt),
-            ..record(5)
-        };
+        let rejected = RequestRecord { outcome: Outcome::Rejected(Rejection::EmptyPrompt), ..record(5) };
         assert!(!LatencyLimits::default().are_met_by(&rejected));
     }
 }

@@ -94,9 +94,7 @@ impl Observer for LimitTimes {
         let is_full = step.waiting > 0 && step.running >= self.max_num_seqs;
         add(&mut self.seqs_ns, is_full);
         let requests = u64::from(step.prefill_chunks) + u64::from(step.decode_requests);
-        let tokens = u64::from(step.prefill_tokens)
-            + u64::from(step.decode_requests)
-            + u64::from(step.drafted_tokens);
+        let tokens = u64::from(step.prefill_tokens) + u64::from(step.decode_requests) + u64::from(step.drafted_tokens);
         // A request needs a token beside its slots.
         let taken = tokens + (requests + 1) * self.slots;
         add(&mut self.tokens_ns, taken >= self.budget);
@@ -116,9 +114,7 @@ mod tests {
 
     #[test]
     fn each_limit_counts_while_it_holds_requests_back() {
-        let config = SimConfig::new(8_192, 100)
-            .with_max_num_seqs(8)
-            .with_max_num_batched_tokens(64);
+        let config = SimConfig::new(8_192, 100).with_max_num_seqs(8).with_max_num_batched_tokens(64);
         let step = |duration_ns, running, waiting| StepRecord {
             duration_ns,
             running,
@@ -126,33 +122,18 @@ mod tests {
             decode_requests: running,
             ..StepRecord::default()
         };
-        let chunk = StepRecord {
-            prefill_chunks: 1,
-            prefill_tokens: 57,
-            ..step(20, 7, 0)
-        };
-        let blocked = StepRecord {
-            kv_cache_full: true,
-            ..step(5, 7, 3)
-        };
+        let chunk = StepRecord { prefill_chunks: 1, prefill_tokens: 57, ..step(20, 7, 0) };
+        let blocked = StepRecord { kv_cache_full: true, ..step(5, 7, 3) };
         // Only the first of these is bound: no request waits, one arrived during the step, a token is left.
         let steps = [
             step(50, 8, 2),
             step(10, 8, 0),
             step(10, 7, 1),
-            StepRecord {
-                prefill_tokens: 56,
-                duration_ns: 5,
-                ..chunk
-            },
+            StepRecord { prefill_tokens: 56, duration_ns: 5, ..chunk },
             chunk,
             blocked,
         ];
-        let expected = LimitShares {
-            max_num_seqs: 0.5,
-            max_num_batched_tokens: 0.2,
-            kv_cache: 0.05,
-        };
+        let expected = LimitShares { max_num_seqs: 0.5, max_num_batched_tokens: 0.2, kv_cache: 0.05 };
         assert_eq!(shares(&config, &steps), Some(expected));
         assert_eq!(shares(&config, &[]), None);
     }

@@ -19,19 +19,14 @@ pub struct QueueGrowth {
 impl QueueGrowth {
     /// Computes the queue times of a run; `None` if fewer than four requests were served.
     pub fn of(records: &[RequestRecord]) -> Option<QueueGrowth> {
-        let served = records
-            .iter()
-            .filter_map(|record| Some((record.request.arrival_ns, record.waiting()?)));
+        let served = records.iter().filter_map(|record| Some((record.request.arrival_ns, record.waiting()?)));
         let mut served: Vec<(u64, Seconds)> = served.collect();
         // Stable: requests of the same nanosecond queue in the order of the records.
         served.sort_by_key(|(arrival_ns, _)| *arrival_ns);
         let quarter = served.len() / 4;
         let first = served.get(..quarter)?;
         let last = served.get(served.len() - quarter..)?;
-        (quarter > 0).then(|| QueueGrowth {
-            first_quarter: mean(first),
-            last_quarter: mean(last),
-        })
+        (quarter > 0).then(|| QueueGrowth { first_quarter: mean(first), last_quarter: mean(last) })
     }
 
     /// Returns whether the queue grows as under overload, when requests arrive faster than they are served.
@@ -57,10 +52,7 @@ mod tests {
     /// A request that arrives at `arrival_ms` and queues for `queue_ms`.
     fn served(arrival_ms: u64, queue_ms: u64) -> RequestRecord {
         RequestRecord {
-            request: Request {
-                arrival_ns: arrival_ms * 1_000_000,
-                ..Request::default()
-            },
+            request: Request { arrival_ns: arrival_ms * 1_000_000, ..Request::default() },
             outcome: Outcome::Completed(Timing {
                 at_engine_ns: arrival_ms * 1_000_000,
                 scheduled_ns: (arrival_ms + queue_ms) * 1_000_000,
@@ -72,10 +64,7 @@ mod tests {
     #[test]
     fn quarters_are_those_of_served_requests_by_arrival() {
         let mut records: Vec<_> = (0..9).rev().map(|i| served(i, 10 * i)).collect();
-        records.push(RequestRecord {
-            request: Request::default(),
-            outcome: Outcome::Rejected(Rejection::EmptyPrompt),
-        });
+        records.push(RequestRecord { request: Request::default(), outcome: Outcome::Rejected(Rejection::EmptyPrompt) });
         let growth = QueueGrowth::of(&records).unwrap();
         assert!((growth.first_quarter.ms() - 5.0).abs() < 1e-9);
         assert!((growth.last_quarter.ms() - 75.0).abs() < 1e-9);

@@ -25,11 +25,7 @@ pub(crate) struct QueueTrend {
 impl QueueTrend {
     /// Creates a trend of no requests.
     pub(crate) fn new() -> QueueTrend {
-        QueueTrend {
-            blocks: vec![(0, Seconds::ZERO); BLOCKS],
-            width: 1,
-            served: 0,
-        }
+        QueueTrend { blocks: vec![(0, Seconds::ZERO); BLOCKS], width: 1, served: 0 }
     }
 
     /// Adds a served request. Indices must ascend with arrivals.

@@ -28,11 +28,7 @@ pub(crate) struct Collector {
 impl Collector {
     /// Returns the report of the run that ended with `totals`.
     pub(crate) fn into_report(mut self, totals: &Totals) -> SimReport {
-        debug_assert_eq!(
-            totals.completed + totals.rejected,
-            self.records.len() as u64,
-            "a request was lost"
-        );
+        debug_assert_eq!(totals.completed + totals.rejected, self.records.len() as u64, "a request was lost");
         self.records.sort_unstable_by_key(|(index, _)| *index);
         let records: Vec<RequestRecord> = self.records.into_iter().map(|(_, r)| r).collect();
         let summary = Summary::new(Latencies::of(&records), totals);

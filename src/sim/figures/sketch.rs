@@ -32,11 +32,7 @@ impl<C: Counter> Sketch<C> {
         if let Some(histogram) = &mut histogram {
             histogram.auto(true);
         }
-        Sketch {
-            histogram,
-            sum_ns: 0,
-            count: 0,
-        }
+        Sketch { histogram, sum_ns: 0, count: 0 }
     }
 
     /// Adds `time_ns` `count` times.

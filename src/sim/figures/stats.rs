@@ -34,11 +34,7 @@ impl Stats {
     }
 
     /// Computes the percentiles of `count` values; `at` returns the value at an index in ascending order.
-    pub(crate) fn ranked(
-        mean: Seconds,
-        count: u64,
-        at: impl Fn(u64) -> Option<Seconds>,
-    ) -> Option<Stats> {
+    pub(crate) fn ranked(mean: Seconds, count: u64, at: impl Fn(u64) -> Option<Seconds>) -> Option<Stats> {
         let percentile = |percent: u32| {
             let rank = u128::from(count.checked_sub(1)?) * u128::from(percent); // in hundredths
             let low = at((rank / 100) as u64)?;
@@ -46,13 +42,7 @@ impl Stats {
             let share = (rank % 100) as f64 / 100.0;
             Some(Seconds(low.0 + (high.0 - low.0) * share))
         };
-        Some(Stats {
-            mean,
-            p50: percentile(50)?,
-            p90: percentile(90)?,
-            p95: percentile(95)?,
-            p99: percentile(99)?,
-        })
+        Some(Stats { mean, p50: percentile(50)?, p90: percentile(90)?, p95: percentile(95)?, p99: percentile(99)? })
     }
 }
 
@@ -80,10 +70,7 @@ mod tests {
     #[test]
     fn one_value_is_every_percentile_and_none_has_none() {
         let stats = Stats::of(&mut seconds(&[0.25])).unwrap();
-        assert_eq!(
-            [stats.mean, stats.p50, stats.p90, stats.p95, stats.p99],
-            [Seconds(0.25); 5]
-        );
+        assert_eq!([stats.mean, stats.p50, stats.p90, stats.p95, stats.p99], [Seconds(0.25); 5]);
         assert_eq!(Stats::of(&mut []), None);
     }
 }

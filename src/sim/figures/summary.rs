@@ -177,9 +177,5 @@ impl Throughput {
 
 /// Returns `amount` per second of `time`; 0 for no time.
 pub(crate) fn per_second(amount: f64, time: Seconds) -> f64 {
-    if time > Seconds::ZERO {
-        amount / time.0
-    } else {
-        0.0
-    }
+    if time > Seconds::ZERO { amount / time.0 } else { 0.0 }
 }

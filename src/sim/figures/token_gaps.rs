@@ -41,10 +41,7 @@ impl TokenGaps {
 
     /// Creates an observer that has seen no gap.
     pub fn new() -> TokenGaps {
-        TokenGaps {
-            sketch: Sketch::new(),
-            latest: Latest::default(),
-        }
+        TokenGaps { sketch: Sketch::new(), latest: Latest::default() }
     }
 
     /// Returns the number of gaps.
@@ -66,12 +63,7 @@ impl TokenGaps {
 
 impl Latest {
     fn move_to(&mut self, sketch: &mut Sketch<u64>) {
-        let Latest {
-            first_ns,
-            gaps,
-            sum_ns,
-            ..
-        } = mem::take(self);
+        let Latest { first_ns, gaps, sum_ns, .. } = mem::take(self);
         if gaps > 0 {
             sketch.add_bucket(first_ns, gaps, sum_ns);
         }

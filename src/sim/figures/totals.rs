@@ -65,8 +65,7 @@ impl Totals {
     /// Counts the drafts of a step.
     pub(crate) fn drafts(&mut self, step: &StepRecord) {
         if step.drafted_tokens > 0 {
-            self.drafts.verifications +=
-                u64::from(step.decode_requests.saturating_sub(step.overrun_requests));
+            self.drafts.verifications += u64::from(step.decode_requests.saturating_sub(step.overrun_requests));
             self.drafts.drafted_tokens += u64::from(step.drafted_tokens);
             self.drafts.accepted_tokens += u64::from(step.accepted_tokens);
             self.drafts.yielded_tokens += u64::from(step.yielded_tokens);
@@ -89,15 +88,7 @@ impl Totals {
 
     /// Returns the totals without the counts of requests.
     pub(crate) fn without_requests(self) -> Totals {
-        Totals {
-            completed: 0,
-            rejected: 0,
-            truncated: 0,
-            output_tokens: 0,
-            tokens: 0,
-            span_ns: None,
-            ..self
-        }
+        Totals { completed: 0, rejected: 0, truncated: 0, output_tokens: 0, tokens: 0, span_ns: None, ..self }
     }
 
     /// Adds the totals of another replica.

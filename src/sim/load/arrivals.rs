@@ -68,11 +68,7 @@ impl Arrivals {
     ///
     /// [`SimError::InvalidRate`] unless the rate is positive and finite,
     /// [`SimError::InvalidParameter`] unless the burstiness is.
-    pub fn try_gamma(
-        requests_per_s: f64,
-        burstiness: f64,
-        seed: u64,
-    ) -> Result<Arrivals, SimError> {
+    pub fn try_gamma(requests_per_s: f64, burstiness: f64, seed: u64) -> Result<Arrivals, SimError> {
         let shape = positive("burstiness", burstiness)?;
         if shape.total_cmp(&1.0).is_eq() {
             return Arrivals::try_poisson(requests_per_s, seed);
@@ -83,10 +79,7 @@ impl Arrivals {
 
     fn try_new(requests_per_s: f64, gaps: Gaps) -> Result<Arrivals, SimError> {
         if requests_per_s > 0.0 && requests_per_s.is_finite() {
-            Ok(Arrivals {
-                requests_per_s,
-                gaps,
-            })
+            Ok(Arrivals { requests_per_s, gaps })
         } else {
             Err(SimError::InvalidRate { requests_per_s })
         }
@@ -139,13 +132,7 @@ mod tests {
             arrivals.take(5).collect()
         };
         // Computed by an independent program: fails if generator, stream, logarithm or rounding changes.
-        let golden = [
-            20_542_011,
-            134_854_545,
-            136_478_239,
-            171_983_636,
-            195_113_245,
-        ];
+        let golden = [20_542_011, 134_854_545, 136_478_239, 171_983_636, 195_113_245];
         assert_eq!(series(42), golden);
         assert_ne!(series(43), series(42));
     }
@@ -163,26 +150,8 @@ mod tests {
             let arrivals = Arrivals::try_gamma(10.0, burstiness, 42).unwrap();
             arrivals.take(5).collect()
         };
-        assert_eq!(
-            series(0.5),
-            [
-                269_710_775,
-                275_201_943,
-                424_308_153,
-                470_990_965,
-                540_199_399
-            ]
-        );
-        assert_eq!(
-            series(3.0),
-            [
-                153_725_644,
-                283_558_623,
-                329_614_496,
-                464_063_043,
-                564_460_655
-            ]
-        );
+        assert_eq!(series(0.5), [269_710_775, 275_201_943, 424_308_153, 470_990_965, 540_199_399]);
+        assert_eq!(series(3.0), [153_725_644, 283_558_623, 329_614_496, 464_063_043, 564_460_655]);
     }
 
     #[test]

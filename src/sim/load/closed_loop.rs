@@ -48,22 +48,11 @@ impl ClosedLoop {
     /// # Errors
     ///
     /// [`SimError::ZeroLimit`] for 0 users.
-    pub fn try_new(
-        users: u32,
-        pause: ThinkTime,
-        mix: RequestMix,
-        seed: u64,
-    ) -> Result<ClosedLoop, SimError> {
+    pub fn try_new(users: u32, pause: ThinkTime, mix: RequestMix, seed: u64) -> Result<ClosedLoop, SimError> {
         if users == 0 {
             return Err(SimError::ZeroLimit { limit: "users" });
         }
-        Ok(ClosedLoop {
-            count: users,
-            pause,
-            mix,
-            seed,
-            users: Vec::new(),
-        })
+        Ok(ClosedLoop { count: users, pause, mix, seed, users: Vec::new() })
     }
 
     /// Returns a source of the first `requests` requests that these users send, for
@@ -100,13 +89,7 @@ impl ClosedLoop {
     ///
     /// Returns `None` before [`ClosedLoop::start`] and for a user that does not exist.
     pub fn next_after(&mut self, user: usize, finish_ns: u64) -> Option<Request> {
-        let ClosedLoop {
-            count,
-            pause,
-            mix,
-            users,
-            ..
-        } = self;
+        let ClosedLoop { count, pause, mix, users, .. } = self;
         let user = users.get_mut(user)?;
         if let Some(turn) = user.session.next_turn(mix, finish_ns) {
             return Some(turn);
@@ -126,11 +109,7 @@ impl ClosedLoop {
         // User i has the session ids i, i + users, i + 2 users and so on.
         let id = u64::from(user);
         let (session, request) = Session::open(&self.mix, &mut streams, id, arrival_ns);
-        let user = User {
-            streams,
-            pauses,
-            session,
-        };
+        let user = User { streams, pauses, session };
         (user, request)
     }
 }
@@ -169,14 +148,7 @@ impl LimitedLoop {
         let requests = users.start();
         let arrivals = requests.iter().map(|request| request.arrival_ns);
         let arriving = arrivals.zip(0..).map(Reverse).collect();
-        LimitedLoop {
-            users,
-            limit,
-            taken: 0,
-            requests,
-            arriving,
-            waiting: BTreeMap::new(),
-        }
+        LimitedLoop { users, limit, taken: 0, requests, arriving, waiting: BTreeMap::new() }
     }
 
     fn is_over(&self) -> bool {

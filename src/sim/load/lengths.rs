@@ -30,16 +30,8 @@ pub struct Lengths(Shape);
 enum Shape {
     Fixed(u32),
     Uniform(Range),
-    Normal {
-        mean: f64,
-        sd: f64,
-        range: Range,
-    },
-    LogNormal {
-        median: f64,
-        sigma: f64,
-        range: Range,
-    },
+    Normal { mean: f64, sd: f64, range: Range },
+    LogNormal { median: f64, sigma: f64, range: Range },
     Empirical(Box<[u32]>),
     Weighted(Box<[u32]>, Weights),
 }
@@ -85,11 +77,7 @@ impl Lengths {
     ///
     /// [`SimError::InvalidParameter`] unless the median is positive and sigma at least 0, both finite;
     /// [`SimError::InvalidRange`] if the range is empty or begins with 0.
-    pub fn try_lognormal(
-        median: f64,
-        sigma: f64,
-        range: RangeInclusive<u32>,
-    ) -> Result<Lengths, SimError> {
+    pub fn try_lognormal(median: f64, sigma: f64, range: RangeInclusive<u32>) -> Result<Lengths, SimError> {
         Ok(Lengths(Shape::LogNormal {
             median: positive("median", median)?,
             sigma: not_negative("sigma", sigma)?,
@@ -106,11 +94,7 @@ impl Lengths {
     ///
     /// [`SimError::InvalidParameter`] unless the mean is positive and finite and the coefficient of
     /// variation from 0 to 1,000; [`SimError::InvalidRange`] if the range is empty or begins with 0.
-    pub fn try_lognormal_of_mean(
-        mean: f64,
-        cv: f64,
-        range: RangeInclusive<u32>,
-    ) -> Result<Lengths, SimError> {
+    pub fn try_lognormal_of_mean(mean: f64, cv: f64, range: RangeInclusive<u32>) -> Result<Lengths, SimError> {
         let mean = positive("mean", mean)?;
         if !(0.0..=1_000.0).contains(&cv) {
             return Err(SimError::InvalidParameter {
@@ -120,11 +104,7 @@ impl Lengths {
             });
         }
         let spread = 1.0 + cv * cv;
-        Lengths::try_lognormal(
-            mean / math::sqrt(spread),
-            math::sqrt(math::ln(spread)),
-            range,
-        )
+        Lengths::try_lognormal(mean / math::sqrt(spread), math::sqrt(math::ln(spread)), range)
     }
 
     /// Creates an empirical distribution: draws each of `lengths`, such as those of a trace, equally often.
@@ -152,9 +132,7 @@ impl Lengths {
     ///
     /// [`SimError::NothingToDraw`] if the list is empty, [`SimError::InvalidRange`] if a length is 0,
     /// [`SimError::InvalidParameter`] for a negative weight, and for a sum that is not positive and finite.
-    pub fn try_weighted(
-        lengths: impl IntoIterator<Item = (u32, f64)>,
-    ) -> Result<Lengths, SimError> {
+    pub fn try_weighted(lengths: impl IntoIterator<Item = (u32, f64)>) -> Result<Lengths, SimError> {
         let (lengths, weights): (Vec<u32>, Vec<f64>) = lengths.into_iter().unzip();
         check_values(&lengths)?;
         let weights = Weights::try_new("weights of lengths", weights)?;
@@ -173,11 +151,7 @@ impl Lengths {
             Shape::Fixed(length) => *length,
             Shape::Uniform(range) => range.at(random.below(range.count())),
             Shape::Normal { mean, sd, range } => range.nearest(mean + sd * random.normal()),
-            Shape::LogNormal {
-                median,
-                sigma,
-                range,
-            } => range.nearest(median * math::exp(sigma * random.normal())),
+            Shape::LogNormal { median, sigma, range } => range.nearest(median * math::exp(sigma * random.normal())),
             Shape::Empirical(lengths) => {
                 let index = random.below(lengths.len() as u64);
                 value_at(lengths, index as usize)

@@ -47,14 +47,7 @@ pub struct RequestMix {
 impl RequestMix {
     /// Creates a mix of independent requests that share no tokens.
     pub fn new(prompt: Lengths, output: Lengths) -> RequestMix {
-        RequestMix {
-            prompt,
-            output,
-            prefixes: None,
-            sessions: None,
-            priorities: None,
-            cached_prompt_tokens: 0,
-        }
+        RequestMix { prompt, output, prefixes: None, sessions: None, priorities: None, cached_prompt_tokens: 0 }
     }
 
     /// Sets the shared prefixes of prompts.
@@ -77,10 +70,7 @@ impl RequestMix {
 
     /// Sets the number of leading tokens of every prompt that are in the prefix cache.
     pub fn with_cached_prompt(self, cached_prompt_tokens: u32) -> RequestMix {
-        RequestMix {
-            cached_prompt_tokens,
-            ..self
-        }
+        RequestMix { cached_prompt_tokens, ..self }
     }
 }
 
@@ -133,11 +123,7 @@ pub struct Sessions {
 impl Sessions {
     /// Creates sessions without a maximum length.
     pub fn new(turns: Lengths, think: ThinkTime) -> Sessions {
-        Sessions {
-            turns,
-            think,
-            max_tokens: u32::MAX,
-        }
+        Sessions { turns, think, max_tokens: u32::MAX }
     }
 
     /// Sets the maximum tokens of a turn, such as the `max_model_len` of the server.

@@ -7,11 +7,7 @@ pub(crate) fn positive(parameter: &'static str, found: f64) -> Result<f64, SimEr
     if found > 0.0 && found.is_finite() {
         return Ok(found);
     }
-    Err(SimError::InvalidParameter {
-        parameter,
-        expected: "a positive, finite number",
-        found,
-    })
+    Err(SimError::InvalidParameter { parameter, expected: "a positive, finite number", found })
 }
 
 /// Returns `found` if it is finite and at least 0.
@@ -19,9 +15,5 @@ pub(crate) fn not_negative(parameter: &'static str, found: f64) -> Result<f64, S
     if found >= 0.0 && found.is_finite() {
         return Ok(found);
     }
-    Err(SimError::InvalidParameter {
-        parameter,
-        expected: "a finite number of at least 0",
-        found,
-    })
+    Err(SimError::InvalidParameter { parameter, expected: "a finite number of at least 0", found })
 }

@@ -201,10 +201,7 @@ mod tests {
             // The excess kurtosis of a gamma distribution is 6 / shape.
             let variance_error = shape * (2.0 + 6.0 / shape).sqrt() / root_n;
             assert!((mean - shape).abs() < 5.0 * mean_error, "{shape}: {mean}");
-            assert!(
-                (variance - shape).abs() < 5.0 * variance_error,
-                "{shape}: {variance}"
-            );
+            assert!((variance - shape).abs() < 5.0 * variance_error, "{shape}: {variance}");
         }
     }
 

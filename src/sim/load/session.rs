@@ -65,12 +65,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// Creates a session and its first turn.
-    pub(crate) fn open(
-        mix: &RequestMix,
-        streams: &mut Streams,
-        id: u64,
-        arrival_ns: u64,
-    ) -> (Session, Request) {
+    pub(crate) fn open(mix: &RequestMix, streams: &mut Streams, id: u64, arrival_ns: u64) -> (Session, Request) {
         let priorities = mix.priorities.as_ref();
         let sessions = mix.sessions.as_ref();
         let mut session = Session {
@@ -89,9 +84,7 @@ impl Session {
 
     /// Returns the next turn, a pause after `before_ns`, if there is one.
     pub(crate) fn next_turn(&mut self, mix: &RequestMix, before_ns: u64) -> Option<Request> {
-        let Sessions {
-            think, max_tokens, ..
-        } = mix.sessions.as_ref()?;
+        let Sessions { think, max_tokens, .. } = mix.sessions.as_ref()?;
         if self.turns == 0 {
             return None;
         }
@@ -121,15 +114,9 @@ impl Session {
 fn content(mix: &RequestMix, id: u64, random: &mut Random) -> Content {
     match (mix.prefixes, &mix.sessions) {
         (None, None) => Content::Unique,
-        (None, Some(_)) => Content::Texts {
-            prefix: 0,
-            prefix_tokens: 0,
-            own: id,
-        },
-        (Some(prefixes), _) => Content::Texts {
-            prefix: prefixes.sample(random),
-            prefix_tokens: prefixes.tokens(),
-            own: id,
-        },
+        (None, Some(_)) => Content::Texts { prefix: 0, prefix_tokens: 0, own: id },
+        (Some(prefixes), _) => {
+            Content::Texts { prefix: prefixes.sample(random), prefix_tokens: prefixes.tokens(), own: id }
+        }
     }
 }

@@ -82,29 +82,19 @@ impl<'r> RequestList<'r> {
         if !order.is_sorted() {
             order.sort_unstable();
         }
-        RequestList {
-            requests,
-            order,
-            taken: 0,
-            ids: (&[], 0),
-        }
+        RequestList { requests, order, taken: 0, ids: (&[], 0) }
     }
 
     /// Sets the ids of a trace, each of which stands for `tokens` tokens.
     pub fn with_ids(self, ids: &'r [u64], tokens: u32) -> RequestList<'r> {
-        RequestList {
-            ids: (ids, tokens),
-            ..self
-        }
+        RequestList { ids: (ids, tokens), ..self }
     }
 }
 
 impl Source for RequestList<'_> {
     #[inline]
     fn next_arrival_ns(&mut self) -> Option<u64> {
-        self.order
-            .get(self.taken)
-            .map(|&(arrival_ns, _)| arrival_ns)
+        self.order.get(self.taken).map(|&(arrival_ns, _)| arrival_ns)
     }
 
     fn take(&mut self) -> Option<(usize, Request)> {
@@ -141,12 +131,7 @@ pub struct Stream<I: Iterator<Item = Request>> {
 impl<I: Iterator<Item = Request>> Stream<I> {
     /// Creates a source over `requests`.
     pub fn new(requests: impl IntoIterator<IntoIter = I>) -> Stream<I> {
-        Stream {
-            requests: requests.into_iter().peekable(),
-            total: None,
-            taken: 0,
-            latest_ns: 0,
-        }
+        Stream { requests: requests.into_iter().peekable(), total: None, taken: 0, latest_ns: 0 }
     }
 
     /// Sets the number of all requests, for progress reports.

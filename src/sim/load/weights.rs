@@ -17,10 +17,7 @@ pub(crate) struct Weights {
 
 impl Weights {
     /// Creates weights, which need not add up to 1; `of` names them in errors.
-    pub(crate) fn try_new(
-        of: &'static str,
-        weights: impl IntoIterator<Item = f64>,
-    ) -> Result<Weights, SimError> {
+    pub(crate) fn try_new(of: &'static str, weights: impl IntoIterator<Item = f64>) -> Result<Weights, SimError> {
         let mut total = 0.0;
         let mut sums = Vec::new();
         for weight in weights {
@@ -30,10 +27,7 @@ impl Weights {
         if sums.is_empty() {
             return Err(SimError::NothingToDraw { of });
         }
-        Ok(Weights {
-            total: positive(of, total)?,
-            sums: sums.into(),
-        })
+        Ok(Weights { total: positive(of, total)?, sums: sums.into() })
     }
 
     /// Draws an index, by binary search.
@@ -74,17 +68,9 @@ mod tests {
     fn negative_infinite_and_zero_weights_are_refused() {
         let of = |weights: &[f64]| Weights::try_new("shares", weights.iter().copied());
         assert_eq!(of(&[]), Err(SimError::NothingToDraw { of: "shares" }));
-        for weights in [
-            [0.0, 0.0],
-            [1.0, -1.0],
-            [f64::NAN, 1.0],
-            [f64::MAX, f64::MAX],
-        ] {
+        for weights in [[0.0, 0.0], [1.0, -1.0], [f64::NAN, 1.0], [f64::MAX, f64::MAX]] {
             let refusal = of(&weights);
-            assert!(
-                matches!(refusal, Err(SimError::InvalidParameter { .. })),
-                "{weights:?}"
-            );
+            assert!(matches!(refusal, Err(SimError::InvalidParameter { .. })), "{weights:?}");
         }
     }
 }

@@ -31,10 +31,7 @@ enum Head<'a> {
     /// A text, by the seed of the ids of its blocks.
     Text(u64),
     /// The request's ids in a trace.
-    Trace {
-        trace: TraceIds<'a>,
-        block_size: u32,
-    },
+    Trace { trace: TraceIds<'a>, block_size: u32 },
 }
 
 impl<'a> BlockIds<'a> {
@@ -44,22 +41,15 @@ impl<'a> BlockIds<'a> {
     /// output is never shared.
     ///
     /// Assumes: prefix 7 and own text 7 are different texts.
-    pub(crate) fn new(
-        request: &Request,
-        index: usize,
-        block_size: u32,
-        trace: TraceIds<'a>,
-    ) -> BlockIds<'a> {
+    pub(crate) fn new(request: &Request, index: usize, block_size: u32, trace: TraceIds<'a>) -> BlockIds<'a> {
         let block_size = block_size.max(1);
         let prompt = request.prompt_tokens;
         let unique = BlockIds::unique(index);
         match request.content {
             Content::Unique => unique,
-            Content::Texts {
-                prefix,
-                prefix_tokens,
-                own,
-            } => BlockIds::of_texts(prefix, prefix_tokens.min(prompt), own, block_size),
+            Content::Texts { prefix, prefix_tokens, own } => {
+                BlockIds::of_texts(prefix, prefix_tokens.min(prompt), own, block_size)
+            }
             Content::TraceBlocks { first, count } => {
                 let rest = trace.ids.get(first as usize..).unwrap_or_default();
                 let ids = rest.get(..count as usize).unwrap_or(rest);
@@ -88,11 +78,7 @@ impl<'a> BlockIds<'a> {
 
     /// Returns the id of block number `block`, counted from 0. Cost: O(1), no allocation.
     pub(crate) fn id(&self, block: u32) -> u64 {
-        let seed = if block < self.head_blocks {
-            self.head.seed(block)
-        } else {
-            self.tail
-        };
+        let seed = if block < self.head_blocks { self.head.seed(block) } else { self.tail };
         mix(seed, u64::from(block))
     }
 }
@@ -100,22 +86,14 @@ impl<'a> BlockIds<'a> {
 impl BlockIds<'_> {
     fn unique(index: usize) -> Self {
         let tail = mix(UNIQUE, index as u64);
-        BlockIds {
-            head: Head::Text(tail),
-            head_blocks: 0,
-            tail,
-        }
+        BlockIds { head: Head::Text(tail), head_blocks: 0, tail }
     }
 
     fn of_texts(prefix: u64, prefix_tokens: u32, own: u64, block_size: u32) -> Self {
         // All empty prefixes are the same.
         let prefix = if prefix_tokens == 0 { 0 } else { prefix };
         let cut = mix(mix(OWN, prefix), u64::from(prefix_tokens));
-        BlockIds {
-            head: Head::Text(mix(PREFIX, prefix)),
-            head_blocks: prefix_tokens / block_size,
-            tail: mix(cut, own),
-        }
+        BlockIds { head: Head::Text(mix(PREFIX, prefix)), head_blocks: prefix_tokens / block_size, tail: mix(cut, own) }
     }
 }
 

@@ -43,8 +43,7 @@ impl Blocks {
     pub(super) fn tokens_in(&self, step: u64) -> u32 {
         let groups = self.groups.as_ref();
         let last = groups.map(|groups| groups.last);
-        last.filter(|(last, _)| *last == step)
-            .map_or(0, |(_, tokens)| tokens)
+        last.filter(|(last, _)| *last == step).map_or(0, |(_, tokens)| tokens)
     }
 }
 
@@ -114,10 +113,7 @@ impl KvCache {
         let most = given + sequence.findable(self.block_size);
         let ids = sequence.ids(self.block_size);
         let hit = self.longest_hit(&ids, given, most);
-        Hits {
-            blocks: hit - given,
-            idle: self.idle(&ids, given, hit),
-        }
+        Hits { blocks: hit - given, idle: self.idle(&ids, given, hit) }
     }
 
     /// Returns the end of the longest prefix of blocks with these `ids` that all groups have, between `given` and
@@ -125,9 +121,7 @@ impl KvCache {
     pub(super) fn longest_hit(&self, ids: &BlockIds<'_>, given: u32, most: u32) -> u32 {
         let has = |block: u32, groups: Range<usize>| {
             let id = ids.id(block);
-            groups
-                .into_iter()
-                .all(|group| self.pool.contains(mix(id, group as u64)))
+            groups.into_iter().all(|group| self.pool.contains(mix(id, group as u64)))
         };
         let mut end = given;
         while end < most && has(end, self.full()) {
@@ -166,8 +160,7 @@ impl KvCache {
         let idle = |start: u32, groups: Range<usize>| {
             let ids = (start..hit).map(|block| ids.id(block));
             let of_group = move |id, group| self.pool.hits([mix(id, group as u64)]).idle;
-            ids.map(|id| groups.clone().map(|group| of_group(id, group)).sum::<u32>())
-                .sum::<u32>()
+            ids.map(|id| groups.clone().map(|group| of_group(id, group)).sum::<u32>()).sum::<u32>()
         };
         idle(given, self.full()) + idle(first, self.limited())
     }
@@ -175,13 +168,7 @@ impl KvCache {
     /// Takes the blocks of the prefix hit and those up to `needed` in each group; returns whether there were enough,
     /// and takes none if not.
     #[must_use]
-    pub(super) fn admit_groups(
-        &mut self,
-        sequence: &mut Sequence,
-        hits: Hits,
-        needed: u32,
-        kept_free: u32,
-    ) -> bool {
+    pub(super) fn admit_groups(&mut self, sequence: &mut Sequence, hits: Hits, needed: u32, kept_free: u32) -> bool {
         let given = sequence.given_blocks(self.block_size);
         let (hit, end) = (given + hits.blocks, given + needed);
         // Tokens that a preemption lost and that count as computed skip none.
@@ -208,11 +195,7 @@ impl KvCache {
             let ids = sequence.ids(self.block_size);
             groups.handles.clear();
             for group in 0..self.groups.count() as usize {
-                let start = if self.limited().contains(&group) {
-                    first_hit
-                } else {
-                    given
-                };
+                let start = if self.limited().contains(&group) { first_hit } else { given };
                 let ids = (start..hit).map(|block| mix(ids.id(block), group as u64));
                 let handles = ids.filter_map(|id| self.pool.take_cached(id)).collect();
                 groups.handles.push(handles);
@@ -238,15 +221,9 @@ impl KvCache {
         let registered = groups.registered;
         if full > registered {
             let (limited, ids) = (self.limited(), sequence.ids(self.block_size));
-            groups
-                .handles
-                .resize_with(self.groups.count() as usize, VecDeque::new);
+            groups.handles.resize_with(self.groups.count() as usize, VecDeque::new);
             for (group, handles) in groups.handles.iter_mut().enumerate() {
-                let first = if limited.contains(&group) {
-                    groups.first
-                } else {
-                    0
-                };
+                let first = if limited.contains(&group) { groups.first } else { 0 };
                 let blocks = (given + registered).max(first)..given + full;
                 let ids = blocks.map(|block| mix(ids.id(block), group as u64));
                 handles.extend(ids.map(|id| self.pool.register(id)));
@@ -317,20 +294,12 @@ impl KvCache {
     /// Returns the groups that have all blocks.
     fn full(&self) -> Range<usize> {
         let (full, limited) = (self.groups.full as usize, self.groups.limited as usize);
-        if self.groups.limited_first {
-            limited..limited + full
-        } else {
-            0..full
-        }
+        if self.groups.limited_first { limited..limited + full } else { 0..full }
     }
 
     /// Returns the groups with a window or chunks.
     fn limited(&self) -> Range<usize> {
         let (full, limited) = (self.groups.full as usize, self.groups.limited as usize);
-        if self.groups.limited_first {
-            0..limited
-        } else {
-            full..full + limited
-        }
+        if self.groups.limited_first { 0..limited } else { full..full + limited }
     }
 }

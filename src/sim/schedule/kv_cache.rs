@@ -73,22 +73,17 @@ pub(crate) struct KvCache {
 impl KvCache {
     /// Creates an empty cache.
     pub(crate) fn new(config: &SimConfig) -> KvCache {
-        let lookahead_tokens = config
-            .speculation
-            .map_or(0, |speculation| speculation.lookahead_tokens());
+        let lookahead_tokens = config.speculation.map_or(0, |speculation| speculation.lookahead_tokens());
         KvCache {
             pool: BlockPool::new(config.kv_blocks, config.rules.freed_blocks),
             groups: config.kv_groups,
             grouped: config.kv_groups.count() > 1 || config.kv_groups.limited > 0,
-            most_limited: (config.kv_groups)
-                .most_limited(config.block_size, config.in_flight_tokens()),
-            window_in_flight: config.rules.window_in_flight
-                && config.rules.scheduling == Scheduling::OneStepAhead,
+            most_limited: (config.kv_groups).most_limited(config.block_size, config.in_flight_tokens()),
+            window_in_flight: config.rules.window_in_flight && config.rules.scheduling == Scheduling::OneStepAhead,
             ahead: config.rules.scheduling == Scheduling::OneStepAhead,
             block_size: config.block_size,
             caching: config.prefix_caching,
-            drops_last_hit: config.rules.mtp_drops_block
-                && config.speculation.is_some_and(|drafts| drafts.is_mtp()),
+            drops_last_hit: config.rules.mtp_drops_block && config.speculation.is_some_and(|drafts| drafts.is_mtp()),
             lookahead_tokens,
             admission_lookahead_tokens: match config.rules.admission_lookahead {
                 true => lookahead_tokens,
@@ -110,11 +105,7 @@ impl KvCache {
     /// Returns the number of blocks that are `blocks` in each group.
     #[inline]
     pub(crate) fn in_groups(&self, blocks: u32) -> u32 {
-        if self.grouped {
-            blocks * self.groups.count()
-        } else {
-            blocks
-        }
+        if self.grouped { blocks * self.groups.count() } else { blocks }
     }
 
     /// Returns the blocks that a request needs for `tokens` more and the `lookahead` after them, in each group.
@@ -156,10 +147,7 @@ impl KvCache {
         let parked = sequence.blocks.parked.as_ref();
         let parked = parked.map_or(0, |parked| self.pool.parked(parked));
         let blocks = parked.min(max_blocks);
-        Hits {
-            blocks,
-            idle: blocks,
-        }
+        Hits { blocks, idle: blocks }
     }
 
     /// Returns the blocks of a prefix hit of `found` without the one that is computed again.
@@ -192,13 +180,7 @@ impl KvCache {
     /// Takes the blocks of the prefix hit and those that `tokens` more need; returns whether there were enough,
     /// `kept_free` more included, and takes none if not.
     #[must_use]
-    pub(crate) fn admit(
-        &mut self,
-        sequence: &mut Sequence,
-        hits: Hits,
-        tokens: u32,
-        kept_free: u32,
-    ) -> bool {
+    pub(crate) fn admit(&mut self, sequence: &mut Sequence, hits: Hits, tokens: u32, kept_free: u32) -> bool {
         let states = self.groups.states;
         if !self.admit_tokens(sequence, hits, tokens, kept_free.saturating_add(states)) {
             return false;
@@ -210,13 +192,7 @@ impl KvCache {
     }
 
     /// Likewise for the blocks of tokens, without those of states.
-    fn admit_tokens(
-        &mut self,
-        sequence: &mut Sequence,
-        hits: Hits,
-        tokens: u32,
-        kept_free: u32,
-    ) -> bool {
+    fn admit_tokens(&mut self, sequence: &mut Sequence, hits: Hits, tokens: u32, kept_free: u32) -> bool {
         let needed = self.needed(sequence, tokens, self.admission_lookahead_tokens);
         if self.grouped {
             return self.admit_groups(sequence, hits, needed, kept_free);
@@ -237,8 +213,7 @@ impl KvCache {
         if sequence.shares() {
             let ids = sequence.block_ids(self.block_size);
             let hit = ids.take(hits.blocks as usize);
-            let registered: Vec<BlockHandle> =
-                hit.filter_map(|id| self.pool.take_cached(id)).collect();
+            let registered: Vec<BlockHandle> = hit.filter_map(|id| self.pool.take_cached(id)).collect();
             sequence.blocks.registered = registered;
             self.pool.record(sequence.findable(self.block_size), hits);
         }
@@ -260,13 +235,8 @@ impl KvCache {
         let full = sequence.full_blocks(sequence.known(), self.block_size);
         let registered = sequence.blocks.registered();
         let new = full.saturating_sub(registered);
-        let ids = sequence
-            .block_ids(self.block_size)
-            .skip(registered as usize);
-        let handles: Vec<BlockHandle> = ids
-            .take(new as usize)
-            .map(|id| self.pool.register(id))
-            .collect();
+        let ids = sequence.block_ids(self.block_size).skip(registered as usize);
+        let handles: Vec<BlockHandle> = ids.take(new as usize).map(|id| self.pool.register(id)).collect();
         sequence.blocks.registered.extend(handles);
         sequence.blocks.unregistered -= new;
     }
@@ -281,8 +251,7 @@ impl KvCache {
 
     /// Frees all blocks of a request, the last one first: the beginning stays in the cache longest.
     pub(crate) fn release(&mut self, sequence: &mut Sequence) {
-        self.pool
-            .release_unregistered(mem::take(&mut sequence.blocks.states), 0);
+        self.pool.release_unregistered(mem::take(&mut sequence.blocks.states), 0);
         self.register_full(sequence);
         if self.grouped {
             self.release_groups(sequence);
@@ -290,8 +259,7 @@ impl KvCache {
         }
         let cached = self.cached(sequence);
         let unregistered = mem::take(&mut sequence.blocks.unregistered);
-        self.pool
-            .release_unregistered(unregistered - cached, cached);
+        self.pool.release_unregistered(unregistered - cached, cached);
         while let Some(block) = sequence.blocks.registered.pop() {
             self.pool.release(block);
         }

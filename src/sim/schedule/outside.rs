@@ -25,11 +25,7 @@ impl Outside {
             Span::Full => return None,
             Span::Window(tokens) | Span::Chunk(tokens) => tokens.max(1) as usize,
         };
-        Some(Outside {
-            span,
-            filling: vec![0; length],
-            beyond: 0,
-        })
+        Some(Outside { span, filling: vec![0; length], beyond: 0 })
     }
 
     /// Adds a request that has `computed` tokens before `step`, the next step; returns those outside in it.

@@ -32,10 +32,7 @@ impl Scheduler {
         let mut budget = self.config.max_num_batched_tokens;
         let mut turns = mem::take(&mut self.turns);
         turns.clear();
-        let turn = |admitted| Turn {
-            admitted,
-            tokens: 0,
-        };
+        let turn = |admitted| Turn { admitted, tokens: 0 };
         turns.extend(self.running.in_order().map(turn));
         let mut index = 0;
         while budget > slots
@@ -169,18 +166,10 @@ impl Scheduler {
         let mut counted = 0;
         if rules.victim_token == VictimToken::Computed && turn.tokens > 0 {
             // The scheduler has set its computed tokens to 0 before it adds those of the step.
-            plan.add_chunk(Chunk {
-                new: turn.tokens,
-                kv_len: turn.tokens,
-                last: false,
-            });
+            plan.add_chunk(Chunk { new: turn.tokens, kv_len: turn.tokens, last: false });
             // Drafts count as rejected, and with them the token before.
             let own = victim.pending().max(1);
-            counted = if turn.tokens > own {
-                own - 1
-            } else {
-                turn.tokens
-            };
+            counted = if turn.tokens > own { own - 1 } else { turn.tokens };
         }
         victim.lose(turn.tokens, counted);
         self.kv.release_preempted(&mut victim);
@@ -267,9 +256,8 @@ impl Scheduler {
             plan.overrun += 1;
             return;
         }
-        let accepted = self.config.speculation.map_or(0, |speculation| {
-            speculation.accepted(sequence.index, sequence.generated())
-        });
+        let accepted =
+            self.config.speculation.map_or(0, |speculation| speculation.accepted(sequence.index, sequence.generated()));
         let accepted = accepted.min(drafted);
         plan.drafted += drafted;
         plan.accepted += accepted;

@@ -142,12 +142,7 @@ impl Plan {
                 group.kv_tokens += kv_tokens;
                 group.outside_tokens += outside_tokens;
             }
-            None => self.verifying.push(DecodeGroup {
-                requests: 1,
-                kv_tokens,
-                drafted,
-                outside_tokens,
-            }),
+            None => self.verifying.push(DecodeGroup { requests: 1, kv_tokens, drafted, outside_tokens }),
         }
     }
 

@@ -31,14 +31,7 @@ type Rank = (u32, u32, i64);
 
 impl Queue {
     pub(crate) fn new(policy: SchedulingPolicy, block_size: u32) -> Queue {
-        Queue {
-            policy,
-            block_size,
-            arrived: BTreeMap::new(),
-            sequences: BTreeMap::new(),
-            pushed: 0,
-            preempted: 0,
-        }
+        Queue { policy, block_size, arrived: BTreeMap::new(), sequences: BTreeMap::new(), pushed: 0, preempted: 0 }
     }
 
     /// Adds a request that has arrived.

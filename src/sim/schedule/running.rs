@@ -66,10 +66,7 @@ struct Limited {
 
 impl Limited {
     fn of(config: &SimConfig) -> Option<Limited> {
-        Some(Limited {
-            outside: Outside::of(config.kv_groups.span)?,
-            slides: Slides::of(config),
-        })
+        Some(Limited { outside: Outside::of(config.kv_groups.span)?, slides: Slides::of(config) })
     }
 }
 
@@ -104,13 +101,7 @@ impl Slides {
         };
         // It leaves one behind with n blocks and this many tokens.
         let before = (block - (beyond + lag) % block) % block;
-        Some(Slides {
-            before,
-            lag,
-            longest_within,
-            first: Vec::new(),
-            buffer: Vec::new(),
-        })
+        Some(Slides { before, lag, longest_within, first: Vec::new(), buffer: Vec::new() })
     }
 }
 
@@ -161,11 +152,7 @@ impl Running {
 
     /// Calls `visit` with each decoding request that needs one more block in `step` and whose blocks others can
     /// share, in order of admission, and with its tokens before `step`. Cost: O(requests visited).
-    pub(crate) fn for_each_sharing(
-        &mut self,
-        step: u64,
-        mut visit: impl FnMut(&mut Sequence, u32),
-    ) {
+    pub(crate) fn for_each_sharing(&mut self, step: u64, mut visit: impl FnMut(&mut Sequence, u32)) {
         let block = self.decode.sharing.len() as u64;
         let Some(sharing) = self.decode.sharing.get_mut((step % block) as usize) else {
             return;
@@ -186,9 +173,7 @@ impl Running {
     /// Calls `visit` with each decoding request whose window may leave blocks behind in `step`, the next step, in order
     /// of admission. Cost: O(requests visited), of which each is every `block_size` steps.
     pub(crate) fn for_each_sliding(&mut self, step: u64, mut visit: impl FnMut(&mut Sequence)) {
-        let DecodeSet {
-            sharing, limited, ..
-        } = &mut self.decode;
+        let DecodeSet { sharing, limited, .. } = &mut self.decode;
         let Some(slides) = limited.as_mut().and_then(|of| of.slides.as_mut()) else {
             return;
         };
@@ -205,10 +190,7 @@ impl Running {
             buffer.extend_from_slice(list);
         }
         let lag = slides.lag;
-        let due = slides
-            .first
-            .iter()
-            .filter(|(first, _)| *first <= step && step <= first + lag);
+        let due = slides.first.iter().filter(|(first, _)| *first <= step && step <= first + lag);
         let listed = buffer.len();
         buffer.extend(due.map(|(_, admitted)| *admitted));
         if buffer.len() > listed {

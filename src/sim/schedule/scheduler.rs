@@ -143,10 +143,7 @@ impl Scheduler {
     /// Returns the indices of the requests that take a token each in `step`, in order of admission. The following
     /// step must not be scheduled yet, unless it only decodes as well.
     pub(crate) fn decoding_in(&self, step: u64) -> impl Iterator<Item = usize> + '_ {
-        let sequences = self
-            .running
-            .in_order()
-            .filter_map(|of| self.running.get(of));
+        let sequences = self.running.in_order().filter_map(|of| self.running.get(of));
         let decoding = sequences.filter(move |of| of.decodes_from.is_some_and(|from| from <= step));
         decoding.map(|sequence| sequence.index)
     }
@@ -173,12 +170,7 @@ impl Scheduler {
     }
 
     /// Removes a request whose last token came at `now_ns` and returns its record.
-    pub(crate) fn retire(
-        &mut self,
-        admitted: Admitted,
-        now_ns: u64,
-        replica: u32,
-    ) -> Option<RequestRecord> {
+    pub(crate) fn retire(&mut self, admitted: Admitted, now_ns: u64, replica: u32) -> Option<RequestRecord> {
         let sequence = match self.running.remove(admitted, self.scheduled_steps + 1) {
             Some(mut sequence) => {
                 if self.caches_at_end() {
@@ -228,8 +220,7 @@ impl Scheduler {
             };
             let wanted = sequence.pending().min(threshold);
             let tokens = wanted.min(budget);
-            let in_order =
-                tokens < wanted || self.running.shares() && sequence.shares() || self.kv.grouped;
+            let in_order = tokens < wanted || self.running.shares() && sequence.shares() || self.kv.grouped;
             if in_order && !self.running.is_last(partial) {
                 return false;
             }
@@ -322,11 +313,7 @@ impl Scheduler {
             let tokens = sequence.pending().min(threshold).min(budget - slots);
             let one_left = sequence.pending() == 1 && (running || sequence.computed() > 0);
             let room = self.config.max_model_len - sequence.computed();
-            let padding = if one_left && drafted + 2 <= room {
-                drafted
-            } else {
-                0
-            };
+            let padding = if one_left && drafted + 2 <= room { drafted } else { 0 };
             if tokens + padding > budget - slots {
                 return;
             }
@@ -355,13 +342,7 @@ impl Scheduler {
 
     /// Schedules a chunk of a running request's prompt and `padding` for drafts that are all rejected; returns whether
     /// it is the last one.
-    pub(super) fn schedule_chunk(
-        &mut self,
-        plan: &mut Plan,
-        admitted: Admitted,
-        tokens: u32,
-        padding: u32,
-    ) -> bool {
+    pub(super) fn schedule_chunk(&mut self, plan: &mut Plan, admitted: Admitted, tokens: u32, padding: u32) -> bool {
         let in_flight = self.verifies_ahead() || self.config.is_pipelined();
         let visits_each = self.visits_each();
         let Some(sequence) = self.running.get_mut(admitted) else {
@@ -369,11 +350,7 @@ impl Scheduler {
         };
         let chunk = sequence.advance(tokens);
         sequence.blocks.set_tokens(plan.number(), tokens + padding);
-        plan.add_chunk(Chunk {
-            new: chunk.new + padding,
-            kv_len: chunk.kv_len + padding,
-            ..chunk
-        });
+        plan.add_chunk(Chunk { new: chunk.new + padding, kv_len: chunk.kv_len + padding, ..chunk });
         self.kv.register_full(sequence);
         if !chunk.last {
             return false;
@@ -409,22 +386,17 @@ impl Scheduler {
 
     /// Returns whether drafts are verified in steps that are fixed one step ahead.
     pub(super) fn verifies_ahead(&self) -> bool {
-        self.config.speculation.is_some()
-            && self.config.rules.scheduling == Scheduling::OneStepAhead
+        self.config.speculation.is_some() && self.config.rules.scheduling == Scheduling::OneStepAhead
     }
 
     /// Notes that `plan` yields the last token of a request.
     pub(super) fn finish(&mut self, plan: &mut Plan, admitted: Admitted) {
         if let Some(sequence) = self.running.get(admitted) {
-            let earlier = plan
-                .finished
-                .last()
-                .is_some_and(|(_, last)| admitted < *last);
+            let earlier = plan.finished.last().is_some_and(|(_, last)| admitted < *last);
             plan.finished.push((sequence.index, admitted));
             if earlier {
                 // Blocks are freed in the order of the running requests, chunks and decodes mixed.
-                plan.finished
-                    .sort_unstable_by_key(|(_, admitted)| *admitted);
+                plan.finished.sort_unstable_by_key(|(_, admitted)| *admitted);
             }
         }
     }

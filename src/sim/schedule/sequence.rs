@@ -80,23 +80,14 @@ pub(crate) struct InFlight {
 }
 
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(
-    size_of::<Option<(u64, Sequence)>>() <= 256,
-    "as documented above"
-);
+const _: () = assert!(size_of::<Option<(u64, Sequence)>>() <= 256, "as documented above");
 
 impl Sequence {
     /// Creates the state of a request that has just arrived. If the KV entries of its prompt come from a prefill
     /// server, only the last token of the prompt is computed again, for the first token of the output.
     #[inline]
     pub(crate) fn new(arrived: Arrived, block_size: u32) -> Sequence {
-        let Arrived {
-            index,
-            request,
-            at_engine_ns,
-            with_kv,
-            trace_ids,
-        } = arrived;
+        let Arrived { index, request, at_engine_ns, with_kv, trace_ids } = arrived;
         let but_last = request.prompt_tokens.saturating_sub(1);
         let reusable = request.cached_prompt_tokens.min(but_last);
         let cached = reusable - reusable % block_size.max(1);
@@ -104,10 +95,7 @@ impl Sequence {
             index,
             request,
             order: 0,
-            timing: TimesSoFar {
-                at_engine_ns,
-                ..TimesSoFar::default()
-            },
+            timing: TimesSoFar { at_engine_ns, ..TimesSoFar::default() },
             trace_ids,
             cached,
             transferred: if with_kv { but_last } else { 0 },
@@ -188,13 +176,7 @@ impl Sequence {
 
     /// Returns the record of the request, whose last token came from `replica` at `finish_ns`.
     pub(crate) fn record(&self, finish_ns: u64, replica: u32) -> RequestRecord {
-        let TimesSoFar {
-            at_engine_ns,
-            scheduled_ns,
-            first_token_ns,
-            api_output_ns,
-            preemptions,
-        } = self.timing;
+        let TimesSoFar { at_engine_ns, scheduled_ns, first_token_ns, api_output_ns, preemptions } = self.timing;
         let timing = Timing {
             at_engine_ns,
             scheduled_ns,
@@ -220,10 +202,7 @@ impl Sequence {
 
     /// Returns the token that the step before `step` decodes, without speculative decoding.
     pub(crate) fn decoded_in_flight(&self, step: u64) -> InFlight {
-        InFlight {
-            yielded: u32::from(self.pending() == 0 && self.left_out_of + 1 != step),
-            ..InFlight::default()
-        }
+        InFlight { yielded: u32::from(self.pending() == 0 && self.left_out_of + 1 != step), ..InFlight::default() }
     }
 
     /// Excludes the tokens that the step in flight decodes from [`known`](Sequence::known).
@@ -271,12 +250,7 @@ impl Sequence {
 
     /// Sets that the last chunk of its prompt is in flight in `step`, with `unused` tokens after it.
     pub(crate) fn set_first_in_flight(&mut self, step: u64, unused: u32) {
-        self.in_flight = InFlight {
-            step,
-            yielded: 1,
-            unused,
-            ..InFlight::default()
-        };
+        self.in_flight = InFlight { step, yielded: 1, unused, ..InFlight::default() };
     }
 
     /// Accepts `accepted` of `drafted` tokens; returns the number of tokens sampled: these and one more, up to the
@@ -285,12 +259,7 @@ impl Sequence {
         let yielded = (accepted + 1).min(self.remaining());
         self.generated += yielded;
         self.computed += yielded;
-        self.in_flight = InFlight {
-            step,
-            yielded,
-            unused: drafted + 1 - yielded,
-            beyond: accepted + 1 - yielded,
-        };
+        self.in_flight = InFlight { step, yielded, unused: drafted + 1 - yielded, beyond: accepted + 1 - yielded };
         yielded
     }
 
@@ -333,11 +302,7 @@ impl Sequence {
         self.known = self.computed;
         let last = self.computed == self.prefill;
         self.generated += u32::from(last);
-        Chunk {
-            new,
-            kv_len: self.computed,
-            last,
-        }
+        Chunk { new, kv_len: self.computed, last }
     }
 
     /// Returns the tokens in the KV cache before `step`, one more for each step since it decodes.
@@ -364,8 +329,7 @@ impl Sequence {
             self.generated += computed - self.computed;
             self.computed = computed;
             self.known = computed;
-            self.blocks.unregistered =
-                self.blocks_for(computed, block_size) - self.blocks.registered();
+            self.blocks.unregistered = self.blocks_for(computed, block_size) - self.blocks.registered();
             self.decodes_from = Some(step);
             self.blocks.set_tokens(step - 1, 1);
         }
@@ -384,12 +348,7 @@ mod tests {
     use super::*;
 
     fn sequence(prompt_tokens: u32, output_tokens: u32, cached_prompt_tokens: u32) -> Sequence {
-        let request = Request {
-            prompt_tokens,
-            output_tokens,
-            cached_prompt_tokens,
-            ..Request::default()
-        };
+        let request = Request { prompt_tokens, output_tokens, cached_prompt_tokens, ..Request::default() };
         Sequence::new(Arrived::new(0, request, (&[], 0)), 16)
     }
 

@@ -32,10 +32,7 @@ impl Pipeline {
     /// add up to the time in which there was a step.
     pub(super) fn apart(&self, step: &StepRecord) -> StepRecord {
         let before_ns = self.ended_ns.saturating_sub(step.start_ns);
-        StepRecord {
-            duration_ns: step.duration_ns.saturating_sub(before_ns),
-            ..*step
-        }
+        StepRecord { duration_ns: step.duration_ns.saturating_sub(before_ns), ..*step }
     }
 }
 

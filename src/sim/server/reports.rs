@@ -68,10 +68,7 @@ impl<M> Server<M> {
             let first = plan.first_tokens.iter().map(|(index, _)| index);
             first.chain(&plan.resumed)
         };
-        let verified = plan
-            .verified
-            .iter()
-            .map(|(index, yielded)| (id(index), *yielded));
+        let verified = plan.verified.iter().map(|(index, yielded)| (id(index), *yielded));
         let tokens = &mut self.buffers.tokens;
         tokens.clear();
         tokens.extend(from_chunks().map(|index| (id(index), 1)));

@@ -65,10 +65,8 @@ impl<M> Server<M> {
         };
         self.totals.rejected += 1;
         self.queued_tokens -= request.tokens();
-        let reason = Rejection::TooManyBlocks {
-            blocks: self.config.blocks_for(&request),
-            kv_blocks: self.config.kv_blocks,
-        };
+        let reason =
+            Rejection::TooManyBlocks { blocks: self.config.blocks_for(&request), kv_blocks: self.config.kv_blocks };
         self.report_rejected(index, request, reason);
     }
 
@@ -95,8 +93,7 @@ impl<M> Server<M> {
                 self.totals.served(&record);
                 self.queued_tokens -= record.request.tokens();
                 let id = RequestId(index);
-                self.events
-                    .push(ServerEvent::Finished { id, at_ns, record });
+                self.events.push(ServerEvent::Finished { id, at_ns, record });
             }
         }
     }
@@ -104,10 +101,7 @@ impl<M> Server<M> {
     /// Calls `report` with the index, the record and the time of each request that has finished since the last
     /// call, and drops the events.
     #[inline]
-    pub(in crate::sim) fn report_finished(
-        &mut self,
-        mut report: impl FnMut(usize, &RequestRecord, u64),
-    ) {
+    pub(in crate::sim) fn report_finished(&mut self, mut report: impl FnMut(usize, &RequestRecord, u64)) {
         for event in &self.events {
             if let ServerEvent::Finished { id, at_ns, record } = event {
                 report(id.0, record, *at_ns);

@@ -35,11 +35,7 @@ impl<M: LatencyModel> Server<M> {
     ///
     /// # Errors
     /// A step that the clock cannot hold; each later call returns it again.
-    pub(super) fn run_to<O: Observer + ?Sized>(
-        &mut self,
-        to_ns: u64,
-        observer: &mut O,
-    ) -> Result<(), StepTimeError> {
+    pub(super) fn run_to<O: Observer + ?Sized>(&mut self, to_ns: u64, observer: &mut O) -> Result<(), StepTimeError> {
         loop {
             if let Some(step) = self.in_flight {
                 if step.end_ns > to_ns {
@@ -76,10 +72,7 @@ impl<M: LatencyModel> Server<M> {
     }
 
     /// Runs the step that is due next to its end, and the sleep after it.
-    pub(in crate::sim) fn run_step<O: Observer + ?Sized>(
-        &mut self,
-        observer: &mut O,
-    ) -> Result<(), StepTimeError> {
+    pub(in crate::sim) fn run_step<O: Observer + ?Sized>(&mut self, observer: &mut O) -> Result<(), StepTimeError> {
         if let Some(begins_ns) = self.begins_ns() {
             self.now_ns = begins_ns;
             self.begin_step()?;
@@ -143,10 +136,7 @@ impl<M: LatencyModel> Server<M> {
     pub(in crate::sim) fn batch_of<'s>(&'s self, step: &'s RankStep) -> StepBatch<'s> {
         match step {
             RankStep::Idle => StepBatch::default(),
-            RankStep::Decodes(decode) => StepBatch {
-                prefill: &[],
-                decode: slice::from_ref(decode),
-            },
+            RankStep::Decodes(decode) => StepBatch { prefill: &[], decode: slice::from_ref(decode) },
             RankStep::Planned => self.current.batch(),
         }
     }
@@ -226,10 +216,7 @@ impl<M: LatencyModel> Server<M> {
     /// Returns a step that begins now and ends at `end_ns`.
     #[inline]
     pub(super) fn step_until(&self, end_ns: u64) -> InFlight {
-        InFlight {
-            start_ns: self.now_ns,
-            end_ns,
-        }
+        InFlight { start_ns: self.now_ns, end_ns }
     }
 
     /// Ends the step in flight and applies its results.
@@ -306,10 +293,7 @@ impl<M: LatencyModel> Server<M> {
             };
             let time = self.model.decode_time(decode);
             let Some(end_ns) = end_of_step(self.now_ns, time) else {
-                let batch = StepBatch {
-                    prefill: &[],
-                    decode: slice::from_ref(&decode),
-                };
+                let batch = StepBatch { prefill: &[], decode: slice::from_ref(&decode) };
                 return Err(fail(&mut self.failed, self.now_ns, batch, time));
             };
             if end_ns > limit_ns {
@@ -330,12 +314,7 @@ impl<M: LatencyModel> Server<M> {
 
     /// Ends a step in which the same requests took a token each and nothing else happened.
     #[inline]
-    fn end_decodes<O: Observer + ?Sized>(
-        &mut self,
-        decode: DecodeGroup,
-        end_ns: u64,
-        observer: &mut O,
-    ) {
+    fn end_decodes<O: Observer + ?Sized>(&mut self, decode: DecodeGroup, end_ns: u64, observer: &mut O) {
         let record = StepRecord {
             start_ns: self.now_ns,
             duration_ns: end_ns - self.now_ns,
@@ -350,16 +329,8 @@ impl<M: LatencyModel> Server<M> {
         }
     }
 
-    fn report_decodes<O: Observer + ?Sized>(
-        &self,
-        record: &StepRecord,
-        decode: DecodeGroup,
-        observer: &mut O,
-    ) {
-        observer.step_batch(&StepBatch {
-            prefill: &[],
-            decode: slice::from_ref(&decode),
-        });
+    fn report_decodes<O: Observer + ?Sized>(&self, record: &StepRecord, decode: DecodeGroup, observer: &mut O) {
+        observer.step_batch(&StepBatch { prefill: &[], decode: slice::from_ref(&decode) });
         observer.step(&self.with_state(record));
     }
 }

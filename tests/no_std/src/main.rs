@@ -5,9 +5,7 @@
 
 use core::hint::black_box;
 use rooflut::model;
-use rooflut::step::{
-    Chunk, DecodeGroup, StepModel, Parallelism, RooflineModel, StepBatch, StepOptions,
-};
+use rooflut::step::{Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions};
 use rooflut::table::sets;
 
 #[link(name = "c")]
@@ -25,8 +23,7 @@ pub extern "C" fn main() -> i32 {
         return 1;
     };
     let options = StepOptions::default();
-    let Ok(step) = RooflineModel::try_new(&llama.spec, &sets::H100, Parallelism::SINGLE, options)
-    else {
+    let Ok(step) = RooflineModel::try_new(&llama.spec, &sets::H100, Parallelism::SINGLE, options) else {
         return 2;
     };
     let (Ok(prompt), Ok(group)) = (Chunk::prompt(512), DecodeGroup::uniform(64, 1_000)) else {

@@ -42,8 +42,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         return Ok(ExitCode::SUCCESS);
     }
     let expected = fs::read_to_string(&listing)?;
-    let (before, after): (Vec<&str>, Vec<&str>) =
-        (expected.lines().collect(), found.lines().collect());
+    let (before, after): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), found.lines().collect());
     let mut same = true;
     let removed = before.iter().filter(|line| !after.contains(line));
     let added = after.iter().filter(|line| !before.contains(line));

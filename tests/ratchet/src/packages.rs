@@ -43,36 +43,17 @@ pub(crate) fn sizes(root: &Path) -> Result<BTreeMap<String, Size>, Box<dyn Error
     for path in files {
         let text = fs::read_to_string(&path)?;
         let tokens = Tokens::of(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        tests.extend(
-            tokens
-                .test_modules
-                .iter()
-                .flat_map(|name| module(&path, name)),
-        );
+        tests.extend(tokens.test_modules.iter().flat_map(|name| module(&path, name)));
         counted.push((path, tokens.count, text.lines().count() as u64));
     }
     // The file of a test module, or a file of its folder.
     counted.retain(|(path, ..)| !path.ancestors().any(|folder| tests.contains(folder)));
     let mut sizes = BTreeMap::<String, Size>::new();
     for (path, tokens, lines) in counted {
-        let package = path
-            .ancestors()
-            .find(|folder| folder.join("Cargo.toml").exists());
-        let package = package
-            .unwrap_or(root)
-            .strip_prefix(root)?
-            .display()
-            .to_string();
-        let package = if package.is_empty() {
-            ".".to_owned()
-        } else {
-            package
-        };
-        *sizes.entry(package).or_default() += Size {
-            tokens,
-            lines,
-            files: 1,
-        };
+        let package = path.ancestors().find(|folder| folder.join("Cargo.toml").exists());
+        let package = package.unwrap_or(root).strip_prefix(root)?.display().to_string();
+        let package = if package.is_empty() { ".".to_owned() } else { package };
+        *sizes.entry(package).or_default() += Size { tokens, lines, files: 1 };
     }
     Ok(sizes)
 }
@@ -81,10 +62,7 @@ pub(crate) fn sizes(root: &Path) -> Result<BTreeMap<String, Size>, Box<dyn Error
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        let name = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if path.is_dir() {
             // Cargo marks the target folders that it makes with a file; scripts make some, too.
             let is_source = !name.starts_with('.') && !path.join("CACHEDIR.TAG").exists();

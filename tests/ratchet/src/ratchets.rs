@@ -23,27 +23,19 @@ struct Ratchet {
 }
 
 /// Compares measured values with the file, and the file with its version before.
-pub(crate) fn check(
-    repository: &Path,
-    measured: &[(&str, f64)],
-) -> Result<ExitCode, Box<dyn Error>> {
+pub(crate) fn check(repository: &Path, measured: &[(&str, f64)]) -> Result<ExitCode, Box<dyn Error>> {
     let text = fs::read_to_string(repository.join(FILE))?;
     let ratchets = read(&text)?;
     let mut failures = Vec::new();
     let mut written = text.clone();
     for &(name, measured) in measured {
-        let ratchet = ratchets
-            .get(name)
-            .ok_or_else(|| format!("{FILE}: expected [{name}]"))?;
+        let ratchet = ratchets.get(name).ok_or_else(|| format!("{FILE}: expected [{name}]"))?;
         println!("{name}: {measured}, at most {}", ratchet.value);
         let difference = measured / ratchet.value - 1.0;
         if difference.abs() > ratchet.tolerance {
             written = with_value(&written, name, measured);
             if difference > 0.0 {
-                failures.push(format!(
-                    "{name}: expected {} at most, found {measured}",
-                    ratchet.value
-                ));
+                failures.push(format!("{name}: expected {} at most, found {measured}", ratchet.value));
             }
         }
     }
@@ -53,9 +45,7 @@ pub(crate) fn check(
         return Ok(ExitCode::SUCCESS);
     }
     if !failures.is_empty() {
-        failures.push(format!(
-            "make it less, or raise the value in {FILE} with the reason beside it"
-        ));
+        failures.push(format!("make it less, or raise the value in {FILE} with the reason beside it"));
     } else if written != text {
         println!("lower the values: ROOFLUT_ACCEPT=1 tests/ratchet/check.sh");
     }
@@ -65,42 +55,24 @@ pub(crate) fn check(
     for failure in &failures {
         eprintln!("{failure}");
     }
-    Ok(if failures.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn read(text: &str) -> Result<BTreeMap<String, Ratchet>, Box<dyn Error>> {
     let mut ratchets = BTreeMap::new();
     for (name, table) in DeTable::parse(text)?.get_ref() {
         let (name, table) = (name.get_ref(), table.get_ref());
-        let of = |key: &str| {
-            table
-                .get(key)
-                .ok_or_else(|| format!("{FILE}: {name}: expected {key}"))
-        };
+        let of = |key: &str| table.get(key).ok_or_else(|| format!("{FILE}: {name}: expected {key}"));
         let number = |key: &str| match of(key)?.get_ref() {
             DeValue::Integer(number) => Ok(number.as_str().replace('_', "").parse()?),
             DeValue::Float(number) => Ok(number.as_str().parse()?),
-            _ => Err(Box::<dyn Error>::from(format!(
-                "{FILE}: {name}: {key}: expected a number"
-            ))),
+            _ => Err(Box::<dyn Error>::from(format!("{FILE}: {name}: {key}: expected a number"))),
         };
-        let reason = of("reason")?
-            .get_ref()
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
+        let reason = of("reason")?.get_ref().as_str().unwrap_or_default().to_owned();
         if reason.is_empty() {
             return Err(format!("{FILE}: {name}: expected a reason").into());
         }
-        let ratchet = Ratchet {
-            value: number("value")?,
-            tolerance: number("tolerance")?,
-            reason,
-        };
+        let ratchet = Ratchet { value: number("value")?, tolerance: number("tolerance")?, reason };
         ratchets.insert(name.to_string(), ratchet);
     }
     Ok(ratchets)
@@ -125,10 +97,7 @@ fn with_value(text: &str, name: &str, value: f64) -> String {
 /// Returns the latest committed version of the file that differs from `text`; none without a history.
 fn before(repository: &Path, text: &str) -> Result<Option<String>, Box<dyn Error>> {
     let git = |arguments: &[&str]| -> Result<String, Box<dyn Error>> {
-        let output = Command::new("git")
-            .current_dir(repository)
-            .args(arguments)
-            .output()?;
+        let output = Command::new("git").current_dir(repository).args(arguments).output()?;
         Ok(String::from_utf8(output.stdout)?)
     };
     for commit in git(&["log", "--format=%H", "--", FILE])?.lines() {
@@ -142,9 +111,7 @@ fn before(repository: &Path, text: &str) -> Result<Option<String>, Box<dyn Error
 
 /// Returns a message for each value that is higher than before for the same reason.
 fn raised(before: &BTreeMap<String, Ratchet>, now: &BTreeMap<String, Ratchet>) -> Vec<String> {
-    let pairs = now
-        .iter()
-        .filter_map(|(name, now)| Some((name, before.get(name)?, now)));
+    let pairs = now.iter().filter_map(|(name, now)| Some((name, before.get(name)?, now)));
     pairs
         .filter(|(_, before, now)| now.value > before.value && now.reason == before.reason)
         .map(|(name, before, now)| {
@@ -160,7 +127,8 @@ fn raised(before: &BTreeMap<String, Ratchet>, now: &BTreeMap<String, Ratchet>) -
 mod tests {
     use super::*;
 
-    const TEXT: &str = "[a]\nvalue = 10\ntolerance = 0\nreason = \"one\"\n\n[b]\nvalue = 2.5\ntolerance = 0.1\nreason = \"two\"\n";
+    const TEXT: &str =
+        "[a]\nvalue = 10\ntolerance = 0\nreason = \"one\"\n\n[b]\nvalue = 2.5\ntolerance = 0.1\nreason = \"two\"\n";
 
     #[test]
     fn a_value_rises_only_with_another_reason() {
@@ -169,10 +137,7 @@ mod tests {
         assert_eq!(higher, TEXT.replace("2.5", "3"));
         let messages = raised(&before, &read(&higher).unwrap());
         assert_eq!(messages.len(), 1);
-        assert!(
-            messages[0].contains("b rises from 2.5 to 3"),
-            "{messages:?}"
-        );
+        assert!(messages[0].contains("b rises from 2.5 to 3"), "{messages:?}");
         let explained = higher.replace("two", "three");
         assert_eq!(raised(&before, &read(&explained).unwrap()), [""; 0]);
         let lower = with_value(TEXT, "a", 9.0);

@@ -48,11 +48,7 @@ impl Tokens {
             }
             match token {
                 TokenTree::Group(group) => {
-                    self.count += if group.delimiter() == Delimiter::None {
-                        0
-                    } else {
-                        2
-                    };
+                    self.count += if group.delimiter() == Delimiter::None { 0 } else { 2 };
                     self.add(group.stream());
                 }
                 // The quote of a lifetime belongs to its name.
@@ -73,13 +69,9 @@ impl Attribute {
     fn of(brackets: &TokenTree) -> Attribute {
         let tokens = inside(brackets);
         match tokens.as_slice() {
-            [name, equals, ..] if is_word(name, "doc") && is(equals, '=') => {
-                Attribute::Documentation
-            }
+            [name, equals, ..] if is_word(name, "doc") && is(equals, '=') => Attribute::Documentation,
             [name] if is_word(name, "test") => Attribute::Test,
-            [name, condition] if is_word(name, "cfg") && is_test(&inside(condition)) => {
-                Attribute::Test
-            }
+            [name, condition] if is_word(name, "cfg") && is_test(&inside(condition)) => Attribute::Test,
             _ => Attribute::Other,
         }
     }
@@ -89,10 +81,7 @@ impl Attribute {
 fn is_test(condition: &[TokenTree]) -> bool {
     let operands = || {
         let operands = condition.get(1).map(inside).unwrap_or_default();
-        let operands: Vec<Vec<TokenTree>> = operands
-            .split(|token| is(token, ','))
-            .map(<[TokenTree]>::to_vec)
-            .collect();
+        let operands: Vec<Vec<TokenTree>> = operands.split(|token| is(token, ',')).map(<[TokenTree]>::to_vec).collect();
         operands.into_iter().filter(|operand| !operand.is_empty())
     };
     match condition.first() {
@@ -154,28 +143,16 @@ mod tests {
     fn comments_and_documentation_are_not_counted() {
         check("fn a<'x>(b: &'x [u8]) -> u8 { b[0] }", 23);
         check("//! A.\n/* b */ /// C.\nfn a() {} // D.", 6);
-        check(
-            "/// A.\nfn a() {}\n#[doc = include_str!(\"a\")] fn b() {}",
-            12,
-        );
+        check("/// A.\nfn a() {}\n#[doc = include_str!(\"a\")] fn b() {}", 12);
         check("#[doc(hidden)] fn a() {}", 6 + 7);
-        check(
-            "#![no_std] macro_rules! a { ($b:expr) => { #[doc = $b] fn c() {} } }",
-            5 + 21,
-        );
+        check("#![no_std] macro_rules! a { ($b:expr) => { #[doc = $b] fn c() {} } }", 5 + 21);
     }
 
     #[test]
     fn items_for_tests_are_not_counted() {
         check("#[cfg(test)] mod tests { fn a() {} } fn b() {}", 6);
-        check(
-            "#[cfg(all(test, feature = \"a\"))] use a::{b, c}; fn b() {}",
-            6,
-        );
-        check(
-            "#[cfg(test)] #[allow(a)] fn a() -> Vec<u8> { vec![] } fn b() {}",
-            6,
-        );
+        check("#[cfg(all(test, feature = \"a\"))] use a::{b, c}; fn b() {}", 6);
+        check("#[cfg(test)] #[allow(a)] fn a() -> Vec<u8> { vec![] } fn b() {}", 6);
         check("impl A { #[test] fn a() {} fn b() {} }", 10);
         check("#![cfg(test)] fn a() {}", 0);
         check("#[cfg(any(feature = \"a\", test))] fn b() {}", 6 + 14);
@@ -186,12 +163,6 @@ mod tests {
     fn test_modules_in_files_are_named() {
         let tokens = Tokens::of("#[cfg(test)] pub(crate) mod made_up; mod a;").unwrap();
         let test_modules = vec!["made_up".to_owned()];
-        assert_eq!(
-            tokens,
-            Tokens {
-                count: 3,
-                test_modules
-            }
-        );
+        assert_eq!(tokens, Tokens { count: 3, test_modules });
     }
 }

@@ -29,11 +29,7 @@ pub(crate) const LISTED_TOKENS: u32 = 24;
 /// The tokens of request `place` up to `end`.
 pub(crate) fn tokens(request: &Request, index: usize, listed: &[u64], end: u32) -> Tokens {
     let token = |at: u32| match request.content {
-        Content::Texts {
-            prefix,
-            prefix_tokens,
-            own,
-        } => match prefix_tokens.min(request.prompt_tokens) {
+        Content::Texts { prefix, prefix_tokens, own } => match prefix_tokens.min(request.prompt_tokens) {
             all if at < all => Token::Prefix(prefix, at),
             _ => Token::Own(own, at),
         },
@@ -95,11 +91,7 @@ impl KvCache {
         };
         let (limited, full) = (0..(full + limited) as usize).partition(is_limited);
         KvCache {
-            groups: Groups {
-                full,
-                limited,
-                span: config.kv_groups.span,
-            },
+            groups: Groups { full, limited, span: config.kv_groups.span },
             block_size: config.block_size,
             caching: config.prefix_caching == PrefixCaching::Enabled,
             freed: config.rules.freed_blocks,
@@ -134,9 +126,7 @@ impl KvCache {
         if !self.caching {
             return hits;
         }
-        let full = wanted
-            .iter()
-            .map_while(|tokens| self.find_all(&self.groups.full, tokens));
+        let full = wanted.iter().map_while(|tokens| self.find_all(&self.groups.full, tokens));
         let full: Vec<Vec<usize>> = full.collect();
         let limited = self.limited_hits(&wanted[..full.len()], given);
         for (block, of_groups) in full.iter().take(limited.len()).enumerate() {
@@ -217,10 +207,7 @@ impl KvCache {
         }
         let new: Vec<usize> = self.free.drain(..missing as usize).collect();
         for &block in &new {
-            self.blocks[block] = Block {
-                tokens: None,
-                holders: 1,
-            };
+            self.blocks[block] = Block { tokens: None, holders: 1 };
         }
         self.peak_used = self.peak_used.max(self.used() as usize);
         Some(new)

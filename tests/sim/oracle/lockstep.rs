@@ -54,9 +54,7 @@ pub(crate) fn run(
     let ahead = config.rules.scheduling == Scheduling::OneStepAhead;
     loop {
         while let Some(arrival) = arrivals.next_if(|&(arrival_ns, _)| arrival_ns <= now_ns) {
-            let least = ranks
-                .iter_mut()
-                .min_by_key(|rank| rank.scheduler.load(rank.arriving.len()));
+            let least = ranks.iter_mut().min_by_key(|rank| rank.scheduler.load(rank.arriving.len()));
             least.unwrap().arriving.push_back(arrival.1);
         }
         for (replica, rank) in ranks.iter_mut().enumerate() {
@@ -86,8 +84,7 @@ pub(crate) fn run(
             if ranks.iter().any(|rank| rank.scheduler.has_requests()) {
                 continue;
             }
-            let expected =
-                (ranks.iter()).filter_map(|rank| rank.next_at_engine_ns(&config, requests));
+            let expected = (ranks.iter()).filter_map(|rank| rank.next_at_engine_ns(&config, requests));
             let arrival_ns = arrivals.peek().map(|&(arrival_ns, _)| arrival_ns);
             match arrival_ns.into_iter().chain(expected).min() {
                 Some(next_ns) => now_ns = next_ns,

@@ -48,9 +48,8 @@ pub(crate) fn run(
     let mut scheduler = Scheduler::new(config, listed.to_vec());
     let (mut current, mut next) = (Plan::default(), Plan::default());
     let mut now_ns = 0;
-    let mut take_arrivals = |run: &mut Run, scheduler: &mut Scheduler, now_ns| {
-        arrivals.take(run, scheduler, now_ns, comes)
-    };
+    let mut take_arrivals =
+        |run: &mut Run, scheduler: &mut Scheduler, now_ns| arrivals.take(run, scheduler, now_ns, comes);
     loop {
         let mut next_arrival_ns = take_arrivals(&mut run, &mut scheduler, now_ns);
         while next.is_empty() {
@@ -103,9 +102,8 @@ struct Arrivals<'r> {
 
 impl Arrivals<'_> {
     fn of(requests: &[Request], config: SimConfig) -> Arrivals<'_> {
-        let mut order: Vec<(u64, usize)> = (requests.iter().enumerate())
-            .map(|(index, request)| (request.arrival_ns, index))
-            .collect();
+        let mut order: Vec<(u64, usize)> =
+            (requests.iter().enumerate()).map(|(index, request)| (request.arrival_ns, index)).collect();
         order.sort_unstable();
         let mut tokenized_ns = 0;
         for (at_engine_ns, index) in &mut order {
@@ -113,11 +111,7 @@ impl Arrivals<'_> {
             tokenized_ns = tokenized_ns.max(*at_engine_ns) + tokens * config.api_token_ns;
             *at_engine_ns = tokenized_ns + config.api_server_ns;
         }
-        Arrivals {
-            requests,
-            config,
-            order: order.into(),
-        }
+        Arrivals { requests, config, order: order.into() }
     }
 
     /// Enqueues or rejects what has arrived; returns the time of the next arrival.
@@ -128,9 +122,7 @@ impl Arrivals<'_> {
         now_ns: u64,
         comes: fn(Sequence) -> Sequence,
     ) -> Option<u64> {
-        let Arrivals {
-            requests, config, ..
-        } = *self;
+        let Arrivals { requests, config, .. } = *self;
         while let Some(&(at_engine_ns, index)) = self.order.front() {
             if at_engine_ns > now_ns {
                 return Some(at_engine_ns);
@@ -169,9 +161,7 @@ impl Run {
         scheduler: &Scheduler,
         config: SimConfig,
     ) -> Option<Sequence> {
-        let full = config
-            .max_waiting
-            .filter(|most| scheduler.waiting.len() >= *most as usize);
+        let full = config.max_waiting.filter(|most| scheduler.waiting.len() >= *most as usize);
         let full = full.map(|max_waiting| Rejection::QueueFull { max_waiting });
         if let Some(reason) = config.check(request).err().or(full) {
             self.outcomes[index] = Outcome::Rejected(reason);

@@ -16,12 +16,7 @@ struct Batch {
 }
 
 /// Serves `requests` from an empty server until all are done.
-pub(crate) fn run(
-    model: &impl LatencyModel,
-    config: SimConfig,
-    requests: &[Request],
-    listed: &[u64],
-) -> Run {
+pub(crate) fn run(model: &impl LatencyModel, config: SimConfig, requests: &[Request], listed: &[u64]) -> Run {
     let mut arrivals = Arrivals::of(requests, config);
     let mut run = Run::of(requests);
     let mut scheduler = Scheduler::new(config, listed.to_vec());
@@ -30,8 +25,7 @@ pub(crate) fn run(
     let (mut now_ns, mut ended_ns) = (0, 0);
     loop {
         let next_arrival_ns = arrivals.take(&mut run, &mut scheduler, now_ns, |sequence| sequence);
-        let has_requests =
-            |scheduler: &Scheduler| scheduler.has_requests() || scheduler.queued() > 0;
+        let has_requests = |scheduler: &Scheduler| scheduler.has_requests() || scheduler.queued() > 0;
         if !has_requests(&scheduler) {
             match next_arrival_ns {
                 Some(arrival_ns) => now_ns = arrival_ns,
@@ -59,19 +53,11 @@ pub(crate) fn run(
             }
             end_ns = end_ns.max(now_ns + 1);
         }
-        queue.push_back(Batch {
-            plan,
-            start_ns: now_ns,
-            end_ns,
-        });
+        queue.push_back(Batch { plan, start_ns: now_ns, end_ns });
         if executed && queue.len() < config.pipeline_parallel_size as usize {
             continue;
         }
-        let Batch {
-            plan,
-            start_ns,
-            end_ns,
-        } = queue.pop_front().unwrap();
+        let Batch { plan, start_ns, end_ns } = queue.pop_front().unwrap();
         if !plan.is_empty() {
             // It may have ended while the engine slept.
             now_ns = now_ns.max(end_ns);

@@ -26,10 +26,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// Becomes step `number`, with no work yet.
     pub(crate) fn reset(&mut self, number: u64) {
-        *self = Plan {
-            number,
-            ..Plan::default()
-        };
+        *self = Plan { number, ..Plan::default() };
     }
 
     /// Whether there is nothing to compute.
@@ -39,10 +36,7 @@ impl Plan {
 
     /// The work as a latency model sees it: chunks one by one, decoding requests as sums.
     pub(crate) fn batch(&self) -> StepBatch<'_> {
-        StepBatch {
-            prefill: &self.chunks,
-            decode: &self.decode,
-        }
+        StepBatch { prefill: &self.chunks, decode: &self.decode }
     }
 
     /// Whether a prompt is computed.
@@ -66,11 +60,7 @@ impl Plan {
                 }
                 self.chunks.push(Chunk::last(new, context + new).unwrap());
             }
-            Work::Decode {
-                kv_tokens,
-                outside,
-                samples,
-            } => {
+            Work::Decode { kv_tokens, outside, samples } => {
                 let (drafted, kv_tokens) = (tokens - 1, u64::from(kv_tokens));
                 let sum = |requests, kv_tokens, outside| {
                     let sum = DecodeGroup::from_sum(requests, kv_tokens).unwrap();
@@ -81,11 +71,8 @@ impl Plan {
                 let mut groups = self.decode.iter_mut();
                 match groups.find(|group| group.drafted() == drafted) {
                     Some(group) => {
-                        *group = sum(
-                            group.requests() + 1,
-                            group.kv_tokens() + kv_tokens,
-                            group.outside_tokens() + outside,
-                        );
+                        *group =
+                            sum(group.requests() + 1, group.kv_tokens() + kv_tokens, group.outside_tokens() + outside);
                     }
                     None => self.decode.push(sum(1, kv_tokens, outside)),
                 }

@@ -75,9 +75,7 @@ impl Scheduler {
             SchedulingPolicy::ShortestPrompt => {
                 indices.min_by_key(|index| (of(index).asked.prompt_tokens, of(index).order))
             }
-            SchedulingPolicy::Priority => {
-                indices.min_by_key(|index| (of(index).asked.priority, of(index).order))
-            }
+            SchedulingPolicy::Priority => indices.min_by_key(|index| (of(index).asked.priority, of(index).order)),
             other => panic!("{other:?}"),
         }
     }
@@ -129,11 +127,9 @@ impl Scheduler {
     fn let_go(&mut self, mut sequence: Sequence) -> Sequence {
         self.fill(&sequence);
         for blocks in &mut sequence.blocks {
-            self.kv
-                .release(std::mem::take(blocks).into_iter().flatten());
+            self.kv.release(std::mem::take(blocks).into_iter().flatten());
         }
-        self.kv
-            .release(std::mem::take(&mut sequence.states).into_iter());
+        self.kv.release(std::mem::take(&mut sequence.states).into_iter());
         sequence
     }
 
@@ -167,10 +163,7 @@ impl Scheduler {
 
     /// Tokens of the budget that each request takes beyond its own.
     fn slots(&self) -> u32 {
-        let own_model = self
-            .config
-            .speculation
-            .is_some_and(|of| of.lookahead_tokens() > 0 && !of.is_mtp());
+        let own_model = self.config.speculation.is_some_and(|of| of.lookahead_tokens() > 0 && !of.is_mtp());
         u32::from(self.config.rules.draft_slot && own_model)
     }
 
@@ -188,10 +181,7 @@ impl Scheduler {
     /// The tokens up to `end`, and those that a draft model writes beyond.
     fn with_lookahead(&self, end: u32) -> u32 {
         let room = self.config.max_model_len.saturating_sub(end);
-        let drafted = self
-            .config
-            .speculation
-            .map_or(0, |of| of.lookahead_tokens());
+        let drafted = self.config.speculation.map_or(0, |of| of.lookahead_tokens());
         end + drafted.min(room)
     }
 
@@ -323,8 +313,7 @@ impl Scheduler {
         {
             let sequence = &mut self.waiting[turn];
             let findable = ends(sequence, block_size).take_while(|end| *end <= sequence.findable());
-            let wanted =
-                findable.map(|end| tokens(&sequence.asked, sequence.request, &self.listed, end));
+            let wanted = findable.map(|end| tokens(&sequence.asked, sequence.request, &self.listed, end));
             let wanted: Vec<_> = wanted.collect();
             let before = sequence.cached / block_size;
             let mut hits = match sequence.counted {
@@ -371,11 +360,7 @@ impl Scheduler {
             let lacking = |own: u32, cap: u32| -> u32 {
                 let lacking = |(group, hits): (usize, &Vec<Option<usize>>)| {
                     let limited = self.kv.groups.limited.contains(&group);
-                    let own = if limited {
-                        own.min(cap.saturating_sub(before))
-                    } else {
-                        own
-                    };
+                    let own = if limited { own.min(cap.saturating_sub(before)) } else { own };
                     own.saturating_sub(hits.len() as u32)
                 };
                 hits.iter().enumerate().map(lacking).sum()
@@ -415,8 +400,7 @@ impl Scheduler {
 
 /// The most blocks that a request holds in a group with a window or chunks.
 fn most_limited(config: &SimConfig) -> u32 {
-    let ahead =
-        config.rules.window_in_flight && config.rules.scheduling == Scheduling::OneStepAhead;
+    let ahead = config.rules.window_in_flight && config.rules.scheduling == Scheduling::OneStepAhead;
     let in_flight = config.max_num_batched_tokens * if ahead { 2 } else { 1 };
     match config.kv_groups.span {
         Span::Window(window) => (window - 1 + in_flight).div_ceil(config.block_size) + 1,

@@ -73,19 +73,13 @@ pub(crate) enum Work {
     /// One token and its drafts, of which some are accepted, over `kv_tokens`, themselves included. Nothing is left to
     /// sample if the step in flight turns out to be the last. Layers with a window or chunks do not read `outside` of
     /// them.
-    Decode {
-        kv_tokens: u32,
-        outside: u32,
-        samples: bool,
-    },
+    Decode { kv_tokens: u32, outside: u32, samples: bool },
 }
 
 impl Sequence {
     /// A request that has computed nothing beyond its prefix hit.
     pub(crate) fn new(index: usize, request: &Request, config: SimConfig) -> Sequence {
-        let reusable = request
-            .cached_prompt_tokens
-            .min(request.prompt_tokens.saturating_sub(1));
+        let reusable = request.cached_prompt_tokens.min(request.prompt_tokens.saturating_sub(1));
         let cached = reusable - reusable % config.block_size.max(1);
         Sequence {
             request: index,
@@ -109,8 +103,7 @@ impl Sequence {
             blocks: vec![Vec::new(); config.kv_groups.count() as usize],
             states: Vec::new(),
             last_tokens: (0, 0),
-            window_in_flight: config.rules.window_in_flight
-                && config.rules.scheduling == Scheduling::OneStepAhead,
+            window_in_flight: config.rules.window_in_flight && config.rules.scheduling == Scheduling::OneStepAhead,
             last_step: None,
         }
     }
@@ -131,20 +124,14 @@ impl Sequence {
         } else if self.computed < self.prefill {
             self.prefill - self.computed
         } else {
-            1 + self
-                .speculation
-                .map_or(0, |speculation| speculation.draft_tokens())
+            1 + self.speculation.map_or(0, |speculation| speculation.draft_tokens())
         }
     }
 
     /// Tokens in the cache before `step` as far as the engine knows: it takes drafts in flight for accepted.
     pub(crate) fn believed(&self, step: u64) -> u32 {
         match self.in_flight(step) {
-            Sampling {
-                verified: 0,
-                padding,
-                ..
-            } => self.computed + padding,
+            Sampling { verified: 0, padding, .. } => self.computed + padding,
             flying => self.computed - flying.sampled + flying.verified,
         }
     }
@@ -215,38 +202,18 @@ impl Sequence {
             self.computed -= padding;
             let last = self.computed == self.prefill;
             self.generated += u32::from(last);
-            self.sampling = Sampling {
-                step,
-                sampled: u32::from(last),
-                padding,
-                ..Sampling::default()
-            };
-            Work::Chunk {
-                new: tokens,
-                context,
-                last,
-            }
+            self.sampling = Sampling { step, sampled: u32::from(last), padding, ..Sampling::default() };
+            Work::Chunk { new: tokens, context, last }
         } else {
             let kv_tokens = self.computed + beyond;
-            let accepted =
-                |speculation: Speculation| speculation.accepted(self.request, self.generated);
+            let accepted = |speculation: Speculation| speculation.accepted(self.request, self.generated);
             let all = 1 + self.speculation.map_or(0, accepted).min(tokens - 1);
             let sampled = all.min(self.output_tokens - self.generated);
             self.generated += sampled;
             self.computed = context + sampled;
-            self.sampling = Sampling {
-                step,
-                verified: tokens,
-                sampled,
-                beyond: all - sampled,
-                padding: 0,
-            };
+            self.sampling = Sampling { step, verified: tokens, sampled, beyond: all - sampled, padding: 0 };
             let first = kv_tokens - (tokens - 1);
-            Work::Decode {
-                kv_tokens,
-                outside: first - self.span.keys(first),
-                samples: sampled > 0,
-            }
+            Work::Decode { kv_tokens, outside: first - self.span.keys(first), samples: sampled > 0 }
         }
     }
 

@@ -12,9 +12,7 @@ fn drafts_end_before_max_model_len_and_at_the_threshold() {
         run(&model, config, &[request(0, 36, 4)]);
         let batches = model.batches.borrow();
         let decodes = batches.iter().flat_map(|batch| &batch.decode);
-        decodes
-            .map(|group| (group.drafted(), group.kv_tokens()))
-            .collect()
+        decodes.map(|group| (group.drafted(), group.kv_tokens())).collect()
     };
     let mut config = config(Synchronous, 100, 100);
     config.speculation = Speculation::try_new(3, 0.0, 0).ok();
@@ -43,25 +41,15 @@ fn a_draft_model_drafts_after_a_part_of_a_prompt_up_to_0_15() {
 
 #[test]
 fn an_mtp_layer_computes_the_last_block_of_a_prefix_hit_again() {
-    let text = Content::Texts {
-        prefix: 1,
-        prefix_tokens: 64,
-        own: 1,
-    };
+    let text = Content::Texts { prefix: 1, prefix_tokens: 64, own: 1 };
     let mut second = request(10_000, 80, 1);
-    second.content = Content::Texts {
-        prefix: 1,
-        prefix_tokens: 64,
-        own: 2,
-    };
+    second.content = Content::Texts { prefix: 1, prefix_tokens: 64, own: 2 };
     let mut first = request(0, 80, 1);
     first.content = text;
     let drafts = Speculation::try_new(1, 1.0, 0).unwrap();
-    for (drafts, drops, context) in [
-        (drafts.with_mtp(), true, 48),
-        (drafts.with_mtp(), false, 64),
-        (drafts.with_draft_model(), true, 64),
-    ] {
+    for (drafts, drops, context) in
+        [(drafts.with_mtp(), true, 48), (drafts.with_mtp(), false, 64), (drafts.with_draft_model(), true, 64)]
+    {
         let model = Linear::mixed();
         let mut config = config(Synchronous, 100, 100).with_speculation(drafts);
         config.rules.mtp_drops_block = drops;

@@ -43,20 +43,13 @@ fn a_request_that_finds_no_block_takes_those_of_the_last_admitted() {
 fn by_priority_the_least_urgent_request_loses_its_token_to_a_later_one() {
     // Two blocks; in the fourth step the first request has its token when the second needs a block.
     let requests = [request(0, 13, 5).with_priority(1), request(1, 15, 5)];
-    for (rules, lost) in [
-        (stacks::VLLM_0_11_0.rules, vec![chunk(1, 0, 0)]),
-        (stacks::VLLM_0_15_1.rules, vec![]),
-    ] {
+    for (rules, lost) in [(stacks::VLLM_0_11_0.rules, vec![chunk(1, 0, 0)]), (stacks::VLLM_0_15_1.rules, vec![])] {
         let model = Linear::mixed();
         let mut config = config(Synchronous, 64, 2).with_policy(SchedulingPolicy::Priority);
         config.rules = rules;
         config.rules.scheduling = Synchronous;
         let report = run(&model, config, &requests);
-        assert_eq!(
-            (times(&report, 0).3, report.summary.preemptions),
-            (1, 1),
-            "{rules:?}"
-        );
+        assert_eq!((times(&report, 0).3, report.summary.preemptions), (1, 1), "{rules:?}");
         let batches = model.batches.borrow();
         assert_eq!(batches[2].decode, decode(2, 15 + 16));
         assert_eq!(batches[3].decode, decode(1, 17));
@@ -64,11 +57,7 @@ fn by_priority_the_least_urgent_request_loses_its_token_to_a_later_one() {
         // It begins again when the other is done: 13 tokens of the prompt and 3 of the output, but for the counted one.
         let again = batches.iter().rev().find(|batch| !batch.prefill.is_empty());
         let counted = lost.len() as u32;
-        assert_eq!(
-            again.unwrap().prefill,
-            [chunk(16 - counted, counted, 1)],
-            "{rules:?}"
-        );
+        assert_eq!(again.unwrap().prefill, [chunk(16 - counted, counted, 1)], "{rules:?}");
     }
 }
 
@@ -76,17 +65,12 @@ fn by_priority_the_least_urgent_request_loses_its_token_to_a_later_one() {
 fn a_request_that_preempts_itself_ends_the_schedule_or_not() {
     // Two blocks; in the fourth step both requests need one more, the less urgent one first.
     let requests = [request(0, 14, 5).with_priority(1), request(1, 15, 5)];
-    for (self_preemption, sleep_ns) in [
-        (SelfPreemption::EndsPass, 1_000_000),
-        (SelfPreemption::Continues, 0),
-    ] {
+    for (self_preemption, sleep_ns) in [(SelfPreemption::EndsPass, 1_000_000), (SelfPreemption::Continues, 0)] {
         let model = Linear::mixed();
         let mut config = config(Synchronous, 64, 2).with_policy(SchedulingPolicy::Priority);
         config.rules.self_preemption = self_preemption;
         let mut seen = Seen::default();
-        simulator(&model, config)
-            .serve(&mut RequestList::new(&requests), &mut seen)
-            .unwrap();
+        simulator(&model, config).serve(&mut RequestList::new(&requests), &mut seen).unwrap();
         // 14 prompt tokens, then 15 beside a decode over 15 tokens, then two decodes over 16: 1140, 1265 and 1232.
         let fourth = seen.steps[3];
         assert_eq!(fourth.start_ns, 3_637 + sleep_ns);

@@ -13,11 +13,7 @@ fn a_prefix_hit_is_not_computed_and_takes_no_block() {
         let report = run(&model, config(Synchronous, 2_048, 100), &[request]);
         let batches = model.batches.borrow();
         let finish_ns = times(&report, 0).2;
-        (
-            batches[0].prefill[0],
-            finish_ns,
-            report.summary.kv.peak_blocks,
-        )
+        (batches[0].prefill[0], finish_ns, report.summary.kv.peak_blocks)
     };
     assert_eq!(hit(0), (chunk(96, 0, 1), 1_960, 6));
     assert_eq!(hit(50), (chunk(48, 48, 1), 1_480, 3));
@@ -27,11 +23,7 @@ fn a_prefix_hit_is_not_computed_and_takes_no_block() {
 
 #[test]
 fn a_request_that_decodes_is_found_as_far_as_its_blocks_are_full() {
-    let text = Content::Texts {
-        prefix: 0,
-        prefix_tokens: 0,
-        own: 5,
-    };
+    let text = Content::Texts { prefix: 0, prefix_tokens: 0, own: 5 };
     for (scheduling, in_flight) in [(Synchronous, 0), (OneStepAhead, 1)] {
         let mut contexts = Vec::new();
         for arrival_ns in (2_000..60_000).step_by(500) {
@@ -56,11 +48,7 @@ fn a_request_that_decodes_is_found_as_far_as_its_blocks_are_full() {
 fn a_prefix_hit_holds_again_after_a_preemption() {
     let hit = request(0, 40, 10).with_cached_prompt_tokens(32);
     let model = Linear::mixed();
-    let report = run(
-        &model,
-        config(Synchronous, 64, 4),
-        &[request(0, 48, 3), hit],
-    );
+    let report = run(&model, config(Synchronous, 64, 4), &[request(0, 48, 3), hit]);
     // A fills three blocks and takes the fourth from B at its first decode; B waits until A is done.
     //    0  A: 48 prompt tokens; B: 8 after 32    1560
     // 1560  A: decodes at 49 and 50               1149 + 1150 = 2299

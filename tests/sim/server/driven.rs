@@ -5,8 +5,7 @@ use crate::workloads::IDS;
 use rooflut::sim::figures::Totals;
 use rooflut::sim::load::RequestList;
 use rooflut::sim::{
-    Content, Outcome, Rejection, Request, RequestId, RequestRecord, Server, ServerError,
-    ServerEvent, SimConfig,
+    Content, Outcome, Rejection, Request, RequestId, RequestRecord, Server, ServerError, ServerEvent, SimConfig,
 };
 
 /// Tokens of a trace's id.
@@ -28,11 +27,7 @@ pub(super) fn expected(config: SimConfig, requests: &[Request]) -> Served {
     let report = simulator.run_source(&mut source.clone(), &mut ()).unwrap();
     model.batches.borrow_mut().clear();
     let totals = simulator.serve(&mut source, &mut ()).unwrap();
-    Served {
-        records: report.records,
-        totals,
-        batches: model.batches.into_inner(),
-    }
+    Served { records: report.records, totals, batches: model.batches.into_inner() }
 }
 
 /// A server that is driven, and what it has said.
@@ -93,16 +88,10 @@ impl<'m> Driven<'m> {
     }
 
     pub(super) fn step(&mut self) {
-        let ends_ns = self
-            .server
-            .is_in_step()
-            .then(|| self.server.next_event_ns());
+        let ends_ns = self.server.is_in_step().then(|| self.server.next_event_ns());
         let (end_ns, events) = match self.server.step().unwrap() {
             None => (None, Vec::new()),
-            Some(outcome) => (
-                Some(outcome.record.start_ns + outcome.record.duration_ns),
-                outcome.events.to_vec(),
-            ),
+            Some(outcome) => (Some(outcome.record.start_ns + outcome.record.duration_ns), outcome.events.to_vec()),
         };
         if let Some(ends_ns) = ends_ns {
             assert_eq!(end_ns, ends_ns);
@@ -119,21 +108,13 @@ impl<'m> Driven<'m> {
         let now_ns = self.server.now_ns();
         let request = |arrival_ns, prompt_tokens| Request::new(prompt_tokens, 1).at_ns(arrival_ns);
         if let Some(before_ns) = now_ns.checked_sub(1) {
-            let backwards = ServerError::TimeBackwards {
-                to_ns: before_ns,
-                now_ns,
-            };
+            let backwards = ServerError::TimeBackwards { to_ns: before_ns, now_ns };
             assert_eq!(self.server.advance_to(before_ns), Err(backwards));
-            let late = ServerError::ArrivalBeforeNow {
-                arrival_ns: before_ns,
-                now_ns,
-            };
+            let late = ServerError::ArrivalBeforeNow { arrival_ns: before_ns, now_ns };
             assert_eq!(self.server.push(request(before_ns, 1)), Err(late));
         }
-        let reason = Rejection::TooLong {
-            tokens: u64::from(config.max_model_len) + 1,
-            max_model_len: config.max_model_len,
-        };
+        let reason =
+            Rejection::TooLong { tokens: u64::from(config.max_model_len) + 1, max_model_len: config.max_model_len };
         let refused = self.server.push(request(now_ns, config.max_model_len));
         assert_eq!(refused, Err(ServerError::NeverServed(reason)));
         let (arrival_ns, empty) = (now_ns, Rejection::EmptyPrompt);
@@ -147,10 +128,7 @@ impl<'m> Driven<'m> {
         }
         assert!(self.server.is_idle());
         assert_eq!((self.server.running(), self.server.waiting()), (0, 0));
-        assert_eq!(
-            (self.server.arriving(), self.server.kv_blocks_used()),
-            (0, 0)
-        );
+        assert_eq!((self.server.arriving(), self.server.kv_blocks_used()), (0, 0));
         assert_eq!(self.server.outstanding_tokens(), 0);
         Served {
             records: self.records.into_iter().flatten().collect(),

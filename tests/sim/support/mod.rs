@@ -3,9 +3,7 @@
 
 use std::cell::RefCell;
 
-use rooflut::sim::{
-    Observer, Outcome, Progress, Request, RequestRecord, SimConfig, Simulator, StepRecord,
-};
+use rooflut::sim::{Observer, Outcome, Progress, Request, RequestRecord, SimConfig, Simulator, StepRecord};
 use rooflut::step::{Chunk, DecodeGroup, LatencyModel, StepBatch};
 use rooflut::units::Seconds;
 
@@ -30,13 +28,7 @@ pub(crate) struct Batch {
 impl Linear {
     /// 1000 ns a step, 10 ns a prompt token, 100 ns a decoding request, 1 ns a token of its KV.
     pub(crate) fn mixed() -> Linear {
-        Linear {
-            step_ns: 1_000,
-            prefill_token_ns: 10,
-            decode_request_ns: 100,
-            kv_token_ns: 1,
-            ..Linear::default()
-        }
+        Linear { step_ns: 1_000, prefill_token_ns: 10, decode_request_ns: 100, kv_token_ns: 1, ..Linear::default() }
     }
 }
 
@@ -47,10 +39,7 @@ pub(crate) fn simulator(model: &Linear, config: SimConfig) -> Simulator<&Linear>
 
 impl LatencyModel for Linear {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
-        self.batches.borrow_mut().push(Batch {
-            prefill: batch.prefill.to_vec(),
-            decode: batch.decode.to_vec(),
-        });
+        self.batches.borrow_mut().push(Batch { prefill: batch.prefill.to_vec(), decode: batch.decode.to_vec() });
         let outside: u64 = batch.decode.iter().map(DecodeGroup::outside_tokens).sum();
         let ns = self.step_ns
             + self.prefill_token_ns * batch.prefill_tokens()
@@ -100,8 +89,7 @@ impl Observer for Seen {
     fn step(&mut self, step: &StepRecord) {
         let others = step.late_decodes + step.overrun_requests;
         let in_time = (step.decode_requests - others) as usize;
-        self.gaps_ns
-            .extend(std::iter::repeat_n(step.duration_ns, in_time));
+        self.gaps_ns.extend(std::iter::repeat_n(step.duration_ns, in_time));
         self.steps.push(*step);
     }
 

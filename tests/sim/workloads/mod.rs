@@ -4,36 +4,22 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use rooflut::engine::{
-    BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules,
-    SelfPreemption, VictimIndex, VictimToken, stacks,
+    BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules, SelfPreemption,
+    VictimIndex, VictimToken, stacks,
 };
 use rooflut::model::{KvGroups, Span};
 use rooflut::sim::load::{Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime};
-use rooflut::sim::{
-    Content, PrefixCaching, Request, SchedulingPolicy, SimConfig, Speculation, StepRecord,
-};
+use rooflut::sim::{Content, PrefixCaching, Request, SchedulingPolicy, SimConfig, Speculation, StepRecord};
 
 /// The ids of a trace; the same ones begin at several places.
-pub(crate) const IDS: [u64; 24] = [
-    1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 9, 10, 11, 1, 2, 12, 13, 14, 1, 2, 3, 4, 15,
-];
+pub(crate) const IDS: [u64; 24] = [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 9, 10, 11, 1, 2, 12, 13, 14, 1, 2, 3, 4, 15];
 
 /// Nothing shared, few texts shared by many, few sessions, parts of a trace.
 fn contents() -> impl Strategy<Value = Content> {
     let texts = (0..2_u64, prop_oneof![Just(0_u32), 0..150_u32], 0..6_u64);
-    let texts = texts.prop_map(|(prefix, prefix_tokens, own)| Content::Texts {
-        prefix,
-        prefix_tokens,
-        own,
-    });
-    let listed = (
-        prop_oneof![Just(0_u32), Just(8), Just(14), Just(19)],
-        0..6_u32,
-    );
-    let listed = listed.prop_map(|(first, count)| Content::TraceBlocks {
-        first,
-        count: count.min(24 - first),
-    });
+    let texts = texts.prop_map(|(prefix, prefix_tokens, own)| Content::Texts { prefix, prefix_tokens, own });
+    let listed = (prop_oneof![Just(0_u32), Just(8), Just(14), Just(19)], 0..6_u32);
+    let listed = listed.prop_map(|(first, count)| Content::TraceBlocks { first, count: count.min(24 - first) });
     prop_oneof![Just(Content::Unique), texts, listed]
 }
 
@@ -56,26 +42,15 @@ pub(crate) fn ascending<T: std::fmt::Debug>(
 
 /// A text of its own after a prefix that all share.
 pub(crate) fn texts(prefix_tokens: u32, own: u64) -> Content {
-    Content::Texts {
-        prefix: 0,
-        prefix_tokens,
-        own,
-    }
+    Content::Texts { prefix: 0, prefix_tokens, own }
 }
 
 pub(crate) fn scheduling() -> impl Strategy<Value = Scheduling> {
-    prop_oneof![
-        Just(Scheduling::Synchronous),
-        Just(Scheduling::OneStepAhead)
-    ]
+    prop_oneof![Just(Scheduling::Synchronous), Just(Scheduling::OneStepAhead)]
 }
 
 pub(crate) fn policy() -> impl Strategy<Value = SchedulingPolicy> {
-    prop_oneof![
-        Just(SchedulingPolicy::Fcfs),
-        Just(SchedulingPolicy::ShortestPrompt),
-        Just(SchedulingPolicy::Priority),
-    ]
+    prop_oneof![Just(SchedulingPolicy::Fcfs), Just(SchedulingPolicy::ShortestPrompt), Just(SchedulingPolicy::Priority),]
 }
 
 /// Asserts that no step of a replica begins before the one before it has ended.
@@ -119,50 +94,30 @@ pub(crate) fn requests() -> impl Strategy<Value = Vec<Request>> {
     let gap = prop_oneof![Just(0_u64), 0..3_000_u64, 0..200_000_u64];
     let hit = prop_oneof![Just(0_u32), 0..160_u32];
     let request = (0..200_u32, 0..90_u32, hit, contents(), 0..3_u32);
-    ascending(
-        gap,
-        request,
-        1..60,
-        |(prompt, output, cached, content, priority)| {
-            Request::new(prompt, output)
-                .with_cached_prompt_tokens(cached)
-                .with_priority(priority)
-                .with_content(content)
-        },
-    )
+    ascending(gap, request, 1..60, |(prompt, output, cached, content, priority)| {
+        Request::new(prompt, output).with_cached_prompt_tokens(cached).with_priority(priority).with_content(content)
+    })
 }
 
 /// Whose preemptions and chunks follow any of the rules of any version.
 fn preemption_rules() -> impl Strategy<Value = SchedulingRules> {
     let tokens = prop_oneof![Just(VictimToken::Computed), Just(VictimToken::TakenBack)];
-    let index = prop_oneof![
-        Just(VictimIndex::Stays),
-        Just(VictimIndex::MovesIfScheduled),
-        Just(VictimIndex::Moves)
-    ];
-    let itself = prop_oneof![
-        Just(SelfPreemption::EndsPass),
-        Just(SelfPreemption::Continues)
-    ];
+    let index = prop_oneof![Just(VictimIndex::Stays), Just(VictimIndex::MovesIfScheduled), Just(VictimIndex::Moves)];
+    let itself = prop_oneof![Just(SelfPreemption::EndsPass), Just(SelfPreemption::Continues)];
     let lone = prop_oneof![Just(LonePrefill::Threshold), Just(LonePrefill::Budget)];
-    (tokens, index, itself, lone).prop_map(
-        |(victim_token, victim_index, self_preemption, lone_prefill)| {
-            let mut rules = stacks::VLLM_0_15_1.rules;
-            rules.victim_token = victim_token;
-            rules.victim_index = victim_index;
-            rules.self_preemption = self_preemption;
-            rules.lone_prefill = lone_prefill;
-            rules
-        },
-    )
+    (tokens, index, itself, lone).prop_map(|(victim_token, victim_index, self_preemption, lone_prefill)| {
+        let mut rules = stacks::VLLM_0_15_1.rules;
+        rules.victim_token = victim_token;
+        rules.victim_index = victim_index;
+        rules.self_preemption = self_preemption;
+        rules.lone_prefill = lone_prefill;
+        rules
+    })
 }
 
 /// One group of layers, or several, with and without windows and chunks.
 fn groups() -> impl Strategy<Value = KvGroups> {
-    let span = prop_oneof![
-        (1..280_u32).prop_map(Span::Window),
-        (1..280_u32).prop_map(Span::Chunk),
-    ];
+    let span = prop_oneof![(1..280_u32).prop_map(Span::Window), (1..280_u32).prop_map(Span::Chunk),];
     let several = (0..3_u32, 1..3_u32, any::<bool>(), span);
     let several = several.prop_map(|(full, limited, limited_first, span)| {
         let mut groups = KvGroups::ONE;
@@ -193,20 +148,10 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     let draft_rules = any::<[bool; 6]>();
     let drafts = (draft_tokens, acceptance, 0..3_u8, draft_rules);
     let freed = prop_oneof![Just(FreedBlocks::Last), Just(FreedBlocks::UncachedFirst)];
-    let beyond = prop_oneof![
-        Just(BeyondMaxModelLen::Reject),
-        Just(BeyondMaxModelLen::Truncate)
-    ];
+    let beyond = prop_oneof![Just(BeyondMaxModelLen::Reject), Just(BeyondMaxModelLen::Truncate)];
     let watermark = prop_oneof![Just(0.0), 0.0..0.3];
     let states = prop_oneof![3 => Just(0_u32), 1 => 1..5_u32];
-    let memory = (
-        caching,
-        freed,
-        any::<[bool; 2]>(),
-        beyond,
-        watermark,
-        (groups(), states),
-    );
+    let memory = (caching, freed, any::<[bool; 2]>(), beyond, watermark, (groups(), states));
     let queue = (
         policy(),
         prop_oneof![Just(None), (1..10_u32).prop_map(Some)],
@@ -216,8 +161,7 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     (limits, scheduling(), memory, queue, drafts, 0..2_u64).prop_map(
         |(limits, scheduling, memory, queue, drafts, api)| {
             let (policy, max_waiting, threshold, rules) = queue;
-            let (prefix_caching, freed_blocks, switches, beyond, watermark, (groups, states)) =
-                memory;
+            let (prefix_caching, freed_blocks, switches, beyond, watermark, (groups, states)) = memory;
             let [reserve_full_isl, window_in_flight] = switches;
             let (max_model_len, max_num_seqs, more, kv_blocks, block_size) = limits;
             let kv_blocks = kv_blocks * 16 / block_size * groups.count() + states;

@@ -8,27 +8,15 @@ use crate::support::tables::{Row, Tables, cold_read_share};
 
 /// (q_heads, kv_heads) of one rank.
 fn local(q_heads: u32, kv_heads: u32, tp: u32) -> (f64, f64) {
-    (
-        f64::from((q_heads / tp).max(1)),
-        f64::from((kv_heads / tp).max(1)),
-    )
+    (f64::from((q_heads / tp).max(1)), f64::from((kv_heads / tp).max(1)))
 }
 
 /// Finds the measured shape that answers: the shape itself, the shape of one rank, or the nearest, first among those
 /// with query heads that share KV heads or not, as `asked`, where kernels differ by that.
-fn matching(
-    rows: &[Row<AttentionShape>],
-    asked: AttentionShape,
-    grouped_split: bool,
-) -> AttentionShape {
+fn matching(rows: &[Row<AttentionShape>], asked: AttentionShape, grouped_split: bool) -> AttentionShape {
     let on_rank = |shape: AttentionShape| local(shape.q_heads, shape.kv_heads, shape.tp);
     let (local_q, local_kv) = on_rank(asked);
-    let one_rank = AttentionShape {
-        q_heads: local_q as u32,
-        kv_heads: local_kv as u32,
-        tp: 1,
-        ..asked
-    };
+    let one_rank = AttentionShape { q_heads: local_q as u32, kv_heads: local_kv as u32, tp: 1, ..asked };
     for wanted in [asked, one_rank] {
         if rows.iter().any(|row| row.shape == wanted) {
             return wanted;
@@ -82,8 +70,7 @@ fn nearest_four(rows: &[Row<AttentionShape>], asked: AttentionShape) -> Vec<(Att
 
 /// Returns whether both shapes are equal on one rank.
 fn same_on_a_rank(matched: AttentionShape, asked: AttentionShape) -> bool {
-    local(matched.q_heads, matched.kv_heads, matched.tp)
-        == local(asked.q_heads, asked.kv_heads, asked.tp)
+    local(matched.q_heads, matched.kv_heads, matched.tp) == local(asked.q_heads, asked.kv_heads, asked.tp)
         && matched.head_dim == asked.head_dim
 }
 
@@ -108,9 +95,7 @@ fn grid(
     let of_shape = || rows.iter().filter(move |row| row.shape == matched);
     let batches = axis(of_shape().map(|row| row.amount));
     let lengths = axis(of_shape().map(|row| row.length));
-    let cell = |b: f64, l: f64| {
-        of_shape().find(|row| f64::from(row.amount) == b && f64::from(row.length) == l)
-    };
+    let cell = |b: f64, l: f64| of_shape().find(|row| f64::from(row.amount) == b && f64::from(row.length) == l);
     let (b_lo, b_hi, b_share, b_place) = neighbours(&batches, batch);
     let (l_lo, l_hi, l_share, l_place) = neighbours(&lengths, length);
     let mut holes = false;
@@ -183,10 +168,8 @@ fn prefill_reference(tables: &Tables, shape: AttentionShape, batch: f64, length:
 /// Answers for non-empty chunks that run in one kernel.
 pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) -> Answer {
     // Lengths of whole prompts with equal FLOPs, and their mean weighted by FLOPs.
-    let lengths: Vec<f64> = chunks
-        .iter()
-        .map(|&(n, c)| (f64::from(n) * (f64::from(n) + 2.0 * f64::from(c))).sqrt())
-        .collect();
+    let lengths: Vec<f64> =
+        chunks.iter().map(|&(n, c)| (f64::from(n) * (f64::from(n) + 2.0 * f64::from(c))).sqrt()).collect();
     let squares: f64 = lengths.iter().map(|length| length * length).sum();
     let cubes: f64 = lengths.iter().map(|length| length * length * length).sum();
     let uniform = chunks.iter().all(|&chunk| chunk == (chunks[0].0, 0));
@@ -201,10 +184,7 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
         (if equal { whole } else { batch }, length)
     };
     // Rows have the K and V just computed, in 16 bits; context is read as stored.
-    let in_16_bits = AttentionShape {
-        kv_dtype: Dtype::Bf16,
-        ..shape
-    };
+    let in_16_bits = AttentionShape { kv_dtype: Dtype::Bf16, ..shape };
     let matched = matching(&tables.prefill, in_16_bits, false);
     let of_shape = |shape| {
         grid(&tables.prefill, shape, batch, length, |row| {
@@ -215,10 +195,7 @@ pub(crate) fn prefill(tables: &Tables, shape: AttentionShape, chunks: &[Chunk]) 
     let mut found = of_shape(matched);
     if !same_on_a_rank(matched, shape) {
         found.ln_slowdown = 0.0;
-        let like = AttentionShape {
-            head_dim: matched.head_dim,
-            ..in_16_bits
-        };
+        let like = AttentionShape { head_dim: matched.head_dim, ..in_16_bits };
         for (other, share) in nearest_four(&tables.prefill, like) {
             let of_other = of_shape(other);
             found.ln_slowdown += share * of_other.ln_slowdown;
@@ -279,12 +256,7 @@ fn decode_reference(tables: &Tables, shape: AttentionShape, requests: f64, kv_to
     tables.t0("decode") + traffic + decode_waves(tables, shape, requests)
 }
 
-pub(crate) fn decode(
-    tables: &Tables,
-    shape: AttentionShape,
-    requests: u32,
-    kv_tokens: u64,
-) -> Answer {
+pub(crate) fn decode(tables: &Tables, shape: AttentionShape, requests: u32, kv_tokens: u64) -> Answer {
     let requests = f64::from(requests.max(1));
     let kv_tokens = (kv_tokens as f64).max(requests);
     let length = kv_tokens / requests;
@@ -305,11 +277,8 @@ pub(crate) fn decode(
         let edge = held(edge_tokens);
         let smallest = tables.floor("decode", &tables.decode);
         let floor = (smallest + decode_waves(tables, shape, requests)).min(edge);
-        let ratio =
-            decode_work(shape, requests, kv_tokens).1 / decode_work(shape, requests, edge_tokens).1;
-        seconds = (seconds * (floor + (edge - floor) * ratio))
-            .sqrt()
-            .min(edge);
+        let ratio = decode_work(shape, requests, kv_tokens).1 / decode_work(shape, requests, edge_tokens).1;
+        seconds = (seconds * (floor + (edge - floor) * ratio)).sqrt().min(edge);
     }
     let mut provenance = found.provenance;
     if !same_on_a_rank(matched, shape) {

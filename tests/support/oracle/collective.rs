@@ -9,16 +9,8 @@ use crate::support::tables::Tables;
 pub(crate) fn allreduce(tables: &Tables, ranks: u32, bytes: u64) -> Answer {
     let bytes = (bytes as f64).max(1.0);
     let measured = axis(tables.allreduce.iter().map(|row| row.shape.ranks));
-    let matched = measured
-        .into_iter()
-        .find(|&other| other >= f64::from(ranks))
-        .unwrap();
-    let of_ranks = || {
-        tables
-            .allreduce
-            .iter()
-            .filter(|row| f64::from(row.shape.ranks) == matched)
-    };
+    let matched = measured.into_iter().find(|&other| other >= f64::from(ranks)).unwrap();
+    let of_ranks = || tables.allreduce.iter().filter(|row| f64::from(row.shape.ranks) == matched);
     let reference = |bytes: f64| tables.t0("allreduce") + bytes / tables.gpu.link;
     let row = |bytes: f64| of_ranks().find(|row| f64::from(row.amount) == bytes);
     let ln_slowdown = |bytes: f64| (row(bytes).unwrap().us * 1e-6 / reference(bytes)).ln();

@@ -32,11 +32,7 @@ pub(crate) fn tiles(dtype: Dtype, m: f64) -> Option<f64> {
 fn gemm_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Provenance) {
     let of_shape = |row: &&Row<GemmShape>| row.shape == shape;
     let ln_slowdown = |m: f64| {
-        let row = tables
-            .gemm
-            .iter()
-            .filter(of_shape)
-            .find(|row| f64::from(row.amount) == m);
+        let row = tables.gemm.iter().filter(of_shape).find(|row| f64::from(row.amount) == m);
         (row.unwrap().us * 1e-6 / gemm_reference(tables, shape, m)).ln()
     };
     let axis = axis(tables.gemm.iter().filter(of_shape).map(|row| row.amount));
@@ -48,44 +44,24 @@ fn gemm_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Provenan
 /// Requires that every dtype of the set covers a full rectangle of (k, n), as the built-in ones do.
 pub(crate) fn gemm(tables: &Tables, shape: GemmShape, m: u32) -> Answer {
     let m = f64::from(m.max(1));
-    let same = || {
-        tables
-            .gemm
-            .iter()
-            .filter(|row| row.shape.dtype == shape.dtype)
-    };
+    let same = || tables.gemm.iter().filter(|row| row.shape.dtype == shape.dtype);
     let at_peak = gemm_flops(shape, m) / tables.peak(shape.dtype);
     let exact = same().find(|row| row.shape == shape && f64::from(row.amount) == m);
     if let Some(row) = exact {
         return Answer::new(row.us * 1e-6, Class::Measured.inside(), at_peak);
     }
     let (ln_slowdown, provenance) = blended_ln_slowdown(tables, shape, m);
-    Answer::new(
-        gemm_reference(tables, shape, m) * ln_slowdown.exp(),
-        provenance,
-        at_peak,
-    )
+    Answer::new(gemm_reference(tables, shape, m) * ln_slowdown.exp(), provenance, at_peak)
 }
 
 /// Logarithm of the slowdown of any (k, n) at any m: bilinear between the surrounding measured pairs; outside
 /// their rectangle the slowdown of the nearest pair.
 fn blended_ln_slowdown(tables: &Tables, shape: GemmShape, m: f64) -> (f64, Provenance) {
-    let same = || {
-        tables
-            .gemm
-            .iter()
-            .filter(|row| row.shape.dtype == shape.dtype)
-    };
-    let (k_lo, k_hi, k_share, k_place) =
-        neighbours(&axis(same().map(|row| row.shape.k)), f64::from(shape.k));
-    let (n_lo, n_hi, n_share, n_place) =
-        neighbours(&axis(same().map(|row| row.shape.n)), f64::from(shape.n));
+    let same = || tables.gemm.iter().filter(|row| row.shape.dtype == shape.dtype);
+    let (k_lo, k_hi, k_share, k_place) = neighbours(&axis(same().map(|row| row.shape.k)), f64::from(shape.k));
+    let (n_lo, n_hi, n_share, n_place) = neighbours(&axis(same().map(|row| row.shape.n)), f64::from(shape.n));
     let corner = |k: f64, n: f64| {
-        let corner = GemmShape {
-            k: k as u32,
-            n: n as u32,
-            ..shape
-        };
+        let corner = GemmShape { k: k as u32, n: n as u32, ..shape };
         gemm_ln_slowdown(tables, corner, m)
     };
     let corners = [
@@ -121,21 +97,13 @@ impl StepGemm {
     pub(crate) fn new(tables: &Tables, shape: GemmShape, constants: &StepConstants) -> StepGemm {
         let mut points = Vec::new();
         if !matches!(shape.dtype, Dtype::Fp8 | Dtype::Nvfp4) && constants.smoothed_rows > 0 {
-            let same = || {
-                tables
-                    .gemm
-                    .iter()
-                    .filter(|row| row.shape.dtype == shape.dtype)
-            };
+            let same = || tables.gemm.iter().filter(|row| row.shape.dtype == shape.dtype);
             for m in axis(same().map(|row| row.amount)) {
                 let (ln_slowdown, provenance) = blended_ln_slowdown(tables, shape, m);
                 points.push((m, ln_slowdown, provenance));
             }
         }
-        StepGemm {
-            shape,
-            points: smoothed(&points, constants),
-        }
+        StepGemm { shape, points: smoothed(&points, constants) }
     }
 
     /// Returns the answer at `m` rows, at least the time of both operands and the output at the bandwidth.
@@ -145,15 +113,9 @@ impl StepGemm {
         let rows = m as f64;
         let operands = rows * k * activation_bytes(shape.dtype) + k * n * weight_bytes(shape.dtype);
         let at_bandwidth = (operands + rows * n * 2.0) / tables.gpu.bandwidth;
-        let answer = if self.points.is_empty() {
-            gemm(tables, shape, m as u32)
-        } else {
-            self.between_points(tables, rows)
-        };
-        Answer {
-            seconds: answer.seconds.max(at_bandwidth),
-            ..answer
-        }
+        let answer =
+            if self.points.is_empty() { gemm(tables, shape, m as u32) } else { self.between_points(tables, rows) };
+        Answer { seconds: answer.seconds.max(at_bandwidth), ..answer }
     }
 
     fn between_points(&self, tables: &Tables, m: f64) -> Answer {
@@ -171,10 +133,7 @@ impl StepGemm {
 }
 
 /// Replaces the logarithms at few rows by their mean, weighted by a Gaussian in ln(m).
-fn smoothed(
-    points: &[(f64, f64, Provenance)],
-    constants: &StepConstants,
-) -> Vec<(f64, f64, Provenance)> {
+fn smoothed(points: &[(f64, f64, Provenance)], constants: &StepConstants) -> Vec<(f64, f64, Provenance)> {
     let rows = f64::from(constants.smoothed_rows);
     let few = || points.iter().filter(|&&(m, ..)| m <= rows);
     let smooth = |&(m, ln_slowdown, provenance): &(f64, f64, Provenance)| {

@@ -27,11 +27,7 @@ pub(crate) struct Answer {
 
 impl Answer {
     fn new(seconds: f64, provenance: Provenance, at_peak: f64) -> Answer {
-        Answer {
-            seconds: seconds.max(at_peak),
-            provenance,
-            at_peak,
-        }
+        Answer { seconds: seconds.max(at_peak), provenance, at_peak }
     }
 }
 

@@ -55,8 +55,7 @@ fn reached_by_skewed_routing(shape: MoeShape, tokens: f64) -> f64 {
 /// with their mean: 1, 1, 2, 4, ... experts.
 fn reached(shape: MoeShape, exponent: f64, tokens: f64) -> f64 {
     let ranks: Vec<u32> = (1..=shape.experts).collect();
-    let weight =
-        |ranks: &[u32]| -> f64 { ranks.iter().map(|&r| f64::from(r).powf(-exponent)).sum() };
+    let weight = |ranks: &[u32]| -> f64 { ranks.iter().map(|&r| f64::from(r).powf(-exponent)).sum() };
     let top_k = f64::from(shape.top_k);
     let mut reached = 0.0;
     let mut rest = ranks.as_slice();
@@ -165,12 +164,7 @@ pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
 /// launches plus the reads of the experts reached on average, at a share of the bandwidth. If the table
 /// takes longer, the difference is added in proportion to the time of math over the time of the reads, all of it
 /// where experts have a scale per block.
-pub(crate) fn step_moe(
-    tables: &Tables,
-    shape: MoeShape,
-    tokens: u64,
-    constants: &StepConstants,
-) -> (Answer, f64) {
+pub(crate) fn step_moe(tables: &Tables, shape: MoeShape, tokens: u64, constants: &StepConstants) -> (Answer, f64) {
     let table = moe(tables, shape, tokens as u32);
     let mut reached = reached(shape, constants.routing, tokens as f64);
     if shape.dtype == Dtype::Fp8Block {
@@ -188,11 +182,7 @@ pub(crate) fn step_moe(
         _ => 1.0,
     };
     let longer = (table.seconds - reads).max(0.0);
-    let fitted_s = if longer > 0.0 {
-        reads * (1.0 - table_share)
-    } else {
-        reads
-    };
+    let fitted_s = if longer > 0.0 { reads * (1.0 - table_share) } else { reads };
     let seconds = reads + longer * table_share;
     let answer = Answer::new(seconds, table.provenance, table.at_peak);
     (answer, fitted_s)

@@ -42,11 +42,7 @@ fn padded(tokens: u64, constants: &StepConstants) -> u64 {
 
 impl<'t> ExpectedSteps<'t> {
     pub(crate) fn of(tables: &'t Tables, constants: StepConstants) -> ExpectedSteps<'t> {
-        ExpectedSteps {
-            tables,
-            constants,
-            gemms: HashMap::new(),
-        }
+        ExpectedSteps { tables, constants, gemms: HashMap::new() }
     }
 
     /// Returns the kernels of `batch` with their naive answers, except for decode attention, which has properties of
@@ -103,11 +99,7 @@ impl<'t> ExpectedSteps<'t> {
             let answer = prefill(tables, attention, &chunks);
             let at_bandwidth = prefill_work(attention, &chunks).1 / tables.gpu.bandwidth;
             let seconds = answer.seconds.max(at_bandwidth);
-            push(
-                Part::PrefillAttention,
-                seconds * layers,
-                Some(answer.provenance),
-            );
+            push(Part::PrefillAttention, seconds * layers, Some(answer.provenance));
         }
         let mut all_reduce = None;
         if sharded.tp > 1 {
@@ -117,9 +109,7 @@ impl<'t> ExpectedSteps<'t> {
             let table = answer.seconds.max(link(bytes));
             let smallest = allreduce(tables, sharded.tp, 1).seconds;
             let graph = u64::from(constants.cuda_graph_max_tokens.max(1)) * hidden * 2;
-            let graph = allreduce(tables, sharded.tp, graph)
-                .seconds
-                .max(link(graph));
+            let graph = allreduce(tables, sharded.tp, graph).seconds.max(link(graph));
             let grown = (table.min(graph) - smallest).max(0.0);
             let fitted = constants.all_reduce_wait.0 + (constants.all_reduce_growth - 1.0) * grown;
             all_reduce = Some((table, fitted, answer.provenance));
@@ -147,11 +137,7 @@ impl<'t> ExpectedSteps<'t> {
             _ if chunks.is_empty() => 0.0,
             _ => constants.prompt_layer.0,
         };
-        let decoding: u64 = step
-            .decode
-            .iter()
-            .map(|group| u64::from(group.requests()))
-            .sum();
+        let decoding: u64 = step.decode.iter().map(|group| u64::from(group.requests())).sum();
         let requests = step.prefill.len() as f64 + decoding as f64;
         let host = constants.host.0 + layer * layers + constants.host_request.0 * requests;
         if host > 0.0 {

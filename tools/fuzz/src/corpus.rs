@@ -6,18 +6,14 @@
 /// The number of a line that is none.
 pub fn unpack(text: &str) -> Result<Vec<Vec<u8>>, usize> {
     let inputs = (1..).zip(text.lines());
-    inputs
-        .map(|(line, input)| unescape(input).ok_or(line))
-        .collect()
+    inputs.map(|(line, input)| unescape(input).ok_or(line)).collect()
 }
 
 /// The file of these inputs, in an order of their own.
 pub fn pack(mut inputs: Vec<Vec<u8>>) -> String {
     inputs.sort_unstable();
     inputs.dedup();
-    let lines = inputs
-        .iter()
-        .map(|input| format!("{}\n", input.escape_ascii()));
+    let lines = inputs.iter().map(|input| format!("{}\n", input.escape_ascii()));
     lines.collect()
 }
 

@@ -12,20 +12,14 @@ pub fn target(name: &str, bytes: &[u8]) {
     match name {
         "scenario" => scenario(bytes),
         // As the recognised format, and as each of them.
-        "trace" => [None]
-            .into_iter()
-            .chain(Format::ALL.map(Some))
-            .for_each(|format| trace(bytes, format)),
+        "trace" => [None].into_iter().chain(Format::ALL.map(Some)).for_each(|format| trace(bytes, format)),
         _ => panic!("no target {name}"),
     }
 }
 
 /// Reads `bytes`, with and without a condition, and checks what comes of it.
 fn trace(bytes: &[u8], format: Option<Format>) {
-    let condition = [Condition {
-        column: "Model".to_owned(),
-        value: "a".to_owned(),
-    }];
+    let condition = [Condition { column: "Model".to_owned(), value: "a".to_owned() }];
     for conditions in [&[][..], &condition] {
         match read(bytes, &Options { format, conditions }) {
             Ok(trace) => check(&trace),

@@ -63,12 +63,7 @@ chunked_groups = true
         ("api_output", "15.0", "us", "detokenizer"),
         ("other_gpu_error", "0.25", "share", "of a step"),
         ("sustained_reads", "0.875", "share", "clocks"),
-        (
-            "shared_expert_tokens",
-            "64",
-            "tokens",
-            "a stream of their own",
-        ),
+        ("shared_expert_tokens", "64", "tokens", "a stream of their own"),
         ("routed_padding", "1.0", "share", "padding"),
         ("prompt_state_layer", "19.0", "us", "states"),
         ("uncaptured_state_layer", "21.0", "us", "states"),
@@ -81,9 +76,7 @@ chunked_groups = true
         ("graph_layer_memory", "0.5", "MiB", "of a layer"),
     ];
     let section = |(name, value, unit, meaning)| {
-        format!(
-            "[{name}]\nvalue = {value}\nunit = \"{unit}\"\nmeaning = \"{meaning}\"\nsource = \"made up\"\n"
-        )
+        format!("[{name}]\nvalue = {value}\nunit = \"{unit}\"\nmeaning = \"{meaning}\"\nsource = \"made up\"\n")
     };
     let defaults = r#"[defaults]
 version = "1.0"

@@ -53,10 +53,8 @@ t0_us = 5.0
 "#;
 
 pub(crate) const GEMM: &str = "dtype,k,n,m,latency_us\n";
-pub(crate) const PREFILL: &str =
-    "dtype,kv_dtype,q_heads,kv_heads,head_dim,batch,seq_len,latency_us\n";
-pub(crate) const DECODE: &str =
-    "dtype,kv_dtype,q_heads,kv_heads,head_dim,tp,batch,kv_len,latency_us\n";
+pub(crate) const PREFILL: &str = "dtype,kv_dtype,q_heads,kv_heads,head_dim,batch,seq_len,latency_us\n";
+pub(crate) const DECODE: &str = "dtype,kv_dtype,q_heads,kv_heads,head_dim,tp,batch,kv_len,latency_us\n";
 pub(crate) const ALLREDUCE: &str = "ranks,bytes,latency_us\n";
 pub(crate) const MOE: &str = "dtype,experts,top_k,hidden,intermediate,tp,tokens,latency_us\n";
 
@@ -138,9 +136,7 @@ impl Fixture {
             let whole = format!("[{section}]\nt0_us = 5.0\n");
             let (before, after) = match text.split_once(&whole) {
                 // A section with more keys stays: a test expects it to be refused.
-                Some((before, after)) if after.is_empty() || after.starts_with(['[', '\n']) => {
-                    (before, after)
-                }
+                Some((before, after)) if after.is_empty() || after.starts_with(['[', '\n']) => (before, after),
                 _ => continue,
             };
             if !self.folder().join(file).exists() {
@@ -153,9 +149,7 @@ impl Fixture {
 
 /// The message for a missing key.
 pub(crate) fn no_value(place: &str) -> String {
-    format!(
-        "{place}: expected a value, found none; add it (rooflut's bench_data/README.md describes the keys)"
-    )
+    format!("{place}: expected a value, found none; add it (rooflut's bench_data/README.md describes the keys)")
 }
 
 /// The data of the repository.

@@ -20,10 +20,7 @@ fn a_dense_model_equals_the_built_in_one_wherever_its_text_model_stands() {
 fn what_a_file_leaves_out_is_the_default_of_its_type() {
     let left_out = |model_type: &str| {
         let mut config = config(json!({"model_type": model_type}));
-        config
-            .as_object_mut()
-            .unwrap()
-            .remove("num_key_value_heads");
+        config.as_object_mut().unwrap().remove("num_key_value_heads");
         model(&config)
     };
     for (model_type, kv_heads, head_dim, tied, window) in [
@@ -42,12 +39,7 @@ fn what_a_file_leaves_out_is_the_default_of_its_type() {
             _ => None,
         };
         assert_eq!(
-            (
-                heads(&spec).kv_heads,
-                heads(&spec).head_dim,
-                spec.tied_embeddings,
-                found
-            ),
+            (heads(&spec).kv_heads, heads(&spec).head_dim, spec.tied_embeddings, found),
             (kv_heads, head_dim, tied, window),
             "{model_type}"
         );
@@ -63,14 +55,7 @@ fn what_a_file_leaves_out_is_the_default_of_its_type() {
 #[test]
 fn latent_attention_is_read_with_and_without_a_compressed_query() {
     let dimensions = |changes| match model(&latent(changes)).spec.layers[1].attention {
-        Attention::Mla(mla) => [
-            mla.q_heads,
-            mla.q_rank,
-            mla.kv_rank,
-            mla.nope_dim,
-            mla.rope_dim,
-            mla.v_dim,
-        ],
+        Attention::Mla(mla) => [mla.q_heads, mla.q_rank, mla.kv_rank, mla.nope_dim, mla.rope_dim, mla.v_dim],
         other => panic!("{other:?}"),
     };
     assert_eq!(dimensions(json!({})), [32, 768, 256, 96, 32, 64]);
@@ -91,14 +76,9 @@ fn the_indexer_of_sparse_attention_is_read_and_required() {
             "index_topk": 512});
         latent(with(indexer, changes))
     };
-    let Attention::Mla(mla) = model(&sparse(json!({}))).spec.layers[1].attention else {
-        panic!("latent attention")
-    };
+    let Attention::Mla(mla) = model(&sparse(json!({}))).spec.layers[1].attention else { panic!("latent attention") };
     let indexer = mla.indexer.unwrap();
-    assert_eq!(
-        [indexer.heads, indexer.head_dim, indexer.top_k],
-        [16, 64, 512]
-    );
+    assert_eq!([indexer.heads, indexer.head_dim, indexer.top_k], [16, 64, 512]);
     for key in ["index_n_heads", "index_head_dim", "index_topk"] {
         let refused = |value: Value| refusal(sparse(json!({ key: value })).to_string());
         for message in [refused(json!(null)), refused(json!(0))] {
@@ -114,24 +94,11 @@ fn an_ffn_without_a_gate_has_two_projections() {
         other => panic!("{other:?}"),
     };
     assert!(gated(json!({"hidden_act": "silu"})));
-    assert!(!gated(
-        json!({"model_type": "apertus", "hidden_act": "xielu"})
-    ));
-    assert!(!gated(
-        json!({"model_type": "nemotron", "hidden_act": "relu2"})
-    ));
-    assert!(!gated(
-        json!({"model_type": "gpt_neox", "hidden_act": "gelu"})
-    ));
+    assert!(!gated(json!({"model_type": "apertus", "hidden_act": "xielu"})));
+    assert!(!gated(json!({"model_type": "nemotron", "hidden_act": "relu2"})));
+    assert!(!gated(json!({"model_type": "gpt_neox", "hidden_act": "gelu"})));
     let wide = spec(json!({"model_type": "falcon", "intermediate_size": null}));
-    assert!(matches!(
-        wide.layers[0].ffn,
-        Ffn::Dense {
-            intermediate: 16_384,
-            gated: false,
-            ..
-        }
-    ));
+    assert!(matches!(wide.layers[0].ffn, Ffn::Dense { intermediate: 16_384, gated: false, .. }));
 }
 
 #[test]
@@ -163,11 +130,7 @@ fn a_shared_expert_is_read_from_its_width_or_its_count() {
         (json!({"model_type": "llama4_text"}), 768),
     ] {
         let config = config(with(experts.clone(), changes));
-        let Ffn::Moe {
-            shared_intermediate,
-            ..
-        } = model(&config).spec.layers[0].ffn
-        else {
+        let Ffn::Moe { shared_intermediate, .. } = model(&config).spec.layers[0].ffn else {
             panic!("experts");
         };
         assert_eq!(shared_intermediate, expected, "{config}");

@@ -18,9 +18,7 @@ fn number_formats_stand_in_the_file_beside_the_text_model_or_in_a_file_of_their_
     let nvidia = read(&plain, options).unwrap();
     assert_eq!(nvidia.spec.layers[0].attention_dtype, Dtype::Fp8);
     assert_eq!(nvidia.kv_dtype, Some(Dtype::Fp8));
-    let given = options
-        .with_weight_dtype(Some(Dtype::Bf16))
-        .with_kv_dtype(Some(Dtype::Bf16));
+    let given = options.with_weight_dtype(Some(Dtype::Bf16)).with_kv_dtype(Some(Dtype::Bf16));
     let given = read(&plain, given).unwrap();
     let built_in = find("llama-3.1-8b").unwrap().spec;
     assert_eq!(given.spec, built_in.with_sampler(Sampler::Plain));
@@ -46,10 +44,7 @@ fn a_format_that_is_not_modelled_is_replaced_by_a_given_one() {
     let error = read(&text, Options::default()).unwrap_err();
     assert_eq!(error.remedy(), Some(Remedy::WeightDtype));
     let options = Options::default().with_weight_dtype(Some(Dtype::Nvfp4));
-    assert_eq!(
-        read(&text, options).unwrap().spec.layers[0].attention_dtype,
-        Dtype::Nvfp4
-    );
+    assert_eq!(read(&text, options).unwrap().spec.layers[0].attention_dtype, Dtype::Nvfp4);
 }
 
 #[test]
@@ -66,11 +61,7 @@ fn for_memory_only_a_format_without_kernels_is_replaced_by_one_of_its_size() {
             Dtype::Int4,
             "quantization_config.quant_method: gptq weights",
         ),
-        (
-            json!({"quant_method": "awq", "bits": 4}),
-            Dtype::Int4,
-            "quantization_config.quant_method: awq weights",
-        ),
+        (json!({"quant_method": "awq", "bits": 4}), Dtype::Int4, "quantization_config.quant_method: awq weights"),
         (
             json!({"quant_method": "bitsandbytes", "load_in_8bit": true}),
             Dtype::Fp8,
@@ -101,9 +92,7 @@ fn for_memory_only_a_format_without_kernels_is_replaced_by_one_of_its_size() {
         let stand_in = found.stand_in.unwrap();
         assert_eq!((stand_in.format.as_str(), stand_in.dtype), (format, dtype));
         // A given format is another choice.
-        let given = options
-            .for_memory_only()
-            .with_weight_dtype(Some(Dtype::Nvfp4));
+        let given = options.for_memory_only().with_weight_dtype(Some(Dtype::Nvfp4));
         let given = read(&text, given).unwrap();
         assert_eq!(given.spec.layers[0].ffn_dtype, Dtype::Nvfp4);
         assert_eq!(given.stand_in, None);
@@ -112,10 +101,7 @@ fn for_memory_only_a_format_without_kernels_is_replaced_by_one_of_its_size() {
     let known = config(json!({"quantization_config": {"quant_method": "fp8"}})).to_string();
     let known = read(known, Options::default().for_memory_only()).unwrap();
     assert_eq!(known.stand_in, None);
-    for quantization in [
-        json!({"quant_method": "gguf"}),
-        json!({"quant_method": "gptq", "bits": 3}),
-    ] {
+    for quantization in [json!({"quant_method": "gguf"}), json!({"quant_method": "gptq", "bits": 3})] {
         let text = config(json!({"quantization_config": quantization})).to_string();
         let refused = read(&text, Options::default().for_memory_only()).unwrap_err();
         assert_eq!(refused.remedy(), Some(Remedy::WeightDtype));
@@ -128,10 +114,7 @@ fn a_given_format_of_quantised_weights_keeps_what_their_publisher_left_at_16_bit
         let experts = json!({"model_type": "mixtral", "num_local_experts": 8,
             "num_experts_per_tok": 2, "quantization_config": quantization});
         let options = Options::default().with_weight_dtype(Some(dtype));
-        let group = read(config(experts).to_string(), options)
-            .unwrap()
-            .spec
-            .layers[0];
+        let group = read(config(experts).to_string(), options).unwrap().spec.layers[0];
         (group.attention_dtype, group.ffn_dtype)
     };
     let blocks = || json!({"quant_method": "fp8", "weight_block_size": [128, 128]});
@@ -165,16 +148,10 @@ fn the_sampler_is_that_of_the_generation_config() {
         (r#"{"top_k": -1, "temperature": 0.6}"#, Sampler::Plain),
         (r#"{"top_k": 50, "do_sample": true}"#, Sampler::Plain),
         (r#"{"top_p": 0.9, "temperature": 0}"#, Sampler::Plain),
-        (
-            r#"{"top_p": 0.9, "top_k": null, "unknown": {}}"#,
-            Sampler::TopP,
-        ),
+        (r#"{"top_p": 0.9, "top_k": null, "unknown": {}}"#, Sampler::TopP),
         (r#"{"top_p": 0.9}"#, Sampler::TopP),
         (r#"{"top_k": 20, "repetition_penalty": 1}"#, Sampler::TopP),
-        (
-            r#"{"top_p": 0.8, "repetition_penalty": 1.05}"#,
-            Sampler::RepetitionPenalty,
-        ),
+        (r#"{"top_p": 0.8, "repetition_penalty": 1.05}"#, Sampler::RepetitionPenalty),
     ] {
         assert_eq!(with(text).unwrap(), sampler, "{text}");
     }
@@ -184,18 +161,9 @@ fn the_sampler_is_that_of_the_generation_config() {
             r#"{"top_p": "all"}"#,
             "generation_config.json: top_p: expected a number above 0 and at most 1, found \"all\"",
         ),
-        (
-            r#"{"top_p": 1.5}"#,
-            "generation_config.json: top_p: expected a number above 0 and at most 1, found 1.5",
-        ),
-        (
-            r#"{"top_k": 2.5}"#,
-            "generation_config.json: top_k: expected a whole number of at least -1, found 2.5",
-        ),
-        (
-            r#"{"temperature": -1}"#,
-            "generation_config.json: temperature: expected a number of at least 0, found -1",
-        ),
+        (r#"{"top_p": 1.5}"#, "generation_config.json: top_p: expected a number above 0 and at most 1, found 1.5"),
+        (r#"{"top_k": 2.5}"#, "generation_config.json: top_k: expected a whole number of at least -1, found 2.5"),
+        (r#"{"temperature": -1}"#, "generation_config.json: temperature: expected a number of at least 0, found -1"),
         (
             r#"{"repetition_penalty": 0}"#,
             "generation_config.json: repetition_penalty: expected a number above 0, found 0",

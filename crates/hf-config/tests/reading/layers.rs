@@ -83,10 +83,7 @@ fn dense_layers_stand_beside_those_of_experts() {
         (json!({"first_k_dense_replace": 3}), 3),
         (json!({"first_k_dense_replace": 1, "moe_layer_freq": 1}), 1),
         (json!({"moe_layer_start_index": 4}), 4),
-        (
-            json!({"moe_layer_start_index": 2, "moe_layer_end_index": 29}),
-            4,
-        ),
+        (json!({"moe_layer_start_index": 2, "moe_layer_end_index": 29}), 4),
         (json!({"decoder_sparse_step": 2}), 16),
         (json!({"mlp_only_layers": [0, 31]}), 2),
         (json!({"interleave_moe_layer_step": 2}), 16),
@@ -96,21 +93,14 @@ fn dense_layers_stand_beside_those_of_experts() {
         let read = model(&config(with(base.clone(), changes.clone())));
         let mut found = groups(&read);
         found.sort_by_key(|(_, _, is_dense)| !is_dense);
-        assert_eq!(
-            found,
-            [(dense, Span::Full, true), (32 - dense, Span::Full, false)],
-            "{changes}"
-        );
+        assert_eq!(found, [(dense, Span::Full, true), (32 - dense, Span::Full, false)], "{changes}");
         let of_dense = read.spec.layers.iter().find_map(|group| match group.ffn {
             Ffn::Dense { intermediate, .. } => Some(intermediate),
             _ => None,
         });
         assert_eq!(of_dense, Some(14_336));
     }
-    for (key, list) in [
-        ("mlp_layer_types", json!(["dense", "sparse"])),
-        ("moe_layer_freq", json!([0, 1])),
-    ] {
+    for (key, list) in [("mlp_layer_types", json!(["dense", "sparse"])), ("moe_layer_freq", json!([0, 1]))] {
         let file = config(with(base.clone(), json!({ key: list })));
         let expected = format!("{key}: expected an entry for each of the 32 layers, found 2");
         assert!(refusal(file.to_string()).starts_with(&expected));

@@ -1,10 +1,5 @@
 //! Dimensions and formats that a `config.json` is read as, and errors that refuse it.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "test code outside of test functions"
-)]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "test code outside of test functions")]
 
 mod dimensions;
 mod formats;
@@ -17,9 +12,7 @@ use serde_json::{Value, json};
 
 /// Returns an object with other values.
 fn with(mut object: Value, changes: Value) -> Value {
-    let Value::Object(changes) = changes else {
-        panic!("an object")
-    };
+    let Value::Object(changes) = changes else { panic!("an object") };
     object.as_object_mut().unwrap().extend(changes);
     object
 }

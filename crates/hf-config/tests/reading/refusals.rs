@@ -35,39 +35,21 @@ fn what_is_not_known_is_refused_unless_it_is_assumed_to_be_a_llama() {
         let (key, _) = expected.split_once(':').unwrap();
         assert_eq!(assumed.ignored[0], key, "{text}");
     }
-    let known = read(
-        config(json!({})).to_string(),
-        Options::default().assuming_llama(),
-    );
+    let known = read(config(json!({})).to_string(), Options::default().assuming_llama());
     assert_eq!(known.unwrap().ignored, [""; 0]);
-    let several =
-        config(json!({"model_type": "new", "kv_lora_rank": 512, "swa_heads": 4})).to_string();
+    let several = config(json!({"model_type": "new", "kv_lora_rank": 512, "swa_heads": 4})).to_string();
     let several = read(several, Options::default().assuming_llama()).unwrap();
     assert_eq!(several.ignored, ["model_type", "kv_lora_rank", "swa_heads"]);
     let layers = json!({"model_type": "ernie4_5_moe", "moe_layer_start_index": 0,
         "moe_layer_end_index": -1, "moe_layer_interval": 1});
-    assert!(
-        read(
-            config(with(experts.clone(), layers)).to_string(),
-            Options::default()
-        )
-        .is_ok()
-    );
+    assert!(read(config(with(experts.clone(), layers)).to_string(), Options::default()).is_ok());
     let read_as_llama = |changes| {
         let text = config(changes).to_string();
-        read(text, Options::default().assuming_llama())
-            .unwrap()
-            .spec
+        read(text, Options::default().assuming_llama()).unwrap().spec
     };
-    assert!(matches!(
-        read_as_llama(experts.clone()).layers[0].ffn,
-        Ffn::Moe { experts: 8, .. }
-    ));
+    assert!(matches!(read_as_llama(experts.clone()).layers[0].ffn, Ffn::Moe { experts: 8, .. }));
     let ungated = read_as_llama(json!({"model_type": "new", "hidden_act": "relu2"}));
-    assert!(matches!(
-        ungated.layers[0].ffn,
-        Ffn::Dense { gated: false, .. }
-    ));
+    assert!(matches!(ungated.layers[0].ffn, Ffn::Dense { gated: false, .. }));
     assert_eq!(read_as_llama(json!({"kv_lora_rank": 512})), spec(json!({})));
 }
 
@@ -131,29 +113,21 @@ fn bad_numbers_are_refused_by_their_key() {
 #[test]
 fn a_kind_of_layer_without_its_width_is_refused() {
     let kinds = |kind| json!({"layer_types": vec![kind; 32]});
-    for (kind, key) in [
-        ("sliding_attention", "sliding_window"),
-        ("chunked_attention", "attention_chunk_size"),
-    ] {
+    for (kind, key) in [("sliding_attention", "sliding_window"), ("chunked_attention", "attention_chunk_size")] {
         let message = refusal(config(kinds(kind)).to_string());
-        assert!(
-            message.starts_with(&format!("{key}: expected a number, found none")),
-            "{message}"
-        );
+        assert!(message.starts_with(&format!("{key}: expected a number, found none")), "{message}");
     }
 }
 
 /// Every key with every kind of value.
 #[test]
 fn no_value_of_a_key_is_read_as_a_model_out_of_range() {
-    let full = config(
-        json!({"model_type": "qwen2_moe", "num_experts": 60, "head_dim": 128,
+    let full = config(json!({"model_type": "qwen2_moe", "num_experts": 60, "head_dim": 128,
         "num_experts_per_tok": 4, "moe_intermediate_size": 1408, "decoder_sparse_step": 1,
         "shared_expert_intermediate_size": 5632, "sliding_window": 4096, "mlp_only_layers": [],
         "use_sliding_window": true, "max_window_layers": 21, "layer_types": ["full_attention"],
         "tie_word_embeddings": false, "hidden_act": "silu", "quantization_config":
-        {"quant_method": "fp8", "modules_to_not_convert": ["lm_head"]}}),
-    );
+        {"quant_method": "fp8", "modules_to_not_convert": ["lm_head"]}}));
     let values = json!([null, true, -1, 0, 1, 7, 4_294_967_295_u32, 1e308, 0.5, "", "full\n",
         "\u{202e}", [], [0], [8, 8], ["a"], {}, {"a": {}}]);
     let mut refused = 0;
@@ -176,19 +150,9 @@ fn no_value_of_a_key_is_read_as_a_model_out_of_range() {
 
 #[test]
 fn what_is_no_object_is_refused() {
-    for text in [
-        &b""[..],
-        b"[]",
-        b"7",
-        b"\x00\x01\xff",
-        b"{",
-        b"{\"hidden_size\": Inf}",
-    ] {
+    for text in [&b""[..], b"[]", b"7", b"\x00\x01\xff", b"{", b"{\"hidden_size\": Inf}"] {
         let message = refusal(text);
-        assert!(
-            message.ends_with("expected the config.json of a Hugging Face model"),
-            "{message}"
-        );
+        assert!(message.ends_with("expected the config.json of a Hugging Face model"), "{message}");
         assert!(!message.contains('\n'), "{message}");
     }
     let infinite = config(json!({})).to_string().replace("4096", "Infinity");

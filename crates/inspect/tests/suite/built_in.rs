@@ -5,11 +5,7 @@ use rooflut::table::{TableSet, sets};
 use rooflut_inspect::{Inspection, Row};
 
 fn from_files(set: &TableSet) -> Inspection {
-    let folder = format!(
-        "{}/../../bench_data/{}",
-        env!("CARGO_MANIFEST_DIR"),
-        set.name()
-    );
+    let folder = format!("{}/../../bench_data/{}", env!("CARGO_MANIFEST_DIR"), set.name());
     let (set, tables) = TableSet::try_load_rows(folder).unwrap();
     Inspection::of_files(&set, tables)
 }
@@ -22,10 +18,7 @@ fn a_compiled_set_has_the_rows_of_its_files_but_for_their_places() {
     assert!(read.rows() > 3000);
     for (compiled, read) in compiled.families.iter().zip(&read.families) {
         assert_eq!(compiled.name, read.name);
-        let placeless = |row: &Row| Row {
-            location: None,
-            ..row.clone()
-        };
+        let placeless = |row: &Row| Row { location: None, ..row.clone() };
         let read: Vec<Row> = read.rows.iter().map(placeless).collect();
         assert_eq!(compiled.rows, read);
     }

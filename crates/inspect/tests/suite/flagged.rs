@@ -1,9 +1,5 @@
 //! Flagged rows that steps depend on.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "test code outside of test functions"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code outside of test functions")]
 
 use rooflut::hardware::{Dtype, GemmShape, MeasuredKernel, OperationKind};
 use rooflut::step::{DecodeGroup, Part, StepBatch};
@@ -13,11 +9,7 @@ use rooflut_inspect::Corrected;
 
 /// The output projection of llama-3.1-8b with 512 tokens.
 fn o_proj() -> MeasuredKernel {
-    let shape = GemmShape {
-        dtype: Dtype::Bf16,
-        k: 4096,
-        n: 4096,
-    };
+    let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 4096 };
     MeasuredKernel::new(OperationKind::Gemm, shape, [512, 1])
 }
 
@@ -36,10 +28,7 @@ fn a_step_names_the_flagged_row_that_it_uses_and_no_other() {
     assert_eq!(corrected.flagged.rows[0].0.kernel, o_proj());
     let parts = |requests| {
         let decode = [DecodeGroup::uniform(requests, 100).unwrap()];
-        let batch = StepBatch {
-            prefill: &[],
-            decode: &decode,
-        };
+        let batch = StepBatch { prefill: &[], decode: &decode };
         corrected.changed_parts(&deployment, &batch)
     };
     // The QKV projection is blended from this one and its neighbours.

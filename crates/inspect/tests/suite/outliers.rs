@@ -25,32 +25,18 @@ fn row(kernel: MeasuredKernel, slowdown: f64, work: f64, ripple: u32) -> Row {
 fn gemms(shapes: u32) -> Family {
     let rows = (1..=shapes).flat_map(|shape| {
         (0..).zip(M).map(move |(place, m)| {
-            let gemm = GemmShape {
-                dtype: Dtype::Bf16,
-                k: 512 * shape,
-                n: 1024,
-            };
+            let gemm = GemmShape { dtype: Dtype::Bf16, k: 512 * shape, n: 1024 };
             let kernel = MeasuredKernel::new(OperationKind::Gemm, gemm, [m, 1]);
             row(kernel, 1.3, f64::from(m), shape * 7 + place * 3)
         })
     });
-    Family {
-        operation: OperationKind::Gemm,
-        name: "gemm bf16".to_owned(),
-        rows: rows.collect(),
-    }
+    Family { operation: OperationKind::Gemm, name: "gemm bf16".to_owned(), rows: rows.collect() }
 }
 
 /// Decode attention of one shape on a grid.
 fn decodes() -> Family {
-    let shape = AttentionShape {
-        dtype: Dtype::Bf16,
-        kv_dtype: Dtype::Bf16,
-        q_heads: 32,
-        kv_heads: 8,
-        head_dim: 128,
-        tp: 1,
-    };
+    let shape =
+        AttentionShape { dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 32, kv_heads: 8, head_dim: 128, tp: 1 };
     let rows = M.iter().flat_map(|&batch| {
         M.iter().map(move |&length| {
             let kernel = MeasuredKernel::new(OperationKind::Decode, shape, [batch, 128 * length]);
@@ -58,11 +44,7 @@ fn decodes() -> Family {
             row(kernel, 1.2, work, batch + 3 * length)
         })
     });
-    Family {
-        operation: OperationKind::Decode,
-        name: "decode bf16".to_owned(),
-        rows: rows.collect(),
-    }
+    Family { operation: OperationKind::Decode, name: "decode bf16".to_owned(), rows: rows.collect() }
 }
 
 fn found(family: &Family) -> Vec<usize> {
@@ -162,14 +144,9 @@ fn less_time_for_more_work_is_a_dip_once() {
     let [found] = &dips(&family, &outliers, 0.10)[..] else {
         panic!("not one");
     };
-    assert_eq!(
-        (found.axis, found.from, found.to, found.lines),
-        ("m", 1, 2, 9)
-    );
+    assert_eq!((found.axis, found.from, found.to, found.lines), ("m", 1, 2, 9));
     assert!(!found.is_common());
-    let [dip] = found.dips[..] else {
-        panic!("not one")
-    };
+    let [dip] = found.dips[..] else { panic!("not one") };
     assert_eq!((dip.from, dip.to), (0, 1));
     assert!((dip.falls - 0.12).abs() < 1e-9);
 }

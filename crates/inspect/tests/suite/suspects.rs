@@ -1,8 +1,6 @@
 //! Families made up of rows that agree with their neighbours and contradict others.
 
-use rooflut::hardware::{
-    AllReduceShape, AttentionShape, Dtype, GemmShape, MeasuredKernel, OperationKind,
-};
+use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, GemmShape, MeasuredKernel, OperationKind};
 use rooflut_inspect::{Cause, Family, Row, Shape, Suspect, dips, outliers, suspects};
 use rooflut_roofline::Work;
 
@@ -19,11 +17,7 @@ fn row(kernel: MeasuredKernel, latency_us: f64, reference_us: f64) -> Row {
 }
 
 fn family(operation: OperationKind, name: &str, rows: Vec<Row>) -> Family {
-    Family {
-        operation,
-        name: name.to_owned(),
-        rows,
-    }
+    Family { operation, name: name.to_owned(), rows }
 }
 
 /// Decode attention of 4,096 to 65,536 tokens that takes 10 us and 1 us for each 1,024 tokens of a KV head; with as many
@@ -44,11 +38,7 @@ fn decodes(shapes: &[(u32, u32)], is_unsplit: bool) -> Family {
                 let kernel = MeasuredKernel::new(OperationKind::Decode, shape, [batch, length]);
                 let tokens = f64::from(length) / 1024.0;
                 let reference_us = 10.0 + tokens * f64::from(batch * kv_heads);
-                let one_block = if is_unsplit && q_heads == kv_heads {
-                    20.0 * tokens
-                } else {
-                    0.0
-                };
+                let one_block = if is_unsplit && q_heads == kv_heads { 20.0 * tokens } else { 0.0 };
                 rows.push(row(kernel, reference_us.max(one_block), reference_us));
             }
         }
@@ -76,16 +66,10 @@ fn decode_that_is_slower_than_that_of_more_heads_is_not_split() {
         let shape: AttentionShape = row.kernel.shape();
         shape.q_heads == shape.kv_heads
     };
-    assert!(
-        rows.clone()
-            .all(|(row, us)| is_ungrouped(row) && row.latency_us >= 2.0 * us)
-    );
+    assert!(rows.clone().all(|(row, us)| is_ungrouped(row) && row.latency_us >= 2.0 * us));
     // The farthest first: one request of most tokens, whose bytes four heads read in 74 us.
     let (farthest, us) = rows.clone().next().unwrap();
-    assert_eq!(
-        (farthest.point, farthest.latency_us, us),
-        ([1, 65_536], 1280.0, 74.0)
-    );
+    assert_eq!((farthest.point, farthest.latency_us, us), ([1, 65_536], 1280.0, 74.0));
     // With 16 requests, blocks enough for all SMs.
     assert!(rows.clone().all(|(row, _)| row.point[0] < 16));
     // Each row agrees with its neighbours.
@@ -101,11 +85,7 @@ fn fewer_heads_may_take_as_long() {
 /// GEMMs of a format whose smallest call takes `floor_us`.
 fn gemms(dtype: Dtype, floor_us: f64) -> Family {
     let rows = [1, 16, 256, 4096].map(|m| {
-        let gemm = GemmShape {
-            dtype,
-            k: 4096,
-            n: 4096,
-        };
+        let gemm = GemmShape { dtype, k: 4096, n: 4096 };
         let kernel = MeasuredKernel::new(OperationKind::Gemm, gemm, [m, 1]);
         let reference_us = 4.0 + f64::from(m) / 10.0;
         row(kernel, floor_us.max(reference_us), reference_us)
@@ -129,10 +109,7 @@ fn smallest_calls_that_take_longer_than_those_of_another_format_are_eager() {
     assert_eq!(suspects(&families, &families[1]), []);
     // Alone, and beside one as slow, the format is not contradicted.
     assert_eq!(found(&[gemms(Dtype::Fp8Block, 60.0)]), []);
-    assert_eq!(
-        found(&[gemms(Dtype::Fp8Block, 60.0), gemms(Dtype::Bf16, 30.0)]),
-        []
-    );
+    assert_eq!(found(&[gemms(Dtype::Fp8Block, 60.0), gemms(Dtype::Bf16, 30.0)]), []);
 }
 
 /// All-reduces over a link that moves 1 MiB in 40 us, and `slower` times that over more than two ranks.
@@ -140,11 +117,7 @@ fn all_reduces(slower: f64) -> Family {
     let mut rows = Vec::new();
     for ranks in [2, 4] {
         for bytes in [1 << 10, 1 << 20, 1 << 26] {
-            let kernel = MeasuredKernel::new(
-                OperationKind::AllReduce,
-                AllReduceShape { ranks },
-                [bytes, 1],
-            );
+            let kernel = MeasuredKernel::new(OperationKind::AllReduce, AllReduceShape { ranks }, [bytes, 1]);
             let link_us = f64::from(bytes) / f64::from(1 << 20) * 40.0;
             let factor = if ranks > 2 { slower } else { 1.5 };
             rows.push(row(kernel, 12.0 + factor * link_us, 3.0 + link_us));
@@ -170,11 +143,7 @@ fn messages_that_move_at_a_fraction_of_the_link_are_of_the_host() {
 fn slower_with_less_work_in_most_shapes_is_a_common_dip() {
     let rows = (1..=6).flat_map(|shape: u32| {
         [(1, 22.0), (4, 6.0), (16, 6.5)].map(|(m, us)| {
-            let gemm = GemmShape {
-                dtype: Dtype::Fp8,
-                k: 512 * shape,
-                n: 1024,
-            };
+            let gemm = GemmShape { dtype: Dtype::Fp8, k: 512 * shape, n: 1024 };
             let kernel = MeasuredKernel::new(OperationKind::Gemm, gemm, [m, 1]);
             row(kernel, us + f64::from(shape), 5.0)
         })

@@ -21,19 +21,11 @@ pub(crate) struct Curve<'r> {
 
 impl<'r> Curve<'r> {
     /// Simulates rates around that of the step of saturation, in parallel.
-    pub(crate) fn around(
-        saturation: i32,
-        rates: &'r Rates<'r>,
-        limits: &'r Limits,
-    ) -> Result<Curve<'r>, PlanError> {
+    pub(crate) fn around(saturation: i32, rates: &'r Rates<'r>, limits: &'r Limits) -> Result<Curve<'r>, PlanError> {
         let highest = rates.scale.rate(saturation);
         let all = SHARES.into_par_iter().map(|share| share * highest);
         let points = all.map(|rate| Point::of(rates.run, rate, rates.seeds, limits));
-        let mut curve = Curve {
-            rates,
-            limits,
-            points: points.collect::<Result<_, _>>()?,
-        };
+        let mut curve = Curve { rates, limits, points: points.collect::<Result<_, _>>()? };
         curve.at(saturation)?;
         Ok(curve)
     }
@@ -73,10 +65,7 @@ impl<'r> Curve<'r> {
         match knee(&samples) {
             Some(rate) => self.at_rate(rate),
             // No run served a request.
-            None => Err(PlanError::NoRate {
-                lowest: self.points.first().map_or(0.0, |point| point.rate),
-                rejected: 0,
-            }),
+            None => Err(PlanError::NoRate { lowest: self.points.first().map_or(0.0, |point| point.rate), rejected: 0 }),
         }
     }
 }

@@ -60,10 +60,7 @@ impl PoolRates {
     /// Returns the bounds of the pools of `run`; `None` where servers do both.
     pub(crate) fn of(run: &Run, capacity: &Capacity, requests: &[Request]) -> Option<PoolRates> {
         let given = *run.pools()?;
-        let tokens: u64 = requests
-            .iter()
-            .map(|request| u64::from(request.prompt_tokens))
-            .sum();
+        let tokens: u64 = requests.iter().map(|request| u64::from(request.prompt_tokens)).sum();
         let bytes = given.bytes_per_token * tokens as f64 / requests.len().max(1) as f64;
         let link = given.bandwidth_gb_per_s * 1e9 / bytes;
         let is_unique = |request: &Request| matches!(request.content, Content::Unique);
@@ -82,10 +79,7 @@ impl PoolRates {
 
     /// Returns the bound of these prefill and decode servers.
     pub(crate) fn bound(&self, [prefill, decode]: [u32; 2]) -> f64 {
-        f64::min(
-            self.prefill * f64::from(prefill),
-            self.decode * f64::from(decode),
-        )
+        f64::min(self.prefill * f64::from(prefill), self.decode * f64::from(decode))
     }
 
     /// Finds the division with the highest rate; `highest` is the highest step of the given one, whose runs `rates` has.
@@ -123,11 +117,7 @@ impl PoolRates {
             let steps = scale.within(bound(split));
             let first = best.map_or(*steps.start(), |best| best + 1);
             let run = rates.run.with_servers(&self.servers(counts))?;
-            let mut others = Rates {
-                run: &run,
-                simulations: 0,
-                ..*rates
-            };
+            let mut others = Rates { run: &run, simulations: 0, ..*rates };
             let found = others.highest(first..=*steps.end(), first, limits)?;
             rates.simulations += others.simulations;
             best = found.or(best);
@@ -135,18 +125,13 @@ impl PoolRates {
         }
         splits.sort_by_key(|split| split.prefill_replicas);
         let served = splits.iter().filter(|split| split.rate.is_some());
-        let [prefill, decode] =
-            [self.prefill, self.decode].map(|rate| known(rate / MARGIN).filter(|_| self.is_unique));
+        let [prefill, decode] = [self.prefill, self.decode].map(|rate| known(rate / MARGIN).filter(|_| self.is_unique));
         Ok(Division {
             servers,
             prefill_requests_per_s: prefill,
             decode_requests_per_s: decode,
-            ratio: prefill
-                .zip(decode)
-                .map(|(prefill, decode)| decode / prefill),
-            best: served
-                .max_by(|a, b| a.rate.unwrap_or(0.0).total_cmp(&b.rate.unwrap_or(0.0)))
-                .copied(),
+            ratio: prefill.zip(decode).map(|(prefill, decode)| decode / prefill),
+            best: served.max_by(|a, b| a.rate.unwrap_or(0.0).total_cmp(&b.rate.unwrap_or(0.0))).copied(),
             splits,
         })
     }

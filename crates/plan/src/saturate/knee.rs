@@ -24,9 +24,7 @@ impl Sample {
 pub(crate) fn knee(curve: &[Sample]) -> Option<f64> {
     let powers = curve.iter().map(Sample::power).enumerate();
     let (best, _) = powers.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    let around = best
-        .checked_sub(1)
-        .and_then(|first| curve.get(first..)?.first_chunk::<3>());
+    let around = best.checked_sub(1).and_then(|first| curve.get(first..)?.first_chunk::<3>());
     match around {
         Some(around) => vertex(around),
         None => curve.get(best).map(|sample| sample.rate),
@@ -51,11 +49,7 @@ mod tests {
 
     /// A server of rate 1 whose requests stay for `latency` at a utilisation, and that serves no more than it can.
     fn server(utilisations: &[f64], latency: fn(f64) -> f64) -> Vec<Sample> {
-        let sample = |rate: &f64| Sample {
-            rate: *rate,
-            throughput: rate.min(1.0),
-            latency: latency(*rate),
-        };
+        let sample = |rate: &f64| Sample { rate: *rate, throughput: rate.min(1.0), latency: latency(*rate) };
         utilisations.iter().map(sample).collect()
     }
 

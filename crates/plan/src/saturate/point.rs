@@ -49,23 +49,14 @@ pub struct Point {
 
 impl Point {
     /// Simulates a run of this rate with each of the seeds.
-    pub(crate) fn of(
-        run: &Run,
-        rate: f64,
-        seeds: &[u64],
-        limits: &Limits,
-    ) -> Result<Point, PlanError> {
+    pub(crate) fn of(run: &Run, rate: f64, seeds: &[u64], limits: &Limits) -> Result<Point, PlanError> {
         let run = run.with_rate(rate)?;
         // Points of a curve are simulated in parallel.
-        let trials: Result<Vec<Trial>, PlanError> = seeds
-            .iter()
-            .map(|seed| Trial::of_figures(&run, *seed, limits))
-            .collect();
+        let trials: Result<Vec<Trial>, PlanError> =
+            seeds.iter().map(|seed| Trial::of_figures(&run, *seed, limits)).collect();
         let trials = trials?;
         let mean = |of: fn(&Trial) -> f64| trials.iter().map(of).sum::<f64>() / seeds.len() as f64;
-        let known = |of: fn(&Trial) -> Option<f64>| {
-            Spread::of(trials.iter().map(of)).map(|spread| spread.mean)
-        };
+        let known = |of: fn(&Trial) -> Option<f64>| Spread::of(trials.iter().map(of)).map(|spread| spread.mean);
         let latency = |of: fn(&Trial) -> LatencyMs| LatencySpread::of_runs(trials.iter().map(of));
         Ok(Point {
             rate,
@@ -79,11 +70,7 @@ impl Point {
             prefill_busy_share: known(|trial| trial.pool_shares.map(|[prefill, _]| prefill)),
             decode_busy_share: known(|trial| trial.pool_shares.map(|[_, decode]| decode)),
             overloaded: trials.iter().filter(|trial| trial.is_overloaded).count() as u64,
-            rejected: trials
-                .iter()
-                .map(|trial| trial.rejected)
-                .max()
-                .unwrap_or_default(),
+            rejected: trials.iter().map(|trial| trial.rejected).max().unwrap_or_default(),
             is_steady: trials.iter().all(|trial| trial.is_clear),
             meets: Verdict::of(trials, seeds.len(), limits).meets,
         })
@@ -91,10 +78,6 @@ impl Point {
 
     /// Returns the sample by which the knee is found; `None` where no request was served.
     pub(crate) fn sample(&self) -> Option<Sample> {
-        Some(Sample {
-            rate: self.rate,
-            throughput: self.requests_per_s,
-            latency: self.e2e_ms.mean?.mean,
-        })
+        Some(Sample { rate: self.rate, throughput: self.requests_per_s, latency: self.e2e_ms.mean?.mean })
     }
 }

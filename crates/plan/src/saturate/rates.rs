@@ -88,11 +88,7 @@ impl Rates<'_> {
     }
 
     /// Returns the setting that holds requests back at a step.
-    pub(crate) fn limited_by(
-        &mut self,
-        step: i32,
-        limits: &Limits,
-    ) -> Result<Option<LimitedBy>, PlanError> {
+    pub(crate) fn limited_by(&mut self, step: i32, limits: &Limits) -> Result<Option<LimitedBy>, PlanError> {
         let run = self.run.with_rate(self.scale.rate(step))?;
         let trial = |seed: &u64| Trial::of_figures(&run, *seed, limits);
         let trials = self.seeds.iter().map(trial);

@@ -126,8 +126,7 @@ impl<'q> RateQuestion<'q> {
         // The rate of sessions is not that of their requests.
         let lengths = Lengths::of(&requests, &run.scenario().workload).filter(|_| !has_sessions);
         let bounds = |run: &Run| {
-            let capacity =
-                (lengths.as_ref()).map_or(Capacity::UNKNOWN, |lengths| Capacity::of(run, lengths));
+            let capacity = (lengths.as_ref()).map_or(Capacity::UNKNOWN, |lengths| Capacity::of(run, lengths));
             let pools = PoolRates::of(run, &capacity, &requests);
             let replicas = f64::from(run.scenario().server.replicas());
             let whole = capacity.whole * replicas;
@@ -135,13 +134,7 @@ impl<'q> RateQuestion<'q> {
             (capacity, pools)
         };
         let (capacity, pools) = bounds(&run);
-        let mut rates = Rates {
-            run: &run,
-            scale,
-            seeds: &seeds,
-            capacity,
-            simulations: 0,
-        };
+        let mut rates = Rates { run: &run, scale, seeds: &seeds, capacity, simulations: 0 };
         let mut simulations = 0;
         let found = Found::search(&mut rates, &limits)?;
         let division = pools.map(|pools| pools.divide(&mut rates, found.best, &limits));
@@ -151,13 +144,7 @@ impl<'q> RateQuestion<'q> {
         if let Some((limited, best)) = limited_by.as_mut().zip(found.best)
             && let Some(raised) = limited.raised(&run)
         {
-            let mut rates = Rates {
-                run: &raised,
-                scale,
-                seeds: &seeds,
-                capacity: bounds(&raised).0,
-                simulations: 0,
-            };
+            let mut rates = Rates { run: &raised, scale, seeds: &seeds, capacity: bounds(&raised).0, simulations: 0 };
             let (_, last) = scale.within(rates.capacity).into_inner();
             let highest = rates.highest(best..=last, best, &limits)?;
             limited.rate = highest.map(|step| scale.rate(step));
@@ -177,9 +164,7 @@ impl<'q> RateQuestion<'q> {
         // Near saturation, runs of any length may end before it is clear; the search takes them for overloaded.
         let given = run.load().requests();
         let answer = within_limits.as_ref().unwrap_or(&saturation);
-        let unclear = given
-            .filter(|_| !answer.is_steady)
-            .map(|_| NOT_STEADY.to_owned());
+        let unclear = given.filter(|_| !answer.is_steady).map(|_| NOT_STEADY.to_owned());
         let notes = short.chain(unclear);
         Ok(Saturation {
             model: run.placement().model.name.clone(),
@@ -197,9 +182,7 @@ impl<'q> RateQuestion<'q> {
             first_seed: self.scenario.workload.seed(),
             seeds: seeds.len() as u64,
             requests: run.load().requests(),
-            simulations: rates.simulations
-                + simulations
-                + (seeds.len() * curve.points.len()) as u64,
+            simulations: rates.simulations + simulations + (seeds.len() * curve.points.len()) as u64,
             limited_by,
             division,
             curve: curve.points,
@@ -211,16 +194,8 @@ impl<'q> RateQuestion<'q> {
     fn base(&self) -> Result<Scenario, PlanError> {
         let workload = &self.scenario.workload;
         let fixed = [
-            (
-                "trace",
-                workload.trace.is_some(),
-                "a trace, which has its own",
-            ),
-            (
-                "users",
-                workload.users.is_some(),
-                "users, who wait for answers",
-            ),
+            ("trace", workload.trace.is_some(), "a trace, which has its own"),
+            ("users", workload.users.is_some(), "users, who wait for answers"),
         ];
         if let Some((choice, _, found)) = fixed.into_iter().find(|(_, is_given, _)| *is_given) {
             return Err(PlanError::Choice {
@@ -233,10 +208,7 @@ impl<'q> RateQuestion<'q> {
             return Err(PlanError::no_effect("rate", "it is varied"));
         }
         if self.confidence.is_some() && self.limits.is_none() {
-            return Err(PlanError::no_effect(
-                "confidence",
-                "there is no limit to hold",
-            ));
+            return Err(PlanError::no_effect("confidence", "there is no limit to hold"));
         }
         self.scenario.check().map_err(RunError::from)?;
         let mut scenario = self.scenario.clone();
@@ -273,9 +245,7 @@ impl Found {
         let is_bound = saturation == last;
         if is_bound && rates.capacity.is_infinite() {
             let requests = rates.run.load().requests();
-            return Err(PlanError::NoOverload {
-                requests: requests.unwrap_or_default(),
-            });
+            return Err(PlanError::NoOverload { requests: requests.unwrap_or_default() });
         }
         Ok(Found {
             lowest,

@@ -38,10 +38,7 @@ pub struct Term {
 pub(super) fn of(a: &Figures, b: &Figures) -> Vec<Cause> {
     let difference = |of: &dyn Fn(&Figures) -> Option<f64>| Some(of(b)? - of(a)?);
     let term = |name: &str, of: &dyn Fn(&Figures) -> Option<f64>| {
-        Some(Term {
-            name: name.to_owned(),
-            difference_ms: difference(of)?,
-        })
+        Some(Term { name: name.to_owned(), difference_ms: difference(of)? })
     };
     let e2e = [
         term("queue", &|it| it.queue_ms.mean),
@@ -60,19 +57,11 @@ pub(super) fn of(a: &Figures, b: &Figures) -> Vec<Cause> {
         let mut terms: Vec<Term> = terms.into_iter().flatten().collect();
         terms.sort_by(|a, b| b.difference_ms.abs().total_cmp(&a.difference_ms.abs()));
         terms.retain(|term| term.difference_ms != 0.0);
-        Some(Cause {
-            figure,
-            difference_ms: difference_ms?,
-            terms,
-        })
+        Some(Cause { figure, difference_ms: difference_ms?, terms })
     };
     let causes = [
         cause("E2E mean", difference(&|it| it.e2e_ms.mean), e2e.into()),
-        cause(
-            "mean step",
-            difference(&|it| it.mean_step_ms),
-            of_parts.collect(),
-        ),
+        cause("mean step", difference(&|it| it.mean_step_ms), of_parts.collect()),
     ];
     causes.into_iter().flatten().collect()
 }
@@ -82,9 +71,7 @@ pub(super) fn remarks(a: &ReadReport, b: &ReadReport) -> Vec<String> {
     let mut remarks = Vec::new();
     let differs = |key: &str| a.keys.get(key) != b.keys.get(key);
     if differs("load") || differs("requests") {
-        remarks.push(
-            "the loads differ, so that the figures compare loads as well as servers".to_owned(),
-        );
+        remarks.push("the loads differ, so that the figures compare loads as well as servers".to_owned());
     }
     for (name, it) in [("A", &a.figures), ("B", &b.figures)] {
         if it.overloaded {

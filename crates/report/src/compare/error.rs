@@ -18,10 +18,7 @@ impl fmt::Display for CompareError {
             CompareError::Json(found) => ("JSON", found),
             CompareError::Figure(found) => ("the report of a run", found),
         };
-        write!(
-            f,
-            "expected {expected}: {found}; write the report with `rooflut run --json`"
-        )
+        write!(f, "expected {expected}: {found}; write the report with `rooflut run --json`")
     }
 }
 

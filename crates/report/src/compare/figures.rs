@@ -34,10 +34,8 @@ pub struct Figure {
 type Named = (&'static str, &'static str, fn(&Figures) -> Option<f64>);
 
 const TTFT: [Named; 1] = [("TTFT mean", "ms", |it| it.ttft_ms.mean)];
-const TERMS_OF_TTFT: [Named; 2] = [
-    ("queue", "ms", |it| it.queue_ms.mean),
-    ("prefill and API server", "ms", Figures::prefill_ms),
-];
+const TERMS_OF_TTFT: [Named; 2] =
+    [("queue", "ms", |it| it.queue_ms.mean), ("prefill and API server", "ms", Figures::prefill_ms)];
 const LATENCY: [Named; 5] = [
     ("TTFT p99", "ms", |it| it.ttft_ms.p99),
     ("TPOT mean", "ms", |it| it.tpot_ms.mean),
@@ -47,42 +45,26 @@ const LATENCY: [Named; 5] = [
 ];
 const SERVED: [Named; 6] = [
     ("requests", "1/s", |it| Some(it.throughput.requests_per_s)),
-    ("output tokens", "1/s", |it| {
-        Some(it.throughput.output_tokens_per_s)
-    }),
-    ("requests within limits", "1/s", |it| {
-        Some(it.goodput?.requests_per_s)
-    }),
+    ("output tokens", "1/s", |it| Some(it.throughput.output_tokens_per_s)),
+    ("requests within limits", "1/s", |it| Some(it.goodput?.requests_per_s)),
     ("rejected requests", "", |it| Some(it.rejected)),
-    ("cost of 1M output tokens", "USD", |it| {
-        it.cost?.usd_per.million_output_tokens
-    }),
-    ("energy of these, at most", "Wh", |it| {
-        it.energy_bound?.wh_per.million_output_tokens
-    }),
+    ("cost of 1M output tokens", "USD", |it| it.cost?.usd_per.million_output_tokens),
+    ("energy of these, at most", "Wh", |it| it.energy_bound?.wh_per.million_output_tokens),
 ];
 const STEP: [Named; 1] = [("mean step", "ms", |it| it.mean_step_ms)];
 const SERVER: [Named; 6] = [
     ("requests a step", "", |it| Some(it.batch_size?.mean)),
     ("busy", "%", |it| Some(100.0 * it.busy_share)),
     ("weights", "GB", |it| Some(it.weight_bytes / 1e9)),
-    ("KV cache", "tokens", |it| {
-        Some(it.kv_blocks * it.block_size)
-    }),
-    ("KV cache at the peak", "%", |it| {
-        Some(100.0 * it.peak_kv_share()?)
-    }),
+    ("KV cache", "tokens", |it| Some(it.kv_blocks * it.block_size)),
+    ("KV cache at the peak", "%", |it| Some(100.0 * it.peak_kv_share()?)),
     ("preemptions", "", |it| Some(it.preemptions)),
 ];
 
 /// Returns the figures that one of two reports has.
 pub(super) fn of(a: &Figures, b: &Figures) -> Vec<Figure> {
     let group = |group, is_term, all: &[Named]| {
-        let figure = |(name, unit, of): &Named| Figure {
-            is_term,
-            unit,
-            ..Figure::new(group, name, [a, b].map(of))
-        };
+        let figure = |(name, unit, of): &Named| Figure { is_term, unit, ..Figure::new(group, name, [a, b].map(of)) };
         all.iter().map(figure).collect::<Vec<_>>()
     };
     let parts = parts(a, b).into_iter().map(|part| {
@@ -99,9 +81,7 @@ pub(super) fn of(a: &Figures, b: &Figures) -> Vec<Figure> {
         group("server", false, &SERVER),
     ];
     let figures = all.into_iter().flatten();
-    figures
-        .filter(|figure| figure.a.is_some() || figure.b.is_some())
-        .collect()
+    figures.filter(|figure| figure.a.is_some() || figure.b.is_some()).collect()
 }
 
 impl Figure {
@@ -125,13 +105,9 @@ impl Figure {
 /// Returns the parts of a step that take time in one of two reports: in their order, then those of other versions.
 pub(super) fn parts(a: &Figures, b: &Figures) -> Vec<String> {
     let known = || Part::ALL.into_iter().map(|part| part.name().to_owned());
-    let found = [a, b]
-        .into_iter()
-        .flat_map(|it| it.time_share_by_part.keys());
+    let found = [a, b].into_iter().flat_map(|it| it.time_share_by_part.keys());
     let others: BTreeSet<String> = found.cloned().collect();
-    let others = others
-        .into_iter()
-        .filter(|name| known().all(|part| part != *name));
+    let others = others.into_iter().filter(|name| known().all(|part| part != *name));
     let takes_time = |name: &String| {
         let ms = |it: &Figures| it.part_ms(name).unwrap_or(0.0);
         ms(a) > 0.0 || ms(b) > 0.0

@@ -54,8 +54,7 @@ mod tests {
     use super::*;
 
     fn report(queue: f64, step: f64) -> Value {
-        let mean =
-            |ms: f64| json!({"mean": ms, "p50": null, "p90": null, "p95": null, "p99": null});
+        let mean = |ms: f64| json!({"mean": ms, "p50": null, "p90": null, "p95": null, "p99": null});
         json!({
             "model": "m", "gpu": "g", "gpus": 2, "tp": 2, "weight_bytes": 1e9,
             "load": {"kind": "poisson", "requests_per_s": 5.0},
@@ -84,10 +83,8 @@ mod tests {
                 (cause.difference_ms, terms.collect::<Vec<_>>())
             })
             .collect();
-        let expected = [
-            (-360.0, vec![("decode", -400.0), ("queue", 40.0)]),
-            (-4.0, vec![("down", -3.0), ("qkv", -1.0)]),
-        ];
+        let expected =
+            [(-360.0, vec![("decode", -400.0), ("queue", 40.0)]), (-4.0, vec![("down", -3.0), ("qkv", -1.0)])];
         assert_eq!(causes, expected);
         let names = comparison.figures.iter().filter(|figure| figure.is_term);
         let names: Vec<&str> = names.map(|figure| figure.name.as_str()).collect();
@@ -104,21 +101,9 @@ mod tests {
         b["kv_blocks_peak"] = json!(100);
         b["batch_size"]["mean"] = json!(16.0);
         let comparison = Comparison::of(&read(&a), &read(&b));
-        let keys: Vec<&str> = comparison
-            .settings
-            .iter()
-            .map(|it| it.key.as_str())
-            .collect();
-        assert_eq!(
-            keys,
-            ["tp", "load.kind", "load.requests_per_s", "load.users"]
-        );
-        let starts = [
-            "the loads differ",
-            "B does not keep up",
-            "B fills 100 %",
-            "a step of A computes 8.0",
-        ];
+        let keys: Vec<&str> = comparison.settings.iter().map(|it| it.key.as_str()).collect();
+        assert_eq!(keys, ["tp", "load.kind", "load.requests_per_s", "load.users"]);
+        let starts = ["the loads differ", "B does not keep up", "B fills 100 %", "a step of A computes 8.0"];
         assert_eq!(comparison.remarks.len(), starts.len());
         for (remark, start) in comparison.remarks.iter().zip(starts) {
             assert!(remark.starts_with(start), "{remark}");
@@ -135,8 +120,6 @@ mod tests {
         assert!(refused(&newer).contains("expected schema_version 1, found 99"));
         let mut wrong = report(1.0, 1.0);
         wrong["gpus"] = json!("two");
-        assert!(
-            refused(&wrong.to_string()).starts_with("expected the report of a run: invalid type")
-        );
+        assert!(refused(&wrong.to_string()).starts_with("expected the report of a run: invalid type"));
     }
 }

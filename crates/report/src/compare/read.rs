@@ -76,17 +76,16 @@ impl ReadReport {
     /// # Errors
     /// [`CompareError`]: text that is not JSON, or not the report of a run.
     pub fn read(json: &[u8]) -> Result<ReadReport, CompareError> {
-        let keys: Map<String, Value> =
-            serde_json::from_slice(json).map_err(|error| match error.classify() {
-                serde_json::error::Category::Data => {
-                    CompareError::Figure("found another JSON value than an object".to_owned())
-                }
-                _ => CompareError::Json(error.to_string()),
-            })?;
+        let keys: Map<String, Value> = serde_json::from_slice(json).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => {
+                CompareError::Figure("found another JSON value than an object".to_owned())
+            }
+            _ => CompareError::Json(error.to_string()),
+        })?;
         match keys.get("schema_version") {
-            Some(version) if *version != SCHEMA_VERSION => Err(CompareError::Figure(format!(
-                "expected schema_version {SCHEMA_VERSION}, found {version}"
-            ))),
+            Some(version) if *version != SCHEMA_VERSION => {
+                Err(CompareError::Figure(format!("expected schema_version {SCHEMA_VERSION}, found {version}")))
+            }
             _ => ReadReport::of_keys(keys),
         }
     }
@@ -105,17 +104,13 @@ impl ReadReport {
         let wrong = |error: serde_json::Error| CompareError::Figure(error.to_string());
         match serde_json::to_value(report).map_err(wrong)? {
             Value::Object(keys) => ReadReport::of_keys(keys),
-            _ => Err(CompareError::Figure(
-                "found another JSON value than an object".to_owned(),
-            )),
+            _ => Err(CompareError::Figure("found another JSON value than an object".to_owned())),
         }
     }
 
     /// Returns the model and its GPUs, as in `llama-3.1-8b on 2 h100`.
     pub fn title(&self) -> String {
-        let Figures {
-            model, gpus, gpu, ..
-        } = &self.figures;
+        let Figures { model, gpus, gpu, .. } = &self.figures;
         format!("{model} on {gpus} {gpu}")
     }
 }

@@ -87,11 +87,7 @@ fn compare(key: &str, a: &Value, b: &Value, settings: &mut Vec<Setting>) {
         return;
     }
     let (Value::Object(of_a), Value::Object(of_b)) = (a, b) else {
-        settings.push(Setting {
-            key: key.to_owned(),
-            a: a.clone(),
-            b: b.clone(),
-        });
+        settings.push(Setting { key: key.to_owned(), a: a.clone(), b: b.clone() });
         return;
     };
     let others = of_b.keys().filter(|name| !of_a.contains_key(*name));

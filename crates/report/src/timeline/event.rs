@@ -69,17 +69,7 @@ pub(crate) enum Args<'e> {
 
 impl<'e> Event<'e> {
     fn new(replica: u32, ph: &'static str, name: &'e str) -> Event<'e> {
-        Event {
-            name,
-            ph,
-            pid: replica.saturating_add(1),
-            tid: 1,
-            cat: None,
-            id: None,
-            ts: None,
-            dur: None,
-            args: None,
-        }
+        Event { name, ph, pid: replica.saturating_add(1), tid: 1, cat: None, id: None, ts: None, dur: None, args: None }
     }
 
     /// The name of the process or of the thread.
@@ -88,12 +78,7 @@ impl<'e> Event<'e> {
     }
 
     /// A counter has a new value.
-    pub(crate) fn counter(
-        replica: u32,
-        name: &'static str,
-        at_ns: u64,
-        args: Args<'e>,
-    ) -> Event<'e> {
+    pub(crate) fn counter(replica: u32, name: &'static str, at_ns: u64, args: Args<'e>) -> Event<'e> {
         Event::new(replica, "C", name).at(at_ns).with(args)
     }
 
@@ -106,24 +91,15 @@ impl<'e> Event<'e> {
         };
         let (chunks, decodes) = (step.prefill_chunks, step.decode_requests);
         let args = Args::Step {
-            tokens: u64::from(step.prefill_tokens)
-                + u64::from(decodes)
-                + u64::from(step.drafted_tokens),
+            tokens: u64::from(step.prefill_tokens) + u64::from(decodes) + u64::from(step.drafted_tokens),
             requests: u64::from(chunks) + u64::from(decodes),
             kv_tokens: step.kv_tokens,
             preempted: step.preempted,
         };
         // The difference of both times as they are read, so that no step begins before the last one has ended.
         let end = Micros(step.start_ns.saturating_add(step.duration_ns));
-        let dur = end
-            .read_ns()
-            .saturating_sub(Micros(step.start_ns).read_ns());
-        Event {
-            dur: Some(Micros(dur)),
-            ..Event::new(step.replica, "X", name)
-                .at(step.start_ns)
-                .with(args)
-        }
+        let dur = end.read_ns().saturating_sub(Micros(step.start_ns).read_ns());
+        Event { dur: Some(Micros(dur)), ..Event::new(step.replica, "X", name).at(step.start_ns).with(args) }
     }
 
     /// A request, or a phase of it, begins.
@@ -137,12 +113,7 @@ impl<'e> Event<'e> {
     }
 
     /// Something happens to a request.
-    pub(crate) fn instant(
-        id: EventId,
-        name: &'static str,
-        at_ns: u64,
-        args: Args<'e>,
-    ) -> Event<'e> {
+    pub(crate) fn instant(id: EventId, name: &'static str, at_ns: u64, args: Args<'e>) -> Event<'e> {
         Event::of_request(id, "n", name).at(at_ns).with(args)
     }
 
@@ -158,11 +129,7 @@ impl<'e> Event<'e> {
     }
 
     fn of_request(id: EventId, ph: &'static str, name: &'e str) -> Event<'e> {
-        Event {
-            cat: Some(id.category),
-            id: Some(Id(id.request)),
-            ..Event::new(id.replica, ph, name)
-        }
+        Event { cat: Some(id.category), id: Some(Id(id.request)), ..Event::new(id.replica, ph, name) }
     }
 }
 
@@ -230,10 +197,7 @@ mod tests {
 
     #[test]
     fn times_are_microseconds_and_nanoseconds_come_back_however_one_rounds() {
-        assert_eq!(
-            serde_json::to_string(&Micros(1_234_567)).unwrap(),
-            "1234.567"
-        );
+        assert_eq!(serde_json::to_string(&Micros(1_234_567)).unwrap(), "1234.567");
         assert_eq!(serde_json::to_string(&Micros(0)).unwrap(), "0.0");
         for ns in (0..1_000_000_000_000_000).step_by(9_999_999_937) {
             for ns in ns..ns + 8 {

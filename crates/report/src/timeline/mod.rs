@@ -48,12 +48,7 @@ impl<W: Write> Timeline<W> {
     pub fn new(out: W, names: &[String]) -> Timeline<W> {
         let mut out = Sink::new(out);
         out.write(|out| write!(out, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":["));
-        let mut timeline = Timeline {
-            out,
-            separator: "",
-            servers: BTreeMap::new(),
-            router: 0,
-        };
+        let mut timeline = Timeline { out, separator: "", servers: BTreeMap::new(), router: 0 };
         for (replica, name) in (0..).zip(names) {
             timeline.write(&Event::metadata(replica, "process_name", name));
             timeline.write(&Event::metadata(replica, "thread_name", "steps"));
@@ -107,13 +102,7 @@ impl<W: Write> Timeline<W> {
     }
 
     /// Writes the phases of a request on a server, each from the end of the one before to its own end.
-    fn stay(
-        &mut self,
-        id: EventId,
-        record: &RequestRecord,
-        begin_ns: u64,
-        phases: &[(&'static str, u64)],
-    ) {
+    fn stay(&mut self, id: EventId, record: &RequestRecord, begin_ns: u64, phases: &[(&'static str, u64)]) {
         let args = Args::request(id.request, record);
         self.write(&Event::begin(id, "request", begin_ns).with(args));
         let mut now_ns = begin_ns;
@@ -141,40 +130,23 @@ impl<W: Write> Observer for Timeline<W> {
             // The server was idle in between.
             self.count(step.replica, last_ns, Counters::default());
         }
-        let now = Counters {
-            running: step.running,
-            waiting: step.waiting,
-            kv_blocks: step.kv_blocks_used,
-        };
+        let now = Counters { running: step.running, waiting: step.waiting, kv_blocks: step.kv_blocks_used };
         self.count(step.replica, step.start_ns, now);
         self.write(&Event::step(step));
     }
 
     fn finished(&mut self, request: usize, record: &RequestRecord) {
         let arrival_ns = record.request.arrival_ns;
-        let id = |category, replica| EventId {
-            category,
-            replica,
-            request,
-        };
+        let id = |category, replica| EventId { category, replica, request };
         let Some(timing) = record.timing() else {
             let (id, args) = (id("request", self.router), Args::request(request, record));
             return self.write(&Event::instant(id, "rejected", arrival_ns, args));
         };
-        let (at_engine, queued) = (
-            ("API server", timing.at_engine_ns),
-            ("queued", timing.scheduled_ns),
-        );
+        let (at_engine, queued) = (("API server", timing.at_engine_ns), ("queued", timing.scheduled_ns));
         let answered_ns = timing.finish_ns.saturating_add(timing.api_output_ns);
         let output = ("API server output", answered_ns);
         let Some(transfer) = timing.kv_transfer else {
-            let phases = [
-                at_engine,
-                queued,
-                ("prefill", timing.first_token_ns),
-                ("decode", timing.finish_ns),
-                output,
-            ];
+            let phases = [at_engine, queued, ("prefill", timing.first_token_ns), ("decode", timing.finish_ns), output];
             return self.stay(id("request", timing.replica), record, arrival_ns, &phases);
         };
         let prefill = [at_engine, queued, ("prefill", transfer.prefilled_ns)];

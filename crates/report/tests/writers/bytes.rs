@@ -8,11 +8,7 @@ use crate::runs::{Written, single};
 fn run() -> Written {
     let mut config = SimConfig::new(128, 20);
     (config.max_num_seqs, config.max_num_batched_tokens) = (2, 32);
-    let requests = [
-        Request::new(20, 2),
-        Request::new(60, 1).at_ns(1_000),
-        Request::new(0, 1).at_ns(2_000_000),
-    ];
+    let requests = [Request::new(20, 2), Request::new(60, 1).at_ns(1_000), Request::new(0, 1).at_ns(2_000_000)];
     single(config, &requests)
 }
 

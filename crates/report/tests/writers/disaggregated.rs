@@ -69,19 +69,12 @@ fn a_request_is_prefilled_on_one_process_and_decoded_on_another() {
     for (request, _) in transferred {
         let row = |name: &str| requests[name][request].expect("a number");
         let time_ns = |name: &str| (row(name) * 1e6).round() as u64;
-        let (prefill_pid, decode_pid) =
-            (row("prefill_replica") as u64 + 1, row("replica") as u64 + 1);
+        let (prefill_pid, decode_pid) = (row("prefill_replica") as u64 + 1, row("replica") as u64 + 1);
         assert!(prefill_pid <= 2 && decode_pid > 2);
         let mut phases = phases(timeline, request).into_iter();
-        let (arrival_ns, end_ns) = (
-            time_ns("arrival_ms"),
-            time_ns("arrival_ms") + time_ns("e2e_ms"),
-        );
+        let (arrival_ns, end_ns) = (time_ns("arrival_ms"), time_ns("arrival_ms") + time_ns("e2e_ms"));
         let (name, pid, begin_ns, prefilled_ns) = phases.next().expect("a request");
-        assert_eq!(
-            (name.as_str(), pid, begin_ns),
-            ("request", prefill_pid, arrival_ns)
-        );
+        assert_eq!((name.as_str(), pid, begin_ns), ("request", prefill_pid, arrival_ns));
         let mut spans: BTreeMap<String, u64> = BTreeMap::new();
         let mut now_ns = arrival_ns;
         let mut names = Vec::new();
@@ -112,10 +105,7 @@ fn a_request_is_prefilled_on_one_process_and_decoded_on_another() {
             "API server output",
         ];
         let mut order = all.iter();
-        assert!(
-            names.iter().all(|name| order.any(|known| known == name)),
-            "{names:?}"
-        );
+        assert!(names.iter().all(|name| order.any(|known| known == name)), "{names:?}");
         for name in ["prefill", "KV transfer", "decode"] {
             assert!(spans.contains_key(name), "{request}: no {name}");
         }
@@ -137,10 +127,9 @@ fn requests_tell_how_they_were_transferred_and_add_up_to_the_report() {
     // The one that is rejected went nowhere.
     assert_eq!(transferred(&requests), (20, 1));
     let stages = run.report.summary.stages.unwrap();
-    for (column, expected) in [
-        ("transfer_ms", stages.mean_transfer().ms()),
-        ("decode_queue_ms", stages.mean_decode_queue().ms()),
-    ] {
+    for (column, expected) in
+        [("transfer_ms", stages.mean_transfer().ms()), ("decode_queue_ms", stages.mean_decode_queue().ms())]
+    {
         let found = mean(&requests[column]);
         assert!((found - expected).abs() < 1e-6, "{column}: {found}");
     }
@@ -158,9 +147,7 @@ fn requests_tell_how_they_were_transferred_and_add_up_to_the_report() {
 fn max_waiting_limits_the_queues_of_prefill_servers_and_not_those_of_decode_servers() {
     let mut config = tight().with_max_waiting(3);
     (config.max_num_seqs, config.kv_blocks) = (4, 10_000);
-    let requests: Vec<Request> = (0..300)
-        .map(|index| Request::new(512, 256).at_ns(index * 10_000_000))
-        .collect();
+    let requests: Vec<Request> = (0..300).map(|index| Request::new(512, 256).at_ns(index * 10_000_000)).collect();
     let run = pools(config, &mut RequestList::new(&requests));
     let (completed, rejected) = (run.report.summary.completed, run.report.summary.rejected);
     assert!(rejected > 20 && completed > 20, "{rejected} {completed}");

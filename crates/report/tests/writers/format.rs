@@ -2,12 +2,7 @@
 //! what breaks them: <https://perfetto.dev/docs/getting-started/other-formats> and
 //! <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>. There is no package of that
 //! importer to ask.
-#![allow(
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::expect_used,
-    reason = "test code outside of test functions"
-)]
+#![allow(clippy::panic, clippy::indexing_slicing, clippy::expect_used, reason = "test code outside of test functions")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,17 +19,10 @@ type Track = (u64, String);
 
 /// The events of each track, sorted by time as the importer does: those of the same time stay in the order
 /// of the file.
-fn tracks<'t>(
-    timeline: &'t Value,
-    kinds: &str,
-    name: impl Fn(&Value) -> String,
-) -> BTreeMap<Track, Vec<&'t Value>> {
+fn tracks<'t>(timeline: &'t Value, kinds: &str, name: impl Fn(&Value) -> String) -> BTreeMap<Track, Vec<&'t Value>> {
     let mut tracks: BTreeMap<Track, Vec<&Value>> = BTreeMap::new();
     for event in events(timeline, kinds) {
-        tracks
-            .entry((pid(event), name(event)))
-            .or_default()
-            .push(event);
+        tracks.entry((pid(event), name(event))).or_default().push(event);
     }
     for events in tracks.values_mut() {
         events.sort_by_key(|event| ns(event, "/ts"));
@@ -49,10 +37,7 @@ fn all(timeline: &Value) -> &[Value] {
 /// Required and optional fields of each kind of event.
 fn check_keys(timeline: &Value) {
     let object = timeline.as_object().expect("an object");
-    assert!(
-        object.keys().eq(["displayTimeUnit", "traceEvents"]),
-        "{object:?}"
-    );
+    assert!(object.keys().eq(["displayTimeUnit", "traceEvents"]), "{object:?}");
     assert!(matches!(text(timeline, "/displayTimeUnit"), "ms" | "ns"));
     for event in all(timeline) {
         let (must, may): (&[&str], &[&str]) = match text(event, "/ph") {
@@ -78,9 +63,7 @@ fn check_keys(timeline: &Value) {
         // The importer takes process 0 for the idle one of Linux.
         assert!(pid(event) > 0 && event["tid"].is_u64(), "{event}");
         for time in ["ts", "dur"] {
-            let time = object
-                .get(time)
-                .map_or(0.0, |time| time.as_f64().expect("a number"));
+            let time = object.get(time).map_or(0.0, |time| time.as_f64().expect("a number"));
             assert!(time >= 0.0 && time.is_finite(), "{event}");
         }
         assert!(object.get("id").is_none_or(Value::is_string), "{event}");
@@ -145,13 +128,8 @@ fn check_counters(timeline: &Value) {
             series.extend(args.keys());
         }
         assert_eq!(series.len(), 1, "{name}");
-        let times = values
-            .windows(2)
-            .map(|two| (ns(two[0], "/ts"), ns(two[1], "/ts")));
-        assert!(
-            times.into_iter().all(|(a, b)| a < b),
-            "{name}: two values at a time"
-        );
+        let times = values.windows(2).map(|two| (ns(two[0], "/ts"), ns(two[1], "/ts")));
+        assert!(times.into_iter().all(|(a, b)| a < b), "{name}: two values at a time");
     }
 }
 
@@ -250,8 +228,6 @@ fn replicas_are_processes_with_their_own_steps_counters_and_requests() {
 fn a_large_timeline_keeps_the_rules_at_the_end_of_a_year() {
     // 365 days in nanoseconds, where a microsecond has few digits left of a float's.
     let arrival_ns = |index: u64| 31_536_000_000_000_000 + 7 * index;
-    let requests: Vec<Request> = (0..500)
-        .map(|index| Request::new(300, 20).at_ns(arrival_ns(index)))
-        .collect();
+    let requests: Vec<Request> = (0..500).map(|index| Request::new(300, 20).at_ns(arrival_ns(index))).collect();
     assert_eq!(check(&replicas(&requests).timeline), 3);
 }

@@ -1,9 +1,5 @@
 //! Runs with all writers, and readers of what they write.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a helper of tests fails as tests do"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of tests fails as tests do")]
 
 use std::collections::BTreeMap;
 
@@ -92,20 +88,14 @@ pub(crate) fn trace() -> Vec<Request> {
 /// One server.
 pub(crate) fn single(config: SimConfig, requests: &[Request]) -> Written {
     let server = Simulator::try_new(Linear, config).unwrap();
-    write(&["server"], |out| {
-        server
-            .run_source(&mut RequestList::new(requests), out)
-            .unwrap()
-    })
+    write(&["server"], |out| server.run_source(&mut RequestList::new(requests), out).unwrap())
 }
 
 /// Three replicas.
 pub(crate) fn replicas(requests: &[Request]) -> Written {
     let servers = Cluster::try_new(Linear, tight(), 3, Router::RoundRobin).unwrap();
     write(&["replica 0", "replica 1", "replica 2"], |out| {
-        servers
-            .run_source(&mut RequestList::new(requests), out)
-            .unwrap()
+        servers.run_source(&mut RequestList::new(requests), out).unwrap()
     })
 }
 
@@ -154,6 +144,5 @@ pub(crate) fn pid(event: &Value) -> u64 {
 /// The events of a timeline of these kinds.
 pub(crate) fn events<'t>(timeline: &'t Value, kinds: &str) -> Vec<&'t Value> {
     let all = timeline["traceEvents"].as_array().unwrap().iter();
-    all.filter(|event| kinds.contains(text(event, "/ph")))
-        .collect()
+    all.filter(|event| kinds.contains(text(event, "/ph"))).collect()
 }

@@ -33,18 +33,11 @@ fn a_timeline_has_the_steps_one_after_the_other() {
         *names.entry(text(step, "/name")).or_insert(0) += 1;
         let row = |name: &str| rows[name][index].expect("a number");
         assert_eq!(ns(step, "/ts") as f64, (row("start_ms") * 1e6).round());
-        assert_eq!(
-            number(step, "/args/tokens"),
-            row("prefill_tokens") + row("decode_requests")
-        );
-        assert_eq!(
-            number(step, "/args/requests"),
-            row("prefill_chunks") + row("decode_requests")
-        );
+        assert_eq!(number(step, "/args/tokens"), row("prefill_tokens") + row("decode_requests"));
+        assert_eq!(number(step, "/args/requests"), row("prefill_chunks") + row("decode_requests"));
         assert_eq!(number(step, "/args/kv_tokens"), row("kv_tokens"));
         let (chunks, decodes) = (row("prefill_chunks") > 0.0, row("decode_requests") > 0.0);
-        let expected =
-            ["?", "decode", "prefill", "mixed"][2 * usize::from(chunks) + usize::from(decodes)];
+        let expected = ["?", "decode", "prefill", "mixed"][2 * usize::from(chunks) + usize::from(decodes)];
         assert_eq!(text(step, "/name"), expected);
     }
     let names: Vec<&str> = names.into_keys().collect();
@@ -98,46 +91,21 @@ fn counters_change_forward_in_time_and_are_zero_on_an_idle_server() {
     let timeline = &run.timeline;
     let steps = events(timeline, "X");
     let ends = |step: &&Value| ns(step, "/ts") + ns(step, "/dur");
-    let pause = steps
-        .windows(2)
-        .find(|two| ends(&two[0]) + 1_000_000_000 < ns(two[1], "/ts"));
+    let pause = steps.windows(2).find(|two| ends(&two[0]) + 1_000_000_000 < ns(two[1], "/ts"));
     let pause_ns = ends(&pause.expect("a pause")[0]);
     let last_ns = ends(steps.last().expect("a step"));
     for (name, series, peak) in [
         ("running", "/args/requests", 8.0),
         ("waiting", "/args/requests", 1.0),
-        (
-            "KV",
-            "/args/blocks",
-            f64::from(run.report.summary.kv.peak_blocks),
-        ),
+        ("KV", "/args/blocks", f64::from(run.report.summary.kv.peak_blocks)),
     ] {
         let counters = events(timeline, "C");
-        let of_name = counters
-            .into_iter()
-            .filter(|event| text(event, "/name") == name);
+        let of_name = counters.into_iter().filter(|event| text(event, "/name") == name);
         let values: Vec<(u64, f64)> = of_name.map(|e| (ns(e, "/ts"), number(e, series))).collect();
-        assert!(
-            values
-                .windows(2)
-                .all(|two| two[0].0 < two[1].0 && two[0].1 != two[1].1),
-            "{name}"
-        );
-        let at = |ns| {
-            values
-                .iter()
-                .rev()
-                .find(|(at, _)| *at <= ns)
-                .map(|(_, value)| *value)
-        };
-        assert_eq!(
-            (at(pause_ns), at(last_ns)),
-            (Some(0.0), Some(0.0)),
-            "{name}"
-        );
-        let most = values
-            .iter()
-            .fold(0.0_f64, |most, (_, value)| most.max(*value));
+        assert!(values.windows(2).all(|two| two[0].0 < two[1].0 && two[0].1 != two[1].1), "{name}");
+        let at = |ns| values.iter().rev().find(|(at, _)| *at <= ns).map(|(_, value)| *value);
+        assert_eq!((at(pause_ns), at(last_ns)), (Some(0.0), Some(0.0)), "{name}");
+        let most = values.iter().fold(0.0_f64, |most, (_, value)| most.max(*value));
         assert!(most >= peak, "{name}: {most}");
     }
 }
@@ -149,20 +117,10 @@ fn steps_have_a_line_per_step_and_add_up_to_the_report() {
     let (starts, durations) = (&steps["start_ms"], &steps["duration_ms"]);
     assert_eq!(starts.len() as f64, run.report.summary.steps as f64);
     assert!(steps.values().flatten().all(Option::is_some));
-    let spans: Vec<(f64, f64)> = (starts.iter().flatten().copied())
-        .zip(durations.iter().flatten().copied())
-        .collect();
-    assert!(
-        spans
-            .windows(2)
-            .all(|two| two[0].0 + two[0].1 <= two[1].0 + 1e-9)
-    );
+    let spans: Vec<(f64, f64)> = (starts.iter().flatten().copied()).zip(durations.iter().flatten().copied()).collect();
+    assert!(spans.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0 + 1e-9));
     let (last_start, last) = spans[spans.len() - 1];
-    let timings = run
-        .report
-        .records
-        .iter()
-        .filter_map(|record| record.timing());
+    let timings = run.report.records.iter().filter_map(|record| record.timing());
     let (finish_ns, answered_ns) = timings.fold((0, 0), |(finish, answered), timing| {
         let answer_ns = timing.finish_ns + timing.api_output_ns;
         (timing.finish_ns.max(finish), answer_ns.max(answered))
@@ -173,10 +131,7 @@ fn steps_have_a_line_per_step_and_add_up_to_the_report() {
 
     assert!(summary.preemptions as f64 > 0.0);
     assert_eq!(sum(&steps["preempted"]), summary.preemptions as f64);
-    assert_eq!(
-        most(&steps["kv_blocks_used"]),
-        f64::from(run.report.summary.kv.peak_blocks)
-    );
+    assert_eq!(most(&steps["kv_blocks_used"]), f64::from(run.report.summary.kv.peak_blocks));
     assert_eq!(most(&steps["running"]), 8.0);
     assert!(most(&steps["waiting"]) > 0.0);
     assert_eq!(most(&steps["prefill_tokens"]), 256.0);

@@ -17,11 +17,7 @@ pub(crate) struct Gate {
 impl Gate {
     /// Creates a gate that closes after `limit` requests.
     pub(crate) fn new(limit: u64) -> Gate {
-        Gate {
-            taken: Cell::new(0),
-            limit,
-            closed_ns: Cell::new(u64::MAX),
-        }
+        Gate { taken: Cell::new(0), limit, closed_ns: Cell::new(u64::MAX) }
     }
 
     /// Number of requests that have arrived.

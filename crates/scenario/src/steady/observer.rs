@@ -124,11 +124,7 @@ impl Signals {
     }
 
     fn add(&mut self, record: &RequestRecord, held: u64) {
-        let times = [
-            (record.ttft(), &mut self.ttft),
-            (record.tpot(), &mut self.tpot),
-            (record.e2e(), &mut self.e2e),
-        ];
+        let times = [(record.ttft(), &mut self.ttft), (record.tpot(), &mut self.tpot), (record.e2e(), &mut self.e2e)];
         for (time, series) in times {
             if let Some(time) = time {
                 series.add(time.0);
@@ -154,8 +150,7 @@ impl Signals {
         let first = self.ttft.estimate()?;
         let others = [&self.tpot, &self.e2e].map(Series::estimate);
         let all = others.into_iter().flatten().chain([first]);
-        all.map(|estimate| Estimate::relative(&estimate))
-            .max_by(f64::total_cmp)
+        all.map(|estimate| Estimate::relative(&estimate)).max_by(f64::total_cmp)
     }
 
     /// Returns whether all bounds hold on a window of so many requests; `None` while that is not clear.
@@ -240,9 +235,7 @@ impl<'g> Steady<'g> {
 
     /// Whether the window, or the run before it, has lasted this many mean times in service.
     fn lasted(&self, times: f64) -> bool {
-        let from_ns = self
-            .begin
-            .map_or(self.first_arrival_ns, |(from_ns, _)| from_ns);
+        let from_ns = self.begin.map_or(self.first_arrival_ns, |(from_ns, _)| from_ns);
         let elapsed_s = self.end_ns().saturating_sub(from_ns) as f64 / 1e9;
         elapsed_s >= times * self.in_service_s / self.served.max(1) as f64
     }
@@ -365,9 +358,8 @@ impl Observer for Steady<'_> {
 
     #[inline]
     fn step(&mut self, step: &StepRecord) {
-        let is_of_window = self.begin.is_none_or(|(from_ns, _)| {
-            step.start_ns >= from_ns && step.start_ns < self.gate.closed_ns()
-        });
+        let is_of_window =
+            self.begin.is_none_or(|(from_ns, _)| step.start_ns >= from_ns && step.start_ns < self.gate.closed_ns());
         if is_of_window {
             self.digest.step(step);
         }

@@ -65,12 +65,7 @@ impl Estimate {
 
 impl Series {
     pub(crate) fn new() -> Series {
-        Series {
-            blocks: Vec::new(),
-            width: FIRST_WIDTH,
-            sum: 0.0,
-            count: 0,
-        }
+        Series { blocks: Vec::new(), width: FIRST_WIDTH, sum: 0.0, count: 0 }
     }
 
     pub(crate) fn add(&mut self, value: f64) {
@@ -117,11 +112,7 @@ impl Series {
             return false;
         };
         let values = (self.blocks.len() / 2) as f64 * f64::from(self.width);
-        let steps: Vec<f64> = batches
-            .iter()
-            .zip(batches.iter().skip(1))
-            .map(|(a, b)| b - a)
-            .collect();
+        let steps: Vec<f64> = batches.iter().zip(batches.iter().skip(1)).map(|(a, b)| b - a).collect();
         let growth: f64 = steps.iter().sum();
         let step = mean(&steps);
         let squares: f64 = steps.iter().map(|value| (value - step).powi(2)).sum();

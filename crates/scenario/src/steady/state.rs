@@ -45,9 +45,7 @@ impl Window {
 
     /// Whether its figures are those of a steady state.
     fn is_steady(&self) -> bool {
-        let is_precise = self
-            .mean_error
-            .is_some_and(|error| error <= Window::MOST_ERROR);
+        let is_precise = self.mean_error.is_some_and(|error| error <= Window::MOST_ERROR);
         self.is_long && is_precise
     }
 }

@@ -31,11 +31,7 @@ fn run_with(text: &str, read: &dyn Fn(&Path) -> io::Result<Input>) -> Run {
     let file = ScenarioFile::read(text.as_bytes()).unwrap();
     let scenario = file.scenario().clone();
     let llama = model::find(scenario.target.model()).unwrap();
-    let resources = Resources {
-        model: Model::new(llama.name, llama.spec),
-        draft_model: None,
-        tables: sets::H100.clone(),
-        read,
-    };
+    let resources =
+        Resources { model: Model::new(llama.name, llama.spec), draft_model: None, tables: sets::H100.clone(), read };
     Run::try_new(scenario, resources).unwrap()
 }

@@ -15,14 +15,8 @@ const OF_2024: &str = "TIMESTAMP,ContextTokens,GeneratedTokens\n\
 #[test]
 fn times_of_both_years_count_from_the_earliest() {
     let trace = trace(OF_2023).unwrap();
-    assert_eq!(
-        (trace.format, trace.arrivals),
-        (Format::Azure, ArrivalSource::Recorded)
-    );
-    assert_eq!(
-        shapes(&trace),
-        [(0, 374, 44), (4315, 396, 109), (4315, 0, 0)]
-    );
+    assert_eq!((trace.format, trace.arrivals), (Format::Azure, ArrivalSource::Recorded));
+    assert_eq!(shapes(&trace), [(0, 374, 44), (4315, 396, 109), (4315, 0, 0)]);
     assert!(trace.left_out.is_empty() && trace.ignored.is_empty());
     let trace = crate::support::trace(OF_2024).unwrap();
     assert_eq!(shapes(&trace), [(0, 2162, 5), (991, 2399, 6), (1, 1, 1)]);
@@ -47,10 +41,7 @@ fn a_tenth_of_a_microsecond_counts() {
 fn quotes_change_nothing() {
     let plain = trace(OF_2023);
     let quoted = OF_2023.replace(",374,", "\" ,\"374\",");
-    assert_eq!(
-        trace(&quoted.replace("2023-11-16 18:15:46", "\"2023-11-16 18:15:46")),
-        plain
-    );
+    assert_eq!(trace(&quoted.replace("2023-11-16 18:15:46", "\"2023-11-16 18:15:46")), plain);
 }
 
 #[test]

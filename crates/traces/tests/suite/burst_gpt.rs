@@ -13,10 +13,7 @@ pub(crate) const SAMPLE: &str = "Timestamp,Model,Request tokens,Response tokens,
 fn failures_are_left_out_and_counted() {
     let trace = trace(SAMPLE).unwrap();
     assert_eq!(trace.format, Format::BurstGpt);
-    assert_eq!(
-        shapes(&trace),
-        [(0, 472, 18), (113_500, 417, 276), (113_500, 0, 9)]
-    );
+    assert_eq!(shapes(&trace), [(0, 472, 18), (113_500, 417, 276), (113_500, 0, 9)]);
     assert_eq!(trace.left_out, [(LeftOut::NoResponse, 1)]);
 }
 
@@ -31,17 +28,11 @@ fn a_failure_does_not_start_the_clock() {
 fn conditions_pick_models() {
     assert_eq!(requests(SAMPLE, &["Model=GPT-4"]).unwrap().len(), 2);
     let message = requests(SAMPLE, &["Model=GPT-5"]).unwrap_err();
-    assert_eq!(
-        message,
-        ": no row meets every --where; column Model has ChatGPT, GPT-4"
-    );
+    assert_eq!(message, ": no row meets every --where; column Model has ChatGPT, GPT-4");
 }
 
 #[test]
 fn quotes_change_nothing() {
     let plain = trace(SAMPLE);
-    assert_eq!(
-        trace(&SAMPLE.replace("Conversation log", "\"Conversation, \"\"log\"\"\"")),
-        plain
-    );
+    assert_eq!(trace(&SAMPLE.replace("Conversation log", "\"Conversation, \"\"log\"\"\"")), plain);
 }

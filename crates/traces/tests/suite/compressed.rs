@@ -55,10 +55,7 @@ fn files_that_are_cut_or_damaged_are_refused() {
     for mut bytes in [gzip(TEXT), zstd(TEXT)] {
         bytes.truncate(bytes.len() - 9);
         let message = message(bytes);
-        assert!(
-            message.contains("the file is cut or damaged: get it again"),
-            "{message}"
-        );
+        assert!(message.contains("the file is cut or damaged: get it again"), "{message}");
     }
     let mut bytes = zstd(TEXT);
     let last = bytes.len() - 1;
@@ -73,11 +70,6 @@ fn rows_that_never_end_are_not_read_whole() {
     let object = format!("{{\"timestamp\": 0, \"x\": \"{}", "a".repeat(40 << 20));
     for (text, line) in [(endless, 1), (unclosed, 3), (object, 1)] {
         let message = message(text.into_bytes());
-        assert!(
-            message.starts_with(&format!(
-                "line {line}: expected one request, found more bytes"
-            )),
-            "{message}"
-        );
+        assert!(message.starts_with(&format!("line {line}: expected one request, found more bytes")), "{message}");
     }
 }

@@ -12,33 +12,18 @@ fn each_format_is_known_by_its_columns_or_keys() {
     for (text, format) in [
         ("arrival_ms,prompt_tokens,output_tokens\n", Format::Own),
         ("TIMESTAMP,ContextTokens,GeneratedTokens\n", Format::Azure),
-        (
-            "\u{feff}\"TIMESTAMP\", ContextTokens ,Other\r\n",
-            Format::Azure,
-        ),
+        ("\u{feff}\"TIMESTAMP\", ContextTokens ,Other\r\n", Format::Azure),
         ("Timestamp,Model,Request tokens\n", Format::BurstGpt),
-        (
-            "arrived_at,num_prefill_tokens,num_decode_tokens\n",
-            Format::Vidur,
-        ),
+        ("arrived_at,num_prefill_tokens,num_decode_tokens\n", Format::Vidur),
         (
             "request_id,request_type,application_id,arrival_timestamp,batch_size,prompt_size,token_size\n",
             Format::Splitwise,
         ),
-        (
-            r#"{"chat_id": 1, "timestamp": 1, "input_length": 2, "type": "text"}"#,
-            Format::QwenBailian,
-        ),
+        (r#"{"chat_id": 1, "timestamp": 1, "input_length": 2, "type": "text"}"#, Format::QwenBailian),
         // The result of a benchmark may be one long line, of which only the beginning is looked at.
-        (
-            r#"{"request_throughput": 1, "input_lens": [5, 7, "#,
-            Format::Vllm,
-        ),
+        (r#"{"request_throughput": 1, "input_lens": [5, 7, "#, Format::Vllm),
         (r#"{"timestamp": 1, "input_length": 2}"#, Format::Mooncake),
-        (
-            r#"{"request_throughput": 1, "total_input_tokens": 2}"#,
-            Format::Vllm,
-        ),
+        (r#"{"request_throughput": 1, "total_input_tokens": 2}"#, Format::Vllm),
         (r#"[{"start_time": 1, "info": {}}"#, Format::InferencePerf),
         // Columns of no format are read as rooflut's own, whose messages list the expected ones.
         ("some,other,columns\n", Format::Own),

@@ -74,13 +74,7 @@ fn turns_arrive_after_the_end_of_the_one_before() {
     let trace = trace(text).unwrap();
     assert_eq!(trace.format, Format::Mooncake);
     // Each request takes a second. The clock starts at 1,500 ms; the first of b waits from the start.
-    let expected = [
-        (500, 10, 1),
-        (2000, 20, 2),
-        (100, 30, 3),
-        (3000, 40, 4),
-        (0, 50, 5),
-    ];
+    let expected = [(500, 10, 1), (2000, 20, 2), (100, 30, 3), (3000, 40, 4), (0, 50, 5)];
     assert_eq!(shapes(&trace), expected);
 }
 
@@ -97,9 +91,7 @@ fn requests_with_images_are_counted() {
 
 #[test]
 fn columns_that_are_not_read_are_listed() {
-    let own = |column: &str| {
-        format!("arrival_ms,prompt_tokens,output_tokens,{column},\n0,100,7,64,\n1,100,7,64,\n")
-    };
+    let own = |column: &str| format!("arrival_ms,prompt_tokens,output_tokens,{column},\n0,100,7,64,\n1,100,7,64,\n");
     assert_eq!(trace(&own("request_id")).unwrap().ignored, ["request_id"]);
     let mooncake = r#"{"timestamp": 0, "input_length": 5, "output_length": 5, "hashids": [1]}"#;
     let other = trace(&mooncake.replace("hashids", "model")).unwrap();

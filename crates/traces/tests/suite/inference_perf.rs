@@ -36,9 +36,6 @@ fn both_ways_to_write_tokens_are_read() {
     assert_eq!(shapes(&old), [(250, 100, 10), (0, 300, 30)]);
     assert_eq!(old.left_out, [(LeftOut::Error, 1)]);
     let new = trace(NEW).unwrap();
-    assert_eq!(
-        (new.format, shapes(&new)),
-        (Format::InferencePerf, vec![(0, 5, 6), (1000, 7, 8)])
-    );
+    assert_eq!((new.format, shapes(&new)), (Format::InferencePerf, vec![(0, 5, 6), (1000, 7, 8)]));
     assert_eq!(new.left_out, [(LeftOut::Error, 1)]);
 }

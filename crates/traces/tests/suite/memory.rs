@@ -36,32 +36,20 @@ fn replay(file: File) -> io::Result<()> {
 
 fn mooncake(index: usize, text: &mut String) {
     let ids = [index, index + 1, index + 2];
-    writeln!(
-        text,
-        "{{\"timestamp\": {index}, \"input_length\": 1500, \"output_length\": 5, \"hash_ids\": {ids:?}}}"
-    )
-    .expect("a line");
+    writeln!(text, "{{\"timestamp\": {index}, \"input_length\": 1500, \"output_length\": 5, \"hash_ids\": {ids:?}}}")
+        .expect("a line");
 }
 
 #[test]
 fn requests_in_order_of_time_are_not_kept() {
-    let own = most_bytes(
-        "arrival_ms,prompt_tokens,output_tokens,session_id\n",
-        |index, text| writeln!(text, "{index},100,5,user-{index}").expect("a line"),
-    );
-    let azure = most_bytes(
-        "TIMESTAMP,ContextTokens,GeneratedTokens\n",
-        |index, text| {
-            let (hours, minutes, seconds) = (index / 3600, index / 60 % 60, index % 60);
-            writeln!(
-                text,
-                "2024-05-{:02} {:02}:{minutes:02}:{seconds:02}.123456+00:00,100,5",
-                10 + hours / 24,
-                hours % 24
-            )
+    let own = most_bytes("arrival_ms,prompt_tokens,output_tokens,session_id\n", |index, text| {
+        writeln!(text, "{index},100,5,user-{index}").expect("a line")
+    });
+    let azure = most_bytes("TIMESTAMP,ContextTokens,GeneratedTokens\n", |index, text| {
+        let (hours, minutes, seconds) = (index / 3600, index / 60 % 60, index % 60);
+        writeln!(text, "2024-05-{:02} {:02}:{minutes:02}:{seconds:02}.123456+00:00,100,5", 10 + hours / 24, hours % 24)
             .expect("a line");
-        },
-    );
+    });
     let mooncake = most_bytes("", mooncake);
     for bytes in [own, azure, mooncake] {
         // The beginning, from which the format is recognised, and buffers: not 56 bytes a request.

@@ -16,8 +16,7 @@ fn each_file_has_its_message() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/messages.txt");
     page::replay(path, |line| {
         let file = line.split_once(':');
-        let message =
-            file.map(|(file, text)| message_of(file, text.strip_prefix(' ').unwrap_or(text)));
+        let message = file.map(|(file, text)| message_of(file, text.strip_prefix(' ').unwrap_or(text)));
         message.into_iter().collect()
     });
 }

@@ -26,10 +26,7 @@ fn ids_stand_for_blocks_of_512_tokens() {
 #[test]
 fn milliseconds_count_from_the_earliest() {
     let trace = trace(&SAMPLE.replace("27000.5", "27000")).unwrap();
-    assert_eq!(
-        shapes(&trace),
-        [(0, 1500, 52), (3000, 600, 26), (0, 0, 1), (1, 700, 7)]
-    );
+    assert_eq!(shapes(&trace), [(0, 1500, 52), (3000, 600, 26), (0, 0, 1), (1, 700, 7)]);
 }
 
 #[test]
@@ -38,8 +35,5 @@ fn other_ways_to_write_the_same_change_nothing() {
     let lines: Vec<&str> = SAMPLE.lines().filter(|line| !line.is_empty()).collect();
     assert_eq!(trace(&format!("[{}]", lines.join(",\n"))), plain);
     assert_eq!(trace(&SAMPLE.replace(", ", ",\n  ")), plain);
-    assert_eq!(
-        trace(&SAMPLE.replace("timestamp", r"time\u0073tamp")),
-        plain
-    );
+    assert_eq!(trace(&SAMPLE.replace("timestamp", r"time\u0073tamp")), plain);
 }

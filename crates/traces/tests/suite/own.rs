@@ -10,14 +10,12 @@ fn columns_are_found_by_name_and_others_ignored() {
     let text = "output_tokens,user,arrival_ms, prompt_tokens\n7,a, 1.5,100\n";
     let expected = Request::new(100, 7).at_ns(1_500_000);
     assert_eq!(requests(text, &[]), Ok(vec![expected]));
-    let text =
-        "arrival_ms,prompt_tokens,output_tokens,cached_prompt_tokens,priority\n0,100,7,64,7\n";
+    let text = "arrival_ms,prompt_tokens,output_tokens,cached_prompt_tokens,priority\n0,100,7,64,7\n";
     let request = requests(text, &[]).unwrap()[0];
     assert_eq!((request.cached_prompt_tokens, request.priority), (64, 7));
 }
 
-pub(crate) const QUOTED: &str =
-    "note,arrival_ms,prompt_tokens,output_tokens\n\"a, \"\"b\"\"\nc\",\"0\",1,2\nd,5,3,4\n";
+pub(crate) const QUOTED: &str = "note,arrival_ms,prompt_tokens,output_tokens\n\"a, \"\"b\"\"\nc\",\"0\",1,2\nd,5,3,4\n";
 
 #[test]
 fn quotes_change_nothing() {
@@ -49,19 +47,9 @@ fn contents(rows: &[&str]) -> Vec<Content> {
 
 #[test]
 fn prefixes_and_sessions_say_what_is_shared() {
-    let rows = [
-        "0,100,5,system,40,",
-        "0,100,5,system,40,",
-        "0,100,5,other,40,ann",
-        "0,100,5,,,ann",
-        "0,100,5,,0,",
-    ];
+    let rows = ["0,100,5,system,40,", "0,100,5,system,40,", "0,100,5,other,40,ann", "0,100,5,,,ann", "0,100,5,,0,"];
     let texts = contents(&rows).into_iter().map(|content| match content {
-        Content::Texts {
-            prefix,
-            prefix_tokens,
-            own,
-        } => Some((prefix, prefix_tokens, own)),
+        Content::Texts { prefix, prefix_tokens, own } => Some((prefix, prefix_tokens, own)),
         _ => None,
     });
     let texts: Vec<Option<(u64, u32, u64)>> = texts.collect();
@@ -86,10 +74,7 @@ fn bytes_that_are_no_text_are_named_by_their_line() {
     let expected = "line 3: expected UTF-8 text, found other bytes; correct this line";
     assert_eq!(message(&bytes), expected);
     bytes.truncate(48);
-    assert_eq!(
-        message(&bytes),
-        "line 3: expected 3 fields, found 2; correct this line"
-    );
+    assert_eq!(message(&bytes), "line 3: expected 3 fields, found 2; correct this line");
 }
 
 #[test]
@@ -97,9 +82,6 @@ fn a_message_stays_on_one_line_and_short() {
     let cell = "x".repeat(1000);
     let text = format!("arrival_ms,prompt_tokens,output_tokens\n0,\"a\n{cell}\",1\n");
     let message = message(&text);
-    assert!(
-        message.contains(r"a\nxxx") && message.contains("xxx...\";"),
-        "{message}"
-    );
+    assert!(message.contains(r"a\nxxx") && message.contains("xxx...\";"), "{message}");
     assert!(message.len() < 200 && !message.contains('\n'), "{message}");
 }

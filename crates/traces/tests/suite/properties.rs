@@ -22,10 +22,7 @@ fn check(trace: &Trace) {
 /// Reads the bytes as every format and as the recognised one.
 fn check_all(bytes: &[u8]) {
     for format in Format::ALL.map(Some).into_iter().chain([None]) {
-        let options = Options {
-            format,
-            ..Options::default()
-        };
+        let options = Options { format, ..Options::default() };
         match collect(bytes, &options) {
             Ok(trace) => check(&trace),
             Err(error) => {

@@ -25,17 +25,10 @@ fn drain(replay: &mut Replay) -> usize {
 fn requests_come_in_order_of_time_and_keep_their_place_in_the_file() {
     let arrivals = [7, 3, 3, 9, 0, 9, 4, 12, 11];
     let rows = arrivals.iter().zip(1..);
-    let rows: Vec<String> = rows
-        .map(|(ms, tokens)| format!("{ms},{tokens},1\n"))
-        .collect();
+    let rows: Vec<String> = rows.map(|(ms, tokens)| format!("{ms},{tokens},1\n")).collect();
     let text = format!("{HEADER}{}", rows.concat());
-    let mut replay = read(text.as_bytes(), &Options::default())
-        .unwrap()
-        .replay()
-        .unwrap();
-    let order: Vec<usize> = std::iter::from_fn(|| replay.take())
-        .map(|(index, _)| index)
-        .collect();
+    let mut replay = read(text.as_bytes(), &Options::default()).unwrap().replay().unwrap();
+    let order: Vec<usize> = std::iter::from_fn(|| replay.take()).map(|(index, _)| index).collect();
     // Requests of the same time come in the order of the file.
     assert_eq!(order, [4, 1, 2, 6, 0, 3, 5, 8, 7]);
     assert_eq!(replay.finish(), Ok(()));
@@ -61,20 +54,14 @@ fn a_pipe_is_copied_as_far_as_it_is_read() {
     // An endless one, the first row of which is none.
     let endless = Cursor::new(format!("{HEADER}x,1,1\n")).chain(io::repeat(b'\n'));
     let copy = tempfile::tempfile().unwrap();
-    let error = read(
-        Input::once(endless, copy.try_clone().unwrap()),
-        &Options::default(),
-    );
+    let error = read(Input::once(endless, copy.try_clone().unwrap()), &Options::default());
     assert_eq!(error.unwrap_err().line, Some(2));
     assert!(copy.metadata().unwrap().len() < 2 << 20);
 }
 
 #[test]
 fn a_file_that_changes_in_between_is_reported() {
-    for (rows, expected) in [
-        ("0,1,1\n", "changed"),
-        ("0,1,1\n1,x,1\n", "line 3: prompt_tokens"),
-    ] {
+    for (rows, expected) in [("0,1,1\n", "changed"), ("0,1,1\n1,x,1\n", "line 3: prompt_tokens")] {
         let mut file = file("0,1,1\n1,2,1\n");
         let trace = read(file.try_clone().unwrap(), &Options::default()).unwrap();
         file.set_len(0).unwrap();

@@ -24,14 +24,8 @@ fn without_start_times() -> String {
 #[test]
 fn start_times_are_the_arrivals() {
     let trace = trace(SAMPLE).unwrap();
-    assert_eq!(
-        (trace.format, trace.arrivals),
-        (Format::Vllm, ArrivalSource::Recorded)
-    );
-    assert_eq!(
-        shapes(&trace),
-        [(250, 100, 10), (0, 200, 20), (2000, 400, 40)]
-    );
+    assert_eq!((trace.format, trace.arrivals), (Format::Vllm, ArrivalSource::Recorded));
+    assert_eq!(shapes(&trace), [(250, 100, 10), (0, 200, 20), (2000, 400, 40)]);
     let on_one_line = SAMPLE.replace('\n', " ");
     assert_eq!(crate::support::trace(&on_one_line).as_ref(), Ok(&trace));
     assert_eq!(trace.left_out, [(LeftOut::NoOutput, 1)]);
@@ -43,21 +37,14 @@ fn without_start_times_they_follow_the_rate() {
     let trace = trace(&text).unwrap();
     let requests_per_s = 10.0;
     assert_eq!(trace.arrivals, ArrivalSource::Poisson { requests_per_s });
-    let arrivals: Vec<u64> = trace
-        .requests
-        .iter()
-        .map(|request| request.arrival_ns)
-        .collect();
+    let arrivals: Vec<u64> = trace.requests.iter().map(|request| request.arrival_ns).collect();
     assert!(arrivals.is_sorted() && arrivals[0] > 0, "{arrivals:?}");
     // vLLM stretches them to 4 requests / 10 per second.
     assert!(arrivals[3].abs_diff(400_000_000) <= 1, "{arrivals:?}");
     assert_eq!(crate::support::trace(&text), Ok(trace));
     for same in ["\"burstiness\": 1,", ""] {
         let text = text.replace("\"burstiness\": 1.0,", same);
-        assert_eq!(
-            crate::support::trace(&text).unwrap().arrivals,
-            ArrivalSource::Poisson { requests_per_s }
-        );
+        assert_eq!(crate::support::trace(&text).unwrap().arrivals, ArrivalSource::Poisson { requests_per_s });
     }
 }
 
@@ -74,9 +61,7 @@ fn infinities_of_python_are_read() {
     let infinite = without_start_times().replace("10.0", "\"inf\"");
     let expected = trace(&infinite);
     // As SGLang writes it; texts stay as they are.
-    let sglang = infinite
-        .replace("\"inf\"", "Infinity")
-        .replace("0.24", "NaN")
-        .replace("\"b\"", "\"\\\"Infinity, NaN\"");
+    let sglang =
+        infinite.replace("\"inf\"", "Infinity").replace("0.24", "NaN").replace("\"b\"", "\"\\\"Infinity, NaN\"");
     assert_eq!(trace(&sglang), expected);
 }

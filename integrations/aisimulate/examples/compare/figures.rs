@@ -21,8 +21,7 @@ impl Latencies {
 impl Figures {
     /// Returns the cells of a row, with the differences from `first` in percent.
     pub(crate) fn beside(&self, first: Option<&Figures>) -> String {
-        let cell = |(index, value): (usize, &f64)| match first.and_then(|first| first.0.get(index))
-        {
+        let cell = |(index, value): (usize, &f64)| match first.and_then(|first| first.0.get(index)) {
             None => format!("{value:.2}"),
             Some(first) => format!("{value:.2} ({:+.1} %)", 100.0 * (value / first - 1.0)),
         };

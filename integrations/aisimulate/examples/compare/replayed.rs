@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use aisimulate_core::engine::EngineConfig;
 use aisimulate_core::replay::{
-    ReplayEngineConfig, ReplaySpec, ReplayTerminalStatus, run_engine_replay,
-    run_engine_replay_with_timing,
+    ReplayEngineConfig, ReplaySpec, ReplayTerminalStatus, run_engine_replay, run_engine_replay_with_timing,
 };
 use rooflut_aisimulate::RooflineTiming;
 use serde_json::json;
@@ -29,10 +28,7 @@ pub(crate) fn latencies(
             "output_tokens": request.output_tokens,
         })
     });
-    let engine = ReplayEngineConfig {
-        rank,
-        ..ReplayEngineConfig::default()
-    };
+    let engine = ReplayEngineConfig { rank, ..ReplayEngineConfig::default() };
     let spec: ReplaySpec = serde_json::from_value(json!({
         "topology": { "kind": "aggregated", "workers": { "initial_workers": 1 } },
         "engine": engine,

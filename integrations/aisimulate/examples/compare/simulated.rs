@@ -35,10 +35,7 @@ type Named = (&'static str, Simulator<Steps>);
 pub(crate) fn simulators(deployment: &Deployment) -> Result<Vec<Named>, Box<dyn Error>> {
     let own = deployment.simulator()?;
     let whole = *own.config();
-    let engine = whole
-        .with_api_server_ns(0)
-        .with_api_token_ns(0)
-        .with_api_output_ns(0);
+    let engine = whole.with_api_server_ns(0).with_api_token_ns(0).with_api_output_ns(0);
     let synchronous = engine.with_scheduling(Scheduling::Synchronous);
     [
         ("rooflut's simulator", whole, Passed::Lengths),
@@ -57,18 +54,11 @@ pub(crate) fn simulators(deployment: &Deployment) -> Result<Vec<Named>, Box<dyn 
 }
 
 /// Serves a workload.
-pub(crate) fn latencies(
-    simulator: &Simulator<Steps>,
-    workload: &Workload,
-) -> Result<Latencies, StepTimeError> {
+pub(crate) fn latencies(simulator: &Simulator<Steps>, workload: &Workload) -> Result<Latencies, StepTimeError> {
     let report = simulator.run(&workload.requests)?;
     let records = report.records.iter();
     Ok(Latencies {
-        ttft_ms: records
-            .clone()
-            .flat_map(|r| r.ttft())
-            .map(Seconds::ms)
-            .collect(),
+        ttft_ms: records.clone().flat_map(|r| r.ttft()).map(Seconds::ms).collect(),
         tpot_ms: records.flat_map(|r| r.tpot()).map(Seconds::ms).collect(),
     })
 }
@@ -76,23 +66,14 @@ pub(crate) fn latencies(
 impl LatencyModel for Steps {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
         let prefill = mean_chunks(batch.prefill);
-        let means = StepBatch {
-            prefill: &prefill,
-            ..*batch
-        };
+        let means = StepBatch { prefill: &prefill, ..*batch };
         match self.passed {
             Passed::Lengths => self.model.total_time(batch),
             Passed::Means => self.model.total_time(&means),
             Passed::MeansApart => {
                 let (prefill, decode) = (means.prefill, means.decode);
-                let prompts = StepBatch {
-                    prefill,
-                    decode: &[],
-                };
-                let others = StepBatch {
-                    prefill: &[],
-                    decode,
-                };
+                let prompts = StepBatch { prefill, decode: &[] };
+                let others = StepBatch { prefill: &[], decode };
                 self.model.total_time(&prompts) + self.model.total_time(&others)
             }
         }

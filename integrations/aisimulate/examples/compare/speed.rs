@@ -37,28 +37,19 @@ pub(crate) fn compare(workload: &Workload) -> Result<(), Box<dyn Error>> {
     })
 }
 
-fn print(
-    name: &str,
-    run: impl Fn() -> Result<(u64, Duration), Box<dyn Error>>,
-) -> Result<(), Box<dyn Error>> {
+fn print(name: &str, run: impl Fn() -> Result<(u64, Duration), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
     let mut best: Option<(u64, Duration)> = None;
     for _ in 0..RUNS {
         let found = run()?;
         best = Some(best.map_or(found, |best| if found.1 < best.1 { found } else { best }));
     }
     let (steps, time) = best.ok_or("no runs")?;
-    println!(
-        "| {name} | {steps} | {:.0} |",
-        steps as f64 / time.as_secs_f64()
-    );
+    println!("| {name} | {steps} | {:.0} |", steps as f64 / time.as_secs_f64());
     Ok(())
 }
 
 /// Returns the number of passes in which a new engine serves all requests, and the time that they take.
-fn drained(
-    factory: &EngineFactory,
-    workload: &Workload,
-) -> Result<(u64, Duration), Box<dyn Error>> {
+fn drained(factory: &EngineFactory, workload: &Workload) -> Result<(u64, Duration), Box<dyn Error>> {
     let mut engine = factory.build(EngineIdentity::new(0), NonZeroU32::MIN)?;
     for (index, request) in workload.requests.iter().enumerate() {
         let request = Request {

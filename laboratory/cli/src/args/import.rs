@@ -116,12 +116,7 @@ pub(crate) struct SetArgs {
     #[arg(long, value_name = "TEXT", help_heading = "What the files do not say")]
     pub(crate) source: Option<String>,
     /// Licence of the files.
-    #[arg(
-        long,
-        value_name = "TEXT",
-        alias = "licence",
-        help_heading = "What the files do not say"
-    )]
+    #[arg(long, value_name = "TEXT", alias = "licence", help_heading = "What the files do not say")]
     pub(crate) license: Option<String>,
     /// Day of the measurement or of its publication, as in 2026-01-31.
     #[arg(long, value_name = "DAY", help_heading = "What the files do not say")]

@@ -83,11 +83,7 @@ fn row(row: &Row) -> Value {
 
 fn coverage(coverage: &Coverage) -> Value {
     let (class, part, refused) = match &coverage.cover {
-        Cover::Answers { class, part } => (
-            Some(class.name()),
-            part.as_ref().map(ToString::to_string),
-            None,
-        ),
+        Cover::Answers { class, part } => (Some(class.name()), part.as_ref().map(ToString::to_string), None),
         Cover::Uneven(error) => (None, None, Some(error.to_string())),
         Cover::Refused(error) => (None, None, Some(error.to_string())),
     };

@@ -19,11 +19,7 @@ pub(crate) use subject::subject;
 use warning::Warning;
 
 /// Inspects the set. Errors are those of a build.
-pub(crate) fn run(
-    args: &CheckArgs,
-    tables: Option<&Path>,
-    as_json: bool,
-) -> Result<Answered, Error> {
+pub(crate) fn run(args: &CheckArgs, tables: Option<&Path>, as_json: bool) -> Result<Answered, Error> {
     let inspection = subject(args.set.as_deref(), tables)?;
     let check = Check::new(&inspection);
     let text = if as_json { check.json()? } else { check.text() };
@@ -81,9 +77,7 @@ impl<'i> Checked<'i> {
 impl<'i> Check<'i> {
     fn new(inspection: &'i Inspection) -> Check<'i> {
         let families = inspection.families.iter();
-        let families: Vec<_> = families
-            .map(|family| Checked::new(inspection, family))
-            .collect();
+        let families: Vec<_> = families.map(|family| Checked::new(inspection, family)).collect();
         Check {
             inspection,
             warnings: families.iter().flat_map(Warning::of).collect(),

@@ -12,11 +12,7 @@ use crate::output::{count, number, plural, title, wrapped};
 impl Check<'_> {
     pub(super) fn text(&self) -> String {
         let set = &self.inspection.set;
-        let mut text = title(&format!(
-            "{}: {}",
-            set.name(),
-            set.gpu().description.as_str()
-        ));
+        let mut text = title(&format!("{}: {}", set.name(), set.gpu().description.as_str()));
         text += &wrapped("tables", set.origin().engine.as_str());
         text += &wrapped("source", set.origin().source.as_str());
         let rows = format!(
@@ -44,9 +40,7 @@ impl Check<'_> {
             let own = |warning: &&Warning<'_>| warning.kernels() == checked.family.name;
             let warnings: Vec<&Warning<'_>> = self.warnings.iter().filter(own).collect();
             let outliers = WarningsTable::outliers(checked, &warnings);
-            let dips = warnings
-                .iter()
-                .filter_map(|warning| WarningsTable::dips(checked, warning));
+            let dips = warnings.iter().filter_map(|warning| WarningsTable::dips(checked, warning));
             let suspects = warnings.iter();
             let suspects = suspects.filter_map(|warning| WarningsTable::suspects(checked, warning));
             for table in outliers.into_iter().chain(dips).chain(suspects) {
@@ -74,14 +68,12 @@ impl Check<'_> {
     }
 
     fn families(&self) -> Grid {
-        let mut grid = Grid::new(
-            "kernels | >rows | >outliers | >dips | >suspects | >predicted | >median error % | >p95 error %",
-        );
+        let mut grid =
+            Grid::new("kernels | >rows | >outliers | >dips | >suspects | >predicted | >median error % | >p95 error %");
         for checked in &self.families {
             let errors = checked.errors.as_ref();
-            let error = |pick: fn(&Errors) -> f64| {
-                errors.map_or("-".to_owned(), |errors| number(100.0 * pick(errors), 1))
-            };
+            let error =
+                |pick: fn(&Errors) -> f64| errors.map_or("-".to_owned(), |errors| number(100.0 * pick(errors), 1));
             grid.row(vec![
                 checked.family.name.clone(),
                 count(checked.family.rows.len() as u64),
@@ -126,9 +118,7 @@ fn answers(covered: &[Coverage], reasons: &mut Vec<String>) -> String {
             None => answers.push((format!("tp {}", coverage.tp), answer)),
         }
     }
-    let answers = answers
-        .iter()
-        .map(|(tps, answer)| format!("{tps}: {answer}"));
+    let answers = answers.iter().map(|(tps, answer)| format!("{tps}: {answer}"));
     answers.collect::<Vec<_>>().join("; ")
 }
 

@@ -56,8 +56,7 @@ impl<'i> Warning<'i> {
                 ratio: outlier.ratio,
             })
         });
-        let (common, single): (Vec<&Dips>, Vec<&Dips>) =
-            checked.dips.iter().partition(|dips| dips.is_common());
+        let (common, single): (Vec<&Dips>, Vec<&Dips>) = checked.dips.iter().partition(|dips| dips.is_common());
         let common = common.into_iter().map(|dips| {
             let where_from = format!(
                 "from {axis} {} to {axis} {} in {} of {} places",
@@ -83,35 +82,17 @@ impl<'i> Warning<'i> {
         let suspects = checked.suspects.iter().map(|suspect| {
             let rows = suspect.rows.iter();
             let rows = rows.filter_map(|(row, us)| Some((checked.family.rows.get(*row)?, *us)));
-            Warning::Suspect {
-                kernels: &checked.family.name,
-                cause: suspect.cause,
-                rows: rows.collect(),
-            }
+            Warning::Suspect { kernels: &checked.family.name, cause: suspect.cause, rows: rows.collect() }
         });
-        outliers
-            .chain(common)
-            .chain(single)
-            .chain(suspects)
-            .collect()
+        outliers.chain(common).chain(single).chain(suspects).collect()
     }
 
-    fn dips(
-        checked: &Checked<'i>,
-        mut dips: Vec<&Dip>,
-        where_from: String,
-        advice: &'static str,
-    ) -> Warning<'i> {
+    fn dips(checked: &Checked<'i>, mut dips: Vec<&Dip>, where_from: String, advice: &'static str) -> Warning<'i> {
         let rows = &checked.family.rows;
         dips.sort_by(|a, b| b.falls.total_cmp(&a.falls));
         let pairs = dips.iter();
         let pairs = pairs.filter_map(|dip| Some([rows.get(dip.to)?, rows.get(dip.from)?]));
-        Warning::Dips {
-            kernels: &checked.family.name,
-            where_from,
-            pairs: pairs.collect(),
-            advice,
-        }
+        Warning::Dips { kernels: &checked.family.name, where_from, pairs: pairs.collect(), advice }
     }
 
     pub(super) const fn kind(&self) -> &'static str {
@@ -125,9 +106,9 @@ impl<'i> Warning<'i> {
     /// Returns the operation and its formats.
     pub(super) const fn kernels(&self) -> &'i str {
         match self {
-            Warning::Outlier { kernels, .. }
-            | Warning::Dips { kernels, .. }
-            | Warning::Suspect { kernels, .. } => kernels,
+            Warning::Outlier { kernels, .. } | Warning::Dips { kernels, .. } | Warning::Suspect { kernels, .. } => {
+                kernels
+            }
         }
     }
 
@@ -140,18 +121,10 @@ impl<'i> Warning<'i> {
                 row.latency_us,
                 expected(row, *ratio),
             ),
-            Warning::Dips {
-                kernels,
-                where_from,
-                pairs,
-                advice,
-            } => {
+            Warning::Dips { kernels, where_from, pairs, advice } => {
                 let deepest = pairs.first().map(|[behind, before]| {
                     let falls = number(falls(behind, before), 0);
-                    format!(
-                        ", most at {}: {falls} % less than before it",
-                        describe(behind)
-                    )
+                    format!(", most at {}: {falls} % less than before it", describe(behind))
                 });
                 format!(
                     "{kernels}: latency falls {where_from}{}; expected at most {} % less for more work; {advice}",
@@ -159,17 +132,10 @@ impl<'i> Warning<'i> {
                     number(100.0 * DIP, 0),
                 )
             }
-            Warning::Suspect {
-                kernels,
-                cause,
-                rows,
-            } => {
+            Warning::Suspect { kernels, cause, rows } => {
                 let farthest = rows.first().map(|(row, us)| {
                     let (found, compared) = (row.latency_us, number(*us, 1));
-                    format!(
-                        ", most at {}: {found} us against {compared} us",
-                        describe(row)
-                    )
+                    format!(", most at {}: {found} us against {compared} us", describe(row))
                 });
                 format!(
                     "{kernels}: {}{}; {}",
@@ -213,9 +179,7 @@ pub(super) const fn remedy(cause: Cause) -> &'static str {
             "the kernel does not split KV entries over the SMs: if only grouped heads do, add grouped_split = true"
         }
         Cause::Eager => "timed without a CUDA graph, or without its smallest calls: measure again",
-        Cause::Host => {
-            "the GPUs of this host have no peer-to-peer access: measure on the host that is to be predicted"
-        }
+        Cause::Host => "the GPUs of this host have no peer-to-peer access: measure on the host that is to be predicted",
         _ => MEASURE_AGAIN,
     }
 }

@@ -27,17 +27,10 @@ pub(super) struct WarningsTable<'w> {
 
 impl<'w> WarningsTable<'w> {
     /// Lists the outliers among the warnings, if there are any.
-    pub(super) fn outliers(
-        checked: &Checked<'_>,
-        warnings: &[&Warning<'w>],
-    ) -> Option<WarningsTable<'w>> {
+    pub(super) fn outliers(checked: &Checked<'_>, warnings: &[&Warning<'w>]) -> Option<WarningsTable<'w>> {
         let rows = warnings.iter().filter_map(|warning| match warning {
             Warning::Outlier { row, ratio, .. } => {
-                let figures = [
-                    row.latency_us.to_string(),
-                    expected(row, *ratio),
-                    number(*ratio, 2),
-                ];
+                let figures = [row.latency_us.to_string(), expected(row, *ratio), number(*ratio, 2)];
                 Some((*row, figures.to_vec()))
             }
             Warning::Dips { .. } | Warning::Suspect { .. } => None,
@@ -58,23 +51,12 @@ impl<'w> WarningsTable<'w> {
 
     /// Lists the dips of a warning, if it is about dips.
     pub(super) fn dips(checked: &Checked<'_>, warning: &Warning<'w>) -> Option<WarningsTable<'w>> {
-        let Warning::Dips {
-            where_from,
-            pairs,
-            advice,
-            ..
-        } = warning
-        else {
+        let Warning::Dips { where_from, pairs, advice, .. } = warning else {
             return None;
         };
         let rows = pairs.iter().map(|&[behind, before]| {
             let mut figures = vec![behind.latency_us.to_string()];
-            figures.extend(
-                before
-                    .location
-                    .as_ref()
-                    .map(|location| location.line.to_string()),
-            );
+            figures.extend(before.location.as_ref().map(|location| location.line.to_string()));
             figures.push(before.latency_us.to_string());
             figures.push(number(falls(behind, before), 0));
             (behind, figures)
@@ -97,20 +79,14 @@ impl<'w> WarningsTable<'w> {
     }
 
     /// Lists the rows of a warning, if it is about suspects.
-    pub(super) fn suspects(
-        checked: &Checked<'_>,
-        warning: &Warning<'w>,
-    ) -> Option<WarningsTable<'w>> {
+    pub(super) fn suspects(checked: &Checked<'_>, warning: &Warning<'w>) -> Option<WarningsTable<'w>> {
         let Warning::Suspect { cause, rows, .. } = warning else {
             return None;
         };
         let (finding, remedy) = (finding(*cause, rows.len()), remedy(*cause));
         let rows = rows.iter().map(|(row, us)| {
             let ratio = number(row.latency_us / us, 1);
-            (
-                *row,
-                vec![row.latency_us.to_string(), number(*us, 1), ratio],
-            )
+            (*row, vec![row.latency_us.to_string(), number(*us, 1), ratio])
         });
         Some(WarningsTable {
             label: "SUSPECTS",
@@ -124,9 +100,7 @@ impl<'w> WarningsTable<'w> {
     /// Returns a heading with the fields that all kernels share, and the first rows.
     pub(super) fn text(&self) -> String {
         let kernels = self.rows.iter();
-        let kernels: Vec<Fields> = kernels
-            .map(|(row, _)| fields::measured(&row.kernel))
-            .collect();
+        let kernels: Vec<Fields> = kernels.map(|(row, _)| fields::measured(&row.kernel)).collect();
         let (_, varying) = fields::split(&kernels.iter().collect::<Vec<_>>());
         let declared = self.rows.first();
         let declared = declared.map(|(row, _)| row.kernel.operation().declared());
@@ -144,9 +118,7 @@ impl<'w> WarningsTable<'w> {
             fields.partition::<Vec<_>, _>(|(name, _)| axes.contains(name) || varying.contains(name))
         };
         let (shown, common) = kernels.first().map(named).unwrap_or_default();
-        let common = common
-            .iter()
-            .map(|(name, value)| format!("; {name} {value}"));
+        let common = common.iter().map(|(name, value)| format!("; {name} {value}"));
         let heading = format!("{}{}", self.meaning, common.collect::<String>());
         let location: &[&str] = if has_locations { &["row"] } else { &[] };
         let fields = shown.iter().map(|(name, _)| name).chain(self.columns);
@@ -162,10 +134,6 @@ impl<'w> WarningsTable<'w> {
             0 => String::new(),
             more => format!("  and {} more (--json lists all)\n", count(more as u64)),
         };
-        format!(
-            "\n{}\n{}{more}",
-            wrapped(self.label, &heading),
-            grid.render(2)
-        )
+        format!("\n{}\n{}{more}", wrapped(self.label, &heading), grid.render(2))
     }
 }

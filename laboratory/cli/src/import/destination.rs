@@ -23,11 +23,7 @@ pub(crate) struct Destination {
 impl Destination {
     /// Checks that the folder is new or empty or, with `force`, that it holds nothing but a set, and none of the
     /// `inputs`.
-    pub(crate) fn try_new(
-        path: &Path,
-        force: bool,
-        inputs: &[&Path],
-    ) -> Result<Destination, Error> {
+    pub(crate) fn try_new(path: &Path, force: bool, inputs: &[&Path]) -> Result<Destination, Error> {
         let refuse = |problem: &str| Err(Error::in_file(path, None, problem));
         // A link is followed, so that it stays one.
         let folder = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -47,13 +43,9 @@ impl Destination {
                 );
             }
             if !inside.iter().all(is_of_set) {
-                return refuse(
-                    "expected nothing but a table set to replace, found other files; name another",
-                );
+                return refuse("expected nothing but a table set to replace, found other files; name another");
             }
-            let mut read = inputs
-                .iter()
-                .filter_map(|input| fs::canonicalize(input).ok());
+            let mut read = inputs.iter().filter_map(|input| fs::canonicalize(input).ok());
             if read.any(|input| input.starts_with(&folder)) {
                 return refuse("expected another folder than that of what is read; name another");
             }
@@ -100,7 +92,5 @@ impl Destination {
 
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let entries = fs::read_dir(folder)?;
-    entries
-        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-        .collect()
+    entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
 }

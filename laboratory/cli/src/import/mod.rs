@@ -21,15 +21,11 @@ use crate::error::Error;
 /// Imports the tables and returns the text to print.
 pub(crate) fn run(args: &ImportArgs) -> Result<String, Error> {
     let (layout, set) = args.from.parts();
-    let inputs: Vec<&Path> = [set.src.as_path()]
-        .into_iter()
-        .chain(set.gpu_sheet.as_deref())
-        .collect();
+    let inputs: Vec<&Path> = [set.src.as_path()].into_iter().chain(set.gpu_sheet.as_deref()).collect();
     let destination = Destination::try_new(&set.dest, set.force, &inputs)?;
     let answers = answers(&args.from, set, destination.name())?;
     let source = source::read(layout, &set.src, &set.skip, &answers)?;
-    let import = import(&source, &answers, &gpus::ALL)
-        .map_err(|error| with_name(error, destination.name()))?;
+    let import = import(&source, &answers, &gpus::ALL).map_err(|error| with_name(error, destination.name()))?;
     destination.write(&import.files, &import.report.to_string())?;
     match args.json {
         true => output::as_json(&import.report, &import.files, &set.dest),
@@ -68,15 +64,8 @@ fn answers(from: &ImportFrom, set: &SetArgs, folder: &str) -> Result<Answers, Er
             mfu_peak_flops_per_s: tree.mfu_peak.map(|tflops| tflops * 1e12),
             ..common
         },
-        ImportFrom::Aiconfigurator(perf) => Answers {
-            element_bytes: perf.element_bytes,
-            ..common
-        },
-        ImportFrom::Vidur(profile) => Answers {
-            dtype: profile.dtype,
-            statistic: profile.statistic,
-            ..common
-        },
+        ImportFrom::Aiconfigurator(perf) => Answers { element_bytes: perf.element_bytes, ..common },
+        ImportFrom::Vidur(profile) => Answers { dtype: profile.dtype, statistic: profile.statistic, ..common },
     })
 }
 
@@ -123,6 +112,5 @@ fn with_name(mut error: rooflut_import::Error, folder: &str) -> Error {
 fn set_name(folder: &str) -> Option<String> {
     let simple = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let starts = folder.starts_with(|c: char| c.is_ascii_lowercase());
-    (starts && folder.chars().all(simple) && folder != "all" && !is_built_in(folder))
-        .then(|| folder.to_owned())
+    (starts && folder.chars().all(simple) && folder != "all" && !is_built_in(folder)).then(|| folder.to_owned())
 }

@@ -19,19 +19,11 @@ struct ImportJson<'r> {
 }
 
 pub(crate) fn as_json(report: &Report, files: &[SetFile], dest: &Path) -> Result<String, Error> {
-    to_json(&ImportJson {
-        dest: dest.display().to_string(),
-        files_written: written(files),
-        report,
-    })
+    to_json(&ImportJson { dest: dest.display().to_string(), files_written: written(files), report })
 }
 
 pub(crate) fn text(report: &Report, files: &[SetFile], dest: &Path) -> String {
-    let mut text = title(&format!(
-        "{} from files of {}",
-        dest.display(),
-        report.layout
-    ));
+    let mut text = title(&format!("{} from files of {}", dest.display(), report.layout));
     text += &wrapped("set", &format!("{} for {}", report.set, report.gpu));
     text += &wrapped("files", &written(files).join(", "));
     for (index, finding) in report.findings.iter().enumerate() {
@@ -83,16 +75,8 @@ fn counts(report: &Report) -> Grid {
     let mut grid = Grid::new("table | >measurements | ");
     for table in &report.tables {
         let number = |rows: usize| count(rows as u64);
-        grid.row(vec![
-            table.operation.to_owned(),
-            number(table.read),
-            "read".to_owned(),
-        ]);
-        grid.row(vec![
-            String::new(),
-            number(table.written),
-            "written".to_owned(),
-        ]);
+        grid.row(vec![table.operation.to_owned(), number(table.read), "read".to_owned()]);
+        grid.row(vec![String::new(), number(table.written), "written".to_owned()]);
         for left_out in &table.left_out {
             let reason = format!("left out: {}", left_out.reason);
             grid.row(vec![String::new(), number(left_out.rows), reason]);

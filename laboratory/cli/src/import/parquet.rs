@@ -47,11 +47,7 @@ impl<'p> ParquetFile<'p> {
 
     /// Reads all rows as text. Columns that are not `wanted` are read up to the number of texts that tells that
     /// they do not distinguish ways of measuring.
-    pub(crate) fn read(
-        &self,
-        named: &str,
-        wanted: impl Fn(&str) -> bool,
-    ) -> Result<SourceTable, Error> {
+    pub(crate) fn read(&self, named: &str, wanted: impl Fn(&str) -> bool) -> Result<SourceTable, Error> {
         let schema = self.reader.metadata().file_metadata().schema_descr();
         let columns = schema.columns().iter().enumerate().map(|(index, descriptor)| {
             let name = descriptor.path().string();
@@ -76,12 +72,7 @@ impl<'p> ParquetFile<'p> {
     }
 
     /// Reads a column; one of more than `most` texts has no cells.
-    fn column(
-        &self,
-        index: usize,
-        descriptor: &ColumnDescriptor,
-        most: usize,
-    ) -> Result<Column, Error> {
+    fn column(&self, index: usize, descriptor: &ColumnDescriptor, most: usize) -> Result<Column, Error> {
         let refused = refused(self.path);
         let mut column = Column::default();
         for group in 0..self.reader.num_row_groups() {
@@ -106,14 +97,9 @@ fn refused(path: &Path) -> impl Fn(ParquetError) -> Error {
 /// Whether a column has at most one number or text in each row.
 fn is_plain(descriptor: &ColumnDescriptor) -> bool {
     use parquet::basic::Type;
-    let is_scaled = matches!(
-        descriptor.logical_type_ref(),
-        Some(LogicalType::Decimal { .. })
-    ) || descriptor.converted_type() == ConvertedType::DECIMAL;
-    let is_other = matches!(
-        descriptor.physical_type(),
-        Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY
-    );
+    let is_scaled = matches!(descriptor.logical_type_ref(), Some(LogicalType::Decimal { .. }))
+        || descriptor.converted_type() == ConvertedType::DECIMAL;
+    let is_other = matches!(descriptor.physical_type(), Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY);
     descriptor.max_rep_level() == 0 && !is_scaled && !is_other
 }
 
@@ -127,49 +113,28 @@ fn fill(
 ) -> Result<(), ParquetError> {
     let is_unsigned = matches!(
         descriptor.converted_type(),
-        ConvertedType::UINT_8
-            | ConvertedType::UINT_16
-            | ConvertedType::UINT_32
-            | ConvertedType::UINT_64
+        ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
     );
     let deepest = descriptor.max_def_level();
-    let mut cells = Cells {
-        column,
-        deepest,
-        most,
-    };
+    let mut cells = Cells { column, deepest, most };
     match reader {
-        ColumnReader::BoolColumnReader(reader) => {
-            cells.fill(reader, |value, text| write!(text, "{value}"))
+        ColumnReader::BoolColumnReader(reader) => cells.fill(reader, |value, text| write!(text, "{value}")),
+        ColumnReader::Int32ColumnReader(reader) if is_unsigned => {
+            cells.fill(reader, |value, text| write!(text, "{}", value.cast_unsigned()))
         }
-        ColumnReader::Int32ColumnReader(reader) if is_unsigned => cells
-            .fill(reader, |value, text| {
-                write!(text, "{}", value.cast_unsigned())
-            }),
-        ColumnReader::Int32ColumnReader(reader) => {
-            cells.fill(reader, |value, text| write!(text, "{value}"))
+        ColumnReader::Int32ColumnReader(reader) => cells.fill(reader, |value, text| write!(text, "{value}")),
+        ColumnReader::Int64ColumnReader(reader) if is_unsigned => {
+            cells.fill(reader, |value, text| write!(text, "{}", value.cast_unsigned()))
         }
-        ColumnReader::Int64ColumnReader(reader) if is_unsigned => cells
-            .fill(reader, |value, text| {
-                write!(text, "{}", value.cast_unsigned())
-            }),
-        ColumnReader::Int64ColumnReader(reader) => {
-            cells.fill(reader, |value, text| write!(text, "{value}"))
-        }
-        ColumnReader::FloatColumnReader(reader) => {
-            cells.fill(reader, |value, text| write!(text, "{value}"))
-        }
-        ColumnReader::DoubleColumnReader(reader) => {
-            cells.fill(reader, |value, text| write!(text, "{value}"))
-        }
+        ColumnReader::Int64ColumnReader(reader) => cells.fill(reader, |value, text| write!(text, "{value}")),
+        ColumnReader::FloatColumnReader(reader) => cells.fill(reader, |value, text| write!(text, "{value}")),
+        ColumnReader::DoubleColumnReader(reader) => cells.fill(reader, |value, text| write!(text, "{value}")),
         // Texts of a column without the annotation that it holds text are read, too.
-        ColumnReader::ByteArrayColumnReader(reader) => cells.fill(reader, |value, text| {
-            write!(text, "{}", String::from_utf8_lossy(value.data()))
-        }),
-        // `is_plain` lets no other type through.
-        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
-            Ok(())
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            cells.fill(reader, |value, text| write!(text, "{}", String::from_utf8_lossy(value.data())))
         }
+        // `is_plain` lets no other type through.
+        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => Ok(()),
     }
 }
 

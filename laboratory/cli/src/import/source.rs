@@ -13,17 +13,8 @@ use crate::error::Error;
 
 /// Reads the files of a layout in `src`, a file or a folder, except those of `skip`. Files of other GPUs and
 /// engine stacks than the answers name are not read, and no rows are read if they name none of several.
-pub(crate) fn read(
-    layout: Layout,
-    src: &Path,
-    skip: &[String],
-    answers: &Answers,
-) -> Result<Source, Error> {
-    let mut source = Source {
-        layout,
-        tables: Vec::new(),
-        not_imported: Vec::new(),
-    };
+pub(crate) fn read(layout: Layout, src: &Path, skip: &[String], answers: &Answers) -> Result<Source, Error> {
+    let mut source = Source { layout, tables: Vec::new(), not_imported: Vec::new() };
     let mut tables = Vec::new();
     for file in files(layout, src)? {
         let content = layout.content(&file.named);
@@ -31,17 +22,10 @@ pub(crate) fn read(
             continue;
         }
         let mut leave = |rows: Option<usize>, why: &str| {
-            source.not_imported.push(NotImported {
-                path: file.named.clone(),
-                rows,
-                why: why.to_owned(),
-            });
+            source.not_imported.push(NotImported { path: file.named.clone(), rows, why: why.to_owned() });
         };
         let names = [&file.inside, &file.named];
-        if skip
-            .iter()
-            .any(|skipped| names.iter().any(|name| is_skipped(name, skipped)))
-        {
+        if skip.iter().any(|skipped| names.iter().any(|name| is_skipped(name, skipped))) {
             leave(None, "left out by --skip");
             continue;
         }
@@ -88,11 +72,7 @@ fn files(layout: Layout, src: &Path) -> Result<Vec<SourceFile>, Error> {
         Ok(metadata) if metadata.is_dir() => walk_all(src, "", &mut found)?,
         Ok(_) => {
             let named = spelled(src);
-            return Ok(vec![SourceFile {
-                path: src.to_owned(),
-                inside: named.clone(),
-                named,
-            }]);
+            return Ok(vec![SourceFile { path: src.to_owned(), inside: named.clone(), named }]);
         }
         Err(error) => {
             let name = src.file_name().unwrap_or_default().to_string_lossy();
@@ -105,11 +85,7 @@ fn files(layout: Layout, src: &Path) -> Result<Vec<SourceFile>, Error> {
             }
         }
     }
-    let files = found.into_iter().map(|(path, inside)| SourceFile {
-        path,
-        named: format!("{above}/{inside}"),
-        inside,
-    });
+    let files = found.into_iter().map(|(path, inside)| SourceFile { path, named: format!("{above}/{inside}"), inside });
     Ok(files.collect())
 }
 
@@ -125,10 +101,7 @@ fn walk_stack(src: &Path, found: &mut Vec<(PathBuf, String)>) -> Result<String, 
     let Ok(operations) = fs::read_dir(gpu) else {
         return Ok(spelled(gpu));
     };
-    let mut operations: Vec<_> = operations
-        .flatten()
-        .map(|entry| entry.file_name())
-        .collect();
+    let mut operations: Vec<_> = operations.flatten().map(|entry| entry.file_name()).collect();
     operations.sort();
     for operation in operations {
         let inside = Path::new(&operation).join(stack);
@@ -152,9 +125,7 @@ fn walk_all(folder: &Path, above: &str, found: &mut Vec<(PathBuf, String)>) -> R
 /// Whether a file may be a table with a misspelt name.
 fn is_table(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    ["csv", "txt", "parquet"]
-        .iter()
-        .any(|name| extension == *name)
+    ["csv", "txt", "parquet"].iter().any(|name| extension == *name)
 }
 
 /// Whether a path is `skipped` or below it.
@@ -182,11 +153,7 @@ fn walk(
         .collect::<Result<Vec<PathBuf>, Error>>()?;
     paths.sort();
     for path in paths {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // Hidden files belong to editors and version control.
         if name.starts_with('.') {
             continue;
@@ -203,9 +170,7 @@ fn walk(
 
 /// Returns a path with `/` between its folders.
 fn spelled(path: &Path) -> String {
-    let spelled = path
-        .to_string_lossy()
-        .replace(std::path::MAIN_SEPARATOR, "/");
+    let spelled = path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
     spelled.trim_end_matches('/').to_owned()
 }
 
@@ -220,16 +185,11 @@ fn is_lfs_pointer(path: &Path) -> io::Result<bool> {
 }
 
 /// Reads a table.
-#[cfg_attr(
-    not(feature = "parquet"),
-    expect(unused_variables, reason = "a CSV is read with all columns")
-)]
+#[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "a CSV is read with all columns"))]
 fn table(file: &SourceFile, layout: Layout, answers: &Answers) -> Result<SourceTable, Error> {
     if is_parquet(file)? {
         #[cfg(feature = "parquet")]
-        return ParquetFile::open(&file.path)?.read(&file.named, |column| {
-            layout.reads(&file.named, column, answers)
-        });
+        return ParquetFile::open(&file.path)?.read(&file.named, |column| layout.reads(&file.named, column, answers));
     }
     csv(file)
 }
@@ -271,9 +231,7 @@ fn is_parquet(file: &SourceFile) -> Result<bool, Error> {
              `git lfs pull` in its repository",
         ));
     }
-    let is_parquet = path
-        .extension()
-        .is_some_and(|extension| extension == "parquet");
+    let is_parquet = path.extension().is_some_and(|extension| extension == "parquet");
     if is_parquet && cfg!(not(feature = "parquet")) {
         return Err(Error::in_file(
             path,

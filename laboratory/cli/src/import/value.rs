@@ -29,9 +29,7 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn statistic(text: &str) -> Result<Statistic, String> {
-    let found = Statistic::ALL
-        .into_iter()
-        .find(|statistic| statistic.name() == text);
+    let found = Statistic::ALL.into_iter().find(|statistic| statistic.name() == text);
     let names = || Statistic::ALL.map(Statistic::name).join(", ");
     found.ok_or_else(|| format!("expected one of {}", names()))
 }
@@ -39,12 +37,7 @@ pub(crate) fn statistic(text: &str) -> Result<Statistic, String> {
 /// Parses `NAME=DTYPE`: `fp8_static=fp8`.
 pub(crate) fn dtype_name(text: &str) -> Result<(String, Dtype), String> {
     let (name, dtype) = pair(text, "NAME=DTYPE, as in fp8_static=fp8")?;
-    Ok((
-        name.to_owned(),
-        dtype
-            .parse()
-            .map_err(|error: rooflut::UnknownName| error.to_string())?,
-    ))
+    Ok((name.to_owned(), dtype.parse().map_err(|error: rooflut::UnknownName| error.to_string())?))
 }
 
 /// Parses `OPERATION=COLUMNS`: `gemm=m,k,n,latency_us`.
@@ -63,16 +56,11 @@ pub(crate) fn t0(text: &str) -> Result<(OperationKind, f64), String> {
 /// Parses `COLUMN=VALUE`: `kernel_source=torch`.
 pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     let (column, value) = pair(text, "COLUMN=VALUE, as in kernel_source=torch")?;
-    Ok(Condition {
-        column: column.to_owned(),
-        value: value.to_owned(),
-    })
+    Ok(Condition { column: column.to_owned(), value: value.to_owned() })
 }
 
 fn pair<'t>(text: &'t str, expected: &str) -> Result<(&'t str, &'t str), String> {
-    let parts = text
-        .split_once('=')
-        .filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    let parts = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
     parts.ok_or_else(|| format!("expected {expected}"))
 }
 
@@ -95,9 +83,6 @@ mod tests {
     fn gpus_are_found_by_name() {
         assert_eq!(gpu("H100").unwrap().name, "h100");
         let message = gpu("h800").unwrap_err();
-        assert!(
-            message.contains("nearest: h") && message.contains("--gpu-sheet"),
-            "{message}"
-        );
+        assert!(message.contains("nearest: h") && message.contains("--gpu-sheet"), "{message}");
     }
 }

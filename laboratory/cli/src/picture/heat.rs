@@ -71,8 +71,7 @@ impl<'f> Heat<'f> {
             last = Some(shape);
             let line = CellLine {
                 shape: begins.then(|| shape.to_string()),
-                first: (across > 0)
-                    .then(|| format!("{} {first}", axes.first().copied().unwrap_or_default())),
+                first: (across > 0).then(|| format!("{} {first}", axes.first().copied().unwrap_or_default())),
                 top,
                 cells,
             };
@@ -82,11 +81,7 @@ impl<'f> Heat<'f> {
         Heat {
             family,
             outliers: outliers.iter().map(|outlier| outlier.row).collect(),
-            dips: dips
-                .iter()
-                .flat_map(|dips| &dips.dips)
-                .map(|dip| dip.to)
-                .collect(),
+            dips: dips.iter().flat_map(|dips| &dips.dips).map(|dip| dip.to).collect(),
             lines: lines.collect(),
             columns: columns.into_iter().collect(),
             range: range(family),
@@ -124,10 +119,7 @@ impl<'f> Heat<'f> {
             let share = f64::from(step) / f64::from(steps - 1);
             let color = ViridisRGB.get_color(share as f32);
             let x = from + 3 * step;
-            area.draw(&Rectangle::new(
-                [(x, middle - 7), (x + 3, middle + 7)],
-                color.filled(),
-            ))?;
+            area.draw(&Rectangle::new([(x, middle - 7), (x + 3, middle + 7)], color.filled()))?;
         }
         let mut x = from + 3 * steps + 8;
         text(x, &format!("{:.0}", 100.0 * most))?;
@@ -195,12 +187,7 @@ impl<'f> Heat<'f> {
         Ok(())
     }
 
-    fn draw_cell(
-        &self,
-        area: &Area<'_>,
-        corners: [(i32, i32); 2],
-        row: usize,
-    ) -> Result<(), DrawingError> {
+    fn draw_cell(&self, area: &Area<'_>, corners: [(i32, i32); 2], row: usize) -> Result<(), DrawingError> {
         let Some(row) = self.family.rows.get(row) else {
             return Ok(());
         };
@@ -209,23 +196,13 @@ impl<'f> Heat<'f> {
         let share = ((ln(efficiency) - least) / (most - least)).clamp(0.0, 1.0);
         let color = ViridisRGB.get_color(share as f32);
         area.draw(&Rectangle::new(corners, color.filled()))?;
-        let ink = if share > 0.6 {
-            INK
-        } else {
-            RGBColor(255, 255, 255)
-        };
+        let ink = if share > 0.6 { INK } else { RGBColor(255, 255, 255) };
         let percent = 100.0 * efficiency;
         let text = match percent {
             small if small < 9.95 => format!("{small:.1}"),
             large => format!("{large:.0}"),
         };
-        write_in(
-            ink,
-            area,
-            &text,
-            center(corners),
-            (Size::Cell, HPos::Center),
-        )
+        write_in(ink, area, &text, center(corners), (Size::Cell, HPos::Center))
     }
 
     /// Returns the corners of a cell.
@@ -235,10 +212,7 @@ impl<'f> Heat<'f> {
         let column = u32::try_from(column).unwrap_or_default();
         let left = (LABELS + column * width).cast_signed();
         let top = top.cast_signed();
-        [
-            (left, top),
-            (left + width.cast_signed() - 1, top + LINE.cast_signed() - 1),
-        ]
+        [(left, top), (left + width.cast_signed() - 1, top + LINE.cast_signed() - 1)]
     }
 }
 
@@ -251,13 +225,7 @@ fn frame(area: &Area<'_>, corners: [(i32, i32); 2], color: RGBColor) -> Result<(
     let (width, inset) = if color == FAINT { (1, 0) } else { (3, 1) };
     let [(left, top), (right, bottom)] = corners;
     let (left, top, right, bottom) = (left + inset, top + inset, right - inset, bottom - inset);
-    let around = [
-        (left, top),
-        (right, top),
-        (right, bottom),
-        (left, bottom),
-        (left, top - inset),
-    ];
+    let around = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top - inset)];
     Ok(area.draw(&PathElement::new(around, color.stroke_width(width)))?)
 }
 

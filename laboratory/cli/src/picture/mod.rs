@@ -35,9 +35,7 @@ impl fmt::Display for DrawingError {
 
 impl std::error::Error for DrawingError {}
 
-impl<E: std::error::Error + Send + Sync> From<plotters::drawing::DrawingAreaErrorKind<E>>
-    for DrawingError
-{
+impl<E: std::error::Error + Send + Sync> From<plotters::drawing::DrawingAreaErrorKind<E>> for DrawingError {
     fn from(error: plotters::drawing::DrawingAreaErrorKind<E>) -> DrawingError {
         DrawingError(error.to_string())
     }
@@ -57,12 +55,7 @@ pub(crate) fn picture(
     let heat = Heat::new(family, outliers, dips);
     let header = header(inspection, family);
     let notes = notes::lines(family, outliers, dips);
-    let heights = [
-        Words::height(&header),
-        heat.height(),
-        roofline::HEIGHT,
-        Words::height(&notes) + MARGIN,
-    ];
+    let heights = [Words::height(&header), heat.height(), roofline::HEIGHT, Words::height(&notes) + MARGIN];
     let mut text = String::new();
     {
         let size = (WIDTH, heights.iter().sum());
@@ -84,12 +77,7 @@ pub(crate) fn picture(
 /// Returns the heading: the family, the set and its source.
 fn header(inspection: &Inspection, family: &Family) -> Vec<Words> {
     let set = &inspection.set;
-    let title = format!(
-        "{}: {} on {}",
-        set.name(),
-        family.name,
-        set.gpu().description
-    );
+    let title = format!("{}: {} on {}", set.name(), family.name, set.gpu().description);
     let origin = format!(
         "{} rows. {}. {}. Measured by {}, {}.",
         family.rows.len(),
@@ -122,10 +110,7 @@ mod tests {
             let svg = draw();
             assert_eq!(svg, draw());
             assert!(svg.trim_end().ends_with("</svg>"));
-            for words in [
-                &format!("h100: {} on NVIDIA H100 SXM5 80 GB", family.name),
-                "vLLM 0.24.0",
-            ] {
+            for words in [&format!("h100: {} on NVIDIA H100 SXM5 80 GB", family.name), "vLLM 0.24.0"] {
                 assert!(svg.contains(words), "no {words}");
             }
             for axis in family.operation.declared().axes {

@@ -16,21 +16,14 @@ pub(super) fn lines(family: &Family, outliers: &[Outlier], dips: &[Dips]) -> Vec
     farthest.sort_by(|a, b| b.far.total_cmp(&a.far));
     let of_outlier = farthest.into_iter().filter_map(|outlier| {
         let ratio = outlier.ratio;
-        Some(format!(
-            "Outlier: {}: {ratio:.2} times as long as its neighbours suggest",
-            row(outlier.row)?
-        ))
+        Some(format!("Outlier: {}: {ratio:.2} times as long as its neighbours suggest", row(outlier.row)?))
     });
     list(&mut lines, of_outlier.collect(), "outliers");
     let mut deepest: Vec<_> = dips.iter().flat_map(|dips| &dips.dips).collect();
     deepest.sort_by(|a, b| b.falls.total_cmp(&a.falls));
     let of_dip = deepest.into_iter().filter_map(|dip| {
         let falls = 100.0 * dip.falls;
-        Some(format!(
-            "Dip: {}: {falls:.0} % less time than {}",
-            row(dip.to)?,
-            row(dip.from)?
-        ))
+        Some(format!("Dip: {}: {falls:.0} % less time than {}", row(dip.to)?, row(dip.from)?))
     });
     list(&mut lines, of_dip.collect(), "dips");
     if let [_] = lines.as_slice() {
@@ -50,14 +43,9 @@ fn list(lines: &mut Vec<Words>, texts: Vec<String>, kind: &str) {
 
 /// Describes a row: location, shape, point and latency.
 fn label(family: &Family, row: &Row) -> String {
-    let location = row
-        .location
-        .as_ref()
-        .map(|location| format!("{location}, "));
+    let location = row.location.as_ref().map(|location| format!("{location}, "));
     let axes = family.operation.declared().axes.iter().enumerate();
-    let point: Vec<String> = axes
-        .map(|(axis, name)| format!("{name} {}", row.at(axis)))
-        .collect();
+    let point: Vec<String> = axes.map(|(axis, name)| format!("{name} {}", row.at(axis))).collect();
     let location = location.unwrap_or_default();
     let us = row.latency_us;
     format!("{location}{}, {} ({us} us)", row.shape, point.join(", "))

@@ -29,12 +29,7 @@ struct Plane {
     point: fn(&Row) -> (f64, f64),
 }
 
-pub(super) fn draw(
-    area: &Area<'_>,
-    set: &TableSet,
-    family: &Family,
-    outliers: &[Outlier],
-) -> Result<(), DrawingError> {
+pub(super) fn draw(area: &Area<'_>, set: &TableSet, family: &Family, outliers: &[Outlier]) -> Result<(), DrawingError> {
     let plane = Plane::of(set, family);
     let points: Vec<(f64, f64)> = family.rows.iter().map(plane.point).collect();
     let [left, right] = span(points.iter().map(|point| point.0));
@@ -65,22 +60,12 @@ pub(super) fn draw(
         sloped.min(flat.unwrap_or(f64::INFINITY))
     };
     let ridge = flat.zip(slope).map(|(flat, slope)| flat / slope);
-    let corners = [
-        Some(left),
-        ridge.filter(|x| (left..right).contains(x)),
-        Some(right),
-    ];
+    let corners = [Some(left), ridge.filter(|x| (left..right).contains(x)), Some(right)];
     let corners = corners.into_iter().flatten().map(|x| (x, roof(x)));
     let roofline = PathElement::new(corners.collect::<Vec<_>>(), INK.stroke_width(2));
     chart.draw_series([roofline])?;
-    chart.draw_series(
-        points
-            .iter()
-            .map(|&point| Circle::new(point, 3, POINT.mix(0.45).filled())),
-    )?;
-    let marked = outliers
-        .iter()
-        .filter_map(|outlier| points.get(outlier.row));
+    chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, POINT.mix(0.45).filled())))?;
+    let marked = outliers.iter().filter_map(|outlier| points.get(outlier.row));
     chart.draw_series(marked.map(|&point| Cross::new(point, 6, OUTLIER.stroke_width(3))))?;
     Ok(())
 }
@@ -131,10 +116,7 @@ impl Plane {
         write(area, self.heading, (left, top), (Size::Heading, HPos::Left))?;
         let middle = top + 26;
         let text = |x, text: &str| write(area, text, (x, middle), (Size::Text, HPos::Left));
-        area.draw(&PathElement::new(
-            [(left, middle), (left + 26, middle)],
-            INK.stroke_width(2),
-        ))?;
+        area.draw(&PathElement::new([(left, middle), (left + 26, middle)], INK.stroke_width(2)))?;
         text(left + 34, &self.legend)?;
         let x = left + 420;
         area.draw(&Circle::new((x, middle), 3, POINT.mix(0.45).filled()))?;

@@ -51,10 +51,7 @@ impl Size {
 
 /// Returns a font for text anchored at a point.
 pub(super) fn font(size: Size, side: HPos, color: RGBColor) -> TextStyle<'static> {
-    ("sans-serif", size.font())
-        .into_font()
-        .color(&color.to_rgba())
-        .pos(Pos::new(side, VPos::Center))
+    ("sans-serif", size.font()).into_font().color(&color.to_rgba()).pos(Pos::new(side, VPos::Center))
 }
 
 /// Writes text around a point.

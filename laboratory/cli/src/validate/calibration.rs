@@ -2,8 +2,8 @@
 
 use crate::picture::DrawingError;
 use plotters::prelude::{
-    BLACK, ChartBuilder, Circle, Color, IntoDrawingArea, Palette, Palette99, PathElement,
-    SVGBackend, SeriesLabelPosition, WHITE,
+    BLACK, ChartBuilder, Circle, Color, IntoDrawingArea, Palette, Palette99, PathElement, SVGBackend,
+    SeriesLabelPosition, WHITE,
 };
 use rooflut::engine::StepConstants;
 use rooflut_validation::Covered;
@@ -51,16 +51,12 @@ pub(super) fn draw(covered: &[Covered], nominal: &[f64]) -> Result<String, Drawi
             let color = Palette99::pick(place).to_rgba();
             let nominal = nominal.iter().map(|share| 100.0 * share);
             let points: Vec<(f64, f64)> = nominal.zip(covered.percent.iter().copied()).collect();
-            let circles = points
-                .iter()
-                .map(|&point| Circle::new(point, 3, color.filled()));
+            let circles = points.iter().map(|&point| Circle::new(point, 3, color.filled()));
             chart.draw_series(circles)?;
             chart
                 .draw_series([PathElement::new(points, color.stroke_width(2))])?
                 .label(format!("{} ({})", covered_title(covered), covered.n))
-                .legend(move |(x, y)| {
-                    PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2))
-                });
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
         }
         chart
             .configure_series_labels()

@@ -19,18 +19,10 @@ const BATCHES: [f64; 5] = [8.0, 16.0, 32.0, 64.0, 128.0];
 pub(super) fn by_run(report: &FileReport) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for case in &report.cases {
-        let key = vec![
-            case.label.id.clone(),
-            case.model.to_owned(),
-            case.gpu.to_owned(),
-            case.tp.to_string(),
-        ];
+        let key = vec![case.label.id.clone(), case.model.to_owned(), case.gpu.to_owned(), case.tp.to_string()];
         match groups.iter_mut().find(|group| group.key == key) {
             Some(group) => group.cases.push(case),
-            None => groups.push(Group {
-                key,
-                cases: vec![case],
-            }),
+            None => groups.push(Group { key, cases: vec![case] }),
         }
     }
     groups
@@ -44,56 +36,33 @@ pub(super) fn by_servers(report: &FileReport) -> Vec<Group<'_>> {
             continue;
         };
         let rows = if is_fitted { "fitted" } else { "others" };
-        for key in [
-            [servers, rows],
-            [servers, "both"],
-            ["all", rows],
-            ["all", "both"],
-        ] {
+        for key in [[servers, rows], [servers, "both"], ["all", rows], ["all", "both"]] {
             groups.entry(key).or_default().push(case);
         }
     }
-    let group = |(key, cases): ([&str; 2], _)| Group {
-        key: key.map(str::to_owned).into(),
-        cases,
-    };
+    let group = |(key, cases): ([&str; 2], _)| Group { key: key.map(str::to_owned).into(), cases };
     groups.into_iter().map(group).collect()
 }
 
 /// Groups rows by GPU and model.
 pub(super) fn by_model(report: &FileReport) -> Vec<Group<'_>> {
-    grouped(
-        report,
-        |case| Some((case.gpu.clone(), case.model)),
-        |(gpu, model)| vec![gpu, model.to_owned()],
-    )
+    grouped(report, |case| Some((case.gpu.clone(), case.model)), |(gpu, model)| vec![gpu, model.to_owned()])
 }
 
 /// Groups rows by GPU and tensor parallelism.
 pub(super) fn by_tp(report: &FileReport) -> Vec<Group<'_>> {
-    grouped(
-        report,
-        |case| Some((case.gpu.clone(), case.tp)),
-        |(gpu, tp)| vec![gpu, tp.to_string()],
-    )
+    grouped(report, |case| Some((case.gpu.clone(), case.tp)), |(gpu, tp)| vec![gpu, tp.to_string()])
 }
 
 /// Groups rows by GPU and class of the mean number of requests in the server, if known.
 pub(super) fn by_batch(report: &FileReport) -> Vec<Group<'_>> {
-    grouped(
-        report,
-        |case| Some((case.gpu.clone(), batch_class(case)?)),
-        |(gpu, class)| vec![gpu, batch_range(class)],
-    )
+    grouped(report, |case| Some((case.gpu.clone(), batch_class(case)?)), |(gpu, class)| vec![gpu, batch_range(class)])
 }
 
 /// Returns the class of batches of a load stage.
 fn batch_class(case: &Case) -> Option<usize> {
     match case.setting {
-        Setting::Load {
-            mean_batch: Some(batch),
-            ..
-        } => Some(BATCHES.partition_point(|end| *end <= batch)),
+        Setting::Load { mean_batch: Some(batch), .. } => Some(BATCHES.partition_point(|end| *end <= batch)),
         _ => None,
     }
 }
@@ -120,10 +89,7 @@ fn grouped<K: Ord>(
             groups.entry(key).or_default().push(case);
         }
     }
-    let group = |(key, cases): (K, _)| Group {
-        key: words(key),
-        cases,
-    };
+    let group = |(key, cases): (K, _)| Group { key: words(key), cases };
     groups.into_iter().map(group).collect()
 }
 
@@ -134,14 +100,7 @@ mod tests {
     #[test]
     fn classes_of_batches_meet_without_a_gap() {
         let ranges: Vec<String> = (0..=BATCHES.len()).map(batch_range).collect();
-        let expected = [
-            "below 8",
-            "8 to 16",
-            "16 to 32",
-            "32 to 64",
-            "64 to 128",
-            "128 and more",
-        ];
+        let expected = ["below 8", "8 to 16", "16 to 32", "32 to 64", "64 to 128", "128 and more"];
         assert_eq!(ranges, expected);
     }
 }

@@ -10,18 +10,12 @@ use crate::grid::Grid;
 /// The introduction on the measurements of the project.
 const INTRODUCTION: &str = include_str!("introduction.md");
 /// The calibration plot beside the document.
-const PLOT: &str =
-    "![Observed share of measurements within intervals, by nominal coverage](calibration.svg)";
+const PLOT: &str = "![Observed share of measurements within intervals, by nominal coverage](calibration.svg)";
 /// The limits of these measurements.
 const NOT_COVERED: &str = include_str!("not_covered.md");
 
 /// Returns the document, with introduction and limits if the reports are on the measurements of the project.
-pub(super) fn render(
-    reports: &[FileReport],
-    covered: &[Covered],
-    nominal: &[f64],
-    own: bool,
-) -> String {
+pub(super) fn render(reports: &[FileReport], covered: &[Covered], nominal: &[f64], own: bool) -> String {
     let mut text = "# Accuracy\n".to_owned();
     if own {
         text += &format!("\n{INTRODUCTION}");
@@ -34,10 +28,7 @@ pub(super) fn render(
          predicted too long).",
         &tables::summaries(reports),
     );
-    text += &section(
-        &format!("Coverage of intervals\n\n{COVERAGE}"),
-        &tables::coverage(covered, nominal),
-    );
+    text += &section(&format!("Coverage of intervals\n\n{COVERAGE}"), &tables::coverage(covered, nominal));
     if own {
         text += &format!("\n{PLOT}\n");
     }
@@ -130,19 +121,15 @@ fn file(report: &FileReport) -> String {
             let servers = groups::by_servers(report);
             let servers = tables::down(report, &["servers", "rows"], &servers);
             let runs = groups::by_run(report);
-            section(
-                &format!("{name}, by servers\n\nThe table gives {SERVERS}"),
-                &servers,
-            ) + &section(
-                &format!("{name}, by configuration"),
-                &tables::down(report, &["server", "model", "GPU", "tp"], &runs),
-            )
+            section(&format!("{name}, by servers\n\nThe table gives {SERVERS}"), &servers)
+                + &section(
+                    &format!("{name}, by configuration"),
+                    &tables::down(report, &["server", "model", "GPU", "tp"], &runs),
+                )
         }
         Kind::KvBlocks => section(&format!("{name}, row by row"), &tables::cases(report)),
         Kind::Memory => section(
-            &format!(
-                "{name}, row by row\n\nPredicted and measured in GiB on a GPU, errors in percent."
-            ),
+            &format!("{name}, row by row\n\nPredicted and measured in GiB on a GPU, errors in percent."),
             &tables::cases(report),
         ),
     }
@@ -151,10 +138,7 @@ fn file(report: &FileReport) -> String {
 fn load_stages(report: &FileReport) -> String {
     let name = &report.file;
     let by = |what: &str, names: &[&'static str], groups: &[groups::Group<'_>]| {
-        section(
-            &format!("{name}, by {what}"),
-            &tables::across(report, names, groups),
-        )
+        section(&format!("{name}, by {what}"), &tables::across(report, names, groups))
     };
     let batch = "batch\n\nThe mean number of requests in the server: rate times measured E2E.";
     by("model", &["GPU", "model"], &groups::by_model(report))

@@ -64,8 +64,7 @@ pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered,
         Some(_) => PLOTTED.as_slice(),
         None => &NOMINAL,
     };
-    let covered = covered(&datasets, &reports, &left_out, nominal)
-        .map_err(|error| Error::new(error.to_string()))?;
+    let covered = covered(&datasets, &reports, &left_out, nominal).map_err(|error| Error::new(error.to_string()))?;
     if let Some((path, mut file)) = plot {
         if !covered.iter().any(calibration::is_drawn) {
             return Err(Error::new(
@@ -86,9 +85,7 @@ pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered,
             return Ok(Answered { text, failure });
         }
         (false, Some(failure)) => return Err(failure),
-        (false, None) if args.markdown => {
-            markdown::render(&reports, &covered, nominal, args.files.is_empty())
-        }
+        (false, None) if args.markdown => markdown::render(&reports, &covered, nominal, args.files.is_empty()),
         (false, None) => text::render(&reports, &covered, nominal, args.rows),
     };
     Ok(text.into())
@@ -119,16 +116,13 @@ fn open_plot(args: &ValidateArgs, path: &Path) -> Result<OutputFile, Error> {
 /// The error where no row can be predicted, with the reasons of all files.
 fn unpredicted(reports: &[FileReport]) -> Error {
     let reasons = reports.iter();
-    let reasons: Vec<String> = reasons
-        .flat_map(|report| tallied::reasons(Some(&report.file), &report.skipped))
-        .collect();
+    let reasons: Vec<String> =
+        reasons.flat_map(|report| tallied::reasons(Some(&report.file), &report.skipped)).collect();
     let reasons = match reasons.is_empty() {
         true => String::new(),
         false => format!(": {}", reasons.join("; ")),
     };
-    Error::new(format!(
-        "no row can be predicted{reasons}; correct the rows, or use others"
-    ))
+    Error::new(format!("no row can be predicted{reasons}; correct the rows, or use others"))
 }
 
 /// Predicts the rows of the GPU of `set` with it.
@@ -167,10 +161,7 @@ fn check_distinct(paths: &[PathBuf]) -> Result<(), Error> {
         // Reading reports missing files.
         let same = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         if !seen.insert(same) {
-            return Err(Error::new(format!(
-                "expected each FILE once, found {} again; name it once",
-                path.display()
-            )));
+            return Err(Error::new(format!("expected each FILE once, found {} again; name it once", path.display())));
         }
     }
     Ok(())
@@ -187,10 +178,7 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
     let names: Vec<String> = paths.iter().map(|path| base_name(path)).collect();
     let distinct: BTreeSet<&String> = names.iter().collect();
     if distinct.len() < names.len() {
-        return paths
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
+        return paths.iter().map(|path| path.display().to_string()).collect();
     }
     names
 }
@@ -201,8 +189,7 @@ mod tests {
 
     #[test]
     fn folders_are_left_out_of_names_that_are_distinct_without_them() {
-        let names =
-            |paths: &[&str]| super::names(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        let names = |paths: &[&str]| super::names(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
         assert_eq!(names(&["a/x.csv", "b/y.csv"]), ["x.csv", "y.csv"]);
         assert_eq!(names(&["a/x.csv", "b/x.csv"]), ["a/x.csv", "b/x.csv"]);
     }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rooflut_validation::{
-    Case, Comparison, Covered, FileReport, Kind, Metric, Setting, Stage, Summary,
-};
+use rooflut_validation::{Case, Comparison, Covered, FileReport, Kind, Metric, Setting, Stage, Summary};
 
 use super::groups::Group;
 use crate::grid::{Grid, PARTS};
@@ -18,11 +16,7 @@ pub(super) fn summaries(reports: &[FileReport]) -> Grid {
     let mut sheet = Grid::of(&["file", "GPU", "metric"], &ERRORS);
     for report in reports {
         for summary in &report.summaries {
-            let mut cells = vec![
-                report.file.clone(),
-                summary.gpu.to_owned(),
-                title(summary.metric).to_owned(),
-            ];
+            let mut cells = vec![report.file.clone(), summary.gpu.to_owned(), title(summary.metric).to_owned()];
             cells.extend(errors(&summary.errors));
             sheet.row(cells);
         }
@@ -32,21 +26,12 @@ pub(super) fn summaries(reports: &[FileReport]) -> Grid {
 
 /// Returns the coverage of intervals by file, GPU and metric.
 pub(super) fn coverage(covered: &[Covered], nominal: &[f64]) -> Grid {
-    let nominal = nominal
-        .iter()
-        .map(|share| format!("{:.0} %", 100.0 * share));
+    let nominal = nominal.iter().map(|share| format!("{:.0} %", 100.0 * share));
     let nominal: Vec<String> = nominal.collect();
-    let numbers: Vec<&str> = ["n"]
-        .into_iter()
-        .chain(nominal.iter().map(String::as_str))
-        .collect();
+    let numbers: Vec<&str> = ["n"].into_iter().chain(nominal.iter().map(String::as_str)).collect();
     let mut sheet = Grid::of(&["file", "GPU", "metric"], &numbers);
     for of in covered {
-        let mut cells = vec![
-            of.file.clone(),
-            of.gpu.clone(),
-            covered_title(of).to_owned(),
-        ];
+        let mut cells = vec![of.file.clone(), of.gpu.clone(), covered_title(of).to_owned()];
         cells.push(of.n.to_string());
         cells.extend(of.percent.iter().map(|percent| number(*percent, 0)));
         sheet.row(cells);
@@ -71,11 +56,7 @@ pub(super) fn across(report: &FileReport, names: &[&'static str], groups: &[Grou
         for metric in &metrics {
             let errors = FileReport::errors(group.cases.iter().copied(), *metric);
             cells.extend(match errors {
-                Some(errors) => [
-                    percent(errors.median_ape),
-                    percent(errors.max_ape),
-                    signed(errors.mean_signed),
-                ],
+                Some(errors) => [percent(errors.median_ape), percent(errors.max_ape), signed(errors.mean_signed)],
                 None => ["-", "-", "-"].map(str::to_owned),
             });
         }
@@ -105,22 +86,12 @@ pub(super) fn down(report: &FileReport, names: &[&'static str], groups: &[Group<
 /// Returns each row with prediction, measurement and error of each metric.
 pub(super) fn cases(report: &FileReport) -> Grid {
     let metrics = metrics(report);
-    let columns = metrics
-        .iter()
-        .flat_map(|metric| [title(*metric), "measured", "error"]);
-    let numbers: Vec<&str> = settings(report.kind)
-        .iter()
-        .copied()
-        .chain(columns)
-        .collect();
+    let columns = metrics.iter().flat_map(|metric| [title(*metric), "measured", "error"]);
+    let numbers: Vec<&str> = settings(report.kind).iter().copied().chain(columns).collect();
     let mut sheet = Grid::of(&["id", "row", "model", "GPU", "tp"], &numbers);
     for case in &report.cases {
         let mut cells = vec![case.label.id.clone(), stage(&case.label.stage)];
-        cells.extend([
-            case.model.to_owned(),
-            case.gpu.to_owned(),
-            case.tp.to_string(),
-        ]);
+        cells.extend([case.model.to_owned(), case.gpu.to_owned(), case.tp.to_string()]);
         cells.extend(setting(case.setting));
         for metric in &metrics {
             cells.extend(comparison(case.comparison(*metric)));
@@ -151,9 +122,8 @@ pub(super) fn rows(report: &FileReport, runs: &[Group<'_>], most: usize) -> Grid
         let mut rows = Vec::new();
         for metric in metrics(report) {
             let cases = run.cases.iter();
-            let mut compared: Vec<(&Case, &Comparison)> = cases
-                .filter_map(|case| Some((*case, case.comparison(metric)?)))
-                .collect();
+            let mut compared: Vec<(&Case, &Comparison)> =
+                cases.filter_map(|case| Some((*case, case.comparison(metric)?))).collect();
             if compared.len() > most {
                 compared.sort_by(|(_, a), (_, b)| b.ape().total_cmp(&a.ape()));
                 compared.truncate(most);
@@ -175,12 +145,7 @@ const MIN_RUN: usize = 16;
 
 /// Returns the rows of each run under its name, model, GPU and tensor parallelism, which continue on the next rows
 /// where the terminal is narrow.
-fn by_run(
-    words: &[&str],
-    numbers: &[&str],
-    runs: &[Group<'_>],
-    rows: impl Fn(&Group<'_>) -> Vec<Vec<String>>,
-) -> Grid {
+fn by_run(words: &[&str], numbers: &[&str], runs: &[Group<'_>], rows: impl Fn(&Group<'_>) -> Vec<Vec<String>>) -> Grid {
     let words = [&["run"], words].concat();
     let sheet = |room: usize| {
         let mut sheet = Grid::of(&words, numbers);
@@ -208,12 +173,7 @@ fn by_run(
 }
 
 fn metrics(report: &FileReport) -> BTreeSet<Metric> {
-    report
-        .summaries
-        .iter()
-        .map(|summary| summary.metric)
-        .filter(|metric| *metric != Metric::WarmTtft)
-        .collect()
+    report.summaries.iter().map(|summary| summary.metric).filter(|metric| *metric != Metric::WarmTtft).collect()
 }
 
 /// Returns the name of the column of a metric; times are in milliseconds.
@@ -253,28 +213,16 @@ fn settings(kind: Kind) -> &'static [&'static str] {
 fn setting(setting: Setting) -> Vec<String> {
     match setting {
         Setting::Load { rate_rps, .. } => vec![rate_rps.to_string()],
-        Setting::Request {
-            prompt_tokens,
-            output_tokens,
-        } => {
+        Setting::Request { prompt_tokens, output_tokens } => {
             let tokens = [Some(prompt_tokens), output_tokens];
-            tokens
-                .into_iter()
-                .flatten()
-                .map(|n| n.to_string())
-                .collect()
+            tokens.into_iter().flatten().map(|n| n.to_string()).collect()
         }
         Setting::Batch { requests } | Setting::EngineStep { requests, .. } => {
             vec![requests.to_string()]
         }
-        Setting::ClosedLoop {
-            users,
-            prompt_tokens,
-            output_tokens,
-            ..
-        } => [users, prompt_tokens, output_tokens]
-            .map(|number| number.to_string())
-            .into(),
+        Setting::ClosedLoop { users, prompt_tokens, output_tokens, .. } => {
+            [users, prompt_tokens, output_tokens].map(|number| number.to_string()).into()
+        }
         Setting::Start => Vec::new(),
     }
 }
@@ -294,11 +242,7 @@ fn comparison(comparison: Option<&Comparison>) -> [String; 3] {
         Metric::KvBlocks => 0,
         _ => 2,
     };
-    [
-        number(comparison.predicted, decimals),
-        number(comparison.actual, decimals),
-        signed(comparison.signed()),
-    ]
+    [number(comparison.predicted, decimals), number(comparison.actual, decimals), signed(comparison.signed())]
 }
 
 fn errors(summary: &Summary) -> [String; 6] {

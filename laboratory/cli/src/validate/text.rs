@@ -13,12 +13,7 @@ const WORST: usize = 3;
 const INDENT: usize = 2;
 
 /// Returns summaries, then each file, with every row of every file if `all_rows`.
-pub(super) fn render(
-    reports: &[FileReport],
-    covered: &[Covered],
-    nominal: &[f64],
-    all_rows: bool,
-) -> String {
+pub(super) fn render(reports: &[FileReport], covered: &[Covered], nominal: &[f64], all_rows: bool) -> String {
     let mut text = heading(reports);
     let remarks = remarks(reports);
     if !remarks.is_empty() {
@@ -71,10 +66,7 @@ fn remarks(reports: &[FileReport]) -> String {
 /// unless `all_rows`.
 fn file(report: &FileReport, all_rows: bool) -> String {
     let name = &report.file;
-    let many = matches!(
-        report.kind,
-        Kind::Requests | Kind::DecodeSteps | Kind::ClosedLoops | Kind::EngineSteps
-    );
+    let many = matches!(report.kind, Kind::Requests | Kind::DecodeSteps | Kind::ClosedLoops | Kind::EngineSteps);
     let runs = groups::by_run(report);
     if all_rows || !many {
         let unit = unit(report.kind);

@@ -1,9 +1,5 @@
 //! Imports of made-up files.
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a helper of tests fails as tests do"
-)]
+#![allow(clippy::expect_used, clippy::panic, reason = "a helper of tests fails as tests do")]
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,8 +12,7 @@ use crate::support::{json, list, text};
 const FIXTURES: &str = "laboratory/cli/tests/fixtures/import";
 
 /// Answers that no file of any layout has.
-pub(crate) const SAID: &str =
-    "--gpu h100 --timing made-up --source test --license MIT --date 2026-01-31";
+pub(crate) const SAID: &str = "--gpu h100 --timing made-up --source test --license MIT --date 2026-01-31";
 
 /// For InferSim's and BLIS's trees.
 pub(crate) const TREE: &str = "--engine DeepGEMM --gemm-dtype fp8_block --kv-dtype bf16";
@@ -29,9 +24,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Place {
-        Place {
-            folder: tempfile::tempdir().expect("a folder"),
-        }
+        Place { folder: tempfile::tempdir().expect("a folder") }
     }
 
     pub(crate) fn dest(&self) -> PathBuf {
@@ -50,15 +43,8 @@ impl Place {
     pub(crate) fn import(&self, layout: &str, src: &str, flags: &str) -> Value {
         let answer = json(&self.command(layout, src, flags));
         for table in list(&answer, "/tables") {
-            let left_out: u64 = list(table, "/left_out")
-                .iter()
-                .map(|reason| rows(reason, "/rows"))
-                .sum();
-            assert_eq!(
-                rows(table, "/read"),
-                rows(table, "/written") + left_out,
-                "{table}"
-            );
+            let left_out: u64 = list(table, "/left_out").iter().map(|reason| rows(reason, "/rows")).sum();
+            assert_eq!(rows(table, "/read"), rows(table, "/written") + left_out, "{table}");
         }
         answer
     }
@@ -77,16 +63,9 @@ pub(crate) fn fixture(layout: &str) -> String {
 /// The rows written for an operation, and how many were left out for reasons that contain `reason`.
 pub(crate) fn counts(answer: &Value, operation: &str, reason: &str) -> (u64, u64) {
     let mut tables = list(answer, "/tables").iter();
-    let table = tables
-        .find(|table| text(table, "/operation") == operation)
-        .expect("the operation");
-    let left_out = list(table, "/left_out")
-        .iter()
-        .filter(|left_out| text(left_out, "/reason").contains(reason));
-    (
-        rows(table, "/written"),
-        left_out.map(|left_out| rows(left_out, "/rows")).sum(),
-    )
+    let table = tables.find(|table| text(table, "/operation") == operation).expect("the operation");
+    let left_out = list(table, "/left_out").iter().filter(|left_out| text(left_out, "/reason").contains(reason));
+    (rows(table, "/written"), left_out.map(|left_out| rows(left_out, "/rows")).sum())
 }
 
 pub(crate) fn has_finding(answer: &Value, operation: &str, defect: &str) -> bool {

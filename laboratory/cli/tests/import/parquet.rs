@@ -1,10 +1,6 @@
 //! `rooflut-lab import aiconfigurator` of parquet tables.
 #![cfg(feature = "parquet")]
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a helper of tests fails as tests do"
-)]
+#![allow(clippy::expect_used, clippy::panic, reason = "a helper of tests fails as tests do")]
 
 use std::fs::File;
 use std::path::Path;
@@ -28,14 +24,7 @@ const SCHEMA: &str = "message table {
 }";
 
 /// The columns of text, in the order of the schema.
-const TEXTS: [&str; 6] = [
-    "VLLM",
-    "0.24.0",
-    "NVIDIA H100 80GB HBM3",
-    "gemm",
-    "torch",
-    "bfloat16",
-];
+const TEXTS: [&str; 6] = ["VLLM", "0.24.0", "NVIDIA H100 80GB HBM3", "gemm", "torch", "bfloat16"];
 
 /// A GEMM: m, n, k and milliseconds; NaN is null.
 type Row = (i64, i64, i64, f64);
@@ -43,12 +32,9 @@ type Row = (i64, i64, i64, f64);
 /// Writes rows in two row groups. Each takes a power of its own, which is the reciprocal of its time.
 fn write(path: &Path, rows: &[Row], compression: Compression) {
     let schema = Arc::new(parse_message_type(SCHEMA).expect("a schema"));
-    let properties = WriterProperties::builder()
-        .set_compression(compression)
-        .build();
+    let properties = WriterProperties::builder().set_compression(compression).build();
     let file = File::create(path).expect("a file");
-    let mut writer =
-        SerializedFileWriter::new(file, schema, Arc::new(properties)).expect("a writer");
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).expect("a writer");
     for rows in rows.chunks(rows.len().div_ceil(2)) {
         let mut group = writer.next_row_group().expect("a row group");
         for name in TEXTS {
@@ -72,15 +58,8 @@ fn write(path: &Path, rows: &[Row], compression: Compression) {
 }
 
 /// Adds the next column to a row group.
-fn add<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
-    values: &[T::T],
-    levels: Option<&[i16]>,
-) {
-    let mut column = group
-        .next_column()
-        .expect("a column")
-        .expect("one of the schema");
+fn add<T: DataType>(group: &mut SerializedRowGroupWriter<'_, File>, values: &[T::T], levels: Option<&[i16]>) {
+    let mut column = group.next_column().expect("a column").expect("one of the schema");
     let typed = column.typed::<T>();
     typed.write_batch(values, levels, None).expect("written");
     column.close().expect("closed");
@@ -95,11 +74,7 @@ fn command(folder: &Path) -> String {
 #[test]
 fn rows_survive_every_compression_to_the_last_digit() {
     let milliseconds = [0.0042, 0.012_345_678_901_234, 0.1 + 0.2, 1.0 / 3.0];
-    let rows: Vec<Row> = milliseconds
-        .iter()
-        .zip([1, 8, 64, 512])
-        .map(|(ms, m)| (m, 512, 256, *ms))
-        .collect();
+    let rows: Vec<Row> = milliseconds.iter().zip([1, 8, 64, 512]).map(|(ms, m)| (m, 512, 256, *ms)).collect();
     let compressions = [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,
@@ -114,18 +89,9 @@ fn rows_survive_every_compression_to_the_last_digit() {
         let answer = json(&command(folder.path()));
         assert_eq!(answer.pointer("/tables/0/written"), Some(&4.into()));
         let csv = std::fs::read_to_string(dest.join("gemm.csv")).expect("a table");
-        let latencies: Vec<&str> = csv
-            .lines()
-            .skip(1)
-            .filter_map(|row| row.rsplit(',').next())
-            .collect();
+        let latencies: Vec<&str> = csv.lines().skip(1).filter_map(|row| row.rsplit(',').next()).collect();
         // The digits of the milliseconds, three places on.
-        let expected = [
-            "4.2",
-            "12.345678901234",
-            "300.00000000000004",
-            "333.3333333333333",
-        ];
+        let expected = ["4.2", "12.345678901234", "300.00000000000004", "333.3333333333333"];
         assert_eq!(latencies, expected, "{compression:?}");
         assert!(csv.contains("\nbf16,256,512,64,"), "{csv}");
     }
@@ -137,19 +103,14 @@ fn a_file_that_is_no_parquet_is_refused() {
     std::fs::write(folder.path().join("gemm_perf.parquet"), "m,n,k\n").expect("a file");
     let dest = folder.path().join("mine");
     let message = failure(&command(folder.path()));
-    assert!(
-        message.contains("gemm_perf.parquet: expected a parquet table"),
-        "{message}"
-    );
+    assert!(message.contains("gemm_perf.parquet: expected a parquet table"), "{message}");
     assert!(!dest.exists());
 }
 
 #[test]
 fn nulls_are_empty_cells_and_a_column_of_many_values_does_not_distinguish_measurements() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut rows: Vec<Row> = (1..=40)
-        .map(|m| (m, 512, 256, 1e-3 * (20 + m) as f64))
-        .collect();
+    let mut rows: Vec<Row> = (1..=40).map(|m| (m, 512, 256, 1e-3 * (20 + m) as f64)).collect();
     rows.extend([(7, 512, 256, 0.03), (41, 512, 256, f64::NAN)]);
     let path = folder.path().join("gemm_perf.parquet");
     write(&path, &rows, Compression::SNAPPY);
@@ -175,11 +136,7 @@ fn tables_that_no_set_can_hold_are_counted_without_reading_their_rows() {
     write(&path("mla_perf.parquet"), &rows, Compression::SNAPPY);
     // The columns begin behind the magic number.
     let mut bytes = std::fs::read(path("mla_perf.parquet")).expect("a file");
-    bytes
-        .iter_mut()
-        .skip(4)
-        .take(64)
-        .for_each(|byte| *byte = 0xff);
+    bytes.iter_mut().skip(4).take(64).for_each(|byte| *byte = 0xff);
     std::fs::write(path("mla_perf.parquet"), bytes).expect("a file");
     let answer = json(&command(folder.path()));
     assert_eq!(answer.pointer("/tables/0/written"), Some(&2.into()));
@@ -201,17 +158,10 @@ fn a_hundred_thousand_rows_are_imported() {
     }
     assert_eq!(rows.len(), 100_000);
     let folder = tempfile::tempdir().expect("a folder");
-    write(
-        &folder.path().join("gemm_perf.parquet"),
-        &rows,
-        Compression::SNAPPY,
-    );
+    write(&folder.path().join("gemm_perf.parquet"), &rows, Compression::SNAPPY);
     let start = Instant::now();
     let answer = json(&command(folder.path()));
-    println!(
-        "100,000 rows of parquet imported in {:.2} s",
-        start.elapsed().as_secs_f64()
-    );
+    println!("100,000 rows of parquet imported in {:.2} s", start.elapsed().as_secs_f64());
     assert_eq!(answer.pointer("/tables/0/read"), Some(&100_000.into()));
     assert_eq!(answer.pointer("/tables/0/written"), Some(&100_000.into()));
     assert!(list(&answer, "/findings").is_empty());

@@ -1,9 +1,5 @@
 //! `rooflut-lab tables check`.
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a helper of tests fails as tests do"
-)]
+#![allow(clippy::expect_used, clippy::panic, reason = "a helper of tests fails as tests do")]
 
 use crate::support::{json, list, number, success, text};
 use serde_json::Value;
@@ -28,11 +24,7 @@ fn warned(answer: &Value) -> Vec<(String, String, u64)> {
     for warning in list(answer, "/warnings") {
         for row in list(warning, "/rows") {
             let line = row["line"].as_u64().expect("a line");
-            rows.push((
-                text(warning, "/kind").into(),
-                text(row, "/file").into(),
-                line,
-            ));
+            rows.push((text(warning, "/kind").into(), text(row, "/file").into(), line));
         }
     }
     rows
@@ -41,14 +33,7 @@ fn warned(answer: &Value) -> Vec<(String, String, u64)> {
 /// Whether kernels have a feature of their own: most are not predicted from other rows, and the document does not count
 /// them.
 fn is_apart(kernels: &Value) -> bool {
-    let of_features = [
-        "_window ",
-        "mla_",
-        "dsa_",
-        "delta_",
-        "allgather",
-        "reducescatter",
-    ];
+    let of_features = ["_window ", "mla_", "dsa_", "delta_", "allgather", "reducescatter"];
     let kernels = text(kernels, "/kernels");
     of_features.iter().any(|name| kernels.contains(name))
 }
@@ -68,19 +53,13 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
     for set in SETS {
         let answer = check(&folder(set));
         assert_eq!(text(&answer, "/set"), set);
-        let rows: f64 = list(&answer, "/kernels")
-            .iter()
-            .map(|kernels| number(kernels, "/rows"))
-            .sum();
+        let rows: f64 = list(&answer, "/kernels").iter().map(|kernels| number(kernels, "/rows")).sum();
         assert!((rows - number(&answer, "/rows")).abs() < 0.5);
         for kernels in list(&answer, "/kernels") {
             if is_apart(kernels) {
                 continue;
             }
-            assert!(
-                number(kernels, "/left_out/median_ape") < 8.0,
-                "{set}: {kernels}"
-            );
+            assert!(number(kernels, "/left_out/median_ape") < 8.0, "{set}: {kernels}");
             assert!(number(kernels, "/left_out/rows") > 10.0);
         }
         let found = |figure: &str| -> f64 {
@@ -98,24 +77,15 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
         let compiled = check(set);
         assert_eq!(compiled["kernels"], answer["kernels"]);
         assert_eq!(compiled["coverage"], answer["coverage"]);
-        assert_eq!(
-            list(&compiled, "/warnings").len(),
-            list(&answer, "/warnings").len()
-        );
-        for row in list(&compiled, "/warnings")
-            .iter()
-            .flat_map(|warning| list(warning, "/rows"))
-        {
+        assert_eq!(list(&compiled, "/warnings").len(), list(&answer, "/warnings").len());
+        for row in list(&compiled, "/warnings").iter().flat_map(|warning| list(warning, "/rows")) {
             assert_eq!((&row["file"], &row["line"]), (&Value::Null, &Value::Null));
         }
         for name in [set.to_owned(), folder(set)] {
             let people = success(&format!("tables check {name}"));
             // Rows of attention within a window have one more column and a longer name.
             let widest = if people.contains("_window") { 130 } else { 102 };
-            assert!(
-                people.lines().all(|line| line.chars().count() <= widest),
-                "{people}"
-            );
+            assert!(people.lines().all(|line| line.chars().count() <= widest), "{people}");
         }
     }
 }
@@ -148,10 +118,7 @@ fn replaced_rows_are_listed_with_their_latencies() {
     let rows: usize = replaced.map(|entry| list(entry, "/rows").len()).sum();
     assert_eq!(rows, 42);
     let people = success("tables check bench_data/b200");
-    assert!(
-        people.contains("\n  replaced 32 rows of b200/gemm.csv: 15 us slower"),
-        "{people}"
-    );
+    assert!(people.contains("\n  replaced 32 rows of b200/gemm.csv: 15 us slower"), "{people}");
 }
 
 #[test]
@@ -160,9 +127,7 @@ fn coverage_is_told_for_each_model_and_number_of_gpus() {
     let coverage = list(&answer, "/coverage");
     assert_eq!(coverage.len(), 4 * rooflut::model::CATALOG.len());
     let of = |model: &str, tp: u32| {
-        let mut found = coverage
-            .iter()
-            .filter(|row| row["model"] == model && row["tp"] == tp);
+        let mut found = coverage.iter().filter(|row| row["model"] == model && row["tp"] == tp);
         found.next().unwrap_or_else(|| panic!("no {model}"))
     };
     assert_eq!(of("llama-3.1-8b", 2)["class"], "smoothed");

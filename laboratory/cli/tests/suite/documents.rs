@@ -5,18 +5,9 @@ use crate::support::documents::{CHECKOUT, run};
 
 /// Made-up files in place of those of other projects.
 const PUBLISHED: &[(&str, &str)] = &[
-    (
-        "bench_data",
-        "laboratory/cli/tests/fixtures/import/blis/bench_data",
-    ),
-    (
-        "systems/data/h100_sxm/vllm/0.24.0",
-        "laboratory/cli/tests/fixtures/import/aiconfigurator",
-    ),
-    (
-        "data/profiling",
-        "laboratory/cli/tests/fixtures/import/vidur/profiling",
-    ),
+    ("bench_data", "laboratory/cli/tests/fixtures/import/blis/bench_data"),
+    ("systems/data/h100_sxm/vllm/0.24.0", "laboratory/cli/tests/fixtures/import/aiconfigurator"),
+    ("data/profiling", "laboratory/cli/tests/fixtures/import/vidur/profiling"),
 ];
 
 #[test]

@@ -21,10 +21,7 @@ fn scores_are_those_of_the_same_set_compiled_in() {
 #[test]
 fn validate_predicts_the_rows_of_the_gpu_with_it() {
     let (temp, path) = mine();
-    let runs = workspace()
-        .join("laboratory/validation/decode_steps.csv")
-        .display()
-        .to_string();
+    let runs = workspace().join("laboratory/validation/decode_steps.csv").display().to_string();
     let built_in = json(&format!("validate {runs}"));
     let own = json(&format!("validate {runs} --tables {path}"));
     let rows = |report: &serde_json::Value, gpu| {
@@ -36,10 +33,7 @@ fn validate_predicts_the_rows_of_the_gpu_with_it() {
     assert_eq!(rows(&own, "h100"), 0);
     // Equal measurements predict equal times.
     let predicted = |report: &serde_json::Value| report["rows"].to_string();
-    assert_eq!(
-        predicted(&own).replace("h10x", "h100"),
-        predicted(&built_in)
-    );
+    assert_eq!(predicted(&own).replace("h10x", "h100"), predicted(&built_in));
     let notes = own["notes"].to_string();
     assert!(notes.contains("predicted as h10x"), "{notes}");
 

@@ -6,10 +6,7 @@ use crate::support::pages::check_all;
 const LINKS: [(&str, &str); 5] = [
     ("bench_data", "bench_data"),
     ("predecessors", "laboratory/predecessors"),
-    (
-        "aiconfigurator",
-        "laboratory/cli/tests/fixtures/import/aiconfigurator",
-    ),
+    ("aiconfigurator", "laboratory/cli/tests/fixtures/import/aiconfigurator"),
     ("blis", "laboratory/cli/tests/fixtures/import/blis"),
     ("vidur", "laboratory/cli/tests/fixtures/import/vidur"),
 ];

@@ -1,9 +1,5 @@
 //! `rooflut-lab tables score`.
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a helper of tests fails as tests do"
-)]
+#![allow(clippy::expect_used, clippy::panic, reason = "a helper of tests fails as tests do")]
 
 use std::fmt::Write;
 use std::path::Path;
@@ -52,13 +48,7 @@ fn assert_close(found: f64, expected: f64) {
 #[test]
 fn a_set_has_no_error_against_its_own_rows() {
     for set in ["a100", "b200", "h100", "h100-infersim", "h200", "l40s"] {
-        for file in [
-            "gemm.csv",
-            "attention_prefill.csv",
-            "attention_decode.csv",
-            "allreduce.csv",
-            "moe.csv",
-        ] {
+        for file in ["gemm.csv", "attention_prefill.csv", "attention_decode.csv", "allreduce.csv", "moe.csv"] {
             let path = data(set, file);
             let Ok(csv) = std::fs::read_to_string(workspace().join(&path)) else {
                 continue;
@@ -68,30 +58,22 @@ fn a_set_has_no_error_against_its_own_rows() {
             assert_eq!(list(&answer, "/rows").len(), csv.lines().count() - 1);
             // Some sets exclude rows, which are interpolated, and replace others, which keep an error.
             let rows = list(&answer, "/rows").iter();
-            let (measured, excluded): (Vec<_>, Vec<_>) =
-                rows.partition(|row| row["class"] == "measured");
+            let (measured, excluded): (Vec<_>, Vec<_>) = rows.partition(|row| row["class"] == "measured");
             let expected = match path.as_str() {
                 "bench_data/b200/gemm.csv" => 53,
                 "bench_data/h100/gemm.csv" => 38,
                 "bench_data/h200/gemm.csv" => 37,
-                "bench_data/a100/attention_decode.csv" | "bench_data/l40s/attention_decode.csv" => {
-                    1
-                }
+                "bench_data/a100/attention_decode.csv" | "bench_data/l40s/attention_decode.csv" => 1,
                 _ => 0,
             };
             assert_eq!(excluded.len(), expected, "{path}");
-            let (replaced, kept): (Vec<_>, Vec<_>) = (measured.into_iter()).partition(|row| {
-                path == "bench_data/b200/gemm.csv" && row["dtype"] == "fp8" && row["m"] == 1
-            });
+            let (replaced, kept): (Vec<_>, Vec<_>) = (measured.into_iter())
+                .partition(|row| path == "bench_data/b200/gemm.csv" && row["dtype"] == "fp8" && row["m"] == 1);
             for row in kept {
                 assert_close(number(row, "/ape"), 0.0);
             }
             // (All of one token, and slower than those in their place.)
-            let expected = if path == "bench_data/b200/gemm.csv" {
-                42
-            } else {
-                0
-            };
+            let expected = if path == "bench_data/b200/gemm.csv" { 42 } else { 0 };
             assert_eq!(replaced.len(), expected, "{path}");
             assert!(replaced.iter().all(|row| number(row, "/signed") < -10.0));
         }
@@ -101,12 +83,8 @@ fn a_set_has_no_error_against_its_own_rows() {
 #[test]
 fn rows_of_our_own_are_near_the_published_ones() {
     // Medians of absolute errors, in percent: bench_data/README.md says what the sets time differently.
-    let files = [
-        ("gemm.csv", 15.0),
-        ("attention_prefill.csv", 25.0),
-        ("attention_decode.csv", 12.0),
-        ("moe.csv", 15.0),
-    ];
+    let files =
+        [("gemm.csv", 15.0), ("attention_prefill.csv", 25.0), ("attention_decode.csv", 12.0), ("moe.csv", 15.0)];
     for (file, at_most) in files {
         let answer = score(&data("h200-measured", file), "h200");
         let whole = list(&answer, "/summary").last().expect("a summary");
@@ -146,13 +124,7 @@ fn another_gpu_is_compared_row_by_row() {
     for row in rows.filter(|row| text(row, "/dtype") != "fp8_block") {
         let line = row["line"].as_u64().expect("a line") as usize;
         let (kernel, latency) = measured[line - 1].rsplit_once(',').expect("columns");
-        let fields = format!(
-            "{},{},{},{}",
-            text(row, "/dtype"),
-            row["k"],
-            row["n"],
-            row["m"]
-        );
+        let fields = format!("{},{},{},{}", text(row, "/dtype"), row["k"], row["n"], row["m"]);
         assert_eq!(fields, kernel);
         assert_eq!((text(row, "/file"), text(row, "/op")), ("gemm.csv", "gemm"));
         let actual: f64 = latency.parse().expect("a number");
@@ -175,8 +147,7 @@ fn another_gpu_is_compared_row_by_row() {
     let whole = summary(&answer, "all");
     assert_eq!(text(whole, "/gpu"), "h100");
     assert_eq!(whole["n"], list(&answer, "/rows").len());
-    let parts = ["gemm bf16", "gemm fp8", "gemm fp8_block"]
-        .map(|metric| number(summary(&answer, metric), "/n"));
+    let parts = ["gemm bf16", "gemm fp8", "gemm fp8_block"].map(|metric| number(summary(&answer, metric), "/n"));
     assert_close(number(whole, "/n"), parts.iter().sum());
 }
 

@@ -54,13 +54,7 @@ fn text_fits_into_80_columns_and_into_those_that_there_are() {
 
 #[test]
 fn every_help_wraps_and_has_a_manual_page() {
-    assert_help(&[
-        "tables check",
-        "import vidur",
-        "validate",
-        "fit",
-        "completions",
-    ]);
+    assert_help(&["tables check", "import vidur", "validate", "fit", "completions"]);
 }
 
 #[test]

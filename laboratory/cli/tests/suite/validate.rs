@@ -1,9 +1,5 @@
 //! `rooflut-lab validate`.
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "helpers of tests fail as tests do"
-)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "helpers of tests fail as tests do")]
 
 use std::path::PathBuf;
 
@@ -87,8 +83,7 @@ fn files_are_told_apart_by_as_much_of_their_path_as_it_takes() {
     let files = |first: &str, second: &str| {
         let report = json(&format!("validate {first} {second}"));
         let rows = list(&report, "/rows").iter();
-        rows.map(|row| text(row, "/file").to_owned())
-            .collect::<Vec<_>>()
+        rows.map(|row| text(row, "/file").to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(files(&c, &a), ["blocks.csv", "steps.csv"]);
     assert_eq!(files(&a, &b), [a.as_str(), &b]);
@@ -99,9 +94,7 @@ fn files_are_told_apart_by_as_much_of_their_path_as_it_takes() {
 
 #[test]
 fn many_rows_are_summed_up_unless_all_are_asked_for() {
-    let rows: String = (1..=40)
-        .map(|requests| step("llama-3.1-8b", "vllm-0.15.1", requests, "7"))
-        .collect();
+    let rows: String = (1..=40).map(|requests| step("llama-3.1-8b", "vllm-0.15.1", requests, "7")).collect();
     let folder = Folder::new();
     let path = folder.file("steps.csv", &format!("{STEPS}{rows}"));
     // Not the header.
@@ -129,9 +122,7 @@ fn load_stages_are_printed_with_their_rate_and_all_their_metrics() {
     assert_eq!(text(&report, "/rows/0/stage"), "warm");
     assert_eq!(text(&report, "/rows/0/gpu"), "h100");
     let in_columns = |columns: &str| {
-        let output = rooflut(&format!("validate {path}"))
-            .env("COLUMNS", columns)
-            .output();
+        let output = rooflut(&format!("validate {path}")).env("COLUMNS", columns).output();
         String::from_utf8(output.expect("it starts").stdout).expect("UTF-8")
     };
     let people = in_columns("200");
@@ -142,20 +133,13 @@ fn load_stages_are_printed_with_their_rate_and_all_their_metrics() {
     assert_eq!(cells[9..12], ["-", "-", "-"], "{people}");
     // A narrow terminal has a line for each metric, and the run beside the first of them.
     let people = in_columns("80");
-    for part in [
-        "  run (llama-3.1-8b, h100, tp  TTFT    warm   2.5 ",
-        " TPOT    2      2.5 ",
-        " E2E     warm   2.5 ",
-    ] {
+    for part in ["  run (llama-3.1-8b, h100, tp  TTFT    warm   2.5 ", " TPOT    2      2.5 ", " E2E     warm   2.5 "] {
         assert!(people.contains(part), "{people}");
     }
     // rate x E2E = 7.5 requests in the server
     let document = success(&format!("validate --markdown {path}"));
     assert!(document.contains("\n| h100 | below 8 | 1 |"), "{document}");
-    assert!(
-        !document.contains("Not covered"),
-        "that is about the project's runs"
-    );
+    assert!(!document.contains("Not covered"), "that is about the project's runs");
 }
 
 #[test]
@@ -166,10 +150,7 @@ fn the_coverage_of_intervals_is_that_of_the_stages() {
     let predicted = report("stages.csv", &format!("{header}\n{row},30,7\n"));
     let ms = |place: &str| number(&predicted, place);
     let (ttft, tpot) = (ms("/rows/0/predicted"), ms("/rows/1/predicted"));
-    let stages = format!(
-        "{header}\n{row},{ttft},{tpot}\n{row},{ttft},{}\n",
-        2.0 * tpot
-    );
+    let stages = format!("{header}\n{row},{ttft},{tpot}\n{row},{ttft},{}\n", 2.0 * tpot);
     let answer = report("stages.csv", &stages);
     let rows = list(&answer, "/coverage").iter();
     let of_stages = rows.filter(|row| row["file"] == "stages.csv");
@@ -178,12 +159,7 @@ fn the_coverage_of_intervals_is_that_of_the_stages() {
         assert_eq!(row["n"], 2);
         (text(row, "/metric"), nominal, covered)
     });
-    let expected = [
-        ("ttft", 0.8, 1.0),
-        ("ttft", 0.95, 1.0),
-        ("tpot", 0.8, 0.5),
-        ("tpot", 0.95, 0.5),
-    ];
+    let expected = [("ttft", 0.8, 1.0), ("ttft", 0.95, 1.0), ("tpot", 0.8, 0.5), ("tpot", 0.95, 0.5)];
     assert_eq!(found.collect::<Vec<_>>(), expected);
     // The kernels of the one GPU, at two nominal coverages.
     let rows = list(&answer, "/coverage").iter();
@@ -202,21 +178,15 @@ fn the_document_on_accuracy_is_what_the_command_writes() {
     let found = std::fs::read_to_string(path).expect("the document");
     let folder = TempDir::new().expect("a folder");
     let plot = folder.path().join("calibration.svg");
-    let written = success(&format!(
-        "validate --markdown --calibration {}",
-        plot.display()
-    ));
-    let differs = found
-        .lines()
-        .zip(written.lines())
-        .find(|(old, new)| old != new);
+    let written = success(&format!("validate --markdown --calibration {}", plot.display()));
+    let differs = found.lines().zip(written.lines()).find(|(old, new)| old != new);
     assert!(
         found == written,
         "{ACCURACY} is out of date ({differs:?}); write it again: cargo run --release -- validate \
          --markdown --calibration {CALIBRATION} > {ACCURACY}"
     );
-    let [drawn, committed] = [plot, workspace().join(CALIBRATION)]
-        .map(|path| std::fs::read_to_string(path).expect("a plot"));
+    let [drawn, committed] =
+        [plot, workspace().join(CALIBRATION)].map(|path| std::fs::read_to_string(path).expect("a plot"));
     assert!(drawn == committed, "{CALIBRATION} is out of date");
     for drawn in ["TPOT (50)", "E2E (50)", "TTFT (50)", "gemm (", "moe ("] {
         assert!(committed.contains(drawn), "{drawn}");

@@ -35,8 +35,7 @@ pub(crate) struct Floor {
 pub(crate) fn floor(readings: &[Reading], gpu: &Gpu) -> Option<Floor> {
     let mut rows: Vec<(&Reading, usize)> = readings.iter().zip(0..).collect();
     rows.sort_by_key(|(row, index)| (kernel::shape(&row.kernel), *index));
-    let shapes =
-        rows.chunk_by(|(a, _), (b, _)| kernel::shape(&a.kernel) == kernel::shape(&b.kernel));
+    let shapes = rows.chunk_by(|(a, _), (b, _)| kernel::shape(&a.kernel) == kernel::shape(&b.kernel));
     let mut at_floor: Vec<(usize, f64)> = shapes.flat_map(|rows| of_shape(rows, gpu)).collect();
     at_floor.sort_by_key(|(index, _)| *index);
     let latencies = || at_floor.iter().map(|(_, us)| *us);
@@ -49,20 +48,14 @@ pub(crate) fn floor(readings: &[Reading], gpu: &Gpu) -> Option<Floor> {
 
 /// Returns the rows of a shape that are at its floor, with their latencies; none if it has no floor.
 fn of_shape(rows: &[(&Reading, usize)], gpu: &Gpu) -> Vec<(usize, f64)> {
-    let kernels = rows
-        .iter()
-        .filter(|(row, _)| row.kernel.operation() != OperationKind::AllReduce);
-    let shortest = kernels
-        .map(|(row, _)| row.latency_us)
-        .min_by(f64::total_cmp);
+    let kernels = rows.iter().filter(|(row, _)| row.kernel.operation() != OperationKind::AllReduce);
+    let shortest = kernels.map(|(row, _)| row.latency_us).min_by(f64::total_cmp);
     let Some(shortest) = shortest.filter(|us| *us >= SHORTEST_US) else {
         return Vec::new();
     };
     let bound_us = |row: &Reading| {
         let rates = gpu.rates(row.kernel.dtype());
-        rates.map_or(f64::INFINITY, |rates| {
-            row.kernel.work().bound_s(&rates) * 1e6
-        })
+        rates.map_or(f64::INFINITY, |rates| row.kernel.work().bound_s(&rates) * 1e6)
     };
     let at_floor: Vec<(usize, f64, f64)> = rows
         .iter()
@@ -73,10 +66,7 @@ fn of_shape(rows: &[(&Reading, usize)], gpu: &Gpu) -> Vec<(usize, f64)> {
     let least = bounds().min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
     let most = bounds().max_by(f64::total_cmp).unwrap_or(0.0);
     match at_floor.len() >= POINTS && most >= SPREAD * least {
-        true => at_floor
-            .into_iter()
-            .map(|(index, us, _)| (index, us))
-            .collect(),
+        true => at_floor.into_iter().map(|(index, us, _)| (index, us)).collect(),
         false => Vec::new(),
     }
 }
@@ -89,10 +79,7 @@ mod tests {
     fn rows(latencies: [f64; 5]) -> Vec<Reading> {
         let lengths = [512, 1024, 4096, 8192, 65_536];
         let rows: Vec<_> = lengths.into_iter().zip(latencies).collect();
-        files([&rows
-            .iter()
-            .map(|(kv_len, us)| (decode(8, 1, *kv_len), *us))
-            .collect::<Vec<_>>()])
+        files([&rows.iter().map(|(kv_len, us)| (decode(8, 1, *kv_len), *us)).collect::<Vec<_>>()])
     }
 
     #[test]

@@ -15,23 +15,13 @@ pub(crate) static GPU: Gpu = Gpu::from_generated(
 );
 
 pub(crate) fn gemm(n: u32, m: u32) -> MeasuredKernel {
-    let shape = GemmShape {
-        dtype: Dtype::Bf16,
-        k: 4096,
-        n,
-    };
+    let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n };
     MeasuredKernel::new(OperationKind::Gemm, shape, [m, 1])
 }
 
 pub(crate) fn decode(kv_heads: u32, batch: u32, kv_len: u32) -> MeasuredKernel {
-    let shape = AttentionShape {
-        dtype: Dtype::Bf16,
-        kv_dtype: Dtype::Bf16,
-        q_heads: 32,
-        kv_heads,
-        head_dim: 128,
-        tp: 1,
-    };
+    let shape =
+        AttentionShape { dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 32, kv_heads, head_dim: 128, tp: 1 };
     MeasuredKernel::new(OperationKind::Decode, shape, [batch, kv_len])
 }
 

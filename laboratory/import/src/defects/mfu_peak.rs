@@ -26,22 +26,11 @@ pub(crate) struct Misfit {
 
 /// Compares each `mfu` with the latency. `stated` is the peak of the files if it was given; otherwise it is
 /// that of `gpu` for the format of the row. `known` are the GPUs whose peaks are tried if it does not agree.
-pub(crate) fn misfit(
-    readings: &[Reading],
-    gpu: &Gpu,
-    stated: Option<f64>,
-    known: &[Gpu],
-) -> Option<Misfit> {
-    let rows: Vec<(usize, &Reading)> = readings
-        .iter()
-        .enumerate()
-        .filter(|(_, row)| has_mfu(row))
-        .collect();
+pub(crate) fn misfit(readings: &[Reading], gpu: &Gpu, stated: Option<f64>, known: &[Gpu]) -> Option<Misfit> {
+    let rows: Vec<(usize, &Reading)> = readings.iter().enumerate().filter(|(_, row)| has_mfu(row)).collect();
     let peak = |row: &Reading| stated.or(gpu.peak_flops_per_s(row.kernel.dtype()));
-    let misfits: Vec<&(usize, &Reading)> = rows
-        .iter()
-        .filter(|(_, row)| peak(row).is_some_and(|peak| !fits(row, peak)))
-        .collect();
+    let misfits: Vec<&(usize, &Reading)> =
+        rows.iter().filter(|(_, row)| peak(row).is_some_and(|peak| !fits(row, peak))).collect();
     let (first, _) = **misfits.first()?;
     let mut implied: Vec<f64> = misfits.iter().filter_map(|(_, row)| implied(row)).collect();
     implied.sort_by(f64::total_cmp);
@@ -51,19 +40,14 @@ pub(crate) fn misfit(
     };
     let peaks = known.iter().flat_map(|gpu| {
         let peak = |dtype: Dtype| Some((gpu.name.clone(), dtype, gpu.peak_flops_per_s(dtype)?));
-        [Dtype::Bf16, Dtype::Fp8, Dtype::Nvfp4]
-            .into_iter()
-            .filter_map(peak)
+        [Dtype::Bf16, Dtype::Fp8, Dtype::Nvfp4].into_iter().filter_map(peak)
     });
     Some(Misfit {
         rows: rows.len(),
         misfits: misfits.len(),
         first,
         implied_flops_per_s: implied.get(implied.len() / 2).copied()?,
-        fitting: peaks
-            .filter(|(.., peak)| most(*peak))
-            .map(|(name, dtype, _)| (name, dtype))
-            .collect(),
+        fitting: peaks.filter(|(.., peak)| most(*peak)).map(|(name, dtype, _)| (name, dtype)).collect(),
     })
 }
 
@@ -82,9 +66,7 @@ fn rate(row: &Reading) -> f64 {
 
 fn fits(row: &Reading, peak: f64) -> bool {
     let expected = rate(row) / peak;
-    row.mfu.is_some_and(|mfu| {
-        (mfu.value - expected).abs() <= mfu.half_unit * 1.001 + expected * LATENCY_ROUNDING
-    })
+    row.mfu.is_some_and(|mfu| (mfu.value - expected).abs() <= mfu.half_unit * 1.001 + expected * LATENCY_ROUNDING)
 }
 
 #[cfg(test)]
@@ -99,17 +81,11 @@ mod tests {
         let kernels = [512, 1024, 2048, 4096].map(|m| (gemm(4096, m), f64::from(m) * 0.0671));
         let mut rows = files([&kernels]).repeat(10);
         for row in &mut rows {
-            row.mfu = Some(Rounded {
-                value: (rate(row) / 1e15 * 1e3).round() * 1e-3,
-                half_unit: 0.0005,
-            });
+            row.mfu = Some(Rounded { value: (rate(row) / 1e15 * 1e3).round() * 1e-3, half_unit: 0.0005 });
         }
         let known = std::slice::from_ref(&GPU);
         assert_eq!(misfit(&rows, &GPU, None, known), None);
-        rows[7].mfu = Some(Rounded {
-            value: 0.9,
-            half_unit: 0.05,
-        });
+        rows[7].mfu = Some(Rounded { value: 0.9, half_unit: 0.05 });
         let found = misfit(&rows, &GPU, None, known).unwrap();
         assert_eq!((found.rows, found.misfits, found.first), (40, 1, 7));
         assert_eq!(found.fitting, [("made-up".into(), Dtype::Bf16)]);

@@ -24,9 +24,8 @@ pub(crate) fn beyond(kernel: &MeasuredKernel, latency_us: f64, gpu: &Gpu) -> Opt
         Limit::Link => ("GB/s", 1e9, "link".to_owned()),
     };
     let (found, possible) = (excess.found / per_unit, excess.possible / per_unit);
-    let detail = format!(
-        "{latency_us} us, which is {found:.2} {unit}, above the {what} of {name} ({possible:.2} {unit})"
-    );
+    let detail =
+        format!("{latency_us} us, which is {found:.2} {unit}, above the {what} of {name} ({possible:.2} {unit})");
     Some(Cause::new(Reason::Impossible, detail))
 }
 
@@ -38,9 +37,7 @@ pub(crate) fn is_doubtful(impossible: usize, rows: usize) -> bool {
 /// Returns the formats of the math in which no row is impossible.
 pub(crate) fn fitting(readings: &[Reading], gpu: &Gpu) -> Vec<Dtype> {
     let fits = |dtype: &Dtype| {
-        readings.iter().all(|row| {
-            beyond(&kernel::with_dtype(row.kernel, *dtype), row.latency_us, gpu).is_none()
-        })
+        readings.iter().all(|row| beyond(&kernel::with_dtype(row.kernel, *dtype), row.latency_us, gpu).is_none())
     };
     Dtype::ALL.into_iter().filter(fits).collect()
 }
@@ -66,10 +63,7 @@ mod tests {
     #[test]
     fn a_format_without_a_peak_is_not_measured() {
         let kernel = kernel::with_dtype(gemm(4096, 1), Dtype::Nvfp4);
-        assert_eq!(
-            beyond(&kernel, 1e3, &GPU).map(|cause| cause.reason),
-            Some(Reason::NoPeak)
-        );
+        assert_eq!(beyond(&kernel, 1e3, &GPU).map(|cause| cause.reason), Some(Reason::NoPeak));
     }
 
     #[test]

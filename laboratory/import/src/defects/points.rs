@@ -31,9 +31,7 @@ pub(crate) fn surplus(readings: &[Reading]) -> Vec<usize> {
             .is_some_and(|[firsts, seconds]| !firsts.contains(&first) || !seconds.contains(&second))
     };
     let rows = readings.iter().enumerate();
-    rows.filter(|(_, row)| is_surplus(row))
-        .map(|(index, _)| index)
-        .collect()
+    rows.filter(|(_, row)| is_surplus(row)).map(|(index, _)| index).collect()
 }
 
 /// Keeps at most [`MAX_POINTS`] of the values.
@@ -44,10 +42,7 @@ fn thinned(values: &BTreeSet<u32>) -> BTreeSet<u32> {
     let ends = values.first().into_iter().chain(values.last());
     let mut kept: BTreeSet<u32> = ends.copied().collect();
     // Thirty of them at most.
-    let powers = values
-        .iter()
-        .filter(|value| value.is_power_of_two())
-        .take(MAX_POINTS - 2);
+    let powers = values.iter().filter(|value| value.is_power_of_two()).take(MAX_POINTS - 2);
     kept.extend(powers);
     while kept.len() < MAX_POINTS {
         let Some(value) = middle_of_widest_gap(values, &kept) else {
@@ -72,10 +67,7 @@ fn middle_of_widest_gap(values: &BTreeSet<u32>, kept: &BTreeSet<u32>) -> Option<
             let ratio = f64::from(*value) / middle;
             ratio.max(1.0 / ratio)
         };
-        let inside = values.range((
-            std::ops::Bound::Excluded(*low),
-            std::ops::Bound::Excluded(*high),
-        ));
+        let inside = values.range((std::ops::Bound::Excluded(*low), std::ops::Bound::Excluded(*high)));
         if let Some(value) = inside.min_by(|a, b| away(a).total_cmp(&away(b))) {
             best = Some((width, *value));
         }
@@ -102,10 +94,7 @@ mod tests {
         for value in [3, 4, 8, 16, 32, 64, 128, 256, 512, 1000] {
             assert!(kept.contains(&value), "{value}");
         }
-        let widest = kept
-            .iter()
-            .zip(kept.iter().skip(1))
-            .map(|(a, b)| f64::from(*b) / f64::from(*a));
+        let widest = kept.iter().zip(kept.iter().skip(1)).map(|(a, b)| f64::from(*b) / f64::from(*a));
         assert!(widest.max_by(f64::total_cmp).unwrap() < 1.5);
     }
 

@@ -27,10 +27,8 @@ pub(crate) struct Ragged {
 /// Finds the missing cells of the grids of an operation with two axes. Each kernel occurs in `readings`
 /// once.
 pub(crate) fn ragged(readings: &[Reading]) -> Option<Ragged> {
-    let mut rows: Vec<(MeasuredKernel, [u32; 2])> = readings
-        .iter()
-        .map(|row| (kernel::shape(&row.kernel), row.kernel.point()))
-        .collect();
+    let mut rows: Vec<(MeasuredKernel, [u32; 2])> =
+        readings.iter().map(|row| (kernel::shape(&row.kernel), row.kernel.point())).collect();
     rows.sort_unstable();
     let (mut shapes, mut ragged, mut cells, mut missing) = (0, 0, 0, 0);
     let mut smallest: Option<[u32; 2]> = None;
@@ -53,19 +51,9 @@ pub(crate) fn ragged(readings: &[Reading]) -> Option<Ragged> {
         }
         let all = firsts.iter().flat_map(|a| seconds.iter().map(|b| [*a, *b]));
         let holes = all.filter(|point| !points.contains(point));
-        smallest = smallest
-            .into_iter()
-            .chain(holes)
-            .min_by_key(|[a, b]| (u64::from(*a) * u64::from(*b), *a));
+        smallest = smallest.into_iter().chain(holes).min_by_key(|[a, b]| (u64::from(*a) * u64::from(*b), *a));
     }
-    Some(Ragged {
-        shapes,
-        ragged,
-        cells,
-        missing,
-        smallest: smallest?,
-        worst: worst?.1,
-    })
+    Some(Ragged { shapes, ragged, cells, missing, smallest: smallest?, worst: worst?.1 })
 }
 
 #[cfg(test)]
@@ -76,14 +64,7 @@ mod tests {
     #[test]
     fn holes_are_counted_and_the_smallest_named() {
         let mut rows = Vec::new();
-        for (batch, kv_len) in [
-            (1, 512),
-            (1, 1024),
-            (1, 4096),
-            (16, 512),
-            (16, 1024),
-            (64, 512),
-        ] {
+        for (batch, kv_len) in [(1, 512), (1, 1024), (1, 4096), (16, 512), (16, 1024), (64, 512)] {
             rows.push((decode(8, batch, kv_len), 10.0));
         }
         rows.push((decode(4, 1, 512), 10.0));
@@ -97,9 +78,7 @@ mod tests {
 
     #[test]
     fn full_grids_lack_nothing() {
-        let rows: Vec<_> = [(1, 512), (1, 1024), (2, 512), (2, 1024)]
-            .map(|(b, l)| (decode(8, b, l), 1.0))
-            .into();
+        let rows: Vec<_> = [(1, 512), (1, 1024), (2, 512), (2, 1024)].map(|(b, l)| (decode(8, b, l), 1.0)).into();
         assert_eq!(ragged(&files([&rows])), None);
         assert_eq!(ragged(&[]), None);
     }

@@ -21,9 +21,7 @@ pub(crate) fn repeats(readings: &[Reading]) -> Vec<Repeats> {
     let mut order: Vec<(&Reading, usize)> = readings.iter().zip(0..).collect();
     order.sort_by(|(a, i), (b, j)| {
         let kernels = a.kernel.cmp(&b.kernel);
-        kernels
-            .then(a.latency_us.total_cmp(&b.latency_us))
-            .then(i.cmp(j))
+        kernels.then(a.latency_us.total_cmp(&b.latency_us)).then(i.cmp(j))
     });
     order
         .chunk_by(|(a, _), (b, _)| a.kernel == b.kernel)
@@ -38,11 +36,7 @@ pub(crate) fn repeats(readings: &[Reading]) -> Vec<Repeats> {
                 false => (*index, Reason::RepeatedOther),
             });
             let (shortest, longest) = (group.first()?.0.latency_us, group.last()?.0.latency_us);
-            Some(Repeats {
-                kept,
-                dropped: dropped.collect(),
-                spread: longest / shortest,
-            })
+            Some(Repeats { kept, dropped: dropped.collect(), spread: longest / shortest })
         })
         .collect()
 }
@@ -59,45 +53,28 @@ mod tests {
 
     #[test]
     fn the_same_latency_again_changes_nothing() {
-        let [only] = &repeated(&[9.0, 9.0, 9.0])[..] else {
-            panic!("one kernel")
-        };
+        let [only] = &repeated(&[9.0, 9.0, 9.0])[..] else { panic!("one kernel") };
         assert_eq!(only.kept, 0);
-        assert_eq!(
-            only.dropped,
-            [(1, Reason::RepeatedSame), (2, Reason::RepeatedSame)]
-        );
+        assert_eq!(only.dropped, [(1, Reason::RepeatedSame), (2, Reason::RepeatedSame)]);
         assert!((only.spread - 1.0).abs() < 1e-12);
         assert_eq!(repeated(&[9.0]), []);
     }
 
     #[test]
     fn of_several_latencies_the_middle_one_is_kept() {
-        let [three] = &repeated(&[30.0, 9.0, 10.0])[..] else {
-            panic!("one kernel")
-        };
+        let [three] = &repeated(&[30.0, 9.0, 10.0])[..] else { panic!("one kernel") };
         assert_eq!(three.kept, 2);
-        assert_eq!(
-            three.dropped,
-            [(1, Reason::RepeatedOther), (0, Reason::RepeatedOther)]
-        );
-        let [two] = &repeated(&[10.0, 9.0])[..] else {
-            panic!("one kernel")
-        };
+        assert_eq!(three.dropped, [(1, Reason::RepeatedOther), (0, Reason::RepeatedOther)]);
+        let [two] = &repeated(&[10.0, 9.0])[..] else { panic!("one kernel") };
         assert_eq!(two.kept, 1);
-        let [four] = &repeated(&[9.5, 10.0, 9.5, 9.0])[..] else {
-            panic!("one kernel")
-        };
+        let [four] = &repeated(&[9.5, 10.0, 9.5, 9.0])[..] else { panic!("one kernel") };
         assert_eq!(four.kept, 0);
         assert!(four.dropped.contains(&(2, Reason::RepeatedSame)));
     }
 
     #[test]
     fn another_kernel_is_no_repeat() {
-        let rows = files([
-            &[(gemm(4096, 8), 9.0)],
-            &[(gemm(4096, 16), 9.0), (gemm(4096, 8), 9.0)],
-        ]);
+        let rows = files([&[(gemm(4096, 8), 9.0)], &[(gemm(4096, 16), 9.0), (gemm(4096, 8), 9.0)]]);
         let found = repeats(&rows);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].kept, found[0].dropped[0].0), (0, 2));

@@ -15,22 +15,15 @@ pub(crate) type Variant = Vec<(String, String)>;
 ///
 /// # Errors
 /// One has: a condition must select one.
-pub(crate) fn check(
-    operation: OperationKind,
-    readings: &[Reading],
-    variants: &[Variant],
-) -> Result<(), Error> {
+pub(crate) fn check(operation: OperationKind, readings: &[Reading], variants: &[Variant]) -> Result<(), Error> {
     let columns = ambiguous(readings, variants);
     let first = columns.iter().next();
-    let Some((column, value)) = first.and_then(|(column, values)| Some((column, values.first()?)))
-    else {
+    let Some((column, value)) = first.and_then(|(column, values)| Some((column, values.first()?))) else {
         return Ok(());
     };
     let example = condition(&format!("{operation}.{column}"), value);
     let columns = columns.iter();
-    let columns: Vec<String> = columns
-        .map(|(column, values)| format!("{column} ({})", listed(values)))
-        .collect();
+    let columns: Vec<String> = columns.map(|(column, values)| format!("{column} ({})", listed(values))).collect();
     let problem = format!(
         "one kernel has several latencies, which differ in {}; select one with --where, as in {example}",
         columns.join("; ")
@@ -42,26 +35,16 @@ pub(crate) fn check(
 /// values.
 fn ambiguous(readings: &[Reading], variants: &[Variant]) -> BTreeMap<String, BTreeSet<String>> {
     let mut order: Vec<&Reading> = readings.iter().collect();
-    order.sort_by(|a, b| {
-        a.kernel
-            .cmp(&b.kernel)
-            .then(a.latency_us.total_cmp(&b.latency_us))
-    });
+    order.sort_by(|a, b| a.kernel.cmp(&b.kernel).then(a.latency_us.total_cmp(&b.latency_us)));
     let mut pairs = BTreeSet::new();
     for group in order.chunk_by(|a, b| a.kernel == b.kernel) {
         let Some((first, others)) = group.split_first() else {
             continue;
         };
         let differs = |other: &&&Reading| {
-            other.variant != first.variant
-                && other.latency_us.to_bits() != first.latency_us.to_bits()
+            other.variant != first.variant && other.latency_us.to_bits() != first.latency_us.to_bits()
         };
-        pairs.extend(
-            others
-                .iter()
-                .filter(differs)
-                .map(|other| (first.variant, other.variant)),
-        );
+        pairs.extend(others.iter().filter(differs).map(|other| (first.variant, other.variant)));
     }
     let mut columns = BTreeMap::<String, BTreeSet<String>>::new();
     for (one, other) in pairs {
@@ -91,23 +74,12 @@ mod tests {
 
     #[test]
     fn only_the_columns_that_differ_are_listed() {
-        let mut rows = files([&[
-            (gemm(64, 8), 9.0),
-            (gemm(64, 8), 10.0),
-            (gemm(64, 16), 11.0),
-        ]]);
+        let mut rows = files([&[(gemm(64, 8), 9.0), (gemm(64, 8), 10.0), (gemm(64, 16), 11.0)]]);
         rows[1].variant = 1;
-        let variants = [
-            variant("torch", "1"),
-            variant("cutlass", "1"),
-            variant("torch", "2"),
-        ];
+        let variants = [variant("torch", "1"), variant("cutlass", "1"), variant("torch", "2")];
         let found = ambiguous(&rows, &variants);
         assert_eq!(found.keys().collect::<Vec<_>>(), ["kernel_source"]);
-        assert_eq!(
-            found["kernel_source"].iter().collect::<Vec<_>>(),
-            ["cutlass", "torch"]
-        );
+        assert_eq!(found["kernel_source"].iter().collect::<Vec<_>>(), ["cutlass", "torch"]);
     }
 
     #[test]

@@ -63,12 +63,7 @@ fn is_warm_up(rows: &[Reading]) -> bool {
 
 /// Returns the median, over other shapes of the file, of the time at `point` relative to the fastest of
 /// `next`.
-fn usual_excess(
-    rows: &[Reading],
-    shape: MeasuredKernel,
-    point: [u32; 2],
-    next: &[[u32; 2]],
-) -> Option<f64> {
+fn usual_excess(rows: &[Reading], shape: MeasuredKernel, point: [u32; 2], next: &[[u32; 2]]) -> Option<f64> {
     let mut at: Vec<(MeasuredKernel, bool, f64)> = rows
         .iter()
         .filter_map(|row| {
@@ -82,19 +77,14 @@ fn usual_excess(
         .chunk_by(|a, b| a.0 == b.0)
         .filter_map(|rows| {
             let times = |first: bool| {
-                let of = rows
-                    .iter()
-                    .filter(move |(_, at_first, _)| *at_first == first);
+                let of = rows.iter().filter(move |(_, at_first, _)| *at_first == first);
                 least(of.map(|(.., latency_us)| *latency_us))
             };
             Some(times(true)? / times(false)?)
         })
         .collect();
     excesses.sort_by(f64::total_cmp);
-    excesses
-        .get(excesses.len() / 2)
-        .copied()
-        .filter(|_| excesses.len() >= PEERS)
+    excesses.get(excesses.len() / 2).copied().filter(|_| excesses.len() >= PEERS)
 }
 
 /// Whether a kernel of the same shape does more work.
@@ -114,11 +104,7 @@ mod tests {
 
     #[test]
     fn a_first_row_that_takes_longer_than_more_work_is_a_warm_up() {
-        let rows = files([&[
-            (decode(8, 1, 256), 38.5),
-            (decode(8, 1, 512), 23.0),
-            (decode(8, 1, 1024), 23.5),
-        ]]);
+        let rows = files([&[(decode(8, 1, 256), 38.5), (decode(8, 1, 512), 23.0), (decode(8, 1, 1024), 23.5)]]);
         assert_eq!(warm_ups(&rows, &[2]), [0]);
         // Not the first row of its file, because a malformed row precedes it.
         assert_eq!(warm_ups(&rows, &[1]), [0; 0]);

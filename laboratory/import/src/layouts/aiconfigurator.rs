@@ -21,10 +21,9 @@ pub(super) fn columns(operation: OperationKind) -> Columns {
             "attn_dtype,kv_cache_dtype,batch_size,isl,step,num_heads,num_key_value_heads,head_dim,latency",
             "beam_width,window_size",
         ),
-        OperationKind::Moe => (
-            "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,latency",
-            "",
-        ),
+        OperationKind::Moe => {
+            ("moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,latency", "")
+        }
         // The layout has no other table.
         _ => ("num_gpus,message_size,latency", "allreduce_dtype"),
     };
@@ -35,11 +34,7 @@ pub(super) fn row(operation: OperationKind, cells: &Cells<'_>) -> Measured {
     let kernel = match operation {
         OperationKind::Gemm => MeasuredKernel::new(
             OperationKind::Gemm,
-            GemmShape {
-                dtype: cells.dtype("gemm_dtype", None)?,
-                k: cells.count("k")?,
-                n: cells.count("n")?,
-            },
+            GemmShape { dtype: cells.dtype("gemm_dtype", None)?, k: cells.count("k")?, n: cells.count("n")? },
             [cells.count("m")?, 1],
         ),
         OperationKind::Prefill => prefill(cells)?,
@@ -55,11 +50,7 @@ fn prefill(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     if cells.text("step").is_some() && cells.whole("step")? > 0 {
         return Err(Reason::Context.into());
     }
-    Ok(MeasuredKernel::new(
-        OperationKind::Prefill,
-        shape,
-        [cells.count("batch_size")?, cells.count("isl")?],
-    ))
+    Ok(MeasuredKernel::new(OperationKind::Prefill, shape, [cells.count("batch_size")?, cells.count("isl")?]))
 }
 
 /// The length of the KV cache is `step` plus `isl`: cached tokens and the new one.
@@ -70,10 +61,7 @@ fn decode(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     Ok(MeasuredKernel::new(
         OperationKind::Decode,
         shape,
-        [
-            cells.count("batch_size")?,
-            kv_len.ok_or_else(|| cells.malformed("step", "a length"))?,
-        ],
+        [cells.count("batch_size")?, kv_len.ok_or_else(|| cells.malformed("step", "a length"))?],
     ))
 }
 
@@ -122,8 +110,7 @@ fn all_reduce(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     if ranks == 1 {
         return Err(Reason::OneRank.into());
     }
-    let unknown =
-        |name: &str| Cause::new(Reason::UnknownDtype, format!("allreduce_dtype {name:?}"));
+    let unknown = |name: &str| Cause::new(Reason::UnknownDtype, format!("allreduce_dtype {name:?}"));
     let element_bytes = match cells.text("allreduce_dtype") {
         Some(name) => element_bytes(name).ok_or_else(|| unknown(name))?,
         None => cells.answers.element_bytes.ok_or_else(|| unknown(""))?,
@@ -133,10 +120,7 @@ fn all_reduce(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     Ok(MeasuredKernel::new(
         OperationKind::AllReduce,
         AllReduceShape { ranks },
-        [
-            bytes.ok_or_else(|| cells.malformed("message_size", "less than 4 GiB"))?,
-            1,
-        ],
+        [bytes.ok_or_else(|| cells.malformed("message_size", "less than 4 GiB"))?, 1],
     ))
 }
 

@@ -38,34 +38,15 @@ pub(super) fn row(operation: OperationKind, heads: Option<Heads>, cells: &Cells<
         ),
         _ => MeasuredKernel::new(
             OperationKind::Gemm,
-            GemmShape {
-                dtype,
-                k: cells.count("k")?,
-                n: cells.count("n")?,
-            },
+            GemmShape { dtype, k: cells.count("k")?, n: cells.count("n")? },
             [cells.count("m")?, 1],
         ),
     };
     Ok((kernel, cells.latency("latency_us", 0)?))
 }
 
-fn attention(
-    dtype: Dtype,
-    heads: Option<Heads>,
-    cells: &Cells<'_>,
-) -> Result<AttentionShape, Cause> {
-    let Heads {
-        q_heads,
-        kv_heads,
-        head_dim,
-        tp,
-    } = heads.ok_or_else(|| Cause::new(Reason::Contradiction, "a file name without a shape"))?;
-    Ok(AttentionShape {
-        dtype,
-        kv_dtype: cells.kv_dtype("kv_dtype")?,
-        q_heads,
-        kv_heads,
-        head_dim,
-        tp,
-    })
+fn attention(dtype: Dtype, heads: Option<Heads>, cells: &Cells<'_>) -> Result<AttentionShape, Cause> {
+    let Heads { q_heads, kv_heads, head_dim, tp } =
+        heads.ok_or_else(|| Cause::new(Reason::Contradiction, "a file name without a shape"))?;
+    Ok(AttentionShape { dtype, kv_dtype: cells.kv_dtype("kv_dtype")?, q_heads, kv_heads, head_dim, tp })
 }

@@ -37,11 +37,7 @@ impl Columns {
             let names = text.split(',').filter(|name| !name.is_empty());
             names.map(str::to_owned).collect()
         };
-        Columns {
-            required: names(required),
-            optional: names(optional),
-            others,
-        }
+        Columns { required: names(required), optional: names(optional), others }
     }
 
     /// Returns all columns that are read.
@@ -71,9 +67,7 @@ impl Layout {
             return false;
         };
         let of_condition = |condition: &Condition| condition.column_in(operation) == Some(column);
-        self.columns(operation, answers)
-            .read()
-            .any(|read| read == column)
+        self.columns(operation, answers).read().any(|read| read == column)
             || answers.conditions.iter().any(of_condition)
     }
 

@@ -13,12 +13,7 @@ const MS: i32 = 3;
 
 /// The GEMMs of a layer by Vidur's names. The other times of a row (norms, rotary embedding, activation,
 /// residual) are of kernels that table sets do not have.
-const PARTS: [&str; GEMMS] = [
-    "attn_pre_proj",
-    "attn_post_proj",
-    "mlp_up_proj",
-    "mlp_down_proj",
-];
+const PARTS: [&str; GEMMS] = ["attn_pre_proj", "attn_post_proj", "mlp_up_proj", "mlp_down_proj"];
 
 /// The number of GEMMs in a row.
 pub(super) const GEMMS: usize = 4;
@@ -33,11 +28,7 @@ fn time(part: &str, statistic: Statistic) -> String {
 
 pub(super) fn columns(operation: OperationKind, statistic: Statistic) -> Columns {
     let (shape, optional, parts) = match operation {
-        OperationKind::AllReduce => (
-            "num_workers,size",
-            "collective,devices_per_node",
-            &["all_reduce"][..],
-        ),
+        OperationKind::AllReduce => ("num_workers,size", "collective,devices_per_node", &["all_reduce"][..]),
         _ => (LAYER, "", &PARTS[..]),
     };
     let mut columns = Columns::new(shape, optional, Others::Remarks);
@@ -58,10 +49,7 @@ pub(super) fn row(operation: OperationKind, cells: &Cells<'_>, measured: &mut dy
         let gemm = layer.clone().and_then(|layer| {
             let shape = layer.gemm(part)?;
             let latency = cells.latency(&time(part, statistic), MS)?;
-            Ok((
-                MeasuredKernel::new(OperationKind::Gemm, shape, [layer.tokens, 1]),
-                latency,
-            ))
+            Ok((MeasuredKernel::new(OperationKind::Gemm, shape, [layer.tokens, 1]), latency))
         });
         measured(gemm);
     }
@@ -84,10 +72,7 @@ struct Layer {
 impl Layer {
     fn read(cells: &Cells<'_>) -> Result<Layer, Cause> {
         let dtype = cells.answers.dtype_of(OperationKind::Gemm);
-        let gated = cells
-            .text("use_gated_mlp")
-            .unwrap_or_default()
-            .to_ascii_lowercase();
+        let gated = cells.text("use_gated_mlp").unwrap_or_default().to_ascii_lowercase();
         Ok(Layer {
             dtype: dtype.ok_or_else(|| Cause::new(Reason::UnknownDtype, ""))?,
             tokens: cells.count("num_tokens")?,
@@ -115,11 +100,7 @@ impl Layer {
             }
             _ => (self.sharded(self.expanded)?, self.embd),
         };
-        Ok(GemmShape {
-            dtype: self.dtype,
-            k,
-            n,
-        })
+        Ok(GemmShape { dtype: self.dtype, k, n })
     }
 
     /// Returns the joint width of query, key and value projections. Heads are `n_embd / n_head` wide.
@@ -127,10 +108,7 @@ impl Layer {
         let whole = self.embd.is_multiple_of(self.heads)
             && self.heads.is_multiple_of(self.tp)
             && self.kv_heads.is_multiple_of(self.tp);
-        let heads = self
-            .kv_heads
-            .checked_mul(2)
-            .and_then(|kv| kv.checked_add(self.heads));
+        let heads = self.kv_heads.checked_mul(2).and_then(|kv| kv.checked_add(self.heads));
         let width = heads.and_then(|heads| heads.checked_mul(self.embd / self.heads));
         width.filter(|_| whole).ok_or_else(|| self.odd())
     }
@@ -143,14 +121,7 @@ impl Layer {
     }
 
     fn odd(&self) -> Cause {
-        let Layer {
-            embd,
-            heads,
-            kv_heads,
-            expanded,
-            tp,
-            ..
-        } = self;
+        let Layer { embd, heads, kv_heads, expanded, tp, .. } = self;
         let detail = format!(
             "n_embd {embd}, n_head {heads}, n_kv_head {kv_heads}, n_expanded_embd {expanded} on \
              {tp} ranks"
@@ -161,10 +132,7 @@ impl Layer {
 
 /// The size of a message is in bytes.
 fn all_reduce(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
-    if cells
-        .text("collective")
-        .is_some_and(|name| name != "all_reduce")
-    {
+    if cells.text("collective").is_some_and(|name| name != "all_reduce") {
         return Err(Reason::OtherCollective.into());
     }
     let ranks = cells.count("num_workers")?;
@@ -174,9 +142,5 @@ fn all_reduce(cells: &Cells<'_>) -> Result<MeasuredKernel, Cause> {
     if cells.text("devices_per_node").is_some() && cells.count("devices_per_node")? < ranks {
         return Err(Reason::AcrossNodes.into());
     }
-    Ok(MeasuredKernel::new(
-        OperationKind::AllReduce,
-        AllReduceShape { ranks },
-        [cells.count("size")?, 1],
-    ))
+    Ok(MeasuredKernel::new(OperationKind::AllReduce, AllReduceShape { ranks }, [cells.count("size")?, 1]))
 }

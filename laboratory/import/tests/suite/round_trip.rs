@@ -9,12 +9,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::generate::{
-    ALL_REDUCE, MLP, dtype, latencies, other_shape, points, rows, shape, vidur_row,
-};
-use crate::support::{
-    FASTEST, H100, Rows, answers, bench_data, imported, in_ms, perf, rows_of, set, written,
-};
+use crate::support::generate::{ALL_REDUCE, MLP, dtype, latencies, other_shape, points, rows, shape, vidur_row};
+use crate::support::{FASTEST, H100, Rows, answers, bench_data, imported, in_ms, perf, rows_of, set, written};
 use proptest::prelude::*;
 use rooflut_codegen::{MeasuredKernel, OperationKind};
 use rooflut_import::{Answers, Layout};
@@ -27,43 +23,26 @@ fn the_projects_sets_survive_aiconfigurators_layout() {
         assert!(rows.len() > 1000);
         let import = imported(Layout::AiConfigurator, &perf(&rows), &answers(&FASTEST)).unwrap();
         assert_eq!(written(&import), rows, "{name}");
-        let defects: Vec<&str> = import
-            .report
-            .findings
-            .iter()
-            .map(|found| found.defect)
-            .collect();
+        let defects: Vec<&str> = import.report.findings.iter().map(|found| found.defect).collect();
         assert!(import.report.left_out.is_empty());
-        assert!(
-            defects.iter().all(|defect| *defect == "ragged grid"),
-            "{defects:?}"
-        );
+        assert!(defects.iter().all(|defect| *defect == "ragged grid"), "{defects:?}");
     }
 }
 
 #[test]
 fn infersims_figures_survive_the_layout_that_they_came_in() {
     let rows = set("../laboratory/predecessors/h100-infersim");
-    let answers = Answers {
-        gemm_dtype: Some(Dtype::Fp8Block),
-        ..answers(&H100)
-    };
+    let answers = Answers { gemm_dtype: Some(Dtype::Fp8Block), ..answers(&H100) };
     let import = imported(Layout::Blis, &bench_data(&rows), &answers).unwrap();
     assert_eq!(written(&import), rows);
-    let floor = import
-        .report
-        .findings
-        .iter()
-        .find(|found| found.defect == "eager floor");
+    let floor = import.report.findings.iter().find(|found| found.defect == "eager floor");
     let floor = floor.expect("its decode attention was timed eagerly");
     assert_eq!(floor.operation, "decode");
     assert!(import.report.left_out.is_empty());
 
     let whole: Rows = rows
         .into_iter()
-        .filter(|(kernel, _)| {
-            kernel.operation() != OperationKind::Decode || kernel.code("tp") == Some(1)
-        })
+        .filter(|(kernel, _)| kernel.operation() != OperationKind::Decode || kernel.code("tp") == Some(1))
         .collect();
     let import = imported(Layout::InferSim, &bench_data(&whole), &answers).unwrap();
     assert_eq!(written(&import), whole);
@@ -160,10 +139,6 @@ proptest! {
 #[test]
 fn the_rows_of_one_operation_are_those_of_its_file() {
     // The helper above reads what the sets have: all of it.
-    let counted = std::fs::read_to_string(crate::support::data("h100/gemm.csv"))
-        .unwrap()
-        .lines()
-        .count()
-        - 1;
+    let counted = std::fs::read_to_string(crate::support::data("h100/gemm.csv")).unwrap().lines().count() - 1;
     assert_eq!(rows_of("h100", OperationKind::Gemm).len(), counted);
 }

@@ -7,9 +7,7 @@ mod residuals;
 mod shapes;
 mod subset;
 
-use rooflut::hardware::{
-    AllReduceShape, AttentionShape, Dtype, MeasuredKernel, MoeShape, OperationKind,
-};
+use rooflut::hardware::{AllReduceShape, AttentionShape, Dtype, MeasuredKernel, MoeShape, OperationKind};
 use rooflut::op::{DecodeAttention, Gemm, Moe, PrefillAttention};
 use rooflut::table::{Axis, Curve, Entry, Grid, OwnedPoints, Table, TableSet};
 use rooflut::units::Seconds;
@@ -89,11 +87,7 @@ pub fn gemm(set: &TableSet, dtype: Dtype, method: Method) -> LeftOut {
 
 /// Returns the errors for prefill attention of the shapes for which `wanted` returns `true`, along the prompt length,
 /// each batch separately. The predecessors support a single prompt only.
-pub fn prefill(
-    set: &TableSet,
-    method: Method,
-    wanted: impl Fn(&AttentionShape) -> bool,
-) -> LeftOut {
+pub fn prefill(set: &TableSet, method: Method, wanted: impl Fn(&AttentionShape) -> bool) -> LeftOut {
     let mut result = LeftOut::default();
     let Some(table) = set.prefill() else {
         return result;
@@ -191,17 +185,11 @@ pub fn grids(set: &TableSet, operation: OperationKind) -> [LeftOut; 2] {
             let Some(before) = cell.column.checked_sub(1) else {
                 continue;
             };
-            let mut corners = rows
-                .iter()
-                .flat_map(|row| [(*row, before), (*row, cell.column + 1)]);
+            let mut corners = rows.iter().flat_map(|row| [(*row, before), (*row, cell.column + 1)]);
             if corners.any(|(row, column)| points.latency_us(row, column).is_none()) {
                 continue;
             }
-            let rest = subset::of_grid(
-                &owned,
-                |row| batch_stays || row != cell.row,
-                |column| column != cell.column,
-            );
+            let rest = subset::of_grid(&owned, |row| batch_stays || row != cell.row, |column| column != cell.column);
             let kernel = MeasuredKernel::new(operation, shape, [cell.batch, cell.length]);
             let answer = predict(&table.with_points([rest]), &kernel).ok();
             own.add(4, answer.map(|answer| answer.time), cell.latency_us);
@@ -221,16 +209,9 @@ fn plain_us(grid: &Grid<'_>, rows: [usize; 2], columns: [usize; 2], cell: &Cell)
         let at = |place: usize| axis.values().get(place).map(|value| ln(f64::from(*value)));
         let (low, high) = (at(low)?, at(high)?);
         let apart = high - low;
-        Some(if apart > 0.0 {
-            (ln(f64::from(value)) - low) / apart
-        } else {
-            0.0
-        })
+        Some(if apart > 0.0 { (ln(f64::from(value)) - low) / apart } else { 0.0 })
     };
-    let [down, across] = [
-        share(grid.batch(), rows, cell.batch)?,
-        share(grid.length(), columns, cell.length)?,
-    ];
+    let [down, across] = [share(grid.batch(), rows, cell.batch)?, share(grid.length(), columns, cell.length)?];
     let ln_us = |row, column| grid.latency_us(row, column).map(|us| ln(f64::from(us)));
     let along = |row| {
         let [low, high] = columns.map(|column| ln_us(row, column));
@@ -269,9 +250,7 @@ pub fn moe(set: &TableSet, wanted: impl Fn(&MoeShape) -> bool) -> LeftOut {
             continue;
         }
         for_each_left_out(*table, &owned, |rest, tokens, measured_us| {
-            let answer = Moe::resolve(rest, shape)
-                .ok()
-                .map(|moe| moe.at(tokens).time);
+            let answer = Moe::resolve(rest, shape).ok().map(|moe| moe.at(tokens).time);
             result.add(4, answer, measured_us);
         });
     }
@@ -280,11 +259,7 @@ pub fn moe(set: &TableSet, wanted: impl Fn(&MoeShape) -> bool) -> LeftOut {
 
 /// Calls `ask` for each interior point with a set whose curve lacks the point, the point's coordinate and its
 /// latency.
-fn for_each_left_out(
-    table: Table<'_>,
-    curve: &OwnedPoints,
-    mut ask: impl FnMut(&TableSet, u32, f32),
-) {
+fn for_each_left_out(table: Table<'_>, curve: &OwnedPoints, mut ask: impl FnMut(&TableSet, u32, f32)) {
     let [values, _] = &curve.axes;
     for place in 1..values.len().saturating_sub(1) {
         let rest = subset::of_curve(curve, |other| other != place);
@@ -310,13 +285,7 @@ fn cells(grid: &Grid<'_>) -> impl Iterator<Item = Cell> {
     rows.flat_map(move |(row, &batch)| {
         let columns = grid.length().values().iter().enumerate();
         columns.filter_map(move |(column, &length)| {
-            Some(Cell {
-                row,
-                column,
-                batch,
-                length,
-                latency_us: grid.latency_us(row, column)?,
-            })
+            Some(Cell { row, column, batch, length, latency_us: grid.latency_us(row, column)? })
         })
     })
 }

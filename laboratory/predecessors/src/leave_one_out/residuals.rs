@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use rooflut::ResolveError;
 use rooflut::hardware::{AttentionShape, GemmShape, MoeShape, OperationKind};
 use rooflut::op::{
-    AllReduce, DecodeAttention, DeltaDecode, DeltaPrefill, Estimate, Gather, Gemm, MlaDecode,
-    MlaPrefill, Moe, PrefillAttention, WindowDecode, WindowPrefill,
+    AllReduce, DecodeAttention, DeltaDecode, DeltaPrefill, Estimate, Gather, Gemm, MlaDecode, MlaPrefill, Moe,
+    PrefillAttention, WindowDecode, WindowPrefill,
 };
 use rooflut::table::{Extent, OwnedPoints, Table, TableSet};
 use rooflut_roofline::math::ln;
@@ -54,9 +54,7 @@ fn of_table(table: Table<'_>) -> Vec<Residual> {
         };
         for cell in cells(own) {
             let batch_stays = batch_stays(operation);
-            let rest = kept(own, |axis, value| {
-                (axis == 0 && batch_stays) || value != along(cell.point, axis)
-            });
+            let rest = kept(own, |axis, value| (axis == 0 && batch_stays) || value != along(cell.point, axis));
             found.extend(residual(&cell, false, &table.with_points([rest])));
         }
         let is_other = |points: &&OwnedPoints| is_other(operation, &own.shape, &points.shape);
@@ -69,11 +67,8 @@ fn of_table(table: Table<'_>) -> Vec<Residual> {
             };
             let last = usize::from(!is_curve(own));
             let end = along(cell.point, last);
-            let shorter = others.iter().map(|other| {
-                kept(other, |axis, value| {
-                    axis != last || end.cmp(&value) == beyond
-                })
-            });
+            let shorter =
+                others.iter().map(|other| kept(other, |axis, value| axis != last || end.cmp(&value) == beyond));
             let shorter = shorter.filter(|points| !points.latency_us.is_empty());
             found.extend(residual(&cell, true, &table.with_points(shorter)));
         }
@@ -83,10 +78,7 @@ fn of_table(table: Table<'_>) -> Vec<Residual> {
 
 /// Returns whether points are left out along the lengths of a batch alone, as prefill is interpolated.
 pub(super) fn batch_stays(operation: OperationKind) -> bool {
-    matches!(
-        operation,
-        OperationKind::Prefill | OperationKind::MlaPrefill | OperationKind::DsaPrefill
-    )
+    matches!(operation, OperationKind::Prefill | OperationKind::MlaPrefill | OperationKind::DsaPrefill)
 }
 
 /// A measured point.
@@ -106,8 +98,7 @@ fn is_curve(points: &OwnedPoints) -> bool {
 fn coordinates(points: &OwnedPoints) -> impl Iterator<Item = [u32; 2]> {
     let [rows, columns] = &points.axes;
     let columns = if is_curve(points) { &[1][..] } else { columns };
-    rows.iter()
-        .flat_map(move |row| columns.iter().map(move |column| [*row, *column]))
+    rows.iter().flat_map(move |row| columns.iter().map(move |column| [*row, *column]))
 }
 
 fn along([first, second]: [u32; 2], axis: usize) -> u32 {
@@ -118,10 +109,8 @@ fn along([first, second]: [u32; 2], axis: usize) -> u32 {
 fn cells(points: &OwnedPoints) -> Vec<Cell> {
     let line = |[row, _]: [u32; 2]| if is_curve(points) { 0 } else { row };
     let all = coordinates(points).zip(&points.latency_us);
-    let measured: Vec<([u32; 2], f32)> = all
-        .filter(|(_, latency_us)| !latency_us.is_nan())
-        .map(|(point, latency_us)| (point, *latency_us))
-        .collect();
+    let measured: Vec<([u32; 2], f32)> =
+        all.filter(|(_, latency_us)| !latency_us.is_nan()).map(|(point, latency_us)| (point, *latency_us)).collect();
     let cell = |(place, &(point, latency_us)): (usize, &([u32; 2], f32))| {
         let in_line = |other: Option<usize>| {
             let other = other.and_then(|other| measured.get(other));
@@ -132,11 +121,7 @@ fn cells(points: &OwnedPoints) -> Vec<Cell> {
             (true, false) => Some(Ordering::Greater),
             (true, true) => None,
         };
-        Cell {
-            point,
-            end,
-            latency_us,
-        }
+        Cell { point, end, latency_us }
     };
     measured.iter().enumerate().map(cell).collect()
 }
@@ -144,9 +129,8 @@ fn cells(points: &OwnedPoints) -> Vec<Cell> {
 /// Returns the points of a shape at the wanted coordinates of each axis.
 fn kept(points: &OwnedPoints, wanted: impl Fn(usize, u32) -> bool) -> OwnedPoints {
     let [rows, columns] = &points.axes;
-    let is_kept: Vec<bool> = coordinates(points)
-        .map(|[row, column]| wanted(0, row) && (is_curve(points) || wanted(1, column)))
-        .collect();
+    let is_kept: Vec<bool> =
+        coordinates(points).map(|[row, column]| wanted(0, row) && (is_curve(points) || wanted(1, column))).collect();
     let is_kept = |place: usize| is_kept.get(place) == Some(&true);
     let axis = |axis, values: &[u32]| {
         let values = values.iter().copied();
@@ -191,12 +175,8 @@ pub fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, Reso
         }
         OperationKind::AllReduce => AllReduce::resolve(set, kernel.shape())?.at(first.into()),
         OperationKind::Moe => Moe::resolve(set, kernel.shape())?.at(first),
-        OperationKind::WindowPrefill => {
-            WindowPrefill::resolve(set, kernel.shape())?.at(first, second)
-        }
-        OperationKind::WindowDecode => {
-            WindowDecode::resolve(set, kernel.shape())?.at(first, second)
-        }
+        OperationKind::WindowPrefill => WindowPrefill::resolve(set, kernel.shape())?.at(first, second),
+        OperationKind::WindowDecode => WindowDecode::resolve(set, kernel.shape())?.at(first, second),
         OperationKind::MlaPrefill | OperationKind::DsaPrefill => {
             MlaPrefill::resolve(set, kernel.shape())?.at(first, second)
         }
@@ -205,18 +185,11 @@ pub fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, Reso
             MlaDecode::resolve(set, kernel.shape())?.at(first, kv_tokens)
         }
         OperationKind::AllGather => Gather::all_gather(set, kernel.shape())?.at(first.into()),
-        OperationKind::ReduceScatter => {
-            Gather::reduce_scatter(set, kernel.shape())?.at(first.into())
-        }
-        OperationKind::DeltaPrefill => {
-            DeltaPrefill::resolve(set, kernel.shape())?.at(first, second)
-        }
+        OperationKind::ReduceScatter => Gather::reduce_scatter(set, kernel.shape())?.at(first.into()),
+        OperationKind::DeltaPrefill => DeltaPrefill::resolve(set, kernel.shape())?.at(first, second),
         OperationKind::DeltaDecode => DeltaDecode::resolve(set, kernel.shape())?.at(first),
         other => {
-            return Err(ResolveError::NoTable {
-                set: set.clone(),
-                operation: other.name(),
-            });
+            return Err(ResolveError::NoTable { set: set.clone(), operation: other.name() });
         }
     })
 }

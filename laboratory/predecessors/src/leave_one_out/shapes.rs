@@ -24,11 +24,7 @@ pub fn gemm_shapes(set: &TableSet, dtype: Dtype) -> LeftOut {
     };
     let all = table.all_points();
     for Entry { shape, points, .. } in same() {
-        let corners = if inside(shape.k, |s| s.k) && inside(shape.n, |s| s.n) {
-            4
-        } else {
-            1
-        };
+        let corners = if inside(shape.k, |s| s.k) && inside(shape.n, |s| s.n) { 4 } else { 1 };
         let rest = all.iter().filter(|points| {
             let other = GemmShape::from(points.shape);
             other.dtype == dtype && other.k != shape.k && other.n != shape.n
@@ -50,9 +46,7 @@ pub fn moe_shapes(set: &TableSet) -> LeftOut {
     };
     let all = table.all_points();
     for Entry { shape, points, .. } in table.entries() {
-        let rest = all
-            .iter()
-            .filter(|points| MoeShape::from(points.shape).local() != shape.local());
+        let rest = all.iter().filter(|points| MoeShape::from(points.shape).local() != shape.local());
         let blended = Moe::resolve(&table.with_points(rest.cloned()), shape).ok();
         for (&tokens, &measured) in points.axis().values().iter().zip(points.latency_us()) {
             let answer = blended.as_ref().map(|moe| moe.at(tokens).time);
@@ -65,20 +59,15 @@ pub fn moe_shapes(set: &TableSet) -> LeftOut {
 /// Returns the errors for prefill attention of shapes that were not measured: each is predicted from the others.
 pub fn prefill_shapes(set: &TableSet) -> LeftOut {
     let resolve = |rest: &TableSet, shape| PrefillAttention::resolve(rest, shape).ok();
-    set.prefill().map_or_else(LeftOut::default, |table| {
-        attention_shapes(table, resolve, PrefillAttention::at)
-    })
+    set.prefill().map_or_else(LeftOut::default, |table| attention_shapes(table, resolve, PrefillAttention::at))
 }
 
 /// Returns the errors for decode attention of shapes that were not measured: each is predicted from the others.
 pub fn decode_shapes(set: &TableSet) -> LeftOut {
     let resolve = |rest: &TableSet, shape| DecodeAttention::resolve(rest, shape).ok();
-    let at = |attention: &DecodeAttention, requests, length| {
-        attention.at(requests, u64::from(requests) * u64::from(length))
-    };
-    set.decode().map_or_else(LeftOut::default, |table| {
-        attention_shapes(table, resolve, at)
-    })
+    let at =
+        |attention: &DecodeAttention, requests, length| attention.at(requests, u64::from(requests) * u64::from(length));
+    set.decode().map_or_else(LeftOut::default, |table| attention_shapes(table, resolve, at))
 }
 
 fn attention_shapes<A>(
@@ -89,14 +78,10 @@ fn attention_shapes<A>(
     let mut result = LeftOut::default();
     let all = table.all_points();
     for Entry { shape, points, .. } in table.entries() {
-        let rest = all
-            .iter()
-            .filter(|points| AttentionShape::from(points.shape).local() != shape.local());
+        let rest = all.iter().filter(|points| AttentionShape::from(points.shape).local() != shape.local());
         let attention = resolve(&table.with_points(rest.cloned()), shape);
         for cell in cells(&points) {
-            let answer = attention
-                .as_ref()
-                .map(|attention| at(attention, cell.batch, cell.length).time);
+            let answer = attention.as_ref().map(|attention| at(attention, cell.batch, cell.length).time);
             result.add(4, answer, cell.latency_us);
         }
     }

@@ -5,10 +5,7 @@ use rooflut::table::OwnedPoints;
 /// Returns the values at the places for which `wanted` returns `true`.
 pub(super) fn keep<T: Copy>(values: &[T], wanted: impl Fn(usize) -> bool) -> Vec<T> {
     let places = values.iter().enumerate();
-    places
-        .filter(|(place, _)| wanted(*place))
-        .map(|(_, value)| *value)
-        .collect()
+    places.filter(|(place, _)| wanted(*place)).map(|(_, value)| *value).collect()
 }
 
 /// Returns the points of a curve at the wanted places.

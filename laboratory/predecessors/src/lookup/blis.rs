@@ -16,11 +16,7 @@ const MIN_MFU: f64 = 0.0001;
 
 /// The warm-up cell of [`WARM_UP_SHAPES`] at tp 1. BLIS keeps the 18 warm-up rows that our tables omit; only these
 /// three are not 0.000 (a missing corner) once rounded.
-const WARM_UP_CELL: MfuCell = MfuCell {
-    batch: 1,
-    kv_len: 1024,
-    mfu: 0.001,
-};
+const WARM_UP_CELL: MfuCell = MfuCell { batch: 1, kv_len: 1024, mfu: 0.001 };
 
 /// The shapes (q heads, KV heads, head dim) whose warm-up row rounds to 0.001.
 const WARM_UP_SHAPES: [(u32, u32, u32); 3] = [(40, 40, 128), (56, 8, 128), (64, 8, 128)];
@@ -34,9 +30,7 @@ pub fn linear_mfu(curve: &MfuCurve, x: f64) -> Result<MfuReading, LookupError> {
     let lower = curve.points().take_while(below).last();
     let upper = curve.points().find(|point| f64::from(point.at) >= x);
     let (Some(lo), Some(hi)) = (lower.or(upper), upper.or(lower)) else {
-        return Err(LookupError::NothingPositive {
-            table: curve.table(),
-        });
+        return Err(LookupError::NothingPositive { table: curve.table() });
     };
     if lo.at == hi.at {
         let place = place_of(f64::from(lo.at), x);
@@ -59,10 +53,8 @@ pub fn linear_mfu(curve: &MfuCurve, x: f64) -> Result<MfuReading, LookupError> {
 /// # Errors
 /// Every MFU of the grid is 0.000.
 pub fn bilinear_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
-    let (Some(rows), Some(columns)) = (
-        Corners::around(grid.batches(), batch),
-        Corners::around(grid.kv_lens(), kv_len),
-    ) else {
+    let (Some(rows), Some(columns)) = (Corners::around(grid.batches(), batch), Corners::around(grid.kv_lens(), kv_len))
+    else {
         return nearest_positive(grid, batch, kv_len);
     };
     let at = |row, column| grid.cell(row, column).map_or(0.0, |cell| cell.mfu);
@@ -80,26 +72,15 @@ pub fn bilinear_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReadin
 /// Returns the row nearest to (batch, kv) whose MFU is above 0.000.
 fn nearest_positive(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
     let distance = |cell: &MfuCell| {
-        let (rows, columns) = (
-            f64::from(cell.batch) - batch,
-            f64::from(cell.kv_len) - kv_len,
-        );
+        let (rows, columns) = (f64::from(cell.batch) - batch, f64::from(cell.kv_len) - kv_len);
         rows * rows + columns * columns
     };
     // Cells are in ascending order, and `min_by` returns the first on a tie.
-    let nearest = grid
-        .cells()
-        .filter(|cell| cell.mfu > 0.0)
-        .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let nearest = grid.cells().filter(|cell| cell.mfu > 0.0).min_by(|a, b| distance(a).total_cmp(&distance(b)));
     let Some(cell) = nearest else {
-        return Err(LookupError::NothingPositive {
-            table: grid.table(),
-        });
+        return Err(LookupError::NothingPositive { table: grid.table() });
     };
-    let place = grid.provenance(Provenance::new(
-        Class::Interpolated,
-        grid.extent(batch, kv_len),
-    ));
+    let place = grid.provenance(Provenance::new(Class::Interpolated, grid.extent(batch, kv_len)));
     MfuReading::of_row(cell.mfu, grid.row(cell), place)
 }
 
@@ -153,10 +134,7 @@ pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<MfuGrid, Lo
 }
 
 /// Returns the prefill table of the shape nearest to `shape`.
-fn nearest_prefill(
-    set: &TableSet,
-    shape: &AttentionShape,
-) -> Result<(AttentionShape, MfuCurve), LookupError> {
+fn nearest_prefill(set: &TableSet, shape: &AttentionShape) -> Result<(AttentionShape, MfuCurve), LookupError> {
     let no_table = || LookupError::no_table(set, "prefill attention (bf16, batch 1)");
     let table = set.prefill().ok_or_else(no_table)?;
     table
@@ -184,9 +162,5 @@ fn with_warm_up_cell(grid: MfuGrid) -> MfuGrid {
     let published = WARM_UP_SHAPES.contains(&(q_heads, kv_heads, head_dim))
         && grid.shape().tp == 1
         && grid.cell(WARM_UP_CELL.batch, WARM_UP_CELL.kv_len).is_none();
-    if published {
-        grid.with_warm_up(WARM_UP_CELL)
-    } else {
-        grid
-    }
+    if published { grid.with_warm_up(WARM_UP_CELL) } else { grid }
 }

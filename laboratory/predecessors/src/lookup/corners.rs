@@ -19,19 +19,9 @@ impl Corners {
         let (lo, hi) = (below.or(above)?, above.or(below)?);
         if lo == hi {
             let place = place_of(f64::from(lo), x);
-            return Some(Corners {
-                lo,
-                hi,
-                weight: 0.0,
-                place,
-            });
+            return Some(Corners { lo, hi, weight: 0.0, place });
         }
-        Some(Corners {
-            lo,
-            hi,
-            weight: (x - f64::from(lo)) / f64::from(hi - lo),
-            place: Class::Interpolated.inside(),
-        })
+        Some(Corners { lo, hi, weight: (x - f64::from(lo)) / f64::from(hi - lo), place: Class::Interpolated.inside() })
     }
 
     /// Returns the weighted mean of the values at the two coordinates.
@@ -42,11 +32,7 @@ impl Corners {
 
 /// Returns the provenance of the value of the first or last row for a query at `x`.
 pub(super) fn place_of(row: f64, x: f64) -> Provenance {
-    if (row - x).abs() > 0.0 {
-        Class::Interpolated.outside()
-    } else {
-        Class::Measured.inside()
-    }
+    if (row - x).abs() > 0.0 { Class::Interpolated.outside() } else { Class::Measured.inside() }
 }
 
 /// Returns whether `x` lies between the smallest and the largest coordinate of an axis.

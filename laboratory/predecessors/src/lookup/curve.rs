@@ -80,10 +80,7 @@ impl MfuCurve {
 
     /// Returns the curve, which answers for another shape if `transferred`.
     pub(super) fn transferred(self, transferred: bool) -> MfuCurve {
-        MfuCurve {
-            transferred: self.transferred || transferred,
-            ..self
-        }
+        MfuCurve { transferred: self.transferred || transferred, ..self }
     }
 
     /// Returns the peak that the MFU is relative to, FLOP/s.
@@ -103,19 +100,11 @@ impl MfuCurve {
 
     /// Returns the row of a point.
     pub(super) fn row(&self, point: MfuPoint) -> Row {
-        Row {
-            table: self.table,
-            batch: 1,
-            at: point.at,
-        }
+        Row { table: self.table, batch: 1, at: point.at }
     }
 
     /// Returns the provenance of an answer, given that of its place on the curve.
     pub(super) fn provenance(&self, place: Provenance) -> Provenance {
-        if self.transferred {
-            at_best(place, Class::Transferred)
-        } else {
-            place
-        }
+        if self.transferred { at_best(place, Class::Transferred) } else { place }
     }
 }

@@ -30,29 +30,24 @@ pub enum LookupError {
 
 impl LookupError {
     pub(super) fn no_table(set: &TableSet, operation: &'static str) -> LookupError {
-        LookupError::NoTable {
-            set: set.name().to_owned(),
-            operation,
-        }
+        LookupError::NoTable { set: set.name().to_owned(), operation }
     }
 }
 
 impl fmt::Display for LookupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LookupError::NoTable { set, operation } => write!(
-                f,
-                "{set}: expected a table for {operation}, found none: choose a set that has one"
-            ),
+            LookupError::NoTable { set, operation } => {
+                write!(f, "{set}: expected a table for {operation}, found none: choose a set that has one")
+            }
             LookupError::ZeroMfu { row } => write!(
                 f,
                 "{row}: expected a positive MFU, found 0.000 (rounded as published), by which the \
                  original divides: ask for a larger step or use the default model"
             ),
-            LookupError::NothingPositive { table } => write!(
-                f,
-                "{table}: expected a row with a positive MFU, found none: choose another set"
-            ),
+            LookupError::NothingPositive { table } => {
+                write!(f, "{table}: expected a row with a positive MFU, found none: choose another set")
+            }
         }
     }
 }

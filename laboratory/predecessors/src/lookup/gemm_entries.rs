@@ -20,9 +20,7 @@ pub(super) fn gemm_entries(
         .into_iter()
         .find(|&dtype| table.entries().any(|entry| entry.shape.dtype == dtype))
         .ok_or_else(|| no_table(set))?;
-    let entries = table
-        .entries()
-        .filter(move |entry| entry.shape.dtype == dtype);
+    let entries = table.entries().filter(move |entry| entry.shape.dtype == dtype);
     Ok((table, entries))
 }
 
@@ -42,8 +40,7 @@ pub(super) fn covering<'t>(
     entries
         .filter(|entry| entry.shape.k >= k && entry.shape.n >= n)
         .map(|entry| {
-            let distance =
-                square(entry.shape.k.abs_diff(k)).saturating_add(square(entry.shape.n.abs_diff(n)));
+            let distance = square(entry.shape.k.abs_diff(k)).saturating_add(square(entry.shape.n.abs_diff(n)));
             (distance, entry)
         })
         .filter(|&(distance, _)| distance < limit)

@@ -41,8 +41,7 @@ impl MfuGrid {
     ) -> Option<MfuGrid> {
         let (shape, points) = (entry.shape, entry.points);
         let peak_flops_per_s = gpu.peak_flops_per_s(shape.dtype)?;
-        let [batches, kv_lens] =
-            [points.batch(), points.length()].map(|axis| axis.values().to_vec());
+        let [batches, kv_lens] = [points.batch(), points.length()].map(|axis| axis.values().to_vec());
         let measured = batches.iter().enumerate().flat_map(|(row, &batch)| {
             let lengths = kv_lens.iter().enumerate();
             lengths.filter_map(move |(column, &kv_len)| {
@@ -68,18 +67,12 @@ impl MfuGrid {
     /// Adds the first row of the published file, which timed the warm-up and is not in our tables. It has the
     /// smallest batch and length of the grid.
     pub(super) fn with_warm_up(self, cell: MfuCell) -> MfuGrid {
-        MfuGrid {
-            warm_up: Some(cell),
-            ..self
-        }
+        MfuGrid { warm_up: Some(cell), ..self }
     }
 
     /// Returns the grid, which answers for another shape if `transferred`.
     pub(super) fn transferred(self, transferred: bool) -> MfuGrid {
-        MfuGrid {
-            transferred: self.transferred || transferred,
-            ..self
-        }
+        MfuGrid { transferred: self.transferred || transferred, ..self }
     }
 
     /// Returns the measured shape.
@@ -104,8 +97,7 @@ impl MfuGrid {
 
     /// Returns the cell at a batch and a length, or `None` for a hole.
     pub fn cell(&self, batch: u32, kv_len: u32) -> Option<MfuCell> {
-        self.cells()
-            .find(|cell| (cell.batch, cell.kv_len) == (batch, kv_len))
+        self.cells().find(|cell| (cell.batch, cell.kv_len) == (batch, kv_len))
     }
 
     /// Returns the batches that have cells, in no particular order.
@@ -122,11 +114,7 @@ impl MfuGrid {
 
     /// Returns the row of a cell.
     pub(super) fn row(&self, cell: MfuCell) -> Row {
-        Row {
-            table: self.table(),
-            batch: cell.batch,
-            at: cell.kv_len,
-        }
+        Row { table: self.table(), batch: cell.batch, at: cell.kv_len }
     }
 
     /// Returns whether a query lies within both axes.
@@ -136,10 +124,6 @@ impl MfuGrid {
 
     /// Returns the provenance of an answer, given that of its place on the grid.
     pub(super) fn provenance(&self, place: Provenance) -> Provenance {
-        if self.transferred {
-            at_best(place, Class::Transferred)
-        } else {
-            place
-        }
+        if self.transferred { at_best(place, Class::Transferred) } else { place }
     }
 }

@@ -14,11 +14,7 @@ const MAX_SQUARED_DISTANCE: u64 = 1_000_000_000;
 
 /// The warm-up cell of [`ZERO_SHAPES`], MFU 0.000. Although our tables omit it, it still captures the queries nearest
 /// to it: the original fails for every batch <= 8 with kv <= 768, not only near kv 512.
-const ZERO_CELL: MfuCell = MfuCell {
-    batch: 1,
-    kv_len: 256,
-    mfu: 0.0,
-};
+const ZERO_CELL: MfuCell = MfuCell { batch: 1, kv_len: 256, mfu: 0.0 };
 
 /// The shapes (q heads, KV heads, head dim) whose next cell, batch 1 and kv 512, is 0.000 as well.
 const ZERO_SHAPES: [(u32, u32, u32); 2] = [(28, 4, 128), (32, 32, 128)];
@@ -47,17 +43,11 @@ pub fn floor_mfu(curve: &MfuCurve, x: f64, default: Mfu) -> Result<MfuReading, L
 /// # Errors
 /// The cell's MFU is 0.000, or the grid has no cell.
 pub fn nearest_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
-    let distance = |cell: &MfuCell| {
-        (f64::from(cell.batch) - batch).abs() + (f64::from(cell.kv_len) - kv_len).abs()
-    };
+    let distance = |cell: &MfuCell| (f64::from(cell.batch) - batch).abs() + (f64::from(cell.kv_len) - kv_len).abs();
     // Cells are in ascending order, and `min_by` returns the first on a tie.
-    let nearest = grid
-        .cells()
-        .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let nearest = grid.cells().min_by(|a, b| distance(a).total_cmp(&distance(b)));
     let Some(cell) = nearest else {
-        return Err(LookupError::NothingPositive {
-            table: grid.table(),
-        });
+        return Err(LookupError::NothingPositive { table: grid.table() });
     };
     let place = if distance(&cell) > 0.0 {
         Provenance::new(Class::Interpolated, grid.extent(batch, kv_len))
@@ -85,10 +75,7 @@ pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<Option<MfuCurve>, Lo
 ///
 /// # Errors
 /// The set has no prefill attention table.
-pub fn prefill_curve(
-    set: &TableSet,
-    shape: &AttentionShape,
-) -> Result<Option<MfuCurve>, LookupError> {
+pub fn prefill_curve(set: &TableSet, shape: &AttentionShape) -> Result<Option<MfuCurve>, LookupError> {
     let no_table = || LookupError::no_table(set, "prefill attention (bf16)");
     let table = set.prefill().ok_or_else(no_table)?;
     let entry = table.find(&per_rank(shape));
@@ -110,27 +97,14 @@ pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<Option<MfuG
 
 /// Returns the bf16 shape of one rank; the predecessors support no other format.
 fn per_rank(shape: &AttentionShape) -> AttentionShape {
-    AttentionShape {
-        dtype: Dtype::Bf16,
-        kv_dtype: Dtype::Bf16,
-        ..shape.local()
-    }
+    AttentionShape { dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, ..shape.local() }
 }
 
 /// Restores the cell of 0.000 in the two published tables that contain it.
 fn with_zero_cell(grid: MfuGrid) -> MfuGrid {
-    let AttentionShape {
-        q_heads,
-        kv_heads,
-        head_dim,
-        ..
-    } = grid.shape();
+    let AttentionShape { q_heads, kv_heads, head_dim, .. } = grid.shape();
     let published = ZERO_SHAPES.contains(&(q_heads, kv_heads, head_dim))
         && grid.cell(ZERO_CELL.batch, ZERO_CELL.kv_len).is_none()
         && grid.cell(1, 512).is_some_and(|cell| cell.mfu <= 0.0);
-    if published {
-        grid.with_warm_up(ZERO_CELL)
-    } else {
-        grid
-    }
+    if published { grid.with_warm_up(ZERO_CELL) } else { grid }
 }

@@ -34,38 +34,23 @@ impl Method {
     }
 
     /// Returns a predecessor's time of `work` at `x` on a curve.
-    pub(crate) fn on_curve(
-        self,
-        curve: &MfuCurve,
-        work: Work,
-        x: u32,
-    ) -> Result<Seconds, LookupError> {
+    pub(crate) fn on_curve(self, curve: &MfuCurve, work: Work, x: u32) -> Result<Seconds, LookupError> {
         let reading = match self {
             Method::InferSim => infersim::floor_mfu(curve, f64::from(x), INFERSIM_MFU)?,
             // Rooflut's own method is never passed here: it has no MFU to interpolate.
             Method::Blis | Method::Efficiency => blis::linear_mfu(curve, f64::from(x))?,
         };
-        Ok(Seconds(
-            work.flops / curve.peak_flops_per_s() / reading.mfu.0,
-        ))
+        Ok(Seconds(work.flops / curve.peak_flops_per_s() / reading.mfu.0))
     }
 
     /// Returns a predecessor's time of decode `work` on a grid.
-    pub(crate) fn on_grid(
-        self,
-        grid: &MfuGrid,
-        work: Work,
-        batch: u32,
-        kv_len: u32,
-    ) -> Result<Seconds, LookupError> {
+    pub(crate) fn on_grid(self, grid: &MfuGrid, work: Work, batch: u32, kv_len: u32) -> Result<Seconds, LookupError> {
         let (batch, kv_len) = (f64::from(batch), f64::from(kv_len));
         let reading = match self {
             Method::InferSim => infersim::nearest_mfu(grid, batch, kv_len)?,
             // Rooflut's own method is never passed here: it has no MFU to interpolate.
             Method::Blis | Method::Efficiency => blis::bilinear_mfu(grid, batch, kv_len)?,
         };
-        Ok(Seconds(
-            work.flops / grid.peak_flops_per_s() / reading.mfu.0,
-        ))
+        Ok(Seconds(work.flops / grid.peak_flops_per_s() / reading.mfu.0))
     }
 }

@@ -9,9 +9,7 @@ use rooflut::hardware::AttentionShape;
 pub(super) fn nearer(a: &AttentionShape, b: &AttentionShape, asked: &AttentionShape) -> Ordering {
     let distance = |shape: &AttentionShape| {
         let pairs = heads(shape).into_iter().zip(heads(asked));
-        pairs.fold(0_u64, |sum, (x, y)| {
-            sum.saturating_add(square(x.abs_diff(y)))
-        })
+        pairs.fold(0_u64, |sum, (x, y)| sum.saturating_add(square(x.abs_diff(y))))
     };
     let by_name = || {
         let pairs = heads(a).into_iter().zip(heads(b));
@@ -25,9 +23,7 @@ fn as_text(x: u32, y: u32) -> Ordering {
     let digits = |value: u32| value.checked_ilog10().unwrap_or(0);
     let width = digits(x).max(digits(y));
     let left_aligned = |value: u32| u64::from(value) * 10_u64.pow(width - digits(value));
-    left_aligned(x)
-        .cmp(&left_aligned(y))
-        .then(digits(x).cmp(&digits(y)))
+    left_aligned(x).cmp(&left_aligned(y)).then(digits(x).cmp(&digits(y)))
 }
 
 /// Returns the three numbers of an attention shape that the predecessors use.

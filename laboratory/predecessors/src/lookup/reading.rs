@@ -55,35 +55,19 @@ pub struct Row {
 impl MfuReading {
     /// Returns a default of the original, which it uses without a measurement.
     pub fn assumed(mfu: Mfu) -> MfuReading {
-        MfuReading {
-            mfu,
-            matched: Matched::Default,
-            provenance: Class::Bound.outside(),
-        }
+        MfuReading { mfu, matched: Matched::Default, provenance: Class::Bound.outside() }
     }
 
     /// Returns the MFU of a row.
-    pub(super) fn of_row(
-        mfu: f64,
-        row: Row,
-        provenance: Provenance,
-    ) -> Result<MfuReading, LookupError> {
+    pub(super) fn of_row(mfu: f64, row: Row, provenance: Provenance) -> Result<MfuReading, LookupError> {
         positive(mfu, row)?;
-        Ok(MfuReading {
-            mfu: Mfu(mfu),
-            matched: Matched::Row(row),
-            provenance,
-        })
+        Ok(MfuReading { mfu: Mfu(mfu), matched: Matched::Row(row), provenance })
     }
 }
 
 /// Rejects an MFU that the original would divide by.
 pub(super) fn positive(mfu: f64, row: Row) -> Result<(), LookupError> {
-    if mfu > 0.0 {
-        Ok(())
-    } else {
-        Err(LookupError::ZeroMfu { row })
-    }
+    if mfu > 0.0 { Ok(()) } else { Err(LookupError::ZeroMfu { row }) }
 }
 
 /// Returns an MFU as published: rounded to three decimals, halves up.
@@ -103,11 +87,7 @@ impl fmt::Display for TableKey {
             TableKey::Decode(shape) => ("decode attention", shape),
         };
         let (q_heads, kv_heads, head_dim) = (shape.q_heads, shape.kv_heads, shape.head_dim);
-        write!(
-            f,
-            "{operation} {q_heads}-{kv_heads}-{head_dim} tp {}",
-            shape.tp
-        )
+        write!(f, "{operation} {q_heads}-{kv_heads}-{head_dim} tp {}", shape.tp)
     }
 }
 

@@ -77,11 +77,7 @@ impl Blis {
     ///
     /// # Errors
     /// Invalid dimensions; a `tp` of 0; a set without a GEMM, prefill or decode attention table.
-    pub fn try_new(
-        model: impl Into<CompatSpec>,
-        set: &TableSet,
-        tp: u32,
-    ) -> Result<Blis, CompatError> {
+    pub fn try_new(model: impl Into<CompatSpec>, set: &TableSet, tp: u32) -> Result<Blis, CompatError> {
         let model = DenseModel::try_new(model.into(), tp)?;
         let shape = AttentionShape {
             dtype: Dtype::Bf16,
@@ -120,12 +116,7 @@ impl Blis {
     }
 
     /// Adds the parts of a phase, all layers on one rank, and returns the larger: compute or memory.
-    fn add_phase(
-        &self,
-        time: &mut CompatTime,
-        phase: Phase,
-        batch: &StepBatch<'_>,
-    ) -> Result<f64, LookupError> {
+    fn add_phase(&self, time: &mut CompatTime, phase: Phase, batch: &StepBatch<'_>) -> Result<f64, LookupError> {
         if phase.count(batch) <= 0.0 {
             return Ok(0.0);
         }
@@ -178,22 +169,13 @@ impl Blis {
             weighted += share * mfu.mfu.0;
             provenance = provenance.worst(mfu.provenance);
         }
-        let attention_s = if flops > 0.0 {
-            flops / self.flops_per_s(weighted / flops)
-        } else {
-            0.0
-        };
+        let attention_s = if flops > 0.0 { flops / self.flops_per_s(weighted / flops) } else { 0.0 };
         Ok(add(self.layer_gemms(count)?, (attention_s, provenance)))
     }
 
     /// Returns the GEMMs q, k, v, o, gate, up and down over `m` tokens.
     fn layer_gemms(&self, m: f64) -> Result<Timed, LookupError> {
-        let LayerGemms {
-            square,
-            kv,
-            gate_up,
-            down,
-        } = &self.gemms;
+        let LayerGemms { square, kv, gate_up, down } = &self.gemms;
         let mut sum = (0.0, Class::Measured.inside());
         for gemm in [square, kv, kv, square, gate_up, gate_up, down] {
             sum = add(sum, self.gemm(gemm, m)?);

@@ -65,16 +65,8 @@ impl Calibrated {
     ///
     /// # Errors
     /// Invalid dimensions; a `tp` of 0.
-    pub fn try_new(
-        model: impl Into<CompatSpec>,
-        gpu: &Gpu,
-        tp: u32,
-    ) -> Result<Calibrated, CompatError> {
-        Ok(Calibrated {
-            model: DenseModel::try_new(model.into(), tp)?,
-            gpu: gpu.clone(),
-            tp: f64::from(tp),
-        })
+    pub fn try_new(model: impl Into<CompatSpec>, gpu: &Gpu, tp: u32) -> Result<Calibrated, CompatError> {
+        Ok(Calibrated { model: DenseModel::try_new(model.into(), tp)?, gpu: gpu.clone(), tp: f64::from(tp) })
     }
 
     /// Returns the time of one step, in whole microseconds; 0 for an empty step.
@@ -88,27 +80,16 @@ impl Calibrated {
         let mut time = CompatTime::ZERO;
         let prefill_s = self.add_phase(&mut time, Phase::Prefill, batch);
         let decode_s = self.add_phase(&mut time, Phase::Decode, batch);
-        let mixed_s = mix(
-            (prefill_s, Phase::Prefill.tokens(batch)),
-            (decode_s, Phase::Decode.tokens(batch)),
-        );
+        let mixed_s = mix((prefill_s, Phase::Prefill.tokens(batch)), (decode_s, Phase::Decode.tokens(batch)));
         let mut total_us = mixed_s * 1e6;
         if self.tp > 1.0 {
             // Two all-reduces per layer.
             let all_reduce_us = 2.0 * self.model.layers * ALL_REDUCE_US;
-            time.add(
-                CompatPart::AllReduce,
-                all_reduce_us * 1e-6,
-                Class::Bound.outside(),
-            );
+            time.add(CompatPart::AllReduce, all_reduce_us * 1e-6, Class::Bound.outside());
             total_us += all_reduce_us;
         }
         let overhead_us = self.overhead_us(batch);
-        time.add(
-            CompatPart::Overhead,
-            overhead_us * 1e-6,
-            Class::Bound.outside(),
-        );
+        time.add(CompatPart::Overhead, overhead_us * 1e-6, Class::Bound.outside());
         Ok(time.rounded(total_us + overhead_us))
     }
 
@@ -121,19 +102,16 @@ impl Calibrated {
             return 0.0;
         }
         let (shards, mfu, bandwidth) = match phase {
-            Phase::Prefill => (
-                exp(PREFILL_TP_EXPONENT * ln(self.tp)),
-                PREFILL_MFU * PREFILL_MULTIPLIER,
-                PREFILL_BANDWIDTH,
-            ),
+            Phase::Prefill => {
+                (exp(PREFILL_TP_EXPONENT * ln(self.tp)), PREFILL_MFU * PREFILL_MULTIPLIER, PREFILL_BANDWIDTH)
+            }
             Phase::Decode => (self.tp, DECODE_MFU * DECODE_MULTIPLIER, DECODE_BANDWIDTH),
         };
         let (gemm, vector) = self.layer_flops(phase, batch);
         let (layers, peak) = (self.model.layers, self.gpu.bf16_flops_per_s);
         let bytes = layers * self.model.phase_bytes(phase, batch);
         let bytes_per_s = self.gpu.mem_bw_bytes_per_s * BANDWIDTH_EFFICIENCY * bandwidth;
-        let compute_s = layers * gemm / shards / (peak * mfu)
-            + layers * vector / shards / (VECTOR_SHARE * peak);
+        let compute_s = layers * gemm / shards / (peak * mfu) + layers * vector / shards / (VECTOR_SHARE * peak);
         let memory_s = bytes / self.tp / bytes_per_s;
         let (compute, memory) = phase.parts();
         time.add(compute, compute_s, Class::Bound.outside());
@@ -161,16 +139,8 @@ impl Calibrated {
         let prefill = Phase::Prefill.count(batch);
         let decode = Phase::Decode.count(batch);
         let requests = prefill + decode;
-        let growth = if requests > 2.0 {
-            0.15 * log2(requests / 2.0) * (0.3 + 2.0 * decode / requests)
-        } else {
-            0.0
-        };
-        let per_prefill_us = if decode > 0.0 {
-            PER_MIXED_PREFILL_US
-        } else {
-            PER_PREFILL_US
-        };
+        let growth = if requests > 2.0 { 0.15 * log2(requests / 2.0) * (0.3 + 2.0 * decode / requests) } else { 0.0 };
+        let per_prefill_us = if decode > 0.0 { PER_MIXED_PREFILL_US } else { PER_PREFILL_US };
         OVERHEAD_US * (1.0 + growth) + prefill * per_prefill_us
     }
 }

@@ -32,10 +32,7 @@ pub(super) struct Requests {
 
 impl Phase {
     /// Returns the requests of this phase.
-    pub(super) fn requests<'a>(
-        self,
-        batch: &'a StepBatch<'_>,
-    ) -> impl Iterator<Item = Requests> + 'a {
+    pub(super) fn requests<'a>(self, batch: &'a StepBatch<'_>) -> impl Iterator<Item = Requests> + 'a {
         let (prefill, decode) = match self {
             Phase::Prefill => (batch.prefill, &[][..]),
             Phase::Decode => (&[][..], batch.decode),
@@ -68,9 +65,7 @@ impl Phase {
 
     /// Returns the number of new tokens of this phase.
     pub(super) fn tokens(self, batch: &StepBatch<'_>) -> f64 {
-        self.requests(batch)
-            .map(|requests| requests.count * requests.new)
-            .sum()
+        self.requests(batch).map(|requests| requests.count * requests.new).sum()
     }
 }
 
@@ -91,11 +86,7 @@ impl DenseModel {
     pub(super) fn try_new(spec: CompatSpec, tp: u32) -> Result<DenseModel, CompatError> {
         let (model, heads) = (&spec.model, spec.heads()?);
         if tp == 0 {
-            return Err(CompatError::Ranks {
-                tp,
-                world: tp,
-                max_tp: u32::MAX,
-            });
+            return Err(CompatError::Ranks { tp, world: tp, max_tp: u32::MAX });
         }
         Ok(DenseModel {
             layers: f64::from(model.layers.total()),

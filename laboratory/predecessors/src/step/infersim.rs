@@ -76,20 +76,11 @@ impl InferSim {
     /// # Errors
     /// Invalid dimensions; a `tp` of 0 or above the number of KV heads; a `world` below `tp`; a set without a GEMM,
     /// prefill or decode attention table.
-    pub fn try_new(
-        model: impl Into<CompatSpec>,
-        set: &TableSet,
-        tp: u32,
-        world: u32,
-    ) -> Result<InferSim, CompatError> {
+    pub fn try_new(model: impl Into<CompatSpec>, set: &TableSet, tp: u32, world: u32) -> Result<InferSim, CompatError> {
         let spec = model.into();
         let (model, heads) = (spec.model, spec.heads()?);
         if tp == 0 || tp > heads.kv_heads || world < tp {
-            return Err(CompatError::Ranks {
-                tp,
-                world,
-                max_tp: heads.kv_heads,
-            });
+            return Err(CompatError::Ranks { tp, world, max_tp: heads.kv_heads });
         }
         Ok(InferSim {
             model,
@@ -133,11 +124,7 @@ impl InferSim {
     pub fn try_step_time(&self, batch: &StepBatch<'_>) -> Result<CompatTime, CompatError> {
         let mut time = CompatTime::ZERO;
         let longest = batch.prefill.iter().map(|chunk| chunk.kv_len()).max();
-        self.add_prefill(
-            &mut time,
-            longest.unwrap_or(0).into(),
-            batch.prefill_tokens(),
-        )?;
+        self.add_prefill(&mut time, longest.unwrap_or(0).into(), batch.prefill_tokens())?;
         let requests = batch.decode_requests();
         let mean_kv = batch.decode_kv_tokens() as f64 / requests.max(1) as f64;
         self.add_decode(&mut time, requests, mean_kv)?;
@@ -145,22 +132,13 @@ impl InferSim {
     }
 
     /// Adds a prefill of `tokens` tokens in prompts of `prompt_len`.
-    fn add_prefill(
-        &self,
-        time: &mut CompatTime,
-        prompt_len: u64,
-        tokens: u64,
-    ) -> Result<(), LookupError> {
+    fn add_prefill(&self, time: &mut CompatTime, prompt_len: u64, tokens: u64) -> Result<(), LookupError> {
         if prompt_len == 0 || tokens == 0 {
             return Ok(());
         }
         let prompts = tokens.div_ceil(prompt_len) as f64;
         let (core_s, provenance) = self.prefill_core(prompt_len as f64)?;
-        self.add_layers(
-            time,
-            CompatPart::PrefillAttention,
-            (core_s * prompts, provenance),
-        );
+        self.add_layers(time, CompatPart::PrefillAttention, (core_s * prompts, provenance));
         self.add_tokens(time, tokens as f64)?;
         let schedule_s = PREFILL_SCHEDULE_US * 1e-6;
         time.add(CompatPart::Overhead, schedule_s, Class::Measured.inside());
@@ -168,12 +146,7 @@ impl InferSim {
     }
 
     /// Adds a decode step.
-    fn add_decode(
-        &self,
-        time: &mut CompatTime,
-        batch: u64,
-        kv_len: f64,
-    ) -> Result<(), LookupError> {
+    fn add_decode(&self, time: &mut CompatTime, batch: u64, kv_len: f64) -> Result<(), LookupError> {
         if batch == 0 {
             return Ok(());
         }
@@ -198,11 +171,7 @@ impl InferSim {
 
     /// Adds a part over all layers, given the time of one layer.
     fn add_layers(&self, time: &mut CompatTime, part: CompatPart, layer: (f64, Provenance)) {
-        time.add(
-            part,
-            layer.0 * f64::from(self.model.layers.total()),
-            layer.1,
-        );
+        time.add(part, layer.0 * f64::from(self.model.layers.total()), layer.1);
     }
 
     /// Returns the decode core of a layer: batch x 4 (a/tp) d kv FLOPs, or the load of batch x kv tokens.
@@ -248,11 +217,9 @@ impl InferSim {
         let flops = m * 3.0 * 2.0 * hidden * width;
         let weights = 3.0 * hidden * width * BYTES_PER_ELEMENT;
         let (flops, weights, mfu) = match experts {
-            Some((experts, top_k)) => (
-                flops * f64::from(top_k),
-                weights * f64::from(experts),
-                MfuReading::assumed(MOE_MFU),
-            ),
+            Some((experts, top_k)) => {
+                (flops * f64::from(top_k), weights * f64::from(experts), MfuReading::assumed(MOE_MFU))
+            }
             None => {
                 let curve = self.tables.gate_up.curve.as_ref();
                 (flops, weights, self.gemm_mfu(curve, m)?)
@@ -274,9 +241,7 @@ impl InferSim {
     }
 
     fn gemm_mfu(&self, curve: Option<&MfuCurve>, m: f64) -> Result<MfuReading, LookupError> {
-        curve.map_or(Ok(MfuReading::assumed(GEMM_MFU)), |curve| {
-            floor_mfu(curve, m, GEMM_MFU)
-        })
+        curve.map_or(Ok(MfuReading::assumed(GEMM_MFU)), |curve| floor_mfu(curve, m, GEMM_MFU))
     }
 
     /// Returns FLOPs / 1e9 / (TFLOPs x 1024 x MFU), with the bf16 TFLOPs even for an FP8 MFU.

@@ -51,12 +51,7 @@ impl CompatSpec {
     fn experts_or_dense(&self) -> Option<(u32, Option<(u32, u32)>)> {
         match self.model.layers.first().ffn {
             Ffn::Dense { intermediate, .. } => Some((intermediate, None)),
-            Ffn::Moe {
-                experts,
-                top_k,
-                intermediate,
-                ..
-            } => Some((intermediate, Some((experts, top_k)))),
+            Ffn::Moe { experts, top_k, intermediate, .. } => Some((intermediate, Some((experts, top_k)))),
             _ => None,
         }
     }
@@ -73,19 +68,13 @@ impl CompatSpec {
     /// `num_experts`, which comes with an `intermediate_size` separate from that of the experts.
     pub(super) fn known_experts(&self) -> (u32, Option<(u32, u32)>) {
         let (intermediate, experts) = self.experts_or_dense().unwrap_or_default();
-        (
-            intermediate,
-            experts.filter(|_| self.dense_intermediate.is_some()),
-        )
+        (intermediate, experts.filter(|_| self.dense_intermediate.is_some()))
     }
 }
 
 impl From<&ModelSpec> for CompatSpec {
     fn from(model: &ModelSpec) -> CompatSpec {
-        CompatSpec {
-            model: *model,
-            dense_intermediate: None,
-        }
+        CompatSpec { model: *model, dense_intermediate: None }
     }
 }
 
@@ -94,9 +83,7 @@ impl From<&CatalogEntry> for CompatSpec {
         let mut named = DENSE_INTERMEDIATE.into_iter();
         CompatSpec {
             model: entry.spec,
-            dense_intermediate: named
-                .find(|&(name, _)| entry.name.starts_with(name))
-                .map(|(_, size)| size),
+            dense_intermediate: named.find(|&(name, _)| entry.name.starts_with(name)).map(|(_, size)| size),
         }
     }
 }

@@ -79,11 +79,8 @@ pub struct CompatTime {
 
 impl CompatTime {
     /// An empty step.
-    pub(super) const ZERO: CompatTime = CompatTime {
-        parts: [None; CompatPart::ALL.len()],
-        total: Seconds::ZERO,
-        provenance: Class::Measured.inside(),
-    };
+    pub(super) const ZERO: CompatTime =
+        CompatTime { parts: [None; CompatPart::ALL.len()], total: Seconds::ZERO, provenance: Class::Measured.inside() };
 
     /// Returns the time of the whole step.
     pub fn total(&self) -> Seconds {

@@ -129,8 +129,7 @@ fn delta(operation: OperationKind, kernel: DeltaKernel) -> [f64; 2] {
         // The next measured coordinates, with their shares.
         let around = |axis: &[u32], x: u32| {
             let place = axis.iter().position(|it| *it == x).unwrap();
-            let [low, high] =
-                [place.wrapping_sub(1), place + 1].map(|near| axis.get(near).copied());
+            let [low, high] = [place.wrapping_sub(1), place + 1].map(|near| axis.get(near).copied());
             let Some((low, high)) = low.zip(high) else {
                 return [(x, 1.0), (x, 0.0)];
             };
@@ -143,15 +142,13 @@ fn delta(operation: OperationKind, kernel: DeltaKernel) -> [f64; 2] {
             _ => &[1, 4, 16, 64],
         };
         let lengths = [1, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384];
-        let corners = around(batches, batch)
-            .into_iter()
-            .flat_map(|(batch, share)| {
-                let lengths = match operation {
-                    OperationKind::DeltaDecode => [(1, 1.0), (1, 0.0)],
-                    _ => around(&lengths, length),
-                };
-                lengths.map(|(length, other)| share * other * measured([batch, length]))
-            });
+        let corners = around(batches, batch).into_iter().flat_map(|(batch, share)| {
+            let lengths = match operation {
+                OperationKind::DeltaDecode => [(1, 1.0), (1, 0.0)],
+                _ => around(&lengths, length),
+            };
+            lengths.map(|(length, other)| share * other * measured([batch, length]))
+        });
         (corners.sum::<f64>() - measured([batch, length])).abs()
     };
     let own: Vec<f64> = rows.iter().map(|row| row.ln_ratio.abs()).collect();

@@ -7,19 +7,10 @@ use rooflut::table::sets::H100;
 use rooflut::table::{Class, OwnedPoints};
 use rooflut::units::Mfu;
 use rooflut_predecessors::H100_INFERSIM;
-use rooflut_predecessors::lookup::{
-    LookupError, Matched, MfuCell, MfuGrid, Row, TableKey, blis, infersim,
-};
+use rooflut_predecessors::lookup::{LookupError, Matched, MfuCell, MfuGrid, Row, TableKey, blis, infersim};
 
 fn heads(q_heads: u32, kv_heads: u32, head_dim: u32, tp: u32) -> AttentionShape {
-    AttentionShape {
-        dtype: Dtype::Bf16,
-        kv_dtype: Dtype::Bf16,
-        q_heads,
-        kv_heads,
-        head_dim,
-        tp,
-    }
+    AttentionShape { dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads, kv_heads, head_dim, tp }
 }
 
 /// Decode attention of 32 query and 8 KV heads over two batches and two lengths.
@@ -48,16 +39,8 @@ fn infersim_uses_its_defaults_without_a_measurement() {
     assert_eq!(short.provenance, Class::Bound.outside());
     // 100 rows are read at 64, in the table of the next pair.
     let found = infersim::floor_mfu(&curve, 100.0, default).unwrap();
-    let shape = GemmShape {
-        dtype: Dtype::Fp8Block,
-        k: 4096,
-        n: 6144,
-    };
-    let row = Row {
-        table: TableKey::Gemm(shape),
-        batch: 1,
-        at: 64,
-    };
+    let shape = GemmShape { dtype: Dtype::Fp8Block, k: 4096, n: 6144 };
+    let row = Row { table: TableKey::Gemm(shape), batch: 1, at: 64 };
     assert_eq!(found.matched, Matched::Row(row));
     assert_eq!(found.provenance, Class::Transferred.inside());
     // 16-2-128 has no tables, 32-8-128 has none below 1024.
@@ -96,19 +79,10 @@ fn blis_chooses_the_nearest_shape_and_the_rows_of_its_tp() {
         let shape = heads(chosen.0, chosen.1, chosen.2, 1);
         assert_eq!(curve.table(), TableKey::Prefill(shape));
     }
-    let tp = |tp| {
-        blis::decode_grid(set, &heads(64, 8, 128, tp))
-            .unwrap()
-            .shape()
-            .tp
-    };
+    let tp = |tp| blis::decode_grid(set, &heads(64, 8, 128, tp)).unwrap().shape().tp;
     assert_eq!([tp(1), tp(2), tp(4), tp(8)], [1, 2, 4, 1]);
     // No pair covers: the last of the table.
-    let last = GemmShape {
-        dtype: Dtype::Fp8Block,
-        k: 8192,
-        n: 11_008,
-    };
+    let last = GemmShape { dtype: Dtype::Fp8Block, k: 8192, n: 11_008 };
     let curve = blis::gemm_curve(set, 20_480, 7168).unwrap();
     assert_eq!(curve.table(), TableKey::Gemm(last));
 }
@@ -117,11 +91,7 @@ fn blis_chooses_the_nearest_shape_and_the_rows_of_its_tp() {
 fn blis_counts_the_dropped_warm_up_cell_of_three_shapes() {
     let set = H100_INFERSIM;
     let warm_up = |shape| blis::decode_grid(set, &shape).unwrap().cell(1, 1024);
-    let expected = Some(MfuCell {
-        batch: 1,
-        kv_len: 1024,
-        mfu: 0.001,
-    });
+    let expected = Some(MfuCell { batch: 1, kv_len: 1024, mfu: 0.001 });
     for shape in [(40, 40, 128), (56, 8, 128), (64, 8, 128)] {
         assert_eq!(warm_up(heads(shape.0, shape.1, shape.2, 1)), expected);
         assert_eq!(warm_up(heads(shape.0, shape.1, shape.2, 2)), None);
@@ -134,31 +104,15 @@ fn blis_takes_the_nearest_row_where_the_blend_is_zero() {
     let latencies = [f32::NAN, f32::NAN, f32::NAN, 1.0];
     let grid = decode_grid(axes, latencies);
     let reading = blis::bilinear_mfu(&grid, 1.0, 16.0).unwrap();
-    assert!(matches!(
-        reading.matched,
-        Matched::Row(Row {
-            batch: 8,
-            at: 64,
-            ..
-        })
-    ));
+    assert!(matches!(reading.matched, Matched::Row(Row { batch: 8, at: 64, .. })));
     let holes = [f32::NAN; 4];
     let empty = decode_grid(axes, holes);
-    assert_eq!(
-        blis::bilinear_mfu(&empty, 1.0, 16.0),
-        Err(LookupError::NothingPositive {
-            table: empty.table()
-        })
-    );
+    assert_eq!(blis::bilinear_mfu(&empty, 1.0, 16.0), Err(LookupError::NothingPositive { table: empty.table() }));
 }
 
 #[test]
 fn an_mfu_is_rounded_as_published_and_blended_or_held() {
-    let shape = GemmShape {
-        dtype: Dtype::Bf16,
-        k: 4096,
-        n: 4096,
-    };
+    let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 4096 };
     let points = OwnedPoints {
         shape: shape.into(),
         axes: [vec![8, 16, 64], Vec::new()],
@@ -174,10 +128,7 @@ fn an_mfu_is_rounded_as_published_and_blended_or_held() {
     assert!((blend.mfu.0 - 0.0495).abs() < 1e-12);
     assert_eq!(blend.provenance, Class::Interpolated.inside());
     let held = blis::linear_mfu(&curve, 1000.0).unwrap();
-    assert_eq!(
-        (held.mfu, held.provenance),
-        (Mfu(0.072), Class::Interpolated.outside())
-    );
+    assert_eq!((held.mfu, held.provenance), (Mfu(0.072), Class::Interpolated.outside()));
 }
 
 #[test]
@@ -198,11 +149,7 @@ fn a_set_without_tables_says_which() {
 #[test]
 fn bf16_gemms_come_before_fp8() {
     // The last pair of a table is the largest.
-    let last = GemmShape {
-        dtype: Dtype::Bf16,
-        k: 16_384,
-        n: 65_536,
-    };
+    let last = GemmShape { dtype: Dtype::Bf16, k: 16_384, n: 65_536 };
     let curve = blis::gemm_curve(&H100, 20_480, 7168).unwrap();
     assert_eq!(curve.table(), TableKey::Gemm(last));
     let narrow = blis::gemm_curve(&H100, 2048, 512).unwrap();

@@ -43,19 +43,12 @@ fn us(time: CompatTime) -> f64 {
 fn assert_times(model: &InferSim, tokens: u64, decode: (u64, u64), expected_ms: [f64; 2]) {
     let [prefill_ms, decode_ms] = expected_ms;
     assert_ms("prefill", model.try_prefill(tokens).unwrap(), prefill_ms);
-    assert_ms(
-        "decode",
-        model.try_decode(decode.0, decode.1).unwrap(),
-        decode_ms,
-    );
+    assert_ms("decode", model.try_decode(decode.0, decode.1).unwrap(), decode_ms);
 }
 
 fn assert_ms(what: &str, found: CompatTime, expected: f64) {
     let found = found.total().ms();
-    assert!(
-        (found / expected - 1.0).abs() < INFERSIM_TOLERANCE,
-        "{what}: expected {expected} ms, found {found}"
-    );
+    assert!((found / expected - 1.0).abs() < INFERSIM_TOLERANCE, "{what}: expected {expected} ms, found {found}");
 }
 
 #[test]
@@ -84,26 +77,14 @@ fn blis_and_calibrated_give_the_reference_microseconds() {
     let chunked = [chunk(512, 2048), chunk(600, 0)];
     let long_and_short = [group(2, 1000), group(1, 16_000)];
     let many = [group(200, 20_000)];
-    check(
-        "llama-2-7b",
-        1,
-        &[chunk(1024, 0)],
-        &[],
-        [28_380.0, 13_170.0],
-    );
+    check("llama-2-7b", 1, &[chunk(1024, 0)], &[], [28_380.0, 13_170.0]);
     check("llama-3.1-8b", 1, &[], &long_and_short, [9671.0, 7742.0]);
     check("llama-2-70b", 4, &[], &many, [138_040.0, 138_433.0]);
     let (some, more) = ([group(32, 2000)], [group(96, 3000)]);
     check("llama-2-7b", 2, &chunked, &some, [16_055.0, 16_942.0]);
     let few = [group(24, 3000)];
     check("qwen3-14b", 2, &[chunk(20, 0)], &more, [20_068.0, 15_170.0]);
-    check(
-        "mistral-nemo",
-        1,
-        &[chunk(64, 1000)],
-        &few,
-        [20_837.0, 14_797.0],
-    );
+    check("mistral-nemo", 1, &[chunk(64, 1000)], &few, [20_837.0, 14_797.0]);
 }
 
 #[test]
@@ -113,8 +94,7 @@ fn single_requests_and_their_group_take_the_same_time() {
     let calibrated = Calibrated::try_new(&model, &gpus::H100, 4).unwrap();
     let totals = |decode: &[DecodeGroup]| {
         let batch = batch(&[], decode);
-        [blis.try_step_time(&batch), calibrated.try_step_time(&batch)]
-            .map(|time| time.unwrap().total())
+        [blis.try_step_time(&batch), calibrated.try_step_time(&batch)].map(|time| time.unwrap().total())
     };
     assert_eq!(totals(&[group(1, 3000); 40]), totals(&[group(40, 3000)]));
 }
@@ -179,15 +159,9 @@ fn experts_count_in_infersim_where_the_config_calls_them_num_experts() {
     let decode = [group(64, 4096)];
     let qwen = model::find("qwen3-30b-a3b").unwrap();
     let blis = Blis::try_new(qwen, H100_INFERSIM, 1).unwrap();
-    assert_eq!(
-        us(blis.try_step_time(&batch(&[], &decode)).unwrap()),
-        12_706.0
-    );
+    assert_eq!(us(blis.try_step_time(&batch(&[], &decode)).unwrap()), 12_706.0);
     let calibrated = Calibrated::try_new(qwen, &gpus::H100, 1).unwrap();
-    assert_eq!(
-        us(calibrated.try_step_time(&batch(&[], &decode)).unwrap()),
-        8055.0
-    );
+    assert_eq!(us(calibrated.try_step_time(&batch(&[], &decode)).unwrap()), 8055.0);
 }
 
 #[test]
@@ -212,10 +186,7 @@ fn impossible_ranks_are_rejected() {
     let mut nothing = model;
     nothing.hidden = 0;
     let error = Blis::try_new(&nothing, H100_INFERSIM, 1).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "model: hidden: expected a positive number, found 0"
-    );
+    assert_eq!(error.to_string(), "model: hidden: expected a positive number, found 0");
 }
 
 #[test]
@@ -225,11 +196,7 @@ fn nothing_to_do_takes_no_time() {
     let calibrated = Calibrated::try_new(&model, &gpus::H100, 1).unwrap();
     let infersim = infersim("llama-3.1-8b", 1, 1);
     let batch = StepBatch::default();
-    let totals = [
-        blis.try_step_time(&batch),
-        calibrated.try_step_time(&batch),
-        infersim.try_step_time(&batch),
-    ];
+    let totals = [blis.try_step_time(&batch), calibrated.try_step_time(&batch), infersim.try_step_time(&batch)];
     for total in totals {
         assert_eq!(total.unwrap().total(), Seconds::ZERO);
     }

@@ -29,14 +29,9 @@ mod tests {
 
     #[test]
     fn whole_blocks_are_reused_but_never_the_last_token() {
-        for (cached, prompt, expected) in [
-            (0, 0, 0),
-            (64, 100, 64),
-            (70, 100, 64),
-            (64, 65, 64),
-            (64, 64, 48),
-            (100, 100, 96),
-        ] {
+        for (cached, prompt, expected) in
+            [(0, 0, 0), (64, 100, 64), (70, 100, 64), (64, 65, 64), (64, 64, 48), (100, 100, 96)]
+        {
             assert_eq!(reused(cached, prompt).unwrap(), expected);
         }
         assert!(reused(65, 64).is_err());

@@ -37,9 +37,7 @@ pub(super) fn closed_loop(
     }
     let requests = REQUESTS_EACH * u64::from(run.users);
     if requests.saturating_mul(run.output.max.into()) > MAX_TOKENS {
-        return Err(Reason::of_row(
-            "more than 2 billion output tokens are not simulated; lower the concurrency",
-        ));
+        return Err(Reason::of_row("more than 2 billion output tokens are not simulated; lower the concurrency"));
     }
     let mix = RequestMix::new(run.prompt.lengths()?, run.output.lengths()?);
     let users = ClosedLoop::try_new(run.users, ThinkTime::NONE, mix, 0)?;
@@ -47,9 +45,7 @@ pub(super) fn closed_loop(
     let wanted = Wanted::of(predictor, engine, &resolved);
     // Steps without a prompt have a token of each user; a larger table would cost more than it saves.
     let model = TabulatedModel::new(server.step_model().clone(), run.users);
-    wanted.predict(&model, |model| {
-        simulated(model, &server, users.clone(), requests, run)
-    })
+    wanted.predict(&model, |model| simulated(model, &server, users.clone(), requests, run))
 }
 
 fn simulated(
@@ -70,11 +66,8 @@ fn simulated(
         }
     }
     let mean_ms = |stats: Option<Stats>| stats.map(|stats| stats.mean.ms());
-    let predicted = Latencies {
-        ttft_ms: mean_ms(report.summary.ttft),
-        tpot_ms: mean_ms(report.summary.tpot),
-        e2e_ms: None,
-    };
+    let predicted =
+        Latencies { ttft_ms: mean_ms(report.summary.ttft), tpot_ms: mean_ms(report.summary.tpot), e2e_ms: None };
     Ok(vec![Ok(Pair::latencies(&predicted, &run.measured))])
 }
 

@@ -19,11 +19,7 @@ pub(super) fn find(gpu: &str) -> Result<&'static TableSet, Reason> {
     let found = sets::ALL.into_iter().find(spelled);
     found.ok_or_else(|| {
         let known: Vec<&str> = sets::ALL.iter().map(|set| set.name()).collect();
-        Reason::unknown(
-            "GPU",
-            gpu,
-            &format!("there are tables of {}", known.join(", ")),
-        )
+        Reason::unknown("GPU", gpu, &format!("there are tables of {}", known.join(", ")))
     })
 }
 

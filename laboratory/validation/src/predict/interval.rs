@@ -21,16 +21,8 @@ pub(super) struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    pub(super) fn of(
-        predictor: &Predictor<'a>,
-        engine: &'a EngineStack,
-        server: &'a ResolvedServer,
-    ) -> Wanted<'a> {
-        Wanted {
-            coverages: predictor.coverages,
-            engine,
-            spec: &server.spec,
-        }
+    pub(super) fn of(predictor: &Predictor<'a>, engine: &'a EngineStack, server: &'a ResolvedServer) -> Wanted<'a> {
+        Wanted { coverages: predictor.coverages, engine, spec: &server.spec }
     }
 
     /// Returns the rows that `predict` gives with `model`. Their intervals, if wanted, are between those that it gives
@@ -60,16 +52,9 @@ impl<'a> Wanted<'a> {
     }
 
     /// Returns the interval of `pair` from those of its steps.
-    fn between(
-        &self,
-        pair: &Pair,
-        (low, high): (Pair, Pair),
-        coverage: Coverage,
-    ) -> Option<[f64; 2]> {
+    fn between(&self, pair: &Pair, (low, high): (Pair, Pair), coverage: Coverage) -> Option<[f64; 2]> {
         let half_width = match pair.metric {
-            Metric::Ttft | Metric::WarmTtft | Metric::Prefill => {
-                self.engine.ttft_half_width(self.spec, coverage)
-            }
+            Metric::Ttft | Metric::WarmTtft | Metric::Prefill => self.engine.ttft_half_width(self.spec, coverage),
             _ => self.engine.tpot_half_width(coverage),
         };
         let value = |predicted: Result<Option<f64>, _>| predicted.ok().flatten().map(Seconds);

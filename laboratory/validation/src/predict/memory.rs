@@ -16,11 +16,7 @@ const GIB: f64 = 1_073_741_824.0;
 ///
 /// # Errors
 /// An unknown name; a model that does not fit, or that `tp` GPUs cannot share.
-pub(super) fn kv_blocks(
-    row: &Row,
-    measured: Option<f64>,
-    engine: &EngineStack,
-) -> Result<Vec<Predicted>, Reason> {
+pub(super) fn kv_blocks(row: &Row, measured: Option<f64>, engine: &EngineStack) -> Result<Vec<Predicted>, Reason> {
     let plan = plan(row, engine)?;
     let blocks = Pair::new(Metric::KvBlocks, f64::from(plan.kv_blocks), measured);
     Ok(vec![Ok(vec![blocks])])
@@ -31,25 +27,13 @@ pub(super) fn kv_blocks(
 ///
 /// # Errors
 /// As [`kv_blocks`].
-pub(super) fn parts(
-    row: &Row,
-    measured: &MemoryParts,
-    engine: &EngineStack,
-) -> Result<Vec<Predicted>, Reason> {
+pub(super) fn parts(row: &Row, measured: &MemoryParts, engine: &EngineStack) -> Result<Vec<Predicted>, Reason> {
     let plan = plan(row, engine)?;
     let block_gib = plan.bytes_per_block / GIB;
     let of_any_stage = [
         (Metric::Weights, plan.weight_bytes, measured.weights_gib),
-        (
-            Metric::Activations,
-            plan.activation_bytes,
-            measured.activations_gib,
-        ),
-        (
-            Metric::NonTorch,
-            plan.overhead_bytes,
-            measured.non_torch_gib,
-        ),
+        (Metric::Activations, plan.activation_bytes, measured.activations_gib),
+        (Metric::NonTorch, plan.overhead_bytes, measured.non_torch_gib),
     ];
     let parts = of_any_stage
         .into_iter()

@@ -30,9 +30,7 @@ pub(super) fn replay(
     let deployment = ResolvedServer::find(&first.server)?;
     let server = deployment.serve(&first.limits, engine)?;
     let wanted = Wanted::of(predictor, engine, &deployment);
-    wanted.predict(&server.served_model(), |model| {
-        simulated(model, &server, requests)
-    })
+    wanted.predict(&server.served_model(), |model| simulated(model, &server, requests))
 }
 
 fn simulated(
@@ -41,11 +39,7 @@ fn simulated(
     requests: &[&ReplayedRequest],
 ) -> Result<Vec<Predicted>, Reason> {
     let mut config = server.server_config()?;
-    (
-        config.api_server_ns,
-        config.api_token_ns,
-        config.api_output_ns,
-    ) = (0, 0, 0);
+    (config.api_server_ns, config.api_token_ns, config.api_output_ns) = (0, 0, 0);
     let rows = requests.iter().enumerate();
     let simulated: Vec<Request> = rows.map(|(place, row)| request(row, place)).collect();
     let report = Simulator::try_new(model, config)?.run(&simulated)?;

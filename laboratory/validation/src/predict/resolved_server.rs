@@ -109,11 +109,7 @@ impl ResolvedServer {
     ///
     /// # Errors
     /// The errors of [`deploy`](Self::deploy), and limits under which no step could run.
-    pub(crate) fn serve(
-        &self,
-        limits: &Limits,
-        engine: &EngineStack,
-    ) -> Result<Deployment, Reason> {
+    pub(crate) fn serve(&self, limits: &Limits, engine: &EngineStack) -> Result<Deployment, Reason> {
         Ok(self.server(limits, engine).build()?)
     }
 
@@ -155,10 +151,7 @@ impl ResolvedServer {
     pub(super) fn check_length(&self, prompt_tokens: u32, limits: &Limits) -> Result<(), Reason> {
         let max_model_len = self.max_model_len(limits);
         match prompt_tokens > max_model_len {
-            true => Err(Reason::from(Rejection::TooLong {
-                tokens: prompt_tokens.into(),
-                max_model_len,
-            })),
+            true => Err(Reason::from(Rejection::TooLong { tokens: prompt_tokens.into(), max_model_len })),
             false => Ok(()),
         }
     }
@@ -169,9 +162,7 @@ impl ResolvedServer {
         if mean_tokens <= 0.0 {
             Err(Reason::context_not_positive())
         } else if mean_tokens > f64::from(max_model_len) {
-            Err(Reason::of_server(format!(
-                "the mean context is longer than max_model_len ({max_model_len})"
-            )))
+            Err(Reason::of_server(format!("the mean context is longer than max_model_len ({max_model_len})")))
         } else {
             Ok(())
         }
@@ -246,12 +237,9 @@ mod tests {
             assert_eq!(of("llama-3.1-8b", dtype).unwrap(), (bf16, 0), "{dtype}");
         }
         for model in ["llama-3.1-8b", "mixtral-8x7b"] {
-            for (text, dtype) in [
-                ("FP8", Dtype::Fp8),
-                ("fp8_e4m3", Dtype::Fp8),
-                ("fp8_block", Dtype::Fp8Block),
-                ("nvfp4", Dtype::Nvfp4),
-            ] {
+            for (text, dtype) in
+                [("FP8", Dtype::Fp8), ("fp8_e4m3", Dtype::Fp8), ("fp8_block", Dtype::Fp8Block), ("nvfp4", Dtype::Nvfp4)]
+            {
                 assert_eq!(of(model, text).unwrap(), ([dtype; 2], 0));
             }
         }
@@ -273,17 +261,10 @@ mod tests {
         let planned = |limits: &Limits| served(limits).memory_plan().unwrap().kv_blocks;
         let default = config(&UNLIMITED);
         assert_eq!(default.max_model_len, 4096);
-        assert_eq!(
-            (default.max_num_seqs, default.max_num_batched_tokens),
-            (128, 2048)
-        );
+        assert_eq!((default.max_num_seqs, default.max_num_batched_tokens), (128, 2048));
         assert_eq!(default.kv_blocks, planned(&UNLIMITED));
         assert_eq!(default.rules.scheduling, engine.rules.scheduling);
-        let limits = Limits {
-            kv_blocks: Some(77),
-            max_num_batched_tokens: Some(4096),
-            ..UNLIMITED
-        };
+        let limits = Limits { kv_blocks: Some(77), max_num_batched_tokens: Some(4096), ..UNLIMITED };
         let given = config(&limits);
         assert_eq!((given.kv_blocks, given.max_num_batched_tokens), (77, 4096));
         assert!(planned(&limits) < 7463);

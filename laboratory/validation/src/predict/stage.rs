@@ -37,9 +37,7 @@ pub(super) fn load_stage(
     let load = Load::of(row, stage, predictor.longest_stage_s)?;
     let server = resolved.serve(&row.limits, engine)?;
     let wanted = Wanted::of(predictor, engine, &resolved);
-    wanted.predict(&server.served_model(), |model| {
-        simulated(model, &server, &load, stage)
-    })
+    wanted.predict(&server.served_model(), |model| simulated(model, &server, &load, stage))
 }
 
 /// Returns the metrics of the stage, as those of a single row, on a server whose steps take the time of `model`. They
@@ -109,20 +107,16 @@ impl Load {
             ));
         }
         if requests * f64::from(stage.output_tokens) > MAX_TOKENS {
-            return Err(Reason::of_row(
-                "more than 2 billion output tokens are not simulated; shorten the stage",
-            ));
+            return Err(Reason::of_row("more than 2 billion output tokens are not simulated; shorten the stage"));
         }
         if simulated < 1.0 {
-            return Err(Reason::of_row(
-                "no request arrives at this rate in this time",
-            ));
+            return Err(Reason::of_row("no request arrives at this rate in this time"));
         }
         let cached = cached::reused(stage.cached_prompt_tokens, stage.prompt_tokens)?;
         let request = |(place, arrival_ns): (u32, u64)| {
             let pause_ns = if place < filling { 0 } else { PAUSE_NS };
-            let request = Request::new(stage.prompt_tokens, stage.output_tokens)
-                .at_ns(arrival_ns.saturating_add(pause_ns));
+            let request =
+                Request::new(stage.prompt_tokens, stage.output_tokens).at_ns(arrival_ns.saturating_add(pause_ns));
             match place.checked_rem(prompts) {
                 None => request.with_cached_prompt_tokens(cached),
                 Some(prompt) => request.with_content(Content::Texts {
@@ -143,15 +137,9 @@ impl Load {
 
     /// Returns the mean of `time` over the whole stage. Requests that were cut count with the mean of the simulated
     /// ones that find their prompts in the cache.
-    fn mean(
-        &self,
-        records: &[RequestRecord],
-        time: fn(&RequestRecord) -> Option<Seconds>,
-    ) -> Option<Seconds> {
+    fn mean(&self, records: &[RequestRecord], time: fn(&RequestRecord) -> Option<Seconds>) -> Option<Seconds> {
         let counted = records.get(self.filling..)?;
-        let (cold, rest) = counted
-            .split_at_checked(self.cold)
-            .unwrap_or((counted, &[]));
+        let (cold, rest) = counted.split_at_checked(self.cold).unwrap_or((counted, &[]));
         let sum = |records: &[RequestRecord]| records.iter().filter_map(time).sum::<Seconds>();
         let cut = self.count.saturating_sub(cold.len()) as f64 / rest.len().max(1) as f64;
         let simulated = cold.len() as f64 + rest.len() as f64 * cut;
@@ -161,11 +149,7 @@ impl Load {
     }
 
     /// Returns the median of `time` over the simulated requests.
-    fn median(
-        &self,
-        records: &[RequestRecord],
-        time: fn(&RequestRecord) -> Option<Seconds>,
-    ) -> Option<Seconds> {
+    fn median(&self, records: &[RequestRecord], time: fn(&RequestRecord) -> Option<Seconds>) -> Option<Seconds> {
         let counted = records.get(self.filling..)?;
         let mut times: Vec<Seconds> = counted.iter().filter_map(time).collect();
         times.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));

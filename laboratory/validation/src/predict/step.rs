@@ -65,9 +65,7 @@ pub(super) fn decode_step(
     }
     let most = row.limits.max_num_seqs.unwrap_or(MAX_REQUESTS);
     if step.decode_requests > most {
-        return Err(Reason::of_row(format!(
-            "more than {most} requests decode in one step"
-        )));
+        return Err(Reason::of_row(format!("more than {most} requests decode in one step")));
     }
     deployment.check_context(step.mean_context_tokens, &row.limits)?;
     let deployed = deployment.deploy(engine)?;
@@ -75,11 +73,7 @@ pub(super) fn decode_step(
     let wanted = Wanted::of(predictor, engine, &deployment);
     wanted.predict(deployed.step_model(), |model| {
         let predicted = decode_ms(model, requests, context)?;
-        Ok(vec![Ok(vec![Pair::new(
-            Metric::Step,
-            predicted,
-            step.step_ms,
-        )])])
+        Ok(vec![Ok(vec![Pair::new(Metric::Step, predicted, step.step_ms)])])
     })
 }
 
@@ -108,8 +102,7 @@ pub(super) fn engine_step(
         return Err(Reason::of_row(many));
     }
     let prompts = step.prefill_requests;
-    let prefill =
-        equal(step.prefill_tokens, prompts).zip(equal(step.prefill_cached_tokens, prompts));
+    let prefill = equal(step.prefill_tokens, prompts).zip(equal(step.prefill_cached_tokens, prompts));
     let prefill: Vec<Chunk> = prefill
         .map(|(new, cached)| {
             let context = new.saturating_add(cached);
@@ -132,16 +125,9 @@ pub(super) fn engine_step(
     let deployed = resolved.deploy(engine)?;
     let wanted = Wanted::of(predictor, engine, &resolved);
     wanted.predict(deployed.step_model(), |model| {
-        let batch = StepBatch {
-            prefill: &prefill,
-            decode: &decode,
-        };
+        let batch = StepBatch { prefill: &prefill, decode: &decode };
         let predicted = model.total_time(&batch).ms();
-        Ok(vec![Ok(vec![Pair::new(
-            metric,
-            predicted,
-            step.latency_ms,
-        )])])
+        Ok(vec![Ok(vec![Pair::new(metric, predicted, step.latency_ms)])])
     })
 }
 
@@ -161,9 +147,7 @@ const MAX_REQUESTS: u32 = 8192;
 fn budget(limits: &Limits) -> Result<u32, Reason> {
     let default = MemoryLimits::default().max_num_batched_tokens;
     match limits.max_num_batched_tokens.unwrap_or(default) {
-        0 => Err(Reason::from(SimError::ZeroLimit {
-            limit: "max_num_batched_tokens",
-        })),
+        0 => Err(Reason::from(SimError::ZeroLimit { limit: "max_num_batched_tokens" })),
         budget => Ok(budget),
     }
 }
@@ -178,15 +162,9 @@ fn prefill_ms(model: &dyn LatencyModel, solo: &SoloRequest, budget: u32) -> Resu
     while context < solo.prompt_tokens {
         let new = (solo.prompt_tokens - context).min(budget);
         context += new;
-        let chunk = if context == solo.prompt_tokens {
-            Chunk::last(new, context)
-        } else {
-            Chunk::partial(new, context)
-        };
-        let batch = StepBatch {
-            prefill: &[chunk.map_err(|_| Reason::no_tokens())?],
-            decode: &[],
-        };
+        let chunk =
+            if context == solo.prompt_tokens { Chunk::last(new, context) } else { Chunk::partial(new, context) };
+        let batch = StepBatch { prefill: &[chunk.map_err(|_| Reason::no_tokens())?], decode: &[] };
         total_ms += model.total_time(&batch).ms();
     }
     Ok(total_ms)
@@ -196,9 +174,6 @@ fn prefill_ms(model: &dyn LatencyModel, solo: &SoloRequest, budget: u32) -> Resu
 fn decode_ms(model: &dyn LatencyModel, requests: u32, mean_context: f64) -> Result<f64, Reason> {
     let kv_tokens = (f64::from(requests) * mean_context).round() as u64;
     let group = DecodeGroup::from_sum(requests, kv_tokens);
-    let batch = StepBatch {
-        prefill: &[],
-        decode: &[group.map_err(|_| Reason::context_not_positive())?],
-    };
+    let batch = StepBatch { prefill: &[], decode: &[group.map_err(|_| Reason::context_not_positive())?] };
     Ok(model.total_time(&batch).ms())
 }

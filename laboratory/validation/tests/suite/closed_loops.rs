@@ -1,15 +1,8 @@
 //! Closed loops: how rows of `servers_steady_state.csv` are read.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "helpers of tests fail as tests do"
-)]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use crate::support::tallies;
-use rooflut_validation::{
-    Case, FileReport, Kind, Metric, Predictor, Setting, Tally, embedded, read, validate,
-};
+use rooflut_validation::{Case, FileReport, Kind, Metric, Predictor, Setting, Tally, embedded, read, validate};
 
 const HEADER: &str = "gpu,engine,model,precision,kv_dtype,tp,dp,expert_parallel,isl,osl,mean_prompt_tokens,\
                       mean_output_tokens,concurrency,ttft_ms,tpot_ms,saturated,suspect,measured";
@@ -63,20 +56,14 @@ fn rows_that_cannot_be_predicted_are_named_and_all_others_are() {
 fn every_second_configuration_of_the_shipped_file_is_fitted_and_no_other() {
     let fp4 = "b200,vllm-0.19.0,MiniMaxAI/MiniMax-M2.5,fp4,fp8";
     let shipped = |tp: &str| format!("{fp4},{tp},1,0,100,50,90,45,4,30,7,0,0,2026-04-22");
-    let report = report(&[
-        ROW,
-        &ROW.replace("bf16,,1,", "bf16,,2,"),
-        &shipped("1"),
-        &shipped("4"),
-    ]);
+    let report = report(&[ROW, &ROW.replace("bf16,,1,", "bf16,,2,"), &shipped("1"), &shipped("4")]);
     let fitted: Vec<bool> = report.cases.iter().map(is_fitted).collect();
     assert_eq!(fitted, [false, false, false, true]);
 }
 
 #[test]
 fn expert_parallel_servers_hold_whole_experts() {
-    let sliced =
-        "h200,vllm-0.18.0,Qwen/Qwen3-235B-A22B-FP8,fp8,,4,1,0,100,50,90,45,4,30,7,0,0,2026-02-10";
+    let sliced = "h200,vllm-0.18.0,Qwen/Qwen3-235B-A22B-FP8,fp8,,4,1,0,100,50,90,45,4,30,7,0,0,2026-02-10";
     let whole = sliced.replace(",4,1,0,", ",4,1,1,");
     let report = report(&[sliced, &whole]);
     let [sliced, whole] = &report.cases[..] else {

@@ -7,9 +7,7 @@
 )]
 
 use crate::support::tallies;
-use rooflut_validation::{
-    Case, FileReport, Kind, Metric, Predictor, Setting, embedded, read, validate,
-};
+use rooflut_validation::{Case, FileReport, Kind, Metric, Predictor, Setting, embedded, read, validate};
 
 const HEADER: &str = "gpu,engine,model,tp,dp,expert_parallel,decode_requests,decode_kv_tokens,\
                       prefill_requests,prefill_tokens,prefill_cached_tokens,latency_ms";
@@ -32,8 +30,7 @@ fn rows_of_models_that_are_not_known_are_named_and_all_others_are_predicted() {
     let skipped: usize = report.skipped.iter().map(|tally| tally.rows()).sum();
     assert_eq!(report.cases.len() + skipped, report.rows);
     assert!(report.partly.is_empty());
-    let note =
-        "no kernel was measured on b300: those of b200 answer, at the rates of b300's data sheet";
+    let note = "no kernel was measured on b300: those of b200 answer, at the rates of b300's data sheet";
     assert_eq!(tallies(&report.notes), [(note, report.cases.len())]);
     let named = |name: &str| report.skipped.iter().any(|tally| tally.text.contains(name));
     assert!(named("DeepSeek-V4-Flash"), "{:?}", report.skipped);
@@ -43,12 +40,7 @@ fn rows_of_models_that_are_not_known_are_named_and_all_others_are_predicted() {
     };
     let dense = [Metric::Step, Metric::Prefill].map(|metric| of("qwen3-32b", metric));
     assert_eq!(dense, [124, 16]);
-    assert!(
-        report
-            .cases
-            .iter()
-            .all(|case| case.gpu == "b300" && case.engine == "vllm-0.20.1")
-    );
+    assert!(report.cases.iter().all(|case| case.gpu == "b300" && case.engine == "vllm-0.20.1"));
 }
 
 #[test]
@@ -87,13 +79,8 @@ fn parallelism_names_the_run_and_ranks_without_experts_step_by_themselves() {
     ]);
     assert!(report.skipped.is_empty(), "{:?}", report.skipped);
     let times: Vec<f64> = report.cases.iter().map(|case| predicted(case).1).collect();
-    let [ranks, one, _, dense, dense_ranks] = times[..] else {
-        panic!("{times:?}")
-    };
-    assert!(
-        ranks != one && (dense - dense_ranks).abs() < 1e-12,
-        "{times:?}"
-    );
+    let [ranks, one, _, dense, dense_ranks] = times[..] else { panic!("{times:?}") };
+    assert!(ranks != one && (dense - dense_ranks).abs() < 1e-12, "{times:?}");
     let of = |case: &Case| (case.label.id.clone(), case.gpu.clone());
     let found: Vec<_> = report.cases.iter().map(of).collect();
     let expected = [
@@ -103,10 +90,7 @@ fn parallelism_names_the_run_and_ranks_without_experts_step_by_themselves() {
         ("vllm-0.20.1", "b300"),
         ("vllm-0.20.1 dp 2", "b300"),
     ];
-    assert_eq!(
-        found,
-        expected.map(|(id, gpu)| (id.to_owned(), gpu.to_owned()))
-    );
+    assert_eq!(found, expected.map(|(id, gpu)| (id.to_owned(), gpu.to_owned())));
 }
 
 #[test]
@@ -122,9 +106,7 @@ fn every_second_configuration_of_the_shipped_file_is_fitted() {
     ];
     let report = report(&rows.each_ref().map(String::as_str));
     let settings = report.cases.iter().map(|case| case.setting);
-    let found: Vec<_> = settings
-        .filter_map(|setting: Setting| setting.servers())
-        .collect();
+    let found: Vec<_> = settings.filter_map(|setting: Setting| setting.servers()).collect();
     let expected = [
         ("one rank", false),
         ("one rank", true),

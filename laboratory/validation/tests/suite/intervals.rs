@@ -41,18 +41,11 @@ fn load_stages_on_h100_are_compared_without_their_model_family() {
     let header = "id,stage,gpu,model,tp,arrival,rate_rps,duration_s,prompt_tokens,output_tokens,tpot_mean_ms";
     let row = format!("{id},{stage},h100,llama-2-7b,1,constant,1,5,500,100");
     let dataset = |tpot_ms: f64| read("a.csv", format!("{header}\n{row},{tpot_ms}\n")).unwrap();
-    let case = validate(&dataset(7.0), &Predictor::default())
-        .cases
-        .remove(0);
+    let case = validate(&dataset(7.0), &Predictor::default()).cases.remove(0);
     let predicted = case.comparison(Metric::Tpot).unwrap().predicted;
     let covered = |left_out: &LeftOut| {
         let narrow = Coverage::try_new(0.01).unwrap();
-        coverage(
-            &dataset(predicted),
-            &Predictor::default(),
-            left_out,
-            &[narrow],
-        )
+        coverage(&dataset(predicted), &Predictor::default(), left_out, &[narrow])
     };
     assert_eq!(covered(&LeftOut::default())[0].covered, [100.0]);
     assert_eq!(covered(&left_out)[0].covered, [0.0]);

@@ -1,9 +1,5 @@
 //! Rows that are left out or not taken literally are counted and named.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "helpers of tests fail as tests do"
-)]
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use crate::support::{ROW, file, report, tallies};
 use rooflut_validation::Stage;
@@ -24,10 +20,7 @@ fn a_row_left_out_is_counted_once_and_left_out_metrics_apart() {
             1
         )]
     );
-    assert_eq!(
-        tallies(&report.partly),
-        [("the measured tpot is 0 or less", 1)]
-    );
+    assert_eq!(tallies(&report.partly), [("the measured tpot is 0 or less", 1)]);
 }
 
 #[test]
@@ -52,21 +45,14 @@ fn rows_with_unknown_names_are_counted_and_the_others_predicted() {
     for (words, rows) in [
         ("unknown models \"gpt-8\", \"gpt-9\" (", 3),
         ("unknown GPU \"v100\"", 1),
-        (
-            "llama-3.1-8b on h100, tp 3: q_heads: expected a multiple of tp (3), found 32",
-            1,
-        ),
+        ("llama-3.1-8b on h100, tp 3: q_heads: expected a multiple of tp (3), found 32", 1),
         ("tp: expected a positive number, found 0", 1),
         ("no tokens to compute", 1),
         ("the measured step is 0", 1),
         ("nothing was measured", 1),
     ] {
         let named = skipped.iter().find(|(text, _)| text.contains(words));
-        assert_eq!(
-            named.map(|(_, rows)| *rows),
-            Some(rows),
-            "{words}: {skipped:?}"
-        );
+        assert_eq!(named.map(|(_, rows)| *rows), Some(rows), "{words}: {skipped:?}");
     }
     let models = report.skipped.iter().find(|t| t.text.contains("gpt-8"));
     assert_eq!(models.unwrap().lines, [3, 4, 11]);
@@ -75,27 +61,15 @@ fn rows_with_unknown_names_are_counted_and_the_others_predicted() {
 #[test]
 fn more_cached_tokens_than_the_prompt_has_are_named_in_every_kind_of_file() {
     for (header, after) in [
-        (
-            "cached_prompt_tokens,id,arrival,rate_rps,duration_s,output_tokens,ttft_mean_ms",
-            "a,constant,1,4,10,20",
-        ),
-        (
-            "cached_prompt_tokens,experiment,prefill_ms,mean_context_tokens",
-            "s,20,70",
-        ),
-        (
-            "shared_prefix_tokens,experiment,arrival_ms,output_tokens,ttft_ms",
-            "r,0,10,20",
-        ),
+        ("cached_prompt_tokens,id,arrival,rate_rps,duration_s,output_tokens,ttft_mean_ms", "a,constant,1,4,10,20"),
+        ("cached_prompt_tokens,experiment,prefill_ms,mean_context_tokens", "s,20,70"),
+        ("shared_prefix_tokens,experiment,arrival_ms,output_tokens,ttft_ms", "r,0,10,20"),
     ] {
         let of = |cached: &str| {
             let row = format!("h100,llama-3.1-8b,1,64,{cached},{after}");
             report(&format!("gpu,model,tp,prompt_tokens,{header}\n{row}\n"))
         };
-        assert_eq!(
-            tallies(&of("65").skipped),
-            [("more of a prompt is cached than there is", 1)]
-        );
+        assert_eq!(tallies(&of("65").skipped), [("more of a prompt is cached than there is", 1)]);
         // The last block is computed.
         let comparisons = |cached| of(cached).cases[0].comparisons.clone();
         assert_eq!(comparisons("64"), comparisons("48"));
@@ -119,10 +93,7 @@ fn engines_and_gpus_that_are_not_taken_literally_are_noted() {
                  release or an earlier one",
                 2
             ),
-            (
-                "no engine is named: predicted as vllm-0.15.1, the default",
-                1
-            ),
+            ("no engine is named: predicted as vllm-0.15.1, the default", 1),
         ]
     );
     let engines: Vec<&str> = report.cases.iter().map(|case| case.engine).collect();

@@ -1,9 +1,5 @@
 //! The parts of the memory of servers.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "test code outside of test functions"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code outside of test functions")]
 
 use rooflut_validation::{Case, FileReport, Kind, Metric, Predictor, embedded, read, validate};
 
@@ -76,10 +72,7 @@ fn limits_that_a_row_names_replace_those_of_vllm() {
         let case = &report.cases[0];
         case.comparison(Metric::Activations).unwrap().predicted
     };
-    assert_eq!(
-        activations(",").to_bits(),
-        activations("1024,8192").to_bits()
-    );
+    assert_eq!(activations(",").to_bits(), activations("1024,8192").to_bits());
     assert!(activations("256,8192") < 0.5 * activations(","));
     assert!(activations("16,2048") < 0.5 * activations("16,8192"));
 }

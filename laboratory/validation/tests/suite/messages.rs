@@ -24,13 +24,11 @@ fn each_file_has_its_message() {
 }
 
 fn changed(sample: &str, changes: &str) -> String {
-    changes
-        .split(" & ")
-        .fold(sample.to_owned(), |sample, change| {
-            let (from, to) = change.split_once(" ->").unwrap();
-            assert!(sample.contains(from), "{from}");
-            sample.replacen(from, to.trim_start(), 1)
-        })
+    changes.split(" & ").fold(sample.to_owned(), |sample, change| {
+        let (from, to) = change.split_once(" ->").unwrap();
+        assert!(sample.contains(from), "{from}");
+        sample.replacen(from, to.trim_start(), 1)
+    })
 }
 
 /// Returns the messages about a file, or the metrics that are compared.
@@ -43,16 +41,8 @@ fn messages(text: &str) -> Vec<String> {
     let compared: Vec<&str> = cases.map(|compared| compared.metric.name()).collect();
     let mut said = vec![format!("compared: {}", compared.join(", "))];
     said.retain(|_| !compared.is_empty());
-    for (kind, tallies) in [
-        ("skipped", report.skipped),
-        ("partly", report.partly),
-        ("note", report.notes),
-    ] {
-        said.extend(
-            tallies
-                .iter()
-                .map(|tally| format!("{kind}: {}", tally.text)),
-        );
+    for (kind, tallies) in [("skipped", report.skipped), ("partly", report.partly), ("note", report.notes)] {
+        said.extend(tallies.iter().map(|tally| format!("{kind}: {}", tally.text)));
     }
     said
 }

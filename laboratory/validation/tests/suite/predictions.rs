@@ -9,9 +9,7 @@
 use crate::support::report;
 use rooflut::engine::{EngineStack, Scheduling, stacks};
 use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec};
-use rooflut::step::{
-    Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions,
-};
+use rooflut::step::{Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions};
 use rooflut::table::sets;
 use rooflut::units::Seconds;
 use rooflut_validation::{FileReport, Metric, Predictor, read, validate};
@@ -19,9 +17,7 @@ use rooflut_validation::{FileReport, Metric, Predictor, read, validate};
 /// Predictions of the rows of `metric`, in order.
 fn predicted(report: &FileReport, metric: Metric) -> Vec<f64> {
     let cases = report.cases.iter();
-    cases
-        .map(|case| case.comparison(metric).unwrap().predicted)
-        .collect()
+    cases.map(|case| case.comparison(metric).unwrap().predicted).collect()
 }
 
 fn llama() -> ModelSpec {
@@ -43,29 +39,20 @@ impl Steps {
             0 => Chunk::partial(new, context + new).unwrap(),
             _ => Chunk::last(new, context + new).unwrap(),
         };
-        let batch = StepBatch {
-            prefill: &[chunk],
-            decode: &[],
-        };
+        let batch = StepBatch { prefill: &[chunk], decode: &[] };
         self.0.step_time(&batch).total().ms()
     }
 
     fn decode_ms(&self, requests: u32, kv_tokens: u64) -> f64 {
         let group = DecodeGroup::from_sum(requests, kv_tokens).unwrap();
-        let batch = StepBatch {
-            prefill: &[],
-            decode: &[group],
-        };
+        let batch = StepBatch { prefill: &[], decode: &[group] };
         self.0.step_time(&batch).total().ms()
     }
 }
 
 /// Allows for the simulator's clock, which rounds each step to a nanosecond.
 fn assert_close(found: f64, expected_ms: f64) {
-    assert!(
-        (found - expected_ms).abs() < 1e-5,
-        "{found} for {expected_ms}"
-    );
+    assert!((found - expected_ms).abs() < 1e-5, "{found} for {expected_ms}");
 }
 
 const STAGE: &str = "id,gpu,model,tp,engine,arrival,rate_rps,duration_s,prompt_tokens,\
@@ -99,10 +86,7 @@ fn a_stage_has_rate_times_duration_requests_and_can_be_cut() {
     };
     let ttft = |duration, longest_stage_s| {
         let dataset = read("stage.csv", text(duration)).unwrap();
-        let predictor = Predictor {
-            longest_stage_s,
-            ..Predictor::default()
-        };
+        let predictor = Predictor { longest_stage_s, ..Predictor::default() };
         predicted(&validate(&dataset, &predictor), Metric::Ttft)[0]
     };
     let whole = f64::INFINITY;
@@ -125,9 +109,7 @@ const REQUESTS: &str = "experiment,gpu,model,dtype,tp,engine,max_num_seqs,shared
 #[test]
 fn a_replay_is_its_steps_and_only_the_first_request_computes_the_shared_prefix() {
     let at = |arrival_ms: &str, output, measured| {
-        format!(
-            "r,h100,llama-3.1-8b,bf16,1,vllm-0.11.0,64,64,{arrival_ms},300,{output},{measured}\n"
-        )
+        format!("r,h100,llama-3.1-8b,bf16,1,vllm-0.11.0,64,64,{arrival_ms},300,{output},{measured}\n")
     };
     // The first row of the file arrives second, a second later.
     let rows = at("1500.5", 2, "20,5,30") + &at("500", 1, "20,,20");
@@ -139,10 +121,7 @@ fn a_replay_is_its_steps_and_only_the_first_request_computes_the_shared_prefix()
     let [later, first] = &report.cases[..] else {
         panic!("{report:?}");
     };
-    assert_close(
-        later.comparison(Metric::Tpot).unwrap().predicted,
-        steps.decode_ms(1, 301),
-    );
+    assert_close(later.comparison(Metric::Tpot).unwrap().predicted, steps.decode_ms(1, 301));
     assert!(first.comparison(Metric::Tpot).is_none());
     assert_close(first.comparison(Metric::E2e).unwrap().predicted, ttft[1]);
 }
@@ -156,25 +135,18 @@ fn a_replay_waits_for_the_running_step_as_its_engine_does() {
         let common = "r,h100,llama-3.1-8b,,1,vllm-0.15.1,,0";
         let rows = format!("{common},0,30,200,20,5,30\n{common},100,30,2,20,5,30\n");
         let dataset = read("requests.csv", format!("{REQUESTS}{rows}")).unwrap();
-        let predictor = Predictor {
-            engines: &[&engine],
-            ..Predictor::default()
-        };
+        let predictor = Predictor { engines: &[&engine], ..Predictor::default() };
         predicted(&validate(&dataset, &predictor), Metric::Ttft)[1]
     };
     let step = Steps::of(&stacks::VLLM_0_15_1).decode_ms(1, 40);
     let [synchronous, ahead] = [Scheduling::Synchronous, Scheduling::OneStepAhead].map(ttft);
-    assert!(
-        (ahead - synchronous - step).abs() < 0.2 * step,
-        "{ahead} {synchronous} {step}"
-    );
+    assert!((ahead - synchronous - step).abs() < 0.2 * step, "{ahead} {synchronous} {step}");
 }
 
 #[test]
 fn runs_on_different_servers_do_not_overlap() {
-    let row = |seqs: u32, arrival: u32| {
-        format!("r,h100,llama-3.1-8b,,1,vllm-0.11.0,{seqs},0,{arrival},30,500,20,5,30\n")
-    };
+    let row =
+        |seqs: u32, arrival: u32| format!("r,h100,llama-3.1-8b,,1,vllm-0.11.0,{seqs},0,{arrival},30,500,20,5,30\n");
     let alone = report(&format!("{REQUESTS}{}", row(64, 0)));
     let both = report(&format!("{REQUESTS}{}{}", row(64, 0), row(65, 1)));
     let met = report(&format!("{REQUESTS}{}{}", row(64, 0), row(64, 1)));
@@ -199,10 +171,7 @@ fn a_solo_request_is_the_sum_of_its_chunks_and_a_decode_step() {
     let [first, second] = &report.cases[..] else {
         panic!("{report:?}");
     };
-    assert_close(
-        first.comparison(Metric::Tpot).unwrap().predicted,
-        steps.decode_ms(1, 1401),
-    );
+    assert_close(first.comparison(Metric::Tpot).unwrap().predicted, steps.decode_ms(1, 1401));
     assert!(second.comparison(Metric::Tpot).is_none());
 }
 
@@ -210,10 +179,7 @@ fn a_solo_request_is_the_sum_of_its_chunks_and_a_decode_step() {
 fn a_decode_step_has_every_request_at_the_mean_context() {
     let text = "experiment,gpu,model,tp,decode_requests,mean_context_tokens,step_ms\n\
                 d,h100,llama-3.1-8b,1,48,700.25,8\n";
-    assert_close(
-        predicted(&report(text), Metric::Step)[0],
-        Steps::of(&stacks::VLLM_0_15_1).decode_ms(48, 33_612),
-    );
+    assert_close(predicted(&report(text), Metric::Step)[0], Steps::of(&stacks::VLLM_0_15_1).decode_ms(48, 33_612));
 }
 
 #[test]
@@ -223,18 +189,13 @@ fn kv_blocks_come_from_the_memory_plan() {
     let report = report(text);
     let limits = MemoryLimits::default().with_max_num_batched_tokens(4096);
     let plan = MemoryPlan::try_new(&llama(), sets::H100.gpu(), 2, limits).unwrap();
-    assert_eq!(
-        predicted(&report, Metric::KvBlocks),
-        [f64::from(plan.kv_blocks)]
-    );
+    assert_eq!(predicted(&report, Metric::KvBlocks), [f64::from(plan.kv_blocks)]);
     assert_eq!(report.cases[0].label.id, "llama-3.1-8b tp2 vllm-0.15.1");
 }
 
 #[test]
 fn fp8_weights_are_faster_and_leave_more_room() {
-    let text = |dtype| {
-        format!("gpu,model,dtype,tp,kv_blocks_16_tokens\nh100,llama-3.1-8b,{dtype},1,20000\n")
-    };
+    let text = |dtype| format!("gpu,model,dtype,tp,kv_blocks_16_tokens\nh100,llama-3.1-8b,{dtype},1,20000\n");
     let blocks = |dtype| predicted(&report(&text(dtype)), Metric::KvBlocks)[0];
     assert!(blocks("fp8") > blocks("bf16"));
     let text = |dtype| {
@@ -250,9 +211,7 @@ fn fp8_weights_are_faster_and_leave_more_room() {
 #[test]
 fn an_8_bit_kv_cache_has_more_blocks_and_is_read_faster() {
     let blocks = |column: &str, dtype: &str| {
-        let text = format!(
-            "gpu,model,{column},tp,kv_blocks_16_tokens\nh100,llama-3.1-8b,{dtype},1,20000\n"
-        );
+        let text = format!("gpu,model,{column},tp,kv_blocks_16_tokens\nh100,llama-3.1-8b,{dtype},1,20000\n");
         predicted(&report(&text), Metric::KvBlocks)[0]
     };
     let bf16 = blocks("kv_dtype", "auto");
@@ -272,10 +231,7 @@ fn an_8_bit_kv_cache_has_more_blocks_and_is_read_faster() {
     let ms = |dtype| predicted(&step(dtype), Metric::Step)[0];
     assert!(ms("fp8") < 0.8 * ms(""));
     let reason = &step("int8").skipped[0].text;
-    assert!(
-        reason.starts_with("unknown KV dtype \"int8\" ("),
-        "{reason}"
-    );
+    assert!(reason.starts_with("unknown KV dtype \"int8\" ("), "{reason}");
 }
 
 #[test]
@@ -285,10 +241,7 @@ fn changed_engine_constants_are_used() {
     let dataset = read("steps.csv", text).unwrap();
     let mut slower: EngineStack = stacks::VLLM_0_15_1;
     slower.constants.layer += Seconds::from_us(10.0);
-    let predictor = Predictor {
-        engines: &[&slower],
-        ..Predictor::default()
-    };
+    let predictor = Predictor { engines: &[&slower], ..Predictor::default() };
     let usual = predicted(&report(text), Metric::Step)[0];
     let found = predicted(&validate(&dataset, &predictor), Metric::Step)[0];
     assert_close(found - usual, 32.0 * 0.01);

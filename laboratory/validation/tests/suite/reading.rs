@@ -7,9 +7,7 @@
 )]
 
 use crate::support::{HEADER, ROW, file, report, tallies};
-use rooflut_validation::{
-    Error, FileReport, Kind, Metric, Predictor, Stage, embedded, read, validate,
-};
+use rooflut_validation::{Error, FileReport, Kind, Metric, Predictor, Stage, embedded, read, validate};
 
 fn refused(text: &str) -> String {
     let error: Error = read("dir/f.csv", text).unwrap_err();
@@ -23,23 +21,14 @@ fn the_embedded_files_are_read_and_every_row_is_predicted() {
     assert_eq!(kinds, Kind::ALL);
     for dataset in datasets {
         assert_eq!(dataset.file, dataset.kind.file());
-        let predictor = Predictor {
-            longest_stage_s: 2.0,
-            ..Predictor::default()
-        };
+        let predictor = Predictor { longest_stage_s: 2.0, ..Predictor::default() };
         let report = validate(&dataset, &predictor);
         // Their own tests count the rows of models and formats that are not known.
-        if matches!(
-            dataset.kind,
-            Kind::ClosedLoops | Kind::EngineSteps | Kind::Memory
-        ) {
+        if matches!(dataset.kind, Kind::ClosedLoops | Kind::EngineSteps | Kind::Memory) {
             continue;
         }
         assert_eq!(report.cases.len(), report.rows, "{}", report.file);
-        assert!(
-            report.skipped.is_empty() && report.notes.is_empty(),
-            "{report:?}"
-        );
+        assert!(report.skipped.is_empty() && report.notes.is_empty(), "{report:?}");
     }
 }
 
@@ -112,29 +101,18 @@ fn optional_cells_may_be_empty_and_whole_numbers_may_have_a_point() {
     assert_eq!(case.label.stage, Stage::Number(1));
     let metrics: Vec<Metric> = case.comparisons.iter().map(|c| c.metric).collect();
     assert_eq!(metrics, [Metric::Ttft, Metric::E2e]);
-    assert_eq!(
-        tallies(&stage(",,,,,", ",,").skipped),
-        [("nothing was measured", 1)]
-    );
+    assert_eq!(tallies(&stage(",,,,,", ",,").skipped), [("nothing was measured", 1)]);
     // A KV cache too small for a request is taken at its word.
     assert_eq!(
         tallies(&stage(",,,,3,", "30,,300").skipped),
-        [(
-            "llama-3.1-8b on h100, tp 1: prompt and output are longer than max_model_len (48)",
-            1
-        )]
+        [("llama-3.1-8b on h100, tp 1: prompt and output are longer than max_model_len (48)", 1)]
     );
 }
 
 #[test]
 fn the_order_of_the_rows_does_not_show_in_the_summaries() {
     let rows: Vec<String> = (1..40)
-        .map(|i| {
-            format!(
-                "d,h100,llama-3.1-8b,1,vllm-0.15.1,{i},700,{}",
-                7.3 + 0.1 * f64::from(i % 7)
-            )
-        })
+        .map(|i| format!("d,h100,llama-3.1-8b,1,vllm-0.15.1,{i},700,{}", 7.3 + 0.1 * f64::from(i % 7)))
         .collect();
     let mut rows: Vec<&str> = rows.iter().map(String::as_str).collect();
     let before = report(&file(&rows));
@@ -144,9 +122,7 @@ fn the_order_of_the_rows_does_not_show_in_the_summaries() {
     assert_eq!(after.summaries, before.summaries);
     let key = |report: &FileReport| {
         let cases = report.cases.iter();
-        let mut all: Vec<String> = cases
-            .map(|c| format!("{:?} {:?}", c.setting, c.comparisons))
-            .collect();
+        let mut all: Vec<String> = cases.map(|c| format!("{:?} {:?}", c.setting, c.comparisons)).collect();
         all.sort();
         all
     };
@@ -158,20 +134,12 @@ fn requests_of_a_run_may_be_in_any_order() {
     let header = "experiment,gpu,model,tp,engine,shared_prefix_tokens,arrival_ms,prompt_tokens,\
                   output_tokens,ttft_ms,tpot_ms,e2e_ms";
     let mut rows: Vec<String> = (0..20)
-        .map(|i| {
-            format!(
-                "r,h100,llama-3.1-8b,1,vllm-0.11.0,128,{},{},30,20,5,300",
-                i * 15,
-                200 + i * 40
-            )
-        })
+        .map(|i| format!("r,h100,llama-3.1-8b,1,vllm-0.11.0,128,{},{},30,20,5,300", i * 15, 200 + i * 40))
         .collect();
     let predictions = |rows: &[String]| {
         let report = report(&format!("{header}\n{}\n", rows.join("\n")));
         let cases = report.cases.iter();
-        let mut all: Vec<String> = cases
-            .map(|c| format!("{:?} {:?}", c.setting, c.comparisons))
-            .collect();
+        let mut all: Vec<String> = cases.map(|c| format!("{:?} {:?}", c.setting, c.comparisons)).collect();
         all.sort();
         (all, report.summaries)
     };
@@ -189,8 +157,5 @@ fn errors_have_the_line_of_the_file() {
     let bytes = file(&[ROW]).replace("llama", "ll\u{e4}ma").into_bytes();
     let latin: Vec<u8> = bytes.into_iter().filter(|byte| *byte != 0xc3).collect();
     let message = read("f.csv", latin).unwrap_err().to_string();
-    assert!(
-        message.starts_with("f.csv:2: expected UTF-8 text"),
-        "{message}"
-    );
+    assert!(message.starts_with("f.csv:2: expected UTF-8 text"), "{message}");
 }

@@ -65,10 +65,7 @@ impl Oracle {
         }
         let block = self.queue.remove(0);
         self.evictions += u64::from(self.blocks[block].contents.is_some());
-        self.blocks[block] = Block {
-            holders: 1,
-            ..Block::default()
-        };
+        self.blocks[block] = Block { holders: 1, ..Block::default() };
         self.note_peak();
         Some(block)
     }

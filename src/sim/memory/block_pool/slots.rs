@@ -37,14 +37,7 @@ pub(super) struct Slot {
 const _: () = assert!(size_of::<Slot>() <= 32, "as documented below");
 
 impl Slot {
-    const VACANT: Slot = Slot {
-        state: State::Vacant,
-        label: 0,
-        prev: NONE,
-        next: NONE,
-        older: NONE,
-        newer: NONE,
-    };
+    const VACANT: Slot = Slot { state: State::Vacant, label: 0, prev: NONE, next: NONE, older: NONE, newer: NONE };
 
     /// Returns whether the slot has contents with an id.
     pub(super) fn is_named(&self) -> bool {
@@ -64,12 +57,7 @@ pub(super) struct BlockSlots {
 impl BlockSlots {
     /// Creates an empty list of slots.
     pub(super) fn new() -> BlockSlots {
-        BlockSlots {
-            slots: Vec::new(),
-            vacant: NONE,
-            head: NONE,
-            tail: NONE,
-        }
+        BlockSlots { slots: Vec::new(), vacant: NONE, head: NONE, tail: NONE }
     }
 
     /// Returns the slot at `at`, or a vacant one if there is none.
@@ -100,11 +88,7 @@ impl BlockSlots {
 
     /// Creates a slot in no list and returns its index. Cost: amortised O(1).
     pub(super) fn insert(&mut self, state: State, label: u64) -> u32 {
-        self.put(Slot {
-            state,
-            label,
-            ..Slot::VACANT
-        })
+        self.put(Slot { state, label, ..Slot::VACANT })
     }
 
     /// Creates a slot with `blocks` at the end of the queue and returns its index. Cost: amortised O(1).
@@ -129,12 +113,7 @@ impl BlockSlots {
     /// Removes a slot that is in no list.
     pub(super) fn vacate(&mut self, at: u32) {
         let next = self.vacant;
-        self.edit(at, |slot| {
-            *slot = Slot {
-                next,
-                ..Slot::VACANT
-            }
-        });
+        self.edit(at, |slot| *slot = Slot { next, ..Slot::VACANT });
         self.vacant = at;
     }
 
@@ -182,11 +161,7 @@ impl BlockSlots {
 
     /// Sets the id of a slot. `oldest` is the oldest slot with that id, or the slot itself.
     pub(super) fn name(&mut self, at: u32, id: u64, oldest: u32) {
-        let newest = if oldest == at {
-            at
-        } else {
-            self.at(oldest).older
-        };
+        let newest = if oldest == at { at } else { self.at(oldest).older };
         self.edit(at, |slot| {
             slot.label = id;
             slot.older = newest;

@@ -109,10 +109,7 @@ impl Pair {
             }
             Op::Reclaim(which) if !self.parked.is_empty() => {
                 let (parked, ticket) = self.parked.swap_remove(which % self.parked.len());
-                assert_eq!(
-                    pool.reclaim(parked, u32::MAX) as usize,
-                    oracle.reclaim(ticket)
-                );
+                assert_eq!(pool.reclaim(parked, u32::MAX) as usize, oracle.reclaim(ticket));
             }
             Op::RegisterParked(which, first) if !self.parked.is_empty() => {
                 let (parked, ticket) = self.parked.swap_remove(which % self.parked.len());
@@ -135,10 +132,8 @@ impl Pair {
         assert_eq!(pool.counts().evictions, oracle.evictions);
         for id in 0..IDS {
             let idle = |block: &usize| oracle.queue.contains(block);
-            let expected = oracle.find(id).map_or(Hits::default(), |block| Hits {
-                blocks: 1,
-                idle: u32::from(idle(&block)),
-            });
+            let expected =
+                oracle.find(id).map_or(Hits::default(), |block| Hits { blocks: 1, idle: u32::from(idle(&block)) });
             assert_eq!(pool.hits([id]), expected, "id {id}");
         }
         for (parked, ticket) in &self.parked {

@@ -43,11 +43,7 @@ impl BlockPool {
         let blocks = self.count_freed(blocks);
         let ticket = self.tickets;
         self.tickets = ticket.saturating_add(1);
-        let slot = if blocks == 0 {
-            NONE
-        } else {
-            self.slots.insert_back(blocks, ticket.get())
-        };
+        let slot = if blocks == 0 { NONE } else { self.slots.insert_back(blocks, ticket.get()) };
         Parked { slot, ticket }
     }
 
@@ -55,9 +51,7 @@ impl BlockPool {
     pub(in crate::sim) fn parked(&self, parked: &Parked) -> u32 {
         let slot = self.slots.at(parked.slot);
         match slot.state {
-            State::Queued(blocks) if !slot.is_named() && slot.label == parked.ticket.get() => {
-                blocks
-            }
+            State::Queued(blocks) if !slot.is_named() && slot.label == parked.ticket.get() => blocks,
             _ => 0,
         }
     }
@@ -68,8 +62,7 @@ impl BlockPool {
         let blocks = self.parked(&parked);
         let taken = blocks.min(most);
         if taken < blocks {
-            self.slots
-                .set_state(parked.slot, State::Queued(blocks - taken));
+            self.slots.set_state(parked.slot, State::Queued(blocks - taken));
         } else if blocks > 0 {
             self.slots.unlink(parked.slot, State::Vacant);
             self.slots.vacate(parked.slot);
@@ -81,11 +74,7 @@ impl BlockPool {
 
     /// Turns parked blocks into blocks with contents, which others can share; `ids` are in the order of the queue.
     /// Cost: O(1) per block.
-    pub(in crate::sim) fn register_parked(
-        &mut self,
-        parked: &Parked,
-        ids: impl Iterator<Item = u64>,
-    ) {
+    pub(in crate::sim) fn register_parked(&mut self, parked: &Parked, ids: impl Iterator<Item = u64>) {
         let blocks = self.parked(parked);
         if blocks == 0 {
             return;

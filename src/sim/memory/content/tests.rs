@@ -22,11 +22,7 @@ type Case = (Request, Vec<u64>);
 fn tokens((request, choices): &Case, index: usize, len: u32, per_id: u32) -> Vec<Token> {
     (0..len)
         .map(|at| match request.content {
-            Content::Texts {
-                prefix,
-                prefix_tokens,
-                own,
-            } => {
+            Content::Texts { prefix, prefix_tokens, own } => {
                 let cut = prefix_tokens.min(request.prompt_tokens);
                 if at < cut {
                     Token::Prefix { text: prefix, at }
@@ -66,22 +62,12 @@ fn case() -> impl Strategy<Value = Case> {
     let content = prop_oneof![
         Just(Content::Unique),
         Just(Content::TraceBlocks { first: 0, count: 0 }),
-        texts.prop_map(|(prefix, prefix_tokens, own)| Content::Texts {
-            prefix,
-            prefix_tokens,
-            own,
-        }),
+        texts.prop_map(|(prefix, prefix_tokens, own)| Content::Texts { prefix, prefix_tokens, own }),
     ];
-    (1..50_u32, content, prop::collection::vec(0..2_u64, 0..4)).prop_map(
-        |(prompt_tokens, content, choices)| {
-            let request = Request {
-                prompt_tokens,
-                content,
-                ..Request::default()
-            };
-            (request, choices)
-        },
-    )
+    (1..50_u32, content, prop::collection::vec(0..2_u64, 0..4)).prop_map(|(prompt_tokens, content, choices)| {
+        let request = Request { prompt_tokens, content, ..Request::default() };
+        (request, choices)
+    })
 }
 
 proptest! {
@@ -111,15 +97,7 @@ proptest! {
 }
 
 fn texts(prefix: u64, prefix_tokens: u32, own: u64) -> Request {
-    Request {
-        prompt_tokens: u32::MAX,
-        content: Content::Texts {
-            prefix,
-            prefix_tokens,
-            own,
-        },
-        ..Request::default()
-    }
+    Request { prompt_tokens: u32::MAX, content: Content::Texts { prefix, prefix_tokens, own }, ..Request::default() }
 }
 
 #[test]
@@ -147,25 +125,11 @@ fn the_last_block_and_lists_that_end_early_have_ids() {
     assert_ne!(long.id(u32::MAX - 1), long.id(u32::MAX));
     let request = Request {
         prompt_tokens: u32::MAX,
-        content: Content::TraceBlocks {
-            first: 1,
-            count: u32::MAX,
-        },
+        content: Content::TraceBlocks { first: 1, count: u32::MAX },
         ..Request::default()
     };
-    let trace = TraceIds {
-        ids: &[5, 6],
-        tokens: 512,
-    };
+    let trace = TraceIds { ids: &[5, 6], tokens: 512 };
     let ids = BlockIds::new(&request, 0, 16, trace);
-    let none = BlockIds::new(
-        &request,
-        0,
-        0,
-        TraceIds {
-            ids: &[5],
-            tokens: u32::MAX,
-        },
-    );
+    let none = BlockIds::new(&request, 0, 0, TraceIds { ids: &[5], tokens: u32::MAX });
     assert_ne!(none.id(0), ids.id(0));
 }

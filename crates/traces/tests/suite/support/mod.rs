@@ -37,16 +37,9 @@ pub(crate) fn collect(input: impl Into<Input>, options: &Options<'_>) -> Result<
     }
     replay.finish()?;
     taken.sort_by_key(|(index, ..)| *index);
-    assert!(
-        taken
-            .iter()
-            .map(|(index, ..)| *index)
-            .eq(0..trace.requests as usize)
-    );
+    assert!(taken.iter().map(|(index, ..)| *index).eq(0..trace.requests as usize));
     let with_ids = |request: Request| match request.content {
-        Content::TraceBlocks { count, .. } => {
-            request.with_content(Content::TraceBlocks { first: 0, count })
-        }
+        Content::TraceBlocks { count, .. } => request.with_content(Content::TraceBlocks { first: 0, count }),
         _ => request,
     };
     Ok(Trace {
@@ -55,10 +48,7 @@ pub(crate) fn collect(input: impl Into<Input>, options: &Options<'_>) -> Result<
         left_out: trace.left_out,
         ignored: trace.ignored,
         with_images: trace.with_images,
-        requests: taken
-            .iter()
-            .map(|(_, request, _)| with_ids(*request))
-            .collect(),
+        requests: taken.iter().map(|(_, request, _)| with_ids(*request)).collect(),
         block_ids: taken.into_iter().map(|(.., ids)| ids).collect(),
     })
 }
@@ -70,10 +60,7 @@ pub(crate) fn trace(text: &str) -> Result<Trace, String> {
 
 /// Reads a file of this format.
 pub(crate) fn trace_as(format: Format, text: &str) -> Result<Trace, String> {
-    let options = Options {
-        format: Some(format),
-        ..Options::default()
-    };
+    let options = Options { format: Some(format), ..Options::default() };
     named(collect(text.as_bytes(), &options))
 }
 
@@ -81,16 +68,10 @@ pub(crate) fn trace_as(format: Format, text: &str) -> Result<Trace, String> {
 pub(crate) fn requests(text: &str, conditions: &[&str]) -> Result<Vec<Request>, String> {
     let conditions = conditions.iter().map(|condition| {
         let (column, value) = condition.split_once('=').expect("COLUMN=VALUE");
-        Condition {
-            column: column.to_owned(),
-            value: value.to_owned(),
-        }
+        Condition { column: column.to_owned(), value: value.to_owned() }
     });
     let conditions: Vec<Condition> = conditions.collect();
-    let options = Options {
-        conditions: &conditions,
-        ..Options::default()
-    };
+    let options = Options { conditions: &conditions, ..Options::default() };
     named(collect(text.as_bytes(), &options)).map(|trace| trace.requests)
 }
 

@@ -28,16 +28,9 @@ pub(crate) fn dtype() -> impl Strategy<Value = Dtype> {
 fn heads(tp: Vec<u32>) -> impl Strategy<Value = AttentionShape> {
     let kv_dtype = prop::sample::select(vec![Dtype::Bf16, Dtype::Fp8]);
     let tp = prop::sample::select(tp);
-    (dtype(), kv_dtype, 1_u32..5, 1_u32..9, tp, 1_u32..300).prop_map(
-        |(dtype, kv_dtype, kv, group, tp, head_dim)| AttentionShape {
-            dtype,
-            kv_dtype,
-            q_heads: kv * tp * group,
-            kv_heads: kv * tp,
-            head_dim,
-            tp,
-        },
-    )
+    (dtype(), kv_dtype, 1_u32..5, 1_u32..9, tp, 1_u32..300).prop_map(|(dtype, kv_dtype, kv, group, tp, head_dim)| {
+        AttentionShape { dtype, kv_dtype, q_heads: kv * tp * group, kv_heads: kv * tp, head_dim, tp }
+    })
 }
 
 /// The kernels of one shape.
@@ -50,64 +43,41 @@ pub(crate) fn shape(tp: Vec<u32>) -> impl Strategy<Value = Vec<MeasuredKernel>> 
     });
     let prefill = (heads(vec![1]), points(64), points(5000));
     let prefill = prefill.prop_map(|(shape, batches, lengths)| {
-        grid(&batches, &lengths, |batch, seq_len| {
-            MeasuredKernel::new(OperationKind::Prefill, shape, [batch, seq_len])
-        })
+        grid(&batches, &lengths, |batch, seq_len| MeasuredKernel::new(OperationKind::Prefill, shape, [batch, seq_len]))
     });
     let decode = (heads(tp), points(500), points(100_000));
     let decode = decode.prop_map(|(shape, batches, lengths)| {
-        grid(&batches, &lengths, |batch, kv_len| {
-            MeasuredKernel::new(OperationKind::Decode, shape, [batch, kv_len])
-        })
+        grid(&batches, &lengths, |batch, kv_len| MeasuredKernel::new(OperationKind::Decode, shape, [batch, kv_len]))
     });
     prop_oneof![gemm, prefill, decode]
 }
 
-fn grid(
-    batches: &[u32],
-    lengths: &[u32],
-    kernel: impl Fn(u32, u32) -> MeasuredKernel,
-) -> Vec<MeasuredKernel> {
-    let cells = batches
-        .iter()
-        .flat_map(|batch| lengths.iter().map(|length| (*batch, *length)));
+fn grid(batches: &[u32], lengths: &[u32], kernel: impl Fn(u32, u32) -> MeasuredKernel) -> Vec<MeasuredKernel> {
+    let cells = batches.iter().flat_map(|batch| lengths.iter().map(|length| (*batch, *length)));
     cells.map(|(batch, length)| kernel(batch, length)).collect()
 }
 
 pub(crate) fn other_shape() -> impl Strategy<Value = Vec<MeasuredKernel>> {
     let all_reduce = (2_u32..9, points(1_000_000)).prop_map(|(ranks, points)| {
         let shape = AllReduceShape { ranks };
-        let kernel =
-            |elements| MeasuredKernel::new(OperationKind::AllReduce, shape, [2 * elements, 1]);
+        let kernel = |elements| MeasuredKernel::new(OperationKind::AllReduce, shape, [2 * elements, 1]);
         points.into_iter().map(kernel).collect::<Vec<_>>()
     });
     let experts = (1_u32..9, 0_u32..100);
     let widths = (1_u32..9000, 1_u32..4000, 1_u32..9);
-    let moe = (dtype(), experts, widths, points(20_000)).prop_map(
-        |(dtype, (top_k, more), (hidden, width, tp), points)| {
+    let moe =
+        (dtype(), experts, widths, points(20_000)).prop_map(|(dtype, (top_k, more), (hidden, width, tp), points)| {
             let (experts, intermediate) = (top_k + more, width * tp);
-            let shape = MoeShape {
-                dtype,
-                experts,
-                top_k,
-                hidden,
-                intermediate,
-                tp,
-                ep: 1,
-                matrices: 3,
-            };
+            let shape = MoeShape { dtype, experts, top_k, hidden, intermediate, tp, ep: 1, matrices: 3 };
             points
                 .into_iter()
                 .map(|tokens| MeasuredKernel::new(OperationKind::Moe, shape, [tokens, 1]))
                 .collect::<Vec<_>>()
-        },
-    );
+        });
     prop_oneof![all_reduce, moe]
 }
 
-pub(crate) fn rows(
-    shapes: impl Strategy<Value = Vec<MeasuredKernel>>,
-) -> impl Strategy<Value = Rows> {
+pub(crate) fn rows(shapes: impl Strategy<Value = Vec<MeasuredKernel>>) -> impl Strategy<Value = Rows> {
     prop::collection::vec(shapes, 1..6).prop_flat_map(|shapes| {
         let kernels: BTreeSet<MeasuredKernel> = shapes.into_iter().flatten().collect();
         let latencies = latencies(kernels.len());
@@ -120,32 +90,13 @@ pub(crate) fn rows(
 pub(crate) type Dimensions = (u32, u32, u32, u32, bool);
 
 /// A row of `mlp.csv`, and its four GEMMs as the model's dimensions make them.
-pub(crate) fn vidur_row(
-    dimensions: Dimensions,
-    tokens: u32,
-    us: &[f64],
-) -> (String, [MeasuredKernel; 4]) {
+pub(crate) fn vidur_row(dimensions: Dimensions, tokens: u32, us: &[f64]) -> (String, [MeasuredKernel; 4]) {
     let (tp, kv, group, width, gated) = dimensions;
     let (heads, kv_heads, expanded) = (tp * kv * group, tp * kv, tp * width);
     let embd = heads * 8;
     let up = if gated { 2 * width } else { width };
-    let weights = [
-        (embd, (kv * group + 2 * kv) * 8),
-        (kv * group * 8, embd),
-        (embd, up),
-        (width, embd),
-    ];
-    let gemm = |(k, n)| {
-        MeasuredKernel::new(
-            OperationKind::Gemm,
-            GemmShape {
-                dtype: Dtype::Bf16,
-                k,
-                n,
-            },
-            [tokens, 1],
-        )
-    };
+    let weights = [(embd, (kv * group + 2 * kv) * 8), (kv * group * 8, embd), (embd, up), (width, embd)];
+    let gemm = |(k, n)| MeasuredKernel::new(OperationKind::Gemm, GemmShape { dtype: Dtype::Bf16, k, n }, [tokens, 1]);
     let gated = if gated { "True" } else { "False" };
     let ms: Vec<String> = us.iter().map(|us| in_ms(*us)).collect();
     let row = format!(
@@ -160,5 +111,4 @@ pub(crate) const MLP: &str = ",n_head,n_kv_head,n_embd,n_expanded_embd,vocab_siz
     time_stats.attn_pre_proj.mean,time_stats.attn_post_proj.median,time_stats.mlp_up_proj.median,\
     time_stats.mlp_down_proj.median\n";
 
-pub(crate) const ALL_REDUCE: &str =
-    "time_stats.all_reduce.median,rank,num_workers,size,collective,devices_per_node\n";
+pub(crate) const ALL_REDUCE: &str = "time_stats.all_reduce.median,rank,num_workers,size,collective,devices_per_node\n";

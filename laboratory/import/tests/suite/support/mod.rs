@@ -41,9 +41,7 @@ pub(crate) static FASTEST: Gpu = Gpu::from_generated(
 );
 
 pub(crate) fn data(set: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../bench_data")
-        .join(set)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench_data").join(set)
 }
 
 /// The rows of an operation of a set of the project.
@@ -54,10 +52,7 @@ pub(crate) fn rows_of(set: &str, operation: OperationKind) -> Rows {
     }
     let read = read_rows(&path, Some(operation), &FASTEST).expect("a table");
     assert!(read.refused.is_empty());
-    read.rows
-        .iter()
-        .map(|row| (row.kernel, row.latency_us))
-        .collect()
+    read.rows.iter().map(|row| (row.kernel, row.latency_us)).collect()
 }
 
 /// All rows of a set of the project.
@@ -97,22 +92,11 @@ pub(crate) fn answers(gpu: &Gpu) -> Answers {
 
 pub(crate) fn tables(files: &[(String, String)]) -> Vec<SourceTable> {
     let table = |(path, text): &(String, String)| SourceTable::of_csv(path, text.as_bytes());
-    files
-        .iter()
-        .map(|file| table(file).expect("text"))
-        .collect()
+    files.iter().map(|file| table(file).expect("text")).collect()
 }
 
-pub(crate) fn imported(
-    layout: Layout,
-    files: &[(String, String)],
-    answers: &Answers,
-) -> Result<Import, Error> {
-    let source = Source {
-        layout,
-        tables: tables(files),
-        not_imported: Vec::new(),
-    };
+pub(crate) fn imported(layout: Layout, files: &[(String, String)], answers: &Answers) -> Result<Import, Error> {
+    let source = Source { layout, tables: tables(files), not_imported: Vec::new() };
     let import = import(&source, answers, std::slice::from_ref(&H100))?;
     for table in &import.report.tables {
         assert!(table.adds_up(), "{table:?}");
@@ -132,11 +116,7 @@ pub(crate) fn written(import: &Import) -> Rows {
         let read = read_rows(&path, None, &FASTEST).expect("a table");
         assert!(read.refused.is_empty(), "{:?}", read.refused);
         for row in read.rows {
-            assert_eq!(
-                rows.insert(row.kernel, row.latency_us),
-                None,
-                "twice: {row:?}"
-            );
+            assert_eq!(rows.insert(row.kernel, row.latency_us), None, "twice: {row:?}");
         }
     }
     rows
@@ -193,11 +173,9 @@ pub(crate) fn perf(rows: &Rows) -> Vec<(String, String)> {
             "batch_size,isl,num_heads,num_key_value_heads,head_dim,beam_width,attn_dtype,kv_cache_dtype,step",
             "{batch},1,{q_heads},{kv_heads},{head_dim},1,{dtype},{kv_dtype},{step}",
         ),
-        OperationKind::AllReduce => (
-            "custom_allreduce",
-            "allreduce_dtype,num_gpus,message_size",
-            "bfloat16,{ranks},{elements}",
-        ),
+        OperationKind::AllReduce => {
+            ("custom_allreduce", "allreduce_dtype,num_gpus,message_size", "bfloat16,{ranks},{elements}")
+        }
         OperationKind::Moe => (
             "moe",
             "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,distribution",
@@ -213,13 +191,9 @@ pub(crate) fn perf(rows: &Rows) -> Vec<(String, String)> {
     for (kernel, us) in rows {
         let (name, header, row) = of(kernel.operation());
         let text = texts.entry(format!("data/h100_sxm/vllm/0.24.0/{name}_perf.txt"));
-        let text = text.or_insert_with(|| {
-            format!("framework,version,device,op_name,kernel_source,{header},latency\n")
-        });
+        let text = text.or_insert_with(|| format!("framework,version,device,op_name,kernel_source,{header},latency\n"));
         let (row, ms) = (filled(row, kernel, dtype), in_ms(*us));
-        text.push_str(&format!(
-            "VLLM,0.24.0,NVIDIA H100 80GB HBM3,{name},default,{row},{ms}\n"
-        ));
+        text.push_str(&format!("VLLM,0.24.0,NVIDIA H100 80GB HBM3,{name},default,{row},{ms}\n"));
     }
     texts.into_iter().collect()
 }

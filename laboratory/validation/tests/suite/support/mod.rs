@@ -4,8 +4,7 @@
 
 use rooflut_validation::{FileReport, Predictor, Tally, read, validate};
 
-pub(crate) const HEADER: &str =
-    "experiment,gpu,model,tp,engine,decode_requests,mean_context_tokens,step_ms";
+pub(crate) const HEADER: &str = "experiment,gpu,model,tp,engine,decode_requests,mean_context_tokens,step_ms";
 pub(crate) const ROW: &str = "d,h100,llama-3.1-8b,1,vllm-0.15.1,48,700,8";
 
 pub(crate) fn file(rows: &[&str]) -> String {
@@ -18,8 +17,5 @@ pub(crate) fn report(text: &str) -> FileReport {
 
 /// The texts and rows of tallies.
 pub(crate) fn tallies(tallies: &[Tally]) -> Vec<(&str, usize)> {
-    tallies
-        .iter()
-        .map(|t| (t.text.as_str(), t.rows()))
-        .collect()
+    tallies.iter().map(|t| (t.text.as_str(), t.rows())).collect()
 }
