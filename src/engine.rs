@@ -1,12 +1,14 @@
 //! The engine around the kernels: the time that vLLM adds to them, by version.
 
 mod defaults;
+mod policy;
 mod rules;
 mod version;
 
 use core::fmt;
 
 pub use self::defaults::{GpuClass, ServeDefaults, ServeLimits};
+pub use self::policy::{PrefixCaching, SchedulingPolicy};
 pub use self::rules::{
     BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules, SelfPreemption,
     VictimIndex, VictimToken,

@@ -6,10 +6,11 @@ impl DeploymentBuilder {
     /// Fills in what the engine takes on this GPU for settings that are not given
     /// (`EngineArgs._set_default_max_num_seqs_and_batched_tokens_args`, `vllm/engine/arg_utils.py`).
     pub(super) fn with_defaults(mut self, max_model_len: u32) -> Self {
-        let (defaults, gpu) = (self.engine.defaults, self.tables.gpu());
+        let (defaults, gpu, given) = (self.engine.defaults, self.tables.gpu(), self.options);
+        self.memory.block_size = given.block_size.unwrap_or(self.memory.block_size);
         let limits = defaults.on(gpu);
-        let sequences = self.max_num_seqs.unwrap_or(limits.max_num_seqs);
-        let tokens = self.max_num_batched_tokens.unwrap_or_else(|| {
+        let sequences = given.max_num_seqs.unwrap_or(limits.max_num_seqs);
+        let tokens = given.max_num_batched_tokens.unwrap_or_else(|| {
             let of_requests = sequences.saturating_mul(max_model_len).max(1);
             match defaults.tokens_within_requests {
                 true => limits.max_num_batched_tokens.min(of_requests),
@@ -18,20 +19,16 @@ impl DeploymentBuilder {
         });
         let (draft_tokens, tokens_per_request) = self.tokens_per_request(max_model_len);
         let fitting = (tokens / tokens_per_request).max(1);
-        let sequences = self.max_num_seqs.unwrap_or(sequences.min(fitting));
+        let sequences = given.max_num_seqs.unwrap_or(sequences.min(fitting));
         let graph = defaults.largest_graph(gpu, sequences, tokens, draft_tokens);
         let has_graphs = self.engine.constants.cuda_graph_max_tokens > 0;
-        self.largest_graph = self.cuda_graph_max_tokens.unwrap_or(if has_graphs { graph } else { 0 });
-        let share = self.gpu_memory_utilization;
+        self.largest_graph = given.cuda_graph_max_tokens.unwrap_or(if has_graphs { graph } else { 0 });
+        let share = given.gpu_memory_utilization;
         self.memory.gpu_memory_utilization = share.unwrap_or(defaults.gpu_memory_utilization);
         self.memory.max_num_batched_tokens = tokens;
         self.memory.max_num_seqs = sequences;
         self.memory = self.engine.memory_limits(self.memory);
         self.memory.cuda_graph_max_tokens = self.largest_graph;
-        #[cfg(feature = "sim")]
-        {
-            self.config.max_num_seqs = sequences;
-        }
         self
     }
 

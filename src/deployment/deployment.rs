@@ -212,13 +212,13 @@ impl DeploymentBuilder {
     /// support.
     pub(super) fn longest_request(&self) -> Result<u32, DeploymentError> {
         let Some(draft) = &self.draft else {
-            return Ok(self.max_model_len.unwrap_or(self.spec.max_model_len));
+            return Ok(self.options.max_model_len.unwrap_or(self.spec.max_model_len));
         };
         if draft.vocab != self.spec.vocab {
             return Err(DeploymentError::DraftVocabulary { found: draft.vocab, expected: self.spec.vocab });
         }
         let longest = draft.max_model_len;
-        match self.max_model_len {
+        match self.options.max_model_len {
             Some(found) if found > longest => Err(DeploymentError::DraftContext { longest, found }),
             Some(given) => Ok(given),
             None => Ok(self.spec.max_model_len.min(longest)),

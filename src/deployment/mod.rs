@@ -11,8 +11,7 @@ mod defaults;
 #[allow(clippy::module_inception)] // The noun of the module and its main type.
 mod deployment;
 mod error;
-#[cfg(all(feature = "serde", feature = "alloc"))]
-mod serde;
+mod options;
 #[cfg(feature = "sim")]
 mod served_model;
 #[cfg(feature = "sim")]
@@ -23,5 +22,6 @@ pub use builder::DeploymentBuilder;
 pub use capacity::Capacity;
 pub use deployment::Deployment;
 pub use error::DeploymentError;
+pub use options::ServerOptions;
 #[cfg(feature = "sim")]
 pub use served_model::{ServedModel, ServedTally};

@@ -29,10 +29,9 @@ struct Served<M> {
 
 impl ServedModel {
     pub(super) fn new(deployment: &Deployment) -> ServedModel {
-        let config = &deployment.given.config;
         let max_tokens = deployment.memory_limits().max_num_batched_tokens;
         let tabulated = |model: &RooflineModel| TabulatedModel::new(model.clone(), max_tokens.min(MAX_TABULATED));
-        let draft = deployment.draft_step_model().zip(config.speculation);
+        let draft = deployment.draft_step_model().zip(deployment.given.speculation);
         ServedModel(Served {
             target: tabulated(deployment.step_model()),
             draft: draft.map(|(draft, speculation)| (tabulated(draft), speculation.draft_tokens())),

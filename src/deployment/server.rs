@@ -1,7 +1,7 @@
 //! The server of a deployment.
 
-use super::{Deployment, DeploymentBuilder, DeploymentError, ServedModel};
-use crate::engine::{DraftScheduling, Scheduling};
+use super::{Deployment, DeploymentBuilder, DeploymentError, ServedModel, ServerOptions};
+use crate::engine::{DraftScheduling, PrefixCaching, Scheduling};
 use crate::model::{KvGroups, MemoryError, grown_block_size};
 use crate::sim::cluster::Lockstep;
 use crate::sim::{Server, SimConfig, SimError, Simulator};
@@ -100,7 +100,7 @@ impl Deployment {
     /// request ([`MemoryError::TooFewBlocks`]) or not the given `max_model_len` ([`MemoryError::ContextTooLong`]).
     pub fn server_config(&self) -> Result<SimConfig, MemoryError> {
         let (given, longest) = (&self.given, self.max_model_len());
-        let kv_blocks = match given.kv_blocks {
+        let kv_blocks = match given.options.kv_blocks {
             Some(blocks) => blocks,
             None => self.memory_plan()?.kv_blocks,
         };
@@ -112,12 +112,33 @@ impl Deployment {
             let found = kv_blocks;
             return Err(MemoryError::TooFewBlocks { needed, found });
         }
-        match given.max_model_len.filter(|found| *found > held) {
+        match given.options.max_model_len.filter(|found| *found > held) {
             Some(found) => Err(MemoryError::ContextTooLong { longest: held, found }),
             None => {
                 config.max_model_len = longest.min(held);
                 Ok(config)
             }
+        }
+    }
+
+    /// Returns the settings of the server with the limits of `config` ([`server_config`](Self::server_config)): those not
+    /// given have their defaults. The number of KV blocks is left out.
+    pub fn server_options(&self, config: &SimConfig) -> ServerOptions {
+        ServerOptions {
+            kv_blocks: None,
+            block_size: Some(config.block_size),
+            max_num_seqs: Some(config.max_num_seqs),
+            max_num_batched_tokens: Some(config.max_num_batched_tokens),
+            gpu_memory_utilization: Some(self.memory_limits().gpu_memory_utilization),
+            cuda_graph_max_tokens: Some(self.cuda_graph_max_tokens()),
+            long_prefill_token_threshold: config.long_prefill_token_threshold,
+            max_model_len: Some(config.max_model_len),
+            scheduling: Some(config.rules.scheduling),
+            scheduler_reserve_full_isl: Some(config.rules.scheduler_reserve_full_isl),
+            policy: Some(config.policy),
+            max_waiting: config.max_waiting,
+            prefix_caching: Some(config.prefix_caching),
+            watermark: Some(config.watermark),
         }
     }
 
@@ -130,36 +151,45 @@ impl Deployment {
 
     /// Checks the limits of the server independently of the memory plan.
     pub(super) fn check_server(&self) -> Result<(), DeploymentError> {
-        let DeploymentBuilder { draft, mtp, config, kv_blocks, .. } = &self.given;
-        if (draft.is_some() || *mtp) && config.speculation.is_none() {
+        let DeploymentBuilder { draft, mtp, speculation, options, .. } = &self.given;
+        if (draft.is_some() || *mtp) && speculation.is_none() {
             return Err(DeploymentError::DraftWithoutSpeculation);
         }
-        let config = self.given.server_config(self.max_model_len(), kv_blocks.unwrap_or(1));
+        let config = self.given.server_config(self.max_model_len(), options.kv_blocks.unwrap_or(1));
         config.validate().map_err(DeploymentError::Limits)
     }
 }
 
 impl DeploymentBuilder {
     pub(super) fn server_config(&self, max_model_len: u32, kv_blocks: u32) -> SimConfig {
-        let mut config = self.config.with_engine(&self.engine);
-        config.max_model_len = max_model_len;
+        let ServerOptions { long_prefill_token_threshold, policy, max_waiting, prefix_caching, watermark, .. } =
+            self.options;
+        let mut config = SimConfig::new(max_model_len, kv_blocks).with_engine(&self.engine);
+        config.max_num_seqs = self.memory.max_num_seqs;
+        config.long_prefill_token_threshold = long_prefill_token_threshold;
+        config.policy = policy.unwrap_or_default();
+        config.max_waiting = max_waiting;
+        config.prefix_caching = prefix_caching.unwrap_or(match self.spec.keeps_states() {
+            true => PrefixCaching::Disabled,
+            false => PrefixCaching::Enabled,
+        });
+        config.watermark = watermark.unwrap_or(0.0);
         let mut held = self.kv_spec();
         if self.mtp {
             held = held.with_mtp_counted();
         }
         config.kv_groups = KvGroups::of(&held, self.parallelism.tp);
         config.kv_groups.span = self.spec.limited_span();
-        config.kv_blocks = kv_blocks;
         let grown = grown_block_size(&self.spec, self.parallelism.tp, &self.memory);
         let factor = config.kv_groups.block_factor;
         config.block_size = grown.saturating_mul(factor);
         config.max_num_batched_tokens = self.memory.max_num_batched_tokens;
-        if let Some(speculation) = config.speculation {
-            if self.mtp {
-                config.speculation = Some(speculation.with_mtp());
-            } else if self.draft.is_some() {
-                config.speculation = Some(speculation.with_draft_model());
-            }
+        if let Some(speculation) = self.speculation {
+            config.speculation = Some(match &self.draft {
+                _ if self.mtp => speculation.with_mtp(),
+                Some(_) => speculation.with_draft_model(),
+                None => speculation,
+            });
             // Each drafted token has a state of its own.
             let copies = config.draft_tokens().saturating_add(1);
             config.kv_groups.states = config.kv_groups.states.saturating_mul(copies);
@@ -173,10 +203,10 @@ impl DeploymentBuilder {
             }
         }
         config = config.with_pipeline_parallel_size(self.parallelism.pp);
-        if let Some(scheduling) = self.scheduling {
+        if let Some(scheduling) = self.options.scheduling {
             config.rules.scheduling = scheduling;
         }
-        if let Some(reserve) = self.scheduler_reserve_full_isl {
+        if let Some(reserve) = self.options.scheduler_reserve_full_isl {
             config.rules.scheduler_reserve_full_isl = reserve;
         }
         config

@@ -1,13 +1,13 @@
 //! The configuration of a simulated server.
 
 mod fit;
-mod policy;
+mod role;
 mod validate;
 
-pub(super) use policy::Role;
-pub use policy::{PrefixCaching, SchedulingPolicy};
+pub(super) use role::Role;
 
 use crate::engine::{EngineStack, Scheduling, SchedulingRules, stacks};
+pub use crate::engine::{PrefixCaching, SchedulingPolicy};
 use crate::model::KvGroups;
 use crate::sim::Speculation;
 use crate::sim::request::LAST_ARRIVAL_NS;

@@ -4,11 +4,12 @@
 use std::fmt::Debug;
 
 use rooflut::Deployment;
+use rooflut::deployment::ServerOptions;
 use rooflut::engine::stacks;
 use rooflut::hardware::{AttentionShape, Dtype, GemmShape, Gpu, WindowShape, gpus};
 use rooflut::model::{CATALOG, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::sim::cluster::Router;
-use rooflut::sim::{Content, Request, SchedulingPolicy, SimConfig, SimReport, Simulator, Speculation};
+use rooflut::sim::{Content, PrefixCaching, Request, SchedulingPolicy, SimConfig, SimReport, Simulator, Speculation};
 use rooflut::step::{
     Binding, Chunk, DecodeGroup, LatencyModel, Parallelism, Part, StepBatch, StepModel, StepOptions, StepTime,
 };
@@ -213,54 +214,21 @@ fn a_model_of_one_group_may_be_written_without_a_list() {
 }
 
 #[test]
-fn a_deployment_is_serialized_as_given_and_built_when_read() {
+fn settings_of_a_server_are_read_as_they_are_written() {
+    let given = r#"{"max_num_seqs":64,"prefix_caching":"off","policy":"priority"}"#;
+    let read: ServerOptions = serde_json::from_str(given).unwrap();
     let llama = rooflut::model::find("llama-3.1-70b").unwrap().spec;
-    let builder = Deployment::builder(llama, &sets::H100)
-        .tp(4)
-        .kv_dtype(Dtype::Fp8)
-        .engine(&stacks::VLLM_0_11_0)
-        .strictness(Strictness::at_worst(Class::Transferred).inside())
-        .max_num_seqs(64)
-        .max_waiting(9)
-        .long_prefill_token_threshold(512)
-        .kv_blocks(10_000);
-    let deployment = builder.build().unwrap();
-    let text = json(&deployment);
-    let read: Deployment = serde_json::from_str(&text).expect(&text);
-    assert_eq!(serde_json::to_string(&read).ok(), Some(text));
-    assert_eq!(read.server_config().ok(), deployment.server_config().ok());
-    assert_eq!(read.memory_plan().ok(), deployment.memory_plan().ok());
-    assert_eq!(read.engine().name, "vllm-0.11.0");
-
-    let v3 = rooflut::model::find("deepseek-v3").unwrap().spec;
-    let drafts = Speculation::try_new(1, 0.5, 0).unwrap();
-    let drafting = Deployment::builder(v3, &sets::H200).tp(8).mtp();
-    let drafting = drafting.speculation(drafts).build().unwrap();
-    let text = json(&drafting);
-    let read: Deployment = serde_json::from_str(&text).expect(&text);
-    assert_eq!(read.server_config().ok(), drafting.server_config().ok());
-    let both = text.replace("\"draft\":null", &format!("\"draft\":{}", json(&v3)));
-    refused::<Deployment>(&both, "mtp: expected no draft model beside it");
-
-    // Missing fields take the builder's defaults.
-    let spec = json(&llama);
-    let short = format!(r#"{{"model":{spec},"tables":"h100","parallelism":{{"tp":4}}}}"#);
-    let read: Deployment = serde_json::from_str(&short).expect(&short);
-    let default = Deployment::builder(llama, &sets::H100).tp(4).build().unwrap();
-    assert_eq!(read.server_config().ok(), default.server_config().ok());
-
-    // Reading builds the deployment, and so checks it.
-    for (text, expected) in [
-        (short.replace("h100", "h900"), "tables: expected one of "),
-        (short.replace(r#""tp":4"#, r#""tp":3"#), "q_heads"),
-        (short.replace("\"tables\"", "\"engine\":\"vllm-9\",\"tables\""), "engine: expected one of "),
-    ] {
-        let error = serde_json::from_str::<Deployment>(&text).expect_err(&text).to_string();
-        assert!(error.contains(expected), "{error}");
-    }
-    let mut other = stacks::VLLM_0_15_1;
-    other.constants.host = Seconds::from_us(1.0);
-    let changed = Deployment::builder(llama, &sets::H100).tp(4).engine(&other);
-    let error = serde_json::to_string(&changed).expect_err("it cannot be written").to_string();
-    assert!(error.starts_with("engine: expected the built-in stack"), "{error}");
+    let on_h100 = Deployment::builder(llama, &sets::H100).tp(4);
+    let deployment = on_h100.clone().server(read).build().unwrap();
+    let config = deployment.server_config().unwrap();
+    assert_eq!((config.max_num_seqs, config.prefix_caching), (64, PrefixCaching::Disabled));
+    // The defaults that are filled in are those that are taken.
+    let filled = deployment.server_options(&config);
+    let filled: ServerOptions = serde_json::from_str(&json(&filled)).unwrap();
+    assert_eq!(filled.max_num_batched_tokens, Some(8_192));
+    let again = on_h100.server(filled).build().unwrap();
+    assert_eq!(again.server_config().unwrap(), config);
+    assert_eq!(again.cuda_graph_max_tokens(), deployment.cuda_graph_max_tokens());
+    refused::<ServerOptions>(r#"{"max_seqs":64}"#, "unknown field `max_seqs`");
+    refused::<ServerOptions>(r#"{"policy":"lifo"}"#, "expected one of fcfs, shortest-prompt, priority");
 }

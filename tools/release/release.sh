@@ -17,7 +17,10 @@ changes=$(git status --porcelain)
 [ ! -e "$out" ] || [ -z "$(ls -A "$out")" ] || { echo "$out: expected an empty folder" >&2; exit 1; }
 mkdir -p "$out"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
-work=$(mktemp -d)
+# A fixed folder: Cargo derives the names of symbols from the path of a package that is above its workspace, as the
+# Python module's dependencies are.
+work=/tmp/rooflut-release
+mkdir "$work" || { echo "$work: another release is being made; wait, or remove it if none is" >&2; exit 1; }
 trap 'rm -rf "$work"' EXIT
 # A clone has nothing that git does not have.
 source=$work/source
@@ -82,7 +85,7 @@ library=rooflut-c-$version-x86_64-linux
 mkdir -p "$work/$library"/{include,lib/pkgconfig}
 cp bindings/c/README.md "$work/$library/"
 cp bindings/c/include/rooflut.h "$work/$library/include/"
-cp "$built/librooflut_c.a" "$work/$library/lib/"
+strip --strip-debug --enable-deterministic-archives -o "$work/$library/lib/librooflut_c.a" "$built/librooflut_c.a"
 strip --strip-unneeded -o "$work/$library/lib/librooflut_c.so" "$built/librooflut_c.so"
 # pkg-config finds the library wherever it is unpacked.
 sed "s|@prefix@|\${pcfiledir}/../..|; s|@version@|$version|" bindings/c/rooflut.pc.in > "$work/$library/lib/pkgconfig/rooflut.pc"

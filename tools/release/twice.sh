@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a release twice, in folders of different names, compares them byte by byte and tries each file: twice.sh OUT
+# Makes a release twice, compares them byte by byte and tries each file: twice.sh OUT
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 [ $# = 1 ] || { echo "expected a folder to write to: twice.sh OUT" >&2; exit 2; }

@@ -1,6 +1,6 @@
 //! The answer of `rooflut run` as text.
 
-use rooflut::sim::{PrefixCaching, SchedulingPolicy};
+use rooflut::sim::PrefixCaching;
 use rooflut::step::TimeSources;
 use rooflut::table::Origin;
 use rooflut_report::{Report, Shares};
@@ -19,6 +19,9 @@ const TRY_NEXT: &str = "Try next: rooflut run --rate 30 (overload), rooflut step
 const LOCK_STEP: &str = "equal users move in lock-step: those who are answered together ask together again, so that \
                          their prompts wait for each other in every round; --think-time exponential:1, or lengths \
                          that vary (--output lognormal:200,0.8), spread them";
+
+/// Settings of a server that its limits show, given or not.
+const IN_LIMITS: &[&str] = &["max_num_seqs", "max_num_batched_tokens", "max_model_len", "scheduling"];
 
 /// A run with its outcome, to be described.
 pub(crate) struct RunText<'r> {
@@ -100,23 +103,17 @@ impl RunText<'_> {
                 text += &format!(" (seed {})", run.scenario().workload.seed());
             }
         }
-        if server.policy() != SchedulingPolicy::Fcfs {
-            text += &format!("; {} first", server.policy());
-        }
-        if let Some(max) = run.config().long_prefill_token_threshold {
-            text += &format!("; at most {} of a prompt in a step", plural(max.into(), "token"));
-        }
-        if let Some(max) = server.max_waiting {
-            text += &format!("; at most {} waiting", count(max.into()));
-        }
+        let mut given = server.options();
+        // Also where the model turns it off.
         if run.config().prefix_caching == PrefixCaching::Disabled {
-            text += "; no prefix caching";
+            given.prefix_caching = Some(PrefixCaching::Disabled);
         }
-        if let Some(reserve) = server.scheduler_reserve_full_isl {
-            text += &format!("; scheduler_reserve_full_isl {reserve}");
-        }
-        if server.watermark() > 0.0 {
-            text += &format!("; watermark {}", server.watermark());
+        let given = serde_json::to_value(given).unwrap_or_default();
+        for (name, value) in given.as_object().into_iter().flatten() {
+            if !IN_LIMITS.contains(&name.as_str()) && !value.is_null() {
+                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                text += &format!("; {name} {value}");
+            }
         }
         text
     }

@@ -22,7 +22,7 @@ fn replicas_share_a_load_that_one_server_does_not_keep_up_with() {
     assert!(number(&answer, "/busy_share") <= 1.0);
     assert_eq!(answer["router"], "round-robin");
     assert_eq!(alone["router"], serde_json::Value::Null);
-    assert_eq!((&alone["policy"], &alone["prefix_caching"]), (&"fcfs".into(), &true.into()));
+    assert_eq!((&alone["policy"], &alone["prefix_caching"]), (&"fcfs".into(), &"on".into()));
 }
 
 #[test]

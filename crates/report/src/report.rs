@@ -1,9 +1,8 @@
 //! The report of a run.
 
-use rooflut::engine::Scheduling;
+use rooflut::deployment::ServerOptions;
 use rooflut::hardware::Dtype;
 use rooflut::model::{ModelSpec, Sampler};
-use rooflut::sim::SchedulingPolicy;
 use rooflut::sim::cluster::Router;
 use rooflut::sim::figures::{BatchStats, LimitShares, Throughput};
 use serde::Serialize;
@@ -114,38 +113,13 @@ pub struct Report {
     pub kv_blocks_peak: u32,
     /// KV blocks held, averaged over the time.
     pub kv_blocks_mean: f64,
-    /// Tokens of a KV block.
-    pub block_size: u32,
-    /// Maximum number of running requests of a server.
-    pub max_num_seqs: u32,
-    /// Maximum number of tokens of a step.
-    pub max_num_batched_tokens: u32,
-    /// Share of each GPU's memory that a server uses.
-    pub gpu_memory_utilization: f64,
-    /// Maximum number of tokens of a step that runs as a CUDA graph.
-    pub cuda_graph_max_tokens: u32,
-    /// Maximum number of tokens of one prompt in a step; null without a maximum.
-    pub long_prefill_token_threshold: Option<u32>,
-    /// Longest request, prompt and output together, tokens.
-    pub max_model_len: u32,
+    /// Limits and policies of each server, with the defaults filled in: `block_size` and so on.
+    #[serde(flatten)]
+    pub server: ServerOptions,
     /// The longest request of the models, where the KV cache holds less; null where it holds it.
     pub max_model_len_lowered_from: Option<u32>,
     /// Name of the engine stack.
     pub engine: String,
-    /// When the batch of a step is fixed.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub scheduling: Scheduling,
-    /// Whether a request is admitted only if the KV blocks of its whole prompt are free.
-    pub scheduler_reserve_full_isl: bool,
-    /// Order in which waiting requests are admitted.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub policy: SchedulingPolicy,
-    /// Maximum queue length of a server; null without a limit.
-    pub max_waiting: Option<u32>,
-    /// Whether freed KV blocks keep their contents.
-    pub prefix_caching: bool,
-    /// Share of the KV blocks that admission leaves free while requests run.
-    pub watermark: f64,
     /// Servers, prefill and decode servers together.
     pub replicas: u32,
     /// Prefill and decode on servers of their own; null where they share servers.

@@ -1,6 +1,6 @@
 //! Values of keys, or their defaults.
 
-use rooflut::deployment::DeploymentBuilder;
+use rooflut::deployment::ServerOptions;
 use rooflut::model::Parallelism;
 use rooflut::sim::SchedulingPolicy;
 use rooflut::sim::cluster::Router;
@@ -117,11 +117,6 @@ impl Server {
         self.policy.unwrap_or_default()
     }
 
-    /// Share of the KV blocks that admission leaves free while requests run; by default 0.
-    pub fn watermark(&self) -> f64 {
-        self.watermark.unwrap_or(0.0)
-    }
-
     /// Equal servers; by default 1.
     pub fn replicas(&self) -> u32 {
         self.replicas.unwrap_or(1)
@@ -146,26 +141,23 @@ impl Server {
         draft.is_some_and(|name| name.eq_ignore_ascii_case("mtp"))
     }
 
-    /// Sets the limits and policies of a deployment's server.
-    pub(crate) fn apply(&self, mut deployment: DeploymentBuilder) -> DeploymentBuilder {
-        if let Some(tokens) = self.block_size {
-            deployment = deployment.block_size(tokens);
-        }
-        if let Some(caching) = self.prefix_caching {
-            deployment = deployment.prefix_caching(caching);
-        }
-        deployment
-            .max_num_seqs(self.max_num_seqs)
-            .max_num_batched_tokens(self.max_num_batched_tokens)
-            .gpu_memory_utilization(self.gpu_memory_utilization)
-            .max_model_len(self.max_model_len)
-            .long_prefill_token_threshold(self.long_prefill_token_threshold)
-            .kv_blocks(self.kv_blocks)
-            .scheduling(self.scheduling)
-            .scheduler_reserve_full_isl(self.scheduler_reserve_full_isl)
-            .policy(self.policy())
-            .max_waiting(self.max_waiting)
-            .watermark(self.watermark())
+    /// The limits and policies of each server.
+    pub fn options(&self) -> ServerOptions {
+        let mut options = ServerOptions::default();
+        options.kv_blocks = self.kv_blocks;
+        options.block_size = self.block_size;
+        options.max_num_seqs = self.max_num_seqs;
+        options.max_num_batched_tokens = self.max_num_batched_tokens;
+        options.gpu_memory_utilization = self.gpu_memory_utilization;
+        options.long_prefill_token_threshold = self.long_prefill_token_threshold;
+        options.max_model_len = self.max_model_len;
+        options.scheduling = self.scheduling;
+        options.scheduler_reserve_full_isl = self.scheduler_reserve_full_isl;
+        options.policy = self.policy;
+        options.max_waiting = self.max_waiting;
+        options.prefix_caching = self.prefix_caching;
+        options.watermark = self.watermark;
+        options
     }
 }
 

@@ -1,6 +1,5 @@
 //! Outcomes of runs.
 
-use rooflut::sim::PrefixCaching;
 use rooflut::sim::figures::{LimitShares, QueueGrowth, Summary, TokenGaps, Totals};
 use rooflut::step::TimeSources;
 use rooflut::units::Seconds;
@@ -74,7 +73,7 @@ impl Outcome<'_> {
     /// of the model are left to the caller.
     pub fn report(&self) -> Report {
         let (run, summary) = (self.run, &self.summary);
-        let (server, config) = (&run.scenario().server, run.config());
+        let server = &run.scenario().server;
         let Placement { model, tables, .. } = run.placement();
         let replicas = run.replicas() / run.dp();
         let latency = |stats| LatencyMs::of(stats, summary.completed);
@@ -124,21 +123,9 @@ impl Outcome<'_> {
             kv_blocks: summary.kv.blocks,
             kv_blocks_peak: summary.kv.peak_blocks,
             kv_blocks_mean: summary.kv.mean_blocks,
-            block_size: config.block_size,
-            max_num_seqs: config.max_num_seqs,
-            max_num_batched_tokens: config.max_num_batched_tokens,
-            gpu_memory_utilization: run.deployment().memory_limits().gpu_memory_utilization,
-            cuda_graph_max_tokens: run.deployment().cuda_graph_max_tokens(),
-            long_prefill_token_threshold: config.long_prefill_token_threshold,
-            max_model_len: config.max_model_len,
+            server: run.deployment().server_options(run.config()),
             max_model_len_lowered_from: run.lowered_from(),
             engine: run.placement().engine.name.to_owned(),
-            scheduling: config.rules.scheduling,
-            scheduler_reserve_full_isl: config.rules.scheduler_reserve_full_isl,
-            policy: server.policy(),
-            max_waiting: server.max_waiting,
-            prefix_caching: config.prefix_caching == PrefixCaching::Enabled,
-            watermark: server.watermark(),
             replicas,
             disaggregation: run.pools().map(|pools| pools.report(summary)),
             speculation: run

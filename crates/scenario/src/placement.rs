@@ -141,7 +141,7 @@ impl Placement {
 
     /// Returns what the memory holds beside the model.
     pub(crate) fn capacity(&self, server: &Server) -> Result<Capacity, DeploymentError> {
-        server.apply(self.on(&self.tables, &self.model.spec)).capacity()
+        self.on(&self.tables, &self.model.spec).server(server.options()).capacity()
     }
 
     /// Checks that the ranks can share the draft model, whose experts are sliced.
@@ -176,7 +176,7 @@ impl Placement {
         speculation: Option<&Speculation>,
         strictness: Strictness,
     ) -> Result<Deployment, RunError> {
-        let deployment = server.apply(self.on(&self.tables, &self.model.spec));
+        let deployment = self.on(&self.tables, &self.model.spec).server(server.options());
         let draft = speculation.and_then(|speculation| speculation.draft.as_ref());
         let deployment = deployment
             .speculation(speculation.map(|speculation| speculation.drafts))

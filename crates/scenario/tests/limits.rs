@@ -8,7 +8,13 @@ use rooflut_report::Report;
 use support::report;
 
 fn limits(report: &Report) -> (u32, u32, f64, u32) {
-    (report.max_num_seqs, report.max_num_batched_tokens, report.gpu_memory_utilization, report.cuda_graph_max_tokens)
+    let server = report.server;
+    (
+        server.max_num_seqs.unwrap(),
+        server.max_num_batched_tokens.unwrap(),
+        server.gpu_memory_utilization.unwrap(),
+        server.cuda_graph_max_tokens.unwrap(),
+    )
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Settings of two reports that differ.
 
+use rooflut::deployment::ServerOptions;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,8 +19,8 @@ pub struct Setting {
     pub b: Value,
 }
 
-/// Keys of a report that were given, or follow from that alone.
-const GIVEN: &[&str] = &[
+/// Keys of a report that were given, or follow from that alone, before the settings of the servers.
+const BEFORE_SERVER: &[&str] = &[
     "model",
     "parameters",
     "gpu",
@@ -45,29 +46,18 @@ const GIVEN: &[&str] = &[
     "kv_dtype",
     "sampler",
     "engine",
-    "scheduling",
-    "scheduler_reserve_full_isl",
-    "max_num_seqs",
-    "max_num_batched_tokens",
-    "gpu_memory_utilization",
-    "long_prefill_token_threshold",
-    "max_model_len",
-    "block_size",
-    "policy",
-    "max_waiting",
-    "prefix_caching",
-    "watermark",
-    "goodput.ttft_ms",
-    "goodput.tpot_ms",
-    "goodput.e2e_ms",
-    "cost.usd_per_gpu_hour",
-    "table_engine",
 ];
+
+/// Such keys after these settings.
+const AFTER_SERVER: &[&str] =
+    &["goodput.ttft_ms", "goodput.tpot_ms", "goodput.e2e_ms", "cost.usd_per_gpu_hour", "table_engine"];
 
 /// Returns the settings that differ, in the order of their importance.
 pub(super) fn differing(a: &ReadReport, b: &ReadReport) -> Vec<Setting> {
+    // The report's `kv_blocks` are those of all servers.
+    let of_server = ServerOptions::NAMES.iter().filter(|name| **name != "kv_blocks");
     let mut settings = Vec::new();
-    for key in GIVEN {
+    for key in BEFORE_SERVER.iter().chain(of_server).chain(AFTER_SERVER) {
         compare(key, at(a, key), at(b, key), &mut settings);
     }
     settings

@@ -116,7 +116,7 @@ class Server:
             block_size=resolved["block_size"],
             long_prefill_token_threshold=resolved["long_prefill_token_threshold"] or 0,
             policy=resolved["policy"],
-            prefix_caching=resolved["prefix_caching"],
+            prefix_caching=resolved["prefix_caching"] == "on",
             watermark=resolved["watermark"],
             reserve_full_isl=resolved["scheduler_reserve_full_isl"],
             asynchronous=resolved["scheduling"] == "async",

@@ -1,4 +1,4 @@
-//! Choices of a server.
+//! Policies of a server that do not depend on the version of the engine.
 
 /// Whether freed KV blocks keep their contents until they are reused.
 ///
@@ -38,13 +38,3 @@ crate::names!(SchedulingPolicy {
     ShortestPrompt => "shortest-prompt",
     Priority => "priority",
 });
-
-/// Role of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(in crate::sim) enum Role {
-    /// Prefill and decode.
-    #[default]
-    Whole,
-    /// Decode only; the KV entries of the prompt come from a prefill server.
-    Decode,
-}
