@@ -279,6 +279,11 @@ pub fn table_of(key: &str) -> Option<&'static str> {
     keys().find(|(_, name)| *name == key).map(|(table, _)| table)
 }
 
+/// Returns the key of this name.
+pub(crate) fn key(name: &str) -> Option<&'static str> {
+    keys().map(|(_, key)| key).find(|key| *key == name)
+}
+
 /// Returns all keys, each behind the name of its table.
 fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
     let sections = [

@@ -11,6 +11,7 @@ use rooflut::step::UncertainPart;
 use rooflut_traces::TraceError;
 
 use crate::error::{KeyName, ScenarioError, key_name};
+use crate::file::key;
 use crate::fitting::Fitting;
 use crate::lengths_file::LengthsError;
 use crate::model::Model;
@@ -211,16 +212,8 @@ impl RunError {
             RunError::DraftContext { .. } | RunError::ContextTooLong { .. } => {
                 vec!["max_model_len"]
             }
-            RunError::Memory(MemoryError::TooFewBlocks { .. }) => vec!["kv_blocks"],
-            RunError::Sim(SimError::BudgetBelowSequences { .. }) => {
-                vec![MAX_TOKENS, "max_num_seqs", "draft_tokens"]
-            }
-            RunError::Sim(SimError::ThresholdBelowDrafts { .. }) => {
-                vec!["long_prefill_token_threshold", "draft_tokens"]
-            }
-            RunError::Sim(SimError::DraftsAhead { .. } | SimError::PipelineAhead { .. }) => {
-                vec!["scheduling"]
-            }
+            RunError::Memory(error) => keys_in(&error.to_string()),
+            RunError::Sim(error) => keys_in(&error.to_string()),
             _ => Vec::new(),
         }
     }
@@ -286,7 +279,7 @@ impl RunError {
                 grouped(*longest),
                 grouped(*found)
             ),
-            RunError::Deployment(error) => error.to_string(),
+            RunError::Deployment(error) => with_keys(&error.to_string(), name),
             RunError::DoesNotFit {
                 model,
                 gpu,
@@ -340,44 +333,8 @@ impl RunError {
                     fitting.unwrap_or_default()
                 )
             }
-            RunError::Memory(MemoryError::TooFewBlocks { needed, found }) => format!(
-                "{}: expected at least {}, which a request of one token takes, found {}; raise it, or use a larger {}",
-                name("kv_blocks", None),
-                grouped(*needed),
-                grouped(*found),
-                name("tp", None)
-            ),
-            RunError::Memory(error) => error.to_string(),
-            RunError::Sim(SimError::BudgetBelowSequences {
-                max_num_batched_tokens,
-                max_num_seqs,
-                tokens_per_request,
-            }) => {
-                let times = match tokens_per_request {
-                    1 => String::new(),
-                    tokens => format!(" x {tokens} tokens with drafts"),
-                };
-                let sequences = name("max_num_seqs", Some(&max_num_seqs.to_string()));
-                format!(
-                    "{}: expected at least {sequences}{times}, found {max_num_batched_tokens}; raise it, or lower {}",
-                    name(MAX_TOKENS, None),
-                    name("max_num_seqs", None)
-                )
-            }
-            RunError::Sim(SimError::ThresholdBelowDrafts { long_prefill_token_threshold: found, draft_tokens }) => {
-                let threshold = name("long_prefill_token_threshold", None);
-                let drafts = name("draft_tokens", Some(&draft_tokens.to_string()));
-                format!(
-                    "{threshold}: expected more than {drafts}, found {found}, at which this engine fails when a prompt \
-                     is cached; raise it"
-                )
-            }
-            RunError::Sim(error @ (SimError::DraftsAhead { .. } | SimError::PipelineAhead { .. })) => {
-                let text = error.to_string();
-                let told = text.trim_start_matches("scheduling");
-                format!("{}{told}", name("scheduling", None))
-            }
-            RunError::Sim(error) => error.to_string(),
+            RunError::Memory(error) => with_keys(&error.to_string(), name),
+            RunError::Sim(error) => with_keys(&error.to_string(), name),
             RunError::CachedPrompt { cached, prompt } => format!(
                 "{}: expected at most the shortest {}, {prompt}, found {cached}",
                 name("cached_prompt", None),
@@ -442,6 +399,31 @@ impl From<SimError> for RunError {
     fn from(error: SimError) -> RunError {
         RunError::Sim(error)
     }
+}
+
+/// Splits a message of the library into words, each with what separates it from the next, and says which are keys: the
+/// first word, and words that are not English, such as `max_num_seqs` and `tp`.
+fn words(message: &str) -> impl Iterator<Item = (&str, Option<&'static str>)> {
+    let separates = |next: char| !next.is_ascii_alphanumeric() && next != '_';
+    message.split_inclusive(separates).enumerate().map(move |(index, text)| {
+        let word = text.trim_end_matches(separates);
+        let is_english = index > 0 && !word.contains('_') && word.len() > 2;
+        (text, key(word).filter(|_| !is_english))
+    })
+}
+
+/// Returns the keys that a message of the library names.
+fn keys_in(message: &str) -> Vec<&'static str> {
+    words(message).filter_map(|(_, key)| key).collect()
+}
+
+/// Returns a message of the library with its keys as `name` writes them.
+fn with_keys(message: &str, name: KeyName) -> String {
+    let named = |(text, key): (&str, Option<&str>)| match key {
+        Some(key) => text.replacen(key, &name(key, None), 1),
+        None => text.to_owned(),
+    };
+    words(message).map(named).collect()
 }
 
 fn in_file(path: &Path, line: Option<u64>, problem: &impl fmt::Display) -> String {
