@@ -67,8 +67,8 @@ impl Outputs {
         let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
         if COMPRESSED.contains(&extension) {
             return Err(refuse(&format!(
-                "is the name of a compressed file, which outputs are not; leave out .{extension}, or write to - and \
-                 pipe that into a compressor"
+                "names a compressed file, but outputs are not compressed; leave out .{extension}, or write to - and \
+                 pipe the output into a compressor"
             )));
         }
         let destination = destination(path).map_err(refuse)?;
@@ -100,7 +100,8 @@ impl Outputs {
         }
         match self.existing {
             Existing::Keep if !is_earlier_output(destination, first_line) => Err(
-                "already exists and is not an earlier output of this kind; replace it with --force, or name another path"
+                "already exists and is not an earlier output of this kind; replace it with --force, or name another \
+                 path"
                     .to_owned(),
             ),
             _ => Ok(()),

@@ -226,7 +226,7 @@ impl Argument {
             Argument::M => "Rows (tokens)",
             Argument::Tokens => "Tokens, of all ranks that share the experts",
             Argument::Bytes => {
-                "Size of the whole message: what each GPU has after an all-gather, or before the other collectives"
+                "Size of the whole message: the data on each GPU after an all-gather, or before the other collectives"
             }
             Argument::Batch => "Requests",
             Argument::SeqLen => "Tokens of each prompt",

@@ -66,7 +66,7 @@ pub unsafe extern "C" fn rooflut_plan(
             None => vec![given.objects.tables(&scenario)?],
             Some(_) if given.objects.tables != 0 || scenario.target.tables.is_some() => {
                 return Err(Failure::refused(
-                    "wanted: gpu: expected no list beside tables that are given, found one; remove one of both",
+                    "wanted: gpu: expected no list beside the given tables, found one; remove one of the two",
                 ));
             }
             Some(names) => {

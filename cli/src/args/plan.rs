@@ -29,10 +29,7 @@ const LISTS: [(&str, &str); 7] = [
     ("dtype", "Formats of the weights to choose from, such as bf16,fp8 [default: the model's own]"),
     ("kv_dtype", "Formats of the KV cache to choose from: bf16, fp8 [default: the model's own]"),
     ("max_num_seqs", "Maximum numbers of running requests to choose from [default: the engine's on each GPU]"),
-    (
-        "max_num_batched_tokens",
-        "Maximum numbers of tokens per step to choose from [default: the engine's on each GPU]",
-    ),
+    ("max_num_batched_tokens", "Maximum numbers of tokens per step to choose from [default: the engine's on each GPU]"),
 ];
 
 /// Arguments of `rooflut plan`.

@@ -73,7 +73,7 @@ fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind,
     };
     match (asked, fits) {
         (Some(asked), Some(fits)) if fits != asked => {
-            let found = format!("{}, which are those of {fits}", rows.found());
+            let found = format!("{}, the columns of {fits}", rows.found());
             Err(refuse(
                 format!("the columns of {asked} ({})", columns(asked)),
                 Found::words(found),

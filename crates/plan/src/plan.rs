@@ -186,8 +186,8 @@ impl Question<'_> {
         }
         let more = search.attempt(variant, servers, None)?;
         Ok((!more.verdict.meets).then(|| {
-            "the best deployment is at the edge: with one server more it misses the limits, by the chance of how \
-             requests are divided; latency does not fall steadily with servers here"
+            "the best deployment is at the edge: with one more server it misses the limits, because of how the \
+             requests happen to be divided; latency does not fall steadily with servers here"
                 .to_owned()
         }))
     }

@@ -157,7 +157,7 @@ impl Problem {
                 format!("{key}: expected in [{section}]; move it there")
             }
             Problem::Twice { key, first } => {
-                format!("{key}: expected once, found on line {first}, too; remove one")
+                format!("{key}: expected once, also found on line {first}; remove one")
             }
             Problem::Lists => "expected one value of each key, found lists in [sweep]; use `rooflut sweep`".to_owned(),
             Problem::List { found } => {

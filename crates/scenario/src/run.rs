@@ -269,16 +269,16 @@ impl Run {
         if server.max_num_seqs.is_none() && seqs < most_seqs {
             let (seqs, tokens, most) = (grouped(seqs), grouped(tokens), grouped(most_seqs));
             return Some(format!(
-                "at most {seqs} sequences run, whose tokens fit into a step of {tokens}; {name} takes {most} where \
-                 the step is larger"
+                "at most {seqs} sequences run, to fit into a step of {tokens} tokens; {name} takes {most} in larger \
+                 steps"
             ));
         }
         let is_cut = server.max_num_batched_tokens.is_none() && tokens < most_tokens;
         is_cut.then(|| {
             let (seqs, tokens, most) = (grouped(seqs), grouped(tokens), grouped(most_tokens));
             format!(
-                "a step has at most {tokens} tokens, those of {seqs} longest requests; {name} takes {most} where more \
-                 run"
+                "a step has at most {tokens} tokens, for {seqs} longest requests; {name} takes {most} if more \
+                 requests run"
             )
         })
     }

@@ -115,9 +115,9 @@ fn missing(first: u64, last: u64) -> SweepError {
     let (first, last) = (grouped(first), grouped(last));
     let found = match first == last {
         true => format!("deployment {first} is missing"),
-        false => format!("deployments {first} to {last} are missing, or some of them"),
+        false => format!("some or all of the deployments {first} to {last} are missing"),
     };
-    SweepError::Shards(format!("{found}; add the shard that has it, or resume it first"))
+    SweepError::Shards(format!("{found}; add the missing shard, or resume it first"))
 }
 
 /// A shard as CSV.

@@ -150,7 +150,7 @@ pub fn earlier_parts(
             problem: format!("{problem}; name another folder"),
         };
         if !found.last.rows.is_empty() {
-            let problem = "expected no part behind one that is not full".to_owned();
+            let problem = "expected only full parts before the last one".to_owned();
             return Err(refuse(0, problem));
         }
         if part.columns != found.last.columns || part.rows.len() > Part::ROWS {

@@ -123,7 +123,7 @@ pub enum Problem {
         found: Vec<String>,
     },
     /// No format has these keys.
-    #[error("keys of no known format: {}; expected those of {}", names(.found), json_formats())]
+    #[error("keys of no known format: {}; expected the keys of {}", names(.found), json_formats())]
     UnknownKeys {
         /// The keys.
         found: Vec<String>,

@@ -100,7 +100,7 @@ impl RooflineTiming {
     fn length(&self, argument: &'static str, found: usize) -> Result<u32, TimingError> {
         let remedy = match found {
             0 => "leave requests without tokens out",
-            _ => "lower max_model_len of AISimulate to that of the deployment",
+            _ => "lower max_model_len of AISimulate to the deployment's max_model_len",
         };
         in_range(argument, found, 1..=self.config.max_model_len, remedy)
     }

@@ -112,7 +112,7 @@ pub struct MlaShape {
     pub q_heads: u32,
     /// Hidden size.
     pub hidden: u32,
-    /// Rank of the compressed query; 0 where it is not compressed.
+    /// Rank of the compressed query; 0 if the query is not compressed.
     pub q_rank: u32,
     /// Rank of the latent vector of keys and values.
     pub kv_rank: u32,
@@ -385,6 +385,6 @@ fn check(codes: &Codes) -> Result<(), Contradiction> {
         return Ok(());
     }
     let expected = Expected::new("at most the ", hidden, " of the hidden size");
-    let hint = "the query is compressed to q_rank values, 0 where it is not: check both";
+    let hint = "the query is compressed to q_rank values, 0 if it is not compressed: check both";
     Err(Contradiction::new("q_rank", expected, hint))
 }

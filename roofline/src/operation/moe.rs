@@ -186,14 +186,14 @@ fn check(shape: &MoeShape) -> Result<(), Contradiction> {
         return Err(Contradiction::new(
             "tp",
             Expected::new("a divisor of the intermediate size ", shape.intermediate, ""),
-            "the size is that of a whole expert, before tp divides it: check both",
+            "the size counts a whole expert, before tp divides it: check both",
         ));
     }
     if !shape.experts.is_multiple_of(shape.ep) {
         return Err(Contradiction::new(
             "ep",
             Expected::new("a divisor of the ", shape.experts, " experts"),
-            "the experts are those of all ranks: check both",
+            "the experts are counted over all ranks: check both",
         ));
     }
     if !(2..=GATED).contains(&shape.matrices) {

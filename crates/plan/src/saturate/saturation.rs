@@ -16,7 +16,7 @@ use crate::saturate::point::Point;
 use crate::saturate::rates::{Rates, Scale};
 
 /// A remark on runs that do not overload the servers.
-const SHORT: &str = "the runs are too short to overload these servers: the rate of saturation is their bound by step \
+const SHORT: &str = "the runs are too short to overload these servers: the saturation rate is the bound from step \
                      times; use more requests";
 
 /// A question for the highest rate that a deployment serves.
@@ -194,13 +194,13 @@ impl<'q> RateQuestion<'q> {
     fn base(&self) -> Result<Scenario, PlanError> {
         let workload = &self.scenario.workload;
         let fixed = [
-            ("trace", workload.trace.is_some(), "a trace, which has its own"),
-            ("users", workload.users.is_some(), "users, who wait for answers"),
+            ("trace", workload.trace.is_some(), "a trace with its own arrivals"),
+            ("users", workload.users.is_some(), "users who wait for answers"),
         ];
         if let Some((choice, _, found)) = fixed.into_iter().find(|(_, is_given, _)| *is_given) {
             return Err(PlanError::Choice {
                 choice,
-                expected: "requests that arrive at a rate, which is varied",
+                expected: "requests that arrive at a rate to vary",
                 found: found.to_owned(),
             });
         }

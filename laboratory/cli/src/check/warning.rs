@@ -162,10 +162,10 @@ pub(super) fn finding(cause: Cause, rows: usize) -> String {
     let rows = plural(rows as u64, "row");
     match cause {
         Cause::Unsplit => {
-            format!("{rows} slower than as many heads or more with the same batch and length")
+            format!("{rows} slower than rows with at least as many heads and the same batch and length")
         }
         Cause::Eager => {
-            format!("{rows} slower than the smallest calls of the other formats explain")
+            format!("{rows} slower than the smallest calls of other formats suggest")
         }
         Cause::Host => format!("{rows} far slower than the link"),
         _ => format!("{rows} that other rows contradict"),
