@@ -43,7 +43,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 }
 
 impl Outputs {
-    /// `inputs` are files, and folders of files, that must not be replaced, each with what the message says of it.
+    /// `inputs` are files and folders of files that must not be replaced, each with its description in the message.
     pub fn new(inputs: Vec<(PathBuf, &'static str)>, existing: Existing) -> Outputs {
         let files = inputs.into_iter().flat_map(|(path, why)| {
             let inside = fs::read_dir(&path).into_iter().flatten().flatten();
@@ -61,7 +61,7 @@ impl Outputs {
 
     /// Opens an output, so that one that cannot be written is rejected before any work. `-` is standard output.
     ///
-    /// `first_line` is that of an output of this kind.
+    /// `first_line` is the first line of an output of this kind.
     pub fn open(&mut self, path: &Path, first_line: &[u8]) -> Result<OutputFile, Error> {
         let refuse = |why: &str| Error::new(format!("{} {why}", path.display()));
         let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();

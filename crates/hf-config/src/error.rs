@@ -7,7 +7,7 @@ use rooflut::model::SpecError;
 
 use crate::keys::TOP_K;
 
-/// Why a `config.json` is refused. Keys are named with those of the objects around them.
+/// Why a `config.json` is refused. A key is named together with the keys of the enclosing objects.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConfigError {

@@ -16,7 +16,7 @@ pub const FAR: f64 = 6.0;
 pub struct Outlier {
     /// Its index in the family.
     pub row: usize,
-    /// Its latency over the one that its neighbours suggest.
+    /// Latency of the row over the latency that its neighbours suggest.
     pub ratio: f64,
     /// Its distance in standard deviations of its family (robust: from the median distance).
     pub far: f64,

@@ -21,7 +21,7 @@ pub struct Answer {
     pub gpu: String,
     /// GPUs of all servers.
     pub gpus: u32,
-    /// Cost of these GPUs for an hour and of what they serve with the first seed; null where their price is not known.
+    /// Cost of these GPUs for an hour, and of the work that they serve with the first seed; null without a known price.
     pub hourly_cost: Option<Cost>,
     /// Tensor parallelism.
     pub tp: u32,
@@ -67,7 +67,7 @@ pub struct Answer {
     pub requests_per_s: f64,
     /// Tokens generated per second with the first seed.
     pub output_tokens_per_s: f64,
-    /// The scenario with which `rooflut run` gives these figures.
+    /// The scenario that gives these figures in `rooflut run`.
     #[serde(skip)]
     pub scenario: Scenario,
 }

@@ -30,8 +30,8 @@ pub struct Question<'q> {
     pub space: Space,
     /// The limits that the deployment must meet.
     pub limits: Limits,
-    /// Share of measured servers of which the limits ask that they meet them: they must hold at the far end of the
-    /// interval that is meant to contain this share. `None`: they must hold for the predictions.
+    /// Share of measured servers that must meet the limits: the limits are checked at the far end of the interval meant
+    /// to contain this share. `None`: the predictions must meet the limits.
     pub confidence: Option<Coverage>,
     /// Number of deployments to find, each of another kind of server.
     pub count: usize,

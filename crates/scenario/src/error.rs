@@ -54,7 +54,7 @@ pub enum Problem {
         /// The line of the other.
         first: u64,
     },
-    /// The file has lists of values, of which a run takes one.
+    /// The file has lists of values, but a run takes one value of each key.
     Lists,
     /// A key of `[sweep]` has neither a list nor a single value.
     List {

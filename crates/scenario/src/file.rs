@@ -110,8 +110,8 @@ impl ScenarioFile {
         found.map(|found| found.line)
     }
 
-    /// Removes the keys that `given` replaces, and returns them in the order of the file: the keys of `given`, those
-    /// that exclude one of them, and those that mean nothing without one of these.
+    /// Removes the keys that `given` replaces, and returns them in the order of the file: the keys of `given`, the keys
+    /// that exclude one of these, and the keys that have no meaning without a removed key.
     ///
     /// # Errors
     /// [`Problem::Data`] for values that JSON does not have.

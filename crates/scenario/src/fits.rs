@@ -83,7 +83,7 @@ pub struct Fit {
     pub gpus: u32,
     /// US dollars per hour of all GPUs; null where their price is not known.
     pub usd_per_hour: Option<f64>,
-    /// The resource that it lacks to hold the requests; null where nothing is missing.
+    /// The missing resource for these requests; null if nothing is missing.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub missing: Option<Missing>,
     /// Its memory; null where not even the weights fit.

@@ -52,7 +52,7 @@ impl fmt::Display for Placement {
 }
 
 impl Placement {
-    /// Returns the name of the model and that many GPUs, those of all servers.
+    /// Returns the name of the model and the number of GPUs of all servers.
     pub fn on_gpus(&self, gpus: u64) -> String {
         let s = if gpus == 1 { "" } else { "s" };
         let (model, gpu) = (&self.model, self.tables.gpu().name.as_str());

@@ -132,7 +132,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Returns the run at this rate, requests (or sessions) per second, which replaces that of a generated load.
+    /// Returns the run at this rate, in requests (or sessions) per second. It replaces the rate of a generated load.
     ///
     /// # Errors
     /// A rate that is out of range.
@@ -184,7 +184,7 @@ impl Run {
     /// Returns the run on servers with these limits of a step; its other settings stay.
     ///
     /// # Errors
-    /// Limits that are out of range, and servers that they leave too little memory.
+    /// Limits that are out of range, and limits that leave servers too little memory.
     pub fn with_step_limits(&self, max_num_seqs: u32, max_num_batched_tokens: u32) -> Result<Run, RunError> {
         let mut run = self.clone();
         let server = &mut run.scenario.server;
@@ -330,8 +330,8 @@ impl Run {
         u64::from(parallelism.gpus()) * u64::from(self.replicas())
     }
 
-    /// Returns the first `count` requests of a generated load, or as many as it has, in the order of their arrival; `None`
-    /// for a trace, and where users wait for answers, so that arrivals depend on the servers.
+    /// Returns the first `count` requests of a generated load, or all if the load has fewer, in the order of arrival.
+    /// `None` for a trace, and if users wait for answers, because arrivals then depend on the servers.
     ///
     /// # Errors
     /// Arrivals that the clock cannot represent.
@@ -365,8 +365,8 @@ fn price(path: Option<&Path>, placement: &Placement, read: Read<'_>) -> Result<O
 }
 
 impl Prices {
-    /// Returns the default prices, with those of the file at `path` in their place. It may price the GPUs `own` beside
-    /// known ones. `read` opens the file, as in [`Resources`].
+    /// Returns the default prices, replaced by the prices of the file at `path`. The file may price the GPUs `own`
+    /// besides known GPUs. `read` opens the file, as in [`Resources`].
     ///
     /// # Errors
     /// [`RunError::Read`] and [`RunError::Prices`] for the file.

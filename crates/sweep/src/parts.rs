@@ -171,10 +171,10 @@ pub fn earlier_parts(
     Ok(found)
 }
 
-/// Passes the rows of all shards on, in the order of the grid and in parts: those of a sweep without shards. Returns the
+/// Passes on the rows of all shards, in the order of the grid and in the parts of a sweep without shards. Returns the
 /// number of rows.
 ///
-/// Each shard is its name, for errors, and its parts. One part of each is in memory.
+/// Each shard is a name, for errors, and its parts. One part of each shard is in memory.
 ///
 /// # Errors
 /// Errors of [`merge`](crate::merge()), and of `write`.
@@ -226,7 +226,7 @@ where
 /// Returns the rows of parts as CSV.
 ///
 /// # Errors
-/// None: those of a part end the reading.
+/// None: an error of a part ends the reading.
 pub fn csv_of_parts(parts: impl Iterator<Item = Result<(String, Part), SweepError>>) -> impl Read {
     CsvOfParts { parts, has_header: false, text: Cursor::default() }
 }

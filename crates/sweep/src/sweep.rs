@@ -56,11 +56,11 @@ pub(crate) fn line(cells: impl Iterator<Item = String>) -> Result<Vec<u8>, Sweep
 }
 
 impl<'s> Sweep<'s> {
-    /// Finds what the grid names. `version` stands for what predictions depend on beside the grid and the contents of
-    /// the files that it names: the version of the library and its measurements.
+    /// Finds the models, tables and files that the grid names. Predictions also depend on `version`: the version of the
+    /// library and its measurements.
     ///
     /// # Errors
-    /// A value that names nothing, a file that cannot be read, and the error of the first point if no point can be run.
+    /// A value that names nothing, an unreadable file, and the error of the first point if no point can run.
     pub fn try_new(grid: Grid, sources: Sources<'s>, version: &str) -> Result<Sweep<'s>, SweepError> {
         let fingerprint = grid.fingerprint(&format!("{version} {}", hash(&grid)?))?;
         let columns = columns(&grid);

@@ -51,7 +51,7 @@ impl Window {
 }
 
 impl SteadyState {
-    /// Whether the figures are those of a steady state.
+    /// Whether the figures describe a steady state.
     pub fn is_steady(&self) -> bool {
         !self.is_overloaded && self.window.is_some_and(|window| window.is_steady())
     }
