@@ -40,7 +40,7 @@ impl Coverage {
     /// Creates a coverage of `share`.
     ///
     /// # Errors
-    /// `share` is not between 0 and 1, or is one of them: no interval contains every measurement.
+    /// `share` is not strictly between 0 and 1: no interval contains every measurement.
     pub fn try_new(share: f64) -> Result<Coverage, CoverageError> {
         match share > 0.0 && share < 1.0 {
             true => Ok(Coverage(share)),
@@ -102,7 +102,7 @@ impl Interval {
         Interval { low: Seconds(time.0 / factor).max(Seconds(bound.0.min(time.0))), high: time * factor }
     }
 
-    /// Returns the interval of `time` whose half widths are those of `self` and an independent `half_width`, in
+    /// Returns the interval of `time` with the half widths of `self` and an independent `half_width`, added in
     /// quadrature. An end of `self` on the wrong side of `time` counts as `time`.
     pub fn widened(self, time: Seconds, half_width: f64) -> Interval {
         let beyond = |ratio: f64| exp(in_quadrature([ln(ratio.max(1.0)), half_width].into_iter()));

@@ -39,15 +39,15 @@ pub struct ServeDefaults {
     pub others: ServeLimits,
 }
 
-/// GPUs on which `vllm serve` takes limits of their own.
+/// GPUs with their own limits in `vllm serve`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GpuClass {
     /// Minimum memory in GiB.
     pub memory_gib: u32,
-    /// GPUs with one of these words in their names are left out.
+    /// Excludes GPUs with one of these words in their names.
     pub except: &'static [&'static str],
-    /// The limits of the others.
+    /// The limits on all other GPUs.
     pub limits: ServeLimits,
 }
 

@@ -13,9 +13,9 @@ pub enum Sampler {
     /// Greedy, or with a temperature alone.
     #[default]
     Plain,
-    /// With top-p or top-k, for which the vocabulary is sorted.
+    /// With top-p or top-k; sorts the vocabulary.
     TopP,
-    /// With top-p or top-k and a repetition penalty, for which the tokens of each request are counted.
+    /// With top-p or top-k and a repetition penalty; counts the tokens of each request.
     RepetitionPenalty,
 }
 

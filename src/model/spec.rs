@@ -185,7 +185,7 @@ impl ModelSpec {
         self
     }
 
-    /// Returns an MTP layer as a model of its own, which shares embedding and lm_head with this one.
+    /// Returns an MTP layer as a separate model that shares embedding and lm_head with this model.
     ///
     /// # Errors
     /// [`SpecError::NoMtp`] for a model without such layers.

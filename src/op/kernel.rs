@@ -54,8 +54,8 @@ macro_rules! kernels {
         }
 
         impl Kernel {
-            /// Looks up a shape in `set`, as `resolve` of the type of its operation does. Latent attention with an
-            /// indexer is looked up as sparse, whichever of the two operations is named.
+            /// Looks up a shape in `set`, as `resolve` of the operation's type does. Latent attention with an indexer
+            /// is looked up as sparse, even if the other operation is named.
             ///
             /// # Errors
             /// The errors of `resolve` of that type. A column that must be positive is zero.

@@ -230,10 +230,10 @@ impl PrefillAttention {
 
     /// Returns the time of chunks that run in one kernel.
     ///
-    /// A chunk of n tokens after c cached ones is equivalent to a whole prompt of `sqrt(n (n + 2 c))` tokens, which
-    /// has the same FLOPs; several chunks are equivalent to equal prompts of their FLOP-weighted mean length. Bytes
-    /// that the chunks move beyond those of the equivalent prompts (mainly context) are added. Launch time counts
-    /// once. Neither context nor mixtures were measured, so both are `Transferred`.
+    /// A chunk of n tokens after c cached ones is equivalent to a whole prompt of `sqrt(n (n + 2 c))` tokens, which has
+    /// the same FLOPs; several chunks are equivalent to equal prompts of their FLOP-weighted mean length. Bytes that
+    /// the chunks move beyond the bytes of the equivalent prompts (mainly context) are added. Launch time counts once.
+    /// Neither context nor mixtures were measured, so both are `Transferred`.
     pub fn at_chunks(&self, chunks: &ChunkSums) -> Estimate {
         if chunks.is_empty() {
             return self.at(1, 1);

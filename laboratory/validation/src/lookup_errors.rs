@@ -85,13 +85,13 @@ pub struct LookupCoverage {
     pub operation: OperationKind,
     /// Number of rows.
     pub n: usize,
-    /// Percentage of them within the interval, by nominal coverage.
+    /// Percentage of rows within the interval, by nominal coverage.
     pub covered: Vec<f64>,
 }
 
 /// Returns how many of the left-out rows of `set` lie within the intervals of each of the `nominal` coverages, by
-/// operation, but for latent attention, gated delta nets and exchanges between ranks. The shapes are dealt to five parts;
-/// the errors of the other four make the intervals of each.
+/// operation, without latent attention, gated delta nets and exchanges between ranks. The shapes are divided into five
+/// parts; the errors of four parts make the intervals of the fifth.
 ///
 /// Kinds of lookups with fewer than 20 rows in these four are left out. Takes a tenth of a second.
 pub fn lookup_coverage(set: &TableSet, nominal: &[Coverage]) -> Vec<LookupCoverage> {

@@ -133,7 +133,7 @@ pub struct MlaLoad {
     /// Compulsory work. FLOPs are counted in the format of the projections: a FLOP of 16-bit attention beside fp8
     /// projections counts as two.
     pub work: Work,
-    /// FLOPs with those of padding.
+    /// FLOPs, including padding.
     pub executed_flops: f64,
 }
 
@@ -204,8 +204,8 @@ impl MlaShape {
         work.into()
     }
 
-    /// Returns the work, on one rank, of `tokens` new tokens that attend to `kv_tokens` KV entries in total. The
-    /// query is multiplied with the latent vectors, which takes `2 q_heads (2 kv_rank + rope_dim)` FLOPs an entry; each
+    /// Returns the work, on one rank, of `tokens` new tokens that attend to `kv_tokens` KV entries in total.
+    /// Multiplying the query with the latent vectors takes `2 q_heads (2 kv_rank + rope_dim)` FLOPs per entry; each
     /// entry is read once. With an indexer, a token attends to at most `top_k` entries, and the keys of the indexer are
     /// read for all.
     ///

@@ -24,11 +24,11 @@ pub struct MemoryConstants {
     /// Bytes per logit while the profile run samples a token for each of `max_num_seqs` requests: the 16-bit logits,
     /// those in 32 bits, and what masks of top-k and top-p and the draw add.
     pub logit_memory: f64,
-    /// Bytes per vocabulary entry and multiprocessor of the buffer in which a kernel masks logits.
+    /// Bytes per vocabulary entry and multiprocessor of a kernel's buffer for masking logits.
     pub logit_buffer: f64,
     /// Share of the workspace of experts that stays allocated while tokens are sampled.
     pub kept_expert_workspace: f64,
-    /// Memory that is set aside for CUDA graphs, beside that of the layers; 0 for engines that set none aside.
+    /// Memory set aside for CUDA graphs, besides the memory of the layers; 0 for engines that set none aside.
     pub graph_memory: f64,
     /// Memory that is set aside for the CUDA graphs of one batch size, per layer.
     pub graph_layer_memory: f64,

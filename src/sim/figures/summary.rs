@@ -75,7 +75,7 @@ pub struct Throughput {
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ServerUse {
-    /// Share of the time in which a step ran, averaged over the replicas.
+    /// Share of the time during which a step ran, averaged over the replicas.
     pub busy_share: f64,
     /// Running requests, averaged over the time and summed over the replicas.
     pub mean_running: f64,

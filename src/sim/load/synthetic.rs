@@ -13,9 +13,9 @@ use crate::sim::load::{Arrivals, RequestMix};
 /// session is one request. With them, the request rate is the rate of the arrivals times the mean number of
 /// turns, once the first sessions have ended.
 ///
-/// Arrivals have a seed of their own; `seed` is used for everything else. The same seeds give the same bytes on
-/// every platform. Arrivals, prompts, outputs, content, priorities, numbers of turns and pauses are drawn
-/// from a random stream each, so that changing one does not change the others.
+/// Arrivals have a seed of their own; `seed` is used for everything else. The same seeds give the same bytes on every
+/// platform. Arrivals, prompts, outputs, content, priorities, numbers of turns and pauses have a random stream each, so
+/// changing one does not change the others.
 ///
 /// Memory: O(open sessions).
 ///

@@ -16,7 +16,7 @@ pub(super) enum Warning<'i> {
         /// Its latency over the one that its neighbours suggest.
         ratio: f64,
     },
-    /// Rows that take less time than the ones before them, although they have more work.
+    /// Rows that take less time than the row before, although they have more work.
     Dips {
         /// The operation and its formats.
         kernels: &'i str,

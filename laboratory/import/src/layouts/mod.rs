@@ -26,7 +26,7 @@ pub(crate) struct Columns {
 pub(crate) enum Others {
     /// They may distinguish ways of measuring: the user must select one of several latencies of a kernel.
     Variants,
-    /// None of them distinguishes measurements.
+    /// Columns that do not distinguish measurements.
     Remarks,
 }
 
