@@ -48,7 +48,7 @@ pub struct EngineStack {
     pub defaults: ServeDefaults,
     /// Time of a step outside the measured kernels.
     pub constants: StepConstants,
-    /// Memory beside weights, activations and KV cache.
+    /// Memory other than weights, activations and KV cache.
     pub memory: MemoryConstants,
     /// Time of a request outside the engine's steps: HTTP, tokenizer, detokenizer.
     pub api_server: Seconds,

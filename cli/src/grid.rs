@@ -45,7 +45,7 @@ impl Grid {
         self.rows.is_empty()
     }
 
-    /// Returns the table for a terminal, without trailing space, each line indented by `indent` spaces. Where it is
+    /// Returns the table for a terminal, without trailing space, each line indented by `indent` spaces. If the table is
     /// wider than the terminal, words wrap within their cells.
     pub fn render(&self, indent: usize) -> String {
         let available = output::width().saturating_sub(indent);

@@ -59,7 +59,7 @@ impl Outputs {
         }
     }
 
-    /// Opens an output, so that one that cannot be written is rejected before any work. `-` is standard output.
+    /// Opens an output early, so an output that cannot be written is rejected before any work. `-` is standard output.
     ///
     /// `first_line` is the first line of an output of this kind.
     pub fn open(&mut self, path: &Path, first_line: &[u8]) -> Result<OutputFile, Error> {

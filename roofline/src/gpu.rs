@@ -145,7 +145,7 @@ impl<'de> serde::Deserialize<'de> for Gpu {
     }
 }
 
-/// Rates of a GPU for one dtype, stored as reciprocals so that a bound is a multiplication.
+/// Rates of a GPU for one dtype, stored as reciprocals, so a bound is a multiplication.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
     /// Seconds per floating-point operation at the peak.

@@ -2,7 +2,7 @@
 
 use crate::hardware::Gpu;
 
-/// Settings that `vllm serve` takes where none are given (`EngineArgs._set_default_args` and `get_batch_defaults`,
+/// Default settings of `vllm serve` (`EngineArgs._set_default_args` and `get_batch_defaults`,
 /// `vllm/engine/arg_utils.py`; `CacheConfig`, `vllm/config/cache.py`; `_set_cudagraph_sizes`, `vllm/config/vllm.py`).
 ///
 /// Chunked prefill is on in all versions. The scheduling of a step is a rule
@@ -51,7 +51,7 @@ pub struct GpuClass {
     pub limits: ServeLimits,
 }
 
-/// Limits of a server that `vllm serve` takes where they are not given.
+/// Default limits of a server in `vllm serve`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServeLimits {

@@ -68,8 +68,9 @@ pub struct SchedulingRules {
     /// Whether KV blocks behind a window are kept while a step in flight may read them (`num_in_flight_tokens` in
     /// `KVCacheManager.allocate_slots`): they are in 0.33.
     pub window_in_flight: bool,
-    /// Whether layers with chunked attention have KV cache groups of their own, not one with all layers that keeps all
-    /// tokens (`VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE`, `vllm/envs.py`): they have in 0.15.
+    /// Whether layers with chunked attention have their own KV cache groups, instead of sharing a group that keeps all
+    /// tokens with all other layers (`VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE`, `vllm/envs.py`): they have
+    /// in 0.15.
     pub chunked_groups: bool,
 }
 
@@ -84,10 +85,10 @@ pub enum Scheduling {
     /// When the previous step starts (vLLM 0.15).
     ///
     /// An arrival during step s joins step s+2: a short prompt gets its first token after about 2.5 steps. A request
-    /// that finishes in step s is left out of step s+1, because its length is known, but it holds its slot and its
-    /// blocks until step s has ended, so that step s+2 is the first that can use them. If no batch could be fixed for
-    /// step s+1, the engine is idle when step s ends and immediately starts a step with the requests that have
-    /// arrived.
+    /// that finishes in step s is left out of step s+1, because its length is known, but the request holds its slot and
+    /// its blocks until step s has ended. Step s+2 is the first step that can use the slot and the blocks. If no batch
+    /// could be fixed for step s+1, the engine is idle when step s ends and immediately starts a step with the requests
+    /// that have arrived.
     #[default]
     OneStepAhead,
 }
@@ -135,9 +136,9 @@ crate::names!(VictimToken {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum VictimIndex {
-    /// It stays, so that the pass skips one request (vLLM 0.11).
+    /// The index stays, so the pass skips one request (vLLM 0.11).
     Stays,
-    /// It moves back if the victim had a token in the step, else the pass skips one request (vLLM 0.15).
+    /// The index moves back if the victim had a token in the step, else the pass skips one request (vLLM 0.15).
     MovesIfScheduled,
     /// It moves back (vLLM 0.33).
     Moves,

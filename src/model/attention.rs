@@ -74,8 +74,8 @@ pub struct Mla {
     pub rope_dim: u32,
     /// Dimension of a head of values (`v_head_dim`).
     pub v_dim: u32,
-    /// The indexer of sparse attention (DSA), as in DeepSeek-V3.2 and GLM-5; `None` where a token attends to all before
-    /// it.
+    /// The indexer of sparse attention (DSA), as in DeepSeek-V3.2 and GLM-5; `None` if a token attends to all tokens
+    /// before it.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub indexer: Option<Indexer>,
 }

@@ -53,7 +53,7 @@ const fn entry(name: &'static str, aliases: &'static [&'static str], spec: Model
 ///
 /// Keys and values of Gemma 4's full layers are the same weights. vLLM loads these weights into both projections, so
 /// they count twice. The MLP beside the experts of 26B-A4B is a shared expert. 31B was written down without its file;
-/// with these weights counted once it has the 30.7 billion that were published.
+/// with these weights counted once, the model has the published 30.7 billion.
 ///
 /// Kimi-Dev and Granite were written down without their files; the weights of measured servers agree.
 ///
@@ -64,9 +64,9 @@ const fn entry(name: &'static str, aliases: &'static [&'static str], spec: Model
 /// MiniMax-M2's `config.json` names three (`num_mtp_modules`), but their weights are not published, and vLLM does not
 /// run them.
 ///
-/// Weights have the formats of the first alias. `llama-4-scout` means Red Hat's 8-bit release, whose servers were
-/// measured; Meta's 16-bit weights go by their id. The formats of Llama-4-Maverick-FP8, with 8-bit routed experts only,
-/// were written down without its file.
+/// Weights have the formats of the first alias. `llama-4-scout` means Red Hat's 8-bit release, because servers of this
+/// release were measured; Meta's 16-bit weights go by their id. The formats of Llama-4-Maverick-FP8, with 8-bit routed
+/// experts only, were written down without its file.
 #[rustfmt::skip] // One model a line or two.
 pub static CATALOG: &[CatalogEntry] = &[
     entry("llama-2-7b", &["meta-llama/Llama-2-7b-hf", "meta-llama/Llama-2-7b-chat-hf"],

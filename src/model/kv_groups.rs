@@ -5,9 +5,9 @@ use super::{Attention, LayerGroup, ModelSpec, Span};
 /// The KV cache groups of a model, as in vLLM's hybrid KV cache manager.
 ///
 /// Each group has its own block for the same tokens of a request, so a block of the pool holds a block of any group. A
-/// model whose layers all read the same tokens is one group. Other models have groups of as many layers as the kind
-/// with the fewest: 10 layers with full attention and 52 with a window are 1 + 6 groups, the last of them padded.
-/// Blocks behind the window are freed (`vllm/v1/core/kv_cache_utils.py`).
+/// model whose layers all read the same tokens is one group. Each group of other models has as many layers as the kind
+/// with the fewest layers: 10 layers with full attention and 52 with a window are 1 + 6 groups, the last of them
+/// padded. Blocks behind the window are freed (`vllm/v1/core/kv_cache_utils.py`).
 ///
 /// All blocks have the same bytes. If one kind has fewer bytes per token than the other, its blocks hold more tokens
 /// (`unify_kv_cache_spec_page_size`). A request then takes blocks for as many tokens at once as the larger blocks hold,
@@ -40,7 +40,7 @@ pub struct KvGroups {
     pub layers: u32,
     /// Groups of layers that read all tokens.
     pub full: u32,
-    /// Groups of layers that read those in their [`span`](KvGroups::span) only.
+    /// Groups of layers that only read the tokens in their [`span`](KvGroups::span).
     pub limited: u32,
     /// Groups of layers that keep a state.
     #[cfg_attr(feature = "serde", serde(default))]

@@ -40,7 +40,7 @@ pub struct MemoryPlan {
     /// Index of the pipeline stage, from 0.
     #[cfg_attr(feature = "serde", serde(default))]
     pub stage: u32,
-    /// The limits that the plan is based on. Blocks have more tokens than given where a state needs the space.
+    /// The limits that the plan is based on. Blocks have more tokens than given if a state needs the space.
     pub limits: MemoryLimits,
 }
 
@@ -175,9 +175,9 @@ impl MemoryPlan {
         empty.with_blocks(token_bytes)
     }
 
-    /// Returns the plan with the weights and the KV entries of `draft`, the draft model of speculative decoding,
-    /// added to those of the target. A KV block holds the entries of both. The activations of the two models are not
-    /// live at the same time, and the target's are assumed to be larger.
+    /// Returns the plan with the weights and the KV entries of `draft`, the draft model of speculative decoding, added
+    /// to the weights and KV entries of the target. A KV block holds the entries of both. The activations of the two
+    /// models are not live at the same time, and the target's are assumed to be larger.
     ///
     /// Assumes: the draft's layers join each group of the target's, and windows of the draft free no blocks.
     ///

@@ -6,7 +6,7 @@
 /// `top_k` 0 and `repetition_penalty` 1, or `temperature` 0 where the file has no penalty, is sampled as
 /// [`Plain`](Sampler::Plain).
 ///
-/// Assumes: all requests are sampled alike, and a penalty comes with top-p or top-k.
+/// Assumes: all requests use the same sampling, and a penalty comes with top-p or top-k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Sampler {

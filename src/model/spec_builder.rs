@@ -173,7 +173,7 @@ impl ModelSpecBuilder {
         self
     }
 
-    /// Adds that many layers to those set so far. They are equal to the last ones, except for what is set after this
+    /// Adds that many layers to those set so far. The new layers equal the last ones, except for settings after this
     /// call.
     ///
     /// ```

@@ -62,8 +62,8 @@ impl TableSet {
 
 impl DecodeAttention {
     /// Looks up the requested shape (global heads with tp) in `set`, or the shape that one rank computes, or else the
-    /// nearest measured one by head dimension, then KV heads, then query heads (`Transferred`). Kernels of GPUs that split
-    /// KV entries only where query heads share a KV head answer for such shapes or for others.
+    /// nearest measured shape by head dimension, then KV heads, then query heads (`Transferred`). Kernels of GPUs that
+    /// split KV entries only where query heads share a KV head answer for such shapes or for others.
     ///
     /// # Errors
     /// The set has no decode table or none with these formats, or a dimension is zero.

@@ -29,7 +29,7 @@ macro_rules! kernels {
         $(#[$feature:meta])*
         $kind:ident: $type:ident::$resolve:ident, at($first:ident $(, $second:ident)?), $matched:ident;
     )*) => {
-        /// A resolved kernel of any operation, for programs that learn at run time which one is asked for.
+        /// A resolved kernel of any operation, for programs that choose the operation at run time.
         ///
         /// ```
         /// use rooflut::hardware::{Dtype, GemmShape, OperationKind};

@@ -184,8 +184,8 @@ impl PrefillAttention {
     /// the mean efficiency of the four nearest measured ones, weighted by the inverse of the squared distance in
     /// logarithms of KV heads and query heads (`Transferred`).
     ///
-    /// If a set has no rows of the KV format, those with KV entries in the format of the math answer (`Transferred`):
-    /// K and V of new tokens have that format in any case, and only the context is read as stored.
+    /// If a set has no rows of the KV format, rows with KV entries in the format of the math answer (`Transferred`): K
+    /// and V of new tokens have the format of the math in any case, and only the context is read as stored.
     ///
     /// # Errors
     /// The set has no prefill table or none in the format of the math, a dimension is zero, or heads are not

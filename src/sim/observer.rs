@@ -235,7 +235,7 @@ pub struct StepRecord {
     pub waiting: u32,
     /// KV blocks in use.
     pub kv_blocks_used: u32,
-    /// Preemptions when the step was scheduled, and before it in schedules that had no work left.
+    /// Preemptions when the step was scheduled, and in earlier schedules without work.
     pub preempted: u32,
     /// Whether the KV cache had too few free blocks when the step was scheduled: a request was preempted, or one that
     /// waits was not admitted.

@@ -14,10 +14,10 @@ use crate::units::Seconds;
 /// An MTP layer ([`with_mtp`](Self::with_mtp)) runs as often. Its first run covers all tokens of the step, including
 /// rejected drafts, because the layer reads the hidden states of the target.
 ///
-/// Assumes: a draft model keeps the KV entries of its own drafts, so it processes no token twice; its runs follow
-/// each other and the target's step without a gap; tokens are also drafted for requests that have just ended; drafts
-/// are sampled greedily, so that `draft` has a [`Sampler::Plain`](crate::model::Sampler::Plain), as in a `Deployment`;
-/// runs of data-parallel ranks over an MTP layer take as long as if all of them had the longest one.
+/// Assumes: a draft model keeps the KV entries of its own drafts, so it processes no token twice; its runs follow each
+/// other and the target's step without a gap; tokens are also drafted for requests that have just ended; drafts are
+/// sampled greedily, so `draft` has a [`Sampler::Plain`](crate::model::Sampler::Plain), as in a `Deployment`; runs of
+/// data-parallel ranks over an MTP layer take as long as if all of them had the longest one.
 ///
 /// Does not model: the further runs over requests of which the step has a part of the prompt, but not the last.
 ///

@@ -87,7 +87,7 @@ impl ErrorGroup {
 /// Returns the groups of a table. Formats and sets without rows of their own have the widest errors of the operation
 /// in the reference set.
 ///
-/// Evaluated at compile time for compiled sets, so that a lookup of names costs nothing.
+/// Evaluated at compile time for compiled sets, so a lookup of names costs nothing.
 #[doc(hidden)]
 pub const fn error_groups(set: &str, operation: OperationKind) -> ErrorGroups {
     let mut groups = [[ErrorGroup::UNKNOWN; 2]; Dtype::ALL.len()];

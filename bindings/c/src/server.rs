@@ -164,7 +164,8 @@ pub unsafe extern "C" fn rooflut_server_push(
 
 /// Moves the clock to `to_ns`, runs all steps that begin before, and writes the state then.
 ///
-/// A step that ends at `to_ns` has ended; none begins at `to_ns`, so that requests that arrive then can be added.
+/// A step that ends at `to_ns` has ended; no step begins at `to_ns`, so requests that arrive at this time can still be
+/// added.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_server_advance(
     server: Handle,

@@ -46,7 +46,7 @@ pub struct TimedBy {
     pub engine: Option<&'static str>,
     /// The tables that the model reads.
     pub tables: String,
-    /// How the total follows from the parts, where it is not their sum.
+    /// How the total follows from the parts, if it is not the sum of the parts.
     pub rule: Option<String>,
 }
 

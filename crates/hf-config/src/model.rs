@@ -26,11 +26,11 @@ use crate::structure;
 pub struct HfModel {
     /// Its dimensions.
     pub spec: ModelSpec,
-    /// Format of the KV entries, where the files name one.
+    /// Format of the KV entries, if the files name one.
     pub kv_dtype: Option<Dtype>,
-    /// The format of the weights that the model has in place of its own, with [`Options::for_memory_only`].
+    /// The format that stands in for the model's own weight format, with [`Options::for_memory_only`].
     pub stand_in: Option<StandIn>,
-    /// `intermediate_size` where the experts have a width of their own, `moe_intermediate_size`.
+    /// `intermediate_size` if the experts have their own width, `moe_intermediate_size`.
     pub dense_intermediate: Option<u32>,
     /// The keys of the dimensions.
     pub keys: Keys,

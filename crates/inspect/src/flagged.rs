@@ -119,7 +119,7 @@ fn of_family(family: &Family) -> Vec<Flagged> {
     outliers.chain(dips).collect()
 }
 
-/// A deployment as it would be if flagged rows had the latency that their neighbours suggest.
+/// A deployment in which flagged rows have the latency that their neighbours suggest.
 #[derive(Debug, Clone)]
 pub struct Corrected {
     /// The rows.

@@ -24,12 +24,11 @@ pub struct Outlier {
 
 /// Returns the outliers of a family, slow and fast ones, in the order of the rows.
 ///
-/// A row is compared with its neighbours on each axis by its slowdown over the reference time, minus the
-/// median at its coordinate (kernels change their tiles at some sizes). It is an outlier if it is clearly
-/// beyond both neighbours on every axis, by [`OUTLIER`] and by [`FAR`] deviations of the family, in one
-/// direction. At an end of an axis, with one neighbour, only slow rows are outliers. A bad row distorts the
-/// comparison of its neighbours: the row without which its lines are smoothest is taken first, and is no
-/// longer a neighbour of others.
+/// A row is compared with its neighbours on each axis by its slowdown over the reference time, minus the median at its
+/// coordinate (kernels change their tiles at some sizes). A row is an outlier if it is clearly beyond both neighbours
+/// on every axis, by [`OUTLIER`] and by [`FAR`] deviations of the family, in one direction. At an end of an axis, with
+/// one neighbour, only slow rows are outliers. A bad row distorts the comparison of its neighbours: the row without
+/// which its lines are smoothest is taken first, and is no longer a neighbour of others.
 pub fn outliers(family: &Family) -> Vec<Outlier> {
     let lines = family.lines();
     let mut left_out = vec![false; family.rows.len()];

@@ -55,7 +55,7 @@ pub struct Answer {
     pub binding: Option<String>,
     /// The figures that are limited.
     pub figures: Vec<LimitedFigure>,
-    /// Seeds that were simulated: all, or those up to the first that misses a limit.
+    /// Seeds that were simulated: all seeds, or the seeds up to the first that misses a limit.
     pub seeds: u64,
     /// Requests that were simulated, over the seeds.
     pub requests: u64,

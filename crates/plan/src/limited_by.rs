@@ -24,7 +24,7 @@ pub struct LimitedBy {
     pub raised_to: Option<u32>,
     /// The highest rate with the raised value; null for a plan, and where there is none.
     pub rate: Option<f64>,
-    /// The GPUs that are needed with the raised value; null for a rate, and where no number is enough.
+    /// The GPUs that are needed with the raised value; null for a rate, and if no number is enough.
     pub gpus: Option<u32>,
 }
 

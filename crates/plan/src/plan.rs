@@ -38,8 +38,8 @@ pub struct Plan {
     pub limits: Vec<String>,
     /// Share of requests that must meet all limits together; null for limits on figures.
     pub attainment: Option<f64>,
-    /// Share of measured servers that the intervals at whose far end the limits hold are meant to contain; null for
-    /// predictions.
+    /// Share of measured servers that the intervals are meant to contain; the limits hold at the far ends of the
+    /// intervals; null for predictions.
     pub confidence: Option<f64>,
     /// The first seed; the other seeds follow consecutively.
     pub first_seed: u64,

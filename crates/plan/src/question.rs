@@ -35,7 +35,7 @@ pub struct Question<'q> {
     pub confidence: Option<Coverage>,
     /// Number of deployments to find, each of another kind of server.
     pub count: usize,
-    /// Prices of GPUs. Where there are several GPUs to choose from, deployments are ordered by them; without prices, by
+    /// Prices of GPUs. Deployments are ordered by price if there are several GPUs to choose from; without prices, by
     /// the number of their GPUs.
     pub prices: Option<Prices>,
     /// Ends the search early.

@@ -8,7 +8,7 @@ use rooflut_nearest::{either, hint};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScenarioError {
-    /// The line of the file, from 1; `None` where the problem has none or the value is not from a file.
+    /// The line of the file, from 1; `None` if the problem has no line or the value is not from a file.
     pub line: Option<u64>,
     /// The problem.
     pub problem: Problem,
@@ -22,7 +22,7 @@ pub enum Problem {
     NotText,
     /// The file is not TOML.
     Toml(String),
-    /// The scenario cannot be compared key by key, as it cannot be written as JSON.
+    /// The scenario cannot be compared key by key, because it cannot be written as JSON.
     Data(String),
     /// No key has this name.
     UnknownKey {
@@ -215,7 +215,7 @@ pub(crate) fn split(key: &'static str) -> (&'static str, Option<&'static str>) {
     split.map_or((key, None), |(key, value)| (key, Some(value)))
 }
 
-/// Writes a key in a message, with a value where only that one is meant.
+/// Writes a key in a message, with a value if only that value is meant.
 pub type KeyName = fn(key: &str, value: Option<&str>) -> String;
 
 /// A key as a scenario file has it: `arrival = gamma`.

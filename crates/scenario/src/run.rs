@@ -39,7 +39,7 @@ pub struct Resources<'r> {
     pub read: &'r dyn Fn(&Path) -> io::Result<Input>,
 }
 
-/// A scenario that is ready to run. Copies, also those with another load, share the deployment and its step times.
+/// A scenario that is ready to run. Copies share the deployment and its step times, even with another load.
 #[derive(Debug, Clone)]
 pub struct Run {
     pub(crate) scenario: Scenario,
@@ -110,7 +110,7 @@ impl Run {
         })
     }
 
-    /// Returns the run as one that `stop` ends early, as it does all its copies.
+    /// Returns the run with a `stop` that ends this run and all its copies early.
     pub fn stopped_by(self, stop: Stop) -> Run {
         Run { stop, ..self }
     }
@@ -164,7 +164,7 @@ impl Run {
     /// the links between them. Its other keys do not count.
     ///
     /// # Errors
-    /// Counts that are out of range or contradict each other, and several servers where they are not modelled.
+    /// Counts that are out of range or contradict each other, and several servers if these are not modelled.
     pub fn with_servers(&self, counts: &Server) -> Result<Run, RunError> {
         let mut run = self.clone();
         let server = &mut run.scenario.server;
@@ -227,7 +227,7 @@ impl Run {
         self.served.get_or_init(|| self.deployment.served_model())
     }
 
-    /// The longest request of the models, tokens, where the KV cache holds less.
+    /// The longest request of the models, in tokens, if the KV cache holds less.
     pub fn lowered_from(&self) -> Option<u32> {
         let longest = self.deployment.max_model_len();
         (self.config.max_model_len < longest).then_some(longest)
@@ -288,7 +288,7 @@ impl Run {
         self.speculation.as_ref()
     }
 
-    /// Prefill and decode servers, where they are apart.
+    /// Prefill and decode servers, if they are separate.
     pub fn pools(&self) -> Option<&Pools> {
         self.pools.as_ref()
     }

@@ -53,7 +53,7 @@ impl Run {
         self.run_for(&Goal::Figures, observer)
     }
 
-    /// As [`run`](Run::run), for another goal, where the number of requests is not given.
+    /// As [`run`](Run::run), for another goal, if the number of requests is not given.
     ///
     /// # Errors
     /// As [`run`](Run::run).

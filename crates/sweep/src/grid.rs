@@ -135,7 +135,7 @@ impl Grid {
     }
 
     /// Returns what identifies the rows of the grid: its size and a hash (64-bit FNV-1a) of the scenario, of all values
-    /// and of `version`, which stands for what predictions depend on beside them.
+    /// and of `version`, which stands for everything else that predictions depend on.
     ///
     /// # Errors
     /// None is known for a grid that was spanned.

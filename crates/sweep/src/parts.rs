@@ -22,7 +22,7 @@ use crate::resume::check;
 use crate::shard::Shard;
 use crate::sweep::{Row, Sweep, line};
 
-/// Rows of a sweep, as many as a Parquet file has.
+/// Rows of a sweep for one Parquet file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     columns: Vec<(String, Kind)>,

@@ -25,7 +25,7 @@ pub struct Sweep<'s> {
     stop: Stop,
 }
 
-/// A row of a sweep: the values of [`Sweep::columns`]'s columns, null where a figure is not known.
+/// A row of a sweep: the values of [`Sweep::columns`]'s columns, null if a figure is not known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     pub(crate) values: Vec<Value>,
@@ -126,7 +126,7 @@ impl<'s> Sweep<'s> {
     }
 
     /// Simulates the points of a shard on `threads` threads and passes their rows on in the order of the grid, without
-    /// the first `done`. Few rows wait for earlier ones, so that memory does not grow with the grid.
+    /// the first `done`. Few rows wait for earlier rows, so memory does not grow with the grid.
     ///
     /// # Errors
     /// No thread can be started, a sweep that was [stopped](Sweep::stopped_by), or the error of `take`, which ends the

@@ -15,8 +15,8 @@ pub enum Format {
     /// `session_id`, whose requests continue each other. Ids are any text. A column `experiment`
     /// with several values needs a condition that selects one.
     Own,
-    /// The Azure LLM inference traces of 2023 to 2025: CSV with `TIMESTAMP` (taken as UTC where it has
-    /// no offset), `ContextTokens`, `GeneratedTokens` and, in the multi-modal one, `NumImages`.
+    /// The Azure LLM inference traces of 2023 to 2025: CSV with `TIMESTAMP` (taken as UTC without an offset),
+    /// `ContextTokens`, `GeneratedTokens` and, in the multi-modal one, `NumImages`.
     Azure,
     /// BurstGPT: CSV with `Timestamp` (seconds), `Request tokens`, `Response tokens`; failures, marked by 0 response
     /// tokens, are left out.

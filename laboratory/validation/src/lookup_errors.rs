@@ -34,7 +34,7 @@ type Errors = BTreeMap<(Group, Extent), Vec<f64>>;
 ///
 /// A set with fewer than 20 left-out rows of a kind has the widest errors of the operation in the set `h100`, of the
 /// same kind if that has enough rows; so have all other sets, in the rows `other`. An operation without rows of its own
-/// has the widest of all others, but for those in `APART`.
+/// has the widest errors of all other operations, except the operations in `APART`.
 pub fn lookup_errors_csv() -> String {
     let mut csv = "set,operation,dtype,shape".to_owned();
     for extent in Extent::ALL {

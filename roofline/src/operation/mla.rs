@@ -130,8 +130,8 @@ pub struct MlaShape {
 /// Work of a layer of latent attention on one rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MlaLoad {
-    /// Compulsory work. FLOPs are counted in the format of the projections: a FLOP of 16-bit attention beside fp8
-    /// projections counts as two.
+    /// Compulsory work. FLOPs are counted in the format of the projections: with fp8 projections, a FLOP of 16-bit
+    /// attention counts as two.
     pub work: Work,
     /// FLOPs, including padding.
     pub executed_flops: f64,

@@ -20,11 +20,11 @@ pub enum Router {
     /// more than half of the prompt. A shorter prefix, such as a text that all prompts begin with, does not count;
     /// otherwise it would draw all requests to the first replica that had it.
     ///
-    /// Sources: the KV router of NVIDIA Dynamo (docs, "KV cache routing") adds what a worker would prefill to what
-    /// it has active, with equal weights by default, and takes the smallest sum; SGLang's cache-aware router follows
-    /// matches of more than half of the prompt (`cache_threshold` 0.5) and else balances the caches.
-    /// Assumes: the router knows the caches of the replicas when a request arrives, as Dynamo does by their events.
-    /// Cost: O(log blocks of the prompt) per replica.
+    /// Sources: the KV router of NVIDIA Dynamo (docs, "KV cache routing") adds the tokens that a worker would prefill
+    /// to its active tokens, with equal weights by default, and takes the smallest sum; SGLang's cache-aware router
+    /// follows matches of more than half of the prompt (`cache_threshold` 0.5) and else balances the caches. Assumes:
+    /// the router knows the caches of the replicas when a request arrives, as Dynamo does by their events. Cost: O(log
+    /// blocks of the prompt) per replica.
     PrefixAffinity,
 }
 

@@ -17,8 +17,8 @@ use crate::sim::{Observer, StepRecord};
 /// Percentiles are within [`RELATIVE_ERROR`](TokenGaps::RELATIVE_ERROR), the mean is exact. Memory: 190 KB, twice
 /// that if a gap is longer than 4 s.
 ///
-/// Cost: a comparison and two additions per step, and a histogram update if the duration differs from that of the
-/// step before by more than the error. [`Digest`](crate::sim::figures::Digest) has an example of an observer.
+/// Cost: a comparison and two additions per step, and a histogram update if the duration differs from the step before
+/// by more than the error. [`Digest`](crate::sim::figures::Digest) has an example of an observer.
 #[derive(Debug, Clone)]
 pub struct TokenGaps {
     sketch: Sketch<u64>,

@@ -36,7 +36,7 @@ pub struct RateQuestion<'q> {
     pub stop: Stop,
 }
 
-/// The highest rates of a deployment, and its latencies around them.
+/// The highest rates of a deployment, and the latencies around these rates.
 ///
 /// Its JSON has the fields in this order; times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -57,7 +57,7 @@ pub struct Saturation {
     pub saturation: Point,
     /// The rate with the highest power, throughput over mean end-to-end latency, up to the saturation rate.
     pub knee: Point,
-    /// The lowest rate that was tried, where no rate meets the limits; null where one does.
+    /// The lowest rate tried, if no rate meets the limits; null where one does.
     pub lowest: Option<Point>,
     /// The limits.
     pub limits: Vec<String>,
@@ -66,7 +66,7 @@ pub struct Saturation {
     /// Share of measured servers that the intervals at whose far end the limits hold are meant to contain; null for
     /// predictions.
     pub confidence: Option<f64>,
-    /// The limits are missed at the highest rate that meets them, times one plus this.
+    /// The limits are missed at the highest rate within the limits, times one plus this tolerance.
     pub tolerance: f64,
     /// The first seed; the other seeds follow consecutively.
     pub first_seed: u64,
@@ -111,7 +111,7 @@ impl<'q> RateQuestion<'q> {
     /// no schedule serves it in the long run.
     ///
     /// Assumes: the limits hold at a rate if they hold at a higher one. Rates are the powers of one plus the tolerance;
-    /// the highest one is bracketed in doubling strides, then bisected.
+    /// the highest rate is bracketed in doubling strides, then bisected.
     ///
     /// # Errors
     /// A scenario that cannot be run or has no rate to vary, a tolerance out of range, a load that is served at no rate

@@ -14,7 +14,7 @@ pub struct SteadyState {
     pub(crate) is_burst: bool,
     /// Whether requests arrive faster than they are served.
     pub is_overloaded: bool,
-    /// Whether the bounds of a [`Goal`](crate::Goal) hold; `None` if that is not clear, or none were given.
+    /// Whether the bounds of a [`Goal`](crate::Goal) hold; `None` if the result is not clear, or without limits.
     pub holds: Option<bool>,
 }
 
