@@ -35,7 +35,7 @@ pub(super) fn warning(outcome: &Outcome<'_>) -> Option<String> {
     (!steady.is_steady() && !steady.is_transient).then(|| {
         let requests = plural(outcome.requests(), "request");
         let advice = match outcome.run.load().requests() {
-            Some(_) => "leave --requests out, or use more of them",
+            Some(_) => "leave out --requests, or use more requests",
             None => "the load is too close to what the servers can do; lower it, or set --warm-up",
         };
         let part = match steady.window {

@@ -131,7 +131,7 @@ impl fmt::Display for ConfigError {
             ConfigError::UnknownType { found: None } => write!(
                 f,
                 "model_type: expected the type of the model, such as \"llama\", found none; \
-                 add it, or read the file as that of a Llama"
+                 add it, or read the file as a Llama's"
             ),
             ConfigError::UnknownKey { key, model_type } => write!(
                 f,

@@ -98,7 +98,7 @@ pub(crate) fn missing(format: Format, name: &str, found: &[String]) -> String {
     match (format.time(name), unit(near)) {
         (None, _) => format!("; rename {shown}?"),
         (Some(expected), Some(found)) if found != expected => {
-            format!(" {expected}; {shown} is {found}: convert and rename it")
+            format!(" ({expected}); {shown} is {found}: convert and rename it")
         }
         (Some(expected), _) => format!("; rename {shown} if it is {expected}"),
     }

@@ -63,7 +63,7 @@ const fn columns(attn_dtype: Column) -> [Column; 13] {
         "Dimension of a head of queries and keys without rotary embedding",
         "Dimension of a head of queries and keys with rotary embedding",
     ];
-    let q_rank = "Rank of the compressed query; 0 where it is not compressed";
+    let q_rank = "Rank of the compressed query; 0 if the query is not compressed";
     let selected = "Maximum number of keys that the indexer selects for a query";
     [
         Column::dtype("dtype", "Format of the projections"),
