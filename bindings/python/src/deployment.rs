@@ -26,7 +26,7 @@ const OF_SEVERAL: [&str; 6] =
 ///
 /// The keyword arguments are the keys of a scenario that describe one server: ``model``, ``gpu``, ``tp``, ``dtype``,
 /// ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on, which ``rooflut help run`` lists as flags. All kernels are
-/// found here, so that steps cannot fail.
+/// found here, so steps cannot fail.
 #[pyclass(frozen, module = "rooflut")]
 pub(crate) struct Deployment {
     deployment: rooflut::Deployment,
