@@ -18,8 +18,8 @@ pub(crate) struct LimitArgs {
     /// Share of requests that must meet all limits together, such as 0.99, in place of limits on figures.
     #[arg(long, value_name = "SHARE", value_parser = real, conflicts_with = "confidence", requires = "goodput")]
     attainment: Option<f64>,
-    /// Check the limits at the far end of the interval meant to contain this share of measured servers (`rooflut run
-    /// --interval`), such as 0.9.
+    /// Check the limits at the far end of the interval meant to contain this share of measured servers
+    /// (`rooflut run --interval`), such as 0.9.
     #[arg(long, value_name = "SHARE", requires = "goodput")]
     pub(crate) confidence: Option<Coverage>,
     /// Reject answers of the tables that are worse than this: a class (`rooflut step --help` lists the classes),
