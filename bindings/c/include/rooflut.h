@@ -470,10 +470,11 @@ uint32_t rooflut_fits(const struct RooflutScenarioSource *source,
 
 // Finds a kernel in a table set.
 //
-// `kernel` is an object of JSON with one key, the operation as in a table set, and its shape: `{"gemm": {"dtype":
-// "bf16", "k": 4096, "n": 6144}}`. A shape has all key columns of the operation's tables: `bench_data/README.md` lists
-// the columns, and `rooflut lookup OPERATION --help` explains them. Heads are counted on one rank if `tp` is not a
-// column. The columns of an indexer are an object: `"indexer": {"heads": 64, "head_dim": 128, "top_k": 2048}`.
+// `kernel` is an object of JSON with one key, the operation as in a table set, and its shape:
+// `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. A shape has all key columns of the operation's tables:
+// `bench_data/README.md` lists the columns, and `rooflut lookup OPERATION --help` explains them. Heads are counted on
+// one rank if `tp` is not a column. The columns of an indexer are an object:
+// `"indexer": {"heads": 64, "head_dim": 128, "top_k": 2048}`.
 uint32_t rooflut_lookup_new(RooflutHandle tables,
                             const char *kernel,
                             size_t kernel_length,
