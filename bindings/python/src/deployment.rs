@@ -139,8 +139,9 @@ impl Deployment {
     fn server(&self, py: Python<'_>) -> PyResult<Server> {
         let dp = self.deployment.parallelism().dp;
         if dp > 1 {
-            return Err(error(format!("dp: expected a single rank, found {dp} ranks that step together; use \
-                                      simulate()")));
+            return Err(error(format!(
+                "dp: expected a single rank, found {dp} ranks that step together; use simulate()"
+            )));
         }
         let model = self.deployment.served_model();
         let server = compute(py, || rooflut::sim::Server::try_new(model, self.config))?;
