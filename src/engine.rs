@@ -42,22 +42,22 @@ pub struct EngineStack {
     pub description: &'static str,
     /// Date of the release on PyPI, YYYY-MM-DD; `None` for a stack that is no release.
     pub released: Option<&'static str>,
-    /// The stack that it inherits from what its own file leaves out.
+    /// The stack that provides everything missing from this stack's own file.
     pub inherits: Option<&'static str>,
-    /// The rules by which it schedules.
+    /// The scheduling rules of the stack.
     pub rules: SchedulingRules,
-    /// The settings that it takes where none are given.
+    /// The default settings of the stack.
     pub defaults: ServeDefaults,
     /// Time of a step outside the measured kernels.
     pub constants: StepConstants,
-    /// Memory beside weights, activations and KV cache.
+    /// Memory other than weights, activations and KV cache.
     pub memory: MemoryConstants,
     /// Time of a request outside the engine's steps: HTTP, tokenizer, detokenizer.
     pub api_server: Seconds,
     /// Time that the API server spends on each token of a prompt. It processes one prompt after another.
     pub api_token: Seconds,
-    /// Time that the API server spends on the output of one request in a step. It processes the outputs of a step one
-    /// after another, that of a new request last.
+    /// Time that the API server spends on the output of one request in a step. The server processes the outputs of a
+    /// step one after another, and the output of a new request last.
     pub api_output: Seconds,
     /// Mean absolute error of the time to first token that the errors of its steps do not explain, as a logarithm.
     /// It widens intervals and changes no time.
@@ -83,7 +83,7 @@ pub struct Constant {
     pub meaning: &'static str,
     /// The source of its value.
     pub source: &'static str,
-    /// The stack whose file gives it: this one, or one that it inherits from.
+    /// The stack whose file has the value: this stack, or one that this stack inherits from.
     pub stack: &'static str,
 }
 
@@ -97,7 +97,7 @@ pub struct Rule {
     pub value: &'static str,
     /// Its meaning.
     pub meaning: &'static str,
-    /// The stack whose file gives it: this one, or one that it inherits from.
+    /// The stack whose file has the value: this stack, or one that this stack inherits from.
     pub stack: &'static str,
 }
 
@@ -289,9 +289,9 @@ impl EngineStack {
         limits
     }
 
-    /// Returns the half width, as a logarithm, of the errors of a server's time to first token that those of its steps
-    /// do not explain: [`first_token_error`](Self::first_token_error), and the difference between two equal servers, 2
-    /// % on average, 4 % with experts.
+    /// Returns the half width, as a logarithm, of the errors of a server's time to first token that the errors of its
+    /// steps do not explain: [`first_token_error`](Self::first_token_error), and the difference between two equal
+    /// servers, 2 % on average, 4 % with experts.
     pub fn ttft_half_width(&self, model: &ModelSpec, coverage: Coverage) -> f64 {
         let two_servers = match model.experts() {
             Some(_) => 0.04,
@@ -302,7 +302,7 @@ impl EngineStack {
     }
 
     /// Returns the half width, as a logarithm, of the errors of a server's times per token and to the last token that
-    /// those of its steps do not explain: the difference between two equal servers, 1 % on average.
+    /// the errors of its steps do not explain: the difference between two equal servers, 1 % on average.
     pub fn tpot_half_width(&self, coverage: Coverage) -> f64 {
         coverage.laplace(0.01)
     }

@@ -40,7 +40,7 @@ impl Coverage {
     /// Creates a coverage of `share`.
     ///
     /// # Errors
-    /// `share` is not between 0 and 1, or is one of them: no interval contains every measurement.
+    /// `share` is not strictly between 0 and 1: no interval contains every measurement.
     pub fn try_new(share: f64) -> Result<Coverage, CoverageError> {
         match share > 0.0 && share < 1.0 {
             true => Ok(Coverage(share)),
@@ -67,8 +67,8 @@ impl Coverage {
         -ln(1.0 - self.0)
     }
 
-    /// Returns the quantile for this coverage, from those at 50, 80 and 95 %: linear in -ln(1 - share), through 0 at
-    /// 0 and beyond 95 % with the slope before it.
+    /// Returns the quantile for this coverage, from the quantiles at 50, 80 and 95 %: linear in -ln(1 - share), through
+    /// 0 at 0 and beyond 95 % with the slope before it.
     pub fn quantile(self, [half, most, nearly_all]: [f32; 3]) -> f64 {
         let knots = [
             (0.0, 0.0),
@@ -95,14 +95,14 @@ const LN_5: f64 = 1.609_437_912_434_100_3;
 const LN_20: f64 = 2.995_732_273_553_991;
 
 impl Interval {
-    /// Returns the range around `time` whose ends are a factor of exp(`half_width`) apart from it, the lower one at
-    /// least `bound`.
+    /// Returns the range from `time` / exp(`half_width`) to `time` x exp(`half_width`). The lower end is at least
+    /// `bound`.
     pub fn around(time: Seconds, half_width: f64, bound: Seconds) -> Interval {
         let factor = exp(half_width);
         Interval { low: Seconds(time.0 / factor).max(Seconds(bound.0.min(time.0))), high: time * factor }
     }
 
-    /// Returns the interval of `time` whose half widths are those of `self` and an independent `half_width`, in
+    /// Returns the interval of `time` with the half widths of `self` and an independent `half_width`, added in
     /// quadrature. An end of `self` on the wrong side of `time` counts as `time`.
     pub fn widened(self, time: Seconds, half_width: f64) -> Interval {
         let beyond = |ratio: f64| exp(in_quadrature([ln(ratio.max(1.0)), half_width].into_iter()));

@@ -34,7 +34,7 @@ type ConfigFiles struct {
 	Config           string // Text of config.json.
 	HFQuantConfig    string // Text of hf_quant_config.json; empty if there is none.
 	GenerationConfig string // Text of generation_config.json; empty if there is none.
-	AssumeLlama      bool   // Whether a file of any type is read as that of a Llama.
+	AssumeLlama      bool   // Whether a file of any type is read as a Llama's.
 }
 
 // ReadModel reads a model from the texts of its files.

@@ -71,7 +71,7 @@ func (s Source) Saturate(ctx context.Context, wanted string) (string, error) {
 }
 
 // Sweep simulates all combinations of the lists of values in the TOML's table [sweep], and returns the CSV of
-// `rooflut sweep`: a row for each, with an error where it cannot be run.
+// `rooflut sweep`: a row for each combination, with an error if it cannot run.
 func (s Source) Sweep(ctx context.Context) (string, error) {
 	return until(ctx, func(stop C.uint64_t) (string, error) { return s.ask(C.SWEEP, "", stop) })
 }

@@ -171,7 +171,7 @@ func (s *Server) Push(request Request) (uint64, error) {
 }
 
 // Advance moves the clock, runs all steps that begin before, and returns the state then. A step that ends at toNS has
-// ended; none begins at toNS, so that requests that arrive then can be added.
+// ended; no step begins at toNS, so requests that arrive at this time can still be added.
 func (s *Server) Advance(toNS uint64) (ServerState, error) {
 	var state C.RooflutServerState
 	var e C.RooflutError

@@ -34,14 +34,14 @@ import "C"
 
 import "unsafe"
 
-// Chunk is consecutive prompt tokens of one request. Its memory is that of RooflutChunk.
+// Chunk is consecutive prompt tokens of one request. Its memory layout equals RooflutChunk.
 type Chunk struct {
 	NewTokens uint32 // Tokens computed in this step, at least 1.
 	KVLen     uint32 // Tokens in the KV cache after this step, the new ones included.
 	IsLast    bool   // Whether the prompt ends with this chunk, so that it yields a token.
 }
 
-// DecodeGroup is decoding requests. Its memory is that of RooflutDecodeGroup.
+// DecodeGroup is decoding requests. Its memory layout equals RooflutDecodeGroup.
 type DecodeGroup struct {
 	KVTokens      uint64 // Sum of the KV lengths of the requests, all new tokens included.
 	OutsideTokens uint64 // KV tokens outside the window of layers with one; 0 for as few as the lengths allow.
@@ -55,7 +55,7 @@ type Batch struct {
 	Decode  []DecodeGroup
 }
 
-// Time is a predicted time. Its memory is that of RooflutDuration.
+// Time is a predicted time. Its memory layout equals RooflutDuration.
 type Time struct {
 	Seconds     float64
 	Nanoseconds uint64 // Whole nanoseconds, halves rounded up.
@@ -171,7 +171,7 @@ func (s *Scenario) StepInterval(batch Batch, coverage float64) (low, high float6
 	return float64(interval.low_seconds), float64(interval.high_seconds), nil
 }
 
-// The memory of an entry is that of C, so that slices are passed as they are.
+// The memory layout of an entry equals the layout in C, so slices are passed as they are.
 var (
 	_ [unsafe.Sizeof(C.RooflutChunk{})]byte       = [unsafe.Sizeof(Chunk{})]byte{}
 	_ [unsafe.Sizeof(C.RooflutDecodeGroup{})]byte = [unsafe.Sizeof(DecodeGroup{})]byte{}

@@ -23,7 +23,7 @@ import "C"
 
 import "unsafe"
 
-// Steps are batches of many steps, which one call times. The zero value has none.
+// Steps are batches of many steps for one call to time. The zero value has no steps.
 type Steps struct {
 	prefillOffsets []uint64
 	newTokens      []uint32
@@ -68,7 +68,7 @@ func (s *Steps) Reset() {
 	}
 }
 
-// StepTimes predicts the times of many steps in one call and writes them to times, which has an entry for each.
+// StepTimes predicts the times of many steps in one call and writes them to times, with one entry per step.
 func (s *Scenario) StepTimes(steps *Steps, times []Time) error {
 	if steps.Len() == 0 && len(times) == 0 {
 		return nil

@@ -12,16 +12,16 @@ use crate::parser::Invocation;
 use crate::progress::Ticker;
 use crate::{compare, engines, fits, generate, lookup, models, plan, program, run, saturate, step, sweep, tables};
 
-/// Runs the command with these arguments, the first of which is the name of the program: prints the answer, or the
-/// error, and returns the exit code.
+/// Runs the command with these arguments, prints the answer or the error, and returns the exit code. The first argument
+/// is the name of the program.
 ///
-/// On Unix, signals end the process from then on, and remove its temporary files.
+/// On Unix, signals end the process from then on and remove its temporary files.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     program::main_with(|host| answered(arguments, host))
 }
 
-/// Returns the text that the command prints with these arguments, the first of which is the name of the program. `stop`
-/// ends searches and sweeps early, which then fail.
+/// Returns the text that the command prints with these arguments. The first argument is the name of the program. `stop`
+/// ends searches and sweeps early; they then fail.
 ///
 /// ```
 /// use rooflut_scenario::Stop;
@@ -33,7 +33,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// ```
 ///
 /// # Errors
-/// Every error of the command, also one that its text describes, as that of a failed check.
+/// Every error of the command, including an error that its text describes, such as a failed check.
 pub fn answer(arguments: impl IntoIterator<Item = OsString>, stop: Stop) -> Result<String, Error> {
     program::answer(|host| answered(arguments, host), stop)
 }

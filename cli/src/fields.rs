@@ -72,7 +72,7 @@ impl Serialize for Fields {
     }
 }
 
-/// Returns the fields that are equal in all kernels, and the names of the others.
+/// Returns the fields that are equal in all kernels, and the names of the other fields.
 pub fn split(kernels: &[&Fields]) -> (Vec<String>, Vec<&'static str>) {
     let mut common = Vec::new();
     let mut varying = Vec::new();

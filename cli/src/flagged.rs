@@ -23,7 +23,7 @@ pub(crate) fn row(flagged: &Flagged, parts: &[(Part, f64)]) -> FlaggedRow {
         }
         (kernels, _) => FlaggedRow {
             row: format!(
-                "{}, {} slower than the next with more work",
+                "{}, {} slower than the next row with more work",
                 kernels.as_deref().unwrap_or_default(),
                 plural(flagged.rows.len() as u64, "row")
             ),
@@ -44,10 +44,12 @@ pub(crate) fn note(flagged: &FlaggedRow) -> String {
     let row = &flagged.row;
     match (flagged.latency_us, flagged.expected_us) {
         (Some(latency_us), Some(expected_us)) => format!(
-            "a row that `rooflut-lab tables check` flags is used: {row}, {latency_us} us, expected about {} us from the \
-             rows beside it, with which {parts}",
+            "a row that `rooflut-lab tables check` flags is used: {row}, {latency_us} us, expected about {} us from \
+             the rows beside it; with that time, {parts}",
             three_digits(expected_us)
         ),
-        _ => format!("rows that `rooflut-lab tables check` flags are used: {row}; with the time of the next, {parts}"),
+        _ => format!(
+            "rows that `rooflut-lab tables check` flags are used: {row}; with the time of the next row, {parts}"
+        ),
     }
 }

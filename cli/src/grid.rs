@@ -19,8 +19,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// An empty table with the columns of a header, in which `>` marks those of numbers: `model | >layers | FFN`. A name
-    /// may have several lines.
+    /// An empty table with the columns of a header; `>` marks columns of numbers: `model | >layers | FFN`. A name may
+    /// have several lines.
     pub fn new(header: &str) -> Grid {
         let columns = header.split('|').map(|name| match name.trim().strip_prefix('>') {
             Some(number) => (number.to_owned(), CellAlignment::Right),
@@ -45,7 +45,7 @@ impl Grid {
         self.rows.is_empty()
     }
 
-    /// Returns the table for a terminal, without trailing space, each line indented by `indent` spaces. Where it is
+    /// Returns the table for a terminal, without trailing space, each line indented by `indent` spaces. If the table is
     /// wider than the terminal, words wrap within their cells.
     pub fn render(&self, indent: usize) -> String {
         let available = output::width().saturating_sub(indent);

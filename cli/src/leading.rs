@@ -4,7 +4,8 @@ use std::ffi::OsString;
 
 const FLAG: &str = "--tables";
 
-/// Returns the arguments with a leading `--tables PATH` behind the command, which without another is `default`.
+/// Returns the arguments with a leading `--tables PATH` moved behind the command. Without a command, `default` is the
+/// command.
 pub fn behind_command(mut arguments: Vec<OsString>, default: &str) -> Vec<OsString> {
     let program = 1.min(arguments.len());
     let length = match arguments.get(program).and_then(|first| first.to_str()) {

@@ -43,7 +43,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 }
 
 impl Outputs {
-    /// `inputs` are files, and folders of files, that must not be replaced, each with what the message says of it.
+    /// `inputs` are files and folders of files that must not be replaced, each with its description in the message.
     pub fn new(inputs: Vec<(PathBuf, &'static str)>, existing: Existing) -> Outputs {
         let files = inputs.into_iter().flat_map(|(path, why)| {
             let inside = fs::read_dir(&path).into_iter().flatten().flatten();
@@ -59,16 +59,16 @@ impl Outputs {
         }
     }
 
-    /// Opens an output, so that one that cannot be written is rejected before any work. `-` is standard output.
+    /// Opens an output early, so an output that cannot be written is rejected before any work. `-` is standard output.
     ///
-    /// `first_line` is that of an output of this kind.
+    /// `first_line` is the first line of an output of this kind.
     pub fn open(&mut self, path: &Path, first_line: &[u8]) -> Result<OutputFile, Error> {
         let refuse = |why: &str| Error::new(format!("{} {why}", path.display()));
         let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
         if COMPRESSED.contains(&extension) {
             return Err(refuse(&format!(
-                "is the name of a compressed file, which outputs are not; leave out .{extension}, or write to - and \
-                 pipe that into a compressor"
+                "names a compressed file, but outputs are not compressed; leave out .{extension}, or write to - and \
+                 pipe the output into a compressor"
             )));
         }
         let destination = destination(path).map_err(refuse)?;
@@ -100,7 +100,8 @@ impl Outputs {
         }
         match self.existing {
             Existing::Keep if !is_earlier_output(destination, first_line) => Err(
-                "already exists and is not an earlier output of this kind; replace it with --force, or name another path"
+                "already exists and is not an earlier output of this kind; replace it with --force, or name another \
+                 path"
                     .to_owned(),
             ),
             _ => Ok(()),

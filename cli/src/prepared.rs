@@ -55,7 +55,7 @@ impl PreparedRun {
         &self.run
     }
 
-    /// Simulates the run and returns its outcome and its report, which lacks the path of a scenario file.
+    /// Simulates the run and returns its outcome and its report. The report lacks the path of a scenario file.
     ///
     /// # Errors
     /// Arrivals that the clock cannot represent, and answers that are less certain than the scenario accepts.

@@ -40,7 +40,7 @@ fn print(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>) -> Result<()
 /// Returns the text that a command prints. `stop` ends searches and sweeps early.
 ///
 /// # Errors
-/// Every error of the command, also one that its text describes, as that of a failed check.
+/// Every error of the command, including an error that its text describes, such as a failed check.
 pub fn answer(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>, stop: Stop) -> Result<String, Error> {
     let mut stdout = Vec::new();
     let host = Host { stdout: &mut stdout, shows_progress: false, stop };

@@ -17,8 +17,8 @@ pub enum WhichSet<'a> {
 }
 
 impl<'a> WhichSet<'a> {
-    /// Returns the set that the flags name, `None` if neither is given. (clap does not see the conflict if
-    /// one flag comes before a subcommand and the other after it.)
+    /// Returns the set that the flags name, or `None` without a flag. (clap does not see the conflict if one flag comes
+    /// before a subcommand and the other after it.)
     pub fn chosen(gpu: Option<&'a str>, tables: Option<&'a Path>) -> Result<Option<WhichSet<'a>>, Error> {
         match (gpu, tables) {
             (Some(_), Some(_)) => {
@@ -48,10 +48,10 @@ pub fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
     }
 }
 
-/// Checks that the path of a set is none of a pipe or a device, which might never end.
+/// Checks that the path of a set is not a pipe or a device: reading these might never end.
 ///
 /// # Errors
-/// It is.
+/// The path is a pipe or a device.
 pub fn check_path(path: &Path) -> Result<(), Error> {
     match path.metadata() {
         Ok(kind) if !kind.is_file() && !kind.is_dir() => Err(Error::new(format!(

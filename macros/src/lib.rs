@@ -13,19 +13,17 @@ mod expand;
 /// Compiles a table set of measurements into this crate: an expression of type
 /// `&'static rooflut::table::TableSet`.
 ///
-/// The path is relative to the folder of this crate's `Cargo.toml`. The folder contains a `set.toml` (the
-/// GPU, by the name of a built-in data sheet or as a `[gpu]` table; the source and method of the
-/// measurements; a section per operation) and one CSV per operation, as described in the README of
-/// rooflut's `bench_data/`. The path may also be that of a single file, the output of
-/// `tail -n +1 set.toml *.csv` in such a folder.
+/// The path is relative to the folder of this crate's `Cargo.toml`. The folder contains a `set.toml` (the GPU, by the
+/// name of a built-in data sheet or as a `[gpu]` table; the source and method of the measurements; a section per
+/// operation) and one CSV per operation, as described in the README of rooflut's `bench_data/`. The path may also name
+/// a single file, the output of `tail -n +1 set.toml *.csv` in such a folder.
 ///
 /// ```text
 /// static MY_GPU: &rooflut::table::TableSet = rooflut::tables!("measurements/my-gpu");
 /// ```
 ///
-/// The set is checked while this crate compiles: a value that is missing, misspelt or faster than the GPU
-/// can be is a compile error that names file, line and column. The name of the set must differ from those
-/// of the built-in sets.
+/// The set is checked while this crate compiles: a value that is missing, misspelt or faster than the GPU can be is a
+/// compile error that names file, line and column. The name of the set must differ from the names of the built-in sets.
 ///
 /// A change of one of the files recompiles the crate. A file that is *added* to the folder takes effect at
 /// the next change of another one, or of the code.

@@ -2,7 +2,7 @@
 
 /// A number format of the tables.
 ///
-/// The order is that of the tables and is only used to sort keys.
+/// The order follows the tables and is only used to sort keys.
 ///
 /// ```
 /// use rooflut_roofline::Dtype;

@@ -108,7 +108,7 @@ impl Gpu {
 
     /// Returns the peak of matrix math on `dtype` in FLOP/s, or `None` if this GPU does not support it.
     ///
-    /// Weights of `mxfp4` and `int4` are converted to 16 bits: their peak is that of `bf16`.
+    /// Weights of `mxfp4` and `int4` are converted to 16 bits: their peak is the peak of `bf16`.
     pub const fn peak_flops_per_s(&self, dtype: Dtype) -> Option<f64> {
         match dtype {
             Dtype::Bf16 | Dtype::Mxfp4 | Dtype::Int4 => Some(self.bf16_flops_per_s),
@@ -145,7 +145,7 @@ impl<'de> serde::Deserialize<'de> for Gpu {
     }
 }
 
-/// Rates of a GPU for one dtype, stored as reciprocals so that a bound is a multiplication.
+/// Rates of a GPU for one dtype, stored as reciprocals, so a bound is a multiplication.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
     /// Seconds per floating-point operation at the peak.

@@ -33,9 +33,9 @@ pub fn answering_cells(
     }
 }
 
-/// Returns the slowdown (as a logarithm) of a cell of a ragged grid whose rows have the coordinates `rows`, given those
-/// of the measured cells: that of the [answering cell](answering_cells), or between two of them the mean, linear in the
-/// logarithm of the rows. Returns `None` for a hole that no cell answers for.
+/// Returns the slowdown (as a logarithm) of a cell of a ragged grid whose rows have the coordinates `rows`, given the
+/// slowdowns of the measured cells: the slowdown of the [answering cell](answering_cells), or the mean of two answering
+/// cells, linear in the logarithm of the rows. Returns `None` for a hole that no cell answers for.
 pub fn filled([row, column]: [usize; 2], rows: &[u32], ln_slowdown: impl Fn([usize; 2]) -> Option<f32>) -> Option<f32> {
     let is_measured = |cell| ln_slowdown(cell).is_some();
     let [near, far] = answering_cells([row, column], rows.len(), is_measured);

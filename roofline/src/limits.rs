@@ -28,8 +28,8 @@ pub struct Excess {
 }
 
 impl Gpu {
-    /// Returns the first limit that `work` in `latency_s` would exceed. A `dtype` without a peak has no limit on
-    /// FLOPs. The memory bandwidth limits the traffic less the L2 cache, which may hold that much beforehand.
+    /// Returns the first limit that `work` in `latency_s` would exceed. A `dtype` without a peak has no limit on FLOPs.
+    /// The memory bandwidth limits the traffic less the L2 cache, because the cache may hold that much beforehand.
     ///
     /// ```
     /// # use rooflut_roofline::{Dtype, Gpu, Limit, Work};

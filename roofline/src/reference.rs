@@ -21,7 +21,7 @@ pub struct Reference {
     pub per_l2_byte: f64,
     /// Streaming multiprocessors.
     pub sms: f64,
-    /// Time that a thread block adds, seconds: that of a wave, divided by the streaming multiprocessors.
+    /// Time that a thread block adds, seconds: the time of a wave, divided by the number of streaming multiprocessors.
     pub block_s: f64,
 }
 

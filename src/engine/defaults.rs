@@ -2,7 +2,7 @@
 
 use crate::hardware::Gpu;
 
-/// Settings that `vllm serve` takes where none are given (`EngineArgs._set_default_args` and `get_batch_defaults`,
+/// Default settings of `vllm serve` (`EngineArgs._set_default_args` and `get_batch_defaults`,
 /// `vllm/engine/arg_utils.py`; `CacheConfig`, `vllm/config/cache.py`; `_set_cudagraph_sizes`, `vllm/config/vllm.py`).
 ///
 /// Chunked prefill is on in all versions. The scheduling of a step is a rule
@@ -39,19 +39,19 @@ pub struct ServeDefaults {
     pub others: ServeLimits,
 }
 
-/// GPUs on which `vllm serve` takes limits of their own.
+/// GPUs with their own limits in `vllm serve`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GpuClass {
     /// Minimum memory in GiB.
     pub memory_gib: u32,
-    /// GPUs with one of these words in their names are left out.
+    /// Excludes GPUs with one of these words in their names.
     pub except: &'static [&'static str],
-    /// The limits of the others.
+    /// The limits on all other GPUs.
     pub limits: ServeLimits,
 }
 
-/// Limits of a server that `vllm serve` takes where they are not given.
+/// Default limits of a server in `vllm serve`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServeLimits {

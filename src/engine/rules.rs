@@ -1,8 +1,8 @@
 //! The scheduling rules of an engine, by version.
 
-/// The rules by which an engine forms its batches and uses its KV blocks, as far as versions of vLLM differ.
+/// The rules for forming batches and using KV blocks, as far as versions of vLLM differ.
 ///
-/// Functions named are those of `vllm/v1/core/sched/scheduler.py`, unless another file is named.
+/// The named functions are in `vllm/v1/core/sched/scheduler.py`, unless another file is named.
 ///
 /// ```
 /// use rooflut::engine::{Scheduling, stacks};
@@ -14,16 +14,16 @@
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct SchedulingRules {
-    /// The point in time at which the batch of a step is fixed (`async_scheduling`; `EngineCore.step` and
-    /// `step_with_batch_queue`, `vllm/v1/engine/core.py`).
+    /// The time when the batch of a step is fixed (`async_scheduling`; `EngineCore.step` and `step_with_batch_queue`,
+    /// `vllm/v1/engine/core.py`).
     pub scheduling: Scheduling,
     /// Whether steps that verify drafts can be fixed one step ahead, too (`VllmConfig.__post_init__`,
     /// `vllm/config/vllm.py`).
     pub draft_scheduling: DraftScheduling,
-    /// Time for which the engine sleeps after a schedule without work while requests are unfinished, in nanoseconds
+    /// Time that the engine sleeps after a schedule without work while requests are unfinished, in nanoseconds
     /// (`EngineCoreProc._process_engine_step`, `vllm/v1/engine/core.py`): none in 0.11, 1 ms in 0.15.
     pub empty_schedule_sleep_ns: u64,
-    /// Fate of the token of a request that is preempted in the step in which it was scheduled (`schedule`, policy
+    /// Fate of the token of a request that is preempted in the step that scheduled the request (`schedule`, policy
     /// `priority`).
     pub victim_token: VictimToken,
     /// The index of the pass over the running requests after a request before it was preempted (`schedule`, policy
@@ -34,10 +34,11 @@ pub struct SchedulingRules {
     pub self_preemption: SelfPreemption,
     /// The chunks of a prompt while no other request runs or waits (`schedule`).
     pub lone_prefill: LonePrefill,
-    /// Whether a request is admitted only if the blocks of its whole prompt are free, not only those of its first chunk
-    /// (`scheduler_reserve_full_isl`; `KVCacheManager.allocate_slots`, `vllm/v1/core/kv_cache_manager.py`): on in 0.33.
+    /// Whether a request is admitted only if the blocks of its whole prompt are free, not only the blocks of its first
+    /// chunk (`scheduler_reserve_full_isl`; `KVCacheManager.allocate_slots`, `vllm/v1/core/kv_cache_manager.py`): on in
+    /// 0.33.
     pub scheduler_reserve_full_isl: bool,
-    /// The order in which freed blocks are reused (`BlockPool.free_blocks`, `vllm/v1/core/block_pool.py`).
+    /// The order of reusing freed blocks (`BlockPool.free_blocks`, `vllm/v1/core/block_pool.py`).
     pub freed_blocks: FreedBlocks,
     /// Fate of a request whose prompt and `max_tokens` exceed `max_model_len` (`get_max_tokens` of the API server,
     /// `vllm/entrypoints/serve/utils/api_utils.py`; up to 0.15 `_validate_input` is before it).
@@ -48,31 +49,32 @@ pub struct SchedulingRules {
     /// Whether the blocks into which a draft model writes are reserved at admission already, not only while a request
     /// runs (`num_lookahead_tokens` in `schedule`): they are in 0.33.
     pub admission_lookahead: bool,
-    /// Whether a request of which all but one token is cached verifies placeholders of drafts in the step that admits
-    /// it, if the step has no chunk of a running request (`pad_spec_decode` in `schedule`): it does in 0.33. All
+    /// Whether a request with all but one token cached verifies placeholders of drafts in the step that admits the
+    /// request, if the step has no chunk of a running request (`pad_spec_decode` in `schedule`): true in 0.33. All
     /// placeholders are rejected.
     pub pad_spec_decode: bool,
-    /// Whether a draft model drafts after each part of a prompt, too, and the step with the last part verifies these
-    /// drafts, all of which are rejected (`update_draft_token_ids`): it does up to 0.15 with synchronous scheduling;
-    /// 0.33 ignores them.
+    /// Whether a draft model also drafts after each part of a prompt (`update_draft_token_ids`). The step with the last
+    /// part verifies these drafts, and all are rejected. True up to 0.15 with synchronous scheduling; 0.33 ignores the
+    /// drafts.
     pub chunk_drafts: bool,
     /// Whether full blocks can be found when the step that filled them has ended, with speculative decoding, not only
-    /// when the next step is scheduled (`cache_blocks` in `update_from_output`): they can in 0.33. Engines that
-    /// schedule one step ahead do so in any case.
+    /// when the next step is scheduled (`cache_blocks` in `update_from_output`): true in 0.33, and for every engine
+    /// that schedules one step ahead.
     pub cache_sampled_tokens: bool,
-    /// Whether the last block of a prefix hit is computed again if an MTP layer drafts, which needs the hidden state of
-    /// the token before its first one (`use_eagle` in `find_longest_cache_hit`,
-    /// `vllm/v1/core/single_type_kv_cache_manager.py`): it is up to 0.15.
+    /// Whether the last block of a prefix hit is computed again if an MTP layer drafts, because the layer needs the
+    /// hidden state of the token before its first token (`use_eagle` in `find_longest_cache_hit`,
+    /// `vllm/v1/core/single_type_kv_cache_manager.py`): true up to 0.15.
     pub mtp_drops_block: bool,
     /// Whether KV blocks behind a window are kept while a step in flight may read them (`num_in_flight_tokens` in
     /// `KVCacheManager.allocate_slots`): they are in 0.33.
     pub window_in_flight: bool,
-    /// Whether layers with chunked attention have KV cache groups of their own, not one with all layers that keeps all
-    /// tokens (`VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE`, `vllm/envs.py`): they have in 0.15.
+    /// Whether layers with chunked attention have their own KV cache groups, instead of sharing a group that keeps all
+    /// tokens with all other layers (`VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE`, `vllm/envs.py`): they have
+    /// in 0.15.
     pub chunked_groups: bool,
 }
 
-/// The point in time at which the batch of a step is fixed.
+/// The time when the batch of a step is fixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Scheduling {
@@ -83,10 +85,10 @@ pub enum Scheduling {
     /// When the previous step starts (vLLM 0.15).
     ///
     /// An arrival during step s joins step s+2: a short prompt gets its first token after about 2.5 steps. A request
-    /// that finishes in step s is left out of step s+1, because its length is known, but it holds its slot and its
-    /// blocks until step s has ended, so that step s+2 is the first that can use them. If no batch could be fixed for
-    /// step s+1, the engine is idle when step s ends and immediately starts a step with the requests that have
-    /// arrived.
+    /// that finishes in step s is left out of step s+1, because its length is known, but the request holds its slot and
+    /// its blocks until step s has ended. Step s+2 is the first step that can use the slot and the blocks. If no batch
+    /// could be fixed for step s+1, the engine is idle when step s ends and immediately starts a step with the requests
+    /// that have arrived.
     #[default]
     OneStepAhead,
 }
@@ -115,7 +117,7 @@ crate::names!(DraftScheduling {
     Ahead => "async",
 });
 
-/// Fate of the token of a request that is preempted in the step in which it was scheduled.
+/// Fate of the token of a request that is preempted in the step that scheduled the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum VictimToken {
@@ -134,9 +136,9 @@ crate::names!(VictimToken {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum VictimIndex {
-    /// It stays, so that the pass skips one request (vLLM 0.11).
+    /// The index stays, so the pass skips one request (vLLM 0.11).
     Stays,
-    /// It moves back if the victim had a token in the step, else the pass skips one request (vLLM 0.15).
+    /// The index moves back if the victim had a token in the step, else the pass skips one request (vLLM 0.15).
     MovesIfScheduled,
     /// It moves back (vLLM 0.33).
     Moves,
@@ -178,13 +180,13 @@ crate::names!(LonePrefill {
     Budget => "budget",
 });
 
-/// The order in which freed KV blocks are reused.
+/// The order of reusing freed KV blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FreedBlocks {
     /// All freed blocks join the end of the queue (vLLM 0.11 and 0.15).
     Last,
-    /// Blocks without contents that a lookup could find are reused first; the others join the end of the queue (vLLM
+    /// Blocks without contents that a lookup could find are reused first; other blocks join the end of the queue (vLLM
     /// 0.33).
     UncachedFirst,
 }

@@ -4,9 +4,9 @@ use super::{EngineStack, stacks};
 
 /// Returns the stack for an engine that may have none of its own: the newest of the same product that is not newer.
 ///
-/// Patches of one release count as equal. A name that ends with a date, such as that of a nightly build, is compared
-/// with the dates of the releases. `None` for other products, for versions before all stacks, and for names without
-/// version or date.
+/// Patches of one release count as equal. A name that ends with a date, as of a nightly build, is compared with the
+/// dates of the releases. `None` for other products, for versions before all stacks, and for names without version or
+/// date.
 ///
 /// ```
 /// use rooflut::engine::closest;

@@ -16,7 +16,7 @@ pub enum Attention {
     Gqa(Gqa),
     /// Heads that share a latent vector of keys and values.
     Mla(Mla),
-    /// A gated delta net, which keeps a state instead of keys and values.
+    /// A gated delta net: keeps a state instead of keys and values.
     DeltaNet(DeltaNet),
 }
 
@@ -30,7 +30,7 @@ pub struct Gqa {
     pub q_heads: u32,
     /// Key and value heads.
     pub kv_heads: u32,
-    /// Dimension of a head, which is not always hidden / q_heads.
+    /// Dimension of a head; not always hidden / q_heads.
     pub head_dim: u32,
     /// Whether a gate as wide as the queries multiplies the output, as in Qwen3-Next.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "core::ops::Not::not"))]
@@ -40,8 +40,8 @@ pub struct Gqa {
     pub span: Span,
 }
 
-/// Multi-head latent attention, as in DeepSeek-V3: the cache holds a latent vector and a rotary key for each token,
-/// which all heads share and which each rank of tensor parallelism has.
+/// Multi-head latent attention, as in DeepSeek-V3: the cache holds a latent vector and a rotary key for each token. All
+/// heads share these, and each rank of tensor parallelism has a copy.
 ///
 /// ```
 /// use rooflut::model::ModelSpec;
@@ -74,8 +74,8 @@ pub struct Mla {
     pub rope_dim: u32,
     /// Dimension of a head of values (`v_head_dim`).
     pub v_dim: u32,
-    /// The indexer of sparse attention (DSA), as in DeepSeek-V3.2 and GLM-5; `None` where a token attends to all before
-    /// it.
+    /// The indexer of sparse attention (DSA), as in DeepSeek-V3.2 and GLM-5; `None` if a token attends to all tokens
+    /// before it.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub indexer: Option<Indexer>,
 }
@@ -83,8 +83,8 @@ pub struct Mla {
 /// A gated delta net, as in Qwen3-Next and Qwen3.5: a short convolution, and a state of `head_dim` x `head_dim` 32-bit
 /// numbers per value head that each token updates, whatever the number of tokens before it.
 ///
-/// Assumes: a convolution over four tokens; a 32-bit state, as the configuration of Qwen3.5 asks for. vLLM keeps those of
-/// Qwen3-Next in 16 bits, half as large, unless it runs with `--mamba-ssm-cache-dtype float32`.
+/// Assumes: a convolution over four tokens; a 32-bit state, as the configuration of Qwen3.5 asks for. vLLM keeps the
+/// states of Qwen3-Next in 16 bits, half as large, unless it runs with `--mamba-ssm-cache-dtype float32`.
 ///
 /// ```
 /// use rooflut::model::ModelSpec;
@@ -139,7 +139,7 @@ impl Attention {
     }
 
     /// Returns the number of values that the KV cache of one of `tp` ranks holds for a token: K and V of its heads, or
-    /// the latent vector and the rotary key, which each rank has. Gated delta nets hold none.
+    /// the latent vector and the rotary key, with a copy on each rank. Gated delta nets hold no values.
     pub fn kv_values(&self, tp: u32) -> u32 {
         match self {
             Attention::Gqa(gqa) => {

@@ -44,28 +44,29 @@ const fn entry(name: &'static str, aliases: &'static [&'static str], spec: Model
 
 /// The known models. Source of the dimensions: each model's `config.json`.
 ///
-/// Samplers are those of the `generation_config.json` of the first alias, where it has one: `top_p` 0.9 in Llama-2,
-/// Llama-3 and Llama-4, 0.8 to 0.95 with `top_k` 20 in Qwen, 0.8 in Yi; `repetition_penalty` 1.05 to 1.1 in the
-/// instruct models of Qwen2.5; `top_p` 0.95 with `top_k` 64 in Gemma 3 and 4, with 40 in MiniMax; `top_p` 0.95 in
-/// DeepSeek-V2-Lite, R1 and V3.1. That of CodeLlama, DeepSeek-V3, gpt-oss, Kimi, Mistral, Mixtral and Phi names none of
-/// them. No copies of the files were at hand for a comparison; the step times of measured servers agree for Llama-2 and
-/// 3.1, Qwen2.5, Qwen3, CodeLlama and Mixtral.
+/// Samplers come from the `generation_config.json` of the first alias, if there is one: `top_p` 0.9 in Llama-2, Llama-3
+/// and Llama-4, 0.8 to 0.95 with `top_k` 20 in Qwen, 0.8 in Yi; `repetition_penalty` 1.05 to 1.1 in the instruct models
+/// of Qwen2.5; `top_p` 0.95 with `top_k` 64 in Gemma 3 and 4, with 40 in MiniMax; `top_p` 0.95 in DeepSeek-V2-Lite, R1
+/// and V3.1. The file of CodeLlama, DeepSeek-V3, gpt-oss, Kimi, Mistral, Mixtral and Phi names none of these samplers.
+/// No copies of the files were at hand for a comparison; the step times of measured servers agree for Llama-2 and 3.1,
+/// Qwen2.5, Qwen3, CodeLlama and Mixtral.
 ///
-/// Keys and values of Gemma 4's full layers are the same weights. vLLM loads them into both projections, so that they
-/// count twice. The MLP beside the experts of 26B-A4B is a shared expert. 31B was written down without its file; with
-/// these weights counted once it has the 30.7 billion that were published.
+/// Keys and values of Gemma 4's full layers are the same weights. vLLM loads these weights into both projections, so
+/// they count twice. The MLP beside the experts of 26B-A4B is a shared expert. 31B was written down without its file;
+/// with these weights counted once, the model has the published 30.7 billion.
 ///
 /// Kimi-Dev and Granite were written down without their files; the weights of measured servers agree.
 ///
 /// Qwen3-Next, Qwen3.5 and Qwen3.6 are the text models, without the encoders of images; dimensions as their model cards
 /// name them.
 ///
-/// DeepSeek-V3, R1 and V3.1, Qwen3-Next, Qwen3.5 and Qwen3.6 have a layer that drafts tokens (`mtp_layers`). MiniMax-M2's
-/// `config.json` names three (`num_mtp_modules`), whose weights are not published and which vLLM does not run.
+/// DeepSeek-V3, R1 and V3.1, Qwen3-Next, Qwen3.5 and Qwen3.6 have a layer that drafts tokens (`mtp_layers`).
+/// MiniMax-M2's `config.json` names three (`num_mtp_modules`), but their weights are not published, and vLLM does not
+/// run them.
 ///
-/// Weights have the formats of the first alias. `llama-4-scout` means Red Hat's 8-bit release, whose servers were
-/// measured; Meta's 16-bit weights go by their id. Those of Llama-4-Maverick-FP8, whose routed experts alone are 8-bit,
-/// were written down without its file.
+/// Weights have the formats of the first alias. `llama-4-scout` means Red Hat's 8-bit release, because servers of this
+/// release were measured; Meta's 16-bit weights go by their id. The formats of Llama-4-Maverick-FP8, with 8-bit routed
+/// experts only, were written down without its file.
 #[rustfmt::skip] // One model a line or two.
 pub static CATALOG: &[CatalogEntry] = &[
     entry("llama-2-7b", &["meta-llama/Llama-2-7b-hf", "meta-llama/Llama-2-7b-chat-hf"],

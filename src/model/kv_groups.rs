@@ -4,19 +4,19 @@ use super::{Attention, LayerGroup, ModelSpec, Span};
 
 /// The KV cache groups of a model, as in vLLM's hybrid KV cache manager.
 ///
-/// The layers of a group have a block of their own for the same tokens of a request, so that a block of the pool holds
-/// a block of any group. A model whose layers all read the same tokens is one group. Other models have groups of as
-/// many layers as the kind with the fewest: 10 layers with full attention and 52 with a window are 1 + 6 groups, the
-/// last of them padded. Blocks behind the window are freed (`vllm/v1/core/kv_cache_utils.py`).
+/// Each group has its own block for the same tokens of a request, so a block of the pool holds a block of any group. A
+/// model whose layers all read the same tokens is one group. Each group of other models has as many layers as the kind
+/// with the fewest layers: 10 layers with full attention and 52 with a window are 1 + 6 groups, the last of them
+/// padded. Blocks behind the window are freed (`vllm/v1/core/kv_cache_utils.py`).
 ///
-/// All blocks have the same bytes. Where one kind has fewer bytes per token than the other, its blocks hold more tokens
-/// (`unify_kv_cache_spec_page_size`). A request then takes blocks for as many tokens at once as the larger ones hold,
-/// and a group with smaller ones counts once for each of these.
+/// All blocks have the same bytes. If one kind has fewer bytes per token than the other, its blocks hold more tokens
+/// (`unify_kv_cache_spec_page_size`). A request then takes blocks for as many tokens at once as the larger blocks hold,
+/// and a group with smaller blocks counts once for each smaller block.
 ///
-/// Layers that keep a state are groups, too. A request holds one block of each, whatever its length, as without prefix
-/// caching in vLLM (`mamba_cache_mode` `none`; the only one in vLLM 0.11).
+/// Layers that keep a state are groups, too. A request of any length holds one block of each such group, as without
+/// prefix caching in vLLM (`mamba_cache_mode` `none`; the only mode in vLLM 0.11).
 ///
-/// Does not model: the modes `align` and `all`, which cache states at the ends of blocks.
+/// Does not model: the modes `align` and `all` that cache states at the ends of blocks.
 ///
 /// ```
 /// use rooflut::model::{KvGroups, ModelSpec, Span};
@@ -40,7 +40,7 @@ pub struct KvGroups {
     pub layers: u32,
     /// Groups of layers that read all tokens.
     pub full: u32,
-    /// Groups of layers that read those in their [`span`](KvGroups::span) only.
+    /// Groups of layers that only read the tokens in their [`span`](KvGroups::span).
     pub limited: u32,
     /// Groups of layers that keep a state.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -49,9 +49,9 @@ pub struct KvGroups {
     pub limited_first: bool,
     /// The window or chunk of the limited groups; [`Span::Full`] if there are none.
     pub span: Span,
-    /// Tokens for which a request takes blocks at once, in multiples of the configured block size: 2 for Gemma 4, whose
-    /// layers with a window have twice the bytes per token of the others. The block sizes of the methods, and of a
-    /// simulator with these groups, include it.
+    /// Number of tokens that a request takes blocks for at once, in multiples of the configured block size: 2 for Gemma
+    /// 4, because its layers with a window have twice the bytes per token of its other layers. The block sizes of the
+    /// methods, and of a simulator with these groups, include this factor.
     #[cfg_attr(feature = "serde", serde(default = "one"))]
     pub block_factor: u32,
 }
@@ -63,9 +63,9 @@ impl KvGroups {
 
     /// Returns the groups of the layers of `model` on one of `tp` ranks.
     ///
-    /// Where one kind has at least 4/5 as many layers as the other, the smaller one is padded, as since vLLM 0.15.
+    /// If one kind has at least 4/5 as many layers as the other, the smaller kind is padded, as since vLLM 0.15.
     ///
-    /// Assumes: windows free blocks for as many tokens as the larger blocks hold, where vLLM frees each by itself.
+    /// Assumes: windows free blocks for as many tokens as the larger blocks hold; vLLM frees each block by itself.
     pub fn of(model: &ModelSpec, tp: u32) -> KvGroups {
         let span = model.limited_span();
         let is_state = |group: &&LayerGroup| matches!(group.attention, Attention::DeltaNet(_));

@@ -51,7 +51,7 @@ pub struct LayerGroup {
     pub shared_dtype: Dtype,
 }
 
-/// The feed-forward part of a layer: gate, up and down projection, or up and down alone where it has no gate.
+/// The feed-forward part of a layer: gate, up and down projection, or only up and down without a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

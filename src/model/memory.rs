@@ -15,7 +15,8 @@ use crate::constants::DRIVER_BYTES;
 use crate::hardware::{Dtype, Gpu};
 use crate::model::{KvGroups, MemoryError, ModelSpec, Parallelism, SpecError};
 
-/// Memory use of one rank, in bytes; with several pipeline stages that of the stage with room for the fewest KV blocks.
+/// Memory use of one rank, in bytes. With several pipeline stages, the rank belongs to the stage with room for the
+/// fewest KV blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -28,7 +29,7 @@ pub struct MemoryPlan {
     pub activation_bytes: f64,
     /// Code of kernels, communication buffers, and what the engine sets aside for CUDA graphs.
     pub overhead_bytes: f64,
-    /// One KV block on this rank: those of the layers of a group.
+    /// One KV block on this rank, with all layers of a group.
     pub bytes_per_block: f64,
     /// KV blocks that fit into the rest.
     pub kv_blocks: u32,
@@ -39,7 +40,7 @@ pub struct MemoryPlan {
     /// Index of the pipeline stage, from 0.
     #[cfg_attr(feature = "serde", serde(default))]
     pub stage: u32,
-    /// The limits that the plan is based on. Blocks have more tokens than given where a state needs the space.
+    /// The limits that the plan is based on. Blocks have more tokens than given if a state needs the space.
     pub limits: MemoryLimits,
 }
 
@@ -48,12 +49,12 @@ impl MemoryPlan {
     /// peak - overheads) / bytes per block. The version of the engine is in the limits
     /// ([`EngineStack::memory_limits`](crate::engine::EngineStack::memory_limits)).
     ///
-    /// Weights are those of layers and vocabulary, divided by the ranks as vLLM does, and routers and rotary tables,
-    /// which each rank has. The activation peak is that of vLLM's profile run: of the layers with a full token budget,
-    /// or of the sampler with the logits of `max_num_seqs` requests, if that is more. Source of the overheads:
+    /// Weights are the layers and the vocabulary, divided by the ranks as vLLM does, plus routers and rotary tables on
+    /// each rank. The activation peak is the peak of vLLM's profile run: of the layers with a full token budget, or of
+    /// the sampler with the logits of `max_num_seqs` requests, whichever is larger. Source of the overheads:
     /// `bench_data/engines/`, from 9 servers of vLLM 0.11 and 0.15 and 27 of 0.19 on H100 (tp 1 to 4, models of 2 to 73
-    /// billion weights). The plan reproduces the block counts of the former within 0.5 %, and the KV memory of the
-    /// latter within 0.02 GiB in the median.
+    /// billion weights). The plan reproduces the block counts of vLLM 0.11 and 0.15 within 0.5 %, and the KV memory of
+    /// 0.19 within 0.02 GiB in the median.
     ///
     /// Does not model: encoders of images, float32 weights, and experts whose kernels need other workspaces than
     /// Triton's.
@@ -80,12 +81,12 @@ impl MemoryPlan {
         MemoryPlan::of(model, gpu, parallelism.into(), limits, 0.0)
     }
 
-    /// Divides the memory as [`try_new`](Self::try_new), with the MTP layers of the model, which draft tokens: their
-    /// weights, and keys and values as those of the last layers. Embedding and lm_head are those of the model. Each GPU
-    /// has the whole projection from hidden state and embedding (`eh_proj` in
-    /// `vllm/model_executor/models/deepseek_mtp.py`), which is 16-bit.
+    /// Divides the memory as [`try_new`](Self::try_new), with the MTP layers of the model that draft tokens: their
+    /// weights, and keys and values like the last layers. Embedding and lm_head are shared with the model. Each GPU has
+    /// the whole 16-bit projection from hidden state and embedding (`eh_proj` in
+    /// `vllm/model_executor/models/deepseek_mtp.py`).
     ///
-    /// Assumes: the MTP layers of Qwen3-Next and Qwen3.5 have such a projection on each GPU, too, where vLLM divides it.
+    /// Assumes: the MTP layers of Qwen3-Next and Qwen3.5 have such a projection on each GPU, too; vLLM divides it.
     ///
     /// ```
     /// use rooflut::hardware::gpus;
@@ -174,9 +175,9 @@ impl MemoryPlan {
         empty.with_blocks(token_bytes)
     }
 
-    /// Returns the plan with the weights and the KV entries of `draft`, the draft model of speculative decoding,
-    /// added to those of the target. A KV block holds the entries of both. The activations of the two models are not
-    /// live at the same time, and the target's are assumed to be larger.
+    /// Returns the plan with the weights and the KV entries of `draft`, the draft model of speculative decoding, added
+    /// to the weights and KV entries of the target. A KV block holds the entries of both. The activations of the two
+    /// models are not live at the same time, and the target's are assumed to be larger.
     ///
     /// Assumes: the draft's layers join each group of the target's, and windows of the draft free no blocks.
     ///

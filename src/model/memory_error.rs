@@ -15,21 +15,21 @@ pub enum MemoryError {
         /// Bytes that the engine may use.
         usable_bytes: f64,
     },
-    /// Weights fit, but not the states of a request in gated delta nets and a KV block beside them.
+    /// Weights fit, but not together with the states of a request in gated delta nets and a KV block.
     StatesDoNotFit {
         /// Bytes that the states of a request need on one rank, with a KV block.
         needed_bytes: f64,
         /// Bytes left for the KV cache.
         left_bytes: f64,
     },
-    /// The KV cache holds no request at all: each group of layers needs a block, and each state one of its own.
+    /// The KV cache holds no request at all: each group of layers needs a block, and each state its own block.
     TooFewBlocks {
         /// The blocks of a request of one token.
         needed: u32,
         /// The blocks of the KV cache.
         found: u32,
     },
-    /// The KV cache holds less than the longest request that is asked for.
+    /// The KV cache holds less than the requested longest request.
     ContextTooLong {
         /// The longest request that the KV cache holds, tokens.
         longest: u32,

@@ -67,7 +67,7 @@ impl Parallelism {
         self.stage_gpus().saturating_mul(self.pp)
     }
 
-    /// Returns the number of GPUs of a pipeline stage, which share its experts.
+    /// Returns the number of GPUs of a pipeline stage. These GPUs share the experts of the stage.
     pub const fn stage_gpus(self) -> u32 {
         self.tp.saturating_mul(self.dp)
     }
@@ -77,7 +77,7 @@ impl Parallelism {
         if self.expert_parallel { 1 } else { self.stage_gpus() }
     }
 
-    /// Returns the number of GPUs over which experts are divided.
+    /// Returns the number of GPUs that share the experts.
     pub const fn ep(self) -> u32 {
         if self.expert_parallel { self.stage_gpus() } else { 1 }
     }

@@ -6,16 +6,16 @@
 /// `top_k` 0 and `repetition_penalty` 1, or `temperature` 0 where the file has no penalty, is sampled as
 /// [`Plain`](Sampler::Plain).
 ///
-/// Assumes: all requests are sampled alike, and a penalty comes with top-p or top-k.
+/// Assumes: all requests use the same sampling, and a penalty comes with top-p or top-k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Sampler {
     /// Greedy, or with a temperature alone.
     #[default]
     Plain,
-    /// With top-p or top-k, for which the vocabulary is sorted.
+    /// With top-p or top-k; sorts the vocabulary.
     TopP,
-    /// With top-p or top-k and a repetition penalty, for which the tokens of each request are counted.
+    /// With top-p or top-k and a repetition penalty; counts the tokens of each request.
     RepetitionPenalty,
 }
 

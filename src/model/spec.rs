@@ -129,10 +129,10 @@ impl ModelSpec {
     /// Returns the model with weights of another format. Embedding, router and lm_head stay 16-bit.
     ///
     /// In a 16-bit model, attention projections, FFN and experts change. In a model with quantised weights, the parts
-    /// that its publisher left at 16 bits keep them: `fp8` means the 128 x 128 blocks of a model that has such, `nvfp4`
-    /// the `mxfp4` of one that is published so. With `mxfp4`, with `int4`, and with `nvfp4` in a quantised model,
-    /// routed experts alone are quantised if there are any, as in gpt-oss, in Kimi-K2 and in NVIDIA's releases of
-    /// models that are published in fp8. `nvfp4` leaves latent attention at 16 bits, too.
+    /// that the publisher left at 16 bits stay at 16 bits: `fp8` means 128 x 128 blocks for a model that has such
+    /// blocks; `nvfp4` means `mxfp4` for a model published in `mxfp4`. With `mxfp4`, with `int4`, and with `nvfp4` in a
+    /// quantised model, routed experts alone are quantised if there are any, as in gpt-oss, in Kimi-K2 and in NVIDIA's
+    /// releases of models that are published in fp8. `nvfp4` leaves latent attention at 16 bits, too.
     ///
     /// Does not model: whether such weights exist, and the quality of their answers.
     ///
@@ -185,7 +185,7 @@ impl ModelSpec {
         self
     }
 
-    /// Returns an MTP layer as a model of its own, which shares embedding and lm_head with this one.
+    /// Returns an MTP layer as a separate model that shares embedding and lm_head with this model.
     ///
     /// # Errors
     /// [`SpecError::NoMtp`] for a model without such layers.

@@ -5,7 +5,7 @@ use crate::hardware::{Dtype, Indexer};
 
 /// A builder for [`ModelSpec`].
 ///
-/// A dimension that is not set is 0, which [`build`](Self::build) rejects by name. Layers have experts if
+/// A dimension that is not set is 0, and [`build`](Self::build) rejects it by name. Layers have experts if
 /// [`experts`](Self::experts) is set, and are dense otherwise. All layers are alike unless
 /// [`and_layers`](Self::and_layers) adds others.
 ///
@@ -159,21 +159,21 @@ impl ModelSpecBuilder {
         sampler(sampler: Sampler);
     }
 
-    /// Sets the format of the shared expert's weights (default: that of the other experts).
+    /// Sets the format of the shared expert's weights (default: the format of the other experts).
     #[must_use]
     pub const fn shared_dtype(mut self, shared_dtype: Dtype) -> ModelSpecBuilder {
         self.shared_dtype = Some(shared_dtype);
         self
     }
 
-    /// Sets the format of the experts' weights (default: that of the other weights).
+    /// Sets the format of the experts' weights (default: the format of the other weights).
     #[must_use]
     pub const fn expert_dtype(mut self, expert_dtype: Dtype) -> ModelSpecBuilder {
         self.expert_dtype = Some(expert_dtype);
         self
     }
 
-    /// Adds that many layers to those set so far. They are equal to the last ones, except for what is set after this
+    /// Adds that many layers to those set so far. The new layers equal the last ones, except for settings after this
     /// call.
     ///
     /// ```

@@ -42,14 +42,14 @@ pub enum SpecError {
     },
     /// Expert parallelism of a model without experts.
     NoExperts,
-    /// Data-parallel ranks of a model without experts, which share nothing.
+    /// Data-parallel ranks of a model without experts. Such ranks share nothing.
     IndependentRanks {
         /// The number of ranks.
         dp: u32,
     },
     /// Multi-token prediction with a model that has no layer for it.
     NoMtp,
-    /// Pipeline stages of several data-parallel ranks, which are not modelled.
+    /// Pipeline stages of several data-parallel ranks: not modelled.
     RanksOfStages {
         /// The number of stages.
         pp: u32,

@@ -6,11 +6,11 @@ impl ModelSpec {
     /// Returns the layers of each of `pp` pipeline stages, in order; `pp` is at least 1 and at most the number of
     /// layers ([`check_parallelism`](ModelSpec::check_parallelism)).
     ///
-    /// Each stage has as many layers as the others or one more: the remainder goes to the stages before the last,
-    /// which projects to the vocabulary as well (`get_pp_indices` in `vllm/distributed/utils.py`).
+    /// All stages have the same number of layers or one more. The remainder goes to the stages before the last stage,
+    /// because the last stage also projects to the vocabulary (`get_pp_indices` in `vllm/distributed/utils.py`).
     ///
-    /// Assumes: dense layers of a model with more layers of experts come before these; groups of layers alternate
-    /// otherwise, so that each stage has its share of each.
+    /// Assumes: dense layers come first in a model with more expert layers; otherwise groups of layers alternate, so
+    /// each stage has its share of each group.
     ///
     /// Does not model: `VLLM_PP_LAYER_PARTITION`.
     ///

@@ -25,7 +25,7 @@ pub struct Neighbour<S> {
 pub(super) enum CurveAnswer<S> {
     /// Points that were measured on the shape, or on an equal one.
     Measured(S, Held),
-    /// Points made from those of other shapes.
+    /// Points made from the points of other shapes.
     Blended(Blend<S>),
 }
 

@@ -8,7 +8,7 @@ use crate::hardware::{AllReduceShape, Dtype, GatherShape, OperationKind, Referen
 use crate::math::{exp_short, ln_of_normal};
 use crate::table::{Class, Curve, ErrorGroup, KernelTable, Table, TableSet};
 
-/// A resolved collective over as many GPUs as the shape `S` has ranks.
+/// A resolved collective over all ranks of the shape `S`.
 ///
 /// A number of ranks between measured ones takes the efficiency of the next larger one (`Transferred`).
 #[derive(Debug, Clone)]
@@ -72,7 +72,8 @@ impl Gather {
         Collective::find(set, OperationKind::AllGather, shape, link_share)
     }
 
-    /// Looks up a reduce-scatter over this number of ranks in `set`; its message is the one before it is scattered.
+    /// Looks up a reduce-scatter over this number of ranks in `set`; the message is the whole message before
+    /// scattering.
     ///
     /// # Errors
     /// As [`all_gather`](Self::all_gather).

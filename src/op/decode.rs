@@ -62,8 +62,8 @@ impl TableSet {
 
 impl DecodeAttention {
     /// Looks up the requested shape (global heads with tp) in `set`, or the shape that one rank computes, or else the
-    /// nearest measured one by head dimension, then KV heads, then query heads (`Transferred`). Kernels of GPUs that split
-    /// KV entries only where query heads share a KV head answer for such shapes or for others.
+    /// nearest measured shape by head dimension, then KV heads, then query heads (`Transferred`). Kernels of GPUs that
+    /// split KV entries only where query heads share a KV head answer for such shapes or for others.
     ///
     /// # Errors
     /// The set has no decode table or none with these formats, or a dimension is zero.
@@ -78,12 +78,12 @@ impl DecodeAttention {
     }
 
     /// Returns the time of one token for each of `requests`, whose KV lengths, new tokens included, add up to
-    /// `kv_tokens`. The time is that of the benchmark, which finds KV entries that fit into the L2 cache there. 0
-    /// requests are treated as 1, and fewer KV tokens than requests as one each.
+    /// `kv_tokens`. This is the time of the benchmark, with KV entries in the L2 cache if they fit. 0 requests are
+    /// treated as 1, and fewer KV tokens than requests as one each.
     ///
     /// The cost depends on the sum of the lengths, so the mean length represents all requests. Rows of other KV heads
-    /// answer by the number of KV heads of all requests, each of which is work of its own. Above the measured grid
-    /// the efficiency is held; below the shortest length, the answer is the geometric mean of the time with held
+    /// answer by the total number of KV heads of all requests, because each head is separate work. Above the measured
+    /// grid the efficiency is held; below the shortest length, the answer is the geometric mean of the time with held
     /// efficiency and `floor + (edge - floor) x bytes / bytes at the edge`, where the floor is the smallest call plus
     /// the waves.
     #[inline] // 31 ns instead of 46 in benches/lookup.rs.

@@ -32,8 +32,8 @@ impl Estimate {
         Mfu(self.at_peak / self.time.0)
     }
 
-    /// Returns the range in which `coverage` of the measurements of such kernels are expected, given the `errors` of
-    /// the lookup that made the estimate. It does not reach below the time of the FLOPs at the peak.
+    /// Returns the range expected to contain the share `coverage` of the measurements of such kernels, given the
+    /// `errors` of the lookup that made the estimate. The range does not reach below the time of the FLOPs at the peak.
     ///
     /// ```
     /// use rooflut::hardware::{Dtype, GemmShape};

@@ -29,7 +29,7 @@ macro_rules! kernels {
         $(#[$feature:meta])*
         $kind:ident: $type:ident::$resolve:ident, at($first:ident $(, $second:ident)?), $matched:ident;
     )*) => {
-        /// A resolved kernel of any operation, for programs that learn at run time which one is asked for.
+        /// A resolved kernel of any operation, for programs that choose the operation at run time.
         ///
         /// ```
         /// use rooflut::hardware::{Dtype, GemmShape, OperationKind};
@@ -54,8 +54,8 @@ macro_rules! kernels {
         }
 
         impl Kernel {
-            /// Looks up a shape in `set`, as `resolve` of the type of its operation does. Latent attention with an
-            /// indexer is looked up as sparse, whichever of the two operations is named.
+            /// Looks up a shape in `set`, as `resolve` of the operation's type does. Latent attention with an indexer
+            /// is looked up as sparse, even if the other operation is named.
             ///
             /// # Errors
             /// The errors of `resolve` of that type. A column that must be positive is zero.
@@ -226,7 +226,7 @@ impl Argument {
             Argument::M => "Rows (tokens)",
             Argument::Tokens => "Tokens, of all ranks that share the experts",
             Argument::Bytes => {
-                "Size of the whole message: what each GPU has after an all-gather, or before the other collectives"
+                "Size of the whole message: the data on each GPU after an all-gather, or before the other collectives"
             }
             Argument::Batch => "Requests",
             Argument::SeqLen => "Tokens of each prompt",

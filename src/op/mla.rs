@@ -37,7 +37,7 @@ pub struct MlaPrefill {
 /// use rooflut::op::MlaDecode;
 /// use rooflut::table::{Class, sets};
 ///
-/// // The rows name the format of the KV entries as that of the attention.
+/// // These rows use one format for KV entries and attention.
 /// let shape = MlaShape {
 ///     dtype: Dtype::Bf16, attn_dtype: Dtype::Bf16, kv_dtype: Dtype::Bf16, q_heads: 16,
 ///     hidden: 7168, q_rank: 1536, kv_rank: 512, nope_dim: 128, rope_dim: 64, v_dim: 128, indexer: None,
@@ -81,9 +81,9 @@ impl TableSet {
 
 impl MlaPrefill {
     /// Looks up the shape in `set`, or else takes the efficiency of the same layer with fewer and with more heads
-    /// (`Interpolated`). Beyond the measured heads the nearest ones answer, and for a hidden size or query rank that
-    /// was not measured those of another model with the same heads of queries, keys and values (`Transferred`). So do
-    /// rows of fp8 in blocks for projections in 16 bits if there are none of these.
+    /// (`Interpolated`). Beyond the measured heads, the rows with the nearest number of heads answer. For a hidden size
+    /// or query rank without measurements, the rows of another model with the same heads of queries, keys and values
+    /// answer (`Transferred`). Rows of fp8 in blocks answer for 16-bit projections without rows of their own.
     ///
     /// A shape with an indexer has tables of its own.
     ///
@@ -108,16 +108,16 @@ impl MlaPrefill {
         self.answer(&self.found.read(batch.into(), seq_len.into()), &chunks)
     }
 
-    /// Returns empty sums, which count what the layer depends on.
+    /// Returns empty sums, for counting what the layer depends on.
     pub fn chunks(&self) -> ChunkSums {
         ChunkSums::selecting(self.found.shape.indexer)
     }
 
     /// Returns the time of chunks that run together, given sums of this layer's [`chunks`](Self::chunks).
     ///
-    /// Their FLOPs and bytes, with those of the context that each chunk expands or scores again, take the efficiency of
-    /// whole prompts with the same pairs of queries and keys. Neither context nor mixtures were measured, so both are
-    /// `Transferred`.
+    /// Their FLOPs and bytes take the efficiency of whole prompts with the same pairs of queries and keys. The FLOPs
+    /// and bytes include the context that each chunk expands or scores again. Neither context nor mixtures were
+    /// measured, so both are `Transferred`.
     pub fn at_chunks(&self, chunks: &ChunkSums) -> Estimate {
         if chunks.is_empty() {
             return self.at(1, 1);
@@ -174,8 +174,8 @@ impl MlaDecode {
     /// `kv_tokens`. 0 requests are treated as 1, and fewer KV tokens than requests as one each. The cost depends on the
     /// sum of the lengths, so the mean length represents all requests. Beyond the measured grid the efficiency is held.
     ///
-    /// Assumes: with an indexer, requests shorter than its `top_k` keys beside longer ones attend to as many keys as
-    /// those of the mean length.
+    /// Assumes: with an indexer, requests shorter than its `top_k` keys, next to longer requests, attend to as many
+    /// keys as requests of the mean length.
     pub fn at(&self, requests: u32, kv_tokens: u64) -> Estimate {
         self.of_sums(f64::from(requests.max(1)), kv_tokens as f64)
     }

@@ -41,9 +41,9 @@ impl TableSet {
 impl Moe {
     /// Looks up the experts in `set`, or computes the efficiency from the four nearest measured layers, weighted by the
     /// inverse of the squared distance in logarithms of experts, experts per token, hidden size, width per rank and
-    /// expert parallelism (`Transferred`). Layers of the same dtype are preferred, then those of a dtype that has a
-    /// scale per block, or none, as the asked one; layers whose width per rank is a multiple of 16 if that of the asked
-    /// one is, because kernels are several times as slow otherwise; and layers with as many matrices.
+    /// expert parallelism (`Transferred`). Preferred layers have the same dtype as the requested layer; or else a dtype
+    /// that agrees in having a scale per block. They also have as many matrices, and a width per rank that is a
+    /// multiple of 16 if the requested width is, because kernels are several times as slow otherwise.
     ///
     /// # Errors
     /// The set has no MoE table, the GPU has no peak for the dtype, or a dimension is zero.

@@ -184,8 +184,8 @@ impl PrefillAttention {
     /// the mean efficiency of the four nearest measured ones, weighted by the inverse of the squared distance in
     /// logarithms of KV heads and query heads (`Transferred`).
     ///
-    /// If a set has no rows of the KV format, those with KV entries in the format of the math answer (`Transferred`):
-    /// K and V of new tokens have that format in any case, and only the context is read as stored.
+    /// If a set has no rows of the KV format, rows with KV entries in the format of the math answer (`Transferred`): K
+    /// and V of new tokens have the format of the math in any case, and only the context is read as stored.
     ///
     /// # Errors
     /// The set has no prefill table or none in the format of the math, a dimension is zero, or heads are not
@@ -230,10 +230,10 @@ impl PrefillAttention {
 
     /// Returns the time of chunks that run in one kernel.
     ///
-    /// A chunk of n tokens after c cached ones is equivalent to a whole prompt of `sqrt(n (n + 2 c))` tokens, which
-    /// has the same FLOPs; several chunks are equivalent to equal prompts of their FLOP-weighted mean length. Bytes
-    /// that the chunks move beyond those of the equivalent prompts (mainly context) are added. Launch time counts
-    /// once. Neither context nor mixtures were measured, so both are `Transferred`.
+    /// A chunk of n tokens after c cached ones is equivalent to a whole prompt of `sqrt(n (n + 2 c))` tokens, which has
+    /// the same FLOPs; several chunks are equivalent to equal prompts of their FLOP-weighted mean length. Bytes that
+    /// the chunks move beyond the bytes of the equivalent prompts (mainly context) are added. Launch time counts once.
+    /// Neither context nor mixtures were measured, so both are `Transferred`.
     pub fn at_chunks(&self, chunks: &ChunkSums) -> Estimate {
         if chunks.is_empty() {
             return self.at(1, 1);

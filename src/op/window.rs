@@ -77,7 +77,7 @@ impl TableSet {
 
 impl WindowPrefill {
     /// Looks up the shape in `set`, or else the nearest window, in logarithms, with the same formats and heads
-    /// (`Transferred`). No window counts as the widest. If a set has no rows of the KV format, those with KV entries in
+    /// (`Transferred`). No window counts as the widest. If a set has no rows of the KV format, rows with KV entries in
     /// the format of the math answer (`Transferred`).
     ///
     /// # Errors

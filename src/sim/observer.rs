@@ -215,15 +215,15 @@ pub struct StepRecord {
     pub prefill_tokens: u32,
     /// Decoding requests.
     pub decode_requests: u32,
-    /// Decoding requests whose last token is older than the step before, in which the budget did not reach them or a
-    /// preemption left them out. With several pipeline stages all of them: steps overlap.
+    /// Decoding requests whose last token is older than the step before: the budget did not reach these requests, or a
+    /// preemption left them out. With several pipeline stages, all decoding requests, because steps overlap.
     pub late_decodes: u32,
     /// KV tokens of the decoding requests, new ones included.
     pub kv_tokens: u64,
     /// Decoding requests that have no token in this step, as the drafts of the step before completed them: it was fixed
     /// before that was known. 0 without speculative decoding one step ahead.
     pub overrun_requests: u32,
-    /// Drafted tokens that were verified, without those of `overrun_requests`; 0 without speculative decoding.
+    /// Verified drafted tokens, without the tokens of `overrun_requests`; 0 without speculative decoding.
     pub drafted_tokens: u32,
     /// Drafted tokens that were accepted, including those beyond the end of a request.
     pub accepted_tokens: u32,
@@ -235,7 +235,7 @@ pub struct StepRecord {
     pub waiting: u32,
     /// KV blocks in use.
     pub kv_blocks_used: u32,
-    /// Preemptions when the step was scheduled, and before it in schedules that had no work left.
+    /// Preemptions when the step was scheduled, and in earlier schedules without work.
     pub preempted: u32,
     /// Whether the KV cache had too few free blocks when the step was scheduled: a request was preempted, or one that
     /// waits was not admitted.

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Simulated time in nanoseconds; with several replicas the time that all of them have reached.
+    /// Simulated time in nanoseconds; with several replicas, the time that all replicas have reached.
     pub now_ns: u64,
     /// Steps so far.
     pub steps: u64,

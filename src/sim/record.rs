@@ -38,7 +38,7 @@ pub struct Timing {
     pub first_token_ns: u64,
     /// When the step that yields the last token ended.
     pub finish_ns: u64,
-    /// Delay of the tokens in the API server, which processes all outputs of the step that yields the first one.
+    /// Delay of the tokens in the API server: the server processes all outputs of the step that yields the first token.
     #[cfg_attr(feature = "serde", serde(default))]
     pub api_output_ns: u64,
     /// Number of preemptions.

@@ -154,8 +154,8 @@ impl<M: LatencyModel> Server<M> {
 
     /// Returns the time to advance to next, in nanoseconds; `None` if the server is idle.
     ///
-    /// This is the end of the step in flight, or else the time at which the engine sees the next request. If a
-    /// step can begin now, it is one nanosecond from now: the step has begun then, and its end is known.
+    /// The next event is the end of the step in flight, or else the time when the engine sees the next request. If a
+    /// step can begin now, the next event is one nanosecond from now: the step has begun then, and its end is known.
     pub fn next_event_ns(&self) -> Option<u64> {
         if let Some(step) = &self.in_flight {
             return Some(step.end_ns);
@@ -265,7 +265,7 @@ impl<M: LatencyModel> Server<M> {
         &self.model
     }
 
-    /// Returns the number of requests that the engine has not seen yet: those that arrive later and those that
+    /// Returns the number of requests that the engine has not seen yet: requests that arrive later, and requests that
     /// have arrived since the last step began.
     pub fn arriving(&self) -> usize {
         self.inbox.len()

@@ -8,11 +8,11 @@ const MAX_DRAFT_TOKENS: usize = 16;
 
 /// Speculative decoding with a constant acceptance rate.
 ///
-/// Every step verifies `draft_tokens` drafted tokens of each decoding request. The target model accepts each with
-/// the same probability if it accepted the one before, and samples one token of its own after the last accepted
-/// one: a step yields 1 to `draft_tokens` + 1 tokens of a request, (1 - a^(k + 1)) / (1 - a) on average for a
-/// rate a and k drafted tokens (Leviathan et al., "Fast inference from transformers via speculative decoding",
-/// 2023, equation 1).
+/// Every step verifies `draft_tokens` drafted tokens of each decoding request. The target model accepts each drafted
+/// token with the same probability if it accepted the token before, and samples one token of its own after the last
+/// accepted token. A step yields 1 to `draft_tokens` + 1 tokens of a request, (1 - a^(k + 1)) / (1 - a) on average for
+/// a rate a and k drafted tokens (Leviathan et al., "Fast inference from transformers via speculative decoding", 2023,
+/// equation 1).
 ///
 /// The number of accepted tokens depends on the seed, the index of the request and its tokens so far, and not on
 /// the schedule or on other requests. A step costs O(decoding requests); without speculation it costs O(1).
@@ -49,8 +49,8 @@ enum Drafter {
 }
 
 impl Speculation {
-    /// Creates a model of `draft_tokens` (1 to 16) drafted tokens per step, each of which is accepted with
-    /// probability `acceptance` if all before it are.
+    /// Creates a model of `draft_tokens` (1 to 16) drafted tokens per step. Each is accepted with probability
+    /// `acceptance` if all drafted tokens before it are accepted.
     ///
     /// # Errors
     /// [`SimError::InvalidParameter`] for 0 or more than 16 tokens, and for a probability outside of 0 to 1.
@@ -85,25 +85,24 @@ impl Speculation {
         self
     }
 
-    /// Sets that a draft model drafts the tokens: a running request then reserves KV blocks for as many more tokens
-    /// in each step, into which the draft model writes (`num_lookahead_tokens` of vLLM's scheduler).
+    /// Lets a draft model draft the tokens. In each step, a running request then reserves KV blocks for as many more
+    /// tokens, for the draft model to write into (`num_lookahead_tokens` of vLLM's scheduler).
     #[must_use]
     pub const fn with_draft_model(mut self) -> Speculation {
         self.drafter = Drafter::Model;
         self
     }
 
-    /// Sets that an MTP layer of the model drafts the tokens, for which blocks are reserved as with a draft model. A
-    /// prefix hit is a block shorter then, where that is the rule
-    /// ([`mtp_drops_block`](crate::engine::SchedulingRules::mtp_drops_block)).
+    /// Lets an MTP layer of the model draft the tokens. Blocks are reserved as with a draft model. A prefix hit is then
+    /// one block shorter, if that is the rule ([`mtp_drops_block`](crate::engine::SchedulingRules::mtp_drops_block)).
     #[must_use]
     pub const fn with_mtp(mut self) -> Speculation {
         self.drafter = Drafter::Mtp;
         self
     }
 
-    /// Returns the tokens beyond those of a step for which a running request reserves KV blocks: as many as are
-    /// drafted per step with a draft model or an MTP layer, else 0.
+    /// Returns the number of tokens beyond the step that a running request reserves KV blocks for: the drafted tokens
+    /// per step with a draft model or an MTP layer, else 0.
     pub fn lookahead_tokens(&self) -> u32 {
         match self.drafter {
             Drafter::Ngrams => 0,

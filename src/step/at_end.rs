@@ -13,10 +13,10 @@ pub enum End {
     High,
 }
 
-/// A latency model of which each step takes the time at one end of its [interval](crate::step::StepTime::interval).
+/// A latency model in which each step takes the time at one end of its [interval](crate::step::StepTime::interval).
 ///
-/// The errors of a step model are alike in all steps of a server, so a server that is simulated at both ends has the
-/// interval of its figures, with the growth of queues near saturation.
+/// The errors of a step model are alike in all steps of a server, so simulating a server at both ends gives the
+/// interval of its figures, including the growth of queues near saturation.
 ///
 /// ```
 /// use rooflut::interval::Coverage;

@@ -110,16 +110,16 @@ impl Chunk {
         self.kv_len - self.new
     }
 
-    /// Returns whether the prompt ends with this chunk, so that it yields a token.
+    /// Returns whether the prompt ends with this chunk, so the chunk yields a token.
     #[inline]
     pub const fn is_last(&self) -> bool {
         self.last
     }
 }
 
-/// Decoding requests, at least one. Each has one new token, followed by the drafted ones with speculative decoding.
+/// Decoding requests, at least one. Each has one new token, followed by the drafted tokens with speculative decoding.
 ///
-/// KV lengths include all new tokens, drafted ones too.
+/// KV lengths include all new tokens, drafted tokens too.
 ///
 /// ```
 /// use rooflut::step::DecodeGroup;
@@ -178,8 +178,8 @@ impl DecodeGroup {
         group.with_drafted(0)
     }
 
-    /// Returns the group with `drafted` drafted tokens per request, which the step verifies. The KV lengths already
-    /// include them.
+    /// Returns the group with `drafted` drafted tokens per request for the step to verify. The KV lengths already
+    /// include the drafted tokens.
     ///
     /// # Errors
     /// Fewer KV tokens than new tokens: `requests x (1 + drafted)`.

@@ -24,8 +24,8 @@ crate::names!(Binding {
 });
 
 impl Binding {
-    /// Returns the resource that limits `work` with `latency_s` of launches and waiting: the one with the longest of
-    /// the four times.
+    /// Returns the resource that limits `work` with `latency_s` of launches and waiting: the resource with the longest
+    /// of the four times.
     pub fn of(work: &Work, rates: &Rates, latency_s: f64) -> Binding {
         let times = [
             (Binding::Compute, work.flops * rates.s_per_flop),

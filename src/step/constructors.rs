@@ -33,8 +33,8 @@ impl RooflineModel {
 
     /// Looks up every kernel of a run over an MTP layer of `model`, which drafts one token for each request: the
     /// projection of hidden state and embedding (2 `hidden` to `hidden`, 16-bit, whole on each GPU; in
-    /// [`Part::Qkv`](super::Part::Qkv)), a layer like the model's last ones, and lm_head with greedy sampling of one row
-    /// for each request, however many tokens it has in the batch (`vllm/model_executor/models/deepseek_mtp.py`,
+    /// [`Part::Qkv`](super::Part::Qkv)), a layer like the model's last layers, and lm_head with greedy sampling of one
+    /// row for each request, for any number of its tokens in the batch (`vllm/model_executor/models/deepseek_mtp.py`,
     /// `propose` in `vllm/v1/spec_decode/eagle.py`).
     ///
     /// Does not model: the norms of hidden state and embedding.

@@ -4,20 +4,20 @@ use super::time::longer;
 use super::{DecodeGroup, LatencyModel, StepBatch, StepModel, StepTime};
 use crate::units::Seconds;
 
-/// A model with speculative decoding: after each of its steps a draft model, on the same GPUs, proposes tokens, which
-/// the next step verifies.
+/// A model with speculative decoding: after each step, a draft model on the same GPUs proposes tokens. The next step
+/// verifies the proposed tokens.
 ///
 /// The draft model first processes the tokens of the step (the chunks of prompts, and the last sampled token of each
 /// decoding request), then it runs once for each further drafted token, over all requests that sampled. This makes k
 /// runs for k drafted tokens, and one run for a step that only contains parts of prompts.
 ///
-/// An MTP layer ([`with_mtp`](Self::with_mtp)) runs as often. Its first run is over all tokens of the step, those of
-/// rejected drafts included, because it reads the hidden states of the target.
+/// An MTP layer ([`with_mtp`](Self::with_mtp)) runs as often. Its first run covers all tokens of the step, including
+/// rejected drafts, because the layer reads the hidden states of the target.
 ///
-/// Assumes: a draft model keeps the KV entries of its own drafts, so it processes no token twice; its runs follow
-/// each other and the target's step without a gap; tokens are also drafted for requests that have just ended; drafts
-/// are sampled greedily, so that `draft` has a [`Sampler::Plain`](crate::model::Sampler::Plain), as in a `Deployment`;
-/// runs of data-parallel ranks over an MTP layer take as long as if all of them had the longest one.
+/// Assumes: a draft model keeps the KV entries of its own drafts, so it processes no token twice; its runs follow each
+/// other and the target's step without a gap; tokens are also drafted for requests that have just ended; drafts are
+/// sampled greedily, so `draft` has a [`Sampler::Plain`](crate::model::Sampler::Plain), as in a `Deployment`; runs of
+/// data-parallel ranks over an MTP layer take as long as if all of them had the longest one.
 ///
 /// Does not model: the further runs over requests of which the step has a part of the prompt, but not the last.
 ///

@@ -5,8 +5,9 @@ use crate::units::Seconds;
 
 /// The network between nodes of GPUs.
 ///
-/// Ranks that span nodes exchange their messages over it, in one ring over all of them. A measured collective of a node
-/// says nothing about that: an all-reduce over 16 ranks takes 48 us, where rows of one node extrapolate to 3.
+/// Ranks that span nodes exchange their messages over the network, in one ring over all ranks. A collective measured
+/// within a node says nothing about the network: an all-reduce over 16 ranks takes 48 us, but rows of one node
+/// extrapolate to 3 us.
 ///
 /// ```
 /// use rooflut::step::Network;
@@ -19,7 +20,7 @@ use crate::units::Seconds;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Network {
-    /// GPUs of a node, which reach each other over their own links.
+    /// GPUs per node. The GPUs of a node reach each other over their own links.
     pub gpus_per_node: u32,
     /// Bandwidth of the share of a GPU in one direction, bytes/s.
     pub bytes_per_s: f64,
@@ -40,7 +41,7 @@ impl Network {
         with_latency(latency: Seconds);
     }
 
-    /// Rejects a node without GPUs, and a bandwidth or latency with which a message would take no time or forever.
+    /// Rejects a node without GPUs, and a bandwidth or latency that would make a message take no time or forever.
     ///
     /// # Errors
     /// [`ModelError::Network`]

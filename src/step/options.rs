@@ -29,8 +29,8 @@ pub struct StepOptions {
     pub strictness: Strictness,
     /// Time that the engine adds to the measured kernels.
     pub constants: StepConstants,
-    /// Maximum number of tokens of a step that runs as a CUDA graph; `None` for that of the constants, which keeps its
-    /// part in the time of all-reduces in either case.
+    /// Maximum number of tokens of a step that runs as a CUDA graph; `None` for the maximum in the constants. The time
+    /// of all-reduces uses the maximum in the constants in either case.
     pub cuda_graph_max_tokens: Option<u32>,
     /// Network of ranks on several nodes.
     pub network: Network,

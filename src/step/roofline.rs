@@ -26,19 +26,19 @@ use crate::units::Seconds;
 /// allocate.
 ///
 /// A step is the sum of, per layer: fused QKV, attention, output projection, the FFN or the experts, two all-reduces
-/// and the small kernels; and once: lm_head and sampling of the sampled rows. GEMMs run over all tokens of the step
-/// and prefill attention over all chunks in one kernel. Decode attention runs over all decoding requests by the sum
-/// of their KV lengths, which are read once regardless of the number of drafted tokens that attend to them.
+/// and the small kernels; and once: lm_head and sampling of the sampled rows. GEMMs run over all tokens of the step and
+/// prefill attention over all chunks in one kernel. Decode attention runs over all decoding requests by the sum of
+/// their KV lengths. KV entries are read once, regardless of the number of drafted tokens that attend to them.
 ///
 /// No part is faster than its FLOPs at the peak, its compulsory bytes at the memory bandwidth, or its message over
 /// the link.
 ///
-/// Assumes: identical ranks; kernels of a step run one after the other, but shared experts beside the routed ones where
-/// the engine has a stream for them; operands come from memory in each kernel.
-/// Does not model: overlap of communication and math.
+/// Assumes: identical ranks; kernels of a step run one after the other, except that shared experts run beside the
+/// routed experts if the engine has a stream for them; operands come from memory in each kernel. Does not model:
+/// overlap of communication and math.
 ///
-/// With data parallelism, a batch is that of one rank, and the others have equal ones; ranks with different batches have
-/// a [`lockstep_time`](LatencyModel::lockstep_time).
+/// With data parallelism, a batch belongs to one rank, and the other ranks have equal batches; ranks with different
+/// batches have a [`lockstep_time`](LatencyModel::lockstep_time).
 ///
 /// ```
 /// use rooflut::model;

@@ -54,8 +54,8 @@ impl RooflineModel {
         core::iter::once(self).chain(&self.following)
     }
 
-    /// Returns the time of a step in each pipeline stage, in order, with that of sending its results to the next one; a
-    /// model without pipeline parallelism has one stage.
+    /// Returns the time of a step in each pipeline stage, in order, including the time to send the results to the next
+    /// stage. A model without pipeline parallelism has one stage.
     ///
     /// Their sum is the [`step_time`](super::StepModel::step_time): the latency of a batch that waits for no other.
     /// Batches follow each other in the time of the longest stage.

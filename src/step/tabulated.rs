@@ -12,7 +12,7 @@ use crate::units::Seconds;
 /// are tabulated up to a limit, so a step looks up attention alone. The simulator uses it because it needs many
 /// totals.
 ///
-/// Answers equal those of the underlying model to the bit, also beyond the limit.
+/// Answers equal the answers of the underlying model to the bit, even beyond the limit.
 ///
 /// ```
 /// use rooflut::model;

@@ -14,9 +14,8 @@ use crate::units::Seconds;
 
 /// Adds up the sources of the step times of a [`TabulatedModel`].
 ///
-/// A tally counts steps by tokens and by sampled rows and sums the time of attention, so that
-/// [`sources`](Tally::sources) computes the other parts once for each count. [`add`](Tally::add) costs an attention
-/// lookup and does not allocate.
+/// A tally counts steps by tokens and by sampled rows, and sums the time of attention. [`sources`](Tally::sources) then
+/// computes the other parts once for each count. [`add`](Tally::add) costs an attention lookup and does not allocate.
 ///
 /// A tally is a [`LatencyModel`]: it answers as the tabulated model, to the bit, and adds each step whose time it
 /// returns. A simulator that takes a tally in place of its model looks up attention once per step. It is also an
@@ -87,8 +86,7 @@ impl<'m> Tally<'m> {
         }
     }
 
-    /// Leaves attention and the host out: the sources are those of the other parts, and [`add`](Tally::add) looks up
-    /// nothing.
+    /// Leaves out attention and the host: the sources cover the other parts, and [`add`](Tally::add) looks up nothing.
     #[must_use]
     pub fn without_attention(self) -> Tally<'m> {
         let following = self.following.into_iter();

@@ -10,7 +10,7 @@ use crate::units::Seconds;
 /// Predicts the time of engine steps.
 ///
 /// [`total_time`](LatencyModel::total_time) is the only required method. References, `Box` and `Arc` of a model are
-/// models, including those of a `dyn LatencyModel`.
+/// models, including references, `Box` and `Arc` of a `dyn LatencyModel`.
 ///
 /// ```
 /// use rooflut::step::{DecodeGroup, LatencyModel, StepBatch};
@@ -228,16 +228,16 @@ impl StepTime {
         })
     }
 
-    /// Returns the range in which `coverage` of the measurements of such steps are expected.
+    /// Returns the range expected to contain the share `coverage` of the measurements of such steps.
     ///
-    /// The errors of a part's lookups are those of the same kernel in all layers, so they grow with its time. Errors of
-    /// different parts and of model and engine are independent. With t the time of the step, t_i of a part, f_i its
-    /// fitted share, q_i the half width of its lookups ([`ErrorGroup::half_width`]), s the share of their errors that a
-    /// step has and e the mean absolute error of model and engine
+    /// The lookups of a part have the errors of the same kernel in all layers, so the errors grow with the time of the
+    /// part. Errors of different parts and of model and engine are independent. With t the time of the step, t_i of a
+    /// part, f_i its fitted share, q_i the half width of its lookups ([`ErrorGroup::half_width`]), s the share of their
+    /// errors that a step has and e the mean absolute error of model and engine
     /// ([`lookup_error_share`](crate::engine::StepConstants::lookup_error_share) and
     /// [`step_error`](crate::engine::StepConstants::step_error), on GPUs without fitted servers
-    /// [`other_gpu_error`](crate::engine::StepConstants::other_gpu_error)), the interval reaches from t exp(-w) to
-    /// t exp(w), but not below the [`bound`](Self::bound):
+    /// [`other_gpu_error`](crate::engine::StepConstants::other_gpu_error)), the interval reaches from t exp(-w) to t
+    /// exp(w), but not below the [`bound`](Self::bound):
     ///
     /// w^2 = sum_i (s q_i (1 - f_i) t_i / t)^2 + (e ln(1 / (1 - coverage)))^2
     ///

@@ -4,8 +4,8 @@ use super::{Axis, Bracket, Class, Points, Position, Provenance};
 
 /// Latencies of one kernel shape along one axis (GEMM rows, tokens, bytes).
 ///
-/// Each latency comes with the logarithm of its *slowdown*: latency over the roofline's reference time for that
-/// point. The slowdown varies slowly, so it is the interpolated quantity.
+/// Each latency comes with the logarithm of its *slowdown*: latency over the roofline's reference time for that point.
+/// The slowdown is the interpolated quantity, because it varies slowly.
 #[derive(Debug, Clone, Copy)]
 pub struct Curve<'a> {
     axis: Axis<'a>,

@@ -9,12 +9,12 @@ use super::Extent;
 use crate::generated::errors::GROUPS;
 use crate::interval::Coverage;
 
-/// Lookups with about the same relative errors: those of one operation and format in one set, of measured shapes or
-/// of others.
+/// Lookups with about the same relative errors: lookups of one operation and format in one set, either of measured
+/// shapes or of other shapes.
 ///
-/// The errors are quantiles of |ln(measured / predicted)| over rows of the set that were left out: alone, or with
-/// all rows of their shape. `bench_data/errors.csv` has them. Where a set has too few rows, and in sets that are not
-/// built in, they are those of [`set`](Self::set).
+/// The errors are quantiles of |ln(measured / predicted)| over left-out rows of the set: each left out alone, or with
+/// all rows of its shape. `bench_data/errors.csv` has the quantiles. A set with too few rows, or one that is not built
+/// in, takes the errors of [`set`](Self::set).
 ///
 /// ```
 /// use rooflut::hardware::{Dtype, GemmShape};
@@ -61,7 +61,7 @@ pub(crate) struct Errors {
 pub(crate) type ErrorGroups = [[ErrorGroup; 2]; Dtype::ALL.len()];
 
 impl ErrorGroup {
-    /// The widest errors of any lookup in the reference set: those of a time of unknown origin.
+    /// The widest errors of any lookup in the reference set, for a time of unknown origin.
     pub const UNKNOWN: ErrorGroup = ErrorGroup(0);
 
     /// Returns the half width of the interval around a lookup, as a logarithm: a measurement lies within a factor of
@@ -72,7 +72,7 @@ impl ErrorGroup {
         errors.map_or(0.0, |errors| coverage.quantile(errors.quantiles))
     }
 
-    /// Returns the name of the set whose rows were left out: that of the lookup, or else the reference set.
+    /// Returns the name of the set whose rows were left out: the set of the lookup, or else the reference set.
     pub fn set(self, extent: Extent) -> &'static str {
         let errors = self.found().map(|group| &group.errors);
         let errors = errors.and_then(|errors| errors.get(extent as usize));
@@ -87,7 +87,7 @@ impl ErrorGroup {
 /// Returns the groups of a table. Formats and sets without rows of their own have the widest errors of the operation
 /// in the reference set.
 ///
-/// Evaluated at compile time for compiled sets, so that a lookup of names costs nothing.
+/// Evaluated at compile time for compiled sets, so a lookup of names costs nothing.
 #[doc(hidden)]
 pub const fn error_groups(set: &str, operation: OperationKind) -> ErrorGroups {
     let mut groups = [[ErrorGroup::UNKNOWN; 2]; Dtype::ALL.len()];

@@ -82,8 +82,8 @@ impl<'a> Grid<'a> {
     /// Returns the measured cells whose slowdowns answer for the cell in row `batch` and column `length` (indices).
     ///
     /// A measured cell answers for itself. A hole takes the mean of the next smaller and the next larger measured batch
-    /// at its length, linear in the logarithm of the batch, or the only one of them; at a length without measurements
-    /// it takes the next shorter measured length of its batch.
+    /// at its length, linear in the logarithm of the batch, or the only such batch. At a length without measurements, a
+    /// hole takes the next shorter measured length of its batch.
     pub fn answering_cells(&self, batch: usize, length: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
         let is_measured = |[row, column]: [usize; 2]| self.latency_us(row, column).is_some();
         let rows = self.batch.values().len();

@@ -13,16 +13,18 @@ use super::{Index, Origin, TableSet};
 use crate::generated::gpus;
 
 impl TableSet {
-    /// Reads a set of measurements at run time: a folder in the format of `tables!`, or a single file that `tail -n
-    /// +1 set.toml *.csv > my-gpu.tables` makes from one. `bench_data/README.md` describes the files.
+    /// Reads a set of measurements at run time: a folder in the format of `tables!`, or a single file that
+    /// `tail -n +1 set.toml *.csv > my-gpu.tables` makes from such a folder. `bench_data/README.md` describes the
+    /// files.
     ///
-    /// The files are checked as at compile time, with the same messages (but for the whole paths of files), and every
-    /// answer of the set equals that of the compiled one, bit for bit. The set must not have the name of a built-in
-    /// set.
+    /// The files are checked as at compile time, with the same messages (but for the whole paths of files). Every
+    /// answer of the set equals the answer of the compiled set, bit for bit. The set must not have the name of a
+    /// built-in set.
     ///
-    /// The set lives as long as its handles and the kernels and models made from it; the last of them frees its memory.
-    /// Loading the 3,900 rows that `h100` had takes 4 ms (`cargo bench -p rooflut --features runtime-tables --bench
-    /// load`). Finding a shape, once per kernel and model, is a binary search instead of a perfect-hash lookup.
+    /// The set lives as long as its handles and the kernels and models made from the set; the last one frees the
+    /// memory. Loading the 3,900 rows that `h100` had takes 4 ms
+    /// (`cargo bench -p rooflut --features runtime-tables --bench load`). Finding a shape, once per kernel and model,
+    /// is a binary search instead of a perfect-hash lookup.
     ///
     /// # Errors
     /// The first thing in the files that is missing, malformed or invalid.
@@ -50,7 +52,7 @@ impl TableSet {
     }
 
     /// Reads a set as [`try_load`](TableSet::try_load) does, with any name, and returns it with its rows and their
-    /// lines in the files, for tools that inspect measurements row by row, those of built-in sets included.
+    /// lines in the files, for tools that inspect measurements row by row, including the rows of built-in sets.
     ///
     /// # Errors
     /// As [`try_load`](TableSet::try_load), except for the name.

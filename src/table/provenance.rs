@@ -11,8 +11,8 @@ use core::str::FromStr;
 pub enum Class {
     /// A row of the table.
     Measured,
-    /// Rows of the same shape: the mean of those around the query, or the efficiency of the nearest one if the query
-    /// lies outside the measured axes. For a GEMM also the mean of the four measured shapes around its own.
+    /// Rows of the same shape: the mean of the rows around the query, or the efficiency of the nearest row if the query
+    /// lies outside the measured axes. For a GEMM also the mean of the four measured shapes around its own shape.
     Interpolated,
     /// A summary of many rows: a curve without the scatter of single rows, a floor and a slope.
     Smoothed,
@@ -49,7 +49,7 @@ pub enum Extent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Provenance {
-    /// The kind of data that it was computed from.
+    /// The kind of data behind the answer.
     pub class: Class,
     /// Whether the query lies inside the measured axes.
     pub extent: Extent,

@@ -95,8 +95,8 @@ impl TableSet {
 
     /// Returns the measured GPU.
     ///
-    /// A GPU without measurements has the tables of a similar one (`b300` those of `b200`): answers have the
-    /// efficiency of the measured GPU at the rates of the other, and are `Transferred`.
+    /// A GPU without measurements has the tables of a similar GPU (`b300` has the tables of `b200`). Answers have the
+    /// efficiency of the measured GPU at the rates of the other GPU, and are `Transferred`.
     ///
     /// ```
     /// # #[cfg(feature = "b200")]

@@ -167,7 +167,7 @@ fn the_name_of_a_built_in_set_is_refused() {
         let folder = data.join(set.name());
         let error = TableSet::try_load(&folder).unwrap_err();
         let expected = format!(
-            "{}/set.toml:1: name: expected another name than those of the built-in sets (a100, \
+            "{}/set.toml:1: name: expected a name that no built-in set has (a100, \
              b200, b300, h100, h200, l40s, l40s-p2p), found \"{}\"; rename the set",
             folder.display(),
             set.name()

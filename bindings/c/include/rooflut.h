@@ -154,7 +154,7 @@ typedef struct RooflutScenarioSource {
   RooflutHandle model;
   // The draft model; 0 for the built-in one that the key `draft_model` names, if there is one.
   RooflutHandle draft_model;
-  // The tables; 0 for those that the key `gpu` or `tables` names.
+  // The tables; 0 for the tables named by the key `gpu` or `tables`.
   RooflutHandle tables;
 } RooflutScenarioSource;
 
@@ -196,11 +196,11 @@ typedef struct RooflutConfigFiles {
   const char *generation_config;
   // Bytes of `generation_config`.
   size_t generation_config_length;
-  // 1 to read a file of any type as that of a Llama, else 0.
+  // 1 to read a file of any type as a Llama's, else 0.
   uint32_t assume_llama;
 } RooflutConfigFiles;
 
-// A request. All zero but prompt and output is one that arrives at time 0 and shares no tokens.
+// A request. With zeros except for prompt and output, the request arrives at time 0 and shares no tokens.
 typedef struct RooflutRequest {
   // Arrival, nanoseconds from the start.
   uint64_t arrival_ns;
@@ -256,7 +256,7 @@ typedef struct RooflutServerState {
 typedef struct RooflutServerTotals {
   // Engine steps.
   uint64_t steps;
-  // Nanoseconds in which a step ran.
+  // Nanoseconds during which a step ran.
   uint64_t busy_ns;
   // Requests that were served in full.
   uint64_t completed;
@@ -347,11 +347,11 @@ typedef struct RooflutChunk {
   uint32_t new_tokens;
   // Tokens of the request in the KV cache after this step, the new ones included.
   uint32_t kv_len;
-  // 1 if the prompt ends with this chunk, so that it yields a token, else 0.
+  // 1 if the prompt ends with this chunk, so the chunk yields a token; else 0.
   uint8_t is_last;
 } RooflutChunk;
 
-// Decoding requests, which have one new token each and their drafted ones.
+// Decoding requests. Each has one new token, plus its drafted tokens.
 typedef struct RooflutDecodeGroup {
   // Sum of the KV lengths of the requests, all new tokens included.
   uint64_t kv_tokens;
@@ -471,9 +471,9 @@ uint32_t rooflut_fits(const struct RooflutScenarioSource *source,
 // Finds a kernel in a table set.
 //
 // `kernel` is an object of JSON with one key, the operation as in a table set, and its shape:
-// `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. A shape has all columns that are the key of the operation's
-// tables: `bench_data/README.md` lists them, and `rooflut lookup OPERATION --help` says what they mean. Heads are those
-// of one rank where `tp` is no column. The columns of an indexer are an object:
+// `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. A shape has all key columns of the operation's tables:
+// `bench_data/README.md` lists the columns, and `rooflut lookup OPERATION --help` explains them. Heads are counted on
+// one rank if `tp` is not a column. The columns of an indexer are an object:
 // `"indexer": {"heads": 64, "head_dim": 128, "top_k": 2048}`.
 uint32_t rooflut_lookup_new(RooflutHandle tables,
                             const char *kernel,
@@ -483,10 +483,9 @@ uint32_t rooflut_lookup_new(RooflutHandle tables,
 
 // Returns the time of a kernel.
 //
-// `size` is the number of rows of a gemm, of tokens of a moe, of bytes of the whole message of a collective, of tokens
-// of each prompt of a prefill, of KV tokens of all requests of a decode, and of those of each request of a
-// decode_window. `batch` is the number of requests of a prefill or decode, and 0 for the others. A delta_decode has no
-// size: 0.
+// `size` counts rows of a gemm, tokens of a moe, bytes of the whole message of a collective, tokens of each prompt of
+// a prefill, KV tokens of all requests of a decode, or KV tokens of each request of a decode_window. `batch` is the
+// number of requests of a prefill or decode, and 0 for other operations. A delta_decode has no size: 0.
 uint32_t rooflut_lookup_at(RooflutHandle lookup,
                            uint32_t batch,
                            uint64_t size,
@@ -524,14 +523,14 @@ const char *rooflut_class_name(uint32_t class_);
 // Returns the name of a `RooflutEventKind`, such as `first_token`: a text that ends with a zero and is never freed.
 const char *rooflut_event_kind_name(uint32_t kind);
 
-// Finds the deployments with the fewest GPUs, or of different GPUs the cheapest, that meet limits under the load of a
-// scenario, and returns a text of JSON: what `rooflut plan --json` prints.
+// Finds the deployments that meet limits under the load of a scenario: those with the fewest GPUs, or the cheapest if
+// GPUs differ. Returns the JSON text that `rooflut plan --json` prints.
 //
 // `wanted` is an object of JSON: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`, and optionally
 // `attainment`, `confidence`, `max_gpus`, `count`, and lists of choices: `gpu`, `tp`, `dp`, `expert_parallel`,
-// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. A choice that the scenario has is the only one
-// without such a list. Prices are those of the key `prices` of `[output]`, or list prices. `stop` is a stop
-// or 0. Takes seconds, on all processors.
+// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. Without such a list, the value in the scenario is the
+// only choice. Prices come from the key `prices` of `[output]`, or are list prices. `stop` is a stop or 0. Takes
+// seconds, on all processors.
 uint32_t rooflut_plan(const struct RooflutScenarioSource *source,
                       const char *wanted,
                       size_t wanted_length,
@@ -576,8 +575,8 @@ uint32_t rooflut_saturate(const struct RooflutScenarioSource *source,
 
 // Checks a scenario, looks every kernel up and reads the load.
 //
-// Steps are those of one of its servers; `rooflut_server_new` returns such a server, `rooflut_scenario_run` simulates
-// all of them under the load. Traces, and files of lengths and prices, are read from their paths.
+// Steps are timed on one server of the scenario. `rooflut_server_new` returns such a server; `rooflut_scenario_run`
+// simulates all servers under the load. Traces, and files of lengths and prices, are read from their paths.
 uint32_t rooflut_scenario_new(const struct RooflutScenarioSource *source,
                               RooflutHandle *scenario,
                               struct RooflutError *error);
@@ -611,7 +610,8 @@ uint32_t rooflut_server_push(RooflutHandle server,
 
 // Moves the clock to `to_ns`, runs all steps that begin before, and writes the state then.
 //
-// A step that ends at `to_ns` has ended; none begins at `to_ns`, so that requests that arrive then can be added.
+// A step that ends at `to_ns` has ended; no step begins at `to_ns`, so requests that arrive at this time can still be
+// added.
 uint32_t rooflut_server_advance(RooflutHandle server,
                                 uint64_t to_ns,
                                 struct RooflutServerState *state,
@@ -636,10 +636,9 @@ uint32_t rooflut_server_events(RooflutHandle server,
                                size_t *length,
                                struct RooflutError *error);
 
-// Runs one step to its end and writes its record; an idle server runs none, and writes a duration of 0.
+// Runs one step to its end and writes its record. An idle server runs no step and writes a duration of 0.
 //
-// A server without work first waits for its next request. The events of the step are those of
-// `rooflut_server_events`.
+// A server without work first waits for its next request. `rooflut_server_events` returns the events of the step.
 uint32_t rooflut_server_step(RooflutHandle server,
                              struct RooflutStepRecord *record,
                              struct RooflutError *error);
@@ -684,7 +683,7 @@ uint32_t rooflut_step_times(RooflutHandle scenario,
                             size_t times_length,
                             struct RooflutError *error);
 
-// Makes a stop, with which another thread can end runs and searches early.
+// Makes a stop. Another thread can use the stop to end runs and searches early.
 uint32_t rooflut_stop_new(RooflutHandle *stop, struct RooflutError *error);
 
 // Ends the calls that were given a stop, and later ones at once: they fail with `ROOFLUT_CODE_STOPPED`. Does nothing

@@ -14,11 +14,11 @@ pub struct Chunk {
     pub new_tokens: u32,
     /// Tokens of the request in the KV cache after this step, the new ones included.
     pub kv_len: u32,
-    /// 1 if the prompt ends with this chunk, so that it yields a token, else 0.
+    /// 1 if the prompt ends with this chunk, so the chunk yields a token; else 0.
     pub is_last: u8,
 }
 
-/// Decoding requests, which have one new token each and their drafted ones.
+/// Decoding requests. Each has one new token, plus its drafted tokens.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct DecodeGroup {

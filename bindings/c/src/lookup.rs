@@ -32,9 +32,9 @@ pub struct Estimate {
 /// Finds a kernel in a table set.
 ///
 /// `kernel` is an object of JSON with one key, the operation as in a table set, and its shape:
-/// `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. A shape has all columns that are the key of the operation's
-/// tables: `bench_data/README.md` lists them, and `rooflut lookup OPERATION --help` says what they mean. Heads are those
-/// of one rank where `tp` is no column. The columns of an indexer are an object:
+/// `{"gemm": {"dtype": "bf16", "k": 4096, "n": 6144}}`. A shape has all key columns of the operation's tables:
+/// `bench_data/README.md` lists the columns, and `rooflut lookup OPERATION --help` explains them. Heads are counted on
+/// one rank if `tp` is not a column. The columns of an indexer are an object:
 /// `"indexer": {"heads": 64, "head_dim": 128, "top_k": 2048}`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_lookup_new(
@@ -58,10 +58,9 @@ pub unsafe extern "C" fn rooflut_lookup_new(
 
 /// Returns the time of a kernel.
 ///
-/// `size` is the number of rows of a gemm, of tokens of a moe, of bytes of the whole message of a collective, of tokens
-/// of each prompt of a prefill, of KV tokens of all requests of a decode, and of those of each request of a
-/// decode_window. `batch` is the number of requests of a prefill or decode, and 0 for the others. A delta_decode has no
-/// size: 0.
+/// `size` counts rows of a gemm, tokens of a moe, bytes of the whole message of a collective, tokens of each prompt of
+/// a prefill, KV tokens of all requests of a decode, or KV tokens of each request of a decode_window. `batch` is the
+/// number of requests of a prefill or decode, and 0 for other operations. A delta_decode has no size: 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_lookup_at(
     lookup: Handle,

@@ -34,7 +34,7 @@ pub struct ConfigFiles {
     pub generation_config: *const c_char,
     /// Bytes of `generation_config`.
     pub generation_config_length: usize,
-    /// 1 to read a file of any type as that of a Llama, else 0.
+    /// 1 to read a file of any type as a Llama's, else 0.
     pub assume_llama: u32,
 }
 

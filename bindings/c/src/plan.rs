@@ -38,14 +38,14 @@ struct Wanted {
 /// Number of deployments without `count`, as `rooflut plan` has it.
 const COUNT: usize = 3;
 
-/// Finds the deployments with the fewest GPUs, or of different GPUs the cheapest, that meet limits under the load of a
-/// scenario, and returns a text of JSON: what `rooflut plan --json` prints.
+/// Finds the deployments that meet limits under the load of a scenario: those with the fewest GPUs, or the cheapest if
+/// GPUs differ. Returns the JSON text that `rooflut plan --json` prints.
 ///
 /// `wanted` is an object of JSON: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`, and optionally
 /// `attainment`, `confidence`, `max_gpus`, `count`, and lists of choices: `gpu`, `tp`, `dp`, `expert_parallel`,
-/// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. A choice that the scenario has is the only one
-/// without such a list. Prices are those of the key `prices` of `[output]`, or list prices. `stop` is a stop
-/// or 0. Takes seconds, on all processors.
+/// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. Without such a list, the value in the scenario is the
+/// only choice. Prices come from the key `prices` of `[output]`, or are list prices. `stop` is a stop or 0. Takes
+/// seconds, on all processors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_plan(
     source: *const ScenarioSource,
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn rooflut_plan(
             None => vec![given.objects.tables(&scenario)?],
             Some(_) if given.objects.tables != 0 || scenario.target.tables.is_some() => {
                 return Err(Failure::refused(
-                    "wanted: gpu: expected no list beside tables that are given, found one; remove one of both",
+                    "wanted: gpu: expected no list beside the given tables, found one; remove one of the two",
                 ));
             }
             Some(names) => {

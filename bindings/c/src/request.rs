@@ -17,7 +17,7 @@ pub enum Content {
     TraceBlocks = 2,
 }
 
-/// A request. All zero but prompt and output is one that arrives at time 0 and shares no tokens.
+/// A request. With zeros except for prompt and output, the request arrives at time 0 and shares no tokens.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Request {

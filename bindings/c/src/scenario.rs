@@ -29,14 +29,14 @@ pub struct ScenarioSource {
     pub model: Handle,
     /// The draft model; 0 for the built-in one that the key `draft_model` names, if there is one.
     pub draft_model: Handle,
-    /// The tables; 0 for those that the key `gpu` or `tables` names.
+    /// The tables; 0 for the tables named by the key `gpu` or `tables`.
     pub tables: Handle,
 }
 
 /// Checks a scenario, looks every kernel up and reads the load.
 ///
-/// Steps are those of one of its servers; `rooflut_server_new` returns such a server, `rooflut_scenario_run` simulates
-/// all of them under the load. Traces, and files of lengths and prices, are read from their paths.
+/// Steps are timed on one server of the scenario. `rooflut_server_new` returns such a server; `rooflut_scenario_run`
+/// simulates all servers under the load. Traces, and files of lengths and prices, are read from their paths.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_scenario_new(
     source: *const ScenarioSource,

@@ -54,7 +54,7 @@ pub struct ServerState {
 pub struct ServerTotals {
     /// Engine steps.
     pub steps: u64,
-    /// Nanoseconds in which a step ran.
+    /// Nanoseconds during which a step ran.
     pub busy_ns: u64,
     /// Requests that were served in full.
     pub completed: u64,
@@ -164,7 +164,8 @@ pub unsafe extern "C" fn rooflut_server_push(
 
 /// Moves the clock to `to_ns`, runs all steps that begin before, and writes the state then.
 ///
-/// A step that ends at `to_ns` has ended; none begins at `to_ns`, so that requests that arrive then can be added.
+/// A step that ends at `to_ns` has ended; no step begins at `to_ns`, so requests that arrive at this time can still be
+/// added.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_server_advance(
     server: Handle,
@@ -220,10 +221,9 @@ pub unsafe extern "C" fn rooflut_server_events(
     unsafe { call(error, body) }
 }
 
-/// Runs one step to its end and writes its record; an idle server runs none, and writes a duration of 0.
+/// Runs one step to its end and writes its record. An idle server runs no step and writes a duration of 0.
 ///
-/// A server without work first waits for its next request. The events of the step are those of
-/// `rooflut_server_events`.
+/// A server without work first waits for its next request. `rooflut_server_events` returns the events of the step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_server_step(server: Handle, record: *mut StepRecord, error: *mut Error) -> u32 {
     // SAFETY: the caller's promise.

@@ -8,7 +8,7 @@ use crate::error::{Code, Error, Failure};
 use crate::registry::REGISTRY;
 use crate::text::returning;
 
-/// Makes a stop, with which another thread can end runs and searches early.
+/// Makes a stop. Another thread can use the stop to end runs and searches early.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_stop_new(stop: *mut Handle, error: *mut Error) -> u32 {
     // SAFETY: the caller's promise.

@@ -14,7 +14,7 @@ pub(crate) fn answer(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<Strin
     interruptible(py, move |stop| rooflut_cli::answer(arguments, stop).map_err(|error| error.to_string()))
 }
 
-/// Runs the command with these arguments, the first of which is its name, and returns its exit code.
+/// Runs the command with these arguments, its name first, and returns its exit code.
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<u8> {
     compute(py, || rooflut_cli::main_with(arguments))

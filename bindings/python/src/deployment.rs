@@ -26,7 +26,7 @@ const OF_SEVERAL: [&str; 6] =
 ///
 /// The keyword arguments are the keys of a scenario that describe one server: ``model``, ``gpu``, ``tp``, ``dtype``,
 /// ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on, which ``rooflut help run`` lists as flags. All kernels are
-/// found here, so that steps cannot fail.
+/// found here, so steps cannot fail.
 #[pyclass(frozen, module = "rooflut")]
 pub(crate) struct Deployment {
     deployment: rooflut::Deployment,
@@ -139,7 +139,9 @@ impl Deployment {
     fn server(&self, py: Python<'_>) -> PyResult<Server> {
         let dp = self.deployment.parallelism().dp;
         if dp > 1 {
-            return Err(error(format!("dp: expected a single rank, found {dp}, which step together; use simulate()")));
+            return Err(error(format!(
+                "dp: expected a single rank, found {dp} ranks that step together; use simulate()"
+            )));
         }
         let model = self.deployment.served_model();
         let server = compute(py, || rooflut::sim::Server::try_new(model, self.config))?;

@@ -134,7 +134,8 @@ impl Server {
 
     /// Moves the clock to a time in nanoseconds from the start, and runs all steps that begin before.
     ///
-    /// A step that ends later stays in flight. An interrupt stops it between two steps, from where it can go on.
+    /// A step that ends later stays in flight. An interrupt stops the server between two steps; the
+    /// server can go on from there.
     fn advance_to(&self, py: Python<'_>, to_ns: &Bound<'_, PyAny>) -> PyResult<()> {
         let to_ns = number("to_ns", to_ns, 0)?;
         self.in_slices(py, move |server| {
@@ -148,7 +149,7 @@ impl Server {
 
     /// Runs until the server is idle; the clock stands at the end of the last step.
     ///
-    /// An interrupt stops it between two steps, from where it can go on.
+    /// An interrupt stops the server between two steps; the server can go on from there.
     fn run_until_idle(&self, py: Python<'_>) -> PyResult<()> {
         self.in_slices(py, |server| {
             for _ in 0..SLICE_EVENTS {

@@ -8,7 +8,7 @@ const EXAMPLES: &str = "\
 Examples:
   rooflut compare examples/scenario.toml examples/two_servers.toml";
 const AFTER: &str = "\
-A scenario is simulated first, with one seed; its output files are not written. Settings that are equal are left out. Prefill \
+A scenario is simulated first, with one seed and without its output files. Equal settings are left out. Prefill \
 is the time to first token without the queue; the parts of a step are means over all steps.";
 
 /// Arguments of `rooflut compare`.
@@ -17,7 +17,7 @@ is the time to first token without the queue; the parts of a step are means over
 pub(crate) struct CompareArgs {
     /// Scenario file (TOML), or a report of `rooflut run --json`.
     pub(crate) a: PathBuf,
-    /// Scenario file or report that is compared with it.
+    /// Scenario file or report to compare with A.
     pub(crate) b: PathBuf,
     /// Write JSON.
     #[arg(long)]

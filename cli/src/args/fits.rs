@@ -10,9 +10,10 @@ Examples:
   rooflut fits --model llama-3.3-70b
   rooflut fits --model llama-3.1-70b --context 16384 --batch 8";
 const AFTER: &str = "\
-Without --gpu or --tables all GPUs are listed, without --tp those of 1, 2, 4, 8 and 16 that can share the model. What is \
-missing is memory of each GPU, context or batch, or math in a format of the weights. Whether the tables know the kernels \
-is left to `rooflut run`; weights of other formats with 4 or 8 bits, such as GPTQ, AWQ or W8A8, are answered here alone.";
+Without --gpu or --tables, all GPUs are listed. Without --tp, each of 1, 2, 4, 8 and 16 GPUs is listed that can share \
+the model. The missing resource is memory of each GPU, context, batch, or math in a format of the weights. Only \
+`rooflut run` checks whether the tables have the kernels. Only `rooflut fits` takes weights in other formats of 4 or 8 \
+bits, such as GPTQ, AWQ or W8A8.";
 
 /// Arguments of `rooflut fits`.
 #[derive(Args)]
@@ -26,18 +27,18 @@ pub(crate) struct FitsArgs {
     /// Requests that should fit at the same time [default: 1].
     #[arg(long, value_parser = whole::<u32>, value_name = "COUNT")]
     batch: Option<u32>,
-    /// Maximum number of requests that run at the same time, which determines the size of logits [default: the engine's
+    /// Maximum number of requests that run at the same time; determines the size of the logits [default: the engine's
     /// on this GPU, mostly 1024, or 256 on A100 and below 70 GiB].
     #[arg(long, value_parser = whole::<u32>, value_name = "COUNT")]
     max_num_seqs: Option<u32>,
-    /// Maximum number of tokens that a step computes, which determines the size of activations [default: the engine's
-    /// on this GPU, mostly 8192, or 2048 on A100 and below 70 GiB].
+    /// Maximum number of tokens that a step computes; determines the size of the activations [default: the engine's on
+    /// this GPU, mostly 8192, or 2048 on A100 and below 70 GiB].
     #[arg(long, value_parser = whole::<u32>, value_name = "TOKENS")]
     max_num_batched_tokens: Option<u32>,
-    /// Share of each GPU's memory that the server uses [default: the engine's: 0.9, from vLLM 0.20 on 0.92].
+    /// Share of each GPU's memory that the server uses [default: the engine's: 0.9, or 0.92 from vLLM 0.20 on].
     #[arg(long, value_parser = real, value_name = "SHARE")]
     gpu_memory_utilization: Option<f64>,
-    /// Tokens in a KV block: 16, 32, 64, 128 or 256 [default: 16].
+    /// Tokens per KV block: 16, 32, 64, 128 or 256 [default: 16].
     #[arg(long, value_parser = whole::<u32>, value_name = "TOKENS")]
     block_size: Option<u32>,
     /// Prices of GPUs, as for `rooflut run`.

@@ -25,11 +25,12 @@ pub(crate) struct LookupArgs {
     /// Table set (`rooflut tables` lists them) [default: h100].
     #[arg(long, global = true)]
     gpu: Option<String>,
-    /// Measurements of your own in place of --gpu: a folder like those of bench_data/, or one file made of it.
+    /// Your own measurements in place of --gpu: a folder like those in bench_data/, or a single file made from such a
+    /// folder.
     #[arg(long, global = true, value_name = "PATH")]
     tables: Option<PathBuf>,
-    /// Refuse a worse answer: measured, interpolated, smoothed, transferred, bound; with "inside" alone
-    /// or after a comma also one outside of the measured ranges.
+    /// Reject an answer of a worse class than this: measured, interpolated, smoothed, transferred, bound; "inside",
+    /// alone or after a comma, also rejects an answer outside of the measured ranges.
     #[arg(long, global = true, value_name = "CLASS", default_value_t = Strictness::ANY,
           hide_default_value = true)]
     pub(crate) strict: Strictness,
@@ -244,7 +245,7 @@ fn column_flag(column: &Column) -> Arg {
         }
         Some(Usual::SameAs(other)) => {
             let other = self::flag(other);
-            flag.help(format!("{} [default: that of --{other}]", column.meaning))
+            flag.help(format!("{} [default: as --{other}]", column.meaning))
         }
         _ => flag.required(true),
     }

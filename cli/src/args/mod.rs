@@ -33,7 +33,7 @@ use crate::leading;
 use crate::parser::{self, Invocation};
 
 const OTHERS: &str = "\
-Measurements of your own: rooflut --tables PATH COMMAND, with run, step, lookup, tables.
+Your own measurements: rooflut --tables PATH COMMAND, for run, step, lookup, tables.
 Make, judge and draw tables, compare predictions with measured servers: rooflut-lab.";
 
 const OF_STEP: &str = "\
@@ -46,7 +46,7 @@ const LABORATORY: [&str; 6] = ["import", "validate", "fit", "tables check", "tab
 
 /// Predicts latency and throughput of LLM servers from measured GPU kernels.
 ///
-/// Alone it simulates a default scenario: `rooflut run` with its defaults.
+/// Without arguments, simulates a default scenario: `rooflut run` with its defaults.
 #[derive(Parser)]
 #[command(name = "rooflut", after_help = OTHERS)]
 struct Cli {
@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Run(Deferred<RunArgs>),
     /// Find the cheapest deployment that serves a load within latency limits.
     Plan(Deferred<PlanArgs>),
-    /// Find the highest rate that servers serve within latency limits, and latencies around it.
+    /// Find the highest rate at which servers meet latency limits, and the latencies around that rate.
     Saturate(Deferred<SaturateArgs>),
     /// Run a grid of deployments and loads in parallel: one row each, as CSV.
     Sweep(Deferred<SweepArgs>),
@@ -70,7 +70,7 @@ pub(crate) enum Command {
     Step(Deferred<StepArgs>),
     /// List the GPUs that hold a model: longest context, largest batch, KV capacity, smallest deployment.
     Fits(Deferred<FitsArgs>),
-    /// Compare two scenarios or reports: what differs, and which terms it consists of.
+    /// Compare two scenarios or reports: the differences, and the terms that explain them.
     #[command(arg_required_else_help = false)]
     Compare(Deferred<CompareArgs>),
     /// Look up one kernel in the tables.
@@ -80,9 +80,9 @@ pub(crate) enum Command {
     Tables(Deferred<TablesArgs>),
     /// List the models known by name.
     Models(ListArgs),
-    /// List the engine stacks: scheduling, and what each adds to the kernels.
+    /// List the engine stacks: scheduling, and the overhead that each adds to the kernels.
     Engines(ListArgs),
-    /// Write a script that completes commands and flags, for a shell to read.
+    /// Write a script with which a shell completes commands and flags.
     Completions {
         /// Shell that reads the script.
         shell: Shell,

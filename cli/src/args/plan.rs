@@ -15,24 +15,21 @@ Examples:
   rooflut plan --rate 60 --prompt 512 --output 256 --goodput ttft:200 tpot:15
   rooflut plan --model llama-3.3-70b --tp 2,4,8 --rate 5 --goodput tpot:50@p95";
 const AFTER: &str = "\
-The plan chooses the number of servers and, of each of --gpu, --tp, --dp, --dtype, --kv-dtype, --max-num-seqs and \
---max-num-batched-tokens, one of the values that are given with commas between them. With --link-bandwidth and \
---link-latency it also divides servers into prefill and decode servers. A deployment meets the limits if its \
-steady state does with each of three seeds (--seeds), with no request rejected and no run overloaded. A run lasts until \
-that is clear, or for --requests; of equal servers behind a round robin one is simulated.";
+The plan chooses the number of servers. For each of --gpu, --tp, --dp, --dtype, --kv-dtype, --max-num-seqs and \
+--max-num-batched-tokens, the plan also chooses one of the comma-separated values. With --link-bandwidth and \
+--link-latency, the plan also divides the servers into prefill and decode servers. A deployment meets the limits if \
+its steady state meets them with each of three seeds (--seeds), with no request rejected and no run overloaded. A run \
+lasts until the result is clear, or for --requests. Of equal servers behind a round-robin router, one is simulated.";
 
 /// Flags that take several values.
 const LISTS: [(&str, &str); 7] = [
     ("gpu", "Table sets to choose from [default: h100]"),
     ("tp", "Degrees of tensor parallelism to choose from [default: 1,2,4,8]"),
-    ("dp", "Degrees of data parallelism to choose from, of models with experts [default: 1,2,4,8]"),
+    ("dp", "Degrees of data parallelism to choose from, for models with experts [default: 1,2,4,8]"),
     ("dtype", "Formats of the weights to choose from, such as bf16,fp8 [default: the model's own]"),
     ("kv_dtype", "Formats of the KV cache to choose from: bf16, fp8 [default: the model's own]"),
     ("max_num_seqs", "Maximum numbers of running requests to choose from [default: the engine's on each GPU]"),
-    (
-        "max_num_batched_tokens",
-        "Maximum numbers of tokens of a step to choose from [default: the engine's on each GPU]",
-    ),
+    ("max_num_batched_tokens", "Maximum numbers of tokens per step to choose from [default: the engine's on each GPU]"),
 ];
 
 /// Arguments of `rooflut plan`.
@@ -47,16 +44,17 @@ pub(crate) struct PlanArgs {
     pub(crate) server: Server,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
-    /// Maximum number of GPUs of a deployment.
+    /// Maximum number of GPUs per deployment.
     #[arg(long, value_name = "COUNT", value_parser = whole::<u32>, default_value_t = Space::MAX_GPUS,
           help_heading = "Plan")]
     pub(crate) max_gpus: u32,
-    /// Number of deployments to list, each of another kind of server.
+    /// Number of deployments to list, each with a different kind of server.
     #[arg(long, value_name = "COUNT", value_parser = crate::value::positive::<u32>, default_value_t = 3,
           help_heading = "Plan")]
     pub(crate) count: u32,
-    /// Prices of GPUs: TOML with a table for each (see examples/prices.toml), in place of the defaults for these GPUs,
-    /// which are on-demand list prices of a public cloud. Different GPUs are compared by them.
+    /// Prices of GPUs: a TOML file with a table per GPU (see examples/prices.toml). The file replaces the default
+    /// prices of these GPUs; the defaults are on-demand list prices of a public cloud. Different GPUs are compared by
+    /// price.
     #[arg(long, value_name = "FILE", help_heading = "Plan")]
     pub(crate) prices: Option<PathBuf>,
     /// Write JSON.

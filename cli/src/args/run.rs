@@ -15,23 +15,25 @@ Examples:
   rooflut run --users 32 --prompt lognormal:500,0.8 --output lognormal:200,0.8
   rooflut run --scenario examples/scenario.toml --json";
 const AFTER: &str = "\
-The FILE of an output may be a pipe. With - the output goes to standard output, the report to standard error.
+The FILE of an output may be a pipe. With -, the output goes to standard output and the report to standard error.
 
 LENGTHS are 512, uniform:100..900, normal:512,100 (mean, standard deviation), lognormal:512,0.6 \
-(median, sigma) or file:lengths.txt (LENGTH or LENGTH,WEIGHT on each line); the last three may end \
-with a range into which they are set, as in lognormal:512,0.6@16..4096.";
+(median, sigma) or file:lengths.txt (LENGTH or LENGTH,WEIGHT on each line); the last three may end with a range that \
+clamps the lengths, as in lognormal:512,0.6@16..4096.";
 
 /// Arguments of `rooflut run`.
 #[derive(Args, Default)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct RunArgs {
-    /// TOML file with a key for every flag but --force (see examples/scenario.toml); flags given here replace keys.
+    /// TOML scenario file, with a key for every flag but --force (see examples/scenario.toml). Flags given here replace
+    /// its keys.
     #[arg(id = "scenario", long = "scenario", value_name = "FILE")]
     path: Option<PathBuf>,
     /// The scenario: the keys of its file, replaced by flags.
     #[command(flatten)]
     pub(crate) scenario: Scenario,
-    /// Replace existing files that are no earlier outputs of the same kind; files that the run reads stay.
+    /// Replace existing files even if they are not earlier outputs of the same kind. Files that the run reads are never
+    /// replaced.
     #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
     /// The file of the scenario.

@@ -11,10 +11,11 @@ Examples:
   rooflut saturate --replicas 2 --goodput ttft:200 tpot:15
   rooflut saturate --model llama-3.1-70b --tp 4";
 const AFTER: &str = "\
-Without --goodput it finds the highest rate that the servers keep up with. A rate meets the limits if its \
-steady state does with each of three seeds (--seeds), with no request rejected and no run overloaded. A run lasts until \
-that is clear, or for --requests. The knee is the rate of the highest power, throughput over mean end-to-end latency (Kleinrock, 1979). With --prefill-replicas \
-and --decode-replicas all divisions of as many servers are compared.";
+Without --goodput, the command finds the highest rate that the servers keep up with. A rate meets the limits if its \
+steady state meets them with each of three seeds (--seeds), with no request rejected and no run overloaded. A run \
+lasts until the result is clear, or for --requests. The knee is the rate with the highest power: throughput over mean \
+end-to-end latency (Kleinrock, 1979). With --prefill-replicas and --decode-replicas, the command compares all \
+divisions of the same number of servers.";
 
 /// Arguments of `rooflut saturate`.
 #[derive(Args)]
@@ -28,7 +29,7 @@ pub(crate) struct SaturateArgs {
     pub(crate) server: Server,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
-    /// Relative distance from the highest rate to the next one that is tried.
+    /// Relative distance from the highest rate to the next rate tried.
     #[arg(long, value_name = "SHARE", value_parser = real, default_value_t = RateQuestion::TOLERANCE,
           help_heading = "Search")]
     pub(crate) tolerance: f64,

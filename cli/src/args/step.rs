@@ -14,14 +14,14 @@ pub struct StepArgs {
     /// Model, GPUs and engine.
     #[command(flatten)]
     pub target: Target,
-    /// A prompt chunk: new tokens, after tokens that are cached (repeatable).
+    /// A prompt chunk: NEW tokens after CONTEXT cached tokens (repeatable).
     #[arg(long, value_name = "NEW[@CONTEXT]", value_parser = value::chunk)]
     pub prefill: Vec<Chunk>,
-    /// Requests that decode, and their KV length with the new token (repeatable).
+    /// Decoding requests, each with a KV length of KV tokens, the new token included (repeatable).
     #[arg(long, value_name = "REQUESTSxKV", value_parser = value::decode_group)]
     pub decode: Vec<DecodeGroup>,
-    /// Refuse worse answers of the tables: measured, interpolated, smoothed, transferred, bound; with
-    /// "inside" alone or after a comma also those outside of the measured ranges.
+    /// Reject answers of the tables of a worse class than this: measured, interpolated, smoothed, transferred, bound;
+    /// "inside", alone or after a comma, also rejects answers outside of the measured ranges.
     #[arg(long, value_name = "CLASS", default_value_t = Strictness::ANY, hide_default_value = true)]
     pub strict: Strictness,
     /// Share of measurements that the interval is meant to contain [default: 0.8].

@@ -15,17 +15,16 @@ Examples:
   rooflut sweep --gpu h100,h200 --tp 1,2 --rate 4..20:4 --requests 1000
   rooflut sweep --scenario examples/sweep.toml --shard 1/8";
 const AFTER: &str = "\
-Each flag of `rooflut run` takes values with commas between them and ranges FROM..TO:STEP: --gpu h100,h200 --tp 1,2,4 \
---rate 1..40:2. A value that has a comma itself stays whole (--prompt lognormal:200,0.8); a flag that is given several \
-times takes all of its values. The flag that is given last varies fastest. A deployment that cannot be run is a row \
-with an error.";
+Each flag of `rooflut run` takes comma-separated values and ranges FROM..TO:STEP: --gpu h100,h200 --tp 1,2,4 --rate \
+1..40:2. A value that contains a comma stays whole (--prompt lognormal:200,0.8). A repeated flag takes all of its \
+values. The last flag varies fastest. A deployment that cannot run becomes a row with an error.";
 
 /// Arguments of `rooflut sweep`.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct SweepArgs {
-    /// TOML file of a scenario, which may have lists in a table [sweep] (see examples/sweep.toml); flags given here
-    /// replace keys.
+    /// TOML scenario file, optionally with lists in a table [sweep] (see examples/sweep.toml). Flags given here replace
+    /// its keys.
     #[arg(id = "scenario", long = "scenario", value_name = "FILE")]
     pub(crate) path: Option<PathBuf>,
     #[command(flatten)]
@@ -33,17 +32,17 @@ pub(crate) struct SweepArgs {
     /// CSV file with a row for each deployment, or NAME.parquet for a folder of Parquet files [default: standard output].
     #[arg(long, value_name = "FILE", help_heading = "Sweep")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on with the file of an earlier sweep of the same grid.
+    /// Continue the file of an earlier sweep of the same grid.
     #[arg(long, requires = "out", conflicts_with = "merge", help_heading = "Sweep")]
     pub(crate) resume: bool,
-    /// Run a part of the grid, the I-th of N.
+    /// Run only the I-th of N parts of the grid.
     #[arg(long, value_name = "I/N", default_value_t = Shard::WHOLE, hide_default_value = true,
           conflicts_with = "merge", help_heading = "Sweep")]
     pub(crate) shard: Shard,
     /// Join the files (or folders) of all shards instead of running anything.
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "out", help_heading = "Sweep")]
     pub(crate) merge: Vec<PathBuf>,
-    /// Also draw a column over another as SVG, beside the CSV file (repeatable): ttft_p99:rate.
+    /// Also draw column Y over column X as SVG, beside the CSV file, as in ttft_p99:rate (repeatable).
     #[arg(long, value_name = "Y:X", requires = "out", help_heading = "Sweep")]
     pub(crate) plot: Vec<Plot>,
     /// Maximum number of deployments to run.

@@ -7,8 +7,8 @@ use clap::Args;
 /// Arguments of `rooflut tables`.
 #[derive(Args)]
 pub(crate) struct TablesArgs {
-    /// Measurements of your own in place of the built-in sets: a folder like those of bench_data/, or one
-    /// file made of it.
+    /// Your own measurements in place of the built-in sets: a folder like those in bench_data/, or a single file made
+    /// from such a folder.
     #[arg(long, value_name = "PATH")]
     pub(crate) tables: Option<PathBuf>,
     /// Write JSON.

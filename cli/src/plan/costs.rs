@@ -39,7 +39,7 @@ pub(super) fn text(plan: &Plan) -> String {
         text += &wrapped("prices", &source);
     }
     for gpu in unknown {
-        let unknown = format!("that of {gpu} is not known; give one with --prices");
+        let unknown = format!("the price of {gpu} is not known; give one with --prices");
         text += &wrapped("prices", &unknown);
     }
     text

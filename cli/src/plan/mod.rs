@@ -115,7 +115,8 @@ fn failure(plan: &Plan, args: &PlanArgs) -> Option<Error> {
     }
     if let Some(least) = plan.least_gpus.filter(|least| *least > args.max_gpus) {
         return Some(Error::new(format!(
-            "the load takes at least {} by step times alone, and --max-gpus allows {}; raise it or lower --rate",
+            "the load takes at least {} by step times alone, but --max-gpus allows {}; raise --max-gpus or lower \
+             --rate",
             plural(least.into(), "GPU"),
             count(args.max_gpus.into())
         )));

@@ -36,7 +36,7 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
     let mut text = title(&heading) + &warnings(INDENT, &plan.notes);
     let limits = plan.limits.join(", ");
     let limits = match (plan.attainment, plan.confidence) {
-        (Some(share), _) => format!("{limits}, all of them met by {} of requests", exact_percent(share)),
+        (Some(share), _) => format!("{limits}, all met by {} of requests", exact_percent(share)),
         (_, Some(share)) => format!("{limits}, at the far end of intervals for {} of servers", percent(100.0 * share)),
         _ => limits,
     };

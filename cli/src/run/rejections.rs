@@ -32,9 +32,9 @@ pub(super) fn all_rejected(rejected: &[Rejected]) -> Error {
 pub(crate) enum LengthLimit {
     /// `--max-model-len`.
     Flag,
-    /// The KV cache, which holds less than the longest request of the model, this many tokens.
+    /// The KV cache holds this many tokens, fewer than the longest request of the model.
     KvCache(u32),
-    /// The draft model, which has a smaller limit than the model.
+    /// The draft model has a smaller limit than the model.
     Draft,
     /// The model.
     Model,

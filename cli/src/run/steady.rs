@@ -20,7 +20,7 @@ pub(super) fn window(window: &Window) -> String {
     let error = window.mean_error.filter(|error| *error > 0.0);
     let error = error.map_or(String::new(), |error| format!("; means known to +-{}", percent(100.0 * error)));
     format!(
-        "the figures are those of {span}: {} of warm-up and {} of the drain are left out{error}",
+        "the figures cover {span}: {} of warm-up and {} of the drain are left out{error}",
         plural(window.warm_up_requests, "request"),
         count(window.drain_requests),
     )
@@ -35,7 +35,7 @@ pub(super) fn warning(outcome: &Outcome<'_>) -> Option<String> {
     (!steady.is_steady() && !steady.is_transient).then(|| {
         let requests = plural(outcome.requests(), "request");
         let advice = match outcome.run.load().requests() {
-            Some(_) => "leave --requests out, or use more of them",
+            Some(_) => "leave out --requests, or use more requests",
             None => "the load is too close to what the servers can do; lower it, or set --warm-up",
         };
         let part = match steady.window {
@@ -43,8 +43,7 @@ pub(super) fn warning(outcome: &Outcome<'_>) -> Option<String> {
             None => "the whole run, ramp-up and drain included",
         };
         format!(
-            "the run of {requests} ends before the servers are in a steady state, so that its figures are those of {part}; \
-             {advice}"
+            "the run of {requests} ends before the servers reach a steady state, so its figures cover {part}; {advice}"
         )
     })
 }

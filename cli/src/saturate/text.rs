@@ -69,7 +69,7 @@ fn limits(saturation: &Saturation) -> String {
     let limits = saturation.limits.join(", ");
     match (saturation.attainment, saturation.confidence) {
         (Some(share), _) => {
-            format!("{limits}, all of them met by {} of requests", exact_percent(share))
+            format!("{limits}, all met by {} of requests", exact_percent(share))
         }
         (_, Some(share)) => {
             let share = percent(100.0 * share);
@@ -120,7 +120,8 @@ fn curve(saturation: &Saturation) -> String {
     let has_limits = !saturation.limits.is_empty();
     let goodput = if has_limits { " >goodput |" } else { "" };
     let mut grid = Grid::new(&format!(
-        ">rate | >TTFT\np50 | >TTFT\np99 | >TPOT\np50 | >TPOT\np99 | >E2E\np50 | >E2E\np99 |{goodput} >output\ntokens | >busy | "
+        ">rate | >TTFT\np50 | >TTFT\np99 | >TPOT\np50 | >TPOT\np99 | >E2E\np50 | >E2E\np99 |{goodput} >output\ntokens \
+         | >busy | "
     ));
     let marks = [
         (saturation.within_limits.as_ref(), "highest"),

@@ -17,11 +17,11 @@ pub struct Answer {
     pub binding: Option<Binding>,
     /// The worst of what was looked up, if anything was.
     pub provenance: Option<Provenance>,
-    /// Share of the time that is fitted, where the model says so.
+    /// Fitted share of the time, if the model reports it.
     pub fitted_share: Option<f64>,
-    /// The range of measurements, where the model's errors are known.
+    /// The range of measurements, if the model's errors are known.
     pub interval: Option<(Coverage, Interval)>,
-    /// The time of each pipeline stage, where the model knows them.
+    /// The time of each pipeline stage, if the model knows the stages.
     pub stages: Vec<Seconds>,
     /// Rows of the tables that stand out and on which the time depends.
     pub flagged: Vec<FlaggedRow>,
@@ -37,7 +37,7 @@ pub struct Part {
     pub binding: Option<Binding>,
     /// Where it comes from, where the model says so.
     pub source: Option<TimeSource>,
-    /// The set whose rows show the errors of its lookups, if it was looked up.
+    /// The set whose rows show the errors of the lookups, if there were lookups.
     pub errors_set: Option<&'static str>,
 }
 

@@ -44,9 +44,9 @@ pub struct TimedBy {
     pub name: &'static str,
     /// The engine, if the model knows one.
     pub engine: Option<&'static str>,
-    /// The tables that it reads.
+    /// The tables that the model reads.
     pub tables: String,
-    /// How the total follows from the parts, where it is not their sum.
+    /// How the total follows from the parts, if it is not the sum of the parts.
     pub rule: Option<String>,
 }
 

@@ -66,7 +66,7 @@ fn create(path: &Path) -> Result<File, Error> {
     File::create_new(path)
         .map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Error::new(format!(
-                "{} already exists; go on with it by --resume, or name another path",
+                "{} already exists; continue it with --resume, or name another path",
                 path.display()
             )),
             _ => Error::writing(path)(error),

@@ -110,7 +110,7 @@ impl Whole {
 fn create(path: &Path) -> Result<(), Error> {
     fs::create_dir(path).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
-            Error::new(format!("{} already exists; go on with it by --resume, or name another path", path.display()))
+            Error::new(format!("{} already exists; continue it with --resume, or name another path", path.display()))
         }
         _ => Error::writing(path)(error),
     })

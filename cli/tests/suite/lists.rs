@@ -73,7 +73,7 @@ fn engines_lists_every_name_that_run_takes_with_its_rules_and_constants() {
     let layer = &list(newest.unwrap(), "/constants")[0];
     assert_eq!(text(layer, "/from"), "vllm-0.18.0");
     let default = text(&json("run --requests 3"), "/engine").to_owned();
-    assert!(people.contains(&format!("it is {default}.")), "{people}");
+    assert!(people.contains(&format!("the default is {default}.")), "{people}");
     assert!(people.lines().all(|line| line.len() <= 100), "{people}");
 }
 

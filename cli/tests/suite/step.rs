@@ -121,18 +121,18 @@ fn a_step_that_uses_a_flagged_row_names_it() {
     assert!(change.is_some_and(|change| (-0.3..-0.1).contains(&change)), "{rows}");
     let text = unwrapped(&format!("step {flags}"));
     let note = "flags is used: allreduce, ranks 4, bytes 16777216, 182.5 us, expected about 143 us from the rows \
-                beside it, with which all_reduce takes 21 % less time";
+                beside it; with that time, all_reduce takes 21 % less time";
     assert!(text.contains(note), "{text}");
     assert_eq!(json("step --decode 64x1000")["flagged_rows"], serde_json::json!([]));
     // At m = 1 the fp8 row of o_proj is slower than the next.
     let flags = "--gpu h200 --dtype fp8 --decode 1x1000";
     let dips = &json(&format!("step {flags}"))["flagged_rows"][0];
-    assert_eq!(dips["row"], "gemm fp8, 111 rows slower than the next with more work");
+    assert_eq!(dips["row"], "gemm fp8, 111 rows slower than the next row with more work");
     assert_eq!((&dips["latency_us"], &dips["expected_us"]), (&Value::Null, &Value::Null));
     let change = number(dips, "/parts/o_proj");
     assert!((-0.3..-0.1).contains(&change), "{dips}");
-    let note = "flags are used: gemm fp8, 111 rows slower than the next with more work; with the time of the next, \
-                o_proj takes 14 % less time";
+    let note = "flags are used: gemm fp8, 111 rows slower than the next row with more work; with the time of the next \
+                row, o_proj takes 14 % less time";
     let text = unwrapped(&format!("step {flags}"));
     assert!(text.contains(note), "{text}");
     let other = json("step --gpu h200 --dtype fp8 --decode 16x1000");

@@ -89,7 +89,7 @@ fn what_is_there_is_kept() {
     assert_eq!(fs::read_to_string(&out).expect("a file"), whole);
     // It is refused without --resume, and with that in another grid.
     let message = failure(&format!("{GRID} --out {out}"));
-    assert!(message.contains("already exists; go on with it by --resume"), "{message}");
+    assert!(message.contains("already exists; continue it with --resume"), "{message}");
     let message = failure(&format!("{GRID} --seed 3 --out {out} --resume"));
     assert!(message.contains("out.csv:2: expected a row of this grid"), "{message}");
     assert_eq!(fs::read_to_string(&out).expect("a file"), whole);

@@ -71,7 +71,7 @@ fn a_folder_of_parquet_files_has_the_rows_of_the_csv() {
     }
     // It is kept.
     let message = failure(&format!("{GRID} --out {out}"));
-    assert!(message.contains("already exists; go on with it by --resume"), "{message}");
+    assert!(message.contains("already exists; continue it with --resume"), "{message}");
     let message = failure(&format!("{GRID} --seed 3 --out {out} --resume"));
     assert!(message.contains("part-000000.parquet:1: expected a row of this grid"), "{message}");
 }

@@ -8,8 +8,8 @@ use crate::read::{Constant, Defaults, Engine, Error, Given, Limits, OF_MEMORY, O
 /// Returns the Rust source of a module with a static for each engine stack of `paths`, in this order.
 ///
 /// # Errors
-/// A file cannot be read; it lacks a key or has one that is unknown, a wrong unit, an impossible value,
-/// empty text, or a name that is not that of the file; it inherits from an unknown stack, or from itself.
+/// A file cannot be read; it lacks a key or has one that is unknown, a wrong unit, an impossible value, empty text, or
+/// a name other than the file's; it inherits from an unknown stack, or from itself.
 pub fn generate_engines(paths: &[&Path]) -> Result<String, Error> {
     let engines = Engine::read_all(paths)?;
     let name = |engine: &Engine| format!("&{}", constant_name(&engine.name));

@@ -6,8 +6,8 @@ use rooflut_roofline::{Dtype, OperationKind};
 
 use crate::read::{Error, ErrorGroup, Errors, read_lookup_errors};
 
-/// Returns the Rust source of a module with the groups of the file at `path`, in its order. Of groups of one set,
-/// operation and format it keeps those that are `wanted`.
+/// Returns the Rust source of a module with the groups of the file at `path`, in its order. Groups of one set,
+/// operation and format are kept if they are `wanted`.
 ///
 /// # Errors
 /// The file cannot be read, or a row of it is malformed.

@@ -36,7 +36,7 @@ pub enum ErrorKind {
     Set,
     /// A TOML file does not parse, or a key is missing, unknown or has a value that makes no sense.
     Toml,
-    /// The columns of a CSV are not those of its operation, or of no operation.
+    /// The columns of a CSV do not match its operation, or match no operation.
     Columns,
     /// A table has no rows.
     Empty,

@@ -9,7 +9,7 @@ use super::error::Error;
 use super::set::read_set;
 use super::table::Table;
 
-/// Summary of a table in one line, committed beside the data to make a change of them visible.
+/// Summary of a table in one line, committed with the data to make changes visible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fingerprint {
     /// Name of the set.

@@ -72,7 +72,7 @@ fn name(table: &Table<'_>, taken: &[&str]) -> Result<String, Error> {
     let name = value.string()?;
     value.check_name(name)?;
     if taken.contains(&name) {
-        let expected = format!("another name than those of the built-in sets ({})", taken.join(", "));
+        let expected = format!("a name that no built-in set has ({})", taken.join(", "));
         return Err(value.refuse(expected, "rename the set"));
     }
     Ok(name.to_owned())

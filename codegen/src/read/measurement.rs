@@ -6,7 +6,7 @@ use rooflut_roofline::{Dtype, MeasuredKernel, OperationKind};
 use super::csv_file::Row;
 use super::error::Error;
 
-/// A measured kernel, and the line that it was read from.
+/// A measured kernel, and its line in the file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredRow {
     /// Its line in the file, from 1 (the header).

@@ -47,7 +47,7 @@ fn impossible(row: &Row<'_>, measured: &MeasuredRow, excess: &Excess, gpu: &Gpu)
         Limit::Link => (
             format!("the link of {name} ({:.1} GB/s)", possible * 1e-9),
             format!("{:.1} GB/s per rank", found * 1e-9),
-            "check the unit, and that bytes are those of one rank's message",
+            "check the unit, and that bytes count the message of one rank",
         ),
     };
     let expected = format!("at most {limit}");

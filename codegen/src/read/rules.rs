@@ -68,8 +68,8 @@ pub(crate) static RULES: [RuleKind; 18] = [
     RuleKind {
         name: "scheduler_reserve_full_isl",
         values: Values::Switch,
-        meaning: "a request is admitted only if the blocks of its whole prompt are free, not only those of its first \
-                  chunk",
+        meaning: "a request is admitted only if the blocks of its whole prompt are free, not only the blocks of its \
+                  first chunk",
     },
     RuleKind {
         name: "freed_blocks",
@@ -87,8 +87,8 @@ pub(crate) static RULES: [RuleKind; 18] = [
             "DraftScheduling",
             &[("sync", "Synchronous"), ("async-heads", "HeadsAhead"), ("async", "Ahead")],
         ),
-        meaning: "steps that verify drafts are fixed when the step before has ended (sync), as all steps if an EAGLE or \
-                  MTP head drafts (async-heads), or as all steps (async)",
+        meaning: "steps that verify drafts are fixed when the step before has ended (sync), as all steps if an EAGLE \
+                  or MTP head drafts (async-heads), or as all steps (async)",
     },
     RuleKind {
         name: "draft_slot",
@@ -104,13 +104,13 @@ pub(crate) static RULES: [RuleKind; 18] = [
     RuleKind {
         name: "pad_spec_decode",
         values: Values::Switch,
-        meaning: "a request of which all but one token is cached verifies placeholders of drafts when it is admitted",
+        meaning: "a request with all but one token cached verifies placeholders of drafts when it is admitted",
     },
     RuleKind {
         name: "chunk_drafts",
         values: Values::Switch,
-        meaning: "sync: a draft model drafts after each part of a prompt, too, and the step with the last part verifies \
-                  these drafts",
+        meaning: "sync: a draft model also drafts after each part of a prompt, and the step with the last part \
+                  verifies these drafts",
     },
     RuleKind {
         name: "cache_sampled_tokens",

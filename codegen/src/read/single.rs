@@ -36,13 +36,13 @@ pub struct RefusedRow {
 
 /// Reads a CSV of measured kernels and checks each row against the data sheet of `gpu`.
 ///
-/// Without `operation`, it is recognised by the columns. Values are checked as in a set, but a row that is
-/// malformed or faster than `gpu` can be does not end the reading: it goes to [`MeasuredRows::refused`],
-/// as does a row with 1 in its column `warmup`. Columns that no set has are ignored.
+/// Without `operation`, the columns determine the operation. Values are checked as in a set, but a row that is
+/// malformed or impossibly fast for `gpu` does not end the reading: the row goes to [`MeasuredRows::refused`], as does
+/// a row with 1 in its column `warmup`. Columns that no set has are ignored.
 ///
 /// # Errors
-/// The file cannot be read, is not UTF-8 or has no rows; its columns are those of no operation or of one
-/// other than `operation`, or a column occurs twice. See [`ErrorKind`].
+/// The file cannot be read, is not UTF-8 or has no rows; its columns match no operation, or one other than `operation`;
+/// a column occurs twice. See [`ErrorKind`].
 pub fn read_rows(path: &Path, operation: Option<OperationKind>, gpu: &Gpu) -> Result<MeasuredRows, Error> {
     let rows = Rows::read(&Part::alone(path)?)?;
     let operation = recognise(&rows, operation)?;
@@ -73,7 +73,7 @@ fn recognise(rows: &Rows, asked: Option<OperationKind>) -> Result<OperationKind,
     };
     match (asked, fits) {
         (Some(asked), Some(fits)) if fits != asked => {
-            let found = format!("{}, which are those of {fits}", rows.found());
+            let found = format!("{}, the columns of {fits}", rows.found());
             Err(refuse(
                 format!("the columns of {asked} ({})", columns(asked)),
                 Found::words(found),

@@ -202,7 +202,7 @@ impl Table {
             if !seen.insert(key(shape.get(..width).unwrap_or_default())) {
                 let name = names.get(shape).map_or("", String::as_str);
                 let expected = "different hash keys".to_owned();
-                let found = format!("that of another shape for {name}");
+                let found = format!("the key of another shape for {name}");
                 return Err(refuse(expected, found, "leave one of the two out"));
             }
         }

@@ -33,7 +33,7 @@ fn a_users_set_must_have_another_name() {
     for name in BUILT_IN {
         let fixture = Fixture::gemm(ROW).set_toml("\"set\"", &format!("{name:?}"));
         let expected = format!(
-            "set/set.toml:1: name: expected another name than those of the built-in sets (a100, \
+            "set/set.toml:1: name: expected a name that no built-in set has (a100, \
              b200, b300, h100, h200, l40s, l40s-p2p), found \"{name}\"; rename the set"
         );
         let gpus = Gpus::parse(GPUS).unwrap();

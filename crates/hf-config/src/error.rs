@@ -7,7 +7,7 @@ use rooflut::model::SpecError;
 
 use crate::keys::TOP_K;
 
-/// Why a `config.json` is refused. Keys are named with those of the objects around them.
+/// Why a `config.json` is refused. A key is named together with the keys of the enclosing objects.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -131,7 +131,7 @@ impl fmt::Display for ConfigError {
             ConfigError::UnknownType { found: None } => write!(
                 f,
                 "model_type: expected the type of the model, such as \"llama\", found none; \
-                 add it, or read the file as that of a Llama"
+                 add it, or read the file as a Llama's"
             ),
             ConfigError::UnknownKey { key, model_type } => write!(
                 f,

@@ -43,9 +43,9 @@ pub(crate) enum Layers {
     Ungated,
     /// Router and experts.
     Experts,
-    /// Router and experts, and a shared expert as wide as the others, which has no key.
+    /// Router and experts, and a shared expert without a key, as wide as the other experts.
     ExpertsAndOne,
-    /// A gated FFN, and beside it a router and experts where the file has them.
+    /// A gated FFN, plus a router and experts if the file has them.
     GatedAndExperts,
     /// A gated FFN or experts, whichever the file has.
     Assumed,

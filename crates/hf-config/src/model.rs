@@ -26,11 +26,11 @@ use crate::structure;
 pub struct HfModel {
     /// Its dimensions.
     pub spec: ModelSpec,
-    /// Format of the KV entries, where the files name one.
+    /// Format of the KV entries, if the files name one.
     pub kv_dtype: Option<Dtype>,
-    /// The format of the weights that the model has in place of its own, with [`Options::for_memory_only`].
+    /// The format that stands in for the model's own weight format, with [`Options::for_memory_only`].
     pub stand_in: Option<StandIn>,
-    /// `intermediate_size` where the experts have a width of their own, `moe_intermediate_size`.
+    /// `intermediate_size` if the experts have their own width, `moe_intermediate_size`.
     pub dense_intermediate: Option<u32>,
     /// The keys of the dimensions.
     pub keys: Keys,
@@ -40,16 +40,15 @@ pub struct HfModel {
 
 /// Reads the text of a `config.json`.
 ///
-/// The dimensions of a multimodal model are those of its `text_config`. Layers that differ in their windows or FFNs are
-/// groups; a window that is as long as the longest sequence is none. Layers that draft tokens
-/// (`num_nextn_predict_layers`, `mtp_num_hidden_layers`) are [`mtp_layers`](ModelSpec::mtp_layers), like the last of the
-/// others; MiniMax's (`num_mtp_modules`), which vLLM does not run, are not read.
+/// A multimodal model has the dimensions of its `text_config`. Layers that differ in their windows or FFNs are groups;
+/// a window as long as the longest sequence counts as no window. Layers that draft tokens (`num_nextn_predict_layers`,
+/// `mtp_num_hidden_layers`) are [`mtp_layers`](ModelSpec::mtp_layers), like the last of the other layers. MiniMax's
+/// (`num_mtp_modules`) are not read, because vLLM does not run them.
 ///
 /// # Errors
 ///
 /// [`ConfigError`] if the text is not a JSON object, lacks a dimension, or describes a model that rooflut cannot time:
-/// one of an unknown type, with a key that shapes it and is not known for this type, or with a feature that is not
-/// modelled.
+/// a model of an unknown type, with a shaping key that is unknown for the type, or with a feature that is not modelled.
 pub fn read(json: impl AsRef<[u8]>, options: Options<'_>) -> Result<HfModel, ConfigError> {
     let file = parse(json.as_ref()).map_err(ConfigError::Json)?;
     let mut model = read_as(&file, options)?;

@@ -2,7 +2,7 @@
 
 use rooflut::hardware::Dtype;
 
-/// How a `config.json` is read: as that of its type, with the formats that it names, unless set otherwise.
+/// How a `config.json` is read: by default as the model type and with the formats that the file names.
 ///
 /// ```
 /// use rooflut_hf_config::{Options, read};
@@ -31,35 +31,35 @@ impl<'t> Options<'t> {
         Options { hf_quant_config: text, ..self }
     }
 
-    /// Sets the text of the `generation_config.json` beside the file, which has the sampling of the tokens. Without it
-    /// sampling is plain.
+    /// Sets the text of the `generation_config.json` beside the file, which has the sampling of the tokens. Without
+    /// this text, sampling is plain.
     #[must_use]
     pub fn with_generation_config(self, text: Option<&'t [u8]>) -> Options<'t> {
         Options { generation_config: text, ..self }
     }
 
-    /// Sets the format of the weights, in place of that of the file, by the rules of
+    /// Replaces the file's format of the weights, by the rules of
     /// [`ModelSpec::with_weight_dtype`](rooflut::model::ModelSpec::with_weight_dtype).
     #[must_use]
     pub fn with_weight_dtype(self, dtype: Option<Dtype>) -> Options<'t> {
         Options { weight_dtype: dtype, ..self }
     }
 
-    /// Sets the format of the KV entries, in place of that of the file.
+    /// Replaces the file's format of the KV entries.
     #[must_use]
     pub fn with_kv_dtype(self, dtype: Option<Dtype>) -> Options<'t> {
         Options { kv_dtype: dtype, ..self }
     }
 
-    /// Reads a file of any type as that of a Llama, or of a Mixtral if it has experts, and ignores the keys that these
-    /// do not have.
+    /// Reads a file of any type as a Llama's, or as a Mixtral's if the model has experts, and ignores the keys that
+    /// such a model does not have.
     #[must_use]
     pub fn assuming_llama(self) -> Options<'t> {
         Options { assume_llama: true, ..self }
     }
 
-    /// Reads weights in a format that no kernel table has as those in one with as many bits, for the memory that they
-    /// take alone ([`HfModel::stand_in`](crate::HfModel::stand_in)).
+    /// Reads weights in a format that no kernel table has as weights in a format with as many bits. The result is only
+    /// good for the memory that the weights take ([`HfModel::stand_in`](crate::HfModel::stand_in)).
     #[must_use]
     pub fn for_memory_only(self) -> Options<'t> {
         Options { memory_only: true, ..self }

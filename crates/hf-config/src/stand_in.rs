@@ -5,7 +5,7 @@ use rooflut::hardware::Dtype;
 use crate::error::ConfigError;
 use crate::object::Object;
 
-/// A format of weights that takes the place of one that is not modelled, where memory alone counts.
+/// A format of weights that replaces a format that is not modelled, if only memory counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StandIn {

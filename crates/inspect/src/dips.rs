@@ -8,7 +8,7 @@ use crate::outliers::Outlier;
 /// The share by which latency may fall from one row to the next without a warning.
 pub const DIP: f64 = 0.10;
 
-/// A row that takes less time than the one before it on an axis, although it has more work.
+/// A row that takes less time than the row before it on an axis, although it has more work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dip {
     /// The index of the slower row in the family.
@@ -38,7 +38,7 @@ pub struct Dips {
 const MIN_LINES: usize = 4;
 
 impl Dips {
-    /// Returns whether most lines dip there, which no single bad row explains.
+    /// Returns whether most lines dip there. No single bad row explains such a dip.
     pub fn is_common(&self) -> bool {
         self.lines >= MIN_LINES && 2 * self.dips.len() > self.lines
     }

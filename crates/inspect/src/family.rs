@@ -31,7 +31,7 @@ pub struct Excluded {
     pub latency_us: Vec<f64>,
 }
 
-/// The rows of one operation and formats, which can be compared with each other.
+/// The rows of one operation and formats. These rows can be compared with each other.
 pub struct Family {
     /// The measured operation.
     pub operation: OperationKind,

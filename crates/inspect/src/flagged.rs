@@ -119,7 +119,7 @@ fn of_family(family: &Family) -> Vec<Flagged> {
     outliers.chain(dips).collect()
 }
 
-/// A deployment as it would be if flagged rows had the latency that their neighbours suggest.
+/// A deployment in which flagged rows have the latency that their neighbours suggest.
 #[derive(Debug, Clone)]
 pub struct Corrected {
     /// The rows.
@@ -225,8 +225,8 @@ impl<'c> FlaggedTally<'c> {
         FlaggedTally { tallies: flagged.zip(models).map(tally).collect() }
     }
 
-    /// Returns the rows without which parts of the run, which took the time of `given`, change by at least
-    /// [`LEAST_CHANGE`], with these parts and their changes.
+    /// Returns the rows that change the time of parts of the run by at least [`LEAST_CHANGE`] when left out, with these
+    /// parts and their changes. `given` has the time of the run.
     pub fn changed_parts(&self, given: &TimeSources) -> Vec<(&'c Flagged, Vec<(Part, f64)>)> {
         let rows = self.tallies.iter();
         let rows = rows.map(|(flagged, tally)| (*flagged, flagged.changes(given, &tally.sources())));

@@ -16,7 +16,7 @@ pub const FAR: f64 = 6.0;
 pub struct Outlier {
     /// Its index in the family.
     pub row: usize,
-    /// Its latency over the one that its neighbours suggest.
+    /// Latency of the row over the latency that its neighbours suggest.
     pub ratio: f64,
     /// Its distance in standard deviations of its family (robust: from the median distance).
     pub far: f64,
@@ -24,12 +24,11 @@ pub struct Outlier {
 
 /// Returns the outliers of a family, slow and fast ones, in the order of the rows.
 ///
-/// A row is compared with its neighbours on each axis by its slowdown over the reference time, minus the
-/// median at its coordinate (kernels change their tiles at some sizes). It is an outlier if it is clearly
-/// beyond both neighbours on every axis, by [`OUTLIER`] and by [`FAR`] deviations of the family, in one
-/// direction. At an end of an axis, with one neighbour, only slow rows are outliers. A bad row distorts the
-/// comparison of its neighbours: the row without which its lines are smoothest is taken first, and is no
-/// longer a neighbour of others.
+/// A row is compared with its neighbours on each axis by its slowdown over the reference time, minus the median at its
+/// coordinate (kernels change their tiles at some sizes). A row is an outlier if it is clearly beyond both neighbours
+/// on every axis, by [`OUTLIER`] and by [`FAR`] deviations of the family, in one direction. At an end of an axis, with
+/// one neighbour, only slow rows are outliers. A bad row distorts the comparison of its neighbours: the row without
+/// which its lines are smoothest is taken first, and is no longer a neighbour of others.
 pub fn outliers(family: &Family) -> Vec<Outlier> {
     let lines = family.lines();
     let mut left_out = vec![false; family.rows.len()];

@@ -7,9 +7,9 @@ use rooflut::hardware::{AttentionShape, OperationKind};
 use crate::family::Family;
 use crate::row::Row;
 
-/// Least ratio of the latency of a decode row to that of a row with at least as much work, to be a suspect.
+/// Least ratio of latencies for a suspect: of a decode row and of a row with at least as much work.
 pub const UNSPLIT: f64 = 2.0;
-/// Least ratio of the smallest latency of a family to that of its peers, to be a suspect.
+/// Least ratio of smallest latencies for a suspect: of a family and of its peers.
 pub const EAGER: f64 = 5.0;
 /// Share of a family that is launch bound if its smallest call is: rows of less than this many times its latency.
 pub const LAUNCH_BOUND: f64 = 2.5;
@@ -20,11 +20,11 @@ pub const HOST: f64 = 4.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
-    /// Decode attention takes at least [`UNSPLIT`] times as long as that of as many heads or more, of the same batch
-    /// and length: the kernel does not split the KV entries of a request over the SMs.
+    /// Decode attention takes at least [`UNSPLIT`] times as long as with as many heads or more, at the same batch and
+    /// length: the kernel does not split the KV entries of a request over the SMs.
     Unsplit,
-    /// The smallest call takes at least [`EAGER`] times as long as that of another format, or of another kind of the
-    /// same layer: it was timed without a CUDA graph, so that its launches count.
+    /// The smallest call takes at least [`EAGER`] times as long as with another format, or in another kind of the same
+    /// layer: the call was timed without a CUDA graph, so its launches count.
     Eager,
     /// Large messages take at least [`HOST`] times as long as the link: the GPUs of this host have no peer-to-peer
     /// access.
@@ -36,12 +36,12 @@ pub enum Cause {
 pub struct Suspect {
     /// Why they are suspects.
     pub cause: Cause,
-    /// The indices of the rows in the family, each with the latency that it is compared with, microseconds; the
-    /// farthest first.
+    /// The indices of the rows in the family, the farthest first. Each comes with the latency to compare with, in
+    /// microseconds.
     pub rows: Vec<(usize, f64)>,
 }
 
-/// Returns the suspects of a family, which is compared with itself and with its peers among `families`.
+/// Compares a family with itself and with its peers among `families`, and returns the suspects.
 pub fn suspects(families: &[Family], family: &Family) -> Vec<Suspect> {
     let found =
         [(Cause::Unsplit, unsplit(family)), (Cause::Eager, eager(families, family)), (Cause::Host, host(family))];

@@ -9,8 +9,8 @@ const MIN_SIMILARITY: f64 = 0.75;
 /// Least similarity of a name that is misspelt.
 const MIN_MISSPELT: f64 = 0.9;
 
-/// Returns up to three of the `known` names that are similar to `name`, the most similar first, in the
-/// order given where equally similar.
+/// Returns up to three of the `known` names that are similar to `name`, the most similar first, and equally similar
+/// names in the given order.
 ///
 /// Case does not matter, nor whether words are joined by `-` or `_`. A name that contains the other is
 /// similar however much longer it is (`llama` and `llama-3.1-8b`).
@@ -26,8 +26,7 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Vec<
     similar.into_iter().map(|(_, known)| known).collect()
 }
 
-/// Returns the one of the `known` names that `name` misspells: as [`nearest`], but so similar that hardly
-/// anything else can be meant.
+/// Returns the `known` name that `name` misspells: as [`nearest`], but only if hardly any other name can be meant.
 pub fn misspelt<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let folded_name = folded(name);
     let near = nearest(name, known).into_iter().next();

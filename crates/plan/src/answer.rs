@@ -21,7 +21,7 @@ pub struct Answer {
     pub gpu: String,
     /// GPUs of all servers.
     pub gpus: u32,
-    /// Cost of these GPUs for an hour and of what they serve with the first seed; null where their price is not known.
+    /// Cost of these GPUs for an hour, and of the work that they serve with the first seed; null without a known price.
     pub hourly_cost: Option<Cost>,
     /// Tensor parallelism.
     pub tp: u32,
@@ -55,7 +55,7 @@ pub struct Answer {
     pub binding: Option<String>,
     /// The figures that are limited.
     pub figures: Vec<LimitedFigure>,
-    /// Seeds that were simulated: all, or those up to the first that misses a limit.
+    /// Seeds that were simulated: all seeds, or the seeds up to the first that misses a limit.
     pub seeds: u64,
     /// Requests that were simulated, over the seeds.
     pub requests: u64,
@@ -67,7 +67,7 @@ pub struct Answer {
     pub requests_per_s: f64,
     /// Tokens generated per second with the first seed.
     pub output_tokens_per_s: f64,
-    /// The scenario with which `rooflut run` gives these figures.
+    /// The scenario that gives these figures in `rooflut run`.
     #[serde(skip)]
     pub scenario: Scenario,
 }

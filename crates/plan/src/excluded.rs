@@ -36,7 +36,7 @@ pub enum Reason {
         /// The least that the limited figure can be, milliseconds.
         least_ms: f64,
     },
-    /// The load takes several servers, which are not modelled for data-parallel ranks.
+    /// The load takes several servers, but several servers of data-parallel ranks are not modelled.
     OneServer {
         /// The fewest servers that may keep up with the load, by step times alone.
         least: u32,

@@ -75,7 +75,7 @@ impl Figure {
     }
 }
 
-/// A limit on a figure of a latency: `ttft:500` is one on its p99, `tpot:20@p95` and `e2e:30s@mean` name another.
+/// A limit on a figure of a latency: `ttft:500` limits the p99; `tpot:20@p95` and `e2e:30s@mean` name another figure.
 ///
 /// ```
 /// use rooflut_plan::{Figure, Limit};

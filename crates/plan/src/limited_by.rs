@@ -16,15 +16,15 @@ const LEAST_SHARE: f64 = 0.1;
 pub struct LimitedBy {
     /// The setting.
     pub setting: Setting,
-    /// Share of the time in which it holds requests back, a mean over the seeds; at least 0.1.
+    /// Share of the time during which the setting holds requests back, a mean over the seeds; at least 0.1.
     pub share: f64,
-    /// Its value; null for the KV cache, whose size follows from the memory.
+    /// Value of the setting; null for the KV cache, because its size follows from the memory.
     pub value: Option<u32>,
     /// Twice its value; null where servers with it are not possible.
     pub raised_to: Option<u32>,
     /// The highest rate with the raised value; null for a plan, and where there is none.
     pub rate: Option<f64>,
-    /// The GPUs that are needed with the raised value; null for a rate, and where no number is enough.
+    /// The GPUs that are needed with the raised value; null for a rate, and if no number is enough.
     pub gpus: Option<u32>,
 }
 

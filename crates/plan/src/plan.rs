@@ -38,19 +38,19 @@ pub struct Plan {
     pub limits: Vec<String>,
     /// Share of requests that must meet all limits together; null for limits on figures.
     pub attainment: Option<f64>,
-    /// Share of measured servers that the intervals at whose far end the limits hold are meant to contain; null for
-    /// predictions.
+    /// Share of measured servers that the intervals are meant to contain; the limits hold at the far ends of the
+    /// intervals; null for predictions.
     pub confidence: Option<f64>,
-    /// The first seed; the others follow it.
+    /// The first seed; the other seeds follow consecutively.
     pub first_seed: u64,
     /// Seeds with which each deployment must meet the limits.
     pub seeds: u64,
-    /// Requests of each run, where they are given; null for as many as show whether the limits hold.
+    /// Requests of each run, if given; null for as many as show whether the limits hold.
     pub requests: Option<u64>,
     /// Whether the runs of the best deployment lasted until they were steady; false for loads that never are.
     pub is_steady: bool,
-    /// The setting that holds requests back on one server less than the best deployment has, which misses the limits;
-    /// null where none does, and for one server.
+    /// The setting that holds requests back if the best deployment has one server less and misses the limits; null
+    /// without such a setting, and for one server.
     pub limited_by: Option<LimitedBy>,
     /// Runs that were simulated.
     pub simulations: u64,
@@ -63,15 +63,15 @@ pub struct Plan {
 impl Question<'_> {
     /// Finds the cheapest deployments that meet the limits.
     ///
-    /// A deployment meets them if each of three seeds does, with no request rejected and no run overloaded. A run leaves
-    /// its warm-up out and lasts until the limits hold, or do not, with 99 % confidence
-    /// ([`Goal::Bounds`](rooflut_scenario::Goal::Bounds)); if it is still not clear when the run has been as long as it may
-    /// be, its figures decide. Bounds from step times rule kinds and numbers of servers out; of the
-    /// others, the number of servers is bisected, on the assumption that more of them meet the limits if fewer do. A
-    /// note says where the best deployment breaks this rule.
+    /// A deployment meets the limits if each of three seeds meets them, with no request rejected and no run overloaded.
+    /// A run leaves out its warm-up and lasts until the limits hold, or do not, with 99 % confidence
+    /// ([`Goal::Bounds`](rooflut_scenario::Goal::Bounds)). If the longest allowed run does not make this clear, its
+    /// figures decide. Bounds from step times exclude kinds and numbers of servers. The remaining numbers of servers
+    /// are bisected, on the assumption that more servers meet the limits if fewer do. A note says if the best
+    /// deployment breaks this assumption.
     ///
     /// # Errors
-    /// A scenario that no deployment can run, choices that contradict it, figures that too few requests have.
+    /// A scenario that no deployment can run, choices that contradict the scenario, too few requests for the figures.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         let links = self.links()?;
         let candidates = self.candidates()?;
@@ -186,8 +186,8 @@ impl Question<'_> {
         }
         let more = search.attempt(variant, servers, None)?;
         Ok((!more.verdict.meets).then(|| {
-            "the best deployment is at the edge: with one server more it misses the limits, by the chance of how \
-             requests are divided; latency does not fall steadily with servers here"
+            "the best deployment is at the edge: with one more server it misses the limits, because of how the \
+             requests happen to be divided; latency does not fall steadily with servers here"
                 .to_owned()
         }))
     }

@@ -30,12 +30,12 @@ pub struct Question<'q> {
     pub space: Space,
     /// The limits that the deployment must meet.
     pub limits: Limits,
-    /// Share of measured servers of which the limits ask that they meet them: they must hold at the far end of the
-    /// interval that is meant to contain this share. `None`: they must hold for the predictions.
+    /// Share of measured servers that must meet the limits: the limits are checked at the far end of the interval meant
+    /// to contain this share. `None`: the predictions must meet the limits.
     pub confidence: Option<Coverage>,
     /// Number of deployments to find, each of another kind of server.
     pub count: usize,
-    /// Prices of GPUs. Where there are several GPUs to choose from, deployments are ordered by them; without prices, by
+    /// Prices of GPUs. Deployments are ordered by price if there are several GPUs to choose from; without prices, by
     /// the number of their GPUs.
     pub prices: Option<Prices>,
     /// Ends the search early.

@@ -117,7 +117,7 @@ fn a_given_number_of_requests_that_ends_too_early_is_said() {
         scenario.workload.requests = requests;
         ask(scenario, &["ttft:5000"], |_| ()).unwrap()
     };
-    let is_noted = |plan: &Plan| plan.notes.iter().any(|note| note.contains("in a steady state"));
+    let is_noted = |plan: &Plan| plan.notes.iter().any(|note| note.contains("reach a steady state"));
     let plan = asked(None);
     assert_eq!((plan.requests, plan.is_steady), (None, true));
     assert!(!is_noted(&plan), "{:?}", plan.notes);

@@ -3,7 +3,7 @@
 use rooflut::sim::figures::Summary;
 use serde::Serialize;
 
-/// GPU time and the work that was served with it.
+/// GPU time and the work served in this time.
 ///
 /// ```
 /// use rooflut_report::{Price, Usage};
@@ -27,7 +27,7 @@ use serde::Serialize;
 pub struct Usage {
     /// GPUs times hours from the first arrival to the last token.
     pub gpu_hours: f64,
-    /// GPUs times hours in which a step ran.
+    /// GPUs times hours during which a step ran.
     pub busy_gpu_hours: f64,
     /// Requests that were served.
     pub requests: f64,
@@ -38,7 +38,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Returns the use of `gpus`, those of all servers, over the makespan of a run.
+    /// Returns the use of `gpus`, the GPUs of all servers, over the makespan of a run.
     pub fn of(gpus: u64, summary: &Summary) -> Usage {
         let seconds = summary.makespan.0;
         let gpu_hours = gpus as f64 * seconds / 3600.0;
@@ -112,7 +112,7 @@ pub struct Cost {
 pub struct EnergyBound {
     /// Thermal design power of a GPU, watts.
     pub tdp_w: f64,
-    /// GPUs times hours in which a step ran.
+    /// GPUs times hours during which a step ran.
     pub busy_gpu_hours: f64,
     /// Watt-hours of the run.
     pub wh: f64,
@@ -125,7 +125,7 @@ pub struct EnergyBound {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PerWork {
-    /// Per million tokens that were generated, which bear the whole amount.
+    /// Cost per million generated tokens; these tokens bear the whole amount.
     pub million_output_tokens: Option<f64>,
     /// Per million tokens of prompts and outputs.
     pub million_tokens: Option<f64>,

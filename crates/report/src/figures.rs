@@ -30,8 +30,8 @@ impl<T> Percentiles<T> {
 
 /// Mean and percentiles, milliseconds; all null where there is no such time.
 ///
-/// A percentile is null where fewer than [`MIN_BEYOND`](LatencyMs::MIN_BEYOND) completed requests are expected beyond
-/// it, as chance would decide it: p99 needs 500 completed requests, p95 100, p90 50 and p50 10.
+/// A percentile is null if fewer than [`MIN_BEYOND`](LatencyMs::MIN_BEYOND) completed requests are expected beyond it,
+/// because chance would decide the percentile: p99 needs 500 completed requests, p95 100, p90 50 and p50 10.
 pub type LatencyMs = Percentiles<f64>;
 
 impl LatencyMs {

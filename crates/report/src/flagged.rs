@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::sources::Shares;
 
-/// Rows far from what their neighbours suggest, on which the time of steps depends: one, or several of a kind.
+/// Rows that the time of steps depends on and that are far from what their neighbours suggest: one row, or several of a
+/// kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlaggedRow {

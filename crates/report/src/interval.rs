@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::figures::{LatencyMs, Percentiles};
 
-/// The range in which a measurement of a figure is expected.
+/// The expected range of a measurement of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -21,10 +21,10 @@ pub struct Range {
 /// Ranges of the mean and the percentiles of a latency, milliseconds; null where a figure is not known.
 pub type LatencyRange = Percentiles<Range>;
 
-/// The ranges in which the figures of a measured server are expected under the same load.
+/// The expected ranges of a measured server's figures under the same load.
 ///
-/// They cover the errors of tables and step model and the differences between equal servers, but not those between
-/// draws of the load, which [`Seeds`](crate::Seeds) shows.
+/// The ranges cover the errors of tables and step model and the differences between equal servers. They do not cover
+/// the differences between draws of the load; [`Seeds`](crate::Seeds) shows these.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -55,8 +55,8 @@ pub struct Ends<T> {
 }
 
 impl ModelInterval {
-    /// Returns the ranges between the figures at both ends. Errors that those of the steps do not explain are added to
-    /// times to first token and to other times, as half widths in logarithms.
+    /// Returns the ranges between the figures at both ends. Errors that the errors of the steps do not explain are
+    /// added to times to first token and to other times, as half widths in logarithms.
     pub fn between(ends: Ends<&Summary>, coverage: Coverage, half_widths: [f64; 2]) -> ModelInterval {
         let [of_ttft, of_others] = half_widths;
         let latency = |pick: fn(&Summary) -> Option<Stats>, half_width| {

@@ -68,7 +68,7 @@ pub struct TraceLoad {
     pub left_out: Vec<LeftOut>,
     /// Columns or keys that are not read.
     pub ignored: Vec<String>,
-    /// Requests with images, which are not modelled.
+    /// Requests with images. The images are not modelled.
     pub requests_with_images: u64,
 }
 

@@ -16,11 +16,11 @@ const HEADER: &str = "request,arrival_ms,prompt_tokens,output_tokens,cached_prom
 
 /// Writes a CSV with a line per request, in the order of the load, while the simulation runs.
 ///
-/// A request that completes before an earlier one is held back until that one has completed. Where requests
+/// A request that completes before an earlier request is held back until the earlier request has completed. If requests
 /// complete about in order, memory does not grow with their number.
 ///
-/// Times are milliseconds to the nanosecond, empty where a request has none; the last three columns are
-/// those of disaggregated servers.
+/// Times are milliseconds to the nanosecond, empty if a request has none. The last three columns are for disaggregated
+/// servers.
 pub struct RequestsCsv<W> {
     out: Sink<W>,
     /// Index of the request whose line is the next.

@@ -18,7 +18,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Returns the spread of `values`; `None` if there are none, or if one of them is not known.
+    /// Returns the spread of `values`; `None` without values, or if a value is not known.
     pub fn of(values: impl Iterator<Item = Option<f64>>) -> Option<Spread> {
         let values: Vec<f64> = values.collect::<Option<_>>()?;
         Some(Spread {
@@ -54,7 +54,7 @@ impl LatencySpread {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Seeds {
-    /// The first seed; the others follow it.
+    /// The first seed; the other seeds follow consecutively.
     pub first: u64,
     /// Number of seeds.
     pub count: u64,

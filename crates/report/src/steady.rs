@@ -8,7 +8,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Steady {
-    /// Whether the figures are those of a steady state, on servers that keep up with the load.
+    /// Whether the figures describe a steady state, on servers that keep up with the load.
     pub is_steady: bool,
     /// Whether the load has no steady state: a trace, or one request per user.
     pub is_transient: bool,

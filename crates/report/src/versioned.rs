@@ -8,7 +8,7 @@ use serde::Serialize;
 /// added without, and texts such as notes change freely. It says nothing about predicted numbers.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// A report with the version of its keys, which comes first.
+/// A report, preceded by the version of its keys.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Versioned<R> {

@@ -8,7 +8,7 @@ use rooflut_nearest::{either, hint};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScenarioError {
-    /// The line of the file, from 1; `None` where the problem has none or the value is not from a file.
+    /// The line of the file, from 1; `None` if the problem has no line or the value is not from a file.
     pub line: Option<u64>,
     /// The problem.
     pub problem: Problem,
@@ -22,7 +22,7 @@ pub enum Problem {
     NotText,
     /// The file is not TOML.
     Toml(String),
-    /// The scenario cannot be compared key by key, as it cannot be written as JSON.
+    /// The scenario cannot be compared key by key, because it cannot be written as JSON.
     Data(String),
     /// No key has this name.
     UnknownKey {
@@ -54,7 +54,7 @@ pub enum Problem {
         /// The line of the other.
         first: u64,
     },
-    /// The file has lists of values, of which a run takes one.
+    /// The file has lists of values, but a run takes one value of each key.
     Lists,
     /// A key of `[sweep]` has neither a list nor a single value.
     List {
@@ -157,7 +157,7 @@ impl Problem {
                 format!("{key}: expected in [{section}]; move it there")
             }
             Problem::Twice { key, first } => {
-                format!("{key}: expected once, found on line {first}, too; remove one")
+                format!("{key}: expected once, also found on line {first}; remove one")
             }
             Problem::Lists => "expected one value of each key, found lists in [sweep]; use `rooflut sweep`".to_owned(),
             Problem::List { found } => {
@@ -215,7 +215,7 @@ pub(crate) fn split(key: &'static str) -> (&'static str, Option<&'static str>) {
     split.map_or((key, None), |(key, value)| (key, Some(value)))
 }
 
-/// Writes a key in a message, with a value where only that one is meant.
+/// Writes a key in a message, with a value if only that value is meant.
 pub type KeyName = fn(key: &str, value: Option<&str>) -> String;
 
 /// A key as a scenario file has it: `arrival = gamma`.

@@ -19,8 +19,8 @@ use rooflut_nearest::misspelt;
 
 /// A scenario file: TOML with a key for every field of [`Scenario`].
 ///
-/// Keys of [`Target`] come before the first table, the others in `[workload]`, `[server]` and `[output]`. Names may
-/// be written with dashes for underscores.
+/// Keys of [`Target`] come before the first table, other keys in `[workload]`, `[server]` and `[output]`. Names may be
+/// written with dashes for underscores.
 ///
 /// ```
 /// use rooflut_scenario::ScenarioFile;
@@ -54,8 +54,9 @@ impl ScenarioFile {
     /// Reads a file and checks each of its values.
     ///
     /// # Errors
-    /// [`ScenarioError`] with its line for text that is not TOML, and for unknown keys and wrong values. Whether keys
-    /// contradict or lack each other is left to [`Scenario::check`], so that others can replace keys first.
+    /// [`ScenarioError`] with its line for text that is not TOML, and for unknown keys and wrong values.
+    /// [`Scenario::check`] decides later whether keys contradict or lack each other, so other keys can replace these
+    /// first.
     pub fn read(bytes: &[u8]) -> Result<ScenarioFile, ScenarioError> {
         let (file, lists) = ScenarioFile::read_with_lists(bytes)?;
         match lists.first() {
@@ -67,8 +68,8 @@ impl ScenarioFile {
     /// Reads a file that may have lists of values in a table `[sweep]`, in their order.
     ///
     /// # Errors
-    /// As [`read`](ScenarioFile::read), and a key that has a value beside its list. The values of lists are left to
-    /// the caller.
+    /// As [`read`](ScenarioFile::read), and a key with both a value and a list. The values of lists are left to the
+    /// caller.
     pub fn read_with_lists(bytes: &[u8]) -> Result<(ScenarioFile, Vec<FileList>), ScenarioError> {
         let text = str::from_utf8(bytes).map_err(|error| {
             let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
@@ -110,8 +111,8 @@ impl ScenarioFile {
         found.map(|found| found.line)
     }
 
-    /// Removes the keys that `given` replaces, and returns them in the order of the file: the keys of `given`, those
-    /// that exclude one of them, and those that mean nothing without one of these.
+    /// Removes the keys that `given` replaces, and returns them in the order of the file: the keys of `given`, the keys
+    /// that exclude one of these, and the keys that have no meaning without a removed key.
     ///
     /// # Errors
     /// [`Problem::Data`] for values that JSON does not have.

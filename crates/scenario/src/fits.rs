@@ -61,7 +61,7 @@ pub struct Fits {
     pub deployments: Vec<Fit>,
     /// Remarks on what was given and means something else.
     pub notes: Vec<String>,
-    /// Keys of the formats, `dtype` and `kv_dtype`, that have 16 bits, so that fp8 would take less memory.
+    /// Keys of the formats, `dtype` and `kv_dtype`, that have 16 bits: fp8 would take less memory.
     #[serde(skip)]
     pub sixteen_bit: Vec<&'static str>,
 }
@@ -83,7 +83,7 @@ pub struct Fit {
     pub gpus: u32,
     /// US dollars per hour of all GPUs; null where their price is not known.
     pub usd_per_hour: Option<f64>,
-    /// The resource that it lacks to hold the requests; null where nothing is missing.
+    /// The missing resource for these requests; null if nothing is missing.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub missing: Option<Missing>,
     /// Its memory; null where not even the weights fit.
@@ -101,17 +101,17 @@ pub struct Holds {
     pub kv_bytes: f64,
     /// KV blocks of all data-parallel ranks.
     pub kv_blocks: u64,
-    /// Tokens that these hold, in requests of the tokens that are asked for.
+    /// Tokens that the KV blocks hold, in requests of the requested length.
     pub kv_tokens: u64,
     /// Longest request, prompt and output together, tokens.
     pub longest_request: u32,
-    /// Requests of the tokens that are asked for that fit at the same time.
+    /// Requests of the requested length that fit at the same time.
     pub requests: f64,
 }
 
 impl Fits {
-    /// Places `model` on the GPUs of each of `sets`, with the tensor parallelism of `target` or, if it has none, with 1,
-    /// 2, 4, 8 and 16 GPUs as far as these can share the model.
+    /// Places `model` on the GPUs of each of `sets`, with the tensor parallelism of `target` or else with each of 1, 2,
+    /// 4, 8 and 16 GPUs that can share the model.
     ///
     /// Does not model: whether the tables have the kernels of the model.
     ///

@@ -8,7 +8,7 @@ use crate::error::KeyName;
 pub struct Fitting {
     /// Their keys and values; one, except that pipeline stages may need another tensor parallelism.
     pub settings: Vec<(&'static str, String)>,
-    /// The KV blocks that they leave.
+    /// The KV blocks that these settings leave.
     pub kv_blocks: u32,
 }
 

@@ -94,8 +94,8 @@ impl GeneratedLoad {
         (users.is_none() && self.turns.is_none()).then(|| self.workload.rate())
     }
 
-    /// Number of users whose rounds are equally long but for what they wait for each other, so that they fall in step in
-    /// the long run; 0 for none.
+    /// Number of users whose rounds are equally long, except for the time that users wait for each other. In the long
+    /// run, these users fall in step; 0 for none.
     pub fn users_in_step(&self) -> u32 {
         let pauses = matches!(self.workload.think_time(), ThinkTime::Fixed(pause) if pause > 0.0);
         match (self.workload.users, &self.turns) {

@@ -61,8 +61,7 @@ pub enum Formula {
 }
 
 const EXPECTED: &str = "expected a whole number of at least 1, uniform:MIN..MAX, normal:MEAN,SD, \
-                        lognormal:MEDIAN,SIGMA or file:PATH, the last three optionally with @MIN..MAX \
-                        behind";
+                        lognormal:MEDIAN,SIGMA or file:PATH, the last three optionally followed by @MIN..MAX";
 
 impl LengthDistribution {
     /// Always `length`.

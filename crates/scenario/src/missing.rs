@@ -17,7 +17,7 @@ pub enum Missing {
     Memory(f64),
     /// KV entries for one of the requests.
     Context,
-    /// KV entries for all of them.
+    /// KV entries for all requests.
     Batch,
     /// Math in a format of the weights.
     Math(Dtype),

@@ -11,7 +11,7 @@ use rooflut::model::{LayerGroup, ModelSpec, Sampler};
 pub struct Model {
     /// Its name, or the path of its file.
     pub name: String,
-    /// Its dimensions, with the weights that it is served with.
+    /// Dimensions of the model, with the weights as served.
     pub spec: ModelSpec,
     /// The format of the KV cache that its files name.
     pub(crate) kv_dtype: Option<Dtype>,

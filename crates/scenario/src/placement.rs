@@ -52,7 +52,7 @@ impl fmt::Display for Placement {
 }
 
 impl Placement {
-    /// Returns the name of the model and that many GPUs, those of all servers.
+    /// Returns the name of the model and the number of GPUs of all servers.
     pub fn on_gpus(&self, gpus: u64) -> String {
         let s = if gpus == 1 { "" } else { "s" };
         let (model, gpu) = (&self.model, self.tables.gpu().name.as_str());
@@ -109,7 +109,9 @@ impl Placement {
     fn remarks(&self, target: &Target) -> impl Iterator<Item = String> {
         let (given, own) = (target.engine(), self.engine.name);
         let engine = (given != own).then(|| {
-            format!("{given} has no stack of its own: answered as {own}, the newest of its release or an earlier one")
+            format!(
+                "{given} has no stack of its own: {own} answers, the newest stack of this release or of an earlier one"
+            )
         });
         let formats = self.model.formats();
         let dtype = target.dtype.filter(|dtype| !formats.contains(dtype));
@@ -124,7 +126,7 @@ impl Placement {
         let tables = (gpu != measured).then(|| {
             let [gpu, measured] = [gpu, measured].map(|gpu| gpu.name.as_str());
             format!(
-                "no kernel was measured on {gpu}: those of {measured} answer, at the rates of {gpu}'s data sheet \
+                "no kernel was measured on {gpu}: the kernels of {measured} answer, at the rates of {gpu}'s data sheet \
                  (transferred)"
             )
         });

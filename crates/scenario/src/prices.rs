@@ -72,7 +72,7 @@ impl Prices {
         }
     }
 
-    /// Returns these prices with those of `others` in place of the prices of the same GPUs.
+    /// Returns these prices, replaced by the prices of `others` for the same GPUs.
     #[must_use]
     pub fn replaced_by(mut self, others: Prices) -> Prices {
         self.0.extend(others.0);

@@ -12,7 +12,7 @@ use crate::error::KeyName;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The model, with the weights that were asked for.
+    /// The model, with the requested weights.
     pub model: String,
     /// Why.
     pub error: ModelError,

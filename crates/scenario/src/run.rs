@@ -39,7 +39,7 @@ pub struct Resources<'r> {
     pub read: &'r dyn Fn(&Path) -> io::Result<Input>,
 }
 
-/// A scenario that is ready to run. Copies, also those with another load, share the deployment and its step times.
+/// A scenario that is ready to run. Copies share the deployment and its step times, even with another load.
 #[derive(Debug, Clone)]
 pub struct Run {
     pub(crate) scenario: Scenario,
@@ -110,7 +110,7 @@ impl Run {
         })
     }
 
-    /// Returns the run as one that `stop` ends early, as it does all its copies.
+    /// Returns the run with a `stop` that ends this run and all its copies early.
     pub fn stopped_by(self, stop: Stop) -> Run {
         Run { stop, ..self }
     }
@@ -132,7 +132,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Returns the run at this rate, requests (or sessions) per second, which replaces that of a generated load.
+    /// Returns the run at this rate, in requests (or sessions) per second. It replaces the rate of a generated load.
     ///
     /// # Errors
     /// A rate that is out of range.
@@ -164,7 +164,7 @@ impl Run {
     /// the links between them. Its other keys do not count.
     ///
     /// # Errors
-    /// Counts that are out of range or contradict each other, and several servers where they are not modelled.
+    /// Counts that are out of range or contradict each other, and several servers if these are not modelled.
     pub fn with_servers(&self, counts: &Server) -> Result<Run, RunError> {
         let mut run = self.clone();
         let server = &mut run.scenario.server;
@@ -184,7 +184,7 @@ impl Run {
     /// Returns the run on servers with these limits of a step; its other settings stay.
     ///
     /// # Errors
-    /// Limits that are out of range, and servers that they leave too little memory.
+    /// Limits that are out of range, and limits that leave servers too little memory.
     pub fn with_step_limits(&self, max_num_seqs: u32, max_num_batched_tokens: u32) -> Result<Run, RunError> {
         let mut run = self.clone();
         let server = &mut run.scenario.server;
@@ -227,7 +227,7 @@ impl Run {
         self.served.get_or_init(|| self.deployment.served_model())
     }
 
-    /// The longest request of the models, tokens, where the KV cache holds less.
+    /// The longest request of the models, in tokens, if the KV cache holds less.
     pub fn lowered_from(&self) -> Option<u32> {
         let longest = self.deployment.max_model_len();
         (self.config.max_model_len < longest).then_some(longest)
@@ -269,16 +269,16 @@ impl Run {
         if server.max_num_seqs.is_none() && seqs < most_seqs {
             let (seqs, tokens, most) = (grouped(seqs), grouped(tokens), grouped(most_seqs));
             return Some(format!(
-                "at most {seqs} sequences run, whose tokens fit into a step of {tokens}; {name} takes {most} where \
-                 the step is larger"
+                "at most {seqs} sequences run, to fit into a step of {tokens} tokens; {name} takes {most} in larger \
+                 steps"
             ));
         }
         let is_cut = server.max_num_batched_tokens.is_none() && tokens < most_tokens;
         is_cut.then(|| {
             let (seqs, tokens, most) = (grouped(seqs), grouped(tokens), grouped(most_tokens));
             format!(
-                "a step has at most {tokens} tokens, those of {seqs} longest requests; {name} takes {most} where more \
-                 run"
+                "a step has at most {tokens} tokens, for {seqs} longest requests; {name} takes {most} if more \
+                 requests run"
             )
         })
     }
@@ -288,7 +288,7 @@ impl Run {
         self.speculation.as_ref()
     }
 
-    /// Prefill and decode servers, where they are apart.
+    /// Prefill and decode servers, if they are separate.
     pub fn pools(&self) -> Option<&Pools> {
         self.pools.as_ref()
     }
@@ -330,8 +330,8 @@ impl Run {
         u64::from(parallelism.gpus()) * u64::from(self.replicas())
     }
 
-    /// Returns the first `count` requests of a generated load, or as many as it has, in the order of their arrival; `None`
-    /// for a trace, and where users wait for answers, so that arrivals depend on the servers.
+    /// Returns the first `count` requests of a generated load, or all if the load has fewer, in the order of arrival.
+    /// `None` for a trace, and if users wait for answers, because arrivals then depend on the servers.
     ///
     /// # Errors
     /// Arrivals that the clock cannot represent.
@@ -365,8 +365,8 @@ fn price(path: Option<&Path>, placement: &Placement, read: Read<'_>) -> Result<O
 }
 
 impl Prices {
-    /// Returns the default prices, with those of the file at `path` in their place. It may price the GPUs `own` beside
-    /// known ones. `read` opens the file, as in [`Resources`].
+    /// Returns the default prices, replaced by the prices of the file at `path`. The file may price the GPUs `own`
+    /// besides known GPUs. `read` opens the file, as in [`Resources`].
     ///
     /// # Errors
     /// [`RunError::Read`] and [`RunError::Prices`] for the file.

@@ -11,8 +11,8 @@ use crate::scenario::{Arrival, Workload};
 const FEW: u32 = 8;
 
 impl Run {
-    /// Returns a run of a few of the equal servers under their share of the load, whose requests are served as those of
-    /// all; `None` where that is not known to hold.
+    /// Returns a run of a few of the equal servers under their share of the load, if these servers are known to serve
+    /// requests as all servers do; `None` otherwise.
     ///
     /// - Behind a round-robin router each of `n` servers gets every `n`-th request. Where requests do not wait for
     ///   answers, one server under every `n`-th request is served exactly as in the whole. Where they do not depend on
@@ -60,7 +60,7 @@ impl Run {
         }))
     }
 
-    /// Servers that it stands for.
+    /// Servers that the sample stands for.
     pub fn servers(&self) -> f64 {
         self.share.stands_for * f64::from(self.replicas())
     }

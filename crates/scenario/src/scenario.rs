@@ -19,7 +19,7 @@ use crate::number;
 use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime};
 use crate::value_error::ValueError;
 
-/// Everything that a run can be asked: which model on which GPUs, as which server, under which load.
+/// The input of a run: the model, its GPUs, the servers and the load.
 ///
 /// Each field is a key of a scenario file; `None` stands for the default. With feature `clap` the structs are arguments
 /// of a command line.
@@ -52,7 +52,7 @@ pub struct Target {
     #[serde(deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long))]
     pub model: Option<String>,
-    /// Read a config.json of any model type as that of a Llama, or of a Mixtral if it has experts.
+    /// Read a config.json of any model type as a Llama's, or as a Mixtral's if the model has experts.
     #[serde(deserialize_with = "as_text::switch")]
     #[cfg_attr(
         feature = "clap",
@@ -64,7 +64,8 @@ pub struct Target {
     #[serde(deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long))]
     pub gpu: Option<String>,
-    /// Measurements of your own in place of --gpu: a folder like those of bench_data/, or one file made of it.
+    /// Your own measurements in place of --gpu: a folder like those in bench_data/, or a single file made from such a
+    /// folder.
     #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PATH"))]
     pub tables: Option<PathBuf>,
@@ -72,7 +73,7 @@ pub struct Target {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub tp: Option<u32>,
-    /// Give each of all GPUs whole experts instead of a slice of each, as vLLM's --enable-expert-parallel.
+    /// Distribute whole experts over all GPUs instead of slicing each expert, as vLLM's --enable-expert-parallel does.
     #[serde(deserialize_with = "as_text::switch")]
     #[cfg_attr(
         feature = "clap",
@@ -80,16 +81,16 @@ pub struct Target {
             default_missing_value = "true", hide_possible_values = true)
     )]
     pub expert_parallel: Option<bool>,
-    /// Pipeline parallelism: stages of --tp GPUs each that hold successive layers [default: 1].
+    /// Pipeline parallelism: number of stages. Each stage has --tp GPUs and holds successive layers [default: 1].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub pp: Option<u32>,
-    /// Data parallelism, of models with experts: ranks of --tp GPUs each that have requests of their own, step together
-    /// and share the experts [default: 1].
+    /// Data parallelism, for models with experts: number of ranks of --tp GPUs each. Each rank has its own requests;
+    /// all ranks step together and share the experts [default: 1].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub dp: Option<u32>,
-    /// GPUs of a node. Groups of more exchange messages over the network [default: 8].
+    /// GPUs per node. Larger groups of GPUs exchange messages over the network [default: 8].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub gpus_per_node: Option<u32>,
@@ -97,7 +98,7 @@ pub struct Target {
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "GB_PER_S"))]
     pub network_bandwidth: Option<f64>,
-    /// Time of the smallest message from node to node, or from one pipeline stage to the next [default: 10].
+    /// Time of the smallest message between two nodes, or between successive pipeline stages [default: 10].
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "MICROSECONDS"))]
     pub network_latency: Option<f64>,
@@ -109,11 +110,10 @@ pub struct Target {
     #[serde(deserialize_with = "number::kv_dtype_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::kv_dtype, value_name = "DTYPE"))]
     pub kv_dtype: Option<Dtype>,
-    /// Sampling of the tokens: plain, top-p or repetition-penalty [default: that of the model's
-    /// generation_config.json].
+    /// Sampling of the tokens: plain, top-p or repetition-penalty [default: from the model's generation_config.json].
     #[cfg_attr(feature = "clap", arg(long, value_name = "SAMPLER"))]
     pub sampler: Option<Sampler>,
-    /// Engine whose overheads and scheduling are added (`rooflut engines` lists them) [default: vllm-0.15.1].
+    /// Engine stack, with its overheads and scheduling (`rooflut engines` lists the stacks) [default: vllm-0.15.1].
     #[serde(deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub engine: Option<String>,
@@ -126,7 +126,7 @@ pub struct Target {
 #[cfg_attr(feature = "clap", command(next_help_heading = "Workload"))]
 #[non_exhaustive]
 pub struct Workload {
-    /// Requests (with --turns: sessions) per second [default: 18].
+    /// Requests per second, or sessions per second with --turns [default: 18].
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "REQUESTS_PER_S"))]
     pub rate: Option<f64>,
@@ -134,11 +134,11 @@ pub struct Workload {
     #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long))]
     pub arrival: Option<Arrival>,
-    /// Shape of gamma arrivals: 1 is Poisson, less comes in bursts (as vLLM's bench serve has it).
+    /// Shape of gamma arrivals: 1 is Poisson; below 1, arrivals are burstier (the parameter of `vllm bench serve`).
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHAPE"))]
     pub burstiness: Option<f64>,
-    /// Instead of a rate: users, who wait for each answer before they ask again.
+    /// Closed loop with this many users instead of a rate: each user waits for an answer before asking again.
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub users: Option<u32>,
@@ -146,8 +146,8 @@ pub struct Workload {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub requests: Option<u32>,
-    /// Begin of the run that its figures leave out: a number, which may have units as in 2m [default: judged by the
-    /// figures].
+    /// Warm-up: the beginning of the run, left out of the figures. A number, optionally with a unit as in 2m [default:
+    /// judged by the figures].
     #[serde(deserialize_with = "number::seconds_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::seconds, value_name = "SECONDS"))]
     pub warm_up: Option<f64>,
@@ -159,24 +159,24 @@ pub struct Workload {
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "LENGTHS"))]
     pub output: Option<LengthDistribution>,
-    /// Leading prompt tokens that are in the prefix cache, with --prefix-caching off too [default: 0].
+    /// Leading prompt tokens that are already in the prefix cache, even with --prefix-caching off [default: 0].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub cached_prompt: Option<u32>,
-    /// Text before each prompt: one of GROUPS texts of TOKENS tokens, such as system prompts.
+    /// Shared text before each prompt, such as a system prompt: one of GROUPS texts of TOKENS tokens each.
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "GROUPSxTOKENS"))]
     pub prefixes: Option<Prefixes>,
-    /// Turns of a session. Each prompt begins with all earlier turns; none exceeds the longest request.
+    /// Turns per session. Each prompt begins with all earlier turns; no turn exceeds the longest request.
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "LENGTHS"))]
     pub turns: Option<LengthDistribution>,
-    /// Pause after a turn's arrival, with --users after each answer: a number or exponential:MEAN, which may have units
-    /// as in 500ms.
+    /// Pause after the arrival of a turn, or after each answer with --users: a number or exponential:MEAN, optionally
+    /// with a unit as in 500ms.
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS"))]
     pub think_time: Option<ThinkTime>,
-    /// Shares of priority 0 (most urgent), 1 and so on, for --policy priority.
+    /// Shares of requests with priority 0 (most urgent), 1 and so on, for --policy priority.
     #[serde(deserialize_with = "as_text::joined")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARES"))]
     pub priorities: Option<PriorityShares>,
@@ -184,24 +184,24 @@ pub struct Workload {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u64>))]
     pub seed: Option<u64>,
-    /// Runs with this number of consecutive seeds; the output adds the range of each figure over them, files
-    /// are of the first [default: 1].
+    /// Number of runs, with consecutive seeds. The output adds the range of each figure over the seeds; files show the
+    /// first seed [default: 1].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub seeds: Option<u32>,
-    /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens, priority], or a published trace; as
-    /// .gz and .zst, too; - reads standard input.
+    /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens, priority], or a published trace,
+    /// optionally compressed as .gz or .zst; - reads standard input.
     #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
     pub trace: Option<PathBuf>,
-    /// Format of the trace: rooflut, azure, burstgpt, vidur, splitwise, mooncake, qwen-bailian, vllm or
-    /// inference-perf [default: by its columns or keys].
+    /// Format of the trace: rooflut, azure, burstgpt, vidur, splitwise, mooncake, qwen-bailian, vllm or inference-perf
+    /// [default: recognised by the columns or keys].
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
     pub trace_format: Option<Format>,
-    /// Only the rows of a CSV with this value in this column (repeatable).
+    /// Read only the rows of a CSV with this value in this column (repeatable).
     #[serde(rename = "where", with = "as_text::list")]
     #[cfg_attr(feature = "clap", arg(id = "where", long = "where", value_name = "COLUMN=VALUE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
@@ -225,10 +225,10 @@ pub struct Server {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub max_num_batched_tokens: Option<u32>,
-    /// Maximum number of tokens that a step computes of one prompt; others are admitted beside it [default: no maximum,
-    /// which is 0 in vLLM]. The limits on partial prompts (max_num_partial_prefills, max_long_partial_prefills) have no
-    /// keys: the V1 engine refuses them. Nor has long_prefill_token_threshold_adaptive of vLLM 0.33, which is not
-    /// modelled.
+    /// Maximum number of tokens of one prompt that a step computes; the step can admit other prompts as well [default:
+    /// no maximum, which is 0 in vLLM]. The limits on partial prompts (max_num_partial_prefills,
+    /// max_long_partial_prefills) have no keys: the V1 engine refuses them. long_prefill_token_threshold_adaptive of
+    /// vLLM 0.33 has no key either: it is not modelled.
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub long_prefill_token_threshold: Option<u32>,
@@ -236,40 +236,41 @@ pub struct Server {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub max_model_len: Option<u32>,
-    /// Share of each GPU's memory that the server uses [default: the engine's: 0.9, from vLLM 0.20 on 0.92].
+    /// Share of each GPU's memory that the server uses [default: the engine's: 0.9, or 0.92 from vLLM 0.20 on].
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
     pub gpu_memory_utilization: Option<f64>,
-    /// Tokens in a KV block: 16, 32, 64, 128 or 256 [default: 16].
+    /// Tokens per KV block: 16, 32, 64, 128 or 256 [default: 16].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub block_size: Option<u32>,
-    /// Number of KV blocks [default: what the memory leaves].
+    /// Number of KV blocks [default: as many as the free memory holds].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub kv_blocks: Option<u32>,
-    /// When the batch of a step is fixed: async as vLLM 0.15, sync as vLLM 0.11 [default: the engine's].
+    /// When the batch of a step is fixed: async as in vLLM 0.15, or sync as in vLLM 0.11 [default: the engine's].
     #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "KIND"))]
     pub scheduling: Option<Scheduling>,
-    /// Order of admission: fcfs, shortest-prompt or priority (of --priorities or the trace) [default: fcfs].
+    /// Order of admission: fcfs, shortest-prompt or priority (from --priorities or the trace) [default: fcfs].
     #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "POLICY"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub policy: Option<SchedulingPolicy>,
-    /// Maximum queue length of a server (with prefill servers: of these). Requests that arrive when the queue is full
-    /// are rejected [default: no limit].
+    /// Maximum queue length of a server, or of a prefill server if there are any. Requests that arrive when the queue
+    /// is full are rejected [default: no limit].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub max_waiting: Option<u32>,
-    /// Whether freed KV blocks keep their contents: on or off [default: on; off if layers keep states, as Qwen3.5's].
+    /// Keep the contents of freed KV blocks for later requests: on or off [default: on; off if layers keep a state, as
+    /// in Qwen3.5].
     #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PREFIX_CACHING"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub prefix_caching: Option<PrefixCaching>,
-    /// Whether a request is admitted only if the KV blocks of its whole prompt are free, not only those of its first
-    /// chunk; false as vLLM's --no-scheduler-reserve-full-isl [default: the engine's].
+    /// Admit a request only if the KV blocks of its whole prompt are free, not just the blocks of its first chunk;
+    /// false is vLLM's --no-scheduler-reserve-full-isl [default: the engine's].
     #[serde(deserialize_with = "as_text::switch")]
     #[cfg_attr(
         feature = "clap",
@@ -278,12 +279,12 @@ pub struct Server {
     )]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub scheduler_reserve_full_isl: Option<bool>,
-    /// Share of the KV blocks that admission leaves free while requests run, as newer engines can [default: 0].
+    /// Share of the KV blocks that admission leaves free while requests run, an option of newer engines [default: 0].
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub watermark: Option<f64>,
-    /// Equal servers behind a router [default: 1].
+    /// Number of equal servers behind a router [default: 1].
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
@@ -293,45 +294,45 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(long, value_name = "ROUTER"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
     pub router: Option<Router>,
-    /// Tokens that the draft model proposes at a time, and the next step verifies.
+    /// Number of tokens that the draft model proposes at a time. The next step verifies these tokens.
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub draft_tokens: Option<u32>,
-    /// Acceptance rate: share of the drafted tokens that are accepted, of those whose predecessors are.
+    /// Acceptance rate: probability that a drafted token is accepted if all drafted tokens before it are accepted.
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub acceptance: Option<f64>,
-    /// Draft model, as for --model, with its own weights; mtp for the model's own layer for multi-token prediction; ngram
-    /// for lookup in the prompt, which takes no time.
+    /// Draft model: a model with its own weights, as for --model; mtp, the model's own layer for multi-token
+    /// prediction; or ngram, lookup in the prompt, which takes no time.
     #[serde(deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "MODEL"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub draft_model: Option<String>,
-    /// Servers that compute prompts only.
+    /// Number of servers that only compute prompts.
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub prefill_replicas: Option<u32>,
-    /// Servers that decode only; --router applies to both kinds.
+    /// Number of servers that only decode. --router applies to prefill and decode servers.
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub decode_replicas: Option<u32>,
-    /// Bandwidth of the link over which each prefill server sends KV entries, GB/s.
+    /// Bandwidth of each prefill server's link for KV entries, in GB/s.
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "GB/S"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub link_bandwidth: Option<f64>,
-    /// Latency of that link, microseconds, or with a unit as in 0.1ms.
+    /// Latency of each prefill server's link, in microseconds or with a unit as in 0.1ms.
     #[serde(deserialize_with = "number::microseconds_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::microseconds, value_name = "US"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub link_latency: Option<f64>,
 }
 
-/// The figures and files that are asked for.
+/// The requested figures and files.
 ///
 /// [`Run`](crate::Run) applies `goodput`, `prices`, `strict` and `interval`; the others are data for the program that writes the
 /// report.
@@ -341,21 +342,23 @@ pub struct Server {
 #[cfg_attr(feature = "clap", command(next_help_heading = "Output"))]
 #[non_exhaustive]
 pub struct Output {
-    /// Count requests within these limits, as vLLM's benchmark: ttft:MS, tpot:MS, e2e:MS, or with a unit as in e2e:30s.
+    /// Count the requests that meet these limits, as vLLM's benchmark does: ttft:MS, tpot:MS, e2e:MS, or with a unit as
+    /// in e2e:30s.
     #[serde(with = "as_text::list")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME:MS", num_args = 1..))]
     pub goodput: Option<Vec<LatencyLimit>>,
-    /// Prices of GPUs: TOML with a table for each (see examples/prices.toml), in place of the defaults for these GPUs,
-    /// which are on-demand list prices of a public cloud.
+    /// Prices of GPUs: a TOML file with a table per GPU (see examples/prices.toml). The file replaces the default
+    /// prices of these GPUs; the defaults are on-demand list prices of a public cloud.
     #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub prices: Option<PathBuf>,
-    /// Reject worse answers of the tables: a class (`rooflut step --help` lists them), inside, or both.
+    /// Reject answers of the tables that are worse than this: a class (`rooflut step --help` lists the classes),
+    /// inside, or both.
     #[serde(deserialize_with = "as_text::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "CLASS"))]
     pub strict: Option<Strictness>,
-    /// Add the range of each figure that is meant to contain this share of measured servers, such as 0.8; takes two
-    /// further simulations.
+    /// Add to each figure the range meant to contain this share of measured servers, such as 0.8. Takes two more
+    /// simulations.
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     pub interval: Option<Coverage>,

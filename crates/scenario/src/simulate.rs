@@ -22,7 +22,7 @@ use crate::steady::{Expected, Feed, Gate, Goal, InStep, Steady, SteadyState, War
 use crate::step_times::StepTimes;
 use crate::value::LatencyLimit;
 
-/// Requests up to which percentiles are exact; those of more are within 0.05 %.
+/// Requests up to which percentiles are exact; percentiles of more requests are within 0.05 %.
 pub const EXACT_REQUESTS: usize = 100_000;
 /// Maximum number of requests of a run whose number is not given.
 const MAX_REQUESTS: f64 = 50_000.0;
@@ -42,18 +42,18 @@ pub(crate) struct Simulated {
 }
 
 impl Run {
-    /// Simulates the run; `observer` receives what happens with the first seed. The runs with the other
+    /// Simulates the run; `observer` receives the events with the first seed. The runs with the other
     /// [`seeds`](crate::Workload::seeds) follow, in parallel.
     ///
     /// # Errors
-    /// Arrivals that the clock cannot represent, answers of the tables that are less certain than
-    /// [`Output::strict`](crate::Output::strict) accepts, a warm-up that is longer than the run, and a run that was
-    /// [stopped](Run::stopped_by).
+    /// Arrivals that the clock cannot represent, answers of the tables less certain than
+    /// [`Output::strict`](crate::Output::strict) accepts, a warm-up longer than the run, and a
+    /// [stopped](Run::stopped_by) run.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Outcome<'_>, RunError> {
         self.run_for(&Goal::Figures, observer)
     }
 
-    /// As [`run`](Run::run), for another goal, where the number of requests is not given.
+    /// As [`run`](Run::run), for another goal, if the number of requests is not given.
     ///
     /// # Errors
     /// As [`run`](Run::run).

@@ -12,9 +12,9 @@ use crate::scenario::Scenario;
 pub struct Speculation {
     /// The draft model, on the GPUs of the target; `None` for a lookup in the prompt and for an MTP layer.
     pub draft: Option<Model>,
-    /// Drafted tokens and how many of them are accepted.
+    /// Drafted tokens and the number accepted.
     pub drafts: sim::Speculation,
-    /// Share of the drafted tokens that are accepted, of those whose predecessors are.
+    /// Probability that a drafted token is accepted if all drafted tokens before it are accepted.
     pub acceptance: f64,
     seed: u64,
 }

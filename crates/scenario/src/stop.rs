@@ -9,7 +9,7 @@ use crate::run_error::RunError;
 
 /// Ends runs early, from any thread, and counts their simulations. Clones stop and count together.
 ///
-/// A [`Run`](crate::Run) that it [stops](crate::Run::stopped_by) ends in the midst of its simulation.
+/// A [stopped](crate::Run::stopped_by) [`Run`](crate::Run) ends in the midst of its simulation.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<State>);
 
@@ -20,7 +20,7 @@ struct State {
 }
 
 impl Stop {
-    /// Stops all runs that look at this or at a clone of it.
+    /// Stops all runs that watch this stop or a clone of it.
     pub fn stop(&self) {
         self.0.is_stopped.store(true, Ordering::Relaxed);
     }

@@ -33,14 +33,13 @@ fn a_scenario_without_limits_has_those_of_its_engine_and_says_which_it_cuts() {
     assert_eq!(cut, (600, 600, 0.9, 512));
     assert_eq!(
         notes,
-        ["at most 600 sequences run, whose tokens fit into a step of 600; vllm-0.15.1 takes 1,024 where the step is \
-             larger"]
+        ["at most 600 sequences run, to fit into a step of 600 tokens; vllm-0.15.1 takes 1,024 in larger steps"]
     );
     let (cut, notes) = of("[server]\nmax_num_seqs = 2\nmax_model_len = 1000");
     assert_eq!(cut, (2, 2_000, 0.9, 4));
     assert_eq!(
         notes,
-        ["a step has at most 2,000 tokens, those of 2 longest requests; vllm-0.15.1 takes 8,192 where more run"]
+        ["a step has at most 2,000 tokens, for 2 longest requests; vllm-0.15.1 takes 8,192 if more requests run"]
     );
 }
 

@@ -32,10 +32,10 @@ pub struct Axis {
 
 impl Axis {
     /// Reads the values of a key as flags have them: values with commas between them, and ranges `FROM..TO:STEP`. A
-    /// text whose parts are no values of the key by themselves is a single value, as `lognormal:200,0.8`.
+    /// text is a single value if its parts alone are not values of the key, as in `lognormal:200,0.8`.
     ///
     /// # Errors
-    /// An unknown key, a value that it does not take, an impossible range, a value that is given twice.
+    /// An unknown key, a value that the key does not take, an impossible range, a repeated value.
     pub fn read<'t>(key: &str, texts: impl IntoIterator<Item = &'t str>) -> Result<Axis, SweepError> {
         let section = section(key)?;
         let mut values = Vec::new();
@@ -45,7 +45,7 @@ impl Axis {
         Axis::of(key, section, values)
     }
 
-    /// Reads the values of a key of a scenario file: those of a list as they are, a text as flags have it.
+    /// Reads the values of a key of a scenario file: the values of a list as they are, a text as in a flag.
     ///
     /// # Errors
     /// As [`read`](Axis::read).

@@ -31,11 +31,11 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Spans a grid. The values of axes replace those of `base`; a key with one value is no axis of the grid. Of the
-    /// output of `base`, files and forms of one answer are dropped.
+    /// Spans a grid. The values of axes replace the values of `base`; a key with one value is no axis of the grid. The
+    /// grid drops the files and forms of one answer from the output of `base`.
     ///
     /// # Errors
-    /// A key that is given twice, and more points than a `u64` counts.
+    /// A repeated key, and more points than a `u64` counts.
     pub fn try_new(base: &Scenario, axes: Vec<Axis>) -> Result<Grid, SweepError> {
         let mut keys: Vec<&str> = axes.iter().map(Axis::key).collect();
         keys.sort_unstable();
@@ -122,7 +122,7 @@ impl Grid {
         digits.fold(0, |index, (place, axis)| index * axis.values().len() as u64 + *place as u64)
     }
 
-    /// Returns the scenario of a point. Keys may contradict each other, which a run rejects.
+    /// Returns the scenario of a point. Keys may contradict each other; a run rejects such a scenario.
     ///
     /// # Errors
     /// None is known for a grid that was spanned.
@@ -135,7 +135,7 @@ impl Grid {
     }
 
     /// Returns what identifies the rows of the grid: its size and a hash (64-bit FNV-1a) of the scenario, of all values
-    /// and of `version`, which stands for what predictions depend on beside them.
+    /// and of `version`, which stands for everything else that predictions depend on.
     ///
     /// # Errors
     /// None is known for a grid that was spanned.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The kind of a column's values, any of which may be null.
+/// The kind of a column's values. Any value may be null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Whole numbers.

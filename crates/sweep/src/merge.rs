@@ -10,10 +10,10 @@ use crate::resume::start;
 /// Writes the rows of all shards of a sweep in the order of the grid: the bytes of a sweep without shards. Returns the
 /// number of rows.
 ///
-/// Each shard is its name, for errors, and its CSV, whose rows are sorted already. One row of each is in memory.
+/// Each shard is a name, for errors, and a CSV with sorted rows. One row of each shard is in memory.
 ///
 /// # Errors
-/// Shards of several grids, a row that is missing, given twice or torn; input and output.
+/// Shards of several grids; a missing, repeated or torn row; input and output.
 pub fn merge<R: BufRead>(
     shards: impl IntoIterator<Item = (String, R)>,
     mut out: impl Write,
@@ -115,9 +115,9 @@ fn missing(first: u64, last: u64) -> SweepError {
     let (first, last) = (grouped(first), grouped(last));
     let found = match first == last {
         true => format!("deployment {first} is missing"),
-        false => format!("deployments {first} to {last} are missing, or some of them"),
+        false => format!("some or all of the deployments {first} to {last} are missing"),
     };
-    SweepError::Shards(format!("{found}; add the shard that has it, or resume it first"))
+    SweepError::Shards(format!("{found}; add the missing shard, or resume it first"))
 }
 
 /// A shard as CSV.

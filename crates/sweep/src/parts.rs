@@ -22,7 +22,7 @@ use crate::resume::check;
 use crate::shard::Shard;
 use crate::sweep::{Row, Sweep, line};
 
-/// Rows of a sweep, as many as a Parquet file has.
+/// Rows of a sweep for one Parquet file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     columns: Vec<(String, Kind)>,
@@ -150,7 +150,7 @@ pub fn earlier_parts(
             problem: format!("{problem}; name another folder"),
         };
         if !found.last.rows.is_empty() {
-            let problem = "expected no part behind one that is not full".to_owned();
+            let problem = "expected only full parts before the last one".to_owned();
             return Err(refuse(0, problem));
         }
         if part.columns != found.last.columns || part.rows.len() > Part::ROWS {
@@ -171,10 +171,10 @@ pub fn earlier_parts(
     Ok(found)
 }
 
-/// Passes the rows of all shards on, in the order of the grid and in parts: those of a sweep without shards. Returns the
+/// Passes on the rows of all shards, in the order of the grid and in the parts of a sweep without shards. Returns the
 /// number of rows.
 ///
-/// Each shard is its name, for errors, and its parts. One part of each is in memory.
+/// Each shard is a name, for errors, and its parts. One part of each shard is in memory.
 ///
 /// # Errors
 /// Errors of [`merge`](crate::merge()), and of `write`.
@@ -226,7 +226,7 @@ where
 /// Returns the rows of parts as CSV.
 ///
 /// # Errors
-/// None: those of a part end the reading.
+/// None: an error of a part ends the reading.
 pub fn csv_of_parts(parts: impl Iterator<Item = Result<(String, Part), SweepError>>) -> impl Read {
     CsvOfParts { parts, has_header: false, text: Cursor::default() }
 }

@@ -35,8 +35,8 @@ const COLORS: [RGBColor; 7] = [
 
 /// A chart of the column `y` over the column `x`, with a line for each combination of the other keys.
 ///
-/// Where the rows have an interval of `y`, or its range over seeds, it is a band around the line. Rows without either
-/// value are left out.
+/// If the rows have an interval of `y`, or a range over seeds, the chart shows a band around the line. Rows without
+/// either value are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plot {
     /// Column of the ordinate. The unit may be left out: `ttft_p99` for `ttft_p99_ms`.
@@ -125,10 +125,10 @@ struct Columns {
 }
 
 impl Plot {
-    /// Checks that a sweep has both columns, before its rows are there to be [drawn](Plot::draw).
+    /// Checks that a sweep has both columns, before there are rows to [draw](Plot::draw).
     ///
     /// # Errors
-    /// A column that it does not have.
+    /// A column that the sweep does not have.
     pub fn check(&self, sweep: &Sweep<'_>) -> Result<(), PlotError> {
         let names = sweep.columns().into_iter();
         let names = names.map(|(name, _)| name.to_owned()).collect();

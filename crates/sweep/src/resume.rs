@@ -11,15 +11,14 @@ use crate::sweep::Sweep;
 pub struct Earlier {
     /// Whole rows.
     pub rows: u64,
-    /// Bytes of the header and of these rows; 0 without a whole header. What follows is part of a row.
+    /// Bytes of the header and of these rows; 0 without a whole header. The bytes after these are part of a row.
     pub bytes: u64,
 }
 
-/// Returns the rows of an earlier sweep of the same grid and shard, from the CSV that it wrote. `file` names it in
-/// errors.
+/// Returns the rows of an earlier sweep of the same grid and shard, from its CSV. `file` names the CSV in errors.
 ///
 /// # Errors
-/// Rows of another grid or shard, and files that are of no sweep.
+/// Rows of another grid or shard, and files that no sweep wrote.
 pub fn earlier(mut csv: impl BufRead, file: &str, sweep: &Sweep<'_>, shard: Shard) -> Result<Earlier, SweepError> {
     let refuse = |line, problem: &str| {
         Err(SweepError::Rows { file: file.to_owned(), line, problem: format!("{problem}; name another file") })

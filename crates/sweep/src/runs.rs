@@ -26,7 +26,7 @@ pub struct Sources<'s> {
 pub struct Named {
     /// The model.
     pub model: Model,
-    /// The draft model, where the scenario names one.
+    /// The draft model, if the scenario names one.
     pub draft_model: Option<Model>,
     /// The table set.
     pub tables: TableSet,
@@ -65,7 +65,7 @@ const NAMES: [&str; 12] = [
 ];
 /// Maximum number of runs that are kept for others.
 const KEPT: usize = 64;
-/// Maximum number of points of which none can be run that are tried.
+/// Maximum number of points to try while none can run.
 const TRIED: u64 = 10_000;
 
 /// A run at one point of the keys that are not varied, or why there is none.

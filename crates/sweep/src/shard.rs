@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A part of a grid, `i/n`: the points `i - 1`, `i - 1 + n`, `i - 1 + 2 n` and so on, so that parts take about the same
+/// A part of a grid, `i/n`: the points `i - 1`, `i - 1 + n`, `i - 1 + 2 n` and so on, so parts take about the same
 /// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {

@@ -25,7 +25,7 @@ pub struct Sweep<'s> {
     stop: Stop,
 }
 
-/// A row of a sweep: the values of [`Sweep::columns`]'s columns, null where a figure is not known.
+/// A row of a sweep: the values of [`Sweep::columns`]'s columns, null if a figure is not known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     pub(crate) values: Vec<Value>,
@@ -56,11 +56,11 @@ pub(crate) fn line(cells: impl Iterator<Item = String>) -> Result<Vec<u8>, Sweep
 }
 
 impl<'s> Sweep<'s> {
-    /// Finds what the grid names. `version` stands for what predictions depend on beside the grid and the contents of
-    /// the files that it names: the version of the library and its measurements.
+    /// Finds the models, tables and files that the grid names. Predictions also depend on `version`: the version of the
+    /// library and its measurements.
     ///
     /// # Errors
-    /// A value that names nothing, a file that cannot be read, and the error of the first point if no point can be run.
+    /// A value that names nothing, an unreadable file, and the error of the first point if no point can run.
     pub fn try_new(grid: Grid, sources: Sources<'s>, version: &str) -> Result<Sweep<'s>, SweepError> {
         let fingerprint = grid.fingerprint(&format!("{version} {}", hash(&grid)?))?;
         let columns = columns(&grid);
@@ -126,7 +126,7 @@ impl<'s> Sweep<'s> {
     }
 
     /// Simulates the points of a shard on `threads` threads and passes their rows on in the order of the grid, without
-    /// the first `done`. Few rows wait for earlier ones, so that memory does not grow with the grid.
+    /// the first `done`. Few rows wait for earlier rows, so memory does not grow with the grid.
     ///
     /// # Errors
     /// No thread can be started, a sweep that was [stopped](Sweep::stopped_by), or the error of `take`, which ends the

@@ -6,8 +6,8 @@
 pub enum ArrivalSource {
     /// The file has an arrival for each request.
     Recorded,
-    /// The file has only the rate of a Poisson process. The arrivals are drawn with seed 0 and scaled
-    /// so that the last request arrives at requests / rate, as vLLM's benchmark does.
+    /// The file has only the rate of a Poisson process. The arrivals are drawn with seed 0 and scaled: the last request
+    /// arrives at requests / rate, as vLLM's benchmark does.
     Poisson {
         /// Requests per second.
         requests_per_s: f64,

@@ -10,13 +10,13 @@ use crate::{json, table};
 impl Format {
     /// Recognises the format of a file by its columns or keys; `head` is the file or its beginning.
     ///
-    /// A CSV is [`Format::Own`] unless more of its columns are those of another format. Reads one line of
-    /// CSV, or one object of JSON.
+    /// A CSV is [`Format::Own`] unless its columns match another format better. Reads one line of CSV, or one object of
+    /// JSON.
     ///
     /// # Errors
     ///
-    /// [`TraceError`] if the file is known to be no trace, or begins as JSON and its first object cannot be
-    /// read or has keys of no format.
+    /// [`TraceError`] if the file is known to be no trace. Also if the file begins as JSON and its first object cannot
+    /// be read or matches no format.
     ///
     /// ```
     /// use rooflut_traces::Format;

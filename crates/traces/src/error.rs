@@ -92,7 +92,7 @@ pub enum Problem {
         /// The number of fields in the row.
         found: u64,
     },
-    /// A value is not what its column or key requires.
+    /// A value does not meet the requirements of its column or key.
     #[error("{key}: expected {expected}, found \"{}\"; correct this line", Shown(.found))]
     Value {
         /// The column or key.
@@ -123,7 +123,7 @@ pub enum Problem {
         found: Vec<String>,
     },
     /// No format has these keys.
-    #[error("keys of no known format: {}; expected those of {}", names(.found), json_formats())]
+    #[error("keys of no known format: {}; expected the keys of {}", names(.found), json_formats())]
     UnknownKeys {
         /// The keys.
         found: Vec<String>,

@@ -16,7 +16,7 @@ const TO_CSV: &str = "write arrival_ms, prompt_tokens and output_tokens of each 
 const BEGINNINGS: [(&[u8], Foreign); 8] = [
     (
         b"version https://git-lfs",
-        Foreign { title: "a Git LFS pointer, not the data", advice: "run git lfs pull where it was cloned" },
+        Foreign { title: "a Git LFS pointer, not the data", advice: "run git lfs pull in its repository" },
     ),
     (b"BZh", compressed("a bzip2 file")),
     (b"\xfd7zXZ", compressed("an xz file")),
@@ -45,8 +45,8 @@ const KEYS: [(&[&str], Foreign); 8] = [
     (
         &["conversations"],
         Foreign {
-            title: "a ShareGPT dataset, which has neither lengths nor times",
-            advice: "replay it with a benchmark and bring its result, as of vllm bench serve --save-detailed",
+            title: "a ShareGPT dataset without lengths and times",
+            advice: "replay the dataset with a benchmark and use the result, as of vllm bench serve --save-detailed",
         },
     ),
     (&["resourceSpans"], OPEN_TELEMETRY),
@@ -57,7 +57,7 @@ const KEYS: [(&[&str], Foreign); 8] = [
 const GUIDELLM: Foreign = Foreign { title: "a guidellm report", advice: TO_CSV };
 
 const SUMMARY: Foreign = Foreign {
-    title: "a summary of genai-perf or AIPerf, which has no single requests",
+    title: "a summary of genai-perf or AIPerf, without single requests",
     advice: "write arrival_ms, prompt_tokens and output_tokens of each request of its profile_export.json or \
              profile_export.jsonl to a CSV",
 };

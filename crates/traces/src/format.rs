@@ -15,11 +15,11 @@ pub enum Format {
     /// `session_id`, whose requests continue each other. Ids are any text. A column `experiment`
     /// with several values needs a condition that selects one.
     Own,
-    /// The Azure LLM inference traces of 2023 to 2025: CSV with `TIMESTAMP` (taken as UTC where it has
-    /// no offset), `ContextTokens`, `GeneratedTokens` and, in the multi-modal one, `NumImages`.
+    /// The Azure LLM inference traces of 2023 to 2025: CSV with `TIMESTAMP` (taken as UTC without an offset),
+    /// `ContextTokens`, `GeneratedTokens` and, in the multi-modal one, `NumImages`.
     Azure,
-    /// BurstGPT: CSV with `Timestamp` (seconds), `Request tokens`, `Response tokens`; failures, which
-    /// have 0 response tokens, are left out.
+    /// BurstGPT: CSV with `Timestamp` (seconds), `Request tokens`, `Response tokens`; failures, marked by 0 response
+    /// tokens, are left out.
     BurstGpt,
     /// Vidur's processed traces: CSV with `arrived_at` (seconds), `num_prefill_tokens`,
     /// `num_decode_tokens`.
@@ -30,9 +30,9 @@ pub enum Format {
     /// Mooncake: a JSON object per line with `timestamp` (ms), `input_length`, `output_length` and, if
     /// there are any, `hash_ids` of blocks of 512 tokens.
     ///
-    /// In AIPerf's dialect a request may have a `session_id` and, in place of `timestamp`, a `delay` (ms)
-    /// after the end of the request before it in the session; in the first of a session, after the start.
-    /// Assumes: `input_length` is that of the whole prompt, with the turns before.
+    /// In AIPerf's dialect, a request may have a `session_id` and, in place of `timestamp`, a `delay` (ms). The delay
+    /// counts from the end of the request before in the session, or from the start for the first request of a session.
+    /// Assumes: `input_length` counts the whole prompt, with the turns before.
     Mooncake,
     /// Qwen-Bailian's anonymised usage traces: as Mooncake's, with `timestamp` in seconds, blocks of 16
     /// tokens, and `chat_id`, `parent_chat_id`, `turn`, `type`, which are not read.

@@ -6,9 +6,9 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LeftOut {
-    /// A response of 0 tokens, which is how BurstGPT marks a failure.
+    /// A response of 0 tokens: BurstGPT's mark of a failure.
     NoResponse,
-    /// An output of 0 tokens, which is how vLLM's benchmark marks a failure.
+    /// An output of 0 tokens: the mark of a failure in vLLM's benchmark.
     NoOutput,
     /// The request has an error, as inference-perf records it.
     Error,

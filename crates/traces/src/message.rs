@@ -41,7 +41,7 @@ pub(crate) fn failure(kind: ErrorKind, cause: &str) -> String {
     let cause = Shown(cause);
     match kind {
         ErrorKind::UnexpectedEof | ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::Other => {
-            format!("cannot decompress: {cause}; the file is cut or damaged: get it again")
+            format!("cannot decompress: {cause}; the file is cut off or damaged: fetch it again")
         }
         ErrorKind::StorageFull => {
             format!("cannot keep a copy of the pipe: {cause}; set TMPDIR to a folder with more room")
@@ -98,7 +98,7 @@ pub(crate) fn missing(format: Format, name: &str, found: &[String]) -> String {
     match (format.time(name), unit(near)) {
         (None, _) => format!("; rename {shown}?"),
         (Some(expected), Some(found)) if found != expected => {
-            format!(", which is {expected}; {shown} is {found}: convert and rename it")
+            format!(" ({expected}); {shown} is {found}: convert and rename it")
         }
         (Some(expected), _) => format!("; rename {shown} if it is {expected}"),
     }

@@ -10,7 +10,7 @@ use crate::format::Format;
 pub struct Options<'o> {
     /// The format; `None` recognises it.
     pub format: Option<Format>,
-    /// Conditions that a row must meet, all of them. Only for CSV.
+    /// Conditions; a row must meet all of them. Only for CSV.
     pub conditions: &'o [Condition],
 }
 

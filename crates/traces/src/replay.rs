@@ -12,8 +12,8 @@ use crate::span::Span;
 
 /// A source over the requests of a trace; the index of a request is its place in the file, from 0.
 ///
-/// Reads the file as the simulation goes on. Memory grows with the time by which requests are out of order, and
-/// with the ids of the requests that are being served; where requests have a delay, with all of them.
+/// Reads the file as the simulation goes on. Memory grows with the time by which requests are out of order, and with
+/// the ids of the requests in service; if requests have a delay, with the number of all requests.
 ///
 /// A file that changes or cannot be read any more ends the requests; [`Replay::finish`] reports it.
 pub struct Replay {

@@ -31,10 +31,10 @@ pub struct Trace {
     pub left_out: Vec<(LeftOut, u64)>,
     /// The origin of the arrivals.
     pub arrivals: ArrivalSource,
-    /// Columns or keys of the file that are not read, without those that belong to the format; of JSON, those
-    /// of the first request.
+    /// Unread columns or keys of the file, except the ones that belong to the format. For JSON, the keys of the first
+    /// request.
     pub ignored: Vec<String>,
-    /// The number of requests with images, which are not modelled.
+    /// The number of requests with images. The images are not modelled.
     pub with_images: u64,
     /// Whether the requests have priorities.
     pub has_priorities: bool,
@@ -102,7 +102,7 @@ pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Tra
 }
 
 impl Trace {
-    /// Returns a source of the requests in order of arrival, which reads the file again.
+    /// Returns a source of the requests in order of arrival. The source reads the file again.
     ///
     /// # Errors
     ///

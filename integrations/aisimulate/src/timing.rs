@@ -24,8 +24,9 @@ use crate::TimingError;
 /// Assumes: each chunk of a prompt yields a token, because AISimulate does not tell the last chunk from the others.
 ///
 /// Does not model: one step of prompt chunks and decoding requests. AISimulate asks for two steps and adds their times,
-/// so that weights are read twice and the overhead of the engine counts twice. Nor drafts (`aic_nextn`), whose
-/// verification the calls do not show, nor the tokens behind a window, which decoding requests read here.
+/// so weights are read twice and the overhead of the engine counts twice. Also not modelled: drafts (`aic_nextn`),
+/// because the calls do not show their verification, and windows: decoding requests read the tokens behind a window as
+/// well.
 #[derive(Debug, Clone)]
 pub struct RooflineTiming {
     model: ServedModel,
@@ -38,7 +39,7 @@ impl RooflineTiming {
     ///
     /// # Errors
     /// The model does not fit into memory, or the deployment has data-parallel ranks, pipeline stages or speculative
-    /// decoding, which calls with batch size and lengths cannot express.
+    /// decoding: calls with batch size and lengths cannot express these.
     pub fn try_new(deployment: &Deployment) -> Result<RooflineTiming, TimingError> {
         let simulator = deployment.simulator().map_err(TimingError::Deployment)?;
         let config = *simulator.config();
@@ -49,8 +50,9 @@ impl RooflineTiming {
         Ok(RooflineTiming { model: simulator.model().clone(), config, strictness: Strictness::ANY })
     }
 
-    /// Sets the least certain step time that is accepted; default: any. Calls for others return an error, which ends the
-    /// run: with [`inside`](Strictness::inside), those for steps outside of the measured tables.
+    /// Sets the least certain step time that is accepted; default: any. Calls for less certain steps return an error,
+    /// and the error ends the run. With [`inside`](Strictness::inside), so do calls for steps outside of the measured
+    /// tables.
     #[must_use]
     pub fn with_strictness(self, strictness: Strictness) -> RooflineTiming {
         RooflineTiming { strictness, ..self }
@@ -59,7 +61,7 @@ impl RooflineTiming {
     /// Returns the configuration of AISimulate's engine for the server of the deployment: its KV blocks and limits.
     ///
     /// # Errors
-    /// Layers with a window or a state, whose blocks AISimulate describes in bytes (`kv_cache_groups`, `state_cache`).
+    /// Layers with a window or a state: AISimulate describes their blocks in bytes (`kv_cache_groups`, `state_cache`).
     /// A setting that `EngineConfig` does not have: a policy other than first come, first served, a watermark, a
     /// maximum queue length, or a limit of tokens per step and prompt.
     pub fn engine_config(&self) -> Result<EngineConfig, TimingError> {
@@ -100,7 +102,7 @@ impl RooflineTiming {
     fn length(&self, argument: &'static str, found: usize) -> Result<u32, TimingError> {
         let remedy = match found {
             0 => "leave requests without tokens out",
-            _ => "lower max_model_len of AISimulate to that of the deployment",
+            _ => "lower max_model_len of AISimulate to the deployment's max_model_len",
         };
         in_range(argument, found, 1..=self.config.max_model_len, remedy)
     }

@@ -12,15 +12,15 @@ use crate::error::Error;
 use crate::output::Answered;
 use crate::{fit, import, step, tables, validate};
 
-/// Runs the command with these arguments, the first of which is the name of the program: prints the answer, or the
-/// error, and returns the exit code.
+/// Runs the command with these arguments, prints the answer or the error, and returns the exit code. The first argument
+/// is the name of the program.
 ///
-/// On Unix, signals end the process from then on, and remove its temporary files.
+/// On Unix, signals end the process from then on and remove its temporary files.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     program::main_with(|host| answered(arguments, &host))
 }
 
-/// Returns the text that the command prints with these arguments, the first of which is the name of the program.
+/// Returns the text that the command prints with these arguments. The first argument is the name of the program.
 ///
 /// ```
 /// let arguments = ["rooflut-lab", "validate", "--json", "no-such.csv"].map(Into::into);
@@ -29,7 +29,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// ```
 ///
 /// # Errors
-/// Every error of the command, also one that its text describes, as that of a failed check.
+/// Every error of the command, including an error that its text describes, such as a failed check.
 pub fn answer(arguments: impl IntoIterator<Item = OsString>) -> Result<String, Error> {
     program::answer(|host| answered(arguments, &host), Stop::default())
 }

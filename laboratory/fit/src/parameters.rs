@@ -40,7 +40,7 @@ impl Engines {
         self
     }
 
-    /// Sets the errors from which intervals follow; see `StepConstants` and `EngineStack`.
+    /// Sets the errors that determine intervals; see `StepConstants` and `EngineStack`.
     pub fn with_errors(mut self, lookup_error_share: f64, step_error: f64, first_token_error: f64) -> Engines {
         for engine in [&mut self.newer, &mut self.older] {
             engine.constants.lookup_error_share = lookup_error_share;
@@ -125,7 +125,7 @@ pub struct Choice {
     set: fn(&mut EngineStack, f64),
 }
 
-/// The chosen constants, which both engines share.
+/// The chosen constants of both engines.
 pub const CHOICES: [Choice; 2] = [
     Choice {
         name: "smoothed_rows",

@@ -5,7 +5,7 @@ use rooflut_roofline::{Dtype, Gpu};
 
 use crate::gpu_sheet::GpuSheet;
 
-/// Answers that the files do not have. An import lists all that it needs and that are `None`.
+/// Answers missing from the files. An import lists all answers that it needs and that are `None`.
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
     /// The name of the set.
@@ -40,7 +40,7 @@ pub struct Answers {
     pub folders: Vec<String>,
     /// The statistic of a time that becomes its latency (Vidur).
     pub statistic: Statistic,
-    /// The peak that `mfu` columns are relative to, FLOP/s; otherwise that of the GPU.
+    /// The peak that `mfu` columns are relative to, FLOP/s; otherwise the peak of the GPU.
     pub mfu_peak_flops_per_s: Option<f64>,
     /// t0 by operation, microseconds; otherwise the smallest latency minus the roofline time of its FLOPs
     /// and bytes.

@@ -45,7 +45,7 @@ pub(crate) fn check_devices<'r>(
     }
     let gpu = &measured.gpu().name;
     let advice = match devices.iter().find(|device| is_measured(device)) {
-        Some(own) => format!("select those of {gpu} with {}", condition("device", own)),
+        Some(own) => format!("select the rows of {gpu} with {}", condition("device", own)),
         None => {
             let fixes = devices.iter().take(MAX_LISTED).map(|device| {
                 let only = match devices.len() {

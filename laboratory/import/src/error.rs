@@ -6,7 +6,7 @@ use crate::missing::MissingAnswer;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Neither files nor user gave what a table set must name: all of it at once.
+    /// All facts that a table set must name and that neither files nor user gave.
     #[error("the files do not say all that a table set must name; add {}", joined(.0, "; "))]
     MissingAnswers(Vec<MissingAnswer>),
     /// A file is no table, or not one of its layout.
@@ -33,7 +33,7 @@ pub enum Error {
     /// A data sheet cannot be read.
     #[error("{0}")]
     Sheet(rooflut_codegen::Error),
-    /// Several of these: all that stands in the way of the import.
+    /// All errors that prevent the import.
     #[error("{}", joined(.0, "; also: "))]
     Several(Vec<Error>),
 }

@@ -92,11 +92,8 @@ impl Findings {
         };
         let fitting: Vec<String> = misfit.fitting.iter().map(|(gpu, dtype)| format!("{gpu} {dtype}")).collect();
         let fits = match fitting.is_empty() {
-            true => format!(
-                "they imply {:.1} TFLOP/s, which is the peak of no known GPU",
-                misfit.implied_flops_per_s * 1e-12
-            ),
-            false => format!("nearly all fit that of {}", fitting.join(", ")),
+            true => format!("they imply {:.1} TFLOP/s, the peak of no known GPU", misfit.implied_flops_per_s * 1e-12),
+            false => format!("nearly all fit the peak of {}", fitting.join(", ")),
         };
         let text = format!(
             "{} of {} mfu do not follow from the latencies and {against}, first {}: {fits}; the latencies \

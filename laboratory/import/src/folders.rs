@@ -6,8 +6,8 @@ use crate::answers::Answers;
 use crate::layout::Layout;
 use crate::missing::MissingAnswer;
 
-/// Returns the files of other GPUs and engine stacks than were measured, each with the reason. `paths` are
-/// those of tables of the layout.
+/// Returns the files of GPUs and engine stacks other than the measured ones, each with the reason. `paths` are the
+/// paths of the layout's tables.
 ///
 /// # Errors
 /// The missing answers, if several GPUs or stacks may be meant.

@@ -38,7 +38,7 @@ pub struct Source {
     pub layout: Layout,
     /// The tables that could be read. Tables that no set can hold are included: their rows are counted.
     pub tables: Vec<SourceTable>,
-    /// The other files, with the reason.
+    /// The files that were not imported, with the reason.
     pub not_imported: Vec<NotImported>,
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn complete<'a>(
     missing: &mut Vec<MissingAnswer>,
 ) -> Option<Complete<'a>> {
     let gpus = known.join(", ");
-    let gpu = format!("what was measured: {gpus}, or --gpu-sheet for another");
+    let gpu = format!("the measured GPU: {gpus}, or --gpu-sheet for another");
     let mut found = Vec::new();
     let mut ask = |given: bool, flag: &str, meaning: &str| {
         if !given {
@@ -69,8 +69,8 @@ pub(crate) fn complete<'a>(
     }
     for (given, flag, meaning) in [
         (&answers.name, "--name", "of the set: lower-case letters, digits and hyphens"),
-        (&answers.timing, "--timing", "how, like \"CUDA graph replay\" or \"eager, launch included\""),
-        (&answers.source, "--source", "where the files are from, with the commit"),
+        (&answers.timing, "--timing", "the method, like \"CUDA graph replay\" or \"eager, launch included\""),
+        (&answers.source, "--source", "of the files, with the commit"),
         (&answers.license, "--license", "of the files, like Apache-2.0"),
         (&answers.date, "--date", "of the measurement or of its publication, like 2026-01-31"),
     ] {

@@ -34,7 +34,7 @@ pub struct TableCount {
     pub read: usize,
     /// Rows of the set.
     pub written: usize,
-    /// The number of the others, by reason.
+    /// The number of rows left out, by reason.
     pub left_out: Vec<ReasonCount>,
 }
 

@@ -63,8 +63,8 @@ fn set_toml(
         let _ = write!(text, "\n[gpu]\n{}", sheet.toml());
     }
     text.push_str(
-        "\n# t0_us: time that neither FLOPs nor bytes explain. Where it was not given it is what the bound\n\
-         # leaves of the smallest latency, a start: the value with the smallest leave-one-out error is better.\n",
+        "\n# t0_us: time that neither FLOPs nor bytes explain. Unless given, t0_us is the smallest latency\n\
+         # less the bound, an initial value: the value with the smallest leave-one-out error is better.\n",
     );
     for (operation, rows) in readings.iter().filter(|(_, rows)| !rows.is_empty()) {
         let t0_us = answers.t0_of(*operation).or(unexplained_us(rows, complete.gpu.gpu()));

@@ -64,7 +64,7 @@ impl Column {
         self.texts.len()
     }
 
-    /// Returns a column of as many texts that is not read.
+    /// Returns an unread column with the same number of texts.
     pub fn without_cells(self) -> Column {
         let cells = Vec::new();
         Column { cells, ..self }
@@ -232,7 +232,7 @@ impl SourceTable {
         }
     }
 
-    /// Returns the path that it was made with.
+    /// Returns the path of the table.
     pub fn path(&self) -> &str {
         &self.path
     }

@@ -23,7 +23,7 @@ pub enum Metric {
     Weights,
     /// Peak of the activations on a GPU, GiB.
     Activations,
-    /// Memory on a GPU that is neither of these nor KV cache, GiB.
+    /// Other memory on a GPU, without weights, activations and KV cache, GiB.
     NonTorch,
     /// KV cache on a GPU, GiB.
     KvMemory,
@@ -48,7 +48,7 @@ impl Metric {
     }
 }
 
-/// A prediction and its measurement, which is positive.
+/// A prediction and its measurement. The measurement is positive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The compared metric.

@@ -19,14 +19,15 @@ pub struct MetricCoverage {
     pub metric: Metric,
     /// Number of measurements.
     pub n: usize,
-    /// Percentage of them within the interval, by nominal coverage.
+    /// Percentage of measurements within the interval, by nominal coverage.
     pub covered: Vec<f64>,
 }
 
 /// Returns the coverage of intervals of each of the `nominal` coverages, by GPU and metric; nothing for KV blocks.
 ///
-/// Measurements of load stages that `left_out` has are compared with predictions without their model family. Stages are
-/// cut as [`Predictor::longest_stage_s`] says. Each nominal coverage takes two predictions of each row, beside the one that all share.
+/// Measurements of load stages in `left_out` are compared with predictions without their model family.
+/// [`Predictor::longest_stage_s`] limits the length of stages. Each nominal coverage takes two more predictions of each
+/// row, in addition to one shared prediction.
 pub fn coverage(
     dataset: &Dataset,
     predictor: &Predictor<'_>,

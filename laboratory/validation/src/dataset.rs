@@ -18,8 +18,8 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Selects `set` for the rows that name it or the GPU it was measured on, and returns the number of
-    /// these rows. The other rows are predicted with the built-in tables.
+    /// Selects `set` for the rows that name the set or its GPU, and returns the number of these rows. The other rows
+    /// are predicted with the built-in tables.
     pub fn predict_with(&mut self, set: &TableSet) -> usize {
         let mut found = 0;
         for Row { server, .. } in &mut self.rows {

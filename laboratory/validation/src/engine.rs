@@ -39,7 +39,7 @@ impl<'e> Predictor<'e> {
         let known = known.find(|stack| stack.name.eq_ignore_ascii_case(name));
         let (engine, because) = match (known, engine::closest(name)) {
             (Some(engine), _) => (engine, None),
-            (None, Some(engine)) => (engine, Some("the newest of its release or an earlier one")),
+            (None, Some(engine)) => (engine, Some("the newest stack of its release or of an earlier one")),
             (None, None) => (&stacks::VLLM_0_15_1, Some("the default")),
         };
         let mut replaced = self.engines.iter().copied();
@@ -73,7 +73,7 @@ mod tests {
     fn engines_are_chosen_by_name_else_by_version_else_by_default() {
         assert_eq!(chosen("vllm-0.15.1"), ("vllm-0.15.1", None));
         assert_eq!(chosen("vLLM-0.11.0"), ("vllm-0.11.0", None));
-        let older = Some("the newest of its release or an earlier one");
+        let older = Some("the newest stack of its release or of an earlier one");
         assert_eq!(chosen("vLLM 0.16.0"), ("vllm-0.15.1", older));
         for name in ["", "sglang-0.4.1", "vllm-main", "vllm-0.6.3"] {
             assert_eq!(chosen(name), ("vllm-0.15.1", Some("the default")), "{name}");

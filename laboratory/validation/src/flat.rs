@@ -20,7 +20,7 @@ pub struct FlatReport<'r> {
     pub coverage: Vec<FlatCoverage<'r>>,
     /// Rows that are left out.
     pub skipped: Vec<FlatSkipped<'r>>,
-    /// Rows of which a metric is left out.
+    /// Rows with a metric missing from the comparison.
     pub metrics_skipped: Vec<FlatSkipped<'r>>,
     /// Remarks on rows that were read.
     pub notes: Vec<FlatNote<'r>>,

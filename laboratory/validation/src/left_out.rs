@@ -7,7 +7,7 @@ use crate::rows::{Label, Stage};
 
 const FILE: &str = "left_out.csv";
 
-/// Predictions of the project's load stages without their model family, relative to those by the constants of the
+/// Predictions of the project's load stages without their model family, relative to predictions by the constants of the
 /// engines.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LeftOut {

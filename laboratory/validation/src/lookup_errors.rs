@@ -34,7 +34,7 @@ type Errors = BTreeMap<(Group, Extent), Vec<f64>>;
 ///
 /// A set with fewer than 20 left-out rows of a kind has the widest errors of the operation in the set `h100`, of the
 /// same kind if that has enough rows; so have all other sets, in the rows `other`. An operation without rows of its own
-/// has the widest of all others, but for those in `APART`.
+/// has the widest errors of all other operations, except the operations in `APART`.
 pub fn lookup_errors_csv() -> String {
     let mut csv = "set,operation,dtype,shape".to_owned();
     for extent in Extent::ALL {
@@ -85,13 +85,13 @@ pub struct LookupCoverage {
     pub operation: OperationKind,
     /// Number of rows.
     pub n: usize,
-    /// Percentage of them within the interval, by nominal coverage.
+    /// Percentage of rows within the interval, by nominal coverage.
     pub covered: Vec<f64>,
 }
 
 /// Returns how many of the left-out rows of `set` lie within the intervals of each of the `nominal` coverages, by
-/// operation, but for latent attention, gated delta nets and exchanges between ranks. The shapes are dealt to five parts;
-/// the errors of the other four make the intervals of each.
+/// operation, without latent attention, gated delta nets and exchanges between ranks. The shapes are divided into five
+/// parts; the errors of four parts make the intervals of the fifth.
 ///
 /// Kinds of lookups with fewer than 20 rows in these four are left out. Takes a tenth of a second.
 pub fn lookup_coverage(set: &TableSet, nominal: &[Coverage]) -> Vec<LookupCoverage> {

@@ -54,9 +54,9 @@ impl FileReport {
 
 /// Predicts every row of `dataset` and compares it with the measurement.
 ///
-/// Rows that cannot be predicted are counted by reason. Reasons that differ only in a name, such as that
-/// of an unknown model, are counted together. Simulations run in parallel; the result does not depend on
-/// the number of threads.
+/// Rows that cannot be predicted are counted by reason. Reasons that differ only in a name, such as the name of an
+/// unknown model, are counted together. Simulations run in parallel; the result does not depend on the number of
+/// threads.
 pub fn validate(dataset: &Dataset, predictor: &Predictor<'_>) -> FileReport {
     let outcomes = outcomes(&dataset.rows, predictor);
     let rows = outcomes.len();

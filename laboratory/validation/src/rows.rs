@@ -49,9 +49,9 @@ pub struct Server {
     pub sampler: String,
     /// Tensor parallelism, in GPUs.
     pub tp: u32,
-    /// Pipeline stages of so many GPUs each.
+    /// Number of pipeline stages of `tp` GPUs each.
     pub pp: u32,
-    /// Data-parallel ranks of so many GPUs each.
+    /// Number of data-parallel ranks of `tp` GPUs each.
     pub dp: u32,
     /// Whether the GPUs hold whole experts.
     pub expert_parallel: bool,

@@ -23,7 +23,7 @@ struct Words {
 pub struct Tally {
     /// The remark, with the names of all rows.
     pub text: String,
-    /// Lines of the rows, in the order in which they were counted.
+    /// Lines of the rows, in the order of counting.
     pub lines: Vec<u64>,
 }
 
@@ -128,7 +128,7 @@ impl Tallies {
         rows.lines.push(line);
     }
 
-    /// Returns the tallies in alphabetical order, which does not depend on the order of the rows.
+    /// Returns the tallies in alphabetical order, independent of the order of the rows.
     pub fn list(&self) -> Vec<Tally> {
         let tally =
             |(words, rows): (&Words, &Rows)| Tally { text: words.text(rows.names.iter()), lines: rows.lines.clone() };

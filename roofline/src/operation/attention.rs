@@ -137,7 +137,7 @@ impl AttentionShape {
     }
 }
 
-/// Sizes of an attention kernel on one rank, from which its FLOPs and bytes follow.
+/// Sizes of an attention kernel on one rank. They determine its FLOPs and bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankAttention {
     /// Query heads times head dimension.

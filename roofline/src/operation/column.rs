@@ -30,7 +30,7 @@ pub enum ColumnKind {
     CountOr(u32),
     /// A whole number that may be 0.
     Whole,
-    /// One of these names; its code is its place among them.
+    /// One of these names. The code is the place of the name in the list.
     Name(&'static [&'static str]),
 }
 

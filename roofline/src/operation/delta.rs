@@ -64,7 +64,7 @@ const CONV_LAUNCH: [f64; 2] = [0.2, 0.4];
 pub enum DeltaKernel {
     /// The short convolution over queries, keys and values.
     Conv,
-    /// The gated delta rule, which updates a state of `head_dim` x `head_dim` 32-bit numbers per value head.
+    /// The gated delta rule. It updates a state of `head_dim` x `head_dim` 32-bit numbers per value head.
     Rule,
 }
 
@@ -103,7 +103,8 @@ impl DeltaShape {
         self.work(batch, batch * seq_len, 1.0)
     }
 
-    /// Returns FLOPs and bytes of one new token for each of `batch` requests, whose states are read and written.
+    /// Returns FLOPs and bytes of one new token for each of `batch` requests. The state of each request is read and
+    /// written.
     ///
     /// ```
     /// use rooflut_roofline::{DeltaKernel, DeltaShape};

@@ -48,8 +48,8 @@ pub struct GatherShape {
 }
 
 impl GatherShape {
-    /// Returns the link traffic of a whole message of `bytes`: each rank has one part of it and receives the others,
-    /// or keeps one part and sends the others.
+    /// Returns the link traffic of a whole message of `bytes`: each rank has one part of the message and receives the
+    /// other parts, or keeps one part and sends the other parts.
     #[inline]
     pub fn work(&self, bytes: f64) -> Work {
         Work { flops: 0.0, bytes: 0.0, link_bytes: bytes * (1.0 - 1.0 / f64::from(self.ranks.max(1))) }

@@ -8,8 +8,8 @@ const SCALED: u32 = 128;
 /// Bytes of a scale.
 const SCALE_BYTES: u32 = 4;
 
-/// The indexer of sparse latent attention (DSA), as in DeepSeek-V3.2: heads of its own score all keys of a query in
-/// fp8, and the query attends to the `top_k` keys with the highest scores. Each rank scores with all heads.
+/// The indexer of sparse latent attention (DSA), as in DeepSeek-V3.2: the indexer's own heads score all keys of a query
+/// in fp8, and the query attends to the `top_k` keys with the highest scores. Each rank scores with all heads.
 ///
 /// Source: vLLM, `vllm/model_executor/models/deepseek_v2.py` and `vllm/v1/attention/backends/mla/indexer.py`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,8 +52,8 @@ impl Indexer {
         scaled_bytes(self.head_dim)
     }
 
-    /// Returns the bytes of a cached latent vector with its rotary key: as stored in 16 bits, or in fp8 with a 32-bit scale
-    /// for 128 values beside a 16-bit rotary key (`fp8_ds_mla`).
+    /// Returns the bytes of a cached latent vector with its rotary key: as stored in 16 bits, or in fp8 with a 32-bit
+    /// scale per 128 values plus a 16-bit rotary key (`fp8_ds_mla`).
     ///
     /// ```
     /// use rooflut_roofline::{Dtype, Indexer};

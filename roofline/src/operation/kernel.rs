@@ -3,7 +3,7 @@
 use super::{Codes, Operation, OperationKind};
 use crate::{Dtype, Reference, Work};
 
-/// A kernel and the point at which it was measured.
+/// A kernel and its measured point.
 ///
 /// ```
 /// use rooflut_roofline::{Dtype, GemmShape, MeasuredKernel, OperationKind};

@@ -63,7 +63,7 @@ const fn columns(attn_dtype: Column) -> [Column; 13] {
         "Dimension of a head of queries and keys without rotary embedding",
         "Dimension of a head of queries and keys with rotary embedding",
     ];
-    let q_rank = "Rank of the compressed query; 0 where it is not compressed";
+    let q_rank = "Rank of the compressed query; 0 if the query is not compressed";
     let selected = "Maximum number of keys that the indexer selects for a query";
     [
         Column::dtype("dtype", "Format of the projections"),
@@ -112,7 +112,7 @@ pub struct MlaShape {
     pub q_heads: u32,
     /// Hidden size.
     pub hidden: u32,
-    /// Rank of the compressed query; 0 where it is not compressed.
+    /// Rank of the compressed query; 0 if the query is not compressed.
     pub q_rank: u32,
     /// Rank of the latent vector of keys and values.
     pub kv_rank: u32,
@@ -130,10 +130,10 @@ pub struct MlaShape {
 /// Work of a layer of latent attention on one rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MlaLoad {
-    /// Compulsory work. FLOPs are counted in the format of the projections: a FLOP of 16-bit attention beside fp8
-    /// projections counts as two.
+    /// Compulsory work. FLOPs are counted in the format of the projections: with fp8 projections, a FLOP of 16-bit
+    /// attention counts as two.
     pub work: Work,
-    /// FLOPs with those of padding.
+    /// FLOPs, including padding.
     pub executed_flops: f64,
 }
 
@@ -204,8 +204,8 @@ impl MlaShape {
         work.into()
     }
 
-    /// Returns the work, on one rank, of `tokens` new tokens that attend to `kv_tokens` KV entries in total. The
-    /// query is multiplied with the latent vectors, which takes `2 q_heads (2 kv_rank + rope_dim)` FLOPs an entry; each
+    /// Returns the work, on one rank, of `tokens` new tokens that attend to `kv_tokens` KV entries in total.
+    /// Multiplying the query with the latent vectors takes `2 q_heads (2 kv_rank + rope_dim)` FLOPs per entry; each
     /// entry is read once. With an indexer, a token attends to at most `top_k` entries, and the keys of the indexer are
     /// read for all.
     ///
@@ -385,6 +385,6 @@ fn check(codes: &Codes) -> Result<(), Contradiction> {
         return Ok(());
     }
     let expected = Expected::new("at most the ", hidden, " of the hidden size");
-    let hint = "the query is compressed to q_rank values, 0 where it is not: check both";
+    let hint = "the query is compressed to q_rank values, 0 if it is not compressed: check both";
     Err(Contradiction::new("q_rank", expected, hint))
 }

@@ -86,7 +86,7 @@ macro_rules! operations {
     ($($kind:ident = $operation:path, $shape:ty;)*) => {
         /// An operation with measured tables.
         ///
-        /// The order is that of listings and of the files of a set.
+        /// Listings and the files of a set use this order.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum OperationKind {
@@ -195,7 +195,7 @@ pub struct Operation {
     pub file: &'static str,
     /// Short description of the operation.
     pub description: &'static str,
-    /// Columns of the shape, which is the key of a table.
+    /// Columns of the shape. The shape is the key of a table.
     pub shape: &'static [Column],
     /// Columns of the measured axes: one (a curve) or two (a grid).
     pub axes: &'static [&'static str],

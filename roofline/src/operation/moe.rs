@@ -52,9 +52,9 @@ pub struct MoeShape {
     pub hidden: u32,
     /// Intermediate size of one expert, before tensor parallelism.
     pub intermediate: u32,
-    /// Tensor parallelism, which divides the intermediate size.
+    /// Tensor parallelism; divides the intermediate size.
     pub tp: u32,
-    /// Expert parallelism, which divides the experts. Tokens are those of all these ranks; rows of tables are of the
+    /// Expert parallelism; divides the experts. Tokens are counted over all these ranks; rows of tables describe the
     /// rank with most work.
     pub ep: u32,
     /// Matrices of an expert: 3 (gate, up and down), or 2 without a gate.
@@ -101,14 +101,15 @@ impl MoeShape {
         reference.t0_s + math_s + bytes * rates.s_per_byte
     }
 
-    /// Returns the experts that `tokens` tokens reach on all ranks in the measured tables, whose routing is skewed.
+    /// Returns the experts that `tokens` tokens reach on all ranks in the measured tables. The routing of these tables
+    /// is skewed.
     ///
     /// The loads of the experts are drawn from a power law with exponent 1.01, nearly log-uniform: on [1, 0.8 tokens]
     /// if there are more loads than experts, else on [0.01, 2]. They are scaled to a sum of tokens x `top_k` and
     /// rounded, and the rest goes to the least loaded experts. Between one and two loads per expert, the ends of the
     /// range change from one case to the other.
     ///
-    /// Source: the collector of ai-dynamo/aiconfigurator, whose tables `bench_data/` holds.
+    /// Source: the collector of ai-dynamo/aiconfigurator; `bench_data/` holds its tables.
     ///
     /// ```
     /// use rooflut_roofline::{Dtype, MoeShape};
@@ -186,14 +187,14 @@ fn check(shape: &MoeShape) -> Result<(), Contradiction> {
         return Err(Contradiction::new(
             "tp",
             Expected::new("a divisor of the intermediate size ", shape.intermediate, ""),
-            "the size is that of a whole expert, before tp divides it: check both",
+            "the size counts a whole expert, before tp divides it: check both",
         ));
     }
     if !shape.experts.is_multiple_of(shape.ep) {
         return Err(Contradiction::new(
             "ep",
             Expected::new("a divisor of the ", shape.experts, " experts"),
-            "the experts are those of all ranks: check both",
+            "the experts are counted over all ranks: check both",
         ));
     }
     if !(2..=GATED).contains(&shape.matrices) {

@@ -1,6 +1,7 @@
 //! Memory that an engine takes beside weights, activations and KV cache.
 
-/// Memory of one GPU that an engine takes beside weights, activations and KV cache, by version. Sizes are in bytes.
+/// Memory of one GPU that an engine takes in addition to weights, activations and KV cache, by version. Sizes are in
+/// bytes.
 ///
 /// ```
 /// use rooflut::engine::stacks;
@@ -22,14 +23,14 @@ pub struct MemoryConstants {
     /// and of fused all-reduces.
     pub communication_memory: f64,
     /// Bytes per logit while the profile run samples a token for each of `max_num_seqs` requests: the 16-bit logits,
-    /// those in 32 bits, and what masks of top-k and top-p and the draw add.
+    /// the 32-bit logits, and the additions for masks of top-k and top-p and for the draw.
     pub logit_memory: f64,
-    /// Bytes per vocabulary entry and multiprocessor of the buffer in which a kernel masks logits.
+    /// Bytes per vocabulary entry and multiprocessor of a kernel's buffer for masking logits.
     pub logit_buffer: f64,
     /// Share of the workspace of experts that stays allocated while tokens are sampled.
     pub kept_expert_workspace: f64,
-    /// Memory that is set aside for CUDA graphs, beside that of the layers; 0 for engines that set none aside.
+    /// Memory set aside for CUDA graphs, besides the memory of the layers; 0 for engines that set none aside.
     pub graph_memory: f64,
-    /// Memory that is set aside for the CUDA graphs of one batch size, per layer.
+    /// Memory set aside for the CUDA graphs of one batch size, per layer.
     pub graph_layer_memory: f64,
 }

@@ -19,9 +19,9 @@ use crate::model::MemoryError;
 pub struct MemoryLimits {
     /// Share of the GPU's memory that the engine may use, above 0, at most 1.
     pub gpu_memory_utilization: f64,
-    /// Maximum number of tokens in a step, which determines the size of the activations.
+    /// Maximum number of tokens in a step; determines the size of the activations.
     pub max_num_batched_tokens: u32,
-    /// Maximum number of running requests, which determines the size of the logits in the profile run.
+    /// Maximum number of running requests; determines the size of the logits in the profile run.
     pub max_num_seqs: u32,
     /// Tokens in a KV block.
     pub block_size: u32,

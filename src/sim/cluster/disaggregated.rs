@@ -33,18 +33,18 @@ impl<M> ServerPool<M> {
 
 /// Separate prefill and decode servers (vLLM's disaggregated prefill).
 ///
-/// A prefill server computes the prompt of a request and sends its KV entries over its link, one request after the
-/// other, to a decode server. There the request waits for a slot and blocks, computes the last token of the prompt
-/// once more for its first token, and decodes. Each pool has a router, which chooses a server when the request, or
-/// its KV entries, arrive.
+/// A prefill server computes the prompt of a request and sends the KV entries over its link, one request after the
+/// other, to a decode server. There, the request waits for a slot and blocks, computes the last token of the prompt
+/// once more for its first token, and decodes. The router of each pool chooses a server when a request, or its KV
+/// entries, arrive.
 ///
-/// Assumes: the blocks of a prompt are freed on the prefill server when the prompt is computed, and taken on the
-/// decode server when the request is admitted there; a transfer takes no blocks. All KV entries are transferred,
-/// also those in the prefix cache of the decode server. A request that is preempted on a decode server computes its
-/// prompt there.
+/// Assumes: the blocks of a prompt are freed on the prefill server when the prompt is computed, and taken on the decode
+/// server when the request is admitted there; a transfer takes no blocks. All KV entries are transferred, including
+/// entries in the prefix cache of the decode server. A request that is preempted on a decode server computes its prompt
+/// there.
 ///
-/// In the [`Timing`](crate::sim::Timing) of a request, the times up to the first scheduling are those of the
-/// prefill server; the first token and later ones come from the decode server.
+/// In the [`Timing`](crate::sim::Timing) of a request, the times up to the first scheduling come from the prefill
+/// server; the first token and later tokens come from the decode server.
 ///
 /// ```
 /// use rooflut::sim::{Request, SimConfig};
@@ -82,12 +82,12 @@ pub struct Disaggregated<M> {
 impl<M: LatencyModel> Disaggregated<M> {
     /// Creates pools of prefill and decode servers.
     ///
-    /// The queue limit and the API server's time per request are those of the prefill servers; its time per output is
-    /// that of the decode servers, which yield all tokens.
+    /// The prefill servers set the queue limit and the API server's time per request. The decode servers set the API
+    /// server's time per output, because they yield all tokens.
     ///
     /// # Errors
     /// [`SimError`] if no step can run under the limits of a pool, if a pool is empty, and for speculative decoding and
-    /// layers that keep a state, which are not modelled here.
+    /// layers that keep a state: neither is modelled here.
     pub fn try_new(
         prefill: ServerPool<M>,
         decode: ServerPool<M>,

@@ -3,7 +3,7 @@
 use crate::sim::SimError;
 use crate::units::Seconds;
 
-/// The link over which each prefill server sends KV entries.
+/// The link that each prefill server sends KV entries over.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KvLink {
     bytes_per_s: f64,

@@ -13,16 +13,15 @@ use crate::sim::simulator::report_finished;
 use crate::sim::{Progress, Server, SimConfig, SimError, SimReport, StepTimeError};
 use crate::step::LatencyModel;
 
-/// The data-parallel ranks of a model whose experts they share, so that they begin and end each step together
+/// The data-parallel ranks of a model. The ranks share the experts, so they begin and end each step together
 /// ([`LatencyModel::lockstep_time`]).
 ///
 /// Each rank is a server with a queue, KV blocks and a schedule of its own. Ranks without work run dummy batches as long
 /// as another one has some. A request goes to the rank with the lowest `4 x waiting + running`, ties to the first.
 ///
-/// Source: vLLM, `DPEngineCoreProc` and `DPLBAsyncMPClient` in `vllm/v1/engine`.
-/// Assumes: the router knows the counts of all ranks when a request arrives; vLLM's are up to 100 ms old.
-/// Does not model: dummy batches of up to 31 steps after the last request of all ranks, and the pause of an empty schedule,
-/// in which a rank runs a dummy batch.
+/// Source: vLLM, `DPEngineCoreProc` and `DPLBAsyncMPClient` in `vllm/v1/engine`. Assumes: the router knows the counts
+/// of all ranks when a request arrives; vLLM's are up to 100 ms old. Does not model: dummy batches of up to 31 steps
+/// after the last request of all ranks, and the pause of an empty schedule, while a rank runs a dummy batch.
 ///
 /// ```
 /// use rooflut::sim::cluster::Lockstep;

@@ -65,9 +65,9 @@ impl<M: LatencyModel> Cluster<M> {
 
     /// Serves the requests of `source`, from empty servers until all have finished, and calls `observer`.
     ///
-    /// Requests are reported as finished in the order in which replicas report them. This is not always the order of
-    /// the clock, as replicas are simulated one after the other between two arrivals. Counts are summed over the
-    /// replicas, also the peaks of KV blocks.
+    /// Requests complete in the order of the replicas' reports. This is not always the order of the clock, because
+    /// replicas are simulated one after the other between two arrivals. Counts, and peaks of KV blocks, are summed over
+    /// the replicas.
     ///
     /// # Errors
     /// A step that the clock cannot hold.

@@ -15,16 +15,16 @@ pub enum Router {
     RoundRobin,
     /// The replica with the fewest tokens (prompt and output) of unfinished requests; ties go to the first.
     LeastOutstandingTokens,
-    /// The replica with the fewest tokens of unfinished requests plus tokens of the prompt that it would compute;
-    /// ties go to the one that was sent the fewest tokens so far. A prefix that the replica has cached is not
-    /// computed, if it is more than half of the prompt; a shorter one, such as a text that all prompts begin with,
-    /// counts as none, so that it does not draw all requests to the replica that had it first.
+    /// The replica with the fewest tokens of unfinished requests plus tokens of the prompt to compute. Ties go to the
+    /// replica that was sent the fewest tokens so far. A prefix in the replica's cache need not be computed if it is
+    /// more than half of the prompt. A shorter prefix, such as a text that all prompts begin with, does not count;
+    /// otherwise it would draw all requests to the first replica that had it.
     ///
-    /// Sources: the KV router of NVIDIA Dynamo (docs, "KV cache routing") adds what a worker would prefill to what
-    /// it has active, with equal weights by default, and takes the smallest sum; SGLang's cache-aware router follows
-    /// matches of more than half of the prompt (`cache_threshold` 0.5) and else balances the caches.
-    /// Assumes: the router knows the caches of the replicas when a request arrives, as Dynamo does by their events.
-    /// Cost: O(log blocks of the prompt) per replica.
+    /// Sources: the KV router of NVIDIA Dynamo (docs, "KV cache routing") adds the tokens that a worker would prefill
+    /// to its active tokens, with equal weights by default, and takes the smallest sum; SGLang's cache-aware router
+    /// follows matches of more than half of the prompt (`cache_threshold` 0.5) and else balances the caches. Assumes:
+    /// the router knows the caches of the replicas when a request arrives, as Dynamo does by their events. Cost: O(log
+    /// blocks of the prompt) per replica.
     PrefixAffinity,
 }
 

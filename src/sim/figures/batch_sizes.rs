@@ -6,8 +6,8 @@ use crate::sim::{Observer, StepRecord};
 
 /// An observer that measures for how long batches of each size ran.
 ///
-/// The size of a batch is the number of requests in the step: prompt chunks and decoding requests. Sizes are
-/// weighted by the duration of their steps, so that a percentile is the one of a batch at a random busy moment.
+/// The size of a batch is the number of requests in the step: prompt chunks and decoding requests. Sizes are weighted
+/// by the duration of their steps, so a percentile describes the batch at a random busy moment.
 ///
 /// Cost: one addition per step. Memory: 8 bytes per size up to the largest. `Digest` has an example of an observer.
 #[derive(Debug, Clone, Default)]
@@ -16,7 +16,7 @@ pub struct BatchSizes {
     busy_ns: Vec<u64>,
 }
 
-/// Mean and percentiles of the batch sizes, over the time in which steps ran.
+/// Mean and percentiles of the batch sizes, over the time during which steps ran.
 ///
 /// A percentile is the smallest size such that batches of at most this size ran for that share of the time.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -11,13 +11,13 @@ use crate::sim::{Observer, Outcome, RequestRecord, StepRecord};
 
 /// An observer that computes the figures of a run without a record per request.
 ///
-/// Percentiles come from histograms (HdrHistogram) and are within [`RELATIVE_ERROR`](Digest::RELATIVE_ERROR)
-/// plus half a nanosecond of the exact ones; everything else is exact. The same run gives the same bytes on every
-/// platform. With [`exact_up_to`](Digest::exact_up_to) the times of the first requests are kept, so that percentiles of
-/// so many are exact, too.
+/// Percentiles come from histograms (HdrHistogram) and are within [`RELATIVE_ERROR`](Digest::RELATIVE_ERROR) plus half
+/// a nanosecond of the exact ones; everything else is exact. The same run gives the same bytes on every platform. With
+/// [`exact_up_to`](Digest::exact_up_to), the times of the first requests are kept, so percentiles of up to this many
+/// requests are exact, too.
 ///
-/// A digest that [`restarts`](Digest::restart) forgets what came before, such as a warm-up; its figures are then those
-/// of a [`window`](Digest::into_window) of the run.
+/// A [`restart`](Digest::restart) discards earlier requests, such as a warm-up; the figures then describe a
+/// [`window`](Digest::into_window) of the run.
 ///
 /// Memory does not grow with the number of requests: it is 0.6 MB if all times are below 4 s, and at most 1.4 MB,
 /// besides 32 bytes for each request whose times are kept. A bucket counts up to 2^32 - 1 requests.
@@ -126,10 +126,10 @@ impl Digest {
     }
 
     /// Returns the figures of the part of a run that the digest has observed, from `from_ns` to `to_ns` on the clock of
-    /// the simulation: throughput is what was completed in this time, and shares are of this time.
+    /// the simulation: throughput counts work completed in this time, and shares are shares of this time.
     ///
-    /// `totals` are those of the whole run. They give what has no part: numbers of blocks and servers, peaks, and
-    /// `truncated`.
+    /// `totals` are the totals of the whole run. They provide the figures that a part does not have: numbers of blocks
+    /// and servers, peaks, and `truncated`.
     pub fn into_window(self, totals: &Totals, from_ns: u64, to_ns: u64) -> Summary {
         let busy_ns = |replicas: &[u64]| replicas.iter().fold(0, |a: u64, b| a.saturating_add(*b));
         let mut stages = self.totals.stages;

@@ -9,7 +9,7 @@ pub struct Drafts {
     pub verifications: u64,
     /// Drafted tokens that were verified.
     pub drafted_tokens: u64,
-    /// Drafted tokens that were accepted, including those beyond the end of a request.
+    /// Accepted drafted tokens, including tokens beyond the end of a request.
     pub accepted_tokens: u64,
     /// Output tokens: the accepted ones and one more per verification, up to the end of the request.
     pub yielded_tokens: u64,

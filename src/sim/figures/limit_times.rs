@@ -40,7 +40,7 @@ pub struct LimitTimes {
     kv_ns: u64,
 }
 
-/// Shares of the time in which steps ran, from 0 to 1. They can overlap.
+/// Shares of the time during which steps ran, from 0 to 1. The shares can overlap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -50,7 +50,7 @@ pub struct LimitShares {
     pub max_num_seqs: f64,
     /// The step had as many tokens as `max_num_batched_tokens` allows.
     pub max_num_batched_tokens: f64,
-    /// The KV cache had too few free blocks for a waiting request, or for a running one, which was preempted.
+    /// The KV cache had too few free blocks for a waiting request, or for a running request, which was preempted.
     pub kv_cache: f64,
 }
 

@@ -37,7 +37,7 @@ impl PoolUse {
         f64::from(self.peak_kv_blocks) / f64::from(self.kv_blocks.max(1))
     }
 
-    /// Returns the share of the makespan in which a step ran, averaged over the servers.
+    /// Returns the share of the makespan during which a step ran, averaged over the servers.
     pub fn busy_share(&self, makespan: Seconds) -> f64 {
         per_second(self.busy_ns as f64 / 1e9, makespan) / f64::from(self.replicas.max(1))
     }
@@ -54,7 +54,7 @@ pub struct Stages {
     pub decode: PoolUse,
     /// Number of KV transfers.
     pub transfers: u64,
-    /// Time in which a link was sending, in nanoseconds, summed over the links.
+    /// Time during which a link was sending, in nanoseconds, summed over the links.
     pub link_ns: u128,
     /// Time from the end of the prefill to the delivery, in nanoseconds, summed over all requests.
     pub transfer_ns: u128,
@@ -87,7 +87,7 @@ impl Stages {
         Seconds(sum_ns as f64 / 1e9 / self.transfers.max(1) as f64)
     }
 
-    /// Returns the share of the makespan in which a link was sending, averaged over the prefill servers.
+    /// Returns the share of the makespan during which a link was sending, averaged over the prefill servers.
     pub fn link_share(&self, makespan: Seconds) -> f64 {
         per_second(self.link_ns as f64 / 1e9, makespan) / f64::from(self.prefill.replicas.max(1))
     }

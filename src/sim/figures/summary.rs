@@ -27,8 +27,8 @@ pub struct Summary {
     pub ttft: Option<Stats>,
     /// Time per output token after the first; `None` if no served request has a second token.
     pub tpot: Option<Stats>,
-    /// Inter-token latency: all gaps between consecutive tokens of a request, where the tokens of one step count
-    /// as one; `None` if there are none, or without an observer for them (`TokenGaps` or `Digest`).
+    /// Inter-token latency: all gaps between consecutive tokens of a request, where the tokens of one step count as
+    /// one; `None` without gaps, or without an observer of gaps (`TokenGaps` or `Digest`).
     pub itl: Option<Stats>,
     /// Time from the arrival to the last token; `None` if no request was served.
     pub e2e: Option<Stats>,
@@ -75,7 +75,7 @@ pub struct Throughput {
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ServerUse {
-    /// Share of the time in which a step ran, averaged over the replicas.
+    /// Share of the time during which a step ran, averaged over the replicas.
     pub busy_share: f64,
     /// Running requests, averaged over the time and summed over the replicas.
     pub mean_running: f64,

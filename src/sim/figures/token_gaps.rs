@@ -8,18 +8,17 @@ use crate::sim::{Observer, StepRecord};
 
 /// An observer of inter-token latency (ITL): the gaps between consecutive tokens of each request.
 ///
-/// A decoding request takes a token in each step, and the gap is the duration of the step. A preempted request has
-/// its next token when its prompt and its output so far have been computed again, and one that was left out of steps
-/// when a step reaches it; the gap spans all that time. The
-/// gaps of a served request add up to the time from its first token to its last. With speculative decoding a step
-/// yields several tokens at once: a gap is the time between two steps with tokens of a request, as clients of a
-/// stream see it.
+/// A decoding request takes a token in each step, and the gap is the duration of the step. A preempted request has its
+/// next token when its prompt and its output so far have been computed again. A request left out of steps has its next
+/// token when a step reaches the request. The gap spans all that time. The gaps of a served request add up to the time
+/// from its first token to its last. With speculative decoding a step yields several tokens at once: a gap is the time
+/// between two steps with tokens of a request, as clients of a stream see it.
 ///
 /// Percentiles are within [`RELATIVE_ERROR`](TokenGaps::RELATIVE_ERROR), the mean is exact. Memory: 190 KB, twice
 /// that if a gap is longer than 4 s.
 ///
-/// Cost: a comparison and two additions per step, and a histogram update if the duration differs from that of the
-/// step before by more than the error. [`Digest`](crate::sim::figures::Digest) has an example of an observer.
+/// Cost: a comparison and two additions per step, and a histogram update if the duration differs from the step before
+/// by more than the error. [`Digest`](crate::sim::figures::Digest) has an example of an observer.
 #[derive(Debug, Clone)]
 pub struct TokenGaps {
     sketch: Sketch<u64>,

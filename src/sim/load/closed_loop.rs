@@ -17,9 +17,9 @@ use crate::sim::{Request, SimError};
 /// end. The requests of a user depend only on the seed and the user, not on other users or on the order of
 /// the answers.
 ///
-/// The first pause is the rest of one that began at a random time before 0, so that users with a constant pause do
-/// not ask in lockstep. With [`ThinkTime::NONE`] all first requests arrive at 0, as with the `--max-concurrency` of
-/// vLLM's `bench serve`.
+/// The first pause is the rest of a pause that began at a random time before 0, so users with a constant pause do not
+/// ask in lockstep. With [`ThinkTime::NONE`] all first requests arrive at 0, as with the `--max-concurrency` of vLLM's
+/// `bench serve`.
 ///
 /// ```
 /// use rooflut::sim::load::{ClosedLoop, Lengths, RequestMix, ThinkTime};
@@ -125,8 +125,8 @@ struct User {
 
 /// A source of the first requests of a [`ClosedLoop`]; see [`ClosedLoop::limited`].
 ///
-/// The last sessions may be cut short. A rejection counts as an answer, so that a run ends even if all requests
-/// are rejected.
+/// The last sessions may be cut short. A rejection counts as an answer, so a run ends even if all requests are
+/// rejected.
 ///
 /// Memory: O(users).
 #[derive(Debug, Clone)]

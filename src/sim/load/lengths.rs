@@ -107,7 +107,7 @@ impl Lengths {
         Lengths::try_lognormal(mean / math::sqrt(spread), math::sqrt(math::ln(spread)), range)
     }
 
-    /// Creates an empirical distribution: draws each of `lengths`, such as those of a trace, equally often.
+    /// Creates an empirical distribution: draws each of `lengths`, such as the lengths of a trace, equally often.
     ///
     /// # Errors
     ///

@@ -8,8 +8,7 @@ use crate::sim::load::{Lengths, ThinkTime};
 /// Properties of the requests of a load: lengths, shared prefixes, sessions and priorities.
 ///
 /// [`SyntheticLoad`](crate::sim::load::SyntheticLoad) and [`ClosedLoop`](crate::sim::load::ClosedLoop) add the
-/// arrivals. Each property is drawn from a random stream of its own, so that changing one does not change the
-/// others.
+/// arrivals. Each property has its own random stream, so changing one property does not change the others.
 ///
 /// ```
 /// use rooflut::sim::load::{Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime};
@@ -74,7 +73,7 @@ impl RequestMix {
     }
 }
 
-/// Shared prefixes of one length, such as system prompts. Each session begins with one of them, chosen uniformly.
+/// Shared prefixes of one length, such as system prompts. Each session begins with one prefix, chosen uniformly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SharedPrefixes {
     groups: u32,
@@ -137,7 +136,7 @@ impl Sessions {
 pub struct Priorities(Weights);
 
 impl Priorities {
-    /// Creates priorities from the shares of priority 0, 1 and so on, which need not add up to 1.
+    /// Creates priorities from the shares of priority 0, 1 and so on. The shares need not add up to 1.
     ///
     /// # Errors
     ///

@@ -85,7 +85,7 @@ impl<'r> RequestList<'r> {
         RequestList { requests, order, taken: 0, ids: (&[], 0) }
     }
 
-    /// Sets the ids of a trace, each of which stands for `tokens` tokens.
+    /// Sets the ids of a trace. Each id stands for `tokens` tokens.
     pub fn with_ids(self, ids: &'r [u64], tokens: u32) -> RequestList<'r> {
         RequestList { ids: (ids, tokens), ..self }
     }
@@ -119,7 +119,7 @@ impl Source for RequestList<'_> {
 }
 
 /// A source over an iterator of requests in order of arrival. A request that would go back in time arrives with the
-/// one before it. Indices count from 0.
+/// request before it. Indices count from 0.
 #[derive(Debug, Clone)]
 pub struct Stream<I: Iterator<Item = Request>> {
     requests: Peekable<I>,

@@ -9,18 +9,18 @@ use crate::sim::load::{Arrivals, RequestMix};
 
 /// An open loop: an endless iterator of requests in order of arrival.
 ///
-/// [`Arrivals`] are the times at which sessions begin. Without [`Sessions`](crate::sim::load::Sessions) each
-/// session is one request. With them, the request rate is the rate of the arrivals times the mean number of
-/// turns, once the first sessions have ended.
+/// [`Arrivals`] are the times at which sessions begin. Without [`Sessions`](crate::sim::load::Sessions) each session is
+/// one request. With sessions, the request rate is the rate of the arrivals times the mean number of turns, once the
+/// first sessions have ended.
 ///
-/// Arrivals have a seed of their own; `seed` is used for everything else. The same seeds give the same bytes on
-/// every platform. Arrivals, prompts, outputs, content, priorities, numbers of turns and pauses are drawn
-/// from a random stream each, so that changing one does not change the others.
+/// Arrivals have a seed of their own; `seed` is used for everything else. The same seeds give the same bytes on every
+/// platform. Arrivals, prompts, outputs, content, priorities, numbers of turns and pauses have a random stream each, so
+/// changing one does not change the others.
 ///
 /// Memory: O(open sessions).
 ///
-/// Does not model: users who wait for an answer. A turn arrives a think time after the arrival of the turn
-/// before, even if that has not been answered; choose a think time that includes the answer, or use a
+/// Does not model: users who wait for an answer. A turn arrives a think time after the arrival of the turn before, even
+/// if the turn before has not been answered; choose a think time that includes the answer, or use a
 /// [`ClosedLoop`](crate::sim::load::ClosedLoop).
 ///
 /// ```

@@ -3,13 +3,13 @@
 /// The inputs of a file.
 ///
 /// # Errors
-/// The number of a line that is none.
+/// The number of the first line that is not an input.
 pub fn unpack(text: &str) -> Result<Vec<Vec<u8>>, usize> {
     let inputs = (1..).zip(text.lines());
     inputs.map(|(line, input)| unescape(input).ok_or(line)).collect()
 }
 
-/// The file of these inputs, in an order of their own.
+/// The file with these inputs in a canonical order.
 pub fn pack(mut inputs: Vec<Vec<u8>>) -> String {
     inputs.sort_unstable();
     inputs.dedup();

@@ -95,7 +95,7 @@ class Deployment:
 
     The keyword arguments are the keys of a scenario that describe one server: ``model``, ``gpu``, ``tp``, ``dtype``,
     ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on, which ``rooflut help run`` lists as flags. All kernels are
-    found here, so that steps cannot fail.
+    found here, so steps cannot fail.
     """
 
     def __new__(cls, **keys: Any) -> Deployment: ...
@@ -223,12 +223,13 @@ class Server:
     def advance_to(self, to_ns: int) -> None:
         """Moves the clock to a time in nanoseconds from the start, and runs all steps that begin before.
 
-        A step that ends later stays in flight. An interrupt stops it between two steps, from where it can go on.
+        A step that ends later stays in flight. An interrupt stops the server between two steps; the
+        server can go on from there.
         """
     def run_until_idle(self) -> None:
         """Runs until the server is idle; the clock stands at the end of the last step.
 
-        An interrupt stops it between two steps, from where it can go on.
+        An interrupt stops the server between two steps; the server can go on from there.
         """
     def step(self) -> Union[ServerStep, None]:
         """Runs one step to its end and returns what happened; ``None`` if the server is idle."""
@@ -272,7 +273,7 @@ def answer(arguments: Iterable[str]) -> str:
     """Returns what the command prints with these arguments."""
 
 def main(arguments: Iterable[str]) -> int:
-    """Runs the command with these arguments, the first of which is its name, and returns its exit code."""
+    """Runs the command with these arguments, its name first, and returns its exit code."""
 
 def read_config(
     config: str,

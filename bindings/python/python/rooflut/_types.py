@@ -25,7 +25,7 @@ class StepTime(TypedDict):
     """The time of a step.
 
     ``bound_s`` is the time that the data sheet demands: FLOPs at the peak, bytes at the bandwidth of memory or link.
-    Other fields are as in :class:`PartTime`, and ``provenance`` is that of the least certain part.
+    Other fields are as in :class:`PartTime`, and ``provenance`` is the provenance of the least certain part.
     """
 
     total_ns: int

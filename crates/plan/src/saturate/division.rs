@@ -21,7 +21,7 @@ pub struct Division {
     pub prefill_requests_per_s: Option<f64>,
     /// Requests per second that one decode server can serve, by step times.
     pub decode_requests_per_s: Option<f64>,
-    /// Prefill servers per decode server with which both pools can serve the same rate.
+    /// Prefill servers per decode server at which both pools can serve the same rate.
     pub ratio: Option<f64>,
     /// The division with the highest rate; null if none meets the limits.
     pub best: Option<Split>,

@@ -30,7 +30,7 @@ pub struct Point {
     pub tpot_ms: LatencySpread,
     /// Time from the arrival to the last token, milliseconds.
     pub e2e_ms: LatencySpread,
-    /// Share of the time in which a step ran, averaged over the servers.
+    /// Share of the time during which a step ran, averaged over the servers.
     pub busy_share: f64,
     /// That share of prefill servers; null where servers do both.
     pub prefill_busy_share: Option<f64>,
@@ -43,7 +43,7 @@ pub struct Point {
     /// Whether every seed meets the limits; without limits, whether every seed is served in full. For the highest rate,
     /// as the search found in runs that end when this is clear.
     pub meets: bool,
-    /// Whether the figures of every seed are those of a steady state.
+    /// Whether the figures of every seed describe a steady state.
     pub is_steady: bool,
 }
 

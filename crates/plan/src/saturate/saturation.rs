@@ -16,7 +16,7 @@ use crate::saturate::point::Point;
 use crate::saturate::rates::{Rates, Scale};
 
 /// A remark on runs that do not overload the servers.
-const SHORT: &str = "the runs are too short to overload these servers: the rate of saturation is their bound by step \
+const SHORT: &str = "the runs are too short to overload these servers: the saturation rate is the bound from step \
                      times; use more requests";
 
 /// A question for the highest rate that a deployment serves.
@@ -27,16 +27,16 @@ pub struct RateQuestion<'q> {
     pub resources: Resources<'q>,
     /// The limits to meet; `None`: the servers must only keep up with the load and reject no request.
     pub limits: Option<Limits>,
-    /// Share of measured servers of which the limits ask that they meet them, as in
+    /// Share of measured servers that must meet the limits, as in
     /// [`Question::confidence`](crate::Question::confidence).
     pub confidence: Option<Coverage>,
-    /// Relative distance from the highest rate to the next one that is tried, which misses the limits.
+    /// Relative distance from the highest rate to the next rate tried. The next rate misses the limits.
     pub tolerance: f64,
     /// Ends the search early.
     pub stop: Stop,
 }
 
-/// The highest rates of a deployment, and its latencies around them.
+/// The highest rates of a deployment, and the latencies around these rates.
 ///
 /// Its JSON has the fields in this order; times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,9 +55,9 @@ pub struct Saturation {
     pub within_limits: Option<Point>,
     /// The highest rate that is served in full, whatever the latencies.
     pub saturation: Point,
-    /// The rate of the highest power, throughput over mean end-to-end latency, up to that of saturation.
+    /// The rate with the highest power, throughput over mean end-to-end latency, up to the saturation rate.
     pub knee: Point,
-    /// The lowest rate that was tried, where no rate meets the limits; null where one does.
+    /// The lowest rate tried, if no rate meets the limits; null where one does.
     pub lowest: Option<Point>,
     /// The limits.
     pub limits: Vec<String>,
@@ -66,22 +66,22 @@ pub struct Saturation {
     /// Share of measured servers that the intervals at whose far end the limits hold are meant to contain; null for
     /// predictions.
     pub confidence: Option<f64>,
-    /// The limits are missed at the highest rate that meets them, times one plus this.
+    /// The limits are missed at the highest rate within the limits, times one plus this tolerance.
     pub tolerance: f64,
-    /// The first seed; the others follow it.
+    /// The first seed; the other seeds follow consecutively.
     pub first_seed: u64,
     /// Seeds with which the limits must hold.
     pub seeds: u64,
-    /// Requests of each run, where they are given; null for as many as the figures need.
+    /// Requests of each run, if given; null for as many as the figures need.
     pub requests: Option<u64>,
     /// Runs that were simulated.
     pub simulations: u64,
-    /// The setting that holds requests back at the highest rate within the limits, or at that of saturation without
-    /// limits; null where none does, or no rate meets the limits.
+    /// The setting that holds requests back at the highest rate within the limits, or at the saturation rate without
+    /// limits; null without such a setting, and if no rate meets the limits.
     pub limited_by: Option<LimitedBy>,
     /// The division into prefill and decode servers; null where servers do both.
     pub division: Option<Division>,
-    /// Figures at rates from a tenth to one and a half times that of saturation, ascending, those above included.
+    /// Figures at ascending rates from a tenth to one and a half times the saturation rate, the rates above included.
     pub curve: Vec<Point>,
     /// Remarks.
     pub notes: Vec<String>,
@@ -103,19 +103,19 @@ impl<'q> RateQuestion<'q> {
         }
     }
 
-    /// Finds the highest rates, simulates the curve around them and, of prefill and decode servers, compares divisions.
+    /// Finds the highest rates, simulates the curve around them and compares divisions into prefill and decode servers.
     ///
-    /// A rate meets the limits if each of three seeds does, with no request rejected and no run overloaded. A run leaves
-    /// its warm-up out and lasts until that is clear ([`Goal::Bounds`](rooflut_scenario::Goal::Bounds)), those of the
-    /// curve until their figures are precise. A rate above the bound from step times is never tried: no schedule serves
-    /// it in the long run.
+    /// A rate meets the limits if each of three seeds meets them, with no request rejected and no run overloaded. A run
+    /// leaves out its warm-up and lasts until the result is clear ([`Goal::Bounds`](rooflut_scenario::Goal::Bounds));
+    /// runs of the curve last until their figures are precise. A rate above the bound from step times is never tried:
+    /// no schedule serves it in the long run.
     ///
     /// Assumes: the limits hold at a rate if they hold at a higher one. Rates are the powers of one plus the tolerance;
-    /// the highest one is bracketed in doubling strides, then bisected.
+    /// the highest rate is bracketed in doubling strides, then bisected.
     ///
     /// # Errors
-    /// A scenario that cannot be run or has no rate to vary, a tolerance out of range, a load that is served at no rate or
-    /// at any, and figures that too few requests have.
+    /// A scenario that cannot be run or has no rate to vary, a tolerance out of range, a load that is served at no rate
+    /// or at any rate, and too few requests for the figures.
     pub fn saturate(self) -> Result<Saturation, PlanError> {
         let (scenario, seeds) = (self.base()?, seeds(&self.scenario));
         let scale = Scale::try_new(self.tolerance)?;
@@ -194,13 +194,13 @@ impl<'q> RateQuestion<'q> {
     fn base(&self) -> Result<Scenario, PlanError> {
         let workload = &self.scenario.workload;
         let fixed = [
-            ("trace", workload.trace.is_some(), "a trace, which has its own"),
-            ("users", workload.users.is_some(), "users, who wait for answers"),
+            ("trace", workload.trace.is_some(), "a trace with its own arrivals"),
+            ("users", workload.users.is_some(), "users who wait for answers"),
         ];
         if let Some((choice, _, found)) = fixed.into_iter().find(|(_, is_given, _)| *is_given) {
             return Err(PlanError::Choice {
                 choice,
-                expected: "requests that arrive at a rate, which is varied",
+                expected: "requests that arrive at a rate to vary",
                 found: found.to_owned(),
             });
         }

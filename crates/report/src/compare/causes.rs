@@ -76,14 +76,14 @@ pub(super) fn remarks(a: &ReadReport, b: &ReadReport) -> Vec<String> {
     for (name, it) in [("A", &a.figures), ("B", &b.figures)] {
         if it.overloaded {
             remarks.push(format!(
-                "{name} does not keep up with its load: its queue grows during the whole run, and so would its latencies \
-                 with more requests"
+                "{name} does not keep up with its load: its queue grows during the whole run, and so would its \
+                 latencies with more requests"
             ));
         }
         let full = it.peak_kv_share().filter(|share| *share >= FULL);
         if let Some(share) = full {
             remarks.push(format!(
-                "{name} fills {:.0} % of its {} KV blocks at the peak, so that memory limits its batch ({} preemptions)",
+                "{name} fills {:.0} % of its {} KV blocks at the peak, so memory limits its batch ({} preemptions)",
                 100.0 * share,
                 it.kv_blocks,
                 it.preemptions
@@ -93,7 +93,8 @@ pub(super) fn remarks(a: &ReadReport, b: &ReadReport) -> Vec<String> {
     let batches = a.figures.batch_size.zip(b.figures.batch_size);
     if let Some((a, b)) = batches.filter(|(a, b)| (b.mean / a.mean - 1.0).abs() > EQUAL_BATCHES) {
         remarks.push(format!(
-            "a step of A computes {:.1} requests on average, one of B {:.1}: their times are those of different batches",
+            "a step of A computes {:.1} requests on average, a step of B {:.1}: the step times belong to different \
+             batches",
             a.mean, b.mean
         ));
     }

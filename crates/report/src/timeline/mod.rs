@@ -13,8 +13,8 @@ use event::{Args, Event, EventId};
 /// Writes a timeline in the Chrome trace event format, which ui.perfetto.dev opens: for each server a process
 /// with a track of steps, counters, and its requests with their phases.
 ///
-/// Events are written while the simulation runs, one per line (about 200 bytes a step, 1 kB a request); those of a
-/// request when it completes, so that lines are not in the order of time. Readers sort.
+/// Events are written while the simulation runs, one per line (about 200 bytes a step, 1 kB a request). The events of a
+/// request are written when it completes, so lines are not in the order of time. Readers sort the lines.
 ///
 /// Format: "Trace Event Format", docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 pub struct Timeline<W> {
@@ -44,7 +44,7 @@ struct Counters {
 }
 
 impl<W: Write> Timeline<W> {
-    /// Begins a timeline on `out`; `names` are those of the servers, in the order of their replicas.
+    /// Begins a timeline on `out`; `names` are the names of the servers, in the order of their replicas.
     pub fn new(out: W, names: &[String]) -> Timeline<W> {
         let mut out = Sink::new(out);
         out.write(|out| write!(out, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":["));

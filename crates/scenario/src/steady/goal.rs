@@ -27,7 +27,7 @@ pub struct Bound {
 }
 
 /// A number for each served request. A percentile of a latency is within a limit if the mean of the requests
-/// [`Beyond`](Score::Beyond) is within a share, so that bounds on means are all that is needed.
+/// [`Beyond`](Score::Beyond) is within a share, so bounds on means suffice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Score {

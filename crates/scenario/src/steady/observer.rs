@@ -44,7 +44,7 @@ pub(crate) struct Expected {
 pub(crate) enum InStep {
     #[default]
     Nothing,
-    /// So many users; a round is one request of each.
+    /// This many users; a round is one request of each user.
     Users(u32),
     /// The requests of each server; a round is a mean time in service.
     Servers,

@@ -14,7 +14,7 @@ pub struct SteadyState {
     pub(crate) is_burst: bool,
     /// Whether requests arrive faster than they are served.
     pub is_overloaded: bool,
-    /// Whether the bounds of a [`Goal`](crate::Goal) hold; `None` if that is not clear, or none were given.
+    /// Whether the bounds of a [`Goal`](crate::Goal) hold; `None` if the result is not clear, or without limits.
     pub holds: Option<bool>,
 }
 
@@ -51,7 +51,7 @@ impl Window {
 }
 
 impl SteadyState {
-    /// Whether the figures are those of a steady state.
+    /// Whether the figures describe a steady state.
     pub fn is_steady(&self) -> bool {
         !self.is_overloaded && self.window.is_some_and(|window| window.is_steady())
     }

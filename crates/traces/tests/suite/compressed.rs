@@ -55,7 +55,7 @@ fn files_that_are_cut_or_damaged_are_refused() {
     for mut bytes in [gzip(TEXT), zstd(TEXT)] {
         bytes.truncate(bytes.len() - 9);
         let message = message(bytes);
-        assert!(message.contains("the file is cut or damaged: get it again"), "{message}");
+        assert!(message.contains("the file is cut off or damaged: fetch it again"), "{message}");
     }
     let mut bytes = zstd(TEXT);
     let last = bytes.len() - 1;

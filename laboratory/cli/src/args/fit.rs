@@ -5,7 +5,7 @@ use clap::Args;
 /// Arguments of `rooflut-lab fit`.
 #[derive(Args)]
 pub(crate) struct FitArgs {
-    /// Leave out the fits without each model, which take most of the time.
+    /// Skip the fits that leave out each model in turn, which take most of the time.
     #[arg(long)]
     pub(crate) only_all: bool,
     /// Write JSON.

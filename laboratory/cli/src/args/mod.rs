@@ -22,7 +22,7 @@ pub(crate) use validate::ValidateArgs;
 use crate::error::Error;
 
 const OTHERS: &str = "\
-Measurements of your own: rooflut-lab --tables PATH COMMAND, with step, tables, validate.
+Your own measurements: rooflut-lab --tables PATH COMMAND, for step, tables, validate.
 Predictions, and the list of tables: rooflut.";
 
 /// The laboratory of rooflut: makes, judges and draws tables of measured GPU kernels, and compares predictions with
@@ -43,14 +43,14 @@ pub(crate) enum Command {
     /// Make a table set from published kernel tables: InferSim, BLIS, AIConfigurator, Vidur.
     #[command(arg_required_else_help = false)]
     Import(Box<ImportArgs>),
-    /// Predict measured runs and compare.
+    /// Predict measured runs and compare the predictions with the measurements.
     Validate(ValidateArgs),
     /// Time one engine step as InferSim, BLIS or their older calibration do.
     #[command(arg_required_else_help = false)]
     Step(Box<PredecessorArgs>),
-    /// Fit the constants of engines to the measured runs of the project, which takes minutes.
+    /// Fit the constants of engines to the measured runs of the project. Takes minutes.
     Fit(FitArgs),
-    /// Write a script that completes commands and flags, for a shell to read.
+    /// Write a script with which a shell completes commands and flags.
     Completions {
         /// Shell that reads the script.
         shell: Shell,

@@ -12,8 +12,8 @@ use crate::value;
 pub(crate) struct TablesArgs {
     #[command(subcommand)]
     pub(crate) command: TablesCommand,
-    /// Measurements of your own in place of the built-in sets: a folder like those of bench_data/, or one
-    /// file made of it.
+    /// Your own measurements in place of the built-in sets: a folder like those in bench_data/, or a single file made
+    /// from such a folder.
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) tables: Option<PathBuf>,
     /// Write JSON.
@@ -26,25 +26,25 @@ pub(crate) struct TablesArgs {
 pub(crate) enum TablesCommand {
     /// Compare a set with kernels that you measured.
     ///
-    /// Each row is looked up as `rooflut lookup` does and compared with its latency. Rows that cannot be
-    /// read or break the physics of the set's GPU, warm-up runs (a column `warmup` that is 1) and rows
-    /// that the set cannot answer are left out, counted and named. Other columns are ignored.
+    /// Looks up each row as `rooflut lookup` does and compares the answer with the measured latency. Leaves out, counts
+    /// and names rows that cannot be read, rows that break the physics of the set's GPU, warm-up runs (1 in the column
+    /// `warmup`) and rows that the set cannot answer. Ignores other columns.
     Score(ScoreArgs),
     /// Find suspicious rows of a set, and report its coverage and accuracy.
     ///
-    /// Errors are those of a build: the first impossible row, with file and line. Warnings are rows far from
-    /// their neighbours (outliers) and latencies that fall although the work grows (dips). The report lists
-    /// the answers of the set for each built-in model, and its errors in predicting each row from the others.
+    /// Fails as a build does, at the first impossible row, with file and line. Warns of rows far from their neighbours
+    /// (outliers) and of latencies that fall although the work grows (dips). Reports the answers of the set for each
+    /// built-in model, and the errors of predicting each row from the other rows.
     Check(CheckArgs),
-    /// Draw a set as SVG, which makes bad rows visible: grid, efficiency and roofline of each operation.
+    /// Draw a set as SVG to make bad rows visible: grid, efficiency and roofline of each operation.
     Plot(PlotArgs),
 }
 
 /// Arguments of `rooflut-lab tables check`.
 #[derive(Args)]
 pub(crate) struct CheckArgs {
-    /// A folder like those of bench_data/, one file made of it, or the name of a built-in set (whose
-    /// rows have no lines) [or --tables].
+    /// A folder like those in bench_data/, a single file made from such a folder, or the name of a built-in set
+    /// (without line numbers) [or --tables].
     pub(crate) set: Option<String>,
     /// Fail if there is a warning.
     #[arg(long)]
@@ -54,8 +54,8 @@ pub(crate) struct CheckArgs {
 /// Arguments of `rooflut-lab tables plot`.
 #[derive(Args)]
 pub(crate) struct PlotArgs {
-    /// A folder like those of bench_data/, one file made of it, or the name of a built-in set (whose
-    /// rows have no lines) [or --tables].
+    /// A folder like those in bench_data/, a single file made from such a folder, or the name of a built-in set
+    /// (without line numbers) [or --tables].
     pub(crate) set: Option<String>,
     /// Folder for the pictures, created if missing [default: the name of the set and -plots].
     #[arg(long, value_name = "DIR")]
@@ -74,7 +74,7 @@ pub(crate) struct ScoreArgs {
     /// Table set (`rooflut tables` lists them) [or --tables].
     #[arg(long)]
     pub(crate) gpu: Option<String>,
-    /// Operation of the file: gemm, prefill, decode, allreduce, moe [default: by its columns].
+    /// Operation of the file: gemm, prefill, decode, allreduce, moe [default: recognised by the columns].
     #[arg(long, value_parser = value::operation)]
     pub(crate) op: Option<OperationKind>,
 }

@@ -10,21 +10,21 @@ pub(crate) struct ValidateArgs {
     /// CSV files with columns as in laboratory/validation/ [default: the measured runs of the project].
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Measurements to predict the rows of their GPU with: a folder like those of bench_data/, or one file
-    /// made of it.
+    /// Predict the rows of the same GPU with these measurements: a folder like those in bench_data/, or a single file
+    /// made from such a folder.
     #[arg(long, value_name = "PATH")]
     pub(crate) tables: Option<PathBuf>,
-    /// Print every row, even of files with hundreds.
+    /// Print every row, even for files with hundreds of rows.
     #[arg(long, conflicts_with_all = ["json", "markdown"])]
     pub(crate) rows: bool,
     /// Write JSON.
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,
-    /// Write Markdown, as docs/accuracy.md.
+    /// Write Markdown, as in docs/accuracy.md.
     #[arg(long)]
     pub(crate) markdown: bool,
-    /// Draw the share of load stages and kernels on h100 within their intervals over the nominal coverage, SVG, and
-    /// print the coverage of 50 and 90 %, too.
+    /// Draw, as SVG, the share of load stages and kernels on h100 within their intervals over the nominal coverage.
+    /// Also print the share for nominal coverages of 50 and 90 %.
     #[arg(long, value_name = "FILE")]
     pub(crate) calibration: Option<PathBuf>,
 }

@@ -16,7 +16,7 @@ pub(super) enum Warning<'i> {
         /// Its latency over the one that its neighbours suggest.
         ratio: f64,
     },
-    /// Rows that take less time than the ones before them, although they have more work.
+    /// Rows that take less time than the row before, although they have more work.
     Dips {
         /// The operation and its formats.
         kernels: &'i str,
@@ -162,10 +162,10 @@ pub(super) fn finding(cause: Cause, rows: usize) -> String {
     let rows = plural(rows as u64, "row");
     match cause {
         Cause::Unsplit => {
-            format!("{rows} slower than as many heads or more with the same batch and length")
+            format!("{rows} slower than rows with at least as many heads and the same batch and length")
         }
         Cause::Eager => {
-            format!("{rows} slower than the smallest calls of the other formats explain")
+            format!("{rows} slower than the smallest calls of other formats suggest")
         }
         Cause::Host => format!("{rows} far slower than the link"),
         _ => format!("{rows} that other rows contradict"),

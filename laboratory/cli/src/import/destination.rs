@@ -47,7 +47,7 @@ impl Destination {
             }
             let mut read = inputs.iter().filter_map(|input| fs::canonicalize(input).ok());
             if read.any(|input| input.starts_with(&folder)) {
-                return refuse("expected another folder than that of what is read; name another");
+                return refuse("expected a folder other than the source; name another");
             }
         }
         Ok(Destination { folder, name })

@@ -84,9 +84,9 @@ fn sheet(path: &Path) -> Result<GpuSheet, Error> {
 /// Checks that the given name is not that of a built-in set.
 fn given_name(name: &str) -> Result<String, Error> {
     match is_built_in(name) {
-        true => Err(Error::new(format!(
-            "--name: expected another name than that of a built-in set, found {name}; name another"
-        ))),
+        true => {
+            Err(Error::new(format!("--name: expected a name that no built-in set has, found {name}; choose another")))
+        }
         false => Ok(name.to_owned()),
     }
 }
@@ -103,7 +103,7 @@ fn with_name(mut error: rooflut_import::Error, folder: &str) -> Error {
     };
     let mut missing = error.missing_answers().iter_mut();
     if let Some(name) = missing.find(|answer| answer.flag == "--name") {
-        name.meaning = format!("{}; that of DEST, {folder}, is {why}", name.meaning);
+        name.meaning = format!("{}; the name of DEST, {folder}, is {why}", name.meaning);
     }
     error.into()
 }

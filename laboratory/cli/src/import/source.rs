@@ -227,7 +227,7 @@ fn is_parquet(file: &SourceFile) -> Result<bool, Error> {
         return Err(Error::in_file(
             path,
             None,
-            "expected a table, found the pointer of Git LFS to it; fetch the table with \
+            "expected a table, found its Git LFS pointer; fetch the table with \
              `git lfs pull` in its repository",
         ));
     }

@@ -24,8 +24,7 @@ pub(crate) fn beyond(kernel: &MeasuredKernel, latency_us: f64, gpu: &Gpu) -> Opt
         Limit::Link => ("GB/s", 1e9, "link".to_owned()),
     };
     let (found, possible) = (excess.found / per_unit, excess.possible / per_unit);
-    let detail =
-        format!("{latency_us} us, which is {found:.2} {unit}, above the {what} of {name} ({possible:.2} {unit})");
+    let detail = format!("{latency_us} us, or {found:.2} {unit}, above the {what} of {name} ({possible:.2} {unit})");
     Some(Cause::new(Reason::Impossible, detail))
 }
 

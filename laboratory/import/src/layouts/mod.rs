@@ -24,9 +24,9 @@ pub(crate) struct Columns {
 /// The kind of columns that are not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Others {
-    /// They may distinguish ways of measuring: the user must select one of several latencies of a kernel.
+    /// Columns that may distinguish ways of measuring: the user must select one of several latencies of a kernel.
     Variants,
-    /// None of them distinguishes measurements.
+    /// Columns that do not distinguish measurements.
     Remarks,
 }
 

@@ -111,7 +111,7 @@ fn the_peak_that_an_mfu_belongs_to_is_found() {
     let fits = import(GEMM, &table(989.5e12), &answers(&H100)).unwrap();
     assert!(fits.report.findings.is_empty(), "{:?}", fits.report.findings);
     let fp8 = import(GEMM, &table(1979e12), &answers(&H100)).unwrap();
-    assert!(finding(&fp8, "peak").contains("nearly all fit that of h100 fp8"));
+    assert!(finding(&fp8, "peak").contains("nearly all fit the peak of h100 fp8"));
     let other = import(GEMM, &table(148e12), &answers(&H100)).unwrap();
     assert!(finding(&other, "peak").contains("they imply 148.0 TFLOP/s"));
     let stated = Answers { mfu_peak_flops_per_s: Some(148e12), ..answers(&H100) };

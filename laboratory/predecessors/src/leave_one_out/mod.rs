@@ -55,8 +55,8 @@ impl LeftOut {
     }
 }
 
-/// Returns the errors for GEMMs of `dtype`, along m. Rows next to one that is one token apart are not predicted: the
-/// two show a step of the kernel, which no other row does.
+/// Returns the errors for GEMMs of `dtype`, along m. Rows one token apart from a neighbour are not predicted: only
+/// these two rows show a step of the kernel.
 pub fn gemm(set: &TableSet, dtype: Dtype, method: Method) -> LeftOut {
     let mut result = LeftOut::default();
     let Some(table) = set.gemm() else {

@@ -21,7 +21,7 @@ pub struct Residual {
     pub kernel: MeasuredKernel,
     /// Whether all rows of its shape were left out, not only those at its own coordinates.
     pub transferred: bool,
-    /// Whether the remaining rows lie on all sides of it.
+    /// Whether the remaining rows lie on all sides of the row.
     pub extent: Extent,
     /// ln(measured / predicted).
     pub ln_ratio: f64,
@@ -30,8 +30,8 @@ pub struct Residual {
 /// Returns the residuals of the rows of `set`. Each row is left out with the other rows at its coordinates, and with
 /// its whole shape; a row at an end of its line also with its shape and the end of all other shapes.
 ///
-/// The shape of a GEMM is left out with all of its k and of its n, and any other with all shapes that one rank computes
-/// alike.
+/// The shape of a GEMM is left out together with all shapes of the same k and of the same n. Any other shape is left
+/// out together with all shapes that one rank computes alike.
 pub fn residuals(set: &TableSet) -> Vec<Residual> {
     set.tables().flat_map(of_table).collect()
 }

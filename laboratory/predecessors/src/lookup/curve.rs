@@ -9,7 +9,7 @@ use rooflut_roofline::Prompts;
 /// Measured points of one GEMM over m, or of prefill attention over the prompt length, as MFU rounded to three
 /// decimals.
 ///
-/// FLOPs are `2 m k n` and `2 heads head_dim S^2`; the peak is that of the rows' dtype.
+/// FLOPs are `2 m k n` and `2 heads head_dim S^2`; the peak belongs to the rows' dtype.
 #[derive(Debug, Clone)]
 pub struct MfuCurve {
     table: TableKey,

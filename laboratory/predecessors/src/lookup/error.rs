@@ -21,7 +21,7 @@ pub enum LookupError {
         /// The row.
         row: Row,
     },
-    /// All MFUs of a table are 0.000, or it has no row.
+    /// All MFUs of a table are 0.000, or the table has no row.
     NothingPositive {
         /// The table.
         table: TableKey,

@@ -8,7 +8,7 @@ use rooflut::table::{Class, Entry, Extent, Grid, KernelTable, Provenance};
 
 /// Measured points of decode attention of one shape, as MFU rounded to three decimals.
 ///
-/// FLOPs are `4 (heads/tp) head_dim batch kv_len`; the peak is that of the rows' dtype.
+/// FLOPs are `4 (heads/tp) head_dim batch kv_len`; the peak belongs to the rows' dtype.
 #[derive(Debug, Clone)]
 pub struct MfuGrid {
     shape: AttentionShape,

@@ -12,9 +12,9 @@ use rooflut::units::Mfu;
 pub struct MfuReading {
     /// The MFU, positive.
     pub mfu: Mfu,
-    /// The measured points that it was read from.
+    /// The measured points behind the reading.
     pub matched: Matched,
-    /// Distance of these points from the query.
+    /// Distance of the measured points from the query.
     pub provenance: Provenance,
 }
 
@@ -53,7 +53,7 @@ pub struct Row {
 }
 
 impl MfuReading {
-    /// Returns a default of the original, which it uses without a measurement.
+    /// Returns a default that the original uses without a measurement.
     pub fn assumed(mfu: Mfu) -> MfuReading {
         MfuReading { mfu, matched: Matched::Default, provenance: Class::Bound.outside() }
     }

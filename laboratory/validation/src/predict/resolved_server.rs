@@ -73,7 +73,7 @@ impl ResolvedServer {
         if gpu != measured {
             let [gpu, measured] = [gpu, measured].map(|gpu| gpu.name.as_str());
             deployment.notes.push(format!(
-                "no kernel was measured on {gpu}: those of {measured} answer, at the rates of {gpu}'s data sheet"
+                "no kernel was measured on {gpu}: the kernels of {measured} answer, at the rates of {gpu}'s data sheet"
             ));
         }
         deployment.quantize(&server.dtype)?;
@@ -89,7 +89,7 @@ impl ResolvedServer {
             None => {}
             Some(Dtype::Bf16) if !self.spec.is_quantized() => {}
             Some(Dtype::Bf16) => self.notes.push(format!(
-                "dtype {text} of {}: predicted with its own weights, of which some are not 16-bit",
+                "dtype {text} of {}: predicted with its own weights, some of them not 16-bit",
                 self.model
             )),
             Some(dtype) => self.spec = self.spec.with_weight_dtype(dtype),

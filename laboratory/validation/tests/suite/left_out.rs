@@ -89,8 +89,8 @@ fn engines_and_gpus_that_are_not_taken_literally_are_noted() {
         [
             ("GPU H100-SXM: predicted as h100", 1),
             (
-                "engine vllm-0.11.2 is not known: predicted as vllm-0.11.0, the newest of its \
-                 release or an earlier one",
+                "engine vllm-0.11.2 is not known: predicted as vllm-0.11.0, the newest stack of its \
+                 release or of an earlier one",
                 2
             ),
             ("no engine is named: predicted as vllm-0.15.1, the default", 1),
