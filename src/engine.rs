@@ -374,10 +374,7 @@ impl StepConstants {
     /// Returns the mean absolute error of a step on `gpu` that the errors of its lookups do not explain, as a
     /// logarithm.
     pub(crate) fn error_on(&self, gpu: &str) -> f64 {
-        match gpu == StepConstants::FITTED_GPU {
-            true => self.step_error,
-            false => self.other_gpu_error,
-        }
+        if gpu == StepConstants::FITTED_GPU { self.step_error } else { self.other_gpu_error }
     }
 
     /// Returns the number of tokens that the kernels of a step of `tokens` process, padding included.

@@ -186,10 +186,7 @@ impl fmt::Display for ResolveError {
                 "table set {}: {operation}: expected at most {most} ranks, found {ranks}; use a \
                  smaller {} parallelism",
                 set.name(),
-                match *operation == OperationKind::AllReduce.name() {
-                    true => "tensor",
-                    false => "data",
-                }
+                if *operation == OperationKind::AllReduce.name() { "tensor" } else { "data" }
             ),
             ResolveError::TooFewRanks { operation, ranks } => {
                 write!(f, "{operation}: expected at least 2 ranks, found {ranks}; one GPU has nothing to exchange")

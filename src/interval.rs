@@ -42,10 +42,7 @@ impl Coverage {
     /// # Errors
     /// `share` is not strictly between 0 and 1: no interval contains every measurement.
     pub fn try_new(share: f64) -> Result<Coverage, CoverageError> {
-        match share > 0.0 && share < 1.0 {
-            true => Ok(Coverage(share)),
-            false => Err(CoverageError { found: share }),
-        }
+        if share > 0.0 && share < 1.0 { Ok(Coverage(share)) } else { Err(CoverageError { found: share }) }
     }
 
     /// Returns the share, between 0 and 1.

@@ -74,10 +74,7 @@ fn read(path: &Path) -> Result<ReadReport, Error> {
         Error::in_file(path, line, format!("{expected}{problem}"))
     })?;
     let args = RunArgs::of_file(path, file)?;
-    let report = run::report(&args).map_err(|error| match error.keys().is_empty() {
-        true => Error::in_file(path, None, error.in_keys()),
-        false => args.place(error),
-    })?;
+    let report = run::report(&args).map_err(|error| if error.keys().is_empty() { Error::in_file(path, None, error.in_keys()) } else { args.place(error) })?;
     Ok(ReadReport::of(&report)?)
 }
 
@@ -95,10 +92,7 @@ fn describe(comparison: &Comparison) -> String {
         group = Some(figure.group);
         figures.row(cells(figure));
     }
-    let settings = match settings.is_empty() {
-        true => wrapped_at(2, "", "all settings are equal"),
-        false => settings.render(2),
-    };
+    let settings = if settings.is_empty() { wrapped_at(2, "", "all settings are equal") } else { settings.render(2) };
     let causes = comparison.causes.iter().filter_map(describe_cause);
     let remarks = comparison.remarks.iter().cloned();
     let why: String = causes.chain(remarks).map(|why| wrapped_at(INDENT, "why", &why)).collect();

@@ -45,10 +45,7 @@ pub(crate) fn described<T: Args>(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         let is_own = arg.get_help_heading().is_some_and(|of| OF_COMMANDS.contains(&of));
         let is_listed = !has_load || is_own || ON_THE_PAGE.contains(&arg.get_id().as_str());
-        match is_listed {
-            true => arg,
-            false => arg.hide_short_help(true),
-        }
+        if is_listed { arg } else { arg.hide_short_help(true) }
     });
     command.arg_required_else_help(needs_arguments).about(Resettable::from(about)).long_about(Resettable::from(long))
 }

@@ -24,10 +24,7 @@ pub(crate) fn run(args: &FitsArgs) -> Result<String, Error> {
     let fits = Fits::try_new(&args.target, &server, &named.model, &sets, demand, &prices);
     let mut fits = fits.map_err(|error| model_source::with_keys(error, &[&named]))?;
     fits.notes.splice(..0, named.notes());
-    match args.json {
-        true => to_json(&fits),
-        false => Ok(text(&fits)),
-    }
+    if args.json { to_json(&fits) } else { Ok(text(&fits)) }
 }
 
 /// Returns the set that is asked for, or one for each GPU.
@@ -104,10 +101,7 @@ fn remedies(fits: &Fits) -> String {
         let all = all.iter().filter(|(helps, _)| *helps);
         either(&all.map(|(_, it)| *it).collect::<Vec<_>>())
     });
-    match lowered.is_empty() {
-        true => format!("use {used}"),
-        false => format!("use {used}; or lower {lowered}"),
-    }
+    if lowered.is_empty() { format!("use {used}") } else { format!("use {used}; or lower {lowered}") }
 }
 
 /// `2 h100 (tp 2), 13.76 USD per hour`.

@@ -52,10 +52,7 @@ impl Grid {
         let gap = self.gap(available);
         let widths = self.widths(available, gap);
         let folded = |(cell, width): (&String, &usize)| {
-            let breaks = match longest(cell, SPACE) <= *width {
-                true => SPACE,
-                false => PARTS,
-            };
+            let breaks = if longest(cell, SPACE) <= *width { SPACE } else { PARTS };
             let lines = cell.split('\n');
             let lines = lines.flat_map(|line| fold_after(line, *width, breaks));
             lines.collect::<Vec<_>>().join("\n")
@@ -96,10 +93,7 @@ impl Grid {
     /// Returns the space between columns in a table of `width`.
     fn gap(&self, width: usize) -> u16 {
         let least = self.least(PARTS).iter().sum::<usize>();
-        match least + self.gaps(GAP) <= width {
-            true => GAP,
-            false => NARROW_GAP,
-        }
+        if least + self.gaps(GAP) <= width { GAP } else { NARROW_GAP }
     }
 
     /// Returns the sum of the spaces between columns.

@@ -35,13 +35,10 @@ impl NamedModel {
 /// Refuses `--assume-llama` where no file of the `models` needs it.
 pub(crate) fn check_assumption(target: &Target, models: &[&NamedModel]) -> Result<(), RunError> {
     let is_needed = models.iter().any(|model| !model.ignored.is_empty());
-    match target.assume_llama == Some(true) && !is_needed {
-        true => Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
+    if target.assume_llama == Some(true) && !is_needed { Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
             key: "assume_llama",
             why: "the model is known without it",
-        }))),
-        false => Ok(()),
-    }
+        }))) } else { Ok(()) }
 }
 
 /// Returns how the file of the model is read.

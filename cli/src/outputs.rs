@@ -20,10 +20,7 @@ pub enum Existing {
 impl From<bool> for Existing {
     /// Returns what `--force` asks for.
     fn from(force: bool) -> Existing {
-        match force {
-            true => Existing::Replace,
-            false => Existing::Keep,
-        }
+        if force { Existing::Replace } else { Existing::Keep }
     }
 }
 

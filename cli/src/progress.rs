@@ -149,8 +149,7 @@ impl Ticker {
     /// Starts to tell what is `done`.
     pub fn start(done: impl Fn() -> String + Send + 'static) -> Ticker {
         let (end, ended) = channel();
-        let write = move || match stderr().is_terminal() {
-            true => {
+        let write = move || if stderr().is_terminal() {
                 let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
                 let style = ProgressStyle::with_template("{msg}");
                 let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -159,9 +158,7 @@ impl Ticker {
                     true
                 });
                 bar.finish_and_clear();
-            }
-            false => tick(&ended, BETWEEN_TICKS, done, |line| writeln!(stderr(), "{line}").is_ok()),
-        };
+            } else { tick(&ended, BETWEEN_TICKS, done, |line| writeln!(stderr(), "{line}").is_ok()) };
         Ticker {
             end: Some(end),
             // Without a thread the command is silent.

@@ -70,10 +70,7 @@ fn sweep() -> Result<Value, Error> {
             Kind::Truth => "boolean",
             Kind::Text => "string",
         };
-        let schema = match always.contains(&name) {
-            true => json!({"type": kind}),
-            false => json!({"type": [kind, "null"]}),
-        };
+        let schema = if always.contains(&name) { json!({"type": kind}) } else { json!({"type": [kind, "null"]}) };
         (name.to_owned(), schema)
     });
     Ok(json!({

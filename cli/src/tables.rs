@@ -120,10 +120,7 @@ impl<'s> SetJson<'s> {
 
 impl AxisJson {
     fn text(&self) -> String {
-        match self.min == self.max {
-            true => format!("{} {}", self.name, self.min),
-            false => format!("{} {}-{}", self.name, self.min, self.max),
-        }
+        if self.min == self.max { format!("{} {}", self.name, self.min) } else { format!("{} {}-{}", self.name, self.min, self.max) }
     }
 }
 

@@ -40,10 +40,7 @@ pub fn remove_on_signals() -> io::Result<()> {
         let temporary = hold();
         for path in temporary.iter() {
             // It may be gone already.
-            let _ = match path.is_dir() {
-                true => fs::remove_dir_all(path),
-                false => fs::remove_file(path),
-            };
+            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
         std::process::exit(128 + ends.unwrap_or(SIGTERM));
     };

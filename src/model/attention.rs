@@ -185,10 +185,7 @@ impl Attention {
                 let gate = if gqa.output_gate { head / 2 } else { 0 };
                 let q = product([head + gate, gqa.q_heads.into()]);
                 let kv = product([head, gqa.kv_heads.into()]);
-                match tp > gqa.kv_heads {
-                    true => (head, q),
-                    false => (0, q.saturating_add(kv)),
-                }
+                if tp > gqa.kv_heads { (head, q) } else { (0, q.saturating_add(kv)) }
             }
             Attention::Mla(mla) => {
                 let query = u64::from(mla.nope_dim) + u64::from(mla.rope_dim);

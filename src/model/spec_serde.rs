@@ -75,12 +75,9 @@ impl Written {
             GivenLayers::Groups(layers) => {
                 let heads = [q_heads, kv_heads, head_dim];
                 let is_given = heads.iter().any(Option::is_some) || weight_dtype.is_some();
-                return match is_given || ffn.is_some() {
-                    false => Ok(layers),
-                    true => Err(E::custom(
+                return if is_given || ffn.is_some() { Err(E::custom(
                         "layers: expected all dimensions of layers in their groups, found some beside them",
-                    )),
-                };
+                    )) } else { Ok(layers) };
             }
         };
         let attention_dtype = weight_dtype.ok_or_else(|| E::missing_field("weight_dtype"))?;

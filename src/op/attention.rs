@@ -43,10 +43,7 @@ fn find_other<'t>(
         dtype: shape.dtype,
         kv_dtype: shape.kv_dtype,
     })?;
-    let class = match entry.shape.local() == local {
-        true => Class::Measured,
-        false => Class::Transferred,
-    };
+    let class = if entry.shape.local() == local { Class::Measured } else { Class::Transferred };
     Ok((entry, class))
 }
 

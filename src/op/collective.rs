@@ -155,10 +155,7 @@ impl<S: From<Codes> + Into<Codes> + Copy> Collective<S> {
             most: table.entries().map(|entry| ranks_of(entry.shape)).max().unwrap_or(1),
         };
         let entry = table.find(&shape).or_else(larger).ok_or_else(too_many)?;
-        let class = match ranks_of(entry.shape) == ranks {
-            true => Class::Measured,
-            false => Class::Transferred,
-        };
+        let class = if ranks_of(entry.shape) == ranks { Class::Measured } else { Class::Transferred };
         let found = Found::try_new(set, table, &entry, Dtype::Bf16, class)?;
         Ok(Collective { link_share, found })
     }

@@ -172,10 +172,7 @@ fn find(set: &TableSet, operation: OperationKind, shape: DeltaShape) -> Result<F
         kv_heads: shape.v_heads,
         head_dim: shape.head_dim,
     })?;
-    let class = match entry.shape == shape {
-        true => Class::Measured,
-        false => Class::Transferred,
-    };
+    let class = if entry.shape == shape { Class::Measured } else { Class::Transferred };
     let dtype = (operation.declared().dtype)(&shape.into());
     Found::try_new(set, table, &entry, dtype, class)
 }

@@ -104,10 +104,7 @@ impl Moe {
     /// Returns the errors of lookups like this one; see [`Estimate::interval`].
     pub fn errors(&self) -> ErrorGroup {
         let [measured, other] = self.errors;
-        match self.class() > Class::Measured {
-            false => measured,
-            true => other,
-        }
+        if self.class() > Class::Measured { other } else { measured }
     }
 
     /// Returns the best class that an answer can have.

@@ -313,10 +313,7 @@ fn find(set: &TableSet, operation: OperationKind, shape: WindowShape) -> Result<
         kv_heads: shape.kv_heads,
         head_dim: shape.head_dim,
     })?;
-    let class = match entry.shape == shape {
-        true => Class::Measured,
-        false => Class::Transferred,
-    };
+    let class = if entry.shape == shape { Class::Measured } else { Class::Transferred };
     Found::try_new(set, table, &entry, shape.dtype, class)
 }
 

@@ -91,10 +91,7 @@ impl StepDecode {
             & (kv_tokens <= longest * requests);
         let extent = if inside { Extent::Inside } else { Extent::Outside };
         // Rows have one query for each request.
-        let class = match queries > requests {
-            true => self.class.max(Class::Transferred),
-            false => self.class,
-        };
+        let class = if queries > requests { self.class.max(Class::Transferred) } else { self.class };
         let math_s = work.flops * self.rates.s_per_flop;
         KernelTime::new(
             self.time(requests, queries, kv_tokens),

@@ -70,10 +70,7 @@ impl StepDelta {
     pub(super) fn decode(&self, sums: &BatchSums) -> KernelTime {
         // Each drafted token updates a state of its own, as a request would; no such kernel was measured.
         let [requests, queries, _] = sums.decode();
-        let best = match queries > requests {
-            true => Class::Transferred,
-            false => Class::Measured,
-        };
+        let best = if queries > requests { Class::Transferred } else { Class::Measured };
         let [conv, rule] = self
             .kernels
             .each_ref()
@@ -87,9 +84,6 @@ impl StepDelta {
 fn cold(answer: Estimate, work: &Work, reference: &Reference) -> KernelTime {
     let reads_s = work.bytes * reference.rates.s_per_byte / COLD_READ_SHARE;
     let more_s = reads_s - answer.time.0;
-    let answer = match more_s > 0.0 {
-        true => answer.longer_by(more_s).at_best(Class::Transferred),
-        false => answer,
-    };
+    let answer = if more_s > 0.0 { answer.longer_by(more_s).at_best(Class::Transferred) } else { answer };
     KernelTime::of(answer, work, reference)
 }

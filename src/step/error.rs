@@ -103,10 +103,7 @@ impl UncertainPart {
         // The first of equals, as a reader would find it.
         let worst = refused.reduce(|worst, other| {
             let certainty = |part: &UncertainPart| (part.error.found.class, part.error.found.extent);
-            match certainty(&other) > certainty(&worst) {
-                true => other,
-                false => worst,
-            }
+            if certainty(&other) > certainty(&worst) { other } else { worst }
         });
         worst.map_or(Ok(()), Err)
     }

@@ -70,10 +70,7 @@ impl StepExperts {
         let math_s = expected.flops * rates.s_per_flop;
         let reads = self.launches_s + read_s / self.bandwidth;
         let table = self.moe.at_ln(tokens, ln_tokens);
-        let table_share = match shape.dtype.is_block_scaled() {
-            true => 1.0,
-            false => (math_s / read_s).min(1.0),
-        };
+        let table_share = if shape.dtype.is_block_scaled() { 1.0 } else { (math_s / read_s).min(1.0) };
         let seconds = reads + (table.time.0.max(reads) - reads) * table_share;
         let time = Seconds(seconds.max(math_s));
         let fitted = Seconds(reads * (1.0 - table_share));

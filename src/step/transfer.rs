@@ -29,10 +29,7 @@ impl Transfer {
         let (network, tp) = (&find.network, find.parallelism.tp);
         let stages_per_node = (network.gpus_per_node / tp.max(1)).max(1);
         let link_s_per_byte = 1.0 / find.set.gpu().link_bytes_per_s;
-        let between = |within_node: bool| match within_node {
-            true => link_s_per_byte,
-            false => 1.0 / network.bytes_per_s,
-        };
+        let between = |within_node: bool| if within_node { link_s_per_byte } else { 1.0 / network.bytes_per_s };
         let sent = between(!stage.is_multiple_of(stages_per_node)) / f64::from(tp);
         let gathered = between(network.nodes(tp) < 2) * (1.0 - 1.0 / f64::from(tp));
         let bytes_per_token = 2.0 * f64::from(find.model.hidden) * ACTIVATION_BYTES;

@@ -58,10 +58,7 @@ impl Strictness {
     /// The answer is not accepted. The error says whether class or extent is worse, and which strictness would accept
     /// it.
     pub fn check(self, found: Provenance) -> Result<(), TooUncertain> {
-        match self.accepts(found) {
-            true => Ok(()),
-            false => Err(TooUncertain { found, accepted: self }),
-        }
+        if self.accepts(found) { Ok(()) } else { Err(TooUncertain { found, accepted: self }) }
     }
 
     /// Returns the least strictness that accepts both what this one does and `provenance`.

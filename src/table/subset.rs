@@ -121,10 +121,7 @@ impl OwnedPoints {
     fn scale(&mut self, [first, second]: [u32; 2], factor: f64) {
         let [rows, columns] = &self.axes;
         let row = rows.iter().position(|&value| value == first);
-        let column = match columns.is_empty() {
-            true => Some(0),
-            false => columns.iter().position(|&value| value == second),
-        };
+        let column = if columns.is_empty() { Some(0) } else { columns.iter().position(|&value| value == second) };
         let Some((row, column)) = row.zip(column) else {
             return;
         };

@@ -19,10 +19,7 @@ fn table<'p>(page: &'p str, title: &str) -> Vec<Vec<&'p str>> {
 
 /// Two digits, or whole percents.
 fn shown(percent: f64) -> String {
-    match percent < 10.0 {
-        true => format!("{percent:.1}"),
-        false => format!("{:.0}", percent.round()),
-    }
+    if percent < 10.0 { format!("{percent:.1}") } else { format!("{:.0}", percent.round()) }
 }
 
 /// Median, mean and largest of absolute errors.

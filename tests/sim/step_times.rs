@@ -17,10 +17,7 @@ struct Wrong {
 
 impl LatencyModel for Wrong {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
-        match batch.decode_kv_tokens() >= self.from_kv_tokens {
-            true => self.time,
-            false => Seconds(1e-6),
-        }
+        if batch.decode_kv_tokens() >= self.from_kv_tokens { self.time } else { Seconds(1e-6) }
     }
 }
 

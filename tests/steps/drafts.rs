@@ -107,10 +107,7 @@ proptest! {
         let (target_tally, draft_tally) = (Tally::new(&target_table), Tally::new(&draft_table));
         let chunks: Vec<Chunk> = chunks
             .into_iter()
-            .map(|(new, context, last)| match last {
-                true => Chunk::last(new, context + new).unwrap(),
-                false => Chunk::partial(new, context + new).unwrap(),
-            })
+            .map(|(new, context, last)| if last { Chunk::last(new, context + new).unwrap() } else { Chunk::partial(new, context + new).unwrap() })
             .collect();
         let kv_len = context + 9 + 8;
         let group = decode(requests, kv_len, drafted);

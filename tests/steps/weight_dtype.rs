@@ -40,10 +40,7 @@ fn only_projections_ffn_and_experts_change() {
         let changed = [&[Part::Qkv, Part::OProj][..], ffn].concat();
         for part in bf16.parts() {
             let (wide, narrow) = (part.time, fp8.part(part.part));
-            match changed.contains(&part.part) {
-                true => assert!(narrow < wide, "{name}: {}", part.part),
-                false => assert_eq!(narrow, wide, "{name}: {}", part.part),
-            }
+            if changed.contains(&part.part) { assert!(narrow < wide, "{name}: {}", part.part) } else { assert_eq!(narrow, wide, "{name}: {}", part.part) }
         }
         assert_eq!(fp8.parts().count(), bf16.parts().count());
     }

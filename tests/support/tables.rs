@@ -185,10 +185,7 @@ impl Line<'_> {
     }
 
     fn count_or(&self, column: &str, missing: u32) -> u32 {
-        match self.header.iter().any(|name| name == column) {
-            true => self.count(column),
-            false => missing,
-        }
+        if self.header.iter().any(|name| name == column) { self.count(column) } else { missing }
     }
 
     fn count(&self, column: &str) -> u32 {

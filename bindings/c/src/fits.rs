@@ -42,10 +42,7 @@ pub unsafe extern "C" fn rooflut_fits(
         let scenario = given.scenario()?;
         let target = &scenario.target;
         let is_named = given.objects.tables != 0 || target.gpu.is_some() || target.tables.is_some();
-        let sets = match is_named {
-            true => vec![given.objects.tables(&scenario)?],
-            false => one_for_each_gpu(),
-        };
+        let sets = if is_named { vec![given.objects.tables(&scenario)?] } else { one_for_each_gpu() };
         let demand = Demand { requests: wanted.batch.unwrap_or(1), tokens: wanted.context };
         let model = given.objects.model(&scenario)?;
         let prices = prices(&scenario, &sets)?;

@@ -118,9 +118,6 @@ fn checked_array<T>(pointer: *mut T, length: usize, name: &str) -> Result<NonNul
 
 #[cold]
 fn unusable<T>(pointer: *mut T, name: &str) -> Failure {
-    let message = match pointer.is_null() {
-        true => format!("{name}: expected a pointer, found null"),
-        false => format!("{name}: expected a pointer to a multiple of {} bytes, found {pointer:p}", align_of::<T>()),
-    };
+    let message = if pointer.is_null() { format!("{name}: expected a pointer, found null") } else { format!("{name}: expected a pointer to a multiple of {} bytes, found {pointer:p}", align_of::<T>()) };
     Failure::new(Code::Pointer, message)
 }

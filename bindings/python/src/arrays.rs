@@ -192,10 +192,7 @@ fn typed<'py, T: Element>(array: &Bound<'py, PyAny>, dtype: &str) -> PyResult<Py
 
 /// Returns the name of a row of a column.
 fn place(name: &str, row: usize, is_single: bool) -> String {
-    match is_single {
-        true => name.to_owned(),
-        false => format!("{name}[{row}]"),
-    }
+    if is_single { name.to_owned() } else { format!("{name}[{row}]") }
 }
 
 fn numbers_of<T: Copy>(values: Vec<T>, is_single: bool) -> Numbers<T> {

@@ -68,10 +68,7 @@ fn items<'py, T>(
 /// Returns the values of a tuple, a list or a row of an array, of which no item has more than three; of anything else,
 /// itself.
 fn values<'py>(item: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
-    let values = match item.is_instance_of::<PyString>() {
-        true => None,
-        false => item.try_iter().ok(),
-    };
+    let values = if item.is_instance_of::<PyString>() { None } else { item.try_iter().ok() };
     let values = values.and_then(|values| values.take(4).collect::<PyResult<_>>().ok());
     values.unwrap_or_else(|| vec![item.clone()])
 }

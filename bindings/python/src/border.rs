@@ -67,8 +67,5 @@ fn panicked(panic: &(dyn Any + Send)) -> PyErr {
 #[pyo3(signature = (message, thread = false))]
 #[expect(clippy::panic, reason = "the purpose of the function")]
 pub(crate) fn _panic(py: Python<'_>, message: String, thread: bool) -> PyResult<()> {
-    match thread {
-        true => interruptible(py, move |_| panic!("{message}")),
-        false => compute(py, || panic!("{message}")),
-    }
+    if thread { interruptible(py, move |_| panic!("{message}")) } else { compute(py, || panic!("{message}")) }
 }

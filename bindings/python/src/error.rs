@@ -24,10 +24,7 @@ pub(crate) fn error(message: impl Display) -> PyErr {
 
 /// Returns an exception with a message in place of its cause; an interrupt stays what it is.
 pub(crate) fn in_place_of(cause: PyErr, py: Python<'_>, message: impl FnOnce(&PyErr) -> String) -> PyErr {
-    match cause.is_instance_of::<PyException>(py) {
-        true => error(message(&cause)),
-        false => cause,
-    }
+    if cause.is_instance_of::<PyException>(py) { error(message(&cause)) } else { cause }
 }
 
 /// Returns a number, a text or a short list as Python writes it; of other values, the name of their type.

@@ -48,10 +48,7 @@ pub(crate) fn trace(frame: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let mut header = Vec::new();
     let mut columns = Vec::new();
     for name in TOKENS.into_iter().chain([PREFIX_TOKENS]).chain(IDS) {
-        let column = match IDS.contains(&name) {
-            true => frame.column::<u64>(name)?,
-            false => frame.column::<u32>(name)?.map(Numbers::from),
-        };
+        let column = if IDS.contains(&name) { frame.column::<u64>(name)? } else { frame.column::<u32>(name)?.map(Numbers::from) };
         if let Some(column) = column {
             header.push(name);
             columns.push(column);

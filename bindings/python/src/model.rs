@@ -16,10 +16,7 @@ pub(crate) fn read_config(
     generation_config: Option<&str>,
     assume_llama: bool,
 ) -> PyResult<String> {
-    let options = match assume_llama {
-        true => Options::default().assuming_llama(),
-        false => Options::default(),
-    };
+    let options = if assume_llama { Options::default().assuming_llama() } else { Options::default() };
     let options = options.with_hf_quant_config(hf_quant_config.map(str::as_bytes));
     let options = options.with_generation_config(generation_config.map(str::as_bytes));
     let model = compute(py, || rooflut_hf_config::read(config.as_bytes(), options))?;

@@ -142,10 +142,7 @@ fn check_offsets(name: &str, offsets: &Bound<'_, PyAny>, rows: Option<usize>) ->
 
 /// Returns a chunk that ends a prompt, or after which it continues.
 pub(crate) fn chunk(new: u32, kv_len: u32, is_last: bool) -> Result<Chunk, BatchError> {
-    match is_last {
-        true => Chunk::last(new, kv_len),
-        false => Chunk::partial(new, kv_len),
-    }
+    if is_last { Chunk::last(new, kv_len) } else { Chunk::partial(new, kv_len) }
 }
 
 /// Many steps.

@@ -31,10 +31,7 @@ pub(super) fn text(plan: &Plan) -> String {
     }
     sources.dedup();
     unknown.dedup();
-    let mut text = match grid.is_empty() {
-        true => String::new(),
-        false => format!("{}\n", grid.render(2)),
-    };
+    let mut text = if grid.is_empty() { String::new() } else { format!("{}\n", grid.render(2)) };
     for source in sources {
         text += &wrapped("prices", &source);
     }

@@ -119,10 +119,7 @@ impl Group {
         let kinds = kinds.collect::<Vec<_>>().join("; ");
         let number = self.about.number.map(|(_, shown)| {
             let (least, most) = (shown(self.least), shown(self.most));
-            match least == most {
-                true => least,
-                false => format!("{least} to {most}"),
-            }
+            if least == most { least } else { format!("{least} to {most}") }
         });
         let About { before, after, .. } = &self.about;
         format!("{kinds}: {before}{}{after}", number.unwrap_or_default())

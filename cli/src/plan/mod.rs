@@ -52,10 +52,7 @@ pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
     let mut plan = question.plan().map_err(error)?;
     plan.notes.splice(..0, models.iter().flat_map(|model| model.notes()));
     Ok(Answered {
-        text: match args.json {
-            true => to_json(&plan)?,
-            false => text::text(&plan, args)?,
-        },
+        text: if args.json { to_json(&plan)? } else { text::text(&plan, args)? },
         failure: failure(&plan, args),
     })
 }

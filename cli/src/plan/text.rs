@@ -19,10 +19,7 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
         Some(gpus) => {
             let needed = format!("{} needs {}", plan.model, plural(gpus.into(), "GPU"));
             // A given number of requests may end before.
-            match plan.requests.is_some() && !plan.is_steady {
-                true => format!("{needed} for these requests, which do not reach a steady state"),
-                false => needed,
-            }
+            if plan.requests.is_some() && !plan.is_steady { format!("{needed} for these requests, which do not reach a steady state") } else { needed }
         }
         None => format!("{}: no deployment meets the limits", plan.model),
     };
@@ -124,30 +121,18 @@ fn row(answer: &Answer, [shows_seqs, shows_tokens]: [bool; 2]) -> Vec<String> {
     cells.extend([
         binding,
         figure.and_then(reaches).unwrap_or_else(|| "-".to_owned()),
-        match answer.overloaded > 0 {
-            true => "overload".to_owned(),
-            false => answer.headroom.map_or("-".to_owned(), percent_signed),
-        },
+        if answer.overloaded > 0 { "overload".to_owned() } else { answer.headroom.map_or("-".to_owned(), percent_signed) },
     ]);
     cells
 }
 
 /// Returns the range of a figure over the seeds: milliseconds, or requests that miss the limits in percent.
 fn reaches(figure: &LimitedFigure) -> Option<String> {
-    let shown = |value: f64| match figure.limit == "attainment" {
-        true => percent(100.0 * value),
-        false => three_digits(value),
-    };
+    let shown = |value: f64| if figure.limit == "attainment" { percent(100.0 * value) } else { three_digits(value) };
     let (lowest, highest) = (shown(figure.lowest?), shown(figure.highest?));
-    Some(match lowest == highest {
-        true => highest,
-        false => format!("{lowest} to {highest}"),
-    })
+    Some(if lowest == highest { highest } else { format!("{lowest} to {highest}") })
 }
 
 fn percent_signed(share: f64) -> String {
-    match share < 0.0 {
-        true => format!("-{}", percent(-100.0 * share)),
-        false => percent(100.0 * share),
-    }
+    if share < 0.0 { format!("-{}", percent(-100.0 * share)) } else { percent(100.0 * share) }
 }

@@ -281,10 +281,7 @@ fn describe_per(per: &PerWork, unit: &str) -> String {
 fn describe_drafts(speculation: &Speculation, drafts: &Drafts, share: Option<f64>) -> String {
     let share = share.map_or(String::new(), |share| {
         let share = percent(100.0 * share);
-        let drafter = match speculation.drafts.is_mtp() {
-            true => "MTP layer",
-            false => "draft model",
-        };
+        let drafter = if speculation.drafts.is_mtp() { "MTP layer" } else { "draft model" };
         format!(", the {drafter} takes {share} of the time")
     });
     format!(

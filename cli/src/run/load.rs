@@ -82,10 +82,7 @@ fn describe_trace(path: &Path, trace: &Trace) -> String {
 fn describe_generated(load: &GeneratedLoad) -> String {
     let workload = &load.workload;
     let users = describe_arrivals(load);
-    let seed = match workload.is_random() {
-        true => format!(" (seed {})", workload.seed()),
-        false => String::new(),
-    };
+    let seed = if workload.is_random() { format!(" (seed {})", workload.seed()) } else { String::new() };
     let (prompt, output) = (sizes(&load.prompt), sizes(&load.output));
     let cached = match workload.cached_prompt() {
         0 => String::new(),

@@ -41,10 +41,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     };
     files.finish(output)?;
     let failure = answer.failure();
-    let text = match files::take_stdout(output) {
-        true => output::print_aside(text),
-        false => text,
-    };
+    let text = if files::take_stdout(output) { output::print_aside(text) } else { text };
     Ok(Answered { text, failure })
 }
 

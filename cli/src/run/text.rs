@@ -33,10 +33,7 @@ pub(crate) struct RunText<'r> {
 
 impl RunText<'_> {
     pub(crate) fn text(&self) -> String {
-        let next = match self.args.is_default {
-            true => format!("\n{}", paragraph(TRY_NEXT)),
-            false => String::new(),
-        };
+        let next = if self.args.is_default { format!("\n{}", paragraph(TRY_NEXT)) } else { String::new() };
         self.setup() + &self.figures() + &next
     }
 

@@ -21,10 +21,7 @@ pub(crate) fn run(args: &SaturateArgs, stop: Stop) -> Result<Answered, Error> {
     scenario.output.strict = args.limits.strict;
     let (resources, models) = resources::find(&scenario, &input::open)?;
     let mut question = RateQuestion::new(scenario, resources);
-    question.limits = match args.limits.is_given() {
-        true => Some(args.limits.limits()?),
-        false => None,
-    };
+    question.limits = if args.limits.is_given() { Some(args.limits.limits()?) } else { None };
     question.confidence = args.limits.confidence;
     question.tolerance = args.tolerance;
     question.stop = stop;
@@ -32,10 +29,7 @@ pub(crate) fn run(args: &SaturateArgs, stop: Stop) -> Result<Answered, Error> {
     let notes = models.iter().flat_map(NamedModel::notes);
     saturation.notes.splice(..0, notes);
     Ok(Answered {
-        text: match args.json {
-            true => to_json(&saturation)?,
-            false => text::text(&saturation),
-        },
+        text: if args.json { to_json(&saturation)? } else { text::text(&saturation) },
         failure: failure(&saturation),
     })
 }

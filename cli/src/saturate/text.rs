@@ -55,10 +55,7 @@ pub(super) fn text(saturation: &Saturation) -> String {
     let tolerance = percent(100.0 * saturation.tolerance);
     let simulations = plural(saturation.simulations, "simulation");
     line("search", format!("{simulations}, rates {tolerance} apart"));
-    let goodput = match saturation.limits.is_empty() {
-        true => "",
-        false => ", goodput",
-    };
+    let goodput = if saturation.limits.is_empty() { "" } else { ", goodput" };
     let units = format!("latencies in ms; {unit}{goodput} and output tokens per second");
     line("curve", format!("means over the seeds: {units}"));
     text += &format!("\n{}", curve(saturation));

@@ -108,10 +108,7 @@ impl Asked {
             batch,
             answer,
         };
-        match args.json {
-            true => step.json(),
-            false => Ok(step.text()),
-        }
+        if args.json { step.json() } else { Ok(step.text()) }
     }
 }
 

@@ -188,13 +188,10 @@ impl Step<'_> {
             grid.row(vec![
                 part.name.to_owned(),
                 number(part.time.ms(), 3),
-                match self.model.rule.is_none() {
-                    true => match 100.0 * part.time.0 / total.0 {
+                if self.model.rule.is_none() { match 100.0 * part.time.0 / total.0 {
                         small if small < 0.05 => percent(small),
                         share => format!("{share:.1} %"),
-                    },
-                    false => "-".to_owned(),
-                },
+                    } } else { "-".to_owned() },
                 named(&part.binding),
                 part.source.map_or("-".to_owned(), |source| source.to_string()),
             ]);

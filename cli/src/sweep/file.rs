@@ -28,10 +28,7 @@ impl<'o> SweepFile<'o> {
                 return Err(Error::new("--resume: expected a file in --out, found standard output; name the file"));
             }
             true => Box::new(stdout),
-            false => Box::new(match args.resume && path.exists() {
-                true => go_on(&path, args, sweep, &mut found)?,
-                false => create(&path)?,
-            }),
+            false => Box::new(if args.resume && path.exists() { go_on(&path, args, sweep, &mut found)? } else { create(&path)? }),
         };
         let done = found.rows;
         let mut file = SweepFile { to, path, done };

@@ -29,10 +29,7 @@ pub(super) struct SweepFolder {
 impl SweepFolder {
     /// Creates the folder, or goes on behind the rows of the same sweep.
     pub(super) fn open(path: &Path, args: &SweepArgs, sweep: &Sweep<'_>) -> Result<SweepFolder, Error> {
-        let files = match args.resume && path.exists() {
-            true => files(path)?,
-            false => create(path).map(|()| Vec::new())?,
-        };
+        let files = if args.resume && path.exists() { files(path)? } else { create(path).map(|()| Vec::new())? };
         let earlier = earlier_parts(files.iter().map(|file| read(file)), sweep, args.shard);
         let earlier = earlier.map_err(super::error)?;
         Ok(SweepFolder {

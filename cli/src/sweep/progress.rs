@@ -57,10 +57,7 @@ impl Progress {
         let all = plural(self.total, "deployment");
         let new = self.done - self.before;
         let left = (self.total - self.done) as f64 * elapsed.as_secs_f64() / new.max(1) as f64;
-        let left = match left >= 1.0 {
-            true => format!("; about {} s left", number(left, 0)),
-            false => String::new(),
-        };
+        let left = if left >= 1.0 { format!("; about {} s left", number(left, 0)) } else { String::new() };
         format!("{} of {all}{left}", count(self.done))
     }
 }

@@ -27,10 +27,7 @@ pub(crate) const LLAMA: &str = r#"{"model_type": "llama", "hidden_size": 4096, "
 pub(crate) fn rooflut(line: &str) -> Command {
     let mut command = Command::new(crate::PROGRAM);
     for (part, quoted) in line.split('\'').zip([false, true].into_iter().cycle()) {
-        match quoted {
-            true => command.arg(part),
-            false => command.args(part.split_whitespace()),
-        };
+        if quoted { command.arg(part) } else { command.args(part.split_whitespace()) };
     }
     // Phrases that tests look for are on one line.
     command.env("COLUMNS", "96").current_dir(workspace());

@@ -79,10 +79,7 @@ impl Rows {
         optional: &[&'static str],
     ) -> Result<Vec<String>, Error> {
         let others = self.others(required, optional)?;
-        match self.iter().all(|row| row.is_blank()) {
-            true => Err(self.empty()),
-            false => Ok(others.into_iter().cloned().collect()),
-        }
+        if self.iter().all(|row| row.is_blank()) { Err(self.empty()) } else { Ok(others.into_iter().cloned().collect()) }
     }
 
     /// The columns that are neither `required` nor `optional`.

@@ -98,10 +98,7 @@ fn sources(value: &Value<'_>) -> Result<Vec<(String, String)>, Error> {
     let file = |(name, sum): (&str, Value<'_>)| {
         let text = sum.string()?;
         let is_sum = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match is_sum {
-            true => Ok((name.to_owned(), text.to_owned())),
-            false => Err(sum.refuse("a SHA-256 of 64 hexadecimal digits", "correct it")),
-        }
+        if is_sum { Ok((name.to_owned(), text.to_owned())) } else { Err(sum.refuse("a SHA-256 of 64 hexadecimal digits", "correct it")) }
     };
     files.into_iter().map(file).collect()
 }

@@ -259,10 +259,7 @@ fn date(value: &Value<'_>) -> Result<String, Error> {
         b'-' => byte == like,
         _ => byte.is_ascii_digit(),
     };
-    match text.len() == 10 && text.bytes().zip(*b"YYYY-MM-DD").all(fits) {
-        true => Ok(text.to_owned()),
-        false => Err(value.refuse("a date, YYYY-MM-DD", "correct it")),
-    }
+    if text.len() == 10 && text.bytes().zip(*b"YYYY-MM-DD").all(fits) { Ok(text.to_owned()) } else { Err(value.refuse("a date, YYYY-MM-DD", "correct it")) }
 }
 
 /// The name of an engine: that of its file, and simple except for the dots of versions.

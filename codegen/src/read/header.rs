@@ -104,10 +104,7 @@ fn date(value: &Value<'_>) -> Result<String, Error> {
         DeValue::Datetime(date) => date.to_string(),
         _ => String::new(),
     };
-    match is_day(&day) {
-        true => Ok(day),
-        false => Err(value.refuse("a day like \"2026-01-31\"", "correct it")),
-    }
+    if is_day(&day) { Ok(day) } else { Err(value.refuse("a day like \"2026-01-31\"", "correct it")) }
 }
 
 /// Whether a text looks like a day in ISO 8601.

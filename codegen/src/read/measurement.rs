@@ -85,10 +85,7 @@ fn whole(row: &Row<'_>, column: &'static str, least: u32) -> Result<u32, Error> 
             };
             let is_whole =
                 |value: f64| value >= f64::from(least) && value <= f64::from(u32::MAX) && value.fract() <= 0.0;
-            let hint = match text.parse().is_ok_and(is_whole) {
-                true => "write it in plain digits",
-                false => CORRECT,
-            };
+            let hint = if text.parse().is_ok_and(is_whole) { "write it in plain digits" } else { CORRECT };
             Err(row.refuse(column, expected, hint))
         }
     }

@@ -21,10 +21,7 @@ pub(crate) fn read(config: &Object<'_>, family: &Family, hidden: Dimension) -> R
     let is_single = config.switch("multi_query")? == Some(true) && !is_new;
     let is_grouped = config.switch("multi_query_attention")? != Some(false);
     let kv_heads = family.dimension(config, KV_HEADS)?.filter(|_| is_grouped);
-    let kv_heads = match is_single {
-        true => Dimension { key: "multi_query", value: 1 },
-        false => kv_heads.unwrap_or(q_heads),
-    };
+    let kv_heads = if is_single { Dimension { key: "multi_query", value: 1 } } else { kv_heads.unwrap_or(q_heads) };
     let head_dim = match family.dimension(config, HEAD_DIM)? {
         Some(head_dim) => head_dim,
         None if hidden.value.checked_rem(q_heads.value).is_some_and(|rest| rest > 0) => {

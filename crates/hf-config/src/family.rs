@@ -266,10 +266,7 @@ impl Family {
         const KEY: &str = "model_type";
         let Some(model_type) = config.text(KEY)? else {
             let found = None;
-            return match assume_llama {
-                true => Ok((Family::ASSUMED, "")),
-                false => Err(ConfigError::UnknownType { found }),
-            };
+            return if assume_llama { Ok((Family::ASSUMED, "")) } else { Err(ConfigError::UnknownType { found }) };
         };
         let family = match FAMILIES.iter().find(|family| family.types.contains(&model_type)) {
             Some(family) if assume_llama => family.assumed(),

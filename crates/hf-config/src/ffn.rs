@@ -48,10 +48,7 @@ pub(crate) fn read(
         Layers::Assumed => config.dimension(EXPERTS)?.filter(|experts| experts.value > 1),
     };
     if let Some(experts) = experts {
-        let dense = match family.assumed {
-            false => dense_layers(config, family, layers, width)?,
-            true => DenseLayers::default(),
-        };
+        let dense = if family.assumed { DenseLayers::default() } else { dense_layers(config, family, layers, width)? };
         let fields = expert_fields(config, family.layers, experts, width)?;
         return Ok(FfnFields { dense, ..fields });
     }
@@ -203,10 +200,7 @@ impl<'c> Pattern<'c> {
         let numbers = |key| {
             let found = config.numbers(key)?;
             let default = || family.default(key, config).map(i64::from);
-            match found.is_empty() {
-                true => Ok(Vec::from_iter(default())),
-                false => Ok(found),
-            }
+            if found.is_empty() { Ok(Vec::from_iter(default())) } else { Ok(found) }
         };
         let number = |key, default: i64| Ok(numbers(key)?.first().copied().unwrap_or(default));
         let all = |key, expected, accepts: &dyn Fn(i64) -> bool| {

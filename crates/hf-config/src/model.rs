@@ -157,10 +157,7 @@ fn groups(
             None => kinds.push((kind, 1)),
         }
     }
-    let ffn = match dense.layers.is_empty() {
-        true => like.ffn,
-        false => dense_ffn(spec, dense.intermediate).map_err(ConfigError::Spec)?,
-    };
+    let ffn = if dense.layers.is_empty() { like.ffn } else { dense_ffn(spec, dense.intermediate).map_err(ConfigError::Spec)? };
     let groups = kinds.into_iter().map(|((attention, is_dense, formats), layers)| {
         let mut group = like;
         group.layers = layers;

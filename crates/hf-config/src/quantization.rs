@@ -129,18 +129,12 @@ impl Formats {
             // The linear layers of such a model are 16-bit, whether or not it lists them.
             let experts_only = dtype == Dtype::Mxfp4;
             let is_routed = modules.has_experts_in(layer);
-            let format = |is_kept, is_routed: bool| match is_kept || experts_only && !is_routed {
-                true => Dtype::Bf16,
-                false => dtype,
-            };
+            let format = |is_kept, is_routed: bool| if is_kept || experts_only && !is_routed { Dtype::Bf16 } else { dtype };
             let ffn = format(kept.ffn, is_routed);
             LayerFormats {
                 attention: format(kept.attention, false),
                 ffn,
-                shared: match is_routed {
-                    true => format(kept.shared, false),
-                    false => ffn,
-                },
+                shared: if is_routed { format(kept.shared, false) } else { ffn },
             }
         });
         Ok(Formats { layers: layers.collect(), kv, stand_in })

@@ -24,17 +24,14 @@ pub(crate) fn read(config: &Object<'_>, family: &Family, layers: u32) -> Result<
     let chunk = width(CHUNK)?.map(Span::Chunk);
     // Where the kinds are listed, a pattern adds nothing, and is not always a number.
     PATTERN.iter().for_each(|key| config.asked(key));
-    let spans = match kinds.is_empty() {
-        true => patterned(config, family, layers, [window, chunk], first)?,
-        false => {
+    let spans = if kinds.is_empty() { patterned(config, family, layers, [window, chunk], first)? } else {
             let of_kind = |kind: &&str| match *kind {
                 SLIDING if slides => window.ok_or_else(|| config.missing(WINDOW)),
                 CHUNKED => chunk.ok_or_else(|| config.missing(CHUNK)),
                 _ => Ok(Span::Full),
             };
             kinds.iter().map(of_kind).collect::<Result<_, _>>()?
-        }
-    };
+        };
     expect_one_each(config, KINDS, spans.len(), layers)?;
     for (none, keys) in [(Span::Window(0), WINDOW), (Span::Chunk(0), CHUNK)] {
         if let Some(field) = keys.first().filter(|_| spans.contains(&none)) {
@@ -119,10 +116,7 @@ fn patterned(
 
 /// Refuses a pattern that does not have one entry for each layer.
 pub(crate) fn expect_one_each(config: &Object<'_>, key: &str, found: usize, layers: u32) -> Result<(), ConfigError> {
-    match found == layers as usize {
-        true => Ok(()),
-        false => Err(ConfigError::Pattern { key: config.name(key), found, layers }),
-    }
+    if found == layers as usize { Ok(()) } else { Err(ConfigError::Pattern { key: config.name(key), found, layers }) }
 }
 
 pub(crate) const KINDS: &str = "layer_types";

@@ -58,10 +58,7 @@ impl Lengths {
         };
         let tokens = allowed_s(Latency::Tpot).map(|tpot| tpot * mean(&self.outputs));
         let parts = allowed_s(Latency::Ttft).unwrap_or(0.0) + tokens.unwrap_or(0.0);
-        let answer_s = allowed_s(Latency::E2e).map_or(parts, |e2e| match parts > 0.0 {
-            true => parts.min(e2e),
-            false => e2e,
-        });
+        let answer_s = allowed_s(Latency::E2e).map_or(parts, |e2e| if parts > 0.0 { parts.min(e2e) } else { e2e });
         Some(f64::from(users) / (pause_s + answer_s))
     }
 
@@ -195,17 +192,11 @@ impl Step {
 
     /// Returns the requests per second that the step is worth, if outputs have this `weight` and prompts the rest.
     fn worth(&self, weight: f64, prompt: f64, output: f64) -> f64 {
-        let share = |tokens: f64, of: f64, weight: f64| match weight > 0.0 {
-            true => weight * tokens / of,
-            false => 0.0,
-        };
+        let share = |tokens: f64, of: f64, weight: f64| if weight > 0.0 { weight * tokens / of } else { 0.0 };
         let decode = share(self.decoding, output, weight);
         let prefill = share(self.prefill, prompt, 1.0 - weight);
         // Outputs of one token need no decode step: the weight then bounds nothing.
-        match decode.is_nan() {
-            true => f64::INFINITY,
-            false => (decode + prefill) / self.seconds,
-        }
+        if decode.is_nan() { f64::INFINITY } else { (decode + prefill) / self.seconds }
     }
 }
 

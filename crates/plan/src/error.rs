@@ -65,21 +65,18 @@ impl fmt::Display for PlanError {
             PlanError::Run(error) => error.fmt(f),
             PlanError::NoFigure { limit, completed } => {
                 let (needed, known) = (limit.figure().least_requests(), Figure::highest_of(*completed));
-                match *completed < needed {
-                    true => write!(
+                if *completed < needed { write!(
                         f,
                         "{limit}: expected at least {needed} served requests for this figure, found {}; use {} or more \
                          requests",
                         grouped(*completed),
                         limit.on(known)
-                    ),
-                    false => write!(
+                    ) } else { write!(
                         f,
                         "{limit}: expected requests of several output tokens, found {} of one; leave the limit \
                          out",
                         grouped(*completed)
-                    ),
-                }
+                    ) }
             }
             PlanError::Choice { choice, expected, found } => {
                 write!(f, "{choice}: expected {expected}, found {found}; correct it")

@@ -190,10 +190,7 @@ impl<'q> Question<'q> {
 pub(crate) fn seeds(scenario: &Scenario) -> Vec<u64> {
     let workload = &scenario.workload;
     let is_random = workload.trace.is_none() && workload.is_random();
-    let count = match is_random || scenario.server.is_random() {
-        true => workload.seeds.unwrap_or(SEEDS),
-        false => 1,
-    };
+    let count = if is_random || scenario.server.is_random() { workload.seeds.unwrap_or(SEEDS) } else { 1 };
     let first = workload.seed();
     (0..count).map(|index| first.wrapping_add(index.into())).collect()
 }

@@ -44,14 +44,8 @@ impl Space {
         Space {
             tables,
             tp: DEGREES.to_vec(),
-            dp: match has_experts {
-                true => DEGREES.to_vec(),
-                false => vec![1],
-            },
-            expert_parallel: match has_experts {
-                true => vec![false, true],
-                false => vec![false],
-            },
+            dp: if has_experts { DEGREES.to_vec() } else { vec![1] },
+            expert_parallel: if has_experts { vec![false, true] } else { vec![false] },
             dtype: vec![None],
             kv_dtype: vec![None],
             max_num_seqs: vec![None],

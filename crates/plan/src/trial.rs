@@ -108,10 +108,7 @@ impl Trial {
             meets: is_served && is_met,
             is_clear: is_overloaded
                 || outcome.steady.is_transient
-                || match is_judged {
-                    true => holds.is_some(),
-                    false => outcome.steady.is_steady(),
-                },
+                || if is_judged { holds.is_some() } else { outcome.steady.is_steady() },
             is_transient: outcome.steady.is_transient,
             requests: outcome.requests(),
             values,

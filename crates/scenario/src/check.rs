@@ -74,14 +74,11 @@ impl Scenario {
             .into());
         }
         let is_random = self.workload.is_random() || self.server.is_random();
-        match self.workload.seeds() > 1 && !is_random {
-            true => Err(Problem::NoEffect {
+        if self.workload.seeds() > 1 && !is_random { Err(Problem::NoEffect {
                 key: "seeds",
                 why: "nothing is drawn at random, so that all runs would be equal",
             }
-            .into()),
-            false => Ok(()),
-        }
+            .into()) } else { Ok(()) }
     }
 
     /// Rejects values that are out of range, whatever the other keys are.
@@ -200,10 +197,7 @@ impl Target {
             (None, Some(_)) if self.pp() == 1 => "network_latency",
             _ => return Ok(()),
         };
-        match in_node {
-            true => Err(Problem::NoEffect { key, why: "a node holds all GPUs of a server" }),
-            false => Ok(()),
-        }
+        if in_node { Err(Problem::NoEffect { key, why: "a node holds all GPUs of a server" }) } else { Ok(()) }
     }
 }
 

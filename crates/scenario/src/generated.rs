@@ -53,10 +53,7 @@ impl GeneratedLoad {
             workload: workload.clone(),
         };
         let (cached, prompt) = (workload.cached_prompt(), load.prompt.shortest());
-        match cached > prompt {
-            true => Err(RunError::CachedPrompt { cached, prompt }),
-            false => Ok(load),
-        }
+        if cached > prompt { Err(RunError::CachedPrompt { cached, prompt }) } else { Ok(load) }
     }
 
     /// The first `count` requests for servers that take up to `max_model_len` tokens of each.

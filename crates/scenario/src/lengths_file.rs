@@ -110,10 +110,7 @@ fn row(text: &str) -> Option<(u32, f64)> {
 
 /// Without weights there is no search.
 fn drawn(rows: &[(u32, f64)]) -> Result<Lengths, SimError> {
-    match rows.iter().all(|(_, weight)| weight.total_cmp(&1.0).is_eq()) {
-        true => Lengths::try_empirical(rows.iter().map(|(length, _)| *length)),
-        false => Lengths::try_weighted(rows.iter().copied()),
-    }
+    if rows.iter().all(|(_, weight)| weight.total_cmp(&1.0).is_eq()) { Lengths::try_empirical(rows.iter().map(|(length, _)| *length)) } else { Lengths::try_weighted(rows.iter().copied()) }
 }
 
 fn mean(rows: &[(u32, f64)]) -> f64 {

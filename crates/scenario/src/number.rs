@@ -187,10 +187,7 @@ fn ungrouped(text: &str) -> String {
     let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
     let grouped =
         is_digits(first) && (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3 && is_digits(group));
-    match grouped && is_digits(fraction) {
-        true => text.replace([',', '_'], ""),
-        false => text.to_owned(),
-    }
+    if grouped && is_digits(fraction) { text.replace([',', '_'], "") } else { text.to_owned() }
 }
 
 /// Returns a float without a fraction that holds each whole number up to it.

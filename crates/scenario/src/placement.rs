@@ -56,10 +56,7 @@ impl Placement {
     pub fn on_gpus(&self, gpus: u64) -> String {
         let s = if gpus == 1 { "" } else { "s" };
         let (model, gpu) = (&self.model, self.tables.gpu().name.as_str());
-        let experts = match self.parallelism.expert_parallel {
-            true => " with expert parallelism",
-            false => "",
-        };
+        let experts = if self.parallelism.expert_parallel { " with expert parallelism" } else { "" };
         let ranks = match self.parallelism.dp {
             1 => String::new(),
             dp => format!(", {dp} data-parallel ranks"),
@@ -183,10 +180,7 @@ impl Placement {
         let deployment = deployment
             .speculation(speculation.map(|speculation| speculation.drafts))
             .draft_model(draft.map(|draft| draft.spec));
-        let deployment = match speculation.is_some_and(|of| of.drafts.is_mtp()) {
-            true => deployment.mtp(),
-            false => deployment,
-        };
+        let deployment = if speculation.is_some_and(|of| of.drafts.is_mtp()) { deployment.mtp() } else { deployment };
         self.build(deployment, strictness, draft)
     }
 
@@ -242,10 +236,7 @@ impl Placement {
         };
         let fitting = [budget.and_then(with), self.larger_tp(deployment, 1), fp8.and_then(with), share.and_then(with)];
         let fitting: Vec<Fitting> = fitting.into_iter().flatten().collect();
-        match fitting.is_empty() {
-            true => self.stages(deployment).into_iter().collect(),
-            false => fitting,
-        }
+        if fitting.is_empty() { self.stages(deployment).into_iter().collect() } else { fitting }
     }
 
     /// The fewest pipeline stages, of as many GPUs as can share a layer, over which the models of `deployment` fit.

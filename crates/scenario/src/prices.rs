@@ -66,10 +66,7 @@ impl Prices {
         for (gpu, keys) in in_order(table.get_ref()) {
             prices.insert(gpu.get_ref().to_string(), file.price(gpu, keys)?);
         }
-        match prices.is_empty() {
-            true => Err(PricesProblem::Empty.at_line(1)),
-            false => Ok(Prices(prices)),
-        }
+        if prices.is_empty() { Err(PricesProblem::Empty.at_line(1)) } else { Ok(Prices(prices)) }
     }
 
     /// Returns these prices, replaced by the prices of `others` for the same GPUs.

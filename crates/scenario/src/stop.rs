@@ -45,10 +45,7 @@ impl Stop {
     /// # Errors
     /// [`RunError::Stopped`].
     pub fn check(&self) -> Result<(), RunError> {
-        match self.is_stopped() {
-            true => Err(RunError::Stopped),
-            false => Ok(()),
-        }
+        if self.is_stopped() { Err(RunError::Stopped) } else { Ok(()) }
     }
 }
 

@@ -121,10 +121,7 @@ impl TryFrom<Vec<f64>> for PriorityShares {
         let shares = PriorityShares(shares);
         shares.priorities().map_err(ValueError::new)?;
         let sum: f64 = shares.0.iter().sum();
-        match (sum - 1.0).abs() < SUM_ERROR {
-            true => Ok(shares),
-            false => Err(ValueError::new(format_args!("expected shares whose sum is 1, found the sum {sum}"))),
-        }
+        if (sum - 1.0).abs() < SUM_ERROR { Ok(shares) } else { Err(ValueError::new(format_args!("expected shares whose sum is 1, found the sum {sum}"))) }
     }
 }
 

@@ -80,13 +80,10 @@ impl Axis {
                 return Err(SweepError::value(key, &format!("{text}, {text}"), expected));
             }
         }
-        match values.is_empty() {
-            true => {
+        if values.is_empty() {
                 let expected = "expected at least one value".to_owned();
                 Err(SweepError::value(key, "", expected))
-            }
-            false => Ok(Axis { key: key.to_owned(), section, values }),
-        }
+            } else { Ok(Axis { key: key.to_owned(), section, values }) }
     }
 
     /// The key.
@@ -111,10 +108,7 @@ fn split(section: &str, key: &str, text: &str) -> Result<Vec<Value>, SweepError>
         let found = found.to_owned();
         move |expected| SweepError::value(key, &found, expected)
     };
-    let parts: Vec<&str> = match WHOLE.contains(&key) {
-        true => vec![text],
-        false => text.split(',').map(str::trim).collect(),
-    };
+    let parts: Vec<&str> = if WHOLE.contains(&key) { vec![text] } else { text.split(',').map(str::trim).collect() };
     let mut values = Vec::new();
     for part in &parts {
         match part_values(section, key, part, parts.len() > 1) {

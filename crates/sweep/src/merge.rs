@@ -113,10 +113,7 @@ fn check(index: u64, of: &str, next: u64, grid: &str) -> Result<(), Problem> {
 
 fn missing(first: u64, last: u64) -> SweepError {
     let (first, last) = (grouped(first), grouped(last));
-    let found = match first == last {
-        true => format!("deployment {first} is missing"),
-        false => format!("some or all of the deployments {first} to {last} are missing"),
-    };
+    let found = if first == last { format!("deployment {first} is missing") } else { format!("some or all of the deployments {first} to {last} are missing") };
     SweepError::Shards(format!("{found}; add the missing shard, or resume it first"))
 }
 

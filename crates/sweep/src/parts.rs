@@ -163,10 +163,7 @@ pub fn earlier_parts(
             check(start, found.rows, sweep, shard).map_err(|problem| refuse(number, problem))?;
             found.rows += 1;
         }
-        match part.is_full() {
-            true => found.full += 1,
-            false => found.last = part,
-        }
+        if part.is_full() { found.full += 1 } else { found.last = part }
     }
     Ok(found)
 }
@@ -247,10 +244,7 @@ impl<P: Iterator<Item = Result<(String, Part), SweepError>>> Read for CsvOfParts
             return Ok(0);
         };
         let (_, part) = part.map_err(io::Error::other)?;
-        let mut text = match self.has_header {
-            true => Vec::new(),
-            false => line(part.columns.iter().map(|(name, _)| name.clone())).map_err(io::Error::other)?,
-        };
+        let mut text = if self.has_header { Vec::new() } else { line(part.columns.iter().map(|(name, _)| name.clone())).map_err(io::Error::other)? };
         self.has_header = true;
         for row in &part.rows {
             text.extend(row.csv().map_err(io::Error::other)?);

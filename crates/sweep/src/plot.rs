@@ -269,8 +269,5 @@ fn picture(mut lines: Vec<(String, Vec<Point>)>, x: &str, y: &str) -> Result<Str
 fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let start = (f64::INFINITY, f64::NEG_INFINITY);
     let (low, high) = values.fold(start, |(low, high), value| (low.min(value), high.max(value)));
-    match high > low {
-        true => (low, high),
-        false => (low - 0.5, high + 0.5),
-    }
+    if high > low { (low, high) } else { (low - 0.5, high + 0.5) }
 }

@@ -40,10 +40,7 @@ fn numbers(from: f64, to: f64, step: f64) -> Result<Vec<String>, String> {
     let whole = [from, step].iter().all(|number| number.fract() == 0.0);
     Ok((0..=steps as u64)
         .map(|index| from + index as f64 * step)
-        .map(|number| match whole {
-            true => number.to_string(),
-            false => rounded(number).to_string(),
-        })
+        .map(|number| if whole { number.to_string() } else { rounded(number).to_string() })
         .collect())
 }
 

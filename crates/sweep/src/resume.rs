@@ -28,10 +28,7 @@ pub fn earlier(mut csv: impl BufRead, file: &str, sweep: &Sweep<'_>, shard: Shar
     let mut line = Vec::new();
     csv.read_until(b'\n', &mut line)?;
     if line != header {
-        return match header.starts_with(&line) {
-            true => Ok(Earlier::default()),
-            false => refuse(1, ANOTHER),
-        };
+        return if header.starts_with(&line) { Ok(Earlier::default()) } else { refuse(1, ANOTHER) };
     }
     let mut found = Earlier { rows: 0, bytes: line.len() as u64 };
     loop {
@@ -65,10 +62,7 @@ pub(crate) fn check((index, grid): (u64, &str), place: u64, sweep: &Sweep<'_>, s
         ));
     }
     let is_there = place < shard.len(sweep.grid().len()) && index == shard.index(place);
-    match is_there {
-        true => Ok(()),
-        false => Err(format!("expected row {} of shard {shard}, found deployment {index}", place + 1)),
-    }
+    if is_there { Ok(()) } else { Err(format!("expected row {} of shard {shard}, found deployment {index}", place + 1)) }
 }
 
 /// Returns the index and the grid of a row.

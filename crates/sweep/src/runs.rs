@@ -110,10 +110,7 @@ impl<'s> Runs<'s> {
             }
         }
         let tried = 0..self.grid.len().min(TRIED);
-        match tried.into_iter().any(|index| self.run(index).is_ok()) {
-            true => Ok(()),
-            false => self.build(self.grid.scenario(0)?).map(drop),
-        }
+        if tried.into_iter().any(|index| self.run(index).is_ok()) { Ok(()) } else { self.build(self.grid.scenario(0)?).map(drop) }
     }
 
     fn check_names(&self, index: u64) -> Result<(), SweepError> {

@@ -93,11 +93,8 @@ pub(crate) fn unix_ns(key: &'static str, text: &str) -> Result<u64, Problem> {
 fn timestamp(text: &str) -> Option<Timestamp> {
     let time = text.as_bytes().get(DATE..)?;
     let has_offset = time.iter().any(|byte| matches!(byte, b'+' | b'-' | b'Z' | b'z'));
-    match has_offset {
-        true => PARSER.parse_timestamp(text).ok(),
-        false => {
+    if has_offset { PARSER.parse_timestamp(text).ok() } else {
             let civil = PARSER.parse_datetime(text).ok()?;
             TimeZone::UTC.to_timestamp(civil).ok()
         }
-    }
 }

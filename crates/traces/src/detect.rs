@@ -26,10 +26,7 @@ impl Format {
     pub fn detect(head: &[u8]) -> Result<Format, TraceError> {
         let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
         let is_json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
-        let found = match is_json {
-            true => json::first_keys(text)?,
-            false => table::column_names(text),
-        };
+        let found = if is_json { json::first_keys(text)? } else { table::column_names(text) };
         if let Some(foreign) = Foreign::of_names(&found, is_json) {
             return Err(Problem::Foreign(foreign).into());
         }

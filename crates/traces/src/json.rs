@@ -197,10 +197,7 @@ impl Records {
 
 /// Returns the length of the byte order mark at the beginning of `text`.
 fn mark(text: &[u8]) -> usize {
-    match text.starts_with(BYTE_ORDER_MARK) {
-        true => BYTE_ORDER_MARK.len(),
-        false => 0,
-    }
+    if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }
 
 /// Converts an error of the JSON reader, which read a part that begins on this line.

@@ -23,10 +23,7 @@ pub(crate) fn place(line: Option<u64>) -> String {
 
 /// Returns what a file without requests lacks.
 pub(crate) fn no_requests(format: Format) -> String {
-    match format.is_csv() {
-        true => "no rows; expected one line per request".to_owned(),
-        false => format!("no requests; expected {}", content(format)),
-    }
+    if format.is_csv() { "no rows; expected one line per request".to_owned() } else { format!("no requests; expected {}", content(format)) }
 }
 
 /// Returns the numbers of requests that were left out.
@@ -128,10 +125,7 @@ fn unit(name: &str) -> Option<&'static str> {
 
 /// Lists columns or keys.
 pub(crate) fn names(names: &[String]) -> String {
-    match names.is_empty() {
-        true => "none".to_owned(),
-        false => list(names, MAX_NAMES),
-    }
+    if names.is_empty() { "none".to_owned() } else { list(names, MAX_NAMES) }
 }
 
 /// Lists values of a column.
@@ -158,10 +152,7 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut characters = self.0.chars();
         for character in characters.by_ref().take(MAX_CHARACTERS) {
-            match character.is_control() {
-                true => write!(f, "{}", character.escape_default())?,
-                false => write!(f, "{character}")?,
-            }
+            if character.is_control() { write!(f, "{}", character.escape_default())? } else { write!(f, "{character}")? }
         }
         match characters.next() {
             Some(_) => f.write_str("..."),

@@ -120,10 +120,7 @@ fn check_length(
 ) -> Result<(), TraceError> {
     let (found, expected) = (found as u64, prompts.len() as u64);
     let problem = Problem::Lengths { list, found, expected };
-    match found == expected {
-        true => Ok(()),
-        false => Err(json.at(text, problem)),
-    }
+    if found == expected { Ok(()) } else { Err(json.at(text, problem)) }
 }
 
 impl Record<'_> {

@@ -16,10 +16,7 @@ pub(crate) fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
 
 /// Finds a set that is compiled in; the case of its name does not matter.
 pub(crate) fn built_in(name: &str) -> Option<&'static TableSet> {
-    match is_infersim(name) {
-        true => Some(H100_INFERSIM),
-        false => rooflut_cli::table_set::built_in(name),
-    }
+    if is_infersim(name) { Some(H100_INFERSIM) } else { rooflut_cli::table_set::built_in(name) }
 }
 
 /// The names of the sets that are compiled in.

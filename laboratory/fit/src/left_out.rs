@@ -42,10 +42,7 @@ pub fn left_out(problem: &Problem) -> Vec<(Kind, Case)> {
     let families: Vec<_> =
         cases.iter().flat_map(|(_, case)| vec![family(case.model); case.comparisons.len()]).collect();
     let step_without = |of: &_| {
-        let kept = |value: f64, place: usize| match families.get(place) == Some(of) {
-            true => 0.0,
-            false => value,
-        };
+        let kept = |value: f64, place: usize| if families.get(place) == Some(of) { 0.0 } else { value };
         let columns: Vec<DVector<f64>> = slopes
             .iter()
             .map(|slopes| {

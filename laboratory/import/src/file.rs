@@ -147,15 +147,12 @@ pub(crate) fn check_conditions(files: &[File<'_>], answers: &Answers) -> Result<
         if values.contains(value.as_str()) {
             continue;
         }
-        let problem = match is_column {
-            false => {
+        let problem = if is_column {
+                format!("expected a value that the column has, one of {}, found no row with {value}", listed(values))
+            } else {
                 let columns: BTreeSet<&String> = files.iter().flat_map(|file| file.header).collect();
                 format!("expected a column of the files, one of {}, found none called {column}", listed(columns))
-            }
-            true => {
-                format!("expected a value that the column has, one of {}, found no row with {value}", listed(values))
-            }
-        };
+            };
         return Err(Error::rows(format!("--where {column}={value}"), problem));
     }
     Ok(())
@@ -179,9 +176,6 @@ pub(crate) fn check_dtype_names(files: &[File<'_>], answers: &Answers) -> Result
     let Some(unused) = dtype_names.find(|name| !names.contains(name.as_str())) else {
         return Ok(());
     };
-    let problem = match names.is_empty() {
-        true => "expected a name that a row has, found no row that names a format; use --dtype".to_owned(),
-        false => format!("expected a name that a row has, one of {}, found no row with it", listed(names)),
-    };
+    let problem = if names.is_empty() { "expected a name that a row has, found no row that names a format; use --dtype".to_owned() } else { format!("expected a name that a row has, one of {}, found no row with it", listed(names)) };
     Err(Error::rows(format!("--dtype-name {unused}"), problem))
 }

@@ -60,10 +60,7 @@ impl RowFilter<'_> {
                 OperationKind::AllReduce => Vec::new(),
                 _ => physics::fitting(&self.readings, gpu),
             };
-            let fitting = match fitting.is_empty() {
-                true => "no format fits".to_owned(),
-                false => format!("fitting: {}", listed(fitting.iter().map(|dtype| dtype.name()))),
-            };
+            let fitting = if fitting.is_empty() { "no format fits".to_owned() } else { format!("fitting: {}", listed(fitting.iter().map(|dtype| dtype.name()))) };
             let problem = format!(
                 "{impossible} of {} rows are faster than the GPU can be ({}): an answer for all rows is \
                  wrong, not these rows; check --gpu and the format of the numbers ({fitting}){}",
@@ -81,13 +78,10 @@ impl RowFilter<'_> {
     fn without(&self, files: &[File<'_>]) -> String {
         let is_own = |file: &&File<'_>| file.operation == self.operation;
         let own = files.iter().filter(is_own).map(|file| quoted(&file.table.path));
-        match files.iter().any(|file| !is_own(&file)) {
-            true => {
+        if files.iter().any(|file| !is_own(&file)) {
                 let flags: Vec<String> = own.map(|path| format!("--skip {path}")).collect();
                 format!(", or import the others with {}", flags.join(" "))
-            }
-            false => String::new(),
-        }
+            } else { String::new() }
     }
 
     /// Leaves out repetitions of kernels.

@@ -91,10 +91,7 @@ impl Findings {
             None => format!("the peak of {}", facts.gpu.name),
         };
         let fitting: Vec<String> = misfit.fitting.iter().map(|(gpu, dtype)| format!("{gpu} {dtype}")).collect();
-        let fits = match fitting.is_empty() {
-            true => format!("they imply {:.1} TFLOP/s, the peak of no known GPU", misfit.implied_flops_per_s * 1e-12),
-            false => format!("nearly all fit the peak of {}", fitting.join(", ")),
-        };
+        let fits = if fitting.is_empty() { format!("they imply {:.1} TFLOP/s, the peak of no known GPU", misfit.implied_flops_per_s * 1e-12) } else { format!("nearly all fit the peak of {}", fitting.join(", ")) };
         let text = format!(
             "{} of {} mfu do not follow from the latencies and {against}, first {}: {fits}; the latencies \
              are kept",

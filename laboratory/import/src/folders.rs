@@ -67,10 +67,7 @@ pub fn foreign_files(
             }
         }
     }
-    match missing.is_empty() {
-        true => Ok(foreign),
-        false => Err(missing),
-    }
+    if missing.is_empty() { Ok(foreign) } else { Err(missing) }
 }
 
 /// Returns the tables of AIConfigurator of other GPUs. Its folders are `GPU/OPERATION/ENGINE/VERSION`, formerly
@@ -113,10 +110,7 @@ fn of_other_gpus_and_stacks(
         let (_, table) = path.rsplit_once('/').unwrap_or_default();
         of_table.entry(table).or_default().extend(stack(layout, path));
     }
-    match of_table.values().any(|stacks| stacks.len() > 1) {
-        true => ask("engine stack", &names(&paths, stack)),
-        false => Ok(foreign),
-    }
+    if of_table.values().any(|stacks| stacks.len() > 1) { ask("engine stack", &names(&paths, stack)) } else { Ok(foreign) }
 }
 
 /// Returns the folders that name the engine and its version: `vllm/0.24.0`.

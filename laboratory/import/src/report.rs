@@ -188,10 +188,7 @@ pub(crate) fn ranges(numbers: &[u64]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b);
     let ranges = runs.filter_map(|run| {
         let (first, last) = (run.first()?, run.last()?);
-        Some(match first == last {
-            true => first.to_string(),
-            false => format!("{first}-{last}"),
-        })
+        Some(if first == last { first.to_string() } else { format!("{first}-{last}") })
     });
     ranges.collect::<Vec<_>>().join(", ")
 }

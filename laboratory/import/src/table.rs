@@ -182,10 +182,7 @@ impl SourceTable {
             let cells = record.map_err(|_| not_text(line))?;
             let byte = cells.position().map_or(0, csv::Position::byte);
             line = lines.line_at(byte);
-            match place == 0 && is_header(&cells) {
-                true => table.header = Some(cells.iter().map(str::to_owned).collect()),
-                false => table.push(line, &cells),
-            }
+            if place == 0 && is_header(&cells) { table.header = Some(cells.iter().map(str::to_owned).collect()) } else { table.push(line, &cells) }
         }
         let width = table.header.as_ref().map_or(0, Vec::len);
         table.widen(width);

@@ -134,10 +134,7 @@ impl<'s> Cells<'s> {
     /// The text of a cell; empty if the file has no such column or the value is missing.
     pub(crate) fn text(&self, column: &str) -> &'s str {
         let text = self.raw(column);
-        match MISSING.iter().any(|word| text.eq_ignore_ascii_case(word)) {
-            true => "",
-            false => text,
-        }
+        if MISSING.iter().any(|word| text.eq_ignore_ascii_case(word)) { "" } else { text }
     }
 
     /// The unchanged text of a cell.

@@ -20,10 +20,7 @@ pub(crate) fn id(cells: &Cells<'_>, server: &Server) -> Result<String, Error> {
 
 /// Returns the server of a row; the published file leaves out GPU and engine, which are all of one kind.
 pub(crate) fn server(cells: &Cells<'_>, server: Server) -> Result<Server, Error> {
-    let or = |given: String, published: &str| match given.is_empty() {
-        true => published.to_owned(),
-        false => given,
-    };
+    let or = |given: String, published: &str| if given.is_empty() { published.to_owned() } else { given };
     Ok(Server {
         gpu: or(server.gpu, "b300"),
         engine: or(server.engine, "vllm-0.20.1"),

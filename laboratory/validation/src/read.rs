@@ -134,10 +134,7 @@ fn limits(cells: &Cells<'_>) -> Result<Limits, Error> {
         max_num_batched_tokens: cells.optional_whole("max_num_batched_tokens")?,
         gpu_memory_utilization: cells.optional_number("gpu_memory_utilization")?,
         kv_blocks: cells.optional_whole("kv_blocks")?,
-        prefix_caching: match cells.flag("prefix_caching")?.unwrap_or(true) {
-            true => PrefixCaching::Enabled,
-            false => PrefixCaching::Disabled,
-        },
+        prefix_caching: if cells.flag("prefix_caching")?.unwrap_or(true) { PrefixCaching::Enabled } else { PrefixCaching::Disabled },
     })
 }
 

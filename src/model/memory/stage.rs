@@ -115,10 +115,7 @@ pub(super) fn activation_bytes(
     let logits = vocab * (requests * engine.logit_memory + rows * engine.logit_buffer);
     let kept = engine.kept_expert_workspace * widest(expert_values);
     let sampler = logits + VALUE * (kept + (tokens + 2.0 * requests) * hidden);
-    let peak = match stage.stage + 1 == parallelism.pp {
-        true => sampler.max(VALUE * layers),
-        false => VALUE * layers,
-    };
+    let peak = if stage.stage + 1 == parallelism.pp { sampler.max(VALUE * layers) } else { VALUE * layers };
     // Between stages: hidden state and residual.
     let received = if parallelism.pp > 1 { 2.0 } else { 0.0 };
     CUBLAS_BYTES + peak + VALUE * received * tokens * hidden

@@ -16,10 +16,7 @@ pub(crate) enum Times {
 impl Times {
     /// Creates an empty list; with `is_exact`, the first times are kept.
     pub(crate) fn new(is_exact: bool) -> Times {
-        match is_exact {
-            true => Times::Kept(Vec::new()),
-            false => Times::Counted(Sketch::new()),
-        }
+        if is_exact { Times::Kept(Vec::new()) } else { Times::Counted(Sketch::new()) }
     }
 
     /// Adds a time, and moves to a histogram where `max` times are kept already.

@@ -85,10 +85,7 @@ impl KvCache {
             caching: config.prefix_caching,
             drops_last_hit: config.rules.mtp_drops_block && config.speculation.is_some_and(|drafts| drafts.is_mtp()),
             lookahead_tokens,
-            admission_lookahead_tokens: match config.rules.admission_lookahead {
-                true => lookahead_tokens,
-                false => 0,
-            },
+            admission_lookahead_tokens: if config.rules.admission_lookahead { lookahead_tokens } else { 0 },
             max_model_len: config.max_model_len,
             reserve_full_prompt: config.rules.scheduler_reserve_full_isl,
             watermark_blocks: config.watermark_blocks(),
@@ -169,10 +166,7 @@ impl KvCache {
         }
         while cached < end {
             let middle = cached.midpoint(end);
-            match self.pool.contains(ids.id(middle)) {
-                true => cached = middle + 1,
-                false => end = middle,
-            }
+            if self.pool.contains(ids.id(middle)) { cached = middle + 1 } else { end = middle }
         }
         self.without_dropped(cached) * self.block_size
     }

@@ -231,10 +231,7 @@ impl Sequence {
 
     /// Returns its tokens in the step before `step`, with speculative decoding.
     pub(crate) fn verified_in_flight(&self, step: u64) -> InFlight {
-        match self.in_flight.step + 1 == step {
-            true => self.in_flight,
-            false => InFlight::default(),
-        }
+        if self.in_flight.step + 1 == step { self.in_flight } else { InFlight::default() }
     }
 
     /// Returns the last step with a token of it, with pipeline stages.

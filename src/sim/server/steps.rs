@@ -113,10 +113,7 @@ impl<M: LatencyModel> Server<M> {
         {
             return RankStep::Decodes(decode);
         }
-        match self.plan_step() {
-            true => RankStep::Planned,
-            false => RankStep::Idle,
-        }
+        if self.plan_step() { RankStep::Planned } else { RankStep::Idle }
     }
 
     /// Returns the requests that decode in the next step if nothing else happens in it and, with steps fixed ahead, in
@@ -207,10 +204,7 @@ impl<M: LatencyModel> Server<M> {
 
     /// Moves on from a next step without work.
     pub(super) fn skip_step(&mut self) {
-        match self.next.preempted.is_empty() {
-            true => self.reject_first_waiting(),
-            false => self.sleep(),
-        }
+        if self.next.preempted.is_empty() { self.reject_first_waiting() } else { self.sleep() }
     }
 
     /// Returns a step that begins now and ends at `end_ns`.
@@ -257,10 +251,7 @@ impl<M: LatencyModel> Server<M> {
     fn report_step<O: Observer + ?Sized>(&mut self, start_ns: u64, observer: &mut O) {
         let record = self.current.record(start_ns, self.now_ns - start_ns);
         self.totals.drafts(&record);
-        match self.config.is_pipelined() {
-            true => self.count(&self.pipeline.apart(&record)),
-            false => self.count(&record),
-        }
+        if self.config.is_pipelined() { self.count(&self.pipeline.apart(&record)) } else { self.count(&record) }
         if observer.wants_steps() {
             observer.step_batch(&self.current.batch());
             observer.step(&self.with_state(&record));
@@ -287,10 +278,7 @@ impl<M: LatencyModel> Server<M> {
         while self.now_ns < horizon_ns
             && let Some(planned) = self.scheduler.plan_decodes()
         {
-            let decode = match ahead {
-                true => fixed.replace(planned).unwrap_or(planned),
-                false => planned,
-            };
+            let decode = if ahead { fixed.replace(planned).unwrap_or(planned) } else { planned };
             let time = self.model.decode_time(decode);
             let Some(end_ns) = end_of_step(self.now_ns, time) else {
                 let batch = StepBatch { prefill: &[], decode: slice::from_ref(&decode) };

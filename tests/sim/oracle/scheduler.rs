@@ -351,10 +351,7 @@ impl Scheduler {
                     new = padded;
                 }
             }
-            let end = match rules.admission_lookahead {
-                true => self.with_lookahead(computed + new),
-                false => computed + new,
-            };
+            let end = if rules.admission_lookahead { self.with_lookahead(computed + new) } else { computed + new };
             let sequence = &mut self.waiting[turn];
             let own = blocks_for(sequence, end, block_size);
             let lacking = |own: u32, cap: u32| -> u32 {
@@ -365,17 +362,11 @@ impl Scheduler {
                 };
                 hits.iter().enumerate().map(lacking).sum()
             };
-            let needed = match rules.scheduler_reserve_full_isl {
-                true => {
+            let needed = if rules.scheduler_reserve_full_isl {
                     let prompt = blocks_for(sequence, computed + pending, block_size);
                     lacking(own, u32::MAX).max(lacking(prompt, most_limited(&self.config)))
-                }
-                false => lacking(own, u32::MAX),
-            };
-            let kept_free = match self.running.is_empty() {
-                true => 0,
-                false => (self.config.watermark * f64::from(self.config.kv_blocks + 1)) as u32,
-            };
+                } else { lacking(own, u32::MAX) };
+            let kept_free = if self.running.is_empty() { 0 } else { (self.config.watermark * f64::from(self.config.kv_blocks + 1)) as u32 };
             let states = self.config.kv_groups.states;
             if !self.kv.fits(&hits, needed + states + kept_free) {
                 return;

@@ -139,10 +139,7 @@ impl Sequence {
     /// Tokens before `step` without which nothing that is still computed can do.
     pub(crate) fn processed(&self, step: u64) -> u32 {
         let (last, tokens) = self.last_tokens;
-        match self.window_in_flight && last + 1 == step {
-            true => self.believed(step) - tokens,
-            false => self.believed(step),
-        }
+        if self.window_in_flight && last + 1 == step { self.believed(step) - tokens } else { self.believed(step) }
     }
 
     /// Tokens of its prompt and of the output whose values are sampled before the step that is scheduled next begins.
@@ -152,10 +149,7 @@ impl Sequence {
 
     /// Tokens that the step in flight samples when `step` is scheduled.
     fn in_flight(&self, step: u64) -> Sampling {
-        match self.ahead && self.sampling.step + 1 == step {
-            true => self.sampling,
-            false => Sampling::default(),
-        }
+        if self.ahead && self.sampling.step + 1 == step { self.sampling } else { Sampling::default() }
     }
 
     /// The blocks of the next `tokens` are taken for `step`.

@@ -122,10 +122,7 @@ impl<'t> ExpectedSteps<'t> {
             let read = logits * 4.0 / tables.gpu.bandwidth;
             let sorts = sharded.spec.sampler != Sampler::Plain;
             let penalizes = sharded.spec.sampler == Sampler::RepetitionPenalty;
-            let [sort, sorted_logit] = match sorts {
-                true => [constants.sort.0, constants.sorted_logit.0],
-                false => [0.0; 2],
-            };
+            let [sort, sorted_logit] = if sorts { [constants.sort.0, constants.sorted_logit.0] } else { [0.0; 2] };
             let mut sampling = sort + read.max((constants.logit.0 + sorted_logit) * logits);
             if penalizes {
                 sampling += constants.penalty.0 + 85.0 * logits / tables.gpu.bandwidth;

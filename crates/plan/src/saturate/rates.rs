@@ -26,14 +26,11 @@ pub(crate) struct Scale {
 impl Scale {
     /// Returns the scale of a tolerance, from 0.0001 to 0.5.
     pub(crate) fn try_new(tolerance: f64) -> Result<Scale, PlanError> {
-        match (1e-4..=0.5).contains(&tolerance) {
-            true => Ok(Scale { tolerance }),
-            false => Err(PlanError::Choice {
+        if (1e-4..=0.5).contains(&tolerance) { Ok(Scale { tolerance }) } else { Err(PlanError::Choice {
                 choice: "tolerance",
                 expected: "a share from 0.0001 to 0.5",
                 found: tolerance.to_string(),
-            }),
-        }
+            }) }
     }
 
     /// Returns the rate of a step, requests per second.
@@ -57,10 +54,7 @@ impl Scale {
     /// Returns the steps that servers of this capacity may serve.
     pub(crate) fn within(self, capacity: f64) -> RangeInclusive<i32> {
         let [lowest, highest] = RATES;
-        let lowest = match capacity < highest {
-            true => capacity * LEAST_SHARE,
-            false => lowest,
-        };
+        let lowest = if capacity < highest { capacity * LEAST_SHARE } else { lowest };
         self.step(lowest)..=self.step(capacity)
     }
 }
@@ -80,10 +74,7 @@ pub(crate) struct Rates<'r> {
 impl Rates<'_> {
     /// Returns the highest step whose rate is served in full.
     pub(crate) fn saturation(&mut self) -> Result<Option<i32>, PlanError> {
-        let start = match self.capacity.is_finite() {
-            true => self.scale.step(self.capacity * USUAL_SHARE),
-            false => 0,
-        };
+        let start = if self.capacity.is_finite() { self.scale.step(self.capacity * USUAL_SHARE) } else { 0 };
         self.highest(self.scale.within(self.capacity), start, &Limits::NONE)
     }
 

@@ -250,10 +250,7 @@ impl Found {
         Ok(Found {
             lowest,
             saturation,
-            best: match limits.is_any() {
-                true => rates.highest(lowest..=saturation, saturation, limits)?,
-                false => Some(saturation),
-            },
+            best: if limits.is_any() { rates.highest(lowest..=saturation, saturation, limits)? } else { Some(saturation) },
             is_bound,
         })
     }

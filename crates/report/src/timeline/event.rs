@@ -160,10 +160,7 @@ impl Micros {
         let micros = self.0 as f64 / 1e3;
         // A reader that multiplies by 1,000 and truncates gets the same nanoseconds: one less, and a step
         // would overlap the next.
-        match ((micros * 1e3) as u64) < self.0 {
-            true => micros.next_up(),
-            false => micros,
-        }
+        if ((micros * 1e3) as u64) < self.0 { micros.next_up() } else { micros }
     }
 
     /// The nanoseconds that a reader finds.

@@ -91,10 +91,7 @@ impl<S: Source> Source for Feed<'_, S> {
     }
 
     fn total(&self) -> Option<u64> {
-        match self.gate.is_closed() {
-            true => Some(self.gate.taken()),
-            false => self.source.total(),
-        }
+        if self.gate.is_closed() { Some(self.gate.taken()) } else { self.source.total() }
     }
 
     fn feeds_back(&self) -> bool {

@@ -40,10 +40,7 @@ pub(crate) struct Estimate {
 impl Estimate {
     /// Half the width of the 95 % interval, over the mean.
     pub(crate) fn relative(&self) -> f64 {
-        match self.error > 0.0 {
-            true => T_975 * self.error / self.mean.abs(),
-            false => 0.0,
-        }
+        if self.error > 0.0 { T_975 * self.error / self.mean.abs() } else { 0.0 }
     }
 
     /// Whether the number of requests in the servers is known to 5 %, or to a quarter of a request.
@@ -134,10 +131,7 @@ fn estimate(blocks: &[f64]) -> Option<Estimate> {
     let factor = (1.0 + correlation) / (1.0 - correlation);
     Some(Estimate {
         mean,
-        error: match sum > 0.0 {
-            true => (variance * factor).sqrt(),
-            false => 0.0,
-        },
+        error: if sum > 0.0 { (variance * factor).sqrt() } else { 0.0 },
     })
 }
 

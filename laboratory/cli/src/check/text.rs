@@ -24,10 +24,7 @@ impl Check<'_> {
         for excluded in &self.inspection.excluded {
             let rows = plural(excluded.rows.len() as u64, "row");
             let of_file = format!("{rows} of {}: {}", excluded.file, excluded.reason);
-            let label = match excluded.latency_us.is_empty() {
-                true => "excluded",
-                false => "replaced",
-            };
+            let label = if excluded.latency_us.is_empty() { "excluded" } else { "replaced" };
             text += &wrapped(label, &of_file);
         }
         text += &wrapped("warnings", &self.warning_count());

@@ -69,10 +69,7 @@ impl<'w> WarningsTable<'w> {
                 checked.family.name,
                 number(100.0 * DIP, 0)
             ),
-            columns: match has_locations {
-                true => &["us", "line before", "its us", "less %"],
-                false => &["us", "us before", "less %"],
-            },
+            columns: if has_locations { &["us", "line before", "its us", "less %"] } else { &["us", "us before", "less %"] },
             rows: rows.collect(),
             max_rows: MAX_DIPS,
         })

@@ -27,10 +27,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<String, Error> {
     let source = source::read(layout, &set.src, &set.skip, &answers)?;
     let import = import(&source, &answers, &gpus::ALL).map_err(|error| with_name(error, destination.name()))?;
     destination.write(&import.files, &import.report.to_string())?;
-    match args.json {
-        true => output::as_json(&import.report, &import.files, &set.dest),
-        false => Ok(output::text(&import.report, &import.files, &set.dest)),
-    }
+    if args.json { output::as_json(&import.report, &import.files, &set.dest) } else { Ok(output::text(&import.report, &import.files, &set.dest)) }
 }
 
 fn answers(from: &ImportFrom, set: &SetArgs, folder: &str) -> Result<Answers, Error> {
@@ -50,10 +47,7 @@ fn answers(from: &ImportFrom, set: &SetArgs, folder: &str) -> Result<Answers, Er
         headers: set.headers.clone(),
         folders: set.folders.clone(),
         t0_us: set.t0_us.clone(),
-        floor: match set.drop_floor {
-            true => FloorRows::Drop,
-            false => FloorRows::Keep,
-        },
+        floor: if set.drop_floor { FloorRows::Drop } else { FloorRows::Keep },
         ..Answers::default()
     };
     Ok(match from {
@@ -83,12 +77,9 @@ fn sheet(path: &Path) -> Result<GpuSheet, Error> {
 
 /// Checks that the given name is not that of a built-in set.
 fn given_name(name: &str) -> Result<String, Error> {
-    match is_built_in(name) {
-        true => {
+    if is_built_in(name) {
             Err(Error::new(format!("--name: expected a name that no built-in set has, found {name}; choose another")))
-        }
-        false => Ok(name.to_owned()),
-    }
+        } else { Ok(name.to_owned()) }
 }
 
 fn is_built_in(name: &str) -> bool {
@@ -97,10 +88,7 @@ fn is_built_in(name: &str) -> bool {
 
 /// Adds to a missing name why that of the folder cannot be used.
 fn with_name(mut error: rooflut_import::Error, folder: &str) -> Error {
-    let why = match is_built_in(folder) {
-        true => "the name of a built-in set",
-        false => "not a name for sets",
-    };
+    let why = if is_built_in(folder) { "the name of a built-in set" } else { "not a name for sets" };
     let mut missing = error.missing_answers().iter_mut();
     if let Some(name) = missing.find(|answer| answer.flag == "--name") {
         name.meaning = format!("{}; the name of DEST, {folder}, is {why}", name.meaning);

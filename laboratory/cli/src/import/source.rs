@@ -159,10 +159,7 @@ fn walk(
             continue;
         }
         above.push(name);
-        match path.is_dir() {
-            true => walk(&path, above, seen, found)?,
-            false => found.push((path, above.join("/"))),
-        }
+        if path.is_dir() { walk(&path, above, seen, found)? } else { found.push((path, above.join("/"))) }
         above.pop();
     }
     Ok(())

@@ -236,8 +236,5 @@ fn range(family: &Family) -> [f64; 2] {
     let beyond = found.len() / 50;
     let least = found.get(beyond).copied().unwrap_or(0.5);
     let most = found.iter().rev().nth(beyond).copied().unwrap_or(1.0);
-    match most / least > 1.2 {
-        true => [least, most],
-        false => [least / 1.2, most * 1.2],
-    }
+    if most / least > 1.2 { [least, most] } else { [least / 1.2, most * 1.2] }
 }

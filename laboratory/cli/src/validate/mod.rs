@@ -31,10 +31,7 @@ use crate::tallied;
 /// Predicts and compares. If nothing can be predicted, that is an error; the JSON output is printed, too.
 /// `shows_progress`: whether standard error tells how far it is.
 pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered, Error> {
-    let mut datasets = match args.files.is_empty() {
-        true => embedded()?,
-        false => read_all(&args.files)?,
-    };
+    let mut datasets = if args.files.is_empty() { embedded()? } else { read_all(&args.files)? };
     if let Some(path) = &args.tables {
         predict_with(&mut datasets, &table_set::find(WhichSet::At(path))?)?;
     }
@@ -56,10 +53,7 @@ pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered,
         report
     };
     let reports: Vec<FileReport> = datasets.iter().map(report).collect();
-    let left_out = match args.files.is_empty() && args.tables.is_none() {
-        true => LeftOut::embedded()?,
-        false => LeftOut::default(),
-    };
+    let left_out = if args.files.is_empty() && args.tables.is_none() { LeftOut::embedded()? } else { LeftOut::default() };
     let nominal = match plot {
         Some(_) => PLOTTED.as_slice(),
         None => &NOMINAL,
@@ -118,10 +112,7 @@ fn unpredicted(reports: &[FileReport]) -> Error {
     let reasons = reports.iter();
     let reasons: Vec<String> =
         reasons.flat_map(|report| tallied::reasons(Some(&report.file), &report.skipped)).collect();
-    let reasons = match reasons.is_empty() {
-        true => String::new(),
-        false => format!(": {}", reasons.join("; ")),
-    };
+    let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
     Error::new(format!("no row can be predicted{reasons}; correct the rows, or use others"))
 }
 

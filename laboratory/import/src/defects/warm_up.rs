@@ -35,10 +35,7 @@ pub(crate) fn warm_ups(readings: &[Reading], first_rows: &[u64]) -> Vec<usize> {
         }
         start += rows.len();
     }
-    match firsts.len() >= FILES && found.len() * 2 > firsts.len() {
-        true => firsts,
-        false => found,
-    }
+    if firsts.len() >= FILES && found.len() * 2 > firsts.len() { firsts } else { found }
 }
 
 /// Whether the first of the rows of a file timed the warm-up.

@@ -114,10 +114,7 @@ impl Layer {
     }
 
     fn sharded(&self, width: u32) -> Result<u32, Cause> {
-        match width.is_multiple_of(self.tp) {
-            true => Ok(width / self.tp),
-            false => Err(self.odd()),
-        }
+        if width.is_multiple_of(self.tp) { Ok(width / self.tp) } else { Err(self.odd()) }
     }
 
     fn odd(&self) -> Cause {

@@ -150,10 +150,7 @@ impl ResolvedServer {
     /// Rejects a prompt that is longer than `max_model_len`.
     pub(super) fn check_length(&self, prompt_tokens: u32, limits: &Limits) -> Result<(), Reason> {
         let max_model_len = self.max_model_len(limits);
-        match prompt_tokens > max_model_len {
-            true => Err(Reason::from(Rejection::TooLong { tokens: prompt_tokens.into(), max_model_len })),
-            false => Ok(()),
-        }
+        if prompt_tokens > max_model_len { Err(Reason::from(Rejection::TooLong { tokens: prompt_tokens.into(), max_model_len })) } else { Ok(()) }
     }
 
     /// Rejects a mean KV length that is not positive or longer than `max_model_len`.

@@ -118,10 +118,7 @@ pub(super) fn engine_step(
         let group = DecodeGroup::from_sum(step.decode_requests, step.decode_kv_tokens.into());
         decode.push(group.map_err(|_| Reason::context_not_positive())?);
     }
-    let metric = match prefill.is_empty() {
-        true => Metric::Step,
-        false => Metric::Prefill,
-    };
+    let metric = if prefill.is_empty() { Metric::Step } else { Metric::Prefill };
     let deployed = resolved.deploy(engine)?;
     let wanted = Wanted::of(predictor, engine, &resolved);
     wanted.predict(deployed.step_model(), |model| {
