@@ -16,8 +16,7 @@ fn load(c: &mut Criterion) {
     fs::create_dir_all(&copy).unwrap();
     for entry in fs::read_dir(data).unwrap() {
         let path = entry.unwrap().path();
-        let text = fs::read_to_string(&path).unwrap();
-        let text = text.replacen("name = \"h100\"", "name = \"h100-copy\"", 1);
+        let text = fs::read_to_string(&path).unwrap().replacen("name = \"h100\"", "name = \"h100-copy\"", 1);
         fs::write(copy.join(path.file_name().unwrap()), text).unwrap();
     }
     let mut group = c.benchmark_group("load");

@@ -134,8 +134,7 @@ fn four_groups() -> &'static RooflineModel {
         .top_k(2)
         .and_layers(8)
         .span(Span::Full);
-    let spec = layers.vocab(128_256).max_model_len(131_072).build();
-    let spec = spec.expect("sound dimensions");
+    let spec = layers.vocab(128_256).max_model_len(131_072).build().expect("sound dimensions");
     let options = StepOptions::default();
     let model = RooflineModel::try_new(&spec, &sets::H100, Parallelism::SINGLE, options);
     Box::leak(Box::new(model.expect("in the set")))

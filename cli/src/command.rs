@@ -92,8 +92,7 @@ mod tests {
 
     #[test]
     fn the_rows_of_a_sweep_are_part_of_the_answer() {
-        let text = answer(arguments(&[&["sweep"], SMALL.as_slice()].concat()), Stop::default());
-        let text = text.unwrap();
+        let text = answer(arguments(&[&["sweep"], SMALL.as_slice()].concat()), Stop::default()).unwrap();
         assert_eq!(text.lines().count(), 3);
         assert!(text.starts_with("index,grid,"), "{text}");
     }

@@ -43,8 +43,7 @@ pub(crate) fn wrapped(indent: usize, label: &str, words: &[String]) -> String {
     // A value stays with its flag.
     let starts_with = |word: &str| word.starts_with("--");
     for (index, word) in words.iter().enumerate() {
-        let value = words.get(index + 1).filter(|next| !starts_with(next));
-        let value = value.filter(|_| starts_with(word));
+        let value = words.get(index + 1).filter(|next| !starts_with(next)).filter(|_| starts_with(word));
         let needed = word.chars().count() + value.map_or(0, |value| 1 + value.chars().count());
         let is_value = index > 0 && !starts_with(word);
         match lines.last_mut() {
@@ -73,7 +72,11 @@ fn shown(value: &Value) -> String {
 /// Returns a word as a POSIX shell reads it.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(&c);
-    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]

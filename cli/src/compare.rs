@@ -74,7 +74,9 @@ fn read(path: &Path) -> Result<ReadReport, Error> {
         Error::in_file(path, line, format!("{expected}{problem}"))
     })?;
     let args = RunArgs::of_file(path, file)?;
-    let report = run::report(&args).map_err(|error| if error.keys().is_empty() { Error::in_file(path, None, error.in_keys()) } else { args.place(error) })?;
+    let report = run::report(&args).map_err(|error| {
+        if error.keys().is_empty() { Error::in_file(path, None, error.in_keys()) } else { args.place(error) }
+    })?;
     Ok(ReadReport::of(&report)?)
 }
 
@@ -115,9 +117,7 @@ fn cells(figure: &Figure) -> Vec<String> {
 /// `E2E mean: B is 1,230 ms lower: -1,200 decode, -31.0 queue`; `None` where nothing differs.
 fn describe_cause(cause: &Cause) -> Option<String> {
     let largest = cause.terms.first()?.difference_ms.abs();
-    let terms = cause.terms.iter();
-    let terms = terms.filter(|term| term.difference_ms.abs() >= MIN_TERM * largest);
-    let terms = terms.take(MAX_TERMS);
+    let terms = cause.terms.iter().filter(|term| term.difference_ms.abs() >= MIN_TERM * largest).take(MAX_TERMS);
     let terms: Vec<String> = terms.map(|term| format!("{} {}", difference(term.difference_ms), term.name)).collect();
     Some(format!("{}: B - A is {} ms, of which {}", cause.figure, difference(cause.difference_ms), terms.join(", ")))
 }

@@ -21,8 +21,8 @@ pub(crate) fn run(args: &FitsArgs) -> Result<String, Error> {
     let sets = sets(args)?;
     let prices = prices::find(args.prices.as_deref(), &sets)?;
     let (server, demand) = (args.server(), args.demand());
-    let fits = Fits::try_new(&args.target, &server, &named.model, &sets, demand, &prices);
-    let mut fits = fits.map_err(|error| model_source::with_keys(error, &[&named]))?;
+    let mut fits = Fits::try_new(&args.target, &server, &named.model, &sets, demand, &prices)
+        .map_err(|error| model_source::with_keys(error, &[&named]))?;
     fits.notes.splice(..0, named.notes());
     if args.json { to_json(&fits) } else { Ok(text(&fits)) }
 }

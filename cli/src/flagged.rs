@@ -36,11 +36,16 @@ pub(crate) fn row(flagged: &Flagged, parts: &[(Part, f64)]) -> FlaggedRow {
 
 /// Returns the note of a text.
 pub(crate) fn note(flagged: &FlaggedRow) -> String {
-    let parts = flagged.parts.0.iter().map(|(part, change)| {
-        let direction = if *change < 0.0 { "less" } else { "more" };
-        format!("{part} takes {} {direction} time", percent(100.0 * change.abs()))
-    });
-    let parts = parts.collect::<Vec<_>>().join(" and ");
+    let parts = flagged
+        .parts
+        .0
+        .iter()
+        .map(|(part, change)| {
+            let direction = if *change < 0.0 { "less" } else { "more" };
+            format!("{part} takes {} {direction} time", percent(100.0 * change.abs()))
+        })
+        .collect::<Vec<_>>()
+        .join(" and ");
     let row = &flagged.row;
     match (flagged.latency_us, flagged.expected_us) {
         (Some(latency_us), Some(expected_us)) => format!(

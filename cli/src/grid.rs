@@ -53,8 +53,7 @@ impl Grid {
         let widths = self.widths(available, gap);
         let folded = |(cell, width): (&String, &usize)| {
             let breaks = if longest(cell, SPACE) <= *width { SPACE } else { PARTS };
-            let lines = cell.split('\n');
-            let lines = lines.flat_map(|line| fold_after(line, *width, breaks));
+            let lines = cell.split('\n').flat_map(|line| fold_after(line, *width, breaks));
             lines.collect::<Vec<_>>().join("\n")
         };
         let mut table = Table::new();
@@ -127,8 +126,7 @@ impl Grid {
                 CellAlignment::Right => &[],
                 _ => breaks,
             };
-            let cells = self.rows.iter().filter_map(|row| row.get(index));
-            let cells = cells.map(|cell| longest(cell, breaks_of_cells));
+            let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| longest(cell, breaks_of_cells));
             cells.chain([longest(name, breaks)]).max().unwrap_or(0)
         });
         least.collect()

@@ -42,7 +42,11 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 fn open_file(path: &Path) -> io::Result<File> {
     let kind = fs::metadata(path)?;
-    if kind.is_file() || kind.is_dir() { File::open(path) } else { open_in_time(path, File::options().read(true), "no program writes to this pipe") }
+    if kind.is_file() || kind.is_dir() {
+        File::open(path)
+    } else {
+        open_in_time(path, File::options().read(true), "no program writes to this pipe")
+    }
 }
 
 /// Returns an input that can be read only once, such as a pipe.

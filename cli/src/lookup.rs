@@ -40,12 +40,14 @@ fn refusal(question: &Question, shape: Codes, error: ResolveError) -> Error {
 /// Returns the answer with the points around the question of each shape that answers.
 fn answer(set: &TableSet, question: &Question, shape: Codes, kernel: &Kernel) -> Answer {
     let mut neighbours = Vec::new();
-    let matched = kernel.matched().map(|op::Neighbour { shape, share }| {
-        let key = fields::shape(question.operation, shape);
-        neighbours.extend(around(set, question, &key, shape).into_iter().flatten());
-        Matched { key, share }
-    });
-    let matched = matched.collect();
+    let matched = kernel
+        .matched()
+        .map(|op::Neighbour { shape, share }| {
+            let key = fields::shape(question.operation, shape);
+            neighbours.extend(around(set, question, &key, shape).into_iter().flatten());
+            Matched { key, share }
+        })
+        .collect();
     let shape = fields::shape(question.operation, shape);
     Answer {
         operation: question.operation.name(),

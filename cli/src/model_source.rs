@@ -35,16 +35,19 @@ impl NamedModel {
 /// Refuses `--assume-llama` where no file of the `models` needs it.
 pub(crate) fn check_assumption(target: &Target, models: &[&NamedModel]) -> Result<(), RunError> {
     let is_needed = models.iter().any(|model| !model.ignored.is_empty());
-    if target.assume_llama == Some(true) && !is_needed { Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
+    if target.assume_llama == Some(true) && !is_needed {
+        Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
             key: "assume_llama",
             why: "the model is known without it",
-        }))) } else { Ok(()) }
+        })))
+    } else {
+        Ok(())
+    }
 }
 
 /// Returns how the file of the model is read.
 pub(crate) fn options(target: &Target) -> Options<'static> {
-    let options = draft_options(target);
-    let options = options.with_weight_dtype(target.dtype);
+    let options = draft_options(target).with_weight_dtype(target.dtype);
     options.with_kv_dtype(target.kv_dtype)
 }
 

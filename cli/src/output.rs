@@ -117,8 +117,7 @@ const HEADING: Style = Style::new().bold();
 pub fn width() -> usize {
     static WIDTH: OnceLock<usize> = OnceLock::new();
     *WIDTH.get_or_init(|| {
-        let columns = std::env::var("COLUMNS").ok();
-        let columns = columns.and_then(|columns| columns.parse().ok());
+        let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let terminal = || terminal_size::terminal_size_of(io::stdout());
         let width = columns.or_else(|| terminal().map(|(width, _)| width.0.into()));
         width.unwrap_or(PIPED_WIDTH).max(MIN_WIDTH)

@@ -59,7 +59,8 @@ fn text_or_error<C>(error: &clap::Error) -> Result<Invocation<C>, Error> {
 
 /// Takes `-1` for a value wherever one is due, so that the argument's own range refuses it.
 pub(crate) fn negative_values(command: clap::Command) -> clap::Command {
-    let command = command.mut_args(|arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg });
+    let command =
+        command.mut_args(|arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg });
     let names: Vec<String> = command.get_subcommands().map(|subcommand| subcommand.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| command.mut_subcommand(name, negative_values))
 }

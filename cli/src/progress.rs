@@ -149,7 +149,8 @@ impl Ticker {
     /// Starts to tell what is `done`.
     pub fn start(done: impl Fn() -> String + Send + 'static) -> Ticker {
         let (end, ended) = channel();
-        let write = move || if stderr().is_terminal() {
+        let write = move || {
+            if stderr().is_terminal() {
                 let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
                 let style = ProgressStyle::with_template("{msg}");
                 let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -158,7 +159,10 @@ impl Ticker {
                     true
                 });
                 bar.finish_and_clear();
-            } else { tick(&ended, BETWEEN_TICKS, done, |line| writeln!(stderr(), "{line}").is_ok()) };
+            } else {
+                tick(&ended, BETWEEN_TICKS, done, |line| writeln!(stderr(), "{line}").is_ok())
+            }
+        };
         Ticker {
             end: Some(end),
             // Without a thread the command is silent.

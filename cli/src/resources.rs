@@ -20,8 +20,8 @@ pub(crate) fn find<'r>(
         model_source::find(target.model(), model_source::options(target)).map_err(|error| error.about("model"))?;
     let tables = table_set::find(table_set::of(target))?;
     let find_draft = |name| model_source::find(name, model_source::draft_options(target));
-    let draft = scenario.server.draft_model().map(find_draft);
-    let draft = draft.transpose().map_err(|error| error.about("draft_model"))?;
+    let draft =
+        scenario.server.draft_model().map(find_draft).transpose().map_err(|error| error.about("draft_model"))?;
     let resources = Resources {
         model: model.model.clone(),
         draft_model: draft.as_ref().map(|draft| draft.model.clone()),

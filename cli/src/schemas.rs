@@ -60,8 +60,8 @@ fn sweep() -> Result<Value, Error> {
         open: &input::open,
     };
     let grid = Grid::try_new(file.scenario(), Vec::new());
-    let sweep = grid.and_then(|grid| Sweep::try_new(grid, sources, ""));
-    let sweep = sweep.map_err(|error| Error::new(error.to_string()))?;
+    let sweep =
+        grid.and_then(|grid| Sweep::try_new(grid, sources, "")).map_err(|error| Error::new(error.to_string()))?;
     let always = ["index", "grid", "schema_version"];
     let properties = sweep.columns().into_iter().map(|(name, kind)| {
         let kind = match kind {

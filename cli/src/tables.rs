@@ -103,8 +103,7 @@ impl<'s> SetJson<'s> {
         }
         let mut grid = Grid::new("operation | dtypes | KV | >shapes | >rows | ranges");
         for operation in &self.operations {
-            let axes = operation.axes.iter();
-            let axes = axes.map(AxisJson::text);
+            let axes = operation.axes.iter().map(AxisJson::text);
             grid.row(vec![
                 operation.name.to_owned(),
                 or_dash(operation.dtypes.join(" ")),
@@ -120,7 +119,11 @@ impl<'s> SetJson<'s> {
 
 impl AxisJson {
     fn text(&self) -> String {
-        if self.min == self.max { format!("{} {}", self.name, self.min) } else { format!("{} {}-{}", self.name, self.min, self.max) }
+        if self.min == self.max {
+            format!("{} {}", self.name, self.min)
+        } else {
+            format!("{} {}-{}", self.name, self.min, self.max)
+        }
     }
 }
 

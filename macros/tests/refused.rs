@@ -39,8 +39,7 @@ fn every_message_says_what_was_found_where_and_what_to_do() {
         "\"measurements/unknown-dtype\"",
     ];
     user.write("measurements/no-set-toml/gemm.csv", GEMM);
-    let one_file = format!("==> set.toml <==\n{SET_TOML}\n==> gemm.csv <==\n{GEMM}");
-    let one_file = one_file.replace("12.75", "-");
+    let one_file = format!("==> set.toml <==\n{SET_TOML}\n==> gemm.csv <==\n{GEMM}").replace("12.75", "-");
     user.write("measurements/one-file.tables", &one_file);
     let built_in = SET_TOML.replace("my-gpu", "h100");
     user.write("measurements/name-of-a-built-in-set/set.toml", &built_in);

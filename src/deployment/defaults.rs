@@ -12,7 +12,11 @@ impl DeploymentBuilder {
         let sequences = given.max_num_seqs.unwrap_or(limits.max_num_seqs);
         let tokens = given.max_num_batched_tokens.unwrap_or_else(|| {
             let of_requests = sequences.saturating_mul(max_model_len).max(1);
-            if defaults.tokens_within_requests { limits.max_num_batched_tokens.min(of_requests) } else { limits.max_num_batched_tokens }
+            if defaults.tokens_within_requests {
+                limits.max_num_batched_tokens.min(of_requests)
+            } else {
+                limits.max_num_batched_tokens
+            }
         });
         let (draft_tokens, tokens_per_request) = self.tokens_per_request(max_model_len);
         let fitting = (tokens / tokens_per_request).max(1);

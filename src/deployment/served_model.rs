@@ -43,7 +43,11 @@ impl ServedModel {
 impl<M: LatencyModel> Served<M> {
     fn drafting(&self) -> Option<Drafting<&M, &M>> {
         let (draft, tokens) = self.draft.as_ref()?;
-        Some(if self.mtp { Drafting::with_mtp(&self.target, draft, *tokens) } else { Drafting::new(&self.target, draft, *tokens) })
+        Some(if self.mtp {
+            Drafting::with_mtp(&self.target, draft, *tokens)
+        } else {
+            Drafting::new(&self.target, draft, *tokens)
+        })
     }
 }
 

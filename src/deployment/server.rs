@@ -169,7 +169,11 @@ impl DeploymentBuilder {
         config.long_prefill_token_threshold = long_prefill_token_threshold;
         config.policy = policy.unwrap_or_default();
         config.max_waiting = max_waiting;
-        config.prefix_caching = prefix_caching.unwrap_or(if self.spec.keeps_states() { PrefixCaching::Disabled } else { PrefixCaching::Enabled });
+        config.prefix_caching = prefix_caching.unwrap_or(if self.spec.keeps_states() {
+            PrefixCaching::Disabled
+        } else {
+            PrefixCaching::Enabled
+        });
         config.watermark = watermark.unwrap_or(0.0);
         let mut held = self.kv_spec();
         if self.mtp {

@@ -69,8 +69,7 @@ impl KvGroups {
     pub fn of(model: &ModelSpec, tp: u32) -> KvGroups {
         let span = model.limited_span();
         let is_state = |group: &&LayerGroup| matches!(group.attention, Attention::DeltaNet(_));
-        let states = model.layers.iter().filter(is_state);
-        let states = states.fold(0, |sum: u32, group| sum.saturating_add(group.layers));
+        let states = model.layers.iter().filter(is_state).fold(0, |sum: u32, group| sum.saturating_add(group.layers));
         let kinds = || {
             let keys = model.layers.iter().filter(|group| !is_state(group));
             keys.map(|group| {
@@ -199,9 +198,18 @@ mod tests {
             assert_eq!(found, expected, "{name} {tp}");
         }
         let of = |limited, full| {
-            let model = ModelSpec::builder().hidden(2880).q_heads(64).kv_heads(8).head_dim(64);
-            let model = model.intermediate(2880).vocab(201_088).max_model_len(131_072);
-            let model = model.layers(limited).span(Span::Window(128)).and_layers(full).span(Span::Full);
+            let model = ModelSpec::builder()
+                .hidden(2880)
+                .q_heads(64)
+                .kv_heads(8)
+                .head_dim(64)
+                .intermediate(2880)
+                .vocab(201_088)
+                .max_model_len(131_072)
+                .layers(limited)
+                .span(Span::Window(128))
+                .and_layers(full)
+                .span(Span::Full);
             let KvGroups { layers, full, limited, limited_first, .. } = KvGroups::of(&model.build().unwrap(), 1);
             assert!(limited_first);
             (layers, full, limited)

@@ -75,9 +75,11 @@ impl Written {
             GivenLayers::Groups(layers) => {
                 let heads = [q_heads, kv_heads, head_dim];
                 let is_given = heads.iter().any(Option::is_some) || weight_dtype.is_some();
-                return if is_given || ffn.is_some() { Err(E::custom(
-                        "layers: expected all dimensions of layers in their groups, found some beside them",
-                    )) } else { Ok(layers) };
+                return if is_given || ffn.is_some() {
+                    Err(E::custom("layers: expected all dimensions of layers in their groups, found some beside them"))
+                } else {
+                    Ok(layers)
+                };
             }
         };
         let attention_dtype = weight_dtype.ok_or_else(|| E::missing_field("weight_dtype"))?;
@@ -131,8 +133,7 @@ impl<'de> Deserialize<'de> for GivenLayers {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut groups: A) -> Result<GivenLayers, A::Error> {
-                let first = groups.next_element()?;
-                let first = first.ok_or_else(|| A::Error::invalid_length(0, &self))?;
+                let first = groups.next_element()?.ok_or_else(|| A::Error::invalid_length(0, &self))?;
                 let mut layers = Layers::alike(first);
                 while let Some(group) = groups.next_element()? {
                     layers = layers.try_and(group).map_err(A::Error::custom)?;

@@ -54,8 +54,7 @@ impl Rest {
         }
         let taken = self.taken.iter().zip(before);
         let counts = taken.map(|(after, before)| after - before);
-        let groups = self.layers.iter().zip(counts);
-        let groups = groups.map(|(group, layers)| LayerGroup { layers, ..*group });
+        let groups = self.layers.iter().zip(counts).map(|(group, layers)| LayerGroup { layers, ..*group });
         let mut own = groups.filter(|group| group.layers > 0);
         let none = || LayerGroup { layers: 0, ..*self.layers.first() };
         let first = Layers::alike(own.next().unwrap_or_else(none));
@@ -119,8 +118,10 @@ mod tests {
                 let stages: Vec<_> = entry.spec.stages(pp).collect();
                 assert_eq!(stages.len(), pp as usize);
                 for group in layers.iter() {
-                    let alike = stages.iter().flat_map(|stage| stage.iter());
-                    let alike = alike.filter(|other| (other.attention, other.ffn) == (group.attention, group.ffn));
+                    let alike = stages
+                        .iter()
+                        .flat_map(|stage| stage.iter())
+                        .filter(|other| (other.attention, other.ffn) == (group.attention, group.ffn));
                     let count: u32 = alike.map(|other| other.layers).sum();
                     assert_eq!(count, group.layers, "{} pp {pp}", entry.name);
                 }

@@ -36,8 +36,7 @@ fn find_other<'t>(
 ) -> Result<(AttentionEntry<'t>, Class), ResolveError> {
     check(operation, shape)?;
     let local = shape.local();
-    let entry = table.find(&local).or_else(|| nearest(table, local));
-    let entry = entry.ok_or_else(|| ResolveError::NoAttentionDtype {
+    let entry = table.find(&local).or_else(|| nearest(table, local)).ok_or_else(|| ResolveError::NoAttentionDtype {
         set: set.clone(),
         operation,
         dtype: shape.dtype,

@@ -154,8 +154,7 @@ impl DeltaDecode {
 }
 
 fn find(set: &TableSet, operation: OperationKind, shape: DeltaShape) -> Result<Found<DeltaShape>, ResolveError> {
-    let table = set.required(operation)?;
-    let table = table.typed::<DeltaShape, Points<'_>>();
+    let table = set.required(operation)?.typed::<DeltaShape, Points<'_>>();
     if [shape.k_heads, shape.v_heads, shape.head_dim].contains(&0) {
         let operation = operation.name();
         return Err(ResolveError::ZeroDimension { operation });
@@ -164,14 +163,14 @@ fn find(set: &TableSet, operation: OperationKind, shape: DeltaShape) -> Result<F
         |other: &DeltaShape| squared_log(other.v_heads, shape.v_heads) + squared_log(other.k_heads, shape.k_heads);
     let is_like = |other: &DeltaShape| (other.kernel, other.head_dim) == (shape.kernel, shape.head_dim);
     let like = table.entries().filter(|entry| is_like(&entry.shape));
-    let entry = like.min_by(|a, b| apart(&a.shape).total_cmp(&apart(&b.shape)));
-    let entry = entry.ok_or_else(|| ResolveError::NoHeads {
-        set: set.clone(),
-        operation: operation.name(),
-        q_heads: shape.k_heads,
-        kv_heads: shape.v_heads,
-        head_dim: shape.head_dim,
-    })?;
+    let entry =
+        like.min_by(|a, b| apart(&a.shape).total_cmp(&apart(&b.shape))).ok_or_else(|| ResolveError::NoHeads {
+            set: set.clone(),
+            operation: operation.name(),
+            q_heads: shape.k_heads,
+            kv_heads: shape.v_heads,
+            head_dim: shape.head_dim,
+        })?;
     let class = if entry.shape == shape { Class::Measured } else { Class::Transferred };
     let dtype = (operation.declared().dtype)(&shape.into());
     Found::try_new(set, table, &entry, dtype, class)

@@ -51,8 +51,7 @@ impl Gemm {
     /// # Errors
     /// The set has no GEMM table or none of this dtype, the GPU has no peak for it, or k or n is zero.
     pub fn resolve(set: &TableSet, shape: GemmShape) -> Result<Gemm, ResolveError> {
-        let table = set.required(OperationKind::Gemm)?;
-        let table = table.typed::<GemmShape, Curve<'_>>();
+        let table = set.required(OperationKind::Gemm)?.typed::<GemmShape, Curve<'_>>();
         let reference = set.reference(&table, shape.dtype)?;
         let [measured, other] = table.error_groups(shape.dtype);
         let resolved = |points| Gemm {
@@ -72,8 +71,8 @@ impl Gemm {
         if shape.k == 0 || shape.n == 0 {
             return Err(ResolveError::ZeroDimension { operation: "gemm" });
         }
-        let blend = Blend::of_gemms(table, shape);
-        let blend = blend.ok_or_else(|| ResolveError::NoGemmDtype { set: set.clone(), shape })?;
+        let blend =
+            Blend::of_gemms(table, shape).ok_or_else(|| ResolveError::NoGemmDtype { set: set.clone(), shape })?;
         Ok(resolved(CurveAnswer::Blended(blend.at_best(table.class()))))
     }
 

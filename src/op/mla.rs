@@ -232,10 +232,8 @@ fn around<'t>(table: MlaTable<'t>, shape: &MlaShape) -> [Option<MlaEntry<'t>>; 2
         own => own,
     };
     let rank = |entry: &MlaEntry<'_>| (entry.shape.q_heads, is_same(shape, &entry.shape));
-    let fewer = like(dtype).filter(|entry| entry.shape.q_heads <= shape.q_heads);
-    let fewer = fewer.max_by_key(rank);
-    let more = like(dtype).filter(|entry| entry.shape.q_heads > shape.q_heads);
-    let more = more.min_by_key(|entry| {
+    let fewer = like(dtype).filter(|entry| entry.shape.q_heads <= shape.q_heads).max_by_key(rank);
+    let more = like(dtype).filter(|entry| entry.shape.q_heads > shape.q_heads).min_by_key(|entry| {
         let (q_heads, is_same) = rank(entry);
         (q_heads, !is_same)
     });
@@ -259,8 +257,7 @@ struct Found {
 
 impl Found {
     fn resolve(set: &TableSet, operation: OperationKind, shape: MlaShape) -> Result<Found, ResolveError> {
-        let table = set.required(operation)?;
-        let table = table.typed::<MlaShape, Grid<'_>>();
+        let table = set.required(operation)?.typed::<MlaShape, Grid<'_>>();
         let [fewer, more] = around(table, &shape);
         let share = match (&fewer, &more) {
             (Some(fewer), Some(more)) => {

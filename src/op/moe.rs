@@ -48,8 +48,7 @@ impl Moe {
     /// # Errors
     /// The set has no MoE table, the GPU has no peak for the dtype, or a dimension is zero.
     pub fn resolve(set: &TableSet, shape: MoeShape) -> Result<Moe, ResolveError> {
-        let table = set.required(OperationKind::Moe)?;
-        let table = table.typed::<MoeShape, Curve<'_>>();
+        let table = set.required(OperationKind::Moe)?.typed::<MoeShape, Curve<'_>>();
         let MoeShape { experts, top_k, hidden, intermediate, tp, ep, matrices, dtype } = shape;
         let operation = OperationKind::Moe.name();
         if [experts, top_k, hidden, intermediate, tp, ep, matrices].contains(&0) {

@@ -292,8 +292,7 @@ impl WindowDecode {
 }
 
 fn find(set: &TableSet, operation: OperationKind, shape: WindowShape) -> Result<Found<WindowShape>, ResolveError> {
-    let table = set.required(operation)?;
-    let table = table.typed::<WindowShape, Grid<'_>>();
+    let table = set.required(operation)?.typed::<WindowShape, Grid<'_>>();
     let nearest = |kv_dtype| {
         let apart = |other: &WindowShape| (ln_window(other) - ln_window(&shape)).abs();
         let has_same_heads = |other: &WindowShape| {
@@ -303,16 +302,16 @@ fn find(set: &TableSet, operation: OperationKind, shape: WindowShape) -> Result<
         let entries = table.entries().filter(|entry| has_same_heads(&entry.shape));
         entries.min_by(|a, b| apart(&a.shape).total_cmp(&apart(&b.shape)))
     };
-    let entry = table.find(&shape);
-    let entry = entry.or_else(|| nearest(shape.kv_dtype));
-    let entry = entry.or_else(|| nearest(shape.dtype));
-    let entry = entry.ok_or_else(|| ResolveError::NoHeads {
-        set: set.clone(),
-        operation: operation.name(),
-        q_heads: shape.q_heads,
-        kv_heads: shape.kv_heads,
-        head_dim: shape.head_dim,
-    })?;
+    let entry =
+        table.find(&shape).or_else(|| nearest(shape.kv_dtype)).or_else(|| nearest(shape.dtype)).ok_or_else(|| {
+            ResolveError::NoHeads {
+                set: set.clone(),
+                operation: operation.name(),
+                q_heads: shape.q_heads,
+                kv_heads: shape.kv_heads,
+                head_dim: shape.head_dim,
+            }
+        })?;
     let class = if entry.shape == shape { Class::Measured } else { Class::Transferred };
     Found::try_new(set, table, &entry, shape.dtype, class)
 }

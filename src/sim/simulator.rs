@@ -106,8 +106,7 @@ impl<M: LatencyModel> Simulator<M> {
 
 /// Returns the earliest time at which the engine can see another request.
 fn next_at_engine_ns<M: LatencyModel, S: Source + ?Sized>(server: &Server<M>, source: &mut S) -> Option<u64> {
-    let next_ns = source.next_arrival_ns();
-    let next_ns = next_ns.map(|ns| ns.saturating_add(server.config().api_server_ns));
+    let next_ns = source.next_arrival_ns().map(|ns| ns.saturating_add(server.config().api_server_ns));
     let known_ns = server.next_at_engine_ns();
     next_ns.into_iter().chain(known_ns).min()
 }
@@ -195,8 +194,7 @@ mod tests {
     fn no_requests_take_no_step() {
         let simulator = Simulator::try_new(Constant(Seconds(1.0)), SimConfig::new(100, 10)).unwrap();
         let mut reports = IdleReports(0);
-        let report = simulator.run_source(&mut RequestList::new(&[]), &mut reports);
-        let report = report.unwrap();
+        let report = simulator.run_source(&mut RequestList::new(&[]), &mut reports).unwrap();
         assert_eq!(reports.0, 1);
         assert!(report.records.is_empty());
         assert_eq!(report.summary.ttft, None);

@@ -38,8 +38,8 @@ impl StepAttention {
         let prefill = PrefillAttention::resolve(find.set, shape);
         let class = |prefill: &PrefillAttention| prefill.class().max(at_best);
         let prefill = find.accept(Part::PrefillAttention, prefill, class)?;
-        let decode = DecodeAttention::resolve(find.set, shape);
-        let decode = decode.map(|decode| find.decode(&decode.rows()).at_best(at_best));
+        let decode =
+            DecodeAttention::resolve(find.set, shape).map(|decode| find.decode(&decode.rows()).at_best(at_best));
         let decode = find.accept(Part::DecodeAttention, decode, StepDecode::class)?;
         Ok(StepAttention { prefill, decode, span, at_best })
     }

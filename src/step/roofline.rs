@@ -383,14 +383,12 @@ fn hosts(model: &ModelSpec, engine: &StepConstants) -> [Seconds; 3] {
         counted.map(|group| f64::from(group.layers)).sum()
     };
     let (all, states) = (layers(|_| true), layers(|attention| matches!(attention, Attention::DeltaNet(_))));
-    let launches = if layers(|attention| matches!(attention.span(), Span::Chunk(_))) > 0.0 { [engine.uncaptured_layer * all; 3] } else {
-            let prompts = engine.prompt_layer * all;
-            [
-                Seconds::ZERO,
-                prompts + engine.prompt_state_layer * states,
-                prompts + engine.uncaptured_state_layer * states,
-            ]
-        };
+    let launches = if layers(|attention| matches!(attention.span(), Span::Chunk(_))) > 0.0 {
+        [engine.uncaptured_layer * all; 3]
+    } else {
+        let prompts = engine.prompt_layer * all;
+        [Seconds::ZERO, prompts + engine.prompt_state_layer * states, prompts + engine.uncaptured_state_layer * states]
+    };
     launches.map(|launches| engine.host + launches)
 }
 

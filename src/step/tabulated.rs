@@ -116,8 +116,7 @@ impl TabulatedModel {
             return Some(Seconds::ZERO);
         }
         let attention = || {
-            let prefill = self.model.prefill_attention(prefill);
-            let prefill = prefill.map(|all| all.time);
+            let prefill = self.model.prefill_attention(prefill).map(|all| all.time);
             [prefill, self.model.decode_attention_time(sums)]
         };
         self.sum(sums, attention, || self.model.host(prefill, sums))

@@ -56,8 +56,7 @@ impl StepWindow {
         };
         let prefill = find.accept(Part::PrefillAttention, Ok(prefill), WindowPrefill::class)?;
         // Windows are too small to show the rate at which the cache is read.
-        let full = WindowDecode::resolve(find.set, full).ok();
-        let full = full.filter(|full| full.matched().window == 0);
+        let full = WindowDecode::resolve(find.set, full).ok().filter(|full| full.matched().window == 0);
         let decode = find.decode(&full.as_ref().unwrap_or(&hot).rows());
         let decode = Ok(decode.at_best(hot.class()));
         Ok(Some(StepWindow {

@@ -67,15 +67,13 @@ impl ErrorGroup {
     /// Returns the half width of the interval around a lookup, as a logarithm: a measurement lies within a factor of
     /// exp(half width) of the prediction with a probability of `coverage`.
     pub fn half_width(self, extent: Extent, coverage: Coverage) -> f64 {
-        let errors = self.found().map(|group| &group.errors);
-        let errors = errors.and_then(|errors| errors.get(extent as usize));
+        let errors = self.found().map(|group| &group.errors).and_then(|errors| errors.get(extent as usize));
         errors.map_or(0.0, |errors| coverage.quantile(errors.quantiles))
     }
 
     /// Returns the name of the set whose rows were left out: the set of the lookup, or else the reference set.
     pub fn set(self, extent: Extent) -> &'static str {
-        let errors = self.found().map(|group| &group.errors);
-        let errors = errors.and_then(|errors| errors.get(extent as usize));
+        let errors = self.found().map(|group| &group.errors).and_then(|errors| errors.get(extent as usize));
         errors.map_or("", |errors| errors.set)
     }
 
@@ -160,8 +158,7 @@ impl FromStr for ErrorGroup {
     type Err = ParseErrorGroupError;
 
     fn from_str(text: &str) -> Result<ErrorGroup, ParseErrorGroupError> {
-        let place = GROUPS.iter().position(|group| group.name == text);
-        let place = place.and_then(|place| u8::try_from(place).ok());
+        let place = GROUPS.iter().position(|group| group.name == text).and_then(|place| u8::try_from(place).ok());
         place.map(ErrorGroup).ok_or(ParseErrorGroupError)
     }
 }

@@ -48,8 +48,7 @@ impl MergedAxis {
         let all = || core::iter::successors(next(0), |last| next(*last));
         let last = all().count().saturating_sub(1).max(1);
         let rank = |place: usize| place * (MAX_POINTS - 1) / last;
-        let kept = all().enumerate();
-        let kept = kept.filter(|&(place, _)| place == 0 || rank(place) > rank(place - 1));
+        let kept = all().enumerate().filter(|&(place, _)| place == 0 || rank(place) > rank(place - 1));
         for (slot, (_, value)) in merged.values.iter_mut().zip(kept) {
             *slot = value;
             merged.len += 1;

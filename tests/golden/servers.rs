@@ -87,8 +87,7 @@ impl Server {
         let (model, _) = self.placed.spec();
         let (set, tp, kv_dtype) = (self.set.name(), self.tp(), self.kv_dtype);
         let kv_blocks = self.kv_blocks.map(|blocks| format!(" in {blocks} KV blocks"));
-        let draft = self.draft.map(|draft| format!("; 3 tokens by {draft}"));
-        let draft = draft.unwrap_or_default();
+        let draft = self.draft.map(|draft| format!("; 3 tokens by {draft}")).unwrap_or_default();
         format!(
             "{model},{set},{tp},{kv_dtype},{},{REQUESTS} requests of {PROMPT_TOKENS}+{OUTPUT_TOKENS} \
              at {}/s{}{draft}",
@@ -114,8 +113,7 @@ impl Server {
                 simulator.run(&requests).unwrap().summary
             }
             Some(draft) => {
-                let draft = model::find(draft).expect("a known model").spec;
-                let draft = draft.with_sampler(Sampler::Plain);
+                let draft = model::find(draft).expect("a known model").spec.with_sampler(Sampler::Plain);
                 let model = Drafting::new(model, on(&draft), 3);
                 let simulator = Simulator::try_new(model, config).expect("sound limits");
                 simulator.run(&requests).unwrap().summary

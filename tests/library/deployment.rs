@@ -161,8 +161,7 @@ fn a_draft_model_takes_memory_limits_requests_and_makes_schedules_synchronous() 
     let mut short = spec("llama-3.2-1b");
     short.max_model_len = 4_096;
     let alone = on_h100("llama-3.1-8b").build().unwrap();
-    let drafted = on_h100("llama-3.1-8b").speculation(speculation).draft_model(short);
-    let drafted = drafted.build().unwrap();
+    let drafted = on_h100("llama-3.1-8b").speculation(speculation).draft_model(short).build().unwrap();
     assert!(drafted.memory_plan().unwrap().kv_blocks < alone.memory_plan().unwrap().kv_blocks);
     let config = drafted.server_config().unwrap();
     assert_eq!((config.max_model_len, config.rules.scheduling), (4_096, Scheduling::Synchronous));
@@ -180,8 +179,7 @@ fn an_mtp_layer_takes_weights_and_keys_of_one_more_layer() {
     let v3 = spec("deepseek-v3");
     let drafted = drafting("deepseek-v3", 1).build().unwrap();
     let plan = drafted.memory_plan().unwrap();
-    let alone = drafted.to_builder().draft_model(None).speculation(None);
-    let alone = alone.build().unwrap();
+    let alone = drafted.to_builder().draft_model(None).speculation(None).build().unwrap();
     assert!(drafted.has_mtp() && !alone.has_mtp());
     let before = alone.memory_plan().unwrap();
     assert_eq!(plan.bytes_per_block / before.bytes_per_block, 62.0 / 61.0);

@@ -65,7 +65,11 @@ fn comments_docs_and_messages_are_plain_english() {
                 comment = comment.replace("\"\"\"", "// ").replacen("# ", "// ", 1);
             }
             for (phrase, better) in PHRASES {
-                let hit = if phrase.starts_with("//") { comment.trim_start().starts_with(phrase) } else { comment.to_lowercase().contains(phrase) };
+                let hit = if phrase.starts_with("//") {
+                    comment.trim_start().starts_with(phrase)
+                } else {
+                    comment.to_lowercase().contains(phrase)
+                };
                 if hit {
                     let file = file.strip_prefix(root).unwrap().display();
                     found.push(format!("{file}:{number}: \"{}\": {better}", phrase.trim()));

@@ -66,8 +66,7 @@ fn kernels_do_not_depend_on_engines() {
     let files = rust_files(&op);
     assert!(files.len() > 10, "{files:?}");
     for file in files {
-        let text = fs::read_to_string(&file).unwrap_or_default();
-        let text = text.to_lowercase();
+        let text = fs::read_to_string(&file).unwrap_or_default().to_lowercase();
         for word in ["vllm", "engine", "server", "in_step", "smoothing"] {
             assert!(!text.contains(word), "{}: {word}", file.display());
         }
@@ -157,8 +156,8 @@ fn in_circles(mut uses: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
 #[test]
 fn a_circle_of_two_modules_is_found() {
     let used = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let uses = [("a", used(&["b"])), ("b", used(&["a", "b"])), ("c", used(&["a"])), ("d", used(&[]))];
-    let uses = uses.map(|(own, used)| (own.to_owned(), used));
+    let uses = [("a", used(&["b"])), ("b", used(&["a", "b"])), ("c", used(&["a"])), ("d", used(&[]))]
+        .map(|(own, used)| (own.to_owned(), used));
     assert_eq!(in_circles(uses.into()), ["a", "b"]);
 }
 

@@ -94,8 +94,7 @@ fn names_equal_those_of_the_command_line() {
 #[test]
 fn step_times_are_read_back_to_the_bit() {
     let mixtral = rooflut::model::find("mixtral-8x7b").unwrap();
-    let deployment = Deployment::builder(mixtral.spec, &sets::H100).tp(2).build();
-    let deployment = deployment.unwrap();
+    let deployment = Deployment::builder(mixtral.spec, &sets::H100).tp(2).build().unwrap();
     let (chunk, group) = (Chunk::prompt(1_000), DecodeGroup::uniform(8, 500));
     let batch = StepBatch { prefill: &[chunk.unwrap()], decode: &[group.unwrap()] };
     let time = deployment.step_model().step_time(&batch);

@@ -123,8 +123,7 @@ fn gemm_does_not_jump_in_k_and_n() {
 fn of_every_shape(operation: OperationKind, check: impl Fn(&'static TableSet, AttentionShape)) {
     for set in tables::all() {
         let table = set.compiled.table(operation).unwrap();
-        let measured = table.typed::<AttentionShape, Grid<'_>>();
-        let measured = measured.entries().map(|entry| entry.shape);
+        let measured = table.typed::<AttentionShape, Grid<'_>>().entries().map(|entry| entry.shape);
         let others = [(96, 12, 1), (64, 4, 8)].map(|(q, kv, tp)| attention(Dtype::Bf16, q, kv, tp));
         measured.chain(others).for_each(|shape| check(set.compiled, shape));
     }

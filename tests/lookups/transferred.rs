@@ -92,8 +92,7 @@ fn steps_on_b300_are_transferred_and_shorter_than_on_b200() {
         assert!(source.starts_with("transferred"), "{source}");
     }
     let strict = Strictness::at_worst(Class::Smoothed);
-    let refused = Deployment::builder(llama.spec, &B300).strictness(strict);
-    let refused = refused.build().unwrap_err().to_string();
+    let refused = Deployment::builder(llama.spec, &B300).strictness(strict).build().unwrap_err().to_string();
     assert!(refused.contains("b300") && refused.contains("transferred"), "{refused}");
 }
 

@@ -23,8 +23,7 @@ pub(crate) fn copied(name: &str, dir: &Path) -> PathBuf {
     fs::create_dir_all(&copy).unwrap();
     for entry in fs::read_dir(data.join(name)).unwrap() {
         let path = entry.unwrap().path();
-        let text = fs::read_to_string(&path).unwrap();
-        let text = text.replacen(&format!("name = \"{name}\""), &renamed_line(name), 1);
+        let text = fs::read_to_string(&path).unwrap().replacen(&format!("name = \"{name}\""), &renamed_line(name), 1);
         fs::write(copy.join(path.file_name().unwrap()), text).unwrap();
     }
     copy

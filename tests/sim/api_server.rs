@@ -23,8 +23,7 @@ fn tight(scheduling: Scheduling) -> SimConfig {
 
 /// Requests that a [`tight`] server can serve, in any order, many at the same time.
 fn servable() -> impl Strategy<Value = Vec<Request>> {
-    let request = (0..40_u64, 1..150_u32, 1..60_u32);
-    let request = request.prop_map(|(slot, prompt_tokens, output_tokens)| {
+    let request = (0..40_u64, 1..150_u32, 1..60_u32).prop_map(|(slot, prompt_tokens, output_tokens)| {
         Request::new(prompt_tokens, output_tokens).at_ns(slot * 1_000)
     });
     prop::collection::vec(request, 1..25)

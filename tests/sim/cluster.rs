@@ -53,8 +53,7 @@ proptest! {
         api_server_ns in prop_oneof![Just(0_u64), Just(900)],
     ) {
         let config = config(scheduling, api_server_ns);
-        let found = serve(config, replicas, Router::RoundRobin, &requests);
-        let found = found.outcomes(requests.len());
+        let found = serve(config, replicas, Router::RoundRobin, &requests).outcomes(requests.len());
         for replica in 0..replicas as usize {
             let indices = (replica..requests.len()).step_by(replicas as usize);
             let own: Vec<Request> = indices.clone().map(|index| requests[index]).collect();
@@ -165,8 +164,8 @@ fn affinity_weighs_a_match_against_the_load() {
         let even = served.iter().all(|served| (100..200).contains(served));
         assert!(even, "{served:?}");
         // Turns follow their session, where it is still in the cache.
-        let follows = replicas.iter().zip(&replicas[SESSIONS as usize..]);
-        let follows = follows.filter(|(before, turn)| before == turn).count();
+        let follows =
+            replicas.iter().zip(&replicas[SESSIONS as usize..]).filter(|(before, turn)| before == turn).count();
         assert!(follows > 600, "{follows} of 1000");
     }
 }

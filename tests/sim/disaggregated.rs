@@ -174,8 +174,7 @@ fn users_wait_for_their_answers_from_the_decode_servers() {
     let lengths = |tokens| Lengths::try_fixed(tokens).unwrap();
     let mix = RequestMix::new(lengths(64), lengths(20));
     let think = ThinkTime::try_fixed(Seconds(1e-6)).unwrap();
-    let users = ClosedLoop::try_new(5, think, mix, 3).unwrap();
-    let mut users = users.limited(100);
+    let mut users = ClosedLoop::try_new(5, think, mix, 3).unwrap().limited(100);
     let model = Linear::mixed();
     let config = SimConfig::new(220, 500);
     let mut seen = Seen::default();

@@ -41,8 +41,8 @@ fn a_load_is_what_an_independent_program_draws() {
         (218_584_827, 893, 74, 1, 3),
         (248_199_333, 283, 69, 1, 5),
         (407_839_877, 1_196, 117, 0, 2),
-    ];
-    let expected = expected.map(|(arrival_ns, prompt_tokens, output_tokens, group, own)| {
+    ]
+    .map(|(arrival_ns, prompt_tokens, output_tokens, group, own)| {
         Request::new(prompt_tokens, output_tokens).at_ns(arrival_ns).with_priority(1).with_content(Content::Texts {
             prefix: u64::MAX - group,
             prefix_tokens: PREFIX_TOKENS,

@@ -48,8 +48,7 @@ fn compare(config: SimConfig, shares: &[u64], requests: &[Request]) {
     assert_same(expected, &seen, &totals, &config);
     assert_eq!(model.model.batches.into_inner(), naive.model.batches.into_inner());
     // An observer changes nothing.
-    let unobserved = Simulator::try_new(staged(shares), config).unwrap();
-    let unobserved = unobserved.run_source(&mut source(), &mut ()).unwrap();
+    let unobserved = Simulator::try_new(staged(shares), config).unwrap().run_source(&mut source(), &mut ()).unwrap();
     let unobserved: Vec<_> = unobserved.records.iter().map(|record| record.outcome).collect();
     assert_eq!(unobserved, seen.outcomes(requests.len()));
 }
@@ -116,8 +115,7 @@ fn a_lone_request_waits_for_all_stages_and_sleeps() {
     let config = SimConfig::new(1_000, 1_000).with_pipeline_parallel_size(3);
     let mut model = staged(&[10, 60, 30]);
     model.model.step_ns = 10_000_000;
-    let report = Simulator::try_new(model, config).unwrap();
-    let report = report.run(&[request(0, 100, 3)]).unwrap();
+    let report = Simulator::try_new(model, config).unwrap().run(&[request(0, 100, 3)]).unwrap();
     let timing = report.records[0].timing().unwrap();
     assert_eq!(timing.first_token_ns, 10_001_000);
     // The schedule finds nothing beside each step: vLLM sleeps a millisecond after it.

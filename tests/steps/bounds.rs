@@ -153,8 +153,7 @@ fn decode_attention_of_many_query_heads_on_one_kv_head_takes_the_peak() {
     let model = without_engine(&sets::H100, &sharded);
     let batch = Batch::decoding(64, 4_096);
     let time = model.step_time(&batch.as_step());
-    let attention = time.parts().find(|part| part.part == Part::DecodeAttention);
-    let attention = attention.unwrap();
+    let attention = time.parts().find(|part| part.part == Part::DecodeAttention).unwrap();
     let bounds = sharded.part_bounds(tables::h100(), &batch);
     let bound = bounds.iter().find(|bound| bound.0 == attention.part).unwrap();
     assert!(apart(attention.time.0, bound.1) < ROUNDING, "{attention:?} {bound:?}");

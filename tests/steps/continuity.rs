@@ -62,7 +62,9 @@ fn chunk_is_continuous(model: &RooflineModel, batch: &Batch, sharded: &Sharded) 
     let about = sharded.name;
     let chunk = batch.prefill[0];
     let (new, length) = (chunk.new_tokens(), chunk.kv_len());
-    let like = |new, kv_len| if chunk.is_last() { Chunk::last(new, kv_len).unwrap() } else { Chunk::partial(new, kv_len).unwrap() };
+    let like = |new, kv_len| {
+        if chunk.is_last() { Chunk::last(new, kv_len).unwrap() } else { Chunk::partial(new, kv_len).unwrap() }
+    };
     let mut more = batch.clone();
     more.prefill[0] = like(new + 1, length + 1);
     let most = (SQUARE_SLOPE + EFFICIENCY_SLOPE) * one_more(new.into()) + STORED_LN_F32;

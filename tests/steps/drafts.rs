@@ -88,8 +88,7 @@ fn a_draft_model_runs_as_often_as_specified() {
         let both = Drafting::new(Second, Second, 4);
         both.total_time(&StepBatch { prefill, decode }).0 - 1.0
     };
-    let endless = DecodeGroup::from_sum(3, u64::MAX).unwrap();
-    let endless = endless.with_drafted(4).unwrap();
+    let endless = DecodeGroup::from_sum(3, u64::MAX).unwrap().with_drafted(4).unwrap();
     let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
     close(runs(&[], &[endless]), 4.0);
     close(runs(&[Chunk::prompt(10).unwrap()], &[]), 4.0);

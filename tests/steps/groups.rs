@@ -131,9 +131,14 @@ fn layers_with_chunks_read_no_more_than_a_chunk() {
 fn spans_of_no_tokens_or_of_several_lengths_are_refused() {
     let zero = with(llama(), |spec| heads(spec).span = Span::Window(0));
     assert_eq!(zero.check(), Err(SpecError::Zero { field: "window" }));
-    let builder = ModelSpec::builder().hidden(64).q_heads(4).kv_heads(2);
-    let builder = builder.head_dim(16).intermediate(64).vocab(100);
-    let builder = builder.max_model_len(1_000);
+    let builder = ModelSpec::builder()
+        .hidden(64)
+        .q_heads(4)
+        .kv_heads(2)
+        .head_dim(16)
+        .intermediate(64)
+        .vocab(100)
+        .max_model_len(1_000);
     let window = |tokens| Span::Window(tokens);
     let two = builder.layers(1).span(window(10)).and_layers(2);
     let error = two.span(window(20)).build().unwrap_err();

@@ -31,8 +31,7 @@ fn time(model: &impl StepModel, prefill: &[Chunk], group: DecodeGroup) -> StepTi
 
 /// A model whose QKV projection is that of 14,336 to 7,168: on one rank (48 + 2 x 4) heads of 128.
 fn projection() -> ModelSpec {
-    let spec = ModelSpec::builder().hidden(14_336).layers(1).q_heads(48);
-    let spec = spec.kv_heads(4).head_dim(128).intermediate(14_336);
+    let spec = ModelSpec::builder().hidden(14_336).layers(1).q_heads(48).kv_heads(4).head_dim(128).intermediate(14_336);
     spec.vocab(8_000).max_model_len(4_096).build().unwrap()
 }
 

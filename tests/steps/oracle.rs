@@ -45,8 +45,8 @@ fn compare(tables: &Tables, constants: &StepConstants, models: &[(Sharded, Roofl
             let close = (found - fitted_s).abs() <= STORED_LN_F32 * seconds;
             assert!(close, "{about}: {part}: {found} for {fitted_s} fitted");
         }
-        let decode = time.parts().find(|found| found.part == Part::DecodeAttention);
-        let decode = decode.and_then(|found| found.source.provenance());
+        let decode =
+            time.parts().find(|found| found.part == Part::DecodeAttention).and_then(|found| found.source.provenance());
         let looked_up = kernels.iter().filter_map(|kernel| kernel.provenance);
         let worst = looked_up.chain(decode).reduce(Provenance::worst);
         assert_eq!(time.provenance(), worst, "{about}");

@@ -9,9 +9,15 @@ use crate::support::models::{self, DEFAULT};
 use crate::support::steps::Sharded;
 
 fn spec(gated: bool, intermediate: u32) -> ModelSpec {
-    let builder = ModelSpec::builder().hidden(4096).layers(32).q_heads(32);
-    let builder = builder.kv_heads(8).head_dim(128).vocab(131_072);
-    let builder = builder.intermediate(intermediate).gated(gated);
+    let builder = ModelSpec::builder()
+        .hidden(4096)
+        .layers(32)
+        .q_heads(32)
+        .kv_heads(8)
+        .head_dim(128)
+        .vocab(131_072)
+        .intermediate(intermediate)
+        .gated(gated);
     builder.max_model_len(65_536).build().unwrap()
 }
 

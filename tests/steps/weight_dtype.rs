@@ -40,7 +40,11 @@ fn only_projections_ffn_and_experts_change() {
         let changed = [&[Part::Qkv, Part::OProj][..], ffn].concat();
         for part in bf16.parts() {
             let (wide, narrow) = (part.time, fp8.part(part.part));
-            if changed.contains(&part.part) { assert!(narrow < wide, "{name}: {}", part.part) } else { assert_eq!(narrow, wide, "{name}: {}", part.part) }
+            if changed.contains(&part.part) {
+                assert!(narrow < wide, "{name}: {}", part.part)
+            } else {
+                assert_eq!(narrow, wide, "{name}: {}", part.part)
+            }
         }
         assert_eq!(fp8.parts().count(), bf16.parts().count());
     }
@@ -99,8 +103,7 @@ fn more_requests_take_no_less_time_in_fp8_on_b200() {
     ] {
         let spec = with_weights(name, Dtype::Fp8);
         let parallelism = Parallelism::tensor(tp);
-        let model = RooflineModel::try_new(&spec, &sets::B200, parallelism, StepOptions::default());
-        let model = model.unwrap();
+        let model = RooflineModel::try_new(&spec, &sets::B200, parallelism, StepOptions::default()).unwrap();
         let mut longest = 0.0_f64;
         for requests in 1..=64 {
             let total =

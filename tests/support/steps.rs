@@ -37,8 +37,14 @@ pub(crate) fn all() -> Vec<Sharded> {
 
 /// A model whose FFNs have no gate.
 fn ungated() -> ModelSpec {
-    let builder = ModelSpec::builder().hidden(4096).layers(32).q_heads(32).kv_heads(8);
-    let builder = builder.head_dim(128).intermediate(21_504).gated(false);
+    let builder = ModelSpec::builder()
+        .hidden(4096)
+        .layers(32)
+        .q_heads(32)
+        .kv_heads(8)
+        .head_dim(128)
+        .intermediate(21_504)
+        .gated(false);
     let spec = builder.vocab(131_072).max_model_len(65_536).build();
     spec.unwrap()
 }

@@ -80,8 +80,8 @@ fn steps(bench: &mut Criterion) {
         group.bench_function("rust", |b| {
             let lengths = vec![(requests, u64::from(requests) * 1_000); groups as usize];
             shortest(b, || {
-                let decode = black_box(&lengths).iter();
-                let decode = decode.map(|(requests, kv)| DecodeGroup::from_sum(*requests, *kv).unwrap());
+                let decode =
+                    black_box(&lengths).iter().map(|(requests, kv)| DecodeGroup::from_sum(*requests, *kv).unwrap());
                 let decode: arrayvec::ArrayVec<_, 64> = decode.collect();
                 let batch = StepBatch { prefill: &[], decode: &decode };
                 model.total_time(&batch)

@@ -33,9 +33,11 @@ unsafe fn fail(error: *mut Error, failure: &Failure) -> u32 {
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> Failure {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-    let text = text.unwrap_or("no message");
+    let text = payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
     Failure::new(Code::Panic, format_args!("a defect of rooflut: {text}; report it with the input"))
 }
 

@@ -105,8 +105,7 @@ fn checked<T>(pointer: *mut T, name: &str) -> Result<NonNull<T>, Failure> {
 
 fn checked_array<T>(pointer: *mut T, length: usize, name: &str) -> Result<NonNull<T>, Failure> {
     let found = checked(pointer, name)?;
-    let bytes = length.checked_mul(size_of::<T>());
-    let bytes = bytes.filter(|bytes| isize::try_from(*bytes).is_ok());
+    let bytes = length.checked_mul(size_of::<T>()).filter(|bytes| isize::try_from(*bytes).is_ok());
     match bytes.and_then(|bytes| pointer.addr().checked_add(bytes)) {
         Some(_) => Ok(found),
         None => Err(Failure::new(
@@ -118,6 +117,10 @@ fn checked_array<T>(pointer: *mut T, length: usize, name: &str) -> Result<NonNul
 
 #[cold]
 fn unusable<T>(pointer: *mut T, name: &str) -> Failure {
-    let message = if pointer.is_null() { format!("{name}: expected a pointer, found null") } else { format!("{name}: expected a pointer to a multiple of {} bytes, found {pointer:p}", align_of::<T>()) };
+    let message = if pointer.is_null() {
+        format!("{name}: expected a pointer, found null")
+    } else {
+        format!("{name}: expected a pointer to a multiple of {} bytes, found {pointer:p}", align_of::<T>())
+    };
     Failure::new(Code::Pointer, message)
 }

@@ -138,8 +138,7 @@ impl<T> Slab<T> {
         let index = self.free_index();
         let block = self.blocks.get(index / BLOCK);
         let slots = block.map(|slots| slots.get_or_init(|| (0..BLOCK).map(|_| Slot::new()).collect()));
-        let slot = slots.and_then(|slots| slots.get(index % BLOCK));
-        let slot = slot.ok_or_else(|| full(self.kind))?;
+        let slot = slots.and_then(|slots| slots.get(index % BLOCK)).ok_or_else(|| full(self.kind))?;
         let mut entry = slot.entry.write().unwrap_or_else(PoisonError::into_inner);
         entry.generation += 1;
         entry.object = Some(Box::new(object));

@@ -74,12 +74,16 @@ fn check(grid: &Grid, objects: &Objects) -> Result<(), Failure> {
             "{key}: expected either an object or a list in [sweep], found both; remove one"
         )));
     }
-    if grid.len() > MAX_POINTS { Err(Failure::refused(format_args!(
+    if grid.len() > MAX_POINTS {
+        Err(Failure::refused(format_args!(
             "sweep: expected at most {} deployments, found {} ({}); take fewer values",
             grouped(MAX_POINTS),
             grouped(grid.len()),
             grid.sizes()
-        ))) } else { Ok(()) }
+        )))
+    } else {
+        Ok(())
+    }
 }
 
 fn rows(sweep: &Sweep<'_>) -> Result<String, Failure> {

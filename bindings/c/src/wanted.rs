@@ -24,9 +24,11 @@ pub(crate) unsafe fn read<T: DeserializeOwned>(json: *const c_char, length: usiz
 
 /// Returns limits such as `ttft:500`; `attainment` is the share of requests that must meet all.
 pub(crate) fn limits(goodput: &[String], attainment: Option<f64>) -> Result<Limits, Failure> {
-    let limits = goodput.iter().map(|limit| limit.parse());
-    let limits = limits.collect::<Result<_, _>>();
-    let limits = limits.and_then(|limits| Limits::try_new(limits, attainment));
+    let limits = goodput
+        .iter()
+        .map(|limit| limit.parse())
+        .collect::<Result<_, _>>()
+        .and_then(|limits| Limits::try_new(limits, attainment));
     limits.map_err(|error| Failure::refused(format_args!("wanted: goodput: {error}")))
 }
 

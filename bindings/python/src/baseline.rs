@@ -25,8 +25,7 @@ pub(crate) fn _baseline(
     let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 6144 };
     let gemm = Gemm::resolve(&sets::H100, shape).map_err(error)?;
     let llama = model::find("llama-3.1-8b").ok_or_else(|| error("llama-3.1-8b is missing"))?;
-    let deployment = Deployment::builder(llama.spec, &sets::H100).build();
-    let deployment = deployment.map_err(error)?;
+    let deployment = Deployment::builder(llama.spec, &sets::H100).build().map_err(error)?;
     let model = deployment.step_model();
     let m = m.to_vec().map_err(error)?;
     let groups = kv_tokens.to_vec().map_err(error)?.into_iter();

@@ -57,8 +57,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> PyErr {
-    let message = panic.downcast_ref::<&str>().copied();
-    let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     error(format!("internal error: {}; report it", message.unwrap_or("a panic without a message")))
 }
 

@@ -48,7 +48,11 @@ pub(crate) fn trace(frame: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let mut header = Vec::new();
     let mut columns = Vec::new();
     for name in TOKENS.into_iter().chain([PREFIX_TOKENS]).chain(IDS) {
-        let column = if IDS.contains(&name) { frame.column::<u64>(name)? } else { frame.column::<u32>(name)?.map(Numbers::from) };
+        let column = if IDS.contains(&name) {
+            frame.column::<u64>(name)?
+        } else {
+            frame.column::<u32>(name)?.map(Numbers::from)
+        };
         if let Some(column) = column {
             header.push(name);
             columns.push(column);
@@ -93,12 +97,15 @@ struct Frame<'a, 'py> {
 impl<'a, 'py> Frame<'a, 'py> {
     /// Refuses columns of other names.
     fn of(frame: &'a Bound<'py, PyAny>, some: &[&str], others: &[&str]) -> PyResult<Frame<'a, 'py>> {
-        let names = ["column_names", "columns"].into_iter().find_map(|name| frame.getattr(name).ok());
-        let names = names.map_or_else(|| frame.call_method0("keys"), Ok);
-        let names = names.and_then(|names| names.try_iter()).map_err(|_| {
-            let found = shown(frame);
-            error(format!("expected a dictionary of arrays or a frame with named columns, found {found}"))
-        })?;
+        let names = ["column_names", "columns"]
+            .into_iter()
+            .find_map(|name| frame.getattr(name).ok())
+            .map_or_else(|| frame.call_method0("keys"), Ok)
+            .and_then(|names| names.try_iter())
+            .map_err(|_| {
+                let found = shown(frame);
+                error(format!("expected a dictionary of arrays or a frame with named columns, found {found}"))
+            })?;
         let name = |name: PyResult<Bound<'py, PyAny>>| {
             let name = name?;
             let text = name.extract::<String>();

@@ -17,10 +17,10 @@ pub(crate) fn read_config(
     assume_llama: bool,
 ) -> PyResult<String> {
     let options = if assume_llama { Options::default().assuming_llama() } else { Options::default() };
-    let options = options.with_hf_quant_config(hf_quant_config.map(str::as_bytes));
-    let options = options.with_generation_config(generation_config.map(str::as_bytes));
-    let model = compute(py, || rooflut_hf_config::read(config.as_bytes(), options))?;
-    let model = model.map_err(error)?;
+    let options = options
+        .with_hf_quant_config(hf_quant_config.map(str::as_bytes))
+        .with_generation_config(generation_config.map(str::as_bytes));
+    let model = compute(py, || rooflut_hf_config::read(config.as_bytes(), options))?.map_err(error)?;
     let json = serde_json::json!({
         "spec": model.spec,
         "kv_dtype": model.kv_dtype,

@@ -108,8 +108,7 @@ impl Server {
         let request = Request::new(prompt_tokens, number("output_tokens", output_tokens, 0)?)
             .with_cached_prompt_tokens(or_zero("cached_prompt_tokens", cached_prompt_tokens)?)
             .with_priority(or_zero("priority", priority)?);
-        let arrival_ns = arrival_ns.map(|at_ns| number::<u64>("arrival_ns", at_ns, 0));
-        let arrival_ns = arrival_ns.transpose()?;
+        let arrival_ns = arrival_ns.map(|at_ns| number::<u64>("arrival_ns", at_ns, 0)).transpose()?;
         let pushed = self.with(py, |server| server.push(request.at_ns(arrival_ns.unwrap_or(server.now_ns()))))?;
         pushed.map(RequestId::index).map_err(error)
     }
@@ -164,16 +163,17 @@ impl Server {
 
     /// Runs one step to its end and returns what happened; ``None`` if the server is idle.
     fn step<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let outcome = self.with(py, |server| {
-            let step = server.step()?;
-            Ok::<_, StepTimeError>(step.map(|step| Step {
-                record: step.record,
-                tokens: step.tokens.iter().map(|(id, tokens)| (id.index(), *tokens)).collect(),
-                preempted: step.preempted.iter().map(|id| id.index()).collect(),
-                events: step.events.to_vec(),
-            }))
-        })?;
-        let outcome = outcome.map_err(error)?;
+        let outcome = self
+            .with(py, |server| {
+                let step = server.step()?;
+                Ok::<_, StepTimeError>(step.map(|step| Step {
+                    record: step.record,
+                    tokens: step.tokens.iter().map(|(id, tokens)| (id.index(), *tokens)).collect(),
+                    preempted: step.preempted.iter().map(|id| id.index()).collect(),
+                    events: step.events.to_vec(),
+                }))
+            })?
+            .map_err(error)?;
         outcome.map(|step| step.dict(py)).transpose()
     }
 

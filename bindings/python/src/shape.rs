@@ -44,8 +44,7 @@ pub(crate) fn shape(operation: &Operation, given: Option<&Bound<'_, PyDict>>) ->
 fn code_of(column: &Column, value: &Bound<'_, PyAny>) -> PyResult<u32> {
     let named = |names: &[&str]| {
         let found: String = value.extract().map_err(|_| expected(column, names, value))?;
-        let place = names.iter().position(|name| *name == found);
-        let place = place.ok_or_else(|| expected(column, names, value))?;
+        let place = names.iter().position(|name| *name == found).ok_or_else(|| expected(column, names, value))?;
         Ok(place as u32)
     };
     let least = match column.kind {

@@ -68,8 +68,7 @@ fn run(
             _ => rooflut_cli::open(path),
         }
     };
-    let prepared = PreparedRun::try_new(&given.scenario, &read).map_err(|error| error.in_keys())?;
-    let prepared = prepared.stopped_by(stop);
+    let prepared = PreparedRun::try_new(&given.scenario, &read).map_err(|error| error.in_keys())?.stopped_by(stop);
     let mut requests = keep_requests.then(Requests::default);
     let mut steps = keep_steps.then(Steps::default);
     let mut observer = (requests.as_mut(), steps.as_mut());

@@ -89,8 +89,7 @@ impl Decodes {
         outside: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<Decodes>> {
         const OUTSIDE: &str = "decode_outside_tokens";
-        let outside = outside.map(|outside| whole::<u64>(OUTSIDE, outside, 0));
-        let outside = outside.transpose()?;
+        let outside = outside.map(|outside| whole::<u64>(OUTSIDE, outside, 0)).transpose()?;
         let Some(mut rows) = Rows::read(arguments)? else {
             return match outside {
                 Some(_) => {

@@ -103,8 +103,7 @@ fn columns(operation: OperationKind, rows: &[(MeasuredKernel, f32)]) -> Columns 
         columns.push((column.name, names.map_or(Column::U32(codes), Column::Name)));
     }
     for (place, axis) in declared.axes.iter().enumerate() {
-        let points = rows.iter();
-        let points = points.filter_map(|(kernel, _)| kernel.point().get(place).copied());
+        let points = rows.iter().filter_map(|(kernel, _)| kernel.point().get(place).copied());
         columns.push((axis, Column::U32(points.collect())));
     }
     let latencies = rows.iter().map(|(_, latency_us)| *latency_us);

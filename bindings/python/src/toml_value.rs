@@ -17,8 +17,8 @@ pub(crate) fn table(given: &Bound<'_, PyDict>) -> PyResult<Table> {
 fn table_in(given: &Bound<'_, PyDict>, levels: u32) -> PyResult<Table> {
     let mut table = Table::new();
     for (key, value) in given {
-        let name = key.extract::<String>();
-        let name = name.map_err(|_| error(format!("expected names of keys, found {}", shown(&key))))?;
+        let name =
+            key.extract::<String>().map_err(|_| error(format!("expected names of keys, found {}", shown(&key))))?;
         if !value.is_none() {
             let value = toml_value(&name, &value, levels)?;
             table.insert(name, value);

@@ -101,8 +101,7 @@ impl Question {
 
 impl Subcommand for Question {
     fn augment_subcommands(command: Command) -> Command {
-        let commands = OperationKind::ALL.into_iter();
-        let commands = commands.filter(|operation| *operation != OperationKind::DeltaDecode);
+        let commands = OperationKind::ALL.into_iter().filter(|operation| *operation != OperationKind::DeltaDecode);
         command.subcommands(commands.map(subcommand))
     }
 
@@ -117,8 +116,7 @@ impl Subcommand for Question {
 
 impl FromArgMatches for Question {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Question, clap::Error> {
-        let found = matches.subcommand();
-        let found = found.and_then(|(name, matches)| Some((operation(name)?, matches)));
+        let found = matches.subcommand().and_then(|(name, matches)| Some((operation(name)?, matches)));
         let (operation, matches) = found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
         let operation = match operation {
             OperationKind::DeltaPrefill if !matches.contains_id(Argument::SeqLen.name()) => OperationKind::DeltaDecode,
@@ -178,8 +176,7 @@ fn is_divided(operation: OperationKind) -> bool {
 
 fn subcommand(operation: OperationKind) -> Command {
     let columns = operation.declared().shape.iter();
-    let tp = OperationKind::Prefill.declared().shape.iter();
-    let tp = tp.filter(|column| column.name == TP && is_divided(operation));
+    let tp = OperationKind::Prefill.declared().shape.iter().filter(|column| column.name == TP && is_divided(operation));
     let columns = columns.chain(tp).map(column_flag);
     let (mut about, mut seq_len) = (capitalized(operation.declared().description), None);
     if operation == OperationKind::DeltaPrefill {
@@ -231,8 +228,7 @@ fn column_flag(column: &Column) -> Arg {
             flag.value_name("DTYPE").value_parser(code)
         }
         ColumnKind::Name(names) => flag.value_parser(move |text: &str| {
-            let place = names.iter().position(|name| *name == text);
-            let place = place.and_then(|place| u32::try_from(place).ok());
+            let place = names.iter().position(|name| *name == text).and_then(|place| u32::try_from(place).ok());
             place.ok_or_else(|| format!("expected one of {}", names.join(", ")))
         }),
         _ if column.is_positive() => flag.value_parser(value::positive::<u32>),

@@ -80,8 +80,7 @@ pub(crate) struct Choices {
 impl PlanArgs {
     /// Describes these arguments: some flags take several values, and limits must be given.
     pub(super) fn described(command: clap::Command) -> clap::Command {
-        let command = described::<PlanArgs>(command);
-        let command = command.mut_arg("goodput", |arg| arg.required(true));
+        let command = described::<PlanArgs>(command).mut_arg("goodput", |arg| arg.required(true));
         LISTS.into_iter().fold(command, |command, (flag, help)| {
             command.mut_arg(flag, |arg| arg.action(ArgAction::Append).value_delimiter(',').help(help))
         })

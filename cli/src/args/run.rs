@@ -99,7 +99,11 @@ impl RunArgs {
     fn check_force(&self) -> Result<(), ScenarioError> {
         let Output { requests_out, steps_out, perfetto, .. } = &self.scenario.output;
         let files = [requests_out, steps_out, perfetto];
-        if self.force && files.into_iter().flatten().all(|path| is_stdout(path)) { Err(ScenarioError::from(Problem::NoEffect { key: "force", why: "no file is written" })) } else { Ok(()) }
+        if self.force && files.into_iter().flatten().all(|path| is_stdout(path)) {
+            Err(ScenarioError::from(Problem::NoEffect { key: "force", why: "no file is written" }))
+        } else {
+            Ok(())
+        }
     }
 
     /// Returns the scenario file as a report names it.

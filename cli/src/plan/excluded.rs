@@ -112,11 +112,15 @@ impl Group {
 
     /// Returns the kinds and the reason: `tp 1, 2 on h100; tp 1 dp 2 on h100: does not fit`.
     fn text(&self) -> String {
-        let kinds = self.kinds.iter().map(|(kind, ranks)| {
-            let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
-            format!("tp {}{kind}", ranks.join(", "))
-        });
-        let kinds = kinds.collect::<Vec<_>>().join("; ");
+        let kinds = self
+            .kinds
+            .iter()
+            .map(|(kind, ranks)| {
+                let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+                format!("tp {}{kind}", ranks.join(", "))
+            })
+            .collect::<Vec<_>>()
+            .join("; ");
         let number = self.about.number.map(|(_, shown)| {
             let (least, most) = (shown(self.least), shown(self.most));
             if least == most { least } else { format!("{least} to {most}") }

@@ -32,9 +32,11 @@ pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
         _ => model_source::draft_options(target),
     };
     let model = model_source::find(target.model(), options)?;
-    let draft = args.server.draft_model();
-    let draft = draft.map(|name| model_source::find(name, model_source::draft_options(target)));
-    let draft = draft.transpose()?;
+    let draft = args
+        .server
+        .draft_model()
+        .map(|name| model_source::find(name, model_source::draft_options(target)))
+        .transpose()?;
     let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
     model_source::check_assumption(target, &models)?;
     let mut question = Question::new(

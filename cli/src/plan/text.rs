@@ -19,7 +19,11 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
         Some(gpus) => {
             let needed = format!("{} needs {}", plan.model, plural(gpus.into(), "GPU"));
             // A given number of requests may end before.
-            if plan.requests.is_some() && !plan.is_steady { format!("{needed} for these requests, which do not reach a steady state") } else { needed }
+            if plan.requests.is_some() && !plan.is_steady {
+                format!("{needed} for these requests, which do not reach a steady state")
+            } else {
+                needed
+            }
         }
         None => format!("{}: no deployment meets the limits", plan.model),
     };
@@ -115,13 +119,18 @@ fn row(answer: &Answer, [shows_seqs, shows_tokens]: [bool; 2]) -> Vec<String> {
         weights.to_string(),
         answer.kv_dtype.to_string(),
     ];
-    let limits = [(answer.max_num_seqs, shows_seqs), (answer.max_num_batched_tokens, shows_tokens)];
-    let limits = limits.into_iter().filter(|(_, is_shown)| *is_shown);
+    let limits = [(answer.max_num_seqs, shows_seqs), (answer.max_num_batched_tokens, shows_tokens)]
+        .into_iter()
+        .filter(|(_, is_shown)| *is_shown);
     cells.extend(limits.map(|(limit, _)| count(limit.into())));
     cells.extend([
         binding,
         figure.and_then(reaches).unwrap_or_else(|| "-".to_owned()),
-        if answer.overloaded > 0 { "overload".to_owned() } else { answer.headroom.map_or("-".to_owned(), percent_signed) },
+        if answer.overloaded > 0 {
+            "overload".to_owned()
+        } else {
+            answer.headroom.map_or("-".to_owned(), percent_signed)
+        },
     ]);
     cells
 }

@@ -29,8 +29,11 @@ impl RunText<'_> {
         let seeds = self.outcome.seeds.as_ref();
         let seeds =
             seeds.map_or(String::new(), |seeds| "\n".to_owned() + &seeds::text(seeds) + &self.files(seeds.first));
-        let interval = self.outcome.interval.as_ref();
-        let interval = interval.map_or(String::new(), |interval| "\n".to_owned() + &interval::text(interval));
+        let interval = self
+            .outcome
+            .interval
+            .as_ref()
+            .map_or(String::new(), |interval| "\n".to_owned() + &interval::text(interval));
         self.latencies() + &self.totals() + &self.server_use() + &self.costs() + &interval + &seeds
     }
 
@@ -66,8 +69,7 @@ impl RunText<'_> {
             ("E2E    to last token", summary.e2e),
             ("queue  to scheduling", summary.queue),
         ] {
-            let cells = LatencyMs::of(stats, summary.completed).all();
-            let cells = cells.map(|ms| ms.map_or("-".to_owned(), three_digits));
+            let cells = LatencyMs::of(stats, summary.completed).all().map(|ms| ms.map_or("-".to_owned(), three_digits));
             grid.row([name.to_owned()].into_iter().chain(cells).collect());
         }
         let mut text = grid.render(2);
@@ -142,10 +144,18 @@ impl RunText<'_> {
     /// Cost and energy of what was served.
     fn costs(&self) -> String {
         let gpu = &self.outcome.run.placement().tables.gpu().name;
-        let cost = self.report.cost.as_ref().map(describe_cost);
-        let cost = cost.unwrap_or_else(|| format!("the price of {gpu} is not known; give one with --prices"));
-        let energy = self.report.energy_bound.as_ref().map(describe_energy);
-        let energy = energy.unwrap_or_else(|| format!("the data sheet of {gpu} has no tdp_w; add it"));
+        let cost = self
+            .report
+            .cost
+            .as_ref()
+            .map(describe_cost)
+            .unwrap_or_else(|| format!("the price of {gpu} is not known; give one with --prices"));
+        let energy = self
+            .report
+            .energy_bound
+            .as_ref()
+            .map(describe_energy)
+            .unwrap_or_else(|| format!("the data sheet of {gpu} has no tdp_w; add it"));
         wrapped_at(INDENT, "cost", &cost) + &wrapped_at(INDENT, "energy", &energy)
     }
 
@@ -228,8 +238,10 @@ fn describe_limits(limits: &LimitShares) -> Option<String> {
         ("the KV cache", limits.kv_cache),
     ];
     shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    let told = shares.iter().filter(|(_, share)| *share >= 0.01);
-    let told = told.map(|(limit, share)| format!("{limit} {}", percent(100.0 * share)));
+    let told = shares
+        .iter()
+        .filter(|(_, share)| *share >= 0.01)
+        .map(|(limit, share)| format!("{limit} {}", percent(100.0 * share)));
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| format!("{} of the time", told.join(", ")))
 }
@@ -237,8 +249,9 @@ fn describe_limits(limits: &LimitShares) -> Option<String> {
 /// `12.3 requests/s with TTFT <= 200 ms, TPOT <= 20 ms (1,234 of 2,000 requests)`.
 fn describe_goodput(goodput: &Goodput, requests: u64) -> String {
     let goodput = rooflut_report::Goodput::from(*goodput);
-    let limits = [("TTFT", goodput.ttft_ms), ("TPOT", goodput.tpot_ms), ("E2E", goodput.e2e_ms)];
-    let limits = limits.into_iter().filter_map(|(name, limit)| Some(format!("{name} <= {} ms", limit?)));
+    let limits = [("TTFT", goodput.ttft_ms), ("TPOT", goodput.tpot_ms), ("E2E", goodput.e2e_ms)]
+        .into_iter()
+        .filter_map(|(name, limit)| Some(format!("{name} <= {} ms", limit?)));
     format!(
         "{} requests/s with {} ({} of {})",
         number(goodput.requests_per_s, 2),

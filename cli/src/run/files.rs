@@ -108,11 +108,15 @@ fn inputs(args: &RunArgs) -> Vec<(PathBuf, &'static str)> {
         Some("-") => Path::new("/dev/stdin"),
         _ => path,
     });
-    let lengths = [&workload.prompt, &workload.output, &workload.turns];
-    let lengths = lengths.into_iter().flatten().filter_map(LengthDistribution::path);
-    let models = [Some(scenario.target.model()), scenario.server.draft_model()];
-    let models = models.into_iter().flatten();
-    let models = models.filter(|name| model::find(name).is_none()).map(Path::new);
+    let lengths = [&workload.prompt, &workload.output, &workload.turns]
+        .into_iter()
+        .flatten()
+        .filter_map(LengthDistribution::path);
+    let models = [Some(scenario.target.model()), scenario.server.draft_model()]
+        .into_iter()
+        .flatten()
+        .filter(|name| model::find(name).is_none())
+        .map(Path::new);
     let names = ["hf_quant_config.json", "generation_config.json"];
     let beside: Vec<PathBuf> = (models.clone()).flat_map(|path| names.map(|name| path.with_file_name(name))).collect();
     let tables = scenario.target.tables.as_deref();

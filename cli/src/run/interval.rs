@@ -14,11 +14,12 @@ pub(super) fn text(interval: &ModelInterval) -> String {
         &format!("{covered} of servers"),
         &[("TTFT", ends(interval.ttft_ms)), ("TPOT", ends(interval.tpot_ms)), ("E2E", ends(interval.e2e_ms))],
     );
-    let figures = [(interval.requests_per_s, "requests/s"), (interval.output_tokens_per_s, "output tokens/s")];
-    let figures = figures.map(|(range, unit)| {
-        let (low, high) = (three_digits(range.low), three_digits(range.high));
-        format!("{low} to {high} {unit}")
-    });
+    let figures = [(interval.requests_per_s, "requests/s"), (interval.output_tokens_per_s, "output tokens/s")].map(
+        |(range, unit)| {
+            let (low, high) = (three_digits(range.low), three_digits(range.high));
+            format!("{low} to {high} {unit}")
+        },
+    );
     let meaning = format!(
         "meant to contain {covered} of measured servers: errors of the model and differences between equal \
          servers, but not between loads (--seeds)"

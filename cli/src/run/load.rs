@@ -22,8 +22,7 @@ pub(super) fn is_in_lock_step(load: &Load) -> bool {
         return false;
     };
     let (workload, requests) = (&generated.workload, load.requests());
-    let lengths = [&generated.prompt, &generated.output];
-    let mut lengths = lengths.into_iter().chain(&generated.turns);
+    let mut lengths = [&generated.prompt, &generated.output].into_iter().chain(&generated.turns);
     if generated.users_in_step() > 0 {
         return true;
     }

@@ -25,8 +25,9 @@ pub(super) fn text(seeds: &Seeds) -> String {
         ("requests/s", seeds.requests_per_s),
         ("output tokens/s", seeds.output_tokens_per_s),
         ("requests/s within the limits", seeds.goodput_per_s),
-    ];
-    let figures = figures.into_iter().filter_map(|(unit, spread)| {
+    ]
+    .into_iter()
+    .filter_map(|(unit, spread)| {
         let Spread { lowest, highest, .. } = spread?;
         let (lowest, highest) = (three_digits(lowest), three_digits(highest));
         Some(format!("{lowest} to {highest} {unit}"))

@@ -17,8 +17,10 @@ pub(super) fn heading(outcome: &Outcome<'_>) -> &'static str {
 /// Describes the part of the run that the figures are of.
 pub(super) fn window(window: &Window) -> String {
     let span = format!("{} to {} simulated s", number(window.from_s, 1), number(window.to_s, 1));
-    let error = window.mean_error.filter(|error| *error > 0.0);
-    let error = error.map_or(String::new(), |error| format!("; means known to +-{}", percent(100.0 * error)));
+    let error = window
+        .mean_error
+        .filter(|error| *error > 0.0)
+        .map_or(String::new(), |error| format!("; means known to +-{}", percent(100.0 * error)));
     format!(
         "the figures cover {span}: {} of warm-up and {} of the drain are left out{error}",
         plural(window.warm_up_requests, "request"),

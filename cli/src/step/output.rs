@@ -31,8 +31,7 @@ impl Memory {
     pub(super) fn of(placement: &Placement, batch: &StepBatch<'_>) -> Memory {
         let contexts = batch.prefill.iter().map(|chunk| u64::from(chunk.context()));
         let kv_tokens = contexts.sum::<u64>() + batch.prefill_tokens() + batch.decode_kv_tokens();
-        let limits = placement.engine.memory_limits(MemoryLimits::default());
-        let limits = limits.with_kv_dtype(placement.kv_dtype);
+        let limits = placement.engine.memory_limits(MemoryLimits::default()).with_kv_dtype(placement.kv_dtype);
         let tokens = u32::try_from(batch.tokens()).unwrap_or(u32::MAX);
         let budget = limits.max_num_batched_tokens.max(tokens);
         let limits = limits.with_max_num_batched_tokens(budget);
@@ -188,10 +187,14 @@ impl Step<'_> {
             grid.row(vec![
                 part.name.to_owned(),
                 number(part.time.ms(), 3),
-                if self.model.rule.is_none() { match 100.0 * part.time.0 / total.0 {
+                if self.model.rule.is_none() {
+                    match 100.0 * part.time.0 / total.0 {
                         small if small < 0.05 => percent(small),
                         share => format!("{share:.1} %"),
-                    } } else { "-".to_owned() },
+                    }
+                } else {
+                    "-".to_owned()
+                },
                 named(&part.binding),
                 part.source.map_or("-".to_owned(), |source| source.to_string()),
             ]);

@@ -28,7 +28,11 @@ impl<'o> SweepFile<'o> {
                 return Err(Error::new("--resume: expected a file in --out, found standard output; name the file"));
             }
             true => Box::new(stdout),
-            false => Box::new(if args.resume && path.exists() { go_on(&path, args, sweep, &mut found)? } else { create(&path)? }),
+            false => Box::new(if args.resume && path.exists() {
+                go_on(&path, args, sweep, &mut found)?
+            } else {
+                create(&path)?
+            }),
         };
         let done = found.rows;
         let mut file = SweepFile { to, path, done };

@@ -30,8 +30,7 @@ impl SweepFolder {
     /// Creates the folder, or goes on behind the rows of the same sweep.
     pub(super) fn open(path: &Path, args: &SweepArgs, sweep: &Sweep<'_>) -> Result<SweepFolder, Error> {
         let files = if args.resume && path.exists() { files(path)? } else { create(path).map(|()| Vec::new())? };
-        let earlier = earlier_parts(files.iter().map(|file| read(file)), sweep, args.shard);
-        let earlier = earlier.map_err(super::error)?;
+        let earlier = earlier_parts(files.iter().map(|file| read(file)), sweep, args.shard).map_err(super::error)?;
         Ok(SweepFolder {
             path: path.to_owned(),
             part: earlier.last,
@@ -130,8 +129,8 @@ fn name(number: usize) -> String {
 
 /// Returns the paths of all parts in their order.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let entries = entries.map_err(Error::reading(folder))?;
+    let entries =
+        fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(Error::reading(folder))?;
     let names = entries.iter().map(|entry| entry.file_name());
     let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
     // Temporary files that a `kill -9` leaves behind.

@@ -10,9 +10,7 @@ use crate::input;
 
 /// Returns the grid; flags replace keys of the file.
 pub(super) fn grid(args: &SweepArgs) -> Result<Grid, Error> {
-    let axes = args.lists.0.iter();
-    let axes = axes.map(|(key, texts)| axis(key, texts));
-    let axes = axes.collect::<Result<Vec<_>, Error>>()?;
+    let axes = args.lists.0.iter().map(|(key, texts)| axis(key, texts)).collect::<Result<Vec<_>, Error>>()?;
     let Some(path) = &args.path else {
         return Grid::try_new(&Scenario::default(), axes).map_err(super::error);
     };
@@ -20,12 +18,10 @@ pub(super) fn grid(args: &SweepArgs) -> Result<Grid, Error> {
     let in_file = |error: ScenarioError| Error::in_file(path, error.line, &error.problem);
     let (mut file, lists) = ScenarioFile::read_with_lists(&bytes).map_err(in_file)?;
     // All that matters is which keys the flags give.
-    let given = Grid::try_new(&Scenario::default(), axes.clone());
-    let given = given.and_then(|grid| grid.scenario(0));
+    let given = Grid::try_new(&Scenario::default(), axes.clone()).and_then(|grid| grid.scenario(0));
     file.remove_replaced(&given.map_err(super::error)?).map_err(in_file)?;
     let is_given = |key: &str| args.lists.0.iter().any(|(given, _)| given == key);
-    let lists = lists.iter().filter(|list| !is_given(&list.key));
-    let lists = lists.map(|list| {
+    let lists = lists.iter().filter(|list| !is_given(&list.key)).map(|list| {
         let axis = Axis::of_file(list);
         axis.map_err(|error| Error::in_file(path, Some(list.line), error))
     });

@@ -34,11 +34,13 @@ pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error>
     if parquet {
         return folders(args, shards, out);
     }
-    let opened = shards.iter().map(|path| {
-        let file = File::open(path).map_err(Error::reading(path))?;
-        Ok((path.display().to_string(), BufReader::new(file)))
-    });
-    let opened = opened.collect::<Result<Vec<_>, Error>>()?;
+    let opened = shards
+        .iter()
+        .map(|path| {
+            let file = File::open(path).map_err(Error::reading(path))?;
+            Ok((path.display().to_string(), BufReader::new(file)))
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
     let mut file = match out {
         out if is_stdout(out) => OutputFile::stdout(out),
         out if out.exists() => {
@@ -62,8 +64,7 @@ pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error>
 fn folders(args: &SweepArgs, shards: &[PathBuf], out: &Path) -> Result<String, Error> {
     use super::folder;
 
-    let files = shards.iter().map(|path| folder::files(path));
-    let files = files.collect::<Result<Vec<_>, Error>>()?;
+    let files = shards.iter().map(|path| folder::files(path)).collect::<Result<Vec<_>, Error>>()?;
     let opened = shards.iter().zip(&files).map(|(path, files)| {
         let parts = files.iter().map(|file| folder::read(file));
         (path.display().to_string(), parts)

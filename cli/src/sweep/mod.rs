@@ -57,8 +57,7 @@ fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
         find: &|scenario| named(scenario, &sets).map_err(|error| NotFound(error.to_string())),
         open: &input::open,
     };
-    let sweep = Sweep::try_new(grid, sources, &version()).map_err(error)?;
-    let sweep = sweep.stopped_by(host.stop);
+    let sweep = Sweep::try_new(grid, sources, &version()).map_err(error)?.stopped_by(host.stop);
     plots::check(&args.plot, &sweep)?;
     let mut out = SweepOut::open(args, &sweep, host.stdout)?;
     let done = out.done();

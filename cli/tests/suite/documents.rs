@@ -7,8 +7,10 @@ use crate::support::documents::{CHECKOUT, run};
 /// the page of imports, which are of `rooflut-lab`.
 fn documents() -> Vec<String> {
     let others = ["README.md", "CONTRIBUTING.md", "cli/README.md"].map(str::to_owned);
-    let pages = guide().into_iter().map(|page| format!("docs/{page}"));
-    let pages = pages.filter(|page| !["docs/recipes.md", "docs/import.md"].contains(&page.as_str()));
+    let pages = guide()
+        .into_iter()
+        .map(|page| format!("docs/{page}"))
+        .filter(|page| !["docs/recipes.md", "docs/import.md"].contains(&page.as_str()));
     others.into_iter().chain(pages).collect()
 }
 

@@ -47,8 +47,7 @@ fn the_guide_lists_each_of_its_pages_once() {
     let unique: BTreeSet<&String> = listed.iter().collect();
     assert_eq!(unique.len(), listed.len(), "{listed:?}");
     let docs = fs::read_dir(workspace().join("docs")).expect("a folder");
-    let names = docs.map(|entry| entry.expect("an entry").file_name());
-    let names = names.map(|name| name.into_string().expect("UTF-8"));
+    let names = docs.map(|entry| entry.expect("an entry").file_name()).map(|name| name.into_string().expect("UTF-8"));
     let pages: BTreeSet<String> = names.filter(|name| name.ends_with(".md") && name != "SUMMARY.md").collect();
     assert_eq!(unique, pages.iter().collect());
 }

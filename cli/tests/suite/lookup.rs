@@ -44,8 +44,7 @@ fn first_row(operation: OperationKind) -> (String, f32) {
     let mut command = format!("lookup {name}");
     let codes: Codes = row.shape();
     for (column, code) in operation.declared().shape.iter().zip(codes) {
-        let value = column.name_of(code).map(str::to_owned);
-        let value = value.unwrap_or_else(|| code.to_string());
+        let value = column.name_of(code).map(str::to_owned).unwrap_or_else(|| code.to_string());
         command += &format!(" --{} {value}", column.name.replace('_', "-"));
     }
     for (axis, value) in operation.declared().axes.iter().zip(row.point()) {

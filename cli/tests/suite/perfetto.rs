@@ -15,8 +15,7 @@ fn servers_are_named_by_model_kind_and_replica() {
         let (_, folder) = run_with(flags);
         let timeline = timeline(&folder);
         let events = list(&timeline, "/traceEvents").iter();
-        let names = events.filter(|event| event["name"] == "process_name");
-        let names = names.map(|event| text(event, "/args/name"));
+        let names = events.filter(|event| event["name"] == "process_name").map(|event| text(event, "/args/name"));
         let names: Vec<&str> = names.filter_map(|name| name.strip_prefix("llama-3.1-8b on 1 h100 GPU")).collect();
         assert_eq!(names, expected);
     }

@@ -83,8 +83,7 @@ impl<'p> Recipe<'p> {
 
 /// Returns the words of a text that are numbers.
 fn figures(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split_whitespace();
-    let words = words.map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()));
+    let words = text.split_whitespace().map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()));
     words.filter(|word| {
         let is_number = |letter: char| letter.is_ascii_digit() || ".,".contains(letter);
         !word.is_empty() && word.chars().all(is_number)

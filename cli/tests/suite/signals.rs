@@ -69,8 +69,10 @@ fn catches_interrupts(process: u32) -> bool {
         let Ok(status) = fs::read_to_string(format!("/proc/{process}/status")) else {
             return false;
         };
-        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        let mask = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigCgt:"))
+            .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
         // The second bit is that of signal 2, SIGINT.
         if mask.is_some_and(|mask| mask & 2 != 0) {
             return true;

@@ -154,8 +154,7 @@ fn shards_join_to_the_file_of_one_run_with_its_chart() {
     let answer = success(&format!("{GRID} --out {out} {plot}"));
     assert!(answer.ends_with("whole.ttft_mean-rate.svg\n"), "{answer}");
     let shard = |number: u32| {
-        let path = folder.path().join(format!("{number}.csv"));
-        let path = path.display().to_string();
+        let path = folder.path().join(format!("{number}.csv")).display().to_string();
         success(&format!("{GRID} --shard {number}/3 --out {path}"));
         path
     };

@@ -13,8 +13,7 @@ use crate::sweep::rows;
 
 /// Files of a folder by name.
 fn files(folder: impl AsRef<Path>) -> BTreeMap<String, Vec<u8>> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let entries = entries.map(|entry| {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| {
         let entry = entry.expect("a file");
         let name = entry.file_name().to_string_lossy().into_owned();
         (name, fs::read(entry.path()).expect("a file"))

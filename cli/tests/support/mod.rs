@@ -27,7 +27,11 @@ pub(crate) const LLAMA: &str = r#"{"model_type": "llama", "hidden_size": 4096, "
 pub(crate) fn rooflut(line: &str) -> Command {
     let mut command = Command::new(crate::PROGRAM);
     for (part, quoted) in line.split('\'').zip([false, true].into_iter().cycle()) {
-        if quoted { command.arg(part) } else { command.args(part.split_whitespace()) };
+        if quoted {
+            command.arg(part)
+        } else {
+            command.args(part.split_whitespace())
+        };
     }
     // Phrases that tests look for are on one line.
     command.env("COLUMNS", "96").current_dir(workspace());
@@ -36,8 +40,8 @@ pub(crate) fn rooflut(line: &str) -> Command {
 
 /// The folder of the workspace.
 pub(crate) fn workspace() -> PathBuf {
-    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let mut above = above.filter(|folder| folder.join("bench_data").is_dir());
+    let mut above =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().filter(|folder| folder.join("bench_data").is_dir());
     above.next().expect("the workspace").to_owned()
 }
 
@@ -84,8 +88,7 @@ pub(crate) fn failure_with_answer(line: &str) -> (String, String) {
     let stderr = said(&output);
     assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
     assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
-    let message = stderr.trim_end().strip_prefix("error: ");
-    let message = message.expect("an error").to_owned();
+    let message = stderr.trim_end().strip_prefix("error: ").expect("an error").to_owned();
     (String::from_utf8(output.stdout).expect("UTF-8"), message)
 }
 
@@ -98,8 +101,7 @@ pub(crate) fn unwrapped(line: &str) -> String {
 /// The path of a file that is not there, in a folder that goes with the first value.
 pub(crate) fn new_path(name: &str) -> (TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join(name);
-    let path = path.to_str().expect("UTF-8").to_owned();
+    let path = folder.path().join(name).to_str().expect("UTF-8").to_owned();
     (folder, path)
 }
 

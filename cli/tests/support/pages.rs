@@ -16,8 +16,7 @@ use crate::PROGRAM;
 /// Checks the pages of a folder of the workspace, and other pages. `links` are in the folder of each page: names, and
 /// what they stand for in the workspace.
 pub(crate) fn check_all(folder: &str, others: &[&str], links: &[(&str, &str)]) {
-    let pages = fs::read_dir(workspace().join(folder)).expect("a folder");
-    let pages = pages.map(|page| page.expect("a page").path());
+    let pages = fs::read_dir(workspace().join(folder)).expect("a folder").map(|page| page.expect("a page").path());
     let others = others.iter().map(|page| workspace().join(page));
     thread::scope(|scope| {
         for page in pages.chain(others) {

@@ -20,11 +20,11 @@ pub(crate) fn stdout(line: &str, env: &[(&str, &str)]) -> String {
 /// The commands that the help of a command lists, as in `run` or `tables check`.
 fn commands_below(path: &str) -> Vec<String> {
     let help = stdout(&format!("{path} --help"), &[]);
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let listed = listed.take_while(|line| !line.is_empty());
-    let names = listed.filter(|line| !line.starts_with("   "));
-    let names = names.filter_map(|line| line.split_whitespace().next());
-    let names = names.filter(|name| *name != "help");
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = listed
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help");
     names.map(|name| format!("{path} {name}").trim().to_owned()).collect()
 }
 

@@ -40,8 +40,8 @@ fn group(group: &ErrorGroup) -> String {
     let transferred = shape == "transferred";
     let errors = errors
         .each_ref()
-        .map(|Errors { set, quantiles }| format!("Errors {{ set: {set:?}, quantiles: {quantiles:?} }}"));
-    let errors = errors.join(", ");
+        .map(|Errors { set, quantiles }| format!("Errors {{ set: {set:?}, quantiles: {quantiles:?} }}"))
+        .join(", ");
     format!(
         "
         GroupErrors {{ name: {name:?}, set: {set:?}, operation: {operation}, dtype: {dtype}, transferred: {transferred}, errors: [{errors}] }},"

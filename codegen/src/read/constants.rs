@@ -25,8 +25,7 @@ pub(crate) struct Constant {
 /// or unknown, an unknown unit, a value that is not positive, or empty text.
 pub(crate) fn read_constants(path: &Path) -> Result<Vec<Constant>, Error> {
     let text = fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    let name = name.to_string_lossy();
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let file = TomlFile::new(&name, &text);
     let entries = file.parse()?;
     let sections = file.table(&entries).values().into_iter();

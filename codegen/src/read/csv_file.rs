@@ -79,7 +79,11 @@ impl Rows {
         optional: &[&'static str],
     ) -> Result<Vec<String>, Error> {
         let others = self.others(required, optional)?;
-        if self.iter().all(|row| row.is_blank()) { Err(self.empty()) } else { Ok(others.into_iter().cloned().collect()) }
+        if self.iter().all(|row| row.is_blank()) {
+            Err(self.empty())
+        } else {
+            Ok(others.into_iter().cloned().collect())
+        }
     }
 
     /// The columns that are neither `required` nor `optional`.

@@ -98,7 +98,11 @@ fn sources(value: &Value<'_>) -> Result<Vec<(String, String)>, Error> {
     let file = |(name, sum): (&str, Value<'_>)| {
         let text = sum.string()?;
         let is_sum = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_sum { Ok((name.to_owned(), text.to_owned())) } else { Err(sum.refuse("a SHA-256 of 64 hexadecimal digits", "correct it")) }
+        if is_sum {
+            Ok((name.to_owned(), text.to_owned()))
+        } else {
+            Err(sum.refuse("a SHA-256 of 64 hexadecimal digits", "correct it"))
+        }
     };
     files.into_iter().map(file).collect()
 }

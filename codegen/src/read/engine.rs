@@ -165,8 +165,7 @@ impl<'a> Stack<'a> {
             let names = RULES.each_ref().map(|rule| rule.name);
             rules.table(&names)
         });
-        let defaults = table.optional("defaults");
-        let defaults = defaults.map(|defaults| defaults.table(&defaults::KEYS));
+        let defaults = table.optional("defaults").map(|defaults| defaults.table(&defaults::KEYS));
         Ok(Stack {
             name: engine_name(&table.required("name")?, &stem(path))?,
             rules: rules.transpose()?,
@@ -208,8 +207,7 @@ impl<'a> Stack<'a> {
             }
         };
         let defaults = Defaults::read(of_defaults)?;
-        let released = self.table.optional("released");
-        let released = released.map(|value| date(&value));
+        let released = self.table.optional("released").map(|value| date(&value));
         Ok(Engine {
             name: self.name.to_owned(),
             description: self.table.required("description")?.text()?.to_owned(),
@@ -259,7 +257,11 @@ fn date(value: &Value<'_>) -> Result<String, Error> {
         b'-' => byte == like,
         _ => byte.is_ascii_digit(),
     };
-    if text.len() == 10 && text.bytes().zip(*b"YYYY-MM-DD").all(fits) { Ok(text.to_owned()) } else { Err(value.refuse("a date, YYYY-MM-DD", "correct it")) }
+    if text.len() == 10 && text.bytes().zip(*b"YYYY-MM-DD").all(fits) {
+        Ok(text.to_owned())
+    } else {
+        Err(value.refuse("a date, YYYY-MM-DD", "correct it"))
+    }
 }
 
 /// The name of an engine: that of its file, and simple except for the dots of versions.

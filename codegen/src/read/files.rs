@@ -53,8 +53,7 @@ impl Files {
     /// # Errors
     /// The path does not exist or cannot be read; there is no `set.toml`, or a file that no set has.
     pub(crate) fn read(path: &Path) -> Result<Files, Error> {
-        let name = path.file_name().unwrap_or(path.as_os_str());
-        let name = name.to_string_lossy().into_owned();
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let parts = if path.is_dir() {
             of_folder(path, &name)?
         } else if matches!(path.try_exists(), Ok(false)) {

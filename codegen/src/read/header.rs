@@ -124,8 +124,7 @@ fn section(value: &Value<'_>) -> Result<Section, Error> {
         value.map(|value| value.positive()).transpose()
     };
     let hot_read = table.optional("hot_read").map(|value| hot_read(&value));
-    let grouped_split = table.optional("grouped_split");
-    let grouped_split = grouped_split.map(|value| value.switch()).transpose()?;
+    let grouped_split = table.optional("grouped_split").map(|value| value.switch()).transpose()?;
     Ok(Section {
         timing: Timing {
             t0_us: table.required("t0_us")?.positive()?,

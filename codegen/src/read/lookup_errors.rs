@@ -82,8 +82,10 @@ fn group(row: &Row<'_>) -> Result<ErrorGroup, Error> {
 fn errors(row: &Row<'_>, [set, _, columns @ ..]: Columns) -> Result<Errors, Error> {
     let mut least = 0.0;
     let mut quantile = |column| {
-        let value = row.text(column).and_then(|text| text.parse::<f32>().ok());
-        let value = value.filter(|value| *value >= least && value.is_finite());
+        let value = row
+            .text(column)
+            .and_then(|text| text.parse::<f32>().ok())
+            .filter(|value| *value >= least && value.is_finite());
         let expected = "a finite number, at least the quantile before it and above 0";
         let value = value.filter(|value| *value > 0.0);
         least = value.ok_or_else(|| row.refuse(column, expected, "correct it"))?;

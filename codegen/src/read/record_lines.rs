@@ -25,8 +25,7 @@ impl<'t> RecordLines<'t> {
 
     /// Returns the line of the record that begins at `byte` or behind the line ends there; `csv::Position::byte`.
     pub fn line_at(&mut self, byte: u64) -> u64 {
-        let from = self.text.get(byte as usize..).unwrap_or_default();
-        let from = from.trim_start_matches(['\r', '\n']);
+        let from = self.text.get(byte as usize..).unwrap_or_default().trim_start_matches(['\r', '\n']);
         let passed = self.rest.len().saturating_sub(from.len());
         let passed = self.rest.get(..passed).unwrap_or_default();
         self.line += line_ends(passed);

@@ -145,8 +145,7 @@ impl RuleKind {
             Values::Names(of, names) => {
                 let found = value.string().ok();
                 let Some((name, variant)) = names.iter().find(|(name, _)| found == Some(*name)) else {
-                    let names = names.iter().map(|(name, _)| format!("{name:?}"));
-                    let names = names.collect::<Vec<_>>().join(" or ");
+                    let names = names.iter().map(|(name, _)| format!("{name:?}")).collect::<Vec<_>>().join(" or ");
                     return Err(value.refuse(names, "correct it"));
                 };
                 ((*name).to_owned(), format!("{of}::{variant}"))

@@ -79,12 +79,10 @@ pub(crate) fn read_global(
         Field::new("kv_heads", ModelSpecBuilder::kv_heads, kv_heads),
         Field::new("head_dim", ModelSpecBuilder::head_dim, head_dim),
     ];
-    let builder = ModelSpec::builder().hidden(1).layers(1).intermediate(1);
-    let builder = builder.vocab(1).max_model_len(1);
+    let builder = ModelSpec::builder().hidden(1).layers(1).intermediate(1).vocab(1).max_model_len(1);
     let builder = fields.iter().fold(builder, |builder, field| (field.set)(builder, field.dimension.value));
     let keys = Keys::new(&fields);
-    let model = builder.build();
-    let model = model.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
+    let model = builder.build().map_err(|error| ConfigError::Spec(keys.rename(error)))?;
     Ok(Some(model.layers.first().attention))
 }
 

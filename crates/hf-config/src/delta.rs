@@ -61,10 +61,9 @@ fn attention(dimensions: [Dimension; 3]) -> Result<Attention, ConfigError> {
         return Err(ConfigError::Spec(rooflut::model::SpecError::Zero { field }));
     }
     let [k_heads, v_heads, head_dim] = dimensions.map(|dimension| dimension.value);
-    let builder = ModelSpec::builder().hidden(1).layers(1).intermediate(1);
-    let builder = builder.k_heads(k_heads).v_heads(v_heads).head_dim(head_dim);
-    let model = builder.vocab(1).max_model_len(1).build();
-    let model = model.map_err(ConfigError::Spec)?;
+    let builder =
+        ModelSpec::builder().hidden(1).layers(1).intermediate(1).k_heads(k_heads).v_heads(v_heads).head_dim(head_dim);
+    let model = builder.vocab(1).max_model_len(1).build().map_err(ConfigError::Spec)?;
     Ok(model.layers.first().attention)
 }
 

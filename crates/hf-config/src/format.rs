@@ -27,8 +27,8 @@ pub(crate) fn compressed(quantization: &Object<'_>) -> Result<Dtype, ConfigError
     const GROUPS: &str = "config_groups";
     let missing = || quantization.lacks(GROUPS, "groups of weights");
     let groups = quantization.object(GROUPS)?.ok_or_else(missing)?;
-    let formats = groups.objects().map(|group| group_format(&group));
-    let mut formats = formats.collect::<Result<Vec<Dtype>, ConfigError>>()?;
+    let mut formats =
+        groups.objects().map(|group| group_format(&group)).collect::<Result<Vec<Dtype>, ConfigError>>()?;
     formats.dedup();
     match formats.as_slice() {
         [one] => Ok(*one),

@@ -54,8 +54,7 @@ pub fn read(json: impl AsRef<[u8]>, options: Options<'_>) -> Result<HfModel, Con
     let mut model = read_as(&file, options)?;
     if options.assume_llama {
         let plain = Options { assume_llama: false, ..options };
-        let refused = read_as(&file, plain).err();
-        let refused = refused.and_then(|error| error.key());
+        let refused = read_as(&file, plain).err().and_then(|error| error.key());
         model.ignored.retain(|key| Some(key) != refused.as_ref());
         model.ignored.splice(..0, refused);
     }
@@ -108,8 +107,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
         .output_gate(nets.as_ref().is_some_and(|nets| nets.output_gate))
         .tied_embeddings(tied.or(outer.switch(TIED)?).unwrap_or(family.tied));
     let builder = fields.iter().fold(builder, |builder, field| (field.set)(builder, field.dimension.value));
-    let spec = builder.build();
-    let mut spec = spec.map_err(|error| ConfigError::Spec(keys.rename(error)))?;
+    let mut spec = builder.build().map_err(|error| ConfigError::Spec(keys.rename(error)))?;
     let modules = Modules::of(&spec, &ffn.dense.layers, family.layers);
     let formats = Formats::of(config, &outer, &options, modules)?;
     let nets = nets.as_ref();
@@ -157,7 +155,11 @@ fn groups(
             None => kinds.push((kind, 1)),
         }
     }
-    let ffn = if dense.layers.is_empty() { like.ffn } else { dense_ffn(spec, dense.intermediate).map_err(ConfigError::Spec)? };
+    let ffn = if dense.layers.is_empty() {
+        like.ffn
+    } else {
+        dense_ffn(spec, dense.intermediate).map_err(ConfigError::Spec)?
+    };
     let groups = kinds.into_iter().map(|((attention, is_dense, formats), layers)| {
         let mut group = like;
         group.layers = layers;
@@ -175,8 +177,7 @@ fn groups(
 
 /// Returns a dense FFN with a gate.
 fn dense_ffn(spec: &ModelSpec, intermediate: u32) -> Result<Ffn, SpecError> {
-    let builder = ModelSpec::builder().hidden(spec.hidden).layers(1);
-    let builder = builder.q_heads(1).kv_heads(1).head_dim(1).vocab(1);
+    let builder = ModelSpec::builder().hidden(spec.hidden).layers(1).q_heads(1).kv_heads(1).head_dim(1).vocab(1);
     let model = builder.intermediate(intermediate).max_model_len(1).build()?;
     Ok(model.layers.first().ffn)
 }

@@ -129,7 +129,8 @@ impl Formats {
             // The linear layers of such a model are 16-bit, whether or not it lists them.
             let experts_only = dtype == Dtype::Mxfp4;
             let is_routed = modules.has_experts_in(layer);
-            let format = |is_kept, is_routed: bool| if is_kept || experts_only && !is_routed { Dtype::Bf16 } else { dtype };
+            let format =
+                |is_kept, is_routed: bool| if is_kept || experts_only && !is_routed { Dtype::Bf16 } else { dtype };
             let ffn = format(kept.ffn, is_routed);
             LayerFormats {
                 attention: format(kept.attention, false),

@@ -15,23 +15,23 @@ pub(crate) fn read(config: &Object<'_>, family: &Family, layers: u32) -> Result<
         let width = family.dimension(config, keys)?;
         Ok(width.map(|width| width.value))
     };
-    let slides = config.switch("use_sliding_window")?;
-    let slides = slides.unwrap_or(family.slides);
+    let slides = config.switch("use_sliding_window")?.unwrap_or(family.slides);
     // Qwen: the first layers have no window.
-    let first = config.dimension(&["max_window_layers"])?;
-    let first = first.map_or(0, |first| first.value);
+    let first = config.dimension(&["max_window_layers"])?.map_or(0, |first| first.value);
     let window = width(WINDOW)?.filter(|_| slides).map(Span::Window);
     let chunk = width(CHUNK)?.map(Span::Chunk);
     // Where the kinds are listed, a pattern adds nothing, and is not always a number.
     PATTERN.iter().for_each(|key| config.asked(key));
-    let spans = if kinds.is_empty() { patterned(config, family, layers, [window, chunk], first)? } else {
-            let of_kind = |kind: &&str| match *kind {
-                SLIDING if slides => window.ok_or_else(|| config.missing(WINDOW)),
-                CHUNKED => chunk.ok_or_else(|| config.missing(CHUNK)),
-                _ => Ok(Span::Full),
-            };
-            kinds.iter().map(of_kind).collect::<Result<_, _>>()?
+    let spans = if kinds.is_empty() {
+        patterned(config, family, layers, [window, chunk], first)?
+    } else {
+        let of_kind = |kind: &&str| match *kind {
+            SLIDING if slides => window.ok_or_else(|| config.missing(WINDOW)),
+            CHUNKED => chunk.ok_or_else(|| config.missing(CHUNK)),
+            _ => Ok(Span::Full),
         };
+        kinds.iter().map(of_kind).collect::<Result<_, _>>()?
+    };
     expect_one_each(config, KINDS, spans.len(), layers)?;
     for (none, keys) in [(Span::Window(0), WINDOW), (Span::Chunk(0), CHUNK)] {
         if let Some(field) = keys.first().filter(|_| spans.contains(&none)) {

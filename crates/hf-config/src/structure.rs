@@ -72,8 +72,7 @@ pub(crate) fn unread(config: &Object<'_>) -> Vec<String> {
         let has = |parts: &[&str]| parts.iter().any(|part| key.contains(part));
         has(SHAPING) && !has(HARMLESS)
     };
-    let unread = config.unread();
-    let unread = unread.filter(|(key, value)| shapes(key) && !is_off(value));
+    let unread = config.unread().filter(|(key, value)| shapes(key) && !is_off(value));
     unread.map(|(key, _)| config.name(&shown(key))).collect()
 }
 

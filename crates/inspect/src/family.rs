@@ -58,21 +58,23 @@ impl Inspection {
     /// Inspects a set that was read from `tables`.
     pub fn of_files(set: &TableSet, tables: Vec<LoadedTable>) -> Inspection {
         let mut excluded = Vec::new();
-        let rows = tables.into_iter().flat_map(|table| {
-            let LoadedTable { file, rows, .. } = table;
-            excluded.extend(table.excluded.into_iter().map(|entry| Excluded {
-                file: file.clone(),
-                reason: entry.reason,
-                rows: entry.rows,
-                latency_us: entry.latency_us,
-            }));
-            rows.into_iter().map(move |row| {
-                let location = Location { file: file.clone(), line: row.line };
-                (row, location)
+        let rows = tables
+            .into_iter()
+            .flat_map(|table| {
+                let LoadedTable { file, rows, .. } = table;
+                excluded.extend(table.excluded.into_iter().map(|entry| Excluded {
+                    file: file.clone(),
+                    reason: entry.reason,
+                    rows: entry.rows,
+                    latency_us: entry.latency_us,
+                }));
+                rows.into_iter().map(move |row| {
+                    let location = Location { file: file.clone(), line: row.line };
+                    (row, location)
+                })
             })
-        });
-        let rows = rows.filter_map(|(row, location)| Row::new(set, row.kernel, row.latency_us, Some(location)));
-        let rows = rows.collect();
+            .filter_map(|(row, location)| Row::new(set, row.kernel, row.latency_us, Some(location)))
+            .collect();
         Inspection { excluded, ..Inspection::new(set, rows) }
     }
 
@@ -120,8 +122,7 @@ pub fn family_name(kernel: &MeasuredKernel) -> String {
 
 /// Returns the formats of the math and of KV entries; twice the former if there are no KV entries.
 fn formats(kernel: &MeasuredKernel) -> [Dtype; 2] {
-    let kv_dtype = kernel.code("kv_dtype");
-    let kv_dtype = kv_dtype.and_then(|code| Dtype::ALL.get(code as usize).copied());
+    let kv_dtype = kernel.code("kv_dtype").and_then(|code| Dtype::ALL.get(code as usize).copied());
     [kernel.dtype(), kv_dtype.unwrap_or(kernel.dtype())]
 }
 

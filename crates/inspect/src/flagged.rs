@@ -48,8 +48,9 @@ impl Flagged {
         let times = times(given).into_iter().zip(times(corrected));
         let parts = Part::ALL.into_iter().zip(times);
         // A tally leaves parts out that the rows do not change.
-        let changes = parts.filter(|(_, (given, corrected))| given.min(*corrected) > 0.0);
-        let changes = changes.map(|(part, (given, corrected))| (part, corrected / given - 1.0));
+        let changes = parts
+            .filter(|(_, (given, corrected))| given.min(*corrected) > 0.0)
+            .map(|(part, (given, corrected))| (part, corrected / given - 1.0));
         changes.filter(|(_, change)| change.abs() >= least).collect()
     }
 }
@@ -98,8 +99,7 @@ fn may_use(deployment: &Deployment, kernel: &MeasuredKernel) -> bool {
 fn of_family(family: &Family) -> Vec<Flagged> {
     let outliers = outliers(family);
     let of_row = |rows: Vec<(usize, f64)>, dips_of| {
-        let rows = rows.into_iter();
-        let rows = rows.filter_map(|(row, ratio)| {
+        let rows = rows.into_iter().filter_map(|(row, ratio)| {
             let row = family.rows.get(row)?.clone();
             let expected_us = row.latency_us * ratio;
             Some((row, expected_us))
@@ -114,8 +114,7 @@ fn of_family(family: &Family) -> Vec<Flagged> {
         *ratio = ratio.min(1.0 - dip.falls);
     }
     let dips = of_row(falls.into_iter().collect(), Some(family.name.clone()));
-    let outliers = outliers.iter();
-    let outliers = outliers.filter_map(|outlier| of_row(vec![(outlier.row, 1.0 / outlier.ratio)], None));
+    let outliers = outliers.iter().filter_map(|outlier| of_row(vec![(outlier.row, 1.0 / outlier.ratio)], None));
     outliers.chain(dips).collect()
 }
 
@@ -228,8 +227,7 @@ impl<'c> FlaggedTally<'c> {
     /// Returns the rows that change the time of parts of the run by at least [`LEAST_CHANGE`] when left out, with these
     /// parts and their changes. `given` has the time of the run.
     pub fn changed_parts(&self, given: &TimeSources) -> Vec<(&'c Flagged, Vec<(Part, f64)>)> {
-        let rows = self.tallies.iter();
-        let rows = rows.map(|(flagged, tally)| (*flagged, flagged.changes(given, &tally.sources())));
+        let rows = self.tallies.iter().map(|(flagged, tally)| (*flagged, flagged.changes(given, &tally.sources())));
         rows.filter(|(_, parts)| !parts.is_empty()).collect()
     }
 }

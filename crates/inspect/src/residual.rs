@@ -123,8 +123,10 @@ impl Habits {
             at.entry((axis, side, residual.at)).or_default().push(value);
             along.entry((axis, side)).or_default().push(value);
         }
-        let at = at.into_iter().filter(|(_, values)| values.len() >= MANY);
-        let at = at.filter_map(|(key, values)| Some((key, median(values)?)));
+        let at = at
+            .into_iter()
+            .filter(|(_, values)| values.len() >= MANY)
+            .filter_map(|(key, values)| Some((key, median(values)?)));
         let middles = along.into_iter().map(|(key, values)| {
             let many = values.len() >= MANY;
             let middle = many.then(|| median(values)).flatten();

@@ -59,8 +59,12 @@ impl fmt::Display for Shape {
                 write!(f, "{top_k} of {experts} x {hidden} x {intermediate}, tp {tp}")
             }
             other => {
-                let columns = other.declared().shape.iter().zip(self.codes);
-                let columns = columns.filter(|(column, _)| column.kind != ColumnKind::Dtype);
+                let columns = other
+                    .declared()
+                    .shape
+                    .iter()
+                    .zip(self.codes)
+                    .filter(|(column, _)| column.kind != ColumnKind::Dtype);
                 let texts = columns.map(|(column, code)| match column.name_of(code) {
                     Some(name) => name.to_owned(),
                     None => format!("{} {code}", column.name),

@@ -6,8 +6,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     let middle = values.len() / 2;
     values.get(middle)?;
     let (below, high, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-    let low = below.iter().copied().max_by(f64::total_cmp);
-    let low = low.filter(|_| is_even).unwrap_or(*high);
+    let low = below.iter().copied().max_by(f64::total_cmp).filter(|_| is_even).unwrap_or(*high);
     Some(f64::midpoint(low, *high))
 }
 

@@ -117,7 +117,6 @@ fn host(family: &Family) -> Vec<(usize, f64)> {
         let same = family.rows.iter().filter(|other| other.shape == row.shape);
         same.max_by_key(|other| other.point)
     };
-    let rows = family.rows.iter().enumerate();
-    let rows = rows.filter(|(_, row)| is_slow(row) && last(row).is_some_and(is_slow));
+    let rows = family.rows.iter().enumerate().filter(|(_, row)| is_slow(row) && last(row).is_some_and(is_slow));
     rows.map(|(place, row)| (place, row.reference_us)).collect()
 }

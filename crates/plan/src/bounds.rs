@@ -217,8 +217,8 @@ impl<'l> Unloaded<'l> {
             return None;
         }
         let held = lengths.prompts.first()?;
-        let batches = std::iter::successors(Some(1_u32), |requests| requests.checked_mul(2));
-        let batches = batches.take_while(|requests| *requests <= config.max_num_seqs);
+        let batches = std::iter::successors(Some(1_u32), |requests| requests.checked_mul(2))
+            .take_while(|requests| *requests <= config.max_num_seqs);
         let steps = batches.filter_map(|requests| Step::of(run, requests, 0, (*held, 1)));
         let decode_s = steps.map(|step| step.seconds).min_by(f64::total_cmp)?;
         Some(Unloaded { lengths, decode_s })

@@ -65,18 +65,22 @@ impl fmt::Display for PlanError {
             PlanError::Run(error) => error.fmt(f),
             PlanError::NoFigure { limit, completed } => {
                 let (needed, known) = (limit.figure().least_requests(), Figure::highest_of(*completed));
-                if *completed < needed { write!(
+                if *completed < needed {
+                    write!(
                         f,
                         "{limit}: expected at least {needed} served requests for this figure, found {}; use {} or more \
                          requests",
                         grouped(*completed),
                         limit.on(known)
-                    ) } else { write!(
+                    )
+                } else {
+                    write!(
                         f,
                         "{limit}: expected requests of several output tokens, found {} of one; leave the limit \
                          out",
                         grouped(*completed)
-                    ) }
+                    )
+                }
             }
             PlanError::Choice { choice, expected, found } => {
                 write!(f, "{choice}: expected {expected}, found {found}; correct it")

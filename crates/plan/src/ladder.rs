@@ -57,7 +57,11 @@ impl Ladder {
     /// Notes whether `count` servers meet the limits.
     pub(crate) fn note(&mut self, count: u32, meets: bool) {
         let is_first = self.met.is_none() && self.failed < self.hint;
-        if meets { self.met = Some(count) } else { self.failed = count }
+        if meets {
+            self.met = Some(count)
+        } else {
+            self.failed = count
+        }
         // Below a hint that meets the limits, the first that misses them ends the strides.
         if !meets && self.met.is_some() {
             self.hint = self.hint.min(count);

@@ -22,7 +22,6 @@ pub(crate) fn of_runs(load: &Load, is_clear: bool) -> impl Iterator<Item = Strin
         Load::Generated(load) => load.users_in_step() > 0,
         Load::Trace { .. } => false,
     };
-    let notes = [(!is_clear, length), (in_step, IN_STEP)];
-    let notes = notes.into_iter().filter(|(applies, _)| *applies);
+    let notes = [(!is_clear, length), (in_step, IN_STEP)].into_iter().filter(|(applies, _)| *applies);
     notes.map(|(_, note)| note.to_owned())
 }

@@ -163,8 +163,7 @@ impl<'q> Search<'q> {
         let Some(least) = family.ladder.least() else {
             return Ok(None);
         };
-        let known = self.to_beat(family);
-        let known = known.map(|known| (known.cost(), known.verdict.headroom));
+        let known = self.to_beat(family).map(|known| (known.cost(), known.verdict.headroom));
         let cap = known.map_or(family.ladder.last(), |(cost, _)| family.affordable(cost));
         let count = family.ladder.next(cap.max(least), known.is_some());
         // If no cheaper one is left, it must beat the answers of its cost.

@@ -189,8 +189,7 @@ pub(crate) struct Verdict {
 impl Verdict {
     pub(crate) fn of(trials: Vec<Trial>, seeds: usize, limits: &Limits) -> Verdict {
         let headrooms = trials.iter().flat_map(|trial| headrooms(trial, limits));
-        let headroom = headrooms.min_by(f64::total_cmp);
-        let headroom = headroom.unwrap_or(f64::INFINITY);
+        let headroom = headrooms.min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
         Verdict { meets: trials.len() == seeds && trials.iter().all(|trial| trial.meets), headroom, trials }
     }
 

@@ -69,8 +69,7 @@ impl Bounds {
         let asked = lengths.and_then(|lengths| lengths.asked_rate(run, limits));
         // A saturating conversion: more servers than any limit where the rate is infinite.
         let servers = |capacity: f64| ((rate / capacity).ceil() as u32).max(1);
-        let unloaded = lengths.and_then(|lengths| Unloaded::of(run, lengths));
-        let unloaded = unloaded.filter(|_| limits.attainment().is_none());
+        let unloaded = lengths.and_then(|lengths| Unloaded::of(run, lengths)).filter(|_| limits.attainment().is_none());
         let least = unloaded.iter().flat_map(|unloaded| {
             limits.limits().iter().map(|limit| {
                 let ms = unloaded.least_ms(run, limit.latency(), limit.figure());

@@ -53,8 +53,9 @@ impl Case {
         space.dtype = FORMATS.map(Some).into();
         space.kv_dtype = FORMATS.map(Some).into();
         space.max_num_seqs = grid.max_num_seqs.iter().copied().map(Some).collect();
-        let limits = [("ttft", self.ttft), ("tpot", self.tpot)].into_iter();
-        let limits = limits.filter_map(|(name, ms)| Some(format!("{name}:{}", ms?).parse().unwrap()));
+        let limits = [("ttft", self.ttft), ("tpot", self.tpot)]
+            .into_iter()
+            .filter_map(|(name, ms)| Some(format!("{name}:{}", ms?).parse().unwrap()));
         let limits = Limits::try_new(limits.collect(), None).unwrap();
         let model = Model::new(llama.name, llama.spec);
         let read = |_: &_| Err(ErrorKind::NotFound.into());

@@ -90,8 +90,8 @@ fn servers_that_reject_nearly_all_requests_are_tried_and_out() {
     scenario.server.max_num_seqs = None;
     let plan = ask(scenario, &["ttft:500"], |space| {
         space.max_num_seqs = vec![Some(1), None];
-    });
-    let plan = plan.unwrap();
+    })
+    .unwrap();
     assert!(plan.deployments[0].max_num_seqs > 1, "{:?}", plan.deployments);
 }
 

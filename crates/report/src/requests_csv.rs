@@ -63,8 +63,8 @@ fn write_row(out: &mut impl Write, index: usize, record: &RequestRecord) -> io::
     let request = &record.request;
     let timing = record.timing();
     let replica = timing.map_or_else(String::new, |timing| timing.replica.to_string());
-    let transfer = timing.and_then(|timing| timing.kv_transfer);
-    let transfer = transfer.map_or_else(|| ",,".to_owned(), |transfer| transferred(&transfer));
+    let transfer =
+        timing.and_then(|timing| timing.kv_transfer).map_or_else(|| ",,".to_owned(), |transfer| transferred(&transfer));
     writeln!(
         out,
         "{index},{},{},{},{},{},{},{},{},{},{},{replica},{transfer}",

@@ -42,8 +42,7 @@ impl Shares {
     /// Shares by source: the classes of what was looked up, and `fitted` for constants that were fitted to servers and
     /// traffic of small kernels. 1 in all, unless no step was run.
     pub fn by_source(sources: &TimeSources) -> Shares {
-        let classes = Class::ALL.map(Class::name).into_iter();
-        let classes = classes.zip(sources.class_shares());
+        let classes = Class::ALL.map(Class::name).into_iter().zip(sources.class_shares());
         Shares(classes.chain([("fitted", sources.fitted_share())]).collect())
     }
 

@@ -45,8 +45,7 @@ impl Served {
 
     fn busiest_of(&self, pool: Range<u32>) -> Option<Busiest> {
         let replicas = pool.end - pool.start;
-        let served = self.tokens.iter().zip(0..);
-        let served = served.filter(|(_, replica)| pool.contains(replica));
+        let served = self.tokens.iter().zip(0..).filter(|(_, replica)| pool.contains(replica));
         let total: u64 = served.clone().map(|(tokens, _)| tokens).sum();
         let (tokens, replica) = served.max()?;
         let share = *tokens as f64 / total as f64;

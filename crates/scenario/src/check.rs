@@ -51,8 +51,9 @@ impl Scenario {
             ("dp", self.target.dp() > 1),
             ("draft_tokens", self.server.draft_tokens.is_some()),
             ("interval", self.output.interval.is_some()),
-        ];
-        let beside_stages = beside_stages.into_iter().find(|(_, given)| *given);
+        ]
+        .into_iter()
+        .find(|(_, given)| *given);
         if let Some((with, _)) = beside_stages.filter(|_| self.target.pp() > 1) {
             return Err(Problem::Conflict {
                 key: "pp",
@@ -74,11 +75,12 @@ impl Scenario {
             .into());
         }
         let is_random = self.workload.is_random() || self.server.is_random();
-        if self.workload.seeds() > 1 && !is_random { Err(Problem::NoEffect {
-                key: "seeds",
-                why: "nothing is drawn at random, so that all runs would be equal",
-            }
-            .into()) } else { Ok(()) }
+        if self.workload.seeds() > 1 && !is_random {
+            Err(Problem::NoEffect { key: "seeds", why: "nothing is drawn at random, so that all runs would be equal" }
+                .into())
+        } else {
+            Ok(())
+        }
     }
 
     /// Rejects values that are out of range, whatever the other keys are.

@@ -19,8 +19,7 @@ impl Fitting {
 
     /// Returns the settings as `name` writes them: `--tp 8 and --pp 2`.
     pub(crate) fn written(&self, name: KeyName) -> String {
-        let settings = self.settings.iter();
-        let settings = settings.map(|(key, value)| name(key, Some(value)));
+        let settings = self.settings.iter().map(|(key, value)| name(key, Some(value)));
         settings.collect::<Vec<_>>().join(" and ")
     }
 }

@@ -89,8 +89,7 @@ impl FileLengths {
         }
         let lengths = drawn(&rows).map_err(|error| whole(LengthsProblem::Weights(error)))?;
         // Rows of weight 0 are never drawn.
-        let possible = rows.iter().filter(|(_, weight)| *weight > 0.0);
-        let possible = possible.map(|(length, _)| *length);
+        let possible = rows.iter().filter(|(_, weight)| *weight > 0.0).map(|(length, _)| *length);
         let (Some(shortest), Some(longest)) = (possible.clone().min(), possible.max()) else {
             return Err(whole(LengthsProblem::Empty));
         };
@@ -110,7 +109,11 @@ fn row(text: &str) -> Option<(u32, f64)> {
 
 /// Without weights there is no search.
 fn drawn(rows: &[(u32, f64)]) -> Result<Lengths, SimError> {
-    if rows.iter().all(|(_, weight)| weight.total_cmp(&1.0).is_eq()) { Lengths::try_empirical(rows.iter().map(|(length, _)| *length)) } else { Lengths::try_weighted(rows.iter().copied()) }
+    if rows.iter().all(|(_, weight)| weight.total_cmp(&1.0).is_eq()) {
+        Lengths::try_empirical(rows.iter().map(|(length, _)| *length))
+    } else {
+        Lengths::try_weighted(rows.iter().copied())
+    }
 }
 
 fn mean(rows: &[(u32, f64)]) -> f64 {

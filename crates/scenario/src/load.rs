@@ -82,8 +82,7 @@ impl Load {
             Load::Generated(load) => return load.report(),
             Load::Trace { path, trace } => (path, trace),
         };
-        let left_out = trace.left_out.iter();
-        let left_out = left_out.map(|&(reason, requests)| LeftOut { reason: reason.reason(), requests });
+        let left_out = trace.left_out.iter().map(|&(reason, requests)| LeftOut { reason: reason.reason(), requests });
         load::Load::Trace(TraceLoad {
             path: path.display().to_string(),
             format: trace.format.name(),

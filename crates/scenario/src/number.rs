@@ -27,8 +27,7 @@ const FORMS: &str = "as in 1000, 1_000, 1,000 or 1e3 (not 1k, which may be 1,024
 pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, ValueError> {
     let digits = ungrouped(text);
     let exact = digits.parse().ok();
-    let read = exact.or_else(|| whole_float(digits.parse().ok()?));
-    let read = read.and_then(|number: u64| T::try_from(number).ok());
+    let read = exact.or_else(|| whole_float(digits.parse().ok()?)).and_then(|number: u64| T::try_from(number).ok());
     read.ok_or_else(|| {
         let largest = u64::MAX >> (64 - 8 * size_of::<T>().clamp(1, 8));
         ValueError::new(match digits.parse() {
@@ -137,8 +136,7 @@ where
 ///
 /// Another name.
 pub fn kv_dtype(text: &str) -> Result<Dtype, ValueError> {
-    let found = dtype(text).ok();
-    let found = found.filter(|dtype| matches!(dtype, Dtype::Bf16 | Dtype::Fp8));
+    let found = dtype(text).ok().filter(|dtype| matches!(dtype, Dtype::Bf16 | Dtype::Fp8));
     found.ok_or(ValueError::new("expected one of bf16, fp8"))
 }
 

@@ -74,14 +74,14 @@ impl Placement {
     /// A value that is out of range, an engine that is not known, ranks that cannot share the model.
     pub fn try_new(target: &Target, model: Model, tables: TableSet) -> Result<Placement, RunError> {
         let name = target.engine();
-        let engine = engine::find(name).or_else(|| engine::closest(name));
-        let engine = engine.ok_or_else(|| match engine::oldest(name) {
-            Some(oldest) => RunError::OldEngine { name: name.to_owned(), oldest: oldest.name },
-            None => RunError::UnknownEngine {
-                name: name.to_owned(),
-                nearest: nearest(name, engine::stacks::ALL.map(|stack| stack.name)),
-            },
-        })?;
+        let engine =
+            engine::find(name).or_else(|| engine::closest(name)).ok_or_else(|| match engine::oldest(name) {
+                Some(oldest) => RunError::OldEngine { name: name.to_owned(), oldest: oldest.name },
+                None => RunError::UnknownEngine {
+                    name: name.to_owned(),
+                    nearest: nearest(name, engine::stacks::ALL.map(|stack| stack.name)),
+                },
+            })?;
         let kv_dtype = target.kv_dtype.or(model.kv_dtype);
         let placement = Placement {
             model: model.with_weights(target.dtype).with_sampler(target.sampler),
@@ -111,8 +111,7 @@ impl Placement {
             )
         });
         let formats = self.model.formats();
-        let dtype = target.dtype.filter(|dtype| !formats.contains(dtype));
-        let dtype = dtype.map(|dtype| {
+        let dtype = target.dtype.filter(|dtype| !formats.contains(dtype)).map(|dtype| {
             let formats: Vec<String> = formats.iter().map(Dtype::to_string).collect();
             format!("{dtype} stands for the published weights of {}: {}", self.model, formats.join(" and "))
         });
@@ -259,15 +258,13 @@ impl Placement {
         let mut larger = self.possible_tp(&self.model.spec, self.parallelism).filter(|&tp| tp > self.parallelism.tp);
         larger.find_map(|tp| {
             let larger = deployment.to_builder().tp(tp).build().ok()?;
-            let plan = larger.memory_plan().ok();
-            let plan = plan.filter(|plan| plan.kv_blocks >= larger.kv_blocks_for(kv_tokens))?;
+            let plan = larger.memory_plan().ok().filter(|plan| plan.kv_blocks >= larger.kv_blocks_for(kv_tokens))?;
             Some(Fitting { settings: vec![("tp", tp.to_string())], kv_blocks: plan.kv_blocks })
         })
     }
 
     fn on(&self, tables: &TableSet, spec: &ModelSpec) -> DeploymentBuilder {
-        let deployment = Deployment::builder(*spec, tables).parallelism(self.parallelism);
-        let deployment = deployment.network(self.network);
+        let deployment = Deployment::builder(*spec, tables).parallelism(self.parallelism).network(self.network);
         deployment.kv_dtype(self.kv_dtype).engine(self.engine)
     }
 
@@ -318,8 +315,7 @@ impl Placement {
     /// reduce over, ascending.
     fn possible_tp(&self, spec: &ModelSpec, parallelism: Parallelism) -> impl Iterator<Item = u32> {
         let spec = *spec;
-        let ranks = self.tables.all_reduce();
-        let ranks = ranks.into_iter().flat_map(|table| table.entries());
+        let ranks = self.tables.all_reduce().into_iter().flat_map(|table| table.entries());
         let max = ranks.map(|entry| entry.shape.ranks).max();
         let over = move |tp| {
             let mut other = parallelism;

@@ -98,8 +98,7 @@ impl PricesFile<'_> {
         if !names.contains(&name) {
             names.sort_unstable();
             names.dedup();
-            let nearest = nearest(name, names);
-            let nearest = nearest.into_iter().map(str::to_owned).collect();
+            let nearest = nearest(name, names).into_iter().map(str::to_owned).collect();
             let found = shortened(name);
             return Err(PricesProblem::UnknownGpu { found, nearest, known: known.to_vec() }.at_line(line));
         }
@@ -138,16 +137,18 @@ impl PricesFile<'_> {
             DeValue::Float(_) | DeValue::Integer(_) => self.text.get(value.span()),
             _ => None,
         };
-        let number = number.and_then(|text| text.replace('_', "").parse::<f64>().ok());
-        let number = number.filter(|usd| USD.contains(usd));
+        let number = number.and_then(|text| text.replace('_', "").parse::<f64>().ok()).filter(|usd| USD.contains(usd));
         let expected = "US dollars, a number from 0.0001 to 1,000,000";
         number.ok_or_else(|| self.wrong(key, expected, value))
     }
 
     fn words(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<String, PricesError> {
-        let text = value.get_ref().as_str().map(str::trim);
-        let text = text.filter(|text| !text.is_empty() && !text.contains(char::is_control));
-        let text = text.map(str::to_owned);
+        let text = value
+            .get_ref()
+            .as_str()
+            .map(str::trim)
+            .filter(|text| !text.is_empty() && !text.contains(char::is_control))
+            .map(str::to_owned);
         text.ok_or_else(|| self.wrong(key, "a line of text in quotes", value))
     }
 

@@ -25,14 +25,22 @@ impl Refusal {
     pub(crate) fn message(&self, name: KeyName) -> String {
         let Refusal { model, error, other_sets } = self;
         if let ModelError::Kernel { error: ResolveError::TooManyRanks { set, operation, ranks, most }, .. } = error {
-            let (key, collective) = if *operation == OperationKind::AllReduce.name() { ("tp", "an all-reduce") } else { ("dp", "an all-gather") };
+            let (key, collective) = if *operation == OperationKind::AllReduce.name() {
+                ("tp", "an all-reduce")
+            } else {
+                ("dp", "an all-gather")
+            };
             return format!(
                 "{model}: {}: expected at most {most} ranks, the most over which table set {} has {collective}, \
                  found {ranks}; use {}{}",
                 name(key, None),
                 set.name(),
                 name(key, Some(&most.to_string())),
-                if other_sets.is_empty() { String::new() } else { " or ".to_owned() + &name("gpu", Some(&either(other_sets))) }
+                if other_sets.is_empty() {
+                    String::new()
+                } else {
+                    " or ".to_owned() + &name("gpu", Some(&either(other_sets)))
+                }
             );
         }
         let accept = match error {

@@ -238,8 +238,7 @@ impl Run {
         let server = &self.scenario.server;
         let plan = self.deployment.memory_plan();
         let held = plan.map_or(0, |plan| plan.kv_blocks);
-        let beyond = server.kv_blocks.filter(|given| *given > held);
-        let beyond = beyond.map(|given| {
+        let beyond = server.kv_blocks.filter(|given| *given > held).map(|given| {
             let (given, held) = (grouped(given), grouped(held));
             format!("{given} KV blocks are given, and the memory holds {held}")
         });

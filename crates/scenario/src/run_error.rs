@@ -323,8 +323,7 @@ impl RunError {
                 )
             }
             RunError::ContextTooLong { longest, found, fitting } => {
-                let fitting = fitting.as_ref();
-                let fitting = fitting.map(|fitting| format!(", or use {}", fitting.written(name)));
+                let fitting = fitting.as_ref().map(|fitting| format!(", or use {}", fitting.written(name)));
                 format!(
                     "{}: expected at most {} tokens, which the KV cache holds, found {}; lower it{}",
                     name("max_model_len", None),

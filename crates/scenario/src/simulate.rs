@@ -144,8 +144,7 @@ impl Run {
             Load::Generated(load) => load,
         };
         let every = self.share.every;
-        let count = load.workload.requests.unwrap_or_else(|| self.max_requests());
-        let count = count.saturating_mul(every);
+        let count = load.workload.requests.unwrap_or_else(|| self.max_requests()).saturating_mul(every);
         match load.requests(self.config().max_model_len, count)? {
             Requests::Open(requests) => {
                 let mut source = Stream::new(requests.step_by(every as usize));

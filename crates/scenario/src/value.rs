@@ -121,7 +121,11 @@ impl TryFrom<Vec<f64>> for PriorityShares {
         let shares = PriorityShares(shares);
         shares.priorities().map_err(ValueError::new)?;
         let sum: f64 = shares.0.iter().sum();
-        if (sum - 1.0).abs() < SUM_ERROR { Ok(shares) } else { Err(ValueError::new(format_args!("expected shares whose sum is 1, found the sum {sum}"))) }
+        if (sum - 1.0).abs() < SUM_ERROR {
+            Ok(shares)
+        } else {
+            Err(ValueError::new(format_args!("expected shares whose sum is 1, found the sum {sum}")))
+        }
     }
 }
 
@@ -224,8 +228,7 @@ impl FromStr for LatencyLimit {
                 "e2e" | "e2el" => Latency::E2e,
                 _ => return None,
             };
-            let ms = milliseconds(ms);
-            let ms = ms.filter(|ms| *ms >= 0.0 && f64::is_finite(*ms))?;
+            let ms = milliseconds(ms).filter(|ms| *ms >= 0.0 && f64::is_finite(*ms))?;
             Some(LatencyLimit { latency, ms })
         });
         limit.ok_or(ValueError::new(

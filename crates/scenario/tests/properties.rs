@@ -6,8 +6,7 @@ use rooflut_scenario::{Scenario, ScenarioFile};
 
 /// The keys of all sections.
 fn keys() -> Vec<(String, String)> {
-    let sections = serde_json::to_value(Scenario::default()).unwrap();
-    let sections = sections.as_object().unwrap().clone();
+    let sections = serde_json::to_value(Scenario::default()).unwrap().as_object().unwrap().clone();
     let keys = sections.into_iter().flat_map(|(section, keys)| {
         let keys = keys.as_object().unwrap().clone();
         keys.into_iter().map(move |(key, _)| (section.clone(), key))

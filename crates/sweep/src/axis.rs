@@ -81,9 +81,11 @@ impl Axis {
             }
         }
         if values.is_empty() {
-                let expected = "expected at least one value".to_owned();
-                Err(SweepError::value(key, "", expected))
-            } else { Ok(Axis { key: key.to_owned(), section, values }) }
+            let expected = "expected at least one value".to_owned();
+            Err(SweepError::value(key, "", expected))
+        } else {
+            Ok(Axis { key: key.to_owned(), section, values })
+        }
     }
 
     /// The key.

@@ -40,13 +40,12 @@ fn paths(grid: &Grid) -> Vec<PathBuf> {
 
 fn texts(base: &Scenario) -> Vec<String> {
     let (target, workload) = (&base.target, &base.workload);
-    let lengths = [&workload.prompt, &workload.output, &workload.turns];
-    let lengths = lengths.into_iter().flatten().map(ToString::to_string);
-    let paths = [&target.tables, &workload.trace, &base.output.prices];
-    let paths = paths.into_iter().flatten();
-    let paths = paths.map(|path| path.display().to_string());
-    let models = [&target.model, &base.server.draft_model];
-    let models = models.into_iter().flatten().cloned();
+    let lengths = [&workload.prompt, &workload.output, &workload.turns].into_iter().flatten().map(ToString::to_string);
+    let paths = [&target.tables, &workload.trace, &base.output.prices]
+        .into_iter()
+        .flatten()
+        .map(|path| path.display().to_string());
+    let models = [&target.model, &base.server.draft_model].into_iter().flatten().cloned();
     lengths.chain(paths).chain(models).collect()
 }
 

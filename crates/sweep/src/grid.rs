@@ -84,8 +84,7 @@ impl Grid {
 
     /// Returns the size of each axis: `gpu 2 x tp 3`.
     pub fn sizes(&self) -> String {
-        let sizes = self.axes.iter();
-        let sizes = sizes.map(|axis| {
+        let sizes = self.axes.iter().map(|axis| {
             let size = grouped(axis.values().len() as u64);
             format!("{} {size}", axis.key())
         });
@@ -174,8 +173,8 @@ mod tests {
 
     #[test]
     fn the_last_key_varies_fastest() {
-        let axes = [("gpu", "h100,h200"), ("tp", "1,2,4"), ("rate", "1..4")];
-        let axes = axes.map(|(key, text)| Axis::read(key, [text]).unwrap());
+        let axes = [("gpu", "h100,h200"), ("tp", "1,2,4"), ("rate", "1..4")]
+            .map(|(key, text)| Axis::read(key, [text]).unwrap());
         let grid = Grid::try_new(&Scenario::default(), axes.into()).unwrap();
         assert_eq!(grid.len(), 24);
         assert_eq!(grid.sizes(), "gpu 2 x tp 3 x rate 4");

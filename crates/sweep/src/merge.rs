@@ -74,8 +74,7 @@ pub(crate) fn joined<S: Shard>(
             waiting.push((row, shard));
         }
     }
-    let len = grid.split('-').next();
-    let len = len.and_then(|len| len.parse::<u64>().ok());
+    let len = grid.split('-').next().and_then(|len| len.parse::<u64>().ok());
     match len.unwrap_or_default() {
         len if len > next => Err(missing(next, len - 1)),
         len if len == next && next > 0 => Ok(next),
@@ -113,7 +112,11 @@ fn check(index: u64, of: &str, next: u64, grid: &str) -> Result<(), Problem> {
 
 fn missing(first: u64, last: u64) -> SweepError {
     let (first, last) = (grouped(first), grouped(last));
-    let found = if first == last { format!("deployment {first} is missing") } else { format!("some or all of the deployments {first} to {last} are missing") };
+    let found = if first == last {
+        format!("deployment {first} is missing")
+    } else {
+        format!("some or all of the deployments {first} to {last} are missing")
+    };
     SweepError::Shards(format!("{found}; add the missing shard, or resume it first"))
 }
 

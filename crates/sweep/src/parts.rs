@@ -69,8 +69,7 @@ impl Part {
     }
 
     fn write_parquet(&self, out: impl Write + Send) -> Result<(), ParquetError> {
-        let columns = self.columns.iter().map(|(name, kind)| schema(name, *kind));
-        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let columns = self.columns.iter().map(|(name, kind)| schema(name, *kind)).collect::<Result<Vec<_>, _>>()?;
         let schema = Type::group_type_builder("sweep").with_fields(columns).build()?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
         let properties = Arc::new(properties.build());
@@ -244,7 +243,11 @@ impl<P: Iterator<Item = Result<(String, Part), SweepError>>> Read for CsvOfParts
             return Ok(0);
         };
         let (_, part) = part.map_err(io::Error::other)?;
-        let mut text = if self.has_header { Vec::new() } else { line(part.columns.iter().map(|(name, _)| name.clone())).map_err(io::Error::other)? };
+        let mut text = if self.has_header {
+            Vec::new()
+        } else {
+            line(part.columns.iter().map(|(name, _)| name.clone())).map_err(io::Error::other)?
+        };
         self.has_header = true;
         for row in &part.rows {
             text.extend(row.csv().map_err(io::Error::other)?);

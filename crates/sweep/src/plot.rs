@@ -130,8 +130,7 @@ impl Plot {
     /// # Errors
     /// A column that the sweep does not have.
     pub fn check(&self, sweep: &Sweep<'_>) -> Result<(), PlotError> {
-        let names = sweep.columns().into_iter();
-        let names = names.map(|(name, _)| name.to_owned()).collect();
+        let names = sweep.columns().into_iter().map(|(name, _)| name.to_owned()).collect();
         self.columns(names).map(drop)
     }
 

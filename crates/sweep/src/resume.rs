@@ -62,7 +62,11 @@ pub(crate) fn check((index, grid): (u64, &str), place: u64, sweep: &Sweep<'_>, s
         ));
     }
     let is_there = place < shard.len(sweep.grid().len()) && index == shard.index(place);
-    if is_there { Ok(()) } else { Err(format!("expected row {} of shard {shard}, found deployment {index}", place + 1)) }
+    if is_there {
+        Ok(())
+    } else {
+        Err(format!("expected row {} of shard {shard}, found deployment {index}", place + 1))
+    }
 }
 
 /// Returns the index and the grid of a row.

@@ -110,7 +110,11 @@ impl<'s> Runs<'s> {
             }
         }
         let tried = 0..self.grid.len().min(TRIED);
-        if tried.into_iter().any(|index| self.run(index).is_ok()) { Ok(()) } else { self.build(self.grid.scenario(0)?).map(drop) }
+        if tried.into_iter().any(|index| self.run(index).is_ok()) {
+            Ok(())
+        } else {
+            self.build(self.grid.scenario(0)?).map(drop)
+        }
     }
 
     fn check_names(&self, index: u64) -> Result<(), SweepError> {
@@ -131,15 +135,19 @@ impl<'s> Runs<'s> {
         let scenario = self.grid.scenario(index).map_err(message)?;
         scenario.check().map_err(|error| error.to_string())?;
         let built = self.built(index);
-        let run = built.get_or_init(|| self.build(scenario.clone()).map_err(message));
-        let run = run.as_ref().map_err(String::clone)?;
+        let run =
+            built.get_or_init(|| self.build(scenario.clone()).map_err(message)).as_ref().map_err(String::clone)?;
         self.varied(run, &scenario).map_err(|error| error.to_string())
     }
 
     /// Returns the place for the run that a point shares with others.
     fn built(&self, index: u64) -> Built {
-        let places = self.grid.places(index).into_iter().zip(&self.is_varied);
-        let places = places.map(|(place, is_varied)| if *is_varied { 0 } else { place });
+        let places = self
+            .grid
+            .places(index)
+            .into_iter()
+            .zip(&self.is_varied)
+            .map(|(place, is_varied)| if *is_varied { 0 } else { place });
         let places: Vec<usize> = places.collect();
         let mut all = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, built)) = all.iter().rev().find(|(of, _)| *of == places) {
@@ -155,8 +163,7 @@ impl<'s> Runs<'s> {
 
     fn build(&self, scenario: Scenario) -> Result<Run, SweepError> {
         let failed = |error| SweepError::Run(Box::new(error));
-        let named = (self.sources.find)(&scenario);
-        let named = named.map_err(|error| SweepError::NotFound(error.0))?;
+        let named = (self.sources.find)(&scenario).map_err(|error| SweepError::NotFound(error.0))?;
         let load = self.load(&scenario.workload).map_err(failed)?;
         let resources = Resources {
             model: named.model,

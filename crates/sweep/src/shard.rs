@@ -37,11 +37,12 @@ impl FromStr for Shard {
 
     fn from_str(text: &str) -> Result<Shard, &'static str> {
         let parts = text.split_once('/');
-        let parsed = parts.and_then(|(number, count)| {
-            let (number, count) = (number.parse().ok()?, count.parse().ok()?);
-            (1..=count).contains(&number).then_some(Shard { number, count })
-        });
-        let parsed = parsed.filter(|shard| shard.count <= 1_000_000);
+        let parsed = parts
+            .and_then(|(number, count)| {
+                let (number, count) = (number.parse().ok()?, count.parse().ok()?);
+                (1..=count).contains(&number).then_some(Shard { number, count })
+            })
+            .filter(|shard| shard.count <= 1_000_000);
         parsed.ok_or("expected the number of a shard and how many there are, as in 1/8")
     }
 }

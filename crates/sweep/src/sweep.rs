@@ -86,10 +86,8 @@ impl<'s> Sweep<'s> {
 
     /// Returns the names of the columns, and the kinds of their values.
     pub fn columns(&self) -> Vec<(&str, Kind)> {
-        let axes = self.grid().axes().iter();
-        let axes = axes.map(|axis| (axis.key(), Kind::of(axis.values())));
-        let figures = self.columns.iter();
-        let figures = figures.map(|column| (column.name.as_str(), column.kind));
+        let axes = self.grid().axes().iter().map(|axis| (axis.key(), Kind::of(axis.values())));
+        let figures = self.columns.iter().map(|column| (column.name.as_str(), column.kind));
         let fixed = FIXED.into_iter();
         let error = [("error", Kind::Text)];
         fixed.chain(axes).chain(figures).chain(error).collect()

@@ -144,8 +144,7 @@ fn rows_of_others_are_rejected() {
     assert!(refused(b"a,b\n1,2\n", whole).starts_with("x.csv:1: expected the header"));
     let rows = [shard, "2/2".parse().expect("a shard")].map(|shard| csv(&mine, shard, 0, 1));
     let merged = |parts: &[&[u8]]| {
-        let named = parts.iter().enumerate();
-        let named = named.map(|(number, csv)| (format!("{number}.csv"), *csv));
+        let named = parts.iter().enumerate().map(|(number, csv)| (format!("{number}.csv"), *csv));
         merge(named, std::io::sink()).expect_err("no whole").to_string()
     };
     let [first, second] = [rows[0].as_slice(), rows[1].as_slice()];
@@ -240,8 +239,8 @@ mod parquet {
         let message = refused(&[b"CSV".to_vec()]);
         assert!(message.contains("expected a part of a sweep"), "{message}");
         // Shards of several parts.
-        let shards = ["1/3", "2/3", "3/3"].map(|shard| shard.parse().expect("a shard"));
-        let shards = shards.map(|shard| parts(&sweep, shard));
+        let shards =
+            ["1/3", "2/3", "3/3"].map(|shard| shard.parse().expect("a shard")).map(|shard| parts(&sweep, shard));
         let mut merged = Vec::new();
         let named = || shards.iter().map(|files| (String::from("shard"), read(files)));
         let rows = merge_parts(named(), |part| {

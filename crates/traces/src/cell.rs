@@ -64,8 +64,7 @@ impl Unit {
 /// A double holds seconds since 1970 to 0.2 us, and those since a machine's start to 1 ns.
 pub(crate) fn time_ns(key: impl Into<Key>, text: &str, unit: Unit) -> Result<u64, Problem> {
     let key = key.into();
-    let value = text.parse::<f64>().ok();
-    let value = value.filter(|value| *value >= 0.0 && value.is_finite());
+    let value = text.parse::<f64>().ok().filter(|value| *value >= 0.0 && value.is_finite());
     let Some(value) = value else {
         let expected = format!("{}, 0 or more", unit.name());
         return Err(Problem::value(key, expected, text));
@@ -85,16 +84,17 @@ pub(crate) fn unix_ns(key: &'static str, text: &str) -> Result<u64, Problem> {
         let expected = "a date and time such as 2023-11-16 18:15:46.6805900";
         return Err(Problem::value(key, expected, text));
     };
-    let ns = u64::try_from(timestamp.as_nanosecond()).ok();
-    let ns = ns.filter(|ns| *ns <= LATEST_NS);
+    let ns = u64::try_from(timestamp.as_nanosecond()).ok().filter(|ns| *ns <= LATEST_NS);
     ns.ok_or_else(|| Problem::value(key, "a time between the years 1970 and 2262", text))
 }
 
 fn timestamp(text: &str) -> Option<Timestamp> {
     let time = text.as_bytes().get(DATE..)?;
     let has_offset = time.iter().any(|byte| matches!(byte, b'+' | b'-' | b'Z' | b'z'));
-    if has_offset { PARSER.parse_timestamp(text).ok() } else {
-            let civil = PARSER.parse_datetime(text).ok()?;
-            TimeZone::UTC.to_timestamp(civil).ok()
-        }
+    if has_offset {
+        PARSER.parse_timestamp(text).ok()
+    } else {
+        let civil = PARSER.parse_datetime(text).ok()?;
+        TimeZone::UTC.to_timestamp(civil).ok()
+    }
 }

@@ -318,8 +318,7 @@ pub(crate) fn quote_infinities(text: &mut [u8]) {
             [b'\\', _, ..] if in_string => 2,
             _ if in_string => 1,
             _ => {
-                let known = [(&b"Infinity"[..], &b"\"inf\"   "[..]), (b"NaN", b"\"-\"")];
-                let mut known = known.into_iter();
+                let mut known = [(&b"Infinity"[..], &b"\"inf\"   "[..]), (b"NaN", b"\"-\"")].into_iter();
                 match known.find(|(python, _)| rest.starts_with(python)) {
                     Some((python, json)) => {
                         rest.iter_mut().zip(json).for_each(|(to, from)| *to = *from);

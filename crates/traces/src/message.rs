@@ -23,13 +23,16 @@ pub(crate) fn place(line: Option<u64>) -> String {
 
 /// Returns what a file without requests lacks.
 pub(crate) fn no_requests(format: Format) -> String {
-    if format.is_csv() { "no rows; expected one line per request".to_owned() } else { format!("no requests; expected {}", content(format)) }
+    if format.is_csv() {
+        "no rows; expected one line per request".to_owned()
+    } else {
+        format!("no requests; expected {}", content(format))
+    }
 }
 
 /// Returns the numbers of requests that were left out.
 pub(crate) fn reasons(left_out: &[(LeftOut, u64)]) -> String {
-    let reasons = left_out.iter();
-    let reasons = reasons.map(|(reason, count)| format!("{count} {reason}"));
+    let reasons = left_out.iter().map(|(reason, count)| format!("{count} {reason}"));
     reasons.collect::<Vec<String>>().join(", ")
 }
 
@@ -49,8 +52,10 @@ pub(crate) fn failure(kind: ErrorKind, cause: &str) -> String {
 
 /// Returns the formats that are JSON, with their keys.
 pub(crate) fn json_formats() -> String {
-    let formats = Format::ALL.into_iter().filter(|format| !format.is_csv());
-    let formats = formats.map(|format| format!("{format} ({})", format.expected()));
+    let formats = Format::ALL
+        .into_iter()
+        .filter(|format| !format.is_csv())
+        .map(|format| format!("{format} ({})", format.expected()));
     formats.collect::<Vec<String>>().join(", ")
 }
 
@@ -108,15 +113,15 @@ fn unit(name: &str) -> Option<&'static str> {
         let formats = Format::ALL.into_iter().filter(|format| format.is_csv());
         formats.into_iter().find_map(|format| format.time(name))
     };
-    let endings = [
+    let mut endings = [
         ("_s", "in seconds"),
         ("_sec", "in seconds"),
         ("_seconds", "in seconds"),
         ("_ms", "in milliseconds"),
         ("_us", "in microseconds"),
         ("_ns", "in nanoseconds"),
-    ];
-    let mut endings = endings.into_iter();
+    ]
+    .into_iter();
     of_format().or_else(|| {
         let found = endings.find(|(ending, _)| name.to_ascii_lowercase().ends_with(ending));
         found.map(|(_, unit)| unit)
@@ -152,7 +157,11 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut characters = self.0.chars();
         for character in characters.by_ref().take(MAX_CHARACTERS) {
-            if character.is_control() { write!(f, "{}", character.escape_default())? } else { write!(f, "{character}")? }
+            if character.is_control() {
+                write!(f, "{}", character.escape_default())?
+            } else {
+                write!(f, "{character}")?
+            }
         }
         match characters.next() {
             Some(_) => f.write_str("..."),

@@ -75,8 +75,7 @@ impl OwnColumns {
             Some((id, length)) => prefix(row.cell(id), row.cell(length), prompt_tokens)?,
             None => None,
         };
-        let session = self.session_id.map(|column| row.cell(column));
-        let session = session.filter(|id| !id.is_empty());
+        let session = self.session_id.map(|column| row.cell(column)).filter(|id| !id.is_empty());
         if prefix.is_none() && session.is_none() {
             return Ok(Content::Unique);
         }

@@ -206,8 +206,7 @@ struct Filter {
 impl Filter {
     fn find(header: &Header<'_>, conditions: &[Condition]) -> Result<Filter, TraceError> {
         let conditions = conditions.iter().map(|condition| {
-            let column = header.position(&condition.column);
-            let column = column.ok_or_else(|| Problem::NoConditionColumn {
+            let column = header.position(&condition.column).ok_or_else(|| Problem::NoConditionColumn {
                 column: condition.column.clone(),
                 found: header.names(),
             })?;

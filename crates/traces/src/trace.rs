@@ -78,7 +78,11 @@ pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Tra
     }
     let left_out = notes.left_out.into_counts();
     if requests == 0 {
-        return Err(if left_out.is_empty() { Problem::NoRequests { format }.into() } else { Problem::AllLeftOut { left_out }.into() });
+        return Err(if left_out.is_empty() {
+            Problem::NoRequests { format }.into()
+        } else {
+            Problem::AllLeftOut { left_out }.into()
+        });
     }
     let arrivals = notes.arrivals.unwrap_or(ArrivalSource::Recorded);
     if format == Format::Own || arrivals != ArrivalSource::Recorded {

@@ -100,8 +100,7 @@ fn result<'t>(json: &Json<'t>) -> Result<Results, TraceError> {
             ArrivalSource::Recorded
         }
         None => {
-            let source = record.arrivals();
-            let source = source.map_err(|problem| json.problem(problem))?;
+            let source = record.arrivals().map_err(|problem| json.problem(problem))?;
             draw(source, &mut requests).map_err(|problem| json.problem(problem))?;
             source
         }

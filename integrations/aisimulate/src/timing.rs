@@ -168,7 +168,6 @@ fn in_range(
     accepted: RangeInclusive<u32>,
     remedy: &'static str,
 ) -> Result<u32, TimingError> {
-    let value = u32::try_from(found).ok();
-    let value = value.filter(|value| accepted.contains(value));
+    let value = u32::try_from(found).ok().filter(|value| accepted.contains(value));
     value.ok_or(TimingError::OutOfRange { argument, accepted, found, remedy })
 }

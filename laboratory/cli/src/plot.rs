@@ -39,8 +39,7 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
     let families = inspection.families.iter();
     let files: Vec<(PathBuf, &Family)> = families.map(|family| (folder.join(file_name(family)), family)).collect();
     fs::create_dir_all(&folder).map_err(Error::writing(&folder))?;
-    let read = args.set.as_deref().map(Path::new).or(tables);
-    let read = read.map(|set| (set.to_owned(), "is a file of the set"));
+    let read = args.set.as_deref().map(Path::new).or(tables).map(|set| (set.to_owned(), "is a file of the set"));
     let mut outputs = Outputs::new(read.into_iter().collect(), Existing::from(args.force));
     let mut written = Vec::new();
     let mut pending = Vec::new();

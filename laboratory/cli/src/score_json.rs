@@ -19,10 +19,8 @@ impl Score<'_> {
             let provenance = json!(Provenance::from(part.provenance));
             joined([self.group_json(file, part), provenance])
         };
-        let skipped = self.skipped.iter();
-        let skipped = skipped.map(|tally| json!(FlatSkipped::new(file, tally)));
-        let notes = self.note.iter();
-        let notes = notes.map(|note| json!(FlatNote::new(file, note, self.rows_in_file())));
+        let skipped = self.skipped.iter().map(|tally| json!(FlatSkipped::new(file, tally)));
+        let notes = self.note.iter().map(|note| json!(FlatNote::new(file, note, self.rows_in_file())));
         to_json(&json!({
             "summary": whole.iter().map(|group| self.group_json(file, group)).collect::<Value>(),
             "by_provenance": parts.iter().map(part).collect::<Value>(),

@@ -69,8 +69,7 @@ impl Score<'_> {
         let mut grid = Grid::new(&format!(">line{varied} | {columns}"));
         for row in rows {
             let fields = row.kernel.iter().filter(|(name, _)| varying.contains(name));
-            let cells = [row.line.to_string()].into_iter();
-            let cells = cells.chain(fields.map(|(_, value)| value.to_string()));
+            let cells = [row.line.to_string()].into_iter().chain(fields.map(|(_, value)| value.to_string()));
             let answer =
                 [number(row.predicted, 2), number(row.actual, 2), signed(row.signed), row.provenance.to_string()];
             grid.row(cells.chain(answer).collect());

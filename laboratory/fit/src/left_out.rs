@@ -92,8 +92,7 @@ pub fn left_out_csv(problem: &Problem) -> String {
 
 fn flat(cases: &[(Kind, Case)]) -> impl Iterator<Item = (Kind, &Comparison)> {
     let of_case = |(kind, case): &'_ (Kind, Case)| (*kind, case.comparisons.len());
-    let kinds = cases.iter().map(of_case);
-    let kinds = kinds.flat_map(|(kind, count)| std::iter::repeat_n(kind, count));
+    let kinds = cases.iter().map(of_case).flat_map(|(kind, count)| std::iter::repeat_n(kind, count));
     kinds.zip(cases.iter().flat_map(|(_, case)| &case.comparisons))
 }
 

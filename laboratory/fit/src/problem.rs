@@ -48,8 +48,8 @@ impl Problem {
         problem.counts = WEIGHTS
             .iter()
             .map(|&(kind, metric, _)| {
-                let rows = cases.iter().filter(|(of, _)| *of == kind);
-                let rows = rows.filter(|(_, case)| case.comparison(metric).is_some());
+                let rows =
+                    cases.iter().filter(|(of, _)| *of == kind).filter(|(_, case)| case.comparison(metric).is_some());
                 (kind, metric, rows.count())
             })
             .collect();
@@ -81,8 +81,7 @@ impl Problem {
 
     /// Predicts every load stage on the fitted GPU with `engines`, with intervals.
     pub(crate) fn intervals(&self, engines: &Engines, coverage: Coverage) -> Vec<(Kind, Case)> {
-        let stages = self.datasets.iter();
-        let stages = stages.filter(|dataset| dataset.kind == Kind::LoadStages);
+        let stages = self.datasets.iter().filter(|dataset| dataset.kind == Kind::LoadStages);
         stages.flat_map(|dataset| predicted(dataset, engines, &[coverage])).collect()
     }
 
@@ -115,8 +114,7 @@ fn predicted(
     let predictor =
         Predictor { engines: &[&engines.newer, &engines.older], longest_stage_s: LONGEST_STAGE_S, coverages };
     let kind = dataset.kind;
-    let cases = validate(dataset, &predictor).cases.into_iter();
-    let cases = cases.filter(|case| case.gpu == GPU);
+    let cases = validate(dataset, &predictor).cases.into_iter().filter(|case| case.gpu == GPU);
     cases.map(move |case| (kind, case))
 }
 

@@ -148,11 +148,11 @@ pub(crate) fn check_conditions(files: &[File<'_>], answers: &Answers) -> Result<
             continue;
         }
         let problem = if is_column {
-                format!("expected a value that the column has, one of {}, found no row with {value}", listed(values))
-            } else {
-                let columns: BTreeSet<&String> = files.iter().flat_map(|file| file.header).collect();
-                format!("expected a column of the files, one of {}, found none called {column}", listed(columns))
-            };
+            format!("expected a value that the column has, one of {}, found no row with {value}", listed(values))
+        } else {
+            let columns: BTreeSet<&String> = files.iter().flat_map(|file| file.header).collect();
+            format!("expected a column of the files, one of {}, found none called {column}", listed(columns))
+        };
         return Err(Error::rows(format!("--where {column}={value}"), problem));
     }
     Ok(())
@@ -176,6 +176,10 @@ pub(crate) fn check_dtype_names(files: &[File<'_>], answers: &Answers) -> Result
     let Some(unused) = dtype_names.find(|name| !names.contains(name.as_str())) else {
         return Ok(());
     };
-    let problem = if names.is_empty() { "expected a name that a row has, found no row that names a format; use --dtype".to_owned() } else { format!("expected a name that a row has, one of {}, found no row with it", listed(names)) };
+    let problem = if names.is_empty() {
+        "expected a name that a row has, found no row that names a format; use --dtype".to_owned()
+    } else {
+        format!("expected a name that a row has, one of {}, found no row with it", listed(names))
+    };
     Err(Error::rows(format!("--dtype-name {unused}"), problem))
 }

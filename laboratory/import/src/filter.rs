@@ -50,8 +50,7 @@ impl RowFilter<'_> {
         let is_impossible = |(_, cause): &&(usize, Cause)| cause.reason == Reason::Impossible;
         let impossible = found.iter().filter(is_impossible).count();
         if physics::is_doubtful(impossible, self.readings.len()) {
-            let first = found.iter().find(is_impossible);
-            let first = first.and_then(|(index, cause)| {
+            let first = found.iter().find(is_impossible).and_then(|(index, cause)| {
                 let row = self.readings.get(*index)?;
                 let table = files.get(row.file)?.table;
                 Some(format!("{}:{}: {}", table.path, row.number, cause.detail))
@@ -60,7 +59,11 @@ impl RowFilter<'_> {
                 OperationKind::AllReduce => Vec::new(),
                 _ => physics::fitting(&self.readings, gpu),
             };
-            let fitting = if fitting.is_empty() { "no format fits".to_owned() } else { format!("fitting: {}", listed(fitting.iter().map(|dtype| dtype.name()))) };
+            let fitting = if fitting.is_empty() {
+                "no format fits".to_owned()
+            } else {
+                format!("fitting: {}", listed(fitting.iter().map(|dtype| dtype.name())))
+            };
             let problem = format!(
                 "{impossible} of {} rows are faster than the GPU can be ({}): an answer for all rows is \
                  wrong, not these rows; check --gpu and the format of the numbers ({fitting}){}",
@@ -79,9 +82,11 @@ impl RowFilter<'_> {
         let is_own = |file: &&File<'_>| file.operation == self.operation;
         let own = files.iter().filter(is_own).map(|file| quoted(&file.table.path));
         if files.iter().any(|file| !is_own(&file)) {
-                let flags: Vec<String> = own.map(|path| format!("--skip {path}")).collect();
-                format!(", or import the others with {}", flags.join(" "))
-            } else { String::new() }
+            let flags: Vec<String> = own.map(|path| format!("--skip {path}")).collect();
+            format!(", or import the others with {}", flags.join(" "))
+        } else {
+            String::new()
+        }
     }
 
     /// Leaves out repetitions of kernels.

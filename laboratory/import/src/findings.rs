@@ -41,8 +41,7 @@ impl Findings {
                 let text = format!("{path} has none; its columns are those of --header");
                 self.add(file.operation, "no header", text);
             }
-            let again = read.left_out.iter();
-            let again = again.filter(|row| row.file == index && row.cause.reason == Reason::HeaderAgain);
+            let again = read.left_out.iter().filter(|row| row.file == index && row.cause.reason == Reason::HeaderAgain);
             let blocks = again.count() / file.measurements_per_row.max(1);
             if blocks > 0 {
                 let text = format!("{path} has {} blocks, each with a header", blocks + 1);
@@ -91,7 +90,11 @@ impl Findings {
             None => format!("the peak of {}", facts.gpu.name),
         };
         let fitting: Vec<String> = misfit.fitting.iter().map(|(gpu, dtype)| format!("{gpu} {dtype}")).collect();
-        let fits = if fitting.is_empty() { format!("they imply {:.1} TFLOP/s, the peak of no known GPU", misfit.implied_flops_per_s * 1e-12) } else { format!("nearly all fit the peak of {}", fitting.join(", ")) };
+        let fits = if fitting.is_empty() {
+            format!("they imply {:.1} TFLOP/s, the peak of no known GPU", misfit.implied_flops_per_s * 1e-12)
+        } else {
+            format!("nearly all fit the peak of {}", fitting.join(", "))
+        };
         let text = format!(
             "{} of {} mfu do not follow from the latencies and {against}, first {}: {fits}; the latencies \
              are kept",

@@ -110,7 +110,11 @@ fn of_other_gpus_and_stacks(
         let (_, table) = path.rsplit_once('/').unwrap_or_default();
         of_table.entry(table).or_default().extend(stack(layout, path));
     }
-    if of_table.values().any(|stacks| stacks.len() > 1) { ask("engine stack", &names(&paths, stack)) } else { Ok(foreign) }
+    if of_table.values().any(|stacks| stacks.len() > 1) {
+        ask("engine stack", &names(&paths, stack))
+    } else {
+        Ok(foreign)
+    }
 }
 
 /// Returns the folders that name the engine and its version: `vllm/0.24.0`.

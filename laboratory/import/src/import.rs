@@ -150,7 +150,11 @@ fn nothing_left(tables: &[TableCount]) -> Result<(), Error> {
     let reasons = tables.iter().flat_map(|table| &table.left_out);
     let left_out: Vec<String> =
         reasons.map(|ReasonCount { reason, rows }| format!("{rows} left out: {reason}")).collect();
-    Err(Error::Nothing(if left_out.is_empty() { "expected rows of measurements, found only headers; check SRC".to_owned() } else { format!("expected rows that a table set can hold, found none: {}", left_out.join("; ")) }))
+    Err(Error::Nothing(if left_out.is_empty() {
+        "expected rows of measurements, found only headers; check SRC".to_owned()
+    } else {
+        format!("expected rows that a table set can hold, found none: {}", left_out.join("; "))
+    }))
 }
 
 /// The files of a source: tables to read, and the others.

@@ -92,8 +92,7 @@ fn csv(operation: OperationKind, rows: &[Reading]) -> String {
     rows.sort_by_key(|row| row.kernel);
     let with_optional = rows.iter().any(|row| kernel::needs_optional(&row.kernel));
     let declared = operation.declared();
-    let shape = declared.shape.iter();
-    let shape = shape.filter(|column| with_optional || column.is_required());
+    let shape = declared.shape.iter().filter(|column| with_optional || column.is_required());
     let mut text = String::new();
     for column in shape.map(|column| &column.name).chain(declared.axes) {
         text.push_str(column);

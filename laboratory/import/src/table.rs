@@ -182,7 +182,11 @@ impl SourceTable {
             let cells = record.map_err(|_| not_text(line))?;
             let byte = cells.position().map_or(0, csv::Position::byte);
             line = lines.line_at(byte);
-            if place == 0 && is_header(&cells) { table.header = Some(cells.iter().map(str::to_owned).collect()) } else { table.push(line, &cells) }
+            if place == 0 && is_header(&cells) {
+                table.header = Some(cells.iter().map(str::to_owned).collect())
+            } else {
+                table.push(line, &cells)
+            }
         }
         let width = table.header.as_ref().map_or(0, Vec::len);
         table.widen(width);
@@ -252,8 +256,7 @@ impl SourceTable {
 
     /// Returns the row of this number.
     pub(crate) fn row(&self, number: u64) -> Option<SourceRow<'_>> {
-        let index = self.rows.binary_search_by_key(&number, |start| start.number);
-        let index = index.ok()?;
+        let index = self.rows.binary_search_by_key(&number, |start| start.number).ok()?;
         Some(SourceRow { table: self, index, start: *self.rows.get(index)? })
     }
 

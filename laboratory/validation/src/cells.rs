@@ -61,8 +61,7 @@ impl<'s> Sheet<'s> {
         let mut records = records.into_iter();
         let (header_line, header) = records.next().unwrap_or_default();
         // Spreadsheets write empty lines as commas.
-        let records = records.filter(|(_, record)| record.iter().any(|cell| !cell.is_empty()));
-        let records = records.collect();
+        let records = records.filter(|(_, record)| record.iter().any(|cell| !cell.is_empty())).collect();
         let sheet = Sheet { file, bytes, header, header_line, records };
         sheet.check()?;
         Ok(sheet)

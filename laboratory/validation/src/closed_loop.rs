@@ -39,7 +39,11 @@ pub(crate) fn id(cells: &Cells<'_>) -> Result<String, Error> {
 /// Returns the formats that the publisher of the rows implies, and the server's engine by the date of a nightly build.
 pub(crate) fn server(cells: &Cells<'_>, server: Server) -> Result<Server, Error> {
     let measured = cells.text("measured");
-    let engine = if server.engine.contains("nightly") && !measured.is_empty() { format!("vllm-nightly-{measured}") } else { server.engine };
+    let engine = if server.engine.contains("nightly") && !measured.is_empty() {
+        format!("vllm-nightly-{measured}")
+    } else {
+        server.engine
+    };
     let described = described(cells);
     let dtype = match (described, cells.text("precision")) {
         (Some([dtype, ..]), _) => dtype,
@@ -105,7 +109,11 @@ fn uniform(cells: &Cells<'_>, max: &'static str, mean: &'static str) -> Result<U
         return Ok(Uniform { min: most, max: most });
     };
     let min = (2.0 * mean_tokens - f64::from(most)).round();
-    if min >= 0.0 && min <= f64::from(most) { Ok(Uniform { min: min as u32, max: most }) } else { Err(cells.refuse(mean, "a mean between half of the maximum and the maximum")) }
+    if min >= 0.0 && min <= f64::from(most) {
+        Ok(Uniform { min: min as u32, max: most })
+    } else {
+        Err(cells.refuse(mean, "a mean between half of the maximum and the maximum"))
+    }
 }
 
 /// Returns formats of weights and KV entries (empty if 16 bits), token budget (empty if it is vLLM's) and group of the

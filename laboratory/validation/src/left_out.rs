@@ -22,13 +22,15 @@ impl LeftOut {
     /// Never, as a test asserts.
     pub fn embedded() -> Result<LeftOut, Error> {
         let sheet = Sheet::read(FILE, include_bytes!("../left_out.csv"))?;
-        let rows = sheet.rows()?.map(|cells| {
-            let (id, metric) = (cells.text("id"), cells.text("metric"));
-            let stage = Stage::Number(cells.whole("stage")?.into());
-            let ln_ratio = cells.finite("ln_ratio")?;
-            Ok((id.to_owned(), stage, metric.to_owned(), ln_ratio))
-        });
-        let rows = rows.collect::<Result<_, _>>()?;
+        let rows = sheet
+            .rows()?
+            .map(|cells| {
+                let (id, metric) = (cells.text("id"), cells.text("metric"));
+                let stage = Stage::Number(cells.whole("stage")?.into());
+                let ln_ratio = cells.finite("ln_ratio")?;
+                Ok((id.to_owned(), stage, metric.to_owned(), ln_ratio))
+            })
+            .collect::<Result<_, _>>()?;
         Ok(LeftOut { rows })
     }
 

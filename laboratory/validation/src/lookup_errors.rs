@@ -61,8 +61,7 @@ pub fn lookup_errors_csv() -> String {
         let groups: BTreeSet<Group> = errors.keys().map(|(group, _)| *group).collect();
         for group in groups {
             let quantiles = Extent::ALL.map(|extent| {
-                let own = errors.get(&(group, extent));
-                let own = own.filter(|errors| errors.len() >= LEAST_ROWS);
+                let own = errors.get(&(group, extent)).filter(|errors| errors.len() >= LEAST_ROWS);
                 match own {
                     Some(own) => Quantiles::of(set, own),
                     None => reference.like(group, extent),

@@ -52,7 +52,11 @@ impl Pair {
         };
         let comparison = Comparison { metric, predicted, actual, intervals: self.intervals.clone() };
         // Dividing by a tiny number overflows.
-        if actual > 0.0 && comparison.signed().is_finite() { Ok(Some(comparison)) } else { Err(Reason::not_positive(metric)) }
+        if actual > 0.0 && comparison.signed().is_finite() {
+            Ok(Some(comparison))
+        } else {
+            Err(Reason::not_positive(metric))
+        }
     }
 }
 

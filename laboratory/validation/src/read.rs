@@ -86,8 +86,7 @@ const MAX_COLUMNS: usize = 8;
 
 fn unknown(header: &[&str]) -> String {
     let lacks = |kind: &Kind| kind.missing(header).len();
-    let nearest = Kind::ALL.into_iter().min_by_key(lacks);
-    let nearest = nearest.unwrap_or(Kind::LoadStages);
+    let nearest = Kind::ALL.into_iter().min_by_key(lacks).unwrap_or(Kind::LoadStages);
     let found = header.iter().take(MAX_COLUMNS);
     let found: Vec<String> = found.map(|column| shortened(column)).collect();
     let more = if header.len() > MAX_COLUMNS { ", ..." } else { "" };
@@ -134,7 +133,11 @@ fn limits(cells: &Cells<'_>) -> Result<Limits, Error> {
         max_num_batched_tokens: cells.optional_whole("max_num_batched_tokens")?,
         gpu_memory_utilization: cells.optional_number("gpu_memory_utilization")?,
         kv_blocks: cells.optional_whole("kv_blocks")?,
-        prefix_caching: if cells.flag("prefix_caching")?.unwrap_or(true) { PrefixCaching::Enabled } else { PrefixCaching::Disabled },
+        prefix_caching: if cells.flag("prefix_caching")?.unwrap_or(true) {
+            PrefixCaching::Enabled
+        } else {
+            PrefixCaching::Disabled
+        },
     })
 }
 

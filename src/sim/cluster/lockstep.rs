@@ -126,8 +126,7 @@ impl<M: LatencyModel> Lockstep<M> {
                 report_finished(&mut rank.server, source, observer);
             }
             if idle && !ranks.iter().any(|rank| rank.server.has_work()) {
-                let arrival_ns = source.next_arrival_ns();
-                let arrival_ns = arrival_ns.map(|ns| ns.saturating_add(self.config.api_server_ns));
+                let arrival_ns = source.next_arrival_ns().map(|ns| ns.saturating_add(self.config.api_server_ns));
                 let expected = ranks.iter().filter_map(|rank| rank.server.next_at_engine_ns());
                 let Some(next_ns) = arrival_ns.into_iter().chain(expected).min() else {
                     break;

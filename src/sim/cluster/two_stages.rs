@@ -126,8 +126,7 @@ where
 
     /// Returns the next event and its time.
     fn next_event(&mut self) -> Option<(u64, Event)> {
-        let decode = self.decode.next_step(None);
-        let decode = decode.map(|(ns, replica)| (ns, Event::DecodeStep(replica)));
+        let decode = self.decode.next_step(None).map(|(ns, replica)| (ns, Event::DecodeStep(replica)));
         let others = self.next_event_before_decode();
         others.into_iter().chain(decode).min()
     }

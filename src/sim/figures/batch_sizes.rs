@@ -103,8 +103,7 @@ mod tests {
     #[test]
     fn a_size_counts_for_as_long_as_its_steps_run() {
         // 50 ns with 4 requests, 40 with 1, 9 with 7, 1 with 100, in any order.
-        let stats = sizes(&[(1, 6, 9), (0, 4, 20), (1, 0, 40), (2, 2, 30), (0, 100, 1)]);
-        let stats = stats.stats().unwrap();
+        let stats = sizes(&[(1, 6, 9), (0, 4, 20), (1, 0, 40), (2, 2, 30), (0, 100, 1)]).stats().unwrap();
         assert!((stats.mean - (4.0 * 50.0 + 40.0 + 7.0 * 9.0 + 100.0) / 100.0).abs() < 1e-12);
         assert_eq!([stats.p50, stats.p90, stats.p95, stats.p99], [4, 4, 7, 7]);
         let stats = sizes(&[(0, 3, 2), (0, 5, 2)]).stats().unwrap();

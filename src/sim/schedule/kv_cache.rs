@@ -141,8 +141,7 @@ impl KvCache {
                 blocks => self.pool.hits(ids().take(blocks as usize)),
             };
         }
-        let parked = sequence.blocks.parked.as_ref();
-        let parked = parked.map_or(0, |parked| self.pool.parked(parked));
+        let parked = sequence.blocks.parked.as_ref().map_or(0, |parked| self.pool.parked(parked));
         let blocks = parked.min(max_blocks);
         Hits { blocks, idle: blocks }
     }

@@ -114,8 +114,7 @@ impl Sequence {
 
     /// Returns the ids of all its KV blocks.
     pub(crate) fn ids(&self, block_size: u32) -> BlockIds<'_> {
-        let trace_ids = self.trace_ids.as_deref();
-        let trace_ids = trace_ids.map_or((&[][..], 0), |(ids, tokens)| (ids.as_slice(), *tokens));
+        let trace_ids = self.trace_ids.as_deref().map_or((&[][..], 0), |(ids, tokens)| (ids.as_slice(), *tokens));
         BlockIds::of(self.request, self.index, block_size, trace_ids)
     }
 

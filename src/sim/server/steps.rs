@@ -251,7 +251,11 @@ impl<M: LatencyModel> Server<M> {
     fn report_step<O: Observer + ?Sized>(&mut self, start_ns: u64, observer: &mut O) {
         let record = self.current.record(start_ns, self.now_ns - start_ns);
         self.totals.drafts(&record);
-        if self.config.is_pipelined() { self.count(&self.pipeline.apart(&record)) } else { self.count(&record) }
+        if self.config.is_pipelined() {
+            self.count(&self.pipeline.apart(&record))
+        } else {
+            self.count(&record)
+        }
         if observer.wants_steps() {
             observer.step_batch(&self.current.batch());
             observer.step(&self.with_state(&record));

@@ -63,8 +63,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
 /// Lets rustdoc write the API of a crate with all features as JSON, and returns its path.
 fn rustdoc_json(root: &Path, name: &str) -> Result<PathBuf, Box<dyn Error>> {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let target = target.join("public-api");
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from).join("public-api");
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
         // Rustdoc's JSON is unstable: a stable toolchain writes it only so.

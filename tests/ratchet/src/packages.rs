@@ -50,8 +50,13 @@ pub(crate) fn sizes(root: &Path) -> Result<BTreeMap<String, Size>, Box<dyn Error
     counted.retain(|(path, ..)| !path.ancestors().any(|folder| tests.contains(folder)));
     let mut sizes = BTreeMap::<String, Size>::new();
     for (path, tokens, lines) in counted {
-        let package = path.ancestors().find(|folder| folder.join("Cargo.toml").exists());
-        let package = package.unwrap_or(root).strip_prefix(root)?.display().to_string();
+        let package = path
+            .ancestors()
+            .find(|folder| folder.join("Cargo.toml").exists())
+            .unwrap_or(root)
+            .strip_prefix(root)?
+            .display()
+            .to_string();
         let package = if package.is_empty() { ".".to_owned() } else { package };
         *sizes.entry(package).or_default() += Size { tokens, lines, files: 1 };
     }

@@ -85,7 +85,9 @@ impl KvCache {
     pub(crate) fn new(config: &SimConfig) -> KvCache {
         let blocks = config.kv_blocks;
         let KvGroups { full, limited, .. } = config.kv_groups;
-        let is_limited = |group: &usize| if config.kv_groups.limited_first { *group < limited as usize } else { *group >= full as usize };
+        let is_limited = |group: &usize| {
+            if config.kv_groups.limited_first { *group < limited as usize } else { *group >= full as usize }
+        };
         let (limited, full) = (0..(full + limited) as usize).partition(is_limited);
         KvCache {
             groups: Groups { full, limited, span: config.kv_groups.span },

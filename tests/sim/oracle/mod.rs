@@ -161,8 +161,10 @@ impl Run {
         scheduler: &Scheduler,
         config: SimConfig,
     ) -> Option<Sequence> {
-        let full = config.max_waiting.filter(|most| scheduler.waiting.len() >= *most as usize);
-        let full = full.map(|max_waiting| Rejection::QueueFull { max_waiting });
+        let full = config
+            .max_waiting
+            .filter(|most| scheduler.waiting.len() >= *most as usize)
+            .map(|max_waiting| Rejection::QueueFull { max_waiting });
         if let Some(reason) = config.check(request).err().or(full) {
             self.outcomes[index] = Outcome::Rejected(reason);
             return None;

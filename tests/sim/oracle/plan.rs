@@ -63,8 +63,7 @@ impl Plan {
             Work::Decode { kv_tokens, outside, samples } => {
                 let (drafted, kv_tokens) = (tokens - 1, u64::from(kv_tokens));
                 let sum = |requests, kv_tokens, outside| {
-                    let sum = DecodeGroup::from_sum(requests, kv_tokens).unwrap();
-                    let sum = sum.with_drafted(drafted).unwrap();
+                    let sum = DecodeGroup::from_sum(requests, kv_tokens).unwrap().with_drafted(drafted).unwrap();
                     sum.with_outside(outside).unwrap()
                 };
                 let outside = u64::from(outside);

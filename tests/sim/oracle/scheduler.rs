@@ -213,8 +213,7 @@ impl Scheduler {
             while !preempted_itself && !self.allocate(request, tokens, plan.number) {
                 let place = self.victim();
                 let victim = self.running[place].request;
-                let had = given.iter().position(|(of, _)| *of == victim);
-                let had = had.map_or(0, |at| given.remove(at).1);
+                let had = given.iter().position(|(of, _)| *of == victim).map_or(0, |at| given.remove(at).1);
                 if rules.victim_token == VictimToken::TakenBack && had > 0 {
                     budget += had + slots;
                 }
@@ -363,10 +362,16 @@ impl Scheduler {
                 hits.iter().enumerate().map(lacking).sum()
             };
             let needed = if rules.scheduler_reserve_full_isl {
-                    let prompt = blocks_for(sequence, computed + pending, block_size);
-                    lacking(own, u32::MAX).max(lacking(prompt, most_limited(&self.config)))
-                } else { lacking(own, u32::MAX) };
-            let kept_free = if self.running.is_empty() { 0 } else { (self.config.watermark * f64::from(self.config.kv_blocks + 1)) as u32 };
+                let prompt = blocks_for(sequence, computed + pending, block_size);
+                lacking(own, u32::MAX).max(lacking(prompt, most_limited(&self.config)))
+            } else {
+                lacking(own, u32::MAX)
+            };
+            let kept_free = if self.running.is_empty() {
+                0
+            } else {
+                (self.config.watermark * f64::from(self.config.kv_blocks + 1)) as u32
+            };
             let states = self.config.kv_groups.states;
             if !self.kv.fits(&hits, needed + states + kept_free) {
                 return;

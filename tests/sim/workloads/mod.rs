@@ -16,10 +16,10 @@ pub(crate) const IDS: [u64; 24] = [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 9, 10, 11, 1
 
 /// Nothing shared, few texts shared by many, few sessions, parts of a trace.
 fn contents() -> impl Strategy<Value = Content> {
-    let texts = (0..2_u64, prop_oneof![Just(0_u32), 0..150_u32], 0..6_u64);
-    let texts = texts.prop_map(|(prefix, prefix_tokens, own)| Content::Texts { prefix, prefix_tokens, own });
-    let listed = (prop_oneof![Just(0_u32), Just(8), Just(14), Just(19)], 0..6_u32);
-    let listed = listed.prop_map(|(first, count)| Content::TraceBlocks { first, count: count.min(24 - first) });
+    let texts = (0..2_u64, prop_oneof![Just(0_u32), 0..150_u32], 0..6_u64)
+        .prop_map(|(prefix, prefix_tokens, own)| Content::Texts { prefix, prefix_tokens, own });
+    let listed = (prop_oneof![Just(0_u32), Just(8), Just(14), Just(19)], 0..6_u32)
+        .prop_map(|(first, count)| Content::TraceBlocks { first, count: count.min(24 - first) });
     prop_oneof![Just(Content::Unique), texts, listed]
 }
 
@@ -118,8 +118,7 @@ fn preemption_rules() -> impl Strategy<Value = SchedulingRules> {
 /// One group of layers, or several, with and without windows and chunks.
 fn groups() -> impl Strategy<Value = KvGroups> {
     let span = prop_oneof![(1..280_u32).prop_map(Span::Window), (1..280_u32).prop_map(Span::Chunk),];
-    let several = (0..3_u32, 1..3_u32, any::<bool>(), span);
-    let several = several.prop_map(|(full, limited, limited_first, span)| {
+    let several = (0..3_u32, 1..3_u32, any::<bool>(), span).prop_map(|(full, limited, limited_first, span)| {
         let mut groups = KvGroups::ONE;
         let full = match span {
             Span::Chunk(_) => full.max(1),

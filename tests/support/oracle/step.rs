@@ -35,8 +35,7 @@ pub(crate) struct ExpectedSteps<'t> {
 /// multiples of 8 up to a maximum; larger steps are not padded.
 fn padded(tokens: u64, constants: &StepConstants) -> u64 {
     let largest = u64::from(constants.cuda_graph_max_tokens);
-    let captured = [1, 2, 4].into_iter().chain((1..).map(|eights| 8 * eights));
-    let mut captured = captured.take_while(|&size| size <= largest);
+    let mut captured = [1, 2, 4].into_iter().chain((1..).map(|eights| 8 * eights)).take_while(|&size| size <= largest);
     captured.find(|&size| size >= tokens).unwrap_or(tokens)
 }
 
@@ -63,8 +62,7 @@ impl<'t> ExpectedSteps<'t> {
             beside_s = step_moe(tables, experts, tokens, constants).0.seconds;
         }
         for call in sharded.gemms(m, rows) {
-            let gemm = self.gemms.entry(call.shape);
-            let gemm = gemm.or_insert_with(|| StepGemm::new(tables, call.shape, constants));
+            let gemm = self.gemms.entry(call.shape).or_insert_with(|| StepGemm::new(tables, call.shape, constants));
             let answer = gemm.at(tables, call.rows);
             let math = gemm_flops(call.shape, call.rows as f64) / tables.peak(call.shape.dtype);
             let traffic = gemm_bytes(call.shape, call.rows as f64) / tables.gpu.bandwidth;

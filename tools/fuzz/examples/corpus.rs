@@ -15,8 +15,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     match action.as_str() {
         "unpack" => {
             fs::create_dir_all(folder)?;
-            let inputs = corpus::unpack(&fs::read_to_string(&kept)?);
-            let inputs = inputs.map_err(|line| format!("{}:{line}: bad escape", kept.display()))?;
+            let inputs = corpus::unpack(&fs::read_to_string(&kept)?)
+                .map_err(|line| format!("{}:{line}: bad escape", kept.display()))?;
             for (index, input) in inputs.iter().enumerate() {
                 fs::write(folder.join(format!("kept-{index}")), input)?;
             }

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 #[test]
 fn a_dense_model_equals_the_built_in_one_wherever_its_text_model_stands() {
-    let built_in = find("llama-3.1-8b").unwrap().spec;
-    let built_in = built_in.with_sampler(Sampler::Plain);
+    let built_in = find("llama-3.1-8b").unwrap().spec.with_sampler(Sampler::Plain);
     assert_eq!(spec(json!({})), built_in);
     for key in ["text_config", "llm_config", "language_config"] {
         let nested = json!({"model_type": "multimodal", key: config(json!({}))});

@@ -60,8 +60,7 @@ fn decode_that_is_slower_than_that_of_more_heads_is_not_split() {
         panic!("not one cause");
     };
     assert_eq!(suspect.cause, Cause::Unsplit);
-    let rows = suspect.rows.iter();
-    let rows = rows.map(|(row, us)| (&families[0].rows[*row], *us));
+    let rows = suspect.rows.iter().map(|(row, us)| (&families[0].rows[*row], *us));
     let is_ungrouped = |row: &Row| {
         let shape: AttentionShape = row.kernel.shape();
         shape.q_heads == shape.kv_heads

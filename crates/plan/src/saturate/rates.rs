@@ -26,11 +26,15 @@ pub(crate) struct Scale {
 impl Scale {
     /// Returns the scale of a tolerance, from 0.0001 to 0.5.
     pub(crate) fn try_new(tolerance: f64) -> Result<Scale, PlanError> {
-        if (1e-4..=0.5).contains(&tolerance) { Ok(Scale { tolerance }) } else { Err(PlanError::Choice {
+        if (1e-4..=0.5).contains(&tolerance) {
+            Ok(Scale { tolerance })
+        } else {
+            Err(PlanError::Choice {
                 choice: "tolerance",
                 expected: "a share from 0.0001 to 0.5",
                 found: tolerance.to_string(),
-            }) }
+            })
+        }
     }
 
     /// Returns the rate of a step, requests per second.
@@ -82,8 +86,7 @@ impl Rates<'_> {
     pub(crate) fn limited_by(&mut self, step: i32, limits: &Limits) -> Result<Option<LimitedBy>, PlanError> {
         let run = self.run.with_rate(self.scale.rate(step))?;
         let trial = |seed: &u64| Trial::of_figures(&run, *seed, limits);
-        let trials = self.seeds.iter().map(trial);
-        let trials = trials.collect::<Result<Vec<_>, _>>()?;
+        let trials = self.seeds.iter().map(trial).collect::<Result<Vec<_>, _>>()?;
         self.simulations += trials.len() as u64;
         Ok(LimitedBy::of(&run, &trials))
     }

@@ -137,10 +137,8 @@ impl<'q> RateQuestion<'q> {
         let mut rates = Rates { run: &run, scale, seeds: &seeds, capacity, simulations: 0 };
         let mut simulations = 0;
         let found = Found::search(&mut rates, &limits)?;
-        let division = pools.map(|pools| pools.divide(&mut rates, found.best, &limits));
-        let division = division.transpose()?;
-        let limited_by = found.best.map(|best| rates.limited_by(best, &limits));
-        let mut limited_by = limited_by.transpose()?.flatten();
+        let division = pools.map(|pools| pools.divide(&mut rates, found.best, &limits)).transpose()?;
+        let mut limited_by = found.best.map(|best| rates.limited_by(best, &limits)).transpose()?.flatten();
         if let Some((limited, best)) = limited_by.as_mut().zip(found.best)
             && let Some(raised) = limited.raised(&run)
         {
@@ -157,8 +155,7 @@ impl<'q> RateQuestion<'q> {
         let saturation = curve.at(found.saturation)?;
         let best = found.best.filter(|_| limits.is_any());
         let within_limits = best.map(|step| curve.at(step)).transpose()?;
-        let lowest = found.best.is_none().then(|| curve.at(found.lowest));
-        let lowest = lowest.transpose()?;
+        let lowest = found.best.is_none().then(|| curve.at(found.lowest)).transpose()?;
         let knee = curve.knee(found.saturation)?;
         let short = found.is_bound.then(|| SHORT.to_owned()).into_iter();
         // Near saturation, runs of any length may end before it is clear; the search takes them for overloaded.
@@ -250,7 +247,11 @@ impl Found {
         Ok(Found {
             lowest,
             saturation,
-            best: if limits.is_any() { rates.highest(lowest..=saturation, saturation, limits)? } else { Some(saturation) },
+            best: if limits.is_any() {
+                rates.highest(lowest..=saturation, saturation, limits)?
+            } else {
+                Some(saturation)
+            },
             is_bound,
         })
     }

@@ -20,7 +20,11 @@ pub(crate) fn largest<E>(
     let (mut met, mut missed) = (lowest - 1, highest + 1);
     let (mut next, mut stride) = (start.clamp(lowest, highest), STRIDE);
     while missed - met > 1 {
-        if meets(next)? { met = next } else { missed = next }
+        if meets(next)? {
+            met = next
+        } else {
+            missed = next
+        }
         next = match (met < lowest, missed > highest) {
             (true, _) => (missed - stride).max(lowest),
             (_, true) => (met + stride).min(highest),

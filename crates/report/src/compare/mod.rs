@@ -78,8 +78,7 @@ mod tests {
         let causes = comparison.causes.iter();
         let causes: Vec<_> = causes
             .map(|cause| {
-                let terms = cause.terms.iter();
-                let terms = terms.map(|term| (term.name.as_str(), term.difference_ms));
+                let terms = cause.terms.iter().map(|term| (term.name.as_str(), term.difference_ms));
                 (cause.difference_ms, terms.collect::<Vec<_>>())
             })
             .collect();

@@ -64,8 +64,7 @@ fn a_request_is_prefilled_on_one_process_and_decoded_on_another() {
     let run = run();
     let (requests, timeline) = (run.requests(), &run.timeline);
     let mut queued_for_decode = 0;
-    let transferred = requests["transfer_ms"].iter().enumerate();
-    let transferred = transferred.filter(|(_, transfer)| transfer.is_some());
+    let transferred = requests["transfer_ms"].iter().enumerate().filter(|(_, transfer)| transfer.is_some());
     for (request, _) in transferred {
         let row = |name: &str| requests[name][request].expect("a number");
         let time_ns = |name: &str| (row(name) * 1e6).round() as u64;

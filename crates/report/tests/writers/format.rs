@@ -165,8 +165,7 @@ fn the_timeline_of_speculative_decoding_keeps_the_rules() {
 fn prefill_and_decode_servers_have_steps_and_the_router_rejects() {
     let run = pools(tight(), &mut RequestList::new(&trace()));
     assert_eq!(check(&run.timeline), 4);
-    let names = events(&run.timeline, "M").into_iter();
-    let names = names.filter(|event| text(event, "/name") == "process_name");
+    let names = events(&run.timeline, "M").into_iter().filter(|event| text(event, "/name") == "process_name");
     let names: Vec<&str> = names.map(|event| text(event, "/args/name")).collect();
     let expected = ["prefill 0", "prefill 1", "decode 2", "decode 3", "router"];
     assert_eq!(names, expected);
@@ -211,8 +210,8 @@ fn replicas_are_processes_with_their_own_steps_counters_and_requests() {
         let of_replica = |event: &&Value| pid(event) == u64::from(replica) + 1;
         let slices = events(timeline, "X").into_iter().filter(of_replica);
         assert_eq!(slices.count(), count(&steps["replica"], replica));
-        let served = events(timeline, "b").into_iter().filter(of_replica);
-        let served = served.filter(|event| text(event, "/name") == "request");
+        let served =
+            events(timeline, "b").into_iter().filter(of_replica).filter(|event| text(event, "/name") == "request");
         assert_eq!(served.count(), count(&requests["replica"], replica));
         // All servers are idle at the end.
         let counters = events(timeline, "C").into_iter().filter(of_replica);

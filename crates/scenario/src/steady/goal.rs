@@ -60,7 +60,13 @@ impl Score {
                 let is_beyond = |time| if time > *limit { 1.0 } else { 0.0 };
                 latency.of(record).map(is_beyond)
             }
-            Score::Missed(limits) => if limits.are_met_by(record) { Some(0.0) } else { Some(1.0) },
+            Score::Missed(limits) => {
+                if limits.are_met_by(record) {
+                    Some(0.0)
+                } else {
+                    Some(1.0)
+                }
+            }
         }
     }
 }

@@ -129,10 +129,7 @@ fn estimate(blocks: &[f64]) -> Option<Estimate> {
     // Not above 0.8, where 20 batches say little.
     let correlation = (products / sum).clamp(0.0, 0.8);
     let factor = (1.0 + correlation) / (1.0 - correlation);
-    Some(Estimate {
-        mean,
-        error: if sum > 0.0 { (variance * factor).sqrt() } else { 0.0 },
-    })
+    Some(Estimate { mean, error: if sum > 0.0 { (variance * factor).sqrt() } else { 0.0 } })
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -19,8 +19,7 @@ pub(crate) fn latencies(
     timing: Option<&RooflineTiming>,
     workload: &Workload,
 ) -> Result<Latencies, Box<dyn Error>> {
-    let requests = workload.requests.iter().enumerate();
-    let requests = requests.map(|(index, request)| {
+    let requests = workload.requests.iter().enumerate().map(|(index, request)| {
         json!({
             "id": index.to_string(),
             "arrival_time_ms": request.arrival_ns as f64 / 1e6,

@@ -126,8 +126,7 @@ fn answer(cover: &Cover, reasons: &mut Vec<String>) -> Option<String> {
         Cover::Uneven(_) => None,
         Cover::Refused(error) => {
             let reason = error.to_string();
-            let place = reasons.iter().position(|other| *other == reason);
-            let place = place.unwrap_or_else(|| {
+            let place = reasons.iter().position(|other| *other == reason).unwrap_or_else(|| {
                 reasons.push(reason);
                 reasons.len() - 1
             });

@@ -80,8 +80,7 @@ impl<'i> Warning<'i> {
             Some(Warning::dips(checked, dips, where_from, NOISE))
         });
         let suspects = checked.suspects.iter().map(|suspect| {
-            let rows = suspect.rows.iter();
-            let rows = rows.filter_map(|(row, us)| Some((checked.family.rows.get(*row)?, *us)));
+            let rows = suspect.rows.iter().filter_map(|(row, us)| Some((checked.family.rows.get(*row)?, *us)));
             Warning::Suspect { kernels: &checked.family.name, cause: suspect.cause, rows: rows.collect() }
         });
         outliers.chain(common).chain(single).chain(suspects).collect()
@@ -90,8 +89,7 @@ impl<'i> Warning<'i> {
     fn dips(checked: &Checked<'i>, mut dips: Vec<&Dip>, where_from: String, advice: &'static str) -> Warning<'i> {
         let rows = &checked.family.rows;
         dips.sort_by(|a, b| b.falls.total_cmp(&a.falls));
-        let pairs = dips.iter();
-        let pairs = pairs.filter_map(|dip| Some([rows.get(dip.to)?, rows.get(dip.from)?]));
+        let pairs = dips.iter().filter_map(|dip| Some([rows.get(dip.to)?, rows.get(dip.from)?]));
         Warning::Dips { kernels: &checked.family.name, where_from, pairs: pairs.collect(), advice }
     }
 

@@ -69,7 +69,11 @@ impl<'w> WarningsTable<'w> {
                 checked.family.name,
                 number(100.0 * DIP, 0)
             ),
-            columns: if has_locations { &["us", "line before", "its us", "less %"] } else { &["us", "us before", "less %"] },
+            columns: if has_locations {
+                &["us", "line before", "its us", "less %"]
+            } else {
+                &["us", "us before", "less %"]
+            },
             rows: rows.collect(),
             max_rows: MAX_DIPS,
         })
@@ -99,8 +103,7 @@ impl<'w> WarningsTable<'w> {
         let kernels = self.rows.iter();
         let kernels: Vec<Fields> = kernels.map(|(row, _)| fields::measured(&row.kernel)).collect();
         let (_, varying) = fields::split(&kernels.iter().collect::<Vec<_>>());
-        let declared = self.rows.first();
-        let declared = declared.map(|(row, _)| row.kernel.operation().declared());
+        let declared = self.rows.first().map(|(row, _)| row.kernel.operation().declared());
         let axes = declared.map_or(&[][..], |declared| declared.axes);
         let has_locations = self.rows.iter().any(|(row, _)| row.location.is_some());
         // Beside the places of the rows there is no room for columns that a file may lack.
@@ -110,8 +113,7 @@ impl<'w> WarningsTable<'w> {
         };
         // The formats are in the name of the kernels.
         let named = |kernel: &Fields| {
-            let fields = kernel.iter();
-            let fields = fields.filter(|(name, _)| !name.ends_with("dtype") && !is_left_out(name));
+            let fields = kernel.iter().filter(|(name, _)| !name.ends_with("dtype") && !is_left_out(name));
             fields.partition::<Vec<_>, _>(|(name, _)| axes.contains(name) || varying.contains(name))
         };
         let (shown, common) = kernels.first().map(named).unwrap_or_default();

@@ -27,7 +27,11 @@ pub(crate) fn run(args: &ImportArgs) -> Result<String, Error> {
     let source = source::read(layout, &set.src, &set.skip, &answers)?;
     let import = import(&source, &answers, &gpus::ALL).map_err(|error| with_name(error, destination.name()))?;
     destination.write(&import.files, &import.report.to_string())?;
-    if args.json { output::as_json(&import.report, &import.files, &set.dest) } else { Ok(output::text(&import.report, &import.files, &set.dest)) }
+    if args.json {
+        output::as_json(&import.report, &import.files, &set.dest)
+    } else {
+        Ok(output::text(&import.report, &import.files, &set.dest))
+    }
 }
 
 fn answers(from: &ImportFrom, set: &SetArgs, folder: &str) -> Result<Answers, Error> {
@@ -78,8 +82,10 @@ fn sheet(path: &Path) -> Result<GpuSheet, Error> {
 /// Checks that the given name is not that of a built-in set.
 fn given_name(name: &str) -> Result<String, Error> {
     if is_built_in(name) {
-            Err(Error::new(format!("--name: expected a name that no built-in set has, found {name}; choose another")))
-        } else { Ok(name.to_owned()) }
+        Err(Error::new(format!("--name: expected a name that no built-in set has, found {name}; choose another")))
+    } else {
+        Ok(name.to_owned())
+    }
 }
 
 fn is_built_in(name: &str) -> bool {

@@ -40,8 +40,7 @@ impl<'p> ParquetFile<'p> {
     /// Returns the columns without rows.
     pub(crate) fn header(&self, named: &str) -> SourceTable {
         let schema = self.reader.metadata().file_metadata().schema_descr();
-        let columns = schema.columns().iter();
-        let columns = columns.map(|column| (column.path().string(), Column::default()));
+        let columns = schema.columns().iter().map(|column| (column.path().string(), Column::default()));
         SourceTable::of_columns(named, columns.collect(), 0)
     }
 
@@ -49,25 +48,29 @@ impl<'p> ParquetFile<'p> {
     /// they do not distinguish ways of measuring.
     pub(crate) fn read(&self, named: &str, wanted: impl Fn(&str) -> bool) -> Result<SourceTable, Error> {
         let schema = self.reader.metadata().file_metadata().schema_descr();
-        let columns = schema.columns().iter().enumerate().map(|(index, descriptor)| {
-            let name = descriptor.path().string();
-            let column = match (is_plain(descriptor), wanted(&name)) {
-                (true, wanted) => {
-                    let most = if wanted { usize::MAX } else { MAX_VARIANTS };
-                    self.column(index, descriptor, most)?
-                }
-                (false, false) => Column::default(),
-                (false, true) => {
-                    let problem = format!(
-                        "{name}: expected a column of numbers or texts, found one of another type; convert \
+        let columns = schema
+            .columns()
+            .iter()
+            .enumerate()
+            .map(|(index, descriptor)| {
+                let name = descriptor.path().string();
+                let column = match (is_plain(descriptor), wanted(&name)) {
+                    (true, wanted) => {
+                        let most = if wanted { usize::MAX } else { MAX_VARIANTS };
+                        self.column(index, descriptor, most)?
+                    }
+                    (false, false) => Column::default(),
+                    (false, true) => {
+                        let problem = format!(
+                            "{name}: expected a column of numbers or texts, found one of another type; convert \
                          it, or leave the file out with --skip"
-                    );
-                    return Err(Error::in_file(self.path, None, problem));
-                }
-            };
-            Ok((name, column))
-        });
-        let columns = columns.collect::<Result<Vec<_>, Error>>()?;
+                        );
+                        return Err(Error::in_file(self.path, None, problem));
+                    }
+                };
+                Ok((name, column))
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
         Ok(SourceTable::of_columns(named, columns, self.rows()))
     }
 

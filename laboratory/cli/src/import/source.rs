@@ -159,7 +159,11 @@ fn walk(
             continue;
         }
         above.push(name);
-        if path.is_dir() { walk(&path, above, seen, found)? } else { found.push((path, above.join("/"))) }
+        if path.is_dir() {
+            walk(&path, above, seen, found)?
+        } else {
+            found.push((path, above.join("/")))
+        }
         above.pop();
     }
     Ok(())

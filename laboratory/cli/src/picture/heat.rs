@@ -173,8 +173,7 @@ impl<'f> Heat<'f> {
             frame(area, corners, FAINT)?;
             write(area, "-", center(corners), (Size::Cell, HPos::Center))?;
         }
-        let cells = self.columns.iter().enumerate();
-        let cells = cells.filter_map(|(column, at)| Some((column, *line.cells.get(at)?)));
+        let cells = self.columns.iter().enumerate().filter_map(|(column, at)| Some((column, *line.cells.get(at)?)));
         for (column, row) in cells {
             self.draw_cell(area, self.corners(column, top), row)?;
             let color = match (self.outliers.contains(&row), self.dips.contains(&row)) {

@@ -60,8 +60,10 @@ pub(super) fn draw(area: &Area<'_>, set: &TableSet, family: &Family, outliers: &
         sloped.min(flat.unwrap_or(f64::INFINITY))
     };
     let ridge = flat.zip(slope).map(|(flat, slope)| flat / slope);
-    let corners = [Some(left), ridge.filter(|x| (left..right).contains(x)), Some(right)];
-    let corners = corners.into_iter().flatten().map(|x| (x, roof(x)));
+    let corners = [Some(left), ridge.filter(|x| (left..right).contains(x)), Some(right)]
+        .into_iter()
+        .flatten()
+        .map(|x| (x, roof(x)));
     let roofline = PathElement::new(corners.collect::<Vec<_>>(), INK.stroke_width(2));
     chart.draw_series([roofline])?;
     chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, POINT.mix(0.45).filled())))?;

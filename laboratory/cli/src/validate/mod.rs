@@ -35,9 +35,7 @@ pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered,
     if let Some(path) = &args.tables {
         predict_with(&mut datasets, &table_set::find(WhichSet::At(path))?)?;
     }
-    let plot = args.calibration.as_deref();
-    let plot = plot.map(|path| open_plot(args, path).map(|file| (path, file)));
-    let plot = plot.transpose()?;
+    let plot = args.calibration.as_deref().map(|path| open_plot(args, path).map(|file| (path, file))).transpose()?;
     let predictor = Predictor::default();
     let rows: usize = datasets.iter().map(|dataset| dataset.rows.len()).sum();
     let done = Arc::new(AtomicUsize::new(0));
@@ -53,7 +51,8 @@ pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered,
         report
     };
     let reports: Vec<FileReport> = datasets.iter().map(report).collect();
-    let left_out = if args.files.is_empty() && args.tables.is_none() { LeftOut::embedded()? } else { LeftOut::default() };
+    let left_out =
+        if args.files.is_empty() && args.tables.is_none() { LeftOut::embedded()? } else { LeftOut::default() };
     let nominal = match plot {
         Some(_) => PLOTTED.as_slice(),
         None => &NOMINAL,

@@ -72,7 +72,11 @@ fn file(report: &FileReport, all_rows: bool) -> String {
         let unit = unit(report.kind);
         let told = format!("{name}: predicted, measured ({unit}), error in percent");
         let wide = tables::cases(report);
-        let rows = if wide.width() + INDENT <= width() { wide.render(INDENT) } else { tables::rows(report, &runs, usize::MAX).render(INDENT) };
+        let rows = if wide.width() + INDENT <= width() {
+            wide.render(INDENT)
+        } else {
+            tables::rows(report, &runs, usize::MAX).render(INDENT)
+        };
         return format!("\n{}\n{rows}", paragraph(&told));
     }
     let by_servers = match report.kind {

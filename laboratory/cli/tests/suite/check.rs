@@ -63,16 +63,14 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
             assert!(number(kernels, "/left_out/rows") > 10.0);
         }
         let found = |figure: &str| -> f64 {
-            let kernels = list(&answer, "/kernels").iter();
-            let kernels = kernels.filter(|kernels| !is_apart(kernels));
+            let kernels = list(&answer, "/kernels").iter().filter(|kernels| !is_apart(kernels));
             kernels.map(|kernels| number(kernels, figure)).sum()
         };
         let row = format!("| `{set}` | {} | {} | ", found("/outliers"), found("/dips"));
         let told = include_str!("../../../../bench_data/README.md").contains(&row);
         assert!(told, "write into bench_data/README.md, Outliers: {row}");
         // Few enough to be read.
-        let warnings = list(&answer, "/warnings").iter();
-        let warnings = warnings.filter(|warning| !is_apart(warning)).count();
+        let warnings = list(&answer, "/warnings").iter().filter(|warning| !is_apart(warning)).count();
         assert!(warnings < 80, "{set}: {warnings}");
         let compiled = check(set);
         assert_eq!(compiled["kernels"], answer["kernels"]);
@@ -113,8 +111,7 @@ fn known_bad_rows_of_the_built_in_sets_are_found() {
 #[test]
 fn replaced_rows_are_listed_with_their_latencies() {
     let answer = check("bench_data/b200");
-    let replaced = list(&answer, "/excluded").iter();
-    let replaced = replaced.filter(|entry| !list(entry, "/latency_us").is_empty());
+    let replaced = list(&answer, "/excluded").iter().filter(|entry| !list(entry, "/latency_us").is_empty());
     let rows: usize = replaced.map(|entry| list(entry, "/rows").len()).sum();
     assert_eq!(rows, 42);
     let people = success("tables check bench_data/b200");

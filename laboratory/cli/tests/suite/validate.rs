@@ -38,8 +38,8 @@ fn report(name: &str, text: &str) -> Value {
 
 #[test]
 fn rows_and_summaries_have_their_keys_and_agree() {
-    let rows = [("7", 8), ("8.5", 16), ("10", 64), ("9", 100)];
-    let rows = rows.map(|(ms, requests)| step("llama-3.1-8b", "vllm-0.15.1", requests, ms));
+    let rows = [("7", 8), ("8.5", 16), ("10", 64), ("9", 100)]
+        .map(|(ms, requests)| step("llama-3.1-8b", "vllm-0.15.1", requests, ms));
     let report = report("steps.csv", &format!("{STEPS}{}", rows.concat()));
     let rows = list(&report, "/rows");
     let mut signed = Vec::new();
@@ -192,8 +192,7 @@ fn the_document_on_accuracy_is_what_the_command_writes() {
         assert!(committed.contains(drawn), "{drawn}");
     }
     // XML allows no "--" within a comment: a browser would refuse the picture.
-    let comment = committed.split_once("<!--").expect("a comment").1;
-    let comment = comment.split_once("-->").expect("its end").0;
+    let comment = committed.split_once("<!--").expect("a comment").1.split_once("-->").expect("its end").0;
     assert!(!comment.contains("--"), "{comment}");
     assert!(written.contains("\n## Not covered\n"));
 }

@@ -65,7 +65,11 @@ fn of_shape(rows: &[(&Reading, usize)], gpu: &Gpu) -> Vec<(usize, f64)> {
     let bounds = || at_floor.iter().map(|(.., bound)| *bound);
     let least = bounds().min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
     let most = bounds().max_by(f64::total_cmp).unwrap_or(0.0);
-    if at_floor.len() >= POINTS && most >= SPREAD * least { at_floor.into_iter().map(|(index, us, _)| (index, us)).collect() } else { Vec::new() }
+    if at_floor.len() >= POINTS && most >= SPREAD * least {
+        at_floor.into_iter().map(|(index, us, _)| (index, us)).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

@@ -31,7 +31,12 @@ pub(crate) fn repeats(readings: &[Reading]) -> Vec<Repeats> {
             let is_same = |row: &Reading| row.latency_us.to_bits() == middle.latency_us.to_bits();
             let (_, kept) = *group.iter().find(|(row, _)| is_same(row))?;
             let others = group.iter().filter(|(_, index)| *index != kept);
-            let dropped = others.map(|(row, index)| if is_same(row) { (*index, Reason::RepeatedSame) } else { (*index, Reason::RepeatedOther) });
+            let dropped =
+                others.map(
+                    |(row, index)| {
+                        if is_same(row) { (*index, Reason::RepeatedSame) } else { (*index, Reason::RepeatedOther) }
+                    },
+                );
             let (shortest, longest) = (group.first()?.0.latency_us, group.last()?.0.latency_us);
             Some(Repeats { kept, dropped: dropped.collect(), spread: longest / shortest })
         })

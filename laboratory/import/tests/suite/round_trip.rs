@@ -35,8 +35,12 @@ fn infersims_figures_survive_the_layout_that_they_came_in() {
     let answers = Answers { gemm_dtype: Some(Dtype::Fp8Block), ..answers(&H100) };
     let import = imported(Layout::Blis, &bench_data(&rows), &answers).unwrap();
     assert_eq!(written(&import), rows);
-    let floor = import.report.findings.iter().find(|found| found.defect == "eager floor");
-    let floor = floor.expect("its decode attention was timed eagerly");
+    let floor = import
+        .report
+        .findings
+        .iter()
+        .find(|found| found.defect == "eager floor")
+        .expect("its decode attention was timed eagerly");
     assert_eq!(floor.operation, "decode");
     assert!(import.report.left_out.is_empty());
 

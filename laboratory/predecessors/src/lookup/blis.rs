@@ -90,8 +90,7 @@ fn nearest_positive(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReadin
 /// The set has no GEMM table.
 pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<MfuCurve, LookupError> {
     let (table, entries) = gemm_entries(set)?;
-    let entry = covering(entries.clone(), k, n, u64::MAX).or_else(|| entries.last());
-    let entry = entry.ok_or_else(|| no_table(set))?;
+    let entry = covering(entries.clone(), k, n, u64::MAX).or_else(|| entries.last()).ok_or_else(|| no_table(set))?;
     let curve = MfuCurve::gemm(table, &entry, set.gpu()).ok_or_else(|| no_table(set))?;
     let transferred = (entry.shape.k, entry.shape.n) != (k, n);
     Ok(curve.transferred(transferred))

@@ -37,8 +37,7 @@ impl MfuCurve {
     ) -> Option<MfuCurve> {
         let (shape, points) = (entry.shape, entry.points);
         let peak_flops_per_s = gpu.peak_flops_per_s(shape.dtype)?;
-        let rows = points.axis().values().iter().zip(points.latency_us());
-        let rows = rows.map(|(&at, &latency_us)| {
+        let rows = points.axis().values().iter().zip(points.latency_us()).map(|(&at, &latency_us)| {
             let flops = shape.work(f64::from(at)).flops;
             let mfu = published_mfu(flops, latency_us, peak_flops_per_s);
             MfuPoint { at, mfu }

@@ -11,7 +11,11 @@ const BLOCK_TOKENS: u32 = 16;
 /// # Errors
 /// More tokens are cached than the prompt has.
 pub(super) fn reused(cached: u32, prompt_tokens: u32) -> Result<u32, Reason> {
-    if cached > prompt_tokens { Err(Reason::of_row("more of a prompt is cached than there is")) } else { Ok(at_most(cached, prompt_tokens)) }
+    if cached > prompt_tokens {
+        Err(Reason::of_row("more of a prompt is cached than there is"))
+    } else {
+        Ok(at_most(cached, prompt_tokens))
+    }
 }
 
 /// Returns the reused tokens like [`reused`], for any number of cached tokens.

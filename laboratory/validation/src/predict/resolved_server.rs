@@ -45,8 +45,7 @@ impl ResolvedServer {
     /// # Errors
     /// An unknown model, GPU or format.
     pub(crate) fn find(server: &Server) -> Result<ResolvedServer, Reason> {
-        let entry = model::find(&server.model);
-        let entry = entry.ok_or_else(|| {
+        let entry = model::find(&server.model).ok_or_else(|| {
             let known = format!("{} are known, `rooflut models` lists them", CATALOG.len());
             Reason::unknown("model", &server.model, &known)
         })?;
@@ -141,16 +140,22 @@ impl ResolvedServer {
             .max_num_batched_tokens(of_file.max_num_batched_tokens)
             .gpu_memory_utilization(of_file.gpu_memory_utilization)
             .cuda_graph_max_tokens(engine.constants.cuda_graph_max_tokens)
-            .engine(engine);
-        let deployment = deployment.tp(self.tp).pp(self.pp).dp(self.dp);
-        let deployment = deployment.expert_parallel(self.expert_parallel);
+            .engine(engine)
+            .tp(self.tp)
+            .pp(self.pp)
+            .dp(self.dp)
+            .expert_parallel(self.expert_parallel);
         deployment.kv_dtype(self.kv_dtype)
     }
 
     /// Rejects a prompt that is longer than `max_model_len`.
     pub(super) fn check_length(&self, prompt_tokens: u32, limits: &Limits) -> Result<(), Reason> {
         let max_model_len = self.max_model_len(limits);
-        if prompt_tokens > max_model_len { Err(Reason::from(Rejection::TooLong { tokens: prompt_tokens.into(), max_model_len })) } else { Ok(()) }
+        if prompt_tokens > max_model_len {
+            Err(Reason::from(Rejection::TooLong { tokens: prompt_tokens.into(), max_model_len }))
+        } else {
+            Ok(())
+        }
     }
 
     /// Rejects a mean KV length that is not positive or longer than `max_model_len`.

@@ -164,8 +164,8 @@ fn a_solo_request_is_the_sum_of_its_chunks_and_a_decode_step() {
     let report = report(text);
     let prefill = predicted(&report, Metric::Prefill);
     let steps = Steps::of(&stacks::VLLM_0_15_1);
-    let chunks = [(512, 64, 0), (512, 576, 0), (212, 1088, 1)];
-    let chunks = chunks.map(|(new, context, samples)| steps.prefill_ms(new, context, samples));
+    let chunks = [(512, 64, 0), (512, 576, 0), (212, 1088, 1)]
+        .map(|(new, context, samples)| steps.prefill_ms(new, context, samples));
     assert_close(prefill[0], chunks.iter().sum());
     assert_close(prefill[1], steps.prefill_ms(1300, 0, 1));
     let [first, second] = &report.cases[..] else {

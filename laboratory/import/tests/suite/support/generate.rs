@@ -41,12 +41,10 @@ pub(crate) fn shape(tp: Vec<u32>) -> impl Strategy<Value = Vec<MeasuredKernel>> 
         let kernel = |m| MeasuredKernel::new(OperationKind::Gemm, shape, [m, 1]);
         points.into_iter().map(kernel).collect::<Vec<_>>()
     });
-    let prefill = (heads(vec![1]), points(64), points(5000));
-    let prefill = prefill.prop_map(|(shape, batches, lengths)| {
+    let prefill = (heads(vec![1]), points(64), points(5000)).prop_map(|(shape, batches, lengths)| {
         grid(&batches, &lengths, |batch, seq_len| MeasuredKernel::new(OperationKind::Prefill, shape, [batch, seq_len]))
     });
-    let decode = (heads(tp), points(500), points(100_000));
-    let decode = decode.prop_map(|(shape, batches, lengths)| {
+    let decode = (heads(tp), points(500), points(100_000)).prop_map(|(shape, batches, lengths)| {
         grid(&batches, &lengths, |batch, kv_len| MeasuredKernel::new(OperationKind::Decode, shape, [batch, kv_len]))
     });
     prop_oneof![gemm, prefill, decode]

@@ -152,8 +152,7 @@ pub(crate) fn bench_data(rows: &Rows) -> Vec<(String, String)> {
         let (path, header, row) = of(kernel.operation());
         let path = filled(path, kernel, Dtype::name).replace("-tp1", "");
         let row = filled(row, kernel, Dtype::name);
-        let text = texts.entry(format!("bench_data/{path}.csv"));
-        let text = text.or_insert_with(|| format!("{header}\n"));
+        let text = texts.entry(format!("bench_data/{path}.csv")).or_insert_with(|| format!("{header}\n"));
         text.push_str(&format!("{row},{us}\n"));
     }
     texts.into_iter().collect()
@@ -190,8 +189,9 @@ pub(crate) fn perf(rows: &Rows) -> Vec<(String, String)> {
     let mut texts = BTreeMap::<String, String>::new();
     for (kernel, us) in rows {
         let (name, header, row) = of(kernel.operation());
-        let text = texts.entry(format!("data/h100_sxm/vllm/0.24.0/{name}_perf.txt"));
-        let text = text.or_insert_with(|| format!("framework,version,device,op_name,kernel_source,{header},latency\n"));
+        let text = texts
+            .entry(format!("data/h100_sxm/vllm/0.24.0/{name}_perf.txt"))
+            .or_insert_with(|| format!("framework,version,device,op_name,kernel_source,{header},latency\n"));
         let (row, ms) = (filled(row, kernel, dtype), in_ms(*us));
         text.push_str(&format!("VLLM,0.24.0,NVIDIA H100 80GB HBM3,{name},default,{row},{ms}\n"));
     }
