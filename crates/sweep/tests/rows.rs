@@ -235,7 +235,7 @@ mod parquet {
         let message = refused(&files[1..]);
         assert!(message.contains("expected row 1 of shard 1/1"), "{message}");
         let message = refused(&[&files[..], &files[1..]].concat());
-        assert!(message.contains("expected no part behind"), "{message}");
+        assert!(message.contains("expected only full parts before the last one"), "{message}");
         let message = refused(&[b"CSV".to_vec()]);
         assert!(message.contains("expected a part of a sweep"), "{message}");
         // Shards of several parts.
