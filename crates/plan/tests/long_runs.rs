@@ -25,6 +25,8 @@ const TIMES: f64 = 10.0;
 const MAX_OF_ALL: f64 = 500_000.0;
 /// More of them for each of the servers.
 const MAX_OF_EACH: f64 = 3_000.0;
+/// Requests that a run takes.
+const MAX_OF_A_RUN: u64 = 10_000_000;
 
 #[derive(Deserialize)]
 struct Case {
@@ -190,11 +192,13 @@ impl Case {
     }
 }
 
-/// Returns the report of a run of this number of requests, or of up to four times as many if it needs them to be steady.
+/// Returns the report of a run of this number of requests, or of up to four times as many if it needs them to be steady
+/// and a run takes so many.
 fn long_run(run: &Run, seed: u64, requests: u64) -> Report {
+    let requests_of = |times: u64| (times * requests).min(MAX_OF_A_RUN) as u32;
     let mut times = 1;
     loop {
-        let run = run.with_requests((times * requests) as u32).unwrap();
+        let run = run.with_requests(requests_of(times)).unwrap();
         let report = run.with_seed(seed).unwrap().run(&mut ()).unwrap().report();
         if report.steady.is_steady || report.overloaded || times == 4 {
             return report;

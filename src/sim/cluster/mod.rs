@@ -1,6 +1,7 @@
 //! Several servers: replicas behind a router, and separate prefill and decode servers.
 
 mod disaggregated;
+mod earliest;
 mod kv_link;
 mod lockstep;
 mod pool;

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::disaggregated::ServerPool;
+use super::earliest::Earliest;
 use super::router::{Router, Routing};
 use crate::sim::figures::Totals;
 use crate::sim::memory::content::BlockIds;
@@ -17,6 +18,8 @@ pub(super) const EVENTS_PER_REPORT: u64 = 1 << 10;
 #[derive(Debug)]
 pub(super) struct Pool<'m, M> {
     servers: Vec<Server<&'m M>>,
+    /// When each begins its next step.
+    begins: Earliest,
     block_size: u32,
     routing: Routing,
     /// Whether finished requests trigger new ones.
@@ -40,6 +43,7 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         let server = |replica| Server::new(&pool.model, pool.config, first + replica);
         Pool {
             servers: (0..pool.replicas).map(server).collect(),
+            begins: Earliest::new(pool.replicas as usize),
             block_size: pool.config.block_size,
             routing: Routing::new(router, pool.replicas),
             feeds_back,
@@ -58,15 +62,13 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         let replica = self.routing.route(&request, cached);
         if let Some(server) = self.servers.get_mut(replica) {
             server.expect(index, request, trace_ids);
+            self.begins.note(replica, server.begins_ns());
         }
     }
 
     /// Returns when the next step begins and the replica that runs it; `except` leaves a replica out.
     pub(super) fn next_step(&self, except: Option<usize>) -> Option<(u64, usize)> {
-        let servers = self.servers.iter().enumerate();
-        let others = servers.filter(|(replica, _)| Some(*replica) != except);
-        let steps = others.filter_map(|(replica, server)| Some((server.begins_ns()?, replica)));
-        steps.min()
+        self.begins.first(except)
     }
 
     /// Runs a step of a replica, and the decode steps after it that begin before `horizon_ns`.
@@ -85,6 +87,7 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         if server.finished() == before || !self.feeds_back {
             server.run_decodes(horizon_ns, u64::MAX, observer)?;
         }
+        self.begins.note(replica, server.begins_ns());
         let (routing, finished) = (&mut self.routing, &mut self.finished);
         server.report_finished(|index, record, at_ns| {
             routing.finished(replica, &record.request, at_ns);
