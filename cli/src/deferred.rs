@@ -5,8 +5,6 @@ use std::ops::Deref;
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-use crate::parser;
-
 /// The arguments of a command. They are described when it is the one that runs, or when help lists all: describing those
 /// of every command takes longer than most answers.
 pub(crate) struct Deferred<T>(pub(crate) Box<T>);
@@ -40,7 +38,7 @@ const OF_COMMANDS: [&str; 3] = ["Plan", "Search", "Sweep"];
 pub(crate) fn described<T: Args>(command: Command) -> Command {
     let (about, long) = (command.get_about().cloned(), command.get_long_about().cloned());
     let needs_arguments = command.is_arg_required_else_help_set();
-    let command = parser::negative_values(T::augment_args(command));
+    let command = T::augment_args(command);
     let has_load = command.get_arguments().any(|arg| arg.get_id() == "rate");
     let command = command.mut_args(|arg| {
         let is_own = arg.get_help_heading().is_some_and(|of| OF_COMMANDS.contains(&of));

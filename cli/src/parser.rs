@@ -1,6 +1,6 @@
 //! Command lines, as `rooflut` and `rooflut-lab` read them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches};
@@ -25,7 +25,7 @@ pub fn parse<C: FromArgMatches>(
     mut command: clap::Command,
     arguments: Vec<OsString>,
 ) -> Result<Invocation<(C, ArgMatches)>, Error> {
-    let matches = match command.try_get_matches_from_mut(arguments) {
+    let matches = match command.try_get_matches_from_mut(with_negative_values(arguments)) {
         Ok(matches) => matches,
         Err(error) => return text_or_error(&error),
     };
@@ -39,10 +39,9 @@ pub fn parse<C: FromArgMatches>(
     }
 }
 
-/// Returns a description of a command line with `--color`, and with the width, the version and the handling of numbers
-/// of all commands.
+/// Returns a description of a command line with `--color`, and with the width and the version of all commands.
 pub fn styled(command: clap::Command) -> clap::Command {
-    Color::augment_args(negative_values(command))
+    Color::augment_args(command)
         .term_width(output::text_width())
         .version(version::version())
         .mut_arg("color", |color| color.help("Use of colours in text").display_order(900))
@@ -57,12 +56,30 @@ fn text_or_error<C>(error: &clap::Error) -> Result<Invocation<C>, Error> {
     }
 }
 
-/// Takes `-1` for a value wherever one is due, so that the argument's own range refuses it.
-pub(crate) fn negative_values(command: clap::Command) -> clap::Command {
-    let command =
-        command.mut_args(|arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg });
-    let names: Vec<String> = command.get_subcommands().map(|subcommand| subcommand.get_name().to_owned()).collect();
-    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, negative_values))
+/// Writes `--warm-up -1,2` as `--warm-up=-1,2`, so that the argument's own range refuses it and not the parser, which takes
+/// `-1,2` for flags.
+fn with_negative_values(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        match joined.last_mut() {
+            Some(flag) if is_bare_flag(flag) && is_negative(&argument) => {
+                flag.push("=");
+                flag.push(argument);
+            }
+            _ => joined.push(argument),
+        }
+    }
+    joined
+}
+
+fn is_bare_flag(argument: &OsStr) -> bool {
+    let bytes = argument.as_encoded_bytes();
+    bytes.len() > 2 && bytes.starts_with(b"--") && !bytes.contains(&b'=')
+}
+
+/// Whether an argument starts as a negative number does, or a list of them.
+fn is_negative(argument: &OsStr) -> bool {
+    matches!(argument.as_encoded_bytes(), [b'-', digit, ..] if digit.is_ascii_digit() || *digit == b'.')
 }
 
 /// Returns clap's message on one line, without its label and usage.
