@@ -11,8 +11,9 @@ use crate::error::PlanError;
 use crate::tried::Tried;
 use crate::variant::Servers;
 
-/// Share of the KV cache below which a backlog is served faster than requests arrive: the batch has room to grow.
-const ROOM: f64 = 0.5;
+/// Share of the KV cache in use at the peak of a run, up to which bursts that fill the cache are too rare to plan for: runs
+/// ten times as long had none.
+const ROOM: f64 = 0.85;
 
 /// Load over throughput with a backlog beyond which a deployment is no answer. Below it a note says that the queue
 /// grows: one that grows slowly often ends by itself.

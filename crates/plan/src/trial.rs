@@ -9,7 +9,7 @@ use crate::error::PlanError;
 use crate::limit::{Limit, Limits};
 
 /// Share of a limit within which figures must be to count as within it, where the longest run does not make it clear.
-const NEAR: f64 = 0.995;
+const NEAR: f64 = 0.999;
 
 /// One run, compared with the limits.
 #[derive(Debug, Clone)]
