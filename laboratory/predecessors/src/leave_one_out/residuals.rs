@@ -4,10 +4,7 @@ use std::cmp::Ordering;
 
 use rooflut::ResolveError;
 use rooflut::hardware::{AttentionShape, GemmShape, MoeShape, OperationKind};
-use rooflut::op::{
-    AllReduce, DecodeAttention, DeltaDecode, DeltaPrefill, Estimate, Gather, Gemm, MlaDecode, MlaPrefill, Moe,
-    PrefillAttention, WindowDecode, WindowPrefill,
-};
+use rooflut::op::{Estimate, Kernel};
 use rooflut::table::{Extent, OwnedPoints, Table, TableSet};
 use rooflut_roofline::math::ln;
 use rooflut_roofline::operation::{Codes, MeasuredKernel};
@@ -164,32 +161,7 @@ fn is_other(operation: OperationKind, own: &Codes, other: &Codes) -> bool {
 }
 
 /// Returns the answer of the tables for a kernel, as a benchmark would measure it.
-pub fn predict(set: &TableSet, kernel: &MeasuredKernel) -> Result<Estimate, ResolveError> {
-    let [first, second] = kernel.point();
-    Ok(match kernel.operation() {
-        OperationKind::Gemm => Gemm::resolve(set, kernel.shape())?.at(first),
-        OperationKind::Prefill => PrefillAttention::resolve(set, kernel.shape())?.at(first, second),
-        OperationKind::Decode => {
-            let kv_tokens = u64::from(first) * u64::from(second);
-            DecodeAttention::resolve(set, kernel.shape())?.at(first, kv_tokens)
-        }
-        OperationKind::AllReduce => AllReduce::resolve(set, kernel.shape())?.at(first.into()),
-        OperationKind::Moe => Moe::resolve(set, kernel.shape())?.at(first),
-        OperationKind::WindowPrefill => WindowPrefill::resolve(set, kernel.shape())?.at(first, second),
-        OperationKind::WindowDecode => WindowDecode::resolve(set, kernel.shape())?.at(first, second),
-        OperationKind::MlaPrefill | OperationKind::DsaPrefill => {
-            MlaPrefill::resolve(set, kernel.shape())?.at(first, second)
-        }
-        OperationKind::MlaDecode | OperationKind::DsaDecode => {
-            let kv_tokens = u64::from(first) * u64::from(second);
-            MlaDecode::resolve(set, kernel.shape())?.at(first, kv_tokens)
-        }
-        OperationKind::AllGather => Gather::all_gather(set, kernel.shape())?.at(first.into()),
-        OperationKind::ReduceScatter => Gather::reduce_scatter(set, kernel.shape())?.at(first.into()),
-        OperationKind::DeltaPrefill => DeltaPrefill::resolve(set, kernel.shape())?.at(first, second),
-        OperationKind::DeltaDecode => DeltaDecode::resolve(set, kernel.shape())?.at(first),
-        other => {
-            return Err(ResolveError::NoTable { set: set.clone(), operation: other.name() });
-        }
-    })
+pub fn predict(set: &TableSet, measured: &MeasuredKernel) -> Result<Estimate, ResolveError> {
+    let kernel = Kernel::resolve(set, measured.operation(), measured.shape::<Codes>())?;
+    Ok(kernel.at_point(measured.point().map(u64::from)))
 }
