@@ -17,8 +17,6 @@ pub(crate) struct Trial {
     pub(crate) is_overloaded: bool,
     /// Whether the limits hold, and every request is served.
     pub(crate) meets: bool,
-    /// Whether every request is served, but the longest run is too short to tell whether the limits hold.
-    pub(crate) is_undecided: bool,
     /// Whether the values are those of a steady state that lasted until it was clear whether the limits hold.
     pub(crate) is_clear: bool,
     /// Whether the load never becomes steady.
@@ -99,7 +97,6 @@ impl Trial {
         Ok(Trial {
             is_overloaded,
             meets: is_served && is_met,
-            is_undecided: is_served && is_judged && !outcome.steady.is_transient && holds.is_none(),
             is_clear: is_overloaded
                 || outcome.steady.is_transient
                 || if is_judged { holds.is_some() } else { outcome.steady.is_steady() },
@@ -121,7 +118,7 @@ impl Trial {
         })
     }
 
-    /// Simulates `run` with one seed, then with the others if that one may meet the limits, with more than `floor` of
+    /// Simulates `run` with one seed, then with the others if that one meets the limits, with more than `floor` of
     /// headroom.
     pub(crate) fn until_missed(
         run: &Run,
@@ -134,16 +131,12 @@ impl Trial {
             return Ok(Vec::new());
         };
         let mut trials = vec![trial(first)?];
-        let may_meet = trials.iter().all(Trial::may_meet);
-        if may_meet && floor.is_none_or(|floor| least_headroom(&trials, limits) > floor) {
+        let verdict = Verdict::of(trials.clone(), 1, limits);
+        if verdict.meets && floor.is_none_or(|floor| verdict.headroom > floor) {
             let others: Result<Vec<Trial>, PlanError> = others.par_iter().map(trial).collect();
             trials.extend(others?);
         }
         Ok(trials)
-    }
-
-    fn may_meet(&self) -> bool {
-        self.meets || self.is_undecided
     }
 
     /// Whether every request is served by servers that keep up with the load.
@@ -177,26 +170,18 @@ fn value(outcome: &Outcome<'_>, limit: &Limit) -> Option<f64> {
 #[derive(Debug, Clone)]
 pub(crate) struct Verdict {
     pub(crate) trials: Vec<Trial>,
-    /// Whether every seed was simulated and meets the limits. Seeds that do not decide it are judged together.
+    /// Whether every seed was simulated and meets the limits.
     pub(crate) meets: bool,
-    /// The least share of a limit that is left, over limits and seeds, or to the seeds together where only these meet the
-    /// limits; negative where a limit is missed, infinite without limits.
+    /// The least share of a limit that is left, over limits and seeds; negative where a limit is missed, infinite
+    /// without limits.
     pub(crate) headroom: f64,
 }
 
 impl Verdict {
     pub(crate) fn of(trials: Vec<Trial>, seeds: usize, limits: &Limits) -> Verdict {
-        let least = least_headroom(&trials, limits);
-        let together = headroom_together(&trials, limits);
-        let each_meets = trials.iter().all(|trial| trial.meets);
-        let may_meet = trials.iter().all(Trial::may_meet);
-        Verdict {
-            meets: trials.len() == seeds
-                && may_meet
-                && (each_meets || together.is_some_and(|headroom| headroom >= 0.0)),
-            headroom: together.filter(|headroom| may_meet && *headroom >= 0.0 && least < 0.0).unwrap_or(least),
-            trials,
-        }
+        let headrooms = trials.iter().flat_map(|trial| headrooms(trial, limits));
+        let headroom = headrooms.min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
+        Verdict { meets: trials.len() == seeds && trials.iter().all(|trial| trial.meets), headroom, trials }
     }
 
     /// Whether every simulated seed is served in full.
@@ -210,27 +195,6 @@ pub(crate) fn headrooms<'t>(trial: &'t Trial, limits: &'t Limits) -> impl Iterat
     let allowed = bounds(limits).into_iter();
     let values = trial.values.iter().map(|value| value.unwrap_or(f64::INFINITY));
     values.zip(allowed).map(|(value, bound)| 1.0 - value / bound)
-}
-
-/// Returns the least share of a limit that is left, over limits and trials.
-fn least_headroom(trials: &[Trial], limits: &Limits) -> f64 {
-    let headrooms = trials.iter().flat_map(|trial| headrooms(trial, limits));
-    headrooms.min_by(f64::total_cmp).unwrap_or(f64::INFINITY)
-}
-
-/// Returns the least share of a limit that is left to the mean of the trials and its standard error. It is no less than
-/// that of the worst of three trials. `None` for one trial.
-fn headroom_together(trials: &[Trial], limits: &Limits) -> Option<f64> {
-    let of_limit = |(limit, bound): (usize, f64)| {
-        let values: Vec<f64> = trials.iter().filter_map(|trial| *trial.values.get(limit)?).collect();
-        let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-        let error = (squares / (count - 1.0) / count).sqrt();
-        1.0 - (mean + error) / bound
-    };
-    let headrooms = bounds(limits).into_iter().enumerate().map(of_limit);
-    headrooms.min_by(f64::total_cmp).filter(|_| trials.len() > 1)
 }
 
 /// Returns the largest values that are within the limits, in the order of a trial's values.
