@@ -8,6 +8,9 @@ use rooflut_scenario::{Goal, Latency, Outcome, Run};
 use crate::error::PlanError;
 use crate::limit::{Limit, Limits};
 
+/// Share of a limit within which figures must be to count as within it, where the longest run does not make it clear.
+const NEAR: f64 = 0.999;
+
 /// One run, compared with the limits.
 #[derive(Debug, Clone)]
 pub(crate) struct Trial {
@@ -89,10 +92,16 @@ impl Trial {
             return Err(PlanError::NoFigure { limit: *limit, completed: summary.completed });
         }
         let holds = outcome.steady.holds;
+        let is_within = |share: f64| {
+            let pairs = values.iter().zip(bounds(limits));
+            pairs.into_iter().all(|(value, bound)| value.is_some_and(|value| value <= share * bound))
+        };
         let is_judged = run.load().requests().is_none() && matches!(goal, Goal::Bounds(_));
         let is_met = match holds {
             Some(holds) if is_judged => holds,
-            _ => values.iter().zip(bounds(limits)).all(|(value, bound)| value.is_some_and(|value| value <= bound)),
+            // So near an edge, other seeds may miss what this one meets.
+            _ if is_judged && !outcome.steady.is_transient => is_within(NEAR),
+            _ => is_within(1.0),
         };
         Ok(Trial {
             is_overloaded,
