@@ -195,15 +195,15 @@ impl Case {
 /// Returns the report of a run of this number of requests, or of up to four times as many if it needs them to be steady
 /// and a run takes so many.
 fn long_run(run: &Run, seed: u64, requests: u64) -> Report {
-    let requests_of = |times: u64| (times * requests).min(MAX_OF_A_RUN) as u32;
-    let mut times = 1;
+    let most = (4 * requests).min(MAX_OF_A_RUN);
+    let mut requests = requests.min(most);
     loop {
-        let run = run.with_requests(requests_of(times)).unwrap();
+        let run = run.with_requests(requests as u32).unwrap();
         let report = run.with_seed(seed).unwrap().run(&mut ()).unwrap().report();
-        if report.steady.is_steady || report.overloaded || times == 4 {
+        if report.steady.is_steady || report.overloaded || requests == most {
             return report;
         }
-        times *= 2;
+        requests = (2 * requests).min(most);
     }
 }
 
