@@ -124,7 +124,7 @@ fn a_signal_keeps_whole_rows_with_which_a_sweep_goes_on() {
 
     use crate::support::rooflut;
 
-    const GRID: &str = "sweep --requests 1000 --tp 1,2,4 --rate 1..100";
+    const GRID: &str = "sweep --requests 2000 --tp 1,2,4 --rate 1..100";
     let (_folder, out) = new_path("out.csv");
     let mut command = rooflut(&format!("{GRID} --out {out}"));
     let mut child = command.stdout(Stdio::null()).spawn().expect("it starts");

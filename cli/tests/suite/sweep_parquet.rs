@@ -119,8 +119,8 @@ fn a_signal_keeps_rows_with_which_a_sweep_goes_on() {
 
     use crate::support::rooflut;
 
-    // Rows are written after a second.
-    const GRID: &str = "sweep --requests 4000 --tp 1,2,4 --rate 1..40";
+    // Rows are first written after a second, of several.
+    const GRID: &str = "sweep --requests 20000 --tp 1,2,4 --rate 1..40";
     let (_folder, out) = new_path("out.parquet");
     let mut command = rooflut(&format!("{GRID} --out {out}"));
     let mut child = command.stdout(Stdio::null()).spawn().expect("it starts");
