@@ -22,6 +22,8 @@ pub enum Dtype {
     Nvfp4,
     /// 4-bit floating point of the OCP microscaling formats with one 8-bit scale per 32 weights; 16-bit activations.
     Mxfp4,
+    /// The same weights; activations of 8 bits with one 8-bit scale per 32 values (MXFP8).
+    Mxfp4Mxfp8,
     /// 4-bit integers with one 16-bit scale per 32 weights; 16-bit activations.
     Int4,
 }
@@ -32,6 +34,7 @@ crate::names!(Dtype {
     Fp8Block => "fp8_block",
     Nvfp4 => "nvfp4",
     Mxfp4 => "mxfp4",
+    Mxfp4Mxfp8 => "mxfp4_mxfp8",
     Int4 => "int4",
 });
 
@@ -50,7 +53,7 @@ impl Dtype {
             Dtype::Fp8 => 1.0,
             Dtype::Fp8Block => 1.0 + 4.0 / (128.0 * 128.0),
             Dtype::Nvfp4 => 0.5 + 1.0 / 16.0,
-            Dtype::Mxfp4 => 0.5 + 1.0 / 32.0,
+            Dtype::Mxfp4 | Dtype::Mxfp4Mxfp8 => 0.5 + 1.0 / 32.0,
             Dtype::Int4 => 0.5 + 2.0 / 32.0,
         }
     }
@@ -62,6 +65,7 @@ impl Dtype {
             Dtype::Bf16 | Dtype::Mxfp4 | Dtype::Int4 => 2.0,
             Dtype::Fp8 => 1.0,
             Dtype::Fp8Block => 1.0 + 4.0 / 128.0,
+            Dtype::Mxfp4Mxfp8 => 1.0 + 1.0 / 32.0,
             Dtype::Nvfp4 => 0.5 + 1.0 / 16.0,
         }
     }
@@ -71,7 +75,7 @@ impl Dtype {
     pub(crate) const fn relative_peak(self) -> f64 {
         match self {
             Dtype::Bf16 | Dtype::Mxfp4 | Dtype::Int4 => 1.0,
-            Dtype::Fp8 | Dtype::Fp8Block => 2.0,
+            Dtype::Fp8 | Dtype::Fp8Block | Dtype::Mxfp4Mxfp8 => 2.0,
             Dtype::Nvfp4 => 4.0,
         }
     }
@@ -96,7 +100,8 @@ impl Dtype {
             2 => Dtype::Fp8Block,
             3 => Dtype::Nvfp4,
             4 => Dtype::Mxfp4,
-            5 => Dtype::Int4,
+            5 => Dtype::Mxfp4Mxfp8,
+            6 => Dtype::Int4,
             _ => Dtype::Bf16,
         }
     }

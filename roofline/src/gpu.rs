@@ -108,12 +108,18 @@ impl Gpu {
 
     /// Returns the peak of matrix math on `dtype` in FLOP/s, or `None` if this GPU does not support it.
     ///
-    /// Weights of `mxfp4` and `int4` are converted to 16 bits: their peak is the peak of `bf16`.
+    /// Weights of `mxfp4` and `int4` are converted to 16 bits: their peak is the peak of `bf16`. `mxfp4_mxfp8` has the peak of `fp8`, on
+    /// GPUs with 4-bit math.
     pub const fn peak_flops_per_s(&self, dtype: Dtype) -> Option<f64> {
         match dtype {
             Dtype::Bf16 | Dtype::Mxfp4 | Dtype::Int4 => Some(self.bf16_flops_per_s),
             Dtype::Fp8 | Dtype::Fp8Block => self.fp8_flops_per_s,
             Dtype::Nvfp4 => self.fp4_flops_per_s,
+            // Tensor cores scale blocks of 32 values from the generation on that has 4-bit math.
+            Dtype::Mxfp4Mxfp8 => match self.fp4_flops_per_s {
+                Some(_) => self.fp8_flops_per_s,
+                None => None,
+            },
         }
     }
 

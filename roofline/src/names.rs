@@ -7,8 +7,8 @@ use core::fmt;
 /// ```
 /// use rooflut_roofline::Dtype;
 /// let error = "int8".parse::<Dtype>().unwrap_err();
-/// assert_eq!(error.expected(), ["bf16", "fp8", "fp8_block", "nvfp4", "mxfp4", "int4"]);
-/// assert_eq!(error.to_string(), "expected one of bf16, fp8, fp8_block, nvfp4, mxfp4, int4");
+/// assert_eq!(error.expected(), ["bf16", "fp8", "fp8_block", "nvfp4", "mxfp4", "mxfp4_mxfp8", "int4"]);
+/// assert_eq!(error.to_string(), "expected one of bf16, fp8, fp8_block, nvfp4, mxfp4, mxfp4_mxfp8, int4");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownName {

@@ -35,6 +35,10 @@ pub struct Gqa {
     /// Whether a gate as wide as the queries multiplies the output, as in Qwen3-Next.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "core::ops::Not::not"))]
     pub output_gate: bool,
+    /// Whether queries and keys have norms over all their heads, as in MiniMax-M2: ranks all-reduce two 32-bit
+    /// variances per token (vLLM's `MiniMaxText01RMSNormTP.forward_qk`).
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "core::ops::Not::not"))]
+    pub joint_qk_norm: bool,
     /// The tokens that a token attends to.
     #[cfg_attr(feature = "serde", serde(default))]
     pub span: Span,

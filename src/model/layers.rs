@@ -86,7 +86,14 @@ impl Layers {
 
     const EMPTY: LayerGroup = LayerGroup {
         layers: 0,
-        attention: Attention::Gqa(Gqa { q_heads: 0, kv_heads: 0, head_dim: 0, output_gate: false, span: Span::Full }),
+        attention: Attention::Gqa(Gqa {
+            q_heads: 0,
+            kv_heads: 0,
+            head_dim: 0,
+            output_gate: false,
+            joint_qk_norm: false,
+            span: Span::Full,
+        }),
         attention_dtype: Dtype::Bf16,
         ffn: Ffn::Dense { intermediate: 0, gated: true },
         ffn_dtype: Dtype::Bf16,

@@ -152,7 +152,7 @@ impl ModelSpec {
         let is_latent = matches!(self.layers.first().attention, Attention::Mla(_));
         let experts_only = self.experts().is_some()
             && match dtype {
-                Dtype::Mxfp4 | Dtype::Int4 => true,
+                Dtype::Mxfp4 | Dtype::Mxfp4Mxfp8 | Dtype::Int4 => true,
                 other => other == Dtype::Nvfp4 && (is_quantized || is_latent),
             };
         let instead_of = |own: Dtype, is_routed: bool| match (own, dtype) {

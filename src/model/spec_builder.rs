@@ -42,6 +42,7 @@ pub struct ModelSpecBuilder {
     k_heads: u32,
     v_heads: u32,
     output_gate: bool,
+    joint_qk_norm: bool,
     span: Span,
     vocab: u32,
     intermediate: u32,
@@ -78,6 +79,7 @@ impl ModelSpecBuilder {
         k_heads: 0,
         v_heads: 0,
         output_gate: false,
+        joint_qk_norm: false,
         span: Span::Full,
         vocab: 0,
         intermediate: 0,
@@ -134,6 +136,8 @@ impl ModelSpecBuilder {
         v_heads(v_heads: u32);
         /// Sets whether a gate as wide as the queries multiplies the output of attention (default: none does).
         output_gate(output_gate: bool);
+        /// Sets whether queries and keys have norms over all their heads (default: over each head, or none).
+        joint_qk_norm(joint_qk_norm: bool);
         /// Sets the vocabulary size, as padded in the weights.
         vocab(vocab: u32);
         /// Sets the intermediate size of the FFN, or of one expert.
@@ -246,6 +250,7 @@ impl ModelSpecBuilder {
                 kv_heads: self.kv_heads,
                 head_dim: self.head_dim,
                 output_gate: self.output_gate,
+                joint_qk_norm: self.joint_qk_norm,
                 span: self.span,
             }),
             kv_rank => Attention::Mla(Mla {

@@ -102,6 +102,7 @@ impl Written {
                 kv_heads: kv_heads.ok_or_else(|| E::missing_field("kv_heads"))?,
                 head_dim: head_dim.ok_or_else(|| E::missing_field("head_dim"))?,
                 output_gate: false,
+                joint_qk_norm: false,
                 span: Span::Full,
             }),
             attention_dtype,

@@ -12,6 +12,9 @@ use crate::units::Seconds;
 /// Bytes of a 16-bit activation.
 pub(super) const ACTIVATION_BYTES: f64 = 2.0;
 
+/// Bytes of the variances of a token's queries and keys.
+const VARIANCE_BYTES: f64 = 8.0;
+
 /// An all-reduce between the other kernels of a layer.
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)] // No box: a model lives without allocation.
@@ -34,6 +37,15 @@ impl StepAllReduce {
         match self {
             StepAllReduce::InNode(all_reduce) => all_reduce.at(tokens),
             StepAllReduce::AcrossNodes { ring, bytes_per_token } => ring.at(tokens * bytes_per_token),
+        }
+    }
+
+    /// Returns the time of the variances of queries and keys of `tokens` tokens, which no norm is fused with.
+    pub(super) fn of_variances(&self, tokens: f64) -> KernelTime {
+        let bytes = tokens * VARIANCE_BYTES;
+        match self {
+            StepAllReduce::InNode(all_reduce) => all_reduce.unfused(bytes),
+            StepAllReduce::AcrossNodes { ring, .. } => ring.at(bytes),
         }
     }
 }
@@ -95,16 +107,21 @@ impl NodeAllReduce {
     /// larger in a step, and the wait; or that of the fused kernel where it is shorter.
     fn at(&self, tokens: f64) -> KernelTime {
         let bytes = tokens * self.bytes_per_token;
+        let unfused = self.unfused(bytes);
+        match self.fused.map(|fused| fused.floor_s + fused.s_per_byte * bytes) {
+            Some(fused_s) if fused_s < unfused.time.0 => {
+                let fused = Seconds(fused_s.max(unfused.bound.0));
+                KernelTime::fitted(fused, Binding::Link).with_bound(unfused.bound)
+            }
+            _ => unfused,
+        }
+    }
+
+    /// Returns the time of a message of this many bytes that is not fused with a norm.
+    fn unfused(&self, bytes: f64) -> KernelTime {
         let (kernel, work) = (&self.kernel, self.kernel.work(bytes));
         let table = KernelTime::of(kernel.answer(bytes), &work, kernel.reference());
         let grown_s = (table.time.0 - self.floor_s).clamp(0.0, self.most_grown_s);
-        let apart = table.plus_fitted(Seconds(self.wait_s + (self.growth - 1.0) * grown_s));
-        match self.fused.map(|fused| fused.floor_s + fused.s_per_byte * bytes) {
-            Some(fused_s) if fused_s < apart.time.0 => {
-                let fused = Seconds(fused_s.max(table.bound.0));
-                KernelTime::fitted(fused, Binding::Link).with_bound(table.bound)
-            }
-            _ => apart,
-        }
+        table.plus_fitted(Seconds(self.wait_s + (self.growth - 1.0) * grown_s))
     }
 }

@@ -68,6 +68,8 @@ pub struct RooflineModel {
     pub(super) transfer: Option<Transfer>,
     /// All-reduces of a step.
     all_reduces: f64,
+    /// All-reduces of the variances of queries and keys.
+    norm_all_reduces: f64,
     /// Data-parallel ranks.
     pub(super) dp: u32,
     pub(super) kernels: Kernels,
@@ -117,6 +119,7 @@ impl RooflineModel {
             transfer: None,
             errors,
             all_reduces: all_reduces(model, parallelism),
+            norm_all_reduces: joint_qk_norms(model),
             dp: parallelism.dp,
             kernels,
             sampler: StepSampler::new(model, &options.constants, &rates),
@@ -177,6 +180,10 @@ impl RooflineModel {
         if let Some(all_reduce) = &kernels.all_reduce {
             let once = all_reduce.at(m);
             step.add_kernel(Part::AllReduce, once.times(self.all_reduces));
+            if self.norm_all_reduces > 0.0 {
+                let once = all_reduce.of_variances(m);
+                step.add_kernel(Part::AllReduce, once.times(self.norm_all_reduces));
+            }
         }
         #[cfg(feature = "alloc")]
         if let Some(transfer) = &self.transfer {
@@ -372,6 +379,13 @@ fn all_reduces(model: &ModelSpec, parallelism: Parallelism) -> f64 {
         return layers - with_experts.map(|group| f64::from(group.layers)).sum::<f64>();
     }
     layers
+}
+
+/// Returns the number of layers with norms of queries and keys over all heads.
+fn joint_qk_norms(model: &ModelSpec) -> f64 {
+    let groups = model.layers.iter();
+    let joint = groups.filter(|group| matches!(group.attention, Attention::Gqa(heads) if heads.joint_qk_norm));
+    joint.map(|group| f64::from(group.layers)).sum()
 }
 
 /// Returns the time in which the GPU waits for the host: in a step without prompt tokens, and in one with some that runs

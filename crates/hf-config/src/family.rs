@@ -28,6 +28,8 @@ pub(crate) struct Family {
     pub(crate) positions: Option<u32>,
     /// Whether some layers are gated delta nets.
     pub(crate) has_delta_nets: bool,
+    /// Whether queries and keys have norms over all their heads.
+    pub(crate) joint_qk_norm: bool,
     /// Whether the file is read as that of this family, although it says otherwise.
     pub(crate) assumed: bool,
     /// Numbers of keys that a file may leave out.
@@ -79,6 +81,7 @@ const LLAMA: Family = Family {
     has_global_heads: false,
     positions: None,
     has_delta_nets: false,
+    joint_qk_norm: false,
     assumed: false,
     defaults: &[],
 };
@@ -197,7 +200,7 @@ const FAMILIES: &[Family] = &[
     Family { types: &["opt"], positions: Some(2), ..FALCON },
     Family { types: &["starcoder2"], defaults: &[("num_key_value_heads", 2)], ..FALCON },
     MIXTRAL,
-    Family { types: &["minimax_m2"], defaults: &[KV_HEADS_8], ..MIXTRAL },
+    Family { types: &["minimax_m2"], joint_qk_norm: true, defaults: &[KV_HEADS_8], ..MIXTRAL },
     Family {
         types: &[
             "bailing_moe",

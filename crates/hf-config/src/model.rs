@@ -105,6 +105,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let builder = ModelSpec::builder()
         .gated(ffn.gated)
         .output_gate(nets.as_ref().is_some_and(|nets| nets.output_gate))
+        .joint_qk_norm(family.joint_qk_norm)
         .tied_embeddings(tied.or(outer.switch(TIED)?).unwrap_or(family.tied));
     let builder = fields.iter().fold(builder, |builder, field| (field.set)(builder, field.dimension.value));
     let mut spec = builder.build().map_err(|error| ConfigError::Spec(keys.rename(error)))?;

@@ -102,7 +102,7 @@ pub struct Target {
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "MICROSECONDS"))]
     pub network_latency: Option<f64>,
-    /// Format of the weights: bf16, fp8, fp8_block, nvfp4, mxfp4, int4 [default: the model's own].
+    /// Format of the weights: bf16, fp8, fp8_block, nvfp4, mxfp4, mxfp4_mxfp8, int4 [default: the model's own].
     #[serde(deserialize_with = "number::dtype_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::dtype, value_name = "DTYPE"))]
     pub dtype: Option<Dtype>,

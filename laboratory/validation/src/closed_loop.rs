@@ -121,8 +121,10 @@ fn uniform(cells: &Cells<'_>, max: &'static str, mean: &'static str) -> Result<U
 fn described(cells: &Cells<'_>) -> Option<[&'static str; 4]> {
     let key = ["gpu", "model", "precision"].map(|column| cells.text(column));
     SERVERS.lines().skip(1).find_map(|line| {
-        let mut columns = line.splitn(7, ',');
-        let of_row = key.iter().all(|cell| columns.next() == Some(cell));
+        let mut columns = line.splitn(8, ',');
+        let is_of_model = key.iter().all(|cell| columns.next() == Some(cell));
+        let engine = columns.next()?;
+        let of_row = is_of_model && (engine.is_empty() || engine == cells.text("engine"));
         let mut described = [""; 4];
         for column in &mut described {
             *column = columns.next()?;

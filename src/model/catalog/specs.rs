@@ -13,7 +13,14 @@ pub(super) const fn dense(
         hidden,
         layers: Layers::alike(LayerGroup {
             layers,
-            attention: Attention::Gqa(Gqa { q_heads, kv_heads, head_dim, output_gate: false, span: Span::Full }),
+            attention: Attention::Gqa(Gqa {
+                q_heads,
+                kv_heads,
+                head_dim,
+                output_gate: false,
+                joint_qk_norm: false,
+                span: Span::Full,
+            }),
             attention_dtype: Dtype::Bf16,
             ffn: Ffn::Dense { intermediate, gated: true },
             ffn_dtype: Dtype::Bf16,
@@ -49,6 +56,16 @@ pub(super) const fn moe(base: ModelSpec, experts: u32, top_k: u32, intermediate:
     let ffn = Ffn::Moe { experts, top_k, intermediate, shared_intermediate: 0 };
     let layers = Layers::alike(LayerGroup { ffn, ..*base.layers.first() });
     ModelSpec { layers, ..base }
+}
+
+/// Returns the model with norms of queries and keys over all heads.
+pub(super) const fn joint_qk_norm(base: ModelSpec) -> ModelSpec {
+    let first = *base.layers.first();
+    let attention = match first.attention {
+        Attention::Gqa(heads) => Attention::Gqa(Gqa { joint_qk_norm: true, ..heads }),
+        other => other,
+    };
+    ModelSpec { layers: Layers::alike(LayerGroup { attention, ..first }), ..base }
 }
 
 /// Returns the model with a span in that many layers; the others attend to all tokens.
@@ -231,6 +248,7 @@ pub(super) const fn gemma_4(base: ModelSpec, limited_layers: u32, kv_heads: u32)
                 kv_heads,
                 head_dim: 512,
                 output_gate: false,
+                joint_qk_norm: false,
                 span: Span::Full,
             });
             Layers::alike(*limited).and(LayerGroup { attention, ..*full })

@@ -50,7 +50,7 @@ impl ImportFrom {
 pub(crate) struct TreeArgs {
     #[command(flatten)]
     pub(crate) set: SetArgs,
-    /// Format of the math, for files without such a column: bf16, fp8, fp8_block, nvfp4, mxfp4, int4.
+    /// Format of the math, for files without such a column: bf16, fp8, fp8_block, nvfp4, mxfp4, mxfp4_mxfp8, int4.
     #[arg(long, value_name = "DTYPE", value_parser = rooflut_scenario::dtype)]
     pub(crate) dtype: Option<Dtype>,
     /// Format of the math in GEMMs, if different (InferSim's GEMMs are fp8_block).
@@ -79,7 +79,7 @@ pub(crate) struct PerfArgs {
 pub(crate) struct ProfileArgs {
     #[command(flatten)]
     pub(crate) set: SetArgs,
-    /// Format of the math: bf16, fp8, fp8_block, nvfp4, mxfp4, int4.
+    /// Format of the math: bf16, fp8, fp8_block, nvfp4, mxfp4, mxfp4_mxfp8, int4.
     #[arg(long, value_name = "DTYPE", value_parser = rooflut_scenario::dtype)]
     pub(crate) dtype: Option<Dtype>,
     /// Statistic to take as the latency: median, mean, min, max.

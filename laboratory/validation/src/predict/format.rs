@@ -7,7 +7,7 @@ use crate::reason::Reason;
 
 /// Parses a format of weights; `None` if the text leaves it to the model.
 pub(super) fn weights(text: &str) -> Result<Option<Dtype>, Reason> {
-    let known = "expected bf16, fp16, fp8, fp8_block, nvfp4, mxfp4, int4 or auto";
+    let known = "expected bf16, fp16, fp8, fp8_block, nvfp4, mxfp4, mxfp4_mxfp8, int4 or auto";
     parse(text).ok_or_else(|| Reason::unknown("dtype", text, known))
 }
 
