@@ -18,6 +18,7 @@ pub use crate::generated::stacks;
 
 use crate::interval::{Coverage, in_quadrature};
 use crate::model::{MemoryConstants, MemoryLimits, ModelSpec};
+use crate::hardware::{Dtype, Gpu};
 use crate::units::Seconds;
 
 /// A serving engine: its scheduling rules and the time it adds to the measured kernels.
@@ -169,6 +170,12 @@ step_constants! {
     fused_all_reduce_bandwidth: f64 = 1.0, share, with_fused_all_reduce_bandwidth;
     /// Routing, sorting and launches of a mixture-of-experts layer.
     moe_layer: Seconds = Seconds::ZERO, time, with_moe_layer;
+    /// [`moe_layer`](Self::moe_layer) on GPUs with 4-bit tensor cores. It is zero for MXFP4 weights with MXFP8
+    /// activations, whose kernel routes, too.
+    blackwell_moe_layer: Seconds = Seconds::ZERO, time, with_blackwell_moe_layer;
+    /// Share of the measured time that experts of MXFP4 weights with MXFP8 activations take in a step without prompt
+    /// tokens: the engine tunes their kernels at its start.
+    tuned_experts: f64 = 1.0, share, with_tuned_experts;
     /// Share of the memory bandwidth at which the weights of the experts reached on average are read.
     expert_bandwidth: f64 = 1.0, share, with_expert_bandwidth;
     /// [`expert_bandwidth`](Self::expert_bandwidth) of weights in FP8 with a scale per block.
@@ -186,6 +193,8 @@ step_constants! {
     routing: f64 = 0.0, exponent, with_routing;
     /// Launches of a layer's attention outside of the CUDA graph, in steps with prompt tokens.
     prompt_layer: Seconds = Seconds::ZERO, time, with_prompt_layer;
+    /// [`prompt_layer`](Self::prompt_layer) on GPUs with 4-bit tensor cores.
+    blackwell_prompt_layer: Seconds = Seconds::ZERO, time, with_blackwell_prompt_layer;
     /// Addition to [`prompt_layer`](Self::prompt_layer) of a layer that keeps a state in place of keys and values:
     /// launches of the kernels of its gated delta net.
     prompt_state_layer: Seconds = Seconds::ZERO, time, with_prompt_state_layer;
@@ -370,6 +379,20 @@ fn first_out_of_range<const N: usize>(constants: [Checked; N]) -> Result<(), Con
 impl StepConstants {
     /// The GPU whose servers the constants of the built-in stacks were fitted to, as sets name it.
     pub const FITTED_GPU: &str = "h100";
+
+    /// Returns the constants as they are on `gpu`: those of GPUs with 4-bit tensor cores replace the others there, and
+    /// have no effect elsewhere.
+    #[must_use]
+    pub(crate) fn on(mut self, gpu: &Gpu) -> StepConstants {
+        if gpu.peak_flops_per_s(Dtype::Nvfp4).is_some() {
+            self.moe_layer = self.blackwell_moe_layer;
+            self.prompt_layer = self.blackwell_prompt_layer;
+        } else {
+            self.sustained_reads = 1.0;
+            self.fused_all_reduce = Seconds::ZERO;
+        }
+        self
+    }
 
     /// Returns the mean absolute error of a step on `gpu` that the errors of its lookups do not explain, as a
     /// logarithm.

@@ -4,7 +4,6 @@ use super::Binding;
 use super::kernel_time::KernelTime;
 use super::ring::Ring;
 use crate::engine::StepConstants;
-use crate::hardware::{Dtype, Gpu};
 use crate::op::AllReduce;
 use crate::table::ErrorGroup;
 use crate::units::Seconds;
@@ -93,14 +92,13 @@ impl NodeAllReduce {
         }
     }
 
-    /// Fuses the all-reduces over `ranks` with the norms after them if engine and GPU do.
-    pub(super) fn fused(self, engine: &StepConstants, gpu: &Gpu, ranks: u32) -> NodeAllReduce {
+    /// Fuses the all-reduces over `ranks` with the norms after them if the engine does.
+    pub(super) fn fused(self, engine: &StepConstants, ranks: u32) -> NodeAllReduce {
         let floor_s = engine.fused_all_reduce.0;
         let s_per_link_byte = self.kernel.reference().rates.s_per_link_byte;
         let others = f64::from(ranks) - 1.0;
         let fused = Fused { floor_s, s_per_byte: others * s_per_link_byte / engine.fused_all_reduce_bandwidth };
-        let is_fused = floor_s > 0.0 && gpu.rates(Dtype::Nvfp4).is_some();
-        NodeAllReduce { fused: is_fused.then_some(fused), ..self }
+        NodeAllReduce { fused: (floor_s > 0.0).then_some(fused), ..self }
     }
 
     /// Returns the time of the hidden states of `tokens` tokens: that of the table, whose growth with the size is

@@ -22,7 +22,7 @@ impl RooflineModel {
         parallelism: Parallelism,
         options: StepOptions,
     ) -> Result<RooflineModel, ModelError> {
-        check(model, parallelism, &options)?;
+        let options = checked(model, set, parallelism, options)?;
         #[cfg(feature = "alloc")]
         if parallelism.pp > 1 {
             return pipeline(model, set, parallelism, options);
@@ -48,20 +48,27 @@ impl RooflineModel {
         options: StepOptions,
     ) -> Result<RooflineModel, ModelError> {
         let layer = model.mtp_layer()?.with_sampler(Sampler::Plain);
-        check(&layer, parallelism, &options)?;
+        let options = checked(&layer, set, parallelism, options)?;
         let kernels = Kernels::resolve_mtp(&layer, set, parallelism, &options)?;
         RooflineModel::stage(&layer, set, parallelism, &options, kernels)
     }
 }
 
-/// Checks the dimensions of `model` and the settings.
-fn check(model: &ModelSpec, parallelism: Parallelism, options: &StepOptions) -> Result<(), ModelError> {
+/// Checks the dimensions of `model` and the settings, and returns these with the constants of the set's GPU.
+fn checked(
+    model: &ModelSpec,
+    set: &TableSet,
+    parallelism: Parallelism,
+    mut options: StepOptions,
+) -> Result<StepOptions, ModelError> {
     model.check()?;
     model.check_parallelism(parallelism)?;
     #[cfg(not(feature = "alloc"))]
     check_without_alloc(model, parallelism)?;
     options.constants.check()?;
-    options.network.check()
+    options.network.check()?;
+    options.constants = options.constants.on(set.gpu());
+    Ok(options)
 }
 
 /// Checks that neither the layers nor the ranks need kernels that are kept on the heap.

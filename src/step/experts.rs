@@ -29,6 +29,8 @@ pub(super) struct StepExperts {
     launches_s: f64,
     /// Share of the memory bandwidth at which the experts are read.
     bandwidth: f64,
+    /// Share of the measured time that the experts take.
+    tuned: f64,
     /// Share of the experts that no token reaches which take as long as those reached.
     unreached: f64,
 }
@@ -44,7 +46,15 @@ impl StepExperts {
                 _ => 0.0,
             },
             moe,
-            launches_s: engine.moe_layer.0,
+            tuned: match shape.dtype {
+                Dtype::Mxfp4Mxfp8 => engine.tuned_experts,
+                _ => 1.0,
+            },
+            launches_s: match shape.dtype {
+                // The measured kernel routes.
+                Dtype::Mxfp4Mxfp8 => 0.0,
+                _ => engine.moe_layer.0,
+            },
             bandwidth: match shape.dtype {
                 Dtype::Fp8Block => engine.fp8_block_expert_bandwidth,
                 _ => engine.expert_bandwidth,
@@ -69,7 +79,8 @@ impl StepExperts {
         let read_s = expected.bytes * rates.s_per_byte;
         let math_s = expected.flops * rates.s_per_flop;
         let reads = self.launches_s + read_s / self.bandwidth;
-        let table = self.moe.at_ln(tokens, ln_tokens);
+        let mut table = self.moe.at_ln(tokens, ln_tokens);
+        table.time = Seconds(table.time.0 * self.tuned);
         let table_share = if shape.dtype.is_block_scaled() { 1.0 } else { (math_s / read_s).min(1.0) };
         let seconds = reads + (table.time.0.max(reads) - reads) * table_share;
         let time = Seconds(seconds.max(math_s));

@@ -125,10 +125,7 @@ impl RooflineModel {
             sampler: StepSampler::new(model, &options.constants, &rates),
             small_kernels,
             rates,
-            sustained_reads: match gpu.rates(Dtype::Nvfp4) {
-                Some(_) => options.constants.sustained_reads,
-                None => 1.0,
-            },
+            sustained_reads: options.constants.sustained_reads,
             engine: match options.cuda_graph_max_tokens {
                 Some(tokens) => options.constants.with_cuda_graph_max_tokens(tokens),
                 None => options.constants,

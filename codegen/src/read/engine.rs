@@ -38,7 +38,7 @@ struct Stack<'a> {
 }
 
 /// The constants of a step, and their units: the fields of the library's `StepConstants`.
-pub(crate) const OF_STEP: [(&str, Unit); 32] = [
+pub(crate) const OF_STEP: [(&str, Unit); 35] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("sustained_math", Unit::Share),
@@ -52,6 +52,8 @@ pub(crate) const OF_STEP: [(&str, Unit); 32] = [
     ("fused_all_reduce", Unit::Microseconds),
     ("fused_all_reduce_bandwidth", Unit::Share),
     ("moe_layer", Unit::Microseconds),
+    ("blackwell_moe_layer", Unit::Microseconds),
+    ("tuned_experts", Unit::Share),
     ("expert_bandwidth", Unit::Share),
     ("fp8_block_expert_bandwidth", Unit::Share),
     ("fp8_block_unreached_experts", Unit::Part),
@@ -59,6 +61,7 @@ pub(crate) const OF_STEP: [(&str, Unit); 32] = [
     ("shared_expert_tokens", Unit::Tokens),
     ("routing", Unit::Exponent),
     ("prompt_layer", Unit::Microseconds),
+    ("blackwell_prompt_layer", Unit::Microseconds),
     ("prompt_state_layer", Unit::Microseconds),
     ("uncaptured_state_layer", Unit::Microseconds),
     ("uncaptured_layer", Unit::Microseconds),
