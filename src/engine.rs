@@ -180,6 +180,9 @@ step_constants! {
     expert_bandwidth: f64 = 1.0, share, with_expert_bandwidth;
     /// [`expert_bandwidth`](Self::expert_bandwidth) of weights in FP8 with a scale per block.
     fp8_block_expert_bandwidth: f64 = 1.0, share, with_fp8_block_expert_bandwidth;
+    /// Time of experts in FP8 with a scale per block on GPUs with 4-bit tensor cores, as a multiple of the measured
+    /// one, for engines with an earlier kernel. At least 1.
+    blackwell_fp8_block_experts: f64 = 1.0, factor, with_blackwell_fp8_block_experts;
     /// Share of the experts that no token reaches which take as long as those reached, with weights in FP8 with a scale
     /// per block.
     fp8_block_unreached_experts: f64 = 0.0, part, with_fp8_block_unreached_experts;
@@ -389,6 +392,7 @@ impl StepConstants {
             self.prompt_layer = self.blackwell_prompt_layer;
         } else {
             self.sustained_reads = 1.0;
+            self.blackwell_fp8_block_experts = 1.0;
             self.fused_all_reduce = Seconds::ZERO;
         }
         self

@@ -29,8 +29,9 @@ pub(super) struct StepExperts {
     launches_s: f64,
     /// Share of the memory bandwidth at which the experts are read.
     bandwidth: f64,
-    /// Share of the measured time that the experts take.
-    tuned: f64,
+    /// Time of the experts as a multiple of the measured one, in steps of at most and of more than `graph_tokens`.
+    of_table: [f64; 2],
+    graph_tokens: f64,
     /// Share of the experts that no token reaches which take as long as those reached.
     unreached: f64,
 }
@@ -46,10 +47,12 @@ impl StepExperts {
                 _ => 0.0,
             },
             moe,
-            tuned: match shape.dtype {
-                Dtype::Mxfp4Mxfp8 => engine.tuned_experts,
-                _ => 1.0,
+            of_table: match shape.dtype {
+                Dtype::Mxfp4Mxfp8 => [engine.tuned_experts; 2],
+                Dtype::Fp8Block => [1.0, engine.blackwell_fp8_block_experts],
+                _ => [1.0; 2],
             },
+            graph_tokens: engine.cuda_graph_max_tokens.into(),
             launches_s: match shape.dtype {
                 // The measured kernel routes.
                 Dtype::Mxfp4Mxfp8 => 0.0,
@@ -80,7 +83,8 @@ impl StepExperts {
         let math_s = expected.flops * rates.s_per_flop;
         let reads = self.launches_s + read_s / self.bandwidth;
         let mut table = self.moe.at_ln(tokens, ln_tokens);
-        table.time = Seconds(table.time.0 * self.tuned);
+        let [graph, larger] = self.of_table;
+        table.time = Seconds(table.time.0 * if tokens > self.graph_tokens { larger } else { graph });
         let table_share = if shape.dtype.is_block_scaled() { 1.0 } else { (math_s / read_s).min(1.0) };
         let seconds = reads + (table.time.0.max(reads) - reads) * table_share;
         let time = Seconds(seconds.max(math_s));

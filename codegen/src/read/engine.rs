@@ -38,7 +38,7 @@ struct Stack<'a> {
 }
 
 /// The constants of a step, and their units: the fields of the library's `StepConstants`.
-pub(crate) const OF_STEP: [(&str, Unit); 35] = [
+pub(crate) const OF_STEP: [(&str, Unit); 36] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("sustained_math", Unit::Share),
@@ -56,6 +56,7 @@ pub(crate) const OF_STEP: [(&str, Unit); 35] = [
     ("tuned_experts", Unit::Share),
     ("expert_bandwidth", Unit::Share),
     ("fp8_block_expert_bandwidth", Unit::Share),
+    ("blackwell_fp8_block_experts", Unit::Times),
     ("fp8_block_unreached_experts", Unit::Part),
     ("routed_padding", Unit::Part),
     ("shared_expert_tokens", Unit::Tokens),
