@@ -16,9 +16,9 @@ pub use self::rules::{
 pub use self::version::{closest, oldest};
 pub use crate::generated::stacks;
 
+use crate::hardware::{Dtype, Gpu};
 use crate::interval::{Coverage, in_quadrature};
 use crate::model::{MemoryConstants, MemoryLimits, ModelSpec};
-use crate::hardware::{Dtype, Gpu};
 use crate::units::Seconds;
 
 /// A serving engine: its scheduling rules and the time it adds to the measured kernels.

@@ -304,8 +304,7 @@ impl Finder<'_> {
         }
         let all_reduce = AllReduce::resolve(self.set, AllReduceShape { ranks: tp });
         let all_reduce = self.accept(part, all_reduce, AllReduce::class)?;
-        let all_reduce =
-            NodeAllReduce::new(all_reduce, &self.constants, hidden).fused(&self.constants, tp);
+        let all_reduce = NodeAllReduce::new(all_reduce, &self.constants, hidden).fused(&self.constants, tp);
         Ok(Some(StepAllReduce::InNode(all_reduce)))
     }
 

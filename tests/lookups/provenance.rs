@@ -253,6 +253,10 @@ fn what_was_not_measured_is_refused_with_what_was() {
             "table set h100: gemm: expected one of bf16, fp8, fp8_block, found int4; use one of \
              these or another set",
         ),
+        (
+            refusal(Moe::resolve(h100(), MoeShape { dtype: Dtype::Mxfp4Mxfp8, ..mixtral_layer(1) })),
+            "GPU h100: no peak for mxfp4_mxfp8 in its data sheet; use another dtype",
+        ),
         (refusal(DecodeAttention::resolve(h100(), eight_bit)), &format!("table set h100: decode: {no_rows}")),
         (refusal(PrefillAttention::resolve(h100(), eight_bit)), &format!("table set h100: prefill: {no_rows}")),
         (

@@ -7,8 +7,11 @@ use crate::support::models::{self, DEFAULT};
 use crate::support::steps::{self, Batch};
 use crate::support::tolerances::ROUNDING;
 use rooflut::engine::{self, Constant, EngineStack, StepConstants, stacks};
+use rooflut::hardware::{AllReduceShape, Dtype};
+use rooflut::model::{self, Attention, ModelSpec};
+use rooflut::op::AllReduce;
 use rooflut::step::Binding;
-use rooflut::step::{Part, StepModel, StepOptions, StepTime};
+use rooflut::step::{Parallelism, Part, RooflineModel, StepModel, StepOptions, StepTime};
 use rooflut::table::{TableSet, sets};
 use rooflut::units::Seconds;
 
@@ -283,4 +286,71 @@ fn fused_all_reduces_of_b200_send_each_message_to_every_rank() {
     for (set, requests) in [(&sets::B200, 1_000), (&sets::H100, 16)] {
         assert_eq!(time(set, fused, requests), time(set, StepConstants::NONE, requests));
     }
+}
+
+/// The part of a step of a model on two GPUs of a set that its experts or its all-reduces take.
+fn part_on(set: &'static TableSet, spec: &ModelSpec, constants: StepConstants, batch: &Batch, part: Part) -> f64 {
+    let options = StepOptions::default().with_constants(constants);
+    let model = RooflineModel::try_new(spec, set, Parallelism::tensor(2), options).unwrap();
+    model.step_time(&batch.as_step()).part(part).0
+}
+
+#[test]
+fn constants_of_blackwell_replace_the_others_there_alone() {
+    let mixtral = steps::named(EXPERTS.0, EXPERTS.1).spec;
+    let (none, long) = (StepConstants::NONE, Seconds(1.0));
+    let others = none.with_moe_layer(long).with_prompt_layer(long);
+    let blackwell = none.with_blackwell_moe_layer(long).with_blackwell_prompt_layer(long);
+    let layers = f64::from(mixtral.layers.total());
+    for (set, own, other) in [(&sets::B200, blackwell, others), (&sets::H100, others, blackwell)] {
+        for (part, batch) in [(Part::Moe, Batch::decoding(4, 1_000)), (Part::Host, Batch::chunk(64, 0))] {
+            let at = |constants| part_on(set, &mixtral, constants, &batch, part);
+            assert_eq!(at(other), at(none), "{part}");
+            assert!((1.0..1.001).contains(&((at(own) - at(none)) / layers)), "{part}");
+        }
+    }
+}
+
+#[test]
+fn an_earlier_kernel_of_fp8_blocks_takes_longer_outside_of_graphs() {
+    let minimax = model::find("minimax-m2.5").unwrap().spec;
+    let constants = |times| StepConstants::NONE.with_blackwell_fp8_block_experts(times).with_cuda_graph_max_tokens(256);
+    let at = |set, times, tokens| part_on(set, &minimax, constants(times), &Batch::chunk(tokens, 0), Part::Moe);
+    assert!(apart(at(&sets::B200, 2.0, 257), 2.0 * at(&sets::B200, 1.0, 257)) < ROUNDING);
+    for (set, tokens) in [(&sets::B200, 256), (&sets::H200, 257)] {
+        assert_eq!(at(set, 2.0, tokens), at(set, 1.0, tokens));
+    }
+}
+
+#[test]
+fn experts_with_mxfp8_activations_route_in_their_kernel_and_are_tuned() {
+    let gpt_oss = model::find("gpt-oss-120b").unwrap().spec.with_weight_dtype(Dtype::Mxfp4Mxfp8);
+    let batch = Batch::decoding(64, 1_000);
+    let at = |constants| part_on(&sets::B200, &gpt_oss, constants, &batch, Part::Moe);
+    let none = StepConstants::NONE;
+    let before = at(none);
+    assert!(apart(at(none.with_tuned_experts(0.9)), 0.9 * before) < ROUNDING);
+    assert_eq!(at(none.with_blackwell_moe_layer(Seconds(1.0))), before);
+    // The activations of other formats have another kernel.
+    let own = model::find("gpt-oss-120b").unwrap().spec;
+    let of_own = |constants| part_on(&sets::B200, &own, constants, &batch, Part::Moe);
+    assert_eq!(of_own(none.with_tuned_experts(0.9)), of_own(none));
+    assert!(of_own(none) > 1.1 * before);
+}
+
+#[test]
+fn ranks_all_reduce_the_variances_of_joint_norms_of_queries_and_keys() {
+    let joint = model::find("minimax-m2.5").unwrap().spec;
+    let mut apart_from_it = joint;
+    for group in apart_from_it.layers.iter_mut() {
+        if let Attention::Gqa(heads) = &mut group.attention {
+            assert!(heads.joint_qk_norm);
+            heads.joint_qk_norm = false;
+        }
+    }
+    let at = |spec| part_on(&sets::H200, spec, StepConstants::NONE, &Batch::decoding(64, 1_000), Part::AllReduce);
+    let message = AllReduce::resolve(&sets::H200, AllReduceShape { ranks: 2 }).unwrap().at(64 * 8);
+    let expected = f64::from(joint.layers.total()) * message.time.0;
+    let found = at(&joint) - at(&apart_from_it);
+    assert!(apart(found, expected) < 1e-9, "{found} for {expected}");
 }

@@ -71,6 +71,8 @@ fn a_format_means_the_published_layout_of_a_quantised_model() {
         ("qwen3-235b-a22b", Dtype::Nvfp4, [Dtype::Nvfp4; 2]),
         ("gpt-oss-120b", Dtype::Mxfp4, [Dtype::Bf16, Dtype::Mxfp4]),
         ("gpt-oss-120b", Dtype::Nvfp4, [Dtype::Bf16, Dtype::Mxfp4]),
+        ("gpt-oss-120b", Dtype::Mxfp4Mxfp8, [Dtype::Bf16, Dtype::Mxfp4Mxfp8]),
+        ("qwen3-30b-a3b", Dtype::Mxfp4Mxfp8, [Dtype::Bf16, Dtype::Mxfp4Mxfp8]),
         ("qwen3-30b-a3b", Dtype::Int4, [Dtype::Bf16, Dtype::Int4]),
         ("deepseek-v3", Dtype::Fp8, [Dtype::Fp8Block; 2]),
         ("deepseek-v3", Dtype::Nvfp4, [Dtype::Bf16, Dtype::Nvfp4]),

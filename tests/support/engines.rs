@@ -127,6 +127,7 @@ impl EngineFile {
         constants.all_reduce_growth = self.number("all_reduce_growth", "value");
         constants.routing = self.number("routing", "value");
         constants.prompt_layer = self.time("prompt_layer");
+        constants.blackwell_prompt_layer = self.time("blackwell_prompt_layer");
         constants.prompt_state_layer = self.time("prompt_state_layer");
         constants.uncaptured_state_layer = self.time("uncaptured_state_layer");
         constants.uncaptured_layer = self.time("uncaptured_layer");
@@ -134,6 +135,9 @@ impl EngineFile {
         constants.fused_all_reduce = self.time("fused_all_reduce");
         constants.fused_all_reduce_bandwidth = self.share("fused_all_reduce_bandwidth");
         constants.moe_layer = self.time("moe_layer");
+        constants.blackwell_moe_layer = self.time("blackwell_moe_layer");
+        constants.tuned_experts = self.share("tuned_experts");
+        constants.blackwell_fp8_block_experts = self.number("blackwell_fp8_block_experts", "value");
         constants.expert_bandwidth = self.share("expert_bandwidth");
         constants.fp8_block_expert_bandwidth = self.share("fp8_block_expert_bandwidth");
         constants.fp8_block_unreached_experts = self.share("fp8_block_unreached_experts");

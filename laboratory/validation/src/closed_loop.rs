@@ -9,7 +9,8 @@ use crate::kind::Kind;
 use crate::rows::{ClosedLoopRun, Latencies, Limits, Server, Uniform};
 
 /// Formats of the weights, those of KV entries and token budgets where the rows name none, and the group in reports, by
-/// GPU, model and precision as the rows name them. The last column is free text.
+/// GPU, model, precision and engine as the rows name them, where an empty engine means all. The last column is free
+/// text.
 ///
 /// Assumes: the servers with Qwen3, whose rows name no budget, ran with 2,048 tokens a step, vLLM's default outside of its
 /// API server. Their users have equal lengths and stay in lockstep, so that TTFT shows how many prompts share a step: with
@@ -83,6 +84,7 @@ pub(crate) fn run(cells: &Cells<'_>) -> Result<ClosedLoopRun, Error> {
     let left_out = [
         (is_set(cells, "suspect")?, "its source marks it as suspect"),
         (is_set(cells, "saturated")?, "its source marks it as saturated: a TTFT above 5 s"),
+        (is_set(cells, "outlier")?, "its source marks it as an outlier: far from the same configuration on other days"),
     ];
     Ok(ClosedLoopRun {
         users: cells.whole("concurrency")?,

@@ -5,12 +5,15 @@ use crate::error::Error;
 use crate::kind::Kind;
 use crate::read::read;
 
-/// Returns the measurements that come with the project, one dataset of each kind. The crate's README
-/// names their sources.
+/// The files of measurements beside the first of each kind.
+const MORE: [(&str, &str); 1] = [("servers_inferencex.csv", include_str!("../servers_inferencex.csv"))];
+
+/// Returns the measurements that come with the project: a dataset of each kind, and one more of closed loops. The crate's
+/// README names their sources.
 ///
 /// # Errors
 /// Never, as a test asserts.
 pub fn embedded() -> Result<Vec<Dataset>, Error> {
-    let files = Kind::ALL.map(|kind| read(kind.file(), kind.shipped()));
-    files.into_iter().collect()
+    let files = Kind::ALL.map(|kind| (kind.file(), kind.shipped()));
+    files.into_iter().chain(MORE).map(|(file, text)| read(file, text)).collect()
 }

@@ -101,16 +101,23 @@ impl<'t> ExpectedSteps<'t> {
         }
         let mut all_reduce = None;
         if sharded.tp > 1 {
-            let bytes = m * hidden * 2;
-            let answer = allreduce(tables, sharded.tp, bytes);
             let link = |bytes: u64| bytes as f64 / tables.gpu.link;
-            let table = answer.seconds.max(link(bytes));
             let smallest = allreduce(tables, sharded.tp, 1).seconds;
             let graph = u64::from(constants.cuda_graph_max_tokens.max(1)) * hidden * 2;
             let graph = allreduce(tables, sharded.tp, graph).seconds.max(link(graph));
-            let grown = (table.min(graph) - smallest).max(0.0);
-            let fitted = constants.all_reduce_wait.0 + (constants.all_reduce_growth - 1.0) * grown;
-            all_reduce = Some((table, fitted, answer.provenance));
+            let mut messages = vec![(m * hidden * 2, 2.0 * layers)];
+            if sharded.heads().joint_qk_norm {
+                // The variances of queries and keys.
+                messages.push((m * 8, layers));
+            }
+            let times = messages.into_iter().map(|(bytes, times)| {
+                let answer = allreduce(tables, sharded.tp, bytes);
+                let table = answer.seconds.max(link(bytes));
+                let grown = (table.min(graph) - smallest).max(0.0);
+                let fitted = constants.all_reduce_wait.0 + (constants.all_reduce_growth - 1.0) * grown;
+                (table * times, fitted * times, answer.provenance)
+            });
+            all_reduce = times.reduce(|one, other| (one.0 + other.0, one.1 + other.1, one.2.max(other.2)));
         }
         let bandwidth = constants.small_kernel_bandwidth * tables.gpu.bandwidth;
         let small = (sharded.small_kernel_bytes() * m as f64 / bandwidth).max(constants.layer.0);
@@ -141,8 +148,8 @@ impl<'t> ExpectedSteps<'t> {
         if let Some((table, fitted_s, provenance)) = all_reduce {
             parts.push(ExpectedPart {
                 part: Part::AllReduce,
-                seconds: (table + fitted_s) * 2.0 * layers,
-                fitted_s: fitted_s * 2.0 * layers,
+                seconds: table + fitted_s,
+                fitted_s,
                 provenance: Some(provenance),
             });
         }

@@ -17,10 +17,11 @@ fn refused(text: &str) -> String {
 #[test]
 fn the_embedded_files_are_read_and_every_row_is_predicted() {
     let datasets = embedded().unwrap();
-    let kinds: Vec<Kind> = datasets.iter().map(|dataset| dataset.kind).collect();
-    assert_eq!(kinds, Kind::ALL);
+    let (first, more) = datasets.split_at(Kind::ALL.len());
+    assert!(first.iter().map(|dataset| dataset.kind).eq(Kind::ALL));
+    assert!(first.iter().all(|dataset| dataset.file == dataset.kind.file()));
+    assert!(more.iter().map(|dataset| dataset.file.as_str()).eq(["servers_inferencex.csv"]));
     for dataset in datasets {
-        assert_eq!(dataset.file, dataset.kind.file());
         let predictor = Predictor { longest_stage_s: 2.0, ..Predictor::default() };
         let report = validate(&dataset, &predictor);
         // Their own tests count the rows of models and formats that are not known.
