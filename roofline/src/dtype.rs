@@ -22,7 +22,7 @@ pub enum Dtype {
     Nvfp4,
     /// 4-bit floating point of the OCP microscaling formats with one 8-bit scale per 32 weights; 16-bit activations.
     Mxfp4,
-    /// The same weights; activations of 8 bits with one 8-bit scale per 32 values (MXFP8).
+    /// [`Mxfp4`](Self::Mxfp4) weights with 8-bit activations, one 8-bit scale per 32 values (MXFP8).
     Mxfp4Mxfp8,
     /// 4-bit integers with one 16-bit scale per 32 weights; 16-bit activations.
     Int4,

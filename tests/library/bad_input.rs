@@ -83,7 +83,7 @@ groups of shared prefixes: expected at least 1, found 0
 shares of priorities: expected at least one, found none
 think time: expected a finite number of at least 0, found -1
 link bandwidth: expected a positive, finite number, found 0
-expected one of bf16, fp8, fp8_block, nvfp4, mxfp4, int4
+expected one of bf16, fp8, fp8_block, nvfp4, mxfp4, mxfp4_mxfp8, int4
 "#;
 
 #[test]

@@ -180,7 +180,10 @@ fn deserialization_rejects_what_constructors_reject() {
         r#"{"draft_tokens": 4, "acceptance": 0.5, "seed": 0, "draft_model": true, "mtp": true}"#,
         "speculation: expected a draft model or an MTP layer, found both",
     );
-    refused::<Dtype>("\"int8\"", "expected one of bf16, fp8, fp8_block, nvfp4, mxfp4, int4, found \"int8\"");
+    refused::<Dtype>(
+        "\"int8\"",
+        "expected one of bf16, fp8, fp8_block, nvfp4, mxfp4, mxfp4_mxfp8, int4, found \"int8\"",
+    );
     refused::<Request>(r#"{"prompt_tokens": 5, "output": 3}"#, "unknown field `output`");
     refused::<Strictness>("\"good\"", "expected one of measured, interpolated");
     refused::<Provenance>("\"inside\"", "expected one of measured, interpolated");

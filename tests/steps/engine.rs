@@ -342,12 +342,9 @@ fn experts_with_mxfp8_activations_route_in_their_kernel_and_are_tuned() {
 fn ranks_all_reduce_the_variances_of_joint_norms_of_queries_and_keys() {
     let joint = model::find("minimax-m2.5").unwrap().spec;
     let mut apart_from_it = joint;
-    for group in apart_from_it.layers.iter_mut() {
-        if let Attention::Gqa(heads) = &mut group.attention {
-            assert!(heads.joint_qk_norm);
-            heads.joint_qk_norm = false;
-        }
-    }
+    let Attention::Gqa(heads) = &mut apart_from_it.layers[0].attention else { panic!("expected full attention") };
+    assert!(heads.joint_qk_norm);
+    heads.joint_qk_norm = false;
     let at = |spec| part_on(&sets::H200, spec, StepConstants::NONE, &Batch::decoding(64, 1_000), Part::AllReduce);
     let message = AllReduce::resolve(&sets::H200, AllReduceShape { ranks: 2 }).unwrap().at(64 * 8);
     let expected = f64::from(joint.layers.total()) * message.time.0;

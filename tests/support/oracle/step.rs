@@ -99,7 +99,7 @@ impl<'t> ExpectedSteps<'t> {
             let seconds = answer.seconds.max(at_bandwidth);
             push(Part::PrefillAttention, seconds * layers, Some(answer.provenance));
         }
-        let mut all_reduce = None;
+        let mut all_reduces = Vec::new();
         if sharded.tp > 1 {
             let link = |bytes: u64| bytes as f64 / tables.gpu.link;
             let smallest = allreduce(tables, sharded.tp, 1).seconds;
@@ -110,14 +110,13 @@ impl<'t> ExpectedSteps<'t> {
                 // The variances of queries and keys.
                 messages.push((m * 8, layers));
             }
-            let times = messages.into_iter().map(|(bytes, times)| {
+            all_reduces.extend(messages.into_iter().map(|(bytes, times)| {
                 let answer = allreduce(tables, sharded.tp, bytes);
                 let table = answer.seconds.max(link(bytes));
                 let grown = (table.min(graph) - smallest).max(0.0);
                 let fitted = constants.all_reduce_wait.0 + (constants.all_reduce_growth - 1.0) * grown;
                 (table * times, fitted * times, answer.provenance)
-            });
-            all_reduce = times.reduce(|one, other| (one.0 + other.0, one.1 + other.1, one.2.max(other.2)));
+            }));
         }
         let bandwidth = constants.small_kernel_bandwidth * tables.gpu.bandwidth;
         let small = (sharded.small_kernel_bytes() * m as f64 / bandwidth).max(constants.layer.0);
@@ -145,7 +144,7 @@ impl<'t> ExpectedSteps<'t> {
         if host > 0.0 {
             push(Part::Host, host, None);
         }
-        if let Some((table, fitted_s, provenance)) = all_reduce {
+        for (table, fitted_s, provenance) in all_reduces {
             parts.push(ExpectedPart {
                 part: Part::AllReduce,
                 seconds: table + fitted_s,
