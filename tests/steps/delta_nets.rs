@@ -127,7 +127,7 @@ fn a_gate_of_the_output_widens_the_projection_by_the_queries() {
 fn the_host_launches_nets_in_steps_with_prompts_and_more_of_them_beyond_cuda_graphs() {
     let mut constants = StepConstants::NONE;
     constants.cuda_graph_max_tokens = 512;
-    constants.prompt_layer = Seconds::from_us(1.0);
+    constants.blackwell_prompt_layer = Seconds::from_us(1.0);
     constants.prompt_state_layer = Seconds::from_us(10.0);
     constants.uncaptured_state_layer = Seconds::from_us(100.0);
     let qwen = find("qwen3.6-35b-a3b").unwrap().spec;

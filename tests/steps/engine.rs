@@ -306,7 +306,7 @@ fn constants_of_blackwell_replace_the_others_there_alone() {
         for (part, batch) in [(Part::Moe, Batch::decoding(4, 1_000)), (Part::Host, Batch::chunk(64, 0))] {
             let at = |constants| part_on(set, &mixtral, constants, &batch, part);
             assert_eq!(at(other), at(none), "{part}");
-            assert!((1.0..1.001).contains(&((at(own) - at(none)) / layers)), "{part}");
+            assert!((0.999..1.001).contains(&((at(own) - at(none)) / layers)), "{part}");
         }
     }
 }

@@ -87,7 +87,8 @@ impl Sharded {
         }
         if self.tp > 1 {
             let message = m as f64 * f64::from(self.spec.hidden) * 2.0;
-            bounds.push((Part::AllReduce, 2.0 * layers * message / tables.gpu.link));
+            let variances = if self.heads().joint_qk_norm { step.tokens() as f64 * 8.0 } else { 0.0 };
+            bounds.push((Part::AllReduce, layers * (2.0 * message + variances) / tables.gpu.link));
         }
         bounds
     }

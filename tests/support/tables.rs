@@ -135,6 +135,7 @@ impl Tables {
             Dtype::Bf16 | Dtype::Mxfp4 | Dtype::Int4 => self.gpu.bf16,
             Dtype::Fp8 | Dtype::Fp8Block => self.gpu.fp8.unwrap(),
             Dtype::Nvfp4 => self.gpu.fp4.unwrap(),
+            Dtype::Mxfp4Mxfp8 => self.gpu.fp4.and(self.gpu.fp8).unwrap(),
             other => panic!("no peak for {other}"),
         }
     }
@@ -199,6 +200,7 @@ impl Line<'_> {
             "fp8_block" => Dtype::Fp8Block,
             "nvfp4" => Dtype::Nvfp4,
             "mxfp4" => Dtype::Mxfp4,
+            "mxfp4_mxfp8" => Dtype::Mxfp4Mxfp8,
             "int4" => Dtype::Int4,
             other => panic!("{other}"),
         }

@@ -18,6 +18,7 @@ fn values_that_are_set_are_those_of_both_engines_but_for_launches_and_experts_of
     assert!((older.constants.host.0 - 300e-6).abs() < 1e-12);
     older.constants.host = newer.constants.host;
     older.constants.prompt_layer = newer.constants.prompt_layer;
+    older.constants.blackwell_prompt_layer = newer.constants.blackwell_prompt_layer;
     older.constants.fp8_block_unreached_experts = newer.constants.fp8_block_unreached_experts;
     older.constants.shared_expert_tokens = newer.constants.shared_expert_tokens;
     assert_eq!(newer.constants, older.constants);

@@ -43,7 +43,7 @@ pub(crate) fn weight_bytes(dtype: Dtype) -> f64 {
         Dtype::Fp8 => 1.0,
         Dtype::Fp8Block => 1.0 + 4.0 / 16_384.0,
         Dtype::Nvfp4 | Dtype::Int4 => 0.5625,
-        Dtype::Mxfp4 => 0.53125,
+        Dtype::Mxfp4 | Dtype::Mxfp4Mxfp8 => 0.53125,
         other => panic!("{other}"),
     }
 }
@@ -53,6 +53,7 @@ pub(crate) fn activation_bytes(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::Fp8Block => 1.0 + 4.0 / 128.0,
         Dtype::Mxfp4 | Dtype::Int4 => 2.0,
+        Dtype::Mxfp4Mxfp8 => 1.0 + 1.0 / 32.0,
         other => weight_bytes(other),
     }
 }

@@ -165,7 +165,12 @@ pub(crate) fn moe(tables: &Tables, shape: MoeShape, tokens: u32) -> Answer {
 /// takes longer, the difference is added in proportion to the time of math over the time of the reads, all of it
 /// where experts have a scale per block.
 pub(crate) fn step_moe(tables: &Tables, shape: MoeShape, tokens: u64, constants: &StepConstants) -> (Answer, f64) {
-    let table = moe(tables, shape, tokens as u32);
+    let mut table = moe(tables, shape, tokens as u32);
+    table.seconds *= match shape.dtype {
+        Dtype::Mxfp4Mxfp8 => constants.tuned_experts,
+        Dtype::Fp8Block if tokens > constants.cuda_graph_max_tokens.into() => constants.blackwell_fp8_block_experts,
+        _ => 1.0,
+    };
     let mut reached = reached(shape, constants.routing, tokens as f64);
     if shape.dtype == Dtype::Fp8Block {
         let unreached = f64::from(shape.experts) / f64::from(shape.ep) - reached;
@@ -176,7 +181,8 @@ pub(crate) fn step_moe(tables: &Tables, shape: MoeShape, tokens: u64, constants:
         Dtype::Fp8Block => constants.fp8_block_expert_bandwidth,
         _ => constants.expert_bandwidth,
     };
-    let reads = constants.moe_layer.0 + at_bandwidth / bandwidth;
+    let launches_s = if shape.dtype == Dtype::Mxfp4Mxfp8 { 0.0 } else { constants.moe_layer.0 };
+    let reads = launches_s + at_bandwidth / bandwidth;
     let table_share = match shape.dtype {
         Dtype::Bf16 | Dtype::Fp8 => (table.at_peak / at_bandwidth).min(1.0),
         _ => 1.0,

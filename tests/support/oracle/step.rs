@@ -40,7 +40,13 @@ fn padded(tokens: u64, constants: &StepConstants) -> u64 {
 }
 
 impl<'t> ExpectedSteps<'t> {
-    pub(crate) fn of(tables: &'t Tables, constants: StepConstants) -> ExpectedSteps<'t> {
+    pub(crate) fn of(tables: &'t Tables, mut constants: StepConstants) -> ExpectedSteps<'t> {
+        if tables.gpu.fp4.is_some() {
+            constants.moe_layer = constants.blackwell_moe_layer;
+            constants.prompt_layer = constants.blackwell_prompt_layer;
+        } else {
+            constants.blackwell_fp8_block_experts = 1.0;
+        }
         ExpectedSteps { tables, constants, gemms: HashMap::new() }
     }
 

@@ -58,7 +58,9 @@ fn layers_of_latent_attention_are_predicted_better_than_by_plain_interpolation()
             let of_plain = |q| percent(&plain.full, q);
             let name = format!("{} {operation}", set.name());
             at_most(&name, &own.full, of_plain(0.5), of_plain(0.95));
-            at_most(&name, &own.full, 2.8, 17.2);
+            // Short prompts on h100 and h200 take kernels that step.
+            let p95 = if operation == OperationKind::MlaPrefill { 26.0 } else { 8.5 };
+            at_most(&name, &own.full, 2.8, p95);
         }
     }
 }
