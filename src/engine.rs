@@ -173,15 +173,16 @@ step_constants! {
     /// [`moe_layer`](Self::moe_layer) on GPUs with 4-bit tensor cores. It is zero for MXFP4 weights with MXFP8
     /// activations, whose kernel routes, too.
     blackwell_moe_layer: Seconds = Seconds::ZERO, time, with_blackwell_moe_layer;
-    /// Share of the measured time that experts of MXFP4 weights with MXFP8 activations take in a step without prompt
-    /// tokens: the engine tunes their kernels at its start.
+    /// Share of the measured time that experts of MXFP4 weights with MXFP8 activations take: the engine tunes their
+    /// kernels at its start.
     tuned_experts: f64 = 1.0, share, with_tuned_experts;
     /// Share of the memory bandwidth at which the weights of the experts reached on average are read.
     expert_bandwidth: f64 = 1.0, share, with_expert_bandwidth;
     /// [`expert_bandwidth`](Self::expert_bandwidth) of weights in FP8 with a scale per block.
     fp8_block_expert_bandwidth: f64 = 1.0, share, with_fp8_block_expert_bandwidth;
-    /// Time of experts in FP8 with a scale per block on GPUs with 4-bit tensor cores, as a multiple of the measured
-    /// one, for engines with an earlier kernel. At least 1.
+    /// Time of experts in FP8 with a scale per block on GPUs with 4-bit tensor cores in steps of more than
+    /// [`cuda_graph_max_tokens`](Self::cuda_graph_max_tokens), as a multiple of the measured one, for engines with an
+    /// earlier kernel. At least 1.
     blackwell_fp8_block_experts: f64 = 1.0, factor, with_blackwell_fp8_block_experts;
     /// Share of the experts that no token reaches which take as long as those reached, with weights in FP8 with a scale
     /// per block.

@@ -108,8 +108,8 @@ impl Gpu {
 
     /// Returns the peak of matrix math on `dtype` in FLOP/s, or `None` if this GPU does not support it.
     ///
-    /// Weights of `mxfp4` and `int4` are converted to 16 bits: their peak is the peak of `bf16`. `mxfp4_mxfp8` has the peak of `fp8`, on
-    /// GPUs with 4-bit math.
+    /// Weights of `mxfp4` and `int4` are converted to 16 bits: their peak is the peak of `bf16`. `mxfp4_mxfp8` has the
+    /// peak of `fp8`, on GPUs with 4-bit math.
     pub const fn peak_flops_per_s(&self, dtype: Dtype) -> Option<f64> {
         match dtype {
             Dtype::Bf16 | Dtype::Mxfp4 | Dtype::Int4 => Some(self.bf16_flops_per_s),
