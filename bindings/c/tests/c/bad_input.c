@@ -369,9 +369,9 @@ static void *advance(void *end) {
   return NULL;
 }
 
-// Counts the calls that are refused while another thread runs 5000 requests.
-static int refused_while_busy(uint64_t end) {
-  RooflutRequest request = {.prompt_tokens = 200, .output_tokens = 100};
+// Counts the calls that are refused while another thread runs 5000 requests that arrive at `start`.
+static int refused_while_busy(uint64_t start, uint64_t end) {
+  RooflutRequest request = {.arrival_ns = start, .prompt_tokens = 200, .output_tokens = 100};
   uint64_t number;
   for (int i = 0; i < 5000; i++) OK(rooflut_server_push(shared_server, &request, &number, &error));
   int refused = 0;
@@ -396,7 +396,8 @@ static void threads(void) {
   // One processor may run a whole call before another thread gets its turn: try again.
   uint64_t hour = UINT64_C(3600000000000);
   int refused = 0;
-  for (int round = 1; round <= 20 && refused == 0; round++) refused = refused_while_busy(round * hour);
+  for (int round = 1; round <= 20 && refused == 0; round++)
+    refused = refused_while_busy((round - 1) * hour, round * hour);
   if (refused == 0) {
     fprintf(stderr, "threads: expected calls that find the server in use, found none\n");
     failures++;

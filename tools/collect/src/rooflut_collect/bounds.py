@@ -16,6 +16,7 @@ _WEIGHT_BYTES = {
     "fp8_block": 1.0 + 4 / 128**2,
     "nvfp4": 0.5625,
     "mxfp4": 0.53125,
+    "mxfp4_mxfp8": 0.53125,
     "int4": 0.5625,
 }
 _ACTIVATION_BYTES = {
@@ -24,6 +25,7 @@ _ACTIVATION_BYTES = {
     "fp8_block": 1.0 + 4 / 128,
     "nvfp4": 0.5625,
     "mxfp4": 2.0,
+    "mxfp4_mxfp8": 1 + 1 / 32,
     "int4": 2.0,
 }
 #: Outputs, queries, keys and values as computed are 16-bit.
