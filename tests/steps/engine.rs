@@ -288,7 +288,7 @@ fn fused_all_reduces_of_b200_send_each_message_to_every_rank() {
     }
 }
 
-/// The part of a step of a model on two GPUs of a set that its experts or its all-reduces take.
+/// Seconds that a part takes in a step of a model on two GPUs of a set.
 fn part_on(set: &'static TableSet, spec: &ModelSpec, constants: StepConstants, batch: &Batch, part: Part) -> f64 {
     let options = StepOptions::default().with_constants(constants);
     let model = RooflineModel::try_new(spec, set, Parallelism::tensor(2), options).unwrap();
@@ -341,13 +341,13 @@ fn experts_with_mxfp8_activations_route_in_their_kernel_and_are_tuned() {
 #[test]
 fn ranks_all_reduce_the_variances_of_joint_norms_of_queries_and_keys() {
     let joint = model::find("minimax-m2.5").unwrap().spec;
-    let mut apart_from_it = joint;
-    let Attention::Gqa(heads) = &mut apart_from_it.layers[0].attention else { panic!("expected full attention") };
+    let mut without = joint;
+    let Attention::Gqa(heads) = &mut without.layers[0].attention else { panic!("expected full attention") };
     assert!(heads.joint_qk_norm);
     heads.joint_qk_norm = false;
     let at = |spec| part_on(&sets::H200, spec, StepConstants::NONE, &Batch::decoding(64, 1_000), Part::AllReduce);
     let message = AllReduce::resolve(&sets::H200, AllReduceShape { ranks: 2 }).unwrap().at(64 * 8);
     let expected = f64::from(joint.layers.total()) * message.time.0;
-    let found = at(&joint) - at(&apart_from_it);
+    let found = at(&joint) - at(&without);
     assert!(apart(found, expected) < 1e-9, "{found} for {expected}");
 }

@@ -58,8 +58,12 @@ fn layers_of_latent_attention_are_predicted_better_than_by_plain_interpolation()
             let of_plain = |q| percent(&plain.full, q);
             let name = format!("{} {operation}", set.name());
             at_most(&name, &own.full, of_plain(0.5), of_plain(0.95));
-            // Short prompts on h100 and h200 take kernels that step.
-            let p95 = if operation == OperationKind::MlaPrefill { 26.0 } else { 8.5 };
+            // The errors of the rows when they were chosen, rounded up.
+            let p95 = match operation {
+                OperationKind::MlaPrefill if set.name() == "b200" => 6.1,
+                OperationKind::MlaPrefill => 26.1,
+                _ => 8.7,
+            };
             at_most(&name, &own.full, 2.8, p95);
         }
     }

@@ -37,12 +37,11 @@ class Sheet:
 
     def peak(self, dtype: str) -> float | None:
         """FLOP/s of a number format, `None` where the GPU has none."""
-        # Weights of mxfp4 and int4 are converted to 16 bits; GPUs with 4-bit math scale blocks of MXFP8.
-        keys = {"fp8": "fp8_tflops", "fp8_block": "fp8_tflops", "nvfp4": "fp4_tflops"}
-        if "fp4_tflops" in self.values:
-            keys["mxfp4_mxfp8"] = "fp8_tflops"
-        elif dtype == "mxfp4_mxfp8":
+        # GPUs without 4-bit math do not scale blocks of MXFP8.
+        if dtype == "mxfp4_mxfp8" and "fp4_tflops" not in self.values:
             return None
+        # Weights of mxfp4 and int4 are converted to 16 bits.
+        keys = {"fp8": "fp8_tflops", "fp8_block": "fp8_tflops", "mxfp4_mxfp8": "fp8_tflops", "nvfp4": "fp4_tflops"}
         value = self.values.get(keys.get(dtype, "bf16_tflops"))
         return None if value is None else value * 1e12
 
