@@ -120,9 +120,9 @@ def test_layers_of_a_config(vllm, tmp_path):
     found = rooflut_vllm.Server(**keys).serve(load)
     engine = f"vllm-{vllm.version}"
     expected = rooflut.simulate(trace=dict(arrival_ms=[0.0, 0.0], **load), engine=engine, **keys)
-    assert found["ttft_ms"] == expected["ttft_ms"]
-    # Times are summed in another order.
-    assert found["e2e_ms"]["mean"] == pytest.approx(expected["e2e_ms"]["mean"], rel=1e-12)
+    for name in ("ttft_ms", "e2e_ms"):
+        # Times are summed in another order.
+        assert found[name]["mean"] == pytest.approx(expected[name]["mean"], rel=1e-12)
 
 
 def test_a_scheduler_that_is_not_as_the_server(vllm):

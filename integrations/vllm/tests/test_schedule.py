@@ -44,6 +44,9 @@ def assert_equal_figures(found, expected):
             assert found[name] is None
         elif name == "itl_percentile_error":
             assert found[name] == 0.0
+        elif name == "kv_blocks_peak":
+            # The peak after a step's schedule; there also within it, before blocks outside of windows are freed.
+            assert found[name] <= figure <= 1.002 * found[name], (name, found[name], figure)
         else:
             # Steps take whole nanoseconds here.
             tolerance = {"itl_ms": figure and expected["itl_percentile_error"], "mean_step_ms": 1e-6}.get(name, 1e-12)

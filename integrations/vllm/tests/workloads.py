@@ -65,8 +65,7 @@ WORKLOADS = {
     "windows_and_drafts": (requests(17), dict(model="gpt-oss-20b") | DRAFTS),
     "chunked_attention": (
         requests(18, 40, 4, (1, 20_000)),
-        # With 8,192 tokens a step rooflut's peak is 4 of 27,641 blocks higher than that of 0.15.1.
-        dict(model="llama-4-scout-17b-16e-instruct", tp=8, max_num_batched_tokens=2_048),
+        dict(model="llama-4-scout-17b-16e-instruct", tp=8),
     ),
     "latent_attention": (requests(13, 60), dict(model="deepseek-v3", gpu="h200", tp=8)),
 }
