@@ -15,11 +15,9 @@ const WITHOUT_ALLOC: [OperationKind; 5] =
 fn main() {
     let data = Path::new("bench_data");
     let gpus = data.join("gpus.toml");
-    let sets: Vec<PathBuf> = rooflut_codegen::BUILT_IN
-        .iter()
-        .filter(|name| env::var_os(feature(name)).is_some())
-        .map(|name| data.join(name))
-        .collect();
+    let is_built = |set: &str| env::var_os(feature(set)).is_some();
+    let sets: Vec<PathBuf> =
+        rooflut_codegen::BUILT_IN.iter().filter(|name| is_built(name)).map(|name| data.join(name)).collect();
     println!("cargo::rerun-if-changed=build.rs");
     let engines = data.join("engines");
     let constants = data.join("constants.toml");
@@ -38,7 +36,9 @@ fn main() {
     let engines = toml_files(&engines);
     let engines: Vec<&Path> = engines.iter().map(PathBuf::as_path).collect();
     write("engines.rs", rooflut_codegen::generate_engines(&engines));
-    let errors = rooflut_codegen::generate_lookup_errors(&errors, wanted);
+    let errors = rooflut_codegen::generate_lookup_errors(&errors, |set, operation, dtype| {
+        is_built(set) && wanted(operation, dtype)
+    });
     write("errors.rs", errors);
     write("constants.rs", rooflut_codegen::generate_constants(&constants));
 }

@@ -47,8 +47,8 @@
 //! # Features
 //!
 //! `std`, `sim` (the simulator) and `h100` (a table set) are on by default; both `std` and `sim` turn on `alloc`.
-//! `h200`, `a100`, `l40s` and `b200` add table sets, `macros` and `runtime-tables` add your own
-//! measurements, `serde` adds serialization.
+//! `a100`, `b200`, `b300`, `gb200`, `gb300`, `h200`, `l40s` and `rtx-pro-6000` add table sets, `macros` and
+//! `runtime-tables` add your own measurements, `serde` adds serialization.
 //!
 //! Without `alloc`, a step model has equal layers of plain attention on one pipeline stage and data-parallel rank, and
 //! built-in sets have the tables of these, without formats with a scale for each block of weights. Features are

@@ -39,8 +39,6 @@ struct SetJson<'s> {
     name: &'s str,
     gpu: &'s str,
     gpu_description: &'s str,
-    /// The GPU whose kernels were measured.
-    measured_on: &'s str,
     engine: &'s str,
     timing: &'s str,
     source: &'s str,
@@ -76,7 +74,6 @@ impl<'s> SetJson<'s> {
             name: set.name(),
             gpu: set.gpu().name.as_str(),
             gpu_description: set.gpu().description.as_str(),
-            measured_on: set.measured_on().name.as_str(),
             engine: origin.engine.as_str(),
             timing: origin.timing.as_str(),
             source: origin.source.as_str(),
@@ -88,10 +85,6 @@ impl<'s> SetJson<'s> {
 
     fn text(&self) -> String {
         let mut text = title(&format!("{}: {}", self.name, self.gpu_description));
-        if self.measured_on != self.gpu {
-            let measured_on = format!("{}; every answer is transferred", self.measured_on);
-            text += &wrapped("measured", &measured_on);
-        }
         for (label, value) in [
             ("engine", self.engine),
             ("timing", self.timing),

@@ -46,24 +46,6 @@ pub(super) struct Blend<S> {
 type GemmTable<'t> = KernelTable<'t, GemmShape, Curve<'t>>;
 pub(super) type Weighted<S, P> = [Option<(Entry<S, P>, f64)>; MAX_NEIGHBOURS];
 
-impl<S> CurveAnswer<S>
-where
-    S: From<Codes> + Into<Codes> + Copy,
-{
-    /// Returns the points of an entry of `table`, which answer for `shape`.
-    #[inline]
-    pub(super) fn of<'t>(
-        table: KernelTable<'t, S, Curve<'t>>,
-        entry: &Entry<S, Curve<'t>>,
-        shape: S,
-    ) -> CurveAnswer<S> {
-        match table.class() {
-            Class::Measured => CurveAnswer::Measured(shape, table.hold(entry)),
-            class => CurveAnswer::Blended(Blend::of_curve(&entry.points, shape).at_best(class)),
-        }
-    }
-}
-
 impl<S: Copy> CurveAnswer<S> {
     /// Returns the points.
     #[inline]
@@ -161,12 +143,6 @@ impl<S: Copy> Blend<S> {
             class: Class::Measured,
             smoothed_below: 0.0,
         }
-    }
-
-    /// Returns the blend with a class no better than `class`.
-    pub(super) fn at_best(self, class: Class) -> Blend<S> {
-        let class = self.class.max(class);
-        Blend { class, ..self }
     }
 
     /// Replaces the slowdowns (as logarithms) of the first measured rows, which answer for all rows below the next

@@ -42,7 +42,7 @@ impl<S> Found<S> {
             matched: entry.shape,
             points: table.hold(entry),
             reference: set.reference(&table, dtype)?,
-            class: class.max(table.class()),
+            class,
             errors: match class {
                 Class::Measured => measured,
                 _ => other,

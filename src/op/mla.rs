@@ -285,8 +285,7 @@ impl Found {
             Class::Interpolated
         } else {
             Class::Transferred
-        }
-        .max(table.class());
+        };
         let [measured, other] = table.error_groups(shape.dtype);
         let hold = |entry: MlaEntry<'_>, share| {
             let shape = entry.shape;

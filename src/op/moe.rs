@@ -57,7 +57,7 @@ impl Moe {
         let reference = set.reference(&table, dtype)?;
         let found = table.find(&shape).or_else(|| table.find(&shape.local()?));
         let points = match found {
-            Some(entry) => CurveAnswer::of(table, &entry, entry.shape),
+            Some(entry) => CurveAnswer::Measured(entry.shape, table.hold(&entry)),
             None => {
                 let blend = Blend::of(&nearest(table, |other| Some(squared(&shape, other))), Class::Transferred);
                 CurveAnswer::Blended(blend.ok_or_else(|| ResolveError::NoTable { set: set.clone(), operation })?)

@@ -43,11 +43,8 @@ impl StepDecode {
             let (first, last) = axis.range().unwrap_or((0, 0));
             [f64::from(first), f64::from(last)]
         };
-        let (gpu, measured_on) = (set.gpu(), set.measured_on());
-        let cold_bytes = cold_kv * measured_on.l2_bytes as f64;
         let sheet = reference.rates.s_per_byte;
-        let slower = measured_on.mem_bw_bytes_per_s / gpu.mem_bw_bytes_per_s;
-        let read = median_read(rows, cold_bytes).map(|s_per_byte| s_per_byte * slower);
+        let read = median_read(rows, cold_kv * set.gpu().l2_bytes as f64);
         StepDecode {
             kernel,
             rates: reference.rates,

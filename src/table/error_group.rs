@@ -32,7 +32,7 @@ use crate::interval::Coverage;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ErrorGroup(u8);
+pub struct ErrorGroup(u16);
 
 /// A group as generated.
 pub(crate) struct GroupErrors {
@@ -158,7 +158,7 @@ impl FromStr for ErrorGroup {
     type Err = ParseErrorGroupError;
 
     fn from_str(text: &str) -> Result<ErrorGroup, ParseErrorGroupError> {
-        let place = GROUPS.iter().position(|group| group.name == text).and_then(|place| u8::try_from(place).ok());
+        let place = GROUPS.iter().position(|group| group.name == text).and_then(|place| u16::try_from(place).ok());
         place.map(ErrorGroup).ok_or(ParseErrorGroupError)
     }
 }
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn groups_have_distinct_names_that_parse() {
         for place in 0..GROUPS.len() {
-            let group = ErrorGroup(place as u8);
+            let group = ErrorGroup(place as u16);
             assert_eq!(group.to_string().parse(), Ok(group));
         }
         assert!("h100 gemm".parse::<ErrorGroup>().is_err());

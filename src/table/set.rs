@@ -6,7 +6,6 @@ use core::fmt;
 
 use rooflut_roofline::{Gpu, OperationKind, Text};
 
-use super::Class;
 use super::origin::Origin;
 #[cfg(feature = "runtime-tables")]
 use super::owned::OwnedSet;
@@ -28,8 +27,6 @@ use super::table::Table;
 #[derive(Clone)]
 pub struct TableSet {
     kept: Kept,
-    /// The GPU that the set answers for, if not the measured one.
-    other_gpu: Option<&'static Gpu>,
 }
 
 #[derive(Clone)]
@@ -43,32 +40,17 @@ impl TableSet {
     /// Creates a handle to a compiled set.
     #[doc(hidden)]
     pub const fn from_generated(set: &'static StaticSet) -> TableSet {
-        TableSet { kept: Kept::Static(set), other_gpu: None }
-    }
-
-    /// Creates a handle to a compiled set that answers for another GPU.
-    #[doc(hidden)]
-    pub const fn transferred(set: &'static StaticSet, gpu: &'static Gpu) -> TableSet {
-        TableSet { kept: Kept::Static(set), other_gpu: Some(gpu) }
+        TableSet { kept: Kept::Static(set) }
     }
 
     /// Creates a handle to a set in shared memory.
     #[cfg(feature = "runtime-tables")]
     pub(super) fn shared(set: OwnedSet) -> TableSet {
-        TableSet { kept: Kept::Shared(Arc::new(set)), other_gpu: None }
-    }
-
-    /// Returns the set for the GPU that `other` answers for.
-    #[cfg(feature = "runtime-tables")]
-    pub(super) fn like(self, other: &TableSet) -> TableSet {
-        TableSet { other_gpu: other.other_gpu, ..self }
+        TableSet { kept: Kept::Shared(Arc::new(set)) }
     }
 
     /// Returns the name of the set, such as `h100`.
     pub fn name(&self) -> &str {
-        if let Some(gpu) = self.other_gpu {
-            return &gpu.name;
-        }
         match &self.kept {
             Kept::Static(set) => set.name,
             #[cfg(feature = "runtime-tables")]
@@ -78,9 +60,6 @@ impl TableSet {
 
     /// Returns [`name`](Self::name) for errors, which outlive the borrow of the set.
     pub(crate) fn name_text(&self) -> Text {
-        if let Some(gpu) = self.other_gpu {
-            return gpu.name.clone();
-        }
         match &self.kept {
             Kept::Static(set) => Text::from_static(set.name),
             #[cfg(feature = "runtime-tables")]
@@ -88,31 +67,8 @@ impl TableSet {
         }
     }
 
-    /// Returns the GPU that the set answers for.
-    pub fn gpu(&self) -> &Gpu {
-        self.other_gpu.unwrap_or(self.measured_on())
-    }
-
     /// Returns the measured GPU.
-    ///
-    /// A GPU without measurements has the tables of a similar GPU (`b300` has the tables of `b200`). Answers have the
-    /// efficiency of the measured GPU at the rates of the other GPU, and are `Transferred`.
-    ///
-    /// ```
-    /// # #[cfg(feature = "b200")]
-    /// # {
-    /// use rooflut::hardware::{Dtype, GemmShape};
-    /// use rooflut::op::Gemm;
-    /// use rooflut::table::{Class, sets};
-    ///
-    /// assert_eq!(sets::B300.measured_on(), sets::B200.gpu());
-    /// let shape = GemmShape { dtype: Dtype::Bf16, k: 4096, n: 4096 };
-    /// let [b200, b300] = [&sets::B200, &sets::B300].map(|set| Gemm::resolve(set, shape).unwrap().at(64));
-    /// assert_eq!(b300.provenance, Class::Transferred.inside());
-    /// assert!(b300.time < b200.time);
-    /// # }
-    /// ```
-    pub fn measured_on(&self) -> &Gpu {
+    pub fn gpu(&self) -> &Gpu {
         match &self.kept {
             Kept::Static(set) => set.gpu,
             #[cfg(feature = "runtime-tables")]
@@ -156,14 +112,6 @@ impl TableSet {
         Some(Table::new(self, place, stored))
     }
 
-    /// Returns the best class that an answer can have.
-    pub(crate) fn class(&self) -> Class {
-        match self.other_gpu {
-            None => Class::Measured,
-            Some(_) => Class::Transferred,
-        }
-    }
-
     /// Returns the set if it is compiled in.
     #[inline]
     pub(super) fn compiled(&self) -> Option<&'static StaticSet> {
@@ -191,12 +139,9 @@ impl StaticSet {
     }
 }
 
-/// Handles are equal if they refer to the same set in memory, for the same GPU.
+/// Handles are equal if they refer to the same set in memory.
 impl PartialEq for TableSet {
     fn eq(&self, other: &TableSet) -> bool {
-        if self.other_gpu != other.other_gpu {
-            return false;
-        }
         match (&self.kept, &other.kept) {
             (Kept::Static(set), Kept::Static(other)) => core::ptr::eq(*set, *other),
             #[cfg(feature = "runtime-tables")]

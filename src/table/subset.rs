@@ -73,7 +73,7 @@ impl TableSet {
             }
             owned.tables.push(copy);
         }
-        TableSet::shared(owned).like(self)
+        TableSet::shared(owned)
     }
 }
 
@@ -140,7 +140,7 @@ impl Table<'_> {
     pub fn with_points(self, points: impl IntoIterator<Item = OwnedPoints>) -> TableSet {
         let mut owned = OwnedSet::without_tables(self.set());
         owned.push(self.stored().head, points);
-        TableSet::shared(owned).like(self.set())
+        TableSet::shared(owned)
     }
 
     /// Returns the points of all shapes.
@@ -174,7 +174,7 @@ impl OwnedSet {
     fn without_tables(set: &TableSet) -> OwnedSet {
         OwnedSet {
             name: set.name_text(),
-            gpu: set.measured_on().clone(),
+            gpu: set.gpu().clone(),
             origin: set.origin().clone(),
             axis_values: Vec::new(),
             axis_points: Vec::new(),

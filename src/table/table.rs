@@ -7,7 +7,7 @@ use rooflut_roofline::operation::{Codes, key};
 use rooflut_roofline::{Dtype, MeasuredKernel, OperationKind, Reference};
 
 use super::stored::{Points, Stored};
-use super::{Class, Curve, ErrorGroup, Grid, TableSet};
+use super::{Curve, ErrorGroup, Grid, TableSet};
 
 /// All measured shapes of one operation of a set, borrowed from it.
 #[derive(Clone, Copy)]
@@ -69,15 +69,7 @@ impl<'a> Table<'a> {
         let groups = &self.stored.head.error_groups;
         let groups = groups.get(dtype.code() as usize).copied();
         let [measured, other] = groups.unwrap_or([ErrorGroup::UNKNOWN; 2]);
-        match self.class() {
-            Class::Measured => [measured, other],
-            _ => [other; 2],
-        }
-    }
-
-    /// Returns the best class that an answer can have.
-    pub fn class(&self) -> Class {
-        self.set.class()
+        [measured, other]
     }
 
     /// Returns the number of measured shapes.

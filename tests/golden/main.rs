@@ -1,6 +1,14 @@
 //! Predictions equal the files of this folder. An unintended change fails; an intended one is accepted
 //! with `ROOFLUT_ACCEPT=1 cargo test -p rooflut --all-features --test golden`.
-#![cfg(all(feature = "a100", feature = "b200", feature = "h100", feature = "h200", feature = "l40s"))]
+#![cfg(all(
+    feature = "a100",
+    feature = "b200",
+    feature = "h100",
+    feature = "h200",
+    feature = "l40s",
+    feature = "b300",
+    feature = "rtx-pro-6000"
+))]
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -12,10 +12,10 @@ mod bounds;
 mod context;
 mod continuity;
 mod exact;
+mod grouped_split;
 mod kernels;
 mod mla;
 mod oracle;
 mod provenance;
 #[path = "../support/mod.rs"]
 mod support;
-mod transferred;

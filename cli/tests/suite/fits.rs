@@ -51,7 +51,7 @@ fn each_gpu_is_listed_once_with_the_ranks_that_share_the_model() {
         let of_gpu = deployments.iter().filter(|it| it["gpu"] == gpu);
         of_gpu.map(|it| it["tp"].as_u64().expect("ranks")).collect::<Vec<_>>()
     };
-    for gpu in ["a100", "b200", "b300", "h100", "h200", "l40s"] {
+    for gpu in ["a100", "b200", "b300", "gb200", "gb300", "h100", "h200", "l40s", "rtx-pro-6000"] {
         assert_eq!(of(gpu), [1, 2, 4, 8, 16], "{gpu}");
     }
     assert_eq!(deployments.len(), 30);

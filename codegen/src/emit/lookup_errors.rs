@@ -11,10 +11,13 @@ use crate::read::{Error, ErrorGroup, Errors, read_lookup_errors};
 ///
 /// # Errors
 /// The file cannot be read, or a row of it is malformed.
-pub fn generate_lookup_errors(path: &Path, wanted: impl Fn(OperationKind, Dtype) -> bool) -> Result<String, Error> {
+pub fn generate_lookup_errors(
+    path: &Path,
+    wanted: impl Fn(&str, OperationKind, Dtype) -> bool,
+) -> Result<String, Error> {
     let mut groups = read_lookup_errors(path)?;
     groups.retain(|group| match (group.operation, group.dtype) {
-        (Some(operation), Some(dtype)) => wanted(operation, dtype),
+        (Some(operation), Some(dtype)) => wanted(&group.set, operation, dtype),
         _ => true,
     });
     let count = groups.len();

@@ -85,24 +85,10 @@ fn module<'s>(
         let value = set_literal(set, "crate", &wanted);
         let item = format!(
             "    #[allow(clippy::approx_constant)] // Measured numbers may look like one.
-    static {name}_TABLES: &crate::__private::StaticSet = {value};
     {doc}
-    pub static {name}: crate::table::TableSet = crate::table::TableSet::from_generated({name}_TABLES);\n"
+    pub static {name}: crate::table::TableSet = crate::table::TableSet::from_generated({value});\n"
         );
         items.insert(name, item);
-    }
-    for (gpu, set) in gpus.transferred() {
-        let (name, tables) = (constant_name(gpu), constant_name(set));
-        if items.contains_key(&tables) {
-            let item = format!(
-                "    /// The tables of `{set}` for `{gpu}`, which has none of its own: every answer is `Transferred`.
-    pub static {name}: crate::table::TableSet = {{
-        static GPU: crate::hardware::Gpu = super::gpus::{name};
-        crate::table::TableSet::transferred({tables}_TABLES, &GPU)
-    }};\n"
-            );
-            items.insert(name, item);
-        }
     }
     let set_names: Vec<_> = items.keys().map(|name| format!("&{name}")).collect();
     let (gpu_count, set_count) = (gpu_names.len(), set_names.len());

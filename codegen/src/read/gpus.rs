@@ -84,8 +84,6 @@ fn of_sheet(sheet: &Table<'_>, name: &str) -> Result<Gpu, Error> {
 #[derive(Debug)]
 pub struct Gpus {
     sheets: BTreeMap<String, Gpu>,
-    /// Names of the sets that answer for GPUs without one of their own, by the name of the GPU.
-    transferred: BTreeMap<String, String>,
 }
 
 impl Gpus {
@@ -96,17 +94,13 @@ impl Gpus {
     pub fn parse(text: &str) -> Result<Gpus, Error> {
         let file = TomlFile::new("gpus.toml", text);
         let entries = file.parse()?;
-        let keys = [KEYS.as_slice(), &["tables"]].concat();
-        let (mut sheets, mut transferred) = (BTreeMap::new(), BTreeMap::new());
+        let mut sheets = BTreeMap::new();
         for (name, value) in file.table(&entries).values() {
             value.check_name(name)?;
-            let sheet = value.table(&keys)?;
-            if let Some(tables) = sheet.optional("tables") {
-                transferred.insert(name.to_owned(), tables.text()?.to_owned());
-            }
+            let sheet = value.table(&KEYS)?;
             sheets.insert(name.to_owned(), of_sheet(&sheet, name)?);
         }
-        Ok(Gpus { sheets, transferred })
+        Ok(Gpus { sheets })
     }
 
     /// The GPU of that name, or `None`.
@@ -123,18 +117,12 @@ impl Gpus {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Gpu> {
         self.sheets.values()
     }
-
-    /// GPUs without a set of their own and the names of the sets that answer for them, in order.
-    pub(crate) fn transferred(&self) -> impl Iterator<Item = (&str, &str)> {
-        let pairs = self.transferred.iter();
-        pairs.map(|(gpu, set)| (gpu.as_str(), set.as_str()))
-    }
 }
 
 impl FromIterator<Gpu> for Gpus {
     /// GPUs whose data sheets were read before.
     fn from_iter<I: IntoIterator<Item = Gpu>>(gpus: I) -> Gpus {
         let named = gpus.into_iter().map(|gpu| (gpu.name.to_string(), gpu));
-        Gpus { sheets: named.collect(), transferred: BTreeMap::new() }
+        Gpus { sheets: named.collect() }
     }
 }

@@ -36,8 +36,8 @@ const OUTSIDE: Columns = ["outside_set", "outside_rows", "outside_q50", "outside
 const KEY: [&str; 4] = ["set", "operation", "dtype", "shape"];
 const ANY: &str = "any";
 const SHAPES: [&str; 3] = ["measured", "transferred", ANY];
-/// Groups are numbered in a byte.
-const MAX_GROUPS: usize = 256;
+/// Groups are numbered in two bytes.
+const MAX_GROUPS: usize = 65_536;
 
 /// Reads the groups in the file at `path`, in its order.
 ///
@@ -52,7 +52,7 @@ pub(crate) fn read_lookup_errors(path: &Path) -> Result<Vec<ErrorGroup>, Error> 
         return Err(row.refuse("operation", "any, in the first row", "add a row for any operation"));
     }
     if let Some(row) = rows.iter().nth(MAX_GROUPS) {
-        return Err(row.refuse("set", "at most 256 rows", "remove some"));
+        return Err(row.refuse("set", "at most 65536 rows", "remove some"));
     }
     rows.iter().map(|row| group(&row)).collect()
 }

@@ -13,7 +13,8 @@ use super::toml_file::TomlFile;
 
 /// The names of rooflut's own sets: folders of `bench_data/`, which are features of rooflut, and GPUs of `gpus.toml`
 /// with the tables of another. A user's set must have another name, so a name in an output is unambiguous.
-pub const BUILT_IN: [&str; 7] = ["a100", "b200", "b300", "h100", "h200", "l40s", "l40s-p2p"];
+pub const BUILT_IN: [&str; 10] =
+    ["a100", "b200", "b300", "gb200", "gb300", "h100", "h200", "l40s", "l40s-p2p", "rtx-pro-6000"];
 
 /// A checked table set.
 pub struct TableSet {

@@ -17,12 +17,10 @@ fn they_are_the_folders_of_bench_data_and_features_of_rooflut() {
         .filter(|path| path.join("set.toml").exists() && !path.ends_with(MEASURED))
         .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
         .collect();
-    let features = folders.clone();
-    folders.push("b300".to_owned()); // Has the tables of b200.
     folders.sort();
     assert_eq!(folders, BUILT_IN);
     let manifest = fs::read_to_string(bench_data().join("../Cargo.toml")).unwrap();
-    for name in features {
+    for name in BUILT_IN {
         let feature = format!("\n{name} = []\n");
         assert!(manifest.contains(&feature), "no feature {name}");
     }
@@ -34,7 +32,7 @@ fn a_users_set_must_have_another_name() {
         let fixture = Fixture::gemm(ROW).set_toml("\"set\"", &format!("{name:?}"));
         let expected = format!(
             "set/set.toml:1: name: expected a name that no built-in set has (a100, \
-             b200, b300, h100, h200, l40s, l40s-p2p), found \"{name}\"; rename the set"
+             b200, b300, gb200, gb300, h100, h200, l40s, l40s-p2p, rtx-pro-6000), found \"{name}\"; rename the set"
         );
         let gpus = Gpus::parse(GPUS).unwrap();
         let read = read_own_set(&fixture.dir(), &gpus).err().unwrap();

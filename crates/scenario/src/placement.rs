@@ -118,15 +118,7 @@ impl Placement {
         let parallelism = self.parallelism;
         let experts = (parallelism.expert_parallel && parallelism.ep() == 1)
             .then(|| "expert parallelism over one GPU changes nothing".to_owned());
-        let [gpu, measured] = [self.tables.gpu(), self.tables.measured_on()];
-        let tables = (gpu != measured).then(|| {
-            let [gpu, measured] = [gpu, measured].map(|gpu| gpu.name.as_str());
-            format!(
-                "no kernel was measured on {gpu}: the kernels of {measured} answer, at the rates of {gpu}'s data sheet \
-                 (transferred)"
-            )
-        });
-        [engine, dtype, experts, tables].into_iter().flatten()
+        [engine, dtype, experts].into_iter().flatten()
     }
 
     /// Builds the deployment of the model alone, for single steps.

@@ -12,14 +12,17 @@ use crate::text::{MAX_LISTED, condition, listed};
 
 /// Device names of drivers, with the GPUs of the library that they are. Only parts with the peaks and the
 /// bandwidth of the data sheet are listed: an H100 PCIe is not an H100 SXM.
-const DEVICES: [(&str, &str); 7] = [
+const DEVICES: [(&str, &str); 10] = [
     ("NVIDIA A100-SXM4-80GB", "a100"),
     ("NVIDIA A100-SXM-80GB", "a100"),
     ("NVIDIA B200", "b200"),
     ("NVIDIA B300 SXM6 AC", "b300"),
+    ("NVIDIA GB200", "gb200"),
+    ("NVIDIA GB300", "gb300"),
     ("NVIDIA H100 80GB HBM3", "h100"),
     ("NVIDIA H200", "h200"),
     ("NVIDIA L40S", "l40s"),
+    ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000"),
 ];
 
 /// Checks that the devices that rows name are the `measured` GPU.

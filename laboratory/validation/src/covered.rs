@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rooflut::interval::{Coverage, CoverageError};
-use rooflut::table::{TableSet, sets};
+use rooflut::table::sets;
 
 use crate::compare::Metric;
 use crate::coverage::coverage;
@@ -73,9 +73,7 @@ pub fn covered(
     }
     let cases = reports.iter().flat_map(|report| &report.cases);
     let gpus: BTreeSet<&str> = cases.map(|case| case.gpu.as_str()).collect();
-    let is_measured = |set: &&&TableSet| set.measured_on() == set.gpu();
-    let sets = sets::ALL.iter().filter(is_measured);
-    for set in sets.filter(|set| gpus.contains(set.name())) {
+    for set in sets::ALL.iter().filter(|set| gpus.contains(set.name())) {
         for of in lookup_coverage(set, &nominal) {
             covered.push(Covered {
                 file: TABLES.to_owned(),

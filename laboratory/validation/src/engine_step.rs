@@ -44,6 +44,7 @@ pub(crate) fn step(cells: &Cells<'_>) -> Result<EngineStep, Error> {
             _ => "one rank",
         },
         is_fitted: is_fitted(Kind::EngineSteps, cells),
+        is_suspect: cells.flag("suspect")?.unwrap_or(false),
         latency_ms: cells.optional_finite("latency_ms")?,
     })
 }

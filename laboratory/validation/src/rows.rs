@@ -180,6 +180,8 @@ pub(crate) struct EngineStep {
     pub(crate) servers: &'static str,
     /// Whether constants of engines are fitted to the row.
     pub(crate) is_fitted: bool,
+    /// Whether the time cannot be that of the step.
+    pub(crate) is_suspect: bool,
     pub(crate) latency_ms: Option<f64>,
 }
 

@@ -97,7 +97,7 @@ pub(crate) struct SetArgs {
     /// Replace the set in DEST.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Measured GPU: a100, b200, b300, h100, h200, l40s.
+    /// Measured GPU: a100, b200, b300, gb200, gb300, h100, h200, l40s, rtx-pro-6000.
     #[arg(long, value_parser = import_value::gpu, conflicts_with = "gpu_sheet", help_heading = "Missing from the files")]
     pub(crate) gpu: Option<Gpu>,
     /// TOML file with the data sheet of another GPU: a table [gpu] as shown in bench_data/README.md.

@@ -47,7 +47,7 @@ fn assert_close(found: f64, expected: f64) {
 
 #[test]
 fn a_set_has_no_error_against_its_own_rows() {
-    for set in ["a100", "b200", "h100", "h100-infersim", "h200", "l40s"] {
+    for set in ["a100", "b200", "b300", "gb200", "gb300", "h100", "h100-infersim", "h200", "l40s", "rtx-pro-6000"] {
         for file in ["gemm.csv", "attention_prefill.csv", "attention_decode.csv", "allreduce.csv", "moe.csv"] {
             let path = data(set, file);
             let Ok(csv) = std::fs::read_to_string(workspace().join(&path)) else {

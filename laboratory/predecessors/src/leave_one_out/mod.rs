@@ -76,7 +76,7 @@ pub fn gemm(set: &TableSet, dtype: Dtype, method: Method) -> LeftOut {
                     return Some(Gemm::resolve(rest, shape).ok()?.at(m).time);
                 }
                 let table = rest.gemm()?;
-                let curve = MfuCurve::gemm(table, &table.find(&shape)?, rest.gpu())?;
+                let curve = MfuCurve::gemm(&table.find(&shape)?, rest.gpu())?;
                 method.on_curve(&curve, shape.work(f64::from(m)), m).ok()
             };
             result.add(4, answer(), measured_us);
@@ -113,7 +113,7 @@ pub fn prefill(set: &TableSet, method: Method, wanted: impl Fn(&AttentionShape) 
                 let prompts = Prompts::equal(f64::from(cell.batch), f64::from(cell.length));
                 let work = shape.on_rank().prefill_work(&prompts);
                 let table = rest.prefill()?;
-                let curve = MfuCurve::prefill(table, &table.find(&shape)?, rest.gpu())?;
+                let curve = MfuCurve::prefill(&table.find(&shape)?, rest.gpu())?;
                 method.on_curve(&curve, work, cell.length).ok()
             };
             result.add(4, answer(), cell.latency_us);
@@ -156,7 +156,7 @@ pub fn decode(set: &TableSet, method: Method, wanted: impl Fn(&AttentionShape) -
                 let kernel = shape.on_rank();
                 let work = kernel.decode_work(f64::from(cell.batch), kv_tokens as f64);
                 let table = rest.decode()?;
-                let grid = MfuGrid::decode(table, &table.find(&shape)?, rest.gpu())?;
+                let grid = MfuGrid::decode(&table.find(&shape)?, rest.gpu())?;
                 method.on_grid(&grid, work, cell.batch, cell.length).ok()
             };
             result.add(corners, answer(), cell.latency_us);

@@ -89,9 +89,9 @@ fn nearest_positive(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReadin
 /// # Errors
 /// The set has no GEMM table.
 pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<MfuCurve, LookupError> {
-    let (table, entries) = gemm_entries(set)?;
+    let entries = gemm_entries(set)?;
     let entry = covering(entries.clone(), k, n, u64::MAX).or_else(|| entries.last()).ok_or_else(|| no_table(set))?;
-    let curve = MfuCurve::gemm(table, &entry, set.gpu()).ok_or_else(|| no_table(set))?;
+    let curve = MfuCurve::gemm(&entry, set.gpu()).ok_or_else(|| no_table(set))?;
     let transferred = (entry.shape.k, entry.shape.n) != (k, n);
     Ok(curve.transferred(transferred))
 }
@@ -123,7 +123,7 @@ pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<MfuGrid, Lo
             let other_tp = |entry: &AttentionEntry<'_>| entry.shape.tp != shape.tp;
             nearer(&a.shape, &b.shape, &chosen).then(other_tp(a).cmp(&other_tp(b)))
         })
-        .and_then(|entry| MfuGrid::decode(table, &entry, set.gpu()))
+        .and_then(|entry| MfuGrid::decode(&entry, set.gpu()))
         .map(|grid| {
             let (found, asked) = (grid.shape(), *shape);
             let transferred = heads(&found) != heads(&asked) || found.tp != asked.tp;
@@ -140,7 +140,7 @@ fn nearest_prefill(set: &TableSet, shape: &AttentionShape) -> Result<(AttentionS
         .entries()
         .filter(is_bf16)
         .filter_map(|entry| {
-            let curve = MfuCurve::prefill(table, &entry, set.gpu())?;
+            let curve = MfuCurve::prefill(&entry, set.gpu())?;
             Some((entry.shape, curve))
         })
         .min_by(|(a, _), (b, _)| nearer(a, b, shape))

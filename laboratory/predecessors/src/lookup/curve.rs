@@ -3,7 +3,7 @@
 use super::reading::published_mfu;
 use super::{Row, TableKey, at_best};
 use rooflut::hardware::{AttentionShape, GemmShape, Gpu};
-use rooflut::table::{Class, Curve, Entry, Grid, KernelTable, Provenance};
+use rooflut::table::{Class, Curve, Entry, Grid, Provenance};
 use rooflut_roofline::Prompts;
 
 /// Measured points of one GEMM over m, or of prefill attention over the prompt length, as MFU rounded to three
@@ -30,11 +30,7 @@ pub struct MfuPoint {
 
 impl MfuCurve {
     /// Returns the points of a GEMM of `table`, or `None` if `gpu` has no peak for its dtype.
-    pub fn gemm<'t>(
-        table: KernelTable<'t, GemmShape, Curve<'t>>,
-        entry: &Entry<GemmShape, Curve<'t>>,
-        gpu: &Gpu,
-    ) -> Option<MfuCurve> {
+    pub fn gemm<'t>(entry: &Entry<GemmShape, Curve<'t>>, gpu: &Gpu) -> Option<MfuCurve> {
         let (shape, points) = (entry.shape, entry.points);
         let peak_flops_per_s = gpu.peak_flops_per_s(shape.dtype)?;
         let rows = points.axis().values().iter().zip(points.latency_us()).map(|(&at, &latency_us)| {
@@ -42,21 +38,12 @@ impl MfuCurve {
             let mfu = published_mfu(flops, latency_us, peak_flops_per_s);
             MfuPoint { at, mfu }
         });
-        Some(MfuCurve {
-            table: TableKey::Gemm(shape),
-            points: rows.collect(),
-            peak_flops_per_s,
-            transferred: table.class() > Class::Measured,
-        })
+        Some(MfuCurve { table: TableKey::Gemm(shape), points: rows.collect(), peak_flops_per_s, transferred: false })
     }
 
     /// Returns the points of prefill attention of `table` with one prompt, or `None` if there are none or `gpu` has
     /// no peak for the dtype.
-    pub fn prefill<'t>(
-        table: KernelTable<'t, AttentionShape, Grid<'t>>,
-        entry: &Entry<AttentionShape, Grid<'t>>,
-        gpu: &Gpu,
-    ) -> Option<MfuCurve> {
+    pub fn prefill<'t>(entry: &Entry<AttentionShape, Grid<'t>>, gpu: &Gpu) -> Option<MfuCurve> {
         let mut batches = entry.points.batch().values().iter();
         let single = batches.position(|&batch| batch == 1)?;
         let (shape, points) = (entry.shape, entry.points);
@@ -69,17 +56,12 @@ impl MfuCurve {
             let mfu = published_mfu(flops, latency_us, peak_flops_per_s);
             Some(MfuPoint { at, mfu })
         });
-        Some(MfuCurve {
-            table: TableKey::Prefill(shape),
-            points: rows.collect(),
-            peak_flops_per_s,
-            transferred: table.class() > Class::Measured,
-        })
+        Some(MfuCurve { table: TableKey::Prefill(shape), points: rows.collect(), peak_flops_per_s, transferred: false })
     }
 
     /// Returns the curve, which answers for another shape if `transferred`.
     pub(super) fn transferred(self, transferred: bool) -> MfuCurve {
-        MfuCurve { transferred: self.transferred || transferred, ..self }
+        MfuCurve { transferred, ..self }
     }
 
     /// Returns the peak that the MFU is relative to, FLOP/s.

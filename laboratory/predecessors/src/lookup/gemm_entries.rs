@@ -2,26 +2,22 @@
 
 use super::LookupError;
 use rooflut::hardware::{Dtype, GemmShape};
-use rooflut::table::{Curve, Entry, KernelTable, TableSet};
+use rooflut::table::{Curve, Entry, TableSet};
 
 /// The formats of GEMM tables, by priority. The predecessors have one GEMM table per GPU, without a dtype; here it is
 /// the first of these that a set has.
 const DTYPES: [Dtype; 3] = [Dtype::Bf16, Dtype::Fp8Block, Dtype::Fp8];
 
-pub(super) type GemmTable<'t> = KernelTable<'t, GemmShape, Curve<'t>>;
 pub(super) type GemmEntry<'t> = Entry<GemmShape, Curve<'t>>;
 
-/// Returns the GEMM table of a set and its entries in ascending order of (k, n), the order of the published files.
-pub(super) fn gemm_entries(
-    set: &TableSet,
-) -> Result<(GemmTable<'_>, impl Iterator<Item = GemmEntry<'_>> + Clone), LookupError> {
+/// Returns the GEMMs of a set in ascending order of (k, n), the order of the published files.
+pub(super) fn gemm_entries(set: &TableSet) -> Result<impl Iterator<Item = GemmEntry<'_>> + Clone, LookupError> {
     let table = set.gemm().ok_or_else(|| no_table(set))?;
     let dtype = DTYPES
         .into_iter()
         .find(|&dtype| table.entries().any(|entry| entry.shape.dtype == dtype))
         .ok_or_else(|| no_table(set))?;
-    let entries = table.entries().filter(move |entry| entry.shape.dtype == dtype);
-    Ok((table, entries))
+    Ok(table.entries().filter(move |entry| entry.shape.dtype == dtype))
 }
 
 /// Returns the error for a set without a GEMM table.

@@ -4,7 +4,7 @@ use super::corners::extent;
 use super::reading::published_mfu;
 use super::{Row, TableKey, at_best};
 use rooflut::hardware::{AttentionShape, Gpu};
-use rooflut::table::{Class, Entry, Extent, Grid, KernelTable, Provenance};
+use rooflut::table::{Class, Entry, Extent, Grid, Provenance};
 
 /// Measured points of decode attention of one shape, as MFU rounded to three decimals.
 ///
@@ -34,11 +34,7 @@ pub struct MfuCell {
 
 impl MfuGrid {
     /// Returns the points of decode attention of `table`, or `None` if `gpu` has no peak for the dtype.
-    pub fn decode<'t>(
-        table: KernelTable<'t, AttentionShape, Grid<'t>>,
-        entry: &Entry<AttentionShape, Grid<'t>>,
-        gpu: &Gpu,
-    ) -> Option<MfuGrid> {
+    pub fn decode<'t>(entry: &Entry<AttentionShape, Grid<'t>>, gpu: &Gpu) -> Option<MfuGrid> {
         let (shape, points) = (entry.shape, entry.points);
         let peak_flops_per_s = gpu.peak_flops_per_s(shape.dtype)?;
         let [batches, kv_lens] = [points.batch(), points.length()].map(|axis| axis.values().to_vec());
@@ -60,7 +56,7 @@ impl MfuGrid {
             kv_lens,
             peak_flops_per_s,
             warm_up: None,
-            transferred: table.class() > Class::Measured,
+            transferred: false,
         })
     }
 
@@ -72,7 +68,7 @@ impl MfuGrid {
 
     /// Returns the grid, which answers for another shape if `transferred`.
     pub(super) fn transferred(self, transferred: bool) -> MfuGrid {
-        MfuGrid { transferred: self.transferred || transferred, ..self }
+        MfuGrid { transferred, ..self }
     }
 
     /// Returns the measured shape.

@@ -62,11 +62,11 @@ pub fn nearest_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading
 /// # Errors
 /// The set has no GEMM table.
 pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<Option<MfuCurve>, LookupError> {
-    let (table, entries) = gemm_entries(set)?;
+    let entries = gemm_entries(set)?;
     let Some(entry) = covering(entries, k, n, MAX_SQUARED_DISTANCE) else {
         return Ok(None);
     };
-    let curve = MfuCurve::gemm(table, &entry, set.gpu()).ok_or_else(|| no_table(set))?;
+    let curve = MfuCurve::gemm(&entry, set.gpu()).ok_or_else(|| no_table(set))?;
     let transferred = (entry.shape.k, entry.shape.n) != (k, n);
     Ok(Some(curve.transferred(transferred)))
 }
@@ -79,7 +79,7 @@ pub fn prefill_curve(set: &TableSet, shape: &AttentionShape) -> Result<Option<Mf
     let no_table = || LookupError::no_table(set, "prefill attention (bf16)");
     let table = set.prefill().ok_or_else(no_table)?;
     let entry = table.find(&per_rank(shape));
-    Ok(entry.and_then(|entry| MfuCurve::prefill(table, &entry, set.gpu())))
+    Ok(entry.and_then(|entry| MfuCurve::prefill(&entry, set.gpu())))
 }
 
 /// Returns decode attention of exactly the heads of one rank of `shape`, among the rows with tp 1, or `None` if not
@@ -91,7 +91,7 @@ pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<Option<MfuG
     let no_table = || LookupError::no_table(set, "decode attention (bf16)");
     let table = set.decode().ok_or_else(no_table)?;
     let entry = table.find(&per_rank(shape));
-    let grid = entry.and_then(|entry| MfuGrid::decode(table, &entry, set.gpu()));
+    let grid = entry.and_then(|entry| MfuGrid::decode(&entry, set.gpu()));
     Ok(grid.map(with_zero_cell))
 }
 

@@ -24,7 +24,7 @@ fn decode_grid(axes: [[u32; 2]; 2], latency_us: [f32; 4]) -> MfuGrid {
     let set = H100.decode().unwrap().with_points([points]);
     let table = set.decode().unwrap();
     let entry = table.entries().next().unwrap();
-    MfuGrid::decode(table, &entry, set.gpu()).unwrap()
+    MfuGrid::decode(&entry, set.gpu()).unwrap()
 }
 
 #[test]

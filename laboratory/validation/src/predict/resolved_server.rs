@@ -68,13 +68,6 @@ impl ResolvedServer {
             let note = format!("GPU {}: predicted as {}", server.gpu, set.name());
             deployment.notes.push(note);
         }
-        let [gpu, measured] = [set.gpu(), set.measured_on()];
-        if gpu != measured {
-            let [gpu, measured] = [gpu, measured].map(|gpu| gpu.name.as_str());
-            deployment.notes.push(format!(
-                "no kernel was measured on {gpu}: the kernels of {measured} answer, at the rates of {gpu}'s data sheet"
-            ));
-        }
         deployment.quantize(&server.dtype)?;
         if let Some(sampler) = format::sampler(&server.sampler)? {
             deployment.spec.sampler = sampler;

@@ -89,6 +89,9 @@ pub(super) fn engine_step(
     engine: &EngineStack,
     predictor: &Predictor<'_>,
 ) -> Result<Vec<Predicted>, Reason> {
+    if step.is_suspect {
+        return Err(Reason::of_row("marked as suspect: the time cannot be that of the step"));
+    }
     let mut resolved = ResolvedServer::find(&row.server)?;
     if resolved.spec.experts().is_none() {
         resolved.dp = 1; // Ranks without experts step by themselves.
