@@ -54,7 +54,7 @@ fn each_gpu_is_listed_once_with_the_ranks_that_share_the_model() {
     for gpu in ["a100", "b200", "b300", "gb200", "gb300", "h100", "h200", "l40s", "rtx-pro-6000"] {
         assert_eq!(of(gpu), [1, 2, 4, 8, 16], "{gpu}");
     }
-    assert_eq!(deployments.len(), 30);
+    assert_eq!(deployments.len(), 45);
 }
 
 /// Sources: logs of vLLM 0.19.0, which name 19,776 KV tokens of Kimi-Dev-72B and 476,016 of Llama-3.1-8B.

@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn devices_are_known_by_their_whole_names() {
         assert_eq!(gpu_of("nvidia h100 80gb hbm3"), Some("h100"));
-        for other in ["NVIDIA H100 PCIe", "NVIDIA GB200", "NVIDIA H100 NVL", ""] {
+        for other in ["NVIDIA H100 PCIe", "NVIDIA H20", "NVIDIA H100 NVL", ""] {
             assert_eq!(gpu_of(other), None, "{other}");
         }
         assert_eq!(sheet_name("NVIDIA H100 PCIe"), "h100-pcie");
