@@ -147,6 +147,8 @@ step_constants! {
     /// Share of the peak of matrix math that GEMMs sustain in a step: a GPU lowers its clocks to stay within its power
     /// limit, which benchmarks of short kernels do not reach.
     sustained_math: f64 = 1.0, share, with_sustained_math;
+    /// [`sustained_math`](Self::sustained_math) on GPUs with 4-bit tensor cores.
+    blackwell_sustained_math: f64 = 1.0, share, with_blackwell_sustained_math;
     /// Share of the memory bandwidth at which GEMMs read their weights in a step at most, on GPUs with 4-bit tensor
     /// cores: those of the others reach the rates of benchmarks.
     sustained_reads: f64 = 1.0, share, with_sustained_reads;
@@ -389,6 +391,7 @@ impl StepConstants {
     #[must_use]
     pub(crate) fn on(mut self, gpu: &Gpu) -> StepConstants {
         if gpu.peak_flops_per_s(Dtype::Nvfp4).is_some() {
+            self.sustained_math = self.blackwell_sustained_math;
             self.moe_layer = self.blackwell_moe_layer;
             self.prompt_layer = self.blackwell_prompt_layer;
         } else {

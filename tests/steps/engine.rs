@@ -309,6 +309,12 @@ fn constants_of_blackwell_replace_the_others_there_alone() {
             assert!((0.999..1.001).contains(&((at(own) - at(none)) / layers)), "{part}");
         }
     }
+    let [others, blackwell] = [none.with_sustained_math(0.1), none.with_blackwell_sustained_math(0.1)];
+    for (set, own, other) in [(&sets::B200, blackwell, others), (&sets::H100, others, blackwell)] {
+        let at = |constants| part_on(set, &mixtral, constants, &Batch::chunk(4096, 0), Part::Qkv);
+        assert_eq!(at(other), at(none));
+        assert!((5.0..10.0).contains(&(at(own) / at(none))));
+    }
 }
 
 #[test]

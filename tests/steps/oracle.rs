@@ -88,6 +88,7 @@ fn constants_of_any_size_act_as_documented() {
         }
         constants.all_reduce_growth = 1.0 + random.unit();
         constants.sustained_math = 1.0 - 0.99 * random.unit();
+        constants.blackwell_sustained_math = 1.0 - 0.99 * random.unit();
         constants.sustained_reads = 1.0 - 0.99 * random.unit();
         constants.routed_padding = random.unit();
         constants.routing = 1.5 * random.unit();

@@ -117,6 +117,7 @@ impl EngineFile {
         constants.layer = self.time("layer");
         constants.small_kernel_bandwidth = self.share("small_kernel_bandwidth");
         constants.sustained_math = self.share("sustained_math");
+        constants.blackwell_sustained_math = self.share("blackwell_sustained_math");
         constants.sustained_reads = self.share("sustained_reads");
         constants.routed_padding = self.share("routed_padding");
         constants.logit = self.time("logit");

@@ -38,10 +38,11 @@ struct Stack<'a> {
 }
 
 /// The constants of a step, and their units: the fields of the library's `StepConstants`.
-pub(crate) const OF_STEP: [(&str, Unit); 36] = [
+pub(crate) const OF_STEP: [(&str, Unit); 37] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("sustained_math", Unit::Share),
+    ("blackwell_sustained_math", Unit::Share),
     ("sustained_reads", Unit::Share),
     ("logit", Unit::Nanoseconds),
     ("sort", Unit::Microseconds),

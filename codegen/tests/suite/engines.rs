@@ -45,6 +45,7 @@ fn a_file_becomes_a_static_in_si_units() {
         "tuned_experts: 0.875",
         "small_kernel_bandwidth: 0.25",
         "sustained_math: 0.5",
+        "blackwell_sustained_math: 0.625",
         "sustained_reads: 0.875",
         "routed_padding: 1.0",
         "meaning: \"routing\", source: \"made up\"",

@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 
 use crate::covered::Covered;
 use crate::report::FileReport;
+use crate::rivals::HeadToHead;
 use crate::rows::Stage;
 use crate::summary::Summary;
 use crate::tally::Tally;
@@ -18,6 +19,8 @@ pub struct FlatReport<'r> {
     pub summary: Vec<FlatSummary<'r>>,
     /// Coverage of the intervals of predictions.
     pub coverage: Vec<FlatCoverage<'r>>,
+    /// Errors of rooflut and of other tools on the same points; empty for other files than the project's.
+    pub head_to_head: &'r [HeadToHead],
     /// Rows that are left out.
     pub skipped: Vec<FlatSkipped<'r>>,
     /// Rows with a metric missing from the comparison.
@@ -117,7 +120,12 @@ pub struct FlatSummary<'r> {
 
 impl<'r> FlatReport<'r> {
     /// Returns reports as one, with coverages by the `nominal` ones they were made for.
-    pub fn new(reports: &'r [FileReport], covered: &'r [Covered], nominal: &[f64]) -> Self {
+    pub fn new(
+        reports: &'r [FileReport],
+        covered: &'r [Covered],
+        nominal: &[f64],
+        head_to_head: &'r [HeadToHead],
+    ) -> Self {
         let skipped = |of: fn(&FileReport) -> &[Tally]| {
             let tallies = reports.iter().flat_map(|report| {
                 let tallies = of(report).iter();
@@ -134,6 +142,7 @@ impl<'r> FlatReport<'r> {
             rows: reports.iter().flat_map(FileReport::flat_rows).collect(),
             summary: summaries.collect(),
             coverage: covered.iter().flat_map(|of| of.flat(nominal)).collect(),
+            head_to_head,
             skipped: skipped(|report| &report.skipped),
             metrics_skipped: skipped(|report| &report.partly),
             notes: notes.collect(),

@@ -42,6 +42,7 @@ fn padded(tokens: u64, constants: &StepConstants) -> u64 {
 impl<'t> ExpectedSteps<'t> {
     pub(crate) fn of(tables: &'t Tables, mut constants: StepConstants) -> ExpectedSteps<'t> {
         if tables.gpu.fp4.is_some() {
+            constants.sustained_math = constants.blackwell_sustained_math;
             constants.moe_layer = constants.blackwell_moe_layer;
             constants.prompt_layer = constants.blackwell_prompt_layer;
         } else {

@@ -58,6 +58,7 @@ chunked_groups = true
         ("fused_all_reduce_bandwidth", "0.25", "share", "fused"),
         ("fp8_block_expert_bandwidth", "0.625", "share", "blocks"),
         ("sustained_math", "0.5", "share", "clocks"),
+        ("blackwell_sustained_math", "0.625", "share", "clocks"),
         ("fp8_block_unreached_experts", "0.0", "share", "blocks"),
         ("api_token", "17.0", "us", "tokenizer"),
         ("api_output", "15.0", "us", "detokenizer"),

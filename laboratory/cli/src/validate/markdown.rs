@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use rooflut_validation::{Case, Covered, FileReport, Kind, Tally};
+use rooflut_validation::{Case, Covered, FileReport, HeadToHead, Kind, Tally};
 
-use super::{COVERAGE, SERVERS, groups, tables};
+use super::{COVERAGE, HEAD_TO_HEAD, SERVERS, groups, tables};
 use crate::grid::Grid;
 
+/// The rows with the largest errors of a metric that are named.
+const WORST: usize = 8;
 /// The introduction on the measurements of the project.
 const INTRODUCTION: &str = include_str!("introduction.md");
 /// The calibration plot beside the document.
@@ -15,7 +17,13 @@ const PLOT: &str = "![Observed share of measurements within intervals, by nomina
 const NOT_COVERED: &str = include_str!("not_covered.md");
 
 /// Returns the document, with introduction and limits if the reports are on the measurements of the project.
-pub(super) fn render(reports: &[FileReport], covered: &[Covered], nominal: &[f64], own: bool) -> String {
+pub(super) fn render(
+    reports: &[FileReport],
+    covered: &[Covered],
+    nominal: &[f64],
+    rivals: &[HeadToHead],
+    own: bool,
+) -> String {
     let mut text = "# Accuracy\n".to_owned();
     if own {
         text += &format!("\n{INTRODUCTION}");
@@ -32,6 +40,7 @@ pub(super) fn render(reports: &[FileReport], covered: &[Covered], nominal: &[f64
     if own {
         text += &format!("\n{PLOT}\n");
     }
+    text += &section(&format!("Head to head\n\n{HEAD_TO_HEAD}"), &tables::head_to_head(rivals));
     for report in reports {
         text += &file(report);
     }
@@ -126,6 +135,7 @@ fn file(report: &FileReport) -> String {
                     &format!("{name}, by configuration"),
                     &tables::down(report, &["server", "model", "GPU", "tp"], &runs),
                 )
+                + &section(&format!("{name}, the worst rows"), &tables::worst(report, WORST))
         }
         Kind::KvBlocks => section(&format!("{name}, row by row"), &tables::cases(report)),
         Kind::Memory => section(

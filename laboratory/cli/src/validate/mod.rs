@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rooflut::table::TableSet;
 use rooflut_validation::{
-    Dataset, FileReport, FlatReport, LeftOut, NOMINAL, Predictor, covered, embedded, read, validate,
+    Dataset, FileReport, FlatReport, LeftOut, NOMINAL, Predictor, covered, embedded, head_to_head, read, validate,
 };
 
 use crate::args::ValidateArgs;
@@ -51,8 +51,9 @@ pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered,
         report
     };
     let reports: Vec<FileReport> = datasets.iter().map(report).collect();
-    let left_out =
-        if args.files.is_empty() && args.tables.is_none() { LeftOut::embedded()? } else { LeftOut::default() };
+    let is_own = args.files.is_empty() && args.tables.is_none();
+    let left_out = if is_own { LeftOut::embedded()? } else { LeftOut::default() };
+    let rivals = if is_own { head_to_head(&reports)? } else { Vec::new() };
     let nominal = match plot {
         Some(_) => PLOTTED.as_slice(),
         None => &NOMINAL,
@@ -74,12 +75,12 @@ pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered,
     let failure = nothing.then(|| unpredicted(&reports));
     let text = match (args.json, failure) {
         (true, failure) => {
-            let text = to_json(&FlatReport::new(&reports, &covered, nominal))?;
+            let text = to_json(&FlatReport::new(&reports, &covered, nominal, &rivals))?;
             return Ok(Answered { text, failure });
         }
         (false, Some(failure)) => return Err(failure),
-        (false, None) if args.markdown => markdown::render(&reports, &covered, nominal, args.files.is_empty()),
-        (false, None) => text::render(&reports, &covered, nominal, args.rows),
+        (false, None) if args.markdown => markdown::render(&reports, &covered, nominal, &rivals, args.files.is_empty()),
+        (false, None) => text::render(&reports, &covered, nominal, &rivals, args.rows),
     };
     Ok(text.into())
 }
@@ -93,8 +94,15 @@ Percentage of the measurements within the intervals of each nominal coverage. Th
 predicted without the rows of their model family (to first order: `cargo run --release -p rooflut-fit --example \
 left_out`); the decode steps and the solo requests took part in the fit. On other GPUs, whose load \
 stages took no part, the intervals of steps are wider (`other_gpu_error` of `rooflut engines`), which six stages can \
-hardly test. Closed loops are not counted. `tables` are kernels: rows \
+hardly test. Of closed loops every eighth row counts, for they are long to simulate. `tables` are kernels: rows \
 of the built-in tables, predicted without themselves or their shape, within intervals that rows of other shapes gave.";
+
+/// The meaning of the table of rivals.
+const HEAD_TO_HEAD: &str = "\
+Absolute errors in percent, mean / median, on points of the closed loops for which InferenceX publishes those of \
+AISimulate 0.13 and AIConfigurator (2026-09-28), without saturated, suspect and outlying ones. Constants of rooflut's \
+newer engines were set on servers of the same publisher, some on these very rows; rooflut knows which kernels the \
+publisher's scripts chose for gpt-oss.";
 
 /// The meaning of the table of closed loops.
 const SERVERS: &str = "errors by group of servers, in percent. Constants of engines are fitted to every second \

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rooflut_validation::{Case, Comparison, Covered, FileReport, Kind, Metric, Setting, Stage, Summary};
+use rooflut_validation::{Case, Comparison, Covered, FileReport, HeadToHead, Kind, Metric, Setting, Stage, Summary};
 
 use super::groups::Group;
 use crate::grid::{Grid, PARTS};
@@ -22,6 +22,29 @@ pub(super) fn summaries(reports: &[FileReport]) -> Grid {
         }
     }
     sheet
+}
+
+/// Returns the errors of rooflut and of other tools on the same points, mean and median.
+pub(super) fn head_to_head(groups: &[HeadToHead]) -> Grid {
+    let tools = ["rooflut", "AISimulate", "AIConfigurator"];
+    let columns: Vec<String> =
+        ["TPOT", "TTFT"].iter().flat_map(|metric| tools.map(|tool| format!("{metric} {tool}"))).collect();
+    let numbers: Vec<&str> = ["n"].into_iter().chain(columns.iter().map(String::as_str)).collect();
+    let mut sheet = Grid::of(&["servers"], &numbers);
+    for group in groups {
+        let servers = if group.servers.is_empty() { "all".to_owned() } else { group.servers.join(" ") };
+        let [tpot, _] = &group.rooflut;
+        let tools = [&group.rooflut, &group.aisimulate, &group.aiconfigurator];
+        let mut cells = vec![servers, tpot.n.to_string()];
+        cells.extend(tools.map(|[tpot, _]| mean_and_median(tpot)));
+        cells.extend(tools.map(|[_, ttft]| mean_and_median(ttft)));
+        sheet.row(cells);
+    }
+    sheet
+}
+
+fn mean_and_median(errors: &Summary) -> String {
+    format!("{} / {}", percent(errors.mean_ape), percent(errors.median_ape))
 }
 
 /// Returns the coverage of intervals by file, GPU and metric.
@@ -112,6 +135,27 @@ pub(super) fn errors_by_run(report: &FileReport, runs: &[Group<'_>]) -> Grid {
         summaries.collect()
     };
     by_run(&["metric"], &ERRORS, runs, rows)
+}
+
+/// Returns the rows with the largest errors of each metric, `most` of each.
+pub(super) fn worst(report: &FileReport, most: usize) -> Grid {
+    let columns = ["predicted", "measured", "error"];
+    let numbers: Vec<&str> = ["line"].iter().chain(settings(report.kind)).copied().chain(columns).collect();
+    let mut sheet = Grid::of(&["metric", "server", "model", "GPU", "tp"], &numbers);
+    for metric in metrics(report) {
+        let cases = report.cases.iter();
+        let mut compared: Vec<(&Case, &Comparison)> =
+            cases.filter_map(|case| Some((case, case.comparison(metric)?))).collect();
+        compared.sort_by(|(_, a), (_, b)| b.ape().total_cmp(&a.ape()));
+        for (case, compared) in compared.into_iter().take(most) {
+            let mut cells = vec![title(metric).to_owned(), case.label.id.clone(), case.model.to_owned()];
+            cells.extend([case.gpu.clone(), case.tp.to_string(), case.label.line.to_string()]);
+            cells.extend(setting(case.setting));
+            cells.extend(comparison(Some(compared)));
+            sheet.row(cells);
+        }
+    }
+    sheet
 }
 
 /// Returns the rows of each run, by metric; of more than `most` those with the largest errors.

@@ -1,8 +1,8 @@
 //! The text output of `rooflut-lab validate`.
 
-use rooflut_validation::{Covered, FileReport, Kind};
+use rooflut_validation::{Covered, FileReport, HeadToHead, Kind};
 
-use super::{COVERAGE, SERVERS, groups, tables};
+use super::{COVERAGE, HEAD_TO_HEAD, SERVERS, groups, tables};
 use crate::output::{count, paragraph, plural, width, wrapped};
 use crate::tallied;
 
@@ -13,7 +13,13 @@ const WORST: usize = 3;
 const INDENT: usize = 2;
 
 /// Returns summaries, then each file, with every row of every file if `all_rows`.
-pub(super) fn render(reports: &[FileReport], covered: &[Covered], nominal: &[f64], all_rows: bool) -> String {
+pub(super) fn render(
+    reports: &[FileReport],
+    covered: &[Covered],
+    nominal: &[f64],
+    rivals: &[HeadToHead],
+    all_rows: bool,
+) -> String {
     let mut text = heading(reports);
     let remarks = remarks(reports);
     if !remarks.is_empty() {
@@ -25,6 +31,10 @@ pub(super) fn render(reports: &[FileReport], covered: &[Covered], nominal: &[f64
     if !covered.is_empty() {
         text += &format!("\n{}\n", paragraph(COVERAGE));
         text += &tables::coverage(covered, nominal).render(INDENT);
+    }
+    if !rivals.is_empty() {
+        text += &format!("\n{}\n", paragraph(HEAD_TO_HEAD));
+        text += &tables::head_to_head(rivals).render(INDENT);
     }
     for report in reports.iter().filter(|report| !report.cases.is_empty()) {
         text += &file(report, all_rows);
