@@ -110,7 +110,7 @@ fn a_measured_acceptance_is_the_default_and_told() {
     assert_eq!(told["measured_acceptance"]["tokens_per_step"], 2.73);
     assert_eq!(told["measured_acceptance"]["prompts"], "coding prompts, thinking on");
     assert!((number(&told, "/tokens_per_step_expected") - 2.73).abs() < 1e-9);
-    // The same run with the rate itself, which nobody measured.
+    // A run with this rate as given has no measurement.
     let given = json(&format!("{qwen} --acceptance {}", number(&told, "/acceptance")))["speculation"].clone();
     assert_eq!(given["measured_acceptance"], serde_json::Value::Null);
     assert_eq!(given["tokens_per_step"], told["tokens_per_step"]);

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn drafts_that_nobody_measured_need_an_acceptance() {
+    fn drafts_without_a_measurement_need_an_acceptance() {
         let cases = [(QWEN, "mtp", 9), (QWEN, "ngram", 2), ("deepseek-v3", "mtp", 1), ("glm-5-fp8", "mtp", 1)];
         for (name, draft_model, draft_tokens) in cases {
             let error = speculation(name, draft_model, draft_tokens, None).unwrap_err();
