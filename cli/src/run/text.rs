@@ -157,7 +157,7 @@ fn describe_pools(pools: &Pools) -> String {
 fn describe_speculation(speculation: &Speculation) -> String {
     let measured = speculation.measured.as_ref().map(|measured| {
         let tokens = number(measured.tokens_per_step, 2);
-        format!(", from {tokens} tokens a step on {} ({})", measured.prompts, measured.source)
+        format!(", as measured: {tokens} tokens a step on {} ({})", measured.prompts, measured.source)
     });
     format!(
         "{} drafted by {}, {} of them accepted after an accepted one{}",

@@ -116,7 +116,7 @@ fn a_measured_acceptance_is_the_default_and_told() {
     assert_eq!(given["tokens_per_step"], told["tokens_per_step"]);
 
     let text = success(qwen).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("from 2.73 tokens a step on coding prompts, thinking on (InferenceX"), "{text}");
+    assert!(text.contains("as measured: 2.73 tokens a step on coding prompts, thinking on (InferenceX"), "{text}");
 }
 
 #[test]
