@@ -155,11 +155,16 @@ fn describe_pools(pools: &Pools) -> String {
 }
 
 fn describe_speculation(speculation: &Speculation) -> String {
+    let measured = speculation.measured.as_ref().map(|measured| {
+        let tokens = number(measured.tokens_per_step, 2);
+        format!(", as measured: {tokens} tokens a step on {} ({})", measured.prompts, measured.source)
+    });
     format!(
-        "{} drafted by {}, {} of them accepted after an accepted one",
+        "{} drafted by {}, {} of them accepted after an accepted one{}",
         plural(speculation.drafts.draft_tokens().into(), "token"),
         speculation.draft_name(),
         percent(100.0 * speculation.acceptance),
+        measured.unwrap_or_default(),
     )
 }
 

@@ -1,6 +1,6 @@
 //! `rooflut run` with speculative decoding.
 
-use crate::support::{json, new_path, number, success};
+use crate::support::{failure, json, new_path, number, success};
 
 const LOAD: &str = "run --rate 2 --requests 60";
 
@@ -100,4 +100,31 @@ fn steps_tell_what_was_drafted_and_accepted() {
     let share = sums[2] as f64 / sums[1] as f64;
     assert!((share - number(&answer, "/speculation/accepted_share")).abs() < 1e-12);
     assert!(sums[0] > 1_000);
+}
+
+#[test]
+fn a_measured_acceptance_is_the_default_and_told() {
+    let qwen = "run --model qwen3.5-397b-a17b --gpu h200 --tp 8 --dtype fp8 --users 2 --requests 40 --draft-model mtp \
+                --draft-tokens 2";
+    let told = json(qwen)["speculation"].clone();
+    assert_eq!(told["measured_acceptance"]["tokens_per_step"], 2.73);
+    assert_eq!(told["measured_acceptance"]["prompts"], "coding prompts, thinking on");
+    assert!((number(&told, "/tokens_per_step_expected") - 2.73).abs() < 1e-9);
+    // A run with this rate as given has no measurement.
+    let given = json(&format!("{qwen} --acceptance {}", number(&told, "/acceptance")))["speculation"].clone();
+    assert_eq!(given["measured_acceptance"], serde_json::Value::Null);
+    assert_eq!(given["tokens_per_step"], told["tokens_per_step"]);
+
+    let text = success(qwen).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("as measured: 2.73 tokens a step on coding prompts, thinking on (InferenceX"), "{text}");
+}
+
+#[test]
+fn every_command_rejects_speculators_by_name() {
+    for command in ["run", "saturate --goodput ttft:500", "plan --rate 2 --goodput ttft:500"] {
+        for name in ["eagle3", "dspark"] {
+            let message = failure(&format!("{command} --draft-tokens 2 --acceptance 0.5 --draft-model {name}"));
+            assert!(message.contains(&format!("found {name}, ")), "{message}");
+        }
+    }
 }

@@ -23,7 +23,7 @@ pub use figures::{Goodput, LatencyMs, Percentiles, QueueGrowth};
 pub use flagged::FlaggedRow;
 pub use interval::{Ends, LatencyRange, ModelInterval, Range};
 pub use rejections::Rejections;
-pub use report::{Disaggregation, ModelSize, Report, ScenarioFile, Speculation, Weights};
+pub use report::{Disaggregation, MeasuredAcceptance, ModelSize, Report, ScenarioFile, Speculation, Weights};
 pub use requests_csv::{RequestsCsv, outcome_name};
 pub use seeds::{LatencySpread, Seeds, Spread};
 pub use sources::{Provenance, Shares};

@@ -282,6 +282,8 @@ pub struct Speculation {
     pub draft_tokens: u32,
     /// Share of the drafted tokens that are accepted, of those whose predecessors are.
     pub acceptance: f64,
+    /// The measurement that `acceptance` comes from; null where the scenario gives it.
+    pub measured_acceptance: Option<MeasuredAcceptance>,
     /// Name of the draft model, `mtp` for an MTP layer of the model, `ngram` for a lookup in the prompt.
     pub draft_model: String,
     /// Seed of the acceptances.
@@ -294,4 +296,18 @@ pub struct Speculation {
     pub accepted_share: Option<f64>,
     /// Share of the draft model or MTP layer in the time of all steps; null for a lookup in the prompt.
     pub draft_time_share: Option<f64>,
+}
+
+/// A measured acceptance of drafts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MeasuredAcceptance {
+    /// The measured model.
+    pub model: String,
+    /// The prompts, and whether the model thinks.
+    pub prompts: String,
+    /// Mean tokens of a request and step, the one that the model samples itself included.
+    pub tokens_per_step: f64,
+    /// Publisher and name of the measurement.
+    pub source: String,
 }

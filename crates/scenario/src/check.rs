@@ -18,7 +18,6 @@ const MIN_GB_PER_S: f64 = 1e-3;
 const BANDWIDTH: &str = "a finite number of at least 0.001 GB/s";
 /// Block sizes of vLLM whose kernels a GPU runs (`MultipleOf(16)` of its attention backends).
 const BLOCK_SIZES: [u32; 5] = [16, 32, 64, 128, 256];
-
 impl Scenario {
     /// Rejects values that are out of range, and keys that contradict or lack each other.
     ///
@@ -35,6 +34,7 @@ impl Scenario {
     /// ```
     pub fn check(&self) -> Result<(), ScenarioError> {
         self.check_values()?;
+        self.server.check_draft_model()?;
         Given::of(self)?.check()?;
         let several =
             [("replicas", self.server.replicas() > 1), ("prefill_replicas", self.server.prefill_replicas.is_some())];
@@ -231,6 +231,6 @@ fn shown(value: f64) -> String {
     }
 }
 
-fn rejected(key: &'static str, expected: &str, found: impl Display) -> Problem {
+pub(crate) fn rejected(key: &'static str, expected: &str, found: impl Display) -> Problem {
     Problem::Value { key, expected: expected.to_owned(), found: found.to_string() }
 }

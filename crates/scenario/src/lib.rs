@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod acceptance;
 mod as_text;
 mod busiest;
 mod check;

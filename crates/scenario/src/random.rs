@@ -28,6 +28,7 @@ impl Workload {
 impl Server {
     /// Whether the acceptance of drafts depends on the seed.
     pub fn is_random(&self) -> bool {
-        self.acceptance.is_some_and(|share| share > 0.0 && share < 1.0)
+        // A measured acceptance is neither 0 nor 1.
+        self.draft_tokens.is_some() && self.acceptance.is_none_or(|share| share > 0.0 && share < 1.0)
     }
 }

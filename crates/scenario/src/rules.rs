@@ -26,7 +26,7 @@ const fn vague(key: Wanted, one_of: &'static [Wanted]) -> Need {
     Need { key, one_of, idle_alone: false }
 }
 
-const NEEDS: [Need; 19] = [
+const NEEDS: [Need; 18] = [
     idle("burstiness", &["arrival = gamma"]),
     idle("think_time", &["users", "turns"]),
     idle("priorities", &["policy = priority"]),
@@ -41,7 +41,6 @@ const NEEDS: [Need; 19] = [
     vague("policy = priority", &["priorities", "trace"]),
     vague("turns", &["think_time", "users"]),
     vague("draft_tokens", &["draft_model"]),
-    vague("draft_tokens", &["acceptance"]),
     vague("decode_replicas", &["prefill_replicas"]),
     vague("prefill_replicas", &["decode_replicas"]),
     vague("prefill_replicas", &["link_bandwidth"]),

@@ -83,7 +83,7 @@ impl Run {
         scenario.check()?;
         let Resources { model, draft_model, tables, read } = resources;
         let placement = Placement::try_new(&scenario.target, model, tables)?;
-        let speculation = Speculation::try_of(&scenario, draft_model)?;
+        let speculation = Speculation::try_of(&scenario, &placement.model, draft_model)?;
         let draft = speculation.as_ref().and_then(|s| s.draft.as_ref());
         draft.map_or(Ok(()), |draft| placement.check_draft(draft))?;
         let strictness = scenario.output.strict();

@@ -10,6 +10,7 @@ use rooflut::sim::{SimConfig, SimError, StepTimeError};
 use rooflut::step::UncertainPart;
 use rooflut_traces::TraceError;
 
+use crate::acceptance;
 use crate::error::{KeyName, ScenarioError, key_name};
 use crate::file::key;
 use crate::fitting::Fitting;
@@ -84,6 +85,11 @@ pub enum RunError {
     NoMtp {
         /// The model.
         model: String,
+    },
+    /// The acceptance of drafts is neither given nor measured.
+    NoAcceptance {
+        /// Drafted tokens.
+        draft_tokens: u32,
     },
     /// Requests may be longer than the draft model takes.
     DraftContext {
@@ -209,6 +215,7 @@ impl RunError {
             RunError::LateArrival { .. } => vec!["rate"],
             RunError::LongWarmUp { .. } => vec!["warm_up"],
             RunError::DraftVocabulary { .. } | RunError::NoMtp { .. } => vec!["draft_model"],
+            RunError::NoAcceptance { .. } => vec!["draft_tokens"],
             RunError::DraftContext { .. } | RunError::ContextTooLong { .. } => {
                 vec!["max_model_len"]
             }
@@ -272,6 +279,18 @@ impl RunError {
                 name("draft_model", Some("mtp")),
                 name("draft_model", Some("ngram"))
             ),
+            RunError::NoAcceptance { draft_tokens } => {
+                let known = acceptance::known().into_iter().map(|(model, draft_model, [few, many])| {
+                    let drafts = name("draft_tokens", Some(&format!("{few} to {many}")));
+                    format!("{model} with {} and {drafts}", name("draft_model", Some(draft_model)))
+                });
+                format!(
+                    "{} needs {}, which has a default for {} only; add it",
+                    name("draft_tokens", Some(&draft_tokens.to_string())),
+                    name("acceptance", None),
+                    either(&known.collect::<Vec<_>>())
+                )
+            }
             RunError::DraftContext { draft, longest, found } => format!(
                 "{}: expected at most {}, the longest request of the draft model {draft}, found {}; lower it, or \
                  use another draft model",

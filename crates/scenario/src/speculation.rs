@@ -2,10 +2,22 @@
 
 use rooflut::sim;
 use rooflut::sim::figures::Drafts;
+use rooflut_report::MeasuredAcceptance;
 
+use crate::acceptance;
+use crate::check::rejected;
+use crate::error::Problem;
 use crate::model::Model;
 use crate::run_error::RunError;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Server};
+
+/// Speculators of vLLM that are not modelled, and their description. The dimensions of an EAGLE-3 head are in a
+/// `config.json` of its own (`vllm/model_executor/models/llama_eagle3.py` and `deepseek_eagle3.py`), and none was at hand.
+/// DSpark drafts a block of tokens in one pass (`vllm/v1/worker/gpu/spec_decode/dspark/speculator.py`).
+const UNMODELLED: [(&str, &str); 2] = [
+    ("eagle3", "a head of unknown dimensions, which rooflut does not model"),
+    ("dspark", "a speculator of DeepSeek-V4, which rooflut does not model"),
+];
 
 /// Speculative decoding of a run.
 #[derive(Debug, Clone)]
@@ -16,15 +28,29 @@ pub struct Speculation {
     pub drafts: sim::Speculation,
     /// Probability that a drafted token is accepted if all drafted tokens before it are accepted.
     pub acceptance: f64,
+    /// The measurement that `acceptance` comes from; `None` if the scenario gives it.
+    pub measured: Option<MeasuredAcceptance>,
     seed: u64,
 }
 
 impl Speculation {
-    /// The speculative decoding that a scenario asks for, if it does.
-    pub(crate) fn try_of(scenario: &Scenario, draft: Option<Model>) -> Result<Option<Speculation>, RunError> {
+    /// The speculative decoding of `model` that a scenario asks for, if it does.
+    pub(crate) fn try_of(
+        scenario: &Scenario,
+        model: &Model,
+        draft: Option<Model>,
+    ) -> Result<Option<Speculation>, RunError> {
         let (server, seed) = (&scenario.server, scenario.workload.seed());
-        let (Some(tokens), Some(acceptance)) = (server.draft_tokens, server.acceptance) else {
+        let Some(tokens) = server.draft_tokens else {
             return Ok(None);
+        };
+        let (acceptance, measured) = match server.acceptance {
+            Some(given) => (given, None),
+            None => {
+                let measured = server.has_mtp().then(|| acceptance::measured(&model.name, "mtp", tokens)).flatten();
+                let measured = measured.ok_or(RunError::NoAcceptance { draft_tokens: tokens })?;
+                (acceptance::rate(tokens, measured.tokens_per_step), Some(measured))
+            }
         };
         let drafts = sim::Speculation::try_new(tokens, acceptance, seed)?;
         Ok(Some(Speculation {
@@ -35,6 +61,7 @@ impl Speculation {
             },
             draft,
             acceptance,
+            measured,
             seed,
         }))
     }
@@ -58,6 +85,7 @@ impl Speculation {
         rooflut_report::Speculation {
             draft_tokens: self.drafts.draft_tokens(),
             acceptance: self.acceptance,
+            measured_acceptance: self.measured.clone(),
             draft_model: self.draft_name(),
             seed: self.seed,
             tokens_per_step_expected: self.drafts.tokens_per_step(),
@@ -65,5 +93,111 @@ impl Speculation {
             accepted_share: drafts.map(Drafts::accepted_share),
             draft_time_share,
         }
+    }
+}
+
+impl Server {
+    /// Returns the name and description of the draft model if it is a speculator that is not modelled.
+    pub(crate) fn unmodelled_draft(&self) -> Option<&'static (&'static str, &'static str)> {
+        let draft = self.draft_model.as_deref()?;
+        UNMODELLED.iter().find(|(name, _)| name.eq_ignore_ascii_case(draft))
+    }
+
+    /// Rejects speculators that are not modelled.
+    pub(crate) fn check_draft_model(&self) -> Result<(), Problem> {
+        self.unmodelled_draft().map_or(Ok(()), |(name, description)| {
+            let found = format!(
+                "{name}, {description}; use mtp if the model has such a layer, or ngram with the acceptance of {name}, \
+                 which leaves out the time to draft"
+            );
+            Err(rejected("draft_model", "mtp, ngram or a model with its own weights", found))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rooflut::model;
+
+    use super::*;
+
+    /// Speculative decoding of a model with these drafts, and an acceptance if one is given.
+    fn speculation(
+        name: &str,
+        draft_model: &str,
+        draft_tokens: u32,
+        acceptance: Option<f64>,
+    ) -> Result<Speculation, RunError> {
+        let mut scenario = Scenario::default();
+        scenario.server.draft_model = Some(draft_model.to_owned());
+        scenario.server.draft_tokens = Some(draft_tokens);
+        scenario.server.acceptance = acceptance;
+        scenario.check()?;
+        let model = Model::new(name, model::find(name).unwrap().spec);
+        Speculation::try_of(&scenario, &model, None).map(Option::unwrap)
+    }
+
+    const QWEN: &str = "qwen3.5-397b-a17b";
+
+    #[test]
+    fn drafts_without_an_acceptance_yield_the_measured_tokens_per_step() {
+        let lengths = [1.93, 2.73, 3.39, 3.97, 4.41, 4.80, 5.04, 5.21];
+        for (draft_tokens, length) in (1..).zip(lengths) {
+            for name in ["mtp", "MTP"] {
+                let found = speculation(QWEN, name, draft_tokens, None).unwrap();
+                assert!((found.drafts.tokens_per_step() - length).abs() < 1e-9, "{draft_tokens}");
+                assert_eq!(found.measured.map(|measured| measured.tokens_per_step), Some(length));
+                assert!(found.drafts.is_mtp());
+            }
+        }
+        assert!((speculation(QWEN, "mtp", 1, None).unwrap().acceptance - 0.93).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_given_acceptance_replaces_the_measured_one() {
+        for given in [0.0, 0.5, 1.0] {
+            let found = speculation(QWEN, "mtp", 2, Some(given)).unwrap();
+            assert_eq!((found.acceptance, found.measured), (given, None));
+        }
+        assert!(speculation("deepseek-v3", "mtp", 2, Some(0.5)).is_ok());
+    }
+
+    #[test]
+    fn drafts_without_a_measurement_need_an_acceptance() {
+        let cases = [(QWEN, "mtp", 9), (QWEN, "ngram", 2), ("deepseek-v3", "mtp", 1), ("glm-5-fp8", "mtp", 1)];
+        for (name, draft_model, draft_tokens) in cases {
+            let error = speculation(name, draft_model, draft_tokens, None).unwrap_err();
+            assert!(matches!(error, RunError::NoAcceptance { draft_tokens: found } if found == draft_tokens));
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "draft_tokens = {draft_tokens} needs acceptance, which has a default for qwen3.5-397b-a17b with \
+                     draft_model = mtp and draft_tokens = 1 to 8 only; add it"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn speculators_that_are_not_modelled_are_rejected_by_name() {
+        for (name, description) in [("eagle3", "a head of unknown"), ("DSpark", "a speculator of DeepSeek-V4")] {
+            let error = speculation("kimi-k2.5", name, 2, Some(0.5)).unwrap_err();
+            assert_eq!(error.keys(), ["draft_model"]);
+            let found = format!("found {}, {description}", name.to_lowercase());
+            assert!(error.to_string().contains(&found), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_measured_acceptance_depends_on_the_seed() {
+        let is_random = |draft_tokens, acceptance| {
+            let mut server = Server::default();
+            (server.draft_tokens, server.acceptance) = (draft_tokens, acceptance);
+            server.is_random()
+        };
+        assert!(is_random(Some(2), None));
+        assert!(is_random(Some(2), Some(0.5)));
+        assert!(!is_random(Some(2), Some(1.0)));
+        assert!(!is_random(None, None));
     }
 }
