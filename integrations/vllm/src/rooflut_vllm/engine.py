@@ -100,6 +100,7 @@ class Engine:
         self.batch_queue_size = batches
         self.async_scheduling = self.settings.asynchronous
         self.is_pooling_model = self.is_ec_producer = self.is_mm_encoder_only = False
+        self.is_ec_consumer = True
         self.use_spec_decode = self.check_for_draft_tokens = bool(self.speculation)
         self.log_error_detail = self.log_iteration_details = self.capture_iteration_details = lambda *_: (
             contextlib.nullcontext()
