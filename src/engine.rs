@@ -10,8 +10,8 @@ use core::fmt;
 pub use self::defaults::{GpuClass, ServeDefaults, ServeLimits};
 pub use self::policy::{PrefixCaching, SchedulingPolicy};
 pub use self::rules::{
-    BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules, SelfPreemption,
-    VictimIndex, VictimToken,
+    BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, PadSpecDecode, Scheduling, SchedulingRules,
+    SelfPreemption, VictimIndex, VictimToken,
 };
 pub use self::version::{closest, oldest};
 pub use crate::generated::stacks;
@@ -32,7 +32,7 @@ use crate::units::Seconds;
 /// assert!(stack.api_server.ms() > 1.0);
 /// assert_eq!(stack.about[0].unit, "us");
 /// let newer = engine::find("vllm-0.33.0").unwrap();
-/// assert_eq!(newer.inherits, Some("vllm-0.20.1"));
+/// assert_eq!(newer.inherits, Some("vllm-0.25.0"));
 /// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]

@@ -35,24 +35,25 @@ pub struct SchedulingRules {
     /// The chunks of a prompt while no other request runs or waits (`schedule`).
     pub lone_prefill: LonePrefill,
     /// Whether a request is admitted only if the blocks of its whole prompt are free, not only the blocks of its first
-    /// chunk (`scheduler_reserve_full_isl`; `KVCacheManager.allocate_slots`, `vllm/v1/core/kv_cache_manager.py`): on in
-    /// 0.33.
+    /// chunk (`scheduler_reserve_full_isl`; `KVCacheManager.allocate_slots`, `vllm/v1/core/kv_cache_manager.py`): on
+    /// from 0.19 on.
     pub scheduler_reserve_full_isl: bool,
     /// The order of reusing freed blocks (`BlockPool.free_blocks`, `vllm/v1/core/block_pool.py`).
     pub freed_blocks: FreedBlocks,
     /// Fate of a request whose prompt and `max_tokens` exceed `max_model_len` (`get_max_tokens` of the API server,
-    /// `vllm/entrypoints/serve/utils/api_utils.py`; up to 0.15 `_validate_input` is before it).
+    /// `vllm/entrypoints/serve/utils/api_utils.py`; up to 0.15 `_validate_input` is before it, up to 0.25
+    /// `TokenizeParams.max_input_tokens`, `vllm/renderers/params.py`).
     pub beyond_max_model_len: BeyondMaxModelLen,
     /// Whether each scheduled request takes one more slot of the token budget if a draft model drafts
     /// (`SpeculativeConfig.max_num_new_slots_for_drafting`, `vllm/config/speculative.py`): it does in 0.33.
     pub draft_slot: bool,
     /// Whether the blocks into which a draft model writes are reserved at admission already, not only while a request
-    /// runs (`num_lookahead_tokens` in `schedule`): they are in 0.33.
+    /// runs (`num_lookahead_tokens` in `schedule`): they are from 0.24 on.
     pub admission_lookahead: bool,
     /// Whether a request with all but one token cached verifies placeholders of drafts in the step that admits the
-    /// request, if the step has no chunk of a running request (`pad_spec_decode` in `schedule`): true in 0.33. All
-    /// placeholders are rejected.
-    pub pad_spec_decode: bool,
+    /// request, if the step has no chunk of a running request (`pad_spec_decode` in `schedule`). All placeholders are
+    /// rejected.
+    pub pad_spec_decode: PadSpecDecode,
     /// Whether a draft model also drafts after each part of a prompt (`update_draft_token_ids`). The step with the last
     /// part verifies these drafts, and all are rejected. True up to 0.15 with synchronous scheduling; 0.33 ignores the
     /// drafts.
@@ -63,7 +64,7 @@ pub struct SchedulingRules {
     pub cache_sampled_tokens: bool,
     /// Whether the last block of a prefix hit is computed again if an MTP layer drafts, because the layer needs the
     /// hidden state of the token before its first token (`use_eagle` in `find_longest_cache_hit`,
-    /// `vllm/v1/core/single_type_kv_cache_manager.py`): true up to 0.15.
+    /// `vllm/v1/core/single_type_kv_cache_manager.py`): true up to 0.25.
     pub mtp_drops_block: bool,
     /// Whether KV blocks behind a window are kept while a step in flight may read them (`num_in_flight_tokens` in
     /// `KVCacheManager.allocate_slots`): they are in 0.33.
@@ -105,7 +106,7 @@ pub enum DraftScheduling {
     /// They cannot (vLLM 0.11).
     Synchronous,
     /// They are with an EAGLE or MTP head, as all steps of the engine; not with a draft model of another kind, and not
-    /// with n-grams (vLLM 0.15).
+    /// with n-grams (vLLM 0.15 to 0.25).
     HeadsAhead,
     /// They are, as all steps of the engine (vLLM 0.33).
     Ahead,
@@ -138,7 +139,8 @@ crate::names!(VictimToken {
 pub enum VictimIndex {
     /// The index stays, so the pass skips one request (vLLM 0.11).
     Stays,
-    /// The index moves back if the victim had a token in the step, else the pass skips one request (vLLM 0.15).
+    /// The index moves back if the victim had a token in the step, else the pass skips one request (vLLM 0.12 to
+    /// 0.25).
     MovesIfScheduled,
     /// It moves back (vLLM 0.33).
     Moves,
@@ -154,7 +156,7 @@ crate::names!(VictimIndex {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SelfPreemption {
-    /// The requests after it have no token in the step (vLLM 0.11 and 0.15).
+    /// The requests after it have no token in the step (vLLM 0.11 to 0.25).
     EndsPass,
     /// The pass continues with the request after it (vLLM 0.33).
     Continues,
@@ -169,7 +171,7 @@ crate::names!(SelfPreemption {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LonePrefill {
-    /// At most `long_prefill_token_threshold` tokens, as always (vLLM 0.11 and 0.15).
+    /// At most `long_prefill_token_threshold` tokens, as always (vLLM 0.11 to 0.25).
     Threshold,
     /// The token budget of the step (vLLM 0.33).
     Budget,
@@ -184,10 +186,10 @@ crate::names!(LonePrefill {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FreedBlocks {
-    /// All freed blocks join the end of the queue (vLLM 0.11 and 0.15).
+    /// All freed blocks join the end of the queue (vLLM 0.11 to 0.22).
     Last,
-    /// Blocks without contents that a lookup could find are reused first; other blocks join the end of the queue (vLLM
-    /// 0.33).
+    /// Blocks without contents that a lookup could find are reused first; other blocks join the end of the queue (from
+    /// vLLM 0.24 on).
     UncachedFirst,
 }
 
@@ -200,7 +202,7 @@ crate::names!(FreedBlocks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BeyondMaxModelLen {
-    /// The API server rejects it (vLLM 0.11 and 0.15).
+    /// The API server rejects it (vLLM 0.11 to 0.25).
     Reject,
     /// Its output ends at `max_model_len`; a prompt that leaves no room for a token is rejected (vLLM 0.33).
     Truncate,
@@ -209,4 +211,23 @@ pub enum BeyondMaxModelLen {
 crate::names!(BeyondMaxModelLen {
     Reject => "reject",
     Truncate => "truncate",
+});
+
+/// Whether a request with all but one token cached verifies placeholders of drafts in the step that admits it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PadSpecDecode {
+    /// It does not (vLLM up to 0.24).
+    Never,
+    /// It does in steps with running requests. Its placeholders may reach `max_model_len`; where they exceed it, the
+    /// request waits for a step without running requests (vLLM 0.25).
+    WithRunning,
+    /// It does in all steps, unless its placeholders and the token after them exceed `max_model_len` (vLLM 0.33).
+    Always,
+}
+
+crate::names!(PadSpecDecode {
+    Never => "never",
+    WithRunning => "with-running",
+    Always => "always",
 });

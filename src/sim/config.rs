@@ -43,7 +43,7 @@ pub struct SimConfig {
     /// Whether freed blocks keep their contents until they are reused.
     pub prefix_caching: PrefixCaching,
     /// Share of the KV blocks that admission leaves free while requests run, at least 0 and below 1. vLLM has it from
-    /// 0.33 on (checked there), with 0 as its default.
+    /// 0.24 on (checked there), with 0 as its default.
     pub watermark: f64,
     /// Order in which waiting requests are admitted.
     pub policy: SchedulingPolicy,

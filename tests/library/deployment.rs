@@ -92,6 +92,10 @@ fn limits_that_are_not_given_are_those_of_the_engine_on_the_gpu() {
         (&stacks::VLLM_0_17_0, 0.9, large, large),
         (&stacks::VLLM_0_18_0, 0.9, large, large),
         (&stacks::VLLM_0_20_1, 0.92, large, large),
+        (&stacks::VLLM_0_21_0, 0.92, large, large),
+        (&stacks::VLLM_0_22_0, 0.92, large, large),
+        (&stacks::VLLM_0_24_0, 0.92, large, large),
+        (&stacks::VLLM_0_25_0, 0.92, large, large),
         (&stacks::VLLM_0_33_0, 0.92, large, [1_024, 16_384, 1_024]),
     ] {
         for (set, expected) in

@@ -102,7 +102,7 @@ impl EngineFile {
         rules.scheduler_reserve_full_isl = switch("scheduler_reserve_full_isl");
         rules.draft_slot = switch("draft_slot");
         rules.admission_lookahead = switch("admission_lookahead");
-        rules.pad_spec_decode = switch("pad_spec_decode");
+        rules.pad_spec_decode = rule("pad_spec_decode").parse().unwrap();
         rules.chunk_drafts = switch("chunk_drafts");
         rules.cache_sampled_tokens = switch("cache_sampled_tokens");
         rules.mtp_drops_block = switch("mtp_drops_block");

@@ -121,7 +121,7 @@ def first_chunks(seed):
 
 
 def watermark(seed):
-    """KV caches of which admission leaves a share free (vLLM 0.33)."""
+    """KV caches of which admission leaves a share free (from vLLM 0.24 on)."""
     rng = random.Random(seed)
     for workload in (*tight_kv_cache(seed), *shared_prefixes(seed)):
         yield replace(workload, watermark=rng.choice([0.01, 0.05, 0.2]))

@@ -150,14 +150,16 @@ def check_case(vllm, arguments, settings, name, folder):
 def supports(vllm, workload):
     """Whether a server of this version runs with the settings of `workload`."""
     ahead, spec = workload.asynchronous, workload.spec
-    if vllm.release >= (0, 33) and workload.stages > 1 and (ahead or workload.stages > 2):
-        return False  # its model runner refuses the former, and it sleeps before it waits with the latter
+    if vllm.release >= (0, 20) and workload.stages > 1 and ahead:
+        return False  # a request is in all batches in flight; the model runner of 0.33 refuses it
+    if vllm.release >= (0, 24) and workload.stages > 2:
+        return False  # it sleeps before it waits
     if workload.watermark and not vllm.has_watermark:
         return False
     if workload.layers and workload.layers.chunk and vllm.release < (0, 15):
         return False  # it switches the hybrid manager off
-    if vllm.release >= (0, 33) and spec and 0 < workload.threshold <= spec["tokens"]:
-        return False  # an assertion of `schedule` fails where the threshold cuts placeholders
+    if vllm.release >= (0, 25) and spec and 0 < workload.threshold <= spec["tokens"]:
+        return False  # the threshold cuts placeholders; an assertion of `schedule` fails in 0.33
     if vllm.release >= (0, 33) and workload.has_mtp and workload.caching:
         return False  # rooflut does not hash the token after a block
     if vllm.release < (0, 15):

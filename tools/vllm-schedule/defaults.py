@@ -242,6 +242,7 @@ class Vllm:
             scheduler_config=scheduler,
             speculative_config=speculative if drafts else None,
             parallel_config=Settings(tensor_parallel_size=1),
+            num_speculative_tokens=drafts,
             uniform_decode_query_len=1 + drafts,
             performance_mode="balanced",
         )

@@ -103,8 +103,8 @@ def test_a_notebook_shows_a_table():
     shown = rooflut.simulate(requests=20)._repr_html_()
     assert "<table>" in shown and "TTFT to first token" in shown and "llama-3.1-8b on 1 h100 GPU<" in shown
     # Remarks on the answer.
-    report = rooflut.simulate(requests=20, engine="vllm-0.22.0")
-    assert len(report["notes"]) == 1 and "<p>vllm-0.22.0 has no stack of its own" in report._repr_html_()
+    report = rooflut.simulate(requests=20, engine="vllm-0.23.0")
+    assert len(report["notes"]) == 1 and "<p>vllm-0.23.0 has no stack of its own" in report._repr_html_()
 
 
 def test_a_trace_is_read_from_a_path(command):

@@ -103,8 +103,12 @@ pub(crate) static RULES: [RuleKind; 18] = [
     },
     RuleKind {
         name: "pad_spec_decode",
-        values: Values::Switch,
-        meaning: "a request with all but one token cached verifies placeholders of drafts when it is admitted",
+        values: Values::Names(
+            "PadSpecDecode",
+            &[("never", "Never"), ("with-running", "WithRunning"), ("always", "Always")],
+        ),
+        meaning: "a request with all but one token cached verifies placeholders of drafts when it is admitted: never, \
+                  in steps with running requests, or always",
     },
     RuleKind {
         name: "chunk_drafts",

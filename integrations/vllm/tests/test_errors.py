@@ -92,7 +92,8 @@ def test_servers(vllm, keys, message):
 @pytest.mark.parametrize("key, value", [("watermark", 0.1), ("scheduler_reserve_full_isl", True)])
 def test_keys_that_older_versions_lack(vllm, key, value):
     keys = KEYS | {key: value}
-    if vllm.release >= (0, 33):
+    since = {"watermark": (0, 24), "scheduler_reserve_full_isl": (0, 21)}
+    if vllm.release >= since[key]:
         assert rooflut_vllm.Server(**keys).serve(ONE)["completed"] == 1
         return
     with pytest.raises(VllmError, match=f"{key}: the scheduler of vLLM {vllm.version} has none"):

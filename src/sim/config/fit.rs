@@ -1,7 +1,7 @@
 //! Requests that a server can serve.
 
 use super::SimConfig;
-use crate::engine::{BeyondMaxModelLen, Scheduling};
+use crate::engine::{BeyondMaxModelLen, PadSpecDecode, Scheduling};
 use crate::sim::{Rejection, Request, Speculation};
 
 impl SimConfig {
@@ -75,7 +75,9 @@ impl SimConfig {
         let room = self.max_model_len.saturating_sub(request.prompt_tokens);
         let chunk = self.long_prefill_token_threshold.unwrap_or(u32::MAX);
         let chunked = request.prompt_tokens > self.max_num_batched_tokens.min(chunk);
-        let padded = self.rules.pad_spec_decode && self.draft_tokens() < room || chunked && self.chunk_drafts() > 0;
+        // Alone, it is padded under one rule only.
+        let alone = self.rules.pad_spec_decode == PadSpecDecode::Always && self.draft_tokens() < room;
+        let padded = alone || chunked && self.chunk_drafts() > 0;
         let samples = request.output_tokens.saturating_sub(u32::from(!padded));
         let reserves = samples > 0 || self.rules.admission_lookahead || chunked;
         let verifications = match self.rules.scheduling {

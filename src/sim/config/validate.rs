@@ -1,7 +1,7 @@
 //! Contradictions of a configuration.
 
 use super::{PrefixCaching, SimConfig};
-use crate::engine::{DraftScheduling, Scheduling};
+use crate::engine::{DraftScheduling, PadSpecDecode, Scheduling};
 use crate::model::{Parallelism, Span};
 use crate::sim::SimError;
 
@@ -101,7 +101,7 @@ impl SimConfig {
         }
         if let Some(threshold) = self.long_prefill_token_threshold
             && threshold <= self.draft_tokens()
-            && self.rules.pad_spec_decode
+            && self.rules.pad_spec_decode != PadSpecDecode::Never
         {
             return Err(SimError::ThresholdBelowDrafts {
                 long_prefill_token_threshold: threshold,
@@ -174,12 +174,12 @@ mod tests {
         config.rules.scheduling = Scheduling::Synchronous;
         config.long_prefill_token_threshold = Some(3);
         assert_eq!(config.validate(), Ok(()));
-        config.rules.pad_spec_decode = true;
+        config.rules.pad_spec_decode = PadSpecDecode::Always;
         let refused = SimError::ThresholdBelowDrafts { long_prefill_token_threshold: 3, draft_tokens: 3 };
         assert_eq!(config.validate(), Err(refused));
         config.long_prefill_token_threshold = Some(4);
         assert_eq!(config.validate(), Ok(()));
-        config.rules.pad_spec_decode = false;
+        config.rules.pad_spec_decode = PadSpecDecode::Never;
         config.long_prefill_token_threshold = None;
         config.max_num_seqs = 513;
         let message = config.validate().unwrap_err().to_string();

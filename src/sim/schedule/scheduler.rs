@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::engine::{LonePrefill, Scheduling};
+use crate::engine::{LonePrefill, PadSpecDecode, Scheduling};
 use crate::sim::load::arrived::Arrived;
 use crate::sim::memory::block_pool::BlockPool;
 use crate::sim::memory::content::BlockIds;
@@ -302,8 +302,8 @@ impl Scheduler {
     fn admit_waiting(&mut self, plan: &mut Plan, mut budget: u32, threshold: u32, now_ns: u64) {
         let slots = self.config.draft_slots();
         let running = !plan.is_empty();
-        let pads = self.config.rules.pad_spec_decode && !plan.has_chunks();
-        let drafted = if pads { self.config.draft_tokens() } else { 0 };
+        let pads = self.config.rules.pad_spec_decode;
+        let drafted = if plan.has_chunks() { 0 } else { self.config.draft_tokens() };
         while budget > slots
             && self.has_room()
             && let Some(sequence) = self.waiting.first_mut()
@@ -311,10 +311,16 @@ impl Scheduler {
             let hits = self.kv.look_up(sequence);
             sequence.found(hits.blocks, self.config.block_size);
             let tokens = sequence.pending().min(threshold).min(budget - slots);
-            let one_left = sequence.pending() == 1 && (running || sequence.computed() > 0);
+            let one_left = sequence.pending() == 1 && drafted > 0;
             let room = self.config.max_model_len - sequence.computed();
-            let padding = if one_left && drafted + 2 <= room { drafted } else { 0 };
-            if tokens + padding > budget - slots {
+            let padding = match pads {
+                PadSpecDecode::WithRunning if one_left && running => drafted,
+                PadSpecDecode::Always if one_left && (running || sequence.computed() > 0) && drafted + 2 <= room => {
+                    drafted
+                }
+                _ => 0,
+            };
+            if tokens + padding > (budget - slots).min(room) {
                 return;
             }
             let kept_free = match self.running.len() {

@@ -42,8 +42,8 @@ impl<M: LatencyModel> Server<M> {
     ///
     /// A batch without work takes a place, too, and the engine sleeps after it has waited for the first one.
     ///
-    /// Source: `step_with_batch_queue` in `vllm/v1/engine/core.py`. vLLM 0.33 schedules again a millisecond after a
-    /// batch without work, before it waits.
+    /// Source: `step_with_batch_queue` in `vllm/v1/engine/core.py`. From 0.24 on, vLLM schedules again a millisecond after
+    /// a batch without work, before it waits.
     ///
     /// # Errors
     /// A batch that the clock cannot hold.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::kv_cache::{KvCache, tokens};
 use super::plan::Plan;
 use super::sequence::Sequence;
-use rooflut::engine::{LonePrefill, Scheduling, SelfPreemption, VictimIndex, VictimToken};
+use rooflut::engine::{LonePrefill, PadSpecDecode, Scheduling, SelfPreemption, VictimIndex, VictimToken};
 use rooflut::model::Span;
 use rooflut::sim::{PrefixCaching, SchedulingPolicy, SimConfig};
 
@@ -340,13 +340,18 @@ impl Scheduler {
             let (computed, pending) = (sequence.computed, sequence.pending(plan.number));
             let mut new = pending.min(threshold).min(budget - slots);
             // It counts as a decode, which verifies drafts.
-            let decodes = pending == 1 && !prefills && (given || computed > 0);
-            if rules.pad_spec_decode && decodes {
+            if drafted > 0 && pending == 1 && !prefills {
                 let padded = 1 + drafted;
-                if drafted > 0 && computed + padded < self.config.max_model_len {
-                    if padded > budget - slots {
-                        return;
-                    }
+                let pads = match rules.pad_spec_decode {
+                    PadSpecDecode::WithRunning if given && computed + padded > self.config.max_model_len => return,
+                    PadSpecDecode::WithRunning => given,
+                    PadSpecDecode::Always => (given || computed > 0) && computed + padded < self.config.max_model_len,
+                    _ => false,
+                };
+                if pads && padded > budget - slots {
+                    return;
+                }
+                if pads {
                     new = padded;
                 }
             }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use rooflut::engine::{
-    BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, Scheduling, SchedulingRules, SelfPreemption,
-    VictimIndex, VictimToken, stacks,
+    BeyondMaxModelLen, DraftScheduling, FreedBlocks, LonePrefill, PadSpecDecode, Scheduling, SchedulingRules,
+    SelfPreemption, VictimIndex, VictimToken, stacks,
 };
 use rooflut::model::{KvGroups, Span};
 use rooflut::sim::load::{Lengths, Priorities, RequestMix, Sessions, SharedPrefixes, ThinkTime};
@@ -144,8 +144,8 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
     );
     let draft_tokens = prop_oneof![Just(0), 1..5_u32];
     let acceptance = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
-    let draft_rules = any::<[bool; 6]>();
-    let drafts = (draft_tokens, acceptance, 0..3_u8, draft_rules);
+    let pads = prop_oneof![Just(PadSpecDecode::Never), Just(PadSpecDecode::WithRunning), Just(PadSpecDecode::Always)];
+    let drafts = (draft_tokens, acceptance, 0..3_u8, any::<[bool; 5]>(), pads);
     let freed = prop_oneof![Just(FreedBlocks::Last), Just(FreedBlocks::UncachedFirst)];
     let beyond = prop_oneof![Just(BeyondMaxModelLen::Reject), Just(BeyondMaxModelLen::Truncate)];
     let watermark = prop_oneof![Just(0.0), 0.0..0.3];
@@ -190,8 +190,8 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             config.api_server_ns = 700 * api;
             config.api_token_ns = 11 * api;
             config.api_output_ns = 30 * api;
-            let (draft_tokens, acceptance, drafter, draft_rules) = drafts;
-            let [slot, lookahead, pads, caches, chunks, drops] = draft_rules;
+            let (draft_tokens, acceptance, drafter, draft_rules, pads) = drafts;
+            let [slot, lookahead, caches, chunks, drops] = draft_rules;
             config.rules.draft_slot = slot;
             config.rules.admission_lookahead = lookahead;
             config.rules.pad_spec_decode = pads;
@@ -199,7 +199,7 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             config.rules.chunk_drafts = chunks;
             config.rules.mtp_drops_block = drops;
             if draft_tokens > 0 {
-                if pads {
+                if pads != PadSpecDecode::Never {
                     let longest = |threshold: u32| threshold.max(1 + draft_tokens);
                     config.long_prefill_token_threshold = threshold.map(longest);
                 }

@@ -71,12 +71,12 @@ class Engine:
             kv_cache_tensors=[],
             kv_cache_groups=self.groups,
         )
-        # `resolve_kv_cache_block_sizes` of 0.33: steps are scheduled in multiples of all blocks.
+        # `resolve_kv_cache_block_sizes` from 0.20 on: steps are scheduled in multiples of all blocks.
         sizes = [group.kv_cache_spec.block_size for group in self.groups]
         arguments = dict(
             vllm_config=config,
             kv_cache_config=vllm.kv_cache_utils.generate_scheduler_kv_cache_config([kv]),
-            block_size=math.lcm(*sizes) if vllm.release >= (0, 33) else settings.block_size,
+            block_size=math.lcm(*sizes) if vllm.release >= (0, 20) else settings.block_size,
             log_stats=False,
             structured_output_manager=SimpleNamespace(
                 should_advance=lambda request: False,
@@ -100,6 +100,7 @@ class Engine:
         self.batch_queue_size = batches
         self.async_scheduling = self.settings.asynchronous
         self.is_pooling_model = self.is_ec_producer = self.is_mm_encoder_only = False
+        self.is_ec_consumer = True
         self.use_spec_decode = self.check_for_draft_tokens = bool(self.speculation)
         self.log_error_detail = self.log_iteration_details = self.capture_iteration_details = lambda *_: (
             contextlib.nullcontext()

@@ -39,6 +39,7 @@ class Speculation:
             use_ngram_gpu=lambda: False,
             uses_extract_hidden_states=lambda: False,
             use_dflash=lambda: False,
+            use_dspark=lambda: False,
             use_eagle_block_drop=lambda: mtp,
             needs_eagle_block_drop=lambda: mtp,
             # A draft model runs over the tokens of the step and one more of each request.

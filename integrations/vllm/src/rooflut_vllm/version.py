@@ -13,7 +13,7 @@ import sys
 from . import stubs
 
 #: Versions whose schedulers are compared with rooflut's step by step.
-VERSIONS = ("0.11.0", "0.15.1", "0.33.0")
+VERSIONS = ("0.11.0", "0.15.1", "0.21.0", "0.22.0", "0.24.0", "0.25.0", "0.33.0")
 
 
 class VllmError(ValueError):
