@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the package with each version of vLLM: test.sh [FOLDER [WHEEL]]
+# Tests the package with each version of vLLM, or those in ROOFLUT_VLLM_VERSIONS: test.sh [FOLDER [WHEEL]]
 #
 # FOLDER keeps the environment, target/vllm by default, and the sources of vLLM unless ROOFLUT_VLLM names another folder.
 # WHEEL is that of rooflut, built from bindings/python without it.
@@ -26,7 +26,7 @@ python -m pip install -q --force-reinstall --no-deps "$wheel"
 python -m pip install -q --force-reinstall --no-deps .
 
 python -m ruff check -q --no-cache .
-versions=$(python -c 'import rooflut_vllm; print(*rooflut_vllm.VERSIONS)')
+versions=${ROOFLUT_VLLM_VERSIONS:-$(python -c 'import rooflut_vllm; print(*rooflut_vllm.VERSIONS)')}
 tested=75
 for version in $versions; do
   if python -m rooflut_vllm fetch "$version"; then

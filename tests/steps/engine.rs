@@ -83,7 +83,7 @@ fn vllm_0_33_0_has_the_times_of_0_20_1_and_rules_of_its_own() {
     assert_eq!(newer.api_output, older.api_output);
     let own = |it: &&Constant| it.stack == newer.name;
     let own: Vec<&str> = newer.about.iter().filter(own).map(|it| it.name).collect();
-    assert_eq!(own, ["logit_buffer"]);
+    assert!(own.is_empty(), "{own:?}");
     assert_ne!(newer.rules, older.rules);
 }
 
