@@ -67,9 +67,7 @@ impl<'a> Table<'a> {
     /// Returns the errors of lookups of measured shapes and of others, in a format.
     pub(crate) fn error_groups(&self, dtype: Dtype) -> [ErrorGroup; 2] {
         let groups = &self.stored.head.error_groups;
-        let groups = groups.get(dtype.code() as usize).copied();
-        let [measured, other] = groups.unwrap_or([ErrorGroup::UNKNOWN; 2]);
-        [measured, other]
+        groups.get(dtype.code() as usize).copied().unwrap_or([ErrorGroup::UNKNOWN; 2])
     }
 
     /// Returns the number of measured shapes.

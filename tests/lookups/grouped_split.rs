@@ -31,8 +31,8 @@ fn rows_that_do_not_split_kv_entries_answer_for_no_grouped_heads() {
             assert!((found / like - 1.0).abs() < 0.05, "{}: {found} {like}", set.name());
         }
     }
-    // Kernels of Hopper split both.
-    assert_eq!(decode_us(&H100, [2, 1], 1, 65_536).round(), 32.0);
+    // Kernels of Hopper split both: a long context takes a fraction of what one block needs for it.
+    assert!(decode_us(&H100, [2, 2], 1, 65_536) < 0.2 * decode_us(&A100, [2, 2], 1, 65_536));
 }
 
 #[test]

@@ -103,17 +103,17 @@ fn steps_tell_what_was_drafted_and_accepted() {
 }
 
 #[test]
-fn a_measured_acceptance_is_the_default_and_told() {
+fn a_measured_acceptance_is_the_default_and_reported() {
     let qwen = "run --model qwen3.5-397b-a17b --gpu h200 --tp 8 --dtype fp8 --users 2 --requests 40 --draft-model mtp \
                 --draft-tokens 2";
-    let told = json(qwen)["speculation"].clone();
-    assert_eq!(told["measured_acceptance"]["tokens_per_step"], 2.73);
-    assert_eq!(told["measured_acceptance"]["prompts"], "coding prompts, thinking on");
-    assert!((number(&told, "/tokens_per_step_expected") - 2.73).abs() < 1e-9);
+    let reported = json(qwen)["speculation"].clone();
+    assert_eq!(reported["measured_acceptance"]["tokens_per_step"], 2.73);
+    assert_eq!(reported["measured_acceptance"]["prompts"], "coding prompts, thinking on");
+    assert!((number(&reported, "/tokens_per_step_expected") - 2.73).abs() < 1e-9);
     // A run with this rate as given has no measurement.
-    let given = json(&format!("{qwen} --acceptance {}", number(&told, "/acceptance")))["speculation"].clone();
+    let given = json(&format!("{qwen} --acceptance {}", number(&reported, "/acceptance")))["speculation"].clone();
     assert_eq!(given["measured_acceptance"], serde_json::Value::Null);
-    assert_eq!(given["tokens_per_step"], told["tokens_per_step"]);
+    assert_eq!(given["tokens_per_step"], reported["tokens_per_step"]);
 
     let text = success(qwen).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("as measured: 2.73 tokens a step on coding prompts, thinking on (InferenceX"), "{text}");

@@ -11,8 +11,8 @@ use super::header::Header;
 use super::table::{Table, TableRows};
 use super::toml_file::TomlFile;
 
-/// The names of rooflut's own sets: folders of `bench_data/`, which are features of rooflut, and GPUs of `gpus.toml`
-/// with the tables of another. A user's set must have another name, so a name in an output is unambiguous.
+/// The names of rooflut's own sets: folders of `bench_data/`, which are features of rooflut. A user's set must have
+/// another name, so a name in an output is unambiguous.
 pub const BUILT_IN: [&str; 10] =
     ["a100", "b200", "b300", "gb200", "gb300", "h100", "h200", "l40s", "l40s-p2p", "rtx-pro-6000"];
 

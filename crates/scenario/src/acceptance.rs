@@ -73,7 +73,8 @@ mod tests {
             assert!((1.0..=1.0 + f64::from(row.draft_tokens)).contains(&row.tokens_per_step));
         }
         let all: Vec<Row> = rows().collect();
-        for pair in all.windows(2).filter(|pair| pair[0].model == pair[1].model) {
+        let key = |row: &Row| (row.model, row.draft_model);
+        for pair in all.windows(2).filter(|pair| key(&pair[0]) == key(&pair[1])) {
             assert_eq!(pair[0].draft_tokens + 1, pair[1].draft_tokens);
             assert!(pair[0].tokens_per_step < pair[1].tokens_per_step);
         }

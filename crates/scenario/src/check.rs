@@ -18,6 +18,7 @@ const MIN_GB_PER_S: f64 = 1e-3;
 const BANDWIDTH: &str = "a finite number of at least 0.001 GB/s";
 /// Block sizes of vLLM whose kernels a GPU runs (`MultipleOf(16)` of its attention backends).
 const BLOCK_SIZES: [u32; 5] = [16, 32, 64, 128, 256];
+
 impl Scenario {
     /// Rejects values that are out of range, and keys that contradict or lack each other.
     ///

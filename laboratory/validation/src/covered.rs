@@ -19,7 +19,7 @@ use crate::report::FileReport;
 pub const NOMINAL: [f64; 2] = [0.8, 0.95];
 /// Load stages are cut to this duration for their intervals; they are steady long before.
 const LONGEST_STAGE_S: f64 = 200.0;
-/// Closed loops are long to simulate: of so many rows, the intervals of one are compared.
+/// Closed loops take long to simulate: the intervals of one row in so many are compared.
 const SAMPLED: usize = 8;
 /// The place of kernels among the files.
 const TABLES: &str = "tables";
@@ -45,7 +45,7 @@ pub struct Covered {
 }
 
 /// Returns the coverages of the rows of `datasets`, and of the kernels of the GPUs in their `reports`, by `nominal`
-/// coverage. Of closed loops every [`SAMPLED`]th row is.
+/// coverage. Of closed loops, every [`SAMPLED`]th row counts.
 ///
 /// # Errors
 /// A nominal coverage that is not between 0 and 1.
@@ -60,7 +60,7 @@ pub fn covered(
     let predictor = Predictor { longest_stage_s: LONGEST_STAGE_S, ..Predictor::default() };
     let mut covered = Vec::new();
     for dataset in datasets {
-        for of in coverage(&quick(dataset), &predictor, left_out, &nominal) {
+        for of in coverage(&sampled(dataset), &predictor, left_out, &nominal) {
             covered.push(Covered {
                 file: dataset.file.clone(),
                 gpu: of.gpu,
@@ -91,11 +91,11 @@ pub fn covered(
 }
 
 /// Returns the rows whose intervals are compared.
-fn quick(dataset: &Dataset) -> Cow<'_, Dataset> {
+fn sampled(dataset: &Dataset) -> Cow<'_, Dataset> {
     match dataset.kind {
         Kind::ClosedLoops => {
             let rows = dataset.rows.iter().step_by(SAMPLED).cloned().collect();
-            Cow::Owned(Dataset { rows, ..dataset.clone() })
+            Cow::Owned(Dataset { file: dataset.file.clone(), kind: dataset.kind, rows })
         }
         _ => Cow::Borrowed(dataset),
     }

@@ -10,8 +10,8 @@ use crate::report::FileReport;
 use crate::summary::{Summary, summarize};
 
 const FILE: &str = "rivals_inferencex.csv";
-/// The largest difference of two measurements that are one, which files round to different digits, as a share.
-const SAME: f64 = 1e-4;
+/// Largest relative difference of one measurement in two files, which round differently.
+const MAX_ROUNDING: f64 = 1e-4;
 
 /// Errors of rooflut and of other tools on the same points, each of TPOT and of TTFT.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -76,7 +76,7 @@ fn point(cells: &Cells<'_>, reports: &[FileReport]) -> Result<Point, Error> {
             return None;
         }
         let [tpot, ttft] = [case.comparison(Metric::Tpot)?, case.comparison(Metric::Ttft)?];
-        let is_same = |(actual, measured): (f64, f64)| (actual / measured - 1.0).abs() < SAME;
+        let is_same = |(actual, measured): (f64, f64)| (actual / measured - 1.0).abs() < MAX_ROUNDING;
         let are_same = [tpot.actual, ttft.actual].into_iter().zip(measured).all(is_same);
         are_same.then(|| [tpot.signed(), ttft.signed()])
     };
@@ -104,10 +104,14 @@ mod tests {
     const HEADER: &str = "gpu,model,precision,tp,isl,osl,concurrency,tpot_ms,ttft_ms,aisimulate_tpot,\
                           aisimulate_ttft,aiconfigurator_tpot,aiconfigurator_ttft\n";
 
-    fn of(points: &str) -> Result<Vec<HeadToHead>, Error> {
+    fn measured() -> FileReport {
         let report = validate(&read("servers.csv", MEASURED).unwrap(), &Predictor::default());
         assert_eq!(report.cases.len(), 2);
-        compared(format!("{HEADER}{points}").as_bytes(), &[report])
+        report
+    }
+
+    fn of(points: &str) -> Result<Vec<HeadToHead>, Error> {
+        compared(format!("{HEADER}{points}").as_bytes(), &[measured()])
     }
 
     #[test]
@@ -118,11 +122,17 @@ mod tests {
         let [all, bf16, fp8] = both.as_slice() else { panic!("{both:?}") };
         assert!(all.servers.is_empty());
         assert_eq!(bf16.servers, ["llama-3.1-8b", "h100", "bf16"]);
-        assert_eq!(all.aisimulate.map(|errors| (errors.n, errors.mean_ape)), [(2, 3.0), (2, 4.0)]);
-        assert_eq!(all.aiconfigurator.map(|errors| errors.mean_signed), [5.0, 6.0]);
-        assert_eq!(fp8.aisimulate.map(|errors| errors.mean_signed), [-5.0, 6.0]);
-        // Two users wait for each other's prompts, one does not.
-        assert!(bf16.rooflut[1].mean_signed < fp8.rooflut[1].mean_signed);
+        let rounded = |errors: [Summary; 2]| errors.map(|of| (of.mean_ape.round(), of.mean_signed.round()));
+        assert_eq!(format!("{:?}", rounded(all.aisimulate)), "[(3.0, -2.0), (4.0, 2.0)]");
+        assert_eq!(format!("{:?}", rounded(all.aiconfigurator)), "[(5.0, 5.0), (6.0, 6.0)]");
+        assert_eq!(format!("{:?}", rounded(fp8.aisimulate)), "[(5.0, -5.0), (6.0, 6.0)]");
+        let of_case =
+            |case: &Case| [Metric::Tpot, Metric::Ttft].map(|metric| case.comparison(metric).unwrap().signed());
+        for (group, case) in [bf16, fp8].into_iter().zip(&measured().cases) {
+            let own = group.rooflut.map(|errors| errors.mean_signed);
+            assert_eq!(format!("{own:?}"), format!("{:?}", of_case(case)));
+        }
+        assert_eq!([all, bf16, fp8].map(|group| group.rooflut[0].n), [2, 1, 1]);
     }
 
     #[test]
@@ -132,6 +142,10 @@ mod tests {
             ("h100,llama-3.1-8b,bf16,2,100,20,1,8,30,1,2,3,4\n", "8"),
             ("h200,llama-3.1-8b,bf16,1,100,20,1,8,30,1,2,3,4\n", "8"),
             ("h100,llama-3.1-8b,bf16,1,100,21,1,8,30,1,2,3,4\n", "8"),
+            ("h100,llama-3.1-8b,bf16,1,101,20,1,8,30,1,2,3,4\n", "8"),
+            ("h100,llama-3.1-8b,bf16,1,100,20,3,8,30,1,2,3,4\n", "8"),
+            ("h100,llama-3.1-8b,bf16,1,100,20,1,8,31,1,2,3,4\n", "8"),
+            ("h100,qwen3-8b,bf16,1,100,20,1,8,30,1,2,3,4\n", "8"),
         ] {
             let expected = format!(
                 "rivals_inferencex.csv:2: tpot_ms: expected that of a predicted row of the closed loops with this load, \

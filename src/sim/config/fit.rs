@@ -75,7 +75,7 @@ impl SimConfig {
         let room = self.max_model_len.saturating_sub(request.prompt_tokens);
         let chunk = self.long_prefill_token_threshold.unwrap_or(u32::MAX);
         let chunked = request.prompt_tokens > self.max_num_batched_tokens.min(chunk);
-        // Alone, it is padded under one rule only.
+        // A request alone is padded under `PadSpecDecode::Always` only.
         let alone = self.rules.pad_spec_decode == PadSpecDecode::Always && self.draft_tokens() < room;
         let padded = alone || chunked && self.chunk_drafts() > 0;
         let samples = request.output_tokens.saturating_sub(u32::from(!padded));

@@ -90,9 +90,9 @@ def test_a_data_sheet_that_cannot_be_read_is_said_in_a_sentence(tmp_path):
 
 
 def test_the_names_of_built_in_sets_are_known():
-    # b300 has the tables of b200; h200-measured was made with this and is not built in.
+    # h200-measured was made with this and is not built in.
     folders = {path.parent.name for path in BENCH_DATA.glob("*/set.toml")}
-    assert set(table_set.BUILT_IN) - {"b300"} == folders - {"h200-measured"}
+    assert set(table_set.BUILT_IN) == folders - {"h200-measured"}
 
 
 def test_the_data_sheets_are_those_of_rooflut():

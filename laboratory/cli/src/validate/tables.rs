@@ -137,8 +137,8 @@ pub(super) fn errors_by_run(report: &FileReport, runs: &[Group<'_>]) -> Grid {
     by_run(&["metric"], &ERRORS, runs, rows)
 }
 
-/// Returns the rows with the largest errors of each metric, `most` of each.
-pub(super) fn worst(report: &FileReport, most: usize) -> Grid {
+/// Returns the `max_rows` rows with the largest errors of each metric.
+pub(super) fn worst(report: &FileReport, max_rows: usize) -> Grid {
     let columns = ["predicted", "measured", "error"];
     let numbers: Vec<&str> = ["line"].iter().chain(settings(report.kind)).copied().chain(columns).collect();
     let mut sheet = Grid::of(&["metric", "server", "model", "GPU", "tp"], &numbers);
@@ -147,7 +147,7 @@ pub(super) fn worst(report: &FileReport, most: usize) -> Grid {
         let mut compared: Vec<(&Case, &Comparison)> =
             cases.filter_map(|case| Some((case, case.comparison(metric)?))).collect();
         compared.sort_by(|(_, a), (_, b)| b.ape().total_cmp(&a.ape()));
-        for (case, compared) in compared.into_iter().take(most) {
+        for (case, compared) in compared.into_iter().take(max_rows) {
             let mut cells = vec![title(metric).to_owned(), case.label.id.clone(), case.model.to_owned()];
             cells.extend([case.gpu.clone(), case.tp.to_string(), case.label.line.to_string()]);
             cells.extend(setting(case.setting));

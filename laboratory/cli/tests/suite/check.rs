@@ -71,9 +71,9 @@ fn the_built_in_sets_have_warnings_and_no_errors() {
         let told = include_str!("../../../../bench_data/README.md").contains(&row);
         assert!(told, "write into bench_data/README.md, Outliers: {row}");
         // Few enough to be read, except where decode attention depends on what the largest L2 cache keeps.
-        let most = if set == "rtx-pro-6000" { 250 } else { 80 };
+        let max_warnings = if set == "rtx-pro-6000" { 250 } else { 80 };
         let warnings = list(&answer, "/warnings").iter().filter(|warning| !is_apart(warning)).count();
-        assert!(warnings < most, "{set}: {warnings}");
+        assert!(warnings < max_warnings, "{set}: {warnings}");
         let compiled = check(set);
         assert_eq!(compiled["kernels"], answer["kernels"]);
         assert_eq!(compiled["coverage"], answer["coverage"]);

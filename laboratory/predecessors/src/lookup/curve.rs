@@ -29,7 +29,7 @@ pub struct MfuPoint {
 }
 
 impl MfuCurve {
-    /// Returns the points of a GEMM of `table`, or `None` if `gpu` has no peak for its dtype.
+    /// Returns the points of a GEMM entry, or `None` if `gpu` has no peak for its dtype.
     pub fn gemm<'t>(entry: &Entry<GemmShape, Curve<'t>>, gpu: &Gpu) -> Option<MfuCurve> {
         let (shape, points) = (entry.shape, entry.points);
         let peak_flops_per_s = gpu.peak_flops_per_s(shape.dtype)?;
@@ -41,7 +41,7 @@ impl MfuCurve {
         Some(MfuCurve { table: TableKey::Gemm(shape), points: rows.collect(), peak_flops_per_s, transferred: false })
     }
 
-    /// Returns the points of prefill attention of `table` with one prompt, or `None` if there are none or `gpu` has
+    /// Returns the points of an entry of prefill attention with one prompt, or `None` if there are none or `gpu` has
     /// no peak for the dtype.
     pub fn prefill<'t>(entry: &Entry<AttentionShape, Grid<'t>>, gpu: &Gpu) -> Option<MfuCurve> {
         let mut batches = entry.points.batch().values().iter();

@@ -33,7 +33,7 @@ pub struct MfuCell {
 }
 
 impl MfuGrid {
-    /// Returns the points of decode attention of `table`, or `None` if `gpu` has no peak for the dtype.
+    /// Returns the points of an entry of decode attention, or `None` if `gpu` has no peak for the dtype.
     pub fn decode<'t>(entry: &Entry<AttentionShape, Grid<'t>>, gpu: &Gpu) -> Option<MfuGrid> {
         let (shape, points) = (entry.shape, entry.points);
         let peak_flops_per_s = gpu.peak_flops_per_s(shape.dtype)?;

@@ -15,9 +15,13 @@ from .errors import UserError, comma
 _DEVICE_NAMES = {
     "NVIDIA A100-SXM4-80GB": "a100",
     "NVIDIA B200": "b200",
+    "NVIDIA B300 SXM6 AC": "b300",
+    "NVIDIA GB200": "gb200",
+    "NVIDIA GB300": "gb300",
     "NVIDIA H100 80GB HBM3": "h100",
     "NVIDIA H200": "h200",
     "NVIDIA L40S": "l40s",
+    "NVIDIA RTX PRO 6000 Blackwell Server Edition": "rtx-pro-6000",
 }
 
 _NUMBERS = ("bf16_tflops", "mem_bytes", "mem_bw_gb_per_s", "l2_bytes", "sms", "link_gb_per_s")

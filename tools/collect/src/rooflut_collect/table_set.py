@@ -23,7 +23,7 @@ from .operations import OPERATIONS, Row
 _LEAST_T0_US = 0.1
 
 #: The sets that rooflut brings; another of such a name is refused there.
-BUILT_IN = ("a100", "b200", "b300", "h100", "h200", "l40s", "l40s-p2p")
+BUILT_IN = ("a100", "b200", "b300", "gb200", "gb300", "h100", "h200", "l40s", "l40s-p2p", "rtx-pro-6000")
 
 _DETAILS = ("status", "latency_us", "p10_us", "p90_us", "repetitions", "calls", "backend")
 _DETAILS += ("sm_mhz", "mem_mhz", "power_w", "celsius", "at", "reason")
