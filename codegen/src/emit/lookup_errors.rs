@@ -24,7 +24,7 @@ pub fn generate_lookup_errors(
     let groups: String = groups.iter().map(group).collect();
     Ok(format!(
         "pub(crate) mod errors {{
-    use crate::hardware::{{Dtype, OperationKind}};
+    use crate::hardware::OperationKind;
     use crate::table::{{Errors, GroupErrors}};
     pub(crate) static GROUPS: [GroupErrors; {count}] = [{groups}
     ];
@@ -39,7 +39,7 @@ fn group(group: &ErrorGroup) -> String {
     let dtype_name = dtype.map_or("any", |dtype| dtype.name());
     let name = format!("{set} {operation_name} {dtype_name} {shape}");
     let operation = operation.map_or("None".to_owned(), |it| format!("Some(OperationKind::{it:?})"));
-    let dtype = dtype.map_or("None".to_owned(), |it| format!("Some(Dtype::{it:?})"));
+    let dtype = dtype.map_or("None".to_owned(), |it| format!("Some(crate::hardware::Dtype::{it:?})"));
     let transferred = shape == "transferred";
     let errors = errors
         .each_ref()
