@@ -45,7 +45,7 @@ pub struct Covered {
 }
 
 /// Returns the coverages of the rows of `datasets`, and of the kernels of the GPUs in their `reports`, by `nominal`
-/// coverage. Of closed loops, every [`SAMPLED`]th row counts.
+/// coverage. Of closed loops, every eighth row counts.
 ///
 /// # Errors
 /// A nominal coverage that is not between 0 and 1.
