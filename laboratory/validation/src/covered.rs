@@ -20,7 +20,7 @@ pub const NOMINAL: [f64; 2] = [0.8, 0.95];
 /// Load stages are cut to this duration for their intervals; they are steady long before.
 const LONGEST_STAGE_S: f64 = 200.0;
 /// Closed loops take long to simulate: the intervals of one row in so many are compared.
-const SAMPLED: usize = 8;
+const SAMPLED: usize = 16;
 /// The place of kernels among the files.
 const TABLES: &str = "tables";
 
@@ -45,7 +45,7 @@ pub struct Covered {
 }
 
 /// Returns the coverages of the rows of `datasets`, and of the kernels of the GPUs in their `reports`, by `nominal`
-/// coverage. Of closed loops, every eighth row counts.
+/// coverage. Of closed loops, every sixteenth row counts.
 ///
 /// # Errors
 /// A nominal coverage that is not between 0 and 1.
