@@ -36,23 +36,18 @@ const OUTSIDE: Columns = ["outside_set", "outside_rows", "outside_q50", "outside
 const KEY: [&str; 4] = ["set", "operation", "dtype", "shape"];
 const ANY: &str = "any";
 const SHAPES: [&str; 3] = ["measured", "transferred", ANY];
-/// Groups are numbered in two bytes.
-const MAX_GROUPS: usize = 65_536;
 
 /// Reads the groups in the file at `path`, in its order.
 ///
 /// # Errors
 /// The file cannot be read; a column is missing; a value is none of those expected; the first group is not that of
-/// any operation; there are too many groups.
+/// any operation.
 pub(crate) fn read_lookup_errors(path: &Path) -> Result<Vec<ErrorGroup>, Error> {
     let rows = Rows::read(&Part::alone(path)?)?;
     rows.check(&[&KEY[..], &INSIDE, &OUTSIDE].concat(), &[])?;
     let first = rows.iter().next();
     if let Some(row) = first.filter(|row| row.text("operation") != Some(ANY)) {
         return Err(row.refuse("operation", "any, in the first row", "add a row for any operation"));
-    }
-    if let Some(row) = rows.iter().nth(MAX_GROUPS) {
-        return Err(row.refuse("set", "at most 65536 rows", "remove some"));
     }
     rows.iter().map(|row| group(&row)).collect()
 }

@@ -12,9 +12,8 @@ use crate::run_error::RunError;
 use crate::scenario::{Scenario, Server};
 
 /// Speculators of vLLM that are not modelled, and their description. The dimensions of an EAGLE-3 head are in a
-/// `config.json` of its own (`vllm/model_executor/models/llama_eagle3.py` and `deepseek_eagle3.py`), which rooflut
-/// does not have.
-/// DSpark drafts a block of tokens in one pass (`vllm/v1/worker/gpu/spec_decode/dspark/speculator.py`).
+/// `config.json` of its own (`vllm/model_executor/models/llama_eagle3.py` and `deepseek_eagle3.py`), which rooflut does
+/// not have. DSpark drafts a block of tokens in one pass (`vllm/v1/worker/gpu/spec_decode/dspark/speculator.py`).
 const UNMODELLED: [(&str, &str); 2] = [
     ("eagle3", "a head of unknown dimensions, which rooflut does not model"),
     ("dspark", "a speculator of DeepSeek-V4, which rooflut does not model"),

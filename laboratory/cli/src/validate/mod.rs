@@ -95,7 +95,8 @@ predicted without the rows of their model family (to first order: `cargo run --r
 left_out`); the decode steps and the solo requests took part in the fit. On other GPUs, whose load \
 stages took no part, the intervals of steps are wider (`other_gpu_error` of `rooflut engines`), which six stages can \
 hardly test. Every sixteenth row of the closed loops is counted, because they take long to simulate. `tables` are \
-kernels: rows of the built-in tables, predicted without themselves or their shape, within intervals that rows of other shapes gave.";
+kernels: rows of the built-in tables, predicted without themselves or their shape, within intervals that rows of other \
+shapes gave.";
 
 /// The meaning of the table of rivals.
 const HEAD_TO_HEAD: &str = "\

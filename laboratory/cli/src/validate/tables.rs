@@ -137,17 +137,24 @@ pub(super) fn errors_by_run(report: &FileReport, runs: &[Group<'_>]) -> Grid {
     by_run(&["metric"], &ERRORS, runs, rows)
 }
 
+/// Returns the comparisons of `metric` in the order of `cases`; of more than `most` those with the largest errors, the
+/// largest first.
+fn largest<'r>(cases: impl Iterator<Item = &'r Case>, metric: Metric, most: usize) -> Vec<(&'r Case, &'r Comparison)> {
+    let mut compared: Vec<_> = cases.filter_map(|case| Some((case, case.comparison(metric)?))).collect();
+    if compared.len() > most {
+        compared.sort_by(|(_, a), (_, b)| b.ape().total_cmp(&a.ape()));
+        compared.truncate(most);
+    }
+    compared
+}
+
 /// Returns the `max_rows` rows with the largest errors of each metric.
 pub(super) fn worst(report: &FileReport, max_rows: usize) -> Grid {
     let columns = ["predicted", "measured", "error"];
     let numbers: Vec<&str> = ["line"].iter().chain(settings(report.kind)).copied().chain(columns).collect();
     let mut sheet = Grid::of(&["metric", "server", "model", "GPU", "tp"], &numbers);
     for metric in metrics(report) {
-        let cases = report.cases.iter();
-        let mut compared: Vec<(&Case, &Comparison)> =
-            cases.filter_map(|case| Some((case, case.comparison(metric)?))).collect();
-        compared.sort_by(|(_, a), (_, b)| b.ape().total_cmp(&a.ape()));
-        for (case, compared) in compared.into_iter().take(max_rows) {
+        for (case, compared) in largest(report.cases.iter(), metric, max_rows) {
             let mut cells = vec![title(metric).to_owned(), case.label.id.clone(), case.model.to_owned()];
             cells.extend([case.gpu.clone(), case.tp.to_string(), case.label.line.to_string()]);
             cells.extend(setting(case.setting));
@@ -165,14 +172,7 @@ pub(super) fn rows(report: &FileReport, runs: &[Group<'_>], most: usize) -> Grid
     let rows = |run: &Group<'_>| {
         let mut rows = Vec::new();
         for metric in metrics(report) {
-            let cases = run.cases.iter();
-            let mut compared: Vec<(&Case, &Comparison)> =
-                cases.filter_map(|case| Some((*case, case.comparison(metric)?))).collect();
-            if compared.len() > most {
-                compared.sort_by(|(_, a), (_, b)| b.ape().total_cmp(&a.ape()));
-                compared.truncate(most);
-            }
-            for (case, compared) in compared {
+            for (case, compared) in largest(run.cases.iter().copied(), metric, most) {
                 let mut cells = vec![title(metric).to_owned(), stage(&case.label.stage)];
                 cells.extend(setting(case.setting));
                 cells.extend(comparison(Some(compared)));

@@ -21,11 +21,12 @@ const REQUESTS_EACH: u64 = 10;
 const MAX_TOKENS: u64 = 2_000_000_000;
 
 /// Time of a request outside of the engine, and of each token of its prompt, on the way to InferenceX's client, in
-/// nanoseconds, chosen on its rows of all versions, which are those of spread lengths: with them, mean and
-/// median error of TTFT of all closed loops are 13.0 and 8.7 %, with 10 ms and 5 us 13.6 and 10.2 %, and each half of the
-/// rows gains. Load stages had another
-/// client, and the constants of vLLM 0.15.1 are for that one: with them, TTFT of gpt-oss-120b under 0.15.1 is 23 % too
-/// short on H100 and H200 and 28 % on B200; with these the bias is -5, -7 and +4 %.
+/// nanoseconds, chosen on its rows of all versions: with them, mean and median error of TTFT of all closed loops are 13.0
+/// and 8.7 %, with 10 ms and 5 us 13.6 and 10.2 %, and each half of the rows gains. Load stages had another client, and
+/// the constants of vLLM 0.15.1 are for that one: with them, TTFT of gpt-oss-120b under 0.15.1 is 23 % too short on H100
+/// and H200 and 28 % on B200; with these the bias is -5, -7 and +4 %.
+///
+/// Assumes: rows with spread lengths are InferenceX's. The other publisher's have equal lengths.
 const CLIENT_NS: (u64, u64) = (8_000_000, 7_000);
 
 /// Simulates users who all start at once, from an idle server, and compares the means over their requests, as timed at
