@@ -14,7 +14,7 @@ pub use self::rules::{
     SelfPreemption, VictimIndex, VictimToken,
 };
 pub use self::version::{closest, oldest};
-pub use crate::generated::stacks;
+pub use crate::generated::{DEFAULT, stacks};
 
 use crate::hardware::{Dtype, Gpu};
 use crate::interval::{Coverage, in_quadrature};
@@ -201,6 +201,9 @@ step_constants! {
     prompt_layer: Seconds = Seconds::ZERO, time, with_prompt_layer;
     /// [`prompt_layer`](Self::prompt_layer) on GPUs with 4-bit tensor cores.
     blackwell_prompt_layer: Seconds = Seconds::ZERO, time, with_blackwell_prompt_layer;
+    /// Addition to [`prompt_layer`](Self::prompt_layer) of a mixture-of-experts layer, on GPUs without 4-bit tensor
+    /// cores: launches of the kernels around its experts.
+    prompt_moe_layer: Seconds = Seconds::ZERO, time, with_prompt_moe_layer;
     /// Addition to [`prompt_layer`](Self::prompt_layer) of a layer that keeps a state in place of keys and values:
     /// launches of the kernels of its gated delta net.
     prompt_state_layer: Seconds = Seconds::ZERO, time, with_prompt_state_layer;
@@ -394,6 +397,7 @@ impl StepConstants {
             self.sustained_math = self.blackwell_sustained_math;
             self.moe_layer = self.blackwell_moe_layer;
             self.prompt_layer = self.blackwell_prompt_layer;
+            self.prompt_moe_layer = Seconds::ZERO;
         } else {
             self.sustained_reads = 1.0;
             self.blackwell_fp8_block_experts = 1.0;

@@ -4,3 +4,6 @@
 include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 include!(concat!(env!("OUT_DIR"), "/engines.rs"));
 include!(concat!(env!("OUT_DIR"), "/errors.rs"));
+
+/// The engine stack where none is named: the newest one whose servers were measured.
+pub use stacks::VLLM_0_25_0 as DEFAULT;

@@ -1,7 +1,7 @@
 //! The builder of a deployment.
 
 use super::{Deployment, DeploymentError, ServerOptions};
-use crate::engine::{EngineStack, stacks};
+use crate::engine::{self, EngineStack};
 use crate::hardware::Dtype;
 use crate::model::{MemoryLimits, ModelSpec};
 #[cfg(feature = "sim")]
@@ -34,14 +34,14 @@ pub struct DeploymentBuilder {
 }
 
 impl DeploymentBuilder {
-    /// Creates a builder for `spec` on one GPU of `tables`, served by vLLM 0.15.1.
+    /// Creates a builder for `spec` on one GPU of `tables`, served by [`engine::DEFAULT`].
     pub(super) fn new(spec: ModelSpec, tables: &TableSet) -> DeploymentBuilder {
         DeploymentBuilder {
             spec,
             tables: tables.clone(),
             parallelism: Parallelism::SINGLE,
             network: Network::CX7,
-            engine: stacks::VLLM_0_15_1,
+            engine: engine::DEFAULT,
             strictness: Strictness::ANY,
             options: ServerOptions::default(),
             memory: MemoryLimits::default(),
@@ -105,7 +105,7 @@ impl DeploymentBuilder {
     }
 
     /// Sets the engine stack: its scheduling, its API server and the time it adds to the measured kernels; default:
-    /// vLLM 0.15.1.
+    /// [`engine::DEFAULT`].
     pub fn engine(mut self, engine: &EngineStack) -> Self {
         self.engine = *engine;
         self

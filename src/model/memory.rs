@@ -60,10 +60,12 @@ impl MemoryPlan {
     /// Triton's.
     ///
     /// ```
+    /// use rooflut::engine::stacks;
     /// use rooflut::hardware::gpus;
     /// use rooflut::model::{self, MemoryLimits, MemoryPlan};
     /// let llama_2_7b = model::find("llama-2-7b").unwrap().spec;
-    /// let plan = MemoryPlan::try_new(&llama_2_7b, &gpus::H100, 1, MemoryLimits::default())?;
+    /// let limits = stacks::VLLM_0_15_1.memory_limits(MemoryLimits::default());
+    /// let plan = MemoryPlan::try_new(&llama_2_7b, &gpus::H100, 1, limits)?;
     /// // vLLM 0.15.1 reported 7,463.
     /// assert!(plan.kv_blocks.abs_diff(7463) < 40);
     /// # Ok::<(), rooflut::model::MemoryError>(())

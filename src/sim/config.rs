@@ -6,7 +6,7 @@ mod validate;
 
 pub(super) use role::Role;
 
-use crate::engine::{EngineStack, Scheduling, SchedulingRules, stacks};
+use crate::engine::{self, EngineStack, Scheduling, SchedulingRules};
 pub use crate::engine::{PrefixCaching, SchedulingPolicy};
 use crate::model::KvGroups;
 use crate::sim::Speculation;
@@ -76,7 +76,7 @@ impl SimConfig {
     pub const LAST_ARRIVAL_NS: u64 = LAST_ARRIVAL_NS;
 
     /// Creates a configuration with `max_model_len` and `kv_blocks`, and otherwise the defaults of vLLM's
-    /// `SchedulerConfig` and the rules of vLLM 0.15.1.
+    /// `SchedulerConfig` and the rules of [`engine::DEFAULT`].
     ///
     /// These are 128 sequences, 2,048 tokens per step, blocks of 16 tokens and prefix caching. The API server takes no
     /// time. What `vllm serve` takes depends on the GPU ([`ServeDefaults`](crate::engine::ServeDefaults));
@@ -100,7 +100,7 @@ impl SimConfig {
             api_server_ns: 0,
             api_token_ns: 0,
             api_output_ns: 0,
-            rules: stacks::VLLM_0_15_1.rules,
+            rules: engine::DEFAULT.rules,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Options of a step model.
 
 use super::Network;
-use crate::engine::{EngineStack, StepConstants, stacks};
+use crate::engine::{self, EngineStack, StepConstants};
 use crate::hardware::Dtype;
 use crate::table::Strictness;
 
@@ -63,10 +63,10 @@ impl StepOptions {
 }
 
 impl Default for StepOptions {
-    /// Returns 16-bit KV entries, any provenance and the constants of vLLM 0.15.1.
+    /// Returns 16-bit KV entries, any provenance and the constants of [`engine::DEFAULT`].
     fn default() -> StepOptions {
         // A read of the stack at run time would link the texts that describe it.
-        const DEFAULT: StepOptions = StepOptions::for_engine(&stacks::VLLM_0_15_1);
+        const DEFAULT: StepOptions = StepOptions::for_engine(&engine::DEFAULT);
         DEFAULT
     }
 }

@@ -388,16 +388,17 @@ fn joint_qk_norms(model: &ModelSpec) -> f64 {
 /// Returns the time in which the GPU waits for the host: in a step without prompt tokens, and in one with some that runs
 /// as a CUDA graph or does not.
 fn hosts(model: &ModelSpec, engine: &StepConstants) -> [Seconds; 3] {
-    let layers = |is_counted: fn(&Attention) -> bool| -> f64 {
+    let layers = |is_counted: fn(&LayerGroup) -> bool| -> f64 {
         let groups = model.layers.iter();
-        let counted = groups.filter(|group| is_counted(&group.attention));
-        counted.map(|group| f64::from(group.layers)).sum()
+        groups.filter(|group| is_counted(group)).map(|group| f64::from(group.layers)).sum()
     };
-    let (all, states) = (layers(|_| true), layers(|attention| matches!(attention, Attention::DeltaNet(_))));
-    let launches = if layers(|attention| matches!(attention.span(), Span::Chunk(_))) > 0.0 {
+    let all = layers(|_| true);
+    let routed = layers(|group| matches!(group.ffn, Ffn::Moe { .. }));
+    let states = layers(|group| matches!(group.attention, Attention::DeltaNet(_)));
+    let launches = if layers(|group| matches!(group.attention.span(), Span::Chunk(_))) > 0.0 {
         [engine.uncaptured_layer * all; 3]
     } else {
-        let prompts = engine.prompt_layer * all;
+        let prompts = engine.prompt_layer * all + engine.prompt_moe_layer * routed;
         [Seconds::ZERO, prompts + engine.prompt_state_layer * states, prompts + engine.uncaptured_state_layer * states]
     };
     launches.map(|launches| engine.host + launches)

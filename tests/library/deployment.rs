@@ -2,8 +2,7 @@
 
 use rooflut::Deployment;
 use rooflut::deployment::DeploymentBuilder;
-use rooflut::engine::Scheduling;
-use rooflut::engine::stacks;
+use rooflut::engine::{self, Scheduling, stacks};
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler};
 use rooflut::sim::{SimConfig, Speculation};
@@ -68,8 +67,8 @@ fn step_model_memory_and_limits_equal_parts_assembled_by_hand() {
 #[test]
 fn model_and_tables_alone_give_a_server_of_the_default_engine() {
     let config = server(on_h100("llama-3.1-8b"));
-    let api_server = stacks::VLLM_0_15_1.api_server;
-    assert_eq!(config.api_server_ns, api_server.to_nanos());
+    assert_eq!(engine::DEFAULT.name, "vllm-0.25.0");
+    assert_eq!(config.api_server_ns, engine::DEFAULT.api_server.to_nanos());
     assert_eq!(config.rules.scheduling, Scheduling::OneStepAhead);
     assert_eq!((config.max_num_seqs, config.max_num_batched_tokens), (1_024, 8_192));
     assert_eq!(config.max_model_len, 131_072);
@@ -154,7 +153,7 @@ fn the_largest_graph_follows_from_the_sequences() {
     assert_ne!(step(h100(), 500), step(alone(256), 500));
     assert_eq!(step(h100().max_num_seqs(100), 197), step(alone(200), 197));
     assert_ne!(step(h100().max_num_seqs(100), 197), step(alone(192), 197));
-    let mut engine = stacks::VLLM_0_15_1;
+    let mut engine = engine::DEFAULT;
     engine.constants.cuda_graph_max_tokens = 0;
     assert_eq!(step(h100().engine(&engine), 197), step(alone(0), 197));
 }

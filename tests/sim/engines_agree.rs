@@ -5,7 +5,7 @@ use crate::oracle::{self, kv_cache::LISTED_TOKENS};
 use crate::support::{Linear, Seen, simulator};
 use crate::workloads::{IDS, requests, servers};
 use proptest::prelude::*;
-use rooflut::engine::{FreedBlocks, Scheduling, VictimIndex, VictimToken};
+use rooflut::engine::{FreedBlocks, Scheduling, VictimIndex, stacks};
 use rooflut::model::Span;
 use rooflut::sim::figures::Totals;
 use rooflut::sim::load::RequestList;
@@ -123,9 +123,9 @@ fn a_request_preempted_with_tokens_finds_the_block_behind_its_window() {
     config.policy = SchedulingPolicy::Priority;
     config.api_server_ns = 700;
     config.api_token_ns = 11;
+    config.rules = stacks::VLLM_0_15_1.rules;
     config.rules.scheduling = Scheduling::Synchronous;
     config.rules.freed_blocks = FreedBlocks::UncachedFirst;
-    config.rules.victim_token = VictimToken::TakenBack;
     config.rules.victim_index = VictimIndex::Stays;
     let listed = Content::TraceBlocks { first: 0, count: 1 };
     let cached = |prompt_tokens, output_tokens, cached_tokens| {

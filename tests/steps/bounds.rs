@@ -3,7 +3,7 @@
 use crate::support::made_up::{
     TOO_FAST, TOO_FAST_IN_CACHE, TOO_FAST_TWICE_BANDWIDTH, TOO_FAST_TWICE_LINK, TOO_FAST_TWICE_PEAK,
 };
-use crate::support::models::{self, DEFAULT, heads};
+use crate::support::models::{self, FITTED, heads};
 use crate::support::random::Random;
 use crate::support::steps::{self, Batch, Sharded};
 use crate::support::tolerances::ROUNDING;
@@ -132,7 +132,7 @@ fn steps_at_the_end_of_the_integers_are_finite() {
     let most = DecodeGroup::from_sum(u32::MAX, u64::MAX).unwrap();
     let most = [most, most, most.with_drafted(u32::MAX).unwrap()];
     let fewest = [DecodeGroup::from_sum(500, 500).unwrap()];
-    for (sharded, model) in models::all(DEFAULT) {
+    for (sharded, model) in models::all(FITTED) {
         for decode in [&most[..], &most[..1], &fewest[..], &[][..]] {
             for prefill in [&whole[..], &whole[..1], &late[..], &[][..]] {
                 let batch = StepBatch { prefill, decode };

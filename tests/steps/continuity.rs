@@ -3,7 +3,7 @@
 //! One more of `n` may change a step by a few times `ln((n + 1) / n)`, 0.1 % at 1,000: a kernel's time
 //! grows at most like its FLOPs, and its efficiency changes no faster. A jump exceeds this.
 
-use crate::support::models::{self, DEFAULT};
+use crate::support::models::{self, FITTED};
 use crate::support::steps::{Batch, Sharded};
 use crate::support::tables;
 use crate::support::tolerances::{FEWER_REQUESTS, LINEAR_SLOPE, ROUNDING, SQUARE_SLOPE, STORED_LN_F32};
@@ -15,7 +15,7 @@ use rooflut::step::{Chunk, DecodeGroup, Part, RooflineModel, StepModel, StepTime
 const EFFICIENCY_SLOPE: f64 = LINEAR_SLOPE;
 
 /// Tokens of the largest step that runs as a CUDA graph.
-const GRAPHS: u64 = DEFAULT.cuda_graph_max_tokens as u64;
+const GRAPHS: u64 = FITTED.cuda_graph_max_tokens as u64;
 
 fn seconds(model: &RooflineModel, batch: &Batch) -> f64 {
     model.step_time(&batch.as_step()).total().0
@@ -34,7 +34,7 @@ fn one_more(n: u64) -> f64 {
 #[test]
 fn one_more_kv_token_takes_at_most_proportionally_longer() {
     let mut longer = 0;
-    models::random_steps(DEFAULT, 11, 20_000, |_, sharded, model, batch| {
+    models::random_steps(FITTED, 11, 20_000, |_, sharded, model, batch| {
         if batch.decode.is_empty() {
             return;
         }
@@ -81,7 +81,7 @@ fn chunk_is_continuous(model: &RooflineModel, batch: &Batch, sharded: &Sharded) 
 #[test]
 fn a_chunk_is_continuous_beyond_the_cuda_graphs() {
     let mut checked = 0;
-    models::random_steps(DEFAULT, 12, 20_000, |_, sharded, model, batch| {
+    models::random_steps(FITTED, 12, 20_000, |_, sharded, model, batch| {
         if !batch.prefill.is_empty() && batch.as_step().tokens() > GRAPHS {
             chunk_is_continuous(model, &batch, sharded);
             checked += 1;
@@ -98,7 +98,7 @@ fn a_whole_prompt_is_continuous_around_every_length_that_was_measured() {
     lengths.retain(|&length| u64::from(length) > GRAPHS + 1);
     assert!(lengths.len() > 3, "{lengths:?}");
     // Before, at and after a row; and to a context, which no row has.
-    for (sharded, model) in models::all(DEFAULT) {
+    for (sharded, model) in models::all(FITTED) {
         for length in &lengths {
             for new in [length - 1, *length] {
                 chunk_is_continuous(&model, &Batch::chunk(new, 0), &sharded);
@@ -109,7 +109,7 @@ fn a_whole_prompt_is_continuous_around_every_length_that_was_measured() {
 
 #[test]
 fn one_more_request_is_continuous_beyond_the_cuda_graphs() {
-    for (sharded, model) in models::all(DEFAULT) {
+    for (sharded, model) in models::all(FITTED) {
         // The largest CUDA graph is not padded.
         for requests in GRAPHS as u32..1_100 {
             let of = |requests| Batch::decoding(requests, 1_000);

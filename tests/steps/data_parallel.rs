@@ -2,6 +2,7 @@
 
 use crate::support::models;
 use rooflut::ResolveError;
+use rooflut::engine::stacks;
 use rooflut::hardware::GatherShape;
 use rooflut::model::ModelSpec;
 use rooflut::op::Gather;
@@ -16,7 +17,9 @@ const LAYERS: f64 = 48.0;
 
 fn model(ranks: Parallelism) -> RooflineModel {
     let spec = models::spec("qwen3-30b-a3b");
-    RooflineModel::try_new(&spec, &sets::H100, ranks, StepOptions::default()).unwrap()
+    // Later engines route the padding of graphs.
+    let options = StepOptions::for_engine(&stacks::VLLM_0_15_1);
+    RooflineModel::try_new(&spec, &sets::H100, ranks, options).unwrap()
 }
 
 fn decodes(requests: u32) -> [DecodeGroup; 1] {

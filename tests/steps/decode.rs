@@ -50,7 +50,7 @@ fn matched<'t>(tables: &'t Tables, sharded: &Sharded) -> Matched<'t> {
         let bytes = tokens * kv_bytes(shape);
         let blocks = f64::from(row.amount * shape.local().kv_heads);
         let waves_s = blocks / tables.gpu.sms * tables.wave("decode");
-        bytes > models::DEFAULT.cold_kv * tables.gpu.l2 && bytes / tables.gpu.bandwidth > waves_s
+        bytes > models::FITTED.cold_kv * tables.gpu.l2 && bytes / tables.gpu.bandwidth > waves_s
     };
     let on_rank = |of: AttentionShape| (of.q_heads / of.tp, (of.kv_heads / of.tp).max(1));
     Matched {
@@ -69,7 +69,7 @@ fn middle(mut values: Vec<f64>) -> [f64; 2] {
 /// Calls `check` with every model of every set.
 fn every_model(mut check: impl FnMut(&Tables, &Sharded, &RooflineModel)) {
     for tables in tables::all() {
-        for (sharded, model) in &models::all_on(tables.compiled, models::DEFAULT) {
+        for (sharded, model) in &models::all_on(tables.compiled, models::FITTED) {
             check(tables, sharded, model);
         }
     }
@@ -95,7 +95,7 @@ fn short_contexts_take_the_waves_of_their_thread_blocks() {
     // The row of 256 requests of 128 tokens takes 88 us: the KV entries in memory 46 us, the blocks 56 us.
     let tables = tables::h100();
     let sharded = steps::named("llama-3.1-8b", 1);
-    let model = models::llama(models::DEFAULT);
+    let model = models::llama(models::FITTED);
     let floor_s = tables.floor("decode", &tables.decode);
     let waves_s = 256.0 * 8.0 / tables.gpu.sms * tables.wave("decode");
     let at = |each| layer_s(&sharded, &model, 256, each);
@@ -128,7 +128,7 @@ fn the_share_assumed_without_rows_is_what_those_of_h100_reach() {
     let shares = tables.decode.iter().filter_map(|row| {
         let tokens = f64::from(row.amount) * f64::from(row.length);
         let bytes = tokens * kv_bytes(row.shape);
-        let cold = bytes > models::DEFAULT.cold_kv * tables.gpu.l2;
+        let cold = bytes > models::FITTED.cold_kv * tables.gpu.l2;
         cold.then(|| bytes / (row.us - floor_us) * 1e6 / tables.gpu.bandwidth)
     });
     let [_, reached] = middle(shares.collect());
@@ -176,6 +176,6 @@ fn the_kv_cache_of_a_step_is_cold() {
     let hot = DecodeAttention::resolve(set.compiled, shape).unwrap();
     let (requests, each) = (8, 1_024);
     let hot = hot.at(requests, u64::from(requests * each)).time.0;
-    let cold = layer_s(&sharded, &models::llama(models::DEFAULT), requests, each);
+    let cold = layer_s(&sharded, &models::llama(models::FITTED), requests, each);
     assert!(cold > 1.2 * hot, "{cold} {hot}");
 }

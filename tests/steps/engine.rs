@@ -3,7 +3,7 @@
 use crate::support::apart;
 use crate::support::engines::{self, EngineFile};
 use crate::support::made_up::TOO_FAST;
-use crate::support::models::{self, DEFAULT};
+use crate::support::models::{self, FITTED};
 use crate::support::steps::{self, Batch};
 use crate::support::tolerances::ROUNDING;
 use rooflut::engine::{self, Constant, EngineStack, StepConstants, stacks};
@@ -88,8 +88,8 @@ fn vllm_0_33_0_has_the_times_of_0_20_1_and_rules_of_its_own() {
 }
 
 #[test]
-fn the_default_engine_is_vllm_0_15_1() {
-    assert_eq!(StepOptions::default().constants, DEFAULT);
+fn options_take_the_default_engine() {
+    assert_eq!(StepOptions::default().constants, engine::DEFAULT.constants);
     let other = StepOptions::for_engine(&stacks::VLLM_0_11_0);
     assert_eq!(other.constants, stacks::VLLM_0_11_0.constants);
     assert_ne!(other, StepOptions::default());
@@ -111,7 +111,7 @@ const PADDED: [Part; 7] =
 #[test]
 fn padded_tokens_are_neither_attended_routed_nor_sampled() {
     // Launches would hide the traffic of the small kernels.
-    let mut constants = DEFAULT;
+    let mut constants = FITTED;
     constants.layer = Seconds::ZERO;
     for (name, tp) in [DENSE, EXPERTS] {
         let at = |requests| step(name, tp, constants, &Batch::decoding(requests, 1_000));
@@ -137,7 +137,7 @@ fn padded_tokens_are_neither_attended_routed_nor_sampled() {
 fn padding_is_routed_to_experts_by_its_share() {
     let (name, tp) = EXPERTS;
     let at = |share, requests| {
-        let constants = DEFAULT.with_routed_padding(share);
+        let constants = FITTED.with_routed_padding(share);
         step(name, tp, constants, &Batch::decoding(requests, 1_000)).part(Part::Moe)
     };
     // All of a CUDA graph of 16 tokens, and half of the 6 tokens after the 10th.
@@ -224,15 +224,15 @@ fn each_constant_reaches_its_part_and_no_other() {
 #[test]
 fn small_kernels_are_launches_of_few_tokens_and_traffic_of_many() {
     let small = |tokens| {
-        let time = step(DENSE.0, DENSE.1, DEFAULT, &Batch::chunk(tokens, 0));
+        let time = step(DENSE.0, DENSE.1, FITTED, &Batch::chunk(tokens, 0));
         let small = time.parts().find(|part| part.part == Part::SmallKernels);
         small.map(|part| (part.time, part.binding)).unwrap()
     };
     let layers = f64::from(steps::named(DENSE.0, DENSE.1).spec.layers.total());
-    assert_eq!(small(1), (DEFAULT.layer * layers, Binding::Latency));
+    assert_eq!(small(1), (FITTED.layer * layers, Binding::Latency));
     let (time, binding) = small(16_384);
     assert_eq!(binding, Binding::Memory);
-    assert!(time > DEFAULT.layer * layers);
+    assert!(time > FITTED.layer * layers);
     let (twice, _) = small(32_768);
     assert!(apart(twice.0, 2.0 * time.0) < ROUNDING);
 }
@@ -240,8 +240,8 @@ fn small_kernels_are_launches_of_few_tokens_and_traffic_of_many() {
 #[test]
 fn cold_kv_changes_decode_attention_alone() {
     let batch = Batch::decoding(32, 1_024);
-    let before = step(DENSE.0, DENSE.1, DEFAULT, &batch);
-    let after = step(DENSE.0, DENSE.1, DEFAULT.with_cold_kv(0.5), &batch);
+    let before = step(DENSE.0, DENSE.1, FITTED, &batch);
+    let after = step(DENSE.0, DENSE.1, FITTED.with_cold_kv(0.5), &batch);
     for part in before.parts() {
         let same = after.part(part.part) == part.time;
         assert_eq!(same, part.part != Part::DecodeAttention, "{}", part.part);
@@ -254,11 +254,11 @@ fn impossible_summaries_are_rejected() {
     for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let refused =
             |constants: StepConstants| models::try_on(&sets::H100, &sharded, constants).unwrap_err().to_string();
-        let width = refused(DEFAULT.with_smoothing_width(wrong));
+        let width = refused(FITTED.with_smoothing_width(wrong));
         let expected = "engine constant smoothing_width: expected a width in ln(rows) above 0, found";
         assert!(width.starts_with(expected), "{width}");
         if wrong != 0.0 {
-            let cold = refused(DEFAULT.with_cold_kv(wrong));
+            let cold = refused(FITTED.with_cold_kv(wrong));
             assert!(cold.starts_with("engine constant cold_kv: expected a multiple"), "{cold}");
         }
     }

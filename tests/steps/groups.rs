@@ -6,7 +6,7 @@ use rooflut::step::{DecodeGroup, LatencyModel, Part, StepModel, StepTime, Tabula
 use rooflut::table::sets;
 
 use crate::support::apart;
-use crate::support::models::{self, DEFAULT, dense, heads, moe, with};
+use crate::support::models::{self, FITTED, dense, heads, moe, with};
 use crate::support::random::Random;
 use crate::support::steps::{Batch, Sharded};
 use crate::support::tolerances::ROUNDING;
@@ -38,7 +38,7 @@ fn four_groups() -> ModelSpec {
 
 fn step(spec: ModelSpec, tp: u32, batch: &Batch) -> StepTime {
     let sharded = Sharded { name: "made up", spec, tp, kv_dtype: rooflut::hardware::Dtype::Bf16 };
-    models::on(&sets::H100, &sharded, DEFAULT).step_time(&batch.as_step())
+    models::on(&sets::H100, &sharded, FITTED).step_time(&batch.as_step())
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn parts_are_the_sums_over_the_groups() {
 #[test]
 fn tabulated_steps_of_several_groups_equal_computed_ones() {
     let sharded = Sharded { name: "made up", spec: four_groups(), tp: 2, kv_dtype: rooflut::hardware::Dtype::Bf16 };
-    let model = models::on(&sets::H100, &sharded, DEFAULT);
+    let model = models::on(&sets::H100, &sharded, FITTED);
     let tabulated = TabulatedModel::new(model.clone(), 2_048);
     let mut random = Random(17);
     for _ in 0..100 {

@@ -1,6 +1,6 @@
 //! Intervals around the time of a step.
 
-use crate::support::models::{self, DEFAULT};
+use crate::support::models::{self, FITTED};
 use crate::support::steps;
 use rooflut::engine::StepConstants;
 use rooflut::interval::{Coverage, Interval};
@@ -21,7 +21,7 @@ fn half_width(interval: Interval) -> f64 {
 }
 
 fn model(name: &str, tp: u32) -> RooflineModel {
-    models::try_on(&sets::H100, &steps::named(name, tp), DEFAULT).unwrap()
+    models::try_on(&sets::H100, &steps::named(name, tp), FITTED).unwrap()
 }
 
 fn decode(model: &RooflineModel, requests: u32) -> StepTime {
@@ -62,11 +62,11 @@ fn half_widths_add_up_in_quadrature_over_parts_and_model() {
         let coverage = coverage(share);
         let parts = step.parts().filter_map(|part| {
             let extent = part.source.provenance()?.extent;
-            let of_step = part.time.0 / step.total().0 * DEFAULT.lookup_error_share;
+            let of_step = part.time.0 / step.total().0 * FITTED.lookup_error_share;
             Some(of_step * part.errors.half_width(extent, coverage))
         });
         let parts: f64 = parts.map(|width| width * width).sum();
-        let model = -DEFAULT.step_error * (1.0 - share).ln();
+        let model = -FITTED.step_error * (1.0 - share).ln();
         let found = half_width(step.interval(coverage));
         let expected = (parts + model * model).sqrt();
         assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
@@ -79,13 +79,13 @@ fn steps_on_gpus_without_fitted_servers_have_wider_errors() {
         let llama = steps::named("llama-3.1-8b", 1);
         decode(&models::try_on(set, &llama, constants).unwrap(), 32).interval(coverage(0.8))
     };
-    let as_fitted = DEFAULT.with_other_gpu_error(DEFAULT.step_error);
+    let as_fitted = FITTED.with_other_gpu_error(FITTED.step_error);
     for set in [&sets::A100, &sets::H200] {
-        let (wide, narrow) = (alike(set, DEFAULT), alike(set, as_fitted));
+        let (wide, narrow) = (alike(set, FITTED), alike(set, as_fitted));
         assert!(wide.low < narrow.low && narrow.high < wide.high);
     }
     let h100 = &sets::H100;
-    assert_eq!(alike(h100, DEFAULT), alike(h100, as_fitted));
+    assert_eq!(alike(h100, FITTED), alike(h100, as_fitted));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use rooflut::step::{Chunk, ModelError, Part, StepModel, StepTime};
 use rooflut::table::{Class, sets};
 
 use crate::support::DEEPSEEK_V3 as LAYER;
-use crate::support::models::{self, DEFAULT, with};
+use crate::support::models::{self, FITTED, with};
 use crate::support::steps::{Batch, Sharded};
 
 /// DeepSeek-V3 without its MTP layer.
@@ -44,7 +44,7 @@ fn on_eight(spec: ModelSpec) -> Sharded {
 }
 
 fn step(batch: &Batch) -> StepTime {
-    models::on(&sets::H200, &on_eight(v3()), DEFAULT).step_time(&batch.as_step())
+    models::on(&sets::H200, &on_eight(v3()), FITTED).step_time(&batch.as_step())
 }
 
 #[test]
@@ -64,13 +64,13 @@ fn a_layer_takes_the_time_of_the_table_in_place_of_projections_and_attention() {
     assert!(!has(Part::Qkv) && !has(Part::OProj) && has(Part::AllReduce));
     // Most of the small kernels of a layer are in the table.
     let small = step(&Batch::decoding(1, 100)).part(Part::SmallKernels).0;
-    assert!((small / (61.0 * 0.3 * DEFAULT.layer.0) - 1.0).abs() < 1e-9);
+    assert!((small / (61.0 * 0.3 * FITTED.layer.0) - 1.0).abs() < 1e-9);
 }
 
 #[test]
 fn shared_experts_of_small_steps_run_beside_the_routed_ones() {
     let [apart, beside] = [0, 64].map(|most| {
-        let constants = DEFAULT.with_shared_expert_tokens(most);
+        let constants = FITTED.with_shared_expert_tokens(most);
         models::on(&sets::H200, &on_eight(v3()), constants)
     });
     let shared = |step: &StepTime| step.part(Part::GateUp).0 + step.part(Part::Down).0;
@@ -119,7 +119,7 @@ fn layers_with_an_indexer_take_the_time_of_their_own_tables() {
         let sharded = Sharded { kv_dtype, ..on_eight(spec) };
         let mut batch = Batch::decoding(64, 4_096);
         batch.prefill = vec![Chunk::last(1_024, 9_216).unwrap()];
-        let found = models::on(&sets::H200, &sharded, DEFAULT).step_time(&batch.as_step());
+        let found = models::on(&sets::H200, &sharded, FITTED).step_time(&batch.as_step());
         let mut chunks = prefill.chunks();
         chunks.add(1_024, 8_192);
         for (part, once) in
@@ -133,7 +133,7 @@ fn layers_with_an_indexer_take_the_time_of_their_own_tables() {
 
 #[test]
 fn a_set_without_latent_attention_names_it() {
-    let error = models::try_on(&sets::L40S, &on_eight(v3()), DEFAULT).unwrap_err();
+    let error = models::try_on(&sets::L40S, &on_eight(v3()), FITTED).unwrap_err();
     let ModelError::Kernel { part, error } = error else { panic!("{error}") };
     assert_eq!(part, Part::PrefillAttention);
     assert!(error.to_string().contains("expected a table for mla_prefill, found none"));

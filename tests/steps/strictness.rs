@@ -126,7 +126,7 @@ fn the_answer_of_a_step_has_its_extent() {
 
 #[test]
 fn a_step_reports_smoothed_and_fitted_parts() {
-    let time = models::llama(models::DEFAULT).step_time(&Batch::decoding(64, 1024).as_step());
+    let time = models::llama(models::FITTED).step_time(&Batch::decoding(64, 1024).as_step());
     let source = |part| time.parts().find(|found| found.part == part).unwrap().source;
     let smoothed = Class::Smoothed.inside().into();
     for part in [Part::Qkv, Part::DecodeAttention, Part::Down] {

@@ -1,12 +1,12 @@
 //! Steps do not depend on the order of their parts, nor on empty parts.
 
-use crate::support::models::{self, DEFAULT};
+use crate::support::models::{self, FITTED};
 use rooflut::step::{DecodeGroup, StepBatch, StepModel, StepTime};
 use rooflut::units::Seconds;
 
 #[test]
 fn the_order_of_chunks_and_groups_changes_no_bit() {
-    models::random_steps(DEFAULT, 2, 10_000, |random, sharded, model, mut batch| {
+    models::random_steps(FITTED, 2, 10_000, |random, sharded, model, mut batch| {
         let before = model.step_time(&batch.as_step());
         random.shuffle(&mut batch.prefill);
         random.shuffle(&mut batch.decode);
@@ -24,7 +24,7 @@ fn bits(time: &StepTime) -> Vec<u64> {
 
 #[test]
 fn decode_requests_may_be_passed_one_by_one_or_as_sums() {
-    models::random_steps(DEFAULT, 3, 10_000, |random, sharded, model, batch| {
+    models::random_steps(FITTED, 3, 10_000, |random, sharded, model, batch| {
         if batch.decode.is_empty() {
             return;
         }
@@ -55,7 +55,7 @@ fn decode_requests_may_be_passed_one_by_one_or_as_sums() {
 
 #[test]
 fn a_batch_without_tokens_takes_no_time() {
-    for (_, model) in models::all(DEFAULT) {
+    for (_, model) in models::all(FITTED) {
         assert_eq!(model.step_time(&StepBatch::default()), StepTime::ZERO);
         assert_eq!(model.step_time(&StepBatch::default()).total(), Seconds::ZERO);
     }

@@ -7,7 +7,7 @@ use crate::support::models;
 
 #[test]
 fn an_empty_step_adds_no_time() {
-    let model = TabulatedModel::new(models::llama(models::DEFAULT), 256);
+    let model = TabulatedModel::new(models::llama(models::FITTED), 256);
     let tally = Tally::new(&model);
     tally.add(&StepBatch::default());
     assert_eq!((tally.steps(), tally.sources().total()), (1, Seconds::ZERO));

@@ -5,7 +5,7 @@ use rooflut::model::{Ffn, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::step::{DecodeGroup, Part, StepBatch, StepModel, StepTime};
 use rooflut::table::sets;
 
-use crate::support::models::{self, DEFAULT};
+use crate::support::models::{self, FITTED};
 use crate::support::steps::Sharded;
 
 fn spec(gated: bool, intermediate: u32) -> ModelSpec {
@@ -23,7 +23,7 @@ fn spec(gated: bool, intermediate: u32) -> ModelSpec {
 
 fn decode(spec: ModelSpec) -> StepTime {
     let sharded = Sharded { name: "made up", spec, tp: 1, kv_dtype: rooflut::hardware::Dtype::Bf16 };
-    models::on(&sets::H100, &sharded, DEFAULT)
+    models::on(&sets::H100, &sharded, FITTED)
         .step_time(&StepBatch { prefill: &[], decode: &[DecodeGroup::uniform(64, 1_000).unwrap()] })
 }
 

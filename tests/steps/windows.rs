@@ -7,7 +7,7 @@ use rooflut::op::{WindowDecode, WindowPrefill};
 use rooflut::step::{Chunk, DecodeGroup, Part, StepModel, StepTime};
 use rooflut::table::{Class, sets};
 
-use crate::support::models::{self, DEFAULT, heads, with};
+use crate::support::models::{self, FITTED, heads, with};
 use crate::support::steps::{Batch, Sharded};
 
 /// Layers with the heads of gpt-oss that all have the same span.
@@ -31,7 +31,7 @@ fn mixed() -> ModelSpec {
 
 fn step(spec: ModelSpec, batch: &Batch) -> StepTime {
     let sharded = Sharded { name: "made up", spec, tp: 1, kv_dtype: Dtype::Bf16 };
-    models::on(&sets::H100, &sharded, DEFAULT).step_time(&batch.as_step())
+    models::on(&sets::H100, &sharded, FITTED).step_time(&batch.as_step())
 }
 
 fn shape(window: u32) -> WindowShape {

@@ -129,6 +129,7 @@ impl EngineFile {
         constants.routing = self.number("routing", "value");
         constants.prompt_layer = self.time("prompt_layer");
         constants.blackwell_prompt_layer = self.time("blackwell_prompt_layer");
+        constants.prompt_moe_layer = self.time("prompt_moe_layer");
         constants.prompt_state_layer = self.time("prompt_state_layer");
         constants.uncaptured_state_layer = self.time("uncaptured_state_layer");
         constants.uncaptured_layer = self.time("uncaptured_layer");

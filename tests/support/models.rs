@@ -9,8 +9,8 @@ use rooflut::table::{TableSet, sets};
 use super::random::Random;
 use super::steps::{self, Batch, Sharded};
 
-/// The constants of the default engine.
-pub(crate) const DEFAULT: StepConstants = stacks::VLLM_0_15_1.constants;
+/// The constants that load stages were fitted to: all-reduces are not fused, and the padding of graphs is not routed.
+pub(crate) const FITTED: StepConstants = stacks::VLLM_0_15_1.constants;
 
 /// Builds `sharded` on the kernels of `set`.
 pub(crate) fn try_on(

@@ -100,7 +100,7 @@ fn weights_of_another_format_leave_more_memory_and_serve_faster() {
     assert_eq!(fp8["expert_dtype"], Value::Null);
     assert_eq!(fp8["model"], own["model"]);
     let people = success("run --dtype fp8");
-    let heading = "llama-3.1-8b (fp8 weights) on 1 h100 GPU, simulated as vllm-0.15.1 serves it\n";
+    let heading = "llama-3.1-8b (fp8 weights) on 1 h100 GPU, simulated as vllm-0.25.0 serves it\n";
     assert!(people.starts_with(heading), "{people}");
     // 16-bit weights need two GPUs.
     let large = "run --model llama-3.1-70b --dtype fp8 --requests 3 --max-num-seqs 64";

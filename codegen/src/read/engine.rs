@@ -38,7 +38,7 @@ struct Stack<'a> {
 }
 
 /// The constants of a step, and their units: the fields of the library's `StepConstants`.
-pub(crate) const OF_STEP: [(&str, Unit); 37] = [
+pub(crate) const OF_STEP: [(&str, Unit); 38] = [
     ("layer", Unit::Microseconds),
     ("small_kernel_bandwidth", Unit::Share),
     ("sustained_math", Unit::Share),
@@ -64,6 +64,7 @@ pub(crate) const OF_STEP: [(&str, Unit); 37] = [
     ("routing", Unit::Exponent),
     ("prompt_layer", Unit::Microseconds),
     ("blackwell_prompt_layer", Unit::Microseconds),
+    ("prompt_moe_layer", Unit::Microseconds),
     ("prompt_state_layer", Unit::Microseconds),
     ("uncaptured_state_layer", Unit::Microseconds),
     ("uncaptured_layer", Unit::Microseconds),

@@ -66,6 +66,7 @@ fn a_file_becomes_a_static_in_si_units() {
         ("prompt_layer", 13e-6),
         ("blackwell_moe_layer", 22e-6),
         ("blackwell_prompt_layer", 23e-6),
+        ("prompt_moe_layer", 24e-6),
         ("prompt_state_layer", 19e-6),
         ("uncaptured_state_layer", 21e-6),
         ("uncaptured_layer", 14e-6),

@@ -150,7 +150,7 @@ fn check(case: &Case, grid: &Grid, (one, of): (u64, u64)) {
 
 #[test]
 fn the_search_finds_the_best_of_a_small_grid() {
-    let case = Case { requests: 1_000, rate: 40.0, prompt: "512", output: "128", ttft: Some(150.0), tpot: Some(12.0) };
+    let case = Case { requests: 2_000, rate: 40.0, prompt: "512", output: "128", ttft: Some(150.0), tpot: Some(12.0) };
     check(&case, &SMALL, (1, 5));
 }
 

@@ -1,6 +1,7 @@
 //! Values of keys, or their defaults.
 
 use rooflut::deployment::ServerOptions;
+use rooflut::engine;
 use rooflut::model::Parallelism;
 use rooflut::sim::SchedulingPolicy;
 use rooflut::sim::cluster::Router;
@@ -61,9 +62,9 @@ impl Target {
         ranks.with_expert_parallel(whole_experts)
     }
 
-    /// The engine stack; by default `vllm-0.15.1`.
+    /// The engine stack; by default [`engine::DEFAULT`].
     pub fn engine(&self) -> &str {
-        self.engine.as_deref().unwrap_or("vllm-0.15.1")
+        self.engine.as_deref().unwrap_or(engine::DEFAULT.name)
     }
 }
 

@@ -113,7 +113,7 @@ pub struct Target {
     /// Sampling of the tokens: plain, top-p or repetition-penalty [default: from the model's generation_config.json].
     #[cfg_attr(feature = "clap", arg(long, value_name = "SAMPLER"))]
     pub sampler: Option<Sampler>,
-    /// Engine stack, with its overheads and scheduling (`rooflut engines` lists the stacks) [default: vllm-0.15.1].
+    /// Engine stack, with its overheads and scheduling (`rooflut engines` lists the stacks) [default: vllm-0.25.0].
     #[serde(deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub engine: Option<String>,

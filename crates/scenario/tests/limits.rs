@@ -24,22 +24,22 @@ fn a_scenario_without_limits_has_those_of_its_engine_and_says_which_it_cuts() {
         let report = report(&format!("{few}{text}"));
         (limits(&report), report.notes)
     };
-    assert_eq!(of(""), ((1_024, 8_192, 0.9, 512), vec![]));
+    assert_eq!(of(""), ((1_024, 8_192, 0.92, 512), vec![]));
     let given = "[server]\nmax_num_seqs = 100\nmax_num_batched_tokens = 4096\ngpu_memory_utilization = 0.8";
     assert_eq!(of(given), ((100, 4_096, 0.8, 200), vec![]));
     let newer = report(&format!("engine = 'vllm-0.33.0'\n{few}"));
     assert_eq!(limits(&newer), (1_024, 8_192, 0.92, 512));
     let (cut, notes) = of("[server]\nmax_num_batched_tokens = 600");
-    assert_eq!(cut, (600, 600, 0.9, 512));
+    assert_eq!(cut, (600, 600, 0.92, 512));
     assert_eq!(
         notes,
-        ["at most 600 sequences run, to fit into a step of 600 tokens; vllm-0.15.1 takes 1,024 in larger steps"]
+        ["at most 600 sequences run, to fit into a step of 600 tokens; vllm-0.25.0 takes 1,024 in larger steps"]
     );
     let (cut, notes) = of("[server]\nmax_num_seqs = 2\nmax_model_len = 1000");
-    assert_eq!(cut, (2, 2_000, 0.9, 4));
+    assert_eq!(cut, (2, 2_000, 0.92, 4));
     assert_eq!(
         notes,
-        ["a step has at most 2,000 tokens, for 2 longest requests; vllm-0.15.1 takes 8,192 if more requests run"]
+        ["a step has at most 2,000 tokens, for 2 longest requests; vllm-0.25.0 takes 8,192 if more requests run"]
     );
 }
 

@@ -33,14 +33,14 @@ pub(crate) struct Choice<'e> {
 
 impl<'e> Predictor<'e> {
     /// Returns the engine called `name`. If it is unknown: the newest version of the same product that is not newer
-    /// ([`engine::closest`]), else vLLM 0.15.1.
+    /// ([`engine::closest`]), else [`engine::DEFAULT`].
     pub(crate) fn engine(&self, name: &str) -> Choice<'e> {
         let mut known = stacks::ALL.into_iter();
         let known = known.find(|stack| stack.name.eq_ignore_ascii_case(name));
         let (engine, because) = match (known, engine::closest(name)) {
             (Some(engine), _) => (engine, None),
             (None, Some(engine)) => (engine, Some("the newest stack of its release or of an earlier one")),
-            (None, None) => (&stacks::VLLM_0_15_1, Some("the default")),
+            (None, None) => (&engine::DEFAULT, Some("the default")),
         };
         let mut replaced = self.engines.iter().copied();
         let replaced = replaced.find(|own| own.name == engine.name);
@@ -76,7 +76,7 @@ mod tests {
         let older = Some("the newest stack of its release or of an earlier one");
         assert_eq!(chosen("vLLM 0.16.0"), ("vllm-0.15.1", older));
         for name in ["", "sglang-0.4.1", "vllm-main", "vllm-0.6.3"] {
-            assert_eq!(chosen(name), ("vllm-0.15.1", Some("the default")), "{name}");
+            assert_eq!(chosen(name), ("vllm-0.25.0", Some("the default")), "{name}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Limits that determine the memory left for the KV cache.
 
 use super::MemoryConstants;
-use crate::generated::stacks;
+use crate::generated::DEFAULT;
 use crate::hardware::Dtype;
 use crate::model::MemoryError;
 
@@ -51,7 +51,7 @@ impl MemoryLimits {
 
 impl Default for MemoryLimits {
     /// Returns 0.9 of the memory, 2,048 tokens in a step, 128 running requests, 16-bit KV blocks of 16 tokens, and the
-    /// memory that vLLM 0.15.1 takes. A deployment takes the limits of its engine and GPU.
+    /// memory that [`engine::DEFAULT`](crate::engine::DEFAULT) takes. A deployment takes the limits of its engine and GPU.
     fn default() -> MemoryLimits {
         MemoryLimits {
             gpu_memory_utilization: 0.9,
@@ -59,8 +59,8 @@ impl Default for MemoryLimits {
             max_num_seqs: 128,
             block_size: 16,
             kv_dtype: Dtype::Bf16,
-            engine: stacks::VLLM_0_15_1.memory,
-            cuda_graph_max_tokens: stacks::VLLM_0_15_1.constants.cuda_graph_max_tokens,
+            engine: DEFAULT.memory,
+            cuda_graph_max_tokens: DEFAULT.constants.cuda_graph_max_tokens,
         }
     }
 }

@@ -172,6 +172,7 @@ mod tests {
         let speculation = Speculation::try_new(3, 0.5, 0).unwrap();
         config.speculation = Some(speculation);
         config.rules.scheduling = Scheduling::Synchronous;
+        config.rules.pad_spec_decode = PadSpecDecode::Never;
         config.long_prefill_token_threshold = Some(3);
         assert_eq!(config.validate(), Ok(()));
         config.rules.pad_spec_decode = PadSpecDecode::Always;

@@ -2,6 +2,7 @@
 
 use super::{chunk, config, run};
 use crate::support::{Linear, request};
+use rooflut::engine::PadSpecDecode;
 use rooflut::engine::Scheduling::Synchronous;
 use rooflut::sim::{Content, SimConfig, Speculation};
 
@@ -15,6 +16,7 @@ fn drafts_end_before_max_model_len_and_at_the_threshold() {
         decodes.map(|group| (group.drafted(), group.kv_tokens())).collect()
     };
     let mut config = config(Synchronous, 100, 100);
+    config.rules.pad_spec_decode = PadSpecDecode::Never;
     config.speculation = Speculation::try_new(3, 0.0, 0).ok();
     assert_eq!(drafted(config), [(3, 40), (3, 41), (3, 42)]);
     config.max_model_len = 40;

@@ -45,6 +45,7 @@ impl<'t> ExpectedSteps<'t> {
             constants.sustained_math = constants.blackwell_sustained_math;
             constants.moe_layer = constants.blackwell_moe_layer;
             constants.prompt_layer = constants.blackwell_prompt_layer;
+            constants.prompt_moe_layer.0 = 0.0;
         } else {
             constants.blackwell_fp8_block_experts = 1.0;
         }
@@ -143,6 +144,7 @@ impl<'t> ExpectedSteps<'t> {
         let layer = match sharded.heads().span {
             Span::Chunk(_) => constants.uncaptured_layer.0,
             _ if chunks.is_empty() => 0.0,
+            _ if sharded.experts().is_some() => constants.prompt_layer.0 + constants.prompt_moe_layer.0,
             _ => constants.prompt_layer.0,
         };
         let decoding: u64 = step.decode.iter().map(|group| u64::from(group.requests())).sum();

@@ -70,6 +70,7 @@ chunked_groups = true
         ("tuned_experts", "0.875", "share", "tuned"),
         ("blackwell_fp8_block_experts", "1.5", "times", "blocks"),
         ("blackwell_prompt_layer", "23.0", "us", "prompts"),
+        ("prompt_moe_layer", "24.0", "us", "experts"),
         ("prompt_state_layer", "19.0", "us", "states"),
         ("uncaptured_state_layer", "21.0", "us", "states"),
         ("non_torch_memory", "0.25", "GiB", "kernels"),

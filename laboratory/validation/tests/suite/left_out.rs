@@ -93,7 +93,7 @@ fn engines_and_gpus_that_are_not_taken_literally_are_noted() {
                  release or of an earlier one",
                 2
             ),
-            ("no engine is named: predicted as vllm-0.15.1, the default", 1),
+            ("no engine is named: predicted as vllm-0.25.0, the default", 1),
         ]
     );
     let engines: Vec<&str> = report.cases.iter().map(|case| case.engine).collect();

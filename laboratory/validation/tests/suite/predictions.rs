@@ -7,7 +7,7 @@
 )]
 
 use crate::support::report;
-use rooflut::engine::{EngineStack, Scheduling, stacks};
+use rooflut::engine::{self, EngineStack, Scheduling, stacks};
 use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::step::{Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions};
 use rooflut::table::sets;
@@ -163,7 +163,7 @@ fn a_solo_request_is_the_sum_of_its_chunks_and_a_decode_step() {
                 s,h100,llama-3.1-8b,1,,1300,,1,50,,1400.5\n";
     let report = report(text);
     let prefill = predicted(&report, Metric::Prefill);
-    let steps = Steps::of(&stacks::VLLM_0_15_1);
+    let steps = Steps::of(&engine::DEFAULT);
     let chunks = [(512, 64, 0), (512, 576, 0), (212, 1088, 1)]
         .map(|(new, context, samples)| steps.prefill_ms(new, context, samples));
     assert_close(prefill[0], chunks.iter().sum());
@@ -179,7 +179,7 @@ fn a_solo_request_is_the_sum_of_its_chunks_and_a_decode_step() {
 fn a_decode_step_has_every_request_at_the_mean_context() {
     let text = "experiment,gpu,model,tp,decode_requests,mean_context_tokens,step_ms\n\
                 d,h100,llama-3.1-8b,1,48,700.25,8\n";
-    assert_close(predicted(&report(text), Metric::Step)[0], Steps::of(&stacks::VLLM_0_15_1).decode_ms(48, 33_612));
+    assert_close(predicted(&report(text), Metric::Step)[0], Steps::of(&engine::DEFAULT).decode_ms(48, 33_612));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn kv_blocks_come_from_the_memory_plan() {
     let text = "gpu,model,tp,engine,max_num_batched_tokens,kv_blocks_16_tokens\n\
                 h100,llama-3.1-8b,2,vllm-0.15.1,4096,60000\n";
     let report = report(text);
-    let limits = MemoryLimits::default().with_max_num_batched_tokens(4096);
+    let limits = stacks::VLLM_0_15_1.memory_limits(MemoryLimits::default().with_max_num_batched_tokens(4096));
     let plan = MemoryPlan::try_new(&llama(), sets::H100.gpu(), 2, limits).unwrap();
     assert_eq!(predicted(&report, Metric::KvBlocks), [f64::from(plan.kv_blocks)]);
     assert_eq!(report.cases[0].label.id, "llama-3.1-8b tp2 vllm-0.15.1");
