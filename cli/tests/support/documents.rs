@@ -37,10 +37,11 @@ pub(crate) struct Ran {
 
 /// Runs the commands of documents, but for those of the other program, and compares what they print with a block of text
 /// after them, and what they draw with the picture beside the document. Each document is given with the folders that its
-/// commands name and what stands for these in the workspace.
+/// commands name and what stands for these in the workspace. `ROOFLUT_ACCEPT=1` writes what is printed and drawn.
 pub(crate) fn run(documents: &[(&str, &[(&str, &str)])]) -> Ran {
     let mut ran = Ran::default();
     let mut failed = Vec::new();
+    let accepts = std::env::var_os("ROOFLUT_ACCEPT").is_some_and(|value| value == "1");
     for (document, folders) in documents {
         let path = workspace().join(document);
         let text = fs::read_to_string(&path).expect("a document");
@@ -68,7 +69,10 @@ pub(crate) fn run(documents: &[(&str, &[(&str, &str)])]) -> Ran {
             let printed = String::from_utf8(output.stdout).expect("UTF-8");
             if let Some(shown) = shown {
                 ran.outputs += 1;
-                if shown != printed {
+                if shown != printed && accepts {
+                    let text = fs::read_to_string(&path).expect("a document");
+                    fs::write(&path, text.replace(&shown, &printed)).expect("a document");
+                } else if shown != printed {
                     failed.push(format!("{document}: {command}: prints\n{printed}"));
                 }
             }
@@ -80,7 +84,7 @@ pub(crate) fn run(documents: &[(&str, &[(&str, &str)])]) -> Ran {
                 continue;
             };
             ran.pictures += 1;
-            if std::env::var_os("ROOFLUT_ACCEPT").is_some_and(|value| value == "1") {
+            if accepts {
                 fs::write(committed, drawn).expect("a picture");
             } else if fs::read_to_string(committed).ok() != Some(drawn) {
                 failed.push(format!(
