@@ -50,10 +50,15 @@ proptest! {
         requests in requests(),
         replicas in 1..5_u32,
         scheduling in scheduling(),
-        api_server_ns in prop_oneof![Just(0_u64), Just(900)],
+        [api_server_ns, api_token_ns] in prop_oneof![Just([0_u64, 0]), Just([900, 0]), Just([900, 40])],
     ) {
-        let config = config(scheduling, api_server_ns);
+        let mut config = config(scheduling, api_server_ns);
+        config.api_token_ns = api_token_ns;
         let found = serve(config, replicas, Router::RoundRobin, &requests).outcomes(requests.len());
+        let cluster = Cluster::try_new(Linear::mixed(), config, replicas, Router::RoundRobin).unwrap();
+        let unobserved = cluster.run_source(&mut RequestList::new(&requests), &mut ()).unwrap();
+        let unobserved: Vec<Outcome> = unobserved.records.iter().map(|record| record.outcome).collect();
+        prop_assert_eq!(&found, &unobserved);
         for replica in 0..replicas as usize {
             let indices = (replica..requests.len()).step_by(replicas as usize);
             let own: Vec<Request> = indices.clone().map(|index| requests[index]).collect();

@@ -66,7 +66,7 @@ impl<M: LatencyModel> Server<M> {
 
     /// Returns the time until which decode steps may follow each other without a look into the inbox. An arrival
     /// matters only if it can be admitted or rejected, or if the steps are observed: they count waiting requests.
-    fn horizon_ns(&self, observed: bool) -> u64 {
+    pub(in crate::sim) fn horizon_ns(&self, observed: bool) -> u64 {
         let matters = self.has_room() || self.config.max_waiting.is_some() || observed;
         self.inbox.next_ns().filter(|_| matters).unwrap_or(u64::MAX)
     }
