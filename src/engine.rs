@@ -63,6 +63,9 @@ pub struct EngineStack {
     /// Mean absolute error of the time to first token that the errors of its steps do not explain, as a logarithm.
     /// It widens intervals and changes no time.
     pub first_token_error: f64,
+    /// [`first_token_error`](Self::first_token_error) of servers that the constants were not fitted to: on another GPU,
+    /// or with weights of another format.
+    pub other_first_token_error: f64,
     /// Each constant as given in a file.
     pub about: &'static [Constant],
     /// Each rule as given in a file.
@@ -236,9 +239,9 @@ step_constants! {
     /// Mean absolute error of a step's time that the errors of its lookups do not explain, as a logarithm. It widens
     /// intervals and changes no time.
     step_error: f64 = stacks::VLLM_0_15_1.constants.step_error, number, with_step_error;
-    /// [`step_error`](Self::step_error) on GPUs other than [`FITTED_GPU`](Self::FITTED_GPU), whose servers the
-    /// constants were not fitted to.
-    other_gpu_error: f64 = stacks::VLLM_0_15_1.constants.other_gpu_error, number, with_other_gpu_error;
+    /// [`step_error`](Self::step_error) of servers that the constants were not fitted to: on another GPU than
+    /// [`FITTED_GPU`](Self::FITTED_GPU), or with weights in another format than 16 bits and FP8 per tensor.
+    other_step_error: f64 = stacks::VLLM_0_15_1.constants.other_step_error, number, with_other_step_error;
 }
 
 /// An engine constant that is out of range.
@@ -282,6 +285,7 @@ impl EngineStack {
             time("api_token", self.api_token),
             time("api_output", self.api_output),
             number("first_token_error", self.first_token_error),
+            number("other_first_token_error", self.other_first_token_error),
         ])
     }
 
@@ -307,15 +311,17 @@ impl EngineStack {
         limits
     }
 
-    /// Returns the half width, as a logarithm, of the errors of a server's time to first token that the errors of its
-    /// steps do not explain: [`first_token_error`](Self::first_token_error), and the difference between two equal
-    /// servers, 2 % on average, 4 % with experts.
-    pub fn ttft_half_width(&self, model: &ModelSpec, coverage: Coverage) -> f64 {
+    /// Returns the half width, as a logarithm, of the errors of the time to first token of a server on `gpu` that the
+    /// errors of its steps do not explain: [`first_token_error`](Self::first_token_error) or
+    /// [`other_first_token_error`](Self::other_first_token_error), and the difference between two equal servers, 2 % on
+    /// average, 4 % with experts.
+    pub fn ttft_half_width(&self, model: &ModelSpec, gpu: &Gpu, coverage: Coverage) -> f64 {
         let two_servers = match model.experts() {
             Some(_) => 0.04,
             None => 0.02,
         };
-        let errors = [self.first_token_error, two_servers];
+        let own = if is_fitted(model, gpu) { self.first_token_error } else { self.other_first_token_error };
+        let errors = [own, two_servers];
         in_quadrature(errors.into_iter().map(|error| coverage.laplace(error)))
     }
 
@@ -406,10 +412,10 @@ impl StepConstants {
         self
     }
 
-    /// Returns the mean absolute error of a step on `gpu` that the errors of its lookups do not explain, as a
-    /// logarithm.
-    pub(crate) fn error_on(&self, gpu: &str) -> f64 {
-        if gpu == StepConstants::FITTED_GPU { self.step_error } else { self.other_gpu_error }
+    /// Returns the mean absolute error of a step of `model` on `gpu` that the errors of its lookups do not explain, as
+    /// a logarithm.
+    pub(crate) fn error_of(&self, model: &ModelSpec, gpu: &Gpu) -> f64 {
+        if is_fitted(model, gpu) { self.step_error } else { self.other_step_error }
     }
 
     /// Returns the number of tokens that the kernels of a step of `tokens` process, padding included.
@@ -433,6 +439,13 @@ impl StepConstants {
         let padding = padded.saturating_sub(tokens) as f64;
         tokens.saturating_add((self.routed_padding * padding + 0.5) as u64)
     }
+}
+
+/// Returns whether the constants were fitted to servers of such models on `gpu`.
+fn is_fitted(model: &ModelSpec, gpu: &Gpu) -> bool {
+    let formats = model.layers.iter().flat_map(|group| [group.attention_dtype, group.ffn_dtype, group.shared_dtype]);
+    gpu.name.as_str() == StepConstants::FITTED_GPU
+        && formats.into_iter().all(|format| matches!(format, Dtype::Bf16 | Dtype::Fp8))
 }
 
 /// Returns the engine stack with the given name.

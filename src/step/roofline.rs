@@ -100,7 +100,7 @@ impl RooflineModel {
         let rates = gpu.rates(dtype).ok_or(no_peak)?;
         let mut errors = kernels.errors();
         errors.lookup_share = options.constants.lookup_error_share;
-        errors.model = options.constants.error_on(gpu.name.as_str());
+        errors.model = options.constants.error_of(model, gpu);
         let small_kernels = Kinds::resolve(
             &model.layers,
             |group| SmallKernels {

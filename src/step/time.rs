@@ -235,8 +235,8 @@ impl StepTime {
     /// part, f_i its fitted share, q_i the half width of its lookups ([`ErrorGroup::half_width`]), s the share of their
     /// errors that a step has and e the mean absolute error of model and engine
     /// ([`lookup_error_share`](crate::engine::StepConstants::lookup_error_share) and
-    /// [`step_error`](crate::engine::StepConstants::step_error), on GPUs without fitted servers
-    /// [`other_gpu_error`](crate::engine::StepConstants::other_gpu_error)), the interval reaches from t exp(-w) to t
+    /// [`step_error`](crate::engine::StepConstants::step_error), where servers were not fitted
+    /// [`other_step_error`](crate::engine::StepConstants::other_step_error)), the interval reaches from t exp(-w) to t
     /// exp(w), but not below the [`bound`](Self::bound):
     ///
     /// w^2 = sum_i (s q_i (1 - f_i) t_i / t)^2 + (e ln(1 / (1 - coverage)))^2

@@ -2,13 +2,13 @@
 
 use crate::support::models::{self, FITTED};
 use crate::support::steps;
-use rooflut::engine::StepConstants;
+use rooflut::engine::{StepConstants, stacks};
 use rooflut::interval::{Coverage, Interval};
 use rooflut::step::{
-    AtEnd, Binding, Chunk, DecodeGroup, Drafting, End, LatencyModel, Part, RooflineModel, StepBatch, StepModel,
-    StepTime,
+    AtEnd, Binding, Chunk, DecodeGroup, Drafting, End, LatencyModel, Parallelism, Part, RooflineModel, StepBatch,
+    StepModel, StepOptions, StepTime,
 };
-use rooflut::table::{Class, ErrorGroup, Extent, sets};
+use rooflut::table::{Class, ErrorGroup, Extent, TableSet, sets};
 use rooflut::units::Seconds;
 
 fn coverage(share: f64) -> Coverage {
@@ -74,18 +74,26 @@ fn half_widths_add_up_in_quadrature_over_parts_and_model() {
 }
 
 #[test]
-fn steps_on_gpus_without_fitted_servers_have_wider_errors() {
-    let alike = |set, constants: StepConstants| {
-        let llama = steps::named("llama-3.1-8b", 1);
-        decode(&models::try_on(set, &llama, constants).unwrap(), 32).interval(coverage(0.8))
+fn servers_that_the_constants_were_not_fitted_to_have_wider_errors() {
+    let coverage = coverage(0.8);
+    let step = |(name, tp, set): (&str, u32, &TableSet), constants: StepConstants| {
+        let mut options = StepOptions::default();
+        options.constants = constants;
+        let model = RooflineModel::try_new(&models::spec(name), set, Parallelism::tensor(tp), options).unwrap();
+        decode(&model, 32).interval(coverage)
     };
-    let as_fitted = FITTED.with_other_gpu_error(FITTED.step_error);
-    for set in [&sets::A100, &sets::H200] {
-        let (wide, narrow) = (alike(set, FITTED), alike(set, as_fitted));
+    let stack = stacks::VLLM_0_15_1;
+    let ttft = |(name, _, set): (&str, u32, &TableSet)| stack.ttft_half_width(&models::spec(name), set.gpu(), coverage);
+    let fitted = ("llama-3.1-8b", 1, &sets::H100);
+    let as_fitted = FITTED.with_other_step_error(FITTED.step_error);
+    assert_eq!(step(fitted, FITTED), step(fitted, as_fitted));
+    // Other GPUs, and weights in another format.
+    for other in [("llama-3.1-8b", 1, &sets::A100), ("llama-3.1-8b", 1, &sets::H200), ("gpt-oss-120b", 2, &sets::H100)]
+    {
+        let (wide, narrow) = (step(other, FITTED), step(other, as_fitted));
         assert!(wide.low < narrow.low && narrow.high < wide.high);
+        assert!(ttft(other) > 2.0 * ttft(fitted));
     }
-    let h100 = &sets::H100;
-    assert_eq!(alike(h100, FITTED), alike(h100, as_fitted));
 }
 
 #[test]

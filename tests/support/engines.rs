@@ -151,7 +151,7 @@ impl EngineFile {
         constants.cold_kv = self.number("cold_kv", "value");
         constants.lookup_error_share = self.share("lookup_error_share");
         constants.step_error = self.share("step_error");
-        constants.other_gpu_error = self.share("other_gpu_error");
+        constants.other_step_error = self.share("other_step_error");
         constants
     }
 }

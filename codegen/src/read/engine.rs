@@ -76,15 +76,16 @@ pub(crate) const OF_STEP: [(&str, Unit); 38] = [
     ("cold_kv", Unit::L2),
     ("lookup_error_share", Unit::Share),
     ("step_error", Unit::Share),
-    ("other_gpu_error", Unit::Share),
+    ("other_step_error", Unit::Share),
 ];
 
 /// The constants of a request.
-pub(crate) const OF_REQUEST: [(&str, Unit); 4] = [
+pub(crate) const OF_REQUEST: [(&str, Unit); 5] = [
     ("api_server", Unit::Milliseconds),
     ("api_token", Unit::Microseconds),
     ("api_output", Unit::Microseconds),
     ("first_token_error", Unit::Share),
+    ("other_first_token_error", Unit::Share),
 ];
 
 /// The constants of the memory.

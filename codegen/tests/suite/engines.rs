@@ -26,8 +26,8 @@ fn a_file_becomes_a_static_in_si_units() {
         "cuda_graph_max_tokens: 64",
         "smoothed_rows: 48",
         "smoothing_width: 0.625",
-        "cold_kv: 4.0, lookup_error_share: 0.375, step_error: 0.125, other_gpu_error: 0.25",
-        "first_token_error: 0.875",
+        "cold_kv: 4.0, lookup_error_share: 0.375, step_error: 0.125, other_step_error: 0.25",
+        "first_token_error: 0.875, other_first_token_error: 0.5",
         "memory: MemoryConstants { non_torch_memory: 268435456.0, communication_memory: 1610612736.0, \
          logit_memory: 14.0, logit_buffer: 4.0, kept_expert_workspace: 1.0, graph_memory: 0.0, \
          graph_layer_memory: 524288.0 }",

@@ -90,7 +90,7 @@ impl Run {
         let (low, high) = (low?, high?);
         let ends = Ends { low: &low.summary, predicted: &outcome.summary, high: &high.summary };
         let engine = self.deployment().engine();
-        let ttft = engine.ttft_half_width(&self.placement().model.spec, coverage);
+        let ttft = engine.ttft_half_width(&self.placement().model.spec, self.deployment().tables().gpu(), coverage);
         let others = engine.tpot_half_width(coverage);
         outcome.interval = Some(ModelInterval::between(ends, coverage, [ttft, others]));
         outcome.is_overloaded_at_high = high.steady.is_overloaded;

@@ -92,9 +92,9 @@ const PLOTTED: [f64; 4] = [0.5, 0.8, 0.9, 0.95];
 const COVERAGE: &str = "\
 Percentage of the measurements within the intervals of each nominal coverage. The project's load stages on h100 are \
 predicted without the rows of their model family (to first order: `cargo run --release -p rooflut-fit --example \
-left_out`); the decode steps and the solo requests took part in the fit. On other GPUs, whose load \
-stages took no part, the intervals of steps are wider (`other_gpu_error` of `rooflut engines`), which six stages can \
-hardly test. Every sixteenth row of the closed loops is counted, because they take long to simulate. `tables` are \
+left_out`); the decode steps and the solo requests took part in the fit. Elsewhere, on other GPUs or with weights in \
+other formats than 16 bits and FP8 per tensor, intervals are wider (`other_step_error` and `other_first_token_error` of \
+`rooflut engines`). Every sixteenth row of the closed loops is counted, because they take long to simulate. `tables` are \
 kernels: rows of the built-in tables, predicted without themselves or their shape, within intervals that rows of other \
 shapes gave.";
 

@@ -1,6 +1,7 @@
 //! Intervals of predictions.
 
 use rooflut::engine::EngineStack;
+use rooflut::hardware::Gpu;
 use rooflut::interval::{Coverage, Interval};
 use rooflut::model::ModelSpec;
 use rooflut::step::{AtEnd, End, LatencyModel, StepModel};
@@ -18,11 +19,12 @@ pub(super) struct Wanted<'a> {
     coverages: &'a [Coverage],
     engine: &'a EngineStack,
     spec: &'a ModelSpec,
+    gpu: &'a Gpu,
 }
 
 impl<'a> Wanted<'a> {
     pub(super) fn of(predictor: &Predictor<'a>, engine: &'a EngineStack, server: &'a ResolvedServer) -> Wanted<'a> {
-        Wanted { coverages: predictor.coverages, engine, spec: &server.spec }
+        Wanted { coverages: predictor.coverages, engine, spec: &server.spec, gpu: server.set.gpu() }
     }
 
     /// Returns the rows that `predict` gives with `model`. Their intervals, if wanted, are between those that it gives
@@ -54,7 +56,9 @@ impl<'a> Wanted<'a> {
     /// Returns the interval of `pair` from those of its steps.
     fn between(&self, pair: &Pair, (low, high): (Pair, Pair), coverage: Coverage) -> Option<[f64; 2]> {
         let half_width = match pair.metric {
-            Metric::Ttft | Metric::WarmTtft | Metric::Prefill => self.engine.ttft_half_width(self.spec, coverage),
+            Metric::Ttft | Metric::WarmTtft | Metric::Prefill => {
+                self.engine.ttft_half_width(self.spec, self.gpu, coverage)
+            }
             _ => self.engine.tpot_half_width(coverage),
         };
         let value = |predicted: Result<Option<f64>, _>| predicted.ok().flatten().map(Seconds);
