@@ -1,7 +1,8 @@
 //! Plans hold in long runs: the fleet that a plan names meets its limits with seeds that the search did not use, in
 //! runs ten times as long, and one server fewer does not.
 //!
-//! `questions.jsonl` has 200 questions about vLLM 0.15.1, at loads between what its servers serve and do not. A line for each of every tenth:
+//! `questions.jsonl` has 200 questions about vLLM 0.15.1, for whose servers the loads were chosen. A line for each of
+//! every tenth:
 //! `cargo test --release -p rooflut-plan --test long_runs -- --ignored --nocapture`.
 //! `ROOFLUT_QUESTIONS=all` before it asks all, which takes hours, and `ROOFLUT_QUESTIONS=3,17` these.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code outside of test functions")]
