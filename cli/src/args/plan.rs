@@ -78,9 +78,12 @@ pub(crate) struct Choices {
 }
 
 impl PlanArgs {
-    /// Describes these arguments: some flags take several values, and limits must be given.
+    /// Describes these arguments: some flags take several values, limits must be given, and the plan chooses the number
+    /// of servers.
     pub(super) fn described(command: clap::Command) -> clap::Command {
         let command = described::<PlanArgs>(command).mut_arg("goodput", |arg| arg.required(true));
+        let chosen = ["replicas", "prefill_replicas", "decode_replicas"];
+        let command = chosen.into_iter().fold(command, |command, flag| command.mut_arg(flag, |arg| arg.hide(true)));
         LISTS.into_iter().fold(command, |command, (flag, help)| {
             command.mut_arg(flag, |arg| arg.action(ArgAction::Append).value_delimiter(',').help(help))
         })
