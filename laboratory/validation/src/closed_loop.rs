@@ -31,6 +31,9 @@ pub(crate) fn id(cells: &Cells<'_>) -> Result<String, Error> {
     if let Some(dp) = cells.optional_whole("dp")?.filter(|dp| *dp != 1) {
         id += &format!(" dp {dp}");
     }
+    if let Some(replicas) = cells.optional_whole("replicas")?.filter(|replicas| *replicas != 1) {
+        id += &format!(" {replicas} servers");
+    }
     if is_set(cells, "expert_parallel")? {
         id += " ep";
     }
@@ -88,6 +91,8 @@ pub(crate) fn run(cells: &Cells<'_>) -> Result<ClosedLoopRun, Error> {
     ];
     Ok(ClosedLoopRun {
         users: cells.whole("concurrency")?,
+        replicas: cells.optional_whole("replicas")?.unwrap_or(1),
+        step_wait_us: cells.optional_number("step_wait_us")?.unwrap_or(0.0),
         prompt: uniform(cells, "isl", "mean_prompt_tokens")?,
         output: uniform(cells, "osl", "mean_output_tokens")?,
         servers: match cells.optional_whole("dp")? {

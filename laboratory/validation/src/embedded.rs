@@ -6,9 +6,12 @@ use crate::kind::Kind;
 use crate::read::read;
 
 /// The files of measurements beside the first of each kind.
-const MORE: [(&str, &str); 1] = [("servers_inferencex.csv", include_str!("../servers_inferencex.csv"))];
+const MORE: [(&str, &str); 2] = [
+    ("servers_inferencex.csv", include_str!("../servers_inferencex.csv")),
+    ("fleets_llama70b_h100.csv", include_str!("../fleets_llama70b_h100.csv")),
+];
 
-/// Returns the measurements that come with the project: a dataset of each kind, and one more of closed loops. The crate's
+/// Returns the measurements that come with the project: a dataset of each kind, and two more of closed loops. The crate's
 /// README names their sources.
 ///
 /// # Errors

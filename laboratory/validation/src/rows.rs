@@ -189,6 +189,10 @@ pub(crate) struct EngineStep {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ClosedLoopRun {
     pub(crate) users: u32,
+    /// Equal servers that share the users.
+    pub(crate) replicas: u32,
+    /// Time that each step takes longer on the hosts of the row, in microseconds.
+    pub(crate) step_wait_us: f64,
     pub(crate) prompt: Uniform,
     pub(crate) output: Uniform,
     /// Group of the servers in reports.

@@ -2,11 +2,12 @@
 
 use rooflut::Deployment;
 use rooflut::engine::EngineStack;
-use rooflut::sim::cluster::Lockstep;
+use rooflut::sim::cluster::{Cluster, Lockstep, Router};
 use rooflut::sim::figures::Stats;
 use rooflut::sim::load::{ClosedLoop, Lengths, RequestMix, ThinkTime};
 use rooflut::sim::{Outcome, Simulator};
 use rooflut::step::{LatencyModel, TabulatedModel};
+use rooflut::units::Seconds;
 
 use super::interval::Wanted;
 use super::{Predicted, ResolvedServer};
@@ -29,7 +30,7 @@ const MAX_TOKENS: u64 = 2_000_000_000;
 /// Assumes: rows with spread lengths are InferenceX's. The other publisher's have equal lengths.
 const CLIENT_NS: (u64, u64) = (8_000_000, 7_000);
 
-/// Simulates users who all start at once, from an idle server, and compares the means over their requests, as timed at
+/// Simulates users who all start at once, from idle servers, and compares the means over their requests, as timed at
 /// the client.
 ///
 /// # Errors
@@ -50,8 +51,10 @@ pub(super) fn closed_loop(
     }
     let mix = RequestMix::new(run.prompt.lengths()?, run.output.lengths()?);
     let users = ClosedLoop::try_new(run.users, ThinkTime::NONE, mix, 0)?;
-    let server = resolved.serve(&row.limits, engine)?;
-    let wanted = Wanted::of(predictor, engine, &resolved);
+    let mut engine = *engine;
+    engine.constants.host += Seconds::from_us(run.step_wait_us);
+    let server = resolved.serve(&row.limits, &engine)?;
+    let wanted = Wanted::of(predictor, &engine, &resolved);
     // Steps without a prompt have a token of each user; a larger table would cost more than it saves.
     let model = TabulatedModel::new(server.step_model().clone(), run.users);
     wanted.predict(&model, |model| simulated(model, &server, users.clone(), requests, run))
@@ -69,9 +72,12 @@ fn simulated(
         (config.api_server_ns, config.api_token_ns) = CLIENT_NS;
     }
     let mut users = users.limited(requests);
-    let report = match server.parallelism().dp {
-        1 => Simulator::try_new(model, config)?.run_source(&mut users, &mut ())?,
-        ranks => Lockstep::try_new(model, config, ranks)?.run_source(&mut users, &mut ())?,
+    let report = match (server.parallelism().dp, run.replicas) {
+        (1, 1) => Simulator::try_new(model, config)?.run_source(&mut users, &mut ())?,
+        (1, replicas) => {
+            Cluster::try_new(model, config, replicas, Router::RoundRobin)?.run_source(&mut users, &mut ())?
+        }
+        (ranks, _) => Lockstep::try_new(model, config, ranks)?.run_source(&mut users, &mut ())?,
     };
     for record in &report.records {
         if let Outcome::Rejected(rejection) = record.outcome {

@@ -75,6 +75,24 @@ fn expert_parallel_servers_hold_whole_experts() {
 }
 
 #[test]
+fn equal_servers_share_the_users_and_hosts_may_be_slower() {
+    let header = format!("{HEADER},replicas,step_wait_us");
+    let rows = [format!("{ROW},1,"), format!("{ROW},2,0").replace(",4,30", ",8,30"), format!("{ROW},1,500")];
+    let rows = rows.map(|row| row.replace(",90,45,", ",,,"));
+    let text = format!("{header}\n{}\n", rows.join("\n"));
+    let report = validate(&read("f.csv", text).unwrap(), &Predictor::default());
+    let [single, fleet, slower] = &report.cases[..] else {
+        panic!("{report:?}");
+    };
+    assert_eq!(fleet.label.id, "vllm-0.15.1 bf16 2 servers");
+    for metric in [Metric::Ttft, Metric::Tpot] {
+        // A server with half of the users, one after the other in turn.
+        assert!((predicted(fleet, metric) / predicted(single, metric) - 1.0).abs() < 0.01, "{metric:?}");
+    }
+    assert!((predicted(slower, Metric::Tpot) - predicted(single, Metric::Tpot) - 0.5).abs() < 0.01);
+}
+
+#[test]
 fn lengths_are_uniform_around_their_means_and_equal_without() {
     let equal = ROW.replace(",90,45,", ",,,");
     let at_most = ROW.replace(",90,45,", ",100,50,");

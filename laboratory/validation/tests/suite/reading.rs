@@ -20,7 +20,9 @@ fn the_embedded_files_are_read_and_every_row_is_predicted() {
     let (first, more) = datasets.split_at(Kind::ALL.len());
     assert!(first.iter().map(|dataset| dataset.kind).eq(Kind::ALL));
     assert!(first.iter().all(|dataset| dataset.file == dataset.kind.file()));
-    assert!(more.iter().map(|dataset| dataset.file.as_str()).eq(["servers_inferencex.csv"]));
+    assert!(
+        more.iter().map(|dataset| dataset.file.as_str()).eq(["servers_inferencex.csv", "fleets_llama70b_h100.csv"])
+    );
     for dataset in datasets {
         let predictor = Predictor { longest_stage_s: 2.0, ..Predictor::default() };
         let report = validate(&dataset, &predictor);
