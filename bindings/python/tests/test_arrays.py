@@ -158,10 +158,10 @@ def test_a_deployment_has_the_limits_of_its_engine_and_gpu():
             deployment.cuda_graph_max_tokens,
         )
 
-    assert limits() == (1024, 8192, 0.9, 512)
-    assert limits(gpu="a100") == (256, 2048, 0.9, 512)
+    assert limits() == (1024, 8192, 0.92, 512)
+    assert limits(gpu="a100") == (256, 2048, 0.92, 512)
     assert limits(gpu="b200", engine="vllm-0.33.0") == (1024, 16384, 0.92, 1024)
-    assert limits(max_num_seqs=7, max_num_batched_tokens=512) == (7, 512, 0.9, 8)
+    assert limits(max_num_seqs=7, max_num_batched_tokens=512) == (7, 512, 0.92, 8)
 
 
 def test_copies_of_a_deployment_answer_as_it_does():

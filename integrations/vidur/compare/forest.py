@@ -60,8 +60,8 @@ def register(cache_dir: str, sampler: str) -> None:
 
 
 def profiles(replica: ReplicaConfig, folder: pathlib.Path, sampler: str) -> tuple[str, ...]:
-    """Writes the profiles of a replica; returns the files in the order in which Vidur expects them."""
-    kind = type("Predictor", (RooflutPredictor,), {"keys": {"sampler": sampler}})
+    """Writes the profiles of a replica, under the engine of most loads; returns the files as Vidur expects them, in order."""
+    kind = type("Predictor", (RooflutPredictor,), {"keys": {"engine": "vllm-0.15.1", "sampler": sampler}})
     deployment = kind(SMALL, replica, CacheConfig()).deployment
     layers = replica.model_config.num_layers
 
