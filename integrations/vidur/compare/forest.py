@@ -60,7 +60,7 @@ def register(cache_dir: str, sampler: str) -> None:
 
 
 def profiles(replica: ReplicaConfig, folder: pathlib.Path, sampler: str) -> tuple[str, ...]:
-    """Writes the profiles of a replica, under the engine of most loads; returns the files as Vidur expects them, in order."""
+    """Writes the profiles of a replica under the engine of most loads; returns the files in Vidur's order."""
     kind = type("Predictor", (RooflutPredictor,), {"keys": {"engine": "vllm-0.15.1", "sampler": sampler}})
     deployment = kind(SMALL, replica, CacheConfig()).deployment
     layers = replica.model_config.num_layers
