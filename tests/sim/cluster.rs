@@ -83,6 +83,26 @@ proptest! {
     }
 }
 
+/// Answers trigger requests, whose prompts are still tokenized when the next one arrives elsewhere.
+#[test]
+fn users_of_several_servers_wait_as_long_whether_steps_are_observed_or_not() {
+    let mut config = config(Scheduling::OneStepAhead, 900);
+    config.api_token_ns = 400;
+    let mix = RequestMix::new(Lengths::try_uniform(5..=120).unwrap(), Lengths::try_uniform(1..=50).unwrap());
+    let users = ClosedLoop::try_new(7, ThinkTime::NONE, mix, 0).unwrap();
+    let cluster = Cluster::try_new(Linear::mixed(), config, 3, Router::RoundRobin).unwrap();
+    let mut seen = Seen::default();
+    let observed = cluster.run_source(&mut users.clone().limited(100), &mut seen).unwrap();
+    let unobserved = cluster.run_source(&mut users.limited(100), &mut ()).unwrap();
+    assert_eq!(observed.records, unobserved.records);
+    // A request waits for the step before it at most.
+    let longest_ns = seen.steps.iter().map(|step| step.duration_ns).max().unwrap();
+    for record in &observed.records {
+        let timing = record.timing().unwrap();
+        assert!(timing.scheduled_ns <= timing.at_engine_ns + 2 * longest_ns, "{record:?}");
+    }
+}
+
 fn burst(own: impl Fn(u32) -> u64, tokens: impl Fn(u32) -> u32) -> Vec<Request> {
     (0..12)
         .map(|index| Request::new(tokens(index), 4).at_ns(u64::from(index)).with_content(texts(0, own(index))))

@@ -1,11 +1,13 @@
 //! Steps of models with latent attention.
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
+use rooflut::engine::StepConstants;
 use rooflut::hardware::{Dtype, Indexer, MlaShape};
 use rooflut::model::{self, ModelSpec};
 use rooflut::op::{MlaDecode, MlaPrefill};
 use rooflut::step::{Chunk, ModelError, Part, StepModel, StepTime};
-use rooflut::table::{Class, sets};
+use rooflut::table::{Class, TableSet, sets};
+use rooflut::units::Seconds;
 
 use crate::support::DEEPSEEK_V3 as LAYER;
 use crate::support::models::{self, FITTED, with};
@@ -45,6 +47,20 @@ fn on_eight(spec: ModelSpec) -> Sharded {
 
 fn step(batch: &Batch) -> StepTime {
     models::on(&sets::H200, &on_eight(v3()), FITTED).step_time(&batch.as_step())
+}
+
+#[test]
+fn the_host_launches_experts_in_the_layers_that_have_them() {
+    let [layer, moe_layer] = [1.0, 10.0].map(Seconds::from_us);
+    let constants = StepConstants::NONE.with_prompt_layer(layer).with_prompt_moe_layer(moe_layer);
+    let host_us = |set: &'static TableSet, batch: &Batch| {
+        let step = models::on(set, &on_eight(v3()), constants).step_time(&batch.as_step());
+        step.part(Part::Host).0 * 1e6
+    };
+    // 61 layers, of which the first three are dense; on Blackwell there is a constant for all of them.
+    assert!((host_us(&sets::H200, &Batch::chunk(64, 0)) - (61.0 + 580.0)).abs() < 1e-9);
+    assert_eq!(host_us(&sets::B200, &Batch::chunk(64, 0)), 0.0);
+    assert_eq!(host_us(&sets::H200, &Batch::decoding(4, 1_000)), 0.0);
 }
 
 #[test]

@@ -25,13 +25,18 @@ pub(super) struct Memory {
     kv_blocks: Option<u64>,
     max_kv_blocks: Option<u64>,
     fits: bool,
+    /// The share of the memory that the engine takes.
+    #[serde(skip)]
+    utilization: f64,
 }
 
 impl Memory {
     pub(super) fn of(placement: &Placement, batch: &StepBatch<'_>) -> Memory {
         let contexts = batch.prefill.iter().map(|chunk| u64::from(chunk.context()));
         let kv_tokens = contexts.sum::<u64>() + batch.prefill_tokens() + batch.decode_kv_tokens();
-        let limits = placement.engine.memory_limits(MemoryLimits::default()).with_kv_dtype(placement.kv_dtype);
+        let utilization = placement.engine.defaults.gpu_memory_utilization;
+        let limits = MemoryLimits::default().with_gpu_memory_utilization(utilization);
+        let limits = placement.engine.memory_limits(limits).with_kv_dtype(placement.kv_dtype);
         let tokens = u32::try_from(batch.tokens()).unwrap_or(u32::MAX);
         let budget = limits.max_num_batched_tokens.max(tokens);
         let limits = limits.with_max_num_batched_tokens(budget);
@@ -44,6 +49,7 @@ impl Memory {
             kv_blocks,
             max_kv_blocks,
             fits: kv_blocks.zip(max_kv_blocks).is_some_and(|(needed, max)| needed <= max),
+            utilization,
         }
     }
 
@@ -55,8 +61,10 @@ impl Memory {
             None => "the weights alone do not fit".to_owned(),
         };
         let kv_tokens = count(self.kv_tokens);
-        (!self.fits)
-            .then(|| format!("no server could hold this batch of {kv_tokens} KV tokens: {why} into 0.9 of the memory"))
+        let share = self.utilization;
+        (!self.fits).then(|| {
+            format!("no server could hold this batch of {kv_tokens} KV tokens: {why} into {share} of the memory")
+        })
     }
 }
 

@@ -150,6 +150,7 @@ fn check(case: &Case, grid: &Grid, (one, of): (u64, u64)) {
 
 #[test]
 fn the_search_finds_the_best_of_a_small_grid() {
+    // Enough for the p99 of the servers with the longest warm-up.
     let case = Case { requests: 2_000, rate: 40.0, prompt: "512", output: "128", ttft: Some(150.0), tpot: Some(12.0) };
     check(&case, &SMALL, (1, 5));
 }

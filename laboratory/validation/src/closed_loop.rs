@@ -89,17 +89,19 @@ pub(crate) fn run(cells: &Cells<'_>) -> Result<ClosedLoopRun, Error> {
         (is_set(cells, "saturated")?, "its source marks it as saturated: a TTFT above 5 s"),
         (is_set(cells, "outlier")?, "its source marks it as an outlier: far from the same configuration on other days"),
     ];
+    let (users, replicas) = (cells.whole("concurrency")?, cells.optional_whole("replicas")?.unwrap_or(1));
+    let step_wait_us = cells.optional_number("step_wait_us")?.unwrap_or(0.0);
     Ok(ClosedLoopRun {
-        users: cells.whole("concurrency")?,
-        replicas: cells.optional_whole("replicas")?.unwrap_or(1),
-        step_wait_us: cells.optional_number("step_wait_us")?.unwrap_or(0.0),
+        users,
+        replicas,
+        step_wait_us,
         prompt: uniform(cells, "isl", "mean_prompt_tokens")?,
         output: uniform(cells, "osl", "mean_output_tokens")?,
         servers: match cells.optional_whole("dp")? {
             Some(2..) => "data-parallel servers",
             _ => described(cells).map_or("others", |[.., servers]| servers),
         },
-        is_fitted: is_fitted(Kind::ClosedLoops, cells),
+        is_fitted: is_fitted(Kind::ClosedLoops, cells) || step_wait_us > 0.0 && (users, replicas) == (1, 1),
         left_out: left_out.into_iter().find_map(|(applies, reason)| applies.then_some(reason)),
         measured: Latencies {
             ttft_ms: cells.optional_finite("ttft_ms")?,

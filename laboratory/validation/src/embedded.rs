@@ -11,8 +11,8 @@ const MORE: [(&str, &str); 2] = [
     ("fleets_llama70b_h100.csv", include_str!("../fleets_llama70b_h100.csv")),
 ];
 
-/// Returns the measurements that come with the project: a dataset of each kind, and two more of closed loops. The crate's
-/// README names their sources.
+/// Returns the measurements that come with the project: a dataset of each kind, and two more of closed loops. The
+/// crate's README names their sources.
 ///
 /// # Errors
 /// Never, as a test asserts.

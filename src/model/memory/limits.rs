@@ -51,7 +51,8 @@ impl MemoryLimits {
 
 impl Default for MemoryLimits {
     /// Returns 0.9 of the memory, 2,048 tokens in a step, 128 running requests, 16-bit KV blocks of 16 tokens, and the
-    /// memory that [`engine::DEFAULT`](crate::engine::DEFAULT) takes. A deployment takes the limits of its engine and GPU.
+    /// memory that [`engine::DEFAULT`](crate::engine::DEFAULT) takes. A deployment takes the limits of its engine and
+    /// GPU.
     fn default() -> MemoryLimits {
         MemoryLimits {
             gpu_memory_utilization: 0.9,

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use rooflut::engine::stacks;
 use rooflut::sim::Request;
 use rooflut::sim::load::{Arrivals, Lengths, RequestMix, SyntheticLoad};
 use rooflut::{Deployment, model, table::sets};
@@ -34,7 +35,7 @@ impl Workload {
 /// Returns Llama 3.1 8B on one H100.
 pub(crate) fn llama(max_num_batched_tokens: u32) -> Result<Deployment, Box<dyn Error>> {
     let llama = model::find("llama-3.1-8b").ok_or("not in the catalogue")?;
-    let builder = Deployment::builder(llama.spec, &sets::H100);
+    let builder = Deployment::builder(llama.spec, &sets::H100).engine(&stacks::VLLM_0_15_1);
     Ok(builder.max_num_batched_tokens(max_num_batched_tokens).max_num_seqs(128).build()?)
 }
 

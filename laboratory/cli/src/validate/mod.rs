@@ -107,7 +107,8 @@ publisher's scripts chose for gpt-oss.";
 
 /// The meaning of the table of closed loops.
 const SERVERS: &str = "errors by group of servers, in percent. Constants of engines are fitted to every second \
-configuration of the file (GPU, engine, model, precision, parallelism), the others test them.";
+configuration (GPU, engine, model, precision, parallelism) of servers_steady_state.csv, and the waits of slow hosts to \
+their single servers with one user; the others test them.";
 
 /// Opens the calibration plot.
 fn open_plot(args: &ValidateArgs, path: &Path) -> Result<OutputFile, Error> {

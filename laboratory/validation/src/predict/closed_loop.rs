@@ -45,6 +45,9 @@ pub(super) fn closed_loop(
     if let Some(reason) = run.left_out {
         return Err(Reason::of_row(reason));
     }
+    if row.server.dp > 1 && run.replicas > 1 {
+        return Err(Reason::of_row("equal servers of data-parallel ranks are not simulated"));
+    }
     let requests = REQUESTS_EACH * u64::from(run.users);
     if requests.saturating_mul(run.output.max.into()) > MAX_TOKENS {
         return Err(Reason::of_row("more than 2 billion output tokens are not simulated; lower the concurrency"));

@@ -90,6 +90,12 @@ fn equal_servers_share_the_users_and_hosts_may_be_slower() {
         assert!((predicted(fleet, metric) / predicted(single, metric) - 1.0).abs() < 0.01, "{metric:?}");
     }
     assert!((predicted(slower, Metric::Tpot) - predicted(single, Metric::Tpot) - 0.5).abs() < 0.01);
+    assert!(!is_fitted(slower));
+    let alone = format!("{header}\n{ROW},1,500\n").replace(",4,30", ",1,30");
+    assert!(is_fitted(&validate(&read("f.csv", alone).unwrap(), &Predictor::default()).cases[0]));
+    let ranks = format!("{header}\n{ROW},2,0\n").replace(",1,1,0,100", ",1,2,0,100");
+    let report = validate(&read("f.csv", ranks).unwrap(), &Predictor::default());
+    assert_eq!(tallies(&report.skipped), [("equal servers of data-parallel ranks are not simulated", 1)]);
 }
 
 #[test]
