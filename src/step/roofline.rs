@@ -352,8 +352,8 @@ impl RooflineModel {
         if let Some(all) = self.prefill_attention(batch.prefill) {
             step.add_kernel(Part::PrefillAttention, all);
         }
-        // FlashAttention runs both as one kernel, yet measured servers have the sum: with the larger of both, mean errors of
-        // TTFT grow nearly everywhere, for the load stages on H100 from 4.9 to 5.5 %.
+        // FlashAttention runs both as one kernel, yet the sum is nearer: with the larger of both, mean errors of TTFT grow
+        // nearly everywhere, for the load stages on H100 from 4.9 to 5.5 %.
         if let Some(all) = self.decode_attention(&sums) {
             step.add_kernel(Part::DecodeAttention, all);
         }

@@ -85,8 +85,6 @@ impl<'m, M: LatencyModel> Pool<'m, M> {
         server.run_step(observer)?;
         // A finished request may trigger one that arrives before the next step.
         if server.finished() == before || !self.feeds_back {
-            // A prompt that is still tokenized is seen by the engine later than its arrival.
-            let horizon_ns = horizon_ns.min(server.horizon_ns(observer.wants_steps()));
             server.run_decodes(horizon_ns, u64::MAX, observer)?;
         }
         self.begins.note(replica, server.begins_ns());

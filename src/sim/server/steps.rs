@@ -42,8 +42,7 @@ impl<M: LatencyModel> Server<M> {
                     return Ok(());
                 }
                 self.end_step(observer);
-                let horizon_ns = self.horizon_ns(observer.wants_steps());
-                self.run_decodes(horizon_ns.min(to_ns), to_ns, observer)?;
+                self.run_decodes(to_ns, to_ns, observer)?;
                 continue;
             }
             // At the end of time nothing can begin later.
@@ -66,7 +65,7 @@ impl<M: LatencyModel> Server<M> {
 
     /// Returns the time until which decode steps may follow each other without a look into the inbox. An arrival
     /// matters only if it can be admitted or rejected, or if the steps are observed: they count waiting requests.
-    pub(in crate::sim) fn horizon_ns(&self, observed: bool) -> u64 {
+    fn horizon_ns(&self, observed: bool) -> u64 {
         let matters = self.has_room() || self.config.max_waiting.is_some() || observed;
         self.inbox.next_ns().filter(|_| matters).unwrap_or(u64::MAX)
     }
@@ -262,8 +261,8 @@ impl<M: LatencyModel> Server<M> {
         }
     }
 
-    /// Runs the steps that begin before `horizon_ns` in which the same requests take a token each and nothing else
-    /// happens. A step that ends after `limit_ns` stays in flight.
+    /// Runs the steps that begin before `horizon_ns` and before the engine sees a request that matters, in which the same
+    /// requests take a token each and nothing else happens. A step that ends after `limit_ns` stays in flight.
     pub(in crate::sim) fn run_decodes<O: Observer + ?Sized>(
         &mut self,
         horizon_ns: u64,
@@ -279,6 +278,7 @@ impl<M: LatencyModel> Server<M> {
                 return Ok(());
             }
         }
+        let horizon_ns = horizon_ns.min(self.horizon_ns(observer.wants_steps()));
         while self.now_ns < horizon_ns
             && let Some(planned) = self.scheduler.plan_decodes()
         {
