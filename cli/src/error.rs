@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rooflut::step::UncertainPart;
 use rooflut::table::TooUncertain;
-use rooflut_nearest::hint;
+use rooflut_error::hint;
 use rooflut_scenario::{RunError, accepting};
 
 /// Why a command failed: one line that says what was found, what was expected and what to do.

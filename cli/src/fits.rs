@@ -1,7 +1,7 @@
 //! `rooflut fits`: deployments that hold a model in memory.
 
 use rooflut::table::{TableSet, sets};
-use rooflut_nearest::either;
+use rooflut_error::either;
 use rooflut_scenario::{Fit, Fits, Missing};
 
 use crate::args::FitsArgs;

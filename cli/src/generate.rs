@@ -30,7 +30,7 @@ pub fn man(path: &[String], mut program: clap::Command) -> Result<String, Error>
         command = command.find_subcommand(part).ok_or_else(|| {
             let commands = command.get_subcommands().map(clap::Command::get_name);
             let commands: Vec<&str> = commands.collect();
-            let hint = rooflut_nearest::hint(&rooflut_nearest::nearest(part, commands));
+            let hint = rooflut_error::hint(&rooflut_error::nearest(part, commands));
             let of = command.get_bin_name().unwrap_or_default();
             Error::new(format!("unknown command {part:?}{hint}; `{of} --help` lists all"))
         })?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rooflut::ResolveError;
 use rooflut::op::{self, Kernel};
 use rooflut::table::{Axis, Curve, Grid, TableSet, sets};
-use rooflut_nearest::either;
+use rooflut_error::either;
 use rooflut_roofline::operation::Codes;
 
 use crate::args::{LookupArgs, Question};

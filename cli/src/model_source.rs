@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rooflut::model::{self, CATALOG};
 use rooflut_hf_config::{ConfigError, Keys, Options, Remedy};
-use rooflut_nearest::{hint, nearest};
+use rooflut_error::{hint, nearest};
 use rooflut_scenario::{Model, Problem, RunError, ScenarioError, Target};
 
 use crate::error::Error;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
-use rooflut_nearest::nearest;
+use rooflut_error::nearest;
 use rooflut_scenario::{RunError, Target};
 
 use crate::error::Error;

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use rooflut::model::{self, CATALOG};
 use rooflut_hf_config::{Options, read};
-use rooflut_nearest::{hint, nearest};
+use rooflut_error::{hint, nearest};
 use rooflut_scenario::Model;
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
-use rooflut_nearest::{hint, nearest};
+use rooflut_error::{hint, nearest};
 use serde_json::json;
 
 use crate::Handle;

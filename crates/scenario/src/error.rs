@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rooflut_nearest::{either, hint};
+use rooflut_error::{either, hint};
 
 /// Why a scenario is wrong: one line that says what was found, what was expected and what to do.
 #[derive(Debug, Clone, PartialEq)]

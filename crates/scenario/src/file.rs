@@ -15,7 +15,7 @@ use crate::rules::Given;
 use crate::scenario::{Output, Scenario, Server, Target, Workload};
 use crate::text::{line_after, line_at, one_line, shown};
 use crate::value::shortened;
-use rooflut_nearest::misspelt;
+use rooflut_error::misspelt;
 
 /// A scenario file: TOML with a key for every field of [`Scenario`].
 ///

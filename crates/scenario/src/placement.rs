@@ -17,7 +17,7 @@ use crate::refusal::Refusal;
 use crate::run_error::{MAX_TOKENS, RunError};
 use crate::scenario::{Server, Target};
 use crate::speculation::Speculation;
-use rooflut_nearest::nearest;
+use rooflut_error::nearest;
 
 /// Ranks that are tried where a set has no all-reduce.
 const MAX_RANKS: u32 = 8;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use rooflut::hardware::gpus;
-use rooflut_nearest::{hint, misspelt, nearest};
+use rooflut_error::{hint, misspelt, nearest};
 use rooflut_report::Price;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -4,7 +4,7 @@ use rooflut::ResolveError;
 use rooflut::hardware::OperationKind;
 use rooflut::step::ModelError;
 use rooflut::table::{Strictness, TooUncertain};
-use rooflut_nearest::either;
+use rooflut_error::either;
 
 use crate::error::KeyName;
 

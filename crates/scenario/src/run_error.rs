@@ -19,7 +19,7 @@ use crate::model::Model;
 use crate::number::{gib, grouped};
 use crate::prices::PricesError;
 use crate::refusal::{Refusal, accepting};
-use rooflut_nearest::{either, hint};
+use rooflut_error::{either, hint};
 
 /// The key of the maximum number of tokens of a step.
 pub(crate) const MAX_TOKENS: &str = "max_num_batched_tokens";

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use rooflut_nearest::hint;
+use rooflut_error::hint;
 use rooflut_scenario::{RunError, grouped};
 
 /// Why a sweep cannot start or go on.

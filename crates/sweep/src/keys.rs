@@ -1,6 +1,6 @@
 //! The keys of a scenario that a sweep can vary.
 
-use rooflut_nearest::misspelt;
+use rooflut_error::misspelt;
 use rooflut_scenario::Scenario;
 use serde_json::{Map, Value};
 

@@ -84,7 +84,7 @@ impl fmt::Display for PlotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PlotError::UnknownColumn { found, nearest } => {
-                write!(f, "unknown column {found:?}{}; use a name of the first line", rooflut_nearest::hint(nearest))
+                write!(f, "unknown column {found:?}{}; use a name of the first line", rooflut_error::hint(nearest))
             }
             PlotError::Empty { y, x } => write!(
                 f,
@@ -178,7 +178,7 @@ impl Plot {
             let with_unit = || ["_ms", "_s"].iter().find_map(|unit| at(&format!("{wanted}{unit}")));
             at(wanted).or_else(with_unit).ok_or_else(|| {
                 let known = names.iter().map(String::as_str);
-                let nearest = rooflut_nearest::nearest(wanted, known).into_iter();
+                let nearest = rooflut_error::nearest(wanted, known).into_iter();
                 PlotError::UnknownColumn { found: wanted.to_owned(), nearest: nearest.map(str::to_owned).collect() }
             })
         };

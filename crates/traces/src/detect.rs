@@ -1,6 +1,6 @@
 //! Recognises the format of a file.
 
-use rooflut_nearest::misspelt;
+use rooflut_error::misspelt;
 
 use crate::error::{Problem, TraceError};
 use crate::foreign::Foreign;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io::ErrorKind;
 
-use rooflut_nearest::{hint, nearest};
+use rooflut_error::{hint, nearest};
 
 use crate::format::Format;
 use crate::left_out::LeftOut;

@@ -128,7 +128,7 @@ impl<'a> File<'a> {
 fn nearest<'h>(column: &str, header: &'h [String], columns: &Columns) -> Option<&'h str> {
     let names = header.iter().map(String::as_str);
     let free = names.filter(|name| !columns.read().any(|read| read == *name));
-    rooflut_nearest::nearest(column, free).first().copied()
+    rooflut_error::nearest(column, free).first().copied()
 }
 
 /// Checks that each condition names a column and a value of it.

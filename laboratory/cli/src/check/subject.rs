@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rooflut::table::TableSet;
 use rooflut_inspect::Inspection;
-use rooflut_nearest::{either, hint, nearest};
+use rooflut_error::{either, hint, nearest};
 
 use crate::error::Error;
 use crate::table_set::{self, names};

@@ -3,7 +3,7 @@
 use rooflut::hardware::{Dtype, Gpu, gpus};
 use rooflut_codegen::OperationKind;
 use rooflut_import::{Condition, Statistic};
-use rooflut_nearest::{hint, nearest};
+use rooflut_error::{hint, nearest};
 
 use crate::value;
 

@@ -1,4 +1,4 @@
-#![doc = include_str!("../README.md")]
+//! Names that are similar to an unknown one.
 
 use std::borrow::Borrow;
 

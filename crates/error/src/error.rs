@@ -1,0 +1,242 @@
+//! One error for all that reads, checks and runs scenarios.
+
+use std::fmt;
+use std::path::Path;
+
+/// Why something cannot be done: a message of one line that says what was found, what was expected and what to do.
+///
+/// A message names [settings](key), which each reader knows by another name: a key of a scenario file, a flag of the
+/// command, a field in C, an argument in Python. [`Error::message`] writes them as its reader does.
+///
+/// ```
+/// use rooflut_error::{Error, Kind, key, setting};
+///
+/// let error = Error::new(
+///     Kind::Value,
+///     format!("{}: expected at least {}, found 64; raise it", key("max_num_batched_tokens"), setting("max_num_seqs", 256)),
+/// );
+/// let flag = |key: &str, value: Option<&str>| format!("--{} {}", key.replace('_', "-"), value.unwrap_or_default());
+/// assert_eq!(
+///     error.to_string(),
+///     "max_num_batched_tokens: expected at least max_num_seqs = 256, found 64; raise it"
+/// );
+/// assert_eq!(
+///     error.message(flag),
+///     "--max-num-batched-tokens : expected at least --max-num-seqs 256, found 64; raise it"
+/// );
+/// assert_eq!(error.keys(), ["max_num_batched_tokens", "max_num_seqs"]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error(Box<Parts>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Parts {
+    kind: Kind,
+    path: Option<String>,
+    line: Option<u64>,
+    /// Keys that the error is about; those of the text where there are none.
+    keys: Vec<&'static str>,
+    /// The message. Keys stand between marks.
+    text: String,
+}
+
+/// What kind of thing is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A value is out of range or has the wrong form.
+    Value,
+    /// Settings contradict or lack each other, or one changes nothing.
+    Conflict,
+    /// No key, column, model, GPU or engine has this name.
+    UnknownName,
+    /// A file has other contents than expected.
+    Contents,
+    /// A file cannot be read or written, or a thread cannot be started.
+    Io,
+    /// The model, or a combination of settings, is not modelled.
+    NotModelled,
+    /// GPUs cannot share the model in this way.
+    Parallelism,
+    /// The table set has no such kernel.
+    NotMeasured,
+    /// The answer is less certain than is accepted.
+    Uncertain,
+    /// The model, or a request, does not fit in the memory of the GPU.
+    DoesNotFit,
+    /// A run cannot answer the question: too few requests, or no load at which the servers are as asked for.
+    NoAnswer,
+    /// The clock cannot hold the time of a step.
+    StepTime,
+    /// The run was stopped.
+    Stopped,
+}
+
+impl Error {
+    /// Creates an error. Its text names settings by [`key`] and [`setting`].
+    pub fn new(kind: Kind, text: impl Into<String>) -> Error {
+        Error(Box::new(Parts { kind, path: None, line: None, keys: Vec::new(), text: text.into() }))
+    }
+
+    /// Adds the line of the file, from 1, where the error has none.
+    #[must_use]
+    pub fn at_line(mut self, line: impl Into<Option<u64>>) -> Error {
+        self.0.line = self.0.line.or(line.into());
+        self
+    }
+
+    /// Adds the file, where the error has none; `-` is the standard input.
+    #[must_use]
+    pub fn in_file(mut self, path: &Path) -> Error {
+        self.0.path.get_or_insert_with(|| match path.to_str() {
+            Some("-") => "standard input".to_owned(),
+            _ => path.display().to_string(),
+        });
+        self
+    }
+
+    /// Says which settings the error is about, if not those that its text names in their order.
+    #[must_use]
+    pub fn about(mut self, keys: impl IntoIterator<Item = &'static str>) -> Error {
+        self.0.keys = keys.into_iter().collect();
+        self
+    }
+
+    /// Puts the text into a longer one.
+    #[must_use]
+    pub fn map(mut self, text: impl FnOnce(&str) -> String) -> Error {
+        self.0.text = text(&self.0.text);
+        self
+    }
+
+    /// What kind of thing is wrong.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// The line of the file, from 1.
+    pub fn line(&self) -> Option<u64> {
+        self.0.line
+    }
+
+    /// The settings that the error is about; the first one that is given is the one to correct.
+    pub fn keys(&self) -> Vec<&str> {
+        if self.0.keys.is_empty() { keys(&self.0.text).collect() } else { self.0.keys.clone() }
+    }
+
+    /// Returns the message, with settings as `name` writes them.
+    pub fn message(&self, name: impl Fn(&str, Option<&str>) -> String) -> String {
+        let Parts { path, line, text, .. } = &*self.0;
+        let place = match (path, line) {
+            (Some(path), Some(line)) => format!("{path}:{line}: "),
+            (Some(path), None) => format!("{path}: "),
+            (None, Some(line)) => format!("line {line}: "),
+            (None, None) => String::new(),
+        };
+        place + &named(text, name)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message(in_file_form))
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Writes a setting in a message, with a value if only that value is meant.
+pub type KeyName = fn(key: &str, value: Option<&str>) -> String;
+
+/// A setting as a scenario file has it: `arrival = gamma`.
+pub fn in_file_form(key: &str, value: Option<&str>) -> String {
+    value.map_or(key.to_owned(), |value| format!("{key} = {value}"))
+}
+
+/// A setting in the text of an [`Error`], which each reader knows by another name.
+#[derive(Debug, Clone)]
+pub struct Key<V> {
+    key: &'static str,
+    value: Option<V>,
+}
+
+/// Names a setting in the text of an [`Error`]. `arrival = gamma` is `gamma` of `arrival`.
+pub fn key(key: &'static str) -> Key<&'static str> {
+    let split = key.split_once(" = ");
+    split.map_or(Key { key, value: None }, |(key, value)| Key { key, value: Some(value) })
+}
+
+/// Names a setting with its value in the text of an [`Error`].
+pub fn setting<V: fmt::Display>(key: &'static str, value: V) -> Key<V> {
+    Key { key, value: Some(value) }
+}
+
+// Unicode keeps these code points for use within a program: no text has them.
+const BEGIN: char = '\u{fdd0}';
+const VALUE: char = '\u{fdd1}';
+const END: char = '\u{fdd2}';
+
+impl<V: fmt::Display> fmt::Display for Key<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Some(value) => write!(f, "{BEGIN}{}{VALUE}{value}{END}", self.key),
+            None => write!(f, "{BEGIN}{}{END}", self.key),
+        }
+    }
+}
+
+/// Splits a text after its marked keys: each part has a text and then a key, with its value.
+fn parts(text: &str) -> impl Iterator<Item = (&str, Option<(&str, Option<&str>)>)> {
+    text.split(END).map(|part| match part.split_once(BEGIN) {
+        Some((text, key)) => match key.split_once(VALUE) {
+            Some((key, value)) => (text, Some((key, Some(value)))),
+            None => (text, Some((key, None))),
+        },
+        None => (part, None),
+    })
+}
+
+fn keys(text: &str) -> impl Iterator<Item = &str> {
+    parts(text).filter_map(|(_, key)| Some(key?.0))
+}
+
+fn named(text: &str, name: impl Fn(&str, Option<&str>) -> String) -> String {
+    let written = parts(text).map(|(text, key)| {
+        let key = key.map(|(key, value)| name(key, value));
+        text.to_owned() + &key.unwrap_or_default()
+    });
+    written.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_comes_first_and_the_innermost_one_counts() {
+        let error = Error::new(Kind::Contents, "no rows; add one").at_line(3).at_line(7);
+        assert_eq!(error.to_string(), "line 3: no rows; add one");
+        assert_eq!(error.line(), Some(3));
+        let error = error.in_file(Path::new("a.csv")).in_file(Path::new("b.csv"));
+        assert_eq!(error.to_string(), "a.csv:3: no rows; add one");
+        let error = Error::new(Kind::Contents, "no rows").in_file(Path::new("-"));
+        assert_eq!(error.to_string(), "standard input: no rows");
+    }
+
+    #[test]
+    fn the_keys_of_a_text_are_those_that_it_is_about_unless_others_are_named() {
+        let text = format!("{} needs {}; add it", key("arrival = gamma"), key("burstiness"));
+        let error = Error::new(Kind::Conflict, text);
+        assert_eq!(error.to_string(), "arrival = gamma needs burstiness; add it");
+        assert_eq!(error.keys(), ["arrival", "burstiness"]);
+        assert_eq!(error.clone().about(["rate"]).keys(), ["rate"]);
+        let quoted = error.map(|text| format!("the first: {text}"));
+        assert_eq!(quoted.message(|key, _| key.to_uppercase()), "the first: ARRIVAL needs BURSTINESS; add it");
+    }
+
+    #[test]
+    fn marks_of_others_do_no_harm() {
+        let error = Error::new(Kind::Value, format!("a{END}b{VALUE}c{BEGIN}d"));
+        assert_eq!(error.to_string(), format!("ab{VALUE}cd"));
+    }
+}
