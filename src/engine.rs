@@ -5,8 +5,6 @@ mod policy;
 mod rules;
 mod version;
 
-use core::fmt;
-
 pub use self::defaults::{GpuClass, ServeDefaults, ServeLimits};
 pub use self::policy::{PrefixCaching, SchedulingPolicy};
 pub use self::rules::{
@@ -16,10 +14,12 @@ pub use self::rules::{
 pub use self::version::{closest, oldest};
 pub use crate::generated::{DEFAULT, stacks};
 
+use crate::error::Invalid;
 use crate::hardware::{Dtype, Gpu};
 use crate::interval::{Coverage, in_quadrature};
 use crate::model::{MemoryConstants, MemoryLimits, ModelSpec};
 use crate::units::Seconds;
+use rooflut_roofline::Subject;
 
 /// A serving engine: its scheduling rules and the time it adds to the measured kernels.
 ///
@@ -134,7 +134,7 @@ macro_rules! step_constants {
             ///
             /// # Errors
             /// The first constant that is out of range.
-            pub fn check(&self) -> Result<(), ConstantError> {
+            pub fn check(&self) -> Result<(), Invalid> {
                 first_out_of_range([$($range(stringify!($name), self.$name)),*])
             }
         }
@@ -244,33 +244,12 @@ step_constants! {
     other_step_error: f64 = stacks::VLLM_0_15_1.constants.other_step_error, number, with_other_step_error;
 }
 
-/// An engine constant that is out of range.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct ConstantError {
-    /// Its name, such as `layer`.
-    pub name: &'static str,
-    /// The value found, in SI units.
-    pub found: f64,
-    /// The expected range.
-    pub expected: &'static str,
-}
-
-impl fmt::Display for ConstantError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ConstantError { name, found, expected } = self;
-        write!(f, "engine constant {name}: expected {expected}, found {found}; correct it")
-    }
-}
-
-impl core::error::Error for ConstantError {}
-
 impl EngineStack {
     /// Checks the constants of the stack and the time of its API server.
     ///
     /// # Errors
     /// The first constant that is out of range.
-    pub fn check(&self) -> Result<(), ConstantError> {
+    pub fn check(&self) -> Result<(), Invalid> {
         self.constants.check()?;
         let memory = &self.memory;
         first_out_of_range([
@@ -302,7 +281,7 @@ impl EngineStack {
     /// let plan = MemoryPlan::try_new(&llama, &gpus::H100, 1, limits)?;
     /// // vLLM 0.19.0 reported 29,751.
     /// assert!(plan.kv_blocks.abs_diff(29_751) < 10);
-    /// # Ok::<(), rooflut::model::MemoryError>(())
+    /// # Ok::<(), rooflut::Error>(())
     /// ```
     #[must_use]
     pub const fn memory_limits(&self, mut limits: MemoryLimits) -> MemoryLimits {
@@ -384,10 +363,13 @@ fn count(name: &'static str, found: u32) -> Checked {
     (name, found.into(), true, "a whole number")
 }
 
-fn first_out_of_range<const N: usize>(constants: [Checked; N]) -> Result<(), ConstantError> {
+fn first_out_of_range<const N: usize>(constants: [Checked; N]) -> Result<(), Invalid> {
     match constants.into_iter().find(|(_, _, good, _)| !good) {
         None => Ok(()),
-        Some((name, found, _, expected)) => Err(ConstantError { name, found, expected }),
+        Some((name, found, _, expected)) => {
+            let text = "expected {}, found {}; correct it";
+            Err(Invalid::new(name, text, &[expected.into(), found.into()]).of(Subject::Engine))
+        }
     }
 }
 

@@ -1,222 +1,175 @@
-//! Errors of kernel lookups.
+//! Why a model, a deployment or a simulation cannot be had.
+
+mod resolve;
 
 use core::fmt;
 
-use crate::hardware::{Dtype, GemmShape, Indexer, OperationKind, Reference};
-use crate::table::{Table, TableSet};
+pub use resolve::ResolveError;
+pub use rooflut_roofline::{Invalid, MessagePart};
 
-/// The error of a table set that cannot answer for a kernel.
+use rooflut_roofline::Subject;
+
+use crate::hardware::Text;
+#[cfg(feature = "sim")]
+use crate::sim::StepTimeError;
+use crate::step::Part;
+use crate::table::TooUncertain;
+
+/// Why a model, a deployment or a simulation cannot be had. Each message says what was expected, what was found, and what
+/// to do.
+///
+/// ```
+/// use rooflut::table::sets;
+/// use rooflut::{Deployment, ErrorKind, model};
+///
+/// let llama = model::find("llama-3.1-70b").expect("in the catalogue");
+/// let deployment = Deployment::builder(llama.spec, &sets::H100).build()?;
+/// let error = deployment.memory_plan().expect_err("131 GiB of weights");
+/// assert!(matches!(error.kind(), ErrorKind::DoesNotFit { .. }));
+/// # Ok::<(), rooflut::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Error {
+    kind: ErrorKind,
+    is_of_draft: bool,
+}
+
+/// What kind of thing is wrong.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum ResolveError {
-    /// The set has no table of the operation.
-    NoTable {
+pub enum ErrorKind {
+    /// A setting, or a dimension of a model, is out of range, contradicts another, or is not modelled.
+    Invalid(Invalid),
+    /// The table set cannot answer for a kernel.
+    Kernel {
+        /// The part of the step that the kernel belongs to.
+        part: Part,
+        /// The reason.
+        error: ResolveError,
+    },
+    /// Even the best answers of a kernel are of a worse class than the caller accepts.
+    TooUncertain {
+        /// The part of the step that the kernel belongs to.
+        part: Part,
         /// The set.
-        set: TableSet,
-        /// Name of the operation.
-        operation: &'static str,
+        set: Text,
+        /// The best of its answers, and the accepted ones.
+        error: TooUncertain,
     },
-    /// The set has no GEMM of this dtype.
-    NoGemmDtype {
-        /// The set.
-        set: TableSet,
-        /// The requested shape.
-        shape: GemmShape,
+    /// Weights and overheads alone exceed the usable memory.
+    DoesNotFit {
+        /// Bytes that the model needs on one rank, one KV block included.
+        needed_bytes: f64,
+        /// Bytes that the engine may use.
+        usable_bytes: f64,
     },
-    /// The set has no attention with these formats.
-    NoAttentionDtype {
-        /// The set.
-        set: TableSet,
-        /// The operation: `prefill` or `decode`.
-        operation: &'static str,
-        /// The requested format of the math.
-        dtype: Dtype,
-        /// The requested format of the KV entries.
-        kv_dtype: Dtype,
+    /// Weights fit, but not together with the states of a request in gated delta nets and a KV block.
+    StatesDoNotFit {
+        /// Bytes that the states of a request need on one rank, with a KV block.
+        needed_bytes: f64,
+        /// Bytes left for the KV cache.
+        left_bytes: f64,
     },
-    /// The set has no attention with these heads.
-    NoHeads {
-        /// The set.
-        set: TableSet,
-        /// Name of the operation.
-        operation: &'static str,
-        /// Query heads of one rank.
-        q_heads: u32,
-        /// KV heads of one rank.
-        kv_heads: u32,
-        /// Dimension of a head.
-        head_dim: u32,
+    /// The KV cache holds less than the requested longest request.
+    ContextTooLong {
+        /// The longest request that the KV cache holds, tokens.
+        longest: u32,
+        /// The given `max_model_len`.
+        found: u32,
     },
-    /// The set has no latent attention with these formats and dimensions of heads.
-    NoLatentAttention {
-        /// The set.
-        set: TableSet,
-        /// Name of the operation.
-        operation: &'static str,
-        /// The requested format of the projections.
-        dtype: Dtype,
-        /// The requested format of the KV entries.
-        kv_dtype: Dtype,
-        /// Rank of the latent vector.
-        kv_rank: u32,
-        /// Dimensions of a head: without and with rotary embedding, and of the values.
-        head_dims: [u32; 3],
-        /// The requested indexer, for sparse attention.
-        indexer: Option<Indexer>,
-    },
-    /// The set has no such collective over this many ranks or more.
-    TooManyRanks {
-        /// The set.
-        set: TableSet,
-        /// Name of the operation.
-        operation: &'static str,
-        /// The requested number of ranks.
-        ranks: u32,
-        /// Maximum measured number of ranks.
-        most: u32,
-    },
-    /// A collective needs at least two ranks.
-    TooFewRanks {
-        /// Name of the operation.
-        operation: &'static str,
-        /// The requested number of ranks.
-        ranks: u32,
-    },
-    /// The GPU does not support this dtype.
-    NoPeak {
-        /// The set.
-        set: TableSet,
-        /// The dtype.
-        dtype: Dtype,
-    },
-    /// A dimension of the shape is zero.
-    ZeroDimension {
-        /// The operation.
-        operation: &'static str,
-    },
-    /// Heads that do not divide each other or cannot be divided among the ranks.
-    UnevenHeads {
-        /// The operation.
-        operation: &'static str,
-        /// Query heads.
-        q_heads: u32,
-        /// KV heads.
-        kv_heads: u32,
-        /// Tensor parallelism.
-        tp: u32,
-    },
+    /// A step that the clock cannot hold.
+    #[cfg(feature = "sim")]
+    StepTime(StepTimeError),
 }
 
-impl TableSet {
-    /// Returns the table of an operation.
-    ///
-    /// # Errors
-    /// The set lacks it.
-    #[inline]
-    pub(crate) fn required(&self, operation: OperationKind) -> Result<Table<'_>, ResolveError> {
-        self.table(operation).ok_or_else(|| ResolveError::NoTable { set: self.clone(), operation: operation.name() })
+impl Error {
+    /// Returns what kind of thing is wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
     }
 
-    /// Returns the reference of kernels of `dtype` in one of the tables.
-    ///
-    /// # Errors
-    /// The GPU has no peak for the dtype.
-    #[inline]
-    pub(crate) fn reference(&self, table: &Table<'_>, dtype: Dtype) -> Result<Reference, ResolveError> {
-        let reference = table.reference(dtype);
-        reference.ok_or_else(|| ResolveError::NoPeak { set: self.clone(), dtype })
+    /// Returns whether it is wrong with the draft model of speculative decoding, not with the served model.
+    pub fn is_of_draft(&self) -> bool {
+        self.is_of_draft
+    }
+
+    /// The error as one of the draft model.
+    pub(crate) fn of_draft(self) -> Error {
+        Error { is_of_draft: true, ..self }
+    }
+
+    /// The error of a dimension of a model.
+    pub(crate) fn of_model(invalid: Invalid) -> Error {
+        invalid.of(Subject::Model).into()
+    }
+
+    /// The error of what needs the feature `alloc`.
+    pub(crate) fn needs_alloc(what: &'static str) -> Error {
+        Invalid::new("alloc", "expected the feature on for {}, found off; turn it on", &[what.into()]).into()
     }
 }
 
-/// Further advice where a table or a format is missing.
-const ADVICE: &str = if cfg!(feature = "alloc") { "" } else { ", or turn on the feature alloc of rooflut" };
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Error {
+        Error { kind, is_of_draft: false }
+    }
+}
 
-impl fmt::Display for ResolveError {
+impl From<Invalid> for Error {
+    fn from(invalid: Invalid) -> Error {
+        ErrorKind::Invalid(invalid).into()
+    }
+}
+
+#[cfg(feature = "sim")]
+impl From<StepTimeError> for Error {
+    fn from(error: StepTimeError) -> Error {
+        ErrorKind::StepTime(error).into()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_of_draft {
+            f.write_str("draft model: ")?;
+        }
+        self.kind.fmt(f)
+    }
+}
+
+impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ResolveError::NoTable { set, operation } => {
-                write!(
-                    f,
-                    "table set {}: expected a table for {operation}, found none; use a set that has one \
-                     (`rooflut tables` lists them)",
-                    set.name()
-                )?;
-                f.write_str(ADVICE)
-            }
-            ResolveError::NoGemmDtype { set, shape } => {
-                write!(f, "table set {}: gemm: expected one of ", set.name())?;
-                let entries = set.gemm().into_iter().flat_map(|table| table.entries());
-                write_distinct(f, entries.map(|entry| entry.shape.dtype.name()))?;
-                write!(f, ", found {}; use one of these or another set{ADVICE}", shape.dtype)
-            }
-            ResolveError::NoAttentionDtype { set, operation, dtype, kv_dtype } => write!(
+            ErrorKind::Invalid(invalid) => invalid.fmt(f),
+            ErrorKind::Kernel { part, error } => write!(f, "{part}: {error}"),
+            ErrorKind::TooUncertain { part, set, error } => write!(f, "{part}: table set {set}: {error}"),
+            ErrorKind::DoesNotFit { needed_bytes, usable_bytes } => write!(
                 f,
-                "table set {}: {operation}: no rows of {dtype} with {kv_dtype} KV; use another \
-                 dtype or another set (`rooflut tables` lists what each has)",
-                set.name()
+                "the model does not fit: expected at most {:.1} GiB per GPU, found {:.1} GiB of \
+                 weights, activations and one KV block, {:.1} GiB too much; use a larger tp",
+                usable_bytes / GIB,
+                needed_bytes / GIB,
+                (needed_bytes - usable_bytes) / GIB
             ),
-            ResolveError::NoHeads { set, operation, q_heads, kv_heads, head_dim } => write!(
+            ErrorKind::StatesDoNotFit { needed_bytes, left_bytes } => write!(
                 f,
-                "table set {}: {operation}: no rows of {q_heads} query and {kv_heads} KV heads of \
-                 {head_dim} in these formats; use heads or formats that were measured",
-                set.name()
+                "the states of a request do not fit: expected at most {:.2} GiB per GPU beside the weights, found {:.2} \
+                 GiB of pages of its gated delta nets and one KV block; use a larger tp",
+                left_bytes / GIB,
+                needed_bytes / GIB,
             ),
-            ResolveError::NoLatentAttention {
-                set,
-                operation,
-                dtype,
-                kv_dtype,
-                kv_rank,
-                head_dims: [nope, rope, v],
-                indexer,
-            } => {
-                write!(
-                    f,
-                    "table set {}: {operation}: no rows of {dtype} projections with {kv_dtype} KV, a latent rank of \
-                     {kv_rank} and heads of {nope}, {rope} and {v}",
-                    set.name()
-                )?;
-                if let Some(Indexer { heads, head_dim, top_k }) = indexer {
-                    write!(f, ", {heads} heads of {head_dim} that select {top_k} keys")?;
-                }
-                f.write_str("; use formats and dimensions that were measured (`rooflut tables` lists them)")
-            }
-            ResolveError::TooManyRanks { set, operation, ranks, most } => write!(
+            ErrorKind::ContextTooLong { longest, found } => write!(
                 f,
-                "table set {}: {operation}: expected at most {most} ranks, found {ranks}; use a \
-                 smaller {} parallelism",
-                set.name(),
-                if *operation == OperationKind::AllReduce.name() { "tensor" } else { "data" }
+                "max_model_len: expected at most {longest} tokens, which the KV cache holds, found {found}; lower it, \
+                 or use a larger tp"
             ),
-            ResolveError::TooFewRanks { operation, ranks } => {
-                write!(f, "{operation}: expected at least 2 ranks, found {ranks}; one GPU has nothing to exchange")
-            }
-            ResolveError::NoPeak { set, dtype } => {
-                write!(f, "GPU {}: no peak for {dtype} in its data sheet; use another dtype", set.gpu().name)
-            }
-            ResolveError::ZeroDimension { operation } => {
-                write!(f, "{operation}: expected positive dimensions, found 0")
-            }
-            ResolveError::UnevenHeads { operation, q_heads, kv_heads, tp } => write!(
-                f,
-                "{operation}: expected {q_heads} query heads to divide by {kv_heads} KV heads and by \
-                 tp {tp}, and one of KV heads and tp by the other; use another tp"
-            ),
+            #[cfg(feature = "sim")]
+            ErrorKind::StepTime(error) => error.fmt(f),
         }
     }
 }
 
-impl core::error::Error for ResolveError {}
+/// Has no source: its message contains that of the error that it wraps.
+impl core::error::Error for Error {}
 
-/// Writes the names, dropping consecutive duplicates.
-fn write_distinct<'n>(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'n str>) -> fmt::Result {
-    let mut last = "";
-    for name in names {
-        if name != last {
-            let separator = if last.is_empty() { "" } else { ", " };
-            write!(f, "{separator}{name}")?;
-            last = name;
-        }
-    }
-    Ok(())
-}
+const GIB: f64 = (1_u64 << 30) as f64;

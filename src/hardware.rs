@@ -3,7 +3,7 @@
 #[cfg(feature = "alloc")]
 pub(crate) use rooflut_roofline::MlaLoad;
 pub use rooflut_roofline::operation::shapes::*;
-pub use rooflut_roofline::{Dtype, Gpu, GpuBuilder, GpuError, MeasuredKernel, OperationKind, Text};
+pub use rooflut_roofline::{Dtype, Gpu, GpuBuilder, MeasuredKernel, OperationKind, Text};
 pub(crate) use rooflut_roofline::{Prompts, RankAttention, Rates, Work, operation};
 #[doc(hidden)] // Used by generated code.
 pub use rooflut_roofline::{Reference, Timing};

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
+use crate::error::{Invalid, MessagePart};
 use crate::math::{exp, ln, sqrt};
 use crate::units::Seconds;
 
@@ -14,7 +15,7 @@ use crate::units::Seconds;
 /// assert_eq!(coverage, "0.8".parse()?);
 /// let error = Coverage::try_new(80.0).unwrap_err();
 /// assert_eq!(error.to_string(), "coverage: expected a share between 0 and 1, found 80; write 80 % as 0.8");
-/// # Ok::<(), rooflut::interval::CoverageError>(())
+/// # Ok::<(), rooflut::Invalid>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Coverage(f64);
@@ -30,19 +31,22 @@ pub struct Interval {
     pub high: Seconds,
 }
 
-/// A number that is no coverage.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CoverageError {
-    found: f64,
-}
-
 impl Coverage {
     /// Creates a coverage of `share`.
     ///
     /// # Errors
     /// `share` is not strictly between 0 and 1: no interval contains every measurement.
-    pub fn try_new(share: f64) -> Result<Coverage, CoverageError> {
-        if share > 0.0 && share < 1.0 { Ok(Coverage(share)) } else { Err(CoverageError { found: share }) }
+    pub fn try_new(share: f64) -> Result<Coverage, Invalid> {
+        let invalid = |text, values: &[MessagePart]| Err(Invalid::new("coverage", text, values));
+        match share {
+            _ if share > 0.0 && share < 1.0 => Ok(Coverage(share)),
+            _ if share > 1.0 && share < 100.0 => invalid(
+                "expected a share between 0 and 1, found {}; write {} % as {}",
+                &[share.into(), share.into(), (share / 100.0).into()],
+            ),
+            _ if share.is_nan() => invalid("expected a share between 0 and 1, found no number; write 80 % as 0.8", &[]),
+            _ => invalid("expected a share between 0 and 1, found {}; write 80 % as 0.8", &[share.into()]),
+        }
     }
 
     /// Returns the share, between 0 and 1.
@@ -128,9 +132,9 @@ impl Default for Coverage {
 }
 
 impl FromStr for Coverage {
-    type Err = CoverageError;
+    type Err = Invalid;
 
-    fn from_str(text: &str) -> Result<Coverage, CoverageError> {
+    fn from_str(text: &str) -> Result<Coverage, Invalid> {
         Coverage::try_new(text.trim().parse().unwrap_or(f64::NAN))
     }
 }
@@ -140,24 +144,6 @@ impl fmt::Display for Coverage {
         self.0.fmt(f)
     }
 }
-
-impl fmt::Display for CoverageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("coverage: expected a share between 0 and 1, ")?;
-        let found = self.found;
-        if found.is_nan() {
-            return f.write_str("found no number; write 80 % as 0.8");
-        }
-        write!(f, "found {found}; ")?;
-        if found > 1.0 && found < 100.0 {
-            write!(f, "write {found} % as {}", found / 100.0)
-        } else {
-            f.write_str("write 80 % as 0.8")
-        }
-    }
-}
-
-impl core::error::Error for CoverageError {}
 
 #[cfg(test)]
 mod tests {

@@ -53,6 +53,7 @@
 //! Without `alloc`, a step model has equal layers of plain attention on one pipeline stage and data-parallel rank, and
 //! built-in sets have the tables of these, without formats with a scale for each block of weights. Features are
 //! additive and never change a number, except that experts of these formats are transferred from bf16 without `alloc`.
+
 #![no_std]
 
 #[cfg(feature = "alloc")]
@@ -85,7 +86,7 @@ use as_text::as_text;
 #[cfg(feature = "serde")]
 use checked::checked;
 pub use deployment::Deployment;
-pub use error::ResolveError;
+pub use error::{Error, ErrorKind, Invalid, MessagePart, ResolveError};
 pub use rooflut_roofline::UnknownName;
 use rooflut_roofline::{names, setters};
 

@@ -1,8 +1,6 @@
 //! GPU data sheets.
 
-use core::fmt;
-
-use crate::{Dtype, Text};
+use crate::{Dtype, Invalid, Subject, Text};
 
 /// One GPU's data sheet: dense peaks, memory, caches, link.
 ///
@@ -61,7 +59,7 @@ impl Gpu {
     ///     error.to_string(),
     ///     "GPU toy: mem_bw_bytes_per_s: expected a positive number, found -1; correct it"
     /// );
-    /// # Ok::<(), rooflut_roofline::GpuError>(())
+    /// # Ok::<(), rooflut_roofline::Invalid>(())
     /// ```
     pub fn builder(name: impl Into<Text>) -> GpuBuilder {
         GpuBuilder {
@@ -213,7 +211,7 @@ impl GpuBuilder {
     ///
     /// # Errors
     /// A number is missing, or is not positive and finite.
-    pub fn build(self) -> Result<Gpu, GpuError> {
+    pub fn build(self) -> Result<Gpu, Invalid> {
         let gpu = &self.gpu;
         let numbers = [
             ("bf16_flops_per_s", Some(gpu.bf16_flops_per_s)),
@@ -228,33 +226,13 @@ impl GpuBuilder {
         ];
         for (field, number) in numbers {
             if let Some(found) = number.filter(|n| !(*n > 0.0 && n.is_finite())) {
-                return Err(GpuError { gpu: self.gpu.name.clone(), field, found });
+                let text = "expected a positive number, found {}; correct it";
+                return Err(Invalid::new(field, text, &[found.into()]).of(Subject::Gpu));
             }
         }
         Ok(self.gpu)
     }
 }
-
-/// A missing or invalid number of a data sheet.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct GpuError {
-    /// Name of the GPU.
-    pub gpu: Text,
-    /// The field of [`Gpu`].
-    pub field: &'static str,
-    /// The number found; 0 if it is missing.
-    pub found: f64,
-}
-
-impl fmt::Display for GpuError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let GpuError { gpu, field, found } = self;
-        write!(f, "GPU {gpu}: {field}: expected a positive number, found {found}; correct it")
-    }
-}
-
-impl core::error::Error for GpuError {}
 
 #[cfg(test)]
 mod tests {
@@ -286,7 +264,7 @@ mod tests {
             (toy().tdp_w(-700.0), "tdp_w"),
         ];
         for (gpu, field) in refused {
-            assert_eq!(gpu.build().map_err(|error| error.field), Err(field));
+            assert_eq!(gpu.build().map_err(|error| error.setting()), Err(field));
         }
     }
 }

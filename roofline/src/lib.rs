@@ -15,6 +15,7 @@ mod axis;
 mod dtype;
 mod gpu;
 mod holes;
+mod invalid;
 mod limits;
 pub mod math;
 mod names;
@@ -27,8 +28,9 @@ mod work;
 
 pub use axis::{AxisPoint, axis_points};
 pub use dtype::Dtype;
-pub use gpu::{Gpu, GpuBuilder, GpuError, Rates};
+pub use gpu::{Gpu, GpuBuilder, Rates};
 pub use holes::{answering_cells, filled};
+pub use invalid::{Invalid, MessagePart, Subject};
 pub use limits::{Excess, Limit};
 pub use names::UnknownName;
 #[cfg(feature = "serde")]

@@ -1,7 +1,8 @@
 //! The builder of a deployment.
 
-use super::{Deployment, DeploymentError, ServerOptions};
+use super::{Deployment, ServerOptions};
 use crate::engine::{self, EngineStack};
+use crate::error::Error;
 use crate::hardware::Dtype;
 use crate::model::{MemoryLimits, ModelSpec};
 #[cfg(feature = "sim")]
@@ -56,11 +57,11 @@ impl DeploymentBuilder {
     /// Checks the settings and looks up every kernel.
     ///
     /// # Errors
-    /// [`DeploymentError`]: dimensions that are invalid or not divisible, a kernel that the tables lack or that is
+    /// [`Error`]: dimensions that are invalid or not divisible, a kernel that the tables lack or that is
     /// worse than [`strictness`](Self::strictness) accepts, limits that are out of range or contradict each other. A
     /// model that does not fit into memory is not an error here, because it still has step times;
     /// [`Deployment::memory_plan`] rejects it.
-    pub fn build(self) -> Result<Deployment, DeploymentError> {
+    pub fn build(self) -> Result<Deployment, Error> {
         Deployment::try_new(self)
     }
 

@@ -1,6 +1,7 @@
 //! Requests that the KV cache of a deployment holds.
 
-use super::{DeploymentBuilder, DeploymentError};
+use super::DeploymentBuilder;
+use crate::error::Error;
 use crate::model::MemoryPlan;
 use crate::sim::SimConfig;
 
@@ -18,7 +19,7 @@ use crate::sim::SimConfig;
 /// // As many tokens in all, whether they are a few long requests or many short ones.
 /// assert!(capacity.requests_of(131_072) > 3.0);
 /// assert!(capacity.requests_of(1_000) > 400.0);
-/// # Ok::<(), rooflut::deployment::DeploymentError>(())
+/// # Ok::<(), rooflut::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Capacity {
@@ -31,12 +32,11 @@ impl DeploymentBuilder {
     ///
     /// # Errors
     /// Dimensions or limits that are out of range, ranks that cannot share the model, and
-    /// [`MemoryError::DoesNotFit`](crate::model::MemoryError::DoesNotFit): not even one KV block fits.
-    pub fn capacity(&self) -> Result<Capacity, DeploymentError> {
+    /// [`ErrorKind::DoesNotFit`](crate::ErrorKind::DoesNotFit): not even one KV block fits.
+    pub fn capacity(&self) -> Result<Capacity, Error> {
         let longest = self.longest_request()?;
         let given = self.clone().with_defaults(longest);
-        let plan = given.memory_plan(given.parallelism);
-        let memory = plan.map_err(DeploymentError::Memory)?;
+        let memory = given.memory_plan(given.parallelism)?;
         let config = given.server_config(longest, memory.kv_blocks);
         Ok(Capacity { memory, config })
     }

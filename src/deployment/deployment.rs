@@ -1,10 +1,11 @@
 //! A model on GPUs, served by an engine.
 
-use super::{DeploymentBuilder, DeploymentError};
+use super::DeploymentBuilder;
 use crate::engine::EngineStack;
+use crate::error::{Error, Invalid};
 use crate::hardware::Dtype;
-use crate::model::{MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler, Span, kv_bytes_per_token};
-use crate::step::{ModelError, Network, Parallelism, RooflineModel, StepOptions};
+use crate::model::{MemoryLimits, MemoryPlan, ModelSpec, Sampler, Span, kv_bytes_per_token};
+use crate::step::{Network, Parallelism, RooflineModel, StepOptions};
 use crate::table::TableSet;
 
 /// A model on GPUs, served by an engine: one description that yields step model, memory plan and server limits.
@@ -38,15 +39,17 @@ impl Deployment {
         DeploymentBuilder::new(spec, tables)
     }
 
-    pub(super) fn try_new(given: DeploymentBuilder) -> Result<Deployment, DeploymentError> {
-        given.engine.check().map_err(DeploymentError::Engine)?;
+    pub(super) fn try_new(given: DeploymentBuilder) -> Result<Deployment, Error> {
+        given.engine.check()?;
         let max_model_len = given.longest_request()?;
         let given = given.with_defaults(max_model_len);
-        given.check_memory_limits()?;
-        let step_model = given.step_model(&given.spec, given.parallelism).map_err(DeploymentError::Model)?;
+        given.memory.check()?;
+        let step_model = given.step_model(&given.spec, given.parallelism)?;
         let stages = given.parallelism.pp;
         if stages > 1 && (given.mtp || given.draft.is_some()) {
-            return Err(DeploymentError::PipelinedDraft { stages });
+            let text =
+                "expected none with {} pipeline stages, found one, which is not modelled; use one pipeline stage";
+            return Err(Invalid::new("draft model or MTP layer", text, &[stages.into()]).into());
         }
         let draft_step_model = given.draft_step_model()?;
         let deployment = Deployment { step_model, draft_step_model, max_model_len, given };
@@ -128,8 +131,8 @@ impl Deployment {
     /// Returns the memory use of one GPU: weights, activations, and the KV blocks that fit into the rest.
     ///
     /// # Errors
-    /// [`MemoryError::DoesNotFit`]: weights and overheads leave no room for a block.
-    pub fn memory_plan(&self) -> Result<MemoryPlan, MemoryError> {
+    /// [`ErrorKind::DoesNotFit`](crate::ErrorKind::DoesNotFit): weights and overheads leave no room for a block.
+    pub fn memory_plan(&self) -> Result<MemoryPlan, Error> {
         self.memory_plan_at(self.given.parallelism.tp)
     }
 
@@ -137,8 +140,8 @@ impl Deployment {
     /// suffice.
     ///
     /// # Errors
-    /// As [`memory_plan`](Self::memory_plan); [`MemoryError::Spec`] if `tp` ranks cannot share the models.
-    pub fn memory_plan_at(&self, tp: u32) -> Result<MemoryPlan, MemoryError> {
+    /// As [`memory_plan`](Self::memory_plan); `tp` ranks that cannot share the models.
+    pub fn memory_plan_at(&self, tp: u32) -> Result<MemoryPlan, Error> {
         let parallelism = Parallelism { tp, ..self.given.parallelism };
         self.given.memory_plan(parallelism)
     }
@@ -152,22 +155,22 @@ impl Deployment {
 
 impl DeploymentBuilder {
     /// Returns the step model of the target or the draft model.
-    fn step_model(&self, spec: &ModelSpec, parallelism: Parallelism) -> Result<RooflineModel, ModelError> {
+    fn step_model(&self, spec: &ModelSpec, parallelism: Parallelism) -> Result<RooflineModel, Error> {
         RooflineModel::try_new(spec, &self.tables, parallelism, self.step_options())
     }
 
     /// Returns the step model of the draft model, or of a run over an MTP layer.
-    fn draft_step_model(&self) -> Result<Option<RooflineModel>, DeploymentError> {
+    fn draft_step_model(&self) -> Result<Option<RooflineModel>, Error> {
         if self.mtp {
             let (options, parallelism) = (self.step_options(), self.parallelism);
             let run = RooflineModel::try_new_mtp(&self.spec, &self.tables, parallelism, options);
-            return run.map(Some).map_err(DeploymentError::Model);
+            return run.map(Some);
         }
         // vLLM drafts greedily, however the requests are sampled.
         let draft = self.draft.map(|draft| draft.with_sampler(Sampler::Plain));
         let sliced = Parallelism::tensor(self.parallelism.tp);
         let draft = draft.map(|draft| self.step_model(&draft, sliced));
-        draft.transpose().map_err(DeploymentError::Draft)
+        draft.transpose().map_err(Error::of_draft)
     }
 
     fn step_options(&self) -> StepOptions {
@@ -179,7 +182,7 @@ impl DeploymentBuilder {
     }
 
     /// Returns the memory use of one GPU.
-    pub(super) fn memory_plan(&self, parallelism: Parallelism) -> Result<MemoryPlan, MemoryError> {
+    pub(super) fn memory_plan(&self, parallelism: Parallelism) -> Result<MemoryPlan, Error> {
         let (spec, gpu, limits) = (self.kv_spec(), self.tables.gpu(), self.memory);
         if self.mtp {
             return MemoryPlan::try_new_with_mtp(&spec, gpu, parallelism, limits);
@@ -204,22 +207,22 @@ impl DeploymentBuilder {
         spec
     }
 
-    fn check_memory_limits(&self) -> Result<(), DeploymentError> {
-        self.memory.check().map_err(DeploymentError::Memory)
-    }
-
     /// Returns the maximum length of a request: the given one, or else the longest that target and draft model
     /// support.
-    pub(super) fn longest_request(&self) -> Result<u32, DeploymentError> {
+    pub(super) fn longest_request(&self) -> Result<u32, Invalid> {
         let Some(draft) = &self.draft else {
             return Ok(self.options.max_model_len.unwrap_or(self.spec.max_model_len));
         };
         if draft.vocab != self.spec.vocab {
-            return Err(DeploymentError::DraftVocabulary { found: draft.vocab, expected: self.spec.vocab });
+            let text = "expected the vocabulary of the target ({}), found {}; use a draft model of the same family";
+            return Err(Invalid::new("draft_model", text, &[self.spec.vocab.into(), draft.vocab.into()]));
         }
         let longest = draft.max_model_len;
         match self.options.max_model_len {
-            Some(found) if found > longest => Err(DeploymentError::DraftContext { longest, found }),
+            Some(found) if found > longest => {
+                let text = "expected at most {}, the longest request of the draft model, found {}; lower it";
+                Err(Invalid::new("max_model_len", text, &[longest.into(), found.into()]))
+            }
             Some(given) => Ok(given),
             None => Ok(self.spec.max_model_len.min(longest)),
         }

@@ -10,7 +10,6 @@ mod capacity;
 mod defaults;
 #[allow(clippy::module_inception)] // The noun of the module and its main type.
 mod deployment;
-mod error;
 mod options;
 #[cfg(feature = "sim")]
 mod served_model;
@@ -21,7 +20,6 @@ pub use builder::DeploymentBuilder;
 #[cfg(feature = "sim")]
 pub use capacity::Capacity;
 pub use deployment::Deployment;
-pub use error::DeploymentError;
 pub use options::ServerOptions;
 #[cfg(feature = "sim")]
 pub use served_model::{ServedModel, ServedTally};

@@ -22,14 +22,14 @@ macro_rules! settings {
         /// let on_h100 = Deployment::builder(llama.spec, &sets::H100);
         /// let limits = |deployment: rooflut::deployment::DeploymentBuilder| {
         ///     let limits = *deployment.build()?.memory_limits();
-        ///     Ok::<_, rooflut::deployment::DeploymentError>((limits.max_num_seqs, limits.max_num_batched_tokens))
+        ///     Ok::<_, rooflut::Error>((limits.max_num_seqs, limits.max_num_batched_tokens))
         /// };
         /// assert_eq!(limits(on_h100.clone())?, (1_024, 8_192));
         /// assert_eq!(limits(on_h100.clone().max_num_seqs(128))?, (128, 8_192));
         /// let mut small = ServerOptions::default();
         /// small.max_num_batched_tokens = Some(512);
         /// assert_eq!(limits(on_h100.server(small))?, (512, 512));
-        /// # Ok::<(), rooflut::deployment::DeploymentError>(())
+        /// # Ok::<(), rooflut::Error>(())
         /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Default)]
         #[non_exhaustive]

@@ -1,10 +1,11 @@
 //! The server of a deployment.
 
-use super::{Deployment, DeploymentBuilder, DeploymentError, ServedModel, ServerOptions};
+use super::{Deployment, DeploymentBuilder, ServedModel, ServerOptions};
 use crate::engine::{DraftScheduling, PrefixCaching, Scheduling};
-use crate::model::{KvGroups, MemoryError, grown_block_size};
+use crate::error::{Error, ErrorKind, Invalid};
+use crate::model::{KvGroups, grown_block_size};
 use crate::sim::cluster::Lockstep;
-use crate::sim::{Server, SimConfig, SimError, Simulator};
+use crate::sim::{Server, SimConfig, Simulator};
 
 impl Deployment {
     /// Returns the latency model of the server, draft model included, with the times of small steps tabulated.
@@ -30,7 +31,7 @@ impl Deployment {
     /// assert_eq!(step.record.prefill_tokens, 512);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn server(&self) -> Result<Server<ServedModel>, DeploymentError> {
+    pub fn server(&self) -> Result<Server<ServedModel>, Error> {
         self.single_rank(Server::try_new)
     }
 
@@ -50,7 +51,7 @@ impl Deployment {
     /// assert_eq!(report.summary.completed, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn simulator(&self) -> Result<Simulator<ServedModel>, DeploymentError> {
+    pub fn simulator(&self) -> Result<Simulator<ServedModel>, Error> {
         self.single_rank(Simulator::try_new)
     }
 
@@ -73,20 +74,20 @@ impl Deployment {
     /// assert_eq!((totals.replicas, totals.completed), (4, 8));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn lockstep(&self) -> Result<Lockstep<ServedModel>, DeploymentError> {
-        let config = self.server_config().map_err(DeploymentError::Memory)?;
-        let ranks = Lockstep::try_new(self.served_model(), config, self.parallelism().dp);
-        ranks.map_err(DeploymentError::Limits)
+    pub fn lockstep(&self) -> Result<Lockstep<ServedModel>, Error> {
+        let config = self.server_config()?;
+        Ok(Lockstep::try_new(self.served_model(), config, self.parallelism().dp)?)
     }
 
     /// Returns what `create` makes of the model and the limits of the only rank.
-    fn single_rank<S>(&self, create: fn(ServedModel, SimConfig) -> Result<S, SimError>) -> Result<S, DeploymentError> {
+    fn single_rank<S>(&self, create: fn(ServedModel, SimConfig) -> Result<S, Invalid>) -> Result<S, Error> {
         let dp = self.parallelism().dp;
         if dp > 1 {
-            return Err(DeploymentError::SeveralRanks { dp });
+            let text = "expected a single rank, found {}, which step together; use Deployment::lockstep";
+            return Err(Invalid::new("dp", text, &[dp.into()]).into());
         }
-        let config = self.server_config().map_err(DeploymentError::Memory)?;
-        create(self.served_model(), config).map_err(DeploymentError::Limits)
+        let config = self.server_config()?;
+        Ok(create(self.served_model(), config)?)
     }
 
     /// Returns the limits of the server, KV blocks and API server included.
@@ -96,9 +97,9 @@ impl Deployment {
     /// `num_gpu_blocks_override` (which vLLM checks so since 0.33 at the latest).
     ///
     /// # Errors
-    /// No block fits into memory, and `kv_blocks` is not set ([`MemoryError::DoesNotFit`]), or the blocks hold no
-    /// request ([`MemoryError::TooFewBlocks`]) or not the given `max_model_len` ([`MemoryError::ContextTooLong`]).
-    pub fn server_config(&self) -> Result<SimConfig, MemoryError> {
+    /// No block fits into memory, and `kv_blocks` is not set ([`ErrorKind::DoesNotFit`](crate::ErrorKind::DoesNotFit)), or the blocks hold no
+    /// request or not the given `max_model_len` ([`ErrorKind::ContextTooLong`](crate::ErrorKind::ContextTooLong)).
+    pub fn server_config(&self) -> Result<SimConfig, Error> {
         let (given, longest) = (&self.given, self.max_model_len());
         let kv_blocks = match given.options.kv_blocks {
             Some(blocks) => blocks,
@@ -109,11 +110,12 @@ impl Deployment {
         let held = config.kv_groups.longest(kv_blocks, config.block_size, in_flight);
         if held == 0 {
             let needed = config.kv_groups.blocks(1, config.block_size, in_flight);
-            let found = kv_blocks;
-            return Err(MemoryError::TooFewBlocks { needed, found });
+            let text =
+                "expected at least {}, which a request of one token takes, found {}; raise it, or use a larger `tp`";
+            return Err(Invalid::new("kv_blocks", text, &[needed.into(), kv_blocks.into()]).into());
         }
         match given.options.max_model_len.filter(|found| *found > held) {
-            Some(found) => Err(MemoryError::ContextTooLong { longest: held, found }),
+            Some(found) => Err(ErrorKind::ContextTooLong { longest: held, found }.into()),
             None => {
                 config.max_model_len = longest.min(held);
                 Ok(config)
@@ -150,13 +152,15 @@ impl Deployment {
     }
 
     /// Checks the limits of the server independently of the memory plan.
-    pub(super) fn check_server(&self) -> Result<(), DeploymentError> {
+    pub(super) fn check_server(&self) -> Result<(), Invalid> {
         let DeploymentBuilder { draft, mtp, speculation, options, .. } = &self.given;
         if (draft.is_some() || *mtp) && speculation.is_none() {
-            return Err(DeploymentError::DraftWithoutSpeculation);
+            let text =
+                "expected the number of drafted tokens and their acceptance rate, found neither; set the speculation";
+            return Err(Invalid::new("draft model or MTP layer", text, &[]));
         }
         let config = self.given.server_config(self.max_model_len(), options.kv_blocks.unwrap_or(1));
-        config.validate().map_err(DeploymentError::Limits)
+        config.validate()
     }
 }
 

@@ -1,7 +1,8 @@
 //! The attention of a layer.
 
+use super::Span;
 use super::checks::{MAX_COUNT, MAX_WIDTH, divides, product, within};
-use super::{Span, SpecError};
+use crate::error::Invalid;
 use crate::hardware::{Dtype, Indexer};
 
 /// Tokens that the convolution of a gated delta net reads.
@@ -59,7 +60,7 @@ pub struct Gqa {
 /// // The latent vector and the rotary key are on each rank.
 /// let attention = deepseek_v3.layers.first().attention;
 /// assert_eq!((attention.kv_values(1), attention.kv_values(8)), (576, 576));
-/// # Ok::<(), rooflut::model::SpecError>(())
+/// # Ok::<(), rooflut::Invalid>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -100,7 +101,7 @@ pub struct Mla {
 ///     .build()?;
 /// assert_eq!(qwen3_next.weight_params() / 100_000_000, 796);
 /// assert_eq!(qwen3_next.layers.first().attention.kv_values(1), 0);
-/// # Ok::<(), rooflut::model::SpecError>(())
+/// # Ok::<(), rooflut::Invalid>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -216,7 +217,7 @@ impl Attention {
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), SpecError> {
+    pub(super) fn check(&self) -> Result<(), Invalid> {
         within(self.heads_field(), self.q_heads(), MAX_COUNT)?;
         match *self {
             Attention::Gqa(gqa) => {
@@ -250,7 +251,7 @@ impl Attention {
     }
 
     /// Checks that `tp` ranks can share the heads.
-    pub(super) fn check_parallelism(&self, tp: u32) -> Result<(), SpecError> {
+    pub(super) fn check_parallelism(&self, tp: u32) -> Result<(), Invalid> {
         divides(self.heads_field(), self.q_heads(), "tp", tp)?;
         match self {
             Attention::Gqa(Gqa { kv_heads, .. }) if tp > *kv_heads => divides("tp", tp, "kv_heads", *kv_heads),

@@ -29,7 +29,7 @@ use super::{Attention, LayerGroup, ModelSpec, Span};
 /// assert_eq!((groups.layers, groups.full, groups.limited), (10, 1, 6));
 /// // A request of 16,000 tokens: 1,000 blocks, and 6 x (128 + 64 + 1) in steps of up to 2,048 tokens.
 /// assert_eq!(groups.blocks(16_000, 16, 2_048), 1_000 + 6 * 193);
-/// # Ok::<(), rooflut::model::SpecError>(())
+/// # Ok::<(), rooflut::Invalid>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

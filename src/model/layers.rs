@@ -3,7 +3,8 @@
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
-use super::{Attention, Gqa, Span, SpecError};
+use super::{Attention, Gqa, Span};
+use crate::error::{Invalid, MessagePart};
 use crate::hardware::Dtype;
 
 /// The layers of a model, in groups of equal ones: 1 to [`MAX_GROUPS`](Layers::MAX_GROUPS).
@@ -22,7 +23,7 @@ use crate::hardware::Dtype;
 ///     .build()?;
 /// assert_eq!((model.layers.len(), model.layers.total()), (2, 24));
 /// assert_eq!(model.layers[0].ffn, model.layers[1].ffn);
-/// # Ok::<(), rooflut::model::SpecError>(())
+/// # Ok::<(), rooflut::Invalid>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Layers {
@@ -110,9 +111,9 @@ impl Layers {
     ///
     /// # Errors
     /// No group, or more than [`MAX_GROUPS`](Layers::MAX_GROUPS).
-    pub fn try_new(groups: &[LayerGroup]) -> Result<Layers, SpecError> {
+    pub fn try_new(groups: &[LayerGroup]) -> Result<Layers, Invalid> {
         let Some((first, others)) = groups.split_first() else {
-            return Err(SpecError::Zero { field: "layers" });
+            return Err(Invalid::zero("layers"));
         };
         let mut layers = Layers::alike(*first);
         for group in others {
@@ -125,12 +126,16 @@ impl Layers {
     ///
     /// # Errors
     /// More than [`MAX_GROUPS`](Layers::MAX_GROUPS) groups.
-    pub(super) const fn try_and(mut self, group: LayerGroup) -> Result<Layers, SpecError> {
+    pub(super) const fn try_and(mut self, group: LayerGroup) -> Result<Layers, Invalid> {
         match self.groups.split_at_mut_checked(self.len as usize) {
             Some((_, [next, ..])) => *next = group,
             _ => {
                 let most = Layers::MAX_GROUPS;
-                return Err(SpecError::Groups { most });
+                return Err(Invalid::new(
+                    "layers",
+                    "expected at most {} groups of equal layers, found more",
+                    &[MessagePart::Count(most as u64)],
+                ));
             }
         }
         self.len += 1;

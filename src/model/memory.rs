@@ -12,8 +12,9 @@ pub use limits::MemoryLimits;
 use stage::{Stage, activation_bytes, replicated_bytes, weight_bytes};
 
 use crate::constants::DRIVER_BYTES;
+use crate::error::{Error, ErrorKind, Invalid};
 use crate::hardware::{Dtype, Gpu};
-use crate::model::{KvGroups, MemoryError, ModelSpec, Parallelism, SpecError};
+use crate::model::{KvGroups, ModelSpec, Parallelism};
 
 /// Memory use of one rank, in bytes. With several pipeline stages, the rank belongs to the stage with room for the
 /// fewest KV blocks.
@@ -68,7 +69,7 @@ impl MemoryPlan {
     /// let plan = MemoryPlan::try_new(&llama_2_7b, &gpus::H100, 1, limits)?;
     /// // vLLM 0.15.1 reported 7,463.
     /// assert!(plan.kv_blocks.abs_diff(7463) < 40);
-    /// # Ok::<(), rooflut::model::MemoryError>(())
+    /// # Ok::<(), rooflut::Error>(())
     /// ```
     ///
     /// # Errors
@@ -79,7 +80,7 @@ impl MemoryPlan {
         gpu: &Gpu,
         parallelism: impl Into<Parallelism>,
         limits: MemoryLimits,
-    ) -> Result<MemoryPlan, MemoryError> {
+    ) -> Result<MemoryPlan, Error> {
         MemoryPlan::of(model, gpu, parallelism.into(), limits, 0.0)
     }
 
@@ -100,7 +101,7 @@ impl MemoryPlan {
     /// let more = drafts.weight_bytes - alone.weight_bytes;
     /// assert!(more > 1.4e9 && more < 1.8e9, "{more}");
     /// assert!(drafts.kv_blocks < alone.kv_blocks);
-    /// # Ok::<(), rooflut::model::MemoryError>(())
+    /// # Ok::<(), rooflut::Error>(())
     /// ```
     ///
     /// # Errors
@@ -110,11 +111,10 @@ impl MemoryPlan {
         gpu: &Gpu,
         parallelism: impl Into<Parallelism>,
         limits: MemoryLimits,
-    ) -> Result<MemoryPlan, MemoryError> {
+    ) -> Result<MemoryPlan, Error> {
         let parallelism = parallelism.into();
-        let layer = model.mtp_layer().map_err(MemoryError::Spec)?;
-        let checked = layer.check_parallelism(parallelism);
-        checked.map_err(MemoryError::Spec)?;
+        let layer = model.mtp_layer().map_err(Error::of_model)?;
+        layer.check_parallelism(parallelism).map_err(Error::of_model)?;
         let hidden = f64::from(model.hidden);
         let projections = f64::from(model.mtp_layers) * 2.0 * hidden * hidden;
         let bytes = projections * Dtype::Bf16.weight_bytes();
@@ -129,19 +129,18 @@ impl MemoryPlan {
         parallelism: Parallelism,
         limits: MemoryLimits,
         other_bytes: f64,
-    ) -> Result<MemoryPlan, MemoryError> {
+    ) -> Result<MemoryPlan, Error> {
         limits.check()?;
-        model.check().map_err(MemoryError::Spec)?;
-        let checked = model.check_parallelism(parallelism);
-        checked.map_err(MemoryError::Spec)?;
+        model.check().map_err(Error::of_model)?;
+        model.check_parallelism(parallelism).map_err(Error::of_model)?;
         let plan = |(stage, layers)| {
             let stage = Stage { layers, stage };
             MemoryPlan::of_stage(model, gpu, parallelism, limits, stage, other_bytes)
         };
         // Workers agree on the fewest blocks that one of them has room for.
         let mut stages = (0..).zip(model.stages(parallelism.pp)).map(plan);
-        let no_stage = Err(MemoryError::Spec(SpecError::Zero { field: "pp" }));
-        let first = stages.next().unwrap_or(no_stage)?;
+        let no_stage = || Err(Invalid::zero("pp").into());
+        let first = stages.next().unwrap_or_else(no_stage)?;
         stages.try_fold(first, |fewest, plan| {
             let plan = plan?;
             let has_fewer = plan.kv_blocks < fewest.kv_blocks;
@@ -157,7 +156,7 @@ impl MemoryPlan {
         limits: MemoryLimits,
         stage: Stage,
         other_bytes: f64,
-    ) -> Result<MemoryPlan, MemoryError> {
+    ) -> Result<MemoryPlan, Error> {
         let tp = parallelism.tp;
         let usable_bytes = (gpu.mem_bytes as f64 - DRIVER_BYTES) * limits.gpu_memory_utilization;
         let weights = weight_bytes(model, parallelism, &stage);
@@ -185,10 +184,9 @@ impl MemoryPlan {
     ///
     /// # Errors
     /// No block fits into memory, or the dimensions of `draft` are invalid or not divisible by the ranks.
-    pub fn with_draft(mut self, draft: &ModelSpec) -> Result<MemoryPlan, MemoryError> {
-        draft.check().map_err(MemoryError::Spec)?;
-        let checked = draft.check_parallelism(self.tp);
-        checked.map_err(MemoryError::Spec)?;
+    pub fn with_draft(mut self, draft: &ModelSpec) -> Result<MemoryPlan, Error> {
+        draft.check().map_err(Error::of_model)?;
+        draft.check_parallelism(self.tp).map_err(Error::of_model)?;
         let token_bytes = kv_bytes_per_token(draft, self.tp, self.limits.kv_dtype);
         let (sliced, whole) = (Parallelism::tensor(self.tp), Stage::whole(draft));
         self.weight_bytes += weight_bytes(draft, sliced, &whole) + replicated_bytes(draft, &whole);
@@ -196,22 +194,19 @@ impl MemoryPlan {
     }
 
     /// Returns the plan with KV blocks of these bytes per token more.
-    fn with_blocks(mut self, token_bytes: f64) -> Result<MemoryPlan, MemoryError> {
+    fn with_blocks(mut self, token_bytes: f64) -> Result<MemoryPlan, Error> {
         self.bytes_per_block += f64::from(self.limits.block_size) * token_bytes;
         let fixed = self.weight_bytes + self.activation_bytes + self.overhead_bytes;
         self.kv_blocks = ((self.usable_bytes - fixed) / self.bytes_per_block) as u32;
         let needed = self.groups.states.saturating_add(self.groups.full);
         if self.groups.states > 0 && self.kv_blocks > 0 && self.kv_blocks < needed {
-            return Err(MemoryError::StatesDoNotFit {
-                needed_bytes: f64::from(needed) * self.bytes_per_block,
-                left_bytes: self.usable_bytes - fixed,
-            });
+            let needed_bytes = f64::from(needed) * self.bytes_per_block;
+            let left_bytes = self.usable_bytes - fixed;
+            return Err(ErrorKind::StatesDoNotFit { needed_bytes, left_bytes }.into());
         }
         if self.kv_blocks == 0 {
-            return Err(MemoryError::DoesNotFit {
-                needed_bytes: fixed + self.bytes_per_block,
-                usable_bytes: self.usable_bytes,
-            });
+            let needed_bytes = fixed + self.bytes_per_block;
+            return Err(ErrorKind::DoesNotFit { needed_bytes, usable_bytes: self.usable_bytes }.into());
         }
         Ok(self)
     }
@@ -296,8 +291,8 @@ mod tests {
             let divided = |plan: MemoryPlan| plan.weight_bytes - compression - replicated;
             assert!((divided(eight) / divided(sixteen) - 2.0).abs() < 1e-9);
         }
-        let uneven = SpecError::NotDivisible { field: "q_heads", found: 128, by: "tp", divisor: 3 };
-        assert_eq!(model.check_parallelism(3), Err(uneven));
+        let uneven = model.check_parallelism(3).unwrap_err();
+        assert_eq!(uneven.to_string(), "q_heads: expected a multiple of tp (3), found 128");
     }
 
     #[test]
@@ -357,8 +352,9 @@ mod tests {
         let mut three_heads = draft.spec;
         let Attention::Gqa(heads) = &mut three_heads.layers[0].attention else { panic!("found latent attention") };
         heads.kv_heads = 3;
-        let refused = plan.with_draft(&three_heads);
-        assert!(matches!(refused, Err(MemoryError::Spec(_))), "{refused:?}");
+        let refused = plan.with_draft(&three_heads).unwrap_err();
+        assert!(matches!(refused.kind(), ErrorKind::Invalid(_)), "{refused:?}");
+        assert!(refused.to_string().starts_with("model: "), "{refused}");
     }
 
     #[test]
@@ -369,8 +365,8 @@ mod tests {
             MemoryPlan::try_new(&model, &gpus::H100, 1, limits)
         };
         let lowest = (6000..8000).map(|share| f64::from(share) / 10_000.0);
-        let refused: Vec<MemoryError> = lowest.filter_map(|share| plan(share).err()).collect();
-        let of_states = |error: &MemoryError| matches!(error, MemoryError::StatesDoNotFit { .. });
+        let refused: Vec<Error> = lowest.filter_map(|share| plan(share).err()).collect();
+        let of_states = |error: &Error| matches!(error.kind(), ErrorKind::StatesDoNotFit { .. });
         let Some(error) = refused.iter().find(|error| of_states(error)) else { panic!("{refused:?}") };
         assert!(error.to_string().contains("gated delta nets"), "{error}");
     }

@@ -1,7 +1,8 @@
 //! Checked dimensions of a transformer.
 
 use super::checks::{MAX_COUNT, MAX_WIDTH, divides, product, within};
-use super::{Attention, Ffn, LayerGroup, Layers, ModelSpecBuilder, Parallelism, Sampler, Span, SpecError};
+use super::{Attention, Ffn, LayerGroup, Layers, ModelSpecBuilder, Parallelism, Sampler, Span};
+use crate::error::Invalid;
 use crate::hardware::Dtype;
 
 /// Dimensions of a decoder-only transformer.
@@ -16,7 +17,7 @@ use crate::hardware::Dtype;
 ///     .vocab(128_256).max_model_len(131_072)
 ///     .build()?;
 /// assert_eq!(llama_3_1_8b.weight_params() / 1_000_000, 8_030);
-/// # Ok::<(), rooflut::model::SpecError>(())
+/// # Ok::<(), rooflut::Invalid>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -55,7 +56,7 @@ impl ModelSpec {
     /// # Errors
     /// A zero, a number larger than in any model, query heads that are not a multiple of KV heads, more experts per
     /// token than experts, windows or chunks of different lengths.
-    pub fn check(&self) -> Result<(), SpecError> {
+    pub fn check(&self) -> Result<(), Invalid> {
         within("hidden", self.hidden, MAX_WIDTH)?;
         for group in self.layers.iter() {
             within("layers", group.layers, MAX_COUNT)?;
@@ -69,10 +70,11 @@ impl ModelSpec {
         self.layers.iter().try_for_each(LayerGroup::check_ffn)?;
         let mut limited = self.spans().filter(|span| *span != Span::Full);
         let first = limited.next();
-        match limited.find(|span| Some(*span) != first).zip(first) {
-            Some((other, first)) => Err(SpecError::Spans { first, other }),
-            None => Ok(()),
+        if limited.any(|span| Some(span) != first) {
+            let text = "expected one length of windows or chunks, found several; such models are not modelled";
+            return Err(Invalid::new("layers", text, &[]));
         }
+        Ok(())
     }
 
     /// Returns the tokens that a token attends to, for each group of layers.
@@ -108,19 +110,22 @@ impl ModelSpec {
     /// # Errors
     /// The first dimension that is not divisible; expert parallelism or several data-parallel ranks without experts;
     /// more pipeline stages than layers, or stages of several data-parallel ranks.
-    pub fn check_parallelism(&self, parallelism: impl Into<Parallelism>) -> Result<(), SpecError> {
+    pub fn check_parallelism(&self, parallelism: impl Into<Parallelism>) -> Result<(), Invalid> {
         let parallelism = parallelism.into();
         within("tp", parallelism.tp, MAX_COUNT)?;
         within("dp", parallelism.dp, MAX_COUNT)?;
         within("pp", parallelism.pp, Parallelism::MAX_PP.min(self.layers.total()))?;
         if parallelism.pp > 1 && parallelism.dp > 1 {
-            return Err(SpecError::RanksOfStages { pp: parallelism.pp, dp: parallelism.dp });
+            let text = "expected 1, as pipelines of {} data-parallel ranks are not modelled, found {}; use `tp`";
+            return Err(Invalid::new("pp", text, &[parallelism.dp.into(), parallelism.pp.into()]));
         }
         if parallelism.dp > 1 && self.experts().is_none() {
-            return Err(SpecError::IndependentRanks { dp: parallelism.dp });
+            let text = "expected 1, as ranks of a model without experts share nothing, found {}; use {} replicas";
+            return Err(Invalid::new("dp", text, &[parallelism.dp.into(); 2]));
         }
         if parallelism.expert_parallel && self.experts().is_none() {
-            return Err(SpecError::NoExperts);
+            let text = "expected a model with experts, found none; leave it out";
+            return Err(Invalid::new("expert_parallel", text, &[]));
         }
         let mut groups = self.layers.iter();
         groups.try_for_each(|group| group.check_parallelism(parallelism))
@@ -144,7 +149,7 @@ impl ModelSpec {
     /// let (bf16, fp8) = (plan(llama)?, plan(llama.with_weight_dtype(Dtype::Fp8))?);
     /// assert!(fp8.weight_bytes < 0.6 * bf16.weight_bytes);
     /// assert!(fp8.kv_blocks > bf16.kv_blocks);
-    /// # Ok::<(), rooflut::model::MemoryError>(())
+    /// # Ok::<(), rooflut::Error>(())
     /// ```
     #[must_use]
     pub fn with_weight_dtype(mut self, dtype: Dtype) -> ModelSpec {
@@ -188,10 +193,11 @@ impl ModelSpec {
     /// Returns an MTP layer as a separate model that shares embedding and lm_head with this model.
     ///
     /// # Errors
-    /// [`SpecError::NoMtp`] for a model without such layers.
-    pub fn mtp_layer(&self) -> Result<ModelSpec, SpecError> {
+    /// A model without such layers.
+    pub fn mtp_layer(&self) -> Result<ModelSpec, Invalid> {
         let last = self.layers.last().filter(|_| self.mtp_layers > 0);
-        let last = *last.ok_or(SpecError::NoMtp)?;
+        let text = "expected a model with layers for multi-token prediction, found none; use a draft model";
+        let last = *last.ok_or(Invalid::new("mtp_layers", text, &[]))?;
         Ok(ModelSpec { layers: Layers::alike(LayerGroup { layers: 1, ..last }), mtp_layers: 0, ..*self })
     }
 
@@ -233,7 +239,7 @@ impl ModelSpec {
 }
 
 impl LayerGroup {
-    fn check_ffn(&self) -> Result<(), SpecError> {
+    fn check_ffn(&self) -> Result<(), Invalid> {
         match self.ffn {
             Ffn::Dense { intermediate, .. } => within("intermediate", intermediate, MAX_WIDTH),
             Ffn::Moe { experts, top_k, intermediate, shared_intermediate } => {
@@ -242,14 +248,15 @@ impl LayerGroup {
                 within("intermediate", intermediate, MAX_WIDTH)?;
                 within("shared_intermediate", shared_intermediate.max(1), MAX_WIDTH)?;
                 if top_k > experts {
-                    return Err(SpecError::TopK { top_k, experts });
+                    let text = "expected at most the {} experts, found {}";
+                    return Err(Invalid::new("top_k", text, &[experts.into(), top_k.into()]));
                 }
                 Ok(())
             }
         }
     }
 
-    fn check_parallelism(&self, parallelism: Parallelism) -> Result<(), SpecError> {
+    fn check_parallelism(&self, parallelism: Parallelism) -> Result<(), Invalid> {
         let tp = parallelism.tp;
         self.attention.check_parallelism(tp)?;
         match self.ffn {

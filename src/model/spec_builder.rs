@@ -1,6 +1,7 @@
 //! A builder for the dimensions of a model.
 
-use super::{Attention, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span, SpecError};
+use super::{Attention, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span};
+use crate::error::Invalid;
 use crate::hardware::{Dtype, Indexer};
 
 /// A builder for [`ModelSpec`].
@@ -19,13 +20,13 @@ use crate::hardware::{Dtype, Indexer};
 /// assert_eq!(qwen3_30b_a3b, find("qwen3-30b-a3b").unwrap().spec);
 /// let error = ModelSpec::builder().hidden(2048).build().unwrap_err();
 /// assert_eq!(error.to_string(), "layers: expected a positive number, found 0");
-/// # Ok::<(), rooflut::model::SpecError>(())
+/// # Ok::<(), rooflut::Invalid>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct ModelSpecBuilder {
     hidden: u32,
     /// Layers before those that the setters describe.
-    before: Option<Result<Layers, SpecError>>,
+    before: Option<Result<Layers, Invalid>>,
     layers: u32,
     mtp_layers: u32,
     q_heads: u32,
@@ -189,7 +190,7 @@ impl ModelSpecBuilder {
     ///     .vocab(151_552).max_model_len(131_072)
     ///     .build()?;
     /// assert_eq!(model.weight_params() / 1_000_000_000, 106);
-    /// # Ok::<(), rooflut::model::SpecError>(())
+    /// # Ok::<(), rooflut::Invalid>(())
     /// ```
     #[must_use]
     pub const fn and_layers(mut self, layers: u32) -> ModelSpecBuilder {
@@ -199,7 +200,7 @@ impl ModelSpecBuilder {
     }
 
     /// Returns the layers so far.
-    const fn groups(&self) -> Result<Layers, SpecError> {
+    const fn groups(&self) -> Result<Layers, Invalid> {
         let group = self.group();
         match self.before {
             None => Ok(Layers::alike(group)),
@@ -273,7 +274,7 @@ impl ModelSpecBuilder {
     /// # Errors
     /// As [`ModelSpec::check`]; `experts` is zero although another parameter of the experts is set; more groups of
     /// layers than [`Layers::MAX_GROUPS`].
-    pub fn build(self) -> Result<ModelSpec, SpecError> {
+    pub fn build(self) -> Result<ModelSpec, Invalid> {
         let spec = ModelSpec {
             hidden: self.hidden,
             layers: self.groups()?,

@@ -33,7 +33,7 @@
 //! assert_eq!(report.summary.completed, 100);
 //! let ttft = report.summary.ttft.expect("requests have completed");
 //! assert!(ttft.p50.ms() > 5.0 && ttft.p50 <= ttft.p99);
-//! # Ok::<(), rooflut::sim::SimError>(())
+//! # Ok::<(), rooflut::Error>(())
 //! ```
 //!
 //! # Figures
@@ -104,7 +104,7 @@ mod simulator;
 mod speculation;
 
 pub use config::{PrefixCaching, SchedulingPolicy, SimConfig};
-pub use error::{Rejection, ServerError, SimError, StepTimeError};
+pub use error::{Rejection, ServerError, StepTimeError};
 pub use figures::report::SimReport;
 pub use observer::{Observer, StepRecord};
 pub use progress::Progress;

@@ -14,6 +14,7 @@ use self::event::StepBuffers;
 use self::inbox::Inbox;
 use self::pipeline::Pipeline;
 use self::steps::InFlight;
+use crate::error::Invalid;
 use crate::sim::figures::Totals;
 use crate::sim::load::arrived::Arrived;
 use crate::sim::memory::content::BlockIds;
@@ -21,7 +22,7 @@ use crate::sim::observer::Observer;
 use crate::sim::schedule::interrupted::Interrupted;
 use crate::sim::schedule::plan::Plan;
 use crate::sim::schedule::scheduler::Scheduler;
-use crate::sim::{Request, ServerError, SimConfig, SimError, StepTimeError};
+use crate::sim::{Request, ServerError, SimConfig, StepTimeError};
 use crate::step::LatencyModel;
 
 pub(in crate::sim) use steps::RankStep;
@@ -107,8 +108,8 @@ impl<M: LatencyModel> Server<M> {
     /// Creates an idle server at time 0 whose steps take as long as `model` predicts.
     ///
     /// # Errors
-    /// [`SimError`] if no step can run under these limits.
-    pub fn try_new(model: M, config: SimConfig) -> Result<Server<M>, SimError> {
+    /// [`Invalid`] if no step can run under these limits.
+    pub fn try_new(model: M, config: SimConfig) -> Result<Server<M>, Invalid> {
         config.validate()?;
         Ok(Server::new(model, config, 0))
     }

@@ -1,10 +1,11 @@
 //! A run of one server.
 
+use crate::error::Invalid;
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
 use crate::sim::load::source::{RequestList, Source};
 use crate::sim::observer::Observer;
-use crate::sim::{Request, Server, SimConfig, SimError, SimReport, StepTimeError};
+use crate::sim::{Request, Server, SimConfig, SimReport, StepTimeError};
 use crate::step::LatencyModel;
 
 /// Events between two reports of progress.
@@ -24,8 +25,8 @@ impl<M: LatencyModel> Simulator<M> {
     ///
     /// # Errors
     ///
-    /// [`SimError`] if no step can run under these limits.
-    pub fn try_new(model: M, config: SimConfig) -> Result<Simulator<M>, SimError> {
+    /// [`Invalid`] if no step can run under these limits.
+    pub fn try_new(model: M, config: SimConfig) -> Result<Simulator<M>, Invalid> {
         config.validate()?;
         Ok(Simulator { model, config })
     }

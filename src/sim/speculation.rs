@@ -1,6 +1,6 @@
 //! Speculative decoding: the number of accepted drafted tokens.
 
-use crate::sim::SimError;
+use crate::error::Invalid;
 use crate::sim::memory::content::mix;
 
 /// Maximum drafted tokens per step.
@@ -25,7 +25,7 @@ const MAX_DRAFT_TOKENS: usize = 16;
 /// assert_eq!(speculation.draft_tokens(), 4);
 /// assert!((speculation.tokens_per_step() - 2.7731).abs() < 1e-9);
 /// assert!(Speculation::try_new(4, 1.5, 42).is_err());
-/// # Ok::<(), rooflut::sim::SimError>(())
+/// # Ok::<(), rooflut::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -53,21 +53,13 @@ impl Speculation {
     /// `acceptance` if all drafted tokens before it are accepted.
     ///
     /// # Errors
-    /// [`SimError::InvalidParameter`] for 0 or more than 16 tokens, and for a probability outside of 0 to 1.
-    pub fn try_new(draft_tokens: u32, acceptance: f64, seed: u64) -> Result<Speculation, SimError> {
+    /// [`Invalid`] for 0 or more than 16 tokens, and for a probability outside of 0 to 1.
+    pub fn try_new(draft_tokens: u32, acceptance: f64, seed: u64) -> Result<Speculation, Invalid> {
         if !(1..=MAX_DRAFT_TOKENS).contains(&(draft_tokens as usize)) {
-            return Err(SimError::InvalidParameter {
-                parameter: "draft_tokens",
-                expected: "1 to 16 tokens",
-                found: f64::from(draft_tokens),
-            });
+            return Err(Invalid::new("draft_tokens", "expected 1 to 16 tokens, found {}", &[draft_tokens.into()]));
         }
         if !(0.0..=1.0).contains(&acceptance) {
-            return Err(SimError::InvalidParameter {
-                parameter: "acceptance",
-                expected: "a share from 0 to 1",
-                found: acceptance,
-            });
+            return Err(Invalid::new("acceptance", "expected a share from 0 to 1, found {}", &[acceptance.into()]));
         }
         let mut accepting = [0; MAX_DRAFT_TOKENS];
         let mut all = 1.0;
@@ -150,15 +142,18 @@ struct Parameters {
 
 #[cfg(feature = "serde")]
 impl TryFrom<Parameters> for Speculation {
-    type Error = SimError;
+    type Error = Invalid;
 
-    fn try_from(parameters: Parameters) -> Result<Speculation, SimError> {
+    fn try_from(parameters: Parameters) -> Result<Speculation, Invalid> {
         let speculation = Speculation::try_new(parameters.draft_tokens, parameters.acceptance, parameters.seed)?;
         match (parameters.draft_model, parameters.mtp) {
             (false, false) => Ok(speculation),
             (true, false) => Ok(speculation.with_draft_model()),
             (false, true) => Ok(speculation.with_mtp()),
-            (true, true) => Err(SimError::TwoDrafters),
+            (true, true) => {
+                let text = "expected a draft model or an MTP layer, found both; leave one of them out";
+                Err(Invalid::new("speculation", text, &[]))
+            }
         }
     }
 }
@@ -215,10 +210,7 @@ mod tests {
 
     #[test]
     fn values_out_of_range_are_refused_by_name() {
-        let refused = |draft_tokens, rate| match Speculation::try_new(draft_tokens, rate, 0) {
-            Err(SimError::InvalidParameter { parameter, .. }) => parameter,
-            other => panic!("{other:?}"),
-        };
+        let refused = |draft_tokens, rate| Speculation::try_new(draft_tokens, rate, 0).unwrap_err().setting();
         assert_eq!(refused(0, 0.5), "draft_tokens");
         assert_eq!(refused(17, 0.5), "draft_tokens");
         for rate in [-0.1, 1.1, f64::NAN] {

@@ -4,7 +4,8 @@ use super::batch::BatchSums;
 use super::decode::StepDecode;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
-use super::{Chunk, ModelError, Part};
+use super::{Chunk, Part};
+use crate::error::Error;
 use crate::hardware::AttentionShape;
 use crate::model::Span;
 use crate::op::{ChunkSums, DecodeAttention, PrefillAttention};
@@ -30,7 +31,7 @@ impl StepAttention {
     ///
     /// # Errors
     /// The set lacks the operation or format, or a kernel is worse than the caller accepts.
-    pub(super) fn resolve(find: &Finder<'_>, shape: AttentionShape, span: Span) -> Result<StepAttention, ModelError> {
+    pub(super) fn resolve(find: &Finder<'_>, shape: AttentionShape, span: Span) -> Result<StepAttention, Error> {
         let at_best = match span {
             Span::Window(_) => Class::Bound,
             Span::Full | Span::Chunk(_) => Class::Measured,

@@ -1,6 +1,6 @@
 //! The work of one engine step, as lengths only.
 
-use core::fmt;
+use crate::error::{Invalid, MessagePart};
 
 /// The tokens of one engine step.
 ///
@@ -16,7 +16,7 @@ use core::fmt;
 /// };
 /// assert_eq!(batch.tokens(), 576);
 /// assert_eq!(batch.sampled_tokens(), 65);
-/// # Ok::<(), rooflut::step::BatchError>(())
+/// # Ok::<(), rooflut::Invalid>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StepBatch<'a> {
@@ -41,7 +41,7 @@ pub struct StepBatch<'a> {
 ///     "kv_len: expected at least 1536, one token for each new token, found 512; \
 ///      count the new tokens in",
 /// );
-/// # Ok::<(), rooflut::step::BatchError>(())
+/// # Ok::<(), rooflut::Invalid>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -58,9 +58,9 @@ impl Chunk {
     ///
     /// # Errors
     /// No tokens.
-    pub const fn prompt(tokens: u32) -> Result<Chunk, BatchError> {
+    pub const fn prompt(tokens: u32) -> Result<Chunk, Invalid> {
         if tokens == 0 {
-            return Err(BatchError::Zero { field: "tokens" });
+            return Err(zero("tokens"));
         }
         Chunk::checked(tokens, tokens, true)
     }
@@ -69,7 +69,7 @@ impl Chunk {
     ///
     /// # Errors
     /// No new tokens, or a `kv_len` below `new`.
-    pub const fn last(new: u32, kv_len: u32) -> Result<Chunk, BatchError> {
+    pub const fn last(new: u32, kv_len: u32) -> Result<Chunk, Invalid> {
         Chunk::checked(new, kv_len, true)
     }
 
@@ -78,16 +78,16 @@ impl Chunk {
     ///
     /// # Errors
     /// No new tokens, or a `kv_len` below `new`.
-    pub const fn partial(new: u32, kv_len: u32) -> Result<Chunk, BatchError> {
+    pub const fn partial(new: u32, kv_len: u32) -> Result<Chunk, Invalid> {
         Chunk::checked(new, kv_len, false)
     }
 
-    const fn checked(new: u32, kv_len: u32, last: bool) -> Result<Chunk, BatchError> {
+    const fn checked(new: u32, kv_len: u32, last: bool) -> Result<Chunk, Invalid> {
         if new == 0 {
-            return Err(BatchError::Zero { field: "new" });
+            return Err(zero("new"));
         }
         if kv_len < new {
-            return Err(BatchError::TooFewKvTokens { field: "kv_len", found: kv_len as u64, new_tokens: new as u64 });
+            return Err(too_few("kv_len", kv_len as u64, new as u64));
         }
         Ok(Chunk { new, kv_len, last })
     }
@@ -134,7 +134,7 @@ impl Chunk {
 ///     "kv_tokens: expected at least 64, one token for each new token, found 0; \
 ///      count the new tokens in",
 /// );
-/// # Ok::<(), rooflut::step::BatchError>(())
+/// # Ok::<(), rooflut::Invalid>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -158,9 +158,9 @@ impl DecodeGroup {
     ///
     /// # Errors
     /// No requests, or a `kv_len` of 0.
-    pub const fn uniform(requests: u32, kv_len: u32) -> Result<DecodeGroup, BatchError> {
+    pub const fn uniform(requests: u32, kv_len: u32) -> Result<DecodeGroup, Invalid> {
         if requests > 0 && kv_len == 0 {
-            return Err(BatchError::TooFewKvTokens { field: "kv_len", found: 0, new_tokens: 1 });
+            return Err(too_few("kv_len", 0, 1));
         }
         DecodeGroup::from_sum(requests, requests as u64 * kv_len as u64)
     }
@@ -170,9 +170,9 @@ impl DecodeGroup {
     ///
     /// # Errors
     /// No requests, or fewer `kv_tokens` than requests.
-    pub const fn from_sum(requests: u32, kv_tokens: u64) -> Result<DecodeGroup, BatchError> {
+    pub const fn from_sum(requests: u32, kv_tokens: u64) -> Result<DecodeGroup, Invalid> {
         if requests == 0 {
-            return Err(BatchError::Zero { field: "requests" });
+            return Err(zero("requests"));
         }
         let group = DecodeGroup { requests, kv_tokens, drafted: 0, outside_tokens: 0 };
         group.with_drafted(0)
@@ -183,7 +183,7 @@ impl DecodeGroup {
     ///
     /// # Errors
     /// Fewer KV tokens than new tokens: `requests x (1 + drafted)`.
-    pub const fn with_drafted(self, drafted: u32) -> Result<DecodeGroup, BatchError> {
+    pub const fn with_drafted(self, drafted: u32) -> Result<DecodeGroup, Invalid> {
         DecodeGroup { drafted, ..self }.checked()
     }
 
@@ -198,25 +198,27 @@ impl DecodeGroup {
     /// let outside = [100, 1_000].map(|kv_len| kv_len - window.keys(kv_len));
     /// let group = DecodeGroup::from_sum(2, 1_100)?.with_outside(outside.iter().sum::<u32>().into())?;
     /// assert_eq!(group.outside_tokens(), 872);
-    /// # Ok::<(), rooflut::step::BatchError>(())
+    /// # Ok::<(), rooflut::Invalid>(())
     /// ```
     ///
     /// # Errors
     /// Fewer KV tokens inside than new tokens.
-    pub const fn with_outside(self, tokens: u64) -> Result<DecodeGroup, BatchError> {
+    pub const fn with_outside(self, tokens: u64) -> Result<DecodeGroup, Invalid> {
         let outside_tokens = tokens;
         DecodeGroup { outside_tokens, ..self }.checked()
     }
 
-    const fn checked(self) -> Result<DecodeGroup, BatchError> {
+    const fn checked(self) -> Result<DecodeGroup, Invalid> {
         let (found, new_tokens) = (self.kv_tokens, self.tokens());
         if found < new_tokens {
             let field = "kv_tokens";
-            return Err(BatchError::TooFewKvTokens { field, found, new_tokens });
+            return Err(too_few(field, found, new_tokens));
         }
         let most = found - new_tokens;
         if self.outside_tokens > most {
-            return Err(BatchError::TooManyOutside { found: self.outside_tokens, most });
+            let text = "expected at most the {} KV tokens that are not new, found {}; new tokens are inside the window";
+            let values = [MessagePart::Count(most), MessagePart::Count(self.outside_tokens)];
+            return Err(Invalid::new("outside_tokens", text, &values));
         }
         Ok(self)
     }
@@ -252,61 +254,23 @@ impl DecodeGroup {
     }
 }
 
+/// A chunk without new tokens, or a group without requests.
+const fn zero(field: &'static str) -> Invalid {
+    Invalid::new(field, "expected at least 1, found 0; leave it out of the batch", &[])
+}
+
+/// Fewer KV tokens than new tokens, although the new tokens are in the KV cache too.
+const fn too_few(field: &'static str, found: u64, new_tokens: u64) -> Invalid {
+    let text = "expected at least {}, one token for each new token, found {}; count the new tokens in";
+    Invalid::new(field, text, &[MessagePart::Count(new_tokens), MessagePart::Count(found)])
+}
+
 #[cfg(feature = "serde")]
 crate::checked!(Chunk, |chunk: &Chunk| Chunk::checked(chunk.new, chunk.kv_len, chunk.last));
 #[cfg(feature = "serde")]
 crate::checked!(DecodeGroup, |group: &DecodeGroup| {
     DecodeGroup::from_sum(group.requests, group.kv_tokens).and_then(|_| group.checked())
 });
-
-/// The error of an invalid [`Chunk`] or [`DecodeGroup`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BatchError {
-    /// A chunk without new tokens, or a group without requests.
-    Zero {
-        /// `tokens`, `new` or `requests`.
-        field: &'static str,
-    },
-    /// Fewer KV tokens than new tokens, although the new tokens are in the KV cache too.
-    TooFewKvTokens {
-        /// `kv_len` or `kv_tokens`.
-        field: &'static str,
-        /// KV tokens found.
-        found: u64,
-        /// New tokens, the minimum number of KV tokens.
-        new_tokens: u64,
-    },
-    /// New tokens outside the window.
-    TooManyOutside {
-        /// KV tokens outside the window.
-        found: u64,
-        /// KV tokens that are not new.
-        most: u64,
-    },
-}
-
-impl fmt::Display for BatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BatchError::Zero { field } => {
-                write!(f, "{field}: expected at least 1, found 0; leave it out of the batch")
-            }
-            BatchError::TooFewKvTokens { field, found, new_tokens } => write!(
-                f,
-                "{field}: expected at least {new_tokens}, one token for each new token, found {found}; \
-                 count the new tokens in"
-            ),
-            BatchError::TooManyOutside { found, most } => write!(
-                f,
-                "outside_tokens: expected at most the {most} KV tokens that are not new, found {found}; new tokens are \
-                 inside the window"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for BatchError {}
 
 /// Sums over a batch, which saturate.
 #[derive(Debug, Clone, Copy, Default)]

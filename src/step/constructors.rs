@@ -3,7 +3,8 @@
 use super::kernels::Kernels;
 #[cfg(feature = "alloc")]
 use super::stages::pipeline;
-use super::{ModelError, Parallelism, RooflineModel, StepOptions};
+use super::{Parallelism, RooflineModel, StepOptions};
+use crate::error::Error;
 #[cfg(not(feature = "alloc"))]
 use crate::model::Span;
 use crate::model::{ModelSpec, Sampler};
@@ -21,7 +22,7 @@ impl RooflineModel {
         set: &TableSet,
         parallelism: Parallelism,
         options: StepOptions,
-    ) -> Result<RooflineModel, ModelError> {
+    ) -> Result<RooflineModel, Error> {
         let options = checked(model, set, parallelism, options)?;
         #[cfg(feature = "alloc")]
         if parallelism.pp > 1 {
@@ -46,8 +47,8 @@ impl RooflineModel {
         set: &TableSet,
         parallelism: Parallelism,
         options: StepOptions,
-    ) -> Result<RooflineModel, ModelError> {
-        let layer = model.mtp_layer()?.with_sampler(Sampler::Plain);
+    ) -> Result<RooflineModel, Error> {
+        let layer = model.mtp_layer().map_err(Error::of_model)?.with_sampler(Sampler::Plain);
         let options = checked(&layer, set, parallelism, options)?;
         let kernels = Kernels::resolve_mtp(&layer, set, parallelism, &options)?;
         RooflineModel::stage(&layer, set, parallelism, &options, kernels)
@@ -60,9 +61,9 @@ fn checked(
     set: &TableSet,
     parallelism: Parallelism,
     mut options: StepOptions,
-) -> Result<StepOptions, ModelError> {
-    model.check()?;
-    model.check_parallelism(parallelism)?;
+) -> Result<StepOptions, Error> {
+    model.check().map_err(Error::of_model)?;
+    model.check_parallelism(parallelism).map_err(Error::of_model)?;
     #[cfg(not(feature = "alloc"))]
     check_without_alloc(model, parallelism)?;
     options.constants.check()?;
@@ -73,7 +74,7 @@ fn checked(
 
 /// Checks that neither the layers nor the ranks need kernels that are kept on the heap.
 #[cfg(not(feature = "alloc"))]
-fn check_without_alloc(model: &ModelSpec, parallelism: Parallelism) -> Result<(), ModelError> {
+fn check_without_alloc(model: &ModelSpec, parallelism: Parallelism) -> Result<(), Error> {
     let what = if parallelism.pp > 1 {
         "several pipeline stages"
     } else if parallelism.dp > 1 {
@@ -83,5 +84,5 @@ fn check_without_alloc(model: &ModelSpec, parallelism: Parallelism) -> Result<()
     } else {
         return Ok(());
     };
-    Err(ModelError::NeedsAlloc { what })
+    Err(Error::needs_alloc(what))
 }

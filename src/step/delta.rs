@@ -3,8 +3,9 @@
 use super::batch::BatchSums;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
-use super::{Chunk, ModelError, Part};
+use super::{Chunk, Part};
 use crate::constants::COLD_READ_SHARE;
+use crate::error::Error;
 use crate::hardware::{DeltaKernel, DeltaShape, Reference, Work};
 use crate::model::DeltaNet;
 use crate::op::{DeltaDecode, DeltaPrefill, Estimate};
@@ -22,13 +23,13 @@ impl StepDelta {
     ///
     /// # Errors
     /// The set lacks the tables or the head dimension, or a kernel is worse than the caller accepts.
-    pub(super) fn resolve(find: &Finder<'_>, net: DeltaNet) -> Result<StepDelta, ModelError> {
+    pub(super) fn resolve(find: &Finder<'_>, net: DeltaNet) -> Result<StepDelta, Error> {
         let net = net.local(find.parallelism.tp);
         let kernels = |kernel| {
             let shape = DeltaShape { kernel, k_heads: net.k_heads, v_heads: net.v_heads, head_dim: net.head_dim };
             let prefill = DeltaPrefill::resolve(find.set, shape);
             let decode = DeltaDecode::resolve(find.set, shape);
-            Ok::<_, ModelError>((
+            Ok::<_, Error>((
                 find.accept(Part::PrefillAttention, prefill, DeltaPrefill::class)?,
                 find.accept(Part::DecodeAttention, decode, DeltaDecode::class)?,
             ))

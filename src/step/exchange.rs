@@ -1,11 +1,11 @@
 //! The exchange of tokens between data-parallel ranks, around the experts of a layer.
 
+use super::Part;
 use super::all_reduce::ACTIVATION_BYTES;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
 use super::ring::Ring;
-use super::{ModelError, Part};
-use crate::error::ResolveError;
+use crate::error::{Error, ResolveError};
 use crate::hardware::GatherShape;
 use crate::op::Gather;
 use crate::table::{ErrorGroup, TableSet};
@@ -34,7 +34,7 @@ enum StepGather {
 
 impl StepExchange {
     /// Looks up the exchange around layers of so many experts; `None` for a single rank.
-    pub(super) fn resolve(find: &Finder<'_>, experts: u32) -> Result<Option<StepExchange>, ModelError> {
+    pub(super) fn resolve(find: &Finder<'_>, experts: u32) -> Result<Option<StepExchange>, Error> {
         let parallelism = find.parallelism;
         if parallelism.dp < 2 {
             return Ok(None);
@@ -80,7 +80,7 @@ impl StepGather {
         find: &Finder<'_>,
         resolve: fn(&TableSet, GatherShape) -> Result<Gather, ResolveError>,
         [ranks, gpus]: [u32; 2],
-    ) -> Result<StepGather, ModelError> {
+    ) -> Result<StepGather, Error> {
         let part = Part::Exchange;
         if let Some(ring) = Ring::find(find, part, 1.0, [ranks, gpus])? {
             return Ok(StepGather::AcrossNodes(ring));

@@ -2,9 +2,9 @@
 
 use super::decode::StepDecode;
 use super::smoothing::smoothed;
-use super::{ModelError, Network, Parallelism, Part, StepOptions};
+use super::{Network, Parallelism, Part, StepOptions};
 use crate::engine::StepConstants;
-use crate::error::ResolveError;
+use crate::error::{Error, ErrorKind, ResolveError};
 use crate::hardware::{Dtype, GemmShape};
 use crate::model::ModelSpec;
 use crate::op::{DecodeRows, Gemm};
@@ -46,7 +46,7 @@ impl Finder<'_> {
     }
 
     /// Looks up a GEMM.
-    pub(super) fn gemm(&self, part: Part, dtype: Dtype, k: u32, n: u32) -> Result<Gemm, ModelError> {
+    pub(super) fn gemm(&self, part: Part, dtype: Dtype, k: u32, n: u32) -> Result<Gemm, Error> {
         let gemm = Gemm::resolve(self.set, GemmShape { dtype, k, n });
         let smoothed = gemm.map(|gemm| smoothed(gemm, &self.constants));
         self.accept(part, smoothed, Gemm::class)
@@ -58,11 +58,11 @@ impl Finder<'_> {
         part: Part,
         kernel: Result<K, ResolveError>,
         class: impl Fn(&K) -> Class,
-    ) -> Result<K, ModelError> {
-        let kernel = kernel.map_err(|error| ModelError::Kernel { part, error })?;
+    ) -> Result<K, Error> {
+        let kernel = kernel.map_err(|error| ErrorKind::Kernel { part, error })?;
         match self.strictness.check(class(&kernel).inside()) {
             Ok(()) => Ok(kernel),
-            Err(error) => Err(ModelError::TooUncertain { part, set: self.set.name_text(), error }),
+            Err(error) => Err(ErrorKind::TooUncertain { part, set: self.set.name_text(), error }.into()),
         }
     }
 }

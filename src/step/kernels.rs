@@ -16,7 +16,8 @@ use super::kinds::Kinds;
 use super::other_attention::OtherAttention;
 use super::part_errors::PartErrors;
 use super::ring::Ring;
-use super::{Chunk, ModelError, Parallelism, Part, StepOptions};
+use super::{Chunk, Parallelism, Part, StepOptions};
+use crate::error::{Error, ErrorKind};
 use crate::hardware::{AllReduceShape, AttentionShape, Dtype, MoeShape};
 use crate::model::{Attention, Ffn, Gqa, LayerGroup, ModelSpec, Span};
 use crate::op::{AllReduce, Gemm, Moe};
@@ -87,7 +88,7 @@ impl Kernels {
         set: &TableSet,
         parallelism: Parallelism,
         options: &StepOptions,
-    ) -> Result<Kernels, ModelError> {
+    ) -> Result<Kernels, Error> {
         let find = Finder::new(model, set, parallelism, options);
         let layers = &model.layers;
         Ok(Kernels {
@@ -126,7 +127,7 @@ impl Kernels {
         set: &TableSet,
         parallelism: Parallelism,
         options: &StepOptions,
-    ) -> Result<Kernels, ModelError> {
+    ) -> Result<Kernels, Error> {
         let find = Finder::new(layer, set, parallelism, options);
         let (part, hidden) = (Part::Qkv, layer.hidden);
         let eh_proj = find.gemm(part, Dtype::Bf16, 2 * hidden, hidden)?;
@@ -238,14 +239,13 @@ impl FfnOps {
 
 impl Finder<'_> {
     /// Looks up the attention of layers of this kind, with the format of their projections.
-    fn attention(&self, kind: (Attention, Dtype), kv_dtype: Dtype) -> Result<LayerAttention, ModelError> {
+    fn attention(&self, kind: (Attention, Dtype), kv_dtype: Dtype) -> Result<LayerAttention, Error> {
         #[cfg(feature = "alloc")]
         if let Some(other) = OtherAttention::resolve(self, kind, kv_dtype)? {
             return Ok(LayerAttention::Other(Box::new(other)));
         }
         let (Attention::Gqa(heads), _) = kind else {
-            let what = "latent attention and gated delta nets";
-            return Err(ModelError::NeedsAlloc { what });
+            return Err(Error::needs_alloc("latent attention and gated delta nets"));
         };
         let shape = self.attention_shape(heads, kv_dtype);
         StepAttention::resolve(self, shape, heads.span).map(LayerAttention::Plain)
@@ -264,7 +264,7 @@ impl Finder<'_> {
     }
 
     /// Looks up the projections; `None` where the attention includes them.
-    fn projections(&self, attention: Attention, dtype: Dtype) -> Result<Option<Projections>, ModelError> {
+    fn projections(&self, attention: Attention, dtype: Dtype) -> Result<Option<Projections>, Error> {
         let (qkv, state_gates, output) = match attention {
             Attention::Gqa(heads) => {
                 // KV entries of any format: the projections compute 16-bit ones.
@@ -290,7 +290,7 @@ impl Finder<'_> {
         }))
     }
 
-    fn all_reduce(&self) -> Result<Option<StepAllReduce>, ModelError> {
+    fn all_reduce(&self) -> Result<Option<StepAllReduce>, Error> {
         if self.parallelism.tp < 2 {
             return Ok(None);
         }
@@ -308,7 +308,7 @@ impl Finder<'_> {
         Ok(Some(StepAllReduce::InNode(all_reduce)))
     }
 
-    fn dense(&self, dtype: Dtype, up: u32, intermediate: u32) -> Result<DenseOps, ModelError> {
+    fn dense(&self, dtype: Dtype, up: u32, intermediate: u32) -> Result<DenseOps, Error> {
         let (hidden, local) = (self.model.hidden, intermediate / self.parallelism.tp);
         Ok(DenseOps {
             gate_up: self.gemm(Part::GateUp, dtype, hidden, up * local)?,
@@ -316,7 +316,7 @@ impl Finder<'_> {
         })
     }
 
-    fn ffn(&self, ffn: Ffn, dtype: Dtype, shared_dtype: Dtype) -> Result<FfnOps, ModelError> {
+    fn ffn(&self, ffn: Ffn, dtype: Dtype, shared_dtype: Dtype) -> Result<FfnOps, Error> {
         let (hidden, up) = (self.model.hidden, ffn.up_projections());
         match ffn {
             Ffn::Dense { intermediate, .. } => Ok(FfnOps::Dense(self.dense(dtype, up, intermediate)?)),
@@ -336,9 +336,8 @@ impl Finder<'_> {
                     width => Some(self.dense(shared_dtype, up, width)?),
                 };
                 // With few tokens its time is fitted, and strictness does not apply to fitted time.
-                let layer = Moe::resolve(self.set, layer);
-                let part = Part::Moe;
-                let layer = layer.map_err(|error| ModelError::Kernel { part, error })?;
+                let failed = |error| ErrorKind::Kernel { part: Part::Moe, error };
+                let layer = Moe::resolve(self.set, layer).map_err(failed)?;
                 Ok(FfnOps::Moe {
                     experts: StepExperts::new(layer, &self.constants),
                     router: self.gemm(Part::Router, Dtype::Bf16, hidden, experts)?,

@@ -3,8 +3,8 @@
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
-use super::ModelError;
 use super::kernel_time::KernelTime;
+use crate::error::Error;
 use crate::model::{LayerGroup, Layers};
 #[cfg(feature = "alloc")]
 use crate::units::Seconds;
@@ -27,13 +27,13 @@ impl<T> Kinds<T> {
     pub(super) fn resolve<K: PartialEq>(
         layers: &Layers,
         key: impl Fn(&LayerGroup) -> K,
-        mut resolve: impl FnMut(K) -> Result<T, ModelError>,
-    ) -> Result<Kinds<T>, ModelError> {
+        mut resolve: impl FnMut(K) -> Result<T, Error>,
+    ) -> Result<Kinds<T>, Error> {
         let mut kind = |group| {
             let own = key(group);
             let alike = layers.iter().filter(|other| key(other) == own);
             let count = alike.fold(0, |sum: u32, other| sum.saturating_add(other.layers));
-            Ok::<_, ModelError>((f64::from(count), resolve(own)?))
+            Ok::<_, Error>((f64::from(count), resolve(own)?))
         };
         let mut others = layers.iter().enumerate().skip(1).filter(|(index, group)| {
             let mut before = layers.iter().take(*index);
@@ -41,8 +41,7 @@ impl<T> Kinds<T> {
         });
         #[cfg(not(feature = "alloc"))]
         if others.next().is_some() {
-            let what = "layers of several kinds";
-            return Err(ModelError::NeedsAlloc { what });
+            return Err(Error::needs_alloc("layers of several kinds"));
         }
         Ok(Kinds {
             first: kind(layers.first())?,

@@ -3,7 +3,8 @@
 use super::batch::BatchSums;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
-use super::{Chunk, ModelError, Part};
+use super::{Chunk, Part};
+use crate::error::Error;
 use crate::hardware::{Dtype, MlaShape};
 use crate::model::Mla;
 use crate::op::{MlaDecode, MlaPrefill};
@@ -24,12 +25,7 @@ impl StepLatent {
     ///
     /// # Errors
     /// The set lacks the operation, the formats or the dimensions, or a layer is worse than the caller accepts.
-    pub(super) fn resolve(
-        find: &Finder<'_>,
-        mla: Mla,
-        dtype: Dtype,
-        kv_dtype: Dtype,
-    ) -> Result<StepLatent, ModelError> {
+    pub(super) fn resolve(find: &Finder<'_>, mla: Mla, dtype: Dtype, kv_dtype: Dtype) -> Result<StepLatent, Error> {
         // Prefill multiplies in 16 bits with any KV entries, decode as they are stored, unless it selects some of them.
         let shape = |attn_dtype| MlaShape {
             dtype,

@@ -10,7 +10,6 @@ mod decode;
 #[cfg(feature = "alloc")]
 mod delta;
 mod drafting;
-mod error;
 #[cfg(feature = "alloc")]
 mod exchange;
 mod experts;
@@ -46,15 +45,15 @@ mod tally;
 mod time;
 #[cfg(feature = "alloc")]
 mod transfer;
+mod uncertain;
 #[cfg(feature = "alloc")]
 mod window;
 
 pub use crate::model::Parallelism;
 pub use at_end::{AtEnd, End};
-pub use batch::{BatchError, Chunk, DecodeGroup, StepBatch};
+pub use batch::{Chunk, DecodeGroup, StepBatch};
 pub use binding::Binding;
 pub use drafting::Drafting;
-pub use error::{ModelError, UncertainPart};
 pub use network::Network;
 pub use options::StepOptions;
 pub use part::Part;
@@ -66,3 +65,4 @@ pub use tabulated::TabulatedModel;
 #[cfg(feature = "alloc")]
 pub use tally::Tally;
 pub use time::{LatencyModel, PartTime, StepModel, StepTime};
+pub use uncertain::UncertainPart;

@@ -1,7 +1,8 @@
 //! The network between nodes.
 
-use super::ModelError;
+use crate::error::Invalid;
 use crate::units::Seconds;
+use rooflut_roofline::Subject;
 
 /// The network between nodes of GPUs.
 ///
@@ -44,9 +45,12 @@ impl Network {
     /// Rejects a node without GPUs, and a bandwidth or latency that would make a message take no time or forever.
     ///
     /// # Errors
-    /// [`ModelError::Network`]
-    pub fn check(&self) -> Result<(), ModelError> {
-        let refused = |field, found| Err(ModelError::Network { field, found });
+    /// The first property that is out of range.
+    pub fn check(&self) -> Result<(), Invalid> {
+        let refused = |field, found: f64| {
+            let text = "expected a positive number, found {}; correct it";
+            Err(Invalid::new(field, text, &[found.into()]).of(Subject::Network))
+        };
         let is_positive = |value: f64| value > 0.0 && value.is_finite();
         match self {
             Network { gpus_per_node: 0, .. } => refused("gpus_per_node", 0.0),

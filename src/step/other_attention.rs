@@ -1,12 +1,13 @@
 //! Attention with tables of its own.
 
+use super::Chunk;
 use super::batch::BatchSums;
 use super::delta::StepDelta;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
 use super::latent::StepLatent;
 use super::window::StepWindow;
-use super::{Chunk, ModelError};
+use crate::error::Error;
 use crate::hardware::Dtype;
 use crate::model::Attention;
 use crate::table::ErrorGroup;
@@ -34,7 +35,7 @@ impl OtherAttention {
         find: &Finder<'_>,
         (attention, dtype): (Attention, Dtype),
         kv_dtype: Dtype,
-    ) -> Result<Option<OtherAttention>, ModelError> {
+    ) -> Result<Option<OtherAttention>, Error> {
         Ok(match attention {
             Attention::Gqa(heads) if find.model.is_hybrid() => {
                 let shape = find.attention_shape(heads, kv_dtype);

@@ -2,7 +2,8 @@
 
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
-use super::{Binding, ModelError, Part};
+use super::{Binding, Part};
+use crate::error::Error;
 use crate::table::Class;
 use crate::units::Seconds;
 
@@ -26,7 +27,7 @@ impl Ring {
         part: Part,
         passes: f64,
         [ranks, gpus]: [u32; 2],
-    ) -> Result<Option<Ring>, ModelError> {
+    ) -> Result<Option<Ring>, Error> {
         let network = &find.network;
         let nodes = network.nodes(gpus);
         if nodes < 2 {

@@ -12,9 +12,10 @@ use super::part_errors::PartErrors;
 use super::sampling::StepSampler;
 #[cfg(feature = "alloc")]
 use super::transfer::Transfer;
-use super::{Binding, Chunk, LatencyModel, ModelError, Parallelism, Part, StepBatch, StepModel, StepOptions, StepTime};
+use super::{Binding, Chunk, LatencyModel, Parallelism, Part, StepBatch, StepModel, StepOptions, StepTime};
 use crate::constants::LATENT_LAYER_SHARE;
 use crate::engine::StepConstants;
+use crate::error::{Error, ErrorKind, ResolveError};
 use crate::hardware::{Dtype, Rates};
 use crate::math::{larger, ln};
 use crate::model::{Attention, Ffn, LayerGroup, ModelSpec, Span};
@@ -92,12 +93,13 @@ impl RooflineModel {
         parallelism: Parallelism,
         options: &StepOptions,
         kernels: Kernels,
-    ) -> Result<RooflineModel, ModelError> {
+    ) -> Result<RooflineModel, Error> {
         let tp = parallelism.tp;
         let dtype = Dtype::Bf16;
         let gpu = set.gpu();
-        let no_peak = ModelError::NoPeak { gpu: gpu.name.clone(), dtype };
-        let rates = gpu.rates(dtype).ok_or(no_peak)?;
+        let no_peak =
+            || ErrorKind::Kernel { part: Part::SmallKernels, error: ResolveError::NoPeak { set: set.clone(), dtype } };
+        let rates = gpu.rates(dtype).ok_or_else(no_peak)?;
         let mut errors = kernels.errors();
         errors.lookup_share = options.constants.lookup_error_share;
         errors.model = options.constants.error_of(model, gpu);

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use super::finder::Finder;
 use super::kernels::Kernels;
 use super::transfer::Transfer;
-use super::{ModelError, Parallelism, RooflineModel, StepBatch, StepOptions, StepTime};
+use super::{Parallelism, RooflineModel, StepBatch, StepOptions, StepTime};
+use crate::error::Error;
 use crate::model::{Layers, ModelSpec};
 use crate::table::TableSet;
 use crate::units::Seconds;
@@ -19,7 +20,7 @@ pub(super) fn pipeline(
     set: &TableSet,
     parallelism: Parallelism,
     options: StepOptions,
-) -> Result<RooflineModel, ModelError> {
+) -> Result<RooflineModel, Error> {
     let find = Finder::new(model, set, parallelism, &options);
     let of_stage = |layers: &ModelSpec, options: &StepOptions| {
         let kernels = Kernels::resolve(layers, set, parallelism, options)?;
@@ -37,7 +38,7 @@ pub(super) fn pipeline(
         if next < parallelism.pp {
             stage.transfer = Some(Transfer::to_stage(&find, next)?);
         }
-        Ok::<_, ModelError>(stage)
+        Ok::<_, Error>(stage)
     };
     let mut stages = (0..).zip(model.stages(parallelism.pp)).map(stage);
     let mut first = match stages.next() {

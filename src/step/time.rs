@@ -27,7 +27,7 @@ use crate::units::Seconds;
 ///
 /// let decode = DecodeGroup::uniform(10, 400)?;
 /// assert_eq!(Linear.decode_time(decode), Seconds::from_us(5_400.0));
-/// # Ok::<(), rooflut::step::BatchError>(())
+/// # Ok::<(), rooflut::Invalid>(())
 /// ```
 pub trait LatencyModel {
     /// Returns the time of one step: positive and finite, or zero for an empty batch.

@@ -1,10 +1,11 @@
 //! Messages from one pipeline stage to the next, which no table has.
 
+use super::Part;
 use super::all_reduce::ACTIVATION_BYTES;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
 use super::ring::message;
-use super::{ModelError, Part};
+use crate::error::Error;
 use crate::table::Class;
 use crate::units::Seconds;
 
@@ -25,7 +26,7 @@ impl Transfer {
     ///
     /// # Errors
     /// The caller accepts measurements alone.
-    pub(super) fn to_stage(find: &Finder<'_>, stage: u32) -> Result<Transfer, ModelError> {
+    pub(super) fn to_stage(find: &Finder<'_>, stage: u32) -> Result<Transfer, Error> {
         let (network, tp) = (&find.network, find.parallelism.tp);
         let stages_per_node = (network.gpus_per_node / tp.max(1)).max(1);
         let link_s_per_byte = 1.0 / find.set.gpu().link_bytes_per_s;

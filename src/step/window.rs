@@ -4,7 +4,8 @@ use super::batch::BatchSums;
 use super::decode::StepDecode;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
-use super::{Chunk, ModelError, Part};
+use super::{Chunk, Part};
+use crate::error::Error;
 use crate::hardware::{AttentionShape, WindowShape};
 use crate::math::larger;
 use crate::model::Span;
@@ -27,11 +28,7 @@ impl StepWindow {
     ///
     /// # Errors
     /// A kernel is worse than the caller accepts.
-    pub(super) fn resolve(
-        find: &Finder<'_>,
-        shape: AttentionShape,
-        span: Span,
-    ) -> Result<Option<StepWindow>, ModelError> {
+    pub(super) fn resolve(find: &Finder<'_>, shape: AttentionShape, span: Span) -> Result<Option<StepWindow>, Error> {
         let AttentionShape { dtype, kv_dtype, q_heads, kv_heads, head_dim, .. } = shape.local();
         let limited = WindowShape {
             dtype,

@@ -4,12 +4,13 @@ use rooflut::Deployment;
 use rooflut::deployment::DeploymentBuilder;
 use rooflut::engine::{self, Scheduling, stacks};
 use rooflut::hardware::Dtype;
-use rooflut::model::{self, MemoryError, MemoryLimits, MemoryPlan, ModelSpec, Sampler};
+use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec, Sampler};
 use rooflut::sim::{SimConfig, Speculation};
 use rooflut::step::{DecodeGroup, LatencyModel, Network, StepBatch, StepModel};
 use rooflut::step::{Parallelism, RooflineModel, StepOptions};
 use rooflut::table::sets;
 use rooflut::units::Seconds;
+use rooflut::{Error, ErrorKind};
 
 fn spec(name: &str) -> ModelSpec {
     model::find(name).expect("in the catalogue").spec
@@ -54,14 +55,14 @@ fn step_model_memory_and_limits_equal_parts_assembled_by_hand() {
     limits.kv_dtype = Dtype::Fp8;
     limits.cuda_graph_max_tokens = deployment.cuda_graph_max_tokens();
     let plan = MemoryPlan::try_new(&llama, sets::H100.gpu(), 4, limits).unwrap();
-    assert_eq!(deployment.memory_plan(), Ok(plan));
+    assert_eq!(deployment.memory_plan().unwrap(), plan);
 
     let mut config = SimConfig::new(8_192, plan.kv_blocks).with_engine(engine);
     config.kv_groups = plan.groups;
     config.max_num_seqs = 256;
     config.max_num_batched_tokens = 4_096;
     config.block_size = 32;
-    assert_eq!(deployment.server_config(), Ok(config));
+    assert_eq!(deployment.server_config().unwrap(), config);
 }
 
 #[test]
@@ -322,7 +323,7 @@ fn a_model_that_does_not_fit_has_step_times_and_no_server() {
     let batch = StepBatch { prefill: &[], decode: &[DecodeGroup::uniform(1, 1_000).unwrap()] };
     assert!(deployment.step_model().step_time(&batch).total().ms() > 20.0);
     let refused = deployment.server_config().unwrap_err();
-    assert!(matches!(refused, MemoryError::DoesNotFit { .. }), "{refused}");
+    assert!(matches!(refused.kind(), ErrorKind::DoesNotFit { .. }), "{refused}");
     assert!(deployment.memory_plan_at(4).unwrap().kv_blocks > 10_000);
     // A given number of blocks is not checked against the memory.
     let given = on_h100("llama-3.1-70b").kv_blocks(100).build().unwrap();
@@ -344,18 +345,21 @@ fn a_request_fits_into_the_kv_cache_as_vllm_asks() {
     };
     let held = 16 * large().build().unwrap().memory_plan().unwrap().kv_blocks;
     assert!((10_000..40_000).contains(&held));
-    assert_eq!(longest(large()), Ok(held));
-    assert_eq!(longest(large().max_model_len(held)), Ok(held));
+    assert_eq!(longest(large()).unwrap(), held);
+    assert_eq!(longest(large().max_model_len(held)).unwrap(), held);
     let found = held + 1;
     let refused = longest(large().max_model_len(found)).unwrap_err();
-    assert_eq!(refused, MemoryError::ContextTooLong { longest: held, found });
+    let holds = |error: &Error| match *error.kind() {
+        ErrorKind::ContextTooLong { longest, found } => (longest, found),
+        _ => panic!("{error}"),
+    };
+    assert_eq!(holds(&refused), (held, found));
     // Elsewhere it is the model's.
-    assert_eq!(longest(large().tp(4)), Ok(131_072));
+    assert_eq!(longest(large().tp(4)).unwrap(), 131_072);
     // So it is with a given number of blocks.
-    assert_eq!(longest(large().kv_blocks(100)), Ok(1_600));
+    assert_eq!(longest(large().kv_blocks(100)).unwrap(), 1_600);
     let refused = longest(large().kv_blocks(100).max_model_len(1_601)).unwrap_err();
-    let (longest, found) = (1_600, 1_601);
-    assert_eq!(refused, MemoryError::ContextTooLong { longest, found });
+    assert_eq!(holds(&refused), (1_600, 1_601));
 }
 
 #[test]
@@ -367,8 +371,9 @@ fn a_cache_that_holds_no_request_is_refused() {
         deployment.server_config().map(|config| config.max_model_len)
     };
     assert!(server(4).unwrap() > 0);
-    let (needed, found) = (4, 3);
-    assert_eq!(server(3), Err(MemoryError::TooFewBlocks { needed, found }));
+    let expected = "kv_blocks: expected at least 4, which a request of one token takes, found 3; raise it, or use a \
+        larger tp";
+    assert_eq!(server(3).unwrap_err().to_string(), expected);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::workloads::{self, own, single};
 use proptest::prelude::*;
+use rooflut::sim::Request;
 use rooflut::sim::load::{ClosedLoop, RequestMix, ThinkTime};
-use rooflut::sim::{Request, SimError};
 use rooflut::units::Seconds;
 
 const USERS: u32 = 6;
@@ -132,7 +132,7 @@ fn the_pause_between_sessions_changes_nothing_but_arrivals() {
 #[test]
 fn users_that_do_not_exist_ask_nothing() {
     let none = ClosedLoop::try_new(0, ThinkTime::NONE, single(), 1).map(|_| ());
-    assert_eq!(none, Err(SimError::ZeroLimit { limit: "users" }));
+    assert_eq!(none.unwrap_err().to_string(), "users: expected at least 1, found 0");
     let mut users = users(2, single());
     assert_eq!(users.next_after(0, 1), None);
     users.start();

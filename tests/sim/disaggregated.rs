@@ -7,9 +7,7 @@ use proptest::prelude::*;
 use rooflut::engine::{BeyondMaxModelLen, Scheduling};
 use rooflut::sim::cluster::{Disaggregated, KvLink, Router, ServerPool};
 use rooflut::sim::load::{ClosedLoop, Lengths, RequestList, RequestMix, ThinkTime};
-use rooflut::sim::{
-    Content, KvTransfer, Outcome, Rejection, Request, RequestRecord, SimConfig, SimError, Speculation, Timing,
-};
+use rooflut::sim::{Content, KvTransfer, Outcome, Rejection, Request, RequestRecord, SimConfig, Speculation, Timing};
 use rooflut::units::Seconds;
 
 /// A nanosecond for 5 tokens, and 300 ns on the way.
@@ -265,9 +263,8 @@ fn what_is_not_modelled_is_refused_by_name() {
         let pool = |config, replicas| ServerPool::new(&model, config, replicas);
         Disaggregated::try_new(pool(plain, 1), pool(config, replicas), Router::RoundRobin, link()).unwrap_err()
     };
-    assert_eq!(refused(speculative, 1), SimError::SpeculationDisaggregated);
-    let limit = "decode replicas";
-    assert_eq!(refused(plain, 0), SimError::ZeroLimit { limit });
+    assert_eq!(refused(speculative, 1).setting(), "speculation");
+    assert_eq!(refused(plain, 0).to_string(), "decode replicas: expected at least 1, found 0");
     for (bandwidth, latency, bytes) in [(0.0, 0.0, 1.0), (1.0, -1.0, 1.0), (1.0, 0.0, f64::NAN)] {
         assert!(KvLink::try_new(bandwidth, Seconds(latency), bytes).is_err());
     }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use proptest::prelude::*;
-use rooflut::sim::SimError;
+use rooflut::Invalid;
 use rooflut::sim::load::Lengths;
 
 const COUNT: usize = 100_000;
@@ -121,10 +121,8 @@ fn weighted_lengths_come_as_often_as_their_weights_say() {
 
 #[test]
 fn what_means_nothing_is_refused_by_name() {
-    let parameter = |result: Result<Lengths, SimError>| match result {
-        Err(SimError::InvalidParameter { parameter, .. }) => parameter,
-        other => panic!("{other:?}"),
-    };
+    let parameter = |result: Result<Lengths, Invalid>| result.unwrap_err().setting();
+    let message = |result: Result<Lengths, Invalid>| result.unwrap_err().to_string();
     for odd in [-1.0, f64::NAN, f64::INFINITY] {
         assert_eq!(parameter(Lengths::try_normal(odd, 1.0, 1..=9)), "mean");
         let sd = parameter(Lengths::try_normal(1.0, odd, 1..=9));
@@ -136,15 +134,14 @@ fn what_means_nothing_is_refused_by_name() {
         let weights = parameter(Lengths::try_weighted([(1, odd)]));
         assert_eq!(weights, "weights of lengths");
     }
-    let zero = Err(SimError::InvalidRange { min: 0, max: 0 });
-    assert_eq!(Lengths::try_fixed(0), zero);
-    assert_eq!(Lengths::try_empirical([3, 0]), zero);
-    let (min, max) = (5, 3);
-    let empty = Err(SimError::InvalidRange { min, max });
-    assert_eq!(Lengths::try_uniform(RangeInclusive::new(min, max)), empty);
-    let none = Err(SimError::NothingToDraw { of: "lengths" });
-    assert_eq!(Lengths::try_empirical([]), none);
-    assert_eq!(Lengths::try_weighted([]), none);
+    let zero = "lengths: expected a non-empty range of at least 1, found 0 to 0";
+    assert_eq!(message(Lengths::try_fixed(0)), zero);
+    assert_eq!(message(Lengths::try_empirical([3, 0])), zero);
+    let empty = "lengths: expected a non-empty range of at least 1, found 5 to 3";
+    assert_eq!(message(Lengths::try_uniform(RangeInclusive::new(5, 3))), empty);
+    let none = "lengths: expected at least one, found none";
+    assert_eq!(message(Lengths::try_empirical([])), none);
+    assert_eq!(message(Lengths::try_weighted([])), none);
 }
 
 proptest! {

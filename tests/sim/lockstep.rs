@@ -6,7 +6,7 @@ use crate::workloads::{IDS, requests, servers};
 use proptest::prelude::*;
 use rooflut::sim::cluster::Lockstep;
 use rooflut::sim::load::RequestList;
-use rooflut::sim::{Outcome, Request, SimConfig, SimError};
+use rooflut::sim::{Outcome, Request, SimConfig};
 
 fn lockstep(model: &Linear, config: SimConfig, ranks: u32) -> Lockstep<&Linear> {
     Lockstep::try_new(model, config, ranks).unwrap()
@@ -72,5 +72,5 @@ fn a_rank_alone_is_a_server() {
 #[test]
 fn no_ranks_are_refused() {
     let error = Lockstep::try_new(Linear::mixed(), SimConfig::new(100, 10), 0);
-    assert!(matches!(error, Err(SimError::ZeroLimit { limit: "ranks" })));
+    assert_eq!(error.unwrap_err().to_string(), "ranks: expected at least 1, found 0");
 }

@@ -14,7 +14,7 @@ use rooflut::sim::cluster::{Cluster, Disaggregated, Router};
 use rooflut::sim::load::RequestList;
 use rooflut::sim::{
     Observer, Outcome, Rejection, Request, RequestId, RequestRecord, Server, ServerError, ServerEvent, SimConfig,
-    SimError, Simulator, StepRecord, Timing,
+    Simulator, StepRecord, Timing,
 };
 use rooflut::step::{Drafting, LatencyModel, RooflineModel, StepBatch, TabulatedModel, Tally};
 use rooflut::units::Seconds;
@@ -229,7 +229,7 @@ fn bad_calls_are_refused_with_what_was_found_and_what_is_allowed() {
     assert_eq!(timing_of(&mut server, id).finish_ns, 1_600);
     assert!(server.push(request(1_600, 10, 1)).is_err());
     let error = Server::try_new(Linear::mixed(), SimConfig::new(300, 0)).unwrap_err();
-    assert_eq!(error, SimError::ZeroLimit { limit: "kv_blocks" });
+    assert_eq!(error.to_string(), "kv_blocks: expected at least 1, found 0");
 }
 
 #[test]

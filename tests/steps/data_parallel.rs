@@ -1,14 +1,15 @@
 //! Steps of data-parallel ranks.
 
 use crate::support::models;
+use rooflut::ErrorKind;
 use rooflut::ResolveError;
 use rooflut::engine::stacks;
 use rooflut::hardware::GatherShape;
 use rooflut::model::ModelSpec;
 use rooflut::op::Gather;
 use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, ModelError, Network, Parallelism, Part, RooflineModel, StepBatch, StepModel,
-    StepOptions, StepTime, TabulatedModel,
+    Chunk, DecodeGroup, LatencyModel, Network, Parallelism, Part, RooflineModel, StepBatch, StepModel, StepOptions,
+    StepTime, TabulatedModel,
 };
 use rooflut::table::sets;
 use rooflut::units::Seconds;
@@ -126,11 +127,10 @@ fn tabulated_ranks_take_as_long_to_the_bit() {
 
 #[test]
 fn ranks_that_cannot_share_a_model_are_refused() {
-    let refused =
-        |spec: &ModelSpec, ranks| match RooflineModel::try_new(spec, &sets::H100, ranks, StepOptions::default()) {
-            Err(ModelError::Spec(error)) => error.to_string(),
-            other => panic!("{other:?}"),
-        };
+    let refused = |spec: &ModelSpec, ranks| {
+        let refused = RooflineModel::try_new(spec, &sets::H100, ranks, StepOptions::default());
+        refused.unwrap_err().to_string()
+    };
     let single = Parallelism::SINGLE;
     let experts = models::spec("qwen3-30b-a3b");
     let dense = models::spec("llama-3.1-8b");
@@ -153,9 +153,8 @@ fn ranks_that_cannot_share_a_model_are_refused() {
     let many = single.with_dp(16).with_expert_parallel(true);
     let options = StepOptions::default().with_network(Network::CX7.with_gpus_per_node(16));
     let error = RooflineModel::try_new(&experts, &sets::H100, many, options);
-    let Err(ModelError::Kernel { part, error }) = error else {
-        panic!("{error:?}");
-    };
-    assert_eq!(part, Part::Exchange);
+    let error = error.unwrap_err();
+    let ErrorKind::Kernel { part, error } = error.kind() else { panic!("{error}") };
+    assert_eq!(*part, Part::Exchange);
     assert!(matches!(error, ResolveError::TooManyRanks { ranks: 16, most: 8, .. }));
 }

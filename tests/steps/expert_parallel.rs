@@ -1,9 +1,9 @@
 //! Steps of ranks that hold whole experts.
 
 use crate::support::models;
-use rooflut::model::{ModelSpec, SpecError};
+use rooflut::model::ModelSpec;
 use rooflut::step::{
-    Chunk, DecodeGroup, ModelError, Parallelism, Part, RooflineModel, StepBatch, StepModel, StepOptions, StepTime,
+    Chunk, DecodeGroup, Parallelism, Part, RooflineModel, StepBatch, StepModel, StepOptions, StepTime,
 };
 use rooflut::table::sets;
 
@@ -44,16 +44,13 @@ fn whole_experts_of_one_rank_are_all_experts() {
 fn ranks_that_cannot_share_the_experts_are_refused() {
     let refused = |spec: &ModelSpec, tp| {
         let ranks = Parallelism::tensor(tp).with_expert_parallel(true);
-        match RooflineModel::try_new(spec, &sets::H100, ranks, StepOptions::default()) {
-            Err(ModelError::Spec(error)) => error,
-            other => panic!("{other:?}"),
-        }
+        RooflineModel::try_new(spec, &sets::H100, ranks, StepOptions::default()).unwrap_err().to_string()
     };
     let dense = models::spec("llama-3.1-8b");
-    assert_eq!(refused(&dense, 4), SpecError::NoExperts);
+    assert_eq!(refused(&dense, 4), "model: expert_parallel: expected a model with experts, found none; leave it out");
     let mut six = models::spec("mixtral-8x7b");
     six.layers[0].ffn = models::moe(6, 2, 14_336, 0);
-    assert_eq!(refused(&six, 4).to_string(), "experts: expected a multiple of tp (4), found 6");
+    assert_eq!(refused(&six, 4), "model: experts: expected a multiple of tp (4), found 6");
     // Experts that no two ranks could slice can be dealt out.
     let mut odd = models::spec("mixtral-8x7b");
     odd.layers[0].ffn = models::moe(8, 2, 14_337, 0);

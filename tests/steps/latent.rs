@@ -1,11 +1,12 @@
 //! Steps of models with latent attention.
 #![allow(clippy::unwrap_used, reason = "test code outside of test functions")]
 
+use rooflut::ErrorKind;
 use rooflut::engine::StepConstants;
 use rooflut::hardware::{Dtype, Indexer, MlaShape};
 use rooflut::model::{self, ModelSpec};
 use rooflut::op::{MlaDecode, MlaPrefill};
-use rooflut::step::{Chunk, ModelError, Part, StepModel, StepTime};
+use rooflut::step::{Chunk, Part, StepModel, StepTime};
 use rooflut::table::{Class, TableSet, sets};
 use rooflut::units::Seconds;
 
@@ -150,7 +151,7 @@ fn layers_with_an_indexer_take_the_time_of_their_own_tables() {
 #[test]
 fn a_set_without_latent_attention_names_it() {
     let error = models::try_on(&sets::L40S, &on_eight(v3()), FITTED).unwrap_err();
-    let ModelError::Kernel { part, error } = error else { panic!("{error}") };
-    assert_eq!(part, Part::PrefillAttention);
+    let ErrorKind::Kernel { part, error } = error.kind() else { panic!("{error}") };
+    assert_eq!(*part, Part::PrefillAttention);
     assert!(error.to_string().contains("expected a table for mla_prefill, found none"));
 }

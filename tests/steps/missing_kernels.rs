@@ -1,5 +1,6 @@
 //! Errors of step models whose table set lacks a kernel.
 
+use rooflut::ErrorKind;
 use std::error::Error;
 
 use crate::support::made_up::{EMPTY, RAGGED};
@@ -7,7 +8,7 @@ use crate::support::models::{refused, spec, with};
 use rooflut::ResolveError;
 use rooflut::hardware::Dtype;
 use rooflut::model::ModelSpec;
-use rooflut::step::{ModelError, Network, StepOptions};
+use rooflut::step::{Network, StepOptions};
 use rooflut::table::{TableSet, sets};
 
 fn llama() -> ModelSpec {
@@ -23,9 +24,10 @@ fn llama_in(weight_dtype: Dtype) -> ModelSpec {
 
 /// Returns the error of the kernel that is missing, and the whole message.
 fn missing(spec: &ModelSpec, set: &'static TableSet, tp: u32, options: StepOptions) -> (ResolveError, String) {
-    match refused(spec, set, tp, options) {
-        (ModelError::Kernel { error, .. }, text) => (error, text),
-        (_, text) => panic!("{text}"),
+    let (error, text) = refused(spec, set, tp, options);
+    match error.kind() {
+        ErrorKind::Kernel { error, .. } => (error.clone(), text),
+        _ => panic!("{text}"),
     }
 }
 

@@ -4,16 +4,17 @@ use crate::support::models;
 use rooflut::hardware::gpus;
 use rooflut::model::{Attention, MemoryLimits, MemoryPlan, ModelSpec};
 use rooflut::step::{
-    Chunk, DecodeGroup, LatencyModel, ModelError, Network, Parallelism, Part, RooflineModel, StepBatch, StepModel,
-    StepOptions, StepTime, TabulatedModel, Tally,
+    Chunk, DecodeGroup, LatencyModel, Network, Parallelism, Part, RooflineModel, StepBatch, StepModel, StepOptions,
+    StepTime, TabulatedModel, Tally,
 };
 use rooflut::table::{Class, Strictness, sets};
 use rooflut::units::Seconds;
+use rooflut::{Error, ErrorKind};
 
 const NAME: &str = "llama-3.1-70b";
 const HIDDEN: f64 = 8_192.0;
 
-fn try_on(ranks: Parallelism, options: StepOptions) -> Result<RooflineModel, ModelError> {
+fn try_on(ranks: Parallelism, options: StepOptions) -> Result<RooflineModel, Error> {
     RooflineModel::try_new(&models::spec(NAME), &sets::H100, ranks, options)
 }
 
@@ -106,7 +107,7 @@ fn ranks_on_several_nodes_reduce_in_a_ring() {
     // A node of 16 GPUs has no measured collective over them, and none is made up.
     let large = options.with_network(network.with_gpus_per_node(16));
     let refused = try_on(Parallelism::tensor(16), large).unwrap_err();
-    assert!(matches!(refused, ModelError::Kernel { part: Part::AllReduce, .. }), "{refused}");
+    assert!(matches!(refused.kind(), ErrorKind::Kernel { part: Part::AllReduce, .. }), "{refused}");
 }
 
 #[test]

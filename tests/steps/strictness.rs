@@ -4,8 +4,9 @@ use crate::support::apart;
 use crate::support::models::{self, dense, heads, moe, refused, try_new, with};
 use crate::support::steps::Batch;
 use crate::support::tolerances::ROUNDING;
+use rooflut::ErrorKind;
 use rooflut::model::ModelSpec;
-use rooflut::step::{Binding, ModelError, Part, StepModel, StepOptions, StepTime, TimeSource, TimeSources};
+use rooflut::step::{Binding, Part, StepModel, StepOptions, StepTime, TimeSource, TimeSources};
 use rooflut::table::{Class, Strictness, sets};
 use rooflut::units::Seconds;
 
@@ -42,7 +43,7 @@ fn all_known() -> ModelSpec {
 fn strictness_refuses_the_first_kernel_of_a_worse_class_by_name() {
     let refusal = |spec: &ModelSpec, tp, worst, expected: &str, found: Class| {
         let (error, text) = refused(spec, &sets::H100, tp, strictly(worst));
-        let ModelError::TooUncertain { part, .. } = error else {
+        let ErrorKind::TooUncertain { part, .. } = error.kind() else {
             panic!("{text}");
         };
         assert_eq!(part.name(), expected);

@@ -3,8 +3,9 @@
 use rooflut::engine::{StepConstants, stacks};
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, Attention, Ffn, Gqa, ModelSpec};
-use rooflut::step::{ModelError, Parallelism, RooflineModel, StepOptions};
+use rooflut::step::{Parallelism, RooflineModel, StepOptions};
 use rooflut::table::{TableSet, sets};
+use rooflut::{Error, ErrorKind};
 
 use super::random::Random;
 use super::steps::{self, Batch, Sharded};
@@ -17,7 +18,7 @@ pub(crate) fn try_on(
     set: &'static TableSet,
     sharded: &Sharded,
     constants: StepConstants,
-) -> Result<RooflineModel, ModelError> {
+) -> Result<RooflineModel, Error> {
     let options = StepOptions::default().with_kv_dtype(sharded.kv_dtype).with_constants(constants);
     RooflineModel::try_new(&sharded.spec, set, Parallelism::tensor(sharded.tp), options)
 }
@@ -41,7 +42,7 @@ pub(crate) fn all(constants: StepConstants) -> Vec<(Sharded, RooflineModel)> {
 pub(crate) fn all_on(set: &'static TableSet, constants: StepConstants) -> Vec<(Sharded, RooflineModel)> {
     let on_set = |sharded| match try_on(set, &sharded, constants) {
         Ok(model) => Some((sharded, model)),
-        Err(ModelError::Kernel { .. }) => None,
+        Err(error) if matches!(error.kind(), ErrorKind::Kernel { .. }) => None,
         Err(error) => panic!("{sharded:?}: {error}"),
     };
     steps::all().into_iter().filter_map(on_set).collect()
@@ -77,12 +78,12 @@ pub(crate) fn try_new(
     set: &'static TableSet,
     tp: u32,
     options: StepOptions,
-) -> Result<RooflineModel, ModelError> {
+) -> Result<RooflineModel, Error> {
     RooflineModel::try_new(spec, set, Parallelism::tensor(tp), options)
 }
 
 /// Returns the error of a rejected model and its message.
-pub(crate) fn refused(spec: &ModelSpec, set: &'static TableSet, tp: u32, options: StepOptions) -> (ModelError, String) {
+pub(crate) fn refused(spec: &ModelSpec, set: &'static TableSet, tp: u32, options: StepOptions) -> (Error, String) {
     match try_new(spec, set, tp, options) {
         Ok(_) => panic!("expected a refusal of {spec:?} at tp {tp}"),
         Err(error) => {

@@ -1,7 +1,7 @@
 //! Batches of steps.
 
 use arrayvec::ArrayVec;
-use rooflut::step::{self, BatchError, StepBatch};
+use rooflut::step::{self, StepBatch};
 
 use crate::error::{Code, Failure};
 use crate::pointer::array;
@@ -134,7 +134,7 @@ fn convert<C, T>(
 
 /// Why an entry is invalid.
 enum Invalid {
-    Length(BatchError),
+    Length(rooflut::Invalid),
     IsLast(u8),
 }
 
@@ -143,12 +143,11 @@ impl Invalid {
     fn at(&self, name: &str, place: usize) -> Failure {
         let field = |rest: &dyn std::fmt::Display| format!("{name}[{place}].{rest}");
         match self {
-            // The library calls them `new`.
-            Invalid::Length(BatchError::Zero { field: "new" }) => {
-                let field = "new_tokens";
-                Invalid::Length(BatchError::Zero { field }).at(name, place)
+            Invalid::Length(error) => {
+                // The library calls them `new`.
+                let names = |name| if name == "new" { "new_tokens" } else { name };
+                Failure::new(Code::Value, field(&error.renamed(names)))
             }
-            Invalid::Length(error) => Failure::new(Code::Value, field(error)),
             Invalid::IsLast(found) => Failure::value(field(&"is_last"), "0 or 1", found),
         }
     }

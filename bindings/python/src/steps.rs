@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use pyo3::prelude::*;
-use rooflut::step::{BatchError, Chunk, DecodeGroup, LatencyModel, StepBatch};
+use rooflut::Invalid;
+use rooflut::step::{Chunk, DecodeGroup, LatencyModel, StepBatch};
 
 use crate::arrays::{Numbers, Whole, common_rows, whole};
 use crate::error::error;
@@ -104,7 +105,7 @@ impl Decodes {
     }
 
     /// Returns the groups of a step. A row without requests is none.
-    fn of(&self, step: usize) -> impl Iterator<Item = Result<DecodeGroup, BatchError>> + '_ {
+    fn of(&self, step: usize) -> impl Iterator<Item = Result<DecodeGroup, Invalid>> + '_ {
         let rows = self.rows.places(step);
         rows.filter_map(|row| {
             let (requests, kv_tokens, drafted) = self.rows.at(row)?;
@@ -140,7 +141,7 @@ fn check_offsets(name: &str, offsets: &Bound<'_, PyAny>, rows: Option<usize>) ->
 }
 
 /// Returns a chunk that ends a prompt, or after which it continues.
-pub(crate) fn chunk(new: u32, kv_len: u32, is_last: bool) -> Result<Chunk, BatchError> {
+pub(crate) fn chunk(new: u32, kv_len: u32, is_last: bool) -> Result<Chunk, Invalid> {
     if is_last { Chunk::last(new, kv_len) } else { Chunk::partial(new, kv_len) }
 }
 
@@ -174,7 +175,7 @@ impl Steps {
     ) -> Result<(), String> {
         let (mut chunks, mut groups) = (Vec::new(), Vec::new());
         for step in steps {
-            let failed = |error: BatchError| format!("step {step}: {error}");
+            let failed = |error: Invalid| format!("step {step}: {error}");
             chunks.clear();
             groups.clear();
             if let Some(rows) = &self.prefill {

@@ -1,6 +1,7 @@
 //! The attention heads of a layer.
 
-use rooflut::model::{Attention, ModelSpec, ModelSpecBuilder, SpecError};
+use rooflut::model::{Attention, ModelSpec, ModelSpecBuilder};
+use rooflut::{Invalid, MessagePart};
 
 use crate::error::ConfigError;
 use crate::family::Family;
@@ -25,12 +26,11 @@ pub(crate) fn read(config: &Object<'_>, family: &Family, hidden: Dimension) -> R
     let head_dim = match family.dimension(config, HEAD_DIM)? {
         Some(head_dim) => head_dim,
         None if hidden.value.checked_rem(q_heads.value).is_some_and(|rest| rest > 0) => {
-            return Err(ConfigError::Spec(SpecError::NotDivisible {
-                field: hidden.key,
-                found: hidden.value,
-                by: q_heads.key,
-                divisor: q_heads.value,
-            }));
+            return Err(ConfigError::Spec(Invalid::new(
+                hidden.key,
+                "expected a multiple of {} ({}), found {}",
+                &[MessagePart::Setting(q_heads.key), q_heads.value.into(), hidden.value.into()],
+            )));
         }
         None => Dimension {
             key: "hidden_size / num_attention_heads",
@@ -92,7 +92,7 @@ fn latent(config: &Object<'_>, family: &Family) -> Result<Vec<Field>, ConfigErro
     ["num_key_value_heads", "head_dim", "qk_head_dim"].iter().for_each(|key| config.asked(key));
     let kv_rank = family.required(config, KV_RANK)?;
     if kv_rank.value == 0 {
-        return Err(ConfigError::Spec(SpecError::Zero { field: kv_rank.key }));
+        return Err(ConfigError::zero(kv_rank.key));
     }
     // A `null`: not compressed.
     let q_rank = family.dimension(config, Q_RANK)?.unwrap_or(Dimension { key: "q_lora_rank", value: 0 });
@@ -107,7 +107,7 @@ fn latent(config: &Object<'_>, family: &Family) -> Result<Vec<Field>, ConfigErro
     if family.has_indexer {
         let heads = required(INDEX_HEADS)?;
         if heads.value == 0 {
-            return Err(ConfigError::Spec(SpecError::Zero { field: heads.key }));
+            return Err(ConfigError::zero(heads.key));
         }
         let (dim, top_k) = (required(INDEX_DIM)?, required(INDEX_TOP_K)?);
         fields.extend([

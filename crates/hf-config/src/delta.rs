@@ -58,7 +58,7 @@ pub(crate) fn read(config: &Object<'_>, family: &Family, layers: u32) -> Result<
 
 fn attention(dimensions: [Dimension; 3]) -> Result<Attention, ConfigError> {
     if let Some(Dimension { key: field, .. }) = dimensions.iter().find(|dimension| dimension.value == 0) {
-        return Err(ConfigError::Spec(rooflut::model::SpecError::Zero { field }));
+        return Err(ConfigError::zero(field));
     }
     let [k_heads, v_heads, head_dim] = dimensions.map(|dimension| dimension.value);
     let builder =

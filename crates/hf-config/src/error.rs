@@ -3,9 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use rooflut::model::SpecError;
-
-use crate::keys::TOP_K;
+use rooflut::Invalid;
 
 /// Why a `config.json` is refused. A key is named together with the keys of the enclosing objects.
 #[derive(Debug)]
@@ -72,10 +70,15 @@ pub enum ConfigError {
         layers: u32,
     },
     /// The dimensions contradict each other or are out of range. Its fields are keys of the file.
-    Spec(SpecError),
+    Spec(Invalid),
 }
 
 impl ConfigError {
+    /// A dimension that is zero.
+    pub(crate) fn zero(key: &'static str) -> ConfigError {
+        ConfigError::Spec(Invalid::new(key, "expected a positive number, found 0", &[]))
+    }
+
     /// The key in spite of which a Llama may be assumed.
     pub(crate) fn key(&self) -> Option<String> {
         match self {
@@ -146,9 +149,6 @@ impl fmt::Display for ConfigError {
             }
             ConfigError::Pattern { key, found, layers } => {
                 write!(f, "{key}: expected an entry for each of the {layers} layers, found {found}; correct the file")
-            }
-            ConfigError::Spec(SpecError::TopK { top_k, experts }) => {
-                write!(f, "{TOP_K}: expected at most the {experts} experts, found {top_k}; correct the file")
             }
             ConfigError::Spec(error) => write!(f, "{error}; correct the file"),
         }

@@ -1,6 +1,7 @@
 //! The keys of a `config.json` that hold the dimensions of its model.
 
-use rooflut::model::{ModelSpecBuilder, SpecError};
+use rooflut::Invalid;
+use rooflut::model::ModelSpecBuilder;
 
 /// The key of the experts that each token visits.
 pub(crate) const TOP_K: &str = "num_experts_per_tok";
@@ -46,15 +47,8 @@ impl Keys {
     }
 
     /// Returns `error` with the keys of the file instead of the fields of `ModelSpec`.
-    pub fn rename(&self, error: SpecError) -> SpecError {
-        match error {
-            SpecError::Zero { field } => SpecError::Zero { field: self.key(field) },
-            SpecError::TooLarge { field, found, limit } => SpecError::TooLarge { field: self.key(field), found, limit },
-            SpecError::NotDivisible { field, found, by, divisor } => {
-                SpecError::NotDivisible { field: self.key(field), found, by: self.key(by), divisor }
-            }
-            other => other,
-        }
+    pub fn rename(&self, error: Invalid) -> Invalid {
+        error.renamed(|field| self.key(field))
     }
 
     fn key(&self, field: &'static str) -> &'static str {

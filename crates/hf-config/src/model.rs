@@ -1,7 +1,8 @@
 //! The model that a `config.json` describes.
 
+use rooflut::Invalid;
 use rooflut::hardware::Dtype;
-use rooflut::model::{Attention, Ffn, Layers, ModelSpec, ModelSpecBuilder, Span, SpecError};
+use rooflut::model::{Attention, Ffn, Layers, ModelSpec, ModelSpecBuilder, Span};
 use serde_json::{Map, Value};
 
 use crate::attention;
@@ -177,7 +178,7 @@ fn groups(
 }
 
 /// Returns a dense FFN with a gate.
-fn dense_ffn(spec: &ModelSpec, intermediate: u32) -> Result<Ffn, SpecError> {
+fn dense_ffn(spec: &ModelSpec, intermediate: u32) -> Result<Ffn, Invalid> {
     let builder = ModelSpec::builder().hidden(spec.hidden).layers(1).q_heads(1).kv_heads(1).head_dim(1).vocab(1);
     let model = builder.intermediate(intermediate).max_model_len(1).build()?;
     Ok(model.layers.first().ffn)

@@ -1,6 +1,6 @@
 //! Windows and chunks that the attention of layers is limited to.
 
-use rooflut::model::{Span, SpecError};
+use rooflut::model::Span;
 
 use crate::error::ConfigError;
 use crate::family::Family;
@@ -35,7 +35,7 @@ pub(crate) fn read(config: &Object<'_>, family: &Family, layers: u32) -> Result<
     expect_one_each(config, KINDS, spans.len(), layers)?;
     for (none, keys) in [(Span::Window(0), WINDOW), (Span::Chunk(0), CHUNK)] {
         if let Some(field) = keys.first().filter(|_| spans.contains(&none)) {
-            return Err(ConfigError::Spec(SpecError::Zero { field }));
+            return Err(ConfigError::zero(field));
         }
     }
     Ok(spans)
@@ -83,7 +83,7 @@ fn patterned(
     let every = |keys| {
         let every = family.dimension(config, keys)?;
         match every.filter(|every| every.value == 0 && !family.assumed) {
-            Some(Dimension { key, .. }) => Err(ConfigError::Spec(SpecError::Zero { field: key })),
+            Some(Dimension { key, .. }) => Err(ConfigError::zero(key)),
             None => Ok(every.map_or(0, |every| every.value)),
         }
     };

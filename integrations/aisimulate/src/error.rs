@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use rooflut::deployment::DeploymentError;
-use rooflut::step::{BatchError, UncertainPart};
+use rooflut::Invalid;
+use rooflut::step::UncertainPart;
 
 /// The error of a deployment that is not translated for AISimulate, or of a batch without a step time.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -11,7 +11,7 @@ use rooflut::step::{BatchError, UncertainPart};
 pub enum TimingError {
     /// The deployment has no single server: the model does not fit into memory, or has several data-parallel ranks.
     #[error("{0}")]
-    Deployment(DeploymentError),
+    Deployment(rooflut::Error),
     /// A setting of the deployment that this crate does not translate for AISimulate.
     #[error("{setting}: expected {expected}, as no other reaches AISimulate, found {found}; {remedy}")]
     Unsupported {
@@ -38,7 +38,7 @@ pub enum TimingError {
     },
     /// Fewer KV tokens than requests.
     #[error("{0}")]
-    Batch(BatchError),
+    Batch(Invalid),
     /// A step time less certain than the accepted [`Strictness`](rooflut::table::Strictness).
     #[error("{0}")]
     Uncertain(UncertainPart),

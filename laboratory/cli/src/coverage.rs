@@ -1,8 +1,9 @@
 //! Coverage: the models that a set can answer for.
 
-use rooflut::model::{CATALOG, CatalogEntry, SpecError};
-use rooflut::step::{ModelError, Parallelism, Part, RooflineModel, StepOptions};
+use rooflut::model::{CATALOG, CatalogEntry};
+use rooflut::step::{Parallelism, Part, RooflineModel, StepOptions};
 use rooflut::table::{Class, Strictness, TableSet};
+use rooflut::{Error, ErrorKind, Invalid};
 
 /// The numbers of GPUs that are tried.
 pub(crate) const TENSOR_PARALLEL: [u32; 4] = [1, 2, 4, 8];
@@ -29,9 +30,9 @@ pub(crate) enum Cover {
         part: Option<Part>,
     },
     /// The ranks cannot share the model.
-    Uneven(SpecError),
+    Uneven(Invalid),
     /// Some kernel has no time.
-    Refused(ModelError),
+    Refused(Error),
 }
 
 /// Returns the answers for each model of the catalogue with its own formats of weights and 16-bit KV entries,
@@ -48,9 +49,11 @@ fn cover(set: &TableSet, model: &CatalogEntry, tp: u32) -> Cover {
         let options = StepOptions::default().with_strictness(Strictness::at_worst(class));
         match RooflineModel::try_new(&model.spec, set, Parallelism::tensor(tp), options) {
             Ok(_) => return Cover::Answers { class, part },
-            Err(ModelError::TooUncertain { part: found, .. }) => part = Some(found),
-            Err(ModelError::Spec(error)) => return Cover::Uneven(error),
-            Err(error) => return Cover::Refused(error),
+            Err(error) => match error.kind() {
+                ErrorKind::TooUncertain { part: found, .. } => part = Some(*found),
+                ErrorKind::Invalid(invalid) => return Cover::Uneven(*invalid),
+                _ => return Cover::Refused(error),
+            },
         }
     }
     // The last class is always accepted.

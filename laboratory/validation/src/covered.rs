@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use rooflut::interval::{Coverage, CoverageError};
+use rooflut::Invalid;
+use rooflut::interval::Coverage;
 use rooflut::table::sets;
 
 use crate::compare::Metric;
@@ -54,7 +55,7 @@ pub fn covered(
     reports: &[FileReport],
     left_out: &LeftOut,
     nominal: &[f64],
-) -> Result<Vec<Covered>, CoverageError> {
+) -> Result<Vec<Covered>, Invalid> {
     let nominal = nominal.iter().copied().map(Coverage::try_new);
     let nominal: Vec<Coverage> = nominal.collect::<Result<_, _>>()?;
     let predictor = Predictor { longest_stage_s: LONGEST_STAGE_S, ..Predictor::default() };

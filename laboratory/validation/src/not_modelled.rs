@@ -4,18 +4,21 @@
 
 use std::collections::BTreeSet;
 
-use rooflut::ResolveError;
-use rooflut::model::MemoryError;
-use rooflut::sim::{Rejection, SimError};
-use rooflut::step::ModelError;
+use rooflut::sim::Rejection;
+use rooflut::{Error, ErrorKind, ResolveError};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-pub(super) fn step(error: &ModelError) -> String {
-    match error {
-        ModelError::Spec(error) => error.to_string(),
-        ModelError::Kernel { part, error } => format!("{part}: {}", kernel(error)),
-        other => other.to_string(),
+pub(super) fn deployment(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::Kernel { part, error } => format!("{part}: {}", kernel(error)),
+        ErrorKind::DoesNotFit { needed_bytes, usable_bytes } => format!(
+            "the model does not fit: weights, activations and one KV block need {:.1} GiB per GPU, of \
+             which {:.1} GiB are usable; offloading is not modelled",
+            needed_bytes / GIB,
+            usable_bytes / GIB
+        ),
+        _ => error.to_string(),
     }
 }
 
@@ -43,29 +46,6 @@ fn kernel(error: &ResolveError) -> String {
         ResolveError::UnevenHeads { q_heads, kv_heads, tp, .. } => {
             format!("{q_heads} query heads and {kv_heads} KV heads on {tp} GPUs are not modelled")
         }
-        other => other.to_string(),
-    }
-}
-
-pub(super) fn memory(error: &MemoryError) -> String {
-    match error {
-        MemoryError::DoesNotFit { needed_bytes, usable_bytes } => format!(
-            "the model does not fit: weights, activations and one KV block need {:.1} GiB per GPU, of \
-             which {:.1} GiB are usable; offloading is not modelled",
-            needed_bytes / GIB,
-            usable_bytes / GIB
-        ),
-        MemoryError::Spec(error) => error.to_string(),
-        other => other.to_string(),
-    }
-}
-
-pub(super) fn server(error: &SimError) -> String {
-    match error {
-        SimError::BudgetBelowSequences { max_num_batched_tokens, max_num_seqs, .. } => format!(
-            "max_num_batched_tokens ({max_num_batched_tokens}) below max_num_seqs ({max_num_seqs}) is \
-             not modelled"
-        ),
         other => other.to_string(),
     }
 }

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use rooflut::deployment::DeploymentError;
-use rooflut::model::MemoryError;
-use rooflut::sim::{Rejection, SimError, StepTimeError};
+use rooflut::sim::{Rejection, StepTimeError};
+use rooflut::{Error, ErrorKind, Invalid};
 
 use crate::compare::Metric;
 use crate::not_modelled;
@@ -57,32 +56,26 @@ impl fmt::Display for Reason {
     }
 }
 
-impl From<DeploymentError> for Reason {
-    fn from(error: DeploymentError) -> Reason {
-        match error {
-            DeploymentError::Model(error) => Reason::of_server(not_modelled::step(&error)),
-            DeploymentError::Memory(error) => error.into(),
-            DeploymentError::Limits(error) => error.into(),
-            other => Reason::of_row(other.to_string()),
+impl From<Error> for Reason {
+    fn from(error: Error) -> Reason {
+        let text = not_modelled::deployment(&error);
+        match error.kind() {
+            ErrorKind::Invalid(invalid) if !invalid.is_of_model() => Reason::of_row(text),
+            ErrorKind::StepTime(_) => Reason::of_row(text),
+            _ => Reason::of_server(text),
         }
-    }
-}
-
-impl From<MemoryError> for Reason {
-    fn from(error: MemoryError) -> Reason {
-        Reason::of_server(not_modelled::memory(&error))
     }
 }
 
 impl From<StepTimeError> for Reason {
     fn from(error: StepTimeError) -> Reason {
-        SimError::from(error).into()
+        Error::from(error).into()
     }
 }
 
-impl From<SimError> for Reason {
-    fn from(error: SimError) -> Reason {
-        Reason::of_row(not_modelled::server(&error))
+impl From<Invalid> for Reason {
+    fn from(invalid: Invalid) -> Reason {
+        Error::from(invalid).into()
     }
 }
 

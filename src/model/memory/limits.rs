@@ -1,9 +1,9 @@
 //! Limits that determine the memory left for the KV cache.
 
 use super::MemoryConstants;
+use crate::error::Invalid;
 use crate::generated::DEFAULT;
 use crate::hardware::Dtype;
-use crate::model::MemoryError;
 
 /// Limits that determine the memory left for the KV cache.
 ///
@@ -70,15 +70,16 @@ impl MemoryLimits {
     /// Checks each limit.
     ///
     /// # Errors
-    /// [`MemoryError::Utilization`] and [`MemoryError::ZeroLimit`].
-    pub fn check(&self) -> Result<(), MemoryError> {
+    /// The first limit that is out of range.
+    pub fn check(&self) -> Result<(), Invalid> {
         let found = self.gpu_memory_utilization;
         if !(found > 0.0 && found <= 1.0) {
-            return Err(MemoryError::Utilization { found });
+            let text = "expected a number above 0 and at most 1, found {}";
+            return Err(Invalid::new("gpu_memory_utilization", text, &[found.into()]));
         }
         let limits = [("max_num_batched_tokens", self.max_num_batched_tokens), ("block_size", self.block_size)];
         match limits.into_iter().find(|(_, tokens)| *tokens == 0) {
-            Some((limit, _)) => Err(MemoryError::ZeroLimit { limit }),
+            Some((limit, _)) => Err(Invalid::zero(limit)),
             None => Ok(()),
         }
     }

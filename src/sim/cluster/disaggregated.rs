@@ -4,12 +4,13 @@ use super::kv_link::KvLink;
 use super::pool::EVENTS_PER_REPORT;
 use super::router::Router;
 use super::two_stages::TwoStages;
+use crate::error::Invalid;
 use crate::sim::config::Role;
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
-use crate::sim::{SimConfig, SimError, SimReport, StepTimeError};
+use crate::sim::{SimConfig, SimReport, StepTimeError};
 use crate::step::LatencyModel;
 
 /// Identical servers.
@@ -69,7 +70,7 @@ impl<M> ServerPool<M> {
 /// // A step of 512 us, 1.34 ms over the link, and a step of the decode server.
 /// let ttft = report.records[0].ttft().unwrap();
 /// assert!(ttft.ms() > 1.87 && ttft.ms() < 1.89);
-/// # Ok::<(), rooflut::sim::SimError>(())
+/// # Ok::<(), rooflut::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Disaggregated<M> {
@@ -86,24 +87,28 @@ impl<M: LatencyModel> Disaggregated<M> {
     /// server's time per output, because they yield all tokens.
     ///
     /// # Errors
-    /// [`SimError`] if no step can run under the limits of a pool, if a pool is empty, and for speculative decoding and
+    /// [`Invalid`] if no step can run under the limits of a pool, if a pool is empty, and for speculative decoding and
     /// layers that keep a state: neither is modelled here.
     pub fn try_new(
         prefill: ServerPool<M>,
         decode: ServerPool<M>,
         router: Router,
         link: KvLink,
-    ) -> Result<Disaggregated<M>, SimError> {
+    ) -> Result<Disaggregated<M>, Invalid> {
         for (pool, limit) in [(&prefill, "prefill replicas"), (&decode, "decode replicas")] {
             pool.config.validate()?;
             if pool.replicas == 0 {
-                return Err(SimError::ZeroLimit { limit });
+                return Err(Invalid::zero(limit));
             }
             if pool.config.speculation.is_some() {
-                return Err(SimError::SpeculationDisaggregated);
+                let text = "expected none on separate prefill and decode servers, found some, which is not modelled; use one \
+                    of the two";
+                return Err(Invalid::new("speculation", text, &[]));
             }
             if pool.config.kv_groups.states > 0 {
-                return Err(SimError::TransferredStates);
+                let text = "expected a model without layers that keep a state (gated delta nets), whose transfer is not \
+                    modelled; use servers for prefill and decode";
+                return Err(Invalid::new("disaggregated prefill", text, &[]));
             }
         }
         let mut servers = Disaggregated { prefill, decode, router, link };

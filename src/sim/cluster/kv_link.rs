@@ -1,6 +1,6 @@
 //! The link between prefill and decode servers.
 
-use crate::sim::SimError;
+use crate::error::Invalid;
 use crate::units::Seconds;
 
 /// The link that each prefill server sends KV entries over.
@@ -17,18 +17,23 @@ impl KvLink {
     /// `kv_bytes_per_token` is the size of a token's KV entries on all layers and all ranks.
     ///
     /// # Errors
-    /// [`SimError::InvalidParameter`] unless bandwidth and size are positive and finite and the latency is at most
+    /// [`Invalid`] unless bandwidth and size are positive and finite and the latency is at most
     /// an hour.
-    pub fn try_new(bytes_per_s: f64, latency: Seconds, kv_bytes_per_token: f64) -> Result<KvLink, SimError> {
-        let positive = "a positive, finite number";
+    pub fn try_new(bytes_per_s: f64, latency: Seconds, kv_bytes_per_token: f64) -> Result<KvLink, Invalid> {
+        let positive = "expected a positive, finite number, found {}";
         let checks = [
             ("link bandwidth", positive, bytes_per_s, bytes_per_s > 0.0),
-            ("link latency", "a time from 0 to an hour, in seconds", latency.0, (0.0..=3_600.0).contains(&latency.0)),
+            (
+                "link latency",
+                "expected a time from 0 to an hour, in seconds, found {}",
+                latency.0,
+                (0.0..=3_600.0).contains(&latency.0),
+            ),
             ("KV bytes per token", positive, kv_bytes_per_token, kv_bytes_per_token > 0.0),
         ];
-        for (parameter, expected, found, possible) in checks {
+        for (parameter, text, found, possible) in checks {
             if !(possible && found.is_finite()) {
-                return Err(SimError::InvalidParameter { parameter, expected, found });
+                return Err(Invalid::new(parameter, text, &[found.into()]));
             }
         }
         Ok(KvLink { bytes_per_s, latency, bytes_per_token: kv_bytes_per_token })

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::pool::EVENTS_PER_REPORT;
+use crate::error::Invalid;
 use crate::sim::clock::end_of_step;
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
@@ -10,7 +11,7 @@ use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
 use crate::sim::server::RankStep;
 use crate::sim::simulator::report_finished;
-use crate::sim::{Progress, Server, SimConfig, SimError, SimReport, StepTimeError};
+use crate::sim::{Progress, Server, SimConfig, SimReport, StepTimeError};
 use crate::step::LatencyModel;
 
 /// The data-parallel ranks of a model. The ranks share the experts, so they begin and end each step together
@@ -41,7 +42,7 @@ use crate::step::LatencyModel;
 /// let report = ranks.run_source(&mut RequestList::new(&requests), &mut ())?;
 /// let finish_ns = |index: usize| report.records[index].timing().map(|timing| timing.finish_ns);
 /// assert_eq!((finish_ns(0), finish_ns(1)), (Some(512_000), Some(512_000)));
-/// # Ok::<(), rooflut::sim::SimError>(())
+/// # Ok::<(), rooflut::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Lockstep<M> {
@@ -61,15 +62,16 @@ impl<M: LatencyModel> Lockstep<M> {
     /// Creates `ranks` ranks with the limits `config` each.
     ///
     /// # Errors
-    /// [`SimError`] if no step can run under these limits, for 0 ranks, or for ranks of several pipeline stages.
-    pub fn try_new(model: M, config: SimConfig, ranks: u32) -> Result<Lockstep<M>, SimError> {
+    /// [`Invalid`] if no step can run under these limits, for 0 ranks, or for ranks of several pipeline stages.
+    pub fn try_new(model: M, config: SimConfig, ranks: u32) -> Result<Lockstep<M>, Invalid> {
         config.validate()?;
         if ranks == 0 {
-            return Err(SimError::ZeroLimit { limit: "ranks" });
+            return Err(Invalid::zero("ranks"));
         }
         if config.is_pipelined() {
             let stages = config.pipeline_parallel_size;
-            return Err(SimError::PipelinedRanks { stages });
+            let text = "expected one pipeline stage each, found {}, which is not modelled; use replicas";
+            return Err(Invalid::new("data-parallel ranks", text, &[stages.into()]));
         }
         Ok(Lockstep { model, config, ranks })
     }

@@ -1,10 +1,11 @@
 //! Replicas of a server behind a router.
 
+use crate::error::Invalid;
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
-use crate::sim::{SimConfig, SimError, SimReport, StepTimeError};
+use crate::sim::{SimConfig, SimReport, StepTimeError};
 use crate::step::LatencyModel;
 
 use super::disaggregated::ServerPool;
@@ -28,7 +29,7 @@ use super::router::Router;
 /// let requests = [Request::new(512, 128); 10];
 /// let cluster = Cluster::try_new(Linear, SimConfig::new(8_192, 1_000), 4, Router::RoundRobin)?;
 /// assert_eq!(cluster.serve(&mut RequestList::new(&requests), &mut ())?.completed, 10);
-/// # Ok::<(), rooflut::sim::SimError>(())
+/// # Ok::<(), rooflut::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Cluster<M> {
@@ -40,11 +41,11 @@ impl<M: LatencyModel> Cluster<M> {
     /// Creates `replicas` servers with the limits `config` each.
     ///
     /// # Errors
-    /// [`SimError`] if no step can run under these limits, or for 0 replicas.
-    pub fn try_new(model: M, config: SimConfig, replicas: u32, router: Router) -> Result<Cluster<M>, SimError> {
+    /// [`Invalid`] if no step can run under these limits, or for 0 replicas.
+    pub fn try_new(model: M, config: SimConfig, replicas: u32, router: Router) -> Result<Cluster<M>, Invalid> {
         config.validate()?;
         if replicas == 0 {
-            return Err(SimError::ZeroLimit { limit: "replicas" });
+            return Err(Invalid::zero("replicas"));
         }
         let pool = ServerPool::new(model, config, replicas);
         Ok(Cluster { pool, router })

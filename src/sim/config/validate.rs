@@ -2,12 +2,12 @@
 
 use super::{PrefixCaching, SimConfig};
 use crate::engine::{DraftScheduling, PadSpecDecode, Scheduling};
+use crate::error::{Invalid, MessagePart};
 use crate::model::{Parallelism, Span};
-use crate::sim::SimError;
 
 impl SimConfig {
     /// Checks that a step can run under these limits.
-    pub(crate) fn validate(&self) -> Result<(), SimError> {
+    pub(crate) fn validate(&self) -> Result<(), Invalid> {
         let limits = [
             ("max_num_seqs", self.max_num_seqs),
             ("max_num_batched_tokens", self.max_num_batched_tokens),
@@ -19,94 +19,110 @@ impl SimConfig {
             ("pipeline_parallel_size", self.pipeline_parallel_size),
         ];
         if let Some((limit, _)) = limits.into_iter().find(|(_, value)| *value == 0) {
-            return Err(SimError::ZeroLimit { limit });
+            return Err(Invalid::zero(limit));
         }
         if !(0.0..1.0).contains(&self.watermark) {
-            return Err(SimError::InvalidParameter {
-                parameter: "watermark",
-                expected: "a number from 0 to below 1",
-                found: self.watermark,
-            });
+            let text = "expected a number from 0 to below 1, found {}";
+            return Err(Invalid::new("watermark", text, &[self.watermark.into()]));
         }
         self.check_groups()?;
         let tokens_per_request = self.tokens_per_request();
         let needed = u64::from(self.max_num_seqs) * u64::from(tokens_per_request);
         if u64::from(self.max_num_batched_tokens) < needed {
-            return Err(SimError::BudgetBelowSequences {
-                max_num_batched_tokens: self.max_num_batched_tokens,
-                max_num_seqs: self.max_num_seqs,
-                tokens_per_request,
-            });
+            let (needed, found) = (needed.into(), self.max_num_batched_tokens.into());
+            let invalid = |text, values: &[MessagePart]| Err(Invalid::new("max_num_batched_tokens", text, values));
+            return match tokens_per_request {
+                1 => invalid(
+                    "expected at least `max_num_seqs` ({}), found {}; raise it, or lower `max_num_seqs`",
+                    &[needed, found],
+                ),
+                tokens => invalid(
+                    "expected at least `max_num_seqs` x {} tokens ({}), found {}; raise it, or lower `max_num_seqs`",
+                    &[tokens.into(), needed, found],
+                ),
+            };
         }
         self.check_pipeline()?;
         self.check_drafts()
     }
 
-    fn check_groups(&self) -> Result<(), SimError> {
+    fn check_groups(&self) -> Result<(), Invalid> {
         let wrong_span = match self.kv_groups.span {
             _ if self.kv_groups.limited == 0 => None,
-            Span::Full | Span::Window(0) => Some(("a window or chunk of at least 1 token", 0)),
+            Span::Full | Span::Window(0) => Some(("expected a window or chunk of at least 1 token, found {}", 0)),
             Span::Chunk(tokens) if tokens == 0 || tokens % self.block_size != 0 => {
-                Some(("chunks of whole KV blocks", tokens))
+                Some(("expected chunks of whole KV blocks, found {}", tokens))
             }
             Span::Window(_) | Span::Chunk(_) => None,
         };
-        if let Some((expected, found)) = wrong_span {
-            return Err(SimError::InvalidParameter { parameter: "kv_groups.span", expected, found: f64::from(found) });
+        if let Some((text, found)) = wrong_span {
+            return Err(Invalid::new("kv_groups.span", text, &[found.into()]));
         }
         if self.kv_groups.states > 0 && self.prefix_caching == PrefixCaching::Enabled {
-            return Err(SimError::CachedStates);
+            let text = "expected off for a model whose layers keep a state (gated delta nets), found on; turn it off, as \
+                caches of states are not modelled";
+            return Err(Invalid::new("prefix_caching", text, &[]));
         }
         let is_mtp = self.speculation.is_some_and(|drafts| drafts.is_mtp());
         if is_mtp && (self.kv_groups.count() > 1 || self.kv_groups.limited > 0) {
-            return Err(SimError::MtpGroups);
+            let text = "expected a model whose layers attend to all tokens with an MTP layer, found windows, chunks or \
+                several kinds of layers, whose prefix hits with drafts are not modelled; use a draft model";
+            return Err(Invalid::new("speculation", text, &[]));
         }
         Ok(())
     }
 
-    fn check_pipeline(&self) -> Result<(), SimError> {
+    fn check_pipeline(&self) -> Result<(), Invalid> {
         let stages = self.pipeline_parallel_size;
         if stages > Parallelism::MAX_PP {
-            return Err(SimError::InvalidParameter {
-                parameter: "pipeline_parallel_size",
-                expected: "at most 64 stages",
-                found: f64::from(stages),
-            });
+            let text = "expected at most {} stages, found {}";
+            let values = [Parallelism::MAX_PP.into(), stages.into()];
+            return Err(Invalid::new("pipeline_parallel_size", text, &values));
         }
         if !self.is_pipelined() {
             return Ok(());
         }
         if self.speculation.is_some() {
-            return Err(SimError::PipelinedDrafts { stages });
+            let text =
+                "expected none with {} pipeline stages, found some, which is not modelled; use one pipeline stage";
+            return Err(Invalid::new("speculation", text, &[stages.into()]));
         }
         match self.rules.scheduling {
             Scheduling::Synchronous => Ok(()),
-            Scheduling::OneStepAhead => Err(SimError::PipelineAhead { stages }),
+            Scheduling::OneStepAhead => {
+                let text = "expected sync with {} pipeline stages, whose steps wait for the tokens before them, found \
+                    async; leave it out";
+                Err(Invalid::new("scheduling", text, &[stages.into()]))
+            }
         }
     }
 
-    fn check_drafts(&self) -> Result<(), SimError> {
+    fn check_drafts(&self) -> Result<(), Invalid> {
         if let Some(speculation) = self.speculation
             && self.rules.scheduling == Scheduling::OneStepAhead
         {
-            let rule = self.rules.draft_scheduling;
-            let possible = match rule {
-                DraftScheduling::Synchronous => false,
-                DraftScheduling::HeadsAhead => speculation.lookahead_tokens() > 0,
-                DraftScheduling::Ahead => true,
+            let (possible, found) = match self.rules.draft_scheduling {
+                DraftScheduling::Synchronous => (false, "which this engine does not support"),
+                DraftScheduling::HeadsAhead => (
+                    speculation.lookahead_tokens() > 0,
+                    "which this engine supports with an EAGLE or MTP head as draft model only",
+                ),
+                DraftScheduling::Ahead => (true, ""),
             };
             if !possible {
-                return Err(SimError::DraftsAhead { rule });
+                let text =
+                    "expected sync with speculative decoding, found async, {}; leave it out, or use a later engine";
+                return Err(Invalid::new("scheduling", text, &[found.into()]));
             }
         }
         if let Some(threshold) = self.long_prefill_token_threshold
             && threshold <= self.draft_tokens()
             && self.rules.pad_spec_decode != PadSpecDecode::Never
         {
-            return Err(SimError::ThresholdBelowDrafts {
-                long_prefill_token_threshold: threshold,
-                draft_tokens: self.draft_tokens(),
-            });
+            let text = "expected more than `draft_tokens` ({}), found {}, at which this engine fails when a prompt is \
+                cached; raise it";
+            let values = [self.draft_tokens().into(), threshold.into()];
+            return Err(Invalid::new("long_prefill_token_threshold", text, &values));
         }
         Ok(())
     }
@@ -148,10 +164,9 @@ mod tests {
         let names = limits.map(|limit| {
             let mut config = SimConfig::new(64, 4);
             *limit(&mut config) = 0;
-            match config.validate() {
-                Err(SimError::ZeroLimit { limit }) => limit,
-                other => panic!("{other:?}"),
-            }
+            let refused = config.validate().unwrap_err();
+            assert_eq!(refused, Invalid::zero(refused.setting()));
+            refused.setting()
         });
         assert_eq!(
             names,
@@ -176,8 +191,10 @@ mod tests {
         config.long_prefill_token_threshold = Some(3);
         assert_eq!(config.validate(), Ok(()));
         config.rules.pad_spec_decode = PadSpecDecode::Always;
-        let refused = SimError::ThresholdBelowDrafts { long_prefill_token_threshold: 3, draft_tokens: 3 };
-        assert_eq!(config.validate(), Err(refused));
+        let refused = config.validate().unwrap_err();
+        let expected = "long_prefill_token_threshold: expected more than draft_tokens (3), found 3, at which this engine \
+            fails when a prompt is cached; raise it";
+        assert_eq!(refused.to_string(), expected);
         config.long_prefill_token_threshold = Some(4);
         assert_eq!(config.validate(), Ok(()));
         config.rules.pad_spec_decode = PadSpecDecode::Never;
@@ -199,8 +216,8 @@ mod tests {
         ] {
             let mut config = SimConfig::new(64, 4).with_speculation(drafts);
             config.rules.draft_scheduling = rule;
-            let refused = Err(SimError::DraftsAhead { rule });
-            assert_eq!(config.validate(), if possible { Ok(()) } else { refused });
+            let refused = config.validate().map_err(|error| error.setting());
+            assert_eq!(refused, if possible { Ok(()) } else { Err("scheduling") });
             config.rules.scheduling = Scheduling::Synchronous;
             assert_eq!(config.validate(), Ok(()));
         }

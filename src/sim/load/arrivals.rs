@@ -1,6 +1,6 @@
 //! Arrival processes.
 
-use crate::sim::SimError;
+use crate::error::Invalid;
 use crate::sim::load::parameter::positive;
 use crate::sim::load::random::{Purpose, Random};
 use crate::units::Seconds;
@@ -11,7 +11,7 @@ use crate::units::Seconds;
 /// use rooflut::sim::load::Arrivals;
 /// let times: Vec<u64> = Arrivals::try_constant(4.0)?.take(3).collect();
 /// assert_eq!(times, [0, 250_000_000, 500_000_000]);
-/// # Ok::<(), rooflut::sim::SimError>(())
+/// # Ok::<(), rooflut::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Arrivals {
@@ -34,8 +34,8 @@ impl Arrivals {
     ///
     /// # Errors
     ///
-    /// [`SimError::InvalidRate`] unless the rate is positive and finite.
-    pub fn try_constant(requests_per_s: f64) -> Result<Arrivals, SimError> {
+    /// [`Invalid`] unless the rate is positive and finite.
+    pub fn try_constant(requests_per_s: f64) -> Result<Arrivals, Invalid> {
         Arrivals::try_new(requests_per_s, Gaps::Equal(0))
     }
 
@@ -43,8 +43,8 @@ impl Arrivals {
     ///
     /// # Errors
     ///
-    /// [`SimError::InvalidRate`] unless the rate is positive and finite.
-    pub fn try_poisson(requests_per_s: f64, seed: u64) -> Result<Arrivals, SimError> {
+    /// [`Invalid`] unless the rate is positive and finite.
+    pub fn try_poisson(requests_per_s: f64, seed: u64) -> Result<Arrivals, Invalid> {
         let random = Random::new(seed, Purpose::Arrivals);
         Arrivals::try_new(requests_per_s, Gaps::Exponential(0.0, random))
     }
@@ -61,14 +61,14 @@ impl Arrivals {
     /// use rooflut::sim::load::Arrivals;
     /// let bursts = Arrivals::try_gamma(4.0, 0.25, 42)?;
     /// assert!(bursts.take(100).is_sorted());
-    /// # Ok::<(), rooflut::sim::SimError>(())
+    /// # Ok::<(), rooflut::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`SimError::InvalidRate`] unless the rate is positive and finite,
-    /// [`SimError::InvalidParameter`] unless the burstiness is.
-    pub fn try_gamma(requests_per_s: f64, burstiness: f64, seed: u64) -> Result<Arrivals, SimError> {
+    /// [`Invalid`] unless the rate is positive and finite,
+    /// [`Invalid`] unless the burstiness is.
+    pub fn try_gamma(requests_per_s: f64, burstiness: f64, seed: u64) -> Result<Arrivals, Invalid> {
         let shape = positive("burstiness", burstiness)?;
         if shape.total_cmp(&1.0).is_eq() {
             return Arrivals::try_poisson(requests_per_s, seed);
@@ -77,11 +77,15 @@ impl Arrivals {
         Arrivals::try_new(requests_per_s, Gaps::Gamma(0.0, shape, random))
     }
 
-    fn try_new(requests_per_s: f64, gaps: Gaps) -> Result<Arrivals, SimError> {
+    fn try_new(requests_per_s: f64, gaps: Gaps) -> Result<Arrivals, Invalid> {
         if requests_per_s > 0.0 && requests_per_s.is_finite() {
             Ok(Arrivals { requests_per_s, gaps })
         } else {
-            Err(SimError::InvalidRate { requests_per_s })
+            Err(Invalid::new(
+                "rate",
+                "expected a positive, finite number of requests per second, found {}",
+                &[requests_per_s.into()],
+            ))
         }
     }
 }

@@ -4,11 +4,12 @@ use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
+use crate::error::Invalid;
+use crate::sim::Request;
 use crate::sim::load::random::Random;
 use crate::sim::load::session::{Session, Streams};
 use crate::sim::load::source::Source;
 use crate::sim::load::{RequestMix, ThinkTime};
-use crate::sim::{Request, SimError};
 
 /// A closed loop: a fixed number of users, each with one request at a time.
 ///
@@ -29,7 +30,7 @@ use crate::sim::{Request, SimError};
 /// assert_eq!(first.len(), 32);
 /// let next = users.next_after(7, 1_000_000).expect("there is a user 7");
 /// assert_eq!(next.arrival_ns, 1_000_000);
-/// # Ok::<(), rooflut::sim::SimError>(())
+/// # Ok::<(), rooflut::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct ClosedLoop {
@@ -47,10 +48,10 @@ impl ClosedLoop {
     ///
     /// # Errors
     ///
-    /// [`SimError::ZeroLimit`] for 0 users.
-    pub fn try_new(users: u32, pause: ThinkTime, mix: RequestMix, seed: u64) -> Result<ClosedLoop, SimError> {
+    /// [`Invalid`] for 0 users.
+    pub fn try_new(users: u32, pause: ThinkTime, mix: RequestMix, seed: u64) -> Result<ClosedLoop, Invalid> {
         if users == 0 {
-            return Err(SimError::ZeroLimit { limit: "users" });
+            return Err(Invalid::zero("users"));
         }
         Ok(ClosedLoop { count: users, pause, mix, seed, users: Vec::new() })
     }
@@ -67,7 +68,7 @@ impl ClosedLoop {
     /// assert_eq!(load.next_arrival_ns(), None); // both users are waiting
     /// load.finished(index, &request, 5_000);
     /// assert_eq!(load.next_arrival_ns(), Some(5_000));
-    /// # Ok::<(), rooflut::sim::SimError>(())
+    /// # Ok::<(), rooflut::Error>(())
     /// ```
     pub fn limited(self, requests: u64) -> LimitedLoop {
         LimitedLoop::new(self, requests)

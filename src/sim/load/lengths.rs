@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
+use crate::error::Invalid;
 use crate::math;
-use crate::sim::SimError;
 use crate::sim::load::parameter::{not_negative, positive};
 use crate::sim::load::random::{Purpose, Random};
 use crate::sim::load::weights::Weights;
@@ -21,7 +21,7 @@ use crate::sim::load::weights::Weights;
 /// let lengths: Vec<u32> = chat.samples(42).take(1_000).collect();
 /// let short = lengths.iter().filter(|tokens| **tokens <= 300).count();
 /// assert!((450..550).contains(&short)); // 300 is the median
-/// # Ok::<(), rooflut::sim::SimError>(())
+/// # Ok::<(), rooflut::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lengths(Shape);
@@ -41,8 +41,8 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`SimError::InvalidRange`] for 0.
-    pub fn try_fixed(length: u32) -> Result<Lengths, SimError> {
+    /// [`Invalid`] for 0.
+    pub fn try_fixed(length: u32) -> Result<Lengths, Invalid> {
         Range::try_new(length..=length)?;
         Ok(Lengths(Shape::Fixed(length)))
     }
@@ -51,8 +51,8 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`SimError::InvalidRange`] if the range is empty or begins with 0.
-    pub fn try_uniform(range: RangeInclusive<u32>) -> Result<Lengths, SimError> {
+    /// [`Invalid`] if the range is empty or begins with 0.
+    pub fn try_uniform(range: RangeInclusive<u32>) -> Result<Lengths, Invalid> {
         Ok(Lengths(Shape::Uniform(Range::try_new(range)?)))
     }
 
@@ -60,9 +60,9 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`SimError::InvalidParameter`] unless the mean is positive and the standard deviation at least
-    /// 0, both finite; [`SimError::InvalidRange`] if the range is empty or begins with 0.
-    pub fn try_normal(mean: f64, sd: f64, range: RangeInclusive<u32>) -> Result<Lengths, SimError> {
+    /// [`Invalid`] unless the mean is positive and the standard deviation at least
+    /// 0, both finite; [`Invalid`] if the range is empty or begins with 0.
+    pub fn try_normal(mean: f64, sd: f64, range: RangeInclusive<u32>) -> Result<Lengths, Invalid> {
         Ok(Lengths(Shape::Normal {
             mean: positive("mean", mean)?,
             sd: not_negative("standard deviation", sd)?,
@@ -75,9 +75,9 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`SimError::InvalidParameter`] unless the median is positive and sigma at least 0, both finite;
-    /// [`SimError::InvalidRange`] if the range is empty or begins with 0.
-    pub fn try_lognormal(median: f64, sigma: f64, range: RangeInclusive<u32>) -> Result<Lengths, SimError> {
+    /// [`Invalid`] unless the median is positive and sigma at least 0, both finite;
+    /// [`Invalid`] if the range is empty or begins with 0.
+    pub fn try_lognormal(median: f64, sigma: f64, range: RangeInclusive<u32>) -> Result<Lengths, Invalid> {
         Ok(Lengths(Shape::LogNormal {
             median: positive("median", median)?,
             sigma: not_negative("sigma", sigma)?,
@@ -92,16 +92,13 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`SimError::InvalidParameter`] unless the mean is positive and finite and the coefficient of
-    /// variation from 0 to 1,000; [`SimError::InvalidRange`] if the range is empty or begins with 0.
-    pub fn try_lognormal_of_mean(mean: f64, cv: f64, range: RangeInclusive<u32>) -> Result<Lengths, SimError> {
+    /// [`Invalid`] unless the mean is positive and finite and the coefficient of
+    /// variation from 0 to 1,000; [`Invalid`] if the range is empty or begins with 0.
+    pub fn try_lognormal_of_mean(mean: f64, cv: f64, range: RangeInclusive<u32>) -> Result<Lengths, Invalid> {
         let mean = positive("mean", mean)?;
         if !(0.0..=1_000.0).contains(&cv) {
-            return Err(SimError::InvalidParameter {
-                parameter: "coefficient of variation",
-                expected: "a number from 0 to 1000",
-                found: cv,
-            });
+            let text = "expected a number from 0 to 1000, found {}";
+            return Err(Invalid::new("coefficient of variation", text, &[cv.into()]));
         }
         let spread = 1.0 + cv * cv;
         Lengths::try_lognormal(mean / math::sqrt(spread), math::sqrt(math::ln(spread)), range)
@@ -111,8 +108,8 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`SimError::NothingToDraw`] if the list is empty, [`SimError::InvalidRange`] if a length is 0.
-    pub fn try_empirical(lengths: impl IntoIterator<Item = u32>) -> Result<Lengths, SimError> {
+    /// [`Invalid`] if the list is empty, [`Invalid`] if a length is 0.
+    pub fn try_empirical(lengths: impl IntoIterator<Item = u32>) -> Result<Lengths, Invalid> {
         let lengths: Box<[u32]> = lengths.into_iter().collect();
         check_values(&lengths)?;
         Ok(Lengths(Shape::Empirical(lengths)))
@@ -125,14 +122,14 @@ impl Lengths {
     /// let either = Lengths::try_weighted([(100, 3.0), (2_000, 1.0)])?;
     /// let long = either.samples(7).take(4_000).filter(|tokens| *tokens == 2_000).count();
     /// assert!((900..1_100).contains(&long));
-    /// # Ok::<(), rooflut::sim::SimError>(())
+    /// # Ok::<(), rooflut::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`SimError::NothingToDraw`] if the list is empty, [`SimError::InvalidRange`] if a length is 0,
-    /// [`SimError::InvalidParameter`] for a negative weight, and for a sum that is not positive and finite.
-    pub fn try_weighted(lengths: impl IntoIterator<Item = (u32, f64)>) -> Result<Lengths, SimError> {
+    /// [`Invalid`] if the list is empty, [`Invalid`] if a length is 0,
+    /// [`Invalid`] for a negative weight, and for a sum that is not positive and finite.
+    pub fn try_weighted(lengths: impl IntoIterator<Item = (u32, f64)>) -> Result<Lengths, Invalid> {
         let (lengths, weights): (Vec<u32>, Vec<f64>) = lengths.into_iter().unzip();
         check_values(&lengths)?;
         let weights = Weights::try_new("weights of lengths", weights)?;
@@ -166,9 +163,9 @@ fn value_at(lengths: &[u32], index: usize) -> u32 {
     lengths.get(index).copied().unwrap_or(1)
 }
 
-fn check_values(lengths: &[u32]) -> Result<(), SimError> {
+fn check_values(lengths: &[u32]) -> Result<(), Invalid> {
     match lengths.iter().min() {
-        None => Err(SimError::NothingToDraw { of: "lengths" }),
+        None => Err(Invalid::new("lengths", "expected at least one, found none", &[])),
         Some(&min) => Range::try_new(min..=min).map(|_| ()),
     }
 }
@@ -181,10 +178,11 @@ struct Range {
 }
 
 impl Range {
-    fn try_new(range: RangeInclusive<u32>) -> Result<Range, SimError> {
+    fn try_new(range: RangeInclusive<u32>) -> Result<Range, Invalid> {
         let (min, max) = range.into_inner();
         if min == 0 || min > max {
-            return Err(SimError::InvalidRange { min, max });
+            let text = "expected a non-empty range of at least 1, found {} to {}";
+            return Err(Invalid::new("lengths", text, &[min.into(), max.into()]));
         }
         Ok(Range { min, max })
     }

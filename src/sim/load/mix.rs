@@ -1,6 +1,6 @@
 //! Properties of the requests of a load.
 
-use crate::sim::SimError;
+use crate::error::Invalid;
 use crate::sim::load::random::Random;
 use crate::sim::load::weights::Weights;
 use crate::sim::load::{Lengths, ThinkTime};
@@ -23,7 +23,7 @@ use crate::sim::load::{Lengths, ThinkTime};
 ///     .with_sessions(Sessions::new(turns, think).with_max_tokens(16_384))
 ///     .with_priorities(Priorities::try_new([0.2, 0.8])?);
 /// assert!(chat.sessions.is_some());
-/// # Ok::<(), rooflut::sim::SimError>(())
+/// # Ok::<(), rooflut::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -85,11 +85,10 @@ impl SharedPrefixes {
     ///
     /// # Errors
     ///
-    /// [`SimError::ZeroLimit`] for 0 groups.
-    pub fn try_new(groups: u32, tokens: u32) -> Result<SharedPrefixes, SimError> {
+    /// [`Invalid`] for 0 groups.
+    pub fn try_new(groups: u32, tokens: u32) -> Result<SharedPrefixes, Invalid> {
         if groups == 0 {
-            let limit = "groups of shared prefixes";
-            return Err(SimError::ZeroLimit { limit });
+            return Err(Invalid::zero("groups of shared prefixes"));
         }
         Ok(SharedPrefixes { groups, tokens })
     }
@@ -140,9 +139,9 @@ impl Priorities {
     ///
     /// # Errors
     ///
-    /// [`SimError::NothingToDraw`] if the list is empty, [`SimError::InvalidParameter`] for a negative share, and
+    /// [`Invalid`] if the list is empty, [`Invalid`] for a negative share, and
     /// for a sum that is not positive and finite.
-    pub fn try_new(shares: impl IntoIterator<Item = f64>) -> Result<Priorities, SimError> {
+    pub fn try_new(shares: impl IntoIterator<Item = f64>) -> Result<Priorities, Invalid> {
         Weights::try_new("shares of priorities", shares).map(Priorities)
     }
 

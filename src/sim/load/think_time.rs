@@ -1,6 +1,6 @@
 //! Pauses of users.
 
-use crate::sim::SimError;
+use crate::error::Invalid;
 use crate::sim::load::parameter::{not_negative, positive};
 use crate::sim::load::random::Random;
 use crate::units::Seconds;
@@ -12,7 +12,7 @@ use crate::units::Seconds;
 /// use rooflut::units::Seconds;
 /// let reading = ThinkTime::try_exponential(Seconds(20.0))?;
 /// assert_ne!(reading, ThinkTime::NONE);
-/// # Ok::<(), rooflut::sim::SimError>(())
+/// # Ok::<(), rooflut::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThinkTime(Pause);
@@ -32,8 +32,8 @@ impl ThinkTime {
     ///
     /// # Errors
     ///
-    /// [`SimError::InvalidParameter`] unless the pause is finite and at least 0.
-    pub fn try_fixed(pause: Seconds) -> Result<ThinkTime, SimError> {
+    /// [`Invalid`] unless the pause is finite and at least 0.
+    pub fn try_fixed(pause: Seconds) -> Result<ThinkTime, Invalid> {
         let seconds = not_negative("think time", pause.0)?;
         Ok(ThinkTime(Pause::Fixed(Seconds(seconds))))
     }
@@ -42,8 +42,8 @@ impl ThinkTime {
     ///
     /// # Errors
     ///
-    /// [`SimError::InvalidParameter`] unless the mean is positive and finite.
-    pub fn try_exponential(mean: Seconds) -> Result<ThinkTime, SimError> {
+    /// [`Invalid`] unless the mean is positive and finite.
+    pub fn try_exponential(mean: Seconds) -> Result<ThinkTime, Invalid> {
         let seconds = positive("mean think time", mean.0)?;
         Ok(ThinkTime(Pause::Exponential(Seconds(seconds))))
     }

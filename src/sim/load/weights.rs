@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::sim::SimError;
+use crate::error::Invalid;
 use crate::sim::load::parameter::{not_negative, positive};
 use crate::sim::load::random::Random;
 
@@ -17,7 +17,7 @@ pub(crate) struct Weights {
 
 impl Weights {
     /// Creates weights, which need not add up to 1; `of` names them in errors.
-    pub(crate) fn try_new(of: &'static str, weights: impl IntoIterator<Item = f64>) -> Result<Weights, SimError> {
+    pub(crate) fn try_new(of: &'static str, weights: impl IntoIterator<Item = f64>) -> Result<Weights, Invalid> {
         let mut total = 0.0;
         let mut sums = Vec::new();
         for weight in weights {
@@ -25,7 +25,7 @@ impl Weights {
             sums.push(total);
         }
         if sums.is_empty() {
-            return Err(SimError::NothingToDraw { of });
+            return Err(Invalid::new(of, "expected at least one, found none", &[]));
         }
         Ok(Weights { total: positive(of, total)?, sums: sums.into() })
     }
@@ -40,6 +40,8 @@ impl Weights {
 
 #[cfg(test)]
 mod tests {
+    use std::string::ToString;
+
     use super::*;
     use crate::sim::load::random::Purpose;
 
@@ -67,10 +69,10 @@ mod tests {
     #[test]
     fn negative_infinite_and_zero_weights_are_refused() {
         let of = |weights: &[f64]| Weights::try_new("shares", weights.iter().copied());
-        assert_eq!(of(&[]), Err(SimError::NothingToDraw { of: "shares" }));
+        assert_eq!(of(&[]).unwrap_err().to_string(), "shares: expected at least one, found none");
         for weights in [[0.0, 0.0], [1.0, -1.0], [f64::NAN, 1.0], [f64::MAX, f64::MAX]] {
-            let refusal = of(&weights);
-            assert!(matches!(refusal, Err(SimError::InvalidParameter { .. })), "{weights:?}");
+            let refusal = of(&weights).unwrap_err().to_string();
+            assert!(refusal.contains("finite number"), "{weights:?}: {refusal}");
         }
     }
 }

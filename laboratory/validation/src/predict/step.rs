@@ -1,8 +1,8 @@
 //! Predicts single steps, with the step model alone.
 
+use rooflut::Invalid;
 use rooflut::engine::EngineStack;
 use rooflut::model::MemoryLimits;
-use rooflut::sim::SimError;
 use rooflut::step::{Chunk, DecodeGroup, LatencyModel, StepBatch};
 
 use super::interval::Wanted;
@@ -147,7 +147,7 @@ const MAX_REQUESTS: u32 = 8192;
 fn budget(limits: &Limits) -> Result<u32, Reason> {
     let default = MemoryLimits::default().max_num_batched_tokens;
     match limits.max_num_batched_tokens.unwrap_or(default) {
-        0 => Err(Reason::from(SimError::ZeroLimit { limit: "max_num_batched_tokens" })),
+        0 => Err(Reason::from(Invalid::zero("max_num_batched_tokens"))),
         budget => Ok(budget),
     }
 }

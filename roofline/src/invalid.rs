@@ -1,0 +1,182 @@
+//! Settings that cannot be used.
+
+use core::fmt;
+
+/// Why a setting, or a dimension of a model, is refused: what was expected, what was found, and what to do.
+///
+/// ```
+/// use rooflut_roofline::{Invalid, Subject};
+///
+/// let text = "expected at least `max_num_seqs` ({}), found {}; raise it, or lower `max_num_seqs`";
+/// let invalid = Invalid::new("max_num_batched_tokens", text, &[128_u32.into(), 64_u32.into()]);
+/// assert_eq!(invalid.setting(), "max_num_batched_tokens");
+/// assert_eq!(
+///     invalid.to_string(),
+///     "max_num_batched_tokens: expected at least max_num_seqs (128), found 64; raise it, or lower max_num_seqs"
+/// );
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Invalid {
+    subject: Subject,
+    setting: &'static str,
+    /// `{}` stands for the next of the values; settings are in backquotes.
+    text: &'static str,
+    values: [MessagePart; 3],
+}
+
+/// What an invalid setting belongs to, where its name alone does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Subject {
+    /// The server, the load, or whatever the setting names.
+    Itself,
+    /// The dimensions of a model.
+    Model,
+    /// The constants of an engine.
+    Engine,
+    /// The network between nodes.
+    Network,
+    /// The data sheet of a GPU.
+    Gpu,
+}
+
+/// A part of the message of an [`Invalid`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum MessagePart {
+    /// Words.
+    Text(&'static str),
+    /// The name of a setting, which each reader knows by another name.
+    Setting(&'static str),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+}
+
+impl Invalid {
+    /// Creates the error of `setting`. In `text`, `{}` stands for the next of at most three `values`, and names of
+    /// settings are in backquotes.
+    pub const fn new(setting: &'static str, text: &'static str, values: &[MessagePart]) -> Invalid {
+        const NONE: MessagePart = MessagePart::Text("");
+        let values = match *values {
+            [] => [NONE, NONE, NONE],
+            [first] => [first, NONE, NONE],
+            [first, second] => [first, second, NONE],
+            [first, second, third, ..] => [first, second, third],
+        };
+        Invalid { subject: Subject::Itself, setting, text, values }
+    }
+
+    /// A count that is zero.
+    pub const fn zero(setting: &'static str) -> Invalid {
+        Invalid::new(setting, "expected at least 1, found 0", &[])
+    }
+
+    /// Says what the setting belongs to.
+    #[must_use]
+    pub const fn of(self, subject: Subject) -> Invalid {
+        Invalid { subject, ..self }
+    }
+
+    /// Returns the error with other names of its settings.
+    #[must_use]
+    pub fn renamed(self, name: impl Fn(&'static str) -> &'static str) -> Invalid {
+        let values = self.values.map(|value| match value {
+            MessagePart::Setting(setting) => MessagePart::Setting(name(setting)),
+            value => value,
+        });
+        Invalid { setting: name(self.setting), values, ..self }
+    }
+
+    /// Returns the name of the setting.
+    pub const fn setting(&self) -> &'static str {
+        self.setting
+    }
+
+    /// Returns whether it is a dimension of a model, or its division among ranks.
+    pub const fn is_of_model(&self) -> bool {
+        matches!(self.subject, Subject::Model)
+    }
+
+    /// Returns the message in parts, so that its reader can write settings as they are known there.
+    pub fn parts(&self) -> impl Iterator<Item = MessagePart> {
+        let subject = match self.subject {
+            Subject::Itself => "",
+            Subject::Model => "model: ",
+            Subject::Engine => "engine constant ",
+            Subject::Network => "network: ",
+            Subject::Gpu => "GPU: ",
+        };
+        // The values, each with the text after it.
+        let values = self.values.into_iter().zip(self.text.split("{}").skip(1));
+        let values = values.flat_map(|(value, text)| core::iter::once(value).chain(words(text)));
+        let first = self.text.split("{}").take(1).flat_map(words);
+        [MessagePart::Text(subject), MessagePart::Setting(self.setting), MessagePart::Text(": ")]
+            .into_iter()
+            .chain(first)
+            .chain(values)
+    }
+}
+
+/// Splits a text into words and settings.
+fn words(text: &'static str) -> impl Iterator<Item = MessagePart> {
+    let parts = text.split('`').enumerate();
+    parts.map(|(index, part)| if index % 2 == 0 { MessagePart::Text(part) } else { MessagePart::Setting(part) })
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts().try_for_each(|part| part.fmt(f))
+    }
+}
+
+impl core::error::Error for Invalid {}
+
+impl fmt::Display for MessagePart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MessagePart::Text(text) | MessagePart::Setting(text) => f.write_str(text),
+            MessagePart::Count(count) => count.fmt(f),
+            MessagePart::Number(number) => number.fmt(f),
+        }
+    }
+}
+
+macro_rules! from {
+    ($($type:ty => $variant:ident),*) => {
+        $(impl From<$type> for MessagePart {
+            fn from(value: $type) -> MessagePart {
+                MessagePart::$variant(value.into())
+            }
+        })*
+    };
+}
+from!(u32 => Count, u64 => Count, f64 => Number, &'static str => Text);
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn values_and_settings_stand_where_the_text_has_them() {
+        let text = "expected {} of `tp` ({}), found {}; use `pp`";
+        let invalid = Invalid::new("heads", text, &["a multiple".into(), 8_u32.into(), 0.5.into()]);
+        let model = invalid.of(Subject::Model);
+        assert_eq!(model.to_string(), "model: heads: expected a multiple of tp (8), found 0.5; use pp");
+        let settings: std::vec::Vec<MessagePart> =
+            invalid.parts().filter(|part| matches!(part, MessagePart::Setting(_))).collect();
+        assert_eq!(settings, ["heads", "tp", "pp"].map(MessagePart::Setting));
+    }
+
+    #[test]
+    fn other_names_replace_those_of_settings_and_values() {
+        let invalid = Invalid::new("q_heads", "expected a multiple of {}, found 7", &[MessagePart::Setting("tp")]);
+        let keys = |name| if name == "q_heads" { "num_attention_heads" } else { "tensor_parallel_size" };
+        let renamed = "num_attention_heads: expected a multiple of tensor_parallel_size, found 7";
+        assert_eq!(invalid.renamed(keys).to_string(), renamed);
+    }
+}
