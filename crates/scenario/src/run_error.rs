@@ -8,7 +8,6 @@ use rooflut::engine::stacks;
 use rooflut::model::{MemoryError, SpecError};
 use rooflut::sim::{SimConfig, SimError, StepTimeError};
 use rooflut::step::UncertainPart;
-use rooflut_traces::TraceError;
 
 use crate::acceptance;
 use crate::error::{KeyName, ScenarioError, key_name};
@@ -187,7 +186,7 @@ pub enum RunError {
         /// Its path as given.
         path: PathBuf,
         /// The problem.
-        error: TraceError,
+        error: rooflut_error::Error,
     },
     /// A part of the steps is less certain than is accepted.
     UncertainPart(UncertainPart),
@@ -380,7 +379,7 @@ impl RunError {
             RunError::Lengths { path, error, .. } => in_file(path, error.line, &error.problem),
             RunError::Prices { path, error } => in_file(path, Some(error.line), &error.problem),
             RunError::BuiltInPrices(error) => format!("default prices: {error}"),
-            RunError::Trace { path, error } => in_file(path, error.line, &error.problem),
+            RunError::Trace { path, error } => error.clone().in_file(path).message(name),
             RunError::Stopped => "stopped before its end; run it again".to_owned(),
             RunError::UncertainPart(error) => {
                 format!("{error} ({})", accepting(&error.error, name))

@@ -1,12 +1,15 @@
 //! Numbers and times, as cells of CSV and values of JSON have them.
 
+use std::fmt::Display;
+
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::TimeZone;
 use rooflut::sim::SimConfig;
 use rooflut::units::Seconds;
+use rooflut_error::Error;
 
-use crate::error::{Key, Problem};
+use crate::error::value;
 
 /// The latest arrival that the simulator serves.
 pub(crate) const LATEST_NS: u64 = SimConfig::LAST_ARRIVAL_NS;
@@ -16,15 +19,15 @@ static PARSER: DateTimeParser = DateTimeParser::new();
 const DATE: usize = "2023-11-16".len();
 
 /// Parses a number of tokens.
-pub(crate) fn tokens(key: impl Into<Key>, text: &str) -> Result<u32, Problem> {
+pub(crate) fn tokens(key: impl Display, text: &str) -> Result<u32, Error> {
     let parsed = text.parse::<u32>();
-    parsed.map_err(|_| Problem::value(key, "a whole number of tokens", text))
+    parsed.map_err(|_| value(key, "a whole number of tokens", text))
 }
 
 /// Parses a whole number.
-pub(crate) fn whole(key: impl Into<Key>, text: &str) -> Result<u32, Problem> {
+pub(crate) fn whole(key: impl Display, text: &str) -> Result<u32, Error> {
     let parsed = text.parse::<u32>();
-    parsed.map_err(|_| Problem::value(key, "a whole number, 0 or more", text))
+    parsed.map_err(|_| value(key, "a whole number, 0 or more", text))
 }
 
 /// The unit of a time.
@@ -62,30 +65,29 @@ impl Unit {
 /// Parses a time, 0 or later, in nanoseconds, within the range of the simulator's clock.
 ///
 /// A double holds seconds since 1970 to 0.2 us, and those since a machine's start to 1 ns.
-pub(crate) fn time_ns(key: impl Into<Key>, text: &str, unit: Unit) -> Result<u64, Problem> {
-    let key = key.into();
-    let value = text.parse::<f64>().ok().filter(|value| *value >= 0.0 && value.is_finite());
-    let Some(value) = value else {
+pub(crate) fn time_ns(key: impl Display, text: &str, unit: Unit) -> Result<u64, Error> {
+    let time = text.parse::<f64>().ok().filter(|value| *value >= 0.0 && value.is_finite());
+    let Some(time) = time else {
         let expected = format!("{}, 0 or more", unit.name());
-        return Err(Problem::value(key, expected, text));
+        return Err(value(key, expected, text));
     };
-    match unit.to_nanos(value) {
+    match unit.to_nanos(time) {
         late if late > LATEST_NS => {
             let expected = format!("at most {} {}", unit.latest(), unit.name());
-            Err(Problem::value(key, expected, text))
+            Err(value(key, expected, text))
         }
         in_time => Ok(in_time),
     }
 }
 
 /// Parses a time as nanoseconds since 1970, UTC, within the range of the simulator's clock.
-pub(crate) fn unix_ns(key: &'static str, text: &str) -> Result<u64, Problem> {
+pub(crate) fn unix_ns(key: &'static str, text: &str) -> Result<u64, Error> {
     let Some(timestamp) = timestamp(text) else {
         let expected = "a date and time such as 2023-11-16 18:15:46.6805900";
-        return Err(Problem::value(key, expected, text));
+        return Err(value(key, expected, text));
     };
     let ns = u64::try_from(timestamp.as_nanosecond()).ok().filter(|ns| *ns <= LATEST_NS);
-    ns.ok_or_else(|| Problem::value(key, "a time between the years 1970 and 2262", text))
+    ns.ok_or_else(|| value(key, "a time between the years 1970 and 2262", text))
 }
 
 fn timestamp(text: &str) -> Option<Timestamp> {

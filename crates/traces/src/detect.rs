@@ -1,11 +1,10 @@
 //! Recognises the format of a file.
 
-use rooflut_error::misspelt;
+use rooflut_error::{Error, misspelt};
 
-use crate::error::{Problem, TraceError};
-use crate::foreign::Foreign;
+use crate::error::{Shown, contents, names};
 use crate::format::Format;
-use crate::{json, table};
+use crate::{foreign, json, table};
 
 impl Format {
     /// Recognises the format of a file by its columns or keys; `head` is the file or its beginning.
@@ -15,24 +14,26 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// [`TraceError`] if the file is known to be no trace. Also if the file begins as JSON and its first object cannot
-    /// be read or matches no format.
+    /// If the file is known to be no trace, or begins as JSON and its first object cannot be read or matches no format.
     ///
     /// ```
     /// use rooflut_traces::Format;
     /// let text = r#"{"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [0, 1]}"#;
     /// assert_eq!(Format::detect(text.as_bytes()), Ok(Format::Mooncake));
     /// ```
-    pub fn detect(head: &[u8]) -> Result<Format, TraceError> {
+    pub fn detect(head: &[u8]) -> Result<Format, Error> {
         let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
         let is_json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
         let found = if is_json { json::first_keys(text)? } else { table::column_names(text) };
-        if let Some(foreign) = Foreign::of_names(&found, is_json) {
-            return Err(Problem::Foreign(foreign).into());
-        }
+        foreign::check_names(&found, is_json)?;
         match best(&found, !is_json) {
             Some(format) => Ok(format),
-            None if is_json => Err(Problem::UnknownKeys { found }.into()),
+            None if is_json => {
+                let formats = Format::ALL.into_iter().filter(|format| !format.is_csv());
+                let formats = formats.map(|format| format!("{format} ({})", format.expected()));
+                let expected = formats.collect::<Vec<_>>().join(", ");
+                Err(contents(format!("keys of no known format: {}; expected the keys of {expected}", names(&found))))
+            }
             None => Ok(Format::Own),
         }
     }
@@ -47,14 +48,18 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// [`Problem::Misspelt`] if one of them looks like an optional one that is missing.
-    pub(crate) fn ignored(self, found: &[&str]) -> Result<Vec<String>, Problem> {
+    /// If one of them looks like an optional one that is missing.
+    pub(crate) fn ignored(self, found: &[&str]) -> Result<Vec<String>, Error> {
         let missing = self.optional().iter().filter(|name| !found.contains(name));
         let missing: Vec<&'static str> = missing.copied().collect();
         let unknown = found.iter().filter(|found| !found.is_empty() && !self.names().any(|known| known == **found));
         let ignored = unknown.map(|found| match misspelt(found, missing.iter().copied()) {
             None => Ok((*found).to_owned()),
-            Some(meant) => Err(Problem::Misspelt { found: (*found).to_owned(), meant, is_csv: self.is_csv() }),
+            Some(meant) => Err(contents(format!(
+                "unknown {} {}; did you mean {meant}? rename or remove it",
+                self.part(),
+                Shown(found)
+            ))),
         });
         ignored.collect()
     }

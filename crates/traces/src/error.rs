@@ -1,279 +1,156 @@
-//! Why a trace cannot be replayed.
+//! Errors of a trace, and the parts of their messages.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::{fmt, io};
+use std::fmt::{self, Display};
+use std::io;
 
-use crate::foreign::Foreign;
+use rooflut_error::{Error, Kind, nearest};
+
 use crate::format::Format;
-use crate::left_out::LeftOut;
-use crate::message::{
-    Shown, content, failure, json_formats, listed, missing, names, nearest_of, no_details, no_requests, place, reasons,
-};
 
-/// Why a trace cannot be replayed. Its text is one line: what was found, what was expected and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{problem}", place(*.line))]
-pub struct TraceError {
-    /// The line, from 1; `None` for a problem of the whole file.
-    pub line: Option<u64>,
-    /// The problem.
-    pub problem: Problem,
+/// Most values that a message lists.
+const MAX_VALUES: usize = 8;
+/// Most columns or keys that a message lists.
+const MAX_NAMES: usize = 16;
+/// Most characters of a value that a message shows.
+const MAX_CHARACTERS: usize = 60;
+
+/// The file has other contents than expected.
+pub(crate) fn contents(text: impl Into<String>) -> Error {
+    Error::new(Kind::Contents, text)
 }
 
-/// A problem of a trace.
-///
-/// Its text names the flags of `rooflut run`: `--where` for [`Options::conditions`],
-/// `--trace-format` for [`Options::format`].
-///
-/// [`Options::conditions`]: crate::Options::conditions
-/// [`Options::format`]: crate::Options::format
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Problem {
-    /// The file is empty.
-    #[error("the file is empty; expected {}", content(*.format))]
-    Empty {
-        /// The expected format.
-        format: Format,
-    },
-    /// The file has no requests.
-    #[error("{}", no_requests(*.format))]
-    NoRequests {
-        /// The format of the file.
-        format: Format,
-    },
-    /// All requests of the file were left out.
-    #[error("expected a request that was served, found none: {}; use another file", reasons(.left_out))]
-    AllLeftOut {
-        /// The number of requests, by reason.
-        left_out: Vec<(LeftOut, u64)>,
-    },
-    /// The file cannot be read.
-    #[error("{}", failure(*.kind, .cause))]
-    Read {
-        /// The kind of the failure.
-        kind: io::ErrorKind,
-        /// The failure.
-        cause: String,
-    },
-    /// The file was changed between the two readings.
-    #[error("the file was changed while it was read; run again when it is complete")]
-    Changed,
-    /// The file is not a trace, or packed in a way that is not read.
-    #[error("expected a trace, found {}; {}", .0.title, .0.advice)]
-    Foreign(Foreign),
-    /// A row or record, or the header, is too long to be one.
-    #[error(
-        "expected one request, found more bytes than one can have; check that the file is a trace and that each quote \
-         is closed"
-    )]
-    LongRecord,
-    /// The file is not UTF-8 text.
-    #[error("expected UTF-8 text, found other bytes; correct this line")]
-    NotText,
-    /// The CSV reader rejects the file.
-    #[error("{0}; expected comma-separated UTF-8")]
-    Csv(String),
-    /// The file does not begin with a JSON object or list.
-    #[error("expected JSON, found \"{}\"; name another --trace-format, or none", Shown(.found))]
-    NotJson {
-        /// The first line.
-        found: String,
-    },
-    /// The JSON reader rejects the file.
-    #[error("invalid JSON: {}; correct it", Shown(.0))]
-    Json(String),
-    /// A row has more or fewer fields than the header.
-    #[error("expected {expected} fields, found {found}; correct this line")]
-    Fields {
-        /// The number of columns in the header.
-        expected: u64,
-        /// The number of fields in the row.
-        found: u64,
-    },
-    /// A value does not meet the requirements of its column or key.
-    #[error("{key}: expected {expected}, found \"{}\"; correct this line", Shown(.found))]
-    Value {
-        /// The column or key.
-        key: Key,
-        /// The requirement.
-        expected: Cow<'static, str>,
-        /// The value.
-        found: String,
-    },
-    /// A column is missing.
-    #[error("no column {column}{}", missing(*.format, .column, .found))]
-    NoColumn {
-        /// The format of the file.
-        format: Format,
-        /// The column.
-        column: &'static str,
-        /// The columns of the file.
-        found: Vec<String>,
-    },
-    /// A key is missing.
-    #[error("no key {key}{}", missing(*.format, .key, .found))]
-    NoKey {
-        /// The format of the file.
-        format: Format,
-        /// The key.
-        key: &'static str,
-        /// The keys of the record.
-        found: Vec<String>,
-    },
-    /// No format has these keys.
-    #[error("keys of no known format: {}; expected the keys of {}", names(.found), json_formats())]
-    UnknownKeys {
-        /// The keys.
-        found: Vec<String>,
-    },
-    /// The file has only totals, no single requests.
-    #[error("{}", no_details(*.format))]
-    NoDetails {
-        /// The format of the file.
-        format: Format,
-    },
-    /// The arrivals are neither recorded nor known to follow a rate.
-    #[error(
-        "expected start_times, which newer versions of vllm bench serve save, or arrivals that follow request_rate, \
-         found {}; run vLLM's or SGLang's benchmark with --request-rate alone",
-        Shown(.why)
-    )]
-    NoArrivals {
-        /// The keys and values that were found instead.
-        why: String,
-    },
-    /// The lists of a result have different lengths.
-    #[error("{list}: expected {expected} elements as in input_lens, found {found}; correct the file")]
-    Lengths {
-        /// The list that differs from `input_lens`.
-        list: &'static str,
-        /// Its length.
-        found: u64,
-        /// The length of `input_lens`.
-        expected: u64,
-    },
-    /// The file has more than one result.
-    #[error("expected one result, found several (--append-result); split the file")]
-    SeveralResults,
-    /// A request waits for one before it, but names no session.
-    #[error("delay: expected a session_id beside it, found none; add one, or a timestamp")]
-    DelayAlone,
-    /// A column or key looks like an optional one that is missing.
-    #[error(
-        "unknown {} {}; did you mean {meant}? rename or remove it",
-        if *.is_csv { "column" } else { "key" }, Shown(.found)
-    )]
-    Misspelt {
-        /// The column or key.
-        found: String,
-        /// The optional one.
-        meant: &'static str,
-        /// Whether it is a column.
-        is_csv: bool,
-    },
-    /// There are conditions on rows, but the file is JSON.
-    #[error("--where selects rows of CSV, found JSON ({format}); leave it out")]
-    ConditionOnJson {
-        /// The format of the file.
-        format: Format,
-    },
-    /// A condition names a column that the file does not have.
-    #[error("--where: no column {}{}; use one of {}", Shown(.column), nearest_of(.column, .found), names(.found))]
-    NoConditionColumn {
-        /// The column.
-        column: String,
-        /// The columns of the file.
-        found: Vec<String>,
-    },
-    /// A column occurs more than once.
-    #[error("expected one column {}, found several; rename or remove the others", Shown(.column))]
-    SeveralColumns {
-        /// The column.
-        column: String,
-    },
-    /// The columns are separated by something else than commas.
-    #[error("expected columns separated by commas, found {found}; replace them")]
-    Separator {
-        /// The name of the separator.
-        found: &'static str,
-    },
-    /// The selected rows are of several experiments.
-    #[error(
-        "column experiment has {} values ({}); select one with --where experiment=NAME",
-        .values.len(), listed(.values)
-    )]
-    SeveralExperiments {
-        /// Their names.
-        values: BTreeSet<String>,
-    },
-    /// No row meets the conditions.
-    #[error("no row meets every --where; column {} has {}", Shown(.column), listed(.values))]
-    NoMatch {
-        /// The column of the first condition.
-        column: String,
-        /// The values of that column.
-        values: BTreeSet<String>,
-    },
+/// A value does not meet the requirements of its column or key.
+pub(crate) fn value(key: impl Display, expected: impl Display, found: &str) -> Error {
+    contents(format!("{key}: expected {expected}, found \"{}\"; correct this line", Shown(found)))
 }
 
-/// The column or key of a value, with the index of an element of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
-    /// The column or key.
-    pub name: &'static str,
-    /// The index in the list, from 0.
-    pub index: Option<usize>,
-}
-
-impl Key {
-    /// An element of a list.
-    pub(crate) fn element(name: &'static str, index: usize) -> Key {
-        let index = Some(index);
-        Key { name, index }
-    }
-}
-
-impl From<&'static str> for Key {
-    fn from(name: &'static str) -> Key {
-        Key { name, index: None }
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.index {
-            Some(index) => write!(f, "{}[{index}]", self.name),
-            None => f.write_str(self.name),
+/// The file cannot be read.
+pub(crate) fn failure(error: io::Error) -> Error {
+    let cause = shown(&error.to_string());
+    let text = match error.kind() {
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::InvalidInput
+        | io::ErrorKind::InvalidData
+        | io::ErrorKind::Other => {
+            format!("cannot decompress: {cause}; the file is cut off or damaged: fetch it again")
         }
+        io::ErrorKind::StorageFull => {
+            format!("cannot keep a copy of the pipe: {cause}; set TMPDIR to a folder with more room")
+        }
+        _ => format!("cannot read the file: {cause}; check the path"),
+    };
+    Error::new(Kind::Io, text)
+}
+
+/// The file is empty.
+pub(crate) fn empty(format: Format) -> Error {
+    contents(format!("the file is empty; expected {}", content(format)))
+}
+
+/// The file is not UTF-8 text.
+pub(crate) fn not_text() -> Error {
+    contents("expected UTF-8 text, found other bytes; correct this line")
+}
+
+/// A row or record, or the header, is too long to be one.
+pub(crate) fn long_record() -> Error {
+    contents(
+        "expected one request, found more bytes than one can have; check that the file is a trace and that each quote \
+         is closed",
+    )
+}
+
+/// A column or key is missing.
+pub(crate) fn missing<S: AsRef<str>>(format: Format, name: &str, found: &[S]) -> Error {
+    let is_unknown = |other: &&str| !format.names().any(|known| known == *other);
+    let unknown = found.iter().map(AsRef::as_ref).filter(is_unknown);
+    let instead = match nearest(name, unknown).first() {
+        None => format!(", found {}; expected {}", names(found), format.expected()),
+        Some(near) => {
+            let shown = Shown(near);
+            match (format.time(name), unit(near)) {
+                (None, _) => format!("; rename {shown}?"),
+                (Some(expected), Some(found)) if found != expected => {
+                    format!(" ({expected}); {shown} is {found}: convert and rename it")
+                }
+                (Some(expected), _) => format!("; rename {shown} if it is {expected}"),
+            }
+        }
+    };
+    contents(format!("no {} {name}{instead}", format.part()))
+}
+
+/// Returns what a file of `format` contains.
+pub(crate) fn content(format: Format) -> String {
+    let expected = format.expected();
+    match format {
+        Format::Vllm => format!("one JSON object with {expected}"),
+        _ if format.is_csv() => format!("a header ({expected}) and one line per request"),
+        _ => format!("one JSON object per request, with {expected}"),
     }
 }
 
-impl Problem {
-    /// A problem of one value.
-    pub(crate) fn value(
-        key: impl Into<Key>,
-        expected: impl Into<Cow<'static, str>>,
-        found: impl Into<String>,
-    ) -> Problem {
-        Problem::Value { key: key.into(), expected: expected.into(), found: found.into() }
-    }
-
-    /// A failure to read the file.
-    pub(crate) fn read(error: &io::Error) -> Problem {
-        Problem::Read { kind: error.kind(), cause: error.to_string() }
-    }
-
-    /// Adds the line of the problem, if it is known.
-    pub(crate) fn at_line(self, line: Option<u64>) -> TraceError {
-        TraceError { line, problem: self }
-    }
+/// Returns what a time of this name is, as far as other formats and endings tell.
+fn unit(name: &str) -> Option<&'static str> {
+    let of_format = || {
+        // Mooncake and Qwen-Bailian have one name for two units.
+        let formats = Format::ALL.into_iter().filter(|format| format.is_csv());
+        formats.into_iter().find_map(|format| format.time(name))
+    };
+    let mut endings = [
+        ("_s", "in seconds"),
+        ("_sec", "in seconds"),
+        ("_seconds", "in seconds"),
+        ("_ms", "in milliseconds"),
+        ("_us", "in microseconds"),
+        ("_ns", "in nanoseconds"),
+    ]
+    .into_iter();
+    of_format().or_else(|| {
+        let found = endings.find(|(ending, _)| name.to_ascii_lowercase().ends_with(ending));
+        found.map(|(_, unit)| unit)
+    })
 }
 
-impl From<Problem> for TraceError {
-    /// A problem of the whole file.
-    fn from(problem: Problem) -> TraceError {
-        TraceError { line: None, problem }
+/// Lists columns or keys.
+pub(crate) fn names(names: &[impl AsRef<str>]) -> String {
+    if names.is_empty() { "none".to_owned() } else { list(names, MAX_NAMES) }
+}
+
+/// Lists values of a column.
+pub(crate) fn listed(values: &BTreeSet<String>) -> String {
+    list(values, MAX_VALUES)
+}
+
+fn list(values: impl IntoIterator<Item = impl AsRef<str>>, max: usize) -> String {
+    let mut values = values.into_iter();
+    let first = values.by_ref().take(max);
+    let first: Vec<String> = first.map(|value| shown(value.as_ref())).collect();
+    let more = if values.next().is_some() { ", ..." } else { "" };
+    first.join(", ") + more
+}
+
+pub(crate) fn shown(text: &str) -> String {
+    Shown(text).to_string()
+}
+
+/// Writes a text of a file on one line, shortened where it is long.
+pub(crate) struct Shown<'t>(pub(crate) &'t str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut characters = self.0.chars();
+        for character in characters.by_ref().take(MAX_CHARACTERS) {
+            if character.is_control() {
+                write!(f, "{}", character.escape_default())?
+            } else {
+                write!(f, "{character}")?
+            }
+        }
+        match characters.next() {
+            Some(_) => f.write_str("..."),
+            None => Ok(()),
+        }
     }
 }

@@ -1,12 +1,15 @@
 //! Files that are no traces, or not in a form that can be read.
 
+use rooflut_error::Error;
+
+use crate::error::contents;
+
 /// A file that is recognised but not read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Foreign {
+struct Foreign {
     /// Its kind.
-    pub(crate) title: &'static str,
+    title: &'static str,
     /// An instruction for the user.
-    pub(crate) advice: &'static str,
+    advice: &'static str,
 }
 
 const DECOMPRESS: &str = "decompress it, or pipe it: bzcat, xzcat or unzip -p FILE | rooflut run --trace -";
@@ -70,35 +73,37 @@ const SERVE_GEN: Foreign = Foreign {
              output_tokens to a CSV",
 };
 
-impl Foreign {
-    /// Recognises a file by its first bytes.
-    pub(crate) fn of_bytes(head: &[u8]) -> Option<Foreign> {
-        let mut known = BEGINNINGS.iter();
-        let found = known.find(|(beginning, _)| head.starts_with(beginning));
-        found.map(|(_, foreign)| *foreign)
-    }
+/// Refuses a file that is recognised by its first bytes.
+pub(crate) fn check_bytes(head: &[u8]) -> Result<(), Error> {
+    let mut known = BEGINNINGS.iter();
+    refuse(known.find(|(beginning, _)| head.starts_with(beginning)).map(|(_, foreign)| foreign))
+}
 
-    /// Recognises a file by the keys of its first object, or the cells of its first line.
-    pub(crate) fn of_names(names: &[String], is_json: bool) -> Option<Foreign> {
-        let is_number = |name: &String| name.parse::<f64>().is_ok();
-        let is_model = match (is_json, names) {
-            // Lengths by the start of their window.
-            (true, names) => !names.is_empty() && names.iter().all(is_number),
-            // Start of the window, rate, coefficient of variation, distribution and its parameters.
-            (false, [start, rate, cv, distribution, ..]) => {
-                [start, rate, cv].into_iter().all(is_number) && distribution.starts_with(char::is_alphabetic)
-            }
-            _ => false,
-        };
-        if is_model {
-            return Some(SERVE_GEN);
+/// Refuses a file that is recognised by the keys of its first object, or the cells of its first line.
+pub(crate) fn check_names(names: &[String], is_json: bool) -> Result<(), Error> {
+    let is_number = |name: &String| name.parse::<f64>().is_ok();
+    let is_model = match (is_json, names) {
+        // Lengths by the start of their window.
+        (true, names) => !names.is_empty() && names.iter().all(is_number),
+        // Start of the window, rate, coefficient of variation, distribution and its parameters.
+        (false, [start, rate, cv, distribution, ..]) => {
+            [start, rate, cv].into_iter().all(is_number) && distribution.starts_with(char::is_alphabetic)
         }
-        let known: &[(&[&str], Foreign)] = if is_json { &KEYS } else { &COLUMNS };
-        let mut known = known.iter();
-        let found = known.find(|(keys, _)| {
-            let mut keys = keys.iter();
-            keys.all(|key| names.iter().any(|name| name == key))
-        });
-        found.map(|(_, foreign)| *foreign)
+        _ => false,
+    };
+    if is_model {
+        return refuse(Some(&SERVE_GEN));
     }
+    let known: &[(&[&str], Foreign)] = if is_json { &KEYS } else { &COLUMNS };
+    let mut known = known.iter();
+    let found = known.find(|(keys, _)| {
+        let mut keys = keys.iter();
+        keys.all(|key| names.iter().any(|name| name == key))
+    });
+    refuse(found.map(|(_, foreign)| foreign))
+}
+
+fn refuse(found: Option<&Foreign>) -> Result<(), Error> {
+    let refused = |Foreign { title, advice }: &Foreign| contents(format!("expected a trace, found {title}; {advice}"));
+    found.map(refused).map_or(Ok(()), Err)
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rooflut_error::{Error, Kind};
+
 /// A format that traces are published in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -205,6 +207,11 @@ impl Format {
         self.facts().is_csv
     }
 
+    /// Returns what its files name values by.
+    pub(crate) fn part(self) -> &'static str {
+        if self.is_csv() { "column" } else { "key" }
+    }
+
     /// Returns all columns or keys of the format.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
         let facts = self.facts();
@@ -241,15 +248,11 @@ impl fmt::Display for Format {
 }
 
 impl FromStr for Format {
-    type Err = UnknownFormat;
+    type Err = Error;
 
-    fn from_str(name: &str) -> Result<Format, UnknownFormat> {
+    fn from_str(name: &str) -> Result<Format, Error> {
         let found = Format::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or(UnknownFormat)
+        let names = || Format::ALL.map(Format::name).join(", ");
+        found.ok_or_else(|| Error::new(Kind::UnknownName, format!("expected one of {}", names())))
     }
 }
-
-/// No format has this name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of {}", Format::ALL.map(Format::name).join(", "))]
-pub struct UnknownFormat;

@@ -1,12 +1,13 @@
 //! The per-request report of inference-perf (<https://github.com/kubernetes-sigs/inference-perf>).
 
 use rooflut::sim::Request;
+use rooflut_error::Error;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::cell::{Unit, time_ns, tokens};
-use crate::error::{Problem, TraceError};
+use crate::error::contents;
 use crate::format::Format;
 use crate::input::Input;
 use crate::json::{Json, Records};
@@ -86,18 +87,20 @@ impl<'t> Record<'t> {
 pub(crate) struct Report(Records);
 
 impl Report {
-    pub(crate) fn open(input: &Input) -> Result<Report, TraceError> {
+    pub(crate) fn open(input: &Input) -> Result<Report, Error> {
         Records::open(input).map(Report)
     }
 }
 
 impl Rows for Report {
-    fn next(&mut self, notes: &mut Notes) -> Result<Option<Row>, TraceError> {
+    fn next(&mut self, notes: &mut Notes) -> Result<Option<Row>, Error> {
         while let Some(json) = self.0.next()? {
             let record: Record<'_> = json.object()?;
             if record.is_summary() {
-                let format = Format::InferencePerf;
-                return Err(Problem::NoDetails { format }.into());
+                return Err(contents(
+                    "expected one object per request, found a summary; use per_request_lifecycle_metrics.json, which \
+                     inference-perf writes with per_request: true",
+                ));
             }
             if record.error.is_none() {
                 return Ok(Some(request(&json, &record)?.into()));
@@ -108,15 +111,14 @@ impl Rows for Report {
     }
 }
 
-fn request<'t>(json: &Json<'t>, record: &Record<'t>) -> Result<Request, TraceError> {
+fn request<'t>(json: &Json<'t>, record: &Record<'t>) -> Result<Request, Error> {
     let required = |key, found| json.required(Format::InferencePerf, key, found);
     let start_time = required("start_time", record.start_time)?;
     let count = |key, found| {
         let text = required(key, found)?;
-        tokens(key, text).map_err(|problem| json.at(text, problem))
+        tokens(key, text).map_err(|error| json.at(text, error))
     };
-    let arrival_ns =
-        time_ns("start_time", start_time, Unit::Seconds).map_err(|problem| json.at(start_time, problem))?;
+    let arrival_ns = time_ns("start_time", start_time, Unit::Seconds).map_err(|error| json.at(start_time, error))?;
     Ok(Request::new(
         count("info.input_tokens", record.input_tokens())?,
         count("info.output_tokens", record.output_tokens())?,

@@ -6,10 +6,11 @@ use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::read::MultiGzDecoder;
+use rooflut_error::Error;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-use crate::error::{Problem, TraceError};
+use crate::error::failure;
 use crate::lines;
 
 /// Bytes from which the format of a file is recognised.
@@ -101,14 +102,11 @@ impl Input {
     }
 
     /// Returns the first bytes, decompressed.
-    pub(crate) fn head(&self) -> Result<Vec<u8>, TraceError> {
+    pub(crate) fn head(&self) -> Result<Vec<u8>, Error> {
         let mut head = Vec::new();
         let reader = self.reader();
         let read = reader.and_then(|reader| reader.take(HEAD).read_to_end(&mut head));
-        match read {
-            Ok(_) => Ok(head),
-            Err(error) => Err(Problem::read(&error).into()),
-        }
+        read.map(|_| head).map_err(failure)
     }
 
     /// Returns the line, from 1, of the first byte from `offset` that ends no line.

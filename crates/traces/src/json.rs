@@ -6,12 +6,13 @@
 use std::fmt;
 use std::io::{Read, empty};
 
+use rooflut_error::{Error, key};
 use serde::Deserialize;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
-use crate::error::{Key, Problem, TraceError};
+use crate::error::{Shown, contents, failure, long_record, missing, not_text, value};
 use crate::format::Format;
 use crate::input::Input;
 use crate::lines::line_at;
@@ -53,8 +54,8 @@ enum Place {
 
 impl Records {
     /// Creates a reader of records that are small beside the whole text.
-    pub(crate) fn open(input: &Input) -> Result<Records, TraceError> {
-        let reader = input.reader().map_err(|error| Problem::read(&error))?;
+    pub(crate) fn open(input: &Input) -> Result<Records, Error> {
+        let reader = input.reader().map_err(failure)?;
         Ok(Records { reader, at_end: false, ..Records::in_memory(input, Vec::new()) })
     }
 
@@ -73,7 +74,7 @@ impl Records {
     }
 
     /// Reads the next record.
-    pub(crate) fn next(&mut self) -> Result<Option<Json<'_>>, TraceError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Json<'_>>, Error> {
         let Some(first) = self.next_byte()? else {
             return match self.place {
                 Place::FirstOfList | Place::WithinList => Err(self.refused("EOF while parsing a list")),
@@ -110,13 +111,13 @@ impl Records {
         let bytes = self.buffer.get(begin..self.next).unwrap_or_default();
         let offset = self.offset + begin as u64;
         // The reader of the value has checked that it is text.
-        let text = str::from_utf8(bytes).map_err(|_| Problem::NotText)?;
+        let text = str::from_utf8(bytes).map_err(|_| not_text())?;
         let input = &self.input;
         Ok(Some(Json { text, input, offset }))
     }
 
     /// Returns the next byte that is not blank, without taking it.
-    fn next_byte(&mut self) -> Result<Option<u8>, TraceError> {
+    fn next_byte(&mut self) -> Result<Option<u8>, Error> {
         loop {
             let rest = self.buffer.get(self.next..).unwrap_or_default();
             let blank = rest.iter().take_while(|byte| byte.is_ascii_whitespace());
@@ -130,7 +131,7 @@ impl Records {
     }
 
     /// Returns the length of the next value, which is then in the buffer as a whole.
-    fn value_length(&mut self) -> Result<usize, TraceError> {
+    fn value_length(&mut self) -> Result<usize, Error> {
         loop {
             let rest = self.buffer.get(self.next..).unwrap_or_default();
             let mut values = Deserializer::from_slice(rest).into_iter::<&RawValue>();
@@ -145,21 +146,21 @@ impl Records {
                 _ => {}
             }
             if rest.len() > self.max_record {
-                return Err(Problem::LongRecord.at_line(self.line()));
+                return Err(long_record().at_line(self.line()));
             }
             self.fill()?;
         }
     }
 
     /// Reads at least as many bytes as are left, so that a long value is not tried again and again.
-    fn fill(&mut self) -> Result<(), TraceError> {
+    fn fill(&mut self) -> Result<(), Error> {
         self.buffer.drain(..self.next);
         self.offset += self.next as u64;
         self.next = 0;
         let wanted = self.buffer.len().max(CHUNK) as u64;
         let mut reader = self.reader.by_ref().take(wanted);
         let read = reader.read_to_end(&mut self.buffer);
-        let read = read.map_err(|error| Problem::read(&error))?;
+        let read = read.map_err(failure)?;
         self.at_end = (read as u64) < wanted;
         if self.offset == 0 && self.place == Place::Start {
             self.next = mark(&self.buffer);
@@ -171,24 +172,26 @@ impl Records {
         self.input.line_at(self.offset + self.next as u64)
     }
 
-    fn refused(&self, cause: &str) -> TraceError {
-        Problem::Json(cause.to_owned()).at_line(self.line())
+    fn refused(&self, cause: &str) -> Error {
+        invalid(cause).at_line(self.line())
     }
 
-    fn not_json(&self) -> TraceError {
+    fn not_json(&self) -> Error {
         let rest = self.buffer.get(self.next..).unwrap_or_default();
         let first = rest.split(|byte| matches!(byte, b'\r' | b'\n')).next();
-        let found = String::from_utf8_lossy(first.unwrap_or_default()).into_owned();
-        Problem::NotJson { found }.at_line(self.line())
+        let found = String::from_utf8_lossy(first.unwrap_or_default());
+        let format = key("trace_format");
+        contents(format!("expected JSON, found \"{}\"; name another {format}, or none", Shown(&found)))
+            .at_line(self.line())
     }
 
     /// Converts an error of the JSON reader, which read the next value.
-    fn unreadable(&self, error: &serde_json::Error) -> TraceError {
+    fn unreadable(&self, error: &serde_json::Error) -> Error {
         let rest = self.buffer.get(self.next..).unwrap_or_default();
         match str::from_utf8(rest) {
             Err(other) if other.error_len().is_some() => {
                 let offset = self.offset + (self.next + other.valid_up_to()) as u64;
-                Problem::NotText.at_line(self.input.line_at(offset))
+                not_text().at_line(self.input.line_at(offset))
             }
             _ => unreadable(error, self.line()),
         }
@@ -200,13 +203,17 @@ fn mark(text: &[u8]) -> usize {
     if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }
 
+fn invalid(cause: &str) -> Error {
+    contents(format!("invalid JSON: {}; correct it", Shown(cause)))
+}
+
 /// Converts an error of the JSON reader, which read a part that begins on this line.
-fn unreadable(error: &serde_json::Error, line: Option<u64>) -> TraceError {
+fn unreadable(error: &serde_json::Error, line: Option<u64>) -> Error {
     // Line and column in the message count from the start of the part.
     let text = error.to_string();
     let cause = text.split_once(" at line ").map_or(&*text, |(cause, _)| cause);
     let before = error.line().saturating_sub(1) as u64;
-    Problem::Json(cause.to_owned()).at_line(line.map(|line| line + before))
+    invalid(cause).at_line(line.map(|line| line + before))
 }
 
 /// A record.
@@ -218,14 +225,14 @@ pub(crate) struct Json<'t> {
 }
 
 impl<'t> Json<'t> {
-    /// Adds the line to a problem of `part`, which is a slice of the record.
-    pub(crate) fn at(&self, part: &str, problem: Problem) -> TraceError {
-        problem.at_line(self.line_of(part))
+    /// Adds the line of `part`, which is a slice of the record, to its error.
+    pub(crate) fn at(&self, part: &str, error: Error) -> Error {
+        error.at_line(self.line_of(part))
     }
 
-    /// Adds the line to a problem of the whole record.
-    pub(crate) fn problem(&self, problem: Problem) -> TraceError {
-        self.at(self.text, problem)
+    /// Adds the line to an error of the whole record.
+    pub(crate) fn whole(&self, error: Error) -> Error {
+        self.at(self.text, error)
     }
 
     fn line_of(&self, part: &str) -> Option<u64> {
@@ -238,23 +245,22 @@ impl<'t> Json<'t> {
         &self,
         key: &'static str,
         list: &'t str,
-        read: impl Fn(Key, &str) -> Result<T, Problem>,
-    ) -> Result<Vec<T>, TraceError> {
+        read: impl Fn(fmt::Arguments<'_>, &str) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
         if !list.starts_with('[') {
-            return Err(self.at(list, Problem::value(key, "a list", list)));
+            return Err(self.at(list, value(key, "a list", list)));
         }
         let elements =
             serde_json::from_str::<Vec<&'t RawValue>>(list).map_err(|error| unreadable(&error, self.line_of(list)))?;
         let texts = elements.into_iter().map(RawValue::get).enumerate();
-        let read = |(index, text)| read(Key::element(key, index), text).map_err(|problem| self.at(text, problem));
+        let read = |(index, text)| read(format_args!("{key}[{index}]"), text).map_err(|error| self.at(text, error));
         texts.map(read).collect()
     }
 
     /// Reads the record, an object.
-    pub(crate) fn object<T: Deserialize<'t>>(&self) -> Result<T, TraceError> {
+    pub(crate) fn object<T: Deserialize<'t>>(&self) -> Result<T, Error> {
         if !self.text.starts_with('{') {
-            let key = Key::from("record");
-            return Err(self.problem(Problem::value(key, "an object", self.text)));
+            return Err(self.whole(value("record", "an object", self.text)));
         }
         let read = serde_json::from_str(self.text);
         read.map_err(|error| unreadable(&error, self.line_of(self.text)))
@@ -266,11 +272,8 @@ impl<'t> Json<'t> {
         format: Format,
         key: &'static str,
         found: Option<&'t RawValue>,
-    ) -> Result<&'t str, TraceError> {
-        found.map(RawValue::get).ok_or_else(|| {
-            let found = self.keys();
-            self.problem(Problem::NoKey { format, key, found })
-        })
+    ) -> Result<&'t str, Error> {
+        found.map(RawValue::get).ok_or_else(|| self.whole(missing(format, key, &self.keys())))
     }
 
     /// Returns the keys of the record, none if it is no object.
@@ -283,7 +286,7 @@ impl<'t> Json<'t> {
 }
 
 /// Returns the keys of the first record of a JSON text, those before its end if that is missing.
-pub(crate) fn first_keys(head: &[u8]) -> Result<Vec<String>, TraceError> {
+pub(crate) fn first_keys(head: &[u8]) -> Result<Vec<String>, Error> {
     let mut head = head.to_vec();
     quote_infinities(&mut head);
     let start = head.trim_ascii_start();

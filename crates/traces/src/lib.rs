@@ -32,7 +32,7 @@
 //! - Unknown columns and keys are listed ([`Trace::ignored`]), unless one looks like a misspelt column that
 //!   would be read, which is an error. A byte order mark is ignored.
 //! - Files that begin as gzip or zstd are decompressed. Other files that are recognised but cannot be read,
-//!   as a pointer of Git LFS, are refused with what to do ([`Foreign`]).
+//!   as a pointer of Git LFS, are refused with what to do.
 //!
 //! # Memory
 //!
@@ -58,7 +58,6 @@ mod input;
 mod json;
 mod left_out;
 mod lines;
-mod message;
 mod mooncake;
 mod options;
 mod own;
@@ -72,11 +71,9 @@ mod trace;
 mod vllm;
 
 pub use arrival_source::ArrivalSource;
-pub use error::{Key, Problem, TraceError};
-pub use foreign::Foreign;
-pub use format::{Format, UnknownFormat};
+pub use format::Format;
 pub use input::{Input, Scratch};
 pub use left_out::LeftOut;
-pub use options::{Condition, NotACondition, Options};
+pub use options::{Condition, Options};
 pub use replay::Replay;
 pub use trace::{Trace, read};

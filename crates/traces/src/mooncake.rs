@@ -3,11 +3,12 @@
 //! (<https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon>).
 
 use rooflut::sim::Request;
+use rooflut_error::Error;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::cell::{Unit, time_ns, tokens};
-use crate::error::{Problem, TraceError};
+use crate::error::{contents, value};
 use crate::format::Format;
 use crate::input::Input;
 use crate::json::{Json, Records};
@@ -39,7 +40,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    pub(crate) fn open(input: &Input, format: Format) -> Result<Blocks, TraceError> {
+    pub(crate) fn open(input: &Input, format: Format) -> Result<Blocks, Error> {
         Ok(Blocks { records: Records::open(input)?, format, at_start: true })
     }
 
@@ -53,7 +54,7 @@ impl Blocks {
 }
 
 impl Rows for Blocks {
-    fn next(&mut self, notes: &mut Notes) -> Result<Option<Row>, TraceError> {
+    fn next(&mut self, notes: &mut Notes) -> Result<Option<Row>, Error> {
         let Some(json) = self.records.next()? else {
             return Ok(None);
         };
@@ -62,29 +63,32 @@ impl Rows for Blocks {
             let keys = json.keys();
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
             let ignored = self.format.ignored(&keys);
-            notes.ignored = ignored.map_err(|problem| json.problem(problem))?;
+            notes.ignored = ignored.map_err(|error| json.whole(error))?;
         }
         Ok(Some(row))
     }
 }
 
-fn row(json: &Json<'_>, format: Format) -> Result<Row, TraceError> {
+fn row(json: &Json<'_>, format: Format) -> Result<Row, Error> {
     let record: Record<'_> = json.object()?;
     let unit = match format {
         Format::QwenBailian => Unit::Seconds,
         _ => Unit::Milliseconds,
     };
-    let time = |key, text| time_ns(key, text, unit).map_err(|problem| json.at(text, problem));
+    let time = |key, text| time_ns(key, text, unit).map_err(|error| json.at(text, error));
     let count = |key, found| {
         let text = json.required(format, key, found)?;
-        tokens(key, text).map_err(|problem| json.at(text, problem))
+        tokens(key, text).map_err(|error| json.at(text, error))
     };
     let turn = (format == Format::Mooncake).then_some((record.session_id, record.delay));
     let (session, delay) = turn.unwrap_or_default();
     let (arrival_ns, delay_ns) = match (record.timestamp, delay) {
         (None, Some(delay)) if session.is_some() => (0, Some(time("delay", delay.get())?)),
         (None, Some(delay)) => {
-            return Err(json.at(delay.get(), Problem::DelayAlone));
+            return Err(json.at(
+                delay.get(),
+                contents("delay: expected a session_id beside it, found none; add one, or a timestamp"),
+            ));
         }
         (timestamp, _) => {
             let timestamp = json.required(format, "timestamp", timestamp)?;
@@ -106,21 +110,16 @@ fn row(json: &Json<'_>, format: Format) -> Result<Row, TraceError> {
 }
 
 /// Reads the ids of the blocks of a prompt.
-fn block_ids<'t>(
-    json: &Json<'t>,
-    list: &'t str,
-    (format, prompt_tokens): (Format, u32),
-) -> Result<Vec<u64>, TraceError> {
+fn block_ids<'t>(json: &Json<'t>, list: &'t str, (format, prompt_tokens): (Format, u32)) -> Result<Vec<u64>, Error> {
     let ids = json.list("hash_ids", list, |key, text| {
         let id = text.parse::<u64>();
-        id.map_err(|_| Problem::value(key, "a whole number, 0 or more", text))
+        id.map_err(|_| value(key, "a whole number, 0 or more", text))
     })?;
     let tokens = Blocks::tokens_per_id(format);
     let max = prompt_tokens.div_ceil(tokens);
     if ids.len() > max as usize {
         let expected = format!("at most {max} of {tokens} tokens each (input_length {prompt_tokens})");
-        let problem = Problem::value("hash_ids", expected, ids.len().to_string());
-        return Err(json.at(list, problem));
+        return Err(json.at(list, value("hash_ids", expected, &ids.len().to_string())));
     }
     Ok(ids)
 }

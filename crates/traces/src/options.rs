@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rooflut_error::{Error, Kind};
+
 use crate::format::Format;
 
 /// Options for reading a file.
@@ -24,14 +26,14 @@ pub struct Condition {
 }
 
 impl FromStr for Condition {
-    type Err = NotACondition;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Condition, NotACondition> {
+    fn from_str(text: &str) -> Result<Condition, Error> {
         match text.split_once('=') {
             Some((column, value)) if !column.is_empty() => {
                 Ok(Condition { column: column.to_owned(), value: value.to_owned() })
             }
-            _ => Err(NotACondition),
+            _ => Err(Error::new(Kind::Value, "expected COLUMN=VALUE, as in experiment=first")),
         }
     }
 }
@@ -41,8 +43,3 @@ impl fmt::Display for Condition {
         write!(f, "{}={}", self.column, self.value)
     }
 }
-
-/// Text that is not a [`Condition`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected COLUMN=VALUE, as in experiment=first")]
-pub struct NotACondition;

@@ -1,9 +1,10 @@
 //! The project's own CSV.
 
 use rooflut::sim::{Content, Request};
+use rooflut_error::Error;
 
 use crate::cell::{Unit, time_ns, tokens, whole};
-use crate::error::{Problem, TraceError};
+use crate::error::value;
 use crate::format::Format;
 use crate::table::{Columns, Entry, Header, Row};
 use crate::text_id::{Kind, text_id};
@@ -23,7 +24,7 @@ pub(crate) struct OwnColumns {
 }
 
 impl OwnColumns {
-    pub(crate) fn find(header: &Header<'_>) -> Result<OwnColumns, TraceError> {
+    pub(crate) fn find(header: &Header<'_>) -> Result<OwnColumns, Error> {
         let required = |name| header.required(Format::Own, name);
         let prefix = match (header.position("prefix_id"), header.position("prefix_tokens")) {
             (None, None) => None,
@@ -47,7 +48,7 @@ impl Columns for OwnColumns {
         self.priority.is_some()
     }
 
-    fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Problem> {
+    fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Error> {
         self.rows += 1;
         let arrival_ns = time_ns("arrival_ms", row.cell(self.arrival_ms), Unit::Milliseconds)?;
         let prompt_tokens = tokens("prompt_tokens", row.cell(self.prompt_tokens))?;
@@ -70,7 +71,7 @@ impl Columns for OwnColumns {
 }
 
 impl OwnColumns {
-    fn content(&self, row: &Row<'_>, prompt_tokens: u32) -> Result<Content, Problem> {
+    fn content(&self, row: &Row<'_>, prompt_tokens: u32) -> Result<Content, Error> {
         let prefix = match self.prefix {
             Some((id, length)) => prefix(row.cell(id), row.cell(length), prompt_tokens)?,
             None => None,
@@ -89,10 +90,10 @@ impl OwnColumns {
 }
 
 /// Parses the id of the text that a prompt begins with, and the length of that text.
-fn prefix(id: &str, length: &str, prompt_tokens: u32) -> Result<Option<(u64, u32)>, Problem> {
+fn prefix(id: &str, length: &str, prompt_tokens: u32) -> Result<Option<(u64, u32)>, Error> {
     match (id, length) {
         ("", "" | "0") => Ok(None),
-        ("", _) => Err(Problem::value("prefix_tokens", "0 or nothing without a prefix_id", length)),
+        ("", _) => Err(value("prefix_tokens", "0 or nothing without a prefix_id", length)),
         _ => {
             let length = part_of_prompt("prefix_tokens", length, prompt_tokens)?;
             Ok(Some((text_id(Kind::Prefix, id.as_bytes()), length)))
@@ -101,11 +102,11 @@ fn prefix(id: &str, length: &str, prompt_tokens: u32) -> Result<Option<(u64, u32
 }
 
 /// Parses a number of tokens of the prompt.
-fn part_of_prompt(key: &'static str, text: &str, prompt_tokens: u32) -> Result<u32, Problem> {
+fn part_of_prompt(key: &'static str, text: &str, prompt_tokens: u32) -> Result<u32, Error> {
     let part = tokens(key, text)?;
     if part > prompt_tokens {
         let expected = format!("at most prompt_tokens ({prompt_tokens})");
-        return Err(Problem::value(key, expected, text));
+        return Err(value(key, expected, text));
     }
     Ok(part)
 }

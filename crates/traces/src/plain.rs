@@ -3,9 +3,10 @@
 //! Splitwise simulator (<https://github.com/Mutinifni/splitwise-sim>).
 
 use rooflut::sim::Request;
+use rooflut_error::Error;
 
 use crate::cell::{Unit, time_ns, tokens, unix_ns, whole};
-use crate::error::{Problem, TraceError};
+use crate::error::value;
 use crate::format::Format;
 use crate::left_out::LeftOut;
 use crate::table::{Columns, Entry, Header, Row};
@@ -23,7 +24,7 @@ pub(crate) struct PlainColumns {
 type Column = (&'static str, usize);
 
 impl PlainColumns {
-    pub(crate) fn find(format: Format, header: &Header<'_>) -> Result<PlainColumns, TraceError> {
+    pub(crate) fn find(format: Format, header: &Header<'_>) -> Result<PlainColumns, Error> {
         let mut required = [("", 0); 3];
         for (column, name) in required.iter_mut().zip(format.required()) {
             *column = (*name, header.required(format, name)?);
@@ -45,7 +46,7 @@ impl PlainColumns {
 }
 
 impl Columns for PlainColumns {
-    fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Problem> {
+    fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Error> {
         let read = |(name, position)| (name, row.cell(position));
         let (name, time) = read(self.time);
         let arrival_ns = match self.format {
@@ -63,7 +64,7 @@ impl Columns for PlainColumns {
         if let Some((name, text)) = self.batch.map(read)
             && whole(name, text)? != 1
         {
-            return Err(Problem::value(name, "1", text));
+            return Err(value(name, "1", text));
         }
         let images = match self.images.map(read) {
             Some((name, text)) => whole(name, text)?,

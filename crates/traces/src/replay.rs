@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use rooflut::sim::load::Source;
 use rooflut::sim::{Content, Request};
+use rooflut_error::Error;
 
 use crate::cell::LATEST_NS;
-use crate::error::{Problem, TraceError};
+use crate::error::contents;
 use crate::rows::{Extra, Notes, Row, Rows};
 use crate::span::Span;
 
@@ -26,7 +27,7 @@ pub struct Replay {
     /// The latest arrival read so far.
     latest_ns: u64,
     /// Why no more are read; `Ok` at the end of the file.
-    end: Option<Result<(), TraceError>>,
+    end: Option<Result<(), Error>>,
     /// Requests that were read and have not been taken, by arrival on the clock of the simulation and index.
     window: BTreeMap<(u64, usize), Row>,
     turns: Turns,
@@ -73,7 +74,7 @@ impl Replay {
     /// # Errors
     ///
     /// Why the requests ended before the end of the trace.
-    pub fn finish(self) -> Result<(), TraceError> {
+    pub fn finish(self) -> Result<(), Error> {
         self.end.unwrap_or(Ok(()))
     }
 
@@ -83,7 +84,10 @@ impl Replay {
             match self.rows.next(&mut self.notes) {
                 Ok(Some(row)) => self.add(row),
                 Ok(None) if self.read == self.total => self.end = Some(Ok(())),
-                Ok(None) => self.end = Some(Err(Problem::Changed.into())),
+                Ok(None) => {
+                    let text = "the file was changed while it was read; run again when it is complete";
+                    self.end = Some(Err(contents(text)));
+                }
                 Err(error) => self.end = Some(Err(error)),
             }
         }

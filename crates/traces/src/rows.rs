@@ -1,15 +1,15 @@
 //! Rows of a trace, read one after another.
 
 use rooflut::sim::Request;
+use rooflut_error::Error;
 
 use crate::arrival_source::ArrivalSource;
-use crate::error::TraceError;
 use crate::left_out::Tally;
 
 /// Reads the requests of a file, in the order of the file.
 pub(crate) trait Rows {
     /// Reads the next request; counts what is left out before it.
-    fn next(&mut self, notes: &mut Notes) -> Result<Option<Row>, TraceError>;
+    fn next(&mut self, notes: &mut Notes) -> Result<Option<Row>, Error>;
 }
 
 /// A request that was read.

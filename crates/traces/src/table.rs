@@ -5,8 +5,9 @@ use std::io::{self, Read};
 
 use csv::{ErrorKind, Position, Reader, ReaderBuilder, StringRecord};
 use rooflut::sim::Request;
+use rooflut_error::{Error, Kind, hint, key, nearest};
 
-use crate::error::{Problem, TraceError};
+use crate::error::{Shown, contents, empty, failure, listed, long_record, missing, names, not_text, shown};
 use crate::format::Format;
 use crate::input::Input;
 use crate::left_out::LeftOut;
@@ -26,7 +27,7 @@ const CHUNK: usize = 1 << 16;
 /// The columns of a format in a file.
 pub(crate) trait Columns {
     /// Reads a row.
-    fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Problem>;
+    fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Error>;
 
     /// Whether there is a column of priorities.
     fn has_priorities(&self) -> bool {
@@ -61,9 +62,9 @@ impl<C: Columns> Table<C> {
         input: &Input,
         format: Format,
         conditions: &[Condition],
-        find: impl FnOnce(&Header<'_>) -> Result<C, TraceError>,
-    ) -> Result<Table<C>, TraceError> {
-        let bytes = input.reader().map_err(|error| Problem::read(&error))?;
+        find: impl FnOnce(&Header<'_>) -> Result<C, Error>,
+    ) -> Result<Table<C>, Error> {
+        let bytes = input.reader().map_err(failure)?;
         // The reader's own trimming copies every record.
         let mut reader = ReaderBuilder::new().buffer_capacity(CHUNK).from_reader(bytes.take(MAX_ROW));
         let mut record = StringRecord::new();
@@ -72,14 +73,14 @@ impl<C: Columns> Table<C> {
         let header = Header::new(input, &record);
         header.check_unique()?;
         let columns = find(&header)?;
-        let mut ignored = format.ignored(&header.names).map_err(|problem| header.at(problem))?;
+        let mut ignored = format.ignored(&header.names).map_err(|error| error.at_line(header.line))?;
         // A column with a condition is read.
         ignored.retain(|name| conditions.iter().all(|condition| condition.column != *name));
         let filter = Filter::find(&header, conditions)?;
         Ok(Table { input: input.clone(), reader, record, columns, filter, ignored })
     }
 
-    fn next_row(&mut self) -> Result<bool, TraceError> {
+    fn next_row(&mut self) -> Result<bool, Error> {
         self.reader.get_mut().set_limit(MAX_ROW);
         let more = self.reader.read_record(&mut self.record);
         checked(&self.input, &self.reader, &self.record, more)
@@ -87,7 +88,7 @@ impl<C: Columns> Table<C> {
 }
 
 impl<C: Columns> Rows for Table<C> {
-    fn next(&mut self, notes: &mut Notes) -> Result<Option<rows::Row>, TraceError> {
+    fn next(&mut self, notes: &mut Notes) -> Result<Option<rows::Row>, Error> {
         notes.ignored.append(&mut self.ignored);
         notes.has_priorities = self.columns.has_priorities();
         while self.next_row()? {
@@ -102,10 +103,7 @@ impl<C: Columns> Rows for Table<C> {
                     return Ok(Some(request.into()));
                 }
                 Ok(Entry::LeftOut(reason)) => notes.left_out.count(reason),
-                Err(problem) => {
-                    let line = line_of(&self.input, self.record.position());
-                    return Err(problem.at_line(line));
-                }
+                Err(error) => return Err(error.at_line(line_of(&self.input, self.record.position()))),
             }
         }
         self.filter.check()?;
@@ -131,23 +129,16 @@ impl<'r> Header<'r> {
         Header { names: record.iter().map(str::trim).collect(), line: line_of(input, record.position()) }
     }
 
-    fn at(&self, problem: Problem) -> TraceError {
-        problem.at_line(self.line)
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.names.iter().map(|name| (*name).to_owned()).collect()
-    }
-
-    fn check_unique(&self) -> Result<(), TraceError> {
+    fn check_unique(&self) -> Result<(), Error> {
         let mut seen = BTreeSet::new();
         let mut names = self.names.iter();
         // Several columns without a name, as trailing commas make them, do no harm.
         let twice = names.find(|name| !name.is_empty() && !seen.insert(**name));
         match twice {
             Some(column) => {
-                let column = (*column).to_owned();
-                Err(self.at(Problem::SeveralColumns { column }))
+                let column = Shown(column);
+                let text = format!("expected one column {column}, found several; rename or remove the others");
+                Err(contents(text).at_line(self.line))
             }
             None => Ok(()),
         }
@@ -159,14 +150,14 @@ impl<'r> Header<'r> {
     }
 
     /// Returns the index of a column that the format requires.
-    pub(crate) fn required(&self, format: Format, column: &'static str) -> Result<usize, TraceError> {
+    pub(crate) fn required(&self, format: Format, column: &'static str) -> Result<usize, Error> {
         self.position(column).ok_or_else(|| self.missing(format, column))
     }
 
     /// The error of a missing `column`, or of what hides it.
-    fn missing(&self, format: Format, column: &'static str) -> TraceError {
+    fn missing(&self, format: Format, column: &'static str) -> Error {
         if matches!(self.names.as_slice(), [] | [""]) {
-            return Problem::Empty { format }.into();
+            return empty(format);
         }
         let only = match self.names.as_slice() {
             [only] => *only,
@@ -174,11 +165,11 @@ impl<'r> Header<'r> {
         };
         let mut separators = SEPARATORS.into_iter();
         let separator = separators.find(|(separator, _)| only.contains(*separator));
-        let problem = match separator {
-            Some((_, found)) => Problem::Separator { found },
-            None => Problem::NoColumn { format, column, found: self.names() },
+        let error = match separator {
+            Some((_, found)) => contents(format!("expected columns separated by commas, found {found}; replace them")),
+            None => missing(format, column, &self.names),
         };
-        self.at(problem)
+        error.at_line(self.line)
     }
 }
 
@@ -204,16 +195,19 @@ struct Filter {
 }
 
 impl Filter {
-    fn find(header: &Header<'_>, conditions: &[Condition]) -> Result<Filter, TraceError> {
+    fn find(header: &Header<'_>, conditions: &[Condition]) -> Result<Filter, Error> {
         let conditions = conditions.iter().map(|condition| {
-            let column = header.position(&condition.column).ok_or_else(|| Problem::NoConditionColumn {
-                column: condition.column.clone(),
-                found: header.names(),
+            let name = &condition.column;
+            let column = header.position(name).ok_or_else(|| {
+                let near: Vec<String> = nearest(name, header.names.iter().copied()).into_iter().map(shown).collect();
+                let (name, near, found) = (Shown(name), hint(&near), names(&header.names));
+                let text = format!("{}: no column {name}{near}; use one of {found}", key("where"));
+                Error::new(Kind::UnknownName, text)
             })?;
             Ok((column, condition.clone()))
         });
         Ok(Filter {
-            conditions: conditions.collect::<Result<_, TraceError>>()?,
+            conditions: conditions.collect::<Result<_, Error>>()?,
             experiment: header.position(EXPERIMENT),
             experiments: BTreeSet::new(),
             values: BTreeSet::new(),
@@ -235,17 +229,20 @@ impl Filter {
     }
 
     /// Checks that the selected rows exist and are of one experiment.
-    fn check(&self) -> Result<(), TraceError> {
-        if self.experiments.len() > 1 {
-            let values = self.experiments.clone();
-            return Err(Problem::SeveralExperiments { values }.into());
+    fn check(&self) -> Result<(), Error> {
+        let values = &self.experiments;
+        if values.len() > 1 {
+            return Err(contents(format!(
+                "column experiment has {} values ({}); select one with {} experiment=NAME",
+                values.len(),
+                listed(values),
+                key("where")
+            )));
         }
         match self.conditions.first() {
             Some((_, condition)) if !self.accepted && !self.values.is_empty() => {
-                Err(TraceError::from(Problem::NoMatch {
-                    column: condition.column.clone(),
-                    values: self.values.clone(),
-                }))
+                let (column, values) = (Shown(&condition.column), listed(&self.values));
+                Err(contents(format!("no row meets every {}; column {column} has {values}", key("where"))))
             }
             _ => Ok(()),
         }
@@ -259,29 +256,27 @@ fn remember(values: &mut BTreeSet<String>, value: &str) {
 }
 
 /// Converts an error of the CSV reader, and rejects a record at which the limit of the bytes was reached.
-fn checked<T>(
-    input: &Input,
-    reader: &Reader<Bytes>,
-    record: &StringRecord,
-    read: csv::Result<T>,
-) -> Result<T, TraceError> {
+fn checked<T>(input: &Input, reader: &Reader<Bytes>, record: &StringRecord, read: csv::Result<T>) -> Result<T, Error> {
     let position = match &read {
         Ok(_) => record.position().cloned(),
         Err(error) => error.position().cloned(),
     };
-    let problem = match read {
-        _ if reader.get_ref().limit() == 0 => Problem::LongRecord,
+    let error = match read {
+        _ if reader.get_ref().limit() == 0 => long_record(),
         Ok(read) => return Ok(read),
-        Err(error) => match error.kind() {
-            ErrorKind::UnequalLengths { expected_len, len, .. } => {
-                Problem::Fields { expected: *expected_len, found: *len }
+        Err(error) => {
+            let text = error.to_string();
+            match error.into_kind() {
+                ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                    contents(format!("expected {expected_len} fields, found {len}; correct this line"))
+                }
+                ErrorKind::Utf8 { .. } => not_text(),
+                ErrorKind::Io(error) => return Err(failure(error)),
+                _ => return Err(contents(format!("{text}; expected comma-separated UTF-8"))),
             }
-            ErrorKind::Utf8 { .. } => Problem::NotText,
-            ErrorKind::Io(error) => return Err(Problem::read(error).into()),
-            _ => return Err(Problem::Csv(error.to_string()).into()),
-        },
+        }
     };
-    Err(problem.at_line(line_of(input, position.as_ref())))
+    Err(error.at_line(line_of(input, position.as_ref())))
 }
 
 /// Returns the line on which the record at `position` begins.

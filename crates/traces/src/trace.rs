@@ -1,8 +1,10 @@
 //! A trace, and how it is read.
 
+use rooflut_error::{Error, Kind, key};
+
 use crate::arrival_source::ArrivalSource;
-use crate::error::{Problem, TraceError};
-use crate::foreign::Foreign;
+use crate::error::{content, contents};
+use crate::foreign;
 use crate::format::Format;
 use crate::inference_perf::Report;
 use crate::input::Input;
@@ -46,8 +48,8 @@ pub struct Trace {
 ///
 /// # Errors
 ///
-/// [`TraceError`] names the line that cannot be read, or what the file lacks. A file without requests is
-/// an error.
+/// The line that cannot be read, or what the file lacks. A file without requests is an error. Messages name
+/// [`Options::conditions`] `where` and [`Options::format`] `trace_format`, as scenarios do.
 ///
 /// ```
 /// use rooflut_traces::{Options, read};
@@ -58,12 +60,10 @@ pub struct Trace {
 ///     Err("line 2: prompt_tokens: expected a whole number of tokens, found \"x\"; correct this line".into())
 /// );
 /// ```
-pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, TraceError> {
+pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Error> {
     let input = input.into();
     let head = input.head()?;
-    if let Some(foreign) = Foreign::of_bytes(&head) {
-        return Err(Problem::Foreign(foreign).into());
-    }
+    foreign::check_bytes(&head)?;
     let format = match options.format {
         Some(format) => format,
         None => Format::detect(&head)?,
@@ -78,11 +78,13 @@ pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Tra
     }
     let left_out = notes.left_out.into_counts();
     if requests == 0 {
-        return Err(if left_out.is_empty() {
-            Problem::NoRequests { format }.into()
-        } else {
-            Problem::AllLeftOut { left_out }.into()
-        });
+        let reasons = left_out.iter().map(|(reason, count)| format!("{count} {reason}"));
+        let text = match reasons.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() && format.is_csv() => "no rows; expected one line per request".to_owned(),
+            none if none.is_empty() => format!("no requests; expected {}", content(format)),
+            reasons => format!("expected a request that was served, found none: {reasons}; use another file"),
+        };
+        return Err(contents(text));
     }
     let arrivals = notes.arrivals.unwrap_or(ArrivalSource::Recorded);
     if format == Format::Own || arrivals != ArrivalSource::Recorded {
@@ -108,7 +110,7 @@ impl Trace {
     /// # Errors
     ///
     /// A failure to read the file.
-    pub fn replay(&self) -> Result<Replay, TraceError> {
+    pub fn replay(&self) -> Result<Replay, Error> {
         let rows = rows(&self.input, self.format, &self.conditions, &mut Notes::default())?;
         let tokens_per_id = Blocks::tokens_per_id(self.format);
         Ok(Replay::new(rows, (self.requests, self.span), tokens_per_id))
@@ -116,14 +118,10 @@ impl Trace {
 }
 
 /// Opens the rows of a file.
-fn rows(
-    input: &Input,
-    format: Format,
-    conditions: &[Condition],
-    notes: &mut Notes,
-) -> Result<Box<dyn Rows>, TraceError> {
+fn rows(input: &Input, format: Format, conditions: &[Condition], notes: &mut Notes) -> Result<Box<dyn Rows>, Error> {
     if !format.is_csv() && !conditions.is_empty() {
-        return Err(Problem::ConditionOnJson { format }.into());
+        let text = format!("{} selects rows of CSV, found JSON ({format}); leave it out", key("where"));
+        return Err(Error::new(Kind::Conflict, text));
     }
     Ok(match format {
         Format::Mooncake | Format::QwenBailian => Box::new(Blocks::open(input, format)?),

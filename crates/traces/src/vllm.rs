@@ -6,13 +6,14 @@ use std::{mem, vec};
 use rooflut::sim::Request;
 use rooflut::sim::load::Arrivals;
 use rooflut::units::Seconds;
+use rooflut_error::Error;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::arrival_source::ArrivalSource;
 use crate::cell::{LATEST_NS, Unit, time_ns, tokens};
-use crate::error::{Problem, TraceError};
+use crate::error::{Shown, contents, empty, failure, value};
 use crate::format::Format;
 use crate::input::Input;
 use crate::json::{Json, Records, quote_infinities};
@@ -48,26 +49,27 @@ pub(crate) struct Results {
 
 impl Results {
     /// Reads the one result of a file.
-    pub(crate) fn open(input: &Input) -> Result<Results, TraceError> {
+    pub(crate) fn open(input: &Input) -> Result<Results, Error> {
         let mut text = Vec::new();
         let read = input.reader().and_then(|mut file| file.read_to_end(&mut text));
-        read.map_err(|error| Problem::read(&error))?;
+        read.map_err(failure)?;
         quote_infinities(&mut text);
         let mut records = Records::in_memory(input, text);
-        let format = Format::Vllm;
         let results = match records.next()? {
             Some(json) => result(&json)?,
-            None => return Err(Problem::Empty { format }.into()),
+            None => return Err(empty(Format::Vllm)),
         };
         match records.next()? {
-            Some(json) => Err(json.problem(Problem::SeveralResults)),
+            Some(json) => {
+                Err(json.whole(contents("expected one result, found several (--append-result); split the file")))
+            }
             None => Ok(results),
         }
     }
 }
 
 impl Rows for Results {
-    fn next(&mut self, notes: &mut Notes) -> Result<Option<Row>, TraceError> {
+    fn next(&mut self, notes: &mut Notes) -> Result<Option<Row>, Error> {
         for _ in 0..mem::take(&mut self.failed) {
             notes.left_out.count(LeftOut::NoOutput);
         }
@@ -75,17 +77,19 @@ impl Rows for Results {
     }
 }
 
-fn result<'t>(json: &Json<'t>) -> Result<Results, TraceError> {
+fn result<'t>(json: &Json<'t>) -> Result<Results, Error> {
     let record: Record<'t> = json.object()?;
     if record.input_lens.is_none() && record.request_throughput.is_some() {
-        let format = Format::Vllm;
-        return Err(Problem::NoDetails { format }.into());
+        return Err(contents(
+            "expected input_lens and output_lens, found a result without details; run vllm bench serve with \
+             --save-result --save-detailed, or SGLang's bench_serving with --output-details",
+        ));
     }
     let required = |key, found| json.required(Format::Vllm, key, found);
     let input_lens = required("input_lens", record.input_lens)?;
     let output_lens = required("output_lens", record.output_lens)?;
-    let prompts = json.list("input_lens", input_lens, tokens)?;
-    let outputs = json.list("output_lens", output_lens, tokens)?;
+    let prompts = json.list("input_lens", input_lens, |key, text| tokens(key, text))?;
+    let outputs = json.list("output_lens", output_lens, |key, text| tokens(key, text))?;
     check_length(json, ("output_lens", output_lens), outputs.len(), &prompts)?;
     let lengths = prompts.iter().zip(outputs);
     let requests = lengths.map(|(prompt, output)| Request::new(*prompt, output));
@@ -100,8 +104,8 @@ fn result<'t>(json: &Json<'t>) -> Result<Results, TraceError> {
             ArrivalSource::Recorded
         }
         None => {
-            let source = record.arrivals().map_err(|problem| json.problem(problem))?;
-            draw(source, &mut requests).map_err(|problem| json.problem(problem))?;
+            let source = record.arrivals().map_err(|error| json.whole(error))?;
+            draw(source, &mut requests).map_err(|error| json.whole(error))?;
             source
         }
     };
@@ -116,41 +120,48 @@ fn check_length(
     (list, text): (&'static str, &str),
     found: usize,
     prompts: &[u32],
-) -> Result<(), TraceError> {
-    let (found, expected) = (found as u64, prompts.len() as u64);
-    let problem = Problem::Lengths { list, found, expected };
-    if found == expected { Ok(()) } else { Err(json.at(text, problem)) }
+) -> Result<(), Error> {
+    let expected = prompts.len();
+    let error =
+        || contents(format!("{list}: expected {expected} elements as in input_lens, found {found}; correct the file"));
+    if found == expected { Ok(()) } else { Err(json.at(text, error())) }
 }
 
 impl Record<'_> {
     /// Returns how the requests of a result without start times arrived.
-    fn arrivals(&self) -> Result<ArrivalSource, Problem> {
-        let no_arrivals = |why: String| Problem::NoArrivals { why };
+    fn arrivals(&self) -> Result<ArrivalSource, Error> {
+        let no_arrivals = |found: &str| {
+            contents(format!(
+                "expected start_times, which newer versions of vllm bench serve save, or arrivals that follow \
+                 request_rate, found {}; run vLLM's or SGLang's benchmark with --request-rate alone",
+                Shown(found)
+            ))
+        };
         if self.ramp_up_strategy.is_some() {
-            return Err(no_arrivals("a ramp-up strategy".to_owned()));
+            return Err(no_arrivals("a ramp-up strategy"));
         }
         let Some(rate) = self.request_rate.map(RawValue::get) else {
-            return Err(no_arrivals("neither".to_owned()));
+            return Err(no_arrivals("neither"));
         };
         if rate == "\"inf\"" {
             return match self.max_concurrency.map(RawValue::get) {
                 None => Ok(ArrivalSource::AtOnce),
-                Some(limit) => Err(no_arrivals(format!("request_rate \"inf\" with max_concurrency {limit}"))),
+                Some(limit) => Err(no_arrivals(&format!("request_rate \"inf\" with max_concurrency {limit}"))),
             };
         }
         let burstiness = self.burstiness.map_or("1.0", RawValue::get);
         if burstiness.parse() != Ok(1.0_f64) {
-            return Err(no_arrivals(format!("burstiness {burstiness}")));
+            return Err(no_arrivals(&format!("burstiness {burstiness}")));
         }
         match rate.parse::<f64>() {
             Ok(requests_per_s) if requests_per_s > 0.0 => Ok(ArrivalSource::Poisson { requests_per_s }),
-            _ => Err(Problem::value("request_rate", "requests per second, or \"inf\"", rate)),
+            _ => Err(value("request_rate", "requests per second, or \"inf\"", rate)),
         }
     }
 }
 
 /// Draws arrivals that were not recorded.
-fn draw(source: ArrivalSource, requests: &mut [Request]) -> Result<(), Problem> {
+fn draw(source: ArrivalSource, requests: &mut [Request]) -> Result<(), Error> {
     let ArrivalSource::Poisson { requests_per_s } = source else {
         return Ok(());
     };
@@ -159,7 +170,7 @@ fn draw(source: ArrivalSource, requests: &mut [Request]) -> Result<(), Problem> 
     let span_s = requests.len() as f64 / requests_per_s;
     let too_slow = || {
         let expected = format!("a rate at which requests arrive within {} seconds", LATEST_NS / 1_000_000_000);
-        Problem::value("request_rate", expected, requests_per_s.to_string())
+        value("request_rate", expected, &requests_per_s.to_string())
     };
     let series = || Arrivals::try_poisson(1.0, 0).map_err(|_| too_slow());
     let last = series()?.take(requests.len()).last().unwrap_or(1).max(1);

@@ -26,7 +26,7 @@ fn trace(bytes: &[u8], format: Option<Format>) {
             Err(error) => {
                 let message = error.to_string();
                 assert!(!message.contains(char::is_control), "{message:?}");
-                assert!(error.line.is_none_or(|line| is_line(bytes, line)));
+                assert!(error.line().is_none_or(|line| is_line(bytes, line)));
             }
         }
     }

@@ -28,7 +28,7 @@ fn a_failure_does_not_start_the_clock() {
 fn conditions_pick_models() {
     assert_eq!(requests(SAMPLE, &["Model=GPT-4"]).unwrap().len(), 2);
     let message = requests(SAMPLE, &["Model=GPT-5"]).unwrap_err();
-    assert_eq!(message, ": no row meets every --where; column Model has ChatGPT, GPT-4");
+    assert_eq!(message, "no row meets every where; column Model has ChatGPT, GPT-4");
 }
 
 #[test]

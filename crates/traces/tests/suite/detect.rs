@@ -48,5 +48,5 @@ fn bytes_of_no_text_and_endless_lists_are_refused() {
     let utf_16: Vec<u8> = utf_16.flat_map(u16::to_le_bytes).collect();
     let error = read(utf_16, &Options::default()).unwrap_err();
     assert!(error.to_string().contains("iconv"));
-    assert!(message(&"[".repeat(100_000)).starts_with(":1: invalid JSON: EOF"));
+    assert!(message(&"[".repeat(100_000)).starts_with("line 1: invalid JSON: EOF"));
 }

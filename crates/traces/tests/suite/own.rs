@@ -3,7 +3,8 @@
 
 use crate::support::{message, requests, trace};
 use rooflut::sim::{Content, Request};
-use rooflut_traces::{Format, Options, read};
+use rooflut_error::Kind;
+use rooflut_traces::{Condition, Format, Options, read};
 
 #[test]
 fn columns_are_found_by_name_and_others_ignored() {
@@ -84,4 +85,22 @@ fn a_message_stays_on_one_line_and_short() {
     let message = message(&text);
     assert!(message.contains(r"a\nxxx") && message.contains("xxx...\";"), "{message}");
     assert!(message.len() < 200 && !message.contains('\n'), "{message}");
+}
+
+#[test]
+fn an_error_says_what_kind_of_thing_is_wrong() {
+    let rows = "experiment,arrival_ms,prompt_tokens,output_tokens\na,0,1,1\n";
+    let json = r#"{"timestamp": 1, "input_length": 2, "output_length": 3}"#;
+    for (text, condition, kind, keys) in [
+        ("a,b\n1,2\n", "a=1", Kind::Contents, &[][..]),
+        (rows, "experiment=c", Kind::Contents, &["where"]),
+        (rows, "experment=a", Kind::UnknownName, &["where"]),
+        (json, "a=1", Kind::Conflict, &["where"]),
+    ] {
+        let conditions = [condition.parse().unwrap()];
+        let error = read(text.as_bytes(), &Options { conditions: &conditions, ..Options::default() }).unwrap_err();
+        assert_eq!((error.kind(), &*error.keys()), (kind, keys), "{error}");
+    }
+    assert_eq!("rows".parse::<Condition>().unwrap_err().kind(), Kind::Value);
+    assert_eq!("csv".parse::<Format>().unwrap_err().kind(), Kind::UnknownName);
 }

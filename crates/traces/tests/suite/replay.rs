@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, Write};
 
 use rooflut::sim::load::Source;
-use rooflut_traces::{Input, Options, Problem, Replay, read};
+use rooflut_error::Kind;
+use rooflut_traces::{Input, Options, Replay, read};
 
 use crate::support::{collect, shapes, trace};
 
@@ -55,7 +56,7 @@ fn a_pipe_is_copied_as_far_as_it_is_read() {
     let endless = Cursor::new(format!("{HEADER}x,1,1\n")).chain(io::repeat(b'\n'));
     let copy = tempfile::tempfile().unwrap();
     let error = read(Input::once(endless, copy.try_clone().unwrap()), &Options::default());
-    assert_eq!(error.unwrap_err().line, Some(2));
+    assert_eq!(error.unwrap_err().line(), Some(2));
     assert!(copy.metadata().unwrap().len() < 2 << 20);
 }
 
@@ -80,6 +81,7 @@ fn a_folder_is_no_file() {
     // Where it can be opened at all.
     if let Ok(folder) = File::open(folder.path()) {
         let error = read(folder, &Options::default()).unwrap_err();
-        assert!(matches!(error.problem, Problem::Read { .. }), "{error}");
+        assert_eq!(error.kind(), Kind::Io, "{error}");
+        assert!(error.to_string().starts_with("cannot read the file: "), "{error}");
     }
 }

@@ -3,13 +3,15 @@
 //! Source: BLIS, the Go port of InferSim's method; each rule is documented at its function.
 
 use super::corners::{Corners, place_of};
+use super::error::{self, nothing_positive};
 use super::gemm_entries::{covering, gemm_entries, no_table};
 use super::nearest_shape::{heads, nearer};
 use super::reading::positive;
-use super::{LookupError, Matched, MfuCell, MfuCurve, MfuGrid, MfuPoint, MfuReading};
+use super::{Matched, MfuCell, MfuCurve, MfuGrid, MfuPoint, MfuReading};
 use rooflut::hardware::{AttentionShape, Dtype};
 use rooflut::table::{Class, Entry, Grid, Provenance, TableSet};
 use rooflut::units::Mfu;
+use rooflut_error::Error;
 
 /// A decode MFU interpolated to less than this is replaced by the nearest row above 0.000.
 const MIN_MFU: f64 = 0.0001;
@@ -25,12 +27,12 @@ const WARM_UP_SHAPES: [(u32, u32, u32); 3] = [(40, 40, 128), (56, 8, 128), (64, 
 ///
 /// # Errors
 /// The MFU is 0.000 there, or the curve has no row.
-pub fn linear_mfu(curve: &MfuCurve, x: f64) -> Result<MfuReading, LookupError> {
+pub fn linear_mfu(curve: &MfuCurve, x: f64) -> Result<MfuReading, Error> {
     let below = |point: &MfuPoint| f64::from(point.at) <= x;
     let lower = curve.points().take_while(below).last();
     let upper = curve.points().find(|point| f64::from(point.at) >= x);
     let (Some(lo), Some(hi)) = (lower.or(upper), upper.or(lower)) else {
-        return Err(LookupError::NothingPositive { table: curve.table() });
+        return Err(nothing_positive(curve.table()));
     };
     if lo.at == hi.at {
         let place = place_of(f64::from(lo.at), x);
@@ -52,7 +54,7 @@ pub fn linear_mfu(curve: &MfuCurve, x: f64) -> Result<MfuReading, LookupError> {
 ///
 /// # Errors
 /// Every MFU of the grid is 0.000.
-pub fn bilinear_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
+pub fn bilinear_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, Error> {
     let (Some(rows), Some(columns)) = (Corners::around(grid.batches(), batch), Corners::around(grid.kv_lens(), kv_len))
     else {
         return nearest_positive(grid, batch, kv_len);
@@ -70,7 +72,7 @@ pub fn bilinear_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReadin
 }
 
 /// Returns the row nearest to (batch, kv) whose MFU is above 0.000.
-fn nearest_positive(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
+fn nearest_positive(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, Error> {
     let distance = |cell: &MfuCell| {
         let (rows, columns) = (f64::from(cell.batch) - batch, f64::from(cell.kv_len) - kv_len);
         rows * rows + columns * columns
@@ -78,7 +80,7 @@ fn nearest_positive(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReadin
     // Cells are in ascending order, and `min_by` returns the first on a tie.
     let nearest = grid.cells().filter(|cell| cell.mfu > 0.0).min_by(|a, b| distance(a).total_cmp(&distance(b)));
     let Some(cell) = nearest else {
-        return Err(LookupError::NothingPositive { table: grid.table() });
+        return Err(nothing_positive(grid.table()));
     };
     let place = grid.provenance(Provenance::new(Class::Interpolated, grid.extent(batch, kv_len)));
     MfuReading::of_row(cell.mfu, grid.row(cell), place)
@@ -88,7 +90,7 @@ fn nearest_positive(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReadin
 ///
 /// # Errors
 /// The set has no GEMM table.
-pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<MfuCurve, LookupError> {
+pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<MfuCurve, Error> {
     let entries = gemm_entries(set)?;
     let entry = covering(entries.clone(), k, n, u64::MAX).or_else(|| entries.last()).ok_or_else(|| no_table(set))?;
     let curve = MfuCurve::gemm(&entry, set.gpu()).ok_or_else(|| no_table(set))?;
@@ -100,7 +102,7 @@ pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<MfuCurve, LookupErro
 ///
 /// # Errors
 /// The set has no bf16 prefill attention table with a batch of 1.
-pub fn prefill_curve(set: &TableSet, shape: &AttentionShape) -> Result<MfuCurve, LookupError> {
+pub fn prefill_curve(set: &TableSet, shape: &AttentionShape) -> Result<MfuCurve, Error> {
     nearest_prefill(set, shape).map(|(_, curve)| curve)
 }
 
@@ -112,9 +114,9 @@ pub fn prefill_curve(set: &TableSet, shape: &AttentionShape) -> Result<MfuCurve,
 ///
 /// # Errors
 /// The set has no bf16 prefill or decode attention table.
-pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<MfuGrid, LookupError> {
+pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<MfuGrid, Error> {
     let (chosen, _) = nearest_prefill(set, shape)?;
-    let no_table = || LookupError::no_table(set, "decode attention (bf16)");
+    let no_table = || error::no_table(set, "decode attention (bf16)");
     let table = set.decode().ok_or_else(no_table)?;
     table
         .entries()
@@ -133,8 +135,8 @@ pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<MfuGrid, Lo
 }
 
 /// Returns the prefill table of the shape nearest to `shape`.
-fn nearest_prefill(set: &TableSet, shape: &AttentionShape) -> Result<(AttentionShape, MfuCurve), LookupError> {
-    let no_table = || LookupError::no_table(set, "prefill attention (bf16, batch 1)");
+fn nearest_prefill(set: &TableSet, shape: &AttentionShape) -> Result<(AttentionShape, MfuCurve), Error> {
+    let no_table = || error::no_table(set, "prefill attention (bf16, batch 1)");
     let table = set.prefill().ok_or_else(no_table)?;
     table
         .entries()

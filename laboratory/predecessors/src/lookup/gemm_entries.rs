@@ -1,8 +1,10 @@
 //! The measured (k, n) pairs of a set, and the choice among them that both predecessors share.
 
-use super::LookupError;
 use rooflut::hardware::{Dtype, GemmShape};
 use rooflut::table::{Curve, Entry, TableSet};
+use rooflut_error::Error;
+
+use super::error;
 
 /// The formats of GEMM tables, by priority. The predecessors have one GEMM table per GPU, without a dtype; here it is
 /// the first of these that a set has.
@@ -11,7 +13,7 @@ const DTYPES: [Dtype; 3] = [Dtype::Bf16, Dtype::Fp8Block, Dtype::Fp8];
 pub(super) type GemmEntry<'t> = Entry<GemmShape, Curve<'t>>;
 
 /// Returns the GEMMs of a set in ascending order of (k, n), the order of the published files.
-pub(super) fn gemm_entries(set: &TableSet) -> Result<impl Iterator<Item = GemmEntry<'_>> + Clone, LookupError> {
+pub(super) fn gemm_entries(set: &TableSet) -> Result<impl Iterator<Item = GemmEntry<'_>> + Clone, Error> {
     let table = set.gemm().ok_or_else(|| no_table(set))?;
     let dtype = DTYPES
         .into_iter()
@@ -21,8 +23,8 @@ pub(super) fn gemm_entries(set: &TableSet) -> Result<impl Iterator<Item = GemmEn
 }
 
 /// Returns the error for a set without a GEMM table.
-pub(super) fn no_table(set: &TableSet) -> LookupError {
-    LookupError::no_table(set, "GEMM (bf16, fp8_block or fp8)")
+pub(super) fn no_table(set: &TableSet) -> Error {
+    error::no_table(set, "GEMM (bf16, fp8_block or fp8)")
 }
 
 /// Returns the pair with k' >= k and n' >= n that is nearest by squared distance, below `limit`; the first one on a

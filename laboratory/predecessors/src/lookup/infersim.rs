@@ -3,11 +3,13 @@
 //! Source: InferSim's published code; each rule is documented at its function.
 
 use super::corners::extent;
+use super::error;
 use super::gemm_entries::{covering, gemm_entries, no_table};
-use super::{LookupError, MfuCell, MfuCurve, MfuGrid, MfuReading};
+use super::{MfuCell, MfuCurve, MfuGrid, MfuReading};
 use rooflut::hardware::{AttentionShape, Dtype};
 use rooflut::table::{Class, Provenance, TableSet};
 use rooflut::units::Mfu;
+use rooflut_error::Error;
 
 /// Upper limit on the squared distance of a (k', n').
 const MAX_SQUARED_DISTANCE: u64 = 1_000_000_000;
@@ -23,7 +25,7 @@ const ZERO_SHAPES: [(u32, u32, u32); 2] = [(28, 4, 128), (32, 32, 128)];
 ///
 /// # Errors
 /// The row's MFU is 0.000.
-pub fn floor_mfu(curve: &MfuCurve, x: f64, default: Mfu) -> Result<MfuReading, LookupError> {
+pub fn floor_mfu(curve: &MfuCurve, x: f64, default: Mfu) -> Result<MfuReading, Error> {
     let below = curve.points().take_while(|point| f64::from(point.at) <= x);
     let Some(point) = below.last() else {
         return Ok(MfuReading::assumed(default));
@@ -42,12 +44,12 @@ pub fn floor_mfu(curve: &MfuCurve, x: f64, default: Mfu) -> Result<MfuReading, L
 ///
 /// # Errors
 /// The cell's MFU is 0.000, or the grid has no cell.
-pub fn nearest_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, LookupError> {
+pub fn nearest_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading, Error> {
     let distance = |cell: &MfuCell| (f64::from(cell.batch) - batch).abs() + (f64::from(cell.kv_len) - kv_len).abs();
     // Cells are in ascending order, and `min_by` returns the first on a tie.
     let nearest = grid.cells().min_by(|a, b| distance(a).total_cmp(&distance(b)));
     let Some(cell) = nearest else {
-        return Err(LookupError::NothingPositive { table: grid.table() });
+        return Err(error::nothing_positive(grid.table()));
     };
     let place = if distance(&cell) > 0.0 {
         Provenance::new(Class::Interpolated, grid.extent(batch, kv_len))
@@ -61,7 +63,7 @@ pub fn nearest_mfu(grid: &MfuGrid, batch: f64, kv_len: f64) -> Result<MfuReading
 ///
 /// # Errors
 /// The set has no GEMM table.
-pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<Option<MfuCurve>, LookupError> {
+pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<Option<MfuCurve>, Error> {
     let entries = gemm_entries(set)?;
     let Some(entry) = covering(entries, k, n, MAX_SQUARED_DISTANCE) else {
         return Ok(None);
@@ -75,8 +77,8 @@ pub fn gemm_curve(set: &TableSet, k: u32, n: u32) -> Result<Option<MfuCurve>, Lo
 ///
 /// # Errors
 /// The set has no prefill attention table.
-pub fn prefill_curve(set: &TableSet, shape: &AttentionShape) -> Result<Option<MfuCurve>, LookupError> {
-    let no_table = || LookupError::no_table(set, "prefill attention (bf16)");
+pub fn prefill_curve(set: &TableSet, shape: &AttentionShape) -> Result<Option<MfuCurve>, Error> {
+    let no_table = || error::no_table(set, "prefill attention (bf16)");
     let table = set.prefill().ok_or_else(no_table)?;
     let entry = table.find(&per_rank(shape));
     Ok(entry.and_then(|entry| MfuCurve::prefill(&entry, set.gpu())))
@@ -87,8 +89,8 @@ pub fn prefill_curve(set: &TableSet, shape: &AttentionShape) -> Result<Option<Mf
 ///
 /// # Errors
 /// The set has no decode attention table.
-pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<Option<MfuGrid>, LookupError> {
-    let no_table = || LookupError::no_table(set, "decode attention (bf16)");
+pub fn decode_grid(set: &TableSet, shape: &AttentionShape) -> Result<Option<MfuGrid>, Error> {
+    let no_table = || error::no_table(set, "decode attention (bf16)");
     let table = set.decode().ok_or_else(no_table)?;
     let entry = table.find(&per_rank(shape));
     let grid = entry.and_then(|entry| MfuGrid::decode(&entry, set.gpu()));

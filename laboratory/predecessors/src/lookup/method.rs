@@ -1,7 +1,8 @@
 //! Lookup methods between measured rows: rooflut's own and those of the predecessors.
 
-use super::{LookupError, MfuCurve, MfuGrid, blis, infersim};
+use super::{MfuCurve, MfuGrid, blis, infersim};
 use rooflut::units::{Mfu, Seconds};
+use rooflut_error::Error;
 use rooflut_roofline::Work;
 
 /// The method of a lookup, for cross-checks with the predecessors on the same tables.
@@ -34,7 +35,7 @@ impl Method {
     }
 
     /// Returns a predecessor's time of `work` at `x` on a curve.
-    pub(crate) fn on_curve(self, curve: &MfuCurve, work: Work, x: u32) -> Result<Seconds, LookupError> {
+    pub(crate) fn on_curve(self, curve: &MfuCurve, work: Work, x: u32) -> Result<Seconds, Error> {
         let reading = match self {
             Method::InferSim => infersim::floor_mfu(curve, f64::from(x), INFERSIM_MFU)?,
             // Rooflut's own method is never passed here: it has no MFU to interpolate.
@@ -44,7 +45,7 @@ impl Method {
     }
 
     /// Returns a predecessor's time of decode `work` on a grid.
-    pub(crate) fn on_grid(self, grid: &MfuGrid, work: Work, batch: u32, kv_len: u32) -> Result<Seconds, LookupError> {
+    pub(crate) fn on_grid(self, grid: &MfuGrid, work: Work, batch: u32, kv_len: u32) -> Result<Seconds, Error> {
         let (batch, kv_len) = (f64::from(batch), f64::from(kv_len));
         let reading = match self {
             Method::InferSim => infersim::nearest_mfu(grid, batch, kv_len)?,

@@ -18,7 +18,7 @@
 //! assert_eq!(blend.matched, Matched::Between(curve.table()));
 //! assert!(matches!(below.matched, Matched::Row(row) if row.at <= 100));
 //! assert_eq!(below.provenance, Class::Transferred.inside());
-//! # Ok::<(), rooflut_predecessors::lookup::LookupError>(())
+//! # Ok::<(), rooflut_error::Error>(())
 //! ```
 
 pub mod blis;
@@ -36,7 +36,6 @@ mod reading;
 use rooflut::table::{Class, Provenance};
 
 pub use curve::{MfuCurve, MfuPoint};
-pub use error::LookupError;
 pub use grid::{MfuCell, MfuGrid};
 pub use method::Method;
 pub use reading::{Matched, MfuReading, Row, TableKey};

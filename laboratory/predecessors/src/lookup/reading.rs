@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::LookupError;
 use rooflut::hardware::{AttentionShape, GemmShape};
 use rooflut::table::{Class, Provenance};
 use rooflut::units::Mfu;
+use rooflut_error::{Error, Kind};
 
 /// An MFU and its source.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,15 +59,22 @@ impl MfuReading {
     }
 
     /// Returns the MFU of a row.
-    pub(super) fn of_row(mfu: f64, row: Row, provenance: Provenance) -> Result<MfuReading, LookupError> {
+    pub(super) fn of_row(mfu: f64, row: Row, provenance: Provenance) -> Result<MfuReading, Error> {
         positive(mfu, row)?;
         Ok(MfuReading { mfu: Mfu(mfu), matched: Matched::Row(row), provenance })
     }
 }
 
 /// Rejects an MFU that the original would divide by.
-pub(super) fn positive(mfu: f64, row: Row) -> Result<(), LookupError> {
-    if mfu > 0.0 { Ok(()) } else { Err(LookupError::ZeroMfu { row }) }
+pub(super) fn positive(mfu: f64, row: Row) -> Result<(), Error> {
+    if mfu > 0.0 {
+        return Ok(());
+    }
+    let text = format!(
+        "{row}: expected a positive MFU, found 0.000 (rounded as published), by which the original divides: ask for a \
+         larger step or use the default model"
+    );
+    Err(Error::new(Kind::Contents, text))
 }
 
 /// Returns an MFU as published: rounded to three decimals, halves up.

@@ -3,12 +3,13 @@
 //! Source: BLIS's MFU roofline; each formula is documented at its function.
 
 use super::dense::{BYTES_PER_PARAM, DenseModel, Phase};
-use super::{CompatError, CompatPart, CompatSpec, CompatTime};
+use super::{CompatPart, CompatSpec, CompatTime};
 use crate::lookup::blis::{bilinear_mfu, decode_grid, gemm_curve, linear_mfu, prefill_curve};
-use crate::lookup::{LookupError, MfuCurve, MfuGrid};
+use crate::lookup::{MfuCurve, MfuGrid};
 use rooflut::hardware::{AttentionShape, Dtype, Gpu};
 use rooflut::step::StepBatch;
 use rooflut::table::{Class, Provenance, TableSet};
+use rooflut_error::Error;
 
 // Published constants for H100.
 /// Achieved share of the memory bandwidth, e.
@@ -77,7 +78,7 @@ impl Blis {
     ///
     /// # Errors
     /// Invalid dimensions; a `tp` of 0; a set without a GEMM, prefill or decode attention table.
-    pub fn try_new(model: impl Into<CompatSpec>, set: &TableSet, tp: u32) -> Result<Blis, CompatError> {
+    pub fn try_new(model: impl Into<CompatSpec>, set: &TableSet, tp: u32) -> Result<Blis, Error> {
         let model = DenseModel::try_new(model.into(), tp)?;
         let shape = AttentionShape {
             dtype: Dtype::Bf16,
@@ -102,7 +103,7 @@ impl Blis {
     ///
     /// # Errors
     /// An MFU of 0.000 in the tables.
-    pub fn try_step_time(&self, batch: &StepBatch<'_>) -> Result<CompatTime, CompatError> {
+    pub fn try_step_time(&self, batch: &StepBatch<'_>) -> Result<CompatTime, Error> {
         let mut time = CompatTime::ZERO;
         if batch.is_empty() {
             return Ok(time);
@@ -116,7 +117,7 @@ impl Blis {
     }
 
     /// Adds the parts of a phase, all layers on one rank, and returns the larger: compute or memory.
-    fn add_phase(&self, time: &mut CompatTime, phase: Phase, batch: &StepBatch<'_>) -> Result<f64, LookupError> {
+    fn add_phase(&self, time: &mut CompatTime, phase: Phase, batch: &StepBatch<'_>) -> Result<f64, Error> {
         if phase.count(batch) <= 0.0 {
             return Ok(0.0);
         }
@@ -134,7 +135,7 @@ impl Blis {
     }
 
     /// Returns one layer of prefill: the sum, over the buckets, of the GEMMs over their tokens and their attention.
-    fn prefill_compute(&self, batch: &StepBatch<'_>) -> Result<Timed, LookupError> {
+    fn prefill_compute(&self, batch: &StepBatch<'_>) -> Result<Timed, Error> {
         let mut sum = (0.0, Class::Measured.inside());
         for bucket in BUCKETS {
             let requests = || {
@@ -158,7 +159,7 @@ impl Blis {
 
     /// Returns one layer of decode: GEMMs over the requests, and attention at the FLOP-weighted mean of the requests'
     /// MFU.
-    fn decode_compute(&self, batch: &StepBatch<'_>) -> Result<Timed, LookupError> {
+    fn decode_compute(&self, batch: &StepBatch<'_>) -> Result<Timed, Error> {
         let count = Phase::Decode.count(batch);
         let (mut flops, mut weighted) = (0.0, 0.0);
         let mut provenance = Class::Measured.inside();
@@ -174,7 +175,7 @@ impl Blis {
     }
 
     /// Returns the GEMMs q, k, v, o, gate, up and down over `m` tokens.
-    fn layer_gemms(&self, m: f64) -> Result<Timed, LookupError> {
+    fn layer_gemms(&self, m: f64) -> Result<Timed, Error> {
         let LayerGemms { square, kv, gate_up, down } = &self.gemms;
         let mut sum = (0.0, Class::Measured.inside());
         for gemm in [square, kv, kv, square, gate_up, gate_up, down] {
@@ -184,7 +185,7 @@ impl Blis {
     }
 
     /// Returns max(2mkn / (P x MFU), k n b / (W e)).
-    fn gemm(&self, gemm: &Gemm, m: f64) -> Result<Timed, LookupError> {
+    fn gemm(&self, gemm: &Gemm, m: f64) -> Result<Timed, Error> {
         let mfu = linear_mfu(&gemm.curve, m)?;
         let compute_s = 2.0 * m * gemm.k * gemm.n / self.flops_per_s(mfu.mfu.0);
         let load_s = gemm.k * gemm.n * BYTES_PER_PARAM / self.bytes_per_s();
@@ -203,7 +204,7 @@ impl Blis {
 }
 
 impl LayerGemms {
-    fn try_new(model: &DenseModel, set: &TableSet) -> Result<LayerGemms, LookupError> {
+    fn try_new(model: &DenseModel, set: &TableSet) -> Result<LayerGemms, Error> {
         let gemm = |k, n| {
             let curve = gemm_curve(set, k, n)?;
             let (k, n) = (f64::from(k), f64::from(n));

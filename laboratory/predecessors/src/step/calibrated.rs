@@ -3,10 +3,11 @@
 //! Source: the calibrated roofline that preceded BLIS's MFU tables; each formula is documented at its function.
 
 use super::dense::{DenseModel, Phase};
-use super::{CompatError, CompatPart, CompatSpec, CompatTime};
+use super::{CompatPart, CompatSpec, CompatTime};
 use rooflut::hardware::Gpu;
 use rooflut::step::StepBatch;
 use rooflut::table::Class;
+use rooflut_error::Error;
 use rooflut_roofline::math::{exp, ln};
 
 // Published constants for H100, identical to those for A100.
@@ -65,7 +66,7 @@ impl Calibrated {
     ///
     /// # Errors
     /// Invalid dimensions; a `tp` of 0.
-    pub fn try_new(model: impl Into<CompatSpec>, gpu: &Gpu, tp: u32) -> Result<Calibrated, CompatError> {
+    pub fn try_new(model: impl Into<CompatSpec>, gpu: &Gpu, tp: u32) -> Result<Calibrated, Error> {
         Ok(Calibrated { model: DenseModel::try_new(model.into(), tp)?, gpu: gpu.clone(), tp: f64::from(tp) })
     }
 
@@ -73,7 +74,7 @@ impl Calibrated {
     ///
     /// # Errors
     /// Never fails, because it uses no tables. The signature matches the other two models.
-    pub fn try_step_time(&self, batch: &StepBatch<'_>) -> Result<CompatTime, CompatError> {
+    pub fn try_step_time(&self, batch: &StepBatch<'_>) -> Result<CompatTime, Error> {
         if batch.is_empty() {
             return Ok(CompatTime::ZERO);
         }

@@ -3,8 +3,10 @@
 //!
 //! Source: BLIS and the calibrated model before it.
 
-use super::{CompatError, CompatPart, CompatSpec};
+use super::spec::impossible_ranks;
+use super::{CompatPart, CompatSpec};
 use rooflut::step::StepBatch;
+use rooflut_error::Error;
 
 /// Bytes of a weight and of a KV entry, b.
 pub(super) const BYTES_PER_PARAM: f64 = 2.0;
@@ -83,10 +85,10 @@ pub(super) struct DenseModel {
 
 impl DenseModel {
     /// Returns the dense form of `model`. Both models divide times by tp, so only a tp of 0 is rejected.
-    pub(super) fn try_new(spec: CompatSpec, tp: u32) -> Result<DenseModel, CompatError> {
+    pub(super) fn try_new(spec: CompatSpec, tp: u32) -> Result<DenseModel, Error> {
         let (model, heads) = (&spec.model, spec.heads()?);
         if tp == 0 {
-            return Err(CompatError::Ranks { tp, world: tp, max_tp: u32::MAX });
+            return Err(impossible_ranks(tp, tp, u32::MAX));
         }
         Ok(DenseModel {
             layers: f64::from(model.layers.total()),

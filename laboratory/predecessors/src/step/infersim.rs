@@ -3,14 +3,16 @@
 //! Source: InferSim's published code; each formula is documented at its function.
 
 use super::infersim_tables::Tables;
-use super::{CompatError, CompatPart, CompatSpec, CompatTime};
+use super::spec::impossible_ranks;
+use super::{CompatPart, CompatSpec, CompatTime};
 use crate::lookup::infersim::{floor_mfu, nearest_mfu};
-use crate::lookup::{LookupError, MfuCurve, MfuReading};
+use crate::lookup::{MfuCurve, MfuReading};
 use rooflut::hardware::Gpu;
 use rooflut::model::{Gqa, ModelSpec};
 use rooflut::step::StepBatch;
 use rooflut::table::{Class, Provenance, TableSet};
 use rooflut::units::Mfu;
+use rooflut_error::Error;
 
 /// Bytes of the GB in which the original measures traffic.
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
@@ -55,7 +57,7 @@ const DECODE_SCHEDULE_US: f64 = 5_000.0;
 /// // At least the scheduling time.
 /// assert!(infersim.try_prefill(1024)?.total().ms() > 30.0);
 /// assert!(infersim.try_decode(64, 1024)?.total().ms() > 5.0);
-/// # Ok::<(), rooflut_predecessors::step::CompatError>(())
+/// # Ok::<(), rooflut_error::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct InferSim {
@@ -76,11 +78,11 @@ impl InferSim {
     /// # Errors
     /// Invalid dimensions; a `tp` of 0 or above the number of KV heads; a `world` below `tp`; a set without a GEMM,
     /// prefill or decode attention table.
-    pub fn try_new(model: impl Into<CompatSpec>, set: &TableSet, tp: u32, world: u32) -> Result<InferSim, CompatError> {
+    pub fn try_new(model: impl Into<CompatSpec>, set: &TableSet, tp: u32, world: u32) -> Result<InferSim, Error> {
         let spec = model.into();
         let (model, heads) = (spec.model, spec.heads()?);
         if tp == 0 || tp > heads.kv_heads || world < tp {
-            return Err(CompatError::Ranks { tp, world, max_tp: heads.kv_heads });
+            return Err(impossible_ranks(tp, world, heads.kv_heads));
         }
         Ok(InferSim {
             model,
@@ -97,7 +99,7 @@ impl InferSim {
     ///
     /// # Errors
     /// An MFU of 0.000 in the tables.
-    pub fn try_prefill(&self, prompt_tokens: u64) -> Result<CompatTime, CompatError> {
+    pub fn try_prefill(&self, prompt_tokens: u64) -> Result<CompatTime, Error> {
         let mut time = CompatTime::ZERO;
         self.add_prefill(&mut time, prompt_tokens, prompt_tokens)?;
         Ok(time.summed())
@@ -107,7 +109,7 @@ impl InferSim {
     ///
     /// # Errors
     /// An MFU of 0.000 in the tables.
-    pub fn try_decode(&self, batch: u64, kv_len: u64) -> Result<CompatTime, CompatError> {
+    pub fn try_decode(&self, batch: u64, kv_len: u64) -> Result<CompatTime, Error> {
         let mut time = CompatTime::ZERO;
         self.add_decode(&mut time, batch, kv_len as f64)?;
         Ok(time.summed())
@@ -121,7 +123,7 @@ impl InferSim {
     ///
     /// # Errors
     /// An MFU of 0.000 in the tables.
-    pub fn try_step_time(&self, batch: &StepBatch<'_>) -> Result<CompatTime, CompatError> {
+    pub fn try_step_time(&self, batch: &StepBatch<'_>) -> Result<CompatTime, Error> {
         let mut time = CompatTime::ZERO;
         let longest = batch.prefill.iter().map(|chunk| chunk.kv_len()).max();
         self.add_prefill(&mut time, longest.unwrap_or(0).into(), batch.prefill_tokens())?;
@@ -132,7 +134,7 @@ impl InferSim {
     }
 
     /// Adds a prefill of `tokens` tokens in prompts of `prompt_len`.
-    fn add_prefill(&self, time: &mut CompatTime, prompt_len: u64, tokens: u64) -> Result<(), LookupError> {
+    fn add_prefill(&self, time: &mut CompatTime, prompt_len: u64, tokens: u64) -> Result<(), Error> {
         if prompt_len == 0 || tokens == 0 {
             return Ok(());
         }
@@ -146,7 +148,7 @@ impl InferSim {
     }
 
     /// Adds a decode step.
-    fn add_decode(&self, time: &mut CompatTime, batch: u64, kv_len: f64) -> Result<(), LookupError> {
+    fn add_decode(&self, time: &mut CompatTime, batch: u64, kv_len: f64) -> Result<(), Error> {
         if batch == 0 {
             return Ok(());
         }
@@ -159,7 +161,7 @@ impl InferSim {
     }
 
     /// Adds the parts common to prefill and decode, which depend on `m` tokens only.
-    fn add_tokens(&self, time: &mut CompatTime, m: f64) -> Result<(), LookupError> {
+    fn add_tokens(&self, time: &mut CompatTime, m: f64) -> Result<(), Error> {
         self.add_layers(time, CompatPart::Projections, self.projections(m)?);
         self.add_layers(time, CompatPart::Ffn, self.ffn(m)?);
         if self.world > 1 {
@@ -175,7 +177,7 @@ impl InferSim {
     }
 
     /// Returns the decode core of a layer: batch x 4 (a/tp) d kv FLOPs, or the load of batch x kv tokens.
-    fn decode_core(&self, batch: f64, kv_len: f64) -> Result<(f64, Provenance), LookupError> {
+    fn decode_core(&self, batch: f64, kv_len: f64) -> Result<(f64, Provenance), Error> {
         let mfu = match &self.tables.decode {
             Some(grid) => nearest_mfu(grid, batch, kv_len)?,
             None => MfuReading::assumed(DECODE_MFU),
@@ -186,7 +188,7 @@ impl InferSim {
     }
 
     /// Returns the prefill core of a layer, one prompt: S x 4 (a/tp) d S / 1.8 FLOPs, or the load of S tokens.
-    fn prefill_core(&self, s: f64) -> Result<(f64, Provenance), LookupError> {
+    fn prefill_core(&self, s: f64) -> Result<(f64, Provenance), Error> {
         let mfu = match &self.tables.prefill {
             Some(curve) => floor_mfu(curve, s, SHORT_PREFILL_MFU)?,
             None => MfuReading::assumed(PREFILL_MFU),
@@ -198,7 +200,7 @@ impl InferSim {
     }
 
     /// Returns the projections of a layer: GEMM(m, H, (a + 2v)/tp d) + GEMM(m, (a/tp) d, H).
-    fn projections(&self, m: f64) -> Result<(f64, Provenance), LookupError> {
+    fn projections(&self, m: f64) -> Result<(f64, Provenance), Error> {
         let (mut sum_s, mut worst) = (0.0, Class::Measured.inside());
         for gemm in [&self.tables.qkv, &self.tables.output] {
             let mfu = self.gemm_mfu(gemm.curve.as_ref(), m)?;
@@ -210,7 +212,7 @@ impl InferSim {
 
     /// Returns the FFN of a layer: m x 3 x 2 H (I/tp) FLOPs at the MFU of GEMM(m, H, 2I/world), or the weight load 3
     /// H (I/tp) bytes / (world/tp). Experts multiply the FLOPs by top_k and the load by their number.
-    fn ffn(&self, m: f64) -> Result<(f64, Provenance), LookupError> {
+    fn ffn(&self, m: f64) -> Result<(f64, Provenance), Error> {
         let hidden = f64::from(self.model.hidden);
         let (intermediate, experts) = self.ffn;
         let width = f64::from(intermediate / self.tp);
@@ -240,7 +242,7 @@ impl InferSim {
         ring_s + 2.0 * exchange_s
     }
 
-    fn gemm_mfu(&self, curve: Option<&MfuCurve>, m: f64) -> Result<MfuReading, LookupError> {
+    fn gemm_mfu(&self, curve: Option<&MfuCurve>, m: f64) -> Result<MfuReading, Error> {
         curve.map_or(Ok(MfuReading::assumed(GEMM_MFU)), |curve| floor_mfu(curve, m, GEMM_MFU))
     }
 

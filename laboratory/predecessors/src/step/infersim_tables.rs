@@ -2,10 +2,11 @@
 
 use super::CompatSpec;
 use crate::lookup::infersim::{decode_grid, gemm_curve, prefill_curve};
-use crate::lookup::{LookupError, MfuCurve, MfuGrid};
+use crate::lookup::{MfuCurve, MfuGrid};
 use rooflut::hardware::{AttentionShape, Dtype};
 use rooflut::model::Gqa;
 use rooflut::table::TableSet;
+use rooflut_error::Error;
 
 /// Tables for the shapes of one rank; `None` if a default MFU is used.
 #[derive(Debug, Clone)]
@@ -32,13 +33,7 @@ pub(super) struct Gemm {
 
 impl Tables {
     /// Chooses the tables. All divisions are integer divisions.
-    pub(super) fn try_new(
-        spec: &CompatSpec,
-        heads: Gqa,
-        set: &TableSet,
-        tp: u32,
-        world: u32,
-    ) -> Result<Tables, LookupError> {
+    pub(super) fn try_new(spec: &CompatSpec, heads: Gqa, set: &TableSet, tp: u32, world: u32) -> Result<Tables, Error> {
         let shape = AttentionShape {
             dtype: Dtype::Bf16,
             kv_dtype: Dtype::Bf16,

@@ -12,7 +12,6 @@
 mod blis;
 mod calibrated;
 mod dense;
-mod error;
 mod infersim;
 mod infersim_tables;
 mod spec;
@@ -20,7 +19,6 @@ mod time;
 
 pub use blis::Blis;
 pub use calibrated::Calibrated;
-pub use error::CompatError;
 pub use infersim::InferSim;
 pub use spec::CompatSpec;
 pub use time::{CompatPart, CompatTime};

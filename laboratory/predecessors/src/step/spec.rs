@@ -1,7 +1,7 @@
 //! The model dimensions that the predecessors read.
 
-use super::CompatError;
 use rooflut::model::{Attention, CatalogEntry, Ffn, Gqa, ModelSpec};
+use rooflut_error::{Error, Kind};
 
 /// The model dimensions that the predecessors read from a `config.json`. For a model with experts, these may include
 /// an `intermediate_size` in addition to the experts' own size.
@@ -31,18 +31,24 @@ impl CompatSpec {
 
     /// Checks the model and returns the attention heads of its layers, which all have. The predecessors do not know
     /// windows.
-    pub(super) fn heads(&self) -> Result<Gqa, CompatError> {
-        self.model.check()?;
+    pub(super) fn heads(&self) -> Result<Gqa, Error> {
+        self.model.check().map_err(|error| Error::new(Kind::Value, format!("model: {error}")))?;
         let first = self.model.layers.first();
         let differs = self.model.layers.iter().any(|group| {
             let attention = group.attention.with_span(first.attention.span());
             attention != first.attention || group.ffn != first.ffn
         });
         match first.attention {
-            _ if differs || self.experts_or_dense().is_none() => Err(CompatError::Groups),
-            Attention::Gqa(heads) if heads.output_gate => Err(CompatError::OtherAttention),
-            Attention::Gqa(heads) => Ok(heads),
-            _ => Err(CompatError::OtherAttention),
+            _ if differs || self.experts_or_dense().is_none() => Err(Error::new(
+                Kind::NotModelled,
+                "layers: expected equal heads and FFNs in all, found some that differ; the predecessors do not model them",
+            )),
+            Attention::Gqa(heads) if !heads.output_gate => Ok(heads),
+            _ => Err(Error::new(
+                Kind::NotModelled,
+                "layers: expected heads that share keys and values, found latent attention (MLA), a gated delta net or \
+                 an output gate; the predecessors do not model these",
+            )),
         }
     }
 
@@ -86,4 +92,10 @@ impl From<&CatalogEntry> for CompatSpec {
             dense_intermediate: named.find(|&(name, _)| entry.name.starts_with(name)).map(|(_, size)| size),
         }
     }
+}
+
+/// The model cannot be divided among the ranks.
+pub(super) fn impossible_ranks(tp: u32, world: u32, max_tp: u32) -> Error {
+    let text = format!("tp {tp}, world {world}: expected a tp of 1 to {max_tp} and a world of at least tp");
+    Error::new(Kind::Parallelism, text)
 }

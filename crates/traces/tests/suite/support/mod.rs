@@ -4,7 +4,8 @@
 
 use rooflut::sim::load::Source;
 use rooflut::sim::{Content, Request};
-use rooflut_traces::{ArrivalSource, Condition, Format, Input, LeftOut, Options, TraceError, read};
+use rooflut_error::Error;
+use rooflut_traces::{ArrivalSource, Condition, Format, Input, LeftOut, Options, read};
 
 /// A trace with its requests, in the order of the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +21,7 @@ pub(crate) struct Trace {
 }
 
 /// Reads a trace and all of its requests.
-pub(crate) fn collect(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, TraceError> {
+pub(crate) fn collect(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Error> {
     let trace = read(input, options)?;
     let mut replay = trace.replay()?;
     let mut taken = Vec::new();
@@ -80,12 +81,9 @@ pub(crate) fn message(text: &str) -> String {
     trace(text).expect_err("an error")
 }
 
-/// Formats an error as `:LINE: problem`.
-pub(crate) fn named<T>(result: Result<T, TraceError>) -> Result<T, String> {
-    result.map_err(|error| {
-        let line = error.line.map_or(String::new(), |line| format!(":{line}"));
-        format!("{line}: {}", error.problem)
-    })
+/// Returns the message of an error.
+pub(crate) fn named<T>(result: Result<T, Error>) -> Result<T, String> {
+    result.map_err(|error| error.to_string())
 }
 
 /// Returns arrival in ms, prompt and output tokens of each request.
