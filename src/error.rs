@@ -10,9 +10,7 @@ pub use rooflut_roofline::{Invalid, MessagePart};
 use rooflut_roofline::Subject;
 
 use crate::hardware::Text;
-#[cfg(feature = "sim")]
-use crate::sim::StepTimeError;
-use crate::step::Part;
+use crate::part::Part;
 use crate::table::TooUncertain;
 
 /// Why a model, a deployment or a simulation cannot be had. Each message says what was expected, what was found, and what
@@ -34,7 +32,7 @@ pub struct Error {
     is_of_draft: bool,
 }
 
-/// What kind of thing is wrong.
+/// The kind of an [`Error`], with what it is about.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -77,9 +75,6 @@ pub enum ErrorKind {
         /// The given `max_model_len`.
         found: u32,
     },
-    /// A step that the clock cannot hold.
-    #[cfg(feature = "sim")]
-    StepTime(StepTimeError),
 }
 
 impl Error {
@@ -121,13 +116,6 @@ impl From<Invalid> for Error {
     }
 }
 
-#[cfg(feature = "sim")]
-impl From<StepTimeError> for Error {
-    fn from(error: StepTimeError) -> Error {
-        ErrorKind::StepTime(error).into()
-    }
-}
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_of_draft {
@@ -163,8 +151,6 @@ impl fmt::Display for ErrorKind {
                 "max_model_len: expected at most {longest} tokens, which the KV cache holds, found {found}; lower it, \
                  or use a larger tp"
             ),
-            #[cfg(feature = "sim")]
-            ErrorKind::StepTime(error) => error.fmt(f),
         }
     }
 }

@@ -3,9 +3,9 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::error::{Invalid, MessagePart};
 use crate::math::{exp, ln, sqrt};
 use crate::units::Seconds;
+use rooflut_roofline::{Invalid, MessagePart};
 
 /// The share of measurements that an interval is meant to contain, between 0 and 1.
 ///

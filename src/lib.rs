@@ -76,6 +76,7 @@ pub mod hardware;
 pub mod interval;
 pub mod model;
 pub mod op;
+mod part;
 #[cfg(feature = "sim")]
 pub mod sim;
 pub mod step;

@@ -57,7 +57,7 @@ impl Gpu {
     /// let error = toy.mem_bw_bytes_per_s(-1.0).build().unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "GPU toy: mem_bw_bytes_per_s: expected a positive number, found -1; correct it"
+    ///     "GPU: mem_bw_bytes_per_s: expected a positive number, found -1; correct it"
     /// );
     /// # Ok::<(), rooflut_roofline::Invalid>(())
     /// ```

@@ -24,7 +24,7 @@ pub struct Invalid {
     values: [MessagePart; 3],
 }
 
-/// What an invalid setting belongs to, where its name alone does not say.
+/// The owner of an invalid setting, where its name alone does not say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Subject {

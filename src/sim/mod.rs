@@ -33,7 +33,7 @@
 //! assert_eq!(report.summary.completed, 100);
 //! let ttft = report.summary.ttft.expect("requests have completed");
 //! assert!(ttft.p50.ms() > 5.0 && ttft.p50 <= ttft.p99);
-//! # Ok::<(), rooflut::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Figures

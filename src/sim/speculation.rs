@@ -25,7 +25,7 @@ const MAX_DRAFT_TOKENS: usize = 16;
 /// assert_eq!(speculation.draft_tokens(), 4);
 /// assert!((speculation.tokens_per_step() - 2.7731).abs() < 1e-9);
 /// assert!(Speculation::try_new(4, 1.5, 42).is_err());
-/// # Ok::<(), rooflut::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -25,7 +25,6 @@ mod network;
 mod options;
 #[cfg(feature = "alloc")]
 mod other_attention;
-mod part;
 mod part_errors;
 mod ring;
 mod roofline;
@@ -50,13 +49,13 @@ mod uncertain;
 mod window;
 
 pub use crate::model::Parallelism;
+pub use crate::part::Part;
 pub use at_end::{AtEnd, End};
 pub use batch::{Chunk, DecodeGroup, StepBatch};
 pub use binding::Binding;
 pub use drafting::Drafting;
 pub use network::Network;
 pub use options::StepOptions;
-pub use part::Part;
 pub use roofline::RooflineModel;
 pub use source::TimeSource;
 pub use sources::TimeSources;

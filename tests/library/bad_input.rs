@@ -71,8 +71,8 @@ max_num_batched_tokens: expected at least max_num_seqs (128), found 9; raise it,
 replicas: expected at least 1, found 0
 draft_tokens: expected 1 to 16 tokens, found 0
 acceptance: expected a share from 0 to 1, found 1.5
-arrival rate: expected a positive, finite number of requests per second, found 0
-arrival rate: expected a positive, finite number of requests per second, found inf
+rate: expected a positive, finite number of requests per second, found 0
+rate: expected a positive, finite number of requests per second, found inf
 burstiness: expected a positive, finite number, found 0
 lengths: expected a non-empty range of at least 1, found 0 to 0
 lengths: expected a non-empty range of at least 1, found 9 to 3

@@ -261,7 +261,7 @@ fn contradictions_are_rejected_with_found_and_allowed_values() {
     let drafted = |draft| on_h100("llama-3.1-8b").speculation(speculation).draft_model(spec(draft));
     let four_bit = spec("llama-3.2-1b").with_weight_dtype(Dtype::Nvfp4);
     let cases = [
-        (drafted("qwen3-0.6b"), "draft model: expected the vocabulary of the target (128256), found 151936"),
+        (drafted("qwen3-0.6b"), "draft_model: expected the vocabulary of the target (128256), found 151936"),
         (
             drafted("llama-3.2-1b").max_model_len(200_000),
             "max_model_len: expected at most 131072, the longest request of the draft model, found 200000",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Layers from the bottom up. `math` and the macros `names` and `setters` come from `rooflut_roofline`; `generated` is
 /// beside hardware and tables, which it consists of.
-const LAYERS: [&str; 17] = [
+const LAYERS: [&str; 18] = [
     "as_text",
     "checked",
     "names",
@@ -15,6 +15,7 @@ const LAYERS: [&str; 17] = [
     "math",
     "interval",
     "constants",
+    "part",
     "error",
     "hardware",
     "table",

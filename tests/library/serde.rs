@@ -188,7 +188,7 @@ fn deserialization_rejects_what_constructors_reject() {
     refused::<Strictness>("\"good\"", "expected one of measured, interpolated");
     refused::<Provenance>("\"inside\"", "expected one of measured, interpolated");
     let gpu = json(&gpus::H100).replace("\"sms\":132", "\"sms\":0");
-    refused::<Gpu>(&gpu, "GPU h100: sms: expected a positive number, found 0");
+    refused::<Gpu>(&gpu, "GPU: sms: expected a positive number, found 0");
     let spec = json(&CATALOG[0].spec).replace("\"layers\":32", "\"layers\":0");
     refused::<ModelSpec>(&spec, "layers: expected a positive number, found 0");
     let config = json(&SimConfig::new(64, 4)).replace("\"kv_blocks\":4", "\"kv_blocks\":0");

@@ -147,7 +147,7 @@ fn ranks_that_cannot_share_a_model_are_refused() {
             "experts: expected a multiple of tp x dp (6), found 128",
         ),
     ] {
-        assert_eq!(refused(spec, ranks), message);
+        assert_eq!(refused(spec, ranks), format!("model: {message}"));
     }
     // No table of exchanges goes beyond 8 GPUs, and a node may.
     let many = single.with_dp(16).with_expert_parallel(true);

@@ -40,7 +40,7 @@ struct Parts {
     text: String,
 }
 
-/// What kind of thing is wrong.
+/// The kind of an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -109,7 +109,7 @@ impl Error {
         self
     }
 
-    /// What kind of thing is wrong.
+    /// Returns the kind.
     pub fn kind(&self) -> Kind {
         self.0.kind
     }

@@ -61,7 +61,6 @@ impl From<Error> for Reason {
         let text = not_modelled::deployment(&error);
         match error.kind() {
             ErrorKind::Invalid(invalid) if !invalid.is_of_model() => Reason::of_row(text),
-            ErrorKind::StepTime(_) => Reason::of_row(text),
             _ => Reason::of_server(text),
         }
     }
@@ -69,7 +68,7 @@ impl From<Error> for Reason {
 
 impl From<StepTimeError> for Reason {
     fn from(error: StepTimeError) -> Reason {
-        Error::from(error).into()
+        Reason::of_row(error.to_string())
     }
 }
 

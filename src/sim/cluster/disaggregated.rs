@@ -70,7 +70,7 @@ impl<M> ServerPool<M> {
 /// // A step of 512 us, 1.34 ms over the link, and a step of the decode server.
 /// let ttft = report.records[0].ttft().unwrap();
 /// assert!(ttft.ms() > 1.87 && ttft.ms() < 1.89);
-/// # Ok::<(), rooflut::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Disaggregated<M> {

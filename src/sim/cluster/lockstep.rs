@@ -42,7 +42,7 @@ use crate::step::LatencyModel;
 /// let report = ranks.run_source(&mut RequestList::new(&requests), &mut ())?;
 /// let finish_ns = |index: usize| report.records[index].timing().map(|timing| timing.finish_ns);
 /// assert_eq!((finish_ns(0), finish_ns(1)), (Some(512_000), Some(512_000)));
-/// # Ok::<(), rooflut::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Lockstep<M> {

@@ -29,7 +29,7 @@ use super::router::Router;
 /// let requests = [Request::new(512, 128); 10];
 /// let cluster = Cluster::try_new(Linear, SimConfig::new(8_192, 1_000), 4, Router::RoundRobin)?;
 /// assert_eq!(cluster.serve(&mut RequestList::new(&requests), &mut ())?.completed, 10);
-/// # Ok::<(), rooflut::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Cluster<M> {

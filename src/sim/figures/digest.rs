@@ -47,7 +47,7 @@ use crate::sim::{Observer, Outcome, RequestRecord, StepRecord};
 /// let summary = digest.into_summary(&totals);
 /// assert_eq!(summary.completed, 10_000);
 /// assert!(summary.itl.unwrap().p99.ms() < 10.01);
-/// # Ok::<(), rooflut::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Digest {

@@ -27,7 +27,7 @@ use crate::sim::{Observer, SimConfig, StepRecord};
 /// let shares = times.shares().expect("there were steps");
 /// assert!((shares.max_num_seqs - 0.5).abs() < 0.01);
 /// assert_eq!((shares.max_num_batched_tokens, shares.kv_cache), (0.0, 0.0));
-/// # Ok::<(), rooflut::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct LimitTimes {

@@ -11,7 +11,7 @@ use crate::units::Seconds;
 /// use rooflut::sim::load::Arrivals;
 /// let times: Vec<u64> = Arrivals::try_constant(4.0)?.take(3).collect();
 /// assert_eq!(times, [0, 250_000_000, 500_000_000]);
-/// # Ok::<(), rooflut::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Arrivals {
@@ -61,7 +61,7 @@ impl Arrivals {
     /// use rooflut::sim::load::Arrivals;
     /// let bursts = Arrivals::try_gamma(4.0, 0.25, 42)?;
     /// assert!(bursts.take(100).is_sorted());
-    /// # Ok::<(), rooflut::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors

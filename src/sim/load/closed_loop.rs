@@ -30,7 +30,7 @@ use crate::sim::load::{RequestMix, ThinkTime};
 /// assert_eq!(first.len(), 32);
 /// let next = users.next_after(7, 1_000_000).expect("there is a user 7");
 /// assert_eq!(next.arrival_ns, 1_000_000);
-/// # Ok::<(), rooflut::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct ClosedLoop {
@@ -68,7 +68,7 @@ impl ClosedLoop {
     /// assert_eq!(load.next_arrival_ns(), None); // both users are waiting
     /// load.finished(index, &request, 5_000);
     /// assert_eq!(load.next_arrival_ns(), Some(5_000));
-    /// # Ok::<(), rooflut::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn limited(self, requests: u64) -> LimitedLoop {
         LimitedLoop::new(self, requests)

@@ -21,7 +21,7 @@ use crate::sim::load::weights::Weights;
 /// let lengths: Vec<u32> = chat.samples(42).take(1_000).collect();
 /// let short = lengths.iter().filter(|tokens| **tokens <= 300).count();
 /// assert!((450..550).contains(&short)); // 300 is the median
-/// # Ok::<(), rooflut::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lengths(Shape);
@@ -122,7 +122,7 @@ impl Lengths {
     /// let either = Lengths::try_weighted([(100, 3.0), (2_000, 1.0)])?;
     /// let long = either.samples(7).take(4_000).filter(|tokens| *tokens == 2_000).count();
     /// assert!((900..1_100).contains(&long));
-    /// # Ok::<(), rooflut::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors

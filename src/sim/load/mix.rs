@@ -23,7 +23,7 @@ use crate::sim::load::{Lengths, ThinkTime};
 ///     .with_sessions(Sessions::new(turns, think).with_max_tokens(16_384))
 ///     .with_priorities(Priorities::try_new([0.2, 0.8])?);
 /// assert!(chat.sessions.is_some());
-/// # Ok::<(), rooflut::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

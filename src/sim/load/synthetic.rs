@@ -32,7 +32,7 @@ use crate::sim::load::{Arrivals, RequestMix};
 /// let load = SyntheticLoad::new(arrivals, RequestMix::new(prompt, output), 42);
 /// let requests: Vec<Request> = load.take(1_000).collect();
 /// assert!(requests.is_sorted_by_key(|request| request.arrival_ns));
-/// # Ok::<(), rooflut::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct SyntheticLoad {

@@ -12,7 +12,7 @@ use crate::units::Seconds;
 /// use rooflut::units::Seconds;
 /// let reading = ThinkTime::try_exponential(Seconds(20.0))?;
 /// assert_ne!(reading, ThinkTime::NONE);
-/// # Ok::<(), rooflut::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThinkTime(Pause);
