@@ -66,32 +66,16 @@ impl StepAttention {
     /// Returns attention of decoding requests, at least one.
     #[inline]
     pub(super) fn decode(&self, sums: &BatchSums) -> KernelTime {
-        match self.span {
-            Span::Full => {
-                let [requests, queries, kv_tokens] = sums.decode();
-                self.decode.at(requests, queries, kv_tokens)
-            }
-            Span::Window(tokens) | Span::Chunk(tokens) => {
-                let [requests, queries, inside] = sums.inside(tokens);
-                self.decode.at(requests, queries, inside)
-            }
-        }
+        let [requests, queries, kv_tokens] = sums.within(self.span);
+        self.decode.at(requests, queries, kv_tokens)
     }
 
     /// Returns the time of [`decode`](Self::decode), which does not compute the rest.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(super) fn decode_time(&self, sums: &BatchSums) -> Seconds {
-        match self.span {
-            Span::Full => {
-                let [requests, queries, kv_tokens] = sums.decode();
-                self.decode.time(requests, queries, kv_tokens)
-            }
-            Span::Window(tokens) | Span::Chunk(tokens) => {
-                let [requests, queries, inside] = sums.inside(tokens);
-                self.decode.time(requests, queries, inside)
-            }
-        }
+        let [requests, queries, kv_tokens] = sums.within(self.span);
+        self.decode.time(requests, queries, kv_tokens)
     }
 }
 

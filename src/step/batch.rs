@@ -1,6 +1,7 @@
 //! The work of one engine step, as lengths only.
 
 use crate::error::{Invalid, MessagePart};
+use crate::model::Span;
 
 /// The tokens of one engine step.
 ///
@@ -314,8 +315,16 @@ impl BatchSums {
         [self.requests, self.decode_tokens, self.kv_tokens].map(|count| count as f64)
     }
 
-    /// Returns them for layers with a window or chunks of `tokens` tokens, with the KV tokens inside.
-    pub(super) fn inside(&self, tokens: u32) -> [f64; 3] {
+    /// Returns them for layers of this span, with the KV tokens inside.
+    #[inline]
+    pub(super) fn within(&self, span: Span) -> [f64; 3] {
+        match span {
+            Span::Full => self.decode(),
+            Span::Window(tokens) | Span::Chunk(tokens) => self.inside(tokens),
+        }
+    }
+
+    fn inside(&self, tokens: u32) -> [f64; 3] {
         let [requests, queries, all] = self.decode();
         let most = requests * (f64::from(tokens) - 1.0) + queries;
         [requests, queries, most.min(all - self.outside_tokens as f64)]

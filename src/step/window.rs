@@ -82,31 +82,21 @@ impl StepWindow {
     /// Returns attention of decoding requests, at least one. A kernel with a window takes longer than its reads: at
     /// least the time of its benchmark.
     pub(super) fn decode(&self, sums: &BatchSums) -> KernelTime {
+        let [requests, queries, inside] = sums.within(self.span);
+        let once = self.decode.at(requests, queries, inside);
         match self.span {
-            Span::Full => {
-                let [requests, queries, kv_tokens] = sums.decode();
-                self.decode.at(requests, queries, kv_tokens)
-            }
-            Span::Window(tokens) | Span::Chunk(tokens) => {
-                let [requests, queries, inside] = sums.inside(tokens);
-                let once = self.decode.at(requests, queries, inside);
-                once.at_least(self.hot(sums, inside, tokens))
-            }
+            Span::Full => once,
+            Span::Window(tokens) | Span::Chunk(tokens) => once.at_least(self.hot(sums, inside, tokens)),
         }
     }
 
     /// Returns the time of [`decode`](Self::decode), which does not compute the rest.
     pub(super) fn decode_time(&self, sums: &BatchSums) -> Seconds {
+        let [requests, queries, inside] = sums.within(self.span);
+        let once = self.decode.time(requests, queries, inside);
         match self.span {
-            Span::Full => {
-                let [requests, queries, kv_tokens] = sums.decode();
-                self.decode.time(requests, queries, kv_tokens)
-            }
-            Span::Window(tokens) | Span::Chunk(tokens) => {
-                let [requests, queries, inside] = sums.inside(tokens);
-                let once = self.decode.time(requests, queries, inside);
-                once.max(self.hot(sums, inside, tokens).time)
-            }
+            Span::Full => once,
+            Span::Window(tokens) | Span::Chunk(tokens) => once.max(self.hot(sums, inside, tokens).time),
         }
     }
 

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::ops::AddAssign;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{fmt, fs};
 
 use crate::tokens::Tokens;
 
 /// Folders without production code.
-const LEFT_OUT: [&str; 5] = ["target", "tests", "benches", "examples", "fuzz"];
+const LEFT_OUT: [&str; 4] = ["tests", "benches", "examples", "fuzz"];
 
 /// The size of production code.
 #[derive(Debug, Default)]
@@ -36,11 +37,9 @@ impl fmt::Display for Size {
 
 /// Returns the sizes of the packages below a folder, by the folder of each.
 pub(crate) fn sizes(root: &Path) -> Result<BTreeMap<String, Size>, Box<dyn Error>> {
-    let mut files = Vec::new();
-    collect(root, &mut files)?;
     let mut counted = Vec::new();
     let mut tests = BTreeSet::new();
-    for path in files {
+    for path in sources(root)? {
         let text = fs::read_to_string(&path)?;
         let tokens = Tokens::of(&text).map_err(|error| format!("{}: {error}", path.display()))?;
         tests.extend(tokens.test_modules.iter().flat_map(|name| module(&path, name)));
@@ -63,22 +62,20 @@ pub(crate) fn sizes(root: &Path) -> Result<BTreeMap<String, Size>, Box<dyn Error
     Ok(sizes)
 }
 
-/// Adds the Rust files of a folder.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if path.is_dir() {
-            // Cargo marks the target folders that it makes with a file; scripts make some, too.
-            let is_source = !name.starts_with('.') && !path.join("CACHEDIR.TAG").exists();
-            if is_source && !LEFT_OUT.contains(&name) {
-                collect(&path, files)?;
-            }
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
+/// Returns the Rust files of production code that git knows or would add.
+fn sources(root: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let listed = Command::new("git")
+        .args(["-C", root.to_str().ok_or("the path of the repository is not UTF-8")?, "ls-files", "-z"])
+        .args(["--cached", "--others", "--exclude-standard", "--", "*.rs"])
+        .output()?;
+    if !listed.status.success() {
+        return Err(format!("git ls-files: {}", String::from_utf8_lossy(&listed.stderr)).into());
     }
-    Ok(())
+    let names = String::from_utf8(listed.stdout)?;
+    let is_production = |path: &&str| !path.split('/').any(|folder| LEFT_OUT.contains(&folder));
+    let files = names.split_terminator('\0').filter(is_production).map(|path| root.join(path));
+    // A file that was removed but not yet committed.
+    Ok(files.filter(|path| path.exists()).collect())
 }
 
 /// Returns the file and the folder of a module that the file `parent` declares.
