@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::output::{plural, title, to_json, wrapped};
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs};
-use crate::picture::picture;
+use crate::picture::{cannot_draw, picture};
 
 /// The first line of a picture, by which it is recognised.
 const FIRST_LINE: &[u8] = b"<!-- rooflut-lab tables plot -->\n";
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
     let mut pending = Vec::new();
     for (path, family) in &files {
         let checked = Checked::new(&inspection, family);
-        let text = picture(&inspection, family, &checked.outliers, &checked.dips)?;
+        let text = picture(&inspection, family, &checked.outliers, &checked.dips).map_err(cannot_draw)?;
         let mut file = outputs.open(path, FIRST_LINE)?;
         (file.write_all(FIRST_LINE)).and_then(|()| file.write_all(text.as_bytes())).map_err(Error::writing(path))?;
         pending.push(file);

@@ -5,7 +5,7 @@
 
 use rooflut_fit::{Problem, left_out_csv};
 
-fn main() -> Result<(), rooflut_validation::Error> {
+fn main() -> Result<(), rooflut_error::Error> {
     print!("{}", left_out_csv(&Problem::embedded()?));
     Ok(())
 }

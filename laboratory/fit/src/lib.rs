@@ -10,7 +10,7 @@
 //! for (parameter, estimate) in PARAMETERS.iter().zip(&found.estimates) {
 //!     println!("{} {} {}", parameter.name, estimate.value, parameter.unit);
 //! }
-//! # Ok::<(), rooflut_validation::Error>(())
+//! # Ok::<(), rooflut_error::Error>(())
 //! ```
 
 mod left_out;

@@ -2,7 +2,8 @@
 
 use rooflut::interval::Coverage;
 use rooflut::model::{self, ModelSpec, Sampler};
-use rooflut_validation::{Case, Comparison, Dataset, Error, Kind, Metric, Predictor, Row, embedded, validate};
+use rooflut_error::Error;
+use rooflut_validation::{Case, Comparison, Dataset, Kind, Metric, Predictor, Row, embedded, validate};
 
 use crate::parameters::Engines;
 

@@ -10,6 +10,8 @@ use crate::gpu_sheet::GpuSheet;
 pub struct Answers {
     /// The name of the set.
     pub name: Option<String>,
+    /// Why the folder of the set does not name it, as the error says after what a name is.
+    pub no_name: String,
     /// The GPU that was measured.
     pub gpu: Option<MeasuredGpu>,
     /// The engine stack. AIConfigurator's tables name it.

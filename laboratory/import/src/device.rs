@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use rooflut_error::Error;
 use rooflut_roofline::Gpu;
 
-use crate::Error;
 use crate::answers::MeasuredGpu;
+use crate::error::wrong;
 use crate::file::File;
 use crate::reading::Reading;
 use crate::text::{MAX_LISTED, condition, listed};
@@ -62,7 +63,7 @@ pub(crate) fn check_devices<'r>(
     };
     let found = listed(&devices);
     let problem = format!("expected rows of {gpu}, found rows of {found}; {advice}");
-    Err(Error::rows("device", problem))
+    Err(wrong("device", problem))
 }
 
 /// Returns the flag for a set of this device.

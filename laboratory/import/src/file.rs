@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use rooflut_codegen::OperationKind;
+use rooflut_error::{Error, Kind};
 
-use crate::Error;
 use crate::answers::{Answers, Condition};
+use crate::error::wrong;
 use crate::layout::{Heads, Layout};
 use crate::layouts::{Columns, Others};
 use crate::table::{MAX_VARIANTS, SourceRow, SourceTable};
@@ -43,7 +44,7 @@ impl<'a> File<'a> {
                 given.len(),
                 given.join(",")
             );
-            return Err(Error::file(path, problem));
+            return Err(wrong(path, problem));
         }
         let columns = layout.columns(operation, answers);
         let is_missing = |column: &&String| !header.contains(column);
@@ -64,13 +65,13 @@ impl<'a> File<'a> {
                 header.join(","),
                 missing.join(", ")
             );
-            return Err(Error::file(path, problem));
+            return Err(wrong(path, problem));
         }
         let twice = columns.read().find(|column| header.iter().filter(|name| name == column).count() > 1);
         if let Some(column) = twice {
             let problem =
                 format!("{column}: expected a column of that name once, found it twice; rename one of the two");
-            return Err(Error::file(path, problem));
+            return Err(wrong(path, problem));
         }
         Ok(File {
             table,
@@ -153,7 +154,7 @@ pub(crate) fn check_conditions(files: &[File<'_>], answers: &Answers) -> Result<
             let columns: BTreeSet<&String> = files.iter().flat_map(|file| file.header).collect();
             format!("expected a column of the files, one of {}, found none called {column}", listed(columns))
         };
-        return Err(Error::rows(format!("--where {column}={value}"), problem));
+        return Err(Error::new(Kind::Value, format!("--where {column}={value}: {problem}")));
     }
     Ok(())
 }
@@ -181,5 +182,5 @@ pub(crate) fn check_dtype_names(files: &[File<'_>], answers: &Answers) -> Result
     } else {
         format!("expected a name that a row has, one of {}, found no row with it", listed(names))
     };
-    Err(Error::rows(format!("--dtype-name {unused}"), problem))
+    Err(Error::new(Kind::Value, format!("--dtype-name {unused}: {problem}")))
 }

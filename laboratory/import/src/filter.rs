@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use rooflut_codegen::OperationKind;
+use rooflut_error::Error;
 use rooflut_roofline::Gpu;
 
-use crate::Error;
 use crate::answers::FloorRows;
 use crate::defects::{eager_floor, physics, points, repeated, warm_up};
+use crate::error::wrong;
 use crate::file::File;
 use crate::findings::Findings;
 use crate::reading::{Cause, LeftOut, Reading, Reason};
@@ -71,7 +72,7 @@ impl RowFilter<'_> {
                 first.unwrap_or_default(),
                 self.without(files)
             );
-            return Err(Error::rows(self.operation.name(), problem));
+            return Err(wrong(self.operation.name(), problem));
         }
         self.leave_out(found.into_iter());
         Ok(())

@@ -1,9 +1,8 @@
 //! The data sheet of a GPU that the library does not know.
 
+use rooflut_error::{Error, Kind};
 use rooflut_roofline::Gpu;
 use toml::{Table, Value};
-
-use crate::Error;
 
 /// A `[gpu]` table of a `set.toml`: the data sheet of a GPU that the library does not know.
 #[derive(Debug, Clone)]
@@ -18,7 +17,8 @@ impl GpuSheet {
     /// # Errors
     /// A key is missing, unknown or of another type.
     pub fn parse(file: &str, text: &str) -> Result<GpuSheet, Error> {
-        let gpu = rooflut_codegen::own_gpu(file, text).map_err(Error::Sheet)?;
+        let gpu = rooflut_codegen::own_gpu(file, text);
+        let gpu = gpu.map_err(|error| Error::new(Kind::Contents, error.to_string()))?;
         // `own_gpu` has parsed the same text.
         let table: Table = toml::from_str(text).unwrap_or_default();
         let keys = table.get("gpu").and_then(Value::as_table);

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use rooflut_codegen::OperationKind;
+use rooflut_error::{Error, Kind};
 use rooflut_roofline::Gpu;
 
-use crate::Error;
 use crate::answers::{Answers, MeasuredGpu};
 use crate::defects::variants;
 use crate::device;
+use crate::error::wrong;
 use crate::file::{self, File};
 use crate::filter::RowFilter;
 use crate::findings::{Facts, Findings};
@@ -49,7 +50,7 @@ pub struct Source {
 ///
 /// # Errors
 /// All that stands in its way, at once: missing answers, missing columns, one kernel with several latencies
-/// that columns distinguish, rows that no GPU or format explains. See [`Error`].
+/// that columns distinguish, rows that no GPU or format explains.
 pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Import, Error> {
     let layout = source.layout;
     let Sorted { tables, not_imported, mut missing } = sort(source, answers)?;
@@ -58,7 +59,7 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
     let is_selected = missing.is_empty();
     let complete = missing::complete(layout, &sources, answers, &names, &mut missing);
     if !is_selected || missing.iter().any(MissingAnswer::is_header) {
-        return Err(Error::MissingAnswers(missing));
+        return Err(missing::unanswered(&missing));
     }
     let mut problems = Vec::new();
     let mut files = Vec::new();
@@ -115,14 +116,19 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
              stack of the set with --engine",
             listed(&engines)
         );
-        problems.push(Error::rows("engine", problem));
+        problems.push(wrong("engine", problem));
     }
     if engines.is_empty() && !missing.iter().any(|missing| missing.flag == "--engine") {
         missing.push(missing::engine());
     }
-    let complete = complete.filter(|_| missing.is_empty() && problems.is_empty());
+    if !missing.is_empty() {
+        problems.insert(0, missing::unanswered(&missing));
+    }
+    let complete = complete.filter(|_| problems.is_empty());
     let (Some(complete), [engine]) = (complete, engines.as_slice()) else {
-        return Err(Error::of_all(missing, problems));
+        let kind = problems.first().map_or(Kind::Conflict, Error::kind);
+        let all: Vec<String> = problems.iter().map(Error::to_string).collect();
+        return Err(Error::new(kind, all.join("; also: ")));
     };
     Ok(Import {
         files: set::files(&complete, engine, answers, &read.readings),
@@ -142,7 +148,7 @@ pub fn import(source: &Source, answers: &Answers, known: &[Gpu]) -> Result<Impor
 /// Checks that a row is left.
 ///
 /// # Errors
-/// None is: [`Error::Nothing`].
+/// None is.
 fn nothing_left(tables: &[TableCount]) -> Result<(), Error> {
     if tables.iter().any(|table| table.written > 0) {
         return Ok(());
@@ -150,11 +156,12 @@ fn nothing_left(tables: &[TableCount]) -> Result<(), Error> {
     let reasons = tables.iter().flat_map(|table| &table.left_out);
     let left_out: Vec<String> =
         reasons.map(|ReasonCount { reason, rows }| format!("{rows} left out: {reason}")).collect();
-    Err(Error::Nothing(if left_out.is_empty() {
+    let text = if left_out.is_empty() {
         "expected rows of measurements, found only headers; check SRC".to_owned()
     } else {
         format!("expected rows that a table set can hold, found none: {}", left_out.join("; "))
-    }))
+    };
+    Err(Error::new(Kind::Contents, text))
 }
 
 /// The files of a source: tables to read, and the others.
@@ -208,7 +215,7 @@ fn no_table(layout: Layout, not_imported: &[NotImported]) -> Error {
         found if found > MAX_LISTED => text.push_str(&format!("; and {} more", found - MAX_LISTED)),
         _ => {}
     }
-    Error::Nothing(text)
+    Error::new(Kind::Contents, text)
 }
 
 fn counts(files: &[File<'_>], read: &Readings) -> Vec<TableCount> {
@@ -232,7 +239,7 @@ fn counts(files: &[File<'_>], read: &Readings) -> Vec<TableCount> {
             left_out: reasons
                 .iter()
                 .filter(|((kind, _), _)| *kind == operation)
-                .map(|((_, reason), rows)| ReasonCount { reason: reason.to_string(), rows: *rows })
+                .map(|((_, reason), rows)| ReasonCount { reason: reason.text().to_owned(), rows: *rows })
                 .collect(),
         })
         .collect()
@@ -265,7 +272,7 @@ fn left_out(files: &[File<'_>], left_out: &[LeftOut]) -> Vec<LeftOutRows> {
             numbering: table.numbering.name(),
             places: ranges(numbers),
             rows: numbers.len(),
-            reason: reason.to_string(),
+            reason: reason.text().to_owned(),
             detail: (*detail).to_owned(),
         })
     });

@@ -34,7 +34,7 @@
 //!     import.files[1].text,
 //!     "dtype,k,n,m,latency_us\nfp8_block,4096,6144,8,12.5\nfp8_block,4096,6144,16,12.6\n"
 //! );
-//! # Ok::<(), rooflut_import::Error>(())
+//! # Ok::<(), rooflut_error::Error>(())
 //! ```
 //!
 //! All layouts have in common:
@@ -71,7 +71,6 @@ mod table;
 mod text;
 
 pub use answers::{Answers, Condition, FloorRows, MeasuredGpu, Statistic};
-pub use error::Error;
 pub use folders::foreign_files;
 pub use gpu_sheet::GpuSheet;
 pub use import::{Import, Source, import};

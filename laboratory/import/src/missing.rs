@@ -1,9 +1,9 @@
 //! Answers that an import needs and that neither the files nor the user gave.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use rooflut_codegen::OperationKind;
+use rooflut_error::{Error, Kind};
 use rooflut_roofline::Dtype;
 
 use crate::answers::{Answers, MeasuredGpu};
@@ -30,10 +30,12 @@ impl MissingAnswer {
     }
 }
 
-impl fmt::Display for MissingAnswer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.flag, self.meaning)
-    }
+/// The error of missing answers, of which there is at least one.
+pub(crate) fn unanswered(missing: &[MissingAnswer]) -> Error {
+    let missing: Vec<String> =
+        missing.iter().map(|MissingAnswer { flag, meaning }| format!("{flag} ({meaning})")).collect();
+    let text = format!("the files do not say all that a table set must name; add {}", missing.join("; "));
+    Error::new(Kind::Conflict, text)
 }
 
 /// The answers for `set.toml`, complete.
@@ -67,8 +69,9 @@ pub(crate) fn complete<'a>(
     for (flag, meaning) in formats(layout, tables, answers) {
         ask(false, &flag, &meaning);
     }
+    let name = format!("of the set: lower-case letters, digits and hyphens{}", answers.no_name);
     for (given, flag, meaning) in [
-        (&answers.name, "--name", "of the set: lower-case letters, digits and hyphens"),
+        (&answers.name, "--name", &*name),
         (&answers.timing, "--timing", "the method, like \"CUDA graph replay\" or \"eager, launch included\""),
         (&answers.source, "--source", "of the files, with the commit"),
         (&answers.license, "--license", "of the files, like Apache-2.0"),

@@ -66,46 +66,54 @@ impl From<Reason> for Cause {
 }
 
 /// Why a measurement is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reason {
-    #[error("the header again")]
     HeaderAgain,
-    #[error("no values")]
     Blank,
-    #[error("more or fewer cells than columns")]
     Length,
-    #[error("not selected by --where")]
     NotSelected,
-    #[error("a value of the wrong type or range")]
     Malformed,
-    #[error("a format that table sets do not have (--dtype-name defines it)")]
     UnknownDtype,
-    #[error("a format that the GPU has no peak for")]
     NoPeak,
-    #[error("numbers that contradict each other")]
     Contradiction,
-    #[error("a prompt after cached tokens: prefill tables have whole prompts")]
     Context,
-    #[error("attention over a window: tables have full attention")]
     Window,
-    #[error("more than one beam")]
     Beams,
-    #[error("a collective other than all-reduce")]
     OtherCollective,
-    #[error("ranks on several nodes: tables are of one node")]
     AcrossNodes,
-    #[error("one rank, which has nothing to reduce")]
     OneRank,
-    #[error("the first row of its file, which timed the warm-up")]
     WarmUp,
-    #[error("faster than the GPU can be")]
     Impossible,
-    #[error("repeated with the same latency")]
     RepeatedSame,
-    #[error("repeated with another latency: the middle one is kept")]
     RepeatedOther,
-    #[error("at the floor of eager launches (--drop-floor)")]
     EagerFloor,
-    #[error("more points on an axis than a table set can hold")]
     Thinned,
+}
+
+impl Reason {
+    /// Returns the reason in a few words.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Reason::HeaderAgain => "the header again",
+            Reason::Blank => "no values",
+            Reason::Length => "more or fewer cells than columns",
+            Reason::NotSelected => "not selected by --where",
+            Reason::Malformed => "a value of the wrong type or range",
+            Reason::UnknownDtype => "a format that table sets do not have (--dtype-name defines it)",
+            Reason::NoPeak => "a format that the GPU has no peak for",
+            Reason::Contradiction => "numbers that contradict each other",
+            Reason::Context => "a prompt after cached tokens: prefill tables have whole prompts",
+            Reason::Window => "attention over a window: tables have full attention",
+            Reason::Beams => "more than one beam",
+            Reason::OtherCollective => "a collective other than all-reduce",
+            Reason::AcrossNodes => "ranks on several nodes: tables are of one node",
+            Reason::OneRank => "one rank, which has nothing to reduce",
+            Reason::WarmUp => "the first row of its file, which timed the warm-up",
+            Reason::Impossible => "faster than the GPU can be",
+            Reason::RepeatedSame => "repeated with the same latency",
+            Reason::RepeatedOther => "repeated with another latency: the middle one is kept",
+            Reason::EagerFloor => "at the floor of eager launches (--drop-floor)",
+            Reason::Thinned => "more points on an axis than a table set can hold",
+        }
+    }
 }

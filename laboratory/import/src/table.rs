@@ -5,8 +5,9 @@ use std::iter;
 use csv::StringRecord;
 use indexmap::IndexSet;
 use rooflut_codegen::RecordLines;
+use rooflut_error::Error;
 
-use crate::Error;
+use crate::error::wrong;
 
 /// Most values of a column that may distinguish ways of measuring; one with more is a measurement itself.
 pub const MAX_VARIANTS: usize = 16;
@@ -150,13 +151,11 @@ impl SourceTable {
     /// use rooflut_import::SourceTable;
     /// let table = SourceTable::of_csv("gemm/h100/data.csv", b"m,k,n,latency_us\n8,4096,6144,9.5\n")?;
     /// assert_eq!(table.len(), 1);
-    /// # Ok::<(), rooflut_import::Error>(())
+    /// # Ok::<(), rooflut_error::Error>(())
     /// ```
     pub fn of_csv(path: &str, bytes: &[u8]) -> Result<SourceTable, Error> {
-        let not_text = |line: u64| Error::File {
-            file: path.to_owned(),
-            line: Some(line),
-            problem: "expected UTF-8 text, found other bytes; save the file as UTF-8".to_owned(),
+        let not_text = |line: u64| {
+            wrong(format!("{path}:{line}"), "expected UTF-8 text, found other bytes; save the file as UTF-8")
         };
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let valid = bytes.iter().take(error.valid_up_to());

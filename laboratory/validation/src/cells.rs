@@ -1,11 +1,12 @@
 //! The cells of a CSV file by column name.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use rooflut_codegen::{RecordLines, line_ends};
+use rooflut_error::{Error, Kind};
 
-use crate::error::Error;
 use crate::kind;
 use crate::tally::{quoted, shortened};
 
@@ -37,11 +38,8 @@ impl<'s> Sheet<'s> {
     pub(crate) fn read(file: &'s str, bytes: &'s [u8]) -> Result<Sheet<'s>, Error> {
         let text = str::from_utf8(bytes).map_err(|error| {
             let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
-            Error {
-                file: file.to_owned(),
-                line: Some(line_ends(&String::from_utf8_lossy(valid)) + 1),
-                problem: "expected UTF-8 text, found other bytes; save the file as UTF-8".to_owned(),
-            }
+            let line = line_ends(&String::from_utf8_lossy(valid)) + 1;
+            wrong(file, line, "expected UTF-8 text, found other bytes; save the file as UTF-8")
         })?;
         let reader = ReaderBuilder::new().has_headers(false).trim(Trim::All).flexible(true).from_reader(bytes);
         let mut lines = RecordLines::new(text, 1);
@@ -49,11 +47,7 @@ impl<'s> Sheet<'s> {
         let mut records = Vec::new();
         for record in reader.into_records() {
             // Cannot fail: the text is in memory and UTF-8, and rows may have any length.
-            let record = record.map_err(|error| Error {
-                file: file.to_owned(),
-                line: Some(line),
-                problem: error.to_string(),
-            })?;
+            let record = record.map_err(|error| wrong(file, line, error.to_string()))?;
             let byte = record.position().map_or(0, csv::Position::byte);
             line = lines.line_at(byte);
             records.push((line, record));
@@ -71,7 +65,7 @@ impl<'s> Sheet<'s> {
         if self.header.is_empty() || self.bytes.trim_ascii().is_empty() {
             let problem =
                 format!("the file is empty; expected a header and one line per measurement, as in {}", kind::files());
-            return Err(self.error(None, problem));
+            return Err(wrong(self.file, None, problem));
         }
         let alone = (self.header.len() == 1).then(|| self.header.get(0)).flatten();
         let separates = |(character, _): &(char, _)| alone.is_some_and(|h| h.contains(*character));
@@ -93,7 +87,7 @@ impl<'s> Sheet<'s> {
             Some((line, record)) => {
                 let found = record.len();
                 let problem = format!("expected {expected} fields, found {found}; correct this line");
-                Err(self.error(Some(*line), problem))
+                Err(wrong(self.file, *line, problem))
             }
             None => Ok(()),
         }
@@ -108,7 +102,7 @@ impl<'s> Sheet<'s> {
     pub(crate) fn rows(&'s self) -> Result<impl Iterator<Item = Cells<'s>>, Error> {
         if self.records.is_empty() {
             let problem = "no rows; expected one line per measurement under the header";
-            return Err(self.error(None, problem.to_owned()));
+            return Err(wrong(self.file, None, problem));
         }
         let cells = |(line, record): &'s (u64, StringRecord)| Cells { sheet: self, line: *line, record };
         Ok(self.records.iter().map(cells))
@@ -116,12 +110,13 @@ impl<'s> Sheet<'s> {
 
     /// Returns `problem` as an error on the line of the header.
     pub(crate) fn header_error(&self, problem: String) -> Error {
-        self.error(Some(self.header_line), problem)
+        wrong(self.file, self.header_line, problem)
     }
+}
 
-    fn error(&self, line: Option<u64>, problem: String) -> Error {
-        Error { file: self.file.to_owned(), line, problem }
-    }
+/// The file has other contents than expected.
+fn wrong(file: &str, line: impl Into<Option<u64>>, problem: impl Into<String>) -> Error {
+    Error::new(Kind::Contents, problem).at_line(line).in_file(Path::new(file))
 }
 
 impl<'s> Cells<'s> {
@@ -192,7 +187,7 @@ impl<'s> Cells<'s> {
     pub(crate) fn refuse(&self, column: &'static str, expected: &'static str) -> Error {
         let found = quoted(self.raw(column));
         let problem = format!("{column}: expected {expected}, found {found}; correct this line");
-        self.sheet.error(Some(self.line), problem)
+        wrong(self.sheet.file, self.line, problem)
     }
 
     fn unless_empty<T>(

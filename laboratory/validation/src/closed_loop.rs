@@ -1,9 +1,9 @@
 //! Servers under closed loops: rows of `servers_steady_state.csv`.
 
 use rooflut::sim::PrefixCaching;
+use rooflut_error::Error;
 
 use crate::cells::Cells;
-use crate::error::Error;
 use crate::fitted::is_fitted;
 use crate::kind::Kind;
 use crate::rows::{ClosedLoopRun, Latencies, Limits, Server, Uniform};

@@ -1,7 +1,8 @@
 //! The measurements that come with the project.
 
+use rooflut_error::Error;
+
 use crate::dataset::Dataset;
-use crate::error::Error;
 use crate::kind::Kind;
 use crate::read::read;
 

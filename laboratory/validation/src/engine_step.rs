@@ -1,7 +1,8 @@
 //! Steps of engines: rows of `steps_b300_vllm_0.20.1.csv`.
 
+use rooflut_error::Error;
+
 use crate::cells::Cells;
-use crate::error::Error;
 use crate::fitted::is_fitted;
 use crate::kind::Kind;
 use crate::rows::{EngineStep, Server};

@@ -1,8 +1,9 @@
 //! Predictions of load stages by constants that were fitted without their model family.
 
+use rooflut_error::Error;
+
 use crate::cells::Sheet;
 use crate::compare::Metric;
-use crate::error::Error;
 use crate::rows::{Label, Stage};
 
 const FILE: &str = "left_out.csv";

@@ -12,7 +12,7 @@
 //! let summary = &report.summaries[0];
 //! assert_eq!((summary.metric.name(), summary.errors.n), ("step", 1));
 //! assert!(summary.errors.mean_signed > -100.0);
-//! # Ok::<(), rooflut_validation::Error>(())
+//! # Ok::<(), rooflut_error::Error>(())
 //! ```
 
 mod case;
@@ -25,7 +25,6 @@ mod dataset;
 mod embedded;
 mod engine;
 mod engine_step;
-mod error;
 mod fitted;
 mod flat;
 mod kind;
@@ -50,7 +49,6 @@ pub use covered::{Covered, NOMINAL, covered};
 pub use dataset::Dataset;
 pub use embedded::embedded;
 pub use engine::Predictor;
-pub use error::Error;
 pub use flat::{FlatCoverage, FlatNote, FlatReport, FlatRow, FlatSkipped, FlatSummary};
 pub use kind::Kind;
 pub use left_out::LeftOut;

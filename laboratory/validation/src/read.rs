@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use rooflut::sim::PrefixCaching;
+use rooflut_error::Error;
 
 use crate::cells::{Cells, Sheet};
 use crate::closed_loop;
 use crate::dataset::Dataset;
 use crate::engine_step;
-use crate::error::Error;
 use crate::kind::{self, Kind};
 use crate::rows::{
     DecodeStep, Label, Latencies, Limits, LoadStage, Measurement, MemoryParts, ReplayedRequest, Row, Server,

@@ -1,11 +1,11 @@
 //! Errors that other tools have on points of the measured closed loops, beside those of rooflut.
 
+use rooflut_error::Error;
 use serde::Serialize;
 
 use crate::case::{Case, Setting};
 use crate::cells::{Cells, Sheet};
 use crate::compare::Metric;
-use crate::error::Error;
 use crate::report::FileReport;
 use crate::summary::{Summary, summarize};
 

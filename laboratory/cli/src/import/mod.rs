@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<String, Error> {
     let destination = Destination::try_new(&set.dest, set.force, &inputs)?;
     let answers = answers(&args.from, set, destination.name())?;
     let source = source::read(layout, &set.src, &set.skip, &answers)?;
-    let import = import(&source, &answers, &gpus::ALL).map_err(|error| with_name(error, destination.name()))?;
+    let import = import(&source, &answers, &gpus::ALL)?;
     destination.write(&import.files, &import.report.to_string())?;
     if args.json {
         output::as_json(&import.report, &import.files, &set.dest)
@@ -35,11 +35,13 @@ pub(crate) fn run(args: &ImportArgs) -> Result<String, Error> {
 }
 
 fn answers(from: &ImportFrom, set: &SetArgs, folder: &str) -> Result<Answers, Error> {
+    let why = if is_built_in(folder) { "the name of a built-in set" } else { "not a name for sets" };
     let common = Answers {
         name: match &set.name {
             Some(name) => Some(given_name(name)?),
             None => set_name(folder),
         },
+        no_name: format!("; the name of DEST, {folder}, is {why}"),
         gpu: gpu(set)?,
         engine: set.engine.clone(),
         timing: set.timing.clone(),
@@ -90,16 +92,6 @@ fn given_name(name: &str) -> Result<String, Error> {
 
 fn is_built_in(name: &str) -> bool {
     sets::ALL.into_iter().any(|set| set.name() == name)
-}
-
-/// Adds to a missing name why that of the folder cannot be used.
-fn with_name(mut error: rooflut_import::Error, folder: &str) -> Error {
-    let why = if is_built_in(folder) { "the name of a built-in set" } else { "not a name for sets" };
-    let mut missing = error.missing_answers().iter_mut();
-    if let Some(name) = missing.find(|answer| answer.flag == "--name") {
-        name.meaning = format!("{}; the name of DEST, {folder}, is {why}", name.meaning);
-    }
-    error.into()
 }
 
 /// Returns the name of the folder, if it may be that of a set.

@@ -225,7 +225,7 @@ fn frame(area: &Area<'_>, corners: [(i32, i32); 2], color: RGBColor) -> Result<(
     let [(left, top), (right, bottom)] = corners;
     let (left, top, right, bottom) = (left + inset, top + inset, right - inset, bottom - inset);
     let around = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top - inset)];
-    Ok(area.draw(&PathElement::new(around, color.stroke_width(width)))?)
+    area.draw(&PathElement::new(around, color.stroke_width(width)))
 }
 
 /// Returns the range of nearly all efficiencies, widened if all are equal.

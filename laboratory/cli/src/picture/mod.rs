@@ -6,11 +6,13 @@ mod notes;
 mod roofline;
 mod style;
 
-use std::fmt;
+use std::io;
 
 use plotters::coord::Shift;
+use plotters::drawing::DrawingAreaErrorKind;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend, WHITE};
 
+use crate::error::Error;
 use heat::Heat;
 use rooflut_inspect::Dips;
 use rooflut_inspect::Outlier;
@@ -24,21 +26,11 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 const WIDTH: u32 = 1120;
 
 /// Why a picture cannot be drawn.
-#[derive(Debug)]
-pub(crate) struct DrawingError(String);
+pub(crate) type DrawingError = DrawingAreaErrorKind<io::Error>;
 
-impl fmt::Display for DrawingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot draw: {}", self.0)
-    }
-}
-
-impl std::error::Error for DrawingError {}
-
-impl<E: std::error::Error + Send + Sync> From<plotters::drawing::DrawingAreaErrorKind<E>> for DrawingError {
-    fn from(error: plotters::drawing::DrawingAreaErrorKind<E>) -> DrawingError {
-        DrawingError(error.to_string())
-    }
+/// Converts an error of the drawing library.
+pub(crate) fn cannot_draw(error: DrawingError) -> Error {
+    Error::new(format!("cannot draw: {error}"))
 }
 
 /// Draws a family as SVG: a cell for each row with its efficiency (and one for each hole of the grid), the

@@ -72,7 +72,7 @@ pub(super) fn write_in(
     at: (i32, i32),
     (size, side): (Size, HPos),
 ) -> Result<(), DrawingError> {
-    Ok(area.draw(&Text::new(text.to_owned(), at, font(size, side, color)))?)
+    area.draw(&Text::new(text.to_owned(), at, font(size, side, color)))
 }
 
 /// The width of a picture in characters of [`Size::Text`].

@@ -24,6 +24,7 @@ use crate::input;
 use crate::output::{Answered, count, plural, to_json};
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs};
+use crate::picture::cannot_draw;
 use crate::progress::Ticker;
 use crate::table_set::{self, WhichSet};
 use crate::tallied;
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered,
                 "--calibration: expected load stages on h100 that `rooflut-lab validate` has, found none; leave it out",
             ));
         }
-        let text = calibration::draw(&covered, nominal)?;
+        let text = calibration::draw(&covered, nominal).map_err(cannot_draw)?;
         (file.write_all(calibration::FIRST_LINE))
             .and_then(|()| file.write_all(text.as_bytes()))
             .map_err(Error::writing(path))?;

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rooflut_codegen::OperationKind;
+use rooflut_error::Error;
 
-use crate::Error;
+use crate::error::wrong;
 use crate::reading::Reading;
 use crate::text::{condition, listed};
 
@@ -28,7 +29,7 @@ pub(crate) fn check(operation: OperationKind, readings: &[Reading], variants: &[
         "one kernel has several latencies, which differ in {}; select one with --where, as in {example}",
         columns.join("; ")
     );
-    Err(Error::rows(operation.name(), problem))
+    Err(wrong(operation.name(), problem))
 }
 
 /// Returns the columns that differ between readings of one kernel with different latencies, and their

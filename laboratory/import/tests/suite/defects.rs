@@ -11,7 +11,8 @@ use std::fmt::Write;
 
 use crate::support::{H100, answers, data, imported, written};
 use rooflut_codegen::read_set;
-use rooflut_import::{Answers, Error, FloorRows, Import, Layout};
+use rooflut_error::{Error, Kind};
+use rooflut_import::{Answers, FloorRows, Import, Layout};
 use rooflut_roofline::Dtype;
 
 const GEMM: &str = "bench_data/gemm/h100/data.csv";
@@ -71,6 +72,7 @@ fn a_column_that_tells_two_latencies_apart_is_asked_about_and_a_measurement_is_n
     let text = "m,k,n,latency_us,kernel,tflops\n\
         8,4096,4096,12.5,a,21.5\n8,4096,4096,13.5,b,19.9\n16,4096,4096,13,a,41.3\n";
     let error = import(GEMM, text, &answers(&H100)).unwrap_err();
+    assert_eq!(error.kind(), Kind::Contents);
     let message = error.to_string();
     assert!(message.contains("differ in kernel (a, b); select one"), "{message}");
     let repeated = text.replace(",b,", ",a,");

@@ -7,10 +7,12 @@
 )]
 
 use crate::support::{HEADER, ROW, file, report, tallies};
-use rooflut_validation::{Error, FileReport, Kind, Metric, Predictor, Stage, embedded, read, validate};
+use rooflut_error::Kind as ErrorKind;
+use rooflut_validation::{FileReport, Kind, Metric, Predictor, Stage, embedded, read, validate};
 
 fn refused(text: &str) -> String {
-    let error: Error = read("dir/f.csv", text).unwrap_err();
+    let error = read("dir/f.csv", text).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Contents);
     error.to_string()
 }
 

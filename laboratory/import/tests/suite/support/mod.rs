@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rooflut_codegen::{MeasuredKernel, OperationKind, read_rows};
-use rooflut_import::{Answers, Error, Import, Layout, MeasuredGpu, Source, SourceTable, import};
+use rooflut_error::Error;
+use rooflut_import::{Answers, Import, Layout, MeasuredGpu, Source, SourceTable, import};
 use rooflut_roofline::operation::{Codes, ColumnKind};
 use rooflut_roofline::{Dtype, Gpu};
 
