@@ -57,6 +57,8 @@ pub enum MessagePart {
 impl Invalid {
     /// Creates the error of `setting`. In `text`, `{}` stands for the next of at most three `values`, and names of
     /// settings are in backquotes.
+    #[cold]
+    #[inline(never)] // Refusals are rare, and many.
     pub const fn new(setting: &'static str, text: &'static str, values: &[MessagePart]) -> Invalid {
         const NONE: MessagePart = MessagePart::Text("");
         let values = match *values {
@@ -99,35 +101,36 @@ impl Invalid {
         matches!(self.subject, Subject::Model)
     }
 
-    /// Returns the message in parts, so that its reader can write settings as they are known there.
-    pub fn parts(&self) -> impl Iterator<Item = MessagePart> {
-        let subject = match self.subject {
+    /// Passes the parts of the message to `write`, which can write settings as its reader knows them.
+    ///
+    /// # Errors
+    /// The first of `write`.
+    pub fn write(&self, write: &mut dyn FnMut(MessagePart) -> fmt::Result) -> fmt::Result {
+        write(MessagePart::Text(match self.subject {
             Subject::Itself => "",
             Subject::Model => "model: ",
             Subject::Engine => "engine constant ",
             Subject::Network => "network: ",
             Subject::Gpu => "GPU: ",
-        };
-        // The values, each with the text after it.
-        let values = self.values.into_iter().zip(self.text.split("{}").skip(1));
-        let values = values.flat_map(|(value, text)| core::iter::once(value).chain(words(text)));
-        let first = self.text.split("{}").take(1).flat_map(words);
-        [MessagePart::Text(subject), MessagePart::Setting(self.setting), MessagePart::Text(": ")]
-            .into_iter()
-            .chain(first)
-            .chain(values)
+        }))?;
+        write(MessagePart::Setting(self.setting))?;
+        write(MessagePart::Text(": "))?;
+        let mut values = self.values.iter();
+        for (index, text) in self.text.split('{').enumerate() {
+            if index > 0 {
+                values.next().map_or(Ok(()), |value| write(*value))?;
+            }
+            for (index, words) in text.trim_start_matches('}').split('`').enumerate() {
+                write(if index % 2 == 0 { MessagePart::Text(words) } else { MessagePart::Setting(words) })?;
+            }
+        }
+        Ok(())
     }
-}
-
-/// Splits a text into words and settings.
-fn words(text: &'static str) -> impl Iterator<Item = MessagePart> {
-    let parts = text.split('`').enumerate();
-    parts.map(|(index, part)| if index % 2 == 0 { MessagePart::Text(part) } else { MessagePart::Setting(part) })
 }
 
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.parts().try_for_each(|part| part.fmt(f))
+        self.write(&mut |part| part.fmt(f))
     }
 }
 
@@ -167,9 +170,12 @@ mod tests {
         let invalid = Invalid::new("heads", text, &["a multiple".into(), 8_u32.into(), 0.5.into()]);
         let model = invalid.of(Subject::Model);
         assert_eq!(model.to_string(), "model: heads: expected a multiple of tp (8), found 0.5; use pp");
-        let settings: std::vec::Vec<MessagePart> =
-            invalid.parts().filter(|part| matches!(part, MessagePart::Setting(_))).collect();
-        assert_eq!(settings, ["heads", "tp", "pp"].map(MessagePart::Setting));
+        let mut settings = std::vec::Vec::new();
+        let written = invalid.write(&mut |part| {
+            settings.extend(matches!(part, MessagePart::Setting(_)).then_some(part));
+            Ok(())
+        });
+        assert_eq!((written, &settings[..]), (Ok(()), &["heads", "tp", "pp"].map(MessagePart::Setting)[..]));
     }
 
     #[test]
