@@ -10,14 +10,16 @@ use rooflut::model::Sampler;
 use rooflut::sim::cluster::Router;
 use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::table::Strictness;
+use rooflut_error::Error;
 use rooflut_traces::{Condition, Format};
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
 use crate::lengths::LengthDistribution;
 use crate::number;
+use crate::number::invalid;
 use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime};
-use crate::value_error::ValueError;
+use rooflut_error::Error;
 
 /// The input of a run: the model, its GPUs, the servers and the load.
 ///
@@ -408,14 +410,14 @@ pub enum Arrival {
 }
 
 impl FromStr for Arrival {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(name: &str) -> Result<Arrival, ValueError> {
+    fn from_str(name: &str) -> Result<Arrival, Error> {
         match name {
             "poisson" => Ok(Arrival::Poisson),
             "constant" => Ok(Arrival::Constant),
             "gamma" => Ok(Arrival::Gamma),
-            _ => Err(ValueError::new("expected one of poisson, constant, gamma")),
+            _ => Err(number::invalid("expected one of poisson, constant, gamma")),
         }
     }
 }
