@@ -3,8 +3,8 @@
 use std::ffi::c_char;
 
 use rooflut::model::{self, CATALOG};
-use rooflut_hf_config::{Options, read};
 use rooflut_error::{hint, nearest};
+use rooflut_hf_config::{Options, read};
 use rooflut_scenario::Model;
 use serde_json::json;
 

@@ -217,6 +217,11 @@ pub fn not_text() -> Error {
     Error::new(Kind::Contents, "expected UTF-8 text; save the file as such")
 }
 
+/// A scenario cannot be written as JSON.
+pub fn not_json(error: impl fmt::Display) -> Error {
+    Error::new(Kind::Value, format!("expected values that JSON has, too: {error}"))
+}
+
 /// Returns the error of reading the file at `path`.
 pub fn reading(path: &Path) -> impl Fn(io::Error) -> Error {
     |error| {

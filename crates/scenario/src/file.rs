@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rooflut_error::{Error, Kind, hint, key, misspelt, not_text};
+use rooflut_error::{Error, Kind, hint, key, misspelt, not_json, not_text};
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
@@ -11,7 +11,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::fields::fields;
 use crate::list::FileList;
-use crate::rules::{Given, not_json};
+use crate::rules::Given;
 use crate::scenario::{Output, Scenario, Server, Target, Workload};
 use crate::text::{line_after, line_at, one_line, shown};
 use crate::value::shortened;
@@ -61,7 +61,7 @@ impl ScenarioFile {
         match lists.first() {
             Some(list) => {
                 let text = "expected one value of each key, found lists in [sweep]; use `rooflut sweep`";
-                Err(Error::new(Kind::Contents, text).at_line(list.line))
+                Err(Error::new(Kind::Value, text).at_line(list.line))
             }
             None => Ok(file),
         }
@@ -208,7 +208,7 @@ impl<'t> Reader<'t> {
                 (Some(key), _) => {
                     let found = shown(self.text.get(value_start..span.end));
                     let text = format!("{key}: expected the table [{key}]; correct {found}");
-                    return Err(Error::new(Kind::Contents, text).at_line(line));
+                    return Err(Error::new(Kind::Value, text).at_line(line));
                 }
                 (None, other) => {
                     let key = find(section, name.get_ref(), other.is_table()).map_err(|error| error.at_line(line))?;
@@ -262,7 +262,7 @@ pub(crate) fn toml_error(text: &str, error: &toml::de::Error) -> Error {
 
 /// A key that is given twice.
 fn twice(name: &str, first: u64) -> Error {
-    Error::new(Kind::Contents, format!("{}: expected once, also found on line {first}; remove one", key(name)))
+    Error::new(Kind::Conflict, format!("{}: expected once, also found on line {first}; remove one", key(name)))
 }
 
 /// Tables of a file.
@@ -305,7 +305,7 @@ fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static s
         Some((of, key)) if of == section => Ok(key),
         Some((section, name)) => {
             let place = if section.is_empty() { "above the first table".to_owned() } else { format!("in [{section}]") };
-            Err(Error::new(Kind::Contents, format!("{}: expected {place}; move it there", key(name))))
+            Err(Error::new(Kind::Conflict, format!("{}: expected {place}; move it there", key(name))))
         }
         None if is_table && section.is_empty() => {
             let (found, near) = (shortened(found), hint(misspelt(found, NAMED).as_slice()));

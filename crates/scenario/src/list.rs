@@ -29,7 +29,7 @@ impl FileList {
             let value = json(value.get_ref()).ok_or_else(|| {
                 let found = shortened(name.get_ref());
                 let expected = "expected a list of numbers and texts, or a text such as \"1..40:2\"";
-                Error::new(Kind::Contents, format!("{found}: {expected}; correct it")).at_line(line)
+                Error::new(Kind::Value, format!("{found}: {expected}; correct it")).at_line(line)
             })?;
             let key = name.get_ref().replace('-', "_");
             Ok(FileList { key, line, value })

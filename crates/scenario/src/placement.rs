@@ -74,8 +74,7 @@ impl Placement {
     /// # Errors
     /// A value that is out of range, an engine that is not known, ranks that cannot share the model.
     pub fn try_new(target: &Target, model: Model, tables: TableSet) -> Result<Placement, Error> {
-        let name = target.engine();
-        let engine = engine::find(name).or_else(|| engine::closest(name)).ok_or_else(|| unknown_engine(name))?;
+        let engine = target.stack().ok_or_else(|| unknown_engine(target.engine()))?;
         let kv_dtype = target.kv_dtype.or(model.kv_dtype);
         let placement = Placement {
             model: model.with_weights(target.dtype).with_sampler(target.sampler),

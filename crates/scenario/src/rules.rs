@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rooflut_error::{Error, Kind, conflict, missing, no_effect};
+use rooflut_error::{Error, conflict, missing, no_effect, not_json};
 use serde_json::Value;
 
 use crate::scenario::Scenario;
@@ -126,11 +126,6 @@ const CONFLICTS: [Conflict; 8] = [
 /// Returns a key without its value, and the value: `arrival` and `gamma` of `arrival = gamma`.
 fn split(wanted: Wanted) -> (&'static str, Option<&'static str>) {
     wanted.split_once(" = ").map_or((wanted, None), |(key, value)| (key, Some(value)))
-}
-
-/// The scenario cannot be compared key by key, because JSON does not have one of its values.
-pub(crate) fn not_json(error: serde_json::Error) -> Error {
-    Error::new(Kind::Value, format!("expected values that JSON has, too: {error}"))
 }
 
 /// Keys that are given, with their values as text or JSON.

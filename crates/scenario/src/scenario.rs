@@ -17,9 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::as_text;
 use crate::lengths::LengthDistribution;
 use crate::number;
-use crate::number::invalid;
 use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime};
-use rooflut_error::Error;
 
 /// The input of a run: the model, its GPUs, the servers and the load.
 ///

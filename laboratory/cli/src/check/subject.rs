@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use rooflut::table::TableSet;
-use rooflut_inspect::Inspection;
 use rooflut_error::{either, hint, nearest};
+use rooflut_inspect::Inspection;
 
 use crate::error::Error;
 use crate::table_set::{self, names};

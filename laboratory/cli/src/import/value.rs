@@ -2,8 +2,8 @@
 
 use rooflut::hardware::{Dtype, Gpu, gpus};
 use rooflut_codegen::OperationKind;
-use rooflut_import::{Condition, Statistic};
 use rooflut_error::{hint, nearest};
+use rooflut_import::{Condition, Statistic};
 
 use crate::value;
 
