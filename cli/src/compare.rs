@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rooflut_report::compare::{Cause, Comparison, Figure, ReadReport, Setting};
-use rooflut_scenario::{Problem, ScenarioError, ScenarioFile};
+use rooflut_scenario::{Kind, ScenarioFile};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -64,14 +64,16 @@ fn read(path: &Path) -> Result<ReadReport, Error> {
     let bytes = input::read(path).map_err(Error::reading(path))?;
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     if first == Some(&b'{') {
-        return ReadReport::read(&bytes).map_err(|error| Error::in_file(path, None, error));
+        return ReadReport::read(&bytes).map_err(|error| error.in_file(path).into());
     }
-    let file = ScenarioFile::read(&bytes).map_err(|ScenarioError { line, problem, .. }| {
-        let expected = match problem {
-            Problem::Toml(_) | Problem::NotText => "expected a scenario or a report of `rooflut run --json`: ",
-            _ => "",
-        };
-        Error::in_file(path, line, format!("{expected}{problem}"))
+    let file = ScenarioFile::read(&bytes).map_err(|error| {
+        let error = error.in_file(path);
+        Error::new(match error.kind() {
+            Kind::Contents => {
+                error.map(|text| format!("expected a scenario or a report of `rooflut run --json`: {text}"))
+            }
+            _ => error,
+        })
     })?;
     let args = RunArgs::of_file(path, file)?;
     let report = run::report(&args).map_err(|error| {

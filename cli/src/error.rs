@@ -4,53 +4,27 @@ use std::fmt::{self, Display};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use rooflut::step::UncertainPart;
-use rooflut::table::TooUncertain;
-use rooflut_error::hint;
-use rooflut_scenario::{RunError, accepting};
+use rooflut_error::reading;
+use rooflut_scenario::Kind;
 
-/// Why a command failed: one line that says what was found, what was expected and what to do.
-///
-/// The message is written where the failure is found; nothing but [`main_with`](crate::main_with) reads it.
+/// Why a command failed: one line that says what was found, what was expected and what to do, with flags for settings.
 #[derive(Debug)]
-pub struct Error {
-    cause: Box<dyn std::error::Error>,
-    /// The key of a scenario to correct.
-    key: Option<&'static str>,
-}
+pub struct Error(rooflut_scenario::Error);
 
 impl Error {
-    /// An error with this message or cause.
-    pub fn new(cause: impl Into<Box<dyn std::error::Error>>) -> Error {
-        let cause = cause.into();
-        Error { cause, key: None }
+    /// An error with this message, whose kind nobody asks for.
+    pub fn new(message: impl Display) -> Error {
+        Error(rooflut_scenario::Error::new(Kind::Value, message.to_string()))
     }
 
     /// Returns the error as one of the value of a key.
     pub fn about(self, key: &'static str) -> Error {
-        let key = Some(key);
-        Error { key, ..self }
-    }
-
-    /// An answer of a table that is less certain than `--strict` accepts.
-    pub fn uncertain(error: TooUncertain) -> Error {
-        Error::new(format!("{error} ({})", accepting(&error, flag)))
-    }
-
-    /// A part of a step that is less certain than `--strict` accepts.
-    pub(crate) fn uncertain_part(error: UncertainPart) -> Error {
-        RunError::UncertainPart(error).into()
+        Error(self.0.about([key]))
     }
 
     /// Converts an error of reading `path`.
     pub fn reading(path: &Path) -> impl Fn(io::Error) -> Error {
-        |error| {
-            let advice = match error.kind() {
-                ErrorKind::TimedOut => "start its writer first",
-                _ => "check the path",
-            };
-            Error::new(format!("cannot read {}: {error}; {advice}", path.display()))
-        }
+        |error| Error(reading(path)(error))
     }
 
     /// Converts an error of writing `path`.
@@ -72,11 +46,7 @@ impl Error {
 
     /// A problem of what the file at `path` contains, with its line if it has one.
     pub fn in_file(path: &Path, line: Option<u64>, problem: impl Display) -> Error {
-        let path = path.display();
-        Error::new(match line {
-            Some(line) => format!("{path}:{line}: {problem}"),
-            None => format!("{path}: {problem}"),
-        })
+        Error(Error::new(problem).0.at_line(line).in_file(path))
     }
 
     /// Returns the message on one line: a name that it quotes may have line breaks.
@@ -86,47 +56,39 @@ impl Error {
 
     /// Returns the message with keys as a scenario file has them.
     pub fn in_keys(&self) -> String {
-        self.cause.to_string()
+        self.0.to_string()
     }
 
     /// The keys of a scenario that the error is about; the first one that is given is the one to correct.
-    pub(crate) fn keys(&self) -> Vec<&'static str> {
-        match self.cause.downcast_ref::<RunError>() {
-            Some(error) => error.keys(),
-            None => self.key.into_iter().collect(),
-        }
+    pub(crate) fn keys(&self) -> Vec<&str> {
+        self.0.keys()
     }
 }
 
-/// Errors of the libraries have messages of their own.
+/// Errors of other libraries have messages of their own.
 impl<E: std::error::Error + 'static> From<E> for Error {
     fn from(error: E) -> Error {
-        Error::new(error)
+        let error: Box<dyn std::error::Error> = error.into();
+        error.downcast().map_or_else(Error::new, |error| Error(*error))
+    }
+}
+
+impl From<Error> for rooflut_scenario::Error {
+    fn from(error: Error) -> rooflut_scenario::Error {
+        error.0
     }
 }
 
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.cause.downcast_ref::<RunError>() {
-            Some(error) => f.write_str(&with_flags(error)),
-            None => self.cause.fmt(f),
-        }
+        f.write_str(&with_flags(&self.0))
     }
 }
 
-/// Returns a key of a scenario as a flag: `--arrival gamma`.
-fn flag(key: &str, value: Option<&str>) -> String {
-    let flag = format!("--{}", key.replace('_', "-"));
-    value.map_or(flag.clone(), |value| format!("{flag} {value}"))
-}
-
-/// Returns the message of an error with flags for keys, and with the commands that list what there is.
-pub(crate) fn with_flags(error: &RunError) -> String {
-    match error {
-        RunError::Scenario(error) => error.problem.message(flag),
-        RunError::UnknownEngine { name, nearest } => {
-            format!("--engine: unknown engine {name:?}{}; `rooflut engines` lists all", hint(nearest))
-        }
-        error => error.message(flag),
-    }
+/// Returns the message of an error with flags for settings: `--arrival gamma`.
+pub(crate) fn with_flags(error: &rooflut_scenario::Error) -> String {
+    error.message(|key, value| {
+        let flag = format!("--{}", key.replace('_', "-"));
+        value.map_or(flag.clone(), |value| format!("{flag} {value}"))
+    })
 }

@@ -17,12 +17,12 @@ const INDENT: usize = 12;
 pub(crate) fn run(args: &FitsArgs) -> Result<String, Error> {
     let options = model_source::options(&args.target).for_memory_only();
     let named = model_source::find(args.target.model(), options)?;
-    model_source::check_assumption(&args.target, &[&named])?;
+    model_source::check(&args.target, &[&named])?;
     let sets = sets(args)?;
     let prices = prices::find(args.prices.as_deref(), &sets)?;
     let (server, demand) = (args.server(), args.demand());
     let mut fits = Fits::try_new(&args.target, &server, &named.model, &sets, demand, &prices)
-        .map_err(|error| model_source::with_keys(error, &[&named]))?;
+        .map_err(|error| model_source::with_keys(error, &args.target, &[&named]))?;
     fits.notes.splice(..0, named.notes());
     if args.json { to_json(&fits) } else { Ok(text(&fits)) }
 }

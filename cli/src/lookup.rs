@@ -22,7 +22,7 @@ pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {
         Kernel::resolve(&set, args.question.operation, shape).map_err(|error| refusal(&args.question, shape, error))?;
     let answer = answer(&set, &args.question, shape, &kernel);
     let coverage = args.interval;
-    args.strict.check(answer.estimate.provenance).map_err(Error::uncertain)?;
+    args.strict.check(answer.estimate.provenance).map_err(rooflut_scenario::uncertain)?;
     if args.json { answer.json(coverage) } else { Ok(answer.text(coverage)) }
 }
 

@@ -3,10 +3,11 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use rooflut::model::{self, CATALOG};
+use rooflut::engine::{self, stacks};
+use rooflut::model::{self, CATALOG, Parallelism};
+use rooflut_error::{hint, key, nearest, no_effect};
 use rooflut_hf_config::{ConfigError, Keys, Options, Remedy};
-use rooflut_error::{hint, nearest};
-use rooflut_scenario::{Model, Problem, RunError, ScenarioError, Target};
+use rooflut_scenario::{Kind, Model, Target};
 
 use crate::error::Error;
 use crate::input;
@@ -32,14 +33,17 @@ impl NamedModel {
     }
 }
 
-/// Refuses `--assume-llama` where no file of the `models` needs it.
-pub(crate) fn check_assumption(target: &Target, models: &[&NamedModel]) -> Result<(), RunError> {
+/// Refuses engines that are not known, and `--assume-llama` where no file of the `models` needs it.
+pub(crate) fn check(target: &Target, models: &[&NamedModel]) -> Result<(), rooflut_scenario::Error> {
+    let (name, flag) = (target.engine(), key("engine"));
+    if target.stack().is_none() && engine::oldest(name).is_none() {
+        let near = hint(&nearest(name, stacks::ALL.map(|stack| stack.name)));
+        let text = format!("{flag}: unknown engine {name:?}{near}; `rooflut engines` lists all");
+        return Err(rooflut_scenario::Error::new(Kind::UnknownName, text));
+    }
     let is_needed = models.iter().any(|model| !model.ignored.is_empty());
     if target.assume_llama == Some(true) && !is_needed {
-        Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
-            key: "assume_llama",
-            why: "the model is known without it",
-        })))
+        Err(no_effect("assume_llama", "the model is known without it"))
     } else {
         Ok(())
     }
@@ -113,18 +117,22 @@ fn with_flag(error: &ConfigError) -> String {
     }
 }
 
-/// Returns an error with dimensions as the files of `models` call them.
-pub(crate) fn with_keys(error: RunError, models: &[&NamedModel]) -> Error {
-    let (model, error, key, possible) = match error {
-        RunError::Tp { model, error, key, possible } => (model, error, key, possible),
-        error => return error.into(),
-    };
-    let named = models.iter().find(|named| named.model.name == model.name);
-    let error = match named.and_then(|named| named.keys.as_ref()) {
-        Some(keys) => keys.rename(error),
-        None => error,
-    };
-    Error::from(RunError::Tp { model, error, key, possible })
+/// Returns an error with dimensions as the files of the `models` of `target`, the draft model last, call them.
+pub(crate) fn with_keys(error: rooflut_scenario::Error, target: &Target, models: &[&NamedModel]) -> Error {
+    if error.kind() != Kind::Parallelism {
+        return error.into();
+    }
+    let degrees = [target.parallelism(), Parallelism::tensor(target.tp())];
+    let undivided = models.iter().zip(degrees).find_map(|(named, degrees)| {
+        let cause = named.model.spec.check_parallelism(degrees).err()?;
+        Some((cause, named.keys.as_ref()?))
+    });
+    match undivided {
+        Some((cause, keys)) => {
+            error.map(|text| text.replacen(&cause.to_string(), &keys.rename(cause).to_string(), 1)).into()
+        }
+        None => error.into(),
+    }
 }
 
 fn unknown(name: &str) -> Error {

@@ -40,7 +40,8 @@ impl PreparedRun {
     pub fn try_new(scenario: &Scenario, read: &dyn Fn(&Path) -> io::Result<Input>) -> Result<PreparedRun, Error> {
         let (resources, models) = resources::find(scenario, read)?;
         let named: Vec<_> = models.iter().collect();
-        let run = Run::try_new(scenario.clone(), resources).map_err(|error| model_source::with_keys(error, &named))?;
+        let run = Run::try_new(scenario.clone(), resources)
+            .map_err(|error| model_source::with_keys(error, &scenario.target, &named))?;
         Ok(PreparedRun { run, models })
     }
 

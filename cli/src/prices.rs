@@ -16,6 +16,6 @@ pub(crate) fn find(path: Option<&Path>, sets: &[TableSet]) -> Result<Prices, Err
     };
     let bytes = input::read(path).map_err(Error::reading(path))?;
     let own: Vec<&str> = sets.iter().map(|set| set.gpu().name.as_str()).collect();
-    let given = Prices::read(&bytes, &own).map_err(|error| Error::in_file(path, Some(error.line), &error.problem))?;
+    let given = Prices::read(&bytes, &own).map_err(|error| error.in_file(path))?;
     Ok(prices.replaced_by(given))
 }

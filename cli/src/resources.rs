@@ -30,6 +30,6 @@ pub(crate) fn find<'r>(
     };
     let models: Vec<_> = [model].into_iter().chain(draft).collect();
     let named: Vec<_> = models.iter().collect();
-    model_source::check_assumption(target, &named)?;
+    model_source::check(target, &named)?;
     Ok((resources, models))
 }

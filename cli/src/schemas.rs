@@ -53,15 +53,11 @@ const WHOLE: &str = "model = \"llama-3.1-8b\"\n\
 
 /// Returns the schema of a row of a sweep, whose columns of figures depend on the grid.
 fn sweep() -> Result<Value, Error> {
-    let file = ScenarioFile::read(WHOLE.as_bytes()).map_err(|error| Error::new(error.to_string()))?;
+    let file = ScenarioFile::read(WHOLE.as_bytes())?;
     let sets = ReadSets::default();
-    let sources = Sources {
-        find: &|scenario| named(scenario, &sets).map_err(|error| NotFound(error.to_string())),
-        open: &input::open,
-    };
+    let sources = Sources { find: &|scenario| Ok(named(scenario, &sets)?), open: &input::open };
     let grid = Grid::try_new(file.scenario(), Vec::new());
-    let sweep =
-        grid.and_then(|grid| Sweep::try_new(grid, sources, "")).map_err(|error| Error::new(error.to_string()))?;
+    let sweep = grid.and_then(|grid| Sweep::try_new(grid, sources, ""))?;
     let always = ["index", "grid", "schema_version"];
     let properties = sweep.columns().into_iter().map(|(name, kind)| {
         let kind = match kind {

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
-use rooflut_error::nearest;
-use rooflut_scenario::{RunError, Target};
+use rooflut_error::{either, hint, nearest, setting};
+use rooflut_scenario::{Kind, Target};
 
 use crate::error::Error;
 
@@ -73,13 +73,17 @@ fn named(name: &str) -> Result<&'static TableSet, Error> {
         )));
     }
     built_in(name).ok_or_else(|| {
-        let error = RunError::UnknownTables {
-            name: name.to_owned(),
-            nearest: nearest(name, names()),
-            known: names().to_vec(),
-            is_path: Path::new(name).exists(),
-        };
-        error.into()
+        let own = Path::new(name).exists().then(|| {
+            let tables = setting("tables", name);
+            format!(", or {tables} for measurements of your own")
+        });
+        let text = format!(
+            "unknown table set \"{name}\"{}; use {}{}",
+            hint(&nearest(name, names())),
+            setting("gpu", either(&names())),
+            own.unwrap_or_default()
+        );
+        rooflut_scenario::Error::new(Kind::UnknownName, text).into()
     })
 }
 

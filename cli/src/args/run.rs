@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches};
-use rooflut_scenario::{Output, Problem, RunError, Scenario, ScenarioError, ScenarioFile};
+use rooflut_error::no_effect;
+use rooflut_scenario::{Output, Scenario, ScenarioFile};
 
 use crate::error::Error;
 use crate::input;
@@ -71,7 +72,7 @@ impl RunArgs {
         args.scenario.output.strict = output.strict;
         args.scenario.workload.seeds = None;
         let checked = args.scenario.check();
-        checked.map_err(|error| args.place(RunError::from(error).into()))?;
+        checked.map_err(|error| args.place(error.into()))?;
         Ok(args)
     }
 
@@ -79,28 +80,24 @@ impl RunArgs {
     pub(super) fn merge(mut self, matches: &ArgMatches) -> Result<RunArgs, Error> {
         if let Some(path) = self.path.clone() {
             let bytes = input::read(&path).map_err(Error::reading(&path))?;
-            let read = |bytes| {
-                let mut file = ScenarioFile::read(bytes)?;
-                let replaced = file.remove_replaced(&self.scenario)?;
-                Ok((file, replaced))
-            };
-            let (file, replaced) =
-                read(&bytes).map_err(|error: ScenarioError| Error::in_file(&path, error.line, &error.problem))?;
+            let in_file = |error: rooflut_scenario::Error| Error::new(error.in_file(&path));
+            let mut file = ScenarioFile::read(&bytes).map_err(in_file)?;
+            let replaced = file.remove_replaced(&self.scenario).map_err(in_file)?;
             self.scenario = file.scenario().clone();
             self.scenario.update_from_arg_matches(matches)?;
             self.file = Some(FromFile { path, file, replaced });
         }
         let checked = self.scenario.check().and_then(|()| self.check_force());
-        checked.map_err(|error| self.place(RunError::from(error).into()))?;
+        checked.map_err(|error| self.place(error.into()))?;
         Ok(self)
     }
 
     /// Refuses `--force` where no file is written.
-    fn check_force(&self) -> Result<(), ScenarioError> {
+    fn check_force(&self) -> Result<(), rooflut_scenario::Error> {
         let Output { requests_out, steps_out, perfetto, .. } = &self.scenario.output;
         let files = [requests_out, steps_out, perfetto];
         if self.force && files.into_iter().flatten().all(|path| is_stdout(path)) {
-            Err(ScenarioError::from(Problem::NoEffect { key: "force", why: "no file is written" }))
+            Err(no_effect("force", "no file is written"))
         } else {
             Ok(())
         }

@@ -7,7 +7,7 @@ mod text;
 pub(crate) use text::lasting;
 
 use rooflut::table::TableSet;
-use rooflut_plan::{Plan, PlanError, Question, Space};
+use rooflut_plan::{Plan, Question, Space};
 use rooflut_scenario::{Scenario, Stop};
 
 use crate::args::PlanArgs;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
         .map(|name| model_source::find(name, model_source::draft_options(target)))
         .transpose()?;
     let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
-    model_source::check_assumption(target, &models)?;
+    model_source::check(target, &models)?;
     let mut question = Question::new(
         scenario,
         model.model.clone(),
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
     question.confidence = args.limits.confidence;
     question.count = args.count as usize;
     question.stop = stop;
-    let mut plan = question.plan().map_err(error)?;
+    let mut plan = question.plan()?;
     plan.notes.splice(..0, models.iter().flat_map(|model| model.notes()));
     Ok(Answered {
         text: if args.json { to_json(&plan)? } else { text::text(&plan, args)? },
@@ -90,20 +90,6 @@ fn space(args: &PlanArgs, spec: &rooflut::model::ModelSpec) -> Result<Space, Err
 fn replace<T, U: Copy>(choices: &mut Vec<T>, given: &[U], choice: fn(U) -> T) {
     if !given.is_empty() {
         *choices = given.iter().copied().map(choice).collect();
-    }
-}
-
-/// Converts an error of a search, with flags for its choices.
-pub(crate) fn error(error: PlanError) -> Error {
-    match error {
-        PlanError::Run(error) => error.into(),
-        PlanError::Choice { choice, expected, found } => {
-            Error::new(format!("--{}: expected {expected}, found {found}; correct it", choice.replace('_', "-")))
-        }
-        PlanError::NoPrice { gpu } => Error::new(format!(
-            "the price of {gpu} is not known, and different GPUs are compared by price; give one with --prices"
-        )),
-        error => Error::new(error),
     }
 }
 

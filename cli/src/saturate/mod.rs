@@ -25,7 +25,7 @@ pub(crate) fn run(args: &SaturateArgs, stop: Stop) -> Result<Answered, Error> {
     question.confidence = args.limits.confidence;
     question.tolerance = args.tolerance;
     question.stop = stop;
-    let mut saturation = question.saturate().map_err(plan::error)?;
+    let mut saturation = question.saturate()?;
     let notes = models.iter().flat_map(NamedModel::notes);
     saturation.notes.splice(..0, notes);
     Ok(Answered {

@@ -6,7 +6,7 @@ mod output;
 use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel};
 use rooflut::table::TableSet;
 use rooflut_inspect::Corrected;
-use rooflut_scenario::{Placement, RunError};
+use rooflut_scenario::Placement;
 
 pub use crate::args::StepArgs;
 use crate::error::Error;
@@ -56,17 +56,17 @@ impl Asked {
     /// # Errors
     /// A step without tokens, and a target that cannot be.
     pub fn try_new(args: &StepArgs, find: impl Fn(WhichSet<'_>) -> Result<TableSet, Error>) -> Result<Asked, Error> {
-        args.target.check().map_err(RunError::from)?;
+        args.target.check()?;
         if args.prefill.is_empty() && args.decode.is_empty() {
             let message = "an empty step; give at least one --prefill NEW[@CONTEXT] or --decode REQUESTSxKV";
             return Err(Error::new(message));
         }
         let options = model_source::options(&args.target);
         let named = model_source::find(args.target.model(), options)?;
-        model_source::check_assumption(&args.target, &[&named])?;
+        model_source::check(&args.target, &[&named])?;
         let tables = find(table_set::of(&args.target))?;
         let placement = Placement::try_new(&args.target, named.model.clone(), tables)
-            .map_err(|error| model_source::with_keys(error, &[&named]))?;
+            .map_err(|error| model_source::with_keys(error, &args.target, &[&named]))?;
         let span = placement.model.spec.limited_span();
         let decode = args.decode.iter().map(|group| {
             let outside = kv_len(group) - span.keys(kv_len(group));
@@ -128,7 +128,7 @@ fn kv_len(group: &DecodeGroup) -> u32 {
 fn roofline(args: &StepArgs, placement: &Placement, batch: &StepBatch<'_>) -> Result<Answer, Error> {
     let deployment = placement.deploy(args.strict)?;
     let time = deployment.step_model().step_time(batch);
-    time.check(args.strict).map_err(Error::uncertain_part)?;
+    time.check(args.strict).map_err(rooflut_scenario::uncertain_part)?;
     let corrected = Corrected::all(&deployment).into_iter();
     let rows = corrected.filter_map(|corrected| {
         let parts = corrected.changed_parts(&deployment, batch);

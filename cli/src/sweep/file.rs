@@ -5,7 +5,7 @@ use std::io::{self, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use fs4::{FileExt, TryLockError};
-use rooflut_sweep::{Earlier, Sweep, SweepError, earlier};
+use rooflut_sweep::{Earlier, Sweep, earlier};
 
 use crate::args::SweepArgs;
 use crate::error::Error;
@@ -37,7 +37,7 @@ impl<'o> SweepFile<'o> {
         let done = found.rows;
         let mut file = SweepFile { to, path, done };
         if found.bytes == 0 {
-            let header = sweep.csv_header().map_err(super::error)?;
+            let header = sweep.csv_header()?;
             file.write(&header).map_err(|error| file.writing(error))?;
         }
         Ok(file)
@@ -94,10 +94,7 @@ fn go_on(path: &Path, args: &SweepArgs, sweep: &Sweep<'_>, found: &mut Earlier) 
     let opened = File::options().read(true).write(true).open(path);
     let mut file = alone(opened.map_err(Error::writing(path))?, path)?;
     let named = path.display().to_string();
-    *found = earlier(BufReader::new(&file), &named, sweep, args.shard).map_err(|error| match error {
-        SweepError::Io(error) => Error::reading(path)(error),
-        error => super::error(error),
-    })?;
+    *found = earlier(BufReader::new(&file), &named, sweep, args.shard)?;
     // The rest is part of a row.
     file.set_len(found.bytes).and_then(|()| file.seek(SeekFrom::End(0))).map_err(Error::writing(path))?;
     Ok(file)

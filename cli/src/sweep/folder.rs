@@ -5,7 +5,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rooflut_sweep::{Part, Row, Sweep, SweepError, earlier_parts};
+use rooflut_error::reading;
+use rooflut_sweep::{Part, Row, Sweep, earlier_parts};
 use tempfile::TempDir;
 
 use crate::args::SweepArgs;
@@ -30,7 +31,7 @@ impl SweepFolder {
     /// Creates the folder, or goes on behind the rows of the same sweep.
     pub(super) fn open(path: &Path, args: &SweepArgs, sweep: &Sweep<'_>) -> Result<SweepFolder, Error> {
         let files = if args.resume && path.exists() { files(path)? } else { create(path).map(|()| Vec::new())? };
-        let earlier = earlier_parts(files.iter().map(|file| read(file)), sweep, args.shard).map_err(super::error)?;
+        let earlier = earlier_parts(files.iter().map(|file| read(file)), sweep, args.shard)?;
         Ok(SweepFolder {
             path: path.to_owned(),
             part: earlier.last,
@@ -116,7 +117,7 @@ fn create(path: &Path) -> Result<(), Error> {
 pub(super) fn write(part: &Part, folder: &Path, number: usize) -> Result<(), Error> {
     let path = folder.join(name(number));
     let mut bytes = Vec::new();
-    part.write(&mut bytes).map_err(super::error)?;
+    part.write(&mut bytes)?;
     let mut file = OutputFile::beside(&path, &path)?;
     std::io::Write::write_all(&mut file, &bytes).map_err(Error::writing(&path))?;
     file.finish()
@@ -149,9 +150,9 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// Reads a part, with its name.
-pub(super) fn read(path: &Path) -> Result<(String, Part), SweepError> {
+pub(super) fn read(path: &Path) -> Result<(String, Part), rooflut_sweep::Error> {
     let named = path.display().to_string();
-    let file = File::open(path)?;
+    let file = File::open(path).map_err(reading(path))?;
     let part = Part::read(file, &named)?;
     Ok((named, part))
 }

@@ -1,10 +1,10 @@
 //! `rooflut sweep --merge`: the files of all shards, joined.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
-use rooflut_sweep::{SweepError, merge};
+use rooflut_sweep::merge;
 
 use crate::args::SweepArgs;
 use crate::error::Error;
@@ -48,10 +48,7 @@ pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error>
         }
         out => OutputFile::beside(out, out)?,
     };
-    let rows = merge(opened, &mut file).map_err(|error| match error {
-        SweepError::Io(error) => Error::writing(out)(error),
-        error => super::error(error),
-    })?;
+    let rows = merge(opened, |line| file.write_all(line).map_err(Error::writing(out)))?;
     file.finish()?;
     if is_stdout(out) {
         return Ok(String::new());
@@ -70,17 +67,12 @@ fn folders(args: &SweepArgs, shards: &[PathBuf], out: &Path) -> Result<String, E
         (path.display().to_string(), parts)
     });
     let whole = folder::Whole::create(out)?;
-    let (mut number, mut failed) = (0, None);
-    let written = rooflut_sweep::merge_parts(opened, |part| {
+    let mut number = 0;
+    let rows = rooflut_sweep::merge_parts(opened, |part| {
         let written = folder::write(part, &whole.path(), number);
         number += 1;
-        written.map_err(|error| {
-            let message = error.to_string();
-            failed = Some(error);
-            SweepError::Data(message)
-        })
-    });
-    let rows = written.map_err(|error| failed.unwrap_or_else(|| super::error(error)))?;
+        written
+    })?;
     whole.finish(out)?;
     summary(args, out, rows, &plural(shards.len() as u64, "folder"))
 }

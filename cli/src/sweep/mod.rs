@@ -15,7 +15,7 @@ use std::thread;
 
 use rooflut::table::TableSet;
 use rooflut_scenario::Scenario;
-use rooflut_sweep::{Named, NotFound, Sources, Sweep, SweepError};
+use rooflut_sweep::{Named, Sources, Sweep};
 
 use crate::args::SweepArgs;
 use crate::error::Error;
@@ -53,11 +53,8 @@ fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
         )));
     }
     let sets = ReadSets::default();
-    let sources = Sources {
-        find: &|scenario| named(scenario, &sets).map_err(|error| NotFound(error.to_string())),
-        open: &input::open,
-    };
-    let sweep = Sweep::try_new(grid, sources, &version()).map_err(error)?.stopped_by(host.stop);
+    let sources = Sources { find: &|scenario| Ok(named(scenario, &sets)?), open: &input::open };
+    let sweep = Sweep::try_new(grid, sources, &version())?.stopped_by(host.stop);
     plots::check(&args.plot, &sweep)?;
     let mut out = SweepOut::open(args, &sweep, host.stdout)?;
     let done = out.done();
@@ -105,7 +102,7 @@ pub(crate) fn named(scenario: &Scenario, sets: &ReadSets) -> Result<Named, Error
     let find_draft = |name| model_source::find(name, model_source::draft_options(target));
     let draft = scenario.server.draft_model().map(find_draft).transpose()?;
     let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
-    model_source::check_assumption(target, &models)?;
+    model_source::check(target, &models)?;
     Ok(Named {
         draft_model: draft.as_ref().map(|draft| draft.model.clone()),
         tables: match table_set::of(target) {
@@ -124,12 +121,4 @@ fn read_once(path: &Path, sets: &ReadSets) -> Result<TableSet, Error> {
     let set = table_set::find(WhichSet::At(path))?;
     read.push((path.to_owned(), set.clone()));
     Ok(set)
-}
-
-/// Names flags in errors.
-fn error(error: SweepError) -> Error {
-    match error {
-        SweepError::Run(error) => Error::from(*error),
-        error => Error::new(error.message(|key| format!("--{}", key.replace('_', "-")))),
-    }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use rooflut_sweep::{Row, Sweep, SweepError};
+use rooflut_sweep::{Row, Sweep};
 
 use crate::args::SweepArgs;
 use crate::error::Error;
@@ -25,9 +25,9 @@ impl From<Error> for Ended {
     }
 }
 
-impl From<SweepError> for Ended {
-    fn from(error: SweepError) -> Ended {
-        Ended::Failed(super::error(error))
+impl From<rooflut_sweep::Error> for Ended {
+    fn from(error: rooflut_sweep::Error) -> Ended {
+        Ended::Failed(error.into())
     }
 }
 

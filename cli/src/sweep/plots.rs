@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use rooflut_sweep::{Plot, PlotError, Sweep};
+use rooflut_sweep::{Plot, Sweep};
 
 use crate::error::Error;
 use crate::outputs::{Existing, Outputs};
@@ -49,6 +49,6 @@ fn path(plot: &Plot, sweep: &Path) -> PathBuf {
     sweep.with_extension(format!("{}-{}.svg", plot.y, plot.x))
 }
 
-fn error(error: PlotError) -> Error {
-    Error::new(format!("--plot: {error}"))
+fn error(error: rooflut_sweep::Error) -> Error {
+    error.map(|text| format!("--plot: {text}")).into()
 }

@@ -1,7 +1,9 @@
 //! One error for all that reads, checks and runs scenarios.
 
-use std::fmt;
 use std::path::Path;
+use std::{fmt, io};
+
+use crate::nearest::either;
 
 /// Why something cannot be done: a message of one line that says what was found, what was expected and what to do.
 ///
@@ -38,6 +40,8 @@ struct Parts {
     keys: Vec<&'static str>,
     /// The message. Keys stand between marks.
     text: String,
+    /// Bytes that are needed, and that there are.
+    bytes: Option<[u64; 2]>,
 }
 
 /// The kind of an [`Error`].
@@ -75,7 +79,7 @@ pub enum Kind {
 impl Error {
     /// Creates an error. Its text names settings by [`key`] and [`setting`].
     pub fn new(kind: Kind, text: impl Into<String>) -> Error {
-        Error(Box::new(Parts { kind, path: None, line: None, keys: Vec::new(), text: text.into() }))
+        Error(Box::new(Parts { kind, path: None, line: None, keys: Vec::new(), text: text.into(), bytes: None }))
     }
 
     /// Adds the line of the file, from 1, where the error has none.
@@ -88,10 +92,14 @@ impl Error {
     /// Adds the file, where the error has none; `-` is the standard input.
     #[must_use]
     pub fn in_file(mut self, path: &Path) -> Error {
-        self.0.path.get_or_insert_with(|| match path.to_str() {
-            Some("-") => "standard input".to_owned(),
-            _ => path.display().to_string(),
-        });
+        self.0.path.get_or_insert_with(|| named_path(path));
+        self
+    }
+
+    /// Adds the bytes of memory that are needed, and that there are.
+    #[must_use]
+    pub fn with_bytes(mut self, needed: u64, held: u64) -> Error {
+        self.0.bytes = Some([needed, held]);
         self
     }
 
@@ -117,6 +125,11 @@ impl Error {
     /// The line of the file, from 1.
     pub fn line(&self) -> Option<u64> {
         self.0.line
+    }
+
+    /// The bytes of memory that are needed, and that there are, where these are known.
+    pub fn bytes(&self) -> Option<[u64; 2]> {
+        self.0.bytes
     }
 
     /// The settings that the error is about; the first one that is given is the one to correct.
@@ -145,9 +158,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Writes a setting in a message, with a value if only that value is meant.
-pub type KeyName = fn(key: &str, value: Option<&str>) -> String;
-
 /// A setting as a scenario file has it: `arrival = gamma`.
 pub fn in_file_form(key: &str, value: Option<&str>) -> String {
     value.map_or(key.to_owned(), |value| format!("{key} = {value}"))
@@ -155,20 +165,79 @@ pub fn in_file_form(key: &str, value: Option<&str>) -> String {
 
 /// A setting in the text of an [`Error`], which each reader knows by another name.
 #[derive(Debug, Clone)]
-pub struct Key<V> {
-    key: &'static str,
+pub struct Key<'k, V> {
+    key: &'k str,
     value: Option<V>,
 }
 
 /// Names a setting in the text of an [`Error`]. `arrival = gamma` is `gamma` of `arrival`.
-pub fn key(key: &'static str) -> Key<&'static str> {
+pub fn key(key: &str) -> Key<'_, &str> {
     let split = key.split_once(" = ");
     split.map_or(Key { key, value: None }, |(key, value)| Key { key, value: Some(value) })
 }
 
 /// Names a setting with its value in the text of an [`Error`].
-pub fn setting<V: fmt::Display>(key: &'static str, value: V) -> Key<V> {
+pub fn setting<V: fmt::Display>(key: &str, value: V) -> Key<'_, V> {
     Key { key, value: Some(value) }
+}
+
+/// A key does not take a value.
+pub fn value(key: &str, expected: impl fmt::Display, found: impl fmt::Display) -> Error {
+    Error::new(Kind::Value, format!("{}: expected {expected}, found {found}", self::key(key)))
+}
+
+/// Two settings exclude each other. A setting is a key or one value of it, as for [`key`].
+pub fn conflict(setting: &'static str, with: &str, why: Option<&str>) -> Error {
+    let why = why.map_or(String::new(), |why| format!(": {why}"));
+    let text = format!("{} cannot be used with {}{why}; leave one of them out", key(setting), key(with));
+    Error::new(Kind::Conflict, text).about([key(setting).key])
+}
+
+/// A setting says nothing without others: one of each list.
+pub fn missing(setting: &str, needs: &[&[&str]]) -> Error {
+    let one_of = |settings: &&[&str]| {
+        let settings: Vec<String> = settings.iter().map(|setting| key(setting).to_string()).collect();
+        either(&settings)
+    };
+    let needs: Vec<String> = needs.iter().map(one_of).collect();
+    let (needs, them) = match needs.as_slice() {
+        [others @ .., last] if !others.is_empty() => (format!("{} and {last}", others.join(", ")), "them"),
+        needs => (needs.concat(), "it"),
+    };
+    Error::new(Kind::Conflict, format!("{} needs {needs}; add {them}", key(setting)))
+}
+
+/// A setting changes nothing.
+pub fn no_effect(setting: &str, why: &str) -> Error {
+    Error::new(Kind::Conflict, format!("{} has no effect: {why}; leave it out", key(setting)))
+}
+
+/// Bytes are no text.
+pub fn not_text() -> Error {
+    Error::new(Kind::Contents, "expected UTF-8 text; save the file as such")
+}
+
+/// A scenario cannot be written as JSON.
+pub fn not_json(error: impl fmt::Display) -> Error {
+    Error::new(Kind::Value, format!("expected values that JSON has, too: {error}"))
+}
+
+/// Returns the error of reading the file at `path`.
+pub fn reading(path: &Path) -> impl Fn(io::Error) -> Error {
+    |error| {
+        let advice = match error.kind() {
+            io::ErrorKind::TimedOut => "start its writer first",
+            _ => "check the path",
+        };
+        Error::new(Kind::Io, format!("cannot read {}: {error}; {advice}", named_path(path)))
+    }
+}
+
+fn named_path(path: &Path) -> String {
+    match path.to_str() {
+        Some("-") => "standard input".to_owned(),
+        _ => path.display().to_string(),
+    }
 }
 
 // Unicode keeps these code points for use within a program: no text has them.
@@ -176,7 +245,7 @@ const BEGIN: char = '\u{fdd0}';
 const VALUE: char = '\u{fdd1}';
 const END: char = '\u{fdd2}';
 
-impl<V: fmt::Display> fmt::Display for Key<V> {
+impl<V: fmt::Display> fmt::Display for Key<'_, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
             Some(value) => write!(f, "{BEGIN}{}{VALUE}{value}{END}", self.key),

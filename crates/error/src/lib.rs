@@ -3,5 +3,7 @@
 mod error;
 mod nearest;
 
-pub use error::{Error, Key, KeyName, Kind, in_file_form, key, setting};
+pub use error::{
+    Error, Key, Kind, conflict, in_file_form, key, missing, no_effect, not_json, not_text, reading, setting, value,
+};
 pub use nearest::{either, hint, misspelt, nearest};

@@ -2,10 +2,9 @@
 
 use rooflut::hardware::Dtype;
 use rooflut_report::{Cost, Usage, Weights};
-use rooflut_scenario::Scenario;
+use rooflut_scenario::{Error, Scenario};
 use serde::Serialize;
 
-use crate::error::PlanError;
 use crate::limit::Limits;
 use crate::question::Question;
 use crate::trial::{Trial, bounds, headrooms};
@@ -93,7 +92,7 @@ impl Answer {
         links: Option<Links>,
         seeds: u32,
         question: &Question<'_>,
-    ) -> Result<Answer, PlanError> {
+    ) -> Result<Answer, Error> {
         let limits = &question.limits;
         let run = tried.variant.on(tried.servers, links)?;
         let (placement, config) = (run.placement(), run.config());

@@ -5,7 +5,7 @@
 
 use rooflut::sim::{Content, Request};
 use rooflut::step::{Chunk, DecodeGroup, LatencyModel, StepBatch};
-use rooflut_scenario::{Latency, Run, RunError, ThinkTime, Workload};
+use rooflut_scenario::{Error, Latency, Run, ThinkTime, Workload};
 
 use crate::limit::{Figure, Limit, Limits};
 
@@ -32,7 +32,7 @@ pub(crate) struct Lengths {
 
 impl Lengths {
     /// Returns the lengths of the load of a run; `None` for a trace, and for fewer than two requests.
-    pub(crate) fn of_run(run: &Run) -> Result<Option<Lengths>, RunError> {
+    pub(crate) fn of_run(run: &Run) -> Result<Option<Lengths>, Error> {
         let workload = &run.scenario().workload;
         if workload.users.is_none() {
             let requests = run.requests(SAMPLE)?;

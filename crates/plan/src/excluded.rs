@@ -1,9 +1,8 @@
 //! Kinds of servers that are not simulated.
 
 use std::fmt;
-use std::sync::Arc;
 
-use rooflut_scenario::RunError;
+use rooflut_scenario::Error;
 use serde::{Serialize, Serializer};
 
 use crate::limit::Limit;
@@ -28,7 +27,7 @@ pub struct Excluded {
 #[non_exhaustive]
 pub enum Reason {
     /// It cannot serve the model.
-    Unable(Arc<RunError>),
+    Unable(Error),
     /// It misses a limit without any other load.
     Slow {
         /// The limit.
@@ -51,9 +50,8 @@ pub enum Reason {
 }
 
 impl Excluded {
-    pub(crate) fn unable(choice: Choice, error: RunError) -> Excluded {
-        let reason = Reason::Unable(Arc::new(error));
-        Excluded { choice, reason }
+    pub(crate) fn unable(choice: Choice, error: Error) -> Excluded {
+        Excluded { choice, reason: Reason::Unable(error) }
     }
 
     /// Returns why bounds rule a kind of server out, if they do.

@@ -2,7 +2,6 @@
 
 mod answer;
 mod bounds;
-mod error;
 mod excluded;
 mod ladder;
 mod limit;
@@ -19,11 +18,11 @@ mod tried;
 mod variant;
 
 pub use answer::{Answer, LimitedFigure};
-pub use error::PlanError;
 pub use excluded::{Excluded, Reason};
-pub use limit::{Figure, Limit, LimitError, Limits};
+pub use limit::{Figure, Limit, Limits};
 pub use limited_by::{LimitedBy, Setting};
 pub use plan::Plan;
 pub use question::Question;
+pub use rooflut_scenario::Error;
 pub use saturate::{Division, Point, RateQuestion, Saturation, Split};
 pub use space::{Choice, Space};

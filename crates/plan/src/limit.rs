@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rooflut::units::Seconds;
 use rooflut_report::{LatencyMs, Percentiles};
-use rooflut_scenario::{Bound, Goal, Latency, LatencyLimit, Score};
+use rooflut_scenario::{Bound, Error, Goal, Kind, Latency, LatencyLimit, Score};
 
 /// A figure of a latency over the requests of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,7 +83,7 @@ impl Figure {
 /// assert_eq!(limit.figure(), Figure::P99);
 /// assert_eq!(limit.to_string(), "ttft:500@p99");
 /// assert!("ttft:500@p42".parse::<Limit>().is_err());
-/// # Ok::<(), rooflut_plan::LimitError>(())
+/// # Ok::<(), rooflut_scenario::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
@@ -119,33 +119,26 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Why a text is not a limit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LimitError(String);
-
-impl fmt::Display for LimitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+fn wrong(text: String) -> Error {
+    Error::new(Kind::Value, text)
 }
-
-impl std::error::Error for LimitError {}
 
 /// Smallest limit, in milliseconds.
 const LEAST_MS: f64 = 0.001;
 
 impl FromStr for Limit {
-    type Err = LimitError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Limit, LimitError> {
+    fn from_str(text: &str) -> Result<Limit, Error> {
         let (latency, figure) = match text.split_once('@') {
             Some((latency, figure)) => (latency, Some(figure)),
             None => (text, None),
         };
-        let latency: LatencyLimit =
-            latency.parse().map_err(|error| LimitError(format!("{error}, and @p95 for another figure than p99")))?;
+        let latency: LatencyLimit = latency
+            .parse()
+            .map_err(|error: Error| error.map(|text| format!("{text}, and @p95 for another figure than p99")))?;
         if latency.ms() < LEAST_MS {
-            return Err(LimitError(format!(
+            return Err(wrong(format!(
                 "expected a limit of at least {LEAST_MS} ms, found {text}; no request takes less"
             )));
         }
@@ -153,7 +146,7 @@ impl FromStr for Limit {
             let found = Figure::ALL.into_iter().find(|(known, _)| *known == name);
             found.map(|(_, figure)| figure).ok_or_else(|| {
                 let known = Figure::ALL.map(|(known, _)| known).join(", ");
-                LimitError(format!("expected one of {known} after @, found {name:?}"))
+                wrong(format!("expected one of {known} after @, found {name:?}"))
             })
         };
         Ok(Limit { latency, figure: figure.map(named).transpose()? })
@@ -172,8 +165,8 @@ impl Limits {
     ///
     /// # Errors
     /// No limit, two on the same figure, a share that is not between 0 and 1, and a share with the name of a figure.
-    pub fn try_new(limits: Vec<Limit>, attainment: Option<f64>) -> Result<Limits, LimitError> {
-        let error = |text: String| Err(LimitError(text));
+    pub fn try_new(limits: Vec<Limit>, attainment: Option<f64>) -> Result<Limits, Error> {
+        let error = |text: String| Err(wrong(text));
         let is_same =
             |a: &Limit, b: &Limit| a.latency() == b.latency() && (attainment.is_some() || a.figure() == b.figure());
         let mut rest = limits.as_slice();
@@ -261,7 +254,7 @@ mod tests {
     use super::*;
 
     fn limits(texts: &[&str], attainment: Option<f64>) -> Result<Limits, String> {
-        let limits: Result<Vec<Limit>, LimitError> = texts.iter().map(|t| t.parse()).collect();
+        let limits: Result<Vec<Limit>, Error> = texts.iter().map(|t| t.parse()).collect();
         let limits = limits.and_then(|limits| Limits::try_new(limits, attainment));
         limits.map_err(|error| error.to_string())
     }

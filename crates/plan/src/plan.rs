@@ -1,11 +1,10 @@
 //! The answer to a question: the cheapest deployments.
 
-use rooflut_scenario::Load;
+use rooflut_scenario::{Error, Load};
 use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::bounds::{Lengths, SAMPLE};
-use crate::error::PlanError;
 use crate::excluded::Excluded;
 use crate::limit::Limit;
 use crate::limited_by::LimitedBy;
@@ -72,7 +71,7 @@ impl Question<'_> {
     ///
     /// # Errors
     /// A scenario that no deployment can run, choices that contradict the scenario, too few requests for the figures.
-    pub fn plan(&self) -> Result<Plan, PlanError> {
+    pub fn plan(&self) -> Result<Plan, Error> {
         let links = self.links()?;
         let candidates = self.candidates()?;
         let mut search = Search {
@@ -99,7 +98,7 @@ impl Question<'_> {
         search.answers.truncate(search.count);
         let seeds = search.seeds.len();
         let answer = |tried: &Tried<'_>| Answer::of(tried, links, seeds as u32, self);
-        let deployments: Result<Vec<Answer>, PlanError> = search.answers.iter().map(answer).collect();
+        let deployments: Result<Vec<Answer>, Error> = search.answers.iter().map(answer).collect();
         let deployments = deployments?;
         let nearest = search.nearest.as_ref().filter(|_| deployments.is_empty());
         let first = variants.first();
@@ -135,7 +134,7 @@ impl Question<'_> {
     }
 
     /// Returns what keeps the best deployment from one server less, and the GPUs that are needed if that is raised.
-    fn limited_by<'v>(&self, search: &mut Search<'v>, best: &Tried<'v>) -> Result<Option<LimitedBy>, PlanError> {
+    fn limited_by<'v>(&self, search: &mut Search<'v>, best: &Tried<'v>) -> Result<Option<LimitedBy>, Error> {
         let variant = best.variant;
         let fewer = match best.servers {
             Servers::Replicas(count) if count > 1 => Servers::Replicas(count - 1),
@@ -175,7 +174,7 @@ impl Question<'_> {
     }
 
     /// Tries the best deployment with one server more, and says if that misses the limits.
-    fn wider<'v>(&self, search: &mut Search<'v>, best: &Tried<'v>) -> Result<Option<String>, PlanError> {
+    fn wider<'v>(&self, search: &mut Search<'v>, best: &Tried<'v>) -> Result<Option<String>, Error> {
         let servers = match best.servers {
             Servers::Replicas(count) => Servers::Replicas(count + 1),
             Servers::Pools { prefill, decode } => Servers::Pools { prefill, decode: decode + 1 },
@@ -194,7 +193,7 @@ impl Question<'_> {
 
     /// Tries the largest deployments of the kinds whose latency is too high without load, to see how far they are from
     /// the limits.
-    fn approach<'v>(&self, search: &mut Search<'v>, variants: &'v [Variant]) -> Result<(), PlanError> {
+    fn approach<'v>(&self, search: &mut Search<'v>, variants: &'v [Variant]) -> Result<(), Error> {
         for variant in variants {
             let most = variant.max_servers(self.space.max_gpus);
             if variant.bounds.missed.is_some() && variant.bounds.replicas <= most {

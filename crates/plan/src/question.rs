@@ -6,11 +6,11 @@ use std::path::Path;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::interval::Coverage;
 use rooflut::table::TableSet;
-use rooflut_scenario::{Load, Model, Output, Prices, Problem, Resources, Run, RunError, Scenario, ScenarioError, Stop};
+use rooflut_error::{key, missing, no_effect};
+use rooflut_scenario::{Error, Kind, Load, Model, Output, Prices, Resources, Run, Scenario, Stop};
 use rooflut_traces::Input;
 
 use crate::bounds::Lengths;
-use crate::error::PlanError;
 use crate::limit::Limits;
 use crate::space::{Choice, Space};
 use crate::variant::{Bounds, Links, Variant};
@@ -50,7 +50,7 @@ pub(crate) struct Candidates {
     /// Kinds that can serve the model.
     pub(crate) variants: Vec<Variant>,
     /// The others, and why.
-    pub(crate) unable: Vec<(Choice, RunError)>,
+    pub(crate) unable: Vec<(Choice, Error)>,
 }
 
 impl<'q> Question<'q> {
@@ -77,22 +77,19 @@ impl<'q> Question<'q> {
     }
 
     /// The links of the scenario, if it has both of their keys.
-    pub(crate) fn links(&self) -> Result<Option<Links>, PlanError> {
+    pub(crate) fn links(&self) -> Result<Option<Links>, Error> {
         let server = &self.scenario.server;
-        let missing = |key, needs| {
-            PlanError::Run(RunError::Scenario(ScenarioError::from(Problem::Missing { key, needs: vec![needs] })))
-        };
         match (server.link_bandwidth, server.link_latency) {
             (Some(bandwidth_gb_per_s), Some(latency_us)) => Ok(Some(Links { bandwidth_gb_per_s, latency_us })),
             (None, None) => Ok(None),
-            (Some(_), None) => Err(missing("link_bandwidth", &["link_latency"])),
-            (None, Some(_)) => Err(missing("link_latency", &["link_bandwidth"])),
+            (Some(_), None) => Err(missing("link_bandwidth", &[&["link_latency"]])),
+            (None, Some(_)) => Err(missing("link_latency", &[&["link_bandwidth"]])),
         }
     }
 
     /// Returns the price of a GPU by which deployments are ordered: 1 where one kind of GPU is left to choose, or prices
     /// are not known.
-    fn weight(&self, tables: &TableSet) -> Result<f64, PlanError> {
+    fn weight(&self, tables: &TableSet) -> Result<f64, Error> {
         let gpu = |tables: &TableSet| tables.gpu().name.as_str().to_owned();
         let name = gpu(tables);
         let is_only = self.space.tables.iter().all(|other| gpu(other) == name);
@@ -100,13 +97,19 @@ impl<'q> Question<'q> {
             None => Ok(1.0),
             Some(prices) => match prices.of(&name) {
                 Some(price) => Ok(price.usd_per_gpu_hour),
-                None => Err(PlanError::NoPrice { gpu: name }),
+                None => {
+                    let prices = key("prices");
+                    let text = format!(
+                        "the price of {name} is not known, and different GPUs are compared by price; give one with {prices}"
+                    );
+                    Err(Error::new(Kind::Conflict, text))
+                }
             },
         }
     }
 
     /// The scenario of a run with one seed.
-    fn base(&self) -> Result<Scenario, PlanError> {
+    fn base(&self) -> Result<Scenario, Error> {
         const CHOSEN: &str = "the plan chooses it";
         let server = &self.scenario.server;
         for (key, is_given) in [
@@ -115,7 +118,7 @@ impl<'q> Question<'q> {
             ("decode_replicas", server.decode_replicas.is_some()),
         ] {
             if is_given {
-                return Err(PlanError::no_effect(key, CHOSEN));
+                return Err(no_effect(key, CHOSEN));
             }
         }
         let mut scenario = self.scenario.clone();
@@ -124,7 +127,7 @@ impl<'q> Question<'q> {
         let mut checked = scenario.clone();
         // Without several servers it has no effect; those of the plan may be several.
         checked.server.router = None;
-        checked.check().map_err(RunError::from)?;
+        checked.check()?;
         scenario.workload.seeds = None;
         let mut output = Output::default();
         output.strict = self.scenario.output.strict;
@@ -135,7 +138,7 @@ impl<'q> Question<'q> {
     }
 
     /// Looks every kind of server up and bounds what it can do.
-    pub(crate) fn candidates(&self) -> Result<Candidates, PlanError> {
+    pub(crate) fn candidates(&self) -> Result<Candidates, Error> {
         self.space.check()?;
         for tables in &self.space.tables {
             self.weight(tables)?;
@@ -152,29 +155,35 @@ impl<'q> Question<'q> {
                 // The load is read.
                 read: &|_| Err(io::ErrorKind::NotFound.into()),
             };
-            let run = Run::with_load(choice.applied(&base), resources, load.clone());
-            (choice, run)
+            let scenario = choice.applied(&base);
+            scenario.check()?;
+            Ok((choice, Run::with_load(scenario, resources, load.clone())))
         });
         let mut runs = Vec::new();
         let mut unable = Vec::new();
-        for (choice, run) in built.collect::<Vec<_>>() {
+        for built in built.collect::<Vec<Result<_, Error>>>() {
+            let (choice, run) = built?;
             match run {
                 Ok(run) => {
                     let weight = self.weight(&run.placement().tables)?;
                     runs.push((choice, weight, run.stopped_by(self.stop.clone())));
                 }
                 Err(error) if is_of_server(&error) => unable.push((choice, error)),
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
         }
         let Some((_, _, run)) = runs.first() else {
-            if unable.len() == 1
-                && let Some((_, error)) = unable.pop()
-            {
-                return Err(error.into());
-            }
-            let reasons = unable.iter().map(|(_, error)| error.to_string());
-            return Err(PlanError::NoDeployment { reasons: reasons.collect() });
+            let count = unable.len();
+            return Err(match unable.into_iter().next() {
+                Some((_, error)) if count == 1 => error,
+                Some((_, error)) => {
+                    error.map(|text| format!("no deployment of {count} can serve the model; the first: {text}"))
+                }
+                None => Error::new(
+                    Kind::Conflict,
+                    "no deployment is within the limit on GPUs; allow more GPUs or lower degrees of parallelism",
+                ),
+            });
         };
         let lengths = Lengths::of_run(run)?;
         let runs: Vec<_> = runs.into_iter().enumerate().collect();
@@ -196,15 +205,15 @@ pub(crate) fn seeds(scenario: &Scenario) -> Vec<u64> {
 }
 
 /// Whether another kind of server may do without the error.
-fn is_of_server(error: &RunError) -> bool {
+fn is_of_server(error: &Error) -> bool {
     matches!(
-        error,
-        RunError::Tp { .. }
-            | RunError::Refused(_)
-            | RunError::Deployment(_)
-            | RunError::DoesNotFit { .. }
-            | RunError::ContextTooLong { .. }
-            | RunError::Memory(_)
-            | RunError::Sim(_)
+        error.kind(),
+        Kind::Value
+            | Kind::NotModelled
+            | Kind::Parallelism
+            | Kind::NotMeasured
+            | Kind::Uncertain
+            | Kind::DoesNotFit
+            | Kind::StepTime
     )
 }

@@ -5,9 +5,8 @@
 //! more arrive, the queue never ends (a metastable failure: Bronson et al., HotOS 2021). A run that a search can afford
 //! may be too short to see such a burst.
 
-use rooflut_scenario::{Goal, Run};
+use rooflut_scenario::{Error, Goal, Run};
 
-use crate::error::PlanError;
 use crate::tried::Tried;
 use crate::variant::Servers;
 
@@ -39,7 +38,7 @@ struct Backlog {
 
 impl Recovery {
     /// Returns whether servers that meet the limits recover from a backlog, and how many runs that took.
-    pub(crate) fn of(&mut self, tried: &Tried<'_>, run: &Run) -> Result<(bool, u64), PlanError> {
+    pub(crate) fn of(&mut self, tried: &Tried<'_>, run: &Run) -> Result<(bool, u64), Error> {
         let is_full = tried.verdict.trials.iter().any(|trial| trial.kv_share > ROOM);
         if !is_full || !matches!(tried.servers, Servers::Replicas(_)) {
             return Ok((true, 0));
@@ -85,7 +84,7 @@ impl Recovery {
 }
 
 /// Returns the requests per second that a server with a backlog completes.
-fn completed(backlogged: &Run) -> Result<f64, PlanError> {
+fn completed(backlogged: &Run) -> Result<f64, Error> {
     let outcome = backlogged.run_for(&Goal::Figures, &mut ())?;
     Ok(outcome.summary.throughput.requests_per_s)
 }

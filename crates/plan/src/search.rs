@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::error::PlanError;
+use rooflut_scenario::Error;
+
 use crate::ladder::Ladder;
 use crate::limit::Limits;
 use crate::recovery::Recovery;
@@ -95,7 +96,7 @@ impl<'q> Search<'q> {
     /// Finds the cheapest deployments, those of equal cost by their headroom.
     ///
     /// The family whose bounds allow the lowest cost is tried next, until none can beat the answers that are known.
-    pub(crate) fn run(&mut self, variants: &'q [Variant]) -> Result<(), PlanError> {
+    pub(crate) fn run(&mut self, variants: &'q [Variant]) -> Result<(), Error> {
         let mut families = self.families(variants);
         let mut too_few = Vec::new();
         loop {
@@ -158,7 +159,7 @@ impl<'q> Search<'q> {
     }
 
     /// Tries one number of servers of an open family. Returns it if these are decode servers that are too few.
-    fn climb(&mut self, family: &mut Family<'q>) -> Result<Option<TooFew>, PlanError> {
+    fn climb(&mut self, family: &mut Family<'q>) -> Result<Option<TooFew>, Error> {
         family.is_new = false;
         let Some(least) = family.ladder.least() else {
             return Ok(None);
@@ -183,7 +184,7 @@ impl<'q> Search<'q> {
         variant: &'q Variant,
         servers: Servers,
         floor: Option<f64>,
-    ) -> Result<Tried<'q>, PlanError> {
+    ) -> Result<Tried<'q>, Error> {
         let run = variant.on(servers, self.links)?;
         let trials = Trial::until_missed(&run, &self.seeds, self.limits, floor)?;
         self.simulations += trials.len() as u64;

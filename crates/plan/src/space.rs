@@ -1,12 +1,13 @@
 //! The choices of a plan.
 
+use std::fmt::Display;
+
 use rooflut::hardware::Dtype;
 use rooflut::model::ModelSpec;
 use rooflut::table::TableSet;
-use rooflut_scenario::Scenario;
+use rooflut_error::value;
+use rooflut_scenario::{Error, Scenario};
 use serde::Serialize;
-
-use crate::error::PlanError;
 
 /// The deployments to choose from: every combination of the choices, each with as many servers as the load needs.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +55,7 @@ impl Space {
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), PlanError> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let empty = [
             ("tables", self.tables.is_empty()),
             ("tp", self.tp.is_empty()),
@@ -66,15 +67,11 @@ impl Space {
             ("max_num_batched_tokens", self.max_num_batched_tokens.is_empty()),
         ];
         if let Some((choice, _)) = empty.into_iter().find(|(_, is_empty)| *is_empty) {
-            return Err(PlanError::Choice { choice, expected: "at least one value", found: "none".to_owned() });
+            return Err(rejected(choice, "at least one value", "none"));
         }
         match self.max_gpus {
             1..=4096 => Ok(()),
-            found => Err(PlanError::Choice {
-                choice: "max_gpus",
-                expected: "a whole number from 1 to 4,096",
-                found: found.to_string(),
-            }),
+            found => Err(rejected("max_gpus", "a whole number from 1 to 4,096", found)),
         }
     }
 
@@ -184,4 +181,9 @@ impl Choice {
         }
         scenario
     }
+}
+
+/// A choice that is empty or out of range.
+pub(crate) fn rejected(choice: &str, expected: &str, found: impl Display) -> Error {
+    value(choice, expected, found).map(|text| format!("{text}; correct it"))
 }

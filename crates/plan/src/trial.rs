@@ -3,10 +3,9 @@
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use rooflut::sim::figures::LimitShares;
 use rooflut_report::{LatencyMs, Percentiles};
-use rooflut_scenario::{Goal, Latency, Outcome, Run};
+use rooflut_scenario::{Error, Goal, Kind, Latency, Outcome, Run, grouped};
 
-use crate::error::PlanError;
-use crate::limit::{Limit, Limits};
+use crate::limit::{Figure, Limit, Limits};
 
 /// Share of a limit within which figures must be to count as within it, where the longest run does not make it clear.
 const NEAR: f64 = 0.999;
@@ -48,9 +47,24 @@ pub(crate) struct Trial {
     pub(crate) limits: Option<LimitShares>,
 }
 
+/// A figure that too few of the served requests have.
+fn unknown(limit: Limit, completed: u64) -> Error {
+    let (needed, known) = (limit.figure().least_requests(), Figure::highest_of(completed));
+    let found = grouped(completed);
+    let text = if completed < needed {
+        format!(
+            "{limit}: expected at least {needed} served requests for this figure, found {found}; use {} or more requests",
+            limit.on(known)
+        )
+    } else {
+        format!("{limit}: expected requests of several output tokens, found {found} of one; leave the limit out")
+    };
+    Error::new(Kind::NoAnswer, text)
+}
+
 impl Trial {
     /// Simulates `run` with a seed until it is clear whether the limits hold, unless its number of requests is given.
-    pub(crate) fn of(run: &Run, seed: u64, limits: &Limits) -> Result<Trial, PlanError> {
+    pub(crate) fn of(run: &Run, seed: u64, limits: &Limits) -> Result<Trial, Error> {
         // An interval is known of figures alone.
         let goal = match run.scenario().output.interval {
             None => limits.goal(),
@@ -60,11 +74,11 @@ impl Trial {
     }
 
     /// Simulates `run` with a seed, for its figures.
-    pub(crate) fn of_figures(run: &Run, seed: u64, limits: &Limits) -> Result<Trial, PlanError> {
+    pub(crate) fn of_figures(run: &Run, seed: u64, limits: &Limits) -> Result<Trial, Error> {
         Trial::for_goal(run, seed, limits, &Goal::Figures)
     }
 
-    fn for_goal(run: &Run, seed: u64, limits: &Limits, goal: &Goal) -> Result<Trial, PlanError> {
+    fn for_goal(run: &Run, seed: u64, limits: &Limits, goal: &Goal) -> Result<Trial, Error> {
         // A few of many servers are simulated, unless a given number of requests is to be divided among all.
         let sampled = match run.load().requests() {
             None => run.sampled(),
@@ -89,7 +103,7 @@ impl Trial {
         let is_served = !is_overloaded && outcome.totals.rejected == 0;
         // Where requests are rejected, too few may be served for a figure; the deployment is out all the same.
         if is_served && let Some((limit, _)) = limits.limits().iter().zip(&values).find(|(_, v)| v.is_none()) {
-            return Err(PlanError::NoFigure { limit: *limit, completed: summary.completed });
+            return Err(unknown(*limit, summary.completed));
         }
         let holds = outcome.steady.holds;
         let is_within = |share: f64| {
@@ -134,7 +148,7 @@ impl Trial {
         seeds: &[u64],
         limits: &Limits,
         floor: Option<f64>,
-    ) -> Result<Vec<Trial>, PlanError> {
+    ) -> Result<Vec<Trial>, Error> {
         let trial = |seed: &u64| Trial::of(run, *seed, limits);
         let Some((first, others)) = seeds.split_first() else {
             return Ok(Vec::new());
@@ -142,7 +156,7 @@ impl Trial {
         let mut trials = vec![trial(first)?];
         let verdict = Verdict::of(trials.clone(), 1, limits);
         if verdict.meets && floor.is_none_or(|floor| verdict.headroom > floor) {
-            let others: Result<Vec<Trial>, PlanError> = others.par_iter().map(trial).collect();
+            let others: Result<Vec<Trial>, Error> = others.par_iter().map(trial).collect();
             trials.extend(others?);
         }
         Ok(trials)

@@ -1,9 +1,8 @@
 //! Kinds of servers that can serve the model, and their bounds.
 
-use rooflut_scenario::{Run, Server};
+use rooflut_scenario::{Error, Run, Server};
 
 use crate::bounds::{Capacity, Lengths, Unloaded};
-use crate::error::PlanError;
 use crate::limit::{Limit, Limits};
 use crate::space::Choice;
 
@@ -118,7 +117,7 @@ impl Variant {
     }
 
     /// Returns the run on these servers.
-    pub(crate) fn on(&self, servers: Servers, links: Option<Links>) -> Result<Run, PlanError> {
+    pub(crate) fn on(&self, servers: Servers, links: Option<Links>) -> Result<Run, Error> {
         let mut counts = Server::default();
         match servers {
             Servers::Replicas(replicas) => counts.replicas = Some(replicas),

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 
 use rooflut::model;
 use rooflut::table::sets;
-use rooflut_plan::{Limits, Plan, PlanError, Question, Reason, Setting, Space};
+use rooflut_plan::{Error, Limits, Plan, Question, Reason, Setting, Space};
 use rooflut_scenario::{Model, Scenario};
 
 fn limits(limits: &[&str]) -> Limits {
@@ -14,7 +14,7 @@ fn limits(limits: &[&str]) -> Limits {
 }
 
 /// Asks about an 8B model on H100, with tp 1.
-fn ask(scenario: Scenario, given: &[&str], change: impl FnOnce(&mut Space)) -> Result<Plan, PlanError> {
+fn ask(scenario: Scenario, given: &[&str], change: impl FnOnce(&mut Space)) -> Result<Plan, Error> {
     let llama = model::find("llama-3.1-8b").unwrap();
     let mut space = Space::new(&llama.spec, vec![sets::H100.clone()]);
     space.tp = vec![1];

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use rooflut::hardware::Dtype;
 use rooflut::model::Parallelism;
+use rooflut_error::{Error, conflict, no_effect, value};
 
-use crate::error::{Problem, ScenarioError};
 use crate::number::grouped;
 use crate::rules::Given;
 use crate::scenario::{Scenario, Target};
@@ -18,6 +18,23 @@ const MIN_GB_PER_S: f64 = 1e-3;
 const BANDWIDTH: &str = "a finite number of at least 0.001 GB/s";
 /// Block sizes of vLLM whose kernels a GPU runs (`MultipleOf(16)` of its attention backends).
 const BLOCK_SIZES: [u32; 5] = [16, 32, 64, 128, 256];
+
+/// A value that is out of range, whatever the other keys are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutOfRange {
+    /// The key.
+    pub key: &'static str,
+    /// The accepted values.
+    pub expected: String,
+    found: String,
+}
+
+impl From<OutOfRange> for Error {
+    fn from(OutOfRange { key, expected, found }: OutOfRange) -> Error {
+        value(key, expected, found)
+    }
+}
 
 impl Scenario {
     /// Rejects values that are out of range, and keys that contradict or lack each other.
@@ -33,7 +50,7 @@ impl Scenario {
     /// let message = scenario.check().expect_err("either").to_string();
     /// assert_eq!(message, "users cannot be used with rate; leave one of them out");
     /// ```
-    pub fn check(&self) -> Result<(), ScenarioError> {
+    pub fn check(&self) -> Result<(), Error> {
         self.check_values()?;
         self.server.check_draft_model()?;
         Given::of(self)?.check()?;
@@ -41,12 +58,7 @@ impl Scenario {
             [("replicas", self.server.replicas() > 1), ("prefill_replicas", self.server.prefill_replicas.is_some())];
         let several = several.into_iter().find(|(_, given)| *given);
         if let Some((with, _)) = several.filter(|_| self.target.dp() > 1) {
-            return Err(Problem::Conflict {
-                key: "dp",
-                with,
-                why: Some("several servers of data-parallel ranks are not modelled"),
-            }
-            .into());
+            return Err(conflict("dp", with, Some("several servers of data-parallel ranks are not modelled")));
         }
         let beside_stages = [
             ("dp", self.target.dp() > 1),
@@ -56,29 +68,21 @@ impl Scenario {
         .into_iter()
         .find(|(_, given)| *given);
         if let Some((with, _)) = beside_stages.filter(|_| self.target.pp() > 1) {
-            return Err(Problem::Conflict {
-                key: "pp",
-                with,
-                why: Some(match with {
-                    "interval" => "no measurement shows the errors of pipelines",
-                    _ => "the two together are not modelled",
-                }),
-            }
-            .into());
+            let why = match with {
+                "interval" => "no measurement shows the errors of pipelines",
+                _ => "the two together are not modelled",
+            };
+            return Err(conflict("pp", with, Some(why)));
         }
         self.target.check_network()?;
         if self.output.interval.is_some() && self.target.spans_nodes() {
-            return Err(Problem::Conflict {
-                key: "interval",
-                with: if self.target.dp() > 1 { "dp" } else { "tp" },
-                why: Some("no measurement shows the errors of collectives between nodes"),
-            }
-            .into());
+            let with = if self.target.dp() > 1 { "dp" } else { "tp" };
+            let why = "no measurement shows the errors of collectives between nodes";
+            return Err(conflict("interval", with, Some(why)));
         }
         let is_random = self.workload.is_random() || self.server.is_random();
         if self.workload.seeds() > 1 && !is_random {
-            Err(Problem::NoEffect { key: "seeds", why: "nothing is drawn at random, so that all runs would be equal" }
-                .into())
+            Err(no_effect("seeds", "nothing is drawn at random, so that all runs would be equal"))
         } else {
             Ok(())
         }
@@ -88,7 +92,7 @@ impl Scenario {
     ///
     /// # Errors
     /// The first such key.
-    pub fn check_values(&self) -> Result<(), Problem> {
+    pub fn check_values(&self) -> Result<(), OutOfRange> {
         self.target.check_values()?;
         let (workload, server) = (&self.workload, &self.server);
         for (key, value, range) in [
@@ -160,12 +164,12 @@ impl Target {
     ///
     /// # Errors
     /// The first such key.
-    pub fn check(&self) -> Result<(), ScenarioError> {
+    pub fn check(&self) -> Result<(), Error> {
         let target = self.clone();
         Scenario { target, ..Scenario::default() }.check()
     }
 
-    fn check_values(&self) -> Result<(), Problem> {
+    fn check_values(&self) -> Result<(), OutOfRange> {
         check_count("tp", self.tp, ANY)?;
         check_count("dp", self.dp, ANY)?;
         check_count("pp", self.pp, 1..=Parallelism::MAX_PP)?;
@@ -193,21 +197,21 @@ impl Target {
     }
 
     /// Rejects properties of the network if nothing is sent over it.
-    fn check_network(&self) -> Result<(), Problem> {
+    fn check_network(&self) -> Result<(), Error> {
         let in_node = !self.spans_nodes();
         let key = match (self.network_bandwidth, self.network_latency) {
             (Some(_), _) => "network_bandwidth",
             (None, Some(_)) if self.pp() == 1 => "network_latency",
             _ => return Ok(()),
         };
-        if in_node { Err(Problem::NoEffect { key, why: "a node holds all GPUs of a server" }) } else { Ok(()) }
+        if in_node { Err(no_effect(key, "a node holds all GPUs of a server")) } else { Ok(()) }
     }
 }
 
 /// Any positive count.
 const ANY: RangeInclusive<u32> = 1..=u32::MAX;
 
-pub(crate) fn check_count(key: &'static str, value: Option<u32>, range: RangeInclusive<u32>) -> Result<(), Problem> {
+pub(crate) fn check_count(key: &'static str, value: Option<u32>, range: RangeInclusive<u32>) -> Result<(), OutOfRange> {
     let Some(found) = value.filter(|value| !range.contains(value)) else {
         return Ok(());
     };
@@ -232,6 +236,6 @@ fn shown(value: f64) -> String {
     }
 }
 
-pub(crate) fn rejected(key: &'static str, expected: &str, found: impl Display) -> Problem {
-    Problem::Value { key, expected: expected.to_owned(), found: found.to_string() }
+fn rejected(key: &'static str, expected: &str, found: impl Display) -> OutOfRange {
+    OutOfRange { key, expected: expected.to_owned(), found: found.to_string() }
 }

@@ -3,19 +3,18 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use rooflut_error::{Error, Kind, hint, key, misspelt, not_json, not_text};
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-use crate::error::{Problem, ScenarioError};
 use crate::fields::fields;
 use crate::list::FileList;
 use crate::rules::Given;
 use crate::scenario::{Output, Scenario, Server, Target, Workload};
 use crate::text::{line_after, line_at, one_line, shown};
 use crate::value::shortened;
-use rooflut_error::misspelt;
 
 /// A scenario file: TOML with a key for every field of [`Scenario`].
 ///
@@ -29,9 +28,9 @@ use rooflut_error::misspelt;
 /// assert_eq!(file.line("rate"), Some(4));
 ///
 /// let error = ScenarioFile::read(b"[workload]\nprompts = 512").unwrap_err();
-/// assert_eq!(error.line, Some(2));
+/// assert_eq!(error.line(), Some(2));
 /// assert!(error.to_string().contains("unknown key \"prompts\" in [workload] (nearest: prompt"));
-/// # Ok::<(), rooflut_scenario::ScenarioError>(())
+/// # Ok::<(), rooflut_scenario::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScenarioFile {
@@ -54,13 +53,16 @@ impl ScenarioFile {
     /// Reads a file and checks each of its values.
     ///
     /// # Errors
-    /// [`ScenarioError`] with its line for text that is not TOML, and for unknown keys and wrong values.
+    /// An error with its line for text that is not TOML, and for unknown keys and wrong values.
     /// [`Scenario::check`] decides later whether keys contradict or lack each other, so other keys can replace these
     /// first.
-    pub fn read(bytes: &[u8]) -> Result<ScenarioFile, ScenarioError> {
+    pub fn read(bytes: &[u8]) -> Result<ScenarioFile, Error> {
         let (file, lists) = ScenarioFile::read_with_lists(bytes)?;
         match lists.first() {
-            Some(list) => Err(Problem::Lists.at_line(list.line)),
+            Some(list) => {
+                let text = "expected one value of each key, found lists in [sweep]; use `rooflut sweep`";
+                Err(Error::new(Kind::Value, text).at_line(list.line))
+            }
             None => Ok(file),
         }
     }
@@ -70,10 +72,10 @@ impl ScenarioFile {
     /// # Errors
     /// As [`read`](ScenarioFile::read), and a key with both a value and a list. The values of lists are left to the
     /// caller.
-    pub fn read_with_lists(bytes: &[u8]) -> Result<(ScenarioFile, Vec<FileList>), ScenarioError> {
+    pub fn read_with_lists(bytes: &[u8]) -> Result<(ScenarioFile, Vec<FileList>), Error> {
         let text = str::from_utf8(bytes).map_err(|error| {
             let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-            Problem::NotText.at_line(line_after(before))
+            not_text().at_line(line_after(before))
         })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let table = DeTable::parse(text).map_err(|error| toml_error(text, &error))?;
@@ -84,14 +86,16 @@ impl ScenarioFile {
         let (keys, lists) = (reader.keys, reader.lists);
         for list in &lists {
             if let Some(key) = keys.iter().find(|key| key.name == list.key) {
-                let (key, first) = (key.name, key.line);
-                return Err(Problem::Twice { key, first }.at_line(list.line));
+                return Err(twice(key.name, key.line).at_line(list.line));
             }
         }
         let file = ScenarioFile { scenario, keys };
         match file.scenario.check_values() {
             Ok(()) => Ok((file, lists)),
-            Err(problem) => Err(file.locate(problem)),
+            Err(wrong) => {
+                let line = file.line(wrong.key);
+                Err(Error::from(wrong).at_line(line))
+            }
         }
     }
 
@@ -115,11 +119,11 @@ impl ScenarioFile {
     /// that exclude one of these, and the keys that have no meaning without a removed key.
     ///
     /// # Errors
-    /// [`Problem::Data`] for values that JSON does not have.
-    pub fn remove_replaced(&mut self, given: &Scenario) -> Result<Vec<&'static str>, ScenarioError> {
+    /// Values that JSON does not have.
+    pub fn remove_replaced(&mut self, given: &Scenario) -> Result<Vec<&'static str>, Error> {
         let replaced = Given::of(&self.scenario)?.replaced_by(&Given::of(given)?);
         let is_replaced = |name: &str| replaced.iter().any(|key| key == name);
-        self.scenario = without(&self.scenario, is_replaced).map_err(|error| Problem::Data(error.to_string()))?;
+        self.scenario = without(&self.scenario, is_replaced).map_err(not_json)?;
         let (removed, kept) =
             std::mem::take(&mut self.keys).into_iter().partition::<Vec<_>, _>(|key| is_replaced(key.name));
         self.keys = kept;
@@ -136,20 +140,15 @@ impl ScenarioFile {
     /// let (scenario, replaced) = file.overlaid(given.scenario())?;
     /// assert_eq!((scenario.target.tp, scenario.workload.rate), (Some(2), Some(5.0)));
     /// assert_eq!(replaced, ["users"]);
-    /// # Ok::<(), rooflut_scenario::ScenarioError>(())
+    /// # Ok::<(), rooflut_scenario::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Problem::Data`] for values that JSON does not have.
-    pub fn overlaid(mut self, given: &Scenario) -> Result<(Scenario, Vec<&'static str>), ScenarioError> {
+    /// Values that JSON does not have.
+    pub fn overlaid(mut self, given: &Scenario) -> Result<(Scenario, Vec<&'static str>), Error> {
         let replaced = self.remove_replaced(given)?;
-        let scenario = overlaid(&self.scenario, given).map_err(|error| Problem::Data(error.to_string()))?;
+        let scenario = overlaid(&self.scenario, given).map_err(not_json)?;
         Ok((scenario, replaced))
-    }
-
-    fn locate(&self, problem: Problem) -> ScenarioError {
-        let line = problem.key().and_then(|key| self.line(key));
-        ScenarioError { line, problem }
     }
 }
 
@@ -189,7 +188,7 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     /// Adds the keys of a table under their names in [`Scenario`], in the order of the file.
-    fn section(&mut self, section: &'static str, table: DeTable<'t>) -> Result<(), ScenarioError> {
+    fn section(&mut self, section: &'static str, table: DeTable<'t>) -> Result<(), Error> {
         let mut items: Vec<_> = table.into_iter().collect();
         items.sort_by_key(|(name, _)| name.span().start);
         let mut keys = DeTable::new();
@@ -208,16 +207,15 @@ impl<'t> Reader<'t> {
                 (Some(table), DeValue::Table(keys)) => self.section(table, keys.clone())?,
                 (Some(key), _) => {
                     let found = shown(self.text.get(value_start..span.end));
-                    let expected = format!("expected the table [{key}]");
-                    return Err(Problem::Type { key, found, expected }.at_line(line));
+                    let text = format!("{key}: expected the table [{key}]; correct {found}");
+                    return Err(Error::new(Kind::Value, text).at_line(line));
                 }
                 (None, other) => {
-                    let key =
-                        find(section, name.get_ref(), other.is_table()).map_err(|problem| problem.at_line(line))?;
+                    let key = find(section, name.get_ref(), other.is_table()).map_err(|error| error.at_line(line))?;
                     let name = Spanned::new(name.span(), Cow::Borrowed(key));
                     if let Some((first, _)) = keys.get_key_value(&name) {
                         let first = line_at(self.text, first.span().start);
-                        return Err(Problem::Twice { key, first }.at_line(line));
+                        return Err(twice(key, first).at_line(line));
                     }
                     let text = self.text.get(value.span()).unwrap_or_default();
                     let value = match value.get_ref() {
@@ -240,28 +238,31 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn scenario(&self) -> Result<Scenario, ScenarioError> {
+    fn scenario(&self) -> Result<Scenario, Error> {
         let table = Spanned::new(0..self.text.len(), self.sections.clone());
         let read = Scenario::deserialize(toml::de::Deserializer::from(table));
         read.map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);
-            let key = self.keys.iter().find(|key| key.span.contains(&start));
-            let Some(key) = key else {
+            let wrong = self.keys.iter().find(|key| key.span.contains(&start));
+            let Some(FileKey { name, line, span, value }) = wrong else {
                 return toml_error(self.text, &error);
             };
-            let problem = Problem::Type {
-                key: key.name,
-                found: shown(self.text.get(key.value..key.span.end)),
-                expected: one_line(error.message()),
-            };
-            problem.at_line(key.line)
+            let (expected, found) = (one_line(error.message()), shown(self.text.get(*value..span.end)));
+            Error::new(Kind::Value, format!("{}: {expected}; correct {found}", key(name))).at_line(*line)
         })
     }
 }
 
-fn toml_error(text: &str, error: &toml::de::Error) -> ScenarioError {
+/// Text that is not TOML.
+pub(crate) fn toml_error(text: &str, error: &toml::de::Error) -> Error {
     let start = error.span().map_or(0, |span| span.start);
-    Problem::Toml(one_line(error.message())).at_line(line_at(text, start))
+    let text_error = format!("expected TOML: {}", one_line(error.message()));
+    Error::new(Kind::Contents, text_error).at_line(line_at(text, start))
+}
+
+/// A key that is given twice.
+fn twice(name: &str, first: u64) -> Error {
+    Error::new(Kind::Conflict, format!("{}: expected once, also found on line {first}; remove one", key(name)))
 }
 
 /// Tables of a file.
@@ -281,7 +282,7 @@ pub fn table_of(key: &str) -> Option<&'static str> {
 }
 
 /// Returns the key of this name.
-pub(crate) fn key(name: &str) -> Option<&'static str> {
+pub(crate) fn known(name: &str) -> Option<&'static str> {
     keys().map(|(_, key)| key).find(|key| *key == name)
 }
 
@@ -298,19 +299,26 @@ fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Finds the key of this name in this section.
-fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static str, Problem> {
+fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static str, Error> {
     let name = found.replace('-', "_");
     match keys().find(|(_, key)| *key == name) {
         Some((of, key)) if of == section => Ok(key),
-        Some((section, key)) => Err(Problem::Misplaced { key, section }),
-        None if is_table && section.is_empty() => {
-            Err(Problem::UnknownTable { found: shortened(found), nearest: misspelt(found, NAMED) })
+        Some((section, name)) => {
+            let place = if section.is_empty() { "above the first table".to_owned() } else { format!("in [{section}]") };
+            Err(Error::new(Kind::Conflict, format!("{}: expected {place}; move it there", key(name))))
         }
-        None => Err(Problem::UnknownKey {
-            found: shortened(found),
-            section,
-            nearest: misspelt(found, keys().map(|(_, key)| key)),
-        }),
+        None if is_table && section.is_empty() => {
+            let (found, near) = (shortened(found), hint(misspelt(found, NAMED).as_slice()));
+            let text = format!("unknown table {found:?}{near}; use [server], [workload], [output]");
+            Err(Error::new(Kind::UnknownName, text))
+        }
+        None => {
+            let place = if section.is_empty() { String::new() } else { format!(" in [{section}]") };
+            let near = misspelt(found, keys().map(|(_, key)| key));
+            let (found, near) = (shortened(found), hint(near.as_slice()));
+            let text = format!("unknown key {found:?}{place}{near}; correct or remove it");
+            Err(Error::new(Kind::UnknownName, text))
+        }
     }
 }
 

@@ -4,16 +4,16 @@ use rooflut::deployment::{Capacity, DeploymentError};
 use rooflut::hardware::Dtype;
 use rooflut::model::MemoryError;
 use rooflut::table::TableSet;
+use rooflut_error::{Error, Kind};
 use rooflut_report::ModelSize;
 use serde::Serialize;
 
 use crate::check::check_count;
-use crate::error::ScenarioError;
+use crate::library;
 use crate::missing::Missing;
 use crate::model::Model;
 use crate::placement::Placement;
 use crate::prices::Prices;
-use crate::run_error::RunError;
 use crate::scenario::{Scenario, Server, Target};
 
 /// Tensor parallelisms that are tried where none is given.
@@ -116,7 +116,7 @@ impl Fits {
     /// Does not model: whether the tables have the kernels of the model.
     ///
     /// # Errors
-    /// [`RunError`]: a value out of range, a longer request than the model supports, GPUs that cannot share the model.
+    /// A value out of range, a longer request than the model supports, GPUs that cannot share the model.
     pub fn try_new(
         target: &Target,
         server: &Server,
@@ -124,12 +124,12 @@ impl Fits {
         sets: &[TableSet],
         demand: Demand,
         prices: &Prices,
-    ) -> Result<Fits, RunError> {
+    ) -> Result<Fits, Error> {
         Scenario { target: target.clone(), server: server.clone(), ..Scenario::default() }.check()?;
         let longest = model.spec.max_model_len;
         let tokens = demand.tokens.unwrap_or(longest);
-        check_count("context", Some(tokens), 1..=longest).map_err(ScenarioError::from)?;
-        check_count("batch", Some(demand.requests), 1..=u32::MAX).map_err(ScenarioError::from)?;
+        check_count("context", Some(tokens), 1..=longest)?;
+        check_count("batch", Some(demand.requests), 1..=u32::MAX)?;
         let mut fits = Fits {
             model: model.name.clone(),
             size: ModelSize::from(&model.clone().with_weights(target.dtype).spec),
@@ -152,7 +152,7 @@ impl Fits {
                     }
                     fits.deployments.push(fit);
                 }
-                Err(error @ RunError::Tp { .. }) => refused = refused.or(Some(error)),
+                Err(error) if error.kind() == Kind::Parallelism => refused = refused.or(Some(error)),
                 Err(error) => return Err(error),
             }
         }
@@ -179,7 +179,7 @@ impl Fits {
         self.deployments.iter().filter(|fit| fit.missing.is_none())
     }
 
-    fn fit(&self, placement: &Placement, server: &Server, prices: &Prices) -> Result<Fit, RunError> {
+    fn fit(&self, placement: &Placement, server: &Server, prices: &Prices) -> Result<Fit, Error> {
         let (gpu, parallelism) = (placement.tables.gpu(), placement.parallelism);
         let (holds, missing) = match placement.capacity(server) {
             Ok(capacity) => {
@@ -187,7 +187,7 @@ impl Fits {
                 (Some(holds), self.missing(&holds, parallelism.dp))
             }
             Err(DeploymentError::Memory(error)) => (None, Some(too_little(error)?)),
-            Err(error) => return Err(RunError::Deployment(error)),
+            Err(error) => return Err(library::deployment(error)),
         };
         // Kernels of a format that another stands in for are not known on any GPU.
         let is_known = placement.model.replaced.is_none();
@@ -257,10 +257,10 @@ fn sixteen_bit(placement: &Placement, sets: &[TableSet]) -> Vec<&'static str> {
 ///
 /// # Errors
 /// Errors of other kinds.
-fn too_little(error: MemoryError) -> Result<Missing, RunError> {
+fn too_little(error: MemoryError) -> Result<Missing, Error> {
     match error {
         MemoryError::DoesNotFit { needed_bytes: needed, usable_bytes: held }
         | MemoryError::StatesDoNotFit { needed_bytes: needed, left_bytes: held } => Ok(Missing::Memory(needed - held)),
-        error => Err(RunError::Memory(error)),
+        error => Err(library::memory(error)),
     }
 }

@@ -1,15 +1,13 @@
 //! Settings that make a model fit into memory.
 
-use crate::error::KeyName;
+use rooflut_error::setting;
 
 /// Settings that together let a model fit into memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Fitting {
+pub(crate) struct Fitting {
     /// Their keys and values; one, except that pipeline stages may need another tensor parallelism.
-    pub settings: Vec<(&'static str, String)>,
+    pub(crate) settings: Vec<(&'static str, String)>,
     /// The KV blocks that these settings leave.
-    pub kv_blocks: u32,
+    pub(crate) kv_blocks: u32,
 }
 
 impl Fitting {
@@ -17,9 +15,9 @@ impl Fitting {
         self.settings.iter().map(|(key, _)| *key)
     }
 
-    /// Returns the settings as `name` writes them: `--tp 8 and --pp 2`.
-    pub(crate) fn written(&self, name: KeyName) -> String {
-        let settings = self.settings.iter().map(|(key, value)| name(key, Some(value)));
+    /// Returns the settings as part of a message: `--tp 8 and --pp 2`.
+    pub(crate) fn written(&self) -> String {
+        let settings = self.settings.iter().map(|(key, value)| setting(key, value).to_string());
         settings.collect::<Vec<_>>().join(" and ")
     }
 }

@@ -5,18 +5,22 @@ use std::path::PathBuf;
 
 use rooflut::sim::load::{Arrivals, ClosedLoop, Lengths, LimitedLoop, RequestMix, Sessions, SyntheticLoad};
 use rooflut::sim::{Request, SimConfig, SimError};
+use rooflut_error::{Error, Kind, key};
 use rooflut_report::load::{self, ClosedLoad, Distribution, Mix, OpenLoad, Range};
 
 use crate::lengths::{Formula, LengthDistribution};
 use crate::lengths_file::FileLengths;
+use crate::library::simulator;
 use crate::range::LengthRange;
 use crate::read::{Read, read_file};
-use crate::run_error::RunError;
 use crate::scenario::{Arrival, Workload};
 use crate::value::ThinkTime;
 
 /// Requests without which no figure is known.
 const LEAST_REQUESTS: u32 = 100;
+
+/// Years of 365 days from the start of a run in which requests can arrive.
+pub const ARRIVAL_YEARS: u64 = SimConfig::LAST_ARRIVAL_NS / (365 * 24 * 3600 * 1_000_000_000);
 
 /// A generated load, with the lengths of its files.
 #[derive(Debug, Clone)]
@@ -42,7 +46,7 @@ pub(crate) enum Requests {
 
 impl GeneratedLoad {
     /// Reads the files of lengths and checks what depends on them.
-    pub(crate) fn try_new(workload: &Workload, read: Read<'_>) -> Result<GeneratedLoad, RunError> {
+    pub(crate) fn try_new(workload: &Workload, read: Read<'_>) -> Result<GeneratedLoad, Error> {
         let load = GeneratedLoad {
             prompt: Sizes::try_new("prompt", workload.prompt(), read)?,
             output: Sizes::try_new("output", workload.output(), read)?,
@@ -53,7 +57,13 @@ impl GeneratedLoad {
             workload: workload.clone(),
         };
         let (cached, prompt) = (workload.cached_prompt(), load.prompt.shortest());
-        if cached > prompt { Err(RunError::CachedPrompt { cached, prompt }) } else { Ok(load) }
+        if cached > prompt {
+            let (cached_prompt, prompts) = (key("cached_prompt"), key("prompt"));
+            let text = format!("{cached_prompt}: expected at most the shortest {prompts}, {prompt}, found {cached}");
+            Err(Error::new(Kind::Value, text))
+        } else {
+            Ok(load)
+        }
     }
 
     /// The first `count` requests for servers that take up to `max_model_len` tokens of each.
@@ -61,26 +71,36 @@ impl GeneratedLoad {
     /// # Errors
     /// Arrivals that the clock cannot represent, of the requests that are given, or of so many that say nothing without
     /// the others.
-    pub(crate) fn requests(&self, max_model_len: u32, count: u32) -> Result<Requests, RunError> {
-        let mix = self.mix(max_model_len)?;
+    pub(crate) fn requests(&self, max_model_len: u32, count: u32) -> Result<Requests, Error> {
+        let mix = self.mix(max_model_len).map_err(simulator)?;
         let Workload { users, requests: given, .. } = self.workload;
         let seed = self.workload.seed();
         if let Some(users) = users {
-            let pause = self.workload.think_time().distribution()?;
-            let users = ClosedLoop::try_new(users, pause, mix, seed)?;
+            let pause = self.workload.think_time().distribution().map_err(simulator)?;
+            let users = ClosedLoop::try_new(users, pause, mix, seed).map_err(simulator)?;
             return Ok(Requests::Closed(Box::new(users.limited(count.into()))));
         }
-        let requests = SyntheticLoad::new(self.arrivals()?, mix, seed).take(count as usize);
+        let arrivals = self.arrivals().map_err(simulator)?;
+        let requests = SyntheticLoad::new(arrivals.clone(), mix, seed).take(count as usize);
         let is_late = |arrival_ns: u64| arrival_ns > SimConfig::LAST_ARRIVAL_NS;
         let checked = given.unwrap_or(LEAST_REQUESTS).min(count) as usize;
         // They ascend. Drawing them twice takes less than holding them; without turns, arrivals alone tell.
         let late = match self.turns {
-            None => self.arrivals()?.take(checked).position(is_late),
+            None => arrivals.take(checked).position(is_late),
             Some(_) => requests.clone().take(checked).position(|request| is_late(request.arrival_ns)),
         };
         match late {
             None => Ok(Requests::Open(Box::new(requests))),
-            Some(in_time) => Err(RunError::LateArrival { rate: self.workload.rate(), request: in_time + 1 }),
+            Some(in_time) => {
+                let rate = key("rate");
+                let text = format!(
+                    "{rate}: expected arrivals within {ARRIVAL_YEARS} years, found {:?} requests per second, at which \
+                     request {} comes later; use a higher {rate}",
+                    self.workload.rate(),
+                    in_time + 1
+                );
+                Err(Error::new(Kind::Value, text))
+            }
         }
     }
 
@@ -107,9 +127,9 @@ impl GeneratedLoad {
     }
 
     /// The first `count` requests of the mix, at constant arrivals.
-    pub(crate) fn lengths(&self, max_model_len: u32, count: u32) -> Result<Vec<Request>, RunError> {
-        let mix = self.mix(max_model_len)?;
-        let load = SyntheticLoad::new(Arrivals::try_constant(1.0)?, mix, self.workload.seed());
+    pub(crate) fn lengths(&self, max_model_len: u32, count: u32) -> Result<Vec<Request>, Error> {
+        let mix = self.mix(max_model_len).map_err(simulator)?;
+        let load = SyntheticLoad::new(Arrivals::try_constant(1.0).map_err(simulator)?, mix, self.workload.seed());
         Ok(load.take(count as usize).collect())
     }
 
@@ -189,15 +209,14 @@ pub enum Sizes {
 }
 
 impl Sizes {
-    fn try_new(key: &'static str, given: LengthDistribution, read: Read<'_>) -> Result<Sizes, RunError> {
+    fn try_new(key: &'static str, given: LengthDistribution, read: Read<'_>) -> Result<Sizes, Error> {
         match given {
             LengthDistribution::Formula(formula) => Ok(Sizes::Formula(formula, formula.lengths()?)),
             LengthDistribution::File { path, within } => {
                 let within = within.unwrap_or(LengthRange::ANY);
-                match FileLengths::read(&read_file(key, &path, read)?, within) {
-                    Ok(file) => Ok(Sizes::File(path, file)),
-                    Err(error) => Err(RunError::Lengths { key, path, error }),
-                }
+                let file = FileLengths::read(&read_file(key, &path, read)?, within);
+                let file = file.map_err(|error| error.in_file(&path).about([key]))?;
+                Ok(Sizes::File(path, file))
             }
         }
     }

@@ -4,12 +4,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use rooflut::sim::SimError;
 use rooflut::sim::load::Lengths;
+use rooflut_error::Error;
 
-use crate::number::whole;
+use crate::library::simulator;
+use crate::number::{invalid, whole};
 use crate::range::LengthRange;
-use crate::value_error::ValueError;
 
 /// A distribution of lengths: `512`, `uniform:100..900`, `normal:512,100`, `lognormal:512,0.6@16..4096` or
 /// `file:lengths.txt`.
@@ -18,7 +18,7 @@ use crate::value_error::ValueError;
 /// use rooflut_scenario::LengthDistribution;
 /// let chat: LengthDistribution = "lognormal:512,0.6@16..4096".parse()?;
 /// assert_eq!(chat.to_string(), "lognormal:512,0.6@16..4096");
-/// # Ok::<(), rooflut_scenario::ValueError>(())
+/// # Ok::<(), rooflut_scenario::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum LengthDistribution {
@@ -80,14 +80,15 @@ impl LengthDistribution {
 
 impl Formula {
     /// The distribution to draw from.
-    pub(crate) fn lengths(self) -> Result<Lengths, SimError> {
+    pub(crate) fn lengths(self) -> Result<Lengths, Error> {
         let inside = |within: Option<LengthRange>| within.unwrap_or(LengthRange::ANY).inclusive();
-        match self {
+        let lengths = match self {
             Formula::Fixed(length) => Lengths::try_fixed(length),
             Formula::Uniform(range) => Lengths::try_uniform(range.inclusive()),
             Formula::Normal { mean, sd, within } => Lengths::try_normal(mean, sd, inside(within)),
             Formula::Lognormal { median, sigma, within } => Lengths::try_lognormal(median, sigma, inside(within)),
-        }
+        };
+        lengths.map_err(simulator)
     }
 
     /// The shortest length that may be drawn.
@@ -103,9 +104,9 @@ impl Formula {
 }
 
 impl FromStr for LengthDistribution {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<LengthDistribution, ValueError> {
+    fn from_str(text: &str) -> Result<LengthDistribution, Error> {
         let formula = match text.split_once(':') {
             None => whole(text).map(Formula::Fixed).ok(),
             Some(("uniform", range)) => Some(uniform(range)?),
@@ -114,11 +115,11 @@ impl FromStr for LengthDistribution {
             Some(("file", rest)) => return file(rest),
             Some(_) => None,
         };
-        let formula = formula.ok_or(ValueError::new(EXPECTED))?;
+        let formula = formula.ok_or(invalid(EXPECTED))?;
         match formula.lengths() {
             Ok(_) => Ok(LengthDistribution::Formula(formula)),
-            Err(_) if matches!(formula, Formula::Fixed(_)) => Err(ValueError::new(EXPECTED)),
-            Err(error) => Err(ValueError::new(error)),
+            Err(_) if matches!(formula, Formula::Fixed(_)) => Err(invalid(EXPECTED)),
+            Err(error) => Err(error),
         }
     }
 }
@@ -157,34 +158,33 @@ fn write_within(f: &mut fmt::Formatter<'_>, within: Option<LengthRange>) -> fmt:
     within.map_or(Ok(()), |within| write!(f, "@{within}"))
 }
 
-fn uniform(range: &str) -> Result<Formula, ValueError> {
+fn uniform(range: &str) -> Result<Formula, Error> {
     let range = LengthRange::read(range).map(Formula::Uniform);
-    range.ok_or(ValueError::new("expected uniform:MIN..MAX, as in uniform:100..900"))
+    range.ok_or(invalid("expected uniform:MIN..MAX, as in uniform:100..900"))
 }
 
-fn normal(rest: &str) -> Result<Formula, ValueError> {
+fn normal(rest: &str) -> Result<Formula, Error> {
     let (parameters, within) = limited(rest);
-    let (mean, sd) = pair(parameters)
-        .ok_or(ValueError::new("expected normal:MEAN,SD, as in normal:512,100 or normal:512,100@16..4096"))?;
+    let (mean, sd) =
+        pair(parameters).ok_or(invalid("expected normal:MEAN,SD, as in normal:512,100 or normal:512,100@16..4096"))?;
     Ok(Formula::Normal { mean, sd, within })
 }
 
-fn lognormal(rest: &str) -> Result<Formula, ValueError> {
+fn lognormal(rest: &str) -> Result<Formula, Error> {
     let (parameters, within) = limited(rest);
-    let (median, sigma) = pair(parameters).ok_or(ValueError::new(
-        "expected lognormal:MEDIAN,SIGMA, as in lognormal:512,0.6 or lognormal:512,0.6@16..4096",
-    ))?;
+    let (median, sigma) = pair(parameters)
+        .ok_or(invalid("expected lognormal:MEDIAN,SIGMA, as in lognormal:512,0.6 or lognormal:512,0.6@16..4096"))?;
     Ok(Formula::Lognormal { median, sigma, within })
 }
 
-fn file(rest: &str) -> Result<LengthDistribution, ValueError> {
+fn file(rest: &str) -> Result<LengthDistribution, Error> {
     let (path, within) = limited(rest);
     if path.is_empty() {
-        return Err(ValueError::new("expected file:PATH, as in file:lengths.txt"));
+        return Err(invalid("expected file:PATH, as in file:lengths.txt"));
     }
     if let Some(within) = within {
         // Checks the range.
-        Lengths::try_uniform(within.inclusive()).map_err(ValueError::new)?;
+        Lengths::try_uniform(within.inclusive()).map_err(simulator)?;
     }
     let path = PathBuf::from(path);
     Ok(LengthDistribution::File { path, within })

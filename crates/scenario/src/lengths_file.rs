@@ -1,9 +1,8 @@
 //! Files of lengths.
 
-use std::fmt;
-
 use rooflut::sim::SimError;
 use rooflut::sim::load::Lengths;
+use rooflut_error::{Error, Kind, not_text};
 
 use crate::range::LengthRange;
 use crate::value::shortened;
@@ -24,74 +23,40 @@ pub struct FileLengths {
     pub longest: u32,
 }
 
-/// Why the lengths of a file cannot be drawn from.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct LengthsError {
-    /// The line, from 1, if it is one.
-    pub line: Option<u64>,
-    /// The problem.
-    pub problem: LengthsProblem,
-}
-
-/// A problem of a file of lengths.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum LengthsProblem {
-    /// The file is not UTF-8 text.
-    NotText,
-    /// A line has no length; shortened.
-    Line(String),
-    /// The file has no length.
-    Empty,
-    /// The weights cannot be drawn by.
-    Weights(SimError),
-}
-
-impl fmt::Display for LengthsProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LengthsProblem::NotText => f.write_str("expected UTF-8 text; save the file as such"),
-            LengthsProblem::Line(found) => write!(
-                f,
-                "expected LENGTH or LENGTH,WEIGHT, a whole number of at least 1 and a number of at \
-                 least 0, found {found:?}; correct it"
-            ),
-            LengthsProblem::Empty => f.write_str("expected a length on each line, found none; write some"),
-            LengthsProblem::Weights(error) => write!(f, "{error}; correct the weights"),
-        }
-    }
-}
-
 impl FileLengths {
     /// Reads `LENGTH` or `LENGTH,WEIGHT` of each line and clamps the lengths to `within`. Empty lines are skipped.
     ///
     /// # Errors
-    /// [`LengthsError`], with its line where it is one.
+    /// Text that is not as described, with its line where it is one; no length, and weights that cannot be drawn by.
     ///
     /// ```
     /// use rooflut_scenario::{FileLengths, LengthRange};
     /// let file = FileLengths::read(b"100,3\n2000,1\n", LengthRange::ANY).expect("lengths");
     /// assert_eq!((file.values, file.shortest, file.longest), (2, 100, 2_000));
     /// ```
-    pub fn read(bytes: &[u8], within: LengthRange) -> Result<FileLengths, LengthsError> {
-        let whole = |problem| LengthsError { line: None, problem };
-        let text = str::from_utf8(bytes).map_err(|_| whole(LengthsProblem::NotText))?;
+    pub fn read(bytes: &[u8], within: LengthRange) -> Result<FileLengths, Error> {
+        let wrong = |text: String| Error::new(Kind::Contents, text);
+        let empty = || wrong("expected a length on each line, found none; write some".to_owned());
+        let text = str::from_utf8(bytes).map_err(|_| not_text())?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut rows = Vec::new();
         for (line, text) in (1..).zip(text.lines()).filter(|(_, l)| !l.trim().is_empty()) {
-            let (length, weight) = row(text)
-                .ok_or_else(|| LengthsError { line: Some(line), problem: LengthsProblem::Line(shortened(text)) })?;
+            let (length, weight) = row(text).ok_or_else(|| {
+                let expected = "a whole number of at least 1 and a number of at least 0";
+                let found = shortened(text);
+                wrong(format!("expected LENGTH or LENGTH,WEIGHT, {expected}, found {found:?}; correct it"))
+                    .at_line(line)
+            })?;
             rows.push((within.nearest(length), weight));
         }
         if rows.is_empty() {
-            return Err(whole(LengthsProblem::Empty));
+            return Err(empty());
         }
-        let lengths = drawn(&rows).map_err(|error| whole(LengthsProblem::Weights(error)))?;
+        let lengths = drawn(&rows).map_err(|error| wrong(format!("{error}; correct the weights")))?;
         // Rows of weight 0 are never drawn.
         let possible = rows.iter().filter(|(_, weight)| *weight > 0.0).map(|(length, _)| *length);
         let (Some(shortest), Some(longest)) = (possible.clone().min(), possible.max()) else {
-            return Err(whole(LengthsProblem::Empty));
+            return Err(empty());
         };
         Ok(FileLengths { lengths, values: rows.len(), mean: mean(&rows), shortest, longest })
     }

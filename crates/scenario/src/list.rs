@@ -1,9 +1,9 @@
 //! Lists of values in scenario files.
 
+use rooflut_error::{Error, Kind};
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::error::{Problem, ScenarioError};
 use crate::text::line_at;
 use crate::value::shortened;
 
@@ -21,14 +21,15 @@ pub struct FileList {
 
 impl FileList {
     /// Returns the lists of a table, in the order of the file.
-    pub(crate) fn all(text: &str, table: &DeTable<'_>) -> Result<Vec<FileList>, ScenarioError> {
+    pub(crate) fn all(text: &str, table: &DeTable<'_>) -> Result<Vec<FileList>, Error> {
         let mut items: Vec<_> = table.iter().collect();
         items.sort_by_key(|(name, _)| name.span().start);
         let lists = items.into_iter().map(|(name, value)| {
             let line = line_at(text, name.span().start);
             let value = json(value.get_ref()).ok_or_else(|| {
                 let found = shortened(name.get_ref());
-                Problem::List { found }.at_line(line)
+                let expected = "expected a list of numbers and texts, or a text such as \"1..40:2\"";
+                Error::new(Kind::Value, format!("{found}: {expected}; correct it")).at_line(line)
             })?;
             let key = name.get_ref().replace('-', "_");
             Ok(FileList { key, line, value })

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use rooflut_error::Error;
 use rooflut_report::load::{self, LeftOut, TraceLoad};
 use rooflut_traces::{ArrivalSource, Condition, Options, Trace};
 
 use crate::generated::GeneratedLoad;
+use crate::library;
 use crate::read::{Read, open};
-use crate::run_error::RunError;
 use crate::scenario::Workload;
 
 /// The load of a run.
@@ -29,17 +30,15 @@ impl Load {
     ///
     /// # Errors
     /// A file that cannot be read or is wrong, and more cached tokens than the shortest prompt has.
-    pub fn try_new(workload: &Workload, read: Read<'_>) -> Result<Load, RunError> {
+    pub fn try_new(workload: &Workload, read: Read<'_>) -> Result<Load, Error> {
         let Some(path) = workload.trace.clone() else {
             let load = GeneratedLoad::try_new(workload, read)?;
             return Ok(Load::Generated(Box::new(load)));
         };
         let conditions = workload.conditions.clone().unwrap_or_default();
         let options = Options { format: workload.trace_format, conditions: &conditions };
-        match rooflut_traces::read(open("trace", &path, read)?, &options) {
-            Ok(trace) => Ok(Load::Trace { path, trace }),
-            Err(error) => Err(RunError::Trace { path, error }),
-        }
+        let trace = rooflut_traces::read(open("trace", &path, read)?, &options).map_err(library::trace(&path))?;
+        Ok(Load::Trace { path, trace })
     }
 
     /// Whether requests differ in their priority.

@@ -4,10 +4,15 @@ use std::fmt::Display;
 
 use jiff::SignedDuration;
 use rooflut::hardware::Dtype;
+use rooflut_error::{Error, Kind};
 use serde::{Deserializer, de};
 
 use crate::as_text;
-use crate::value_error::ValueError;
+
+/// A text that is not the value of a key, with what was expected.
+pub(crate) fn invalid(expected: impl Into<String>) -> Error {
+    Error::new(Kind::Value, expected)
+}
 
 /// Forms of a number in messages.
 const FORMS: &str = "as in 1000, 1_000, 1,000 or 1e3 (not 1k, which may be 1,024)";
@@ -24,13 +29,13 @@ const FORMS: &str = "as in 1000, 1_000, 1,000 or 1e3 (not 1k, which may be 1,024
 /// # Errors
 ///
 /// Anything else, and a number that `T` does not hold.
-pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, ValueError> {
+pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, Error> {
     let digits = ungrouped(text);
     let exact = digits.parse().ok();
     let read = exact.or_else(|| whole_float(digits.parse().ok()?)).and_then(|number: u64| T::try_from(number).ok());
     read.ok_or_else(|| {
         let largest = u64::MAX >> (64 - 8 * size_of::<T>().clamp(1, 8));
-        ValueError::new(match digits.parse() {
+        invalid(match digits.parse() {
             Ok(number) if f64::fract(number) <= 0.0 && number >= largest as f64 => {
                 format!("expected a whole number of at most {}", grouped(largest))
             }
@@ -45,9 +50,9 @@ pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, ValueError> {
 /// # Errors
 ///
 /// Text that is no number.
-pub fn real(text: &str) -> Result<f64, ValueError> {
+pub fn real(text: &str) -> Result<f64, Error> {
     let number = ungrouped(text).parse();
-    number.map_err(|_| ValueError::new(format!("expected a number, {FORMS}")))
+    number.map_err(|_| invalid(format!("expected a number, {FORMS}")))
 }
 
 /// Reads a number format by the names that engines and checkpoints use, in any case: `bf16`, `bfloat16`, `float16`,
@@ -56,7 +61,7 @@ pub fn real(text: &str) -> Result<f64, ValueError> {
 /// # Errors
 ///
 /// Another name.
-pub fn dtype(text: &str) -> Result<Dtype, ValueError> {
+pub fn dtype(text: &str) -> Result<Dtype, Error> {
     let name = text.to_ascii_lowercase().replace('-', "_");
     let name = match name.as_str() {
         "bfloat16" | "float16" | "fp16" | "half" => "bf16",
@@ -68,22 +73,22 @@ pub fn dtype(text: &str) -> Result<Dtype, ValueError> {
             "auto" => " (auto is the default: leave it out)",
             _ => "",
         };
-        ValueError::new(format!("{error}{advice}"))
+        invalid(format!("{error}{advice}"))
     })
 }
 
 /// Reads microseconds, or a time with its unit.
-pub(crate) fn microseconds(text: &str) -> Result<f64, ValueError> {
+pub(crate) fn microseconds(text: &str) -> Result<f64, Error> {
     let plain = real(text).ok();
     let us = plain.or_else(|| Some(time(text)?.as_nanos() as f64 / 1e3));
-    us.ok_or(ValueError::new("expected microseconds or a time with its unit, as in 10 or 0.1ms"))
+    us.ok_or(invalid("expected microseconds or a time with its unit, as in 10 or 0.1ms"))
 }
 
 /// Reads seconds, or a time with its unit.
-pub(crate) fn seconds(text: &str) -> Result<f64, ValueError> {
+pub(crate) fn seconds(text: &str) -> Result<f64, Error> {
     let plain = real(text).ok();
     let seconds = plain.or_else(|| Some(time(text)?.as_secs_f64()));
-    seconds.ok_or(ValueError::new("expected seconds or a time with its unit, as in 30 or 2m"))
+    seconds.ok_or(invalid("expected seconds or a time with its unit, as in 30 or 2m"))
 }
 
 /// Reads milliseconds, or a time with its unit.
@@ -135,9 +140,9 @@ where
 /// # Errors
 ///
 /// Another name.
-pub fn kv_dtype(text: &str) -> Result<Dtype, ValueError> {
+pub fn kv_dtype(text: &str) -> Result<Dtype, Error> {
     let found = dtype(text).ok().filter(|dtype| matches!(dtype, Dtype::Bf16 | Dtype::Fp8));
-    found.ok_or(ValueError::new("expected one of bf16, fp8"))
+    found.ok_or(invalid("expected one of bf16, fp8"))
 }
 
 /// Reads an optional number format of a file.

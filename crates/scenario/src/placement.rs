@@ -9,19 +9,20 @@ use rooflut::model::{MemoryError, MemoryLimits, ModelSpec, Parallelism, SpecErro
 use rooflut::sim::SimConfig;
 use rooflut::step::{ModelError, Network};
 use rooflut::table::{Strictness, TableSet, sets};
+use rooflut_error::{Error, Kind, either, hint, key, nearest, no_effect, setting};
 
-use crate::error::{Problem, ScenarioError};
 use crate::fitting::Fitting;
+use crate::library;
 use crate::model::Model;
-use crate::refusal::Refusal;
-use crate::run_error::{MAX_TOKENS, RunError};
+use crate::number::{gib, grouped};
 use crate::scenario::{Server, Target};
 use crate::speculation::Speculation;
-use rooflut_error::nearest;
 
 /// Ranks that are tried where a set has no all-reduce.
 const MAX_RANKS: u32 = 8;
 
+/// The key of the maximum number of tokens of a step.
+const MAX_TOKENS: &str = "max_num_batched_tokens";
 /// A larger share of the memory than vLLM's default, which servers are known to run with.
 const HIGH_UTILIZATION: f64 = 0.95;
 
@@ -72,16 +73,8 @@ impl Placement {
     ///
     /// # Errors
     /// A value that is out of range, an engine that is not known, ranks that cannot share the model.
-    pub fn try_new(target: &Target, model: Model, tables: TableSet) -> Result<Placement, RunError> {
-        let name = target.engine();
-        let engine =
-            engine::find(name).or_else(|| engine::closest(name)).ok_or_else(|| match engine::oldest(name) {
-                Some(oldest) => RunError::OldEngine { name: name.to_owned(), oldest: oldest.name },
-                None => RunError::UnknownEngine {
-                    name: name.to_owned(),
-                    nearest: nearest(name, engine::stacks::ALL.map(|stack| stack.name)),
-                },
-            })?;
+    pub fn try_new(target: &Target, model: Model, tables: TableSet) -> Result<Placement, Error> {
+        let engine = target.stack().ok_or_else(|| unknown_engine(target.engine()))?;
         let kv_dtype = target.kv_dtype.or(model.kv_dtype);
         let placement = Placement {
             model: model.with_weights(target.dtype).with_sampler(target.sampler),
@@ -93,10 +86,7 @@ impl Placement {
             notes: Vec::new(),
         };
         if placement.parallelism.expert_parallel && placement.model.spec.experts().is_none() {
-            return Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
-                key: "expert_parallel",
-                why: "the model has no experts",
-            })));
+            return Err(no_effect("expert_parallel", "the model has no experts"));
         }
         placement.check_parallelism(&placement.model, placement.parallelism)?;
         let notes = placement.remarks(target).collect();
@@ -124,8 +114,8 @@ impl Placement {
     /// Builds the deployment of the model alone, for single steps.
     ///
     /// # Errors
-    /// [`RunError::Refused`]: the tables lack a kernel or know it less well than `strictness` accepts.
-    pub fn deploy(&self, strictness: Strictness) -> Result<Deployment, RunError> {
+    /// The tables lack a kernel or know it less well than `strictness` accepts.
+    pub fn deploy(&self, strictness: Strictness) -> Result<Deployment, Error> {
         self.build(self.on(&self.tables, &self.model.spec), strictness, None)
     }
 
@@ -135,11 +125,11 @@ impl Placement {
     }
 
     /// Checks that the ranks can share the draft model, whose experts are sliced.
-    pub(crate) fn check_draft(&self, draft: &Model) -> Result<(), RunError> {
+    pub(crate) fn check_draft(&self, draft: &Model) -> Result<(), Error> {
         self.check_parallelism(draft, Parallelism::tensor(self.parallelism.tp))
     }
 
-    fn check_parallelism(&self, model: &Model, parallelism: Parallelism) -> Result<(), RunError> {
+    fn check_parallelism(&self, model: &Model, parallelism: Parallelism) -> Result<(), Error> {
         let checked = model.spec.check_parallelism(parallelism);
         checked.map_err(|error| {
             let mut key = "tp";
@@ -155,7 +145,7 @@ impl Placement {
                 key = "dp";
                 possible = (1..=MAX_RANKS).filter(divides).collect();
             }
-            RunError::Tp { model: Box::new(model.clone()), error, key, possible }
+            library::parallelism(model, error, key, &possible)
         })
     }
 
@@ -165,7 +155,7 @@ impl Placement {
         server: &Server,
         speculation: Option<&Speculation>,
         strictness: Strictness,
-    ) -> Result<Deployment, RunError> {
+    ) -> Result<Deployment, Error> {
         let deployment = self.on(&self.tables, &self.model.spec).server(server.options());
         let draft = speculation.and_then(|speculation| speculation.draft.as_ref());
         let deployment = deployment
@@ -181,31 +171,69 @@ impl Placement {
         deployment: &Deployment,
         given: Option<u32>,
         draft: Option<&Model>,
-    ) -> Result<SimConfig, RunError> {
+    ) -> Result<SimConfig, Error> {
         deployment.server_config().map_err(|error| match error {
-            MemoryError::DoesNotFit { needed_bytes, usable_bytes } => RunError::DoesNotFit {
-                model: match draft {
-                    Some(draft) => format!("{} with {draft}", self.model),
-                    None => self.model.to_string(),
-                },
-                gpu: self.tables.gpu().name.as_str().to_owned(),
-                tp: self.parallelism.tp,
-                utilization: deployment.memory_limits().gpu_memory_utilization,
-                max_num_batched_tokens: deployment.memory_limits().max_num_batched_tokens,
-                needed_bytes,
-                usable_bytes,
-                fitting: self.fitting(deployment),
-            },
-            MemoryError::ContextTooLong { longest, found } => RunError::ContextTooLong {
-                longest,
-                found,
-                fitting: match given {
+            MemoryError::DoesNotFit { needed_bytes, usable_bytes } => {
+                self.does_not_fit(deployment, draft, needed_bytes, usable_bytes)
+            }
+            MemoryError::ContextTooLong { longest, found } => {
+                let fitting = match given {
                     Some(_) => Some(more_blocks(deployment, found)),
                     None => self.larger_tp(deployment, found),
-                },
-            },
-            error => RunError::Memory(error),
+                };
+                let fitting = fitting.map(|fitting| format!(", or use {}", fitting.written()));
+                let text = format!(
+                    "{}: expected at most {} tokens, which the KV cache holds, found {}; lower it{}",
+                    key("max_model_len"),
+                    grouped(longest),
+                    grouped(found),
+                    fitting.unwrap_or_default()
+                );
+                Error::new(Kind::DoesNotFit, text).about(["max_model_len"])
+            }
+            error => library::memory(error),
         })
+    }
+
+    /// Weights and overheads need more memory than there is.
+    fn does_not_fit(&self, deployment: &Deployment, draft: Option<&Model>, needed: f64, usable: f64) -> Error {
+        let model = match draft {
+            Some(draft) => format!("{} with {draft}", self.model),
+            None => self.model.to_string(),
+        };
+        let gpu = self.tables.gpu().name.as_str();
+        let limits = deployment.memory_limits();
+        let fitting = self.fitting(deployment);
+        let keys: Vec<&str> = fitting.iter().flat_map(Fitting::keys).chain(["tp", "model"]).collect();
+        let subject = match keys.first() {
+            Some(&MAX_TOKENS) => {
+                let tokens = setting(MAX_TOKENS, limits.max_num_batched_tokens);
+                format!("{tokens}: the activations of such a step do not fit {gpu} beside {model}")
+            }
+            _ => format!("{model} does not fit {gpu}"),
+        };
+        let uses: Vec<String> = fitting
+            .iter()
+            .map(|fitting| {
+                let leave = if fitting.settings.len() > 1 { "leave" } else { "leaves" };
+                format!("{}, which {leave} {} KV blocks", fitting.written(), grouped(fitting.kv_blocks))
+            })
+            .collect();
+        let advice = if uses.is_empty() {
+            format!("no {} or {} would do: use a smaller model or a larger GPU", key("tp"), key("pp"))
+        } else {
+            format!("use {}", uses.join(", or "))
+        };
+        let text = format!(
+            "{subject} with {}: each GPU needs {} GiB for weights, activations and one KV block and has {} GiB at {}, \
+             {} GiB too little; {advice}",
+            setting("tp", self.parallelism.tp),
+            gib(needed),
+            gib(usable),
+            setting("gpu_memory_utilization", limits.gpu_memory_utilization),
+            gib(needed - usable)
+        );
+        Error::new(Kind::DoesNotFit, text).about(keys).with_bytes(needed as u64, usable as u64)
     }
 
     /// Settings with which the models of `deployment` fit, each by itself; pipeline stages only where no other does.
@@ -265,31 +293,41 @@ impl Placement {
         deployment: DeploymentBuilder,
         strictness: Strictness,
         draft: Option<&Model>,
-    ) -> Result<Deployment, RunError> {
-        let refused = |model: &Model, error| {
-            RunError::Refused(Box::new(Refusal {
-                model: model.to_string(),
-                error,
-                other_sets: self.other_sets(&model.spec, strictness),
-            }))
-        };
-        let draft = draft.unwrap_or(&self.model);
+    ) -> Result<Deployment, Error> {
+        let refused = |model: &Model, error| library::refused(model, &error, &self.other_sets(&model.spec, strictness));
+        let (model, draft) = (&self.model, draft.unwrap_or(&self.model));
         let built = deployment.strictness(strictness).build();
         built.map_err(|error| match error {
-            DeploymentError::Model(ModelError::Spec(SpecError::NoMtp)) => {
-                RunError::NoMtp { model: self.model.to_string() }
-            }
-            DeploymentError::Model(error) => refused(&self.model, error),
+            DeploymentError::Model(ModelError::Spec(SpecError::NoMtp)) => Error::new(
+                Kind::Conflict,
+                format!(
+                    "{}: expected a model with a layer for multi-token prediction, which {model} lacks; use a draft \
+                     model, or {}",
+                    setting("draft_model", "mtp"),
+                    setting("draft_model", "ngram")
+                ),
+            ),
+            DeploymentError::Model(error) => refused(model, error),
             DeploymentError::Draft(error) => refused(draft, error),
-            DeploymentError::DraftVocabulary { found, expected } => {
-                RunError::DraftVocabulary { draft: draft.to_string(), found, model: self.model.to_string(), expected }
-            }
-            DeploymentError::DraftContext { longest, found } => {
-                RunError::DraftContext { draft: draft.to_string(), longest, found }
-            }
-            DeploymentError::Memory(error) => RunError::Memory(error),
-            DeploymentError::Limits(error) => RunError::Sim(error),
-            other => RunError::Deployment(other),
+            DeploymentError::DraftVocabulary { found, expected } => Error::new(
+                Kind::Conflict,
+                format!(
+                    "{}: expected the vocabulary of {model}, {expected} tokens, found {found}; use a smaller model of \
+                     the same family",
+                    setting("draft_model", draft)
+                ),
+            ),
+            DeploymentError::DraftContext { longest, found } => Error::new(
+                Kind::Conflict,
+                format!(
+                    "{}: expected at most {}, the longest request of the draft model {draft}, found {}; lower it, or \
+                     use another draft model",
+                    key("max_model_len"),
+                    grouped(longest),
+                    grouped(found)
+                ),
+            ),
+            other => library::deployment(other),
         })
     }
 
@@ -317,6 +355,18 @@ impl Placement {
         let divides = move |tp: &u32| spec.check_parallelism(over(*tp)).is_ok();
         (1..=max.unwrap_or(MAX_RANKS)).filter(divides)
     }
+}
+
+/// The error of an engine without a stack.
+fn unknown_engine(name: &str) -> Error {
+    let known = engine::stacks::ALL.map(|stack| stack.name);
+    let cause = match engine::oldest(name) {
+        Some(oldest) => {
+            format!("{name:?} is older than all stacks; use {}, the oldest", setting("engine", oldest.name))
+        }
+        None => format!("unknown engine {name:?}{}; use {}", hint(&nearest(name, known)), either(&known)),
+    };
+    Error::new(Kind::UnknownName, format!("{}: {cause}", key("engine")))
 }
 
 /// The KV blocks that hold a request of this many tokens.

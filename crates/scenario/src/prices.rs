@@ -1,16 +1,16 @@
 //! Prices of GPUs.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::RangeInclusive;
 
 use rooflut::hardware::gpus;
-use rooflut_error::{hint, misspelt, nearest};
+use rooflut_error::{Error, Kind, hint, misspelt, nearest, not_text};
 use rooflut_report::Price;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::text::{line_after, line_at, one_line, shown};
+use crate::file::toml_error;
+use crate::text::{line_after, line_at, shown};
 use crate::value::shortened;
 
 /// The prices of a file that ships with this crate: on-demand list prices of a public cloud.
@@ -33,7 +33,7 @@ const USD: RangeInclusive<f64> = 1e-4..=1e6;
 ///
 /// let error = Prices::read(b"[h101]\nusd_per_hour = 2", &[]).unwrap_err().to_string();
 /// assert!(error.starts_with("line 1: unknown GPU \"h101\" (nearest: h100"), "{error}");
-/// # Ok::<(), rooflut_scenario::PricesError>(())
+/// # Ok::<(), rooflut_scenario::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Prices(BTreeMap<String, Price>);
@@ -43,30 +43,32 @@ impl Prices {
     ///
     /// # Errors
     /// None is known; a test reads the file.
-    pub fn try_built_in() -> Result<Prices, PricesError> {
+    pub fn try_built_in() -> Result<Prices, Error> {
         Prices::read(BUILT_IN.as_bytes(), &[])
     }
 
     /// Reads a file of prices. A GPU is one of rooflut's data sheets, or named in `own`.
     ///
     /// # Errors
-    /// [`PricesError`] with its line: text that is not TOML, an unknown GPU or key, a missing key or a wrong value.
-    pub fn read(bytes: &[u8], own: &[&str]) -> Result<Prices, PricesError> {
+    /// An error with its line: text that is not TOML, an unknown GPU or key, a missing key or a wrong value.
+    pub fn read(bytes: &[u8], own: &[&str]) -> Result<Prices, Error> {
         let text = str::from_utf8(bytes).map_err(|error| {
             let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-            PricesProblem::NotText.at_line(line_after(before))
+            not_text().at_line(line_after(before))
         })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let table = DeTable::parse(text).map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start);
-            PricesProblem::Toml(one_line(error.message())).at_line(line_at(text, start))
-        })?;
+        let table =
+            DeTable::parse(text).map_err(|error| toml_error(text, &error).map(|text| format!("{text}; correct it")))?;
         let file = PricesFile { text, own };
         let mut prices = BTreeMap::new();
         for (gpu, keys) in in_order(table.get_ref()) {
             prices.insert(gpu.get_ref().to_string(), file.price(gpu, keys)?);
         }
-        if prices.is_empty() { Err(PricesProblem::Empty.at_line(1)) } else { Ok(Prices(prices)) }
+        if prices.is_empty() {
+            Err(wrong(1, "expected a table for each GPU, such as [h100], found none; add one".to_owned()))
+        } else {
+            Ok(Prices(prices))
+        }
     }
 
     /// Returns these prices, replaced by the prices of `others` for the same GPUs.
@@ -89,7 +91,7 @@ struct PricesFile<'f> {
 }
 
 impl PricesFile<'_> {
-    fn price(&self, gpu: &Spanned<impl AsRef<str>>, keys: &Spanned<DeValue<'_>>) -> Result<Price, PricesError> {
+    fn price(&self, gpu: &Spanned<impl AsRef<str>>, keys: &Spanned<DeValue<'_>>) -> Result<Price, Error> {
         let name = gpu.get_ref().as_ref();
         let line = line_at(self.text, gpu.span().start);
         let known = gpus::ALL.map(|gpu| gpu.name.to_string());
@@ -98,31 +100,30 @@ impl PricesFile<'_> {
         if !names.contains(&name) {
             names.sort_unstable();
             names.dedup();
-            let nearest = nearest(name, names).into_iter().map(str::to_owned).collect();
-            let found = shortened(name);
-            return Err(PricesProblem::UnknownGpu { found, nearest, known: known.to_vec() }.at_line(line));
+            let (found, near) = (shortened(name), hint(&nearest(name, names)));
+            let known = known.join(", ");
+            let text = format!("unknown GPU {found:?}{near}; use {known}, or the GPU of the run's own tables");
+            return Err(wrong(line, text));
         }
         let DeValue::Table(table) = keys.get_ref() else {
             let found = shown(self.text.get(keys.span()));
-            return Err(PricesProblem::Value {
-                key: name.to_owned(),
-                expected: "a table with usd_per_hour, source and date",
-                found,
-            }
-            .at_line(line));
+            let expected = "expected a table with usd_per_hour, source and date";
+            return Err(wrong(line, format!("{name}: {expected}, found {found}; correct it")));
         };
         for (key, _) in in_order(table) {
             let found = key.get_ref().as_ref();
             if !KEYS.contains(&found) {
-                let nearest = misspelt(found, KEYS).map(str::to_owned);
-                let found = shortened(found);
-                let line = line_at(self.text, key.span().start);
-                return Err(PricesProblem::UnknownKey { found, nearest }.at_line(line));
+                let (found, near) = (shortened(found), hint(misspelt(found, KEYS).as_slice()));
+                let text = format!(
+                    "expected one of the keys {}, found {found:?}{near}; rename or remove it, and give prices in US \
+                     dollars",
+                    KEYS.join(", ")
+                );
+                return Err(wrong(line_at(self.text, key.span().start), text));
             }
         }
         let value = |key: &'static str| {
-            let gpu = name.to_owned();
-            let missing = || PricesProblem::Missing { gpu, key }.at_line(line);
+            let missing = || wrong(line, format!("{name}.{key}: expected a value, found none; add it"));
             table.get(key).ok_or_else(missing)
         };
         Ok(Price {
@@ -132,7 +133,7 @@ impl PricesFile<'_> {
         })
     }
 
-    fn usd(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<f64, PricesError> {
+    fn usd(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<f64, Error> {
         let number = match value.get_ref() {
             DeValue::Float(_) | DeValue::Integer(_) => self.text.get(value.span()),
             _ => None,
@@ -142,7 +143,7 @@ impl PricesFile<'_> {
         number.ok_or_else(|| self.wrong(key, expected, value))
     }
 
-    fn words(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<String, PricesError> {
+    fn words(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<String, Error> {
         let text = value
             .get_ref()
             .as_str()
@@ -153,7 +154,7 @@ impl PricesFile<'_> {
     }
 
     /// Reads a year or a date, quoted or not.
-    fn date(&self, value: &Spanned<DeValue<'_>>) -> Result<String, PricesError> {
+    fn date(&self, value: &Spanned<DeValue<'_>>) -> Result<String, Error> {
         let text = match value.get_ref() {
             DeValue::Datetime(_) | DeValue::Integer(_) => self.text.get(value.span()),
             other => other.as_str(),
@@ -162,10 +163,16 @@ impl PricesFile<'_> {
         text.ok_or_else(|| self.wrong("date", "a year or a date, as in \"2025-06\"", value))
     }
 
-    fn wrong(&self, key: &str, expected: &'static str, value: &Spanned<DeValue<'_>>) -> PricesError {
-        let problem = PricesProblem::Value { key: key.to_owned(), expected, found: shown(self.text.get(value.span())) };
-        problem.at_line(line_at(self.text, value.span().start))
+    fn wrong(&self, key: &str, expected: &str, value: &Spanned<DeValue<'_>>) -> Error {
+        let found = shown(self.text.get(value.span()));
+        let line = line_at(self.text, value.span().start);
+        wrong(line, format!("{key}: expected {expected}, found {found}; correct it"))
     }
+}
+
+/// An error in a line of a file of prices.
+fn wrong(line: u64, text: String) -> Error {
+    Error::new(Kind::Contents, text).at_line(line)
 }
 
 /// Returns whether a text is a year, a month or a day: `2025`, `2025-06`, `2025-06-30`.
@@ -200,102 +207,6 @@ fn in_order<'t, 'd>(table: &'t DeTable<'d>) -> Vec<(&'t Spanned<std::borrow::Cow
     entries.sort_by_key(|(name, _)| name.span().start);
     entries
 }
-
-/// Why a file of prices cannot be used.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct PricesError {
-    /// The line, from 1.
-    pub line: u64,
-    /// The problem.
-    pub problem: PricesProblem,
-}
-
-/// A problem of a file of prices.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum PricesProblem {
-    /// The file is not UTF-8 text.
-    NotText,
-    /// The file is not TOML.
-    Toml(String),
-    /// The file has no price.
-    Empty,
-    /// No GPU has this name.
-    UnknownGpu {
-        /// The name as written.
-        found: String,
-        /// Similar names.
-        nearest: Vec<String>,
-        /// The names of rooflut's GPUs.
-        known: Vec<String>,
-    },
-    /// A price has no key of this name.
-    UnknownKey {
-        /// The name as written.
-        found: String,
-        /// The name that it misspells.
-        nearest: Option<String>,
-    },
-    /// A price lacks a key.
-    Missing {
-        /// The GPU.
-        gpu: String,
-        /// The key.
-        key: &'static str,
-    },
-    /// A value is wrong.
-    Value {
-        /// The key.
-        key: String,
-        /// The accepted values.
-        expected: &'static str,
-        /// The value as written.
-        found: String,
-    },
-}
-
-impl PricesProblem {
-    fn at_line(self, line: u64) -> PricesError {
-        PricesError { line, problem: self }
-    }
-}
-
-impl fmt::Display for PricesProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PricesProblem::NotText => f.write_str("expected UTF-8 text; save the file as such"),
-            PricesProblem::Toml(message) => write!(f, "expected TOML: {message}; correct it"),
-            PricesProblem::Empty => f.write_str("expected a table for each GPU, such as [h100], found none; add one"),
-            PricesProblem::UnknownGpu { found, nearest, known } => write!(
-                f,
-                "unknown GPU {found:?}{}; use {}, or the GPU of the run's own tables",
-                hint(nearest),
-                known.join(", "),
-            ),
-            PricesProblem::UnknownKey { found, nearest } => write!(
-                f,
-                "expected one of the keys {}, found {found:?}{}; rename or remove it, and give prices in US dollars",
-                KEYS.join(", "),
-                hint(nearest.as_slice()),
-            ),
-            PricesProblem::Missing { gpu, key } => {
-                write!(f, "{gpu}.{key}: expected a value, found none; add it")
-            }
-            PricesProblem::Value { key, expected, found } => {
-                write!(f, "{key}: expected {expected}, found {found}; correct it")
-            }
-        }
-    }
-}
-
-impl fmt::Display for PricesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.problem)
-    }
-}
-
-impl std::error::Error for PricesError {}
 
 #[cfg(test)]
 mod tests {
@@ -379,6 +290,6 @@ mod tests {
             assert!(error.to_string().starts_with("line 2: usd_per_hour: expected US dollars"), "{error}");
         }
         let error = Prices::read(b"a = 1\n\xff", &[]).unwrap_err();
-        assert_eq!(error, PricesProblem::NotText.at_line(2));
+        assert_eq!(error, not_text().at_line(2));
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use rooflut_error::{Error, conflict, missing, no_effect, not_json};
 use serde_json::Value;
 
-use crate::error::{Problem, split};
 use crate::scenario::Scenario;
 
 /// A key, `arrival`, or one value of it, `arrival = gamma`.
@@ -123,14 +123,19 @@ const CONFLICTS: [Conflict; 8] = [
     ),
 ];
 
+/// Returns a key without its value, and the value: `arrival` and `gamma` of `arrival = gamma`.
+fn split(wanted: Wanted) -> (&'static str, Option<&'static str>) {
+    wanted.split_once(" = ").map_or((wanted, None), |(key, value)| (key, Some(value)))
+}
+
 /// Keys that are given, with their values as text or JSON.
 #[derive(Clone)]
 pub(crate) struct Given(BTreeMap<String, Value>);
 
 impl Given {
-    pub(crate) fn of(scenario: &Scenario) -> Result<Given, Problem> {
+    pub(crate) fn of(scenario: &Scenario) -> Result<Given, Error> {
         let sections = serde_json::to_value(scenario);
-        let sections = sections.map_err(|error| Problem::Data(error.to_string()))?;
+        let sections = sections.map_err(not_json)?;
         let sections = sections.as_object().into_iter().flatten();
         let keys = sections.filter_map(|(_, keys)| keys.as_object()).flatten();
         let given = keys.filter(|(_, value)| !value.is_null());
@@ -181,21 +186,20 @@ impl Given {
     }
 
     /// Rejects keys that exclude each other, lack another, or have no effect.
-    pub(crate) fn check(&self) -> Result<(), Problem> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         for &Conflict { key, with, why } in &CONFLICTS {
             let other = with.iter().find(|with| self.has(with));
             if let Some(with) = other.filter(|_| self.has(key)) {
-                return Err(Problem::Conflict { key, with, why });
+                return Err(conflict(key, with, why));
             }
         }
         let lacks = |need: &&Need| self.has(need.key) && !self.has_any(need.one_of);
         if let Some(&Need { key, .. }) = NEEDS.iter().find(lacks) {
-            let needs = self.lacking(key);
-            return Err(Problem::Missing { key, needs });
+            return Err(missing(key, &self.lacking(key)));
         }
         let is_idle = |idle: &&Idle| self.has(idle.key) && (idle.is_idle)(self);
         match IDLE.iter().find(is_idle) {
-            Some(&Idle { key, why, .. }) => Err(Problem::NoEffect { key, why }),
+            Some(Idle { key, why, .. }) => Err(no_effect(key, why)),
             None => Ok(()),
         }
     }

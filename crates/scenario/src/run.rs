@@ -9,10 +9,10 @@ use rooflut::Deployment;
 use rooflut::deployment::ServedModel;
 use rooflut::sim::{PrefixCaching, Request, SchedulingPolicy, SimConfig};
 use rooflut::table::{ErrorGroup, Extent, TableSet, sets};
+use rooflut_error::{Error, no_effect};
 use rooflut_report::Price;
 use rooflut_traces::Input;
 
-use crate::error::{Problem, ScenarioError};
 use crate::generated::Requests;
 use crate::load::Load;
 use crate::model::Model;
@@ -21,7 +21,6 @@ use crate::placement::Placement;
 use crate::pools::Pools;
 use crate::prices::Prices;
 use crate::read::{Read, read_file};
-use crate::run_error::RunError;
 use crate::scenario::{Scenario, Server, Workload};
 use crate::share::Share;
 use crate::speculation::Speculation;
@@ -61,9 +60,9 @@ impl Run {
     /// Checks the scenario, looks every kernel up and reads the load.
     ///
     /// # Errors
-    /// [`RunError`]: whatever keeps the scenario from running, except the load's latest arrivals and
+    /// Whatever keeps the scenario from running, except the load's latest arrivals and
     /// [`Output::strict`](crate::Output::strict), which [`run`](Run::run) judges.
-    pub fn try_new(scenario: Scenario, resources: Resources<'_>) -> Result<Run, RunError> {
+    pub fn try_new(scenario: Scenario, resources: Resources<'_>) -> Result<Run, Error> {
         Run::build(scenario, resources, Load::try_new)
     }
 
@@ -71,15 +70,15 @@ impl Run {
     ///
     /// # Errors
     /// As [`try_new`](Run::try_new).
-    pub fn with_load(scenario: Scenario, resources: Resources<'_>, load: Load) -> Result<Run, RunError> {
+    pub fn with_load(scenario: Scenario, resources: Resources<'_>, load: Load) -> Result<Run, Error> {
         Run::build(scenario, resources, |_, _| Ok(load))
     }
 
     fn build(
         scenario: Scenario,
         resources: Resources<'_>,
-        load: impl FnOnce(&Workload, Read<'_>) -> Result<Load, RunError>,
-    ) -> Result<Run, RunError> {
+        load: impl FnOnce(&Workload, Read<'_>) -> Result<Load, Error>,
+    ) -> Result<Run, Error> {
         scenario.check()?;
         let Resources { model, draft_model, tables, read } = resources;
         let placement = Placement::try_new(&scenario.target, model, tables)?;
@@ -90,10 +89,8 @@ impl Run {
         let deployment = placement.serve(&scenario.server, speculation.as_ref(), strictness)?;
         let load = load(&scenario.workload, read)?;
         if scenario.server.policy() == SchedulingPolicy::Priority && !load.has_priorities() {
-            return Err(RunError::Scenario(ScenarioError::from(Problem::NoEffect {
-                key: "policy = priority",
-                why: "the trace has no priorities; only the column priority of a rooflut CSV sets them",
-            })));
+            let why = "the trace has no priorities; only the column priority of a rooflut CSV sets them";
+            return Err(no_effect("policy = priority", why));
         }
         Ok(Run {
             config: placement.config(&deployment, scenario.server.kv_blocks, draft)?,
@@ -119,7 +116,7 @@ impl Run {
     ///
     /// # Errors
     /// None is known for a run that was built.
-    pub fn with_seed(&self, seed: u64) -> Result<Run, RunError> {
+    pub fn with_seed(&self, seed: u64) -> Result<Run, Error> {
         let mut run = self.clone();
         run.scenario.workload.seed = Some(seed);
         if let Load::Generated(load) = &mut run.load {
@@ -136,7 +133,7 @@ impl Run {
     ///
     /// # Errors
     /// A rate that is out of range.
-    pub fn with_rate(&self, rate: f64) -> Result<Run, RunError> {
+    pub fn with_rate(&self, rate: f64) -> Result<Run, Error> {
         let mut run = self.clone();
         run.scenario.workload.rate = Some(rate);
         run.scenario.check()?;
@@ -150,7 +147,7 @@ impl Run {
     ///
     /// # Errors
     /// A number that is out of range.
-    pub fn with_requests(&self, requests: u32) -> Result<Run, RunError> {
+    pub fn with_requests(&self, requests: u32) -> Result<Run, Error> {
         let mut run = self.clone();
         run.scenario.workload.requests = Some(requests);
         run.scenario.check()?;
@@ -165,7 +162,7 @@ impl Run {
     ///
     /// # Errors
     /// Counts that are out of range or contradict each other, and several servers if these are not modelled.
-    pub fn with_servers(&self, counts: &Server) -> Result<Run, RunError> {
+    pub fn with_servers(&self, counts: &Server) -> Result<Run, Error> {
         let mut run = self.clone();
         let server = &mut run.scenario.server;
         server.replicas = counts.replicas;
@@ -185,7 +182,7 @@ impl Run {
     ///
     /// # Errors
     /// Limits that are out of range, and limits that leave servers too little memory.
-    pub fn with_step_limits(&self, max_num_seqs: u32, max_num_batched_tokens: u32) -> Result<Run, RunError> {
+    pub fn with_step_limits(&self, max_num_seqs: u32, max_num_batched_tokens: u32) -> Result<Run, Error> {
         let mut run = self.clone();
         let server = &mut run.scenario.server;
         server.max_num_seqs = Some(max_num_seqs);
@@ -334,7 +331,7 @@ impl Run {
     ///
     /// # Errors
     /// Arrivals that the clock cannot represent.
-    pub fn requests(&self, count: u32) -> Result<Option<Vec<Request>>, RunError> {
+    pub fn requests(&self, count: u32) -> Result<Option<Vec<Request>>, Error> {
         let Load::Generated(load) = &self.load else {
             return Ok(None);
         };
@@ -349,7 +346,7 @@ impl Run {
     ///
     /// # Errors
     /// None is known for a run that was built.
-    pub fn lengths(&self, count: u32) -> Result<Vec<Request>, RunError> {
+    pub fn lengths(&self, count: u32) -> Result<Vec<Request>, Error> {
         match &self.load {
             Load::Trace { .. } => Ok(Vec::new()),
             Load::Generated(load) => load.lengths(self.config.max_model_len, count),
@@ -358,7 +355,7 @@ impl Run {
 }
 
 /// Returns the price of the GPUs of a placement, from a file or of the defaults; `None` if neither has one.
-fn price(path: Option<&Path>, placement: &Placement, read: Read<'_>) -> Result<Option<Price>, RunError> {
+fn price(path: Option<&Path>, placement: &Placement, read: Read<'_>) -> Result<Option<Price>, Error> {
     let gpu = placement.tables.gpu().name.as_str();
     Ok(Prices::try_open(path, &[gpu], read)?.of(gpu).cloned())
 }
@@ -368,18 +365,18 @@ impl Prices {
     /// besides known GPUs. `read` opens the file, as in [`Resources`].
     ///
     /// # Errors
-    /// [`RunError::Read`] and [`RunError::Prices`] for the file.
+    /// A file that cannot be read or is wrong.
     pub fn try_open(
         path: Option<&Path>,
         own: &[&str],
         read: &dyn Fn(&Path) -> io::Result<Input>,
-    ) -> Result<Prices, RunError> {
-        let prices = Prices::try_built_in().map_err(RunError::BuiltInPrices)?;
+    ) -> Result<Prices, Error> {
+        let prices = Prices::try_built_in()?;
         let Some(path) = path else {
             return Ok(prices);
         };
         let bytes = read_file("prices", path, read)?;
-        let given = Prices::read(&bytes, own).map_err(|error| RunError::Prices { path: path.to_owned(), error })?;
+        let given = Prices::read(&bytes, own).map_err(|error| error.in_file(path).about(["prices"]))?;
         Ok(prices.replaced_by(given))
     }
 }

@@ -10,6 +10,7 @@ use rooflut::model::Sampler;
 use rooflut::sim::cluster::Router;
 use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::table::Strictness;
+use rooflut_error::Error;
 use rooflut_traces::{Condition, Format};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,6 @@ use crate::as_text;
 use crate::lengths::LengthDistribution;
 use crate::number;
 use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime};
-use crate::value_error::ValueError;
 
 /// The input of a run: the model, its GPUs, the servers and the load.
 ///
@@ -408,14 +408,14 @@ pub enum Arrival {
 }
 
 impl FromStr for Arrival {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(name: &str) -> Result<Arrival, ValueError> {
+    fn from_str(name: &str) -> Result<Arrival, Error> {
         match name {
             "poisson" => Ok(Arrival::Poisson),
             "constant" => Ok(Arrival::Constant),
             "gamma" => Ok(Arrival::Gamma),
-            _ => Err(ValueError::new("expected one of poisson, constant, gamma")),
+            _ => Err(number::invalid("expected one of poisson, constant, gamma")),
         }
     }
 }

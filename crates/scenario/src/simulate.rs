@@ -9,15 +9,16 @@ use rooflut::sim::figures::{Digest, LatencyLimits, Summary, Totals};
 use rooflut::sim::load::{Source, Stream};
 use rooflut::step::{AtEnd, End};
 use rooflut::units::Seconds;
+use rooflut_error::{Error, Kind, key};
 use rooflut_report::{Ends, ModelInterval, Report};
 
 use crate::counts::Counts;
 use crate::fleet::Fleet;
 use crate::generated::{GeneratedLoad, Requests};
+use crate::library::{self, simulator};
 use crate::load::Load;
 use crate::outcome::Outcome;
 use crate::run::Run;
-use crate::run_error::RunError;
 use crate::steady::{Expected, Feed, Gate, Goal, InStep, Steady, SteadyState, WarmUp};
 use crate::step_times::StepTimes;
 use crate::value::LatencyLimit;
@@ -49,7 +50,7 @@ impl Run {
     /// Arrivals that the clock cannot represent, answers of the tables less certain than
     /// [`Output::strict`](crate::Output::strict) accepts, a warm-up longer than the run, and a
     /// [stopped](Run::stopped_by) run.
-    pub fn run(&self, observer: &mut dyn Observer) -> Result<Outcome<'_>, RunError> {
+    pub fn run(&self, observer: &mut dyn Observer) -> Result<Outcome<'_>, Error> {
         self.run_for(&Goal::Figures, observer)
     }
 
@@ -57,7 +58,7 @@ impl Run {
     ///
     /// # Errors
     /// As [`run`](Run::run).
-    pub fn run_for(&self, goal: &Goal, observer: &mut dyn Observer) -> Result<Outcome<'_>, RunError> {
+    pub fn run_for(&self, goal: &Goal, observer: &mut dyn Observer) -> Result<Outcome<'_>, Error> {
         let mut outcome = self.run_once(goal, observer)?;
         if let Some(coverage) = self.scenario().output.interval {
             self.add_interval(coverage, &mut outcome)?;
@@ -70,7 +71,7 @@ impl Run {
             let run = self.with_seed(first.wrapping_add(index.into()))?;
             Ok(run.run_once(goal, &mut ())?.report())
         };
-        let others: Vec<Result<Report, RunError>> = (1..count).into_par_iter().map(report).collect();
+        let others: Vec<Result<Report, Error>> = (1..count).into_par_iter().map(report).collect();
         let mut reports = vec![outcome.report()];
         for report in others {
             reports.push(report?);
@@ -80,7 +81,7 @@ impl Run {
     }
 
     /// Simulates the run with each step at the low and at the high end of its interval.
-    fn add_interval(&self, coverage: Coverage, outcome: &mut Outcome<'_>) -> Result<(), RunError> {
+    fn add_interval(&self, coverage: Coverage, outcome: &mut Outcome<'_>) -> Result<(), Error> {
         let at = |end| {
             let steps = AtEnd::new(self.served_model(), coverage, end);
             let fleet = self.fleet(StepTimes::AtEnd(steps))?;
@@ -97,14 +98,14 @@ impl Run {
         Ok(())
     }
 
-    fn run_once(&self, goal: &Goal, observer: &mut dyn Observer) -> Result<Outcome<'_>, RunError> {
+    fn run_once(&self, goal: &Goal, observer: &mut dyn Observer) -> Result<Outcome<'_>, Error> {
         let tally = ServedTally::new(self.served_model());
         let fleet = self.fleet(StepTimes::Predicted(&tally))?;
         let mut counts = Counts::new(self, observer);
         let simulated = self.simulated(&fleet, goal, &mut counts)?;
         let sources = tally.sources();
         let checked = sources.check(self.scenario().output.strict());
-        checked.map_err(RunError::UncertainPart)?;
+        checked.map_err(library::uncertain_part)?;
         Ok(Outcome {
             run: self,
             summary: simulated.summary,
@@ -122,10 +123,9 @@ impl Run {
     }
 
     /// The servers of the run, with this model of their steps.
-    fn fleet<'m>(&self, model: StepTimes<'m>) -> Result<Fleet<StepTimes<'m>>, RunError> {
+    fn fleet<'m>(&self, model: StepTimes<'m>) -> Result<Fleet<StepTimes<'m>>, Error> {
         let server = &self.scenario().server;
-        let fleet = Fleet::try_new(model, *self.config(), self.dp(), server, self.pools())?;
-        Ok(fleet)
+        Fleet::try_new(model, *self.config(), self.dp(), server, self.pools()).map_err(simulator)
     }
 
     fn simulated(
@@ -133,11 +133,11 @@ impl Run {
         fleet: &Fleet<StepTimes<'_>>,
         goal: &Goal,
         counts: &mut Counts<'_>,
-    ) -> Result<Simulated, RunError> {
+    ) -> Result<Simulated, Error> {
         let load = match self.load() {
             Load::Trace { path, trace } => {
-                let failed = |error| RunError::Trace { path: path.clone(), error };
-                let mut requests = trace.replay().map_err(failed)?;
+                let failed = library::trace(path);
+                let mut requests = trace.replay().map_err(&failed)?;
                 let simulated = self.served(fleet, &mut requests, goal, counts)?;
                 return requests.finish().map_err(failed).map(|()| simulated);
             }
@@ -177,7 +177,7 @@ impl Run {
         source: &mut dyn Source,
         goal: &Goal,
         counts: &mut Counts<'_>,
-    ) -> Result<Simulated, RunError> {
+    ) -> Result<Simulated, Error> {
         let given = self.load().requests();
         let gate = Gate::new(given.unwrap_or_else(|| self.max_requests().into()));
         let mut digest = Digest::new().exact_up_to(EXACT_REQUESTS);
@@ -188,12 +188,21 @@ impl Run {
         let mut steady = Steady::new(&gate, goal, self.warm_up(), self.expected(), digest);
         let mut source = Feed { source, gate: &gate };
         let observer = &mut (self.stop().clone(), (&mut steady, counts));
-        let totals = fleet.totals(&mut source, observer)?;
+        let totals = fleet.totals(&mut source, observer).map_err(simulator)?;
         self.stop().count();
         self.stop().check()?;
         let (summary, steady) = steady.into_figures(&totals);
         match (self.scenario().workload.warm_up, &steady.window) {
-            (Some(found_s), None) => Err(RunError::LongWarmUp { found_s, run_s: gate.closed_ns() as f64 / 1e9 }),
+            (Some(found_s), None) => {
+                let run_s = gate.closed_ns() as f64 / 1e9;
+                let text = format!(
+                    "{}: expected less than the {run_s:.1} s in which the requests of the run arrive, found {found_s} s; \
+                     use more {}, or a shorter warm-up",
+                    key("warm_up"),
+                    key("requests")
+                );
+                Err(Error::new(Kind::Value, text).about(["warm_up"]))
+            }
             _ => Ok(Simulated { summary, totals, steady }),
         }
     }

@@ -2,13 +2,12 @@
 
 use rooflut::sim;
 use rooflut::sim::figures::Drafts;
+use rooflut_error::{Error, Kind, either, key, setting, value};
 use rooflut_report::MeasuredAcceptance;
 
 use crate::acceptance;
-use crate::check::rejected;
-use crate::error::Problem;
+use crate::library::simulator;
 use crate::model::Model;
-use crate::run_error::RunError;
 use crate::scenario::{Scenario, Server};
 
 /// Speculators of vLLM that are not modelled, and their description. The dimensions of an EAGLE-3 head are in a
@@ -39,7 +38,7 @@ impl Speculation {
         scenario: &Scenario,
         model: &Model,
         draft: Option<Model>,
-    ) -> Result<Option<Speculation>, RunError> {
+    ) -> Result<Option<Speculation>, Error> {
         let (server, seed) = (&scenario.server, scenario.workload.seed());
         let Some(tokens) = server.draft_tokens else {
             return Ok(None);
@@ -48,11 +47,11 @@ impl Speculation {
             Some(given) => (given, None),
             None => {
                 let measured = server.has_mtp().then(|| acceptance::measured(&model.name, "mtp", tokens)).flatten();
-                let measured = measured.ok_or(RunError::NoAcceptance { draft_tokens: tokens })?;
+                let measured = measured.ok_or_else(|| no_acceptance(tokens))?;
                 (acceptance::rate(tokens, measured.tokens_per_step), Some(measured))
             }
         };
-        let drafts = sim::Speculation::try_new(tokens, acceptance, seed)?;
+        let drafts = sim::Speculation::try_new(tokens, acceptance, seed).map_err(simulator)?;
         Ok(Some(Speculation {
             drafts: match (&draft, server.has_mtp()) {
                 (Some(_), _) => drafts.with_draft_model(),
@@ -96,6 +95,21 @@ impl Speculation {
     }
 }
 
+/// Drafts whose acceptance is neither given nor measured.
+fn no_acceptance(draft_tokens: u32) -> Error {
+    let known = acceptance::known().into_iter().map(|(model, draft_model, [few, many])| {
+        let drafts = setting("draft_tokens", format!("{few} to {many}"));
+        format!("{model} with {} and {drafts}", setting("draft_model", draft_model))
+    });
+    let text = format!(
+        "{} needs {}, which has a default for {} only; add it",
+        setting("draft_tokens", draft_tokens),
+        key("acceptance"),
+        either(&known.collect::<Vec<_>>())
+    );
+    Error::new(Kind::Conflict, text).about(["draft_tokens"])
+}
+
 impl Server {
     /// Returns the name and description of the draft model if it is a speculator that is not modelled.
     pub(crate) fn unmodelled_draft(&self) -> Option<&'static (&'static str, &'static str)> {
@@ -104,13 +118,13 @@ impl Server {
     }
 
     /// Rejects speculators that are not modelled.
-    pub(crate) fn check_draft_model(&self) -> Result<(), Problem> {
+    pub(crate) fn check_draft_model(&self) -> Result<(), Error> {
         self.unmodelled_draft().map_or(Ok(()), |(name, description)| {
             let found = format!(
                 "{name}, {description}; use mtp if the model has such a layer, or ngram with the acceptance of {name}, \
                  which leaves out the time to draft"
             );
-            Err(rejected("draft_model", "mtp, ngram or a model with its own weights", found))
+            Err(value("draft_model", "mtp, ngram or a model with its own weights", found))
         })
     }
 }
@@ -127,7 +141,7 @@ mod tests {
         draft_model: &str,
         draft_tokens: u32,
         acceptance: Option<f64>,
-    ) -> Result<Speculation, RunError> {
+    ) -> Result<Speculation, Error> {
         let mut scenario = Scenario::default();
         scenario.server.draft_model = Some(draft_model.to_owned());
         scenario.server.draft_tokens = Some(draft_tokens);
@@ -167,7 +181,7 @@ mod tests {
         let cases = [(QWEN, "mtp", 9), (QWEN, "ngram", 2), ("deepseek-v3", "mtp", 1), ("glm-5-fp8", "mtp", 1)];
         for (name, draft_model, draft_tokens) in cases {
             let error = speculation(name, draft_model, draft_tokens, None).unwrap_err();
-            assert!(matches!(error, RunError::NoAcceptance { draft_tokens: found } if found == draft_tokens));
+            assert_eq!(error.kind(), Kind::Conflict);
             assert_eq!(
                 error.to_string(),
                 format!(

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rooflut::sim::Observer;
-
-use crate::run_error::RunError;
+use rooflut_error::{Error, Kind};
 
 /// Ends runs early, from any thread, and counts their simulations. Clones stop and count together.
 ///
@@ -43,9 +42,10 @@ impl Stop {
     /// Returns whether runs may go on.
     ///
     /// # Errors
-    /// [`RunError::Stopped`].
-    pub fn check(&self) -> Result<(), RunError> {
-        if self.is_stopped() { Err(RunError::Stopped) } else { Ok(()) }
+    /// [`Kind::Stopped`].
+    pub fn check(&self) -> Result<(), Error> {
+        let stopped = || Error::new(Kind::Stopped, "stopped before its end; run it again");
+        if self.is_stopped() { Err(stopped()) } else { Ok(()) }
     }
 }
 

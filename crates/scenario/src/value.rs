@@ -7,10 +7,11 @@ use rooflut::sim::figures::LatencyLimits;
 use rooflut::sim::load::{self, Priorities, SharedPrefixes};
 use rooflut::sim::{RequestRecord, SimError};
 use rooflut::units::Seconds;
+use rooflut_error::Error;
 use serde::Serialize;
 
-use crate::number::{milliseconds, seconds, whole};
-use crate::value_error::ValueError;
+use crate::library::simulator;
+use crate::number::{invalid, milliseconds, seconds, whole};
 
 /// A pause of users: `20` or `exponential:20`, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,18 +35,17 @@ impl ThinkTime {
 }
 
 impl FromStr for ThinkTime {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<ThinkTime, ValueError> {
+    fn from_str(text: &str) -> Result<ThinkTime, Error> {
         let pause = match text.split_once(':') {
             None => seconds(text).ok().map(ThinkTime::Fixed),
             Some(("exponential", mean)) => seconds(mean).ok().map(ThinkTime::Exponential),
             Some(_) => None,
         };
-        let pause = pause.ok_or(ValueError::new(
-            "expected SECONDS or exponential:MEAN_SECONDS, as in 2.5, or with a unit, as in 500ms",
-        ))?;
-        pause.distribution().map_err(ValueError::new)?;
+        let pause = pause
+            .ok_or(invalid("expected SECONDS or exponential:MEAN_SECONDS, as in 2.5, or with a unit, as in 500ms"))?;
+        pause.distribution().map_err(simulator)?;
         Ok(pause)
     }
 }
@@ -75,15 +75,15 @@ impl Prefixes {
 }
 
 impl FromStr for Prefixes {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Prefixes, ValueError> {
+    fn from_str(text: &str) -> Result<Prefixes, Error> {
         let split = text.split_once(['x', 'X']);
         let read = split.and_then(|(groups, tokens)| {
             let (groups, tokens) = (whole(groups).ok()?, whole(tokens).ok()?);
             (groups > 0 && tokens > 0).then_some(Prefixes { groups, tokens })
         });
-        read.ok_or(ValueError::new(
+        read.ok_or(invalid(
             "expected GROUPSxTOKENS, both at least 1: different prefixes and the tokens of each, as in 10x1000",
         ))
     }
@@ -115,16 +115,16 @@ impl PriorityShares {
 }
 
 impl TryFrom<Vec<f64>> for PriorityShares {
-    type Error = ValueError;
+    type Error = Error;
 
-    fn try_from(shares: Vec<f64>) -> Result<PriorityShares, ValueError> {
+    fn try_from(shares: Vec<f64>) -> Result<PriorityShares, Error> {
         let shares = PriorityShares(shares);
-        shares.priorities().map_err(ValueError::new)?;
+        shares.priorities().map_err(simulator)?;
         let sum: f64 = shares.0.iter().sum();
         if (sum - 1.0).abs() < SUM_ERROR {
             Ok(shares)
         } else {
-            Err(ValueError::new(format_args!("expected shares whose sum is 1, found the sum {sum}")))
+            Err(invalid(format!("expected shares whose sum is 1, found the sum {sum}")))
         }
     }
 }
@@ -136,11 +136,11 @@ impl From<PriorityShares> for Vec<f64> {
 }
 
 impl FromStr for PriorityShares {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<PriorityShares, ValueError> {
+    fn from_str(text: &str) -> Result<PriorityShares, Error> {
         let shares: Result<Vec<f64>, _> = text.split(',').map(|s| s.trim().parse()).collect();
-        shares.map_err(|_| ValueError::new("expected shares with commas between them, as in 0.8,0.2"))?.try_into()
+        shares.map_err(|_| invalid("expected shares with commas between them, as in 0.8,0.2"))?.try_into()
     }
 }
 
@@ -218,9 +218,9 @@ impl LatencyLimit {
 }
 
 impl FromStr for LatencyLimit {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<LatencyLimit, ValueError> {
+    fn from_str(text: &str) -> Result<LatencyLimit, Error> {
         let limit = text.split_once(':').and_then(|(name, ms)| {
             let latency = match name {
                 "ttft" => Latency::Ttft,
@@ -231,7 +231,7 @@ impl FromStr for LatencyLimit {
             let ms = milliseconds(ms).filter(|ms| *ms >= 0.0 && f64::is_finite(*ms))?;
             Some(LatencyLimit { latency, ms })
         });
-        limit.ok_or(ValueError::new(
+        limit.ok_or(invalid(
             "expected ttft:MS, tpot:MS or e2e:MS, with milliseconds or a unit, as in ttft:200 or e2e:30s",
         ))
     }

@@ -65,7 +65,7 @@ fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
         Err(error) => {
             let message = error.to_string();
             prop_assert!(!message.contains(char::is_control), "{message:?}");
-            let line = error.line.unwrap_or_default();
+            let line = error.line().unwrap_or_default();
             prop_assert!((1..=lines).contains(&line), "{message}");
         }
     }

@@ -4,7 +4,7 @@
 mod support;
 
 use rooflut::sim::{Observer, RequestRecord};
-use rooflut_scenario::{RunError, Stop};
+use rooflut_scenario::{Kind, Stop};
 
 /// Stops the run after some requests.
 struct StopAfter {
@@ -32,7 +32,7 @@ fn a_run_ends_in_the_midst_of_its_simulation() {
         let run = support::run(&text).stopped_by(stop.clone());
         let mut observer = StopAfter { requests: 100, stop };
         let ended = run.run(&mut observer);
-        assert!(matches!(ended, Err(RunError::Stopped)), "{servers}");
+        assert_eq!(ended.unwrap_err().kind(), Kind::Stopped, "{servers}");
     }
 }
 

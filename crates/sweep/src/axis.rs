@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use rooflut_scenario::FileList;
+use rooflut_error::key;
+use rooflut_scenario::{Error, FileList, Kind};
 use serde_json::Value;
 
-use crate::error::SweepError;
 use crate::keys::{canonical, cell, section};
 use crate::range::range;
 
@@ -21,7 +21,7 @@ const WHOLE: [&str; 2] = ["strict", "where"];
 /// // A comma that belongs to a value separates nothing.
 /// let prompts = Axis::read("prompt", ["512", "lognormal:200,0.8"])?;
 /// assert_eq!(prompts.values().len(), 2);
-/// # Ok::<(), rooflut_sweep::SweepError>(())
+/// # Ok::<(), rooflut_sweep::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
@@ -36,7 +36,7 @@ impl Axis {
     ///
     /// # Errors
     /// An unknown key, a value that the key does not take, an impossible range, a repeated value.
-    pub fn read<'t>(key: &str, texts: impl IntoIterator<Item = &'t str>) -> Result<Axis, SweepError> {
+    pub fn read<'t>(key: &str, texts: impl IntoIterator<Item = &'t str>) -> Result<Axis, Error> {
         let section = section(key)?;
         let mut values = Vec::new();
         for text in texts {
@@ -49,7 +49,7 @@ impl Axis {
     ///
     /// # Errors
     /// As [`read`](Axis::read).
-    pub fn of_file(list: &FileList) -> Result<Axis, SweepError> {
+    pub fn of_file(list: &FileList) -> Result<Axis, Error> {
         match &list.value {
             Value::Array(values) => Axis::try_new(&list.key, values.iter().cloned()),
             Value::String(text) => Axis::read(&list.key, [text.as_str()]),
@@ -61,28 +61,26 @@ impl Axis {
     ///
     /// # Errors
     /// As [`read`](Axis::read).
-    pub fn try_new(key: &str, values: impl IntoIterator<Item = Value>) -> Result<Axis, SweepError> {
+    pub fn try_new(key: &str, values: impl IntoIterator<Item = Value>) -> Result<Axis, Error> {
         let section = section(key)?;
         let values = values.into_iter().map(|value| {
             let found = cell(&value);
-            canonical(&section, key, value).map_err(|expected| SweepError::value(key, &found, expected))
+            canonical(&section, key, value).map_err(|expected| wrong(key, &found, &expected))
         });
-        let values: Result<Vec<Value>, SweepError> = values.collect();
+        let values: Result<Vec<Value>, Error> = values.collect();
         Axis::of(key, section, values?)
     }
 
-    fn of(key: &str, section: String, values: Vec<Value>) -> Result<Axis, SweepError> {
+    fn of(key: &str, section: String, values: Vec<Value>) -> Result<Axis, Error> {
         let mut seen = HashSet::new();
         for value in &values {
             let text = cell(value);
             if !seen.insert(text.clone()) {
-                let expected = "expected different values".to_owned();
-                return Err(SweepError::value(key, &format!("{text}, {text}"), expected));
+                return Err(wrong(key, &format!("{text}, {text}"), "expected different values"));
             }
         }
         if values.is_empty() {
-            let expected = "expected at least one value".to_owned();
-            Err(SweepError::value(key, "", expected))
+            Err(wrong(key, "", "expected at least one value"))
         } else {
             Ok(Axis { key: key.to_owned(), section, values })
         }
@@ -104,12 +102,13 @@ impl Axis {
     }
 }
 
+/// A value that a key does not take.
+fn wrong(named: &str, found: &str, expected: &str) -> Error {
+    Error::new(Kind::Value, format!("{}: {expected}, found {found:?}; correct it", key(named)))
+}
+
 /// Returns the values of a text.
-fn split(section: &str, key: &str, text: &str) -> Result<Vec<Value>, SweepError> {
-    let wrong = |found: &str| {
-        let found = found.to_owned();
-        move |expected| SweepError::value(key, &found, expected)
-    };
+fn split(section: &str, key: &str, text: &str) -> Result<Vec<Value>, Error> {
     let parts: Vec<&str> = if WHOLE.contains(&key) { vec![text] } else { text.split(',').map(str::trim).collect() };
     let mut values = Vec::new();
     for part in &parts {
@@ -120,8 +119,8 @@ fn split(section: &str, key: &str, text: &str) -> Result<Vec<Value>, SweepError>
                 return match read(section, key, text) {
                     Ok(value) => Ok(vec![value]),
                     // It has parts of its own, which say little alone.
-                    Err(expected) if text.contains(':') && !part.contains("..") => Err(wrong(text)(expected)),
-                    Err(_) => Err(wrong(part)(expected)),
+                    Err(expected) if text.contains(':') && !part.contains("..") => Err(wrong(key, text, &expected)),
+                    Err(_) => Err(wrong(key, part, &expected)),
                 };
             }
         }

@@ -4,20 +4,17 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rooflut_scenario::Scenario;
+use rooflut_error::reading;
+use rooflut_scenario::{Error, Scenario};
 
-use crate::error::SweepError;
 use crate::fnv::Fnv;
 use crate::grid::Grid;
 
 /// Returns a hash of all files that a grid names, so that rows before a change of one differ from those after it.
-pub(crate) fn hash(grid: &Grid) -> Result<String, SweepError> {
+pub(crate) fn hash(grid: &Grid) -> Result<String, Error> {
     let mut hash = Fnv::default();
     for path in paths(grid) {
-        add(&path, &mut hash).map_err(|error| {
-            let path = path.display();
-            SweepError::NotFound(format!("cannot read {path}: {error}; check the path"))
-        })?;
+        add(&path, &mut hash).map_err(reading(&path))?;
     }
     Ok(format!("{:016x}", hash.finish()))
 }

@@ -1,10 +1,10 @@
 //! Grids: all combinations of the values of some keys.
 
-use rooflut_scenario::{Scenario, grouped};
+use rooflut_error::{key, not_json};
+use rooflut_scenario::{Error, Kind, Scenario, grouped};
 use serde_json::{Map, Value};
 
 use crate::axis::Axis;
-use crate::error::SweepError;
 use crate::fnv::Fnv;
 use crate::keys::{cell, sections};
 
@@ -20,7 +20,7 @@ use crate::keys::{cell, sections};
 /// assert_eq!(grid.len(), 6);
 /// let scenario = grid.scenario(4)?;
 /// assert_eq!((scenario.target.tp, scenario.workload.rate), (Some(2), Some(3.0)));
-/// # Ok::<(), rooflut_sweep::SweepError>(())
+/// # Ok::<(), rooflut_sweep::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Grid {
@@ -36,14 +36,12 @@ impl Grid {
     ///
     /// # Errors
     /// A repeated key, and more points than a `u64` counts.
-    pub fn try_new(base: &Scenario, axes: Vec<Axis>) -> Result<Grid, SweepError> {
+    pub fn try_new(base: &Scenario, axes: Vec<Axis>) -> Result<Grid, Error> {
         let mut keys: Vec<&str> = axes.iter().map(Axis::key).collect();
         keys.sort_unstable();
-        if let Some(key) = keys.windows(2).find_map(|pair| match pair {
-            [a, b] if a == b => Some((*a).to_owned()),
-            _ => None,
-        }) {
-            return Err(SweepError::Twice { key });
+        if let Some([twice, _]) = keys.array_windows().find(|[a, b]| a == b) {
+            let text = format!("{}: expected once, found twice; remove one", key(twice));
+            return Err(Error::new(Kind::Conflict, text));
         }
         let (fixed, axes): (Vec<Axis>, Vec<Axis>) = axes.into_iter().partition(|axis| axis.values().len() == 1);
         let mut base = base.clone();
@@ -62,7 +60,11 @@ impl Grid {
         let grid = Grid { base, sections, axes, len: len.unwrap_or(u64::MAX) };
         match len {
             Some(_) => Ok(grid),
-            None => Err(SweepError::TooLarge { sizes: grid.sizes() }),
+            None => {
+                let (most, sizes) = (grouped(u64::MAX), grid.sizes());
+                let text = format!("expected at most {most} deployments, found {sizes}; take fewer values");
+                Err(Error::new(Kind::Value, text))
+            }
         }
     }
 
@@ -125,7 +127,7 @@ impl Grid {
     ///
     /// # Errors
     /// None is known for a grid that was spanned.
-    pub fn scenario(&self, index: u64) -> Result<Scenario, SweepError> {
+    pub fn scenario(&self, index: u64) -> Result<Scenario, Error> {
         let mut sections = self.sections.clone();
         for (axis, value) in self.axes.iter().zip(self.values(index)) {
             set(&mut sections, axis, Some(value));
@@ -138,9 +140,8 @@ impl Grid {
     ///
     /// # Errors
     /// None is known for a grid that was spanned.
-    pub fn fingerprint(&self, version: &str) -> Result<String, SweepError> {
-        let data = |error: serde_json::Error| SweepError::Data(error.to_string());
-        let mut text = serde_json::to_string(&self.base).map_err(data)?;
+    pub fn fingerprint(&self, version: &str) -> Result<String, Error> {
+        let mut text = serde_json::to_string(&self.base).map_err(not_json)?;
         for axis in &self.axes {
             text += &format!("\n{}", axis.key());
             for value in axis.values() {
@@ -162,9 +163,9 @@ fn set(sections: &mut Map<String, Value>, axis: &Axis, value: Option<&Value>) {
     }
 }
 
-fn scenario(sections: Map<String, Value>) -> Result<Scenario, SweepError> {
+fn scenario(sections: Map<String, Value>) -> Result<Scenario, Error> {
     let scenario = serde_json::from_value(Value::Object(sections));
-    scenario.map_err(|error| SweepError::Data(error.to_string()))
+    scenario.map_err(not_json)
 }
 
 #[cfg(test)]

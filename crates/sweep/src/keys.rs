@@ -1,10 +1,8 @@
 //! The keys of a scenario that a sweep can vary.
 
-use rooflut_error::misspelt;
-use rooflut_scenario::Scenario;
+use rooflut_error::{hint, misspelt, not_json};
+use rooflut_scenario::{Error, Kind, Scenario};
 use serde_json::{Map, Value};
-
-use crate::error::SweepError;
 
 /// Keys of `[output]` that name files or the form of one run's answer.
 const OF_ONE_RUN: [&str; 5] = ["json", "requests_out", "steps_out", "perfetto", "progress"];
@@ -13,7 +11,7 @@ const OF_ONE_RUN: [&str; 5] = ["json", "requests_out", "steps_out", "perfetto", 
 ///
 /// # Errors
 /// No key has this name, or it belongs to the output of a single run.
-pub(crate) fn section(key: &str) -> Result<String, SweepError> {
+pub(crate) fn section(key: &str) -> Result<String, Error> {
     let sections = sections(&Scenario::default())?;
     let has_key = |keys: &Value| keys.get(key).is_some() && !OF_ONE_RUN.contains(&key);
     let found = sections.iter().find(|(_, keys)| has_key(keys));
@@ -22,15 +20,16 @@ pub(crate) fn section(key: &str) -> Result<String, SweepError> {
     }
     let keys = sections.values().filter_map(Value::as_object).flatten();
     let known = keys.map(|(key, _)| key.as_str()).filter(|key| !OF_ONE_RUN.contains(key));
-    Err(SweepError::UnknownKey { found: key.to_owned(), nearest: misspelt(key, known).map(str::to_owned) })
+    let near = hint(misspelt(key, known).as_slice());
+    Err(Error::new(Kind::UnknownName, format!("unknown key {key:?}{near}; correct or remove it")))
 }
 
 /// Returns a scenario as sections of keys.
-pub(crate) fn sections(scenario: &Scenario) -> Result<Map<String, Value>, SweepError> {
+pub(crate) fn sections(scenario: &Scenario) -> Result<Map<String, Value>, Error> {
     match serde_json::to_value(scenario) {
         Ok(Value::Object(sections)) => Ok(sections),
         Ok(_) => Ok(Map::new()),
-        Err(error) => Err(SweepError::Data(error.to_string())),
+        Err(error) => Err(not_json(error)),
     }
 }
 
@@ -43,12 +42,7 @@ pub(crate) fn canonical(section: &str, key: &str, value: Value) -> Result<Value,
     let sections = Map::from_iter([(section.to_owned(), Value::Object(keys))]);
     let read: Result<Scenario, _> = serde_json::from_value(Value::Object(sections));
     let scenario = read.map_err(|error| error.to_string())?;
-    if let Err(problem) = scenario.check_values() {
-        return Err(match problem {
-            rooflut_scenario::Problem::Value { expected, .. } => format!("expected {expected}"),
-            other => other.to_string(),
-        });
-    }
+    scenario.check_values().map_err(|wrong| format!("expected {}", wrong.expected))?;
     let written = serde_json::to_value(&scenario).map_err(|error| error.to_string())?;
     let value = written.get(section).and_then(|keys| keys.get(key));
     Ok(value.cloned().unwrap_or_default())

@@ -3,7 +3,6 @@
 mod axis;
 mod column;
 mod contents;
-mod error;
 mod fnv;
 mod grid;
 mod keys;
@@ -20,15 +19,15 @@ mod shard;
 mod sweep;
 
 pub use axis::Axis;
-pub use error::SweepError;
 pub use fnv::Fnv;
 pub use grid::Grid;
 pub use kind::Kind;
 pub use merge::merge;
 #[cfg(feature = "parquet")]
 pub use parts::{EarlierParts, Part, csv_of_parts, earlier_parts, merge_parts};
-pub use plot::{Plot, PlotError};
+pub use plot::Plot;
 pub use resume::{Earlier, earlier};
-pub use runs::{Named, NotFound, Sources};
+pub use rooflut_scenario::Error;
+pub use runs::{Named, Sources};
 pub use shard::Shard;
 pub use sweep::{Row, Sweep};

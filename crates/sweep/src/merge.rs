@@ -1,33 +1,34 @@
 //! Shards, joined to the rows of one run.
 
-use std::io::{BufRead, Write};
+use std::io::BufRead;
+use std::path::Path;
 
-use rooflut_scenario::grouped;
+use rooflut_error::reading;
+use rooflut_scenario::{Error, Kind, grouped};
 
-use crate::error::SweepError;
-use crate::resume::start;
+use crate::resume::{start, wrong_row};
 
-/// Writes the rows of all shards of a sweep in the order of the grid: the bytes of a sweep without shards. Returns the
+/// Passes on the lines of all shards of a sweep in the order of the grid: the bytes of a sweep without shards. Returns the
 /// number of rows.
 ///
 /// Each shard is a name, for errors, and a CSV with sorted rows. One row of each shard is in memory.
 ///
 /// # Errors
-/// Shards of several grids; a missing, repeated or torn row; input and output.
-pub fn merge<R: BufRead>(
+/// Shards of several grids; a missing, repeated or torn row; a shard that cannot be read; errors of `write`.
+pub fn merge<R: BufRead, E: From<Error>>(
     shards: impl IntoIterator<Item = (String, R)>,
-    mut out: impl Write,
-) -> Result<u64, SweepError> {
+    mut write: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<u64, E> {
     let shards = shards.into_iter();
     let opened = shards.map(|(file, csv)| CsvShard::try_new(file, csv));
     let shards = opened.collect::<Result<Vec<_>, _>>()?;
     if let Some(first) = shards.first() {
         if let Some(other) = shards.iter().find(|shard| shard.header != first.header) {
-            return Err(other.refuse(of_another_header(&first.file)));
+            return Err(other.refuse(of_another_header(&first.file)).into());
         }
-        out.write_all(&first.header)?;
+        write(&first.header)?;
     }
-    joined(shards, |line| Ok(out.write_all(&line)?))
+    joined(shards, |line| write(&line))
 }
 
 /// The rows of a shard in their order.
@@ -36,19 +37,19 @@ pub(crate) trait Shard {
     type Row;
 
     /// Returns the index and the grid of the next row, and the row; `None` at the end.
-    fn next(&mut self) -> Result<Option<(u64, String, Self::Row)>, SweepError>;
+    fn next(&mut self) -> Result<Option<(u64, String, Self::Row)>, Error>;
 
     /// Refuses the row that was read last.
-    fn refuse(&self, problem: String) -> SweepError;
+    fn refuse(&self, problem: String) -> Error;
 }
 
 /// Passes on the rows of all shards in the order of the grid, and returns their number.
-pub(crate) fn joined<S: Shard>(
+pub(crate) fn joined<S: Shard, E: From<Error>>(
     shards: Vec<S>,
-    mut take: impl FnMut(S::Row) -> Result<(), SweepError>,
-) -> Result<u64, SweepError> {
+    mut take: impl FnMut(S::Row) -> Result<(), E>,
+) -> Result<u64, E> {
     if shards.is_empty() {
-        return Err(SweepError::Shards("expected at least one shard, found none".to_owned()));
+        return Err(incomplete("expected at least one shard, found none").into());
     }
     let mut waiting = Vec::new();
     for mut shard in shards {
@@ -76,9 +77,12 @@ pub(crate) fn joined<S: Shard>(
     }
     let len = grid.split('-').next().and_then(|len| len.parse::<u64>().ok());
     match len.unwrap_or_default() {
-        len if len > next => Err(missing(next, len - 1)),
+        len if len > next => Err(missing(next, len - 1).into()),
         len if len == next && next > 0 => Ok(next),
-        _ => Err(SweepError::Shards(format!("expected all rows of a sweep, found {}; {OF_ONE_SWEEP}", grouped(next)))),
+        _ => {
+            let found = grouped(next);
+            Err(incomplete(format!("expected all rows of a sweep, found {found}; {OF_ONE_SWEEP}")).into())
+        }
     }
 }
 
@@ -110,14 +114,19 @@ fn check(index: u64, of: &str, next: u64, grid: &str) -> Result<(), Problem> {
     }
 }
 
-fn missing(first: u64, last: u64) -> SweepError {
+fn missing(first: u64, last: u64) -> Error {
     let (first, last) = (grouped(first), grouped(last));
     let found = if first == last {
         format!("deployment {first} is missing")
     } else {
         format!("some or all of the deployments {first} to {last} are missing")
     };
-    SweepError::Shards(format!("{found}; add the missing shard, or resume it first"))
+    incomplete(format!("{found}; add the missing shard, or resume it first"))
+}
+
+/// Shards that do not make a whole.
+fn incomplete(problem: impl Into<String>) -> Error {
+    Error::new(Kind::Contents, problem)
 }
 
 /// A shard as CSV.
@@ -130,9 +139,9 @@ struct CsvShard<R> {
 }
 
 impl<R: BufRead> CsvShard<R> {
-    fn try_new(file: String, mut csv: R) -> Result<CsvShard<R>, SweepError> {
+    fn try_new(file: String, mut csv: R) -> Result<CsvShard<R>, Error> {
         let mut header = Vec::new();
-        csv.read_until(b'\n', &mut header)?;
+        csv.read_until(b'\n', &mut header).map_err(reading(Path::new(&file)))?;
         let shard = CsvShard { file, csv, header, number: 1 };
         if !shard.header.starts_with(b"index,grid,") {
             let problem = "expected the header of a sweep; name a file of one";
@@ -145,9 +154,9 @@ impl<R: BufRead> CsvShard<R> {
 impl<R: BufRead> Shard for CsvShard<R> {
     type Row = Vec<u8>;
 
-    fn next(&mut self) -> Result<Option<(u64, String, Vec<u8>)>, SweepError> {
+    fn next(&mut self) -> Result<Option<(u64, String, Vec<u8>)>, Error> {
         let mut line = Vec::new();
-        self.csv.read_until(b'\n', &mut line)?;
+        self.csv.read_until(b'\n', &mut line).map_err(reading(Path::new(&self.file)))?;
         self.number += 1;
         if line.is_empty() {
             return Ok(None);
@@ -161,7 +170,7 @@ impl<R: BufRead> Shard for CsvShard<R> {
         Ok(Some((index, grid, line)))
     }
 
-    fn refuse(&self, problem: String) -> SweepError {
-        SweepError::Rows { file: self.file.clone(), line: self.number, problem }
+    fn refuse(&self, problem: String) -> Error {
+        wrong_row(&self.file, self.number, problem)
     }
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
-use crate::error::SweepError;
+use rooflut_scenario::{Error, Kind};
 
 /// Results that may wait for an earlier one, for each thread.
 const WINDOW: u64 = 256;
@@ -23,7 +23,7 @@ const WINDOW: u64 = 256;
 ///
 /// # Errors
 /// No thread can be started, or the error of `take`.
-pub(crate) fn ordered<T: Send, E: From<SweepError>>(
+pub(crate) fn ordered<T: Send, E: From<Error>>(
     places: impl Iterator<Item = u64> + Clone,
     threads: usize,
     make: impl Fn(u64) -> T + Sync,
@@ -47,7 +47,7 @@ pub(crate) fn ordered<T: Send, E: From<SweepError>>(
                 }
             };
             let thread = thread::Builder::new().spawn_scoped(scope, work);
-            thread.map_err(SweepError::Threads)?;
+            thread.map_err(|error| Error::new(Kind::Io, format!("cannot start a thread: {error}; use fewer")))?;
         }
         drop(finish);
         let mut coming = places.clone();
@@ -93,7 +93,7 @@ mod tests {
             let make = |place| place * 2;
             let take = |item| {
                 taken.push(item);
-                Ok::<_, SweepError>(())
+                Ok::<_, Error>(())
             };
             ordered(places.clone(), threads, make, take).unwrap();
             assert_eq!(taken, places.map(|place| place * 2).collect::<Vec<_>>());
@@ -113,7 +113,7 @@ mod tests {
         };
         let take = |()| {
             taken.fetch_add(1, Ordering::SeqCst);
-            Ok::<_, SweepError>(())
+            Ok::<_, Error>(())
         };
         ordered(0..10_000, 3, make, take).unwrap();
         let ahead = ahead.into_inner();
@@ -126,7 +126,7 @@ mod tests {
             10 => panic!("item 10"),
             place => place,
         };
-        let work = || ordered(0..1_000_000, 2, make, |_| Ok::<_, SweepError>(()));
+        let work = || ordered(0..1_000_000, 2, make, |_| Ok::<_, Error>(()));
         assert!(catch_unwind(work).is_err());
     }
 
@@ -138,7 +138,7 @@ mod tests {
             place
         };
         let take = |place| match place {
-            10 => Err(SweepError::Data("full".to_owned())),
+            10 => Err(Error::new(Kind::Io, "full")),
             _ => Ok(()),
         };
         let error = ordered(0..1_000_000, 2, make, take).expect_err("rejected");

@@ -12,13 +12,14 @@ use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::record::Field;
 use parquet::schema::types::Type;
+use rooflut_error as error;
+use rooflut_scenario::Error;
 use serde_json::Value;
 
-use crate::error::SweepError;
 use crate::keys::cell;
 use crate::kind::Kind;
 use crate::merge::{self, joined, of_another_header};
-use crate::resume::check;
+use crate::resume::{check, wrong_row};
 use crate::shard::Shard;
 use crate::sweep::{Row, Sweep, line};
 
@@ -63,9 +64,9 @@ impl Part {
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn write(&self, out: impl Write + Send) -> Result<(), SweepError> {
+    pub fn write(&self, out: impl Write + Send) -> Result<(), Error> {
         let written = self.write_parquet(out);
-        written.map_err(|error| SweepError::Io(io::Error::other(error)))
+        written.map_err(|error| Error::new(error::Kind::Io, error.to_string()))
     }
 
     fn write_parquet(&self, out: impl Write + Send) -> Result<(), ParquetError> {
@@ -88,11 +89,9 @@ impl Part {
     ///
     /// # Errors
     /// Files that are no part of a sweep.
-    pub fn read(parquet: impl ChunkReader + 'static, file: &str) -> Result<Part, SweepError> {
-        let refuse = |error: &dyn std::fmt::Display| SweepError::Rows {
-            file: file.to_owned(),
-            line: 1,
-            problem: format!("expected a part of a sweep in Parquet: {error}; name another folder"),
+    pub fn read(parquet: impl ChunkReader + 'static, file: &str) -> Result<Part, Error> {
+        let refuse = |error: &dyn std::fmt::Display| {
+            wrong_row(file, 1, format!("expected a part of a sweep in Parquet: {error}; name another folder"))
         };
         let reader = SerializedFileReader::new(parquet).map_err(|error| refuse(&error))?;
         let schema = reader.metadata().file_metadata().schema_descr();
@@ -136,18 +135,15 @@ pub struct EarlierParts {
 /// # Errors
 /// Rows of another grid or shard, and parts that are not full before the last.
 pub fn earlier_parts(
-    parts: impl IntoIterator<Item = Result<(String, Part), SweepError>>,
+    parts: impl IntoIterator<Item = Result<(String, Part), Error>>,
     sweep: &Sweep<'_>,
     shard: Shard,
-) -> Result<EarlierParts, SweepError> {
+) -> Result<EarlierParts, Error> {
     let mut found = EarlierParts { rows: 0, full: 0, last: Part::of(sweep) };
     for part in parts {
         let (file, part) = part?;
-        let refuse = |line: usize, problem: String| SweepError::Rows {
-            file: file.clone(),
-            line: line as u64 + 1,
-            problem: format!("{problem}; name another folder"),
-        };
+        let refuse =
+            |line: usize, problem: String| wrong_row(&file, line as u64 + 1, format!("{problem}; name another folder"));
         if !found.last.rows.is_empty() {
             let problem = "expected only full parts before the last one".to_owned();
             return Err(refuse(0, problem));
@@ -174,12 +170,13 @@ pub fn earlier_parts(
 ///
 /// # Errors
 /// Errors of [`merge`](crate::merge()), and of `write`.
-pub fn merge_parts<P>(
+pub fn merge_parts<P, E>(
     shards: impl IntoIterator<Item = (String, P)>,
-    mut write: impl FnMut(&Part) -> Result<(), SweepError>,
-) -> Result<u64, SweepError>
+    mut write: impl FnMut(&Part) -> Result<(), E>,
+) -> Result<u64, E>
 where
-    P: Iterator<Item = Result<(String, Part), SweepError>>,
+    E: From<Error>,
+    P: Iterator<Item = Result<(String, Part), Error>>,
 {
     let mut opened = Vec::new();
     let mut first: Option<(String, Part)> = None;
@@ -189,7 +186,7 @@ where
         if let Some(part) = shard.part.as_ref() {
             match &first {
                 Some((named, first)) if first.columns != part.columns => {
-                    return Err(merge::Shard::refuse(&shard, of_another_header(named)));
+                    return Err(merge::Shard::refuse(&shard, of_another_header(named)).into());
                 }
                 Some(_) => (),
                 None => {
@@ -201,7 +198,7 @@ where
         opened.push(shard);
     }
     let mut part = first.map(|(_, part)| part);
-    let rows = joined(opened, |row| {
+    let rows = joined(opened, |row| -> Result<(), E> {
         // Without a part there is no row.
         let Some(part) = part.as_mut() else {
             return Ok(());
@@ -223,7 +220,7 @@ where
 ///
 /// # Errors
 /// None: an error of a part ends the reading.
-pub fn csv_of_parts(parts: impl Iterator<Item = Result<(String, Part), SweepError>>) -> impl Read {
+pub fn csv_of_parts(parts: impl Iterator<Item = Result<(String, Part), Error>>) -> impl Read {
     CsvOfParts { parts, has_header: false, text: Cursor::default() }
 }
 
@@ -233,7 +230,7 @@ struct CsvOfParts<P> {
     text: Cursor<Vec<u8>>,
 }
 
-impl<P: Iterator<Item = Result<(String, Part), SweepError>>> Read for CsvOfParts<P> {
+impl<P: Iterator<Item = Result<(String, Part), Error>>> Read for CsvOfParts<P> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let read = self.text.read(to)?;
         if read > 0 || to.is_empty() {
@@ -266,13 +263,13 @@ struct PartsShard<P> {
     place: usize,
 }
 
-impl<P: Iterator<Item = Result<(String, Part), SweepError>>> PartsShard<P> {
+impl<P: Iterator<Item = Result<(String, Part), Error>>> PartsShard<P> {
     fn new(file: String, parts: P) -> PartsShard<P> {
         PartsShard { file, parts, part: None, place: 0 }
     }
 
     /// Goes on with the next part.
-    fn advance(&mut self) -> Result<(), SweepError> {
+    fn advance(&mut self) -> Result<(), Error> {
         self.place = 0;
         self.part = None;
         if let Some(part) = self.parts.next() {
@@ -284,10 +281,10 @@ impl<P: Iterator<Item = Result<(String, Part), SweepError>>> PartsShard<P> {
     }
 }
 
-impl<P: Iterator<Item = Result<(String, Part), SweepError>>> merge::Shard for PartsShard<P> {
+impl<P: Iterator<Item = Result<(String, Part), Error>>> merge::Shard for PartsShard<P> {
     type Row = Row;
 
-    fn next(&mut self) -> Result<Option<(u64, String, Row)>, SweepError> {
+    fn next(&mut self) -> Result<Option<(u64, String, Row)>, Error> {
         loop {
             let Some(part) = &self.part else {
                 return Ok(None);
@@ -306,8 +303,8 @@ impl<P: Iterator<Item = Result<(String, Part), SweepError>>> merge::Shard for Pa
         }
     }
 
-    fn refuse(&self, problem: String) -> SweepError {
-        SweepError::Rows { file: self.file.clone(), line: self.place.max(1) as u64, problem }
+    fn refuse(&self, problem: String) -> Error {
+        wrong_row(&self.file, self.place.max(1) as u64, problem)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Charts of one column over another.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::Display;
 use std::io::Read;
 use std::str::FromStr;
 
@@ -10,6 +10,9 @@ use plotters::prelude::{
     BLACK, ChartBuilder, Circle, Color, IntoDrawingArea, Palette, Palette99, PathElement, Polygon, RGBColor,
     SVGBackend, SeriesLabelPosition, WHITE,
 };
+
+use rooflut_error::{hint, nearest};
+use rooflut_scenario::{Error, Kind};
 
 use crate::column::{FIRST, FIXED};
 use crate::sweep::Sweep;
@@ -56,56 +59,6 @@ impl FromStr for Plot {
     }
 }
 
-/// Why a chart cannot be drawn.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum PlotError {
-    /// No column has this name.
-    UnknownColumn {
-        /// The name as given.
-        found: String,
-        /// Similar names.
-        nearest: Vec<String>,
-    },
-    /// No row has numbers in both columns.
-    Empty {
-        /// Column of the ordinate.
-        y: String,
-        /// Column of the abscissa.
-        x: String,
-    },
-    /// The rows cannot be read.
-    Csv(csv::Error),
-    /// The chart cannot be drawn.
-    Drawing(String),
-}
-
-impl fmt::Display for PlotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PlotError::UnknownColumn { found, nearest } => {
-                write!(f, "unknown column {found:?}{}; use a name of the first line", rooflut_error::hint(nearest))
-            }
-            PlotError::Empty { y, x } => write!(
-                f,
-                "expected numbers in {y} and {x}, found no row that has both; use other columns, or more requests if \
-                 {y} is a percentile"
-            ),
-            PlotError::Csv(error) => error.fmt(f),
-            PlotError::Drawing(error) => write!(f, "cannot draw the chart: {error}"),
-        }
-    }
-}
-
-/// Has no source: its message contains that of the error that it wraps.
-impl std::error::Error for PlotError {}
-
-impl From<csv::Error> for PlotError {
-    fn from(error: csv::Error) -> PlotError {
-        PlotError::Csv(error)
-    }
-}
-
 /// A point with its band, if it has one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Point {
@@ -129,7 +82,7 @@ impl Plot {
     ///
     /// # Errors
     /// A column that the sweep does not have.
-    pub fn check(&self, sweep: &Sweep<'_>) -> Result<(), PlotError> {
+    pub fn check(&self, sweep: &Sweep<'_>) -> Result<(), Error> {
         let names = sweep.columns().into_iter().map(|(name, _)| name.to_owned()).collect();
         self.columns(names).map(drop)
     }
@@ -138,14 +91,14 @@ impl Plot {
     ///
     /// # Errors
     /// A column that the rows do not have, or that has no numbers.
-    pub fn draw(&self, rows: impl Read) -> Result<String, PlotError> {
+    pub fn draw(&self, rows: impl Read) -> Result<String, Error> {
         let mut rows = csv::Reader::from_reader(rows);
-        let names: Vec<String> = rows.headers()?.iter().map(str::to_owned).collect();
+        let names: Vec<String> = rows.headers().map_err(unreadable)?.iter().map(str::to_owned).collect();
         let columns = self.columns(names)?;
         let mut lines: BTreeMap<usize, (String, Vec<Point>)> = BTreeMap::new();
         let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
         for row in rows.records() {
-            let row = row?;
+            let row = row.map_err(unreadable)?;
             let number = |column: usize| row.get(column)?.parse().ok().filter(|n: &f64| n.is_finite());
             let (Some(x), Some(y)) = (number(columns.x), number(columns.y)) else {
                 continue;
@@ -164,22 +117,27 @@ impl Plot {
         }
         let lines: Vec<(String, Vec<Point>)> = lines.into_values().collect();
         if lines.is_empty() {
-            let (y, x) = (self.y.clone(), self.x.clone());
-            return Err(PlotError::Empty { y, x });
+            let Plot { y, x } = self;
+            let text = format!(
+                "expected numbers in {y} and {x}, found no row that has both; use other columns, or more requests if {y} \
+                 is a percentile"
+            );
+            return Err(Error::new(Kind::NoAnswer, text));
         }
         let labels = [columns.x, columns.y].map(|of| columns.names.get(of).cloned());
         let [x, y] = labels.map(Option::unwrap_or_default);
-        picture(lines, &x, &y).map_err(PlotError::Drawing)
+        picture(lines, &x, &y).map_err(|error| Error::new(Kind::Io, format!("cannot draw the chart: {error}")))
     }
 
-    fn columns(&self, names: Vec<String>) -> Result<Columns, PlotError> {
+    fn columns(&self, names: Vec<String>) -> Result<Columns, Error> {
         let at = |wanted: &str| names.iter().position(|name| name == wanted);
         let find = |wanted: &str| {
             let with_unit = || ["_ms", "_s"].iter().find_map(|unit| at(&format!("{wanted}{unit}")));
             at(wanted).or_else(with_unit).ok_or_else(|| {
                 let known = names.iter().map(String::as_str);
-                let nearest = rooflut_error::nearest(wanted, known).into_iter();
-                PlotError::UnknownColumn { found: wanted.to_owned(), nearest: nearest.map(str::to_owned).collect() }
+                let near = hint(&nearest(wanted, known));
+                let text = format!("unknown column {wanted:?}{near}; use a name of the first line");
+                Error::new(Kind::UnknownName, text)
             })
         };
         let (x, y) = (find(&self.x)?, find(&self.y)?);
@@ -196,6 +154,10 @@ impl Plot {
     }
 }
 
+fn unreadable(error: csv::Error) -> Error {
+    Error::new(Kind::Io, error.to_string())
+}
+
 /// Draws lines with their bands.
 fn picture(mut lines: Vec<(String, Vec<Point>)>, x: &str, y: &str) -> Result<String, String> {
     for (_, points) in &mut lines {
@@ -209,7 +171,7 @@ fn picture(mut lines: Vec<(String, Vec<Point>)>, x: &str, y: &str) -> Result<Str
     });
     let (y_min, y_max) = span(ends);
     let mut text = String::new();
-    let failed = |error: &dyn fmt::Display| error.to_string();
+    let failed = |error: &dyn Display| error.to_string();
     {
         let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
         root.fill(&WHITE).map_err(|error| failed(&error))?;

@@ -1,8 +1,11 @@
 //! Rows of an earlier sweep.
 
 use std::io::BufRead;
+use std::path::Path;
 
-use crate::error::SweepError;
+use rooflut_error::reading;
+use rooflut_scenario::{Error, Kind};
+
 use crate::shard::Shard;
 use crate::sweep::Sweep;
 
@@ -19,21 +22,19 @@ pub struct Earlier {
 ///
 /// # Errors
 /// Rows of another grid or shard, and files that no sweep wrote.
-pub fn earlier(mut csv: impl BufRead, file: &str, sweep: &Sweep<'_>, shard: Shard) -> Result<Earlier, SweepError> {
-    let refuse = |line, problem: &str| {
-        Err(SweepError::Rows { file: file.to_owned(), line, problem: format!("{problem}; name another file") })
-    };
+pub fn earlier(mut csv: impl BufRead, file: &str, sweep: &Sweep<'_>, shard: Shard) -> Result<Earlier, Error> {
+    let refuse = |line, problem: &str| Err(wrong_row(file, line, format!("{problem}; name another file")));
     const ANOTHER: &str = "expected the header of this sweep, found another one or none";
     let header = sweep.csv_header()?;
     let mut line = Vec::new();
-    csv.read_until(b'\n', &mut line)?;
+    csv.read_until(b'\n', &mut line).map_err(reading(Path::new(file)))?;
     if line != header {
         return if header.starts_with(&line) { Ok(Earlier::default()) } else { refuse(1, ANOTHER) };
     }
     let mut found = Earlier { rows: 0, bytes: line.len() as u64 };
     loop {
         line.clear();
-        csv.read_until(b'\n', &mut line)?;
+        csv.read_until(b'\n', &mut line).map_err(reading(Path::new(file)))?;
         if line.last() != Some(&b'\n') {
             return Ok(found);
         }
@@ -48,6 +49,11 @@ pub fn earlier(mut csv: impl BufRead, file: &str, sweep: &Sweep<'_>, shard: Shar
         found.rows += 1;
         found.bytes += line.len() as u64;
     }
+}
+
+/// A row of a file that is of no sweep, or of another grid or shard.
+pub(crate) fn wrong_row(file: &str, line: u64, problem: impl Into<String>) -> Error {
+    Error::new(Kind::Contents, problem).at_line(line).in_file(Path::new(file))
 }
 
 /// Checks that a row with this index and grid is the one at `place` of a shard.

@@ -1,22 +1,21 @@
 //! Runs of the points of a grid, which share what they have in common.
 
 use std::collections::VecDeque;
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::{fmt, io};
 
 use rooflut::table::TableSet;
-use rooflut_scenario::{Load, Model, Resources, Run, RunError, Scenario, Workload};
+use rooflut_scenario::{Error, Kind, Load, Model, Resources, Run, Scenario, Workload};
 use rooflut_traces::Input;
 
-use crate::error::SweepError;
 use crate::grid::Grid;
 
 /// Finds what scenarios name.
 #[derive(Clone, Copy)]
 pub struct Sources<'s> {
     /// Finds the models and the table set of a scenario.
-    pub find: &'s (dyn Fn(&Scenario) -> Result<Named, NotFound> + Sync),
+    pub find: &'s (dyn Fn(&Scenario) -> Result<Named, Error> + Sync),
     /// Opens the trace, or files of lengths and prices.
     pub open: &'s (dyn Fn(&Path) -> io::Result<Input> + Sync),
 }
@@ -31,18 +30,6 @@ pub struct Named {
     /// The table set.
     pub tables: TableSet,
 }
-
-/// A model or table set that cannot be found, as a message that says what was found and expected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotFound(pub String);
-
-impl fmt::Display for NotFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotFound {}
 
 /// Keys of which only the value changes in a run that was built with another one.
 const VARIED: [&str; 7] = ["rate", "seed", SERVERS[0], SERVERS[1], SERVERS[2], SERVERS[3], SERVERS[4]];
@@ -69,7 +56,7 @@ const KEPT: usize = 64;
 const TRIED: u64 = 10_000;
 
 /// A run at one point of the keys that are not varied, or why there is none.
-type Built = Arc<OnceLock<Result<Run, String>>>;
+type Built = Arc<OnceLock<Result<Run, Error>>>;
 
 /// The runs of a grid.
 pub(crate) struct Runs<'s> {
@@ -96,7 +83,7 @@ impl<'s> Runs<'s> {
     ///
     /// # Errors
     /// The first value that names nothing, or the error of the first point if none can be run.
-    pub(crate) fn check(&self) -> Result<(), SweepError> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let mut places = vec![0; self.grid.axes().len()];
         for (number, axis) in self.grid.axes().iter().enumerate() {
             for place in 0..axis.values().len() {
@@ -117,11 +104,12 @@ impl<'s> Runs<'s> {
         }
     }
 
-    fn check_names(&self, index: u64) -> Result<(), SweepError> {
+    fn check_names(&self, index: u64) -> Result<(), Error> {
         let scenario = self.grid.scenario(index)?;
-        (self.sources.find)(&scenario).map_err(|error| SweepError::NotFound(error.0))?;
+        (self.sources.find)(&scenario)?;
         match self.build(scenario) {
-            Err(SweepError::Run(error)) if names_nothing(&error) => Err(SweepError::Run(error)),
+            // No other point mends a name or a file.
+            Err(error) if matches!(error.kind(), Kind::UnknownName | Kind::Io | Kind::Contents) => Err(error),
             _ => Ok(()),
         }
     }
@@ -129,15 +117,13 @@ impl<'s> Runs<'s> {
     /// Returns the run of a point.
     ///
     /// # Errors
-    /// Why it cannot be run, as a message with keys.
-    pub(crate) fn run(&self, index: u64) -> Result<Run, String> {
-        let message = |error: SweepError| error.to_string();
-        let scenario = self.grid.scenario(index).map_err(message)?;
-        scenario.check().map_err(|error| error.to_string())?;
+    /// Why it cannot be run.
+    pub(crate) fn run(&self, index: u64) -> Result<Run, Error> {
+        let scenario = self.grid.scenario(index)?;
+        scenario.check()?;
         let built = self.built(index);
-        let run =
-            built.get_or_init(|| self.build(scenario.clone()).map_err(message)).as_ref().map_err(String::clone)?;
-        self.varied(run, &scenario).map_err(|error| error.to_string())
+        let run = built.get_or_init(|| self.build(scenario.clone())).as_ref().map_err(Error::clone)?;
+        self.varied(run, &scenario)
     }
 
     /// Returns the place for the run that a point shares with others.
@@ -161,21 +147,20 @@ impl<'s> Runs<'s> {
         built
     }
 
-    fn build(&self, scenario: Scenario) -> Result<Run, SweepError> {
-        let failed = |error| SweepError::Run(Box::new(error));
-        let named = (self.sources.find)(&scenario).map_err(|error| SweepError::NotFound(error.0))?;
-        let load = self.load(&scenario.workload).map_err(failed)?;
+    fn build(&self, scenario: Scenario) -> Result<Run, Error> {
+        let named = (self.sources.find)(&scenario)?;
+        let load = self.load(&scenario.workload)?;
         let resources = Resources {
             model: named.model,
             draft_model: named.draft_model,
             tables: named.tables,
             read: self.sources.open,
         };
-        Run::with_load(scenario, resources, load).map_err(failed)
+        Run::with_load(scenario, resources, load)
     }
 
     /// Reads a load; a trace once.
-    fn load(&self, workload: &Workload) -> Result<Load, RunError> {
+    fn load(&self, workload: &Workload) -> Result<Load, Error> {
         if workload.trace.is_none() {
             return Load::try_new(workload, self.sources.open);
         }
@@ -192,7 +177,7 @@ impl<'s> Runs<'s> {
     }
 
     /// Returns `run` with the varied values of a scenario.
-    fn varied(&self, run: &Run, scenario: &Scenario) -> Result<Run, RunError> {
+    fn varied(&self, run: &Run, scenario: &Scenario) -> Result<Run, Error> {
         let is_axis = |key: &str| self.grid.axes().iter().any(|axis| axis.key() == key);
         let mut run = run.clone();
         if let Some(rate) = scenario.workload.rate.filter(|_| is_axis("rate")) {
@@ -206,19 +191,4 @@ impl<'s> Runs<'s> {
         }
         Ok(run)
     }
-}
-
-/// Whether an error is about a name or a file, which no other point mends.
-fn names_nothing(error: &RunError) -> bool {
-    matches!(
-        error,
-        RunError::UnknownEngine { .. }
-            | RunError::OldEngine { .. }
-            | RunError::UnknownTables { .. }
-            | RunError::Read { .. }
-            | RunError::Lengths { .. }
-            | RunError::Prices { .. }
-            | RunError::BuiltInPrices(_)
-            | RunError::Trace { .. }
-    )
 }

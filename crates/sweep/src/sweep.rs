@@ -1,12 +1,12 @@
 //! Sweeps: a grid, and a row for each of its points.
 
+use rooflut_error::{self as error, not_json};
 use rooflut_report::SCHEMA_VERSION;
-use rooflut_scenario::{Run, Stop};
+use rooflut_scenario::{Error, Run, Stop};
 use serde_json::Value;
 
 use crate::column::{Column, FIXED, columns};
 use crate::contents::hash;
-use crate::error::SweepError;
 use crate::grid::Grid;
 use crate::keys::cell;
 use crate::kind::Kind;
@@ -41,18 +41,17 @@ impl Row {
     ///
     /// # Errors
     /// None is known for writing into memory.
-    pub fn csv(&self) -> Result<Vec<u8>, SweepError> {
+    pub fn csv(&self) -> Result<Vec<u8>, Error> {
         line(self.values.iter().map(cell))
     }
 }
 
 /// Returns a line of CSV.
-pub(crate) fn line(cells: impl Iterator<Item = String>) -> Result<Vec<u8>, SweepError> {
+pub(crate) fn line(cells: impl Iterator<Item = String>) -> Result<Vec<u8>, Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let written = writer.write_record(cells);
-    written.map_err(|error| SweepError::Io(error.into()))?;
-    let bytes = writer.into_inner();
-    bytes.map_err(|error| SweepError::Io(error.into_error()))
+    let written = writer.write_record(cells).map_err(|error| error.to_string());
+    let bytes = written.and_then(|()| writer.into_inner().map_err(|error| error.to_string()));
+    bytes.map_err(|text| Error::new(error::Kind::Io, text))
 }
 
 impl<'s> Sweep<'s> {
@@ -61,7 +60,7 @@ impl<'s> Sweep<'s> {
     ///
     /// # Errors
     /// A value that names nothing, an unreadable file, and the error of the first point if no point can run.
-    pub fn try_new(grid: Grid, sources: Sources<'s>, version: &str) -> Result<Sweep<'s>, SweepError> {
+    pub fn try_new(grid: Grid, sources: Sources<'s>, version: &str) -> Result<Sweep<'s>, Error> {
         let fingerprint = grid.fingerprint(&format!("{version} {}", hash(&grid)?))?;
         let columns = columns(&grid);
         let runs = Runs::new(grid, sources);
@@ -97,7 +96,7 @@ impl<'s> Sweep<'s> {
     ///
     /// # Errors
     /// None is known for writing into memory.
-    pub fn csv_header(&self) -> Result<Vec<u8>, SweepError> {
+    pub fn csv_header(&self) -> Result<Vec<u8>, Error> {
         let names = self.columns().into_iter().map(|(name, _)| name.to_owned());
         line(names)
     }
@@ -107,13 +106,13 @@ impl<'s> Sweep<'s> {
     ///
     /// # Errors
     /// A sweep that was [stopped](Sweep::stopped_by).
-    pub fn row(&self, index: u64) -> Result<Row, SweepError> {
+    pub fn row(&self, index: u64) -> Result<Row, Error> {
         let run = self.runs.run(index);
         let report = run.and_then(|run| report(&run.stopped_by(self.stop.clone())));
-        self.stop.check().map_err(|error| SweepError::Run(Box::new(error)))?;
+        self.stop.check()?;
         let (report, error) = match report {
             Ok(report) => (report, Value::Null),
-            Err(message) => (Value::Null, Value::String(message)),
+            Err(error) => (Value::Null, Value::String(error.to_string())),
         };
         let grid = self.grid();
         let axes = grid.values(index).into_iter().cloned();
@@ -129,7 +128,7 @@ impl<'s> Sweep<'s> {
     /// # Errors
     /// No thread can be started, a sweep that was [stopped](Sweep::stopped_by), or the error of `take`, which ends the
     /// sweep.
-    pub fn rows<E: From<SweepError>>(
+    pub fn rows<E: From<Error>>(
         &self,
         shard: Shard,
         done: u64,
@@ -152,7 +151,6 @@ fn in_a_line(value: Value) -> Value {
     }
 }
 
-fn report(run: &Run) -> Result<Value, String> {
-    let outcome = run.run(&mut ()).map_err(|error| error.to_string())?;
-    serde_json::to_value(outcome.report()).map_err(|error| error.to_string())
+fn report(run: &Run) -> Result<Value, Error> {
+    serde_json::to_value(run.run(&mut ())?.report()).map_err(not_json)
 }

@@ -5,16 +5,16 @@ use std::fs::File;
 
 use rooflut::model;
 use rooflut::table::sets;
-use rooflut_scenario::{Model, Resources, Run, Scenario};
-use rooflut_sweep::{Axis, Grid, Named, NotFound, Shard, Sources, Sweep, SweepError, earlier, merge};
+use rooflut_scenario::{Kind, Model, Resources, Run, Scenario};
+use rooflut_sweep::{Axis, Error, Grid, Named, Shard, Sources, Sweep, earlier, merge};
 use rooflut_traces::Input;
 use serde_json::Value;
 
 const SOURCES: Sources<'static> = Sources { find: &named, open: &|path| File::open(path).map(Input::from) };
 
-fn named(scenario: &Scenario) -> Result<Named, NotFound> {
+fn named(scenario: &Scenario) -> Result<Named, Error> {
     let name = scenario.target.model();
-    let entry = model::find(name).ok_or(NotFound(format!("no model {name}")))?;
+    let entry = model::find(name).ok_or_else(|| Error::new(Kind::UnknownName, format!("no model {name}")))?;
     Ok(Named { model: Model::new(entry.name, entry.spec), draft_model: None, tables: sets::H100.clone() })
 }
 
@@ -26,7 +26,7 @@ fn grid(lists: &[(&str, &str)]) -> Grid {
     Grid::try_new(&base, axes).expect("a grid")
 }
 
-fn sweep(lists: &[(&str, &str)]) -> Result<Sweep<'static>, SweepError> {
+fn sweep(lists: &[(&str, &str)]) -> Result<Sweep<'static>, Error> {
     Sweep::try_new(grid(lists), SOURCES, "test")
 }
 
@@ -38,7 +38,7 @@ fn csv(sweep: &Sweep<'_>, shard: Shard, done: u64, threads: usize) -> Vec<u8> {
     };
     let rows = sweep.rows(shard, done, threads, |row| {
         csv.extend(row.csv()?);
-        Ok::<_, SweepError>(())
+        Ok::<_, Error>(())
     });
     rows.expect("rows");
     csv
@@ -109,7 +109,11 @@ fn threads_shards_and_earlier_rows_change_no_byte() {
     });
     let mut merged = Vec::new();
     let named = shards.iter().map(|(of, csv)| (of.to_string(), csv.as_slice()));
-    assert_eq!(merge(named, &mut merged).expect("all rows"), 15);
+    let write = |line: &[u8]| -> Result<(), Error> {
+        merged.extend_from_slice(line);
+        Ok(())
+    };
+    assert_eq!(merge(named, write).expect("all rows"), 15);
     assert_eq!(merged, whole);
     // Torn wherever a process may end.
     for (shard, whole) in shards.into_iter().chain([(Shard::WHOLE, whole)]) {
@@ -145,7 +149,7 @@ fn rows_of_others_are_rejected() {
     let rows = [shard, "2/2".parse().expect("a shard")].map(|shard| csv(&mine, shard, 0, 1));
     let merged = |parts: &[&[u8]]| {
         let named = parts.iter().enumerate().map(|(number, csv)| (format!("{number}.csv"), *csv));
-        merge(named, std::io::sink()).expect_err("no whole").to_string()
+        merge(named, |_| Ok::<_, Error>(())).expect_err("no whole").to_string()
     };
     let [first, second] = [rows[0].as_slice(), rows[1].as_slice()];
     assert!(merged(&[second]).starts_with("deployment 0 is missing"));
@@ -195,7 +199,7 @@ mod parquet {
             if part.is_full() {
                 write(&mut part);
             }
-            Ok::<_, SweepError>(())
+            Ok::<_, Error>(())
         });
         rows.expect("rows");
         if !part.rows().is_empty() {
@@ -204,7 +208,7 @@ mod parquet {
         files
     }
 
-    fn read(files: &[Vec<u8>]) -> impl Iterator<Item = Result<(String, Part), SweepError>> {
+    fn read(files: &[Vec<u8>]) -> impl Iterator<Item = Result<(String, Part), Error>> {
         let files = files.iter().cloned().enumerate();
         files.map(|(number, file)| {
             let named = format!("part {number}");
@@ -247,11 +251,11 @@ mod parquet {
             let mut file = Vec::new();
             part.write(&mut file)?;
             merged.push(file);
-            Ok(())
+            Ok::<_, Error>(())
         });
         assert_eq!(rows.expect("rows"), 1_400);
         assert!(merged == files);
-        let error = merge_parts(named().take(2), |_| Ok(())).expect_err("missing");
+        let error = merge_parts(named().take(2), |_| Ok::<_, Error>(())).expect_err("missing");
         assert!(error.to_string().contains("deployment 2 is missing"), "{error}");
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &PredecessorArgs) -> Result<String, Error> {
     };
     let name = args.latency_model.name();
     let time = time.map_err(|error| Error::new(format!("{}, {name} model: {error}", placement.model)))?;
-    args.step.strict.check(time.provenance()).map_err(Error::uncertain)?;
+    args.step.strict.check(time.provenance()).map_err(rooflut_scenario::uncertain)?;
     let model = TimedBy {
         name,
         engine: None,

@@ -2,7 +2,8 @@
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::error::PlanError;
+use rooflut_scenario::{Error, Kind};
+
 use crate::limit::Limits;
 use crate::saturate::knee::{Sample, knee};
 use crate::saturate::point::Point;
@@ -21,7 +22,7 @@ pub(crate) struct Curve<'r> {
 
 impl<'r> Curve<'r> {
     /// Simulates rates around that of the step of saturation, in parallel.
-    pub(crate) fn around(saturation: i32, rates: &'r Rates<'r>, limits: &'r Limits) -> Result<Curve<'r>, PlanError> {
+    pub(crate) fn around(saturation: i32, rates: &'r Rates<'r>, limits: &'r Limits) -> Result<Curve<'r>, Error> {
         let highest = rates.scale.rate(saturation);
         let all = SHARES.into_par_iter().map(|share| share * highest);
         let points = all.map(|rate| Point::of(rates.run, rate, rates.seeds, limits));
@@ -31,12 +32,12 @@ impl<'r> Curve<'r> {
     }
 
     /// Returns the point of a step.
-    pub(crate) fn at(&mut self, step: i32) -> Result<Point, PlanError> {
+    pub(crate) fn at(&mut self, step: i32) -> Result<Point, Error> {
         self.at_rate(self.rates.scale.rate(step))
     }
 
     /// Marks the point of a step that meets the limits in the runs of the search, which end when that is clear.
-    pub(crate) fn mark_met(&mut self, step: i32) -> Result<(), PlanError> {
+    pub(crate) fn mark_met(&mut self, step: i32) -> Result<(), Error> {
         let rate = self.at(step)?.rate;
         let place = self.points.partition_point(|other| other.rate < rate);
         if let Some(point) = self.points.get_mut(place) {
@@ -46,7 +47,7 @@ impl<'r> Curve<'r> {
     }
 
     /// Returns the point of a rate, which is simulated unless the curve has it.
-    fn at_rate(&mut self, rate: f64) -> Result<Point, PlanError> {
+    fn at_rate(&mut self, rate: f64) -> Result<Point, Error> {
         let place = self.points.partition_point(|other| other.rate < rate);
         let known = self.points.get(place).filter(|other| other.rate <= rate);
         if let Some(known) = known {
@@ -58,14 +59,20 @@ impl<'r> Curve<'r> {
     }
 
     /// Returns the knee of the rates up to that of the step of saturation.
-    pub(crate) fn knee(&mut self, saturation: i32) -> Result<Point, PlanError> {
+    pub(crate) fn knee(&mut self, saturation: i32) -> Result<Point, Error> {
         let highest = self.rates.scale.rate(saturation);
         let sustained = self.points.iter().filter(|point| point.rate <= highest);
         let samples: Vec<Sample> = sustained.filter_map(Point::sample).collect();
         match knee(&samples) {
             Some(rate) => self.at_rate(rate),
             // No run served a request.
-            None => Err(PlanError::NoRate { lowest: self.points.first().map_or(0.0, |point| point.rate), rejected: 0 }),
+            None => Err(overloaded(self.points.first().map_or(0.0, |point| point.rate))),
         }
     }
+}
+
+/// The servers do not keep up with the lowest rate that was tried.
+pub(crate) fn overloaded(lowest: f64) -> Error {
+    let text = format!("the servers do not keep up with a rate of {lowest:.3} per second; use more or faster servers");
+    Error::new(Kind::NoAnswer, text)
 }

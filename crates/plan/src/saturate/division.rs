@@ -1,11 +1,10 @@
 //! Prefill and decode servers, as many of each as serve the highest rate.
 
 use rooflut::sim::{Content, Request};
-use rooflut_scenario::{Pools, Run, Server};
+use rooflut_scenario::{Error, Pools, Run, Server};
 use serde::Serialize;
 
 use crate::bounds::{Capacity, MARGIN};
-use crate::error::PlanError;
 use crate::limit::Limits;
 use crate::saturate::rates::Rates;
 
@@ -91,7 +90,7 @@ impl PoolRates {
         rates: &mut Rates<'_>,
         highest: Option<i32>,
         limits: &Limits,
-    ) -> Result<Division, PlanError> {
+    ) -> Result<Division, Error> {
         let scale = rates.scale;
         let servers = self.given.prefill + self.given.decode;
         let known = |rate: f64| rate.is_finite().then_some(rate);

@@ -1,10 +1,9 @@
 //! Figures at one rate.
 
 use rooflut_report::{LatencyMs, LatencySpread, Spread};
-use rooflut_scenario::Run;
+use rooflut_scenario::{Error, Run};
 use serde::Serialize;
 
-use crate::error::PlanError;
 use crate::limit::Limits;
 use crate::saturate::knee::Sample;
 use crate::trial::{Trial, Verdict};
@@ -49,10 +48,10 @@ pub struct Point {
 
 impl Point {
     /// Simulates a run of this rate with each of the seeds.
-    pub(crate) fn of(run: &Run, rate: f64, seeds: &[u64], limits: &Limits) -> Result<Point, PlanError> {
+    pub(crate) fn of(run: &Run, rate: f64, seeds: &[u64], limits: &Limits) -> Result<Point, Error> {
         let run = run.with_rate(rate)?;
         // Points of a curve are simulated in parallel.
-        let trials: Result<Vec<Trial>, PlanError> =
+        let trials: Result<Vec<Trial>, Error> =
             seeds.iter().map(|seed| Trial::of_figures(&run, *seed, limits)).collect();
         let trials = trials?;
         let mean = |of: fn(&Trial) -> f64| trials.iter().map(of).sum::<f64>() / seeds.len() as f64;

@@ -2,12 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-use rooflut_scenario::Run;
+use rooflut_scenario::{Error, Run};
 
-use crate::error::PlanError;
 use crate::limit::Limits;
 use crate::limited_by::LimitedBy;
 use crate::saturate::scale::largest;
+use crate::space::rejected;
 use crate::trial::{Trial, Verdict};
 
 /// Rates beyond which no load is simulated, requests per second.
@@ -25,15 +25,11 @@ pub(crate) struct Scale {
 
 impl Scale {
     /// Returns the scale of a tolerance, from 0.0001 to 0.5.
-    pub(crate) fn try_new(tolerance: f64) -> Result<Scale, PlanError> {
+    pub(crate) fn try_new(tolerance: f64) -> Result<Scale, Error> {
         if (1e-4..=0.5).contains(&tolerance) {
             Ok(Scale { tolerance })
         } else {
-            Err(PlanError::Choice {
-                choice: "tolerance",
-                expected: "a share from 0.0001 to 0.5",
-                found: tolerance.to_string(),
-            })
+            Err(rejected("tolerance", "a share from 0.0001 to 0.5", tolerance))
         }
     }
 
@@ -77,13 +73,13 @@ pub(crate) struct Rates<'r> {
 
 impl Rates<'_> {
     /// Returns the highest step whose rate is served in full.
-    pub(crate) fn saturation(&mut self) -> Result<Option<i32>, PlanError> {
+    pub(crate) fn saturation(&mut self) -> Result<Option<i32>, Error> {
         let start = if self.capacity.is_finite() { self.scale.step(self.capacity * USUAL_SHARE) } else { 0 };
         self.highest(self.scale.within(self.capacity), start, &Limits::NONE)
     }
 
     /// Returns the setting that holds requests back at a step.
-    pub(crate) fn limited_by(&mut self, step: i32, limits: &Limits) -> Result<Option<LimitedBy>, PlanError> {
+    pub(crate) fn limited_by(&mut self, step: i32, limits: &Limits) -> Result<Option<LimitedBy>, Error> {
         let run = self.run.with_rate(self.scale.rate(step))?;
         let trial = |seed: &u64| Trial::of_figures(&run, *seed, limits);
         let trials = self.seeds.iter().map(trial).collect::<Result<Vec<_>, _>>()?;
@@ -97,7 +93,7 @@ impl Rates<'_> {
         steps: RangeInclusive<i32>,
         start: i32,
         limits: &Limits,
-    ) -> Result<Option<i32>, PlanError> {
+    ) -> Result<Option<i32>, Error> {
         largest(steps, start, |step| {
             let run = self.run.with_rate(self.scale.rate(step))?;
             let trials = Trial::until_missed(&run, self.seeds, limits, None)?;

@@ -1,19 +1,20 @@
 //! The highest rate of a deployment.
 
 use rooflut::interval::Coverage;
-use rooflut_scenario::{Output, Resources, Run, RunError, Scenario, Stop};
+use rooflut_error::no_effect;
+use rooflut_scenario::{Error, Kind, Output, Resources, Run, Scenario, Stop};
 use serde::Serialize;
 
 use crate::bounds::{Capacity, Lengths, SAMPLE};
-use crate::error::PlanError;
 use crate::limit::{Limit, Limits};
 use crate::limited_by::LimitedBy;
 use crate::notes::NOT_STEADY;
 use crate::question::seeds;
-use crate::saturate::curve::Curve;
+use crate::saturate::curve::{Curve, overloaded};
 use crate::saturate::division::{Division, PoolRates};
 use crate::saturate::point::Point;
 use crate::saturate::rates::{Rates, Scale};
+use crate::space::rejected;
 
 /// A remark on runs that do not overload the servers.
 const SHORT: &str = "the runs are too short to overload these servers: the saturation rate is the bound from step \
@@ -116,7 +117,7 @@ impl<'q> RateQuestion<'q> {
     /// # Errors
     /// A scenario that cannot be run or has no rate to vary, a tolerance out of range, a load that is served at no rate
     /// or at any rate, and too few requests for the figures.
-    pub fn saturate(self) -> Result<Saturation, PlanError> {
+    pub fn saturate(self) -> Result<Saturation, Error> {
         let (scenario, seeds) = (self.base()?, seeds(&self.scenario));
         let scale = Scale::try_new(self.tolerance)?;
         let limits = self.limits.unwrap_or(Limits::NONE);
@@ -188,26 +189,22 @@ impl<'q> RateQuestion<'q> {
     }
 
     /// The scenario of a run with one seed.
-    fn base(&self) -> Result<Scenario, PlanError> {
+    fn base(&self) -> Result<Scenario, Error> {
         let workload = &self.scenario.workload;
         let fixed = [
             ("trace", workload.trace.is_some(), "a trace with its own arrivals"),
             ("users", workload.users.is_some(), "users who wait for answers"),
         ];
         if let Some((choice, _, found)) = fixed.into_iter().find(|(_, is_given, _)| *is_given) {
-            return Err(PlanError::Choice {
-                choice,
-                expected: "requests that arrive at a rate to vary",
-                found: found.to_owned(),
-            });
+            return Err(rejected(choice, "requests that arrive at a rate to vary", found));
         }
         if workload.rate.is_some() {
-            return Err(PlanError::no_effect("rate", "it is varied"));
+            return Err(no_effect("rate", "it is varied"));
         }
         if self.confidence.is_some() && self.limits.is_none() {
-            return Err(PlanError::no_effect("confidence", "there is no limit to hold"));
+            return Err(no_effect("confidence", "there is no limit to hold"));
         }
-        self.scenario.check().map_err(RunError::from)?;
+        self.scenario.check()?;
         let mut scenario = self.scenario.clone();
         scenario.workload.seeds = None;
         let mut output = Output::default();
@@ -232,17 +229,28 @@ struct Found {
 }
 
 impl Found {
-    fn search(rates: &mut Rates<'_>, limits: &Limits) -> Result<Found, PlanError> {
+    fn search(rates: &mut Rates<'_>, limits: &Limits) -> Result<Found, Error> {
         let (lowest, last) = rates.scale.within(rates.capacity).into_inner();
         let Some(saturation) = rates.saturation()? else {
             let lowest = rates.scale.rate(lowest);
             let rejected = Point::of(rates.run, lowest, rates.seeds, limits)?.rejected;
-            return Err(PlanError::NoRate { lowest, rejected });
+            return Err(match rejected {
+                0 => overloaded(lowest),
+                rejected => Error::new(
+                    Kind::NoAnswer,
+                    format!(
+                        "{rejected} requests of a run are rejected even at a rate of {lowest:.3} per second; use shorter \
+                         requests, or a longer queue"
+                    ),
+                ),
+            });
         };
         let is_bound = saturation == last;
         if is_bound && rates.capacity.is_infinite() {
             let requests = rates.run.load().requests();
-            return Err(PlanError::NoOverload { requests: requests.unwrap_or_default() });
+            let requests = requests.unwrap_or_default();
+            let text = format!("{requests} requests do not overload the servers at any rate; use more requests");
+            return Err(Error::new(Kind::NoAnswer, text));
         }
         Ok(Found {
             lowest,

@@ -1,13 +1,11 @@
 //! Two reports side by side.
 
 mod causes;
-mod error;
 mod figures;
 mod read;
 mod settings;
 
 pub use causes::{Cause, Term};
-pub use error::CompareError;
 pub use figures::Figure;
 pub use read::ReadReport;
 pub use settings::Setting;

@@ -1,10 +1,12 @@
 //! A report that is read.
 
+use std::fmt::Display;
+
 use rooflut::sim::figures::Throughput;
+use rooflut_error::{Error, Kind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::error::CompareError;
 use crate::figures::LatencyMs;
 use crate::report::Report;
 use crate::versioned::SCHEMA_VERSION;
@@ -74,25 +76,22 @@ impl ReadReport {
     /// Reads the JSON of a report.
     ///
     /// # Errors
-    /// [`CompareError`]: text that is not JSON, or not the report of a run.
-    pub fn read(json: &[u8]) -> Result<ReadReport, CompareError> {
+    /// Text that is not JSON, or not the report of a run.
+    pub fn read(json: &[u8]) -> Result<ReadReport, Error> {
         let keys: Map<String, Value> = serde_json::from_slice(json).map_err(|error| match error.classify() {
-            serde_json::error::Category::Data => {
-                CompareError::Figure("found another JSON value than an object".to_owned())
-            }
-            _ => CompareError::Json(error.to_string()),
+            serde_json::error::Category::Data => no_report(NO_OBJECT),
+            _ => wrong("JSON", error),
         })?;
         match keys.get("schema_version") {
             Some(version) if *version != SCHEMA_VERSION => {
-                Err(CompareError::Figure(format!("expected schema_version {SCHEMA_VERSION}, found {version}")))
+                Err(no_report(format_args!("expected schema_version {SCHEMA_VERSION}, found {version}")))
             }
             _ => ReadReport::of_keys(keys),
         }
     }
 
-    fn of_keys(keys: Map<String, Value>) -> Result<ReadReport, CompareError> {
-        let figures = Figures::deserialize(Value::Object(keys.clone()))
-            .map_err(|error| CompareError::Figure(error.to_string()))?;
+    fn of_keys(keys: Map<String, Value>) -> Result<ReadReport, Error> {
+        let figures = Figures::deserialize(Value::Object(keys.clone())).map_err(no_report)?;
         Ok(ReadReport { keys, figures })
     }
 
@@ -100,11 +99,10 @@ impl ReadReport {
     ///
     /// # Errors
     /// None is known: a report is an object with all keys.
-    pub fn of(report: &Report) -> Result<ReadReport, CompareError> {
-        let wrong = |error: serde_json::Error| CompareError::Figure(error.to_string());
-        match serde_json::to_value(report).map_err(wrong)? {
+    pub fn of(report: &Report) -> Result<ReadReport, Error> {
+        match serde_json::to_value(report).map_err(no_report)? {
             Value::Object(keys) => ReadReport::of_keys(keys),
-            _ => Err(CompareError::Figure("found another JSON value than an object".to_owned())),
+            _ => Err(no_report(NO_OBJECT)),
         }
     }
 
@@ -113,6 +111,17 @@ impl ReadReport {
         let Figures { model, gpus, gpu, .. } = &self.figures;
         format!("{model} on {gpus} {gpu}")
     }
+}
+
+const NO_OBJECT: &str = "found another JSON value than an object";
+
+fn no_report(found: impl Display) -> Error {
+    wrong("the report of a run", found)
+}
+
+fn wrong(expected: &str, found: impl Display) -> Error {
+    let text = format!("expected {expected}: {found}; write the report with `rooflut run --json`");
+    Error::new(Kind::Contents, text)
 }
 
 impl Figures {
