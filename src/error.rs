@@ -134,7 +134,7 @@ impl fmt::Display for ErrorKind {
             ErrorKind::DoesNotFit { needed_bytes, usable_bytes } => write!(
                 f,
                 "the model does not fit: expected at most {:.1} GiB per GPU, found {:.1} GiB of \
-                 weights, activations and one KV block, {:.1} GiB too much; use a larger tp",
+                 weights, activations and one KV block, {:.1} GiB too much; divide it among more GPUs",
                 usable_bytes / GIB,
                 needed_bytes / GIB,
                 (needed_bytes - usable_bytes) / GIB
@@ -142,14 +142,14 @@ impl fmt::Display for ErrorKind {
             ErrorKind::StatesDoNotFit { needed_bytes, left_bytes } => write!(
                 f,
                 "the states of a request do not fit: expected at most {:.2} GiB per GPU beside the weights, found {:.2} \
-                 GiB of pages of its gated delta nets and one KV block; use a larger tp",
+                 GiB of pages of its gated delta nets and one KV block; divide the model among more GPUs",
                 left_bytes / GIB,
                 needed_bytes / GIB,
             ),
             ErrorKind::ContextTooLong { longest, found } => write!(
                 f,
                 "max_model_len: expected at most {longest} tokens, which the KV cache holds, found {found}; lower it, \
-                 or use a larger tp"
+                 or divide the model among more GPUs"
             ),
         }
     }

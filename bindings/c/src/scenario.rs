@@ -189,9 +189,9 @@ pub(crate) fn open(path: &Path) -> std::io::Result<Input> {
     File::open(path).map(Input::from)
 }
 
-pub(crate) fn refused(error: RunError) -> Failure {
-    match error {
-        RunError::Sim(SimError::StepTime(error)) => Failure::new(Code::StepTime, error),
-        error => Failure::refused(format_args!("scenario: {error}")),
+pub(crate) fn refused(error: Error) -> Failure {
+    match error.kind() {
+        Kind::StepTime => Failure::new(Code::StepTime, error),
+        _ => Failure::refused(format_args!("scenario: {error}")),
     }
 }

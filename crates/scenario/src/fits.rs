@@ -1,8 +1,8 @@
 //! Deployments that hold a model in memory.
 
-use rooflut::deployment::{Capacity, DeploymentError};
+use rooflut::ErrorKind;
+use rooflut::deployment::Capacity;
 use rooflut::hardware::Dtype;
-use rooflut::model::MemoryError;
 use rooflut::table::TableSet;
 use rooflut_error::{Error, Kind};
 use rooflut_report::ModelSize;
@@ -186,8 +186,7 @@ impl Fits {
                 let holds = self.held(&capacity, parallelism.dp);
                 (Some(holds), self.missing(&holds, parallelism.dp))
             }
-            Err(DeploymentError::Memory(error)) => (None, Some(too_little(error)?)),
-            Err(error) => return Err(library::deployment(error)),
+            Err(error) => (None, Some(too_little(error)?)),
         };
         // Kernels of a format that another stands in for are not known on any GPU.
         let is_known = placement.model.replaced.is_none();
@@ -257,10 +256,10 @@ fn sixteen_bit(placement: &Placement, sets: &[TableSet]) -> Vec<&'static str> {
 ///
 /// # Errors
 /// Errors of other kinds.
-fn too_little(error: MemoryError) -> Result<Missing, Error> {
-    match error {
-        MemoryError::DoesNotFit { needed_bytes: needed, usable_bytes: held }
-        | MemoryError::StatesDoNotFit { needed_bytes: needed, left_bytes: held } => Ok(Missing::Memory(needed - held)),
-        error => Err(library::memory(error)),
+fn too_little(error: rooflut::Error) -> Result<Missing, Error> {
+    match error.kind() {
+        ErrorKind::DoesNotFit { needed_bytes: needed, usable_bytes: held }
+        | ErrorKind::StatesDoNotFit { needed_bytes: needed, left_bytes: held } => Ok(Missing::Memory(needed - held)),
+        _ => Err(library::deployment(error)),
     }
 }

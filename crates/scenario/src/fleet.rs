@@ -1,9 +1,10 @@
 //! The servers of a run.
 
+use rooflut::Invalid;
 use rooflut::sim::cluster::{Cluster, Disaggregated, Lockstep, ServerPool};
 use rooflut::sim::figures::Totals;
 use rooflut::sim::load::Source;
-use rooflut::sim::{Observer, SimConfig, SimError, Simulator, StepTimeError};
+use rooflut::sim::{Observer, SimConfig, Simulator, StepTimeError};
 use rooflut::step::LatencyModel;
 
 use crate::pools::Pools;
@@ -28,7 +29,7 @@ impl<M: LatencyModel + Clone> Fleet<M> {
         dp: u32,
         server: &Server,
         pools: Option<&Pools>,
-    ) -> Result<Fleet<M>, SimError> {
+    ) -> Result<Fleet<M>, Invalid> {
         let router = server.router();
         let pool = |replicas| ServerPool::new(model.clone(), config, replicas);
         match (pools, server.replicas()) {

@@ -3,14 +3,15 @@
 use std::iter::Take;
 use std::path::PathBuf;
 
+use rooflut::Invalid;
 use rooflut::sim::load::{Arrivals, ClosedLoop, Lengths, LimitedLoop, RequestMix, Sessions, SyntheticLoad};
-use rooflut::sim::{Request, SimConfig, SimError};
+use rooflut::sim::{Request, SimConfig};
 use rooflut_error::{Error, Kind, key};
 use rooflut_report::load::{self, ClosedLoad, Distribution, Mix, OpenLoad, Range};
 
 use crate::lengths::{Formula, LengthDistribution};
 use crate::lengths_file::FileLengths;
-use crate::library::simulator;
+use crate::library::refused_setting;
 use crate::range::LengthRange;
 use crate::read::{Read, read_file};
 use crate::scenario::{Arrival, Workload};
@@ -72,15 +73,15 @@ impl GeneratedLoad {
     /// Arrivals that the clock cannot represent, of the requests that are given, or of so many that say nothing without
     /// the others.
     pub(crate) fn requests(&self, max_model_len: u32, count: u32) -> Result<Requests, Error> {
-        let mix = self.mix(max_model_len).map_err(simulator)?;
+        let mix = self.mix(max_model_len).map_err(refused_setting)?;
         let Workload { users, requests: given, .. } = self.workload;
         let seed = self.workload.seed();
         if let Some(users) = users {
-            let pause = self.workload.think_time().distribution().map_err(simulator)?;
-            let users = ClosedLoop::try_new(users, pause, mix, seed).map_err(simulator)?;
+            let pause = self.workload.think_time().distribution().map_err(refused_setting)?;
+            let users = ClosedLoop::try_new(users, pause, mix, seed).map_err(refused_setting)?;
             return Ok(Requests::Closed(Box::new(users.limited(count.into()))));
         }
-        let arrivals = self.arrivals().map_err(simulator)?;
+        let arrivals = self.arrivals().map_err(refused_setting)?;
         let requests = SyntheticLoad::new(arrivals.clone(), mix, seed).take(count as usize);
         let is_late = |arrival_ns: u64| arrival_ns > SimConfig::LAST_ARRIVAL_NS;
         let checked = given.unwrap_or(LEAST_REQUESTS).min(count) as usize;
@@ -128,12 +129,12 @@ impl GeneratedLoad {
 
     /// The first `count` requests of the mix, at constant arrivals.
     pub(crate) fn lengths(&self, max_model_len: u32, count: u32) -> Result<Vec<Request>, Error> {
-        let mix = self.mix(max_model_len).map_err(simulator)?;
-        let load = SyntheticLoad::new(Arrivals::try_constant(1.0).map_err(simulator)?, mix, self.workload.seed());
+        let mix = self.mix(max_model_len).map_err(refused_setting)?;
+        let load = SyntheticLoad::new(Arrivals::try_constant(1.0).map_err(refused_setting)?, mix, self.workload.seed());
         Ok(load.take(count as usize).collect())
     }
 
-    fn arrivals(&self) -> Result<Arrivals, SimError> {
+    fn arrivals(&self) -> Result<Arrivals, Invalid> {
         let (rate, seed) = (self.workload.rate(), self.workload.seed());
         match self.workload.arrival() {
             Arrival::Poisson => Arrivals::try_poisson(rate, seed),
@@ -145,7 +146,7 @@ impl GeneratedLoad {
         }
     }
 
-    fn mix(&self, max_model_len: u32) -> Result<RequestMix, SimError> {
+    fn mix(&self, max_model_len: u32) -> Result<RequestMix, Invalid> {
         let workload = &self.workload;
         let (prompt, output) = (self.prompt.lengths(), self.output.lengths());
         let mut mix = RequestMix::new(prompt, output).with_cached_prompt(workload.cached_prompt());

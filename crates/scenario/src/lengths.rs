@@ -7,7 +7,7 @@ use std::str::FromStr;
 use rooflut::sim::load::Lengths;
 use rooflut_error::Error;
 
-use crate::library::simulator;
+use crate::library::refused_setting;
 use crate::number::{invalid, whole};
 use crate::range::LengthRange;
 
@@ -88,7 +88,7 @@ impl Formula {
             Formula::Normal { mean, sd, within } => Lengths::try_normal(mean, sd, inside(within)),
             Formula::Lognormal { median, sigma, within } => Lengths::try_lognormal(median, sigma, inside(within)),
         };
-        lengths.map_err(simulator)
+        lengths.map_err(refused_setting)
     }
 
     /// The shortest length that may be drawn.
@@ -184,7 +184,7 @@ fn file(rest: &str) -> Result<LengthDistribution, Error> {
     }
     if let Some(within) = within {
         // Checks the range.
-        Lengths::try_uniform(within.inclusive()).map_err(simulator)?;
+        Lengths::try_uniform(within.inclusive()).map_err(refused_setting)?;
     }
     let path = PathBuf::from(path);
     Ok(LengthDistribution::File { path, within })

@@ -1,6 +1,6 @@
 //! Files of lengths.
 
-use rooflut::sim::SimError;
+use rooflut::Invalid;
 use rooflut::sim::load::Lengths;
 use rooflut_error::{Error, Kind, not_text};
 
@@ -73,7 +73,7 @@ fn row(text: &str) -> Option<(u32, f64)> {
 }
 
 /// Without weights there is no search.
-fn drawn(rows: &[(u32, f64)]) -> Result<Lengths, SimError> {
+fn drawn(rows: &[(u32, f64)]) -> Result<Lengths, Invalid> {
     if rows.iter().all(|(_, weight)| weight.total_cmp(&1.0).is_eq()) {
         Lengths::try_empirical(rows.iter().map(|(length, _)| *length))
     } else {

@@ -1,48 +1,48 @@
 //! Errors of the library as those of scenarios.
 
-use std::fmt::Display;
+use std::fmt::Write;
 use std::path::Path;
 
-use rooflut::ResolveError;
-use rooflut::deployment::DeploymentError;
 use rooflut::hardware::OperationKind;
-use rooflut::model::{MemoryError, SpecError};
-use rooflut::sim::SimError;
-use rooflut::step::{ModelError, UncertainPart};
+use rooflut::sim::StepTimeError;
+use rooflut::step::UncertainPart;
 use rooflut::table::{Strictness, TooUncertain};
+use rooflut::{ErrorKind, Invalid, MessagePart, ResolveError};
 use rooflut_error::{Error, Kind, either, key, setting};
-use rooflut_traces::TraceError;
 
 use crate::file::known;
 use crate::model::Model;
 
-/// An error of the simulator.
-pub(crate) fn simulator(error: impl Into<SimError>) -> Error {
-    let error = error.into();
-    let kind = match error {
-        SimError::StepTime(_) => Kind::StepTime,
-        _ => Kind::Value,
-    };
-    Error::new(kind, with_keys(&error))
+/// A setting that the library refuses, with the keys that its message names.
+pub(crate) fn refused_setting(invalid: Invalid) -> Error {
+    let mut text = String::new();
+    // Writing to a text cannot fail.
+    let _ = invalid.write(&mut |part| match part {
+        MessagePart::Setting(name) => match known(name) {
+            Some(name) => write!(text, "{}", key(name)),
+            None => text.write_str(name),
+        },
+        part => write!(text, "{part}"),
+    });
+    Error::new(Kind::Value, text)
 }
 
-/// An error of the division of memory.
-pub(crate) fn memory(error: MemoryError) -> Error {
-    Error::new(Kind::DoesNotFit, with_keys(&error))
+/// A step that the clock cannot hold.
+pub(crate) fn step_time(error: StepTimeError) -> Error {
+    Error::new(Kind::StepTime, error.to_string())
 }
 
-/// An error of a deployment.
-pub(crate) fn deployment(error: DeploymentError) -> Error {
-    match error {
-        DeploymentError::Memory(error) => memory(error),
-        DeploymentError::Limits(error) => simulator(error),
-        other => Error::new(Kind::NotModelled, with_keys(&other)),
+/// An error of a deployment without kernels.
+pub(crate) fn deployment(error: rooflut::Error) -> Error {
+    match error.kind() {
+        ErrorKind::Invalid(error) => refused_setting(*error),
+        _ => Error::new(Kind::DoesNotFit, error.to_string()).about(["tp"]),
     }
 }
 
 /// Ranks that cannot share a model, and the values of `named`, `tp` or another degree, with which they can.
-pub(crate) fn parallelism(model: &Model, error: SpecError, named: &'static str, possible: &[u32]) -> Error {
-    let text = if let SpecError::IndependentRanks { dp } = error {
+pub(crate) fn parallelism(model: &Model, dp: u32, error: Invalid, named: &'static str, possible: &[u32]) -> Error {
+    let text = if dp > 1 && model.spec.experts().is_none() {
         let (ranks, replicas) = (setting("dp", dp), setting("replicas", dp));
         format!("{ranks}: the data-parallel ranks of {model} share nothing, as it has no experts; use {replicas}")
     } else {
@@ -52,46 +52,44 @@ pub(crate) fn parallelism(model: &Model, error: SpecError, named: &'static str, 
     Error::new(Kind::Parallelism, text).about([named])
 }
 
-/// A model for which the tables have no answer, and the built-in sets that have one.
-pub(crate) fn refused(model: &Model, error: &ModelError, other_sets: &[&str]) -> Error {
+/// A model that cannot be built on a set, and the built-in sets on which it can.
+pub(crate) fn refused(model: &Model, error: &rooflut::Error, other_sets: &[&str]) -> Error {
     let others = setting("gpu", either(other_sets));
-    if let ModelError::Kernel { error: ResolveError::TooManyRanks { set, operation, ranks, most }, .. } = error {
-        let (named, collective) = if *operation == OperationKind::AllReduce.name() {
-            ("tp", "an all-reduce")
-        } else {
-            ("dp", "an all-gather")
-        };
-        let text = format!(
-            "{model}: {}: expected at most {most} ranks, the most over which table set {} has {collective}, found \
-             {ranks}; use {}{}",
-            key(named),
-            set.name(),
-            setting(named, most),
-            if other_sets.is_empty() { String::new() } else { format!(" or {others}") }
-        );
-        return Error::new(Kind::NotMeasured, text).about(["tp", "dp"]);
-    }
-    let (kind, accept) = match error {
-        ModelError::TooUncertain { error, .. } => (Kind::Uncertain, format!(" ({})", accepting(error))),
-        _ => (Kind::NotMeasured, String::new()),
-    };
-    let advice = match (other_sets.is_empty(), error) {
-        // The error ends with an advice.
-        (false, ModelError::TooUncertain { .. } | ModelError::Kernel { error: ResolveError::NoPeak { .. }, .. }) => {
-            format!(" or use {others}")
+    let or = |link: &str| if other_sets.is_empty() { String::new() } else { format!("{link}{others}") };
+    let nothing = if other_sets.is_empty() { "; no compiled-in set can answer for this model" } else { "" };
+    match error.kind() {
+        ErrorKind::Kernel { error: ResolveError::TooManyRanks { set, operation, ranks, most }, .. } => {
+            let (named, collective) = if *operation == OperationKind::AllReduce.name() {
+                ("tp", "an all-reduce")
+            } else {
+                ("dp", "an all-gather")
+            };
+            let text = format!(
+                "{model}: {}: expected at most {most} ranks, the most over which table set {} has {collective}, found \
+                 {ranks}; use {}{}",
+                key(named),
+                set.name(),
+                setting(named, most),
+                or(" or ")
+            );
+            Error::new(Kind::NotMeasured, text).about(["tp", "dp"])
         }
-        (false, _) => format!(": {others}"),
-        // Its advice holds without another set.
-        (true, ModelError::TooUncertain { .. }) => String::new(),
-        (true, _) => "; no compiled-in set can answer for this model".to_owned(),
-    };
-    let keys: &[&str] = match error {
-        ModelError::Kernel { error: ResolveError::NoAttentionDtype { .. }, .. } => &["kv_dtype", "gpu", "tables"],
-        ModelError::Kernel { .. } => &["dtype", "gpu", "tables", "model"],
-        ModelError::TooUncertain { .. } => &["strict"],
-        _ => &["model"],
-    };
-    Error::new(kind, format!("{model}: {error}{accept}{advice}")).about(keys.iter().copied())
+        ErrorKind::Kernel { error: reason, .. } => {
+            let keys: &[&str] = match reason {
+                ResolveError::NoAttentionDtype { .. } => &["kv_dtype", "gpu", "tables"],
+                _ => &["dtype", "gpu", "tables", "model"],
+            };
+            // The message of this one ends with an advice.
+            let link = if matches!(reason, ResolveError::NoPeak { .. }) { " or use " } else { ": " };
+            let text = format!("{model}: {}{}{nothing}", error.kind(), or(link));
+            Error::new(Kind::NotMeasured, text).about(keys.iter().copied())
+        }
+        ErrorKind::TooUncertain { error: reason, .. } => {
+            let text = format!("{model}: {} ({}){}", error.kind(), accepting(reason), or(" or use "));
+            Error::new(Kind::Uncertain, text).about(["strict"])
+        }
+        _ => Error::new(Kind::NotModelled, format!("{model}: {}{}{nothing}", error.kind(), or(": "))).about(["model"]),
+    }
 }
 
 /// An answer of a table that is less certain than the key `strict` accepts.
@@ -113,24 +111,6 @@ fn accepting(error: &TooUncertain) -> String {
 }
 
 /// An error of the trace at `path`.
-pub(crate) fn trace(path: &Path) -> impl Fn(TraceError) -> Error {
-    |TraceError { line, problem }| {
-        Error::new(Kind::Contents, problem.to_string()).at_line(line).in_file(path).about(["trace"])
-    }
-}
-
-/// Returns a message of the library with its keys marked: the first word, and words that are not English, such as
-/// `max_num_seqs` and `tp`.
-fn with_keys(message: &impl Display) -> String {
-    let separates = |next: char| !next.is_ascii_alphanumeric() && next != '_';
-    let message = message.to_string();
-    let words = message.split_inclusive(separates).enumerate().map(|(index, text)| {
-        let word = text.trim_end_matches(separates);
-        let is_english = index > 0 && !word.contains('_') && word.len() > 2;
-        match known(word).filter(|_| !is_english) {
-            Some(known) => text.replacen(known, &key(known).to_string(), 1),
-            None => text.to_owned(),
-        }
-    });
-    words.collect()
+pub(crate) fn trace(path: &Path) -> impl Fn(Error) -> Error {
+    |error| error.in_file(path).about(["trace"])
 }

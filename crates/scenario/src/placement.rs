@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use rooflut::deployment::{Capacity, Deployment, DeploymentBuilder, DeploymentError};
+use rooflut::ErrorKind;
+use rooflut::deployment::{Capacity, Deployment, DeploymentBuilder};
 use rooflut::engine::{self, EngineStack};
 use rooflut::hardware::Dtype;
-use rooflut::model::{MemoryError, MemoryLimits, ModelSpec, Parallelism, SpecError};
+use rooflut::model::{MemoryLimits, ModelSpec, Parallelism};
 use rooflut::sim::SimConfig;
-use rooflut::step::{ModelError, Network};
+use rooflut::step::Network;
 use rooflut::table::{Strictness, TableSet, sets};
 use rooflut_error::{Error, Kind, either, hint, key, nearest, no_effect, setting};
 
@@ -120,7 +121,7 @@ impl Placement {
     }
 
     /// Returns what the memory holds beside the model.
-    pub(crate) fn capacity(&self, server: &Server) -> Result<Capacity, DeploymentError> {
+    pub(crate) fn capacity(&self, server: &Server) -> Result<Capacity, rooflut::Error> {
         self.on(&self.tables, &self.model.spec).server(server.options()).capacity()
     }
 
@@ -145,7 +146,7 @@ impl Placement {
                 key = "dp";
                 possible = (1..=MAX_RANKS).filter(divides).collect();
             }
-            library::parallelism(model, error, key, &possible)
+            library::parallelism(model, parallelism.dp, error, key, &possible)
         })
     }
 
@@ -158,11 +159,45 @@ impl Placement {
     ) -> Result<Deployment, Error> {
         let deployment = self.on(&self.tables, &self.model.spec).server(server.options());
         let draft = speculation.and_then(|speculation| speculation.draft.as_ref());
+        self.check_drafts(server, speculation)?;
         let deployment = deployment
             .speculation(speculation.map(|speculation| speculation.drafts))
             .draft_model(draft.map(|draft| draft.spec));
         let deployment = if speculation.is_some_and(|of| of.drafts.is_mtp()) { deployment.mtp() } else { deployment };
         self.build(deployment, strictness, draft)
+    }
+
+    /// Checks that the drafts are of this model, and as long as its requests.
+    fn check_drafts(&self, server: &Server, speculation: Option<&Speculation>) -> Result<(), Error> {
+        let model = &self.model;
+        let conflict = |text| Err(Error::new(Kind::Conflict, text));
+        if speculation.is_some_and(|of| of.drafts.is_mtp()) && model.spec.mtp_layers == 0 {
+            let (mtp, ngram) = (setting("draft_model", "mtp"), setting("draft_model", "ngram"));
+            return conflict(format!(
+                "{mtp}: expected a model with a layer for multi-token prediction, which {model} lacks; use a draft model, \
+                 or {ngram}"
+            ));
+        }
+        let Some(draft) = speculation.and_then(|speculation| speculation.draft.as_ref()) else { return Ok(()) };
+        let (expected, found) = (model.spec.vocab, draft.spec.vocab);
+        if expected != found {
+            return conflict(format!(
+                "{}: expected the vocabulary of {model}, {expected} tokens, found {found}; use a smaller model of the \
+                 same family",
+                setting("draft_model", draft)
+            ));
+        }
+        let longest = draft.spec.max_model_len;
+        match server.max_model_len.filter(|found| *found > longest) {
+            Some(found) => conflict(format!(
+                "{}: expected at most {}, the longest request of the draft model {draft}, found {}; lower it, or use \
+                 another draft model",
+                key("max_model_len"),
+                grouped(longest),
+                grouped(found)
+            )),
+            None => Ok(()),
+        }
     }
 
     /// The limits of the server, KV blocks included, of which `given` may say how many there are.
@@ -172,11 +207,11 @@ impl Placement {
         given: Option<u32>,
         draft: Option<&Model>,
     ) -> Result<SimConfig, Error> {
-        deployment.server_config().map_err(|error| match error {
-            MemoryError::DoesNotFit { needed_bytes, usable_bytes } => {
+        deployment.server_config().map_err(|error| match *error.kind() {
+            ErrorKind::DoesNotFit { needed_bytes, usable_bytes } => {
                 self.does_not_fit(deployment, draft, needed_bytes, usable_bytes)
             }
-            MemoryError::ContextTooLong { longest, found } => {
+            ErrorKind::ContextTooLong { longest, found } => {
                 let fitting = match given {
                     Some(_) => Some(more_blocks(deployment, found)),
                     None => self.larger_tp(deployment, found),
@@ -191,7 +226,7 @@ impl Placement {
                 );
                 Error::new(Kind::DoesNotFit, text).about(["max_model_len"])
             }
-            error => library::memory(error),
+            _ => library::deployment(error),
         })
     }
 
@@ -297,37 +332,10 @@ impl Placement {
         let refused = |model: &Model, error| library::refused(model, &error, &self.other_sets(&model.spec, strictness));
         let (model, draft) = (&self.model, draft.unwrap_or(&self.model));
         let built = deployment.strictness(strictness).build();
-        built.map_err(|error| match error {
-            DeploymentError::Model(ModelError::Spec(SpecError::NoMtp)) => Error::new(
-                Kind::Conflict,
-                format!(
-                    "{}: expected a model with a layer for multi-token prediction, which {model} lacks; use a draft \
-                     model, or {}",
-                    setting("draft_model", "mtp"),
-                    setting("draft_model", "ngram")
-                ),
-            ),
-            DeploymentError::Model(error) => refused(model, error),
-            DeploymentError::Draft(error) => refused(draft, error),
-            DeploymentError::DraftVocabulary { found, expected } => Error::new(
-                Kind::Conflict,
-                format!(
-                    "{}: expected the vocabulary of {model}, {expected} tokens, found {found}; use a smaller model of \
-                     the same family",
-                    setting("draft_model", draft)
-                ),
-            ),
-            DeploymentError::DraftContext { longest, found } => Error::new(
-                Kind::Conflict,
-                format!(
-                    "{}: expected at most {}, the longest request of the draft model {draft}, found {}; lower it, or \
-                     use another draft model",
-                    key("max_model_len"),
-                    grouped(longest),
-                    grouped(found)
-                ),
-            ),
-            other => library::deployment(other),
+        built.map_err(|error| match error.kind() {
+            ErrorKind::Invalid(invalid) if !invalid.is_of_model() => library::refused_setting(*invalid),
+            _ if error.is_of_draft() => refused(draft, error),
+            _ => refused(model, error),
         })
     }
 

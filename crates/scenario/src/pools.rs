@@ -1,7 +1,7 @@
 //! Prefill and decode on servers of their own.
 
 use rooflut::Deployment;
-use rooflut::sim::SimError;
+use rooflut::Invalid;
 use rooflut::sim::cluster::KvLink;
 use rooflut::sim::figures::Summary;
 use rooflut::units::Seconds;
@@ -38,7 +38,7 @@ impl Pools {
     }
 
     /// The link of each prefill server.
-    pub(crate) fn link(&self) -> Result<KvLink, SimError> {
+    pub(crate) fn link(&self) -> Result<KvLink, Invalid> {
         let latency = Seconds::from_us(self.latency_us);
         KvLink::try_new(self.bandwidth_gb_per_s * 1e9, latency, self.bytes_per_token)
     }

@@ -15,7 +15,7 @@ use rooflut_report::{Ends, ModelInterval, Report};
 use crate::counts::Counts;
 use crate::fleet::Fleet;
 use crate::generated::{GeneratedLoad, Requests};
-use crate::library::{self, simulator};
+use crate::library::{self, refused_setting, step_time};
 use crate::load::Load;
 use crate::outcome::Outcome;
 use crate::run::Run;
@@ -125,7 +125,7 @@ impl Run {
     /// The servers of the run, with this model of their steps.
     fn fleet<'m>(&self, model: StepTimes<'m>) -> Result<Fleet<StepTimes<'m>>, Error> {
         let server = &self.scenario().server;
-        Fleet::try_new(model, *self.config(), self.dp(), server, self.pools()).map_err(simulator)
+        Fleet::try_new(model, *self.config(), self.dp(), server, self.pools()).map_err(refused_setting)
     }
 
     fn simulated(
@@ -188,7 +188,7 @@ impl Run {
         let mut steady = Steady::new(&gate, goal, self.warm_up(), self.expected(), digest);
         let mut source = Feed { source, gate: &gate };
         let observer = &mut (self.stop().clone(), (&mut steady, counts));
-        let totals = fleet.totals(&mut source, observer).map_err(simulator)?;
+        let totals = fleet.totals(&mut source, observer).map_err(step_time)?;
         self.stop().count();
         self.stop().check()?;
         let (summary, steady) = steady.into_figures(&totals);

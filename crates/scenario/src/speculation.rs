@@ -6,7 +6,7 @@ use rooflut_error::{Error, Kind, either, key, setting, value};
 use rooflut_report::MeasuredAcceptance;
 
 use crate::acceptance;
-use crate::library::simulator;
+use crate::library::refused_setting;
 use crate::model::Model;
 use crate::scenario::{Scenario, Server};
 
@@ -51,7 +51,7 @@ impl Speculation {
                 (acceptance::rate(tokens, measured.tokens_per_step), Some(measured))
             }
         };
-        let drafts = sim::Speculation::try_new(tokens, acceptance, seed).map_err(simulator)?;
+        let drafts = sim::Speculation::try_new(tokens, acceptance, seed).map_err(refused_setting)?;
         Ok(Some(Speculation {
             drafts: match (&draft, server.has_mtp()) {
                 (Some(_), _) => drafts.with_draft_model(),

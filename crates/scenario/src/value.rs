@@ -3,14 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rooflut::Invalid;
+use rooflut::sim::RequestRecord;
 use rooflut::sim::figures::LatencyLimits;
 use rooflut::sim::load::{self, Priorities, SharedPrefixes};
-use rooflut::sim::{RequestRecord, SimError};
 use rooflut::units::Seconds;
 use rooflut_error::Error;
 use serde::Serialize;
 
-use crate::library::simulator;
+use crate::library::refused_setting;
 use crate::number::{invalid, milliseconds, seconds, whole};
 
 /// A pause of users: `20` or `exponential:20`, in seconds.
@@ -26,7 +27,7 @@ impl ThinkTime {
     /// No pause.
     pub const NONE: ThinkTime = ThinkTime::Fixed(0.0);
 
-    pub(crate) fn distribution(self) -> Result<load::ThinkTime, SimError> {
+    pub(crate) fn distribution(self) -> Result<load::ThinkTime, Invalid> {
         match self {
             ThinkTime::Fixed(seconds) => load::ThinkTime::try_fixed(Seconds(seconds)),
             ThinkTime::Exponential(mean) => load::ThinkTime::try_exponential(Seconds(mean)),
@@ -45,7 +46,7 @@ impl FromStr for ThinkTime {
         };
         let pause = pause
             .ok_or(invalid("expected SECONDS or exponential:MEAN_SECONDS, as in 2.5, or with a unit, as in 500ms"))?;
-        pause.distribution().map_err(simulator)?;
+        pause.distribution().map_err(refused_setting)?;
         Ok(pause)
     }
 }
@@ -69,7 +70,7 @@ pub struct Prefixes {
 }
 
 impl Prefixes {
-    pub(crate) fn shared(self) -> Result<SharedPrefixes, SimError> {
+    pub(crate) fn shared(self) -> Result<SharedPrefixes, Invalid> {
         SharedPrefixes::try_new(self.groups, self.tokens)
     }
 }
@@ -109,7 +110,7 @@ impl PriorityShares {
         &self.0
     }
 
-    pub(crate) fn priorities(&self) -> Result<Priorities, SimError> {
+    pub(crate) fn priorities(&self) -> Result<Priorities, Invalid> {
         Priorities::try_new(self.0.iter().copied())
     }
 }
@@ -119,7 +120,7 @@ impl TryFrom<Vec<f64>> for PriorityShares {
 
     fn try_from(shares: Vec<f64>) -> Result<PriorityShares, Error> {
         let shares = PriorityShares(shares);
-        shares.priorities().map_err(simulator)?;
+        shares.priorities().map_err(refused_setting)?;
         let sum: f64 = shares.0.iter().sum();
         if (sum - 1.0).abs() < SUM_ERROR {
             Ok(shares)
