@@ -3,7 +3,7 @@
 use rooflut_plan::{Plan, Saturation};
 use rooflut_report::{Report, Versioned};
 use rooflut_scenario::{Fits, ScenarioFile};
-use rooflut_sweep::{Grid, Kind, NotFound, Sources, Sweep};
+use rooflut_sweep::{Grid, Kind, Sources, Sweep};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use rooflut::hardware::Dtype;
 use rooflut::table::TableSet;
-use rooflut_plan::{PlanError, Question, Space};
+use rooflut_plan::{Question, Space};
 use rooflut_scenario::{Model, Scenario};
 use serde::Deserialize;
 
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn rooflut_plan(
     unsafe { returning((plan, "plan"), error, make) }
 }
 
-pub(crate) fn refused(error: PlanError) -> Failure {
+pub(crate) fn refused(error: rooflut_plan::Error) -> Failure {
     Failure::refused(format_args!("plan: {error}"))
 }
 

@@ -4,9 +4,8 @@ use std::ffi::c_char;
 use std::fs::File;
 use std::path::Path;
 
-use rooflut::sim::SimError;
 use rooflut::table::TableSet;
-use rooflut_scenario::{Model, Prices, Resources, Run, RunError, Scenario, ScenarioFile};
+use rooflut_scenario::{Kind, Model, Prices, Resources, Run, Scenario, ScenarioFile};
 use rooflut_sweep::Named;
 use rooflut_traces::Input;
 
@@ -85,7 +84,7 @@ unsafe fn derived(
     scenario: Handle,
     out: (*mut Handle, &str),
     error: *mut Error,
-    derive: impl FnOnce(&Run) -> Result<Run, RunError>,
+    derive: impl FnOnce(&Run) -> Result<Run, rooflut_scenario::Error>,
 ) -> u32 {
     let make = || {
         let derived = REGISTRY.scenarios.read(scenario, |run| derive(run).map_err(refused))?;
@@ -189,7 +188,7 @@ pub(crate) fn open(path: &Path) -> std::io::Result<Input> {
     File::open(path).map(Input::from)
 }
 
-pub(crate) fn refused(error: Error) -> Failure {
+pub(crate) fn refused(error: rooflut_scenario::Error) -> Failure {
     match error.kind() {
         Kind::StepTime => Failure::new(Code::StepTime, error),
         _ => Failure::refused(format_args!("scenario: {error}")),

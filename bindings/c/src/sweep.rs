@@ -2,8 +2,8 @@
 
 use std::thread;
 
-use rooflut_scenario::{ScenarioFile, grouped};
-use rooflut_sweep::{Axis, Grid, NotFound, Shard, Sources, Sweep, SweepError};
+use rooflut_scenario::{Kind, ScenarioFile, grouped};
+use rooflut_sweep::{Axis, Grid, Shard, Sources, Sweep};
 use rooflut_version::version;
 
 use crate::Handle;
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn rooflut_sweep(
         let sources = Sources {
             find: &|scenario| {
                 let named = objects.named(scenario);
-                named.map_err(|failure| NotFound(failure.to_string()))
+                named.map_err(|failure| rooflut_sweep::Error::new(Kind::UnknownName, failure.to_string()))
             },
             open: &open,
         };
@@ -54,7 +54,7 @@ fn grid(toml: &str) -> Result<Grid, Failure> {
         .map_err(|error| Failure::refused(format_args!("toml: {error}")))?;
     let axes = lists.iter().map(|list| {
         let axis = Axis::of_file(list);
-        axis.map_err(|error| Failure::refused(format_args!("toml: line {}: {error}", list.line)))
+        axis.map_err(|error| Failure::refused(format_args!("toml: {}", error.at_line(list.line))))
     });
     Grid::try_new(file.scenario(), axes.collect::<Result<_, _>>()?).map_err(refused)
 }
@@ -89,7 +89,7 @@ fn check(grid: &Grid, objects: &Objects) -> Result<(), Failure> {
 fn rows(sweep: &Sweep<'_>) -> Result<String, Failure> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut csv = sweep.csv_header().map_err(refused)?;
-    let take = |row: rooflut_sweep::Row| -> Result<(), SweepError> {
+    let take = |row: rooflut_sweep::Row| -> Result<(), rooflut_sweep::Error> {
         csv.extend(row.csv()?);
         Ok(())
     };
@@ -97,6 +97,6 @@ fn rows(sweep: &Sweep<'_>) -> Result<String, Failure> {
     String::from_utf8(csv).map_err(Failure::refused)
 }
 
-fn refused(error: SweepError) -> Failure {
+fn refused(error: rooflut_sweep::Error) -> Failure {
     Failure::refused(format_args!("sweep: {error}"))
 }

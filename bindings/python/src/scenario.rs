@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rooflut_scenario::{Scenario, ScenarioError, ScenarioFile, table_of};
+use rooflut_scenario::{Scenario, ScenarioFile, table_of};
 use toml::{Table, Value};
 
 use crate::border::compute;
@@ -34,7 +34,7 @@ pub(crate) fn of_keys(keys: Option<&Bound<'_, PyDict>>) -> PyResult<ScenarioFile
     }
     let text = toml::to_string(&scenario).map_err(error)?;
     // Its lines are those of no file.
-    ScenarioFile::read(text.as_bytes()).map_err(|ScenarioError { problem, .. }| error(problem))
+    ScenarioFile::read(text.as_bytes()).map_err(|cause| error(cause.without_line()))
 }
 
 /// Adds keys to the table of this name, empty for the scenario itself.
@@ -73,13 +73,7 @@ pub(crate) fn read(scenario: Option<&Bound<'_, PyAny>>, keys: Option<&Bound<'_, 
     let bytes = compute(scenario.py(), || rooflut_cli::read(&path))?
         .map_err(|cause| error(format!("cannot read {}: {cause}; check the path", path.display())))?;
     let overlaid = ScenarioFile::read(&bytes).and_then(|file| file.overlaid(&given));
-    let (scenario, replaced) = overlaid.map_err(|ScenarioError { line, problem, .. }| {
-        let path = path.display();
-        error(match line {
-            Some(line) => format!("{path}:{line}: {problem}"),
-            None => format!("{path}: {problem}"),
-        })
-    })?;
+    let (scenario, replaced) = overlaid.map_err(|cause| error(cause.in_file(&path)))?;
     let file = rooflut_report::ScenarioFile {
         path: path.display().to_string(),
         replaced: replaced.into_iter().map(str::to_owned).collect(),

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::input;
 use crate::model_source::NamedModel;
 use crate::output::{Answered, three_digits, to_json};
-use crate::{plan, resources};
+use crate::resources;
 
 /// Answers with the highest rate and the curve around it, and with an error if no rate meets the limits.
 pub(crate) fn run(args: &SaturateArgs, stop: Stop) -> Result<Answered, Error> {

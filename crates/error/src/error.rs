@@ -89,6 +89,13 @@ impl Error {
         self
     }
 
+    /// Removes the line, of a file that nobody wrote.
+    #[must_use]
+    pub fn without_line(mut self) -> Error {
+        self.0.line = None;
+        self
+    }
+
     /// Adds the file, where the error has none; `-` is the standard input.
     #[must_use]
     pub fn in_file(mut self, path: &Path) -> Error {

@@ -128,6 +128,6 @@ impl Variant {
                 counts.link_latency = links.map(|links| links.latency_us);
             }
         }
-        Ok(self.run.with_servers(&counts)?)
+        self.run.with_servers(&counts)
     }
 }

@@ -39,7 +39,7 @@ impl Grid {
     pub fn try_new(base: &Scenario, axes: Vec<Axis>) -> Result<Grid, Error> {
         let mut keys: Vec<&str> = axes.iter().map(Axis::key).collect();
         keys.sort_unstable();
-        if let Some([twice, _]) = keys.array_windows().find(|[a, b]| a == b) {
+        if let Some((twice, _)) = keys.iter().zip(keys.iter().skip(1)).find(|(a, b)| a == b) {
             let text = format!("{}: expected once, found twice; remove one", key(twice));
             return Err(Error::new(Kind::Conflict, text));
         }

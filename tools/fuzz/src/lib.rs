@@ -48,7 +48,7 @@ fn scenario(bytes: &[u8]) {
         Err(error) => {
             let message = error.to_string();
             assert!(!message.contains(char::is_control), "{message:?}");
-            assert!(error.line.is_some_and(|line| is_line(bytes, line)));
+            assert!(error.line().is_some_and(|line| is_line(bytes, line)));
         }
     }
 }
