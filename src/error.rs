@@ -1,4 +1,4 @@
-//! Why a model, a deployment or a simulation cannot be had.
+//! Why a model or a deployment cannot be built.
 
 mod resolve;
 
@@ -13,8 +13,7 @@ use crate::hardware::Text;
 use crate::part::Part;
 use crate::table::TooUncertain;
 
-/// Why a model, a deployment or a simulation cannot be had. Each message says what was expected, what was found, and what
-/// to do.
+/// Why a model or a deployment cannot be built. Each message says what was expected, what was found, and what to do.
 ///
 /// ```
 /// use rooflut::table::sets;

@@ -12,7 +12,7 @@ use rooflut_scenario::Kind;
 pub struct Error(rooflut_scenario::Error);
 
 impl Error {
-    /// An error with this message, whose kind nobody asks for.
+    /// An error with this message. Its kind is not used.
     pub fn new(message: impl Display) -> Error {
         Error(rooflut_scenario::Error::new(Kind::Value, message.to_string()))
     }

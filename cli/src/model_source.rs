@@ -3,9 +3,8 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use rooflut::engine::{self, stacks};
 use rooflut::model::{self, CATALOG, Parallelism};
-use rooflut_error::{hint, key, nearest, no_effect};
+use rooflut_error::{hint, nearest, no_effect};
 use rooflut_hf_config::{ConfigError, Keys, Options, Remedy};
 use rooflut_scenario::{Kind, Model, Target};
 
@@ -33,14 +32,8 @@ impl NamedModel {
     }
 }
 
-/// Refuses engines that are not known, and `--assume-llama` where no file of the `models` needs it.
+/// Refuses `--assume-llama` where no file of the `models` needs it.
 pub(crate) fn check(target: &Target, models: &[&NamedModel]) -> Result<(), rooflut_scenario::Error> {
-    let (name, flag) = (target.engine(), key("engine"));
-    if target.stack().is_none() && engine::oldest(name).is_none() {
-        let near = hint(&nearest(name, stacks::ALL.map(|stack| stack.name)));
-        let text = format!("{flag}: unknown engine {name:?}{near}; `rooflut engines` lists all");
-        return Err(rooflut_scenario::Error::new(Kind::UnknownName, text));
-    }
     let is_needed = models.iter().any(|model| !model.ignored.is_empty());
     if target.assume_llama == Some(true) && !is_needed {
         Err(no_effect("assume_llama", "the model is known without it"))
@@ -125,13 +118,13 @@ pub(crate) fn with_keys(error: rooflut_scenario::Error, target: &Target, models:
     let degrees = [target.parallelism(), Parallelism::tensor(target.tp())];
     let undivided = models.iter().zip(degrees).find_map(|(named, degrees)| {
         let cause = named.model.spec.check_parallelism(degrees).err()?;
-        Some((cause, named.keys.as_ref()?))
+        Some((cause, named.keys.as_ref()))
     });
     match undivided {
-        Some((cause, keys)) => {
+        Some((cause, Some(keys))) => {
             error.map(|text| text.replacen(&cause.to_string(), &keys.rename(cause).to_string(), 1)).into()
         }
-        None => error.into(),
+        _ => error.into(),
     }
 }
 

@@ -61,6 +61,7 @@ impl Invalid {
     #[inline(never)] // Refusals are rare, and many.
     pub const fn new(setting: &'static str, text: &'static str, values: &[MessagePart]) -> Invalid {
         const NONE: MessagePart = MessagePart::Text("");
+        debug_assert!(places(text) == values.len(), "a value for each place of the text");
         let values = match *values {
             [] => [NONE, NONE, NONE],
             [first] => [first, NONE, NONE],
@@ -81,7 +82,7 @@ impl Invalid {
         Invalid { subject, ..self }
     }
 
-    /// Returns the error with other names of its settings.
+    /// Returns the error with other names of its setting and of the settings among its values.
     #[must_use]
     pub fn renamed(self, name: impl Fn(&'static str) -> &'static str) -> Invalid {
         let values = self.values.map(|value| match value {
@@ -126,6 +127,16 @@ impl Invalid {
         }
         Ok(())
     }
+}
+
+/// Returns the number of `{` in a text.
+const fn places(text: &str) -> usize {
+    let (mut rest, mut count) = (text.as_bytes(), 0);
+    while let [first, after @ ..] = rest {
+        count += (*first == b'{') as usize;
+        rest = after;
+    }
+    count
 }
 
 impl fmt::Display for Invalid {

@@ -140,7 +140,7 @@ impl Deployment {
     /// suffice.
     ///
     /// # Errors
-    /// As [`memory_plan`](Self::memory_plan); `tp` ranks that cannot share the models.
+    /// As [`memory_plan`](Self::memory_plan), and `tp` ranks that cannot share the models.
     pub fn memory_plan_at(&self, tp: u32) -> Result<MemoryPlan, Error> {
         let parallelism = Parallelism { tp, ..self.given.parallelism };
         self.given.memory_plan(parallelism)

@@ -97,8 +97,9 @@ impl Deployment {
     /// `num_gpu_blocks_override` (which vLLM checks so since 0.33 at the latest).
     ///
     /// # Errors
-    /// No block fits into memory, and `kv_blocks` is not set ([`ErrorKind::DoesNotFit`](crate::ErrorKind::DoesNotFit)), or the blocks hold no
-    /// request or not the given `max_model_len` ([`ErrorKind::ContextTooLong`](crate::ErrorKind::ContextTooLong)).
+    /// - [`ErrorKind::DoesNotFit`]: no block fits into memory, and `kv_blocks` is not set
+    /// - [`ErrorKind::ContextTooLong`]: the blocks hold less than the given `max_model_len`
+    /// - [`ErrorKind::Invalid`]: the blocks hold no request
     pub fn server_config(&self) -> Result<SimConfig, Error> {
         let (given, longest) = (&self.given, self.max_model_len());
         let kv_blocks = match given.options.kv_blocks {

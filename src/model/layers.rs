@@ -132,8 +132,8 @@ impl Layers {
             _ => {
                 let most = Layers::MAX_GROUPS;
                 return Err(Invalid::new(
-                    "layers",
-                    "expected at most {} groups of equal layers, found more",
+                    "groups of layers",
+                    "expected at most {}, found more",
                     &[MessagePart::Count(most as u64)],
                 ));
             }

@@ -1,7 +1,7 @@
 //! Checked dimensions of a transformer.
 
 use super::checks::{MAX_COUNT, MAX_WIDTH, divides, product, within};
-use super::{Attention, Ffn, LayerGroup, Layers, ModelSpecBuilder, Parallelism, Sampler, Span};
+use super::{Attention, Ffn, LayerGroup, Layers, Parallelism, Sampler, Span};
 use crate::error::Invalid;
 use crate::hardware::Dtype;
 
@@ -46,11 +46,6 @@ pub struct ModelSpec {
 const MAX_VOCAB: u32 = 1 << 24;
 
 impl ModelSpec {
-    /// Returns a builder with no dimensions yet, 16-bit weights and untied embeddings.
-    pub const fn builder() -> ModelSpecBuilder {
-        ModelSpecBuilder::NEW
-    }
-
     /// Checks that the dimensions are consistent.
     ///
     /// # Errors
@@ -72,7 +67,7 @@ impl ModelSpec {
         let first = limited.next();
         if limited.any(|span| Some(span) != first) {
             let text = "expected one length of windows or chunks, found several; such models are not modelled";
-            return Err(Invalid::new("layers", text, &[]));
+            return Err(Invalid::new("groups of layers", text, &[]));
         }
         Ok(())
     }

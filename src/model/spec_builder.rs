@@ -60,8 +60,15 @@ pub struct ModelSpecBuilder {
     sampler: Sampler,
 }
 
+impl ModelSpec {
+    /// Returns a builder with no dimensions yet, 16-bit weights and untied embeddings.
+    pub const fn builder() -> ModelSpecBuilder {
+        ModelSpecBuilder::NEW
+    }
+}
+
 impl ModelSpecBuilder {
-    pub(super) const NEW: ModelSpecBuilder = ModelSpecBuilder {
+    const NEW: ModelSpecBuilder = ModelSpecBuilder {
         hidden: 0,
         before: None,
         layers: 0,

@@ -53,7 +53,7 @@ impl Speculation {
     /// `acceptance` if all drafted tokens before it are accepted.
     ///
     /// # Errors
-    /// [`Invalid`] for 0 or more than 16 tokens, and for a probability outside of 0 to 1.
+    /// 0 or more than 16 tokens, or a probability outside of 0 to 1.
     pub fn try_new(draft_tokens: u32, acceptance: f64, seed: u64) -> Result<Speculation, Invalid> {
         if !(1..=MAX_DRAFT_TOKENS).contains(&(draft_tokens as usize)) {
             return Err(Invalid::new("draft_tokens", "expected 1 to 16 tokens, found {}", &[draft_tokens.into()]));

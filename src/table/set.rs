@@ -4,13 +4,12 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use rooflut_roofline::{Gpu, OperationKind, Text};
+use rooflut_roofline::{Gpu, Text};
 
 use super::origin::Origin;
 #[cfg(feature = "runtime-tables")]
 use super::owned::OwnedSet;
 use super::stored::{StaticSet, Stored};
-use super::table::Table;
 
 /// Measured tables of one GPU and engine stack.
 ///
@@ -85,31 +84,14 @@ impl TableSet {
         }
     }
 
-    /// Returns the tables, in the order of their operations.
-    ///
-    /// ```
-    /// use rooflut::table::sets;
-    /// for table in sets::H100.tables() {
-    ///     println!("{}: {} shapes", table.operation(), table.len());
-    /// }
-    /// ```
-    pub fn tables(&self) -> impl Iterator<Item = Table<'_>> {
-        (0..).map_while(|place| self.table_at(place))
-    }
-
-    /// Returns the table of an operation, or `None` if the set has none.
-    pub fn table(&self, operation: OperationKind) -> Option<Table<'_>> {
-        self.tables().find(|table| table.operation() == operation)
-    }
-
+    /// Returns what is stored of the table at this place.
     #[inline]
-    pub(super) fn table_at(&self, place: u16) -> Option<Table<'_>> {
-        let stored = match &self.kept {
-            Kept::Static(set) => set.table(place)?,
+    pub(super) fn stored(&self, place: u16) -> Option<Stored<'_>> {
+        match &self.kept {
+            Kept::Static(set) => set.table(place),
             #[cfg(feature = "runtime-tables")]
-            Kept::Shared(set) => set.table(place)?,
-        };
-        Some(Table::new(self, place, stored))
+            Kept::Shared(set) => set.table(place),
+        }
     }
 
     /// Returns the set if it is compiled in.

@@ -17,11 +17,31 @@ pub struct Table<'a> {
     stored: Stored<'a>,
 }
 
-impl<'a> Table<'a> {
-    pub(super) const fn new(set: &'a TableSet, place: u16, stored: Stored<'a>) -> Table<'a> {
-        Table { set, place, stored }
+impl TableSet {
+    /// Returns the tables, in the order of their operations.
+    ///
+    /// ```
+    /// use rooflut::table::sets;
+    /// for table in sets::H100.tables() {
+    ///     println!("{}: {} shapes", table.operation(), table.len());
+    /// }
+    /// ```
+    pub fn tables(&self) -> impl Iterator<Item = Table<'_>> {
+        (0..).map_while(|place| self.table_at(place))
     }
 
+    /// Returns the table of an operation, or `None` if the set has none.
+    pub fn table(&self, operation: OperationKind) -> Option<Table<'_>> {
+        self.tables().find(|table| table.operation() == operation)
+    }
+
+    #[inline]
+    pub(super) fn table_at(&self, place: u16) -> Option<Table<'_>> {
+        Some(Table { set: self, place, stored: self.stored(place)? })
+    }
+}
+
+impl<'a> Table<'a> {
     #[cfg(feature = "runtime-tables")]
     pub(super) fn set(&self) -> &'a TableSet {
         self.set

@@ -74,35 +74,40 @@ fn kernels_do_not_depend_on_engines() {
     }
 }
 
-/// Modules that import each other, below a layer of `src/` or in a crate: none are to be added.
-const CIRCLES: [(&str, &[&str]); 18] = [
-    ("src/model", &["spec", "spec_builder"]),
-    ("src/op", &[]),
-    ("src/sim", &[]),
-    ("src/step", &[]),
-    ("src/table", &["set", "table"]),
-    ("codegen/src", &[]),
-    ("codegen/src/read", &[]),
-    ("codegen/src/emit", &[]),
-    ("crates/hf-config/src", &[]),
-    ("laboratory/import/src", &["answers", "error", "gpu_sheet", "missing", "table"]),
-    ("crates/inspect/src", &[]),
-    ("crates/plan/src", &[]),
-    ("crates/report/src", &[]),
-    ("crates/scenario/src", &[]),
-    ("crates/sweep/src", &[]),
-    ("crates/traces/src", &[]),
-    ("laboratory/predecessors/src", &[]),
-    ("laboratory/validation/src", &[]),
+/// Folders whose modules do not import each other in circles.
+const WITHOUT_CIRCLES: [&str; 23] = [
+    "src/model",
+    "src/op",
+    "src/sim",
+    "src/step",
+    "src/table",
+    "codegen/src",
+    "codegen/src/read",
+    "codegen/src/emit",
+    "crates/hf-config/src",
+    "laboratory/import/src",
+    "crates/inspect/src",
+    "crates/plan/src",
+    "crates/report/src",
+    "crates/scenario/src",
+    "crates/sweep/src",
+    "crates/traces/src",
+    "laboratory/predecessors/src",
+    "laboratory/validation/src",
+    "roofline/src",
+    "cli/src",
+    "crates/error/src",
+    "laboratory/cli/src",
+    "bindings/c/src",
 ];
 
 #[test]
-fn no_other_modules_import_each_other_in_circles() {
-    for (folder, expected) in CIRCLES {
+fn modules_do_not_import_each_other_in_circles() {
+    for folder in WITHOUT_CIRCLES {
         let (krate, parent) = folder.split_once("src").unwrap();
         let src = Path::new(env!("CARGO_MANIFEST_DIR")).join(krate).join("src");
         let parent: Vec<String> = parent.split('/').skip(1).map(str::to_owned).collect();
-        assert_eq!(circles(&src, &parent), expected, "{folder}");
+        assert_eq!(circles(&src, &parent), [""; 0], "{folder}");
     }
 }
 

@@ -144,7 +144,7 @@ fn spans_of_no_tokens_or_of_several_lengths_are_refused() {
     let error = two.span(window(20)).build().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "layers: expected one length of windows or chunks, found several; such models are not modelled"
+        "groups of layers: expected one length of windows or chunks, found several; such models are not modelled"
     );
     // A window that no sequence exceeds is none.
     let long = builder.layers(1).span(window(10)).and_layers(2);
@@ -152,5 +152,5 @@ fn spans_of_no_tokens_or_of_several_lengths_are_refused() {
     assert_eq!(model.limited_span(), window(10));
     let many = (0..4).fold(builder.layers(1), |builder, _| builder.and_layers(1));
     let many = many.build().unwrap_err().to_string();
-    assert_eq!(many, "layers: expected at most 4 groups of equal layers, found more");
+    assert_eq!(many, "groups of layers: expected at most 4, found more");
 }

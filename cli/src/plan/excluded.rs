@@ -1,16 +1,16 @@
 //! Kinds of servers that a plan left out, those of one reason together.
 
+use rooflut_error::Shortage;
 use rooflut_plan::{Choice, Excluded, Plan, Reason};
 
-use crate::args::PlanArgs;
 use crate::error::with_flags;
 use crate::output::{count, number, three_digits, wrapped};
 
 /// Returns a paragraph for each reason, with its kinds of servers.
-pub(super) fn text(plan: &Plan, args: &PlanArgs) -> String {
+pub(super) fn text(plan: &Plan) -> String {
     let mut groups: Vec<Group> = Vec::new();
     for Excluded { choice, reason, .. } in &plan.excluded {
-        let about = About::of(choice, reason, args);
+        let about = About::of(reason);
         let group = groups.iter_mut().find(|group| group.about.is_like(&about));
         match group {
             Some(group) => group.add(choice, &about),
@@ -38,26 +38,22 @@ struct About {
 }
 
 impl About {
-    fn of(choice: &Choice, reason: &Reason, args: &PlanArgs) -> About {
+    fn of(reason: &Reason) -> About {
         let whole = |value: f64| count(value as u64);
         let gib: Written = |bytes| number(bytes / f64::from(1 << 30), 1);
         let with = |before: String, value, shown, after: String| About { before, number: Some((value, shown)), after };
         match reason {
-            Reason::Unable(error) => match error.bytes() {
-                Some([needed, usable]) => {
-                    let default = args.target.stack().map_or(0.0, |stack| stack.defaults.gpu_memory_utilization);
-                    with(
-                        format!("does not fit {}: each GPU needs ", choice.gpu),
-                        needed as f64,
-                        gib,
-                        format!(
-                            " GiB for weights, activations and one KV block and has {} GiB at \
-                             --gpu-memory-utilization {}",
-                            gib(usable as f64),
-                            args.server.gpu_memory_utilization.unwrap_or(default)
-                        ),
-                    )
-                }
+            Reason::Unable(error) => match error.shortage() {
+                Some(Shortage { gpu, utilization, needed_bytes, usable_bytes }) => with(
+                    format!("does not fit {gpu}: each GPU needs "),
+                    *needed_bytes,
+                    gib,
+                    format!(
+                        " GiB for weights, activations and one KV block and has {} GiB at --gpu-memory-utilization \
+                         {utilization}",
+                        gib(*usable_bytes)
+                    ),
+                ),
                 None => About { before: with_flags(error), number: None, after: String::new() },
             },
             Reason::Slow { limit, least_ms } => with(

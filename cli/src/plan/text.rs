@@ -72,7 +72,7 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
         let words = command_line::of(&scenario)?;
         text += &command_line::wrapped(INDENT, "command", &words);
     }
-    text += &excluded::text(plan, args);
+    text += &excluded::text(plan);
     Ok(text)
 }
 

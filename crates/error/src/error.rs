@@ -7,8 +7,8 @@ use crate::nearest::either;
 
 /// Why something cannot be done: a message of one line that says what was found, what was expected and what to do.
 ///
-/// A message names [settings](key), which each reader knows by another name: a key of a scenario file, a flag of the
-/// command, a field in C, an argument in Python. [`Error::message`] writes them as its reader does.
+/// A message names [settings](key), which are keys in a scenario file and flags of the command. [`Error::message`] writes
+/// them as its reader does.
 ///
 /// ```
 /// use rooflut_error::{Error, Kind, key, setting};
@@ -28,10 +28,10 @@ use crate::nearest::either;
 /// );
 /// assert_eq!(error.keys(), ["max_num_batched_tokens", "max_num_seqs"]);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Error(Box<Parts>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Parts {
     kind: Kind,
     path: Option<String>,
@@ -40,8 +40,7 @@ struct Parts {
     keys: Vec<&'static str>,
     /// The message. Keys stand between marks.
     text: String,
-    /// Bytes that are needed, and that there are.
-    bytes: Option<[u64; 2]>,
+    shortage: Option<Shortage>,
 }
 
 /// The kind of an [`Error`].
@@ -76,10 +75,23 @@ pub enum Kind {
     Stopped,
 }
 
+/// A model that does not fit in the memory of each GPU.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shortage {
+    /// The GPU.
+    pub gpu: String,
+    /// The share of its memory that the server may use.
+    pub utilization: f64,
+    /// Bytes that each GPU needs.
+    pub needed_bytes: f64,
+    /// Bytes that each GPU has at this share.
+    pub usable_bytes: f64,
+}
+
 impl Error {
     /// Creates an error. Its text names settings by [`key`] and [`setting`].
     pub fn new(kind: Kind, text: impl Into<String>) -> Error {
-        Error(Box::new(Parts { kind, path: None, line: None, keys: Vec::new(), text: text.into(), bytes: None }))
+        Error(Box::new(Parts { kind, path: None, line: None, keys: Vec::new(), text: text.into(), shortage: None }))
     }
 
     /// Adds the line of the file, from 1, where the error has none.
@@ -89,7 +101,7 @@ impl Error {
         self
     }
 
-    /// Removes the line, of a file that nobody wrote.
+    /// Removes the line, where a program made the file.
     #[must_use]
     pub fn without_line(mut self) -> Error {
         self.0.line = None;
@@ -103,10 +115,10 @@ impl Error {
         self
     }
 
-    /// Adds the bytes of memory that are needed, and that there are.
+    /// Adds what is missing.
     #[must_use]
-    pub fn with_bytes(mut self, needed: u64, held: u64) -> Error {
-        self.0.bytes = Some([needed, held]);
+    pub fn short_of(mut self, shortage: Shortage) -> Error {
+        self.0.shortage = Some(shortage);
         self
     }
 
@@ -117,10 +129,11 @@ impl Error {
         self
     }
 
-    /// Puts the text into a longer one.
+    /// Puts the text into a longer one, of which a shortage of memory is only a part.
     #[must_use]
     pub fn map(mut self, text: impl FnOnce(&str) -> String) -> Error {
         self.0.text = text(&self.0.text);
+        self.0.shortage = None;
         self
     }
 
@@ -134,9 +147,9 @@ impl Error {
         self.0.line
     }
 
-    /// The bytes of memory that are needed, and that there are, where these are known.
-    pub fn bytes(&self) -> Option<[u64; 2]> {
-        self.0.bytes
+    /// The memory that is missing, where that is known.
+    pub fn shortage(&self) -> Option<&Shortage> {
+        self.0.shortage.as_ref()
     }
 
     /// The settings that the error is about; the first one that is given is the one to correct.
@@ -166,7 +179,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// A setting as a scenario file has it: `arrival = gamma`.
-pub fn in_file_form(key: &str, value: Option<&str>) -> String {
+fn in_file_form(key: &str, value: Option<&str>) -> String {
     value.map_or(key.to_owned(), |value| format!("{key} = {value}"))
 }
 

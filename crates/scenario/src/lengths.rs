@@ -7,7 +7,6 @@ use std::str::FromStr;
 use rooflut::sim::load::Lengths;
 use rooflut_error::Error;
 
-use crate::library::refused_setting;
 use crate::number::{invalid, whole};
 use crate::range::LengthRange;
 
@@ -88,7 +87,7 @@ impl Formula {
             Formula::Normal { mean, sd, within } => Lengths::try_normal(mean, sd, inside(within)),
             Formula::Lognormal { median, sigma, within } => Lengths::try_lognormal(median, sigma, inside(within)),
         };
-        lengths.map_err(refused_setting)
+        lengths.map_err(|error| invalid(error.to_string()))
     }
 
     /// The shortest length that may be drawn.
@@ -184,7 +183,7 @@ fn file(rest: &str) -> Result<LengthDistribution, Error> {
     }
     if let Some(within) = within {
         // Checks the range.
-        Lengths::try_uniform(within.inclusive()).map_err(refused_setting)?;
+        Lengths::try_uniform(within.inclusive()).map_err(|error| invalid(error.to_string()))?;
     }
     let path = PathBuf::from(path);
     Ok(LengthDistribution::File { path, within })

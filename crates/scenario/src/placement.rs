@@ -10,7 +10,7 @@ use rooflut::model::{MemoryLimits, ModelSpec, Parallelism};
 use rooflut::sim::SimConfig;
 use rooflut::step::Network;
 use rooflut::table::{Strictness, TableSet, sets};
-use rooflut_error::{Error, Kind, either, hint, key, nearest, no_effect, setting};
+use rooflut_error::{Error, Kind, Shortage, either, hint, key, nearest, no_effect, setting};
 
 use crate::fitting::Fitting;
 use crate::library;
@@ -171,13 +171,6 @@ impl Placement {
     fn check_drafts(&self, server: &Server, speculation: Option<&Speculation>) -> Result<(), Error> {
         let model = &self.model;
         let conflict = |text| Err(Error::new(Kind::Conflict, text));
-        if speculation.is_some_and(|of| of.drafts.is_mtp()) && model.spec.mtp_layers == 0 {
-            let (mtp, ngram) = (setting("draft_model", "mtp"), setting("draft_model", "ngram"));
-            return conflict(format!(
-                "{mtp}: expected a model with a layer for multi-token prediction, which {model} lacks; use a draft model, \
-                 or {ngram}"
-            ));
-        }
         let Some(draft) = speculation.and_then(|speculation| speculation.draft.as_ref()) else { return Ok(()) };
         let (expected, found) = (model.spec.vocab, draft.spec.vocab);
         if expected != found {
@@ -268,7 +261,13 @@ impl Placement {
             setting("gpu_memory_utilization", limits.gpu_memory_utilization),
             gib(needed - usable)
         );
-        Error::new(Kind::DoesNotFit, text).about(keys).with_bytes(needed as u64, usable as u64)
+        let shortage = Shortage {
+            gpu: gpu.to_owned(),
+            utilization: limits.gpu_memory_utilization,
+            needed_bytes: needed,
+            usable_bytes: usable,
+        };
+        Error::new(Kind::DoesNotFit, text).about(keys).short_of(shortage)
     }
 
     /// Settings with which the models of `deployment` fit, each by itself; pipeline stages only where no other does.
@@ -333,6 +332,14 @@ impl Placement {
         let (model, draft) = (&self.model, draft.unwrap_or(&self.model));
         let built = deployment.strictness(strictness).build();
         built.map_err(|error| match error.kind() {
+            ErrorKind::Invalid(invalid) if invalid.setting() == "mtp_layers" => {
+                let (mtp, ngram) = (setting("draft_model", "mtp"), setting("draft_model", "ngram"));
+                let text = format!(
+                    "{mtp}: expected a model with a layer for multi-token prediction, which {model} lacks; use a draft \
+                     model, or {ngram}"
+                );
+                Error::new(Kind::Conflict, text)
+            }
             ErrorKind::Invalid(invalid) if !invalid.is_of_model() => library::refused_setting(*invalid),
             _ if error.is_of_draft() => refused(draft, error),
             _ => refused(model, error),

@@ -11,7 +11,6 @@ use rooflut::units::Seconds;
 use rooflut_error::Error;
 use serde::Serialize;
 
-use crate::library::refused_setting;
 use crate::number::{invalid, milliseconds, seconds, whole};
 
 /// A pause of users: `20` or `exponential:20`, in seconds.
@@ -46,7 +45,7 @@ impl FromStr for ThinkTime {
         };
         let pause = pause
             .ok_or(invalid("expected SECONDS or exponential:MEAN_SECONDS, as in 2.5, or with a unit, as in 500ms"))?;
-        pause.distribution().map_err(refused_setting)?;
+        pause.distribution().map_err(|error| invalid(error.to_string()))?;
         Ok(pause)
     }
 }
@@ -120,7 +119,7 @@ impl TryFrom<Vec<f64>> for PriorityShares {
 
     fn try_from(shares: Vec<f64>) -> Result<PriorityShares, Error> {
         let shares = PriorityShares(shares);
-        shares.priorities().map_err(refused_setting)?;
+        shares.priorities().map_err(|error| invalid(error.to_string()))?;
         let sum: f64 = shares.0.iter().sum();
         if (sum - 1.0).abs() < SUM_ERROR {
             Ok(shares)

@@ -48,7 +48,7 @@ pub struct Trace {
 ///
 /// # Errors
 ///
-/// The line that cannot be read, or what the file lacks. A file without requests is an error. Messages name
+/// The line that cannot be read, or what the file lacks. A file without requests is an error. Messages call
 /// [`Options::conditions`] `where` and [`Options::format`] `trace_format`, as scenarios do.
 ///
 /// ```

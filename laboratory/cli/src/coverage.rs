@@ -4,6 +4,7 @@ use rooflut::model::{CATALOG, CatalogEntry};
 use rooflut::step::{Parallelism, Part, RooflineModel, StepOptions};
 use rooflut::table::{Class, Strictness, TableSet};
 use rooflut::{Error, ErrorKind, Invalid};
+use rooflut_roofline::Subject;
 
 /// The numbers of GPUs that are tried.
 pub(crate) const TENSOR_PARALLEL: [u32; 4] = [1, 2, 4, 8];
@@ -51,7 +52,9 @@ fn cover(set: &TableSet, model: &CatalogEntry, tp: u32) -> Cover {
             Ok(_) => return Cover::Answers { class, part },
             Err(error) => match error.kind() {
                 ErrorKind::TooUncertain { part: found, .. } => part = Some(*found),
-                ErrorKind::Invalid(invalid) => return Cover::Uneven(*invalid),
+                ErrorKind::Invalid(invalid) if invalid.is_of_model() => {
+                    return Cover::Uneven(invalid.of(Subject::Itself));
+                }
                 _ => return Cover::Refused(error),
             },
         }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use rooflut::sim::Rejection;
 use rooflut::{Error, ErrorKind, ResolveError};
+use rooflut_roofline::Subject;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -18,6 +19,7 @@ pub(super) fn deployment(error: &Error) -> String {
             needed_bytes / GIB,
             usable_bytes / GIB
         ),
+        ErrorKind::Invalid(invalid) => invalid.of(Subject::Itself).to_string(),
         _ => error.to_string(),
     }
 }

@@ -60,7 +60,9 @@ impl From<Error> for Reason {
     fn from(error: Error) -> Reason {
         let text = not_modelled::deployment(&error);
         match error.kind() {
-            ErrorKind::Invalid(invalid) if !invalid.is_of_model() => Reason::of_row(text),
+            ErrorKind::Invalid(invalid) if !invalid.is_of_model() && invalid.setting() != "kv_blocks" => {
+                Reason::of_row(text)
+            }
             _ => Reason::of_server(text),
         }
     }

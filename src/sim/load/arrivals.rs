@@ -34,7 +34,7 @@ impl Arrivals {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] unless the rate is positive and finite.
+    /// A rate that is not positive and finite.
     pub fn try_constant(requests_per_s: f64) -> Result<Arrivals, Invalid> {
         Arrivals::try_new(requests_per_s, Gaps::Equal(0))
     }
@@ -43,7 +43,7 @@ impl Arrivals {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] unless the rate is positive and finite.
+    /// A rate that is not positive and finite.
     pub fn try_poisson(requests_per_s: f64, seed: u64) -> Result<Arrivals, Invalid> {
         let random = Random::new(seed, Purpose::Arrivals);
         Arrivals::try_new(requests_per_s, Gaps::Exponential(0.0, random))
@@ -66,8 +66,7 @@ impl Arrivals {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] unless the rate is positive and finite,
-    /// [`Invalid`] unless the burstiness is.
+    /// A rate or a burstiness that is not positive and finite.
     pub fn try_gamma(requests_per_s: f64, burstiness: f64, seed: u64) -> Result<Arrivals, Invalid> {
         let shape = positive("burstiness", burstiness)?;
         if shape.total_cmp(&1.0).is_eq() {

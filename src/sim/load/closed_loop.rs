@@ -48,7 +48,7 @@ impl ClosedLoop {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] for 0 users.
+    /// 0 users.
     pub fn try_new(users: u32, pause: ThinkTime, mix: RequestMix, seed: u64) -> Result<ClosedLoop, Invalid> {
         if users == 0 {
             return Err(Invalid::zero("users"));

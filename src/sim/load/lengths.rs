@@ -41,7 +41,7 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] for 0.
+    /// A length of 0.
     pub fn try_fixed(length: u32) -> Result<Lengths, Invalid> {
         Range::try_new(length..=length)?;
         Ok(Lengths(Shape::Fixed(length)))
@@ -51,7 +51,7 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] if the range is empty or begins with 0.
+    /// A range that is empty or begins with 0.
     pub fn try_uniform(range: RangeInclusive<u32>) -> Result<Lengths, Invalid> {
         Ok(Lengths(Shape::Uniform(Range::try_new(range)?)))
     }
@@ -60,8 +60,8 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] unless the mean is positive and the standard deviation at least
-    /// 0, both finite; [`Invalid`] if the range is empty or begins with 0.
+    /// A mean that is not positive, a standard deviation below 0, or either not finite; a range that is empty or begins
+    /// with 0.
     pub fn try_normal(mean: f64, sd: f64, range: RangeInclusive<u32>) -> Result<Lengths, Invalid> {
         Ok(Lengths(Shape::Normal {
             mean: positive("mean", mean)?,
@@ -75,8 +75,7 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] unless the median is positive and sigma at least 0, both finite;
-    /// [`Invalid`] if the range is empty or begins with 0.
+    /// A median that is not positive, a sigma below 0, or either not finite; a range that is empty or begins with 0.
     pub fn try_lognormal(median: f64, sigma: f64, range: RangeInclusive<u32>) -> Result<Lengths, Invalid> {
         Ok(Lengths(Shape::LogNormal {
             median: positive("median", median)?,
@@ -92,8 +91,8 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] unless the mean is positive and finite and the coefficient of
-    /// variation from 0 to 1,000; [`Invalid`] if the range is empty or begins with 0.
+    /// A mean that is not positive and finite; a coefficient of variation below 0 or above 1,000; a range that is empty or
+    /// begins with 0.
     pub fn try_lognormal_of_mean(mean: f64, cv: f64, range: RangeInclusive<u32>) -> Result<Lengths, Invalid> {
         let mean = positive("mean", mean)?;
         if !(0.0..=1_000.0).contains(&cv) {
@@ -108,7 +107,7 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] if the list is empty, [`Invalid`] if a length is 0.
+    /// An empty list, or a length of 0.
     pub fn try_empirical(lengths: impl IntoIterator<Item = u32>) -> Result<Lengths, Invalid> {
         let lengths: Box<[u32]> = lengths.into_iter().collect();
         check_values(&lengths)?;
@@ -127,8 +126,7 @@ impl Lengths {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] if the list is empty, [`Invalid`] if a length is 0,
-    /// [`Invalid`] for a negative weight, and for a sum that is not positive and finite.
+    /// An empty list, a length of 0, a negative weight, or a sum of weights that is not positive and finite.
     pub fn try_weighted(lengths: impl IntoIterator<Item = (u32, f64)>) -> Result<Lengths, Invalid> {
         let (lengths, weights): (Vec<u32>, Vec<f64>) = lengths.into_iter().unzip();
         check_values(&lengths)?;

@@ -85,7 +85,7 @@ impl SharedPrefixes {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] for 0 groups.
+    /// 0 groups.
     pub fn try_new(groups: u32, tokens: u32) -> Result<SharedPrefixes, Invalid> {
         if groups == 0 {
             return Err(Invalid::zero("groups of shared prefixes"));
@@ -139,8 +139,7 @@ impl Priorities {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] if the list is empty, [`Invalid`] for a negative share, and
-    /// for a sum that is not positive and finite.
+    /// An empty list, a negative share, or a sum of shares that is not positive and finite.
     pub fn try_new(shares: impl IntoIterator<Item = f64>) -> Result<Priorities, Invalid> {
         Weights::try_new("shares of priorities", shares).map(Priorities)
     }

@@ -32,7 +32,7 @@ impl ThinkTime {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] unless the pause is finite and at least 0.
+    /// A pause that is negative or not finite.
     pub fn try_fixed(pause: Seconds) -> Result<ThinkTime, Invalid> {
         let seconds = not_negative("think time", pause.0)?;
         Ok(ThinkTime(Pause::Fixed(Seconds(seconds))))
@@ -42,7 +42,7 @@ impl ThinkTime {
     ///
     /// # Errors
     ///
-    /// [`Invalid`] unless the mean is positive and finite.
+    /// A mean that is not positive and finite.
     pub fn try_exponential(mean: Seconds) -> Result<ThinkTime, Invalid> {
         let seconds = positive("mean think time", mean.0)?;
         Ok(ThinkTime(Pause::Exponential(Seconds(seconds))))
