@@ -10,7 +10,7 @@ use rooflut::model::{MemoryLimits, ModelSpec, Parallelism};
 use rooflut::sim::SimConfig;
 use rooflut::step::Network;
 use rooflut::table::{Strictness, TableSet, sets};
-use rooflut_error::{Error, Kind, Shortage, either, hint, key, nearest, no_effect, setting};
+use rooflut_error::{Error, Kind, Shortage, hint, key, nearest, no_effect, setting};
 
 use crate::fitting::Fitting;
 use crate::library;
@@ -379,7 +379,7 @@ fn unknown_engine(name: &str) -> Error {
         Some(oldest) => {
             format!("{name:?} is older than all stacks; use {}, the oldest", setting("engine", oldest.name))
         }
-        None => format!("unknown engine {name:?}{}; use {}", hint(&nearest(name, known)), either(&known)),
+        None => format!("unknown engine {name:?}{}; `rooflut engines` lists all", hint(&nearest(name, known))),
     };
     Error::new(Kind::UnknownName, format!("{}: {cause}", key("engine")))
 }
