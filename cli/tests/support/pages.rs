@@ -72,9 +72,10 @@ fn replay(page: &str, links: &[(&str, &str)]) -> String {
     replayed
 }
 
-/// Returns the output of a script, in the time and memory that a wrong input may take.
+/// Returns the output of a script, within the memory that a wrong input may take, and in four times the processor time that
+/// the longest takes on an idle machine.
 fn printed(folder: &Path, programs: &Path, script: &str) -> String {
-    let limits = "ulimit -v 262144; ulimit -t 5";
+    let limits = "ulimit -v 262144; ulimit -t 20";
     let output = Command::new("sh")
         .args(["-c", &format!("{limits}\n{script}")])
         .env("PATH", with_program(programs))
