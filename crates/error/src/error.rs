@@ -7,16 +7,14 @@ use crate::nearest::either;
 
 /// Why something cannot be done: a message of one line that says what was found, what was expected and what to do.
 ///
-/// A message names [settings](key), which are keys in a scenario file and flags of the command. [`Error::message`] writes
-/// them as its reader does.
+/// A message names [settings](key), which are keys in a scenario file and flags of the command.
+/// [`Error::message`] writes them as its reader does.
 ///
 /// ```
 /// use rooflut_error::{Error, Kind, key, setting};
 ///
-/// let error = Error::new(
-///     Kind::Value,
-///     format!("{}: expected at least {}, found 64; raise it", key("max_num_batched_tokens"), setting("max_num_seqs", 256)),
-/// );
+/// let (budget, requests) = (key("max_num_batched_tokens"), setting("max_num_seqs", 256));
+/// let error = Error::new(Kind::Value, format!("{budget}: expected at least {requests}, found 64; raise it"));
 /// let flag = |key: &str, value: Option<&str>| format!("--{} {}", key.replace('_', "-"), value.unwrap_or_default());
 /// assert_eq!(
 ///     error.to_string(),
