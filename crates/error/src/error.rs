@@ -190,8 +190,13 @@ pub struct Key<'k, V> {
 
 /// Names a setting in the text of an [`Error`]. `arrival = gamma` is `gamma` of `arrival`.
 pub fn key(key: &str) -> Key<'_, &str> {
-    let split = key.split_once(" = ");
-    split.map_or(Key { key, value: None }, |(key, value)| Key { key, value: Some(value) })
+    let (key, value) = split(key);
+    Key { key, value }
+}
+
+/// Returns a key without its value, and the value: `arrival` and `gamma` of `arrival = gamma`.
+pub fn split(setting: &str) -> (&str, Option<&str>) {
+    setting.split_once(" = ").map_or((setting, None), |(key, value)| (key, Some(value)))
 }
 
 /// Names a setting with its value in the text of an [`Error`].

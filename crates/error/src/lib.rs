@@ -4,6 +4,6 @@ mod error;
 mod nearest;
 
 pub use error::{
-    Error, Key, Kind, Shortage, conflict, key, missing, no_effect, not_json, not_text, reading, setting, value,
+    Error, Key, Kind, Shortage, conflict, key, missing, no_effect, not_json, not_text, reading, setting, split, value,
 };
 pub use nearest::{either, hint, misspelt, nearest};

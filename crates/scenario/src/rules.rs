@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rooflut_error::{Error, conflict, missing, no_effect, not_json};
+use rooflut_error::{Error, conflict, missing, no_effect, not_json, split};
 use serde_json::Value;
 
 use crate::scenario::Scenario;
@@ -122,11 +122,6 @@ const CONFLICTS: [Conflict; 8] = [
         ],
     ),
 ];
-
-/// Returns a key without its value, and the value: `arrival` and `gamma` of `arrival = gamma`.
-fn split(wanted: Wanted) -> (&'static str, Option<&'static str>) {
-    wanted.split_once(" = ").map_or((wanted, None), |(key, value)| (key, Some(value)))
-}
 
 /// Keys that are given, with their values as text or JSON.
 #[derive(Clone)]

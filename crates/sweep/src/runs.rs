@@ -109,12 +109,7 @@ impl<'s> Runs<'s> {
         (self.sources.find)(&scenario)?;
         match self.build(scenario) {
             // No other point mends a name or a file.
-            Err(error)
-                if matches!(error.kind(), Kind::UnknownName | Kind::Io | Kind::Contents)
-                    || error.keys() == ["trace"] =>
-            {
-                Err(error)
-            }
+            Err(error) if matches!(error.kind(), Kind::UnknownName | Kind::Io | Kind::Contents) => Err(error),
             _ => Ok(()),
         }
     }

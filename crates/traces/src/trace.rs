@@ -1,6 +1,6 @@
 //! A trace, and how it is read.
 
-use rooflut_error::{Error, Kind, key};
+use rooflut_error::{Error, key};
 
 use crate::arrival_source::ArrivalSource;
 use crate::error::{content, contents};
@@ -121,7 +121,7 @@ impl Trace {
 fn rows(input: &Input, format: Format, conditions: &[Condition], notes: &mut Notes) -> Result<Box<dyn Rows>, Error> {
     if !format.is_csv() && !conditions.is_empty() {
         let text = format!("{} selects rows of CSV, found JSON ({format}); leave it out", key("where"));
-        return Err(Error::new(Kind::Conflict, text));
+        return Err(contents(text));
     }
     Ok(match format {
         Format::Mooncake | Format::QwenBailian => Box::new(Blocks::open(input, format)?),

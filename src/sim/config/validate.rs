@@ -216,13 +216,16 @@ mod tests {
         ] {
             let mut config = SimConfig::new(64, 4).with_speculation(drafts);
             config.rules.draft_scheduling = rule;
-            match config.validate() {
-                Ok(()) => assert!(possible, "{rule:?}"),
-                Err(error) => {
-                    let message = error.to_string();
-                    assert!(!possible && message.contains("found async, which this engine"), "{message}");
-                }
-            }
+            let why = match rule {
+                DraftScheduling::HeadsAhead => "supports with an EAGLE or MTP head as draft model only",
+                _ => "does not support",
+            };
+            let refused = config.validate().map_err(|error| error.to_string());
+            let expected = format!(
+                "scheduling: expected sync with speculative decoding, found async, which this engine {why}; leave it out, or \
+                 use a later engine"
+            );
+            assert_eq!(refused, if possible { Ok(()) } else { Err(expected) });
             config.rules.scheduling = Scheduling::Synchronous;
             assert_eq!(config.validate(), Ok(()));
         }

@@ -95,7 +95,7 @@ fn an_error_says_what_kind_of_thing_is_wrong() {
         ("a,b\n1,2\n", "a=1", Kind::Contents, &[][..]),
         (rows, "experiment=c", Kind::Contents, &["where"]),
         (rows, "experment=a", Kind::UnknownName, &["where"]),
-        (json, "a=1", Kind::Conflict, &["where"]),
+        (json, "a=1", Kind::Contents, &["where"]),
     ] {
         let conditions = [condition.parse().unwrap()];
         let error = read(text.as_bytes(), &Options { conditions: &conditions, ..Options::default() }).unwrap_err();
