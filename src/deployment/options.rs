@@ -36,6 +36,7 @@ macro_rules! settings {
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[cfg_attr(feature = "schema", schemars(transform = filled_in))]
         pub struct ServerOptions {
             $($(#[doc = $doc])+ $(#[cfg_attr($($attribute)+)])* pub $name: Option<$type>,)+
         }
@@ -102,4 +103,18 @@ settings! {
     prefix_caching: PrefixCaching,
     /// Share of the KV blocks that admission leaves free while requests run; default: 0.
     watermark: f64,
+}
+
+/// Describes the settings as reports print them: filled in, but for two limits that a server may lack.
+#[cfg(feature = "schema")]
+fn filled_in(schema: &mut schemars::Schema) {
+    let properties = schema.get_mut("properties").and_then(|properties| properties.as_object_mut());
+    for (name, property) in properties.into_iter().flatten() {
+        if !["long_prefill_token_threshold", "max_waiting"].contains(&name.as_str())
+            && let Some(types) = property.get_mut("type")
+            && let Some(value) = types.get(0).cloned()
+        {
+            *types = value;
+        }
+    }
 }
