@@ -110,11 +110,12 @@ settings! {
 fn filled_in(schema: &mut schemars::Schema) {
     let properties = schema.get_mut("properties").and_then(|properties| properties.as_object_mut());
     for (name, property) in properties.into_iter().flatten() {
-        if !["long_prefill_token_threshold", "max_waiting"].contains(&name.as_str())
-            && let Some(types) = property.get_mut("type")
-            && let Some(value) = types.get(0).cloned()
+        let Some(setting) = property.as_object_mut() else { continue };
+        if let Some(value) = setting.get("type").and_then(|types| types.get(0)).cloned()
+            && !["long_prefill_token_threshold", "max_waiting"].contains(&name.as_str())
         {
-            *types = value;
+            setting.insert("type".into(), value);
+            setting.remove("default");
         }
     }
 }

@@ -322,8 +322,15 @@ fn a_model_that_does_not_fit_has_step_times_and_no_server() {
     let deployment = on_h100("llama-3.1-70b").build().unwrap();
     let batch = StepBatch { prefill: &[], decode: &[DecodeGroup::uniform(1, 1_000).unwrap()] };
     assert!(deployment.step_model().step_time(&batch).total().ms() > 20.0);
-    let refused = deployment.server_config().unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::DoesNotFit { .. }), "{refused}");
+    let needed = |block_size| {
+        let refused = on_h100("llama-3.1-70b").block_size(block_size).build().unwrap().server_config().unwrap_err();
+        match *refused.kind() {
+            ErrorKind::DoesNotFit { needed_bytes, .. } => needed_bytes,
+            _ => panic!("{refused}"),
+        }
+    };
+    // A KV block is needed, too: 16 tokens more are keys and values of 8 heads of 128 elements in 80 layers.
+    assert_eq!(needed(32) - needed(16), 16.0 * f64::from(2 * 80 * 8 * 128 * 2));
     assert!(deployment.memory_plan_at(4).unwrap().kv_blocks > 10_000);
     // A given number of blocks is not checked against the memory.
     let given = on_h100("llama-3.1-70b").kv_blocks(100).build().unwrap();

@@ -1,7 +1,6 @@
 //! `rooflut-lab tables plot`: draws a set.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rooflut_inspect::Family;
@@ -14,7 +13,7 @@ use crate::error::Error;
 use crate::output::{plural, title, to_json, wrapped};
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs};
-use crate::picture::{cannot_draw, picture};
+use crate::picture::{self, picture};
 
 /// The first line of a picture, by which it is recognised.
 const FIRST_LINE: &[u8] = b"<!-- rooflut-lab tables plot -->\n";
@@ -45,9 +44,9 @@ pub(crate) fn run(args: &PlotArgs, tables: Option<&Path>, as_json: bool) -> Resu
     let mut pending = Vec::new();
     for (path, family) in &files {
         let checked = Checked::new(&inspection, family);
-        let text = picture(&inspection, family, &checked.outliers, &checked.dips).map_err(cannot_draw)?;
+        let drawn = picture(&inspection, family, &checked.outliers, &checked.dips);
         let mut file = outputs.open(path, FIRST_LINE)?;
-        (file.write_all(FIRST_LINE)).and_then(|()| file.write_all(text.as_bytes())).map_err(Error::writing(path))?;
+        picture::write(&mut file, path, FIRST_LINE, drawn)?;
         pending.push(file);
         written.push(PlotJson {
             file: path.display().to_string(),

@@ -161,4 +161,16 @@ mod tests {
             assert_eq!(config.check(&request(63, 1)), Ok(()));
         }
     }
+
+    #[test]
+    fn slots_of_a_draft_model_need_blocks_where_a_prompt_has_several_chunks() {
+        let speculation = Speculation::try_new(3, 0.5, 0).unwrap().with_draft_model();
+        let mut config = SimConfig::new(128, 4).with_speculation(speculation);
+        config.rules.admission_lookahead = false;
+        let (blocks, kv_blocks) = (5, 4);
+        for (budget, expected) in [(63, Ok(())), (62, Err(Rejection::TooManyBlocks { blocks, kv_blocks }))] {
+            config.max_num_batched_tokens = budget;
+            assert_eq!(config.check(&request(63, 1)), expected);
+        }
+    }
 }

@@ -27,4 +27,7 @@ pub(crate) struct ValidateArgs {
     /// Also print the share for nominal coverages of 50 and 90 %.
     #[arg(long, value_name = "FILE")]
     pub(crate) calibration: Option<PathBuf>,
+    /// Draw, as SVG, predicted over measured TPOT and TTFT of load stages and closed loops, by GPU.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scatter: Option<PathBuf>,
 }

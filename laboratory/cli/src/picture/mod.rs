@@ -6,13 +6,15 @@ mod notes;
 mod roofline;
 mod style;
 
-use std::io;
+use std::io::{self, Write as _};
+use std::path::Path;
 
 use plotters::coord::Shift;
 use plotters::drawing::DrawingAreaErrorKind;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend, WHITE};
 
 use crate::error::Error;
+use crate::output_file::OutputFile;
 use heat::Heat;
 use rooflut_inspect::Dips;
 use rooflut_inspect::Outlier;
@@ -28,9 +30,15 @@ const WIDTH: u32 = 1120;
 /// Why a picture cannot be drawn.
 pub(crate) type DrawingError = DrawingAreaErrorKind<io::Error>;
 
-/// Converts an error of the drawing library.
-pub(crate) fn cannot_draw(error: DrawingError) -> Error {
-    Error::new(format!("cannot draw: {error}"))
+/// Writes a picture to the `file` at `path`, after the line by which pictures of its kind are recognised.
+pub(crate) fn write(
+    file: &mut OutputFile,
+    path: &Path,
+    first_line: &[u8],
+    picture: Result<String, DrawingError>,
+) -> Result<(), Error> {
+    let text = picture.map_err(|error| Error::new(format!("cannot draw: {error}")))?;
+    file.write_all(first_line).and_then(|()| file.write_all(text.as_bytes())).map_err(Error::writing(path))
 }
 
 /// Draws a family as SVG: a cell for each row with its efficiency (and one for each hole of the grid), the

@@ -13,6 +13,12 @@ const WORST: usize = 8;
 const INTRODUCTION: &str = include_str!("introduction.md");
 /// The calibration plot beside the document.
 const PLOT: &str = "![Observed share of measurements within intervals, by nominal coverage](calibration.svg)";
+/// The scatter plot beside the document.
+const SCATTER: &str = "\
+![Predicted over measured TPOT and TTFT of load stages and closed loops, by GPU](scatter.svg)
+
+Load stages and closed loops: one point is the mean over the requests of a server under one load. On the line, the \
+prediction is the measurement.";
 /// The limits of these measurements.
 const NOT_COVERED: &str = include_str!("not_covered.md");
 
@@ -36,6 +42,9 @@ pub(super) fn render(
          predicted too long).",
         &tables::summaries(reports),
     );
+    if own {
+        text += &format!("\n{SCATTER}\n");
+    }
     text += &section(&format!("Coverage of intervals\n\n{COVERAGE}"), &tables::coverage(covered, nominal));
     if own {
         text += &format!("\n{PLOT}\n");

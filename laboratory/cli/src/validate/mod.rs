@@ -3,19 +3,20 @@
 mod calibration;
 mod groups;
 mod markdown;
+mod scatter;
 mod tables;
 mod text;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rooflut::table::TableSet;
 use rooflut_validation::{
-    Dataset, FileReport, FlatReport, LeftOut, NOMINAL, Predictor, covered, embedded, head_to_head, read, validate,
+    Dataset, FileReport, FlatReport, LeftOut, Metric, NOMINAL, Predictor, covered, embedded, head_to_head, read,
+    validate,
 };
 
 use crate::args::ValidateArgs;
@@ -24,19 +25,25 @@ use crate::input;
 use crate::output::{Answered, count, plural, to_json};
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs};
-use crate::picture::cannot_draw;
+use crate::picture;
 use crate::progress::Ticker;
 use crate::table_set::{self, WhichSet};
 use crate::tallied;
 
 /// Predicts and compares. If nothing can be predicted, that is an error; the JSON output is printed, too.
 /// `shows_progress`: whether standard error tells how far it is.
-pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered, Error> {
+pub(crate) fn run<'a>(args: &'a ValidateArgs, shows_progress: bool) -> Result<Answered, Error> {
     let mut datasets = if args.files.is_empty() { embedded()? } else { read_all(&args.files)? };
     if let Some(path) = &args.tables {
         predict_with(&mut datasets, &table_set::find(WhichSet::At(path))?)?;
     }
-    let plot = args.calibration.as_deref().map(|path| open_plot(args, path).map(|file| (path, file))).transpose()?;
+    let inputs = args.files.iter().map(|path| (path.clone(), "is read"));
+    let mut outputs = Outputs::new(inputs.collect(), Existing::Keep);
+    let mut plot = |path: Option<&'a Path>, first_line| {
+        path.map(|path| outputs.open(path, first_line).map(|file| (path, file))).transpose()
+    };
+    let calibration = plot(args.calibration.as_deref(), calibration::FIRST_LINE)?;
+    let scatter = plot(args.scatter.as_deref(), scatter::FIRST_LINE)?;
     let predictor = Predictor::default();
     let rows: usize = datasets.iter().map(|dataset| dataset.rows.len()).sum();
     let done = Arc::new(AtomicUsize::new(0));
@@ -55,23 +62,35 @@ pub(crate) fn run(args: &ValidateArgs, shows_progress: bool) -> Result<Answered,
     let is_own = args.files.is_empty() && args.tables.is_none();
     let left_out = if is_own { LeftOut::embedded()? } else { LeftOut::default() };
     let rivals = if is_own { head_to_head(&reports)? } else { Vec::new() };
-    let nominal = match plot {
+    let nominal = match calibration {
         Some(_) => PLOTTED.as_slice(),
         None => &NOMINAL,
     };
     let covered = covered(&datasets, &reports, &left_out, nominal).map_err(|error| Error::new(error.to_string()))?;
-    if let Some((path, mut file)) = plot {
+    let mut drawn = Vec::new();
+    if let Some((path, mut file)) = calibration {
         if !covered.iter().any(calibration::is_drawn) {
             return Err(Error::new(
                 "--calibration: expected load stages on h100 that `rooflut-lab validate` has, found none; leave it out",
             ));
         }
-        let text = calibration::draw(&covered, nominal).map_err(cannot_draw)?;
-        (file.write_all(calibration::FIRST_LINE))
-            .and_then(|()| file.write_all(text.as_bytes()))
-            .map_err(Error::writing(path))?;
-        file.finish()?;
+        let first_line = calibration::FIRST_LINE;
+        picture::write(&mut file, path, first_line, calibration::draw(&covered, nominal))?;
+        drawn.push(file);
     }
+    if let Some((path, mut file)) = scatter {
+        let panels = [Metric::Tpot, Metric::Ttft].map(|metric| (metric, scatter::points(&reports, metric)));
+        if panels.iter().any(|(_, points)| points.values().all(Vec::is_empty)) {
+            return Err(Error::new(
+                "--scatter: expected load stages or closed loops with TPOT and TTFT that can be predicted, found none; \
+                 leave it out",
+            ));
+        }
+        picture::write(&mut file, path, scatter::FIRST_LINE, scatter::draw(panels))?;
+        drawn.push(file);
+    }
+    // Neither plot appears before both are drawn.
+    drawn.into_iter().try_for_each(OutputFile::finish)?;
     let nothing = reports.iter().all(|report| report.cases.is_empty());
     let failure = nothing.then(|| unpredicted(&reports));
     let text = match (args.json, failure) {
@@ -110,12 +129,6 @@ publisher's scripts chose for gpt-oss.";
 const SERVERS: &str = "errors by group of servers, in percent. Constants of engines are fitted to every second \
 configuration (GPU, engine, model, precision, parallelism) of servers_steady_state.csv, and the waits of slow hosts to \
 their single servers with one user; the others test them.";
-
-/// Opens the calibration plot.
-fn open_plot(args: &ValidateArgs, path: &Path) -> Result<OutputFile, Error> {
-    let inputs = args.files.iter().map(|path| (path.clone(), "is read"));
-    Outputs::new(inputs.collect(), Existing::from(false)).open(path, calibration::FIRST_LINE)
-}
 
 /// The error where no row can be predicted, with the reasons of all files.
 fn unpredicted(reports: &[FileReport]) -> Error {

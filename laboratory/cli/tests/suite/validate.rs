@@ -168,31 +168,37 @@ fn the_coverage_of_intervals_is_that_of_the_stages() {
     assert!(of_kernels.iter().all(|row| row["gpu"] == "h100"));
 }
 
-/// The document and its plot.
+/// The document and its plots.
 const ACCURACY: &str = "docs/accuracy.md";
-const CALIBRATION: &str = "docs/calibration.svg";
+const PLOTS: [&str; 2] = ["docs/calibration.svg", "docs/scatter.svg"];
 
 #[test]
 fn the_document_on_accuracy_is_what_the_command_writes() {
     let path: PathBuf = workspace().join(ACCURACY);
     let found = std::fs::read_to_string(path).expect("the document");
     let folder = TempDir::new().expect("a folder");
-    let plot = folder.path().join("calibration.svg");
-    let written = success(&format!("validate --markdown --calibration {}", plot.display()));
+    let plots = PLOTS.map(|plot| (plot, folder.path().join(plot.trim_start_matches("docs/"))));
+    let [calibration, scatter] = plots.each_ref().map(|(_, path)| path.display());
+    let written = success(&format!("validate --markdown --calibration {calibration} --scatter {scatter}"));
     let differs = found.lines().zip(written.lines()).find(|(old, new)| old != new);
     assert!(
         found == written,
-        "{ACCURACY} is out of date ({differs:?}); write it again: cargo run --release -- validate \
-         --markdown --calibration {CALIBRATION} > {ACCURACY}"
+        "{ACCURACY} is out of date ({differs:?}); write it again: cargo run --release -p rooflut-lab -- validate \
+         --markdown --calibration {calibration} --scatter {scatter} > {ACCURACY}",
+        calibration = PLOTS[0],
+        scatter = PLOTS[1]
     );
-    let [drawn, committed] =
-        [plot, workspace().join(CALIBRATION)].map(|path| std::fs::read_to_string(path).expect("a plot"));
-    assert!(drawn == committed, "{CALIBRATION} is out of date");
-    for drawn in ["TPOT (50)", "E2E (50)", "TTFT (50)", "gemm (", "moe ("] {
-        assert!(committed.contains(drawn), "{drawn}");
+    let contents = [&["TPOT (50)", "E2E (50)", "TTFT (50)", "gemm (", "moe ("][..], &["h100 (", "b200 ("]];
+    for ((name, plot), contents) in plots.iter().zip(contents) {
+        let [drawn, committed] =
+            [plot, &workspace().join(name)].map(|path| std::fs::read_to_string(path).expect("a plot"));
+        assert!(drawn == committed, "{name} is out of date");
+        for drawn in contents {
+            assert!(committed.contains(drawn), "{drawn}");
+        }
+        // XML allows no "--" within a comment: a browser would refuse the picture.
+        let comment = committed.split_once("<!--").expect("a comment").1.split_once("-->").expect("its end").0;
+        assert!(!comment.contains("--"), "{comment}");
     }
-    // XML allows no "--" within a comment: a browser would refuse the picture.
-    let comment = committed.split_once("<!--").expect("a comment").1.split_once("-->").expect("its end").0;
-    assert!(!comment.contains("--"), "{comment}");
     assert!(written.contains("\n## Not covered\n"));
 }
