@@ -332,3 +332,19 @@ fn ln_window(shape: &WindowShape) -> f64 {
         window => ln(f64::from(window)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_as_long_as_its_pairs_say() {
+        for window in [1, 2, 128, 0] {
+            let chunks = WindowChunks::new(window);
+            for length in [1, 2, 64, 127, 128, 129, 1_000, 100_000] {
+                let found = chunks.length_of(chunks.pairs_of(length));
+                assert!((found - length as f64).abs() < 1e-6 * length as f64, "{window}, {length}: {found}");
+            }
+        }
+    }
+}
