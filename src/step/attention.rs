@@ -107,3 +107,26 @@ fn add(sums: &mut ChunkSums, chunk: &Chunk, span: Span) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_beyond_its_window_is_cut_into_pieces_of_the_same_length() {
+        let chunk = Chunk::last(25, 29).expect("a chunk");
+        for (span, pieces) in [
+            (Span::Full, &[(25, 4)][..]),
+            // 6 tokens fill the window; of those after them, each attends to 10 keys.
+            (Span::Window(10), &[(6, 4), (10, 5), (9, 5)]),
+            (Span::Chunk(10), &[(6, 4), (10, 0), (9, 0)]),
+        ] {
+            let (mut found, mut expected) = (ChunkSums::default(), ChunkSums::default());
+            add(&mut found, &chunk, span);
+            for &(new, context) in pieces {
+                expected.add(new, context);
+            }
+            assert_eq!(found, expected, "{span:?}");
+        }
+    }
+}

@@ -296,6 +296,10 @@ fn contradictions_are_rejected_with_found_and_allowed_values() {
             on_h100("llama-3.1-8b").speculation(speculation).draft_model(four_bit),
             "draft model: qkv: GPU h100: no peak for nvfp4",
         ),
+        (
+            on_h100("llama-3.1-8b").pp(2).speculation(speculation).draft_model(spec("llama-3.2-1b")),
+            "draft model or MTP layer: expected none with 2 pipeline stages, found one",
+        ),
         (on_h100("llama-3.1-8b").tp(3), "model: q_heads"),
         (on_h100("llama-3.1-8b").tp(0), "model: tp"),
         (on_h100("llama-3.1-8b").weight_dtype(Dtype::Nvfp4), "GPU h100: no peak for nvfp4"),
