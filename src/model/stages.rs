@@ -138,6 +138,8 @@ mod tests {
         };
         assert_eq!(stages("deepseek-v3", 2), [vec![3, 28], vec![30]]);
         assert_eq!(stages("gpt-oss-20b", 3), vec![vec![4, 4]; 3]);
+        // A layer in six attends to all tokens: it is in the middle of six, not the first.
+        assert_eq!(stages("gemma-3-27b", 31)[..3], [vec![2], vec![1, 1], vec![2]]);
         for stage in stages("gemma-3-27b", 4) {
             assert!((2..=3).contains(&stage[1]) || (2..=3).contains(&stage[0]), "{stage:?}");
         }
