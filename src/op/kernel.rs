@@ -6,6 +6,8 @@ use super::blend::{MAX_NEIGHBOURS, Neighbour};
 use super::collective::AllReduce;
 #[cfg(feature = "alloc")]
 use super::collective::Gather;
+#[cfg(feature = "alloc")]
+use super::compressed::{CompressedDecode, CompressedPrefill};
 use super::decode::DecodeAttention;
 #[cfg(feature = "alloc")]
 use super::delta::{DeltaDecode, DeltaPrefill};
@@ -15,6 +17,8 @@ use super::gemm::Gemm;
 use super::mla::{MlaDecode, MlaPrefill};
 use super::moe::Moe;
 use super::prefill::PrefillAttention;
+#[cfg(feature = "alloc")]
+use super::streams::HyperConnection;
 #[cfg(feature = "alloc")]
 use super::window::{WindowDecode, WindowPrefill};
 use crate::error::ResolveError;
@@ -168,6 +172,12 @@ kernels! {
     DeltaPrefill: DeltaPrefill::resolve, at(Batch, SeqLen), one;
     #[cfg(feature = "alloc")]
     DeltaDecode: DeltaDecode::resolve, at(Batch), one;
+    #[cfg(feature = "alloc")]
+    CompressedPrefill: CompressedPrefill::resolve, at(Batch, SeqLen), all;
+    #[cfg(feature = "alloc")]
+    CompressedDecode: CompressedDecode::resolve, at(Batch, KvTokens), all;
+    #[cfg(feature = "alloc")]
+    HyperConnection: HyperConnection::resolve, at(Tokens), one;
 }
 
 impl Kernel {

@@ -2,12 +2,12 @@
 
 use super::blend::Neighbour;
 use super::estimate::Estimate;
-use super::found::found_answers;
+use super::layer::{FoundLayer, LayerShape, layer_answers};
 use super::prefill::ChunkSums;
 use crate::error::ResolveError;
 use crate::hardware::{Dtype, MlaLoad, MlaShape, OperationKind, Reference, Work};
-use crate::math::{exp_short, larger, ln};
-use crate::table::{Class, Entry, ErrorGroup, Grid, Held, KernelTable, Reading, Table, TableSet};
+use crate::math::larger;
+use crate::table::{Class, ErrorGroup, Grid, KernelTable, Reading, Table, TableSet};
 
 /// Resolved layer of latent attention over prompts.
 ///
@@ -27,7 +27,7 @@ use crate::table::{Class, Entry, ErrorGroup, Grid, Held, KernelTable, Reading, T
 /// ```
 #[derive(Debug, Clone)]
 pub struct MlaPrefill {
-    found: Found,
+    found: FoundLayer<MlaShape>,
 }
 
 /// Resolved layer of latent attention of decoding requests.
@@ -52,10 +52,10 @@ pub struct MlaPrefill {
 /// ```
 #[derive(Debug, Clone)]
 pub struct MlaDecode {
-    found: Found,
+    found: FoundLayer<MlaShape>,
 }
 
-found_answers!(MlaPrefill, MlaDecode);
+layer_answers!(MlaShape: MlaPrefill, MlaDecode);
 
 impl TableSet {
     /// Returns layers of latent attention by shape over (prompts, prompt length), or `None` if the set has none.
@@ -95,7 +95,7 @@ impl MlaPrefill {
             None => OperationKind::MlaPrefill,
             Some(_) => OperationKind::DsaPrefill,
         };
-        let found = Found::resolve(set, operation, shape)?;
+        let found = FoundLayer::resolve(set, operation, shape)?;
         Ok(MlaPrefill { found })
     }
 
@@ -131,7 +131,7 @@ impl MlaPrefill {
     }
 
     fn answer(&self, reading: &Reading, chunks: &ChunkSums) -> Estimate {
-        self.found.answer(reading, &self.load(chunks))
+        answer(&self.found, reading, &self.load(chunks))
     }
 
     /// Returns the work of one rank for chunks that run together.
@@ -143,16 +143,6 @@ impl MlaPrefill {
         let shape = &self.found.shape;
         let selected = chunks.selected_squares(shape.indexer);
         shape.prefill_load(&chunks.prompts(), selected)
-    }
-
-    /// Returns the reference of the layer.
-    pub(crate) fn reference(&self) -> &Reference {
-        &self.found.reference
-    }
-
-    /// Returns the matched measured shapes with their shares.
-    pub fn matched(&self) -> impl Iterator<Item = Neighbour<MlaShape>> + '_ {
-        self.found.matched()
     }
 }
 
@@ -166,7 +156,7 @@ impl MlaDecode {
             None => OperationKind::MlaDecode,
             Some(_) => OperationKind::DsaDecode,
         };
-        let found = Found::resolve(set, operation, shape)?;
+        let found = FoundLayer::resolve(set, operation, shape)?;
         Ok(MlaDecode { found })
     }
 
@@ -186,7 +176,7 @@ impl MlaDecode {
         let kv_tokens = larger(kv_tokens, requests);
         let load = self.found.shape.decode_load(requests, kv_tokens);
         let reading = self.found.read(requests, kv_tokens / requests);
-        self.found.answer(&reading, &load)
+        answer(&self.found, &reading, &load)
     }
 
     /// Returns the work of one rank.
@@ -194,139 +184,42 @@ impl MlaDecode {
     pub(crate) fn work(&self, requests: f64, kv_tokens: f64) -> Work {
         self.found.shape.decode_load(requests, kv_tokens).work
     }
+}
 
-    /// Returns the reference of the layer.
-    pub(crate) fn reference(&self) -> &Reference {
-        &self.found.reference
+/// Returns the time of `load` with this efficiency.
+#[inline]
+fn answer(found: &FoundLayer<MlaShape>, reading: &Reading, load: &MlaLoad) -> Estimate {
+    found.answer(reading, load.reference_s(&found.reference), &load.work)
+}
+
+impl LayerShape for MlaShape {
+    fn dtype(&self) -> Dtype {
+        self.dtype
     }
 
-    /// Returns the matched measured shapes with their shares.
-    pub fn matched(&self) -> impl Iterator<Item = Neighbour<MlaShape>> + '_ {
-        self.found.matched()
-    }
-}
-
-/// Returns whether a measured layer is of the same model and format, whatever its heads.
-fn is_same(shape: &MlaShape, measured: &MlaShape) -> bool {
-    let of = |shape: &MlaShape| (shape.dtype, shape.hidden, shape.q_rank);
-    of(measured) == of(shape)
-}
-
-/// Returns the measured layers with as many heads or fewer, and with more, of the same dimensions of heads. Those of the
-/// same model and format come first.
-fn around<'t>(table: MlaTable<'t>, shape: &MlaShape) -> [Option<MlaEntry<'t>>; 2] {
-    let like = |dtype| {
-        table.entries().filter(move |entry| {
-            let other = MlaShape {
-                dtype,
-                q_heads: entry.shape.q_heads,
-                hidden: entry.shape.hidden,
-                q_rank: entry.shape.q_rank,
-                ..*shape
-            };
-            entry.shape == other
-        })
-    };
-    let dtype = match shape.dtype {
-        Dtype::Bf16 if like(Dtype::Bf16).next().is_none() => Dtype::Fp8Block,
-        own => own,
-    };
-    let rank = |entry: &MlaEntry<'_>| (entry.shape.q_heads, is_same(shape, &entry.shape));
-    let fewer = like(dtype).filter(|entry| entry.shape.q_heads <= shape.q_heads).max_by_key(rank);
-    let more = like(dtype).filter(|entry| entry.shape.q_heads > shape.q_heads).min_by_key(|entry| {
-        let (q_heads, is_same) = rank(entry);
-        (q_heads, !is_same)
-    });
-    let is_exact = fewer.is_some_and(|entry| entry.shape.q_heads == shape.q_heads);
-    [fewer, more.filter(|_| !is_exact)]
-}
-
-type MlaEntry<'t> = Entry<MlaShape, Grid<'t>>;
-type MlaTable<'t> = KernelTable<'t, MlaShape, Grid<'t>>;
-
-/// Measured shapes that answer for a shape.
-#[derive(Debug, Clone)]
-struct Found {
-    shape: MlaShape,
-    reference: Reference,
-    errors: ErrorGroup,
-    /// The shape itself, or those with fewer and with more heads.
-    rows: [Option<(Neighbour<MlaShape>, Held)>; 2],
-    class: Class,
-}
-
-impl Found {
-    fn resolve(set: &TableSet, operation: OperationKind, shape: MlaShape) -> Result<Found, ResolveError> {
-        let table = set.required(operation)?.typed::<MlaShape, Grid<'_>>();
-        let [fewer, more] = around(table, &shape);
-        let share = match (&fewer, &more) {
-            (Some(fewer), Some(more)) => {
-                let [low, at, high] = [fewer.shape, shape, more.shape].map(|shape| ln(f64::from(shape.q_heads)));
-                (at - low) / (high - low)
-            }
-            (Some(_), None) => 0.0,
-            (None, Some(_)) => 1.0,
-            (None, None) => {
-                return Err(ResolveError::NoLatentAttention {
-                    set: set.clone(),
-                    operation: operation.name(),
-                    dtype: shape.dtype,
-                    kv_dtype: shape.kv_dtype,
-                    kv_rank: shape.kv_rank,
-                    head_dims: [shape.nope_dim, shape.rope_dim, shape.v_dim],
-                    indexer: shape.indexer,
-                });
-            }
-        };
-        let mut found = [fewer, more].into_iter().flatten();
-        let class = if fewer.is_some_and(|entry| entry.shape == shape) {
-            Class::Measured
-        } else if fewer.is_some() && more.is_some() && found.all(|entry| is_same(&shape, &entry.shape)) {
-            Class::Interpolated
-        } else {
-            Class::Transferred
-        };
-        let [measured, other] = table.error_groups(shape.dtype);
-        let hold = |entry: MlaEntry<'_>, share| {
-            let shape = entry.shape;
-            (Neighbour { shape, share }, table.hold(&entry))
-        };
-        Ok(Found {
-            shape,
-            reference: set.reference(&table, shape.dtype)?,
-            errors: match class {
-                Class::Measured => measured,
-                _ => other,
-            },
-            rows: [fewer.map(|entry| hold(entry, 1.0 - share)), more.map(|entry| hold(entry, share))],
-            class,
-        })
+    fn q_heads(&self) -> u32 {
+        self.q_heads
     }
 
-    /// Returns the efficiency at a point of the grids.
-    #[inline]
-    fn read(&self, batch: f64, length: f64) -> Reading {
-        let mut mean = Reading { latency_us: None, ln_slowdown: 0.0, provenance: self.class.inside() };
-        for (Neighbour { share, .. }, held) in self.rows.iter().flatten() {
-            let grid = held.grid();
-            let row = grid.batch().locate_from_1(batch);
-            let reading = grid.read(row, grid.length().locate_from_1(length));
-            mean.ln_slowdown += share * reading.ln_slowdown;
-            mean.provenance = mean.provenance.worst(reading.provenance);
-            mean.latency_us = reading.latency_us.filter(|_| self.class == Class::Measured);
+    fn like(&self, measured: &MlaShape, dtype: Dtype) -> MlaShape {
+        let MlaShape { q_heads, hidden, q_rank, .. } = *measured;
+        MlaShape { dtype, q_heads, hidden, q_rank, ..*self }
+    }
+
+    fn is_same(&self, measured: &MlaShape) -> bool {
+        let of = |shape: &MlaShape| (shape.dtype, shape.hidden, shape.q_rank);
+        of(measured) == of(self)
+    }
+
+    fn missing(&self, set: &TableSet, operation: OperationKind) -> ResolveError {
+        ResolveError::NoLatentAttention {
+            set: set.clone(),
+            operation: operation.name(),
+            dtype: self.dtype,
+            kv_dtype: self.kv_dtype,
+            kv_rank: self.kv_rank,
+            head_dims: [self.nope_dim, self.rope_dim, self.v_dim],
+            indexer: self.indexer,
         }
-        mean
-    }
-
-    /// Returns the time of `load` with this efficiency.
-    #[inline]
-    fn answer(&self, reading: &Reading, load: &MlaLoad) -> Estimate {
-        let reference_s = load.reference_s(&self.reference);
-        let at_peak = load.work.flops * self.reference.rates.s_per_flop;
-        Estimate::new(reading, reference_s * exp_short(reading.ln_slowdown), at_peak)
-    }
-
-    fn matched(&self) -> impl Iterator<Item = Neighbour<MlaShape>> + '_ {
-        self.rows.iter().flatten().map(|(neighbour, _)| *neighbour)
     }
 }

@@ -6,6 +6,8 @@
 mod attention;
 mod blend;
 mod collective;
+#[cfg(feature = "alloc")]
+mod compressed;
 mod decode;
 #[cfg(feature = "alloc")]
 mod delta;
@@ -14,14 +16,20 @@ mod found;
 mod gemm;
 mod kernel;
 #[cfg(feature = "alloc")]
+mod layer;
+#[cfg(feature = "alloc")]
 mod mla;
 mod moe;
 mod prefill;
+#[cfg(feature = "alloc")]
+mod streams;
 #[cfg(feature = "alloc")]
 mod window;
 
 pub use blend::Neighbour;
 pub use collective::{AllReduce, Collective, Gather};
+#[cfg(feature = "alloc")]
+pub use compressed::{CompressedDecode, CompressedPrefill};
 pub use decode::DecodeAttention;
 pub(crate) use decode::DecodeRows;
 #[cfg(feature = "alloc")]
@@ -33,5 +41,7 @@ pub use kernel::{Argument, Kernel};
 pub use mla::{MlaDecode, MlaPrefill};
 pub use moe::Moe;
 pub use prefill::{ChunkSums, PrefillAttention};
+#[cfg(feature = "alloc")]
+pub use streams::HyperConnection;
 #[cfg(feature = "alloc")]
 pub use window::{WindowDecode, WindowPrefill};

@@ -189,6 +189,8 @@ mod tests {
                     | OperationKind::WindowDecode
                     | OperationKind::DsaPrefill
                     | OperationKind::DsaDecode
+                    | OperationKind::CompressedPrefill
+                    | OperationKind::CompressedDecode
                     | OperationKind::AllGather
                     | OperationKind::ReduceScatter
             ) {

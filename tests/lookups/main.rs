@@ -9,6 +9,7 @@
 )]
 
 mod bounds;
+mod compressed;
 mod context;
 mod continuity;
 mod exact;

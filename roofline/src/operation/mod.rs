@@ -6,6 +6,7 @@
 mod allreduce;
 mod attention;
 mod column;
+mod compressed;
 mod delta;
 mod gather;
 mod gemm;
@@ -13,6 +14,7 @@ mod indexer;
 mod kernel;
 mod mla;
 mod moe;
+mod streams;
 mod window;
 
 use core::fmt;
@@ -22,6 +24,7 @@ use crate::{Dtype, Reference, Work};
 pub use allreduce::ALL_REDUCE;
 pub use attention::{DECODE, PREFILL, PrefillPace, Prompts, RankAttention};
 pub use column::{Column, ColumnKind, Contradiction, Expected, Usual};
+pub use compressed::{Attended, COMPRESSED_DECODE, COMPRESSED_PREFILL, vector_bytes};
 pub use delta::{DELTA_DECODE, DELTA_PREFILL};
 pub use gather::{ALL_GATHER, REDUCE_SCATTER};
 pub use gemm::{GEMM, GemmPace};
@@ -29,18 +32,21 @@ pub use kernel::MeasuredKernel;
 pub use mla::{DSA_DECODE, DSA_PREFILL, MLA_DECODE, MLA_PREFILL, MlaLoad};
 pub use moe::MOE;
 pub use shapes::*;
+pub use streams::HYPER_CONNECTION;
 pub use window::{WINDOW_DECODE, WINDOW_PREFILL};
 
 /// Shapes of kernels, and the types of their parts.
 pub mod shapes {
     pub use super::allreduce::AllReduceShape;
     pub use super::attention::AttentionShape;
+    pub use super::compressed::CompressedShape;
     pub use super::delta::{DeltaKernel, DeltaShape};
     pub use super::gather::GatherShape;
     pub use super::gemm::GemmShape;
     pub use super::indexer::Indexer;
     pub use super::mla::MlaShape;
     pub use super::moe::MoeShape;
+    pub use super::streams::{Side, StreamsShape};
     pub use super::window::WindowShape;
 }
 
@@ -180,6 +186,9 @@ operations! {
     ReduceScatter = REDUCE_SCATTER, GatherShape;
     DeltaPrefill = DELTA_PREFILL, DeltaShape;
     DeltaDecode = DELTA_DECODE, DeltaShape;
+    CompressedPrefill = COMPRESSED_PREFILL, CompressedShape;
+    CompressedDecode = COMPRESSED_DECODE, CompressedShape;
+    HyperConnection = HYPER_CONNECTION, StreamsShape;
 }
 
 /// The declaration of an operation: its file, its columns and the work of its kernels.
