@@ -1,6 +1,6 @@
 //! `rooflut models`: lists the built-in models.
 
-use rooflut::hardware::Dtype;
+use rooflut::hardware::{Dtype, Indexer};
 use rooflut::model::{Attention, CATALOG, CatalogEntry, Ffn, LayerGroup, ModelSpec};
 use serde::Serialize;
 
@@ -26,7 +26,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
         ]);
     }
     let legend = "Params are billions of weights, max len is the longest request in tokens. Heads are \
-                  query/KV heads, query heads of latent attention (MLA; DSA where it is sparse), or GDN for a gated delta net; an \
+                  query/KV heads, query heads of latent attention (MLA; DSA where it is sparse) or of attention over \
+                  compressed keys (CSA), or GDN for a gated delta net; an \
                   FFN is its width, one of experts used/all x width and their format if it is not bf16. A \
                   model with several kinds of layers has one entry for each. `--model` also takes a Hugging \
                   Face id of these (`rooflut models --json` lists them) and the path of a config.json.";
@@ -47,6 +48,7 @@ fn heads(group: &LayerGroup) -> String {
             let kind = if heads.indexer.is_some() { "DSA" } else { "MLA" };
             format!("{} {kind}", heads.q_heads)
         }
+        Attention::Compressed(heads) => format!("{} CSA", heads.q_heads),
         // Without keys and values in a cache.
         Attention::DeltaNet(_) => "GDN".to_owned(),
         _ => "-".to_owned(),
@@ -85,6 +87,9 @@ struct ModelJson {
     layers: u32,
     /// Layers for multi-token prediction.
     mtp_layers: u32,
+    /// Residual streams; left out if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    streams: Option<u32>,
     /// Layers of each kind.
     groups: Vec<GroupJson>,
     vocab: u32,
@@ -104,6 +109,7 @@ impl ModelJson {
             hidden: spec.hidden,
             layers: spec.layers.total(),
             mtp_layers: spec.mtp_layers,
+            streams: (spec.streams > 0).then_some(spec.streams),
             groups: spec.layers.iter().map(GroupJson::new).collect(),
             vocab: spec.vocab,
             max_model_len: spec.max_model_len,
@@ -139,11 +145,18 @@ impl GroupJson {
                 nope_dim: heads.nope_dim,
                 rope_dim: heads.rope_dim,
                 v_dim: heads.v_dim,
-                indexer: heads.indexer.map(|indexer| IndexerJson {
-                    heads: indexer.heads,
-                    head_dim: indexer.head_dim,
-                    top_k: indexer.top_k,
-                }),
+                indexer: heads.indexer.map(IndexerJson::new),
+                dtype,
+            },
+            Attention::Compressed(heads) => AttentionJson::Compressed {
+                q_heads: heads.q_heads,
+                q_rank: heads.q_rank,
+                head_dim: heads.head_dim,
+                window: heads.window,
+                ratio: heads.ratio,
+                o_groups: heads.o_groups,
+                o_rank: heads.o_rank,
+                indexer: heads.indexer.map(IndexerJson::new),
                 dtype,
             },
             Attention::DeltaNet(heads) => AttentionJson::DeltaNet {
@@ -200,6 +213,20 @@ enum AttentionJson {
         head_dim: u32,
         dtype: &'static str,
     },
+    Compressed {
+        q_heads: u32,
+        q_rank: u32,
+        head_dim: u32,
+        /// Last tokens that a token sees.
+        window: u32,
+        /// Tokens of a compressed key; 0 without such keys.
+        ratio: u32,
+        o_groups: u32,
+        o_rank: u32,
+        /// Keys that it selects; null where all compressed keys are read.
+        indexer: Option<IndexerJson>,
+        dtype: &'static str,
+    },
     Other,
 }
 
@@ -210,6 +237,13 @@ struct IndexerJson {
     head_dim: u32,
     /// Keys that it selects.
     top_k: u32,
+}
+
+impl IndexerJson {
+    fn new(indexer: Indexer) -> IndexerJson {
+        let Indexer { heads, head_dim, top_k } = indexer;
+        IndexerJson { heads, head_dim, top_k }
+    }
 }
 
 #[derive(Serialize)]

@@ -3,7 +3,7 @@
 use super::{Deployment, DeploymentBuilder, ServedModel, ServerOptions};
 use crate::engine::{DraftScheduling, PrefixCaching, Scheduling};
 use crate::error::{Error, ErrorKind, Invalid};
-use crate::model::{KvGroups, grown_block_size};
+use crate::model::{KvGroups, Span, grown_block_size};
 use crate::sim::cluster::Lockstep;
 use crate::sim::{Server, SimConfig, Simulator};
 
@@ -185,7 +185,11 @@ impl DeploymentBuilder {
             held = held.with_mtp_counted();
         }
         config.kv_groups = KvGroups::of(&held, self.parallelism.tp);
-        config.kv_groups.span = self.spec.limited_span();
+        // Chunks count even where the engine has no groups for them.
+        match self.spec.limited_span() {
+            Span::Full => {}
+            span => config.kv_groups.span = span,
+        }
         let grown = grown_block_size(&self.spec, self.parallelism.tp, &self.memory);
         let factor = config.kv_groups.block_factor;
         config.block_size = grown.saturating_mul(factor);

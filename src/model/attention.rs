@@ -1,7 +1,7 @@
 //! The attention of a layer.
 
-use super::Span;
 use super::checks::{MAX_COUNT, MAX_WIDTH, divides, product, within};
+use super::{Compressed, Span};
 use crate::error::Invalid;
 use crate::hardware::{Dtype, Indexer};
 
@@ -19,6 +19,8 @@ pub enum Attention {
     Mla(Mla),
     /// A gated delta net: keeps a state instead of keys and values.
     DeltaNet(DeltaNet),
+    /// Heads that share one vector per token as key and value, and attend to compressed ones.
+    Compressed(Compressed),
 }
 
 /// Groups of query heads that share a key and a value head.
@@ -123,14 +125,15 @@ impl Attention {
             Attention::Gqa(gqa) => gqa.q_heads,
             Attention::Mla(mla) => mla.q_heads,
             Attention::DeltaNet(net) => net.k_heads,
+            Attention::Compressed(compressed) => compressed.q_heads,
         }
     }
 
-    /// Returns the tokens that a token attends to.
+    /// Returns the tokens that a token attends to; [`Span::Full`] for a window beside compressed keys.
     pub const fn span(&self) -> Span {
         match self {
             Attention::Gqa(gqa) => gqa.span,
-            Attention::Mla(_) | Attention::DeltaNet(_) => Span::Full,
+            Attention::Mla(_) | Attention::DeltaNet(_) | Attention::Compressed(_) => Span::Full,
         }
     }
 
@@ -144,7 +147,8 @@ impl Attention {
     }
 
     /// Returns the number of values that the KV cache of one of `tp` ranks holds for a token: K and V of its heads, or
-    /// the latent vector and the rotary key, with a copy on each rank. Gated delta nets hold no values.
+    /// the latent vector and the rotary key, with a copy on each rank. Gated delta nets hold no values, and compressed
+    /// keys are no values of a single token.
     pub fn kv_values(&self, tp: u32) -> u32 {
         match self {
             Attention::Gqa(gqa) => {
@@ -152,18 +156,20 @@ impl Attention {
                 2 * heads * gqa.head_dim
             }
             Attention::Mla(mla) => mla.latent(),
-            Attention::DeltaNet(_) => 0,
+            Attention::DeltaNet(_) | Attention::Compressed(_) => 0,
         }
     }
 
     /// Returns the bytes that the KV cache of one of `tp` ranks holds for a token: its [`kv_values`](Self::kv_values) in
-    /// `kv_dtype`, and with an indexer its key, beside latent vectors that have scales in fp8.
+    /// `kv_dtype`, and with an indexer its key, beside latent vectors that have scales in fp8; of compressed keys a share
+    /// of a key.
     pub fn kv_bytes(&self, tp: u32, kv_dtype: Dtype) -> f64 {
         match self {
             Attention::Mla(Mla { kv_rank, rope_dim, indexer: Some(indexer), .. }) => {
                 let latent = indexer.latent_bytes(*kv_rank, *rope_dim, kv_dtype);
                 latent + f64::from(indexer.key_bytes())
             }
+            Attention::Compressed(compressed) => compressed.kv_bytes(),
             _ => f64::from(self.kv_values(tp)) * kv_dtype.weight_bytes(),
         }
     }
@@ -182,8 +188,8 @@ impl Attention {
 
     /// Returns the numbers of weights that each of `tp` ranks holds, and that they divide: query heads with
     /// their gates, and KV heads unless there are more ranks than these. MLA compresses and selects keys on each rank.
-    fn projections(&self, hidden: u32, tp: u32) -> (u64, u64) {
-        let hidden = u64::from(hidden);
+    fn projections(&self, size: u32, tp: u32) -> (u64, u64) {
+        let hidden = u64::from(size);
         match *self {
             Attention::Gqa(gqa) => {
                 let head = 2 * product([hidden, gqa.head_dim.into()]);
@@ -214,6 +220,10 @@ impl Attention {
                 let conv = product([convolved, CONV_WIDTH]);
                 (0, product([hidden, width]).saturating_add(conv))
             }
+            Attention::Compressed(compressed) => {
+                let each = Compressed { q_heads: 0, ..compressed }.params(size);
+                (each, compressed.params(size).saturating_sub(each))
+            }
         }
     }
 
@@ -231,16 +241,16 @@ impl Attention {
                 within("nope_dim", mla.nope_dim, MAX_COUNT)?;
                 within("rope_dim", mla.rope_dim, MAX_COUNT)?;
                 within("v_dim", mla.v_dim, MAX_COUNT)?;
-                if let Some(indexer) = mla.indexer {
-                    within("index_heads", indexer.heads, MAX_COUNT)?;
-                    within("index_dim", indexer.head_dim, MAX_COUNT)?;
-                    within("index_top_k", indexer.top_k, u32::MAX)?;
-                }
+                mla.indexer.map_or(Ok(()), check_indexer)?;
             }
             Attention::DeltaNet(net) => {
                 within("v_heads", net.v_heads, MAX_COUNT)?;
                 within("head_dim", net.head_dim, MAX_COUNT)?;
                 divides("v_heads", net.v_heads, "k_heads", net.k_heads)?;
+            }
+            Attention::Compressed(compressed) => {
+                compressed.check()?;
+                compressed.indexer.map_or(Ok(()), check_indexer)?;
             }
         }
         match self.span() {
@@ -258,13 +268,14 @@ impl Attention {
             Attention::Gqa(Gqa { kv_heads, .. }) => divides("kv_heads", *kv_heads, "tp", tp),
             Attention::Mla(_) => Ok(()),
             Attention::DeltaNet(net) => divides("v_heads", net.v_heads, "tp", tp),
+            Attention::Compressed(compressed) => divides("o_groups", compressed.o_groups, "tp", tp),
         }
     }
 
     /// Returns the name of the field that [`q_heads`](Self::q_heads) reads.
     const fn heads_field(&self) -> &'static str {
         match self {
-            Attention::Gqa(_) | Attention::Mla(_) => "q_heads",
+            Attention::Gqa(_) | Attention::Mla(_) | Attention::Compressed(_) => "q_heads",
             Attention::DeltaNet(_) => "k_heads",
         }
     }
@@ -310,4 +321,10 @@ impl Mla {
     pub const fn latent(&self) -> u32 {
         self.kv_rank.saturating_add(self.rope_dim)
     }
+}
+
+fn check_indexer(indexer: Indexer) -> Result<(), Invalid> {
+    within("index_heads", indexer.heads, MAX_COUNT)?;
+    within("index_dim", indexer.head_dim, MAX_COUNT)?;
+    within("index_top_k", indexer.top_k, u32::MAX)
 }

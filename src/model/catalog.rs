@@ -3,8 +3,8 @@
 mod specs;
 
 use specs::{
-    MLA, deepseek_v3, dense, gemma_4, glm_5, gpt_oss, in_blocks, indexer, joint_qk_norm, kimi_k2, latent, limited,
-    maverick, moe, penalized, qwen3_5_27b, qwen3_5_35b_a3b, qwen3_5_397b_a17b, qwen3_30b_a3b, qwen3_235b_a22b,
+    MLA, deepseek_v3, deepseek_v4, dense, gemma_4, glm_5, gpt_oss, in_blocks, indexer, joint_qk_norm, kimi_k2, latent,
+    limited, maverick, moe, penalized, qwen3_5_27b, qwen3_5_35b_a3b, qwen3_5_397b_a17b, qwen3_30b_a3b, qwen3_235b_a22b,
     qwen3_next, scout, shared, tied, top_p,
 };
 
@@ -63,6 +63,8 @@ const fn entry(name: &'static str, aliases: &'static [&'static str], spec: Model
 /// DeepSeek-V3, R1 and V3.1, Qwen3-Next, Qwen3.5 and Qwen3.6 have a layer that drafts tokens (`mtp_layers`).
 /// MiniMax-M2's `config.json` names three (`num_mtp_modules`), but their weights are not published, and vLLM does not
 /// run them.
+///
+/// DeepSeek-V4 has a layer that drafts tokens, which is not modelled (`mtp_layers` 0): it has a window alone.
 ///
 /// Weights have the formats of the first alias. `llama-4-scout` means Red Hat's 8-bit release, because servers of this
 /// release were measured; Meta's 16-bit weights go by their id. The formats of Llama-4-Maverick-FP8, with 8-bit routed
@@ -202,6 +204,10 @@ pub static CATALOG: &[CatalogEntry] = &[
     entry("deepseek-v3.1", &["deepseek-ai/DeepSeek-V3.1", "deepseek-ai/DeepSeek-V3.1-Terminus"], top_p(deepseek_v3(None))),
     entry("deepseek-v3.2", &["deepseek-ai/DeepSeek-V3.2", "deepseek-ai/DeepSeek-V3.2-Exp"],
         top_p(deepseek_v3(indexer(64)))),
+    entry("deepseek-v4-flash", &["deepseek-ai/DeepSeek-V4-Flash"],
+        deepseek_v4([4096, 64, 1024, 512], [2, 21, 20], [256, 2048])),
+    entry("deepseek-v4-pro", &["deepseek-ai/DeepSeek-V4-Pro"],
+        deepseek_v4([7168, 128, 1536, 1024], [0, 30, 31], [384, 3072])),
     entry("glm-5", &["zai-org/GLM-5"], glm_5([Dtype::Bf16; 2])),
     entry("glm-5-fp8", &["zai-org/GLM-5-FP8"], glm_5([Dtype::Fp8Block; 2])),
     entry("kimi-k2", &["moonshotai/Kimi-K2-Instruct", "moonshotai/Kimi-K2-Base"],
@@ -278,6 +284,7 @@ mod tests {
             ("qwen3.6-27b", 27.0),
             ("qwen3.6-35b-a3b", 35.0),
             ("glm-5", 744.0),
+            ("deepseek-v4-flash", 284.0),
         ] {
             let found = find(name).unwrap().spec.weight_params() as f64 / 1e9;
             let error = found / round - 1.0;
@@ -293,6 +300,8 @@ mod tests {
             ("deepseek-v3", 37.0),
             ("deepseek-v3.2", 37.0),
             ("glm-5", 40.0),
+            ("deepseek-v4-flash", 13.0),
+            ("deepseek-v4-pro", 49.0),
             ("kimi-k2", 32.0),
             ("gpt-oss-20b", 3.6),
             ("gpt-oss-120b", 5.1),

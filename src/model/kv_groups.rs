@@ -63,10 +63,18 @@ impl KvGroups {
 
     /// Returns the groups of the layers of `model` on one of `tp` ranks.
     ///
+    /// Attention over compressed keys is one group, of all layers, and as many limited ones as the vectors of the window
+    /// and the states of the compressors have times the bytes of a token. vLLM keeps blocks for each of these, too
+    /// (`SlidingWindowMLASpec`), of 4 to 256 tokens.
+    ///
     /// If one kind has at least 4/5 as many layers as the other, the smaller kind is padded, as since vLLM 0.15.
     ///
     /// Assumes: windows free blocks for as many tokens as the larger blocks hold; vLLM frees each block by itself.
     pub fn of(model: &ModelSpec, tp: u32) -> KvGroups {
+        if let Some((window, times)) = window_copies(model) {
+            let (layers, span) = (model.layers.total(), Span::Window(window));
+            return KvGroups { layers, limited: times, span, ..KvGroups::ONE };
+        }
         let span = model.limited_span();
         let is_state = |group: &&LayerGroup| matches!(group.attention, Attention::DeltaNet(_));
         let states = model.layers.iter().filter(is_state).fold(0, |sum: u32, group| sum.saturating_add(group.layers));
@@ -156,6 +164,20 @@ impl KvGroups {
         };
         blocks.saturating_mul(block_size)
     }
+}
+
+/// Returns the window of attention over compressed keys, and how many times the bytes of compressed keys layers hold for
+/// each of its tokens; `None` in other models.
+fn window_copies(model: &ModelSpec) -> Option<(u32, u32)> {
+    let layers = model.layers.iter().filter_map(|group| match group.attention {
+        Attention::Compressed(compressed) => Some((f64::from(group.layers), compressed)),
+        _ => None,
+    });
+    let sums = layers.map(|(layers, of)| (of.window, layers * of.window_bytes(), layers * of.kv_bytes()));
+    let (window, held, kept) = sums.reduce(|a, b| (a.0.max(b.0), a.1 + b.1, a.2 + b.2))?;
+    // Layers that have the window alone hold what others do not.
+    let times = if kept > 0.0 { (held / kept + 0.5) as u32 } else { 1 };
+    Some((window, times.max(1)))
 }
 
 impl Default for KvGroups {

@@ -3,6 +3,7 @@
 mod attention;
 mod catalog;
 mod checks;
+mod compressed;
 mod kv_groups;
 mod layers;
 mod memory;
@@ -17,6 +18,7 @@ mod stages;
 
 pub use attention::{Attention, DeltaNet, Gqa, Mla};
 pub use catalog::{CATALOG, CatalogEntry, find};
+pub use compressed::Compressed;
 pub use kv_groups::KvGroups;
 pub use layers::{Ffn, LayerGroup, Layers};
 #[cfg(feature = "sim")]

@@ -30,6 +30,10 @@ pub struct ModelSpec {
     /// Layers that draft tokens, for multi-token prediction (MTP); not among [`layers`](ModelSpec::layers), and not among
     /// [`weight_params`](ModelSpec::weight_params). They are like the last group of layers. 0 if there are none.
     pub mtp_layers: u32,
+    /// Residual streams that each attention and FFN reads and writes (hyper-connections, `hc_mult`); 0 if they share one
+    /// residual.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_zero"))]
+    pub streams: u32,
     /// Vocabulary size, as padded in the weights.
     pub vocab: u32,
     /// Whether embedding and lm_head are the same weights.
@@ -45,6 +49,13 @@ pub struct ModelSpec {
 /// Maximum vocabulary size.
 const MAX_VOCAB: u32 = 1 << 24;
 
+/// Whether a field has the value of files from before it.
+#[cfg(feature = "serde")]
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 impl ModelSpec {
     /// Checks that the dimensions are consistent.
     ///
@@ -59,6 +70,7 @@ impl ModelSpec {
         }
         within("layers", self.layers.total(), MAX_COUNT)?;
         within("mtp_layers", self.mtp_layers.max(1), MAX_COUNT)?;
+        within("streams", self.streams.max(1), MAX_COUNT)?;
         within("vocab", self.vocab, MAX_VOCAB)?;
         within("positions", self.positions.max(1), MAX_VOCAB)?;
         within("max_model_len", self.max_model_len, u32::MAX)?;
@@ -220,11 +232,14 @@ impl ModelSpec {
     /// It saturates at `u64::MAX`, which no checked model reaches.
     pub fn weight_params(&self) -> u64 {
         let hidden = u64::from(self.hidden);
+        let streams = u64::from(self.streams);
+        let mixing = product([2, streams, streams + 2, streams, hidden]);
         let layers = self.layers.iter().map(|group| {
             let layer = group
                 .attention_params(self.hidden)
                 .saturating_add(group.ffn_params(self.hidden))
-                .saturating_add(2 * hidden);
+                .saturating_add(2 * hidden)
+                .saturating_add(mixing);
             product([u64::from(group.layers), layer])
         });
         let vocabulary = product([self.vocabularies().into(), self.vocab.into(), hidden]);

@@ -1,6 +1,6 @@
 //! A builder for the dimensions of a model.
 
-use super::{Attention, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span};
+use super::{Attention, Compressed, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span};
 use crate::error::Invalid;
 use crate::hardware::{Dtype, Indexer};
 
@@ -44,6 +44,11 @@ pub struct ModelSpecBuilder {
     v_heads: u32,
     output_gate: bool,
     joint_qk_norm: bool,
+    o_groups: u32,
+    o_rank: u32,
+    window: u32,
+    ratio: u32,
+    streams: u32,
     span: Span,
     vocab: u32,
     intermediate: u32,
@@ -88,6 +93,11 @@ impl ModelSpecBuilder {
         v_heads: 0,
         output_gate: false,
         joint_qk_norm: false,
+        o_groups: 0,
+        o_rank: 0,
+        window: 0,
+        ratio: 0,
+        streams: 0,
         span: Span::Full,
         vocab: 0,
         intermediate: 0,
@@ -146,6 +156,18 @@ impl ModelSpecBuilder {
         output_gate(output_gate: bool);
         /// Sets whether queries and keys have norms over all their heads (default: over each head, or none).
         joint_qk_norm(joint_qk_norm: bool);
+        /// Sets the number of groups of the output projection of attention over compressed keys (`o_groups`; default: 0,
+        /// no such layers). Then [`kv_heads`](Self::kv_heads), [`span`](Self::span) and
+        /// [`output_gate`](Self::output_gate) have no effect.
+        o_groups(o_groups: u32);
+        /// Sets the rank of the output of such a group (`o_lora_rank`).
+        o_rank(o_rank: u32);
+        /// Sets the tokens that such layers attend to beside compressed keys (`sliding_window`).
+        window(window: u32);
+        /// Sets the tokens of a compressed key (`compress_ratios`; default: 0, the window alone).
+        ratio(ratio: u32);
+        /// Sets the number of residual streams of hyper-connections (`hc_mult`; default: 0, none).
+        streams(streams: u32);
         /// Sets the vocabulary size, as padded in the weights.
         vocab(vocab: u32);
         /// Sets the intermediate size of the FFN, or of one expert.
@@ -249,7 +271,21 @@ impl ModelSpecBuilder {
 
     const fn attention(&self) -> Attention {
         let q_heads = self.q_heads;
+        let indexer = match self.index_heads {
+            0 => None,
+            heads => Some(Indexer { heads, head_dim: self.index_dim, top_k: self.index_top_k }),
+        };
         match self.kv_rank {
+            0 if self.o_groups > 0 => Attention::Compressed(Compressed {
+                q_heads,
+                q_rank: self.q_rank,
+                head_dim: self.head_dim,
+                window: self.window,
+                ratio: self.ratio,
+                o_groups: self.o_groups,
+                o_rank: self.o_rank,
+                indexer,
+            }),
             0 if self.v_heads > 0 => {
                 Attention::DeltaNet(DeltaNet { k_heads: self.k_heads, v_heads: self.v_heads, head_dim: self.head_dim })
             }
@@ -268,10 +304,7 @@ impl ModelSpecBuilder {
                 nope_dim: self.nope_dim,
                 rope_dim: self.rope_dim,
                 v_dim: self.v_dim,
-                indexer: match self.index_heads {
-                    0 => None,
-                    heads => Some(Indexer { heads, head_dim: self.index_dim, top_k: self.index_top_k }),
-                },
+                indexer,
             }),
         }
     }
@@ -286,6 +319,7 @@ impl ModelSpecBuilder {
             hidden: self.hidden,
             layers: self.groups()?,
             mtp_layers: self.mtp_layers,
+            streams: self.streams,
             vocab: self.vocab,
             tied_embeddings: self.tied_embeddings,
             positions: self.positions,

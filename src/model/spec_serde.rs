@@ -15,6 +15,8 @@ struct Written {
     layers: GivenLayers,
     #[serde(default)]
     mtp_layers: u32,
+    #[serde(default)]
+    streams: u32,
     q_heads: Option<u32>,
     kv_heads: Option<u32>,
     head_dim: Option<u32>,
@@ -56,6 +58,7 @@ impl<'de> Deserialize<'de> for ModelSpec {
             hidden: written.hidden,
             layers: written.layers()?,
             mtp_layers: written.mtp_layers,
+            streams: written.streams,
             vocab: written.vocab,
             tied_embeddings: written.tied_embeddings,
             positions: written.positions,

@@ -19,7 +19,11 @@ use super::ring::Ring;
 use super::{Chunk, Parallelism, Part, StepOptions};
 use crate::error::{Error, ErrorKind};
 use crate::hardware::{AllReduceShape, AttentionShape, Dtype, MoeShape};
+#[cfg(feature = "alloc")]
+use crate::hardware::{Side, StreamsShape};
 use crate::model::{Attention, Ffn, Gqa, LayerGroup, ModelSpec, Span};
+#[cfg(feature = "alloc")]
+use crate::op::HyperConnection;
 use crate::op::{AllReduce, Gemm, Moe};
 use crate::table::{ErrorGroup, TableSet};
 #[cfg(feature = "alloc")]
@@ -34,6 +38,9 @@ pub(super) struct Kernels {
     pub(super) ffn: Kinds<FfnOps>,
     /// Projection of hidden state and embedding to the input of an MTP layer; `None` in other models.
     pub(super) eh_proj: Option<Gemm>,
+    /// Both sides of the hyper-connections of a layer, which has two of each; `None` in models with one residual.
+    #[cfg(feature = "alloc")]
+    pub(super) streams: Option<[HyperConnection; 2]>,
     /// `None` on a single GPU.
     pub(super) all_reduce: Option<StepAllReduce>,
     pub(super) lm_head: Gemm,
@@ -111,6 +118,8 @@ impl Kernels {
                 |(ffn, dtype, shared)| find.ffn(ffn, dtype, shared),
             )?,
             eh_proj: None,
+            #[cfg(feature = "alloc")]
+            streams: find.streams()?,
             all_reduce: find.all_reduce()?,
             lm_head: find.gemm(Part::LmHead, Dtype::Bf16, model.hidden, model.vocab.div_ceil(parallelism.tp))?,
         })
@@ -140,6 +149,10 @@ impl Kernels {
         let projections = self.projections.most();
         if let Some(eh_proj) = &self.eh_proj {
             errors.set(Part::Qkv, eh_proj.errors());
+        }
+        #[cfg(feature = "alloc")]
+        if let Some([before, _]) = &self.streams {
+            errors.set(Part::SmallKernels, before.errors());
         }
         if let Some(projections) = projections {
             errors.set(Part::Qkv, projections.qkv.errors());
@@ -203,7 +216,7 @@ impl LayerAttention {
 fn layer_dtype(group: &LayerGroup) -> Dtype {
     match group.attention {
         Attention::Gqa(_) | Attention::DeltaNet(_) => Dtype::Bf16,
-        Attention::Mla(_) => group.attention_dtype,
+        Attention::Mla(_) | Attention::Compressed(_) => group.attention_dtype,
     }
 }
 
@@ -279,7 +292,7 @@ impl Finder<'_> {
                 let qkvz = local.convolved() + local.values();
                 (qkvz, Some(2 * local.v_heads), local.values())
             }
-            Attention::Mla(_) => return Ok(None),
+            Attention::Mla(_) | Attention::Compressed(_) => return Ok(None),
         };
         let hidden = self.model.hidden;
         let state_gates = state_gates.map(|width| self.gemm(Part::Qkv, dtype, hidden, width));
@@ -304,8 +317,22 @@ impl Finder<'_> {
         }
         let all_reduce = AllReduce::resolve(self.set, AllReduceShape { ranks: tp });
         let all_reduce = self.accept(part, all_reduce, AllReduce::class)?;
-        let all_reduce = NodeAllReduce::new(all_reduce, &self.constants, hidden).fused(&self.constants, tp);
+        let all_reduce = NodeAllReduce::new(all_reduce, &self.constants, hidden);
+        // After it, streams are mixed, and there is no norm to fuse it with.
+        let has_norm = self.model.streams == 0;
+        let all_reduce = if has_norm { all_reduce.fused(&self.constants, tp) } else { all_reduce };
         Ok(Some(StepAllReduce::InNode(all_reduce)))
+    }
+
+    /// Looks up the hyper-connections, in `before` and `after` order.
+    #[cfg(feature = "alloc")]
+    fn streams(&self) -> Result<Option<[HyperConnection; 2]>, Error> {
+        let ModelSpec { hidden, streams, .. } = *self.model;
+        let side = |side| {
+            let found = HyperConnection::resolve(self.set, StreamsShape { side, hidden, streams });
+            self.accept(Part::SmallKernels, found, HyperConnection::class)
+        };
+        if streams == 0 { Ok(None) } else { Ok(Some([side(Side::Before)?, side(Side::After)?])) }
     }
 
     fn dense(&self, dtype: Dtype, up: u32, intermediate: u32) -> Result<DenseOps, Error> {
@@ -314,6 +341,21 @@ impl Finder<'_> {
             gate_up: self.gemm(Part::GateUp, dtype, hidden, up * local)?,
             down: self.gemm(Part::Down, dtype, local, hidden)?,
         })
+    }
+
+    /// Returns experts as they are served: of MXFP4, those that a set has with MXFP8 activations alone. On Blackwell vLLM
+    /// runs DeepSeek-V4's so (`vllm/model_executor/layers/fused_moe/oracle/mxfp4.py`).
+    fn served(&self, layer: MoeShape) -> MoeShape {
+        let has = |dtype| {
+            let mut entries = self.set.moe().into_iter().flat_map(|table| table.entries());
+            entries.any(|entry| {
+                let MoeShape { tp, ep, .. } = entry.shape;
+                entry.shape == MoeShape { dtype, tp, ep, ..layer }
+            })
+        };
+        let (own, served) = (layer.dtype, Dtype::Mxfp4Mxfp8);
+        let is_other = own == Dtype::Mxfp4 && !has(own) && has(served);
+        MoeShape { dtype: if is_other { served } else { own }, ..layer }
     }
 
     fn ffn(&self, ffn: Ffn, dtype: Dtype, shared_dtype: Dtype) -> Result<FfnOps, Error> {
@@ -335,6 +377,7 @@ impl Finder<'_> {
                     0 => None,
                     width => Some(self.dense(shared_dtype, up, width)?),
                 };
+                let layer = self.served(layer);
                 // With few tokens its time is fitted, and strictness does not apply to fitted time.
                 let failed = |error| ErrorKind::Kernel { part: Part::Moe, error };
                 let layer = Moe::resolve(self.set, layer).map_err(failed)?;

@@ -5,6 +5,8 @@ mod at_end;
 mod attention;
 mod batch;
 mod binding;
+#[cfg(feature = "alloc")]
+mod compressed;
 mod constructors;
 mod decode;
 #[cfg(feature = "alloc")]

@@ -2,6 +2,7 @@
 
 use super::Chunk;
 use super::batch::BatchSums;
+use super::compressed::StepCompressed;
 use super::delta::StepDelta;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
@@ -21,6 +22,8 @@ pub(super) enum OtherAttention {
     Latent(StepLatent),
     /// A gated delta net.
     Delta(StepDelta),
+    /// Over compressed keys, with its projections.
+    Compressed(StepCompressed),
 }
 
 impl OtherAttention {
@@ -47,6 +50,10 @@ impl OtherAttention {
                 Some(OtherAttention::Latent(latent))
             }
             Attention::DeltaNet(net) => Some(OtherAttention::Delta(StepDelta::resolve(find, net)?)),
+            Attention::Compressed(compressed) => {
+                let compressed = StepCompressed::resolve(find, compressed, dtype)?;
+                Some(OtherAttention::Compressed(compressed))
+            }
         })
     }
 
@@ -56,6 +63,7 @@ impl OtherAttention {
             OtherAttention::Window(window) => window.errors(),
             OtherAttention::Latent(latent) => latent.errors(),
             OtherAttention::Delta(delta) => delta.errors(),
+            OtherAttention::Compressed(compressed) => compressed.errors(),
         }
     }
 
@@ -65,6 +73,7 @@ impl OtherAttention {
             OtherAttention::Window(window) => window.prefill(chunks),
             OtherAttention::Latent(latent) => latent.prefill(chunks),
             OtherAttention::Delta(delta) => delta.prefill(chunks),
+            OtherAttention::Compressed(compressed) => compressed.prefill(chunks),
         }
     }
 
@@ -75,6 +84,7 @@ impl OtherAttention {
             OtherAttention::Window(window) => window.decode(sums),
             OtherAttention::Latent(latent) => latent.decode(sums),
             OtherAttention::Delta(delta) => delta.decode(sums),
+            OtherAttention::Compressed(compressed) => compressed.decode(sums),
         }
     }
 
@@ -85,6 +95,7 @@ impl OtherAttention {
             OtherAttention::Window(window) => window.decode_time(sums),
             OtherAttention::Latent(latent) => latent.decode(sums).time,
             OtherAttention::Delta(delta) => delta.decode(sums).time,
+            OtherAttention::Compressed(compressed) => compressed.decode(sums).time,
         }
     }
 }

@@ -76,6 +76,9 @@ pub struct RooflineModel {
     pub(super) kernels: Kernels,
     sampler: StepSampler,
     small_kernels: Kinds<SmallKernels>,
+    /// Number of layers.
+    #[cfg(feature = "alloc")]
+    layers: f64,
     rates: Rates,
     /// Share of the memory bandwidth that GEMMs reach at most.
     sustained_reads: f64,
@@ -109,7 +112,7 @@ impl RooflineModel {
                 bytes_per_token: small_bytes_per_token(model.hidden, group, tp, options.kv_dtype),
                 launches: match group.attention {
                     Attention::Gqa(_) | Attention::DeltaNet(_) => options.constants.layer,
-                    Attention::Mla(_) => options.constants.layer * LATENT_LAYER_SHARE,
+                    Attention::Mla(_) | Attention::Compressed(_) => options.constants.layer * LATENT_LAYER_SHARE,
                 },
             },
             Ok,
@@ -126,6 +129,8 @@ impl RooflineModel {
             kernels,
             sampler: StepSampler::new(model, &options.constants, &rates),
             small_kernels,
+            #[cfg(feature = "alloc")]
+            layers: model.layers.total().into(),
             rates,
             sustained_reads: options.constants.sustained_reads,
             engine: match options.cuda_graph_max_tokens {
@@ -192,6 +197,14 @@ impl RooflineModel {
             let once = self.small_kernels(small, m);
             step.add_kernel(Part::SmallKernels, once.times(layers));
         });
+        #[cfg(feature = "alloc")]
+        if let Some(sides) = &kernels.streams {
+            for side in sides {
+                let once = KernelTime::of(side.at_mean(m), &side.work(m), side.reference());
+                // Around the attention and the FFN.
+                step.add_kernel(Part::SmallKernels, once.times(2.0 * self.layers));
+            }
+        }
     }
 
     /// Returns the sums of a batch with the rows that are sampled: of an MTP layer one for each request.
@@ -398,7 +411,8 @@ fn hosts(model: &ModelSpec, engine: &StepConstants) -> [Seconds; 3] {
     };
     let all = layers(|_| true);
     let routed = layers(|group| matches!(group.ffn, Ffn::Moe { .. }));
-    let states = layers(|group| matches!(group.attention, Attention::DeltaNet(_)));
+    // Attention over compressed keys has many small kernels outside of CUDA graphs, too.
+    let states = layers(|group| matches!(group.attention, Attention::DeltaNet(_) | Attention::Compressed(_)));
     let launches = if layers(|group| matches!(group.attention.span(), Span::Chunk(_))) > 0.0 {
         [engine.uncaptured_layer * all; 3]
     } else {
@@ -426,7 +440,7 @@ fn small_bytes_per_token(hidden: u32, group: &LayerGroup, tp: u32, kv_dtype: Dty
             let gated = if heads.output_gate { q } else { 0.0 };
             (q, f64::from(group.attention.kv_values(tp)) / 2.0, gated)
         }
-        Attention::Mla(_) => (0.0, 0.0, 0.0),
+        Attention::Mla(_) | Attention::Compressed(_) => (0.0, 0.0, 0.0),
         Attention::DeltaNet(net) => (0.0, 0.0, f64::from(net.local(tp).values())),
     };
     let gates = 3.0 * gated;

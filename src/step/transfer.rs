@@ -33,7 +33,9 @@ impl Transfer {
         let between = |within_node: bool| if within_node { link_s_per_byte } else { 1.0 / network.bytes_per_s };
         let sent = between(!stage.is_multiple_of(stages_per_node)) / f64::from(tp);
         let gathered = between(network.nodes(tp) < 2) * (1.0 - 1.0 / f64::from(tp));
-        let bytes_per_token = 2.0 * f64::from(find.model.hidden) * ACTIVATION_BYTES;
+        // The hidden state and its residual, or all streams.
+        let states = find.model.streams.max(2);
+        let bytes_per_token = f64::from(states) * f64::from(find.model.hidden) * ACTIVATION_BYTES;
         let transfer = Transfer { s_per_token: bytes_per_token * (sent + gathered), latency: network.latency };
         find.accept(Part::Transfer, Ok(transfer), |_| Class::Bound)
     }

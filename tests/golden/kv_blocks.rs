@@ -1,10 +1,10 @@
 //! The KV blocks that fit the memory, for models on every GPU.
 
-use rooflut::hardware::gpus;
+use rooflut::hardware::{Dtype, gpus};
 use rooflut::model::{MemoryLimits, MemoryPlan};
 
 use super::comparison::{Golden, Line};
-use super::placed::MODELS;
+use super::placed::{COMPRESSED, MODELS};
 
 pub(crate) const GOLDEN: Golden =
     Golden { file: "kv_blocks.csv", header: "model,gpu,tp,kv_dtype,kv_blocks", unit: "blocks", decimals: 0 };
@@ -23,6 +23,17 @@ pub(crate) fn predict() -> Vec<Line> {
                     value: plan.ok().map(|plan| plan.kv_blocks.into()),
                 });
             }
+        }
+    }
+    for placed in &COMPRESSED {
+        let (name, spec) = placed.spec();
+        for &tp in placed.tps {
+            let limits = MemoryLimits::default().with_kv_dtype(Dtype::Fp8);
+            let plan = MemoryPlan::try_new(&spec, &gpus::B300, tp, limits);
+            lines.push(Line {
+                name: format!("{name},b300,{tp},fp8"),
+                value: plan.ok().map(|plan| plan.kv_blocks.into()),
+            });
         }
     }
     lines

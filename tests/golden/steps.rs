@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use rooflut::engine::stacks;
+use rooflut::hardware::Dtype;
 use rooflut::model::ModelSpec;
 use rooflut::step::{Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions};
 use rooflut::table::{TableSet, sets};
 
 use super::comparison::{Golden, Line};
-use super::placed::{MODELS, Placed, own};
+use super::placed::{COMPRESSED, MODELS, Placed, own};
 
 pub(crate) const GOLDEN: Golden =
     Golden { file: "steps.csv", header: "model,set,tp,kv_dtype,batch,step_us", unit: "us", decimals: 1 };
@@ -55,6 +56,15 @@ pub(crate) fn predict() -> Vec<Line> {
             for (tp, kv_dtype) in placed.with_kv_dtypes() {
                 let options = StepOptions::default().with_kv_dtype(kv_dtype);
                 let (name, spec) = placed.spec();
+                lines.extend(predict_one(&name, &spec, (set, tp), options));
+            }
+        }
+    }
+    for placed in &COMPRESSED {
+        let (name, spec) = placed.spec();
+        for &tp in placed.tps {
+            let options = StepOptions::default().with_kv_dtype(Dtype::Fp8);
+            for set in [&sets::H200, &sets::B200, &sets::B300, &sets::L40S] {
                 lines.extend(predict_one(&name, &spec, (set, tp), options));
             }
         }

@@ -9,6 +9,7 @@
 )]
 
 mod bounds;
+mod compressed;
 mod continuity;
 mod data_parallel;
 mod decode;

@@ -3,6 +3,7 @@
 use rooflut::model::{Attention, ModelSpec, ModelSpecBuilder};
 use rooflut::{Invalid, MessagePart};
 
+use crate::compressed;
 use crate::error::ConfigError;
 use crate::family::Family;
 use crate::keys::{Dimension, Field, Keys};
@@ -14,6 +15,11 @@ pub(crate) fn read(config: &Object<'_>, family: &Family, hidden: Dimension) -> R
     let q_heads_field = Field::new("q_heads", ModelSpecBuilder::q_heads, q_heads);
     if family.latent {
         let mut fields = latent(config, family)?;
+        fields.push(q_heads_field);
+        return Ok(fields);
+    }
+    if family.compressed {
+        let mut fields = compressed::fields(config, family)?;
         fields.push(q_heads_field);
         return Ok(fields);
     }

@@ -20,6 +20,8 @@ pub(crate) struct Family {
     pub(crate) latent: bool,
     /// Whether an indexer selects the latent vectors that a token attends to.
     pub(crate) has_indexer: bool,
+    /// Whether attention is over a window and compressed keys.
+    pub(crate) compressed: bool,
     /// Whether `sliding_window` counts without `use_sliding_window`.
     pub(crate) slides: bool,
     /// Whether layers without a window have heads of their own.
@@ -77,6 +79,7 @@ const LLAMA: Family = Family {
     tied: false,
     latent: false,
     has_indexer: false,
+    compressed: false,
     slides: true,
     has_global_heads: false,
     positions: None,
@@ -232,6 +235,7 @@ const FAMILIES: &[Family] = &[
         defaults: &[("qk_rope_head_dim", 64)],
         ..MIXTRAL
     },
+    Family { types: &["deepseek_v4"], compressed: true, defaults: &[("qk_rope_head_dim", 64)], ..MIXTRAL },
     Family {
         types: &["ernie4_5_moe"],
         defaults: &[("num_key_value_heads", 4), ("moe_layer_start_index", 1)],
@@ -261,7 +265,7 @@ impl Family {
             Layers::Gated => Layers::Assumed,
             layers => layers,
         };
-        Family { layers, has_delta_nets: false, assumed: true, ..self }
+        Family { layers, has_delta_nets: false, compressed: false, assumed: true, ..self }
     }
 
     /// Returns the family of the model that `config` describes, and its type.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod attention;
+mod compressed;
 mod delta;
 mod error;
 mod family;

@@ -6,7 +6,8 @@ use rooflut::model::{Attention, Ffn, Layers, ModelSpec, ModelSpecBuilder, Span};
 use serde_json::{Map, Value};
 
 use crate::attention;
-use crate::delta::{self, DeltaNets};
+use crate::compressed::{self, CompressedLayers};
+use crate::delta;
 use crate::error::ConfigError;
 use crate::family::Family;
 use crate::ffn::{self, DenseLayers};
@@ -74,6 +75,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let listed = layers.value.min(MOST_LISTED);
     let spans = spans::read(config, &family, listed)?;
     let nets = delta::read(config, &family, listed)?;
+    let compressed = compressed::read(config, &family, listed)?;
     let ffn = ffn::read(config, &family, hidden, listed)?;
     let attention = attention::read(config, &family, hidden)?;
     let global = attention::read_global(config, &family, &attention)?;
@@ -98,7 +100,8 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
         Field::new("positions", ModelSpecBuilder::positions, positions),
         Field::new("max_model_len", ModelSpecBuilder::max_model_len, longest),
     ];
-    let mtp = family.dimension(config, MTP)?;
+    // DeepSeek-V4 drafts with a layer that has a window alone, which is not modelled.
+    let mtp = family.dimension(config, MTP)?.filter(|_| !family.compressed);
     fields.extend(mtp.map(|mtp| Field::new("mtp_layers", ModelSpecBuilder::mtp_layers, mtp)));
     fields.extend(attention);
     fields.extend(ffn.fields);
@@ -111,9 +114,18 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let builder = fields.iter().fold(builder, |builder, field| (field.set)(builder, field.dimension.value));
     let mut spec = builder.build().map_err(|error| ConfigError::Spec(keys.rename(error)))?;
     let modules = Modules::of(&spec, &ffn.dense.layers, family.layers);
-    let formats = Formats::of(config, &outer, &options, modules)?;
-    let nets = nets.as_ref();
-    spec.layers = groups(&spec, &spans, global, nets, &ffn.dense, &formats.layers)?;
+    let mut formats = Formats::of(config, &outer, &options, modules)?;
+    let compressed = compressed.as_ref();
+    if let Some(CompressedLayers { experts, .. }) = compressed {
+        let quantized = formats.layers.iter_mut().filter(|layer| layer.ffn != Dtype::Bf16);
+        quantized.for_each(|layer| layer.ffn = *experts);
+    }
+    let of_layer = |layer, like| match (&nets, compressed) {
+        (Some(nets), _) if nets.layers.get(layer as usize) == Some(&true) => Some(nets.attention),
+        (_, Some(layers)) => Some(layers.of(layer, like)),
+        _ => None,
+    };
+    spec.layers = groups(&spec, &spans, global, &of_layer, &ffn.dense, &formats.layers)?;
     if let Some(dtype) = options.weight_dtype {
         spec = spec.with_weight_dtype(dtype);
     }
@@ -130,12 +142,12 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
 }
 
 /// Returns the layers of a model whose layers are like its first group, except for their `spans` and `formats`, for
-/// those that are `dense` or have one of the `nets`, and for the `global` heads of those without a span.
+/// those that are `dense`, and for attention that differs: that `of_layer`, or the `global` heads of those without a span.
 fn groups(
     spec: &ModelSpec,
     spans: &[Span],
     global: Option<Attention>,
-    nets: Option<&DeltaNets>,
+    of_layer: &dyn Fn(u32, Attention) -> Option<Attention>,
     dense: &DenseLayers,
     formats: &[LayerFormats],
 ) -> Result<Layers, ConfigError> {
@@ -143,9 +155,8 @@ fn groups(
     let mut kinds: Vec<((Attention, bool, LayerFormats), u32)> = Vec::new();
     for ((layer, &span), &formats) in (0..).zip(spans).zip(formats) {
         let is_dense = dense.layers.binary_search(&layer).is_ok();
-        let net = nets.filter(|nets| nets.layers.get(layer as usize) == Some(&true));
-        let attention = match (net, span) {
-            (Some(net), _) => net.attention,
+        let attention = match (of_layer(layer, like.attention), span) {
+            (Some(own), _) => own,
             (None, Span::Full) => global.unwrap_or(like.attention),
             (None, _) => like.attention,
         };

@@ -4,7 +4,6 @@
 const REFUSED: &[(&str, &[&str])] = &[
     ("latent attention under other keys", &["minicpm3", "pangu_ultra_moe"]),
     ("layers with two attentions", &["longcat_flash"]),
-    ("attention over compressed keys", &["deepseek_v4"]),
     ("linear attention", &["bailing_moe_v2_5", "kimi_linear", "minimax", "minimax_m1", "minimax_text_01"]),
     (
         "state-space, recurrent or convolutional layers",

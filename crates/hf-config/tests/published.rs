@@ -1,7 +1,7 @@
 //! Published models: read with the published number of parameters, or refused by what is not modelled.
 //!
 //! Each line of the fixture has the keys that shape a model, by the id of the model on Hugging Face, and the number of
-//! parameters of its text model. 28 lines were collected from the published files and model cards; the others were
+//! parameters of its text model. 29 lines were collected from the published files and model cards; the others were
 //! written down from memory of them, so that a count that disagrees is a reason to look the file up.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code outside of test functions")]
 
@@ -50,7 +50,9 @@ fn find(model: &str) -> Published {
 }
 
 /// Round numbers of the publisher.
-const ROUND: [&str; 6] = [
+const ROUND: [&str; 8] = [
+    "deepseek-ai/DeepSeek-V4-Flash",
+    "deepseek-ai/DeepSeek-V4-Pro",
     "hpcai-tech/grok-1",
     "inclusionAI/Ling-lite",
     "nvidia/Nemotron-4-340B-Base",
@@ -84,6 +86,8 @@ fn every_model_is_read_as_published_or_refused_by_name() {
 fn models_with_other_attention_equal_the_built_in_ones() {
     for model in [
         "deepseek-ai/DeepSeek-V3.2",
+        "deepseek-ai/DeepSeek-V4-Flash",
+        "deepseek-ai/DeepSeek-V4-Pro",
         "zai-org/GLM-5-FP8",
         "Qwen/Qwen3-Next-80B-A3B-Thinking",
         "Qwen/Qwen3.5-27B",
@@ -103,6 +107,7 @@ fn layers_that_draft_tokens_are_counted_apart() {
         ("Qwen/Qwen3.5-27B", 1),
         ("Qwen/Qwen3-Next-80B-A3B-Thinking", 1),
         ("zai-org/GLM-4.5-Air", 1),
+        ("deepseek-ai/DeepSeek-V4-Flash", 0),
         ("moonshotai/Kimi-K2-Instruct", 0),
         ("moonshotai/Kimi-K2.5", 0),
         ("MiniMaxAI/MiniMax-M2.5", 0),
@@ -123,6 +128,7 @@ fn formats_of_published_models_are_read() {
         ("nvidia/Llama-3.1-70B-Instruct-FP8", Dtype::Fp8, Dtype::Fp8, Some(Dtype::Fp8)),
         ("nvidia/Qwen3-235B-A22B-NVFP4", Dtype::Nvfp4, Dtype::Nvfp4, Some(Dtype::Fp8)),
         ("deepseek-ai/DeepSeek-V3", Dtype::Fp8Block, Dtype::Fp8Block, None),
+        ("deepseek-ai/DeepSeek-V4-Flash", Dtype::Fp8Block, Dtype::Mxfp4, None),
         ("moonshotai/Kimi-K2.5", Dtype::Bf16, Dtype::Int4, None),
     ] {
         let read = find(model).read().unwrap();

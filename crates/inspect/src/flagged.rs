@@ -89,6 +89,9 @@ fn may_use(deployment: &Deployment, kernel: &MeasuredKernel) -> bool {
             some_layer(|group, _| matches!(group.attention, Attention::Mla(_)))
         }
         OperationKind::DeltaPrefill | OperationKind::DeltaDecode => has_states(),
+        OperationKind::CompressedPrefill | OperationKind::CompressedDecode | OperationKind::HyperConnection => {
+            some_layer(|group, _| matches!(group.attention, Attention::Compressed(_)))
+        }
         OperationKind::AllReduce | OperationKind::AllGather | OperationKind::ReduceScatter => {
             deployment.parallelism().gpus() > 1
         }

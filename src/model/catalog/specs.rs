@@ -1,7 +1,7 @@
 //! Dimensions of families of models.
 
 use crate::hardware::{Dtype, Indexer};
-use crate::model::{Attention, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span};
+use crate::model::{Attention, Compressed, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span};
 
 pub(super) const fn dense(
     [hidden, layers, q_heads, kv_heads, head_dim]: [u32; 5],
@@ -27,6 +27,7 @@ pub(super) const fn dense(
             shared_dtype: Dtype::Bf16,
         }),
         mtp_layers: 0,
+        streams: 0,
         vocab,
         tied_embeddings: false,
         positions: 0,
@@ -156,6 +157,44 @@ pub(super) const fn kimi_k2(max_model_len: u32, formats: [Dtype; 2]) -> ModelSpe
     let base = dense([7168, 61, 64, 64, 128], 18_432, 163_840, max_model_len);
     let mla = Mla { q_heads: 64, ..MLA };
     latent(base, mla, 1, [384, 8, 2048, 2048], formats)
+}
+
+/// An indexer in every second layer, from the third on; others compress more keys, the first two of Flash none. Layers
+/// whose experts follow from the token (`num_hash_layers`) are like the others.
+pub(super) const fn deepseek_v4(
+    [hidden, q_heads, q_rank, top_k]: [u32; 4],
+    [windows, selecting, compressing]: [u32; 3],
+    [experts, intermediate]: [u32; 2],
+) -> ModelSpec {
+    let base = dense([hidden, 1, q_heads, 1, 512], intermediate, 129_280, 1_048_576);
+    let window = Compressed {
+        q_heads,
+        q_rank,
+        head_dim: 512,
+        window: 128,
+        ratio: 0,
+        o_groups: q_heads / 8,
+        o_rank: 1024,
+        indexer: None,
+    };
+    let first = LayerGroup {
+        layers: windows,
+        attention: Attention::Compressed(window),
+        attention_dtype: Dtype::Fp8Block,
+        ffn: Ffn::Moe { experts, top_k: 6, intermediate, shared_intermediate: intermediate },
+        ffn_dtype: Dtype::Mxfp4,
+        shared_dtype: Dtype::Fp8Block,
+    };
+    let indexer = Some(Indexer { heads: 64, head_dim: 128, top_k });
+    let attention = Attention::Compressed(Compressed { ratio: 4, indexer, ..window });
+    let selecting = LayerGroup { layers: selecting, attention, ..first };
+    let attention = Attention::Compressed(Compressed { ratio: 128, ..window });
+    let compressing = LayerGroup { layers: compressing, attention, ..first };
+    let layers = match windows {
+        0 => Layers::alike(compressing).and(selecting),
+        _ => Layers::alike(first).and(selecting).and(compressing),
+    };
+    ModelSpec { layers, streams: 4, ..base }
 }
 
 /// Every second layer has a window.

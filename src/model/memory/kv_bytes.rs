@@ -22,7 +22,8 @@ fn bytes_per_token(layers: &Layers, tp: u32, kv_dtype: Dtype) -> f64 {
 /// fewer bytes than others are padded if there are several groups, of which each stage has its share of layers.
 pub(super) fn token_bytes_of_group(model: &ModelSpec, tp: u32, kv_dtype: Dtype, stage: &Stage) -> f64 {
     let groups = KvGroups::of(model, tp);
-    if groups.count() == 1 && groups.states == 0 {
+    let is_compressed = matches!(model.layers.first().attention, Attention::Compressed(_));
+    if is_compressed || groups.count() == 1 && groups.states == 0 {
         return bytes_per_token(&stage.layers, tp, kv_dtype);
     }
     let total = model.layers.total().max(1);

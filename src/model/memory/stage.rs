@@ -3,7 +3,7 @@
 use super::MemoryLimits;
 use crate::constants::CUBLAS_BYTES;
 use crate::hardware::{Dtype, Gpu};
-use crate::model::{Attention, Ffn, LayerGroup, Layers, ModelSpec, Parallelism};
+use crate::model::{Attention, Compressed, Ffn, LayerGroup, Layers, ModelSpec, Parallelism};
 
 /// Bytes of an activation.
 const VALUE: f64 = 2.0;
@@ -83,6 +83,9 @@ pub(super) fn replicated_bytes(model: &ModelSpec, stage: &Stage) -> f64 {
         Attention::Gqa(heads) => heads.head_dim,
         Attention::Mla(latent) => latent.rope_dim,
         Attention::DeltaNet(_) => 0,
+        // Beside the others, compressed keys have a table of their own.
+        // One table for compressed keys, one for the others.
+        Attention::Compressed(_) => 2 * Compressed::ROPE_DIM,
     });
     let table = f64::from(model.max_model_len) * f64::from(rotary.max().unwrap_or(0));
     (routers.sum::<f64>() + table) * Dtype::Bf16.weight_bytes()
@@ -107,7 +110,8 @@ pub(super) fn activation_bytes(
     };
     // Experts have the tokens of all data-parallel ranks and an equal share of their width: what comes on top are the
     // hidden states of the other ranks.
-    let layers = widest(ffn_values) + tokens * f64::from(3 + parallelism.dp) * hidden;
+    let streams = 2 * model.streams.saturating_sub(1);
+    let layers = widest(ffn_values) + tokens * f64::from(3 + parallelism.dp + streams) * hidden;
     let requests = limits.max_num_seqs.min(limits.max_num_batched_tokens);
     let rows = f64::from(requests.min(gpu.sms));
     let requests = f64::from(requests);

@@ -1,7 +1,8 @@
 //! Layers with windows, dense FFNs or heads of their own.
 
 use crate::{config, delta, model, refusal, spec, with};
-use rooflut::model::{Attention, Ffn, Span};
+use rooflut::hardware::Dtype;
+use rooflut::model::{Attention, Ffn, LayerGroup, Span};
 use rooflut_hf_config::{HfModel, Options, read};
 use serde_json::{Value, json};
 
@@ -152,4 +153,52 @@ fn layers_without_a_window_may_have_heads_of_their_own() {
     assert!(refusal(&without).starts_with("hidden_size_per_layer_input: per-layer embeddings"));
     let assumed = read(without, Options::default().assuming_llama()).unwrap();
     assert_eq!(assumed.ignored, ["hidden_size_per_layer_input"]);
+}
+
+/// A small model with attention over compressed keys.
+fn compressed(changes: Value) -> Value {
+    let keys = json!({"model_type": "deepseek_v4", "num_hidden_layers": 4, "head_dim": 512, "sliding_window": 128,
+        "compress_ratios": [0, 4, 128, 4, 0], "index_n_heads": 8, "index_head_dim": 128, "index_topk": 256,
+        "o_groups": 4, "o_lora_rank": 256, "q_lora_rank": 512, "hc_mult": 4, "num_nextn_predict_layers": 1,
+        "n_routed_experts": 8, "n_shared_experts": 1, "num_experts_per_tok": 2, "moe_intermediate_size": 1024,
+        "num_hash_layers": 1, "expert_dtype": "fp4",
+        "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}});
+    config(with(keys, changes))
+}
+
+#[test]
+fn layers_compress_keys_as_listed() {
+    let read = model(&compressed(json!({}))).spec;
+    let layer = |group: &LayerGroup| match group.attention {
+        Attention::Compressed(of) => (group.layers, of.ratio, of.indexer.map(|indexer| indexer.top_k)),
+        other => panic!("{other:?}"),
+    };
+    let found: Vec<_> = read.layers.iter().map(layer).collect();
+    assert_eq!(found, [(1, 0, None), (2, 4, Some(256)), (1, 128, None)]);
+    assert_eq!((read.streams, read.mtp_layers), (4, 0));
+    let Attention::Compressed(of) = read.layers[1].attention else { panic!("compressed keys") };
+    assert_eq!([of.q_heads, of.q_rank, of.head_dim, of.window, of.o_groups, of.o_rank], [32, 512, 512, 128, 4, 256]);
+    let formats = |changes| {
+        let read = model(&compressed(changes)).spec;
+        [read.layers[0].attention_dtype, read.layers[0].ffn_dtype, read.layers[0].shared_dtype]
+    };
+    assert_eq!(formats(json!({})), [Dtype::Fp8Block, Dtype::Mxfp4, Dtype::Fp8Block]);
+    assert_eq!(formats(json!({"expert_dtype": "fp8"})), [Dtype::Fp8Block; 3]);
+    assert_eq!(formats(json!({"quantization_config": null})), [Dtype::Bf16; 3]);
+    #[rustfmt::skip] // A case per line.
+    let cases = [
+        (json!({"compress_ratios": [0, 4, 128]}), "compress_ratios: expected an entry for each of the 4 layers, found 3"),
+        (json!({"compress_ratios": [0, 4, 16, 4]}), "compress_ratios: a key for 16 tokens cannot be modelled yet"),
+        (json!({"expert_dtype": "int4"}), "expert_dtype: experts in int4 cannot be modelled yet"),
+        (json!({"qk_rope_head_dim": 32}), "qk_rope_head_dim: heads with a rotary embedding of 32 cannot be modelled"),
+        (json!({"index_topk": null}), "index_topk: expected a number, found none"),
+        (json!({"hc_mult": 0}), "hc_mult: expected a positive number, found 0"),
+        (json!({"o_groups": 5}), "num_attention_heads: expected a multiple of o_groups (5), found 32"),
+        (json!({"swa_heads": 4}), "swa_heads: this key shapes the model"),
+        (json!({"layer_types": ["full_attention", "full_attention", "x", "x"]}), "layer_types: layers of type x cannot be modelled"),
+    ];
+    for (changes, expected) in cases {
+        let message = refusal(compressed(changes).to_string());
+        assert!(message.starts_with(expected), "{message}");
+    }
 }

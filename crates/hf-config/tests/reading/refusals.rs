@@ -12,7 +12,6 @@ fn what_is_not_known_is_refused_unless_it_is_assumed_to_be_a_llama() {
     let cases = [
         (json!({"model_type": "new"}), "model_type: layers of type \"new\" are not known"),
         (json!({"model_type": null}), "model_type: expected the type of the model"),
-        (json!({"model_type": "deepseek_v4"}), "model_type: deepseek_v4 has attention over compressed keys"),
         (json!({"model_type": "mamba2"}), "model_type: mamba2 has state-space"),
         (json!({"kv_lora_rank": 512}), "kv_lora_rank: this key shapes the model"),
         (experts.clone(), "num_experts: this key shapes the model"),

@@ -106,10 +106,11 @@ impl<'w> WarningsTable<'w> {
         let declared = self.rows.first().map(|(row, _)| row.kernel.operation().declared());
         let axes = declared.map_or(&[][..], |declared| declared.axes);
         let has_locations = self.rows.iter().any(|(row, _)| row.location.is_some());
-        // Beside the places of the rows there is no room for columns that a file may lack.
+        // Beside the places of the rows there is no room for columns that a file may lack, nor for those of an indexer.
         let is_left_out = |name: &str| {
             let mut optional = declared.into_iter().flat_map(Operation::optional_columns);
-            has_locations && varying.contains(&name) && optional.any(|column| column == name)
+            let is_apart = name.starts_with("index_") || optional.any(|column| column == name);
+            has_locations && varying.contains(&name) && is_apart
         };
         // The formats are in the name of the kernels.
         let named = |kernel: &Fields| {
