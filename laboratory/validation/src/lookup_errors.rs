@@ -14,9 +14,15 @@ const REFERENCE: &TableSet = &sets::H100;
 /// Fewer rows do not show where 95 % of them lie.
 const LEAST_ROWS: usize = 20;
 const ANY: &str = "any";
-/// Operations whose errors say nothing about other kernels: collectives over unmeasured numbers of ranks, and prefill of
-/// sparse latent attention, which has another kernel below 32 heads with fp8 entries.
-const APART: [OperationKind; 3] = [OperationKind::AllGather, OperationKind::ReduceScatter, OperationKind::DsaPrefill];
+/// Operations whose errors say nothing about other kernels: collectives over unmeasured numbers of ranks, prefill of
+/// sparse latent attention, which has another kernel below 32 heads with fp8 entries, and prefill over compressed keys,
+/// which was measured with three numbers of heads.
+const APART: [OperationKind; 4] = [
+    OperationKind::AllGather,
+    OperationKind::ReduceScatter,
+    OperationKind::DsaPrefill,
+    OperationKind::CompressedPrefill,
+];
 const LEVELS: [f64; 3] = [0.5, 0.8, 0.95];
 
 /// Lookups with about the same errors, as rows of `errors.csv` name them.
@@ -88,8 +94,8 @@ pub struct LookupCoverage {
 }
 
 /// Returns how many of the left-out rows of `set` lie within the intervals of each of the `nominal` coverages, by
-/// operation, without latent attention, gated delta nets and exchanges between ranks. The shapes are divided into five
-/// parts; the errors of four parts make the intervals of the fifth.
+/// operation, without latent attention and that over compressed keys, gated delta nets, hyper-connections and exchanges
+/// between ranks. The shapes are divided into five parts; the errors of four parts make the intervals of the fifth.
 ///
 /// Kinds of lookups with fewer than 20 rows in these four are left out. Takes a tenth of a second.
 pub fn lookup_coverage(set: &TableSet, nominal: &[Coverage]) -> Vec<LookupCoverage> {
@@ -100,6 +106,8 @@ pub fn lookup_coverage(set: &TableSet, nominal: &[Coverage]) -> Vec<LookupCovera
         OperationKind::DsaDecode,
         OperationKind::DeltaPrefill,
         OperationKind::DeltaDecode,
+        OperationKind::CompressedDecode,
+        OperationKind::HyperConnection,
     ];
     let is_left_out = |kind| layers.contains(&kind) || APART.contains(&kind);
     let kernels = compared(set).filter(|residual| !is_left_out(residual.kernel.operation()));

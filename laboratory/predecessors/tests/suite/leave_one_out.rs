@@ -82,6 +82,18 @@ fn layers_of_sparse_latent_attention_are_predicted_better_than_by_plain_interpol
 }
 
 #[test]
+fn layers_of_attention_over_compressed_keys_are_predicted_about_as_by_plain_interpolation() {
+    for set in [&sets::H100, &sets::H200, &sets::B200, &sets::B300] {
+        for operation in [OperationKind::CompressedPrefill, OperationKind::CompressedDecode] {
+            let [own, plain] = leave_one_out::grids(set, operation);
+            let of_plain = |q| percent(&plain.full, q);
+            let name = format!("{} {operation}", set.name());
+            at_most(&name, &own.full, of_plain(0.5), of_plain(0.95));
+        }
+    }
+}
+
+#[test]
 fn weights_that_were_not_measured_are_predicted_from_their_neighbours() {
     // Limits: the errors of the method when it was chosen, rounded up.
     for dtype in [Dtype::Bf16, Dtype::Fp8] {
