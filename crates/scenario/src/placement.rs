@@ -335,8 +335,8 @@ impl Placement {
             ErrorKind::Invalid(invalid) if invalid.setting() == "mtp_layers" => {
                 let (mtp, ngram) = (setting("draft_model", "mtp"), setting("draft_model", "ngram"));
                 let text = format!(
-                    "{mtp}: expected a model with a layer for multi-token prediction, which {model} lacks; use a draft \
-                     model, or {ngram}"
+                    "{mtp}: expected a model with a layer for multi-token prediction that rooflut models, found none in \
+                     {model}; use a draft model, or {ngram}"
                 );
                 Error::new(Kind::Conflict, text)
             }
