@@ -72,9 +72,10 @@ func (t *Tables) Lookup(kernel string) (*Lookup, error) {
 	return &Lookup{made}, nil
 }
 
-// At returns the time of the kernel. size is the number of rows of a gemm, tokens of a moe, bytes of the whole message of
-// a collective, tokens of each prompt of a prefill, KV tokens of all requests of a decode, KV tokens of each request of a
-// decode_window; batch the number of requests of a prefill or decode, 0 for the others. A delta_decode has no size: 0.
+// At returns the time of the kernel. size is the number of rows of a gemm, tokens of a moe or a hyper_connection, bytes of
+// the whole message of a collective, tokens of each prompt of a prefill, KV tokens of all requests of a decode, KV tokens
+// of each request of a decode_window; batch the number of requests of a prefill or decode, 0 for the others. A
+// delta_decode has no size: 0.
 func (l *Lookup) At(batch uint32, size uint64) (Estimate, error) {
 	var found C.RooflutEstimate
 	var e C.RooflutError

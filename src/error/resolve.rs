@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::hardware::{Dtype, GemmShape, Indexer, OperationKind, Reference};
+use crate::hardware::{CompressedShape, Dtype, GemmShape, Indexer, OperationKind, Reference};
 use crate::table::{Table, TableSet};
 
 /// The error of a table set that cannot answer for a kernel.
@@ -63,6 +63,15 @@ pub enum ResolveError {
         head_dims: [u32; 3],
         /// The requested indexer, for sparse attention.
         indexer: Option<Indexer>,
+    },
+    /// The set has no attention over compressed keys with this format and these dimensions of heads.
+    NoCompressedKeys {
+        /// The set.
+        set: TableSet,
+        /// Name of the operation.
+        operation: &'static str,
+        /// The requested layer.
+        shape: CompressedShape,
     },
     /// The set has no such collective over this many ranks or more.
     TooManyRanks {
@@ -178,6 +187,19 @@ impl fmt::Display for ResolveError {
                 )?;
                 if let Some(Indexer { heads, head_dim, top_k }) = indexer {
                     write!(f, ", {heads} heads of {head_dim} that select {top_k} keys")?;
+                }
+                f.write_str("; use formats and dimensions that were measured (`rooflut tables` lists them)")
+            }
+            ResolveError::NoCompressedKeys { set, operation, shape } => {
+                let CompressedShape { dtype, head_dim, window, ratio, group_heads, o_rank, .. } = shape;
+                write!(
+                    f,
+                    "table set {}: {operation}: no rows of {dtype} projections with heads of {head_dim} in groups of \
+                     {group_heads} with an output rank of {o_rank}, a window of {window} and a key for {ratio} tokens",
+                    set.name()
+                )?;
+                if shape.index_heads > 0 {
+                    write!(f, ", {} index heads of {}", shape.index_heads, shape.index_dim)?;
                 }
                 f.write_str("; use formats and dimensions that were measured (`rooflut tables` lists them)")
             }

@@ -147,8 +147,8 @@ impl Attention {
     }
 
     /// Returns the number of values that the KV cache of one of `tp` ranks holds for a token: K and V of its heads, or
-    /// the latent vector and the rotary key, with a copy on each rank. Gated delta nets hold no values, and compressed
-    /// keys are no values of a single token.
+    /// the latent vector and the rotary key, with a copy on each rank. Gated delta nets hold no values, and a
+    /// compressed key, which stands for several tokens, is not counted.
     pub fn kv_values(&self, tp: u32) -> u32 {
         match self {
             Attention::Gqa(gqa) => {
@@ -161,8 +161,8 @@ impl Attention {
     }
 
     /// Returns the bytes that the KV cache of one of `tp` ranks holds for a token: its [`kv_values`](Self::kv_values) in
-    /// `kv_dtype`, and with an indexer its key, beside latent vectors that have scales in fp8; of compressed keys a share
-    /// of a key.
+    /// `kv_dtype`, and with an indexer its key, beside latent vectors that have scales in fp8; for compressed
+    /// keys, the bytes of a key divided by its tokens.
     pub fn kv_bytes(&self, tp: u32, kv_dtype: Dtype) -> f64 {
         match self {
             Attention::Mla(Mla { kv_rank, rope_dim, indexer: Some(indexer), .. }) => {

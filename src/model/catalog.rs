@@ -64,7 +64,7 @@ const fn entry(name: &'static str, aliases: &'static [&'static str], spec: Model
 /// MiniMax-M2's `config.json` names three (`num_mtp_modules`), but their weights are not published, and vLLM does not
 /// run them.
 ///
-/// DeepSeek-V4 has a layer that drafts tokens, which is not modelled (`mtp_layers` 0): it has a window alone.
+/// DeepSeek-V4 drafts tokens with a layer that has only a window; it is not modelled (`mtp_layers` 0).
 ///
 /// Weights have the formats of the first alias. `llama-4-scout` means Red Hat's 8-bit release, because servers of this
 /// release were measured; Meta's 16-bit weights go by their id. The formats of Llama-4-Maverick-FP8, with 8-bit routed

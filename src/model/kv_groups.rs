@@ -63,11 +63,13 @@ impl KvGroups {
 
     /// Returns the groups of the layers of `model` on one of `tp` ranks.
     ///
-    /// Attention over compressed keys is one group, of all layers, and as many limited ones as the vectors of the window
-    /// and the states of the compressors have times the bytes of a token. vLLM keeps blocks for each of these, too
-    /// (`SlidingWindowMLASpec`), of 4 to 256 tokens.
+    /// All layers of attention over compressed keys form one group. Windows and the states of compressors count as limited
+    /// groups, as many as their bytes per token of the window are multiples of the bytes of compressed keys per token.
+    /// vLLM keeps blocks for each of these, too (`SlidingWindowMLASpec`), of 4 to 256 tokens.
     ///
     /// If one kind has at least 4/5 as many layers as the other, the smaller kind is padded, as since vLLM 0.15.
+    ///
+    /// Does not model: states of compressors of all tokens of a chunk, which vLLM holds until the chunk is computed.
     ///
     /// Assumes: windows free blocks for as many tokens as the larger blocks hold; vLLM frees each block by itself.
     pub fn of(model: &ModelSpec, tp: u32) -> KvGroups {
@@ -175,7 +177,6 @@ fn window_copies(model: &ModelSpec) -> Option<(u32, u32)> {
     });
     let sums = layers.map(|(layers, of)| (of.window, layers * of.window_bytes(), layers * of.kv_bytes()));
     let (window, held, kept) = sums.reduce(|a, b| (a.0.max(b.0), a.1 + b.1, a.2 + b.2))?;
-    // Layers that have the window alone hold what others do not.
     let times = if kept > 0.0 { (held / kept + 0.5) as u32 } else { 1 };
     Some((window, times.max(1)))
 }

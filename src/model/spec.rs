@@ -49,7 +49,7 @@ pub struct ModelSpec {
 /// Maximum vocabulary size.
 const MAX_VOCAB: u32 = 1 << 24;
 
-/// Whether a field has the value of files from before it.
+/// Returns whether a field is 0, its value in files that are older than the field.
 #[cfg(feature = "serde")]
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference.
 fn is_zero(number: &u32) -> bool {
@@ -75,6 +75,12 @@ impl ModelSpec {
         within("positions", self.positions.max(1), MAX_VOCAB)?;
         within("max_model_len", self.max_model_len, u32::MAX)?;
         self.layers.iter().try_for_each(LayerGroup::check_ffn)?;
+        let is_compressed = |group: &LayerGroup| matches!(group.attention, Attention::Compressed(_));
+        if self.layers.iter().any(is_compressed) && !self.layers.iter().all(is_compressed) {
+            let text =
+                "expected attention over compressed keys in all or none, found both; such models are not modelled";
+            return Err(Invalid::new("groups of layers", text, &[]));
+        }
         let mut limited = self.spans().filter(|span| *span != Span::Full);
         let first = limited.next();
         if limited.any(|span| Some(span) != first) {

@@ -72,13 +72,13 @@ impl TableSet {
 impl CompressedPrefill {
     /// Looks up the shape in `set`, or else takes the efficiency of the same layer with fewer and with more heads
     /// (`Interpolated`). Beyond the measured heads, the rows with the nearest number of heads answer, for another hidden
-    /// size or query rank those of another model, and for layers without compressed keys those of layers without an
+    /// size or query rank, the rows of another model, and for layers without compressed keys those of layers without an
     /// indexer (`Transferred`). Rows of fp8 in blocks answer for 16-bit projections without rows of their own.
     ///
     /// # Errors
     /// The set has no such table or none with this format and these dimensions, or the GPU has no peak for the dtype.
     pub fn resolve(set: &TableSet, shape: CompressedShape) -> Result<CompressedPrefill, ResolveError> {
-        let found = FoundLayer::resolve(set, OperationKind::CompressedPrefill, shape)?;
+        let found = FoundLayer::resolve(set, OperationKind::CompressedPrefill, plain(shape))?;
         Ok(CompressedPrefill { found })
     }
 
@@ -143,7 +143,7 @@ impl CompressedDecode {
     /// # Errors
     /// As [`CompressedPrefill::resolve`].
     pub fn resolve(set: &TableSet, shape: CompressedShape) -> Result<CompressedDecode, ResolveError> {
-        let found = FoundLayer::resolve(set, OperationKind::CompressedDecode, shape)?;
+        let found = FoundLayer::resolve(set, OperationKind::CompressedDecode, plain(shape))?;
         Ok(CompressedDecode { found })
     }
 
@@ -166,8 +166,15 @@ impl CompressedDecode {
     }
 }
 
-/// Returns the time of `work` with this efficiency, at least that of its bytes: rows of other layers may have found them
-/// in the L2 cache.
+/// Returns the shape without what an indexer with no heads has.
+fn plain(shape: CompressedShape) -> CompressedShape {
+    match shape.index_heads {
+        0 => CompressedShape { index_dim: 0, index_top_k: 0, ..shape },
+        _ => shape,
+    }
+}
+
+/// Returns the time of `work` with this efficiency.
 #[inline]
 fn answer(found: &FoundLayer<CompressedShape>, reading: &Reading, work: &Work) -> Estimate {
     found.answer(reading, CompressedShape::reference_s(work, &found.reference), work)
@@ -193,7 +200,6 @@ impl LayerShape for CompressedShape {
     }
 
     fn missing(&self, set: &TableSet, operation: OperationKind) -> ResolveError {
-        let CompressedShape { q_heads, head_dim, .. } = *self;
-        ResolveError::NoHeads { set: set.clone(), operation: operation.name(), q_heads, kv_heads: 1, head_dim }
+        ResolveError::NoCompressedKeys { set: set.clone(), operation: operation.name(), shape: *self }
     }
 }

@@ -46,7 +46,8 @@ fn around<'t, S: LayerShape>(table: KernelTable<'t, S, Grid<'t>>, shape: &S) -> 
         Dtype::Bf16 if like(Dtype::Bf16).next().is_none() => Dtype::Fp8Block,
         own => own,
     };
-    let rank = |entry: &Entry<S, Grid<'_>>| (entry.shape.q_heads(), shape.is_same(&entry.shape));
+    let own = shape.like(shape, dtype);
+    let rank = |entry: &Entry<S, Grid<'_>>| (entry.shape.q_heads(), own.is_same(&entry.shape));
     let fewer = like(dtype).filter(|entry| entry.shape.q_heads() <= shape.q_heads()).max_by_key(rank);
     let more = like(dtype).filter(|entry| entry.shape.q_heads() > shape.q_heads()).min_by_key(|entry| {
         let (q_heads, is_same) = rank(entry);

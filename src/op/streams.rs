@@ -40,16 +40,19 @@ impl HyperConnection {
     /// (`Transferred`).
     ///
     /// # Errors
-    /// The set has no such table, or a dimension is zero.
+    /// The set has no rows of this side, or a dimension is zero.
     pub fn resolve(set: &TableSet, shape: StreamsShape) -> Result<HyperConnection, ResolveError> {
         let operation = OperationKind::HyperConnection;
         let table = set.required(operation)?.typed::<StreamsShape, Points<'_>>();
         let StreamsShape { side, hidden, streams } = shape;
+        if hidden.min(streams) == 0 {
+            return Err(ResolveError::ZeroDimension { operation: operation.name() });
+        }
         let apart = |other: &StreamsShape| squared_log(other.hidden, hidden) + squared_log(other.streams, streams);
-        let like = table.entries().filter(|entry| entry.shape.side == side && hidden.min(streams) > 0);
+        let like = table.entries().filter(|entry| entry.shape.side == side);
         let entry = like
             .min_by(|a, b| apart(&a.shape).total_cmp(&apart(&b.shape)))
-            .ok_or(ResolveError::ZeroDimension { operation: operation.name() })?;
+            .ok_or_else(|| ResolveError::NoTable { set: set.clone(), operation: operation.name() })?;
         let class = if entry.shape == shape { Class::Measured } else { Class::Transferred };
         let found = Found::try_new(set, table, &entry, Dtype::Bf16, class)?;
         Ok(HyperConnection { shape, found })

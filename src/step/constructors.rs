@@ -81,6 +81,8 @@ fn check_without_alloc(model: &ModelSpec, parallelism: Parallelism) -> Result<()
         "several data-parallel ranks"
     } else if let Span::Window(_) = model.limited_span() {
         "windows"
+    } else if model.streams > 0 {
+        "hyper-connections"
     } else {
         return Ok(());
     };

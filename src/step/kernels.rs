@@ -258,7 +258,7 @@ impl Finder<'_> {
             return Ok(LayerAttention::Other(Box::new(other)));
         }
         let (Attention::Gqa(heads), _) = kind else {
-            return Err(Error::needs_alloc("latent attention and gated delta nets"));
+            return Err(Error::needs_alloc("latent attention, attention over compressed keys and gated delta nets"));
         };
         let shape = self.attention_shape(heads, kv_dtype);
         StepAttention::resolve(self, shape, heads.span).map(LayerAttention::Plain)
@@ -343,8 +343,8 @@ impl Finder<'_> {
         })
     }
 
-    /// Returns experts as they are served: of MXFP4, those that a set has with MXFP8 activations alone. On Blackwell vLLM
-    /// runs DeepSeek-V4's so (`vllm/model_executor/layers/fused_moe/oracle/mxfp4.py`).
+    /// Returns the shape to look up: MXFP4 experts that the set has only with MXFP8 activations take that format. vLLM runs
+    /// DeepSeek-V4's experts this way on Blackwell (`vllm/model_executor/layers/fused_moe/oracle/mxfp4.py`).
     fn served(&self, layer: MoeShape) -> MoeShape {
         let has = |dtype| {
             let mut entries = self.set.moe().into_iter().flat_map(|table| table.entries());

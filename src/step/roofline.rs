@@ -109,7 +109,7 @@ impl RooflineModel {
         let small_kernels = Kinds::resolve(
             &model.layers,
             |group| SmallKernels {
-                bytes_per_token: small_bytes_per_token(model.hidden, group, tp, options.kv_dtype),
+                bytes_per_token: small_bytes_per_token(model, group, tp, options.kv_dtype),
                 launches: match group.attention {
                     Attention::Gqa(_) | Attention::DeltaNet(_) => options.constants.layer,
                     Attention::Mla(_) | Attention::Compressed(_) => options.constants.layer * LATENT_LAYER_SHARE,
@@ -423,9 +423,9 @@ fn hosts(model: &ModelSpec, engine: &StepConstants) -> [Seconds; 3] {
 }
 
 /// Returns the bytes that the small kernels of a layer move per token on one rank: two norms with residual (read two,
-/// write two hidden states each), rotary embedding (read and write Q and K), KV write (read K and V, write them as
+/// write two hidden states each; read and write one where hyper-connections take the residuals), rotary embedding (read and write Q and K), KV write (read K and V, write them as
 /// stored), activation (read gate, where there is one, and up; write one), gate of the output (read both, write one).
-fn small_bytes_per_token(hidden: u32, group: &LayerGroup, tp: u32, kv_dtype: Dtype) -> f64 {
+fn small_bytes_per_token(model: &ModelSpec, group: &LayerGroup, tp: u32, kv_dtype: Dtype) -> f64 {
     let activated = match group.ffn {
         Ffn::Dense { intermediate, .. } => f64::from(intermediate),
         // The fused kernel includes the activation of its experts.
@@ -444,6 +444,7 @@ fn small_bytes_per_token(hidden: u32, group: &LayerGroup, tp: u32, kv_dtype: Dty
         Attention::DeltaNet(net) => (0.0, 0.0, f64::from(net.local(tp).values())),
     };
     let gates = 3.0 * gated;
-    let values = 8.0 * f64::from(hidden) + 2.0 * (q + kv) + 2.0 * kv + copies * activated + gates;
+    let states = if model.streams > 0 { 4.0 } else { 8.0 };
+    let values = states * f64::from(model.hidden) + 2.0 * (q + kv) + 2.0 * kv + copies * activated + gates;
     ACTIVATION_BYTES * values + kv_dtype.weight_bytes() * 2.0 * kv
 }

@@ -113,7 +113,9 @@ fn heads_between_measured_ones_are_interpolated_and_layers_with_a_window_alone_t
     assert_eq!(class(CompressedShape { dtype: Dtype::Bf16, ..SELECTING }), Class::Transferred);
     let other = CompressedShape { head_dim: 256, ..SELECTING };
     let message = CompressedDecode::resolve(&sets::B300, other).unwrap_err().to_string();
-    assert!(message.starts_with("table set b300: compressed_decode: no rows of 16 query and 1 KV heads of 256"));
+    assert!(message.starts_with(
+        "table set b300: compressed_decode: no rows of fp8_block projections with heads of 256 in groups of 8"
+    ));
     let message = CompressedDecode::resolve(&sets::L40S, SELECTING).unwrap_err().to_string();
     assert!(message.starts_with("table set l40s: expected a table for compressed_decode, found none"), "{message}");
 }

@@ -58,9 +58,10 @@ pub unsafe extern "C" fn rooflut_lookup_new(
 
 /// Returns the time of a kernel.
 ///
-/// `size` counts rows of a gemm, tokens of a moe, bytes of the whole message of a collective, tokens of each prompt of
-/// a prefill, KV tokens of all requests of a decode, or KV tokens of each request of a decode_window. `batch` is the
-/// number of requests of a prefill or decode, and 0 for other operations. A delta_decode has no size: 0.
+/// `size` counts rows of a gemm, tokens of a moe or a hyper_connection, bytes of the whole message of a collective,
+/// tokens of each prompt of a prefill, KV tokens of all requests of a decode, or KV tokens of each request of a
+/// decode_window. `batch` is the number of requests of a prefill or decode, and 0 for other operations. A delta_decode
+/// has no size: 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_lookup_at(
     lookup: Handle,

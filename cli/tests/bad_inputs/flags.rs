@@ -9,7 +9,9 @@ const VALUES: [&str; 9] = ["-1", "0", "99999999999999999999", "1e308", "NaN", "i
 /// Returns whether a flag can mean a value after all.
 fn can_mean(flag: &str, value: &str) -> bool {
     match flag {
-        "--cached-prompt" | "--q-rank" | "--seed" | "--warm-up" | "--watermark" | "--window" => value == "0",
+        "--cached-prompt" | "--index-heads" | "--q-rank" | "--seed" | "--warm-up" | "--watermark" | "--window" => {
+            value == "0"
+        }
         // Priorities have shares of all requests.
         "--rate" | "--priorities" => ["99999999999999999999", "1e308"].contains(&value),
         // Names of files.
@@ -80,7 +82,7 @@ fn every_flag_takes_a_value_that_it_can_mean_and_refuses_others_in_one_line() {
         arguments.extend(others.flatten());
         match name.split(' ').next() {
             Some("import") => arguments.extend([NO_FILE, "new"]),
-            Some("validate") if flag == "--calibration" => arguments.push(NO_FILE),
+            Some("validate") if ["--calibration", "--scatter"].contains(&flag) => arguments.push(NO_FILE),
             _ if name == "tables score" || name == "tables plot" && flag != "--tables" => arguments.push(NO_FILE),
             _ => (),
         }

@@ -15,7 +15,7 @@ const SELECTING: i64 = 4;
 /// Tokens of a compressed key of the other layers.
 const COMPRESSING: i64 = 128;
 
-/// The attention of each layer of a model, as far as it differs, and the format of its experts.
+/// Differences between the attention of the layers of a model, and the format of its experts.
 pub(crate) struct CompressedLayers {
     /// Tokens of a compressed key of each layer; 0 or 1 in layers that have a window alone.
     ratios: Vec<i64>,
@@ -25,7 +25,13 @@ pub(crate) struct CompressedLayers {
 }
 
 /// Reads the layers of a model with attention over compressed keys; `None` in other families.
-pub(crate) fn read(config: &Object<'_>, family: &Family, layers: u32) -> Result<Option<CompressedLayers>, ConfigError> {
+/// `drafting` layers, which come last and are not modelled, may have ratios, too.
+pub(crate) fn read(
+    config: &Object<'_>,
+    family: &Family,
+    layers: u32,
+    drafting: u32,
+) -> Result<Option<CompressedLayers>, ConfigError> {
     const RATIOS: &str = "compress_ratios";
     const EXPERTS: &str = "expert_dtype";
     if !family.compressed {
@@ -39,13 +45,15 @@ pub(crate) fn read(config: &Object<'_>, family: &Family, layers: u32) -> Result<
         return refuse(rope.key, format!("heads with a rotary embedding of {}", rope.value));
     }
     let mut ratios = config.numbers(RATIOS)?;
-    if ratios.len() > layers as usize {
-        // Layers that draft tokens come last.
+    if ratios.len() as u64 == u64::from(layers) + u64::from(drafting) {
         ratios.truncate(layers as usize);
     }
     expect_one_each(config, RATIOS, ratios.len(), layers)?;
     if let Some(other) = ratios.iter().find(|ratio| ![0, 1, SELECTING, COMPRESSING].contains(ratio)) {
         return refuse(RATIOS, format!("a key for {other} tokens"));
+    }
+    if ratios.iter().all(|ratio| *ratio < SELECTING) {
+        return refuse(RATIOS, "a model whose layers have a window alone".to_owned());
     }
     let experts = match config.text(EXPERTS)? {
         None | Some("fp4") => Dtype::Mxfp4,
@@ -85,7 +93,7 @@ pub(crate) fn fields(config: &Object<'_>, family: &Family) -> Result<Vec<Field>,
 }
 
 impl CompressedLayers {
-    /// Returns the attention of a layer, like that of layers without compressed keys.
+    /// Returns the attention of a layer: `like`, with the ratio and the indexer of the layer.
     pub(crate) fn of(&self, layer: u32, like: Attention) -> Attention {
         let (Attention::Compressed(mut own), Some(ratio)) = (like, self.ratios.get(layer as usize)) else {
             return like;

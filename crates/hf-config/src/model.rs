@@ -75,7 +75,8 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let listed = layers.value.min(MOST_LISTED);
     let spans = spans::read(config, &family, listed)?;
     let nets = delta::read(config, &family, listed)?;
-    let compressed = compressed::read(config, &family, listed)?;
+    let mtp = family.dimension(config, MTP)?;
+    let compressed = compressed::read(config, &family, listed, mtp.map_or(0, |mtp| mtp.value))?;
     let ffn = ffn::read(config, &family, hidden, listed)?;
     let attention = attention::read(config, &family, hidden)?;
     let global = attention::read_global(config, &family, &attention)?;
@@ -101,7 +102,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
         Field::new("max_model_len", ModelSpecBuilder::max_model_len, longest),
     ];
     // DeepSeek-V4 drafts with a layer that has a window alone, which is not modelled.
-    let mtp = family.dimension(config, MTP)?.filter(|_| !family.compressed);
+    let mtp = mtp.filter(|_| !family.compressed);
     fields.extend(mtp.map(|mtp| Field::new("mtp_layers", ModelSpecBuilder::mtp_layers, mtp)));
     fields.extend(attention);
     fields.extend(ffn.fields);
@@ -117,7 +118,8 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let mut formats = Formats::of(config, &outer, &options, modules)?;
     let compressed = compressed.as_ref();
     if let Some(CompressedLayers { experts, .. }) = compressed {
-        let quantized = formats.layers.iter_mut().filter(|layer| layer.ffn != Dtype::Bf16);
+        // DeepSeek's own releases, whose experts are not in the format of the other layers.
+        let quantized = formats.layers.iter_mut().filter(|layer| layer.ffn == Dtype::Fp8Block);
         quantized.for_each(|layer| layer.ffn = *experts);
     }
     let of_layer = |layer, like| match (&nets, compressed) {
@@ -142,7 +144,8 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
 }
 
 /// Returns the layers of a model whose layers are like its first group, except for their `spans` and `formats`, for
-/// those that are `dense`, and for attention that differs: that `of_layer`, or the `global` heads of those without a span.
+/// those that are `dense`, and for attention that differs: `of_layer` where it returns one, or else the `global` heads in
+/// layers without a span.
 fn groups(
     spec: &ModelSpec,
     spans: &[Span],

@@ -71,7 +71,9 @@ fn experts_dp(group: &LayerGroup, parallelism: Parallelism) -> u32 {
     }
 }
 
-/// Returns the bytes that each GPU of a stage holds whole, beside its weights: routers and the rotary table (16-bit).
+/// Returns the bytes that each GPU of a stage holds whole, beside its weights: routers and the rotary table (16-bit), what
+/// compressors and the weights of an indexer's heads take in 16 bits beyond the format of the layer, and the weights of
+/// hyper-connections (32-bit).
 pub(super) fn replicated_bytes(model: &ModelSpec, stage: &Stage) -> f64 {
     let hidden = f64::from(model.hidden);
     let routers = stage.layers.iter().map(|group| match group.ffn {
@@ -83,12 +85,20 @@ pub(super) fn replicated_bytes(model: &ModelSpec, stage: &Stage) -> f64 {
         Attention::Gqa(heads) => heads.head_dim,
         Attention::Mla(latent) => latent.rope_dim,
         Attention::DeltaNet(_) => 0,
-        // Beside the others, compressed keys have a table of their own.
         // One table for compressed keys, one for the others.
         Attention::Compressed(_) => 2 * Compressed::ROPE_DIM,
     });
     let table = f64::from(model.max_model_len) * f64::from(rotary.max().unwrap_or(0));
-    (routers.sum::<f64>() + table) * Dtype::Bf16.weight_bytes()
+    let widened = stage.layers.iter().map(|group| match group.attention {
+        Attention::Compressed(compressed) => {
+            let [_, wide] = compressed.shape(model.hidden, group.attention_dtype, 1).weights();
+            f64::from(group.layers) * wide * (Dtype::Bf16.weight_bytes() - group.attention_dtype.weight_bytes())
+        }
+        _ => 0.0,
+    });
+    let streams = f64::from(model.streams);
+    let mixing = 2.0 * f64::from(stage.layers.total()) * streams * (streams + 2.0) * streams * hidden * 4.0;
+    (routers.sum::<f64>() + table) * Dtype::Bf16.weight_bytes() + widened.sum::<f64>() + mixing
 }
 
 /// Returns the peak of the activations of vLLM's profile run (`profile_run` in `vllm/v1/worker/gpu_model_runner.py`) on
@@ -120,8 +130,8 @@ pub(super) fn activation_bytes(
     let kept = engine.kept_expert_workspace * widest(expert_values);
     let sampler = logits + VALUE * (kept + (tokens + 2.0 * requests) * hidden);
     let peak = if stage.stage + 1 == parallelism.pp { sampler.max(VALUE * layers) } else { VALUE * layers };
-    // Between stages: hidden state and residual.
-    let received = if parallelism.pp > 1 { 2.0 } else { 0.0 };
+    // Between stages: hidden state and residual, or all streams.
+    let received = if parallelism.pp > 1 { f64::from(model.streams.max(2)) } else { 0.0 };
     CUBLAS_BYTES + peak + VALUE * received * tokens * hidden
 }
 

@@ -185,9 +185,15 @@ fn layers_compress_keys_as_listed() {
     assert_eq!(formats(json!({})), [Dtype::Fp8Block, Dtype::Mxfp4, Dtype::Fp8Block]);
     assert_eq!(formats(json!({"expert_dtype": "fp8"})), [Dtype::Fp8Block; 3]);
     assert_eq!(formats(json!({"quantization_config": null})), [Dtype::Bf16; 3]);
+    // Releases of others have the format that they say.
+    let nvfp4 = json!({"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}});
+    assert_eq!(formats(nvfp4)[1], Dtype::Nvfp4);
+    assert_eq!(formats(json!({"quantization_config": {"quant_method": "fp8"}}))[1], Dtype::Fp8);
     #[rustfmt::skip] // A case per line.
     let cases = [
         (json!({"compress_ratios": [0, 4, 128]}), "compress_ratios: expected an entry for each of the 4 layers, found 3"),
+        (json!({"compress_ratios": [0, 4, 128, 4, 0, 4]}), "compress_ratios: expected an entry for each of the 4 layers, found 6"),
+        (json!({"compress_ratios": [0, 1, 0, 0]}), "compress_ratios: a model whose layers have a window alone cannot be modelled"),
         (json!({"compress_ratios": [0, 4, 16, 4]}), "compress_ratios: a key for 16 tokens cannot be modelled yet"),
         (json!({"expert_dtype": "int4"}), "expert_dtype: experts in int4 cannot be modelled yet"),
         (json!({"qk_rope_head_dim": 32}), "qk_rope_head_dim: heads with a rotary embedding of 32 cannot be modelled"),
