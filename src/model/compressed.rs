@@ -60,7 +60,7 @@ impl Compressed {
             head_dim: self.head_dim,
             window: self.window,
             ratio: self.ratio,
-            group_heads: self.q_heads.checked_div(self.o_groups).unwrap_or(0),
+            group_heads: self.q_heads / self.o_groups.max(1),
             o_rank: self.o_rank,
             index_heads,
             index_dim,
