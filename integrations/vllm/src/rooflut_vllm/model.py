@@ -49,7 +49,9 @@ def layers_of(name, path):
         if kind.replace("_", "").lower() == "deltanet":
             raise VllmError(f"model: layers of {name} keep a state; use rooflut.simulate()")
         if kind.lower() == "compressed":
-            raise VllmError(f"model: layers of {name} compress the keys of several tokens into one; use rooflut.simulate()")
+            raise VllmError(
+                f"model: layers of {name} compress the keys of several tokens into one; use rooflut.simulate()"
+            )
         sizes.add((attention.get("kv_heads"), attention.get("head_dim")))
         tokens, kind = span_of(attention.get("span"))
         layers.span = max(layers.span, tokens)
