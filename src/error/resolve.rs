@@ -185,8 +185,12 @@ impl fmt::Display for ResolveError {
                      {kv_rank} and heads of {nope}, {rope} and {v}",
                     set.name()
                 )?;
-                if let Some(Indexer { heads, head_dim, top_k }) = indexer {
-                    write!(f, ", {heads} heads of {head_dim} that select {top_k} keys")?;
+                match indexer {
+                    Some(Indexer { heads: 0, top_k, .. }) => write!(f, ", {top_k} keys that an earlier layer selected")?,
+                    Some(Indexer { heads, head_dim, top_k }) => {
+                        write!(f, ", {heads} heads of {head_dim} that select {top_k} keys")?;
+                    }
+                    None => {}
                 }
                 f.write_str("; use formats and dimensions that were measured (`rooflut tables` lists them)")
             }

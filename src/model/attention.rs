@@ -250,7 +250,10 @@ impl Attention {
             }
             Attention::Compressed(compressed) => {
                 compressed.check()?;
-                compressed.indexer.map_or(Ok(()), check_indexer)?;
+                if let Some(indexer) = compressed.indexer {
+                    within("index_heads", indexer.heads, MAX_COUNT)?;
+                    check_indexer(indexer)?;
+                }
             }
         }
         match self.span() {
@@ -324,7 +327,13 @@ impl Mla {
 }
 
 fn check_indexer(indexer: Indexer) -> Result<(), Invalid> {
-    within("index_heads", indexer.heads, MAX_COUNT)?;
-    within("index_dim", indexer.head_dim, MAX_COUNT)?;
+    within("index_heads", indexer.heads.max(1), MAX_COUNT)?;
+    match indexer {
+        Indexer { heads: 0, head_dim: 0, .. } => {}
+        Indexer { heads: 0, head_dim, .. } => {
+            return Err(Invalid::new("index_dim", "expected 0 without index heads, found {}", &[head_dim.into()]));
+        }
+        Indexer { head_dim, .. } => within("index_dim", head_dim, MAX_COUNT)?,
+    }
     within("index_top_k", indexer.top_k, u32::MAX)
 }

@@ -3,7 +3,7 @@
 mod specs;
 
 use specs::{
-    MLA, deepseek_v3, deepseek_v4, dense, gemma_4, glm_5, gpt_oss, in_blocks, indexer, joint_qk_norm, kimi_k2, latent,
+    MLA, deepseek_v3, deepseek_v4, dense, gemma_4, glm_5, glm_5_2, gpt_oss, in_blocks, indexer, joint_qk_norm, kimi_k2, latent,
     limited, maverick, moe, penalized, qwen3_5_27b, qwen3_5_35b_a3b, qwen3_5_397b_a17b, qwen3_30b_a3b, qwen3_235b_a22b,
     qwen3_next, scout, shared, tied, top_p,
 };
@@ -208,8 +208,10 @@ pub static CATALOG: &[CatalogEntry] = &[
         deepseek_v4([4096, 64, 1024, 512], [2, 21, 20], [256, 2048])),
     entry("deepseek-v4-pro", &["deepseek-ai/DeepSeek-V4-Pro"],
         deepseek_v4([7168, 128, 1536, 1024], [0, 30, 31], [384, 3072])),
-    entry("glm-5", &["zai-org/GLM-5"], glm_5([Dtype::Bf16; 2])),
-    entry("glm-5-fp8", &["zai-org/GLM-5-FP8"], glm_5([Dtype::Fp8Block; 2])),
+    entry("glm-5", &["zai-org/GLM-5", "zai-org/GLM-5.1"], glm_5([Dtype::Bf16; 2])),
+    entry("glm-5-fp8", &["zai-org/GLM-5-FP8", "zai-org/GLM-5.1-FP8"], glm_5([Dtype::Fp8Block; 2])),
+    entry("glm-5.2", &["zai-org/GLM-5.2", "zai-org/GLM-5.3"], glm_5_2([Dtype::Bf16; 2])),
+    entry("glm-5.2-fp8", &["zai-org/GLM-5.2-FP8", "zai-org/GLM-5.3-FP8"], glm_5_2([Dtype::Fp8Block; 2])),
     entry("kimi-k2", &["moonshotai/Kimi-K2-Instruct", "moonshotai/Kimi-K2-Base"],
         kimi_k2(131_072, [Dtype::Fp8Block; 2])),
     entry("kimi-k2-0905", &["moonshotai/Kimi-K2-Instruct-0905"], kimi_k2(262_144, [Dtype::Fp8Block; 2])),

@@ -138,7 +138,8 @@ impl ModelSpecBuilder {
         rope_dim(rope_dim: u32);
         /// Sets the dimension of a latent head's values (`v_head_dim`).
         v_dim(v_dim: u32);
-        /// Sets the number of heads of the indexer of sparse latent attention (`index_n_heads`; default: no indexer).
+        /// Sets the number of heads of the indexer of sparse latent attention (`index_n_heads`; default: no indexer, or
+        /// beside [`index_top_k`](Self::index_top_k) the keys that an earlier layer selected).
         index_heads(index_heads: u32);
         /// Sets the dimension of a head of the indexer (`index_head_dim`).
         index_dim(index_dim: u32);
@@ -271,9 +272,9 @@ impl ModelSpecBuilder {
 
     const fn attention(&self) -> Attention {
         let q_heads = self.q_heads;
-        let indexer = match self.index_heads {
-            0 => None,
-            heads => Some(Indexer { heads, head_dim: self.index_dim, top_k: self.index_top_k }),
+        let indexer = match [self.index_heads, self.index_top_k] {
+            [0, 0] => None,
+            [heads, top_k] => Some(Indexer { heads, head_dim: self.index_dim, top_k }),
         };
         match self.kv_rank {
             0 if self.o_groups > 0 => Attention::Compressed(Compressed {

@@ -8,6 +8,7 @@ mod family;
 mod ffn;
 mod format;
 mod generation;
+mod indexer;
 mod json;
 mod keys;
 mod model;

@@ -12,6 +12,7 @@ use crate::error::ConfigError;
 use crate::family::Family;
 use crate::ffn::{self, DenseLayers};
 use crate::generation;
+use crate::indexer;
 use crate::json::parse;
 use crate::keys::{Dimension, Field, Keys};
 use crate::modules::Modules;
@@ -76,6 +77,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let spans = spans::read(config, &family, listed)?;
     let nets = delta::read(config, &family, listed)?;
     let mtp = family.dimension(config, MTP)?;
+    let indexes = indexer::read(config, &family, listed)?;
     let compressed = compressed::read(config, &family, listed, mtp.map_or(0, |mtp| mtp.value))?;
     let ffn = ffn::read(config, &family, hidden, listed)?;
     let attention = attention::read(config, &family, hidden)?;
@@ -125,7 +127,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let of_layer = |layer, like| match (&nets, compressed) {
         (Some(nets), _) if nets.layers.get(layer as usize) == Some(&true) => Some(nets.attention),
         (_, Some(layers)) => Some(layers.of(layer, like)),
-        _ => None,
+        _ => indexes.as_ref().map(|indexes| indexes.of(layer, like)),
     };
     spec.layers = groups(&spec, &spans, global, &of_layer, &ffn.dense, &formats.layers)?;
     if let Some(dtype) = options.weight_dtype {

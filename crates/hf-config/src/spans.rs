@@ -47,7 +47,11 @@ fn kinds<'c>(config: &Object<'c>, family: &Family, layers: u32) -> Result<Vec<&'
     if family.assumed && kinds.len() != layers as usize {
         kinds.clear();
     }
-    let is_known = |kind: &str| [FULL, SLIDING, CHUNKED].contains(&kind) || (kind == LINEAR && family.has_delta_nets);
+    let is_known = |kind: &str| match kind {
+        LINEAR => family.has_delta_nets,
+        SPARSE => family.has_indexer,
+        _ => [FULL, SLIDING, CHUNKED].contains(&kind),
+    };
     let mut unknown = kinds.iter().filter(|kind| !is_known(kind) && !family.assumed);
     match unknown.next() {
         Some(kind) => Err(ConfigError::Unsupported {
@@ -131,3 +135,5 @@ const SLIDING: &str = "sliding_attention";
 const CHUNKED: &str = "chunked_attention";
 /// A gated delta net.
 pub(crate) const LINEAR: &str = "linear_attention";
+/// Latent attention with an indexer.
+const SPARSE: &str = "deepseek_sparse_attention";

@@ -11,14 +11,17 @@ const SCALE_BYTES: u32 = 4;
 /// The indexer of sparse latent attention (DSA), as in DeepSeek-V3.2: the indexer's own heads score all keys of a query
 /// in fp8, and the query attends to the `top_k` keys with the highest scores. Each rank scores with all heads.
 ///
+/// With 0 heads a layer attends to the keys that an earlier layer selected, as most layers of GLM-5.2: it scores
+/// nothing, and caches no key.
+///
 /// Source: vLLM, `vllm/model_executor/models/deepseek_v2.py` and `vllm/v1/attention/backends/mla/indexer.py`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Indexer {
-    /// Heads (`index_n_heads`).
+    /// Heads (`index_n_heads`); 0 where an earlier layer selects the keys.
     pub heads: u32,
-    /// Dimension of a head, and of the key that all heads share (`index_head_dim`).
+    /// Dimension of a head, and of the key that all heads share (`index_head_dim`); 0 without heads.
     pub head_dim: u32,
     /// Maximum number of keys that a query attends to (`index_topk`).
     pub top_k: u32,
@@ -40,12 +43,20 @@ impl Indexer {
         2.0 * heads * head_dim * pairs
     }
 
+    /// Returns the indexer of a layer that attends to the keys that this one selected.
+    #[inline]
+    #[must_use]
+    pub const fn reused(self) -> Indexer {
+        Indexer { heads: 0, head_dim: 0, ..self }
+    }
+
     /// Returns the bytes of a cached key: fp8 with a 32-bit scale for 128 values.
     ///
     /// ```
     /// use rooflut_roofline::Indexer;
     /// let deepseek_v3_2 = Indexer { heads: 64, head_dim: 128, top_k: 2048 };
     /// assert_eq!(deepseek_v3_2.key_bytes(), 132);
+    /// assert_eq!(deepseek_v3_2.reused().key_bytes(), 0);
     /// ```
     #[inline]
     pub const fn key_bytes(&self) -> u32 {

@@ -64,6 +64,7 @@ const fn columns(attn_dtype: Column) -> [Column; 13] {
         "Dimension of a head of queries and keys with rotary embedding",
     ];
     let q_rank = "Rank of the compressed query; 0 if the query is not compressed";
+    let index_heads = "Heads of the indexer; 0 where an earlier layer selects the keys";
     let selected = "Maximum number of keys that the indexer selects for a query";
     [
         Column::dtype("dtype", "Format of the projections"),
@@ -76,8 +77,8 @@ const fn columns(attn_dtype: Column) -> [Column; 13] {
         Column::count("nope_dim", nope).usually(128),
         Column::count("rope_dim", rope).usually(64),
         Column::count("v_dim", "Dimension of a head of values").usually(128),
-        Column::count("index_heads", "Heads of the indexer").usually(64),
-        Column::count("index_dim", "Dimension of a head of the indexer").usually(128),
+        Column::new("index_heads", ColumnKind::Whole, index_heads).usually(64),
+        Column::new("index_dim", ColumnKind::Whole, "Dimension of a head of the indexer; 0 without heads").usually(128),
         Column::count("index_top_k", selected).usually(2048),
     ]
 }
@@ -348,7 +349,7 @@ impl From<Codes> for MlaShape {
             nope_dim,
             rope_dim,
             v_dim,
-            indexer: (index_heads > 0).then_some(indexer),
+            indexer: (top_k > 0).then_some(indexer),
         }
     }
 }
@@ -378,13 +379,23 @@ impl From<MlaShape> for Codes {
     }
 }
 
-/// Rejects a rank that does not compress.
+/// Rejects a rank that does not compress, and an indexer with heads of no dimension.
 fn check(codes: &Codes) -> Result<(), Contradiction> {
-    let MlaShape { hidden, q_rank, .. } = MlaShape::from(*codes);
-    if q_rank <= hidden {
-        return Ok(());
+    let MlaShape { hidden, q_rank, indexer, .. } = MlaShape::from(*codes);
+    if q_rank > hidden {
+        let expected = Expected::new("at most the ", hidden, " of the hidden size");
+        let hint = "the query is compressed to q_rank values, 0 if it is not compressed: check both";
+        return Err(Contradiction::new("q_rank", expected, hint));
     }
-    let expected = Expected::new("at most the ", hidden, " of the hidden size");
-    let hint = "the query is compressed to q_rank values, 0 if it is not compressed: check both";
-    Err(Contradiction::new("q_rank", expected, hint))
+    match indexer {
+        Some(Indexer { heads: 0, head_dim: 1.., .. }) => {
+            let hint = "without heads an earlier layer selects the keys: give both, or 0 for both";
+            Err(Contradiction::new("index_dim", Expected::new("", 0, " beside index_heads 0"), hint))
+        }
+        Some(Indexer { heads: 1.., head_dim: 0, .. }) => {
+            let hint = "without heads an earlier layer selects the keys: give both, or 0 for both";
+            Err(Contradiction::new("index_dim", Expected::new("at least ", 1, " beside index_heads"), hint))
+        }
+        _ => Ok(()),
+    }
 }

@@ -153,6 +153,25 @@ pub(super) const fn glm_5(formats: [Dtype; 2]) -> ModelSpec {
     drafting(top_p(model))
 }
 
+/// Layers 0, 1, 2, 6, 10 and so on have an indexer, whose keys the layers after them attend to as well.
+pub(super) const fn glm_5_2(formats: [Dtype; 2]) -> ModelSpec {
+    let base = ModelSpec { max_model_len: 1_048_576, ..glm_5(formats) };
+    let [dense, experts] = match base.layers.all() {
+        [dense, experts] => [*dense, *experts],
+        _ => [*base.layers.first(); 2],
+    };
+    let attention = match experts.attention {
+        Attention::Mla(mla) => {
+            let indexer = Some(Indexer { heads: 0, head_dim: 0, top_k: 2048 });
+            Attention::Mla(Mla { indexer, ..mla })
+        }
+        other => other,
+    };
+    let reusing = LayerGroup { layers: 57, attention, ..experts };
+    let layers = Layers::alike(dense).and(reusing).and(LayerGroup { layers: 18, ..experts });
+    ModelSpec { layers, ..base }
+}
+
 pub(super) const fn kimi_k2(max_model_len: u32, formats: [Dtype; 2]) -> ModelSpec {
     let base = dense([7168, 61, 64, 64, 128], 18_432, 163_840, max_model_len);
     let mla = Mla { q_heads: 64, ..MLA };
