@@ -26,9 +26,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
         ]);
     }
     let legend = "Params are billions of weights, max len is the longest request in tokens. Heads are \
-                  query/KV heads, query heads of latent attention (MLA; DSA where it is sparse) or of attention over \
-                  compressed keys (CSA), or GDN for a gated delta net; an \
-                  FFN is its width, one of experts used/all x width and their format if it is not bf16. A \
+                  query/KV heads (MSA where attention is block-sparse), query heads of latent attention (MLA; DSA where \
+                  it is sparse) or of attention over compressed keys (CSA), or GDN for a gated delta net; an FFN is its width, one of experts used/all x width and their format if it is not bf16. A \
                   model with several kinds of layers has one entry for each. `--model` also takes a Hugging \
                   Face id of these (`rooflut models --json` lists them) and the path of a config.json.";
     Ok(format!("{}\n{}", grid.render(0), paragraph(legend)))
@@ -49,6 +48,7 @@ fn heads(group: &LayerGroup) -> String {
             format!("{} {kind}", heads.q_heads)
         }
         Attention::Compressed(heads) => format!("{} CSA", heads.q_heads),
+        Attention::Msa(heads) => format!("{}/{} MSA", heads.q_heads, heads.kv_heads),
         // Without keys and values in a cache.
         Attention::DeltaNet(_) => "GDN".to_owned(),
         _ => "-".to_owned(),
@@ -159,6 +159,15 @@ impl GroupJson {
                 indexer: heads.indexer.map(IndexerJson::new),
                 dtype,
             },
+            Attention::Msa(heads) => AttentionJson::Msa {
+                q_heads: heads.q_heads,
+                kv_heads: heads.kv_heads,
+                head_dim: heads.head_dim,
+                index_dim: heads.index_dim,
+                block: heads.block,
+                top_blocks: heads.top_blocks,
+                dtype,
+            },
             Attention::DeltaNet(heads) => AttentionJson::DeltaNet {
                 k_heads: heads.k_heads,
                 v_heads: heads.v_heads,
@@ -205,6 +214,17 @@ enum AttentionJson {
         v_dim: u32,
         /// Keys of sparse attention; null where all keys are read.
         indexer: Option<IndexerJson>,
+        dtype: &'static str,
+    },
+    Msa {
+        q_heads: u32,
+        kv_heads: u32,
+        head_dim: u32,
+        index_dim: u32,
+        /// Tokens of a block of keys.
+        block: u32,
+        /// Blocks that a token sees at most.
+        top_blocks: u32,
         dtype: &'static str,
     },
     DeltaNet {

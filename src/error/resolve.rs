@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::hardware::{CompressedShape, Dtype, GemmShape, Indexer, OperationKind, Reference};
+use crate::hardware::{CompressedShape, Dtype, GemmShape, Indexer, MsaShape, OperationKind, Reference};
 use crate::table::{Table, TableSet};
 
 /// The error of a table set that cannot answer for a kernel.
@@ -63,6 +63,15 @@ pub enum ResolveError {
         head_dims: [u32; 3],
         /// The requested indexer, for sparse attention.
         indexer: Option<Indexer>,
+    },
+    /// The set has no block-sparse attention with these formats and this dimension of heads.
+    NoBlockSparseAttention {
+        /// The set.
+        set: TableSet,
+        /// Name of the operation.
+        operation: &'static str,
+        /// The shape.
+        shape: MsaShape,
     },
     /// The set has no attention over compressed keys with this format and these dimensions of heads.
     NoCompressedKeys {
@@ -186,13 +195,27 @@ impl fmt::Display for ResolveError {
                     set.name()
                 )?;
                 match indexer {
-                    Some(Indexer { heads: 0, top_k, .. }) => write!(f, ", {top_k} keys that an earlier layer selected")?,
+                    Some(Indexer { heads: 0, top_k, .. }) => {
+                        write!(f, ", {top_k} keys that an earlier layer selected")?
+                    }
                     Some(Indexer { heads, head_dim, top_k }) => {
                         write!(f, ", {heads} heads of {head_dim} that select {top_k} keys")?;
                     }
                     None => {}
                 }
                 f.write_str("; use formats and dimensions that were measured (`rooflut tables` lists them)")
+            }
+            ResolveError::NoBlockSparseAttention {
+                set,
+                operation,
+                shape: MsaShape { dtype, kv_dtype, head_dim, .. },
+            } => {
+                write!(
+                    f,
+                    "table set {}: {operation}: no rows of {dtype} projections with {kv_dtype} KV and heads of {head_dim}; \
+                     use formats and dimensions that were measured (`rooflut tables` lists them)",
+                    set.name()
+                )
             }
             ResolveError::NoCompressedKeys { set, operation, shape } => {
                 let CompressedShape { dtype, head_dim, window, ratio, group_heads, o_rank, .. } = shape;

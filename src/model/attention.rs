@@ -1,7 +1,7 @@
 //! The attention of a layer.
 
 use super::checks::{MAX_COUNT, MAX_WIDTH, divides, product, within};
-use super::{Compressed, Span};
+use super::{Compressed, Msa, Span};
 use crate::error::Invalid;
 use crate::hardware::{Dtype, Indexer};
 
@@ -21,6 +21,8 @@ pub enum Attention {
     DeltaNet(DeltaNet),
     /// Heads that share one vector per token as key and value, and attend to compressed ones.
     Compressed(Compressed),
+    /// Groups of query heads that attend to selected blocks of keys.
+    Msa(Msa),
 }
 
 /// Groups of query heads that share a key and a value head.
@@ -126,6 +128,7 @@ impl Attention {
             Attention::Mla(mla) => mla.q_heads,
             Attention::DeltaNet(net) => net.k_heads,
             Attention::Compressed(compressed) => compressed.q_heads,
+            Attention::Msa(msa) => msa.q_heads,
         }
     }
 
@@ -133,7 +136,7 @@ impl Attention {
     pub const fn span(&self) -> Span {
         match self {
             Attention::Gqa(gqa) => gqa.span,
-            Attention::Mla(_) | Attention::DeltaNet(_) | Attention::Compressed(_) => Span::Full,
+            Attention::Mla(_) | Attention::DeltaNet(_) | Attention::Compressed(_) | Attention::Msa(_) => Span::Full,
         }
     }
 
@@ -155,6 +158,7 @@ impl Attention {
                 let heads = (gqa.kv_heads / tp.max(1)).max(1);
                 2 * heads * gqa.head_dim
             }
+            Attention::Msa(msa) => 2 * (msa.kv_heads / tp.max(1)).max(1) * msa.head_dim,
             Attention::Mla(mla) => mla.latent(),
             Attention::DeltaNet(_) | Attention::Compressed(_) => 0,
         }
@@ -170,6 +174,7 @@ impl Attention {
                 latent + f64::from(indexer.key_bytes())
             }
             Attention::Compressed(compressed) => compressed.kv_bytes(),
+            Attention::Msa(msa) => f64::from(self.kv_values(tp)) * kv_dtype.weight_bytes() + msa.key_bytes(),
             _ => f64::from(self.kv_values(tp)) * kv_dtype.weight_bytes(),
         }
     }
@@ -224,6 +229,13 @@ impl Attention {
                 let each = Compressed { q_heads: 0, ..compressed }.params(size);
                 (each, compressed.params(size).saturating_sub(each))
             }
+            Attention::Msa(msa) => {
+                let key = product([hidden, msa.index_dim.into()]);
+                let q = product([2 * hidden, msa.head_dim.into(), msa.q_heads.into()]);
+                let head = product([2 * hidden, msa.head_dim.into()]).saturating_add(key);
+                let kv = product([head, msa.kv_heads.into()]);
+                if tp > msa.kv_heads { (key.saturating_add(head), q) } else { (key, q.saturating_add(kv)) }
+            }
         }
     }
 
@@ -255,6 +267,7 @@ impl Attention {
                     check_indexer(indexer)?;
                 }
             }
+            Attention::Msa(msa) => msa.check()?,
         }
         match self.span() {
             Span::Full => Ok(()),
@@ -267,8 +280,10 @@ impl Attention {
     pub(super) fn check_parallelism(&self, tp: u32) -> Result<(), Invalid> {
         divides(self.heads_field(), self.q_heads(), "tp", tp)?;
         match self {
-            Attention::Gqa(Gqa { kv_heads, .. }) if tp > *kv_heads => divides("tp", tp, "kv_heads", *kv_heads),
-            Attention::Gqa(Gqa { kv_heads, .. }) => divides("kv_heads", *kv_heads, "tp", tp),
+            Attention::Gqa(Gqa { kv_heads, .. }) | Attention::Msa(Msa { kv_heads, .. }) => match tp {
+                ranks if ranks > *kv_heads => divides("tp", tp, "kv_heads", *kv_heads),
+                _ => divides("kv_heads", *kv_heads, "tp", tp),
+            },
             Attention::Mla(_) => Ok(()),
             Attention::DeltaNet(net) => divides("v_heads", net.v_heads, "tp", tp),
             Attention::Compressed(compressed) => divides("o_groups", compressed.o_groups, "tp", tp),
@@ -278,7 +293,7 @@ impl Attention {
     /// Returns the name of the field that [`q_heads`](Self::q_heads) reads.
     const fn heads_field(&self) -> &'static str {
         match self {
-            Attention::Gqa(_) | Attention::Mla(_) | Attention::Compressed(_) => "q_heads",
+            Attention::Gqa(_) | Attention::Mla(_) | Attention::Compressed(_) | Attention::Msa(_) => "q_heads",
             Attention::DeltaNet(_) => "k_heads",
         }
     }

@@ -3,9 +3,9 @@
 mod specs;
 
 use specs::{
-    MLA, deepseek_v3, deepseek_v4, dense, gemma_4, glm_5, glm_5_2, gpt_oss, in_blocks, indexer, joint_qk_norm, kimi_k2, latent,
-    limited, maverick, moe, penalized, qwen3_5_27b, qwen3_5_35b_a3b, qwen3_5_397b_a17b, qwen3_30b_a3b, qwen3_235b_a22b,
-    qwen3_next, scout, shared, tied, top_p,
+    MLA, deepseek_v3, deepseek_v4, dense, gemma_4, glm_5, glm_5_2, gpt_oss, in_blocks, indexer, joint_qk_norm, kimi_k2,
+    latent, limited, maverick, minimax_m3, moe, penalized, qwen3_5_27b, qwen3_5_35b_a3b, qwen3_5_397b_a17b,
+    qwen3_30b_a3b, qwen3_235b_a22b, qwen3_next, scout, shared, tied, top_p,
 };
 
 use super::{Mla, ModelSpec, Span};
@@ -194,6 +194,9 @@ pub static CATALOG: &[CatalogEntry] = &[
     entry("gpt-oss-120b", &["openai/gpt-oss-120b"], gpt_oss(36, 128)),
     entry("minimax-m2.5", &["MiniMaxAI/MiniMax-M2.5", "MiniMaxAI/MiniMax-M2.1", "MiniMaxAI/MiniMax-M2"],
         in_blocks(top_p(joint_qk_norm(moe(dense([3072, 62, 48, 8, 128], 1536, 200_064, 196_608), 256, 8, 1536))))),
+    entry("minimax-m2.7", &["MiniMaxAI/MiniMax-M2.7"],
+        in_blocks(top_p(joint_qk_norm(moe(dense([3072, 62, 48, 8, 128], 1536, 200_064, 204_800), 256, 8, 1536))))),
+    entry("minimax-m3", &["MiniMaxAI/MiniMax-M3"], minimax_m3()),
     entry("deepseek-v2-lite", &[
         "deepseek-ai/DeepSeek-V2-Lite", "deepseek-ai/DeepSeek-V2-Lite-Chat",
         "deepseek-ai/DeepSeek-Coder-V2-Lite-Instruct"],

@@ -1,6 +1,6 @@
 //! A builder for the dimensions of a model.
 
-use super::{Attention, Compressed, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span};
+use super::{Attention, Compressed, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Msa, Sampler, Span};
 use crate::error::Invalid;
 use crate::hardware::{Dtype, Indexer};
 
@@ -40,6 +40,8 @@ pub struct ModelSpecBuilder {
     index_heads: u32,
     index_dim: u32,
     index_top_k: u32,
+    sparse_block: u32,
+    top_blocks: u32,
     k_heads: u32,
     v_heads: u32,
     output_gate: bool,
@@ -89,6 +91,8 @@ impl ModelSpecBuilder {
         index_heads: 0,
         index_dim: 0,
         index_top_k: 0,
+        sparse_block: 0,
+        top_blocks: 0,
         k_heads: 0,
         v_heads: 0,
         output_gate: false,
@@ -145,6 +149,12 @@ impl ModelSpecBuilder {
         index_dim(index_dim: u32);
         /// Sets the maximum number of keys that the indexer selects for a query (`index_topk`).
         index_top_k(index_top_k: u32);
+        /// Sets the tokens of a block of keys of block-sparse attention (`sparse_block_size`).
+        sparse_block(sparse_block: u32);
+        /// Sets the maximum number of blocks that the indexer of block-sparse attention selects for a query
+        /// (`sparse_topk_blocks`; default: 0, no such layers). Its heads are as many as [`kv_heads`](Self::kv_heads) and
+        /// have [`index_dim`](Self::index_dim); [`span`](Self::span) and [`output_gate`](Self::output_gate) have no effect.
+        top_blocks(top_blocks: u32);
         /// Sets the tokens that a token attends to (default: all up to its own).
         span(span: Span);
         /// Sets the number of heads of queries, and of keys, of a gated delta net.
@@ -290,6 +300,14 @@ impl ModelSpecBuilder {
             0 if self.v_heads > 0 => {
                 Attention::DeltaNet(DeltaNet { k_heads: self.k_heads, v_heads: self.v_heads, head_dim: self.head_dim })
             }
+            0 if self.top_blocks > 0 => Attention::Msa(Msa {
+                q_heads,
+                kv_heads: self.kv_heads,
+                head_dim: self.head_dim,
+                index_dim: self.index_dim,
+                block: self.sparse_block,
+                top_blocks: self.top_blocks,
+            }),
             0 => Attention::Gqa(Gqa {
                 q_heads,
                 kv_heads: self.kv_heads,

@@ -16,6 +16,8 @@ use super::gemm::Gemm;
 #[cfg(feature = "alloc")]
 use super::mla::{MlaDecode, MlaPrefill};
 use super::moe::Moe;
+#[cfg(feature = "alloc")]
+use super::msa::{MsaDecode, MsaPrefill};
 use super::prefill::PrefillAttention;
 #[cfg(feature = "alloc")]
 use super::streams::HyperConnection;
@@ -176,6 +178,10 @@ kernels! {
     CompressedPrefill: CompressedPrefill::resolve, at(Batch, SeqLen), all;
     #[cfg(feature = "alloc")]
     CompressedDecode: CompressedDecode::resolve, at(Batch, KvTokens), all;
+    #[cfg(feature = "alloc")]
+    MsaPrefill: MsaPrefill::resolve, at(Batch, SeqLen), all;
+    #[cfg(feature = "alloc")]
+    MsaDecode: MsaDecode::resolve, at(Batch, KvTokens), all;
     #[cfg(feature = "alloc")]
     HyperConnection: HyperConnection::resolve, at(Tokens), one;
 }

@@ -20,6 +20,8 @@ mod layer;
 #[cfg(feature = "alloc")]
 mod mla;
 mod moe;
+#[cfg(feature = "alloc")]
+mod msa;
 mod prefill;
 #[cfg(feature = "alloc")]
 mod streams;
@@ -40,6 +42,8 @@ pub use kernel::{Argument, Kernel};
 #[cfg(feature = "alloc")]
 pub use mla::{MlaDecode, MlaPrefill};
 pub use moe::Moe;
+#[cfg(feature = "alloc")]
+pub use msa::{MsaDecode, MsaPrefill};
 pub use prefill::{ChunkSums, PrefillAttention};
 #[cfg(feature = "alloc")]
 pub use streams::HyperConnection;

@@ -216,7 +216,7 @@ impl LayerAttention {
 fn layer_dtype(group: &LayerGroup) -> Dtype {
     match group.attention {
         Attention::Gqa(_) | Attention::DeltaNet(_) => Dtype::Bf16,
-        Attention::Mla(_) | Attention::Compressed(_) => group.attention_dtype,
+        Attention::Mla(_) | Attention::Compressed(_) | Attention::Msa(_) => group.attention_dtype,
     }
 }
 
@@ -258,7 +258,9 @@ impl Finder<'_> {
             return Ok(LayerAttention::Other(Box::new(other)));
         }
         let (Attention::Gqa(heads), _) = kind else {
-            return Err(Error::needs_alloc("latent attention, attention over compressed keys and gated delta nets"));
+            return Err(Error::needs_alloc(
+                "latent and sparse attention, attention over compressed keys and gated delta nets",
+            ));
         };
         let shape = self.attention_shape(heads, kv_dtype);
         StepAttention::resolve(self, shape, heads.span).map(LayerAttention::Plain)
@@ -292,7 +294,7 @@ impl Finder<'_> {
                 let qkvz = local.convolved() + local.values();
                 (qkvz, Some(2 * local.v_heads), local.values())
             }
-            Attention::Mla(_) | Attention::Compressed(_) => return Ok(None),
+            Attention::Mla(_) | Attention::Compressed(_) | Attention::Msa(_) => return Ok(None),
         };
         let hidden = self.model.hidden;
         let state_gates = state_gates.map(|width| self.gemm(Part::Qkv, dtype, hidden, width));

@@ -23,6 +23,8 @@ mod kinds;
 mod latent;
 #[cfg(feature = "alloc")]
 mod lockstep;
+#[cfg(feature = "alloc")]
+mod msa;
 mod network;
 mod options;
 #[cfg(feature = "alloc")]

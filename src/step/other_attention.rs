@@ -7,6 +7,7 @@ use super::delta::StepDelta;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
 use super::latent::StepLatent;
+use super::msa::StepMsa;
 use super::window::StepWindow;
 use crate::error::Error;
 use crate::hardware::Dtype;
@@ -24,6 +25,8 @@ pub(super) enum OtherAttention {
     Delta(StepDelta),
     /// Over compressed keys, with its projections.
     Compressed(StepCompressed),
+    /// Over selected blocks of keys, with its projections.
+    Msa(StepMsa),
 }
 
 impl OtherAttention {
@@ -54,6 +57,7 @@ impl OtherAttention {
                 let compressed = StepCompressed::resolve(find, compressed, dtype)?;
                 Some(OtherAttention::Compressed(compressed))
             }
+            Attention::Msa(msa) => Some(OtherAttention::Msa(StepMsa::resolve(find, msa, dtype, kv_dtype)?)),
         })
     }
 
@@ -64,6 +68,7 @@ impl OtherAttention {
             OtherAttention::Latent(latent) => latent.errors(),
             OtherAttention::Delta(delta) => delta.errors(),
             OtherAttention::Compressed(compressed) => compressed.errors(),
+            OtherAttention::Msa(msa) => msa.errors(),
         }
     }
 
@@ -74,6 +79,7 @@ impl OtherAttention {
             OtherAttention::Latent(latent) => latent.prefill(chunks),
             OtherAttention::Delta(delta) => delta.prefill(chunks),
             OtherAttention::Compressed(compressed) => compressed.prefill(chunks),
+            OtherAttention::Msa(msa) => msa.prefill(chunks),
         }
     }
 
@@ -85,6 +91,7 @@ impl OtherAttention {
             OtherAttention::Latent(latent) => latent.decode(sums),
             OtherAttention::Delta(delta) => delta.decode(sums),
             OtherAttention::Compressed(compressed) => compressed.decode(sums),
+            OtherAttention::Msa(msa) => msa.decode(sums),
         }
     }
 
@@ -96,6 +103,7 @@ impl OtherAttention {
             OtherAttention::Latent(latent) => latent.decode(sums).time,
             OtherAttention::Delta(delta) => delta.decode(sums).time,
             OtherAttention::Compressed(compressed) => compressed.decode(sums).time,
+            OtherAttention::Msa(msa) => msa.decode(sums).time,
         }
     }
 }

@@ -112,7 +112,9 @@ impl RooflineModel {
                 bytes_per_token: small_bytes_per_token(model, group, tp, options.kv_dtype),
                 launches: match group.attention {
                     Attention::Gqa(_) | Attention::DeltaNet(_) => options.constants.layer,
-                    Attention::Mla(_) | Attention::Compressed(_) => options.constants.layer * LATENT_LAYER_SHARE,
+                    Attention::Mla(_) | Attention::Compressed(_) | Attention::Msa(_) => {
+                        options.constants.layer * LATENT_LAYER_SHARE
+                    }
                 },
             },
             Ok,
@@ -440,7 +442,7 @@ fn small_bytes_per_token(model: &ModelSpec, group: &LayerGroup, tp: u32, kv_dtyp
             let gated = if heads.output_gate { q } else { 0.0 };
             (q, f64::from(group.attention.kv_values(tp)) / 2.0, gated)
         }
-        Attention::Mla(_) | Attention::Compressed(_) => (0.0, 0.0, 0.0),
+        Attention::Mla(_) | Attention::Compressed(_) | Attention::Msa(_) => (0.0, 0.0, 0.0),
         Attention::DeltaNet(net) => (0.0, 0.0, f64::from(net.local(tp).values())),
     };
     let gates = 3.0 * gated;

@@ -191,6 +191,8 @@ mod tests {
                     | OperationKind::DsaDecode
                     | OperationKind::CompressedPrefill
                     | OperationKind::CompressedDecode
+                    | OperationKind::MsaPrefill
+                    | OperationKind::MsaDecode
                     | OperationKind::AllGather
                     | OperationKind::ReduceScatter
             ) {

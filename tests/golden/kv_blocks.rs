@@ -4,7 +4,7 @@ use rooflut::hardware::{Dtype, gpus};
 use rooflut::model::{MemoryLimits, MemoryPlan};
 
 use super::comparison::{Golden, Line};
-use super::placed::{COMPRESSED, MODELS};
+use super::placed::{MODELS, SPARSE};
 
 pub(crate) const GOLDEN: Golden =
     Golden { file: "kv_blocks.csv", header: "model,gpu,tp,kv_dtype,kv_blocks", unit: "blocks", decimals: 0 };
@@ -25,7 +25,7 @@ pub(crate) fn predict() -> Vec<Line> {
             }
         }
     }
-    for placed in &COMPRESSED {
+    for placed in &SPARSE {
         let (name, spec) = placed.spec();
         for &tp in placed.tps {
             let limits = MemoryLimits::default().with_kv_dtype(Dtype::Fp8);

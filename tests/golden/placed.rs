@@ -36,8 +36,13 @@ pub(crate) const MODELS: [Placed; 10] = [
     own("llama-4-scout-17b-16e-fp8-dynamic", &[4]),
 ];
 
-/// Models with one format of KV entries, whatever the setting.
-pub(crate) const COMPRESSED: [Placed; 2] = [own("deepseek-v4-flash", &[1, 4]), own("deepseek-v4-pro", &[8])];
+/// Models whose attention selects or compresses keys, with KV entries in fp8.
+pub(crate) const SPARSE: [Placed; 4] = [
+    own("deepseek-v4-flash", &[1, 4]),
+    own("deepseek-v4-pro", &[8]),
+    own("glm-5.2-fp8", &[8]),
+    own("minimax-m3", &[8]),
+];
 
 impl Placed {
     /// Returns its name in a line, and its dimensions.

@@ -9,7 +9,7 @@ use rooflut::step::{Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, S
 use rooflut::table::{TableSet, sets};
 
 use super::comparison::{Golden, Line};
-use super::placed::{COMPRESSED, MODELS, Placed, own};
+use super::placed::{MODELS, Placed, SPARSE, own};
 
 pub(crate) const GOLDEN: Golden =
     Golden { file: "steps.csv", header: "model,set,tp,kv_dtype,batch,step_us", unit: "us", decimals: 1 };
@@ -60,7 +60,7 @@ pub(crate) fn predict() -> Vec<Line> {
             }
         }
     }
-    for placed in &COMPRESSED {
+    for placed in &SPARSE {
         let (name, spec) = placed.spec();
         for &tp in placed.tps {
             let options = StepOptions::default().with_kv_dtype(Dtype::Fp8);

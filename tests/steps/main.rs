@@ -21,6 +21,7 @@ mod groups;
 mod intervals;
 mod latent;
 mod missing_kernels;
+mod msa;
 mod mtp;
 mod oracle;
 mod pipeline;

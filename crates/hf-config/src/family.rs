@@ -20,6 +20,8 @@ pub(crate) struct Family {
     pub(crate) latent: bool,
     /// Whether an indexer selects the latent vectors that a token attends to.
     pub(crate) has_indexer: bool,
+    /// Whether an indexer selects the blocks of keys that a token attends to.
+    pub(crate) block_sparse: bool,
     /// Whether attention is over a window and compressed keys.
     pub(crate) compressed: bool,
     /// Whether `sliding_window` counts without `use_sliding_window`.
@@ -79,6 +81,7 @@ const LLAMA: Family = Family {
     tied: false,
     latent: false,
     has_indexer: false,
+    block_sparse: false,
     compressed: false,
     slides: true,
     has_global_heads: false,
@@ -119,6 +122,7 @@ const FALCON: Family = Family {
 };
 
 const KV_HEADS_8: (&str, u32) = ("num_key_value_heads", 8);
+const KV_HEADS_4: (&str, u32) = ("num_key_value_heads", 4);
 const WINDOW_4096: (&str, u32) = ("sliding_window", 4096);
 
 /// Every so many layers, one is without a window.
@@ -203,6 +207,7 @@ const FAMILIES: &[Family] = &[
     Family { types: &["opt"], positions: Some(2), ..FALCON },
     Family { types: &["starcoder2"], defaults: &[("num_key_value_heads", 2)], ..FALCON },
     MIXTRAL,
+    Family { types: &["minimax_m3", "minimax_m3_text"], block_sparse: true, defaults: &[KV_HEADS_4], ..MIXTRAL },
     Family { types: &["minimax_m2"], joint_qk_norm: true, defaults: &[KV_HEADS_8], ..MIXTRAL },
     Family {
         types: &[
@@ -265,7 +270,7 @@ impl Family {
             Layers::Gated => Layers::Assumed,
             layers => layers,
         };
-        Family { layers, has_delta_nets: false, compressed: false, assumed: true, ..self }
+        Family { layers, has_delta_nets: false, block_sparse: false, compressed: false, assumed: true, ..self }
     }
 
     /// Returns the family of the model that `config` describes, and its type.

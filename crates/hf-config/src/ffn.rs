@@ -77,7 +77,7 @@ const SHARED_WIDTH: &[&str] =
 /// Activations of FFNs without a gate.
 const UNGATED: [&str; 3] = ["relu2", "squared_relu", "xielu"];
 /// Activations of both.
-const EITHER: [&str; 11] = [
+const EITHER: [&str; 12] = [
     "gelu",
     "gelu_fast",
     "gelu_new",
@@ -87,6 +87,7 @@ const EITHER: [&str; 11] = [
     "relu",
     "silu",
     "swiglu",
+    "swigluoai",
     "swish",
     "geglu",
 ];
@@ -170,7 +171,7 @@ fn dense_layers(
     width: Option<Dimension>,
 ) -> Result<DenseLayers, ConfigError> {
     // Llama 4 and MiniMax name the width of dense layers.
-    let own_width = config.dimension(&["intermediate_size_mlp", "mlp_intermediate_size"])?;
+    let own_width = config.dimension(&["intermediate_size_mlp", "mlp_intermediate_size", "dense_intermediate_size"])?;
     let pattern = Pattern::read(config, family, layers)?;
     let dense = (0..layers).filter(|layer| !pattern.has_experts(*layer));
     let dense: Vec<u32> = dense.collect();

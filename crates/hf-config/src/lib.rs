@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod attention;
+mod block_sparse;
 mod compressed;
 mod delta;
 mod error;

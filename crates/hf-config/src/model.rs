@@ -6,6 +6,7 @@ use rooflut::model::{Attention, Ffn, Layers, ModelSpec, ModelSpecBuilder, Span};
 use serde_json::{Map, Value};
 
 use crate::attention;
+use crate::block_sparse;
 use crate::compressed::{self, CompressedLayers};
 use crate::delta;
 use crate::error::ConfigError;
@@ -79,8 +80,10 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let mtp = family.dimension(config, MTP)?;
     let indexes = indexer::read(config, &family, listed)?;
     let compressed = compressed::read(config, &family, listed, mtp.map_or(0, |mtp| mtp.value))?;
+    let blocks = block_sparse::read(config, &family, listed)?;
     let ffn = ffn::read(config, &family, hidden, listed)?;
     let attention = attention::read(config, &family, hidden)?;
+    let sparse = blocks.as_ref().map(|blocks| blocks.of(&attention)).transpose()?;
     let global = attention::read_global(config, &family, &attention)?;
     let tied = config.switch(TIED)?;
     // OPT: embeddings as wide as the hidden state need no projection.
@@ -124,9 +127,10 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
         let quantized = formats.layers.iter_mut().filter(|layer| layer.ffn == Dtype::Fp8Block);
         quantized.for_each(|layer| layer.ffn = *experts);
     }
-    let of_layer = |layer, like| match (&nets, compressed) {
-        (Some(nets), _) if nets.layers.get(layer as usize) == Some(&true) => Some(nets.attention),
-        (_, Some(layers)) => Some(layers.of(layer, like)),
+    let of_layer = |layer, like| match (&nets, &blocks, compressed) {
+        (Some(nets), ..) if nets.layers.get(layer as usize) == Some(&true) => Some(nets.attention),
+        (_, Some(blocks), _) if blocks.has(layer) => sparse,
+        (.., Some(layers)) => Some(layers.of(layer, like)),
         _ => indexes.as_ref().map(|indexes| indexes.of(layer, like)),
     };
     spec.layers = groups(&spec, &spans, global, &of_layer, &ffn.dense, &formats.layers)?;

@@ -1,7 +1,8 @@
 //! Published models: read with the published number of parameters, or refused by what is not modelled.
 //!
 //! Each line of the fixture has the keys that shape a model, by the id of the model on Hugging Face, and the number of
-//! parameters of its text model. 29 lines were collected from the published files and model cards; the others were
+//! parameters of its text model. 32 lines were collected from the published files and model cards (GLM-5.2, MiniMax-M3: as NVIDIA's wheel `aisimulate`
+//! has them; their counts are those of the dimensions); the others were
 //! written down from memory of them, so that a count that disagrees is a reason to look the file up.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code outside of test functions")]
 
@@ -89,6 +90,9 @@ fn models_with_other_attention_equal_the_built_in_ones() {
         "deepseek-ai/DeepSeek-V4-Flash",
         "deepseek-ai/DeepSeek-V4-Pro",
         "zai-org/GLM-5-FP8",
+        "zai-org/GLM-5.2",
+        "zai-org/GLM-5.2-FP8",
+        "MiniMaxAI/MiniMax-M3",
         "Qwen/Qwen3-Next-80B-A3B-Thinking",
         "Qwen/Qwen3.5-27B",
         "Qwen/Qwen3.5-35B-A3B",
@@ -108,6 +112,8 @@ fn layers_that_draft_tokens_are_counted_apart() {
         ("Qwen/Qwen3-Next-80B-A3B-Thinking", 1),
         ("zai-org/GLM-4.5-Air", 1),
         ("deepseek-ai/DeepSeek-V4-Flash", 0),
+        ("zai-org/GLM-5.2", 1),
+        ("MiniMaxAI/MiniMax-M3", 1),
         ("moonshotai/Kimi-K2-Instruct", 0),
         ("moonshotai/Kimi-K2.5", 0),
         ("MiniMaxAI/MiniMax-M2.5", 0),

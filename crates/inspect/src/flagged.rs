@@ -88,6 +88,9 @@ fn may_use(deployment: &Deployment, kernel: &MeasuredKernel) -> bool {
         OperationKind::MlaPrefill | OperationKind::MlaDecode | OperationKind::DsaPrefill | OperationKind::DsaDecode => {
             some_layer(|group, _| matches!(group.attention, Attention::Mla(_)))
         }
+        OperationKind::MsaPrefill | OperationKind::MsaDecode => {
+            some_layer(|group, _| matches!(group.attention, Attention::Msa(_)))
+        }
         OperationKind::DeltaPrefill | OperationKind::DeltaDecode => has_states(),
         OperationKind::CompressedPrefill | OperationKind::CompressedDecode | OperationKind::HyperConnection => {
             some_layer(|group, _| matches!(group.attention, Attention::Compressed(_)))

@@ -14,6 +14,7 @@ mod indexer;
 mod kernel;
 mod mla;
 mod moe;
+mod msa;
 mod streams;
 mod window;
 
@@ -31,6 +32,7 @@ pub use gemm::{GEMM, GemmPace};
 pub use kernel::MeasuredKernel;
 pub use mla::{DSA_DECODE, DSA_PREFILL, MLA_DECODE, MLA_PREFILL, MlaLoad};
 pub use moe::MOE;
+pub use msa::{MSA_DECODE, MSA_PREFILL};
 pub use shapes::*;
 pub use streams::HYPER_CONNECTION;
 pub use window::{WINDOW_DECODE, WINDOW_PREFILL};
@@ -46,6 +48,7 @@ pub mod shapes {
     pub use super::indexer::Indexer;
     pub use super::mla::MlaShape;
     pub use super::moe::MoeShape;
+    pub use super::msa::MsaShape;
     pub use super::streams::{Side, StreamsShape};
     pub use super::window::WindowShape;
 }
@@ -188,6 +191,8 @@ operations! {
     DeltaDecode = DELTA_DECODE, DeltaShape;
     CompressedPrefill = COMPRESSED_PREFILL, CompressedShape;
     CompressedDecode = COMPRESSED_DECODE, CompressedShape;
+    MsaPrefill = MSA_PREFILL, MsaShape;
+    MsaDecode = MSA_DECODE, MsaShape;
     HyperConnection = HYPER_CONNECTION, StreamsShape;
 }
 

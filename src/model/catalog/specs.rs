@@ -1,7 +1,7 @@
 //! Dimensions of families of models.
 
 use crate::hardware::{Dtype, Indexer};
-use crate::model::{Attention, Compressed, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Sampler, Span};
+use crate::model::{Attention, Compressed, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Msa, Sampler, Span};
 
 pub(super) const fn dense(
     [hidden, layers, q_heads, kv_heads, head_dim]: [u32; 5],
@@ -214,6 +214,19 @@ pub(super) const fn deepseek_v4(
         _ => Layers::alike(first).and(selecting).and(compressing),
     };
     ModelSpec { layers, streams: 4, ..base }
+}
+
+/// The first three layers are dense, with plain attention.
+pub(super) const fn minimax_m3() -> ModelSpec {
+    let base = top_p(dense([6144, 3, 64, 4, 128], 12_288, 200_064, 1_048_576));
+    let [q_heads, kv_heads, head_dim] = [64, 4, 128];
+    let sparse = LayerGroup {
+        layers: 57,
+        attention: Attention::Msa(Msa { q_heads, kv_heads, head_dim, index_dim: 128, block: 128, top_blocks: 16 }),
+        ffn: Ffn::Moe { experts: 128, top_k: 4, intermediate: 3072, shared_intermediate: 3072 },
+        ..*base.layers.first()
+    };
+    drafting(ModelSpec { layers: base.layers.and(sparse), ..base })
 }
 
 /// Every second layer has a window.

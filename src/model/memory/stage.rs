@@ -83,6 +83,7 @@ pub(super) fn replicated_bytes(model: &ModelSpec, stage: &Stage) -> f64 {
     let rotary = stage.layers.iter().map(|group| match group.attention {
         _ if model.positions > 0 => 0,
         Attention::Gqa(heads) => heads.head_dim,
+        Attention::Msa(heads) => heads.head_dim,
         Attention::Mla(latent) => latent.rope_dim,
         Attention::DeltaNet(_) => 0,
         // One table for compressed keys, one for the others.

@@ -1,8 +1,8 @@
 //! Dimensions of attention and FFN.
 
 use crate::{config, heads, latent, model, refusal, spec, with};
-use rooflut::model::{Attention, Ffn, Sampler, Span, find};
-use rooflut_hf_config::HfModel;
+use rooflut::model::{Attention, Ffn, LayerGroup, Sampler, Span, find};
+use rooflut_hf_config::{HfModel, Options, read};
 use serde_json::{Value, json};
 
 #[test]
@@ -84,6 +84,49 @@ fn the_indexer_of_sparse_attention_is_read_and_required() {
             assert!(message.contains(key), "{message}");
         }
     }
+}
+
+#[test]
+fn layers_reuse_the_keys_of_an_earlier_indexer() {
+    let sparse = |changes: Value| {
+        let indexer = json!({"model_type": "glm_moe_dsa", "index_n_heads": 16, "index_head_dim": 64, "index_topk": 512,
+            "num_hidden_layers": 6, "layer_types": vec!["deepseek_sparse_attention"; 6]});
+        latent(with(indexer, changes))
+    };
+    let reusing = |changes: Value| -> u32 {
+        let read = model(&sparse(changes)).spec;
+        let reuses = |group: &&LayerGroup| {
+            let Attention::Mla(mla) = group.attention else { panic!("latent attention") };
+            let indexer = mla.indexer.unwrap();
+            assert!([[16, 64, 512], [0, 0, 512]].contains(&[indexer.heads, indexer.head_dim, indexer.top_k]));
+            indexer.heads == 0
+        };
+        read.layers.iter().filter(reuses).map(|group| group.layers).sum()
+    };
+    assert_eq!(reusing(json!({})), 0);
+    // Layers 0, 1, 3 and 5 have an indexer; 0, 1, 2 and 5 with the offset.
+    assert_eq!(reusing(json!({"index_topk_freq": 2})), 2);
+    assert_eq!(reusing(json!({"index_topk_freq": 3, "index_skip_topk_offset": 3})), 2);
+    let types = json!(["full", "shared", "shared", "full", "shared", "shared"]);
+    assert_eq!(reusing(json!({"indexer_types": types})), 4);
+    for (changes, expected) in [
+        (json!({"indexer_types": ["full"]}), "indexer_types: expected an entry for each of the 6 layers, found 1"),
+        (json!({"indexer_types": vec!["shared"; 6]}), "indexer_types: a first layer without an indexer cannot be"),
+        (json!({"indexer_types": vec!["none"; 6]}), "indexer_types: an indexer of type none cannot be modelled yet"),
+        (
+            json!({"indexer_types": types, "index_topk_freq": 2}),
+            "indexer_types: a list that is not what index_topk_freq",
+        ),
+        (json!({"index_topk_freq": 0}), "index_topk_freq: expected a positive number, found 0"),
+        (json!({"index_topk_pattern": "FFSS"}), "index_topk_pattern: this key shapes the model"),
+        (json!({"layer_types": vec!["linear_attention"; 6]}), "layer_types: layers of type linear_attention cannot"),
+    ] {
+        let message = refusal(sparse(changes).to_string());
+        assert!(message.starts_with(expected), "{message}");
+    }
+    // Read as a Llama, these keys have no effect.
+    let assumed = read(sparse(json!({"index_topk_freq": 2})).to_string(), Options::default().assuming_llama()).unwrap();
+    assert!(assumed.ignored.contains(&"index_topk_freq".to_owned()), "{:?}", assumed.ignored);
 }
 
 #[test]

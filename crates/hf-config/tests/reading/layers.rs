@@ -155,6 +155,46 @@ fn layers_without_a_window_may_have_heads_of_their_own() {
     assert_eq!(assumed.ignored, ["hidden_size_per_layer_input"]);
 }
 
+/// A small model with block-sparse attention.
+fn block_sparse(sparse: Value, changes: Value) -> Value {
+    let attention = json!({"use_sparse_attention": true, "sparse_attention_freq": [0, 1, 1, 1],
+        "sparse_disable_index_value": [0, 1, 1, 1], "sparse_index_dim": 64, "sparse_num_index_heads": 8,
+        "sparse_block_size": 128, "sparse_topk_blocks": 16, "sparse_score_type": "max"});
+    let keys = json!({"model_type": "minimax_m3", "num_hidden_layers": 4, "num_key_value_heads": 8,
+        "sparse_attention_config": with(attention, sparse), "moe_layer_freq": [0, 1, 1, 1],
+        "dense_intermediate_size": 4096, "num_local_experts": 8, "n_shared_experts": 1, "num_experts_per_tok": 2,
+        "intermediate_size": 1024, "shared_intermediate_size": 2048, "hidden_act": "swigluoai"});
+    config(with(keys, changes))
+}
+
+#[test]
+fn blocks_of_keys_are_selected_in_the_listed_layers() {
+    let read = model(&block_sparse(json!({}), json!({}))).spec;
+    let [dense, sparse] = read.layers[..] else { panic!("two groups") };
+    assert!(matches!(dense.attention, Attention::Gqa(heads) if heads.kv_heads == 8), "{dense:?}");
+    assert!(matches!(dense.ffn, Ffn::Dense { intermediate: 4096, .. }), "{dense:?}");
+    let Attention::Msa(of) = sparse.attention else { panic!("block-sparse") };
+    let found = [of.q_heads, of.kv_heads, of.head_dim, of.index_dim, of.block, of.top_blocks];
+    assert_eq!((sparse.layers, found), (3, [32, 8, 128, 64, 128, 16]));
+    let experts = matches!(sparse.ffn, Ffn::Moe { intermediate: 1024, shared_intermediate: 2048, .. });
+    assert!(experts, "{sparse:?}");
+    #[rustfmt::skip] // A case per line.
+    let cases = [
+        (json!({"sparse_attention_freq": [1, 1]}), json!({}), "sparse_attention_config.sparse_attention_freq: expected an entry for each of the 4 layers, found 2"),
+        (json!({"sparse_disable_index_value": [0, 0, 0, 0]}), json!({}), "sparse_attention_config.sparse_disable_index_value: an indexer with values cannot be modelled"),
+        (json!({"sparse_score_type": "mean"}), json!({}), "sparse_attention_config.sparse_score_type: the score mean cannot be modelled"),
+        (json!({"sparse_num_index_heads": 4}), json!({}), "sparse_attention_config.sparse_num_index_heads: 4 heads of the indexer beside 8 KV heads cannot be"),
+        (json!({"use_sparse_attention": false}), json!({}), "sparse_attention_config.use_sparse_attention: layers of this type without sparse attention cannot"),
+        (json!({"sparse_block_size": null}), json!({}), "sparse_attention_config.sparse_block_size: expected a number, found none"),
+        (json!({"sparse_topk_blocks": 0}), json!({}), "sparse_attention_config.sparse_topk_blocks: expected a positive number, found 0"),
+        (json!({}), json!({"sparse_attention_config": null}), "sparse_attention_config: expected"),
+    ];
+    for (sparse, changes, expected) in cases {
+        let message = refusal(block_sparse(sparse, changes).to_string());
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
 /// A small model with attention over compressed keys.
 fn compressed(changes: Value) -> Value {
     let keys = json!({"model_type": "deepseek_v4", "num_hidden_layers": 4, "head_dim": 512, "sliding_window": 128,

@@ -48,6 +48,8 @@ def layers_of(name, path):
     for count, kind, attention in of_catalogue(found[0]) if found else of_config(pathlib.Path(path)):
         if kind.replace("_", "").lower() == "deltanet":
             raise VllmError(f"model: layers of {name} keep a state; use rooflut.simulate()")
+        if kind.lower() == "msa":
+            raise VllmError(f"model: layers of {name} select blocks of keys; use rooflut.simulate()")
         if kind.lower() == "compressed":
             raise VllmError(
                 f"model: layers of {name} compress the keys of several tokens into one; use rooflut.simulate()"
