@@ -1,21 +1,22 @@
 //! Steps of models with block-sparse attention, and with layers that reuse the keys of an indexer.
 
 use rooflut::hardware::{Dtype, Indexer, MlaShape, MsaShape};
-use rooflut::model::{self, KvGroups, ModelSpec, Parallelism};
+use rooflut::model::{self, KvGroups, Layers, ModelSpec, Parallelism};
 use rooflut::op::{MlaDecode, MlaPrefill, MsaDecode, MsaPrefill};
 use rooflut::step::{Chunk, Part, RooflineModel, StepModel, StepOptions, StepTime};
 use rooflut::table::{TableSet, sets};
 
-use crate::support::models::{self, FITTED};
+use crate::support::models::{self, FITTED, with};
 use crate::support::steps::{Batch, Sharded};
 
 fn spec(name: &str) -> ModelSpec {
     model::find(name).unwrap().spec
 }
 
-fn step(set: &'static TableSet, name: &'static str, batch: &Batch) -> StepTime {
-    let sharded = Sharded { name, spec: spec(name), tp: 8, kv_dtype: Dtype::Fp8 };
-    models::on(set, &sharded, FITTED).step_time(&batch.as_step())
+/// A step of [`mixed`] on eight GPUs.
+fn step_of(set: &'static TableSet, spec: ModelSpec) -> StepTime {
+    let sharded = Sharded { name: "made up", spec, tp: 8, kv_dtype: Dtype::Fp8 };
+    models::on(set, &sharded, FITTED).step_time(&mixed().as_step())
 }
 
 /// A chunk of 2,048 tokens, one of 512 after 512, and 64 requests of 1,500 tokens.
@@ -32,7 +33,7 @@ fn close(found: f64, expected: f64) {
 #[test]
 fn block_sparse_layers_take_the_time_of_their_table_and_dense_ones_have_projections() {
     for set in [&sets::B300, &sets::H200] {
-        let found = step(set, "minimax-m3", &mixed());
+        let found = step_of(set, spec("minimax-m3"));
         let shape = MsaShape {
             dtype: Dtype::Bf16,
             kv_dtype: Dtype::Fp8,
@@ -49,12 +50,12 @@ fn block_sparse_layers_take_the_time_of_their_table_and_dense_ones_have_projecti
         let mut chunks = prefill.chunks();
         chunks.add(2_048, 0);
         chunks.add(512, 512);
-        // What three dense layers take is the rest.
-        let dense = |part, sparse: f64| (found.part(part).0 - 57.0 * sparse) / 3.0;
+        let dense = step_of(set, with(spec("minimax-m3"), |spec| spec.layers = Layers::alike(spec.layers[0])));
         let [prefill, decode] = [prefill.at_chunks(&chunks).time.0, decode.at(64, 96_000).time.0];
-        let dense = [dense(Part::PrefillAttention, prefill), dense(Part::DecodeAttention, decode)];
-        assert!(dense[0] > 0.1 * prefill && dense[0] < 2.0 * prefill, "{dense:?} {prefill}");
-        assert!(dense[1] > 0.05 * decode && dense[1] < 2.0 * decode, "{dense:?} {decode}");
+        for (part, sparse) in [(Part::PrefillAttention, prefill), (Part::DecodeAttention, decode)] {
+            close(found.part(part).0, dense.part(part).0 + 57.0 * sparse);
+        }
+        close(found.part(Part::Qkv).0, dense.part(Part::Qkv).0);
         let has = |part| found.parts().any(|found| found.part == part);
         assert!(has(Part::Qkv) && has(Part::OProj) && has(Part::Moe) && has(Part::GateUp));
     }
@@ -63,7 +64,7 @@ fn block_sparse_layers_take_the_time_of_their_table_and_dense_ones_have_projecti
 #[test]
 fn layers_without_an_indexer_of_their_own_take_less_time() {
     for set in [&sets::B200, &sets::H100] {
-        let [full, reusing] = ["glm-5-fp8", "glm-5.2-fp8"].map(|name| step(set, name, &mixed()));
+        let [full, reusing] = ["glm-5-fp8", "glm-5.2-fp8"].map(|name| step_of(set, spec(name)));
         let shape = |indexer| MlaShape {
             dtype: Dtype::Fp8Block,
             attn_dtype: Dtype::Bf16,
