@@ -4,7 +4,8 @@
 const REFUSED: &[(&str, &[&str])] = &[
     ("latent attention under other keys", &["minicpm3", "pangu_ultra_moe"]),
     ("layers with two attentions", &["longcat_flash"]),
-    ("linear attention", &["bailing_moe_v2_5", "kimi_linear", "minimax", "minimax_m1", "minimax_text_01"]),
+    ("Kimi delta attention", &["glm5_next_text", "kimi_linear"]),
+    ("linear attention", &["bailing_moe_v2_5", "minimax", "minimax_m1", "minimax_text_01"]),
     (
         "state-space, recurrent or convolutional layers",
         &[

@@ -94,8 +94,8 @@ pub struct LookupCoverage {
 }
 
 /// Returns how many of the left-out rows of `set` lie within the intervals of each of the `nominal` coverages, by
-/// operation, without latent and block-sparse attention, that over compressed keys, gated delta nets, hyper-connections and exchanges
-/// between ranks. The shapes are divided into five parts; the errors of four parts make the intervals of the fifth.
+/// operation, without latent and block-sparse attention, that over compressed keys, gated delta nets, hyper-connections
+/// and exchanges between ranks. The shapes are divided into five parts; the errors of four parts make the intervals of the fifth.
 ///
 /// Kinds of lookups with fewer than 20 rows in these four are left out. Takes a tenth of a second.
 pub fn lookup_coverage(set: &TableSet, nominal: &[Coverage]) -> Vec<LookupCoverage> {
