@@ -16,9 +16,11 @@
 mod left_out;
 mod parameters;
 mod problem;
+mod servers;
 mod solve;
 
 pub use left_out::{Intervals, left_out, left_out_csv};
 pub use parameters::{CHOICES, Choice, Engines, PARAMETERS, Parameter};
 pub use problem::Problem;
+pub use servers::left_out_servers_csv;
 pub use solve::{Estimate, Fit, fit, one_step_from_files};

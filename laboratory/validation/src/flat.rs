@@ -8,6 +8,7 @@ use crate::rivals::HeadToHead;
 use crate::rows::Stage;
 use crate::summary::Summary;
 use crate::tally::Tally;
+use crate::without::Without;
 
 /// Reports of files: what `rooflut-lab validate --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,6 +22,8 @@ pub struct FlatReport<'r> {
     pub coverage: Vec<FlatCoverage<'r>>,
     /// Errors of rooflut and of other tools on the same points; empty for other files than the project's.
     pub head_to_head: &'r [HeadToHead],
+    /// Errors of closed loops by constants that a model or a GPU took no part in; empty for other files.
+    pub left_out: &'r [Without],
     /// Rows that are left out.
     pub skipped: Vec<FlatSkipped<'r>>,
     /// Rows with a metric missing from the comparison.
@@ -125,6 +128,7 @@ impl<'r> FlatReport<'r> {
         covered: &'r [Covered],
         nominal: &[f64],
         head_to_head: &'r [HeadToHead],
+        left_out: &'r [Without],
     ) -> Self {
         let skipped = |of: fn(&FileReport) -> &[Tally]| {
             let tallies = reports.iter().flat_map(|report| {
@@ -143,6 +147,7 @@ impl<'r> FlatReport<'r> {
             summary: summaries.collect(),
             coverage: covered.iter().flat_map(|of| of.flat(nominal)).collect(),
             head_to_head,
+            left_out,
             skipped: skipped(|report| &report.skipped),
             metrics_skipped: skipped(|report| &report.partly),
             notes: notes.collect(),

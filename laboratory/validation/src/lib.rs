@@ -41,6 +41,7 @@ mod rivals;
 mod rows;
 mod summary;
 mod tally;
+mod without;
 
 pub use case::{Case, Setting};
 pub use compare::{Comparison, Metric};
@@ -59,3 +60,4 @@ pub use rivals::{HeadToHead, head_to_head};
 pub use rows::{Label, Row, Server, Stage};
 pub use summary::{Summary, signed_percent, summarize};
 pub use tally::{Remark, Tallies, Tally};
+pub use without::{Without, without};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rooflut_validation::{Case, Covered, FileReport, HeadToHead, Kind, Tally};
+use rooflut_validation::{Case, Covered, FileReport, Kind, Tally};
 
-use super::{COVERAGE, HEAD_TO_HEAD, SERVERS, groups, tables};
+use super::{Beside, COVERAGE, HEAD_TO_HEAD, SERVERS, WITHOUT, groups, tables};
 use crate::grid::Grid;
 
 /// The rows with the largest errors of a metric that are named.
@@ -27,7 +27,7 @@ pub(super) fn render(
     reports: &[FileReport],
     covered: &[Covered],
     nominal: &[f64],
-    rivals: &[HeadToHead],
+    beside: &Beside,
     own: bool,
 ) -> String {
     let mut text = "# Accuracy\n".to_owned();
@@ -49,7 +49,8 @@ pub(super) fn render(
     if own {
         text += &format!("\n{PLOT}\n");
     }
-    text += &section(&format!("Head to head\n\n{HEAD_TO_HEAD}"), &tables::head_to_head(rivals));
+    text += &section(&format!("Head to head\n\n{HEAD_TO_HEAD}"), &tables::head_to_head(&beside.rivals));
+    text += &section(&format!("Left out\n\n{WITHOUT}"), &tables::without(&beside.left_out));
     for report in reports {
         text += &file(report);
     }

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rooflut::table::TableSet;
 use rooflut_validation::{
-    Dataset, FileReport, FlatReport, LeftOut, Metric, NOMINAL, Predictor, covered, embedded, head_to_head, read,
-    validate,
+    Dataset, FileReport, FlatReport, HeadToHead, LeftOut, Metric, NOMINAL, Predictor, Without, covered, embedded,
+    head_to_head, read, validate, without,
 };
 
 use crate::args::ValidateArgs;
@@ -61,7 +61,7 @@ pub(crate) fn run<'a>(args: &'a ValidateArgs, shows_progress: bool) -> Result<An
     let reports: Vec<FileReport> = datasets.iter().map(report).collect();
     let is_own = args.files.is_empty() && args.tables.is_none();
     let left_out = if is_own { LeftOut::embedded()? } else { LeftOut::default() };
-    let rivals = if is_own { head_to_head(&reports)? } else { Vec::new() };
+    let beside = if is_own { Beside::of(&reports)? } else { Beside::default() };
     let nominal = match calibration {
         Some(_) => PLOTTED.as_slice(),
         None => &NOMINAL,
@@ -95,14 +95,29 @@ pub(crate) fn run<'a>(args: &'a ValidateArgs, shows_progress: bool) -> Result<An
     let failure = nothing.then(|| unpredicted(&reports));
     let text = match (args.json, failure) {
         (true, failure) => {
-            let text = to_json(&FlatReport::new(&reports, &covered, nominal, &rivals))?;
+            let text = to_json(&FlatReport::new(&reports, &covered, nominal, &beside.rivals, &beside.left_out))?;
             return Ok(Answered { text, failure });
         }
         (false, Some(failure)) => return Err(failure),
-        (false, None) if args.markdown => markdown::render(&reports, &covered, nominal, &rivals, args.files.is_empty()),
-        (false, None) => text::render(&reports, &covered, nominal, &rivals, args.rows),
+        (false, None) if args.markdown => markdown::render(&reports, &covered, nominal, &beside, args.files.is_empty()),
+        (false, None) => text::render(&reports, &covered, nominal, &beside, args.rows),
     };
     Ok(text.into())
+}
+
+/// What the measurements of the project have beside their predictions.
+#[derive(Default)]
+struct Beside {
+    /// Errors of other tools.
+    rivals: Vec<HeadToHead>,
+    /// Errors by constants that a model or a GPU took no part in.
+    left_out: Vec<Without>,
+}
+
+impl Beside {
+    fn of(reports: &[FileReport]) -> Result<Beside, Error> {
+        Ok(Beside { rivals: head_to_head(reports)?, left_out: without(reports)? })
+    }
 }
 
 /// Nominal coverages in the calibration plot.
@@ -124,6 +139,13 @@ Absolute errors in percent, mean / median, on points of the closed loops for whi
 AISimulate 0.13 and AIConfigurator (2026-09-28), without saturated, suspect and outlying ones. Constants of rooflut's \
 newer engines were set on servers of the same publisher, some on these very rows; rooflut knows which kernels the \
 publisher's scripts chose for gpt-oss.";
+
+/// The meaning of the table of closed loops without a model or a GPU.
+const WITHOUT: &str = "\
+Absolute errors of the closed loops in percent, mean / median: with the constants of the engines, with 17 of them fitted \
+to all of these rows, and fitted to the rows of all other models, or GPUs (to first order, each constant within a factor \
+of about 1.3 of its value: `cargo run --release -p rooflut-fit --example left_out_servers`). Formats of experts, budgets \
+of tokens and widths of intervals are not fitted again.";
 
 /// The meaning of the table of closed loops.
 const SERVERS: &str = "errors by group of servers, in percent. Constants of engines are fitted to every second \

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rooflut_validation::{Case, Comparison, Covered, FileReport, HeadToHead, Kind, Metric, Setting, Stage, Summary};
+use rooflut_validation::{
+    Case, Comparison, Covered, FileReport, HeadToHead, Kind, Metric, Setting, Stage, Summary, Without,
+};
 
 use super::groups::Group;
 use crate::grid::{Grid, PARTS};
@@ -38,6 +40,19 @@ pub(super) fn head_to_head(groups: &[HeadToHead]) -> Grid {
         let mut cells = vec![servers, tpot.n.to_string()];
         cells.extend(tools.map(|[tpot, _]| mean_and_median(tpot)));
         cells.extend(tools.map(|[_, ttft]| mean_and_median(ttft)));
+        sheet.row(cells);
+    }
+    sheet
+}
+
+/// Returns the errors of closed loops without a model or a GPU.
+pub(super) fn without(groups: &[Without]) -> Grid {
+    let mut sheet = Grid::of(&["left out", "metric"], &["n", "constants", "fitted to all", "fitted to the others"]);
+    for Without { left_out, metric, n, constants, all, others, .. } in groups {
+        let mut cells = vec![left_out.clone(), metric.to_uppercase(), n.to_string()];
+        cells.extend(
+            [constants, all, others].map(|[mean, median]| format!("{} / {}", percent(*mean), percent(*median))),
+        );
         sheet.row(cells);
     }
     sheet

@@ -1,8 +1,8 @@
 //! The text output of `rooflut-lab validate`.
 
-use rooflut_validation::{Covered, FileReport, HeadToHead, Kind};
+use rooflut_validation::{Covered, FileReport, Kind};
 
-use super::{COVERAGE, HEAD_TO_HEAD, SERVERS, groups, tables};
+use super::{Beside, COVERAGE, HEAD_TO_HEAD, SERVERS, WITHOUT, groups, tables};
 use crate::output::{count, paragraph, plural, width, wrapped};
 use crate::tallied;
 
@@ -17,7 +17,7 @@ pub(super) fn render(
     reports: &[FileReport],
     covered: &[Covered],
     nominal: &[f64],
-    rivals: &[HeadToHead],
+    beside: &Beside,
     all_rows: bool,
 ) -> String {
     let mut text = heading(reports);
@@ -32,9 +32,11 @@ pub(super) fn render(
         text += &format!("\n{}\n", paragraph(COVERAGE));
         text += &tables::coverage(covered, nominal).render(INDENT);
     }
-    if !rivals.is_empty() {
+    if !beside.rivals.is_empty() {
         text += &format!("\n{}\n", paragraph(HEAD_TO_HEAD));
-        text += &tables::head_to_head(rivals).render(INDENT);
+        text += &tables::head_to_head(&beside.rivals).render(INDENT);
+        text += &format!("\n{}\n", paragraph(WITHOUT));
+        text += &tables::without(&beside.left_out).render(INDENT);
     }
     for report in reports.iter().filter(|report| !report.cases.is_empty()) {
         text += &file(report, all_rows);
