@@ -196,7 +196,7 @@ impl fmt::Display for ResolveError {
                 )?;
                 match indexer {
                     Some(Indexer { heads: 0, top_k, .. }) => {
-                        write!(f, ", {top_k} keys that an earlier layer selected")?
+                        write!(f, ", and {top_k} keys that an earlier layer selected")?
                     }
                     Some(Indexer { heads, head_dim, top_k }) => {
                         write!(f, ", {heads} heads of {head_dim} that select {top_k} keys")?;

@@ -1,9 +1,9 @@
 //! Checked dimensions of a transformer.
 
 use super::checks::{MAX_COUNT, MAX_WIDTH, divides, product, within};
-use super::{Attention, Ffn, LayerGroup, Layers, Parallelism, Sampler, Span};
+use super::{Attention, Ffn, LayerGroup, Layers, Mla, Parallelism, Sampler, Span};
 use crate::error::Invalid;
-use crate::hardware::Dtype;
+use crate::hardware::{Dtype, Indexer};
 
 /// Dimensions of a decoder-only transformer.
 ///
@@ -167,7 +167,8 @@ impl ModelSpec {
     #[must_use]
     pub fn with_weight_dtype(mut self, dtype: Dtype) -> ModelSpec {
         let is_quantized = self.is_quantized();
-        let is_latent = matches!(self.layers.first().attention, Attention::Mla(_));
+        let is_latent = |group: &LayerGroup| matches!(group.attention, Attention::Mla(_) | Attention::Msa(_));
+        let is_latent = self.layers.iter().any(is_latent);
         let experts_only = self.experts().is_some()
             && match dtype {
                 Dtype::Mxfp4 | Dtype::Mxfp4Mxfp8 | Dtype::Int4 => true,
@@ -208,16 +209,25 @@ impl ModelSpec {
     /// # Errors
     /// A model without such layers.
     pub fn mtp_layer(&self) -> Result<ModelSpec, Invalid> {
-        let last = self.layers.last().filter(|_| self.mtp_layers > 0);
+        let last = self.drafting_group().and_then(|group| self.layers.get(group)).filter(|_| self.mtp_layers > 0);
         let text = "expected a model with layers for multi-token prediction, found none; use a draft model";
         let last = *last.ok_or(Invalid::new("mtp_layers", text, &[]))?;
         Ok(ModelSpec { layers: Layers::alike(LayerGroup { layers: 1, ..last }), mtp_layers: 0, ..*self })
     }
 
+    /// Returns the index of the layers that those for multi-token prediction are like: the last ones, or with an indexer
+    /// the last ones that have one of their own.
+    fn drafting_group(&self) -> Option<usize> {
+        let reuses = |group: &LayerGroup| {
+            matches!(group.attention, Attention::Mla(Mla { indexer: Some(Indexer { heads: 0, .. }), .. }))
+        };
+        self.layers.iter().rposition(|group| !reuses(group))
+    }
+
     /// Returns the model with its MTP layers among the others.
     #[must_use]
     pub(crate) fn with_mtp_counted(mut self) -> ModelSpec {
-        if let Some(last) = self.layers.last_mut() {
+        if let Some(last) = self.drafting_group().and_then(|group| self.layers.get_mut(group)) {
             last.layers = last.layers.saturating_add(self.mtp_layers);
         }
         self

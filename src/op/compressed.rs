@@ -177,7 +177,7 @@ fn plain(shape: CompressedShape) -> CompressedShape {
 /// Returns the time of `work` with this efficiency.
 #[inline]
 fn answer(found: &FoundLayer<CompressedShape>, reading: &Reading, work: &Work) -> Estimate {
-    found.answer(reading, CompressedShape::reference_s(work, &found.reference), work)
+    found.answer(reading, found.reference.in_sequence_s(work), work)
 }
 
 impl LayerShape for CompressedShape {

@@ -67,7 +67,7 @@ impl TableSet {
 
 impl MsaPrefill {
     /// Looks up the shape in `set`, or else takes the efficiency of the same layer with fewer and with more heads
-    /// (`Interpolated`); beyond the measured heads, and for another hidden size or other blocks, the nearest layer answers
+    /// (`Interpolated`); beyond the measured heads, and for other groups of them, another hidden size or other blocks, the nearest layer answers
     /// (`Transferred`). Rows of fp8 in blocks answer for 16-bit projections without rows of their own.
     ///
     /// # Errors
@@ -145,8 +145,11 @@ impl MsaDecode {
 /// Returns the time of `work` with this efficiency.
 #[inline]
 fn answer(found: &FoundLayer<MsaShape>, reading: &Reading, work: &Work) -> Estimate {
-    found.answer(reading, MsaShape::reference_s(work, &found.reference), work)
+    found.answer(reading, found.reference.in_sequence_s(work), work)
 }
+
+/// Query heads of a KV head, in the measured layers; ranks beyond the KV heads have fewer.
+const GROUP: u32 = 16;
 
 impl LayerShape for MsaShape {
     fn dtype(&self) -> Dtype {
@@ -163,7 +166,8 @@ impl LayerShape for MsaShape {
 
     fn is_same(&self, measured: &MsaShape) -> bool {
         let MsaShape { q_heads, kv_heads, .. } = *measured;
-        *measured == MsaShape { q_heads, kv_heads, ..*self }
+        let is_rank = |shape: &MsaShape| shape.kv_heads == (shape.q_heads / GROUP).max(1);
+        *measured == MsaShape { q_heads, kv_heads, ..*self } && is_rank(self) && is_rank(measured)
     }
 
     fn missing(&self, set: &TableSet, operation: OperationKind) -> ResolveError {

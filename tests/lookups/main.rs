@@ -16,6 +16,7 @@ mod exact;
 mod grouped_split;
 mod kernels;
 mod mla;
+mod msa;
 mod oracle;
 mod provenance;
 #[path = "../support/mod.rs"]

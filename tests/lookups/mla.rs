@@ -21,7 +21,10 @@ fn decode(shape: MlaShape) -> MlaDecode {
 }
 
 /// Calls `check` with each row: shape, batch, length and latency in microseconds.
-fn each_row<'t>(entries: impl Iterator<Item = Entry<MlaShape, Grid<'t>>>, check: impl Fn(MlaShape, u32, u32, f64)) {
+pub(crate) fn each_row<'t, S: Copy>(
+    entries: impl Iterator<Item = Entry<S, Grid<'t>>>,
+    check: impl Fn(S, u32, u32, f64),
+) {
     for Entry { shape, points, .. } in entries {
         for (row, batch) in points.batch().values().iter().enumerate() {
             for (column, length) in points.length().values().iter().enumerate() {

@@ -39,6 +39,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("lookup dsa-prefill", "--q-heads 16 --dtype fp8_block --seq-len 64"),
     ("lookup dsa-decode", "--q-heads 16 --dtype fp8_block --kv-len 64"),
     ("lookup compressed-prefill", "--q-heads 16 --dtype fp8_block --seq-len 64"),
+    ("lookup msa-prefill", "--q-heads 16 --kv-heads 1 --dtype fp8_block --seq-len 64"),
     ("lookup allreduce", "--ranks 2 --bytes 4096"),
     ("lookup moe", "--experts 8 --top-k 2 --hidden 4096 --intermediate 14336 --tokens 8"),
 ];

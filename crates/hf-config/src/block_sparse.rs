@@ -1,19 +1,20 @@
 //! Block-sparse attention, as in MiniMax-M3.
 
-use rooflut::model::{Attention, ModelSpec};
+use rooflut::model::{Attention, ModelSpec, ModelSpecBuilder};
 
 use crate::error::ConfigError;
 use crate::family::Family;
-use crate::keys::{Dimension, Field};
+use crate::keys::{Dimension, Field, Keys};
 use crate::object::{Object, shown};
 use crate::spans::expect_one_each;
+use crate::structure;
 
 /// The layers of a model whose attention is block-sparse.
 pub(crate) struct BlockSparse {
     /// Whether the layers are such, in order.
     layers: Vec<bool>,
     /// Dimension of a head of the indexer, tokens of a block, and blocks that it selects.
-    dimensions: [u32; 3],
+    fields: [Field; 3],
 }
 
 /// Reads which of `layers` layers are block-sparse, and their indexer; `None` in other families.
@@ -50,10 +51,22 @@ pub(crate) fn read(config: &Object<'_>, family: &Family, layers: u32) -> Result<
         Dimension { key, value: 0 } => {
             Err(ConfigError::Type { key: sparse.name(key), expected: "a positive number", found: "0".to_owned() })
         }
-        found => Ok(found.value),
+        found => Ok(found),
     };
-    let dimensions = [required("sparse_index_dim")?, required("sparse_block_size")?, required("sparse_topk_blocks")?];
-    Ok(Some(BlockSparse { layers: listed.iter().map(|sparse| *sparse != 0).collect(), dimensions }))
+    let fields = [
+        Field::new("index_dim", ModelSpecBuilder::index_dim, required("sparse_index_dim")?),
+        Field::new("sparse_block", ModelSpecBuilder::sparse_block, required("sparse_block_size")?),
+        Field::new("top_blocks", ModelSpecBuilder::top_blocks, required("sparse_topk_blocks")?),
+    ];
+    // Which blocks are always among the selected ones.
+    ["sparse_init_block", "sparse_local_block"].iter().for_each(|key| sparse.asked(key));
+    if let Some(key) = structure::unread(&sparse).into_iter().next() {
+        return Err(ConfigError::Unsupported {
+            key,
+            feature: "a key of sparse attention that is not known".to_owned(),
+        });
+    }
+    Ok(Some(BlockSparse { layers: listed.iter().map(|sparse| *sparse != 0).collect(), fields }))
 }
 
 impl BlockSparse {
@@ -62,11 +75,11 @@ impl BlockSparse {
     /// # Errors
     /// A dimension of the indexer that no model has.
     pub(crate) fn of(&self, heads: &[Field]) -> Result<Attention, ConfigError> {
-        let [index_dim, block, top_blocks] = self.dimensions;
+        let fields = [heads, &self.fields].concat();
         let builder = ModelSpec::builder().hidden(1).layers(1).intermediate(1).vocab(1).max_model_len(1);
-        let builder = builder.index_dim(index_dim).sparse_block(block).top_blocks(top_blocks);
-        let builder = heads.iter().fold(builder, |builder, field| (field.set)(builder, field.dimension.value));
-        let model = builder.build().map_err(ConfigError::Spec)?;
+        let builder = fields.iter().fold(builder, |builder, field| (field.set)(builder, field.dimension.value));
+        let keys = Keys::new(&fields);
+        let model = builder.build().map_err(|error| ConfigError::Spec(keys.rename(error)))?;
         Ok(model.layers.first().attention)
     }
 

@@ -207,7 +207,13 @@ const FAMILIES: &[Family] = &[
     Family { types: &["opt"], positions: Some(2), ..FALCON },
     Family { types: &["starcoder2"], defaults: &[("num_key_value_heads", 2)], ..FALCON },
     MIXTRAL,
-    Family { types: &["minimax_m3", "minimax_m3_text"], block_sparse: true, defaults: &[KV_HEADS_4], ..MIXTRAL },
+    Family {
+        types: &["minimax_m3", "minimax_m3_text", "minimax_m3_vl"],
+        block_sparse: true,
+        // vLLM's `minimax_m3_mtp` drafts with this many layers, and NVIDIA's files have another number beside.
+        defaults: &[KV_HEADS_4, ("num_nextn_predict_layers", 1)],
+        ..MIXTRAL
+    },
     Family { types: &["minimax_m2"], joint_qk_norm: true, defaults: &[KV_HEADS_8], ..MIXTRAL },
     Family {
         types: &[
@@ -274,9 +280,13 @@ impl Family {
     }
 
     /// Returns the family of the model that `config` describes, and its type.
-    pub(crate) fn of<'j>(config: &Object<'j>, assume_llama: bool) -> Result<(Family, &'j str), ConfigError> {
+    pub(crate) fn of<'j>(
+        config: &Object<'j>,
+        outer: &Object<'j>,
+        assume_llama: bool,
+    ) -> Result<(Family, &'j str), ConfigError> {
         const KEY: &str = "model_type";
-        let Some(model_type) = config.text(KEY)? else {
+        let Some(model_type) = config.text(KEY)?.or(outer.text(KEY)?) else {
             let found = None;
             return if assume_llama { Ok((Family::ASSUMED, "")) } else { Err(ConfigError::UnknownType { found }) };
         };

@@ -32,7 +32,10 @@ pub(crate) fn read(config: &Object<'_>, family: &Family, layers: u32) -> Result<
     let counted: Vec<_> = (0..layers).map(reuses).collect();
     let types = config.texts(TYPES)?;
     if types.is_empty() {
-        return Ok(Some(ReusedIndexes { layers: counted }));
+        return match counted.first() {
+            Some(true) => refuse(EVERY, "a first layer without an indexer".to_owned()),
+            _ => Ok(Some(ReusedIndexes { layers: counted })),
+        };
     }
     expect_one_each(config, TYPES, types.len(), layers)?;
     if let Some(other) = types.iter().find(|kind| !["full", "shared"].contains(kind)) {
@@ -43,23 +46,19 @@ pub(crate) fn read(config: &Object<'_>, family: &Family, layers: u32) -> Result<
         return refuse(TYPES, "a first layer without an indexer".to_owned());
     }
     if every.is_some() && listed != counted {
-        return refuse(TYPES, format!("a list that is not what {EVERY} says"));
+        return refuse(TYPES, format!("a list that disagrees with {EVERY}"));
     }
     Ok(Some(ReusedIndexes { layers: listed }))
 }
 
 impl ReusedIndexes {
     /// Returns the attention of a layer: `like`, which has an indexer, or without one of its own.
-    pub(crate) fn of(&self, layer: u32, like: Attention) -> Attention {
-        match (like, self.layers.get(layer as usize)) {
-            (Attention::Mla(Mla { indexer: Some(indexer), .. }), Some(true)) => {
-                let mut reusing = like;
-                if let Attention::Mla(mla) = &mut reusing {
-                    mla.indexer = Some(indexer.reused());
-                }
-                reusing
-            }
-            _ => like,
+    pub(crate) fn of(&self, layer: u32, mut like: Attention) -> Attention {
+        if let (Attention::Mla(Mla { indexer: Some(own), .. }), Some(true)) =
+            (&mut like, self.layers.get(layer as usize))
+        {
+            *own = own.reused();
         }
+        like
     }
 }

@@ -69,7 +69,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let outer = Object::outermost("", file);
     let nested = nested(&outer)?;
     let config = nested.as_ref().unwrap_or(&outer);
-    let (family, model_type) = Family::of(config, options.assume_llama)?;
+    let (family, model_type) = Family::of(config, &outer, options.assume_llama)?;
     let hidden = config.required(HIDDEN)?;
     let layers = config.required(LAYERS)?;
     let positions = family.required(config, LONGEST)?;

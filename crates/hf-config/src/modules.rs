@@ -86,8 +86,15 @@ pub(crate) const SHARED: Part = &[
         "mlp.shared_experts.up_proj",
         "feed_forward.shared_expert.gate_proj",
         "feed_forward.shared_expert.up_proj",
+        "block_sparse_moe.shared_experts.gate_proj",
+        "block_sparse_moe.shared_experts.up_proj",
     ],
-    &["mlp.shared_expert.down_proj", "mlp.shared_experts.down_proj", "feed_forward.shared_expert.down_proj"],
+    &[
+        "mlp.shared_expert.down_proj",
+        "mlp.shared_experts.down_proj",
+        "feed_forward.shared_expert.down_proj",
+        "block_sparse_moe.shared_experts.down_proj",
+    ],
 ];
 
 impl Kept {

@@ -2,7 +2,7 @@
 
 use super::{Column, ColumnKind, Operation, codes, debug};
 use crate::math::larger;
-use crate::{Dtype, Indexer, Reference, Work};
+use crate::{Dtype, Indexer, Work};
 
 /// Attention over compressed keys and a window, over whole prompts, with its projections: format, heads of one rank and
 /// dimensions over (batch, seq_len).
@@ -16,9 +16,7 @@ pub const COMPRESSED_PREFILL: Operation = Operation {
     check: |_| Ok(()),
     dtype: |codes| CompressedShape::from(*codes).dtype,
     work: |codes, point| CompressedShape::from(*codes).prompts_work(point),
-    reference_s: |codes, point, reference| {
-        CompressedShape::reference_s(&CompressedShape::from(*codes).prompts_work(point), reference)
-    },
+    reference_s: |codes, point, reference| reference.in_sequence_s(&CompressedShape::from(*codes).prompts_work(point)),
     debug: debug::<CompressedShape>,
 };
 
@@ -29,9 +27,7 @@ pub const COMPRESSED_DECODE: Operation = Operation {
     description: "layer of attention over compressed keys of one new token per request",
     axes: &["batch", "kv_len"],
     work: |codes, point| CompressedShape::from(*codes).requests_work(point),
-    reference_s: |codes, point, reference| {
-        CompressedShape::reference_s(&CompressedShape::from(*codes).requests_work(point), reference)
-    },
+    reference_s: |codes, point, reference| reference.in_sequence_s(&CompressedShape::from(*codes).requests_work(point)),
     ..COMPRESSED_PREFILL
 };
 
@@ -210,16 +206,6 @@ impl CompressedShape {
         };
         let narrow = hidden * (q_rank + head_dim) + q_heads * head + q_rank * index_heads * index_dim;
         [narrow, hidden * (compressors + index_heads)]
-    }
-
-    /// Returns the reference time of `work`, seconds: launch time, FLOPs at the peak and traffic, which hardly overlap in
-    /// a sequence of small kernels.
-    ///
-    /// Source: smallest leave-one-out errors on the rows of b300 and h100; padded heads of the kernels change nothing.
-    #[inline]
-    pub fn reference_s(work: &Work, reference: &Reference) -> f64 {
-        let rates = &reference.rates;
-        reference.t0_s + work.flops * rates.s_per_flop + work.bytes * rates.s_per_byte
     }
 
     fn indexer(&self) -> Indexer {

@@ -11,7 +11,7 @@ const SCALE_BYTES: u32 = 4;
 /// The indexer of sparse latent attention (DSA), as in DeepSeek-V3.2: the indexer's own heads score all keys of a query
 /// in fp8, and the query attends to the `top_k` keys with the highest scores. Each rank scores with all heads.
 ///
-/// With 0 heads a layer attends to the keys that an earlier layer selected, as most layers of GLM-5.2: it scores
+/// With 0 heads a layer attends to the keys that an earlier layer selected, as in most layers of GLM-5.2: it scores
 /// nothing, and caches no key.
 ///
 /// Source: vLLM, `vllm/model_executor/models/deepseek_v2.py` and `vllm/v1/attention/backends/mla/indexer.py`.

@@ -388,13 +388,10 @@ fn check(codes: &Codes) -> Result<(), Contradiction> {
         return Err(Contradiction::new("q_rank", expected, hint));
     }
     match indexer {
-        Some(Indexer { heads: 0, head_dim: 1.., .. }) => {
+        Some(Indexer { heads, head_dim, .. }) if (heads == 0) != (head_dim == 0) => {
+            let expected = Expected::new("0 if and only if index_heads is 0, with ", heads, " heads");
             let hint = "without heads an earlier layer selects the keys: give both, or 0 for both";
-            Err(Contradiction::new("index_dim", Expected::new("", 0, " beside index_heads 0"), hint))
-        }
-        Some(Indexer { heads: 1.., head_dim: 0, .. }) => {
-            let hint = "without heads an earlier layer selects the keys: give both, or 0 for both";
-            Err(Contradiction::new("index_dim", Expected::new("at least ", 1, " beside index_heads"), hint))
+            Err(Contradiction::new("index_dim", expected, hint))
         }
         _ => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! Whole layers of block-sparse attention (MSA), as in MiniMax-M3, prefill and decode.
 
-use super::{Column, Operation, Prompts, codes, debug};
-use crate::{Dtype, Indexer, Reference, Work};
+use super::{Codes, Column, Contradiction, Expected, Operation, Prompts, codes, debug};
+use crate::{Dtype, Indexer, Work};
 
 /// Block-sparse attention over whole prompts, with its projections: formats, heads of one rank and dimensions over
 /// (batch, seq_len).
@@ -12,12 +12,10 @@ pub const MSA_PREFILL: Operation = Operation {
     shape: &COLUMNS,
     axes: &["batch", "seq_len"],
     optional: &[],
-    check: |_| Ok(()),
+    check,
     dtype: |codes| MsaShape::from(*codes).dtype,
     work: |codes, point| MsaShape::from(*codes).prompts_work(point),
-    reference_s: |codes, point, reference| {
-        MsaShape::reference_s(&MsaShape::from(*codes).prompts_work(point), reference)
-    },
+    reference_s: |codes, point, reference| reference.in_sequence_s(&MsaShape::from(*codes).prompts_work(point)),
     debug: debug::<MsaShape>,
 };
 
@@ -28,9 +26,7 @@ pub const MSA_DECODE: Operation = Operation {
     description: "layer of block-sparse attention of one new token per request",
     axes: &["batch", "kv_len"],
     work: |codes, point| MsaShape::from(*codes).requests_work(point),
-    reference_s: |codes, point, reference| {
-        MsaShape::reference_s(&MsaShape::from(*codes).requests_work(point), reference)
-    },
+    reference_s: |codes, point, reference| reference.in_sequence_s(&MsaShape::from(*codes).requests_work(point)),
     ..MSA_PREFILL
 };
 
@@ -163,14 +159,6 @@ impl MsaShape {
         hidden * (2.0 * (q_heads + kv_heads) * head_dim + (kv_heads + 1.0) * index_dim)
     }
 
-    /// Returns the reference time of `work`, seconds: launch time, FLOPs at the peak and traffic, which hardly overlap in
-    /// a sequence of small kernels.
-    #[inline]
-    pub fn reference_s(work: &Work, reference: &Reference) -> f64 {
-        let rates = &reference.rates;
-        reference.t0_s + work.flops * rates.s_per_flop + work.bytes * rates.s_per_byte
-    }
-
     /// Returns the work of whole prompts of one length.
     fn prompts_work(&self, [batch, seq_len]: [u32; 2]) -> Work {
         let prompts = Prompts::equal(f64::from(batch), f64::from(seq_len));
@@ -183,4 +171,14 @@ impl MsaShape {
         let requests = f64::from(batch);
         self.decode_work(requests, requests * f64::from(kv_len))
     }
+}
+
+/// Rejects query heads that the KV heads do not divide.
+fn check(codes: &Codes) -> Result<(), Contradiction> {
+    let MsaShape { q_heads, kv_heads, .. } = MsaShape::from(*codes);
+    if kv_heads > 0 && q_heads.is_multiple_of(kv_heads) {
+        return Ok(());
+    }
+    let expected = Expected::new("a multiple of the ", kv_heads, " kv_heads");
+    Err(Contradiction::new("q_heads", expected, "each KV head has as many query heads: check both"))
 }

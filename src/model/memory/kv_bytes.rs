@@ -34,7 +34,7 @@ pub(super) fn token_bytes_of_group(model: &ModelSpec, tp: u32, kv_dtype: Dtype, 
 }
 
 /// Returns the tokens of a block: those given, or as many times more as one needs to hold the state of a request in a
-/// layer, if there are such layers. `_align_hybrid_block_size` in `vllm/platforms/interface.py`, with attention kernels
+/// layer, if there are such layers, or a multiple of the blocks that sparse attention selects. `_align_hybrid_block_size` in `vllm/platforms/interface.py`, with attention kernels
 /// for blocks of 16 tokens.
 ///
 /// ```text
@@ -46,11 +46,16 @@ pub(crate) fn grown_block_size(model: &ModelSpec, tp: u32, limits: &MemoryLimits
         Attention::DeltaNet(net) => net.state_bytes(tp),
         _ => 0,
     });
+    let sparse = model.layers.iter().map(|group| match group.attention {
+        Attention::Msa(msa) => limits.block_size.next_multiple_of(msa.block.max(1)),
+        _ => limits.block_size,
+    });
+    let block_size = sparse.max().unwrap_or(limits.block_size);
     let page = states.max().unwrap_or(0);
     let tokens = model.layers.iter().map(|group| layer_bytes(group, tp, limits.kv_dtype));
     let token_bytes = tokens.fold(0.0, f64::max);
     if page == 0 || token_bytes <= 0.0 {
-        return limits.block_size;
+        return block_size;
     }
     let aligned = limits.block_size.max(KERNEL_BLOCK);
     let times = (page as f64 / (f64::from(aligned) * token_bytes)) as u32;

@@ -115,7 +115,11 @@ fn layers_reuse_the_keys_of_an_earlier_indexer() {
         (json!({"indexer_types": vec!["none"; 6]}), "indexer_types: an indexer of type none cannot be modelled yet"),
         (
             json!({"indexer_types": types, "index_topk_freq": 2}),
-            "indexer_types: a list that is not what index_topk_freq",
+            "indexer_types: a list that disagrees with index_topk_freq",
+        ),
+        (
+            json!({"index_topk_freq": 4, "index_skip_topk_offset": 0}),
+            "index_topk_freq: a first layer without an indexer",
         ),
         (json!({"index_topk_freq": 0}), "index_topk_freq: expected a positive number, found 0"),
         (json!({"index_topk_pattern": "FFSS"}), "index_topk_pattern: this key shapes the model"),

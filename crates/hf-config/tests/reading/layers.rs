@@ -178,8 +178,15 @@ fn blocks_of_keys_are_selected_in_the_listed_layers() {
     assert_eq!((sparse.layers, found), (3, [32, 8, 128, 64, 128, 16]));
     let experts = matches!(sparse.ffn, Ffn::Moe { intermediate: 1024, shared_intermediate: 2048, .. });
     assert!(experts, "{sparse:?}");
+    // Published files have the model inside of another one, which says its type.
+    let mut inner = block_sparse(json!({}), json!({}));
+    inner.as_object_mut().unwrap().remove("model_type");
+    assert_eq!(model(&json!({"model_type": "minimax_m3_vl", "text_config": inner})).spec, read);
+    assert_eq!(read.mtp_layers, 1);
     #[rustfmt::skip] // A case per line.
     let cases = [
+        (json!({"sparse_window": 8}), json!({}), "sparse_attention_config.sparse_window: a key of sparse attention that is not known"),
+        (json!({"sparse_index_dim": 5000}), json!({}), "sparse_index_dim: expected at most 4096, found 5000"),
         (json!({"sparse_attention_freq": [1, 1]}), json!({}), "sparse_attention_config.sparse_attention_freq: expected an entry for each of the 4 layers, found 2"),
         (json!({"sparse_disable_index_value": [0, 0, 0, 0]}), json!({}), "sparse_attention_config.sparse_disable_index_value: an indexer with values cannot be modelled"),
         (json!({"sparse_score_type": "mean"}), json!({}), "sparse_attention_config.sparse_score_type: the score mean cannot be modelled"),

@@ -105,7 +105,7 @@ pub(crate) fn run<'a>(args: &'a ValidateArgs, shows_progress: bool) -> Result<An
     Ok(text.into())
 }
 
-/// What the measurements of the project have beside their predictions.
+/// Errors of other tools and of other constants on the measurements of the project.
 #[derive(Default)]
 struct Beside {
     /// Errors of other tools.
