@@ -25,11 +25,13 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
             count(spec.max_model_len.into()),
         ]);
     }
-    let legend = "Params are billions of weights, max len is the longest request in tokens. Heads are \
-                  query/KV heads (MSA where attention is block-sparse), query heads of latent attention (MLA; DSA where \
-                  it is sparse) or of attention over compressed keys (CSA), or GDN for a gated delta net; an FFN is its width, one of experts used/all x width and their format if it is not bf16. A \
-                  model with several kinds of layers has one entry for each. `--model` also takes a Hugging \
-                  Face id of these (`rooflut models --json` lists them) and the path of a config.json.";
+    let legend = "\
+        Params are billions of weights, max len is the longest request in tokens. Heads are query/KV heads \
+        (MSA where attention is block-sparse), query heads of latent attention (MLA; DSA where it is \
+        sparse) or of attention over compressed keys (CSA), or GDN for a gated delta net; an FFN is its \
+        width, one of experts used/all x width and their format if it is not bf16. A model with several \
+        kinds of layers has one entry for each. `--model` also takes a Hugging Face id of these (`rooflut \
+        models --json` lists them) and the path of a config.json.";
     Ok(format!("{}\n{}", grid.render(0), paragraph(legend)))
 }
 

@@ -1,9 +1,9 @@
 //! Published models: read with the published number of parameters, or refused by what is not modelled.
 //!
 //! Each line of the fixture has the keys that shape a model, by the id of the model on Hugging Face, and the number of
-//! parameters of its text model. 32 lines were collected from the published files and model cards (GLM-5.2, MiniMax-M3: as NVIDIA's wheel `aisimulate`
-//! has them; their counts are those of the dimensions); the others were
-//! written down from memory of them, so that a count that disagrees is a reason to look the file up.
+//! parameters of its text model. 32 lines were collected from the published files and model cards (GLM-5.2, MiniMax-M3:
+//! as NVIDIA's wheel `aisimulate` has them; their counts are those of the dimensions); the others were written down
+//! from memory of them, so that a count that disagrees is a reason to look the file up.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code outside of test functions")]
 
 use rooflut::hardware::Dtype;
