@@ -27,8 +27,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
     }
     let legend = "\
         Params are billions of weights, max len is the longest request in tokens. Heads are query/KV heads \
-        (MSA where attention is block-sparse), query heads of latent attention (MLA; DSA where it is \
-        sparse) or of attention over compressed keys (CSA), or GDN for a gated delta net; an FFN is its \
+        (MSA for as many with block-sparse attention), query heads of latent attention (MLA; DSA where it \
+        is sparse) or of attention over compressed keys (CSA), or GDN for a gated delta net; an FFN is its \
         width, one of experts used/all x width and their format if it is not bf16. A model with several \
         kinds of layers has one entry for each. `--model` also takes a Hugging Face id of these (`rooflut \
         models --json` lists them) and the path of a config.json.";
@@ -50,7 +50,8 @@ fn heads(group: &LayerGroup) -> String {
             format!("{} {kind}", heads.q_heads)
         }
         Attention::Compressed(heads) => format!("{} CSA", heads.q_heads),
-        Attention::Msa(heads) => format!("{}/{} MSA", heads.q_heads, heads.kv_heads),
+        // With the heads of the layers beside them.
+        Attention::Msa(_) => "MSA".to_owned(),
         // Without keys and values in a cache.
         Attention::DeltaNet(_) => "GDN".to_owned(),
         _ => "-".to_owned(),

@@ -49,7 +49,9 @@ fn shape_of(row: &MeasuredKernel) -> Value {
     for (column, code) in row.operation().declared().shape.iter().zip(codes) {
         let value = column.name_of(code).map_or(json!(code), |name| json!(name));
         match column.name {
-            name if row.operation().name().starts_with("compressed") => shape[name] = value,
+            name if ["compressed", "msa"].iter().any(|flat| row.operation().name().starts_with(flat)) => {
+                shape[name] = value
+            }
             "index_heads" => indexer["heads"] = value,
             "index_dim" => indexer["head_dim"] = value,
             "index_top_k" => indexer["top_k"] = value,

@@ -18,12 +18,19 @@ pub(crate) fn measured(model: &str, draft_model: &str, draft_tokens: u32) -> Opt
     })
 }
 
-/// Returns the models and draft models with a measured acceptance, and the fewest and most drafted tokens of each.
-pub(crate) fn known() -> Vec<(&'static str, &'static str, [u32; 2])> {
+/// Returns the draft models with a measured acceptance, the fewest and most drafted tokens, and the models of each.
+pub(crate) fn known() -> Vec<(&'static str, [u32; 2], Vec<&'static str>)> {
     let rows: Vec<Row> = rows().collect();
-    let alike = rows.chunk_by(|a, b| (a.model, a.draft_model) == (b.model, b.draft_model));
-    let range = alike.filter_map(|rows| rows.first().zip(rows.last()));
-    range.map(|(few, many)| (few.model, few.draft_model, [few.draft_tokens, many.draft_tokens])).collect()
+    let mut known: Vec<(&str, [u32; 2], Vec<&str>)> = Vec::new();
+    for rows in rows.chunk_by(|a, b| (a.model, a.draft_model) == (b.model, b.draft_model)) {
+        let Some((few, many)) = rows.first().zip(rows.last()) else { continue };
+        let range = [few.draft_tokens, many.draft_tokens];
+        match known.iter_mut().find(|(draft_model, of, _)| (*draft_model, *of) == (few.draft_model, range)) {
+            Some((.., models)) => models.push(few.model),
+            None => known.push((few.draft_model, range, vec![few.model])),
+        }
+    }
+    known
 }
 
 /// Returns the acceptance rate p at which a step with `draft_tokens` drafted tokens yields `tokens_per_step` tokens on
@@ -81,11 +88,15 @@ mod tests {
     }
 
     #[test]
-    fn qwen_is_known_by_all_its_names_with_1_to_8_drafts() {
-        assert_eq!(known(), [("qwen3.5-397b-a17b", "mtp", [1, 8])]);
-        for name in ["qwen3.5-397b-a17b", "Qwen/Qwen3.5-397B-A17B"] {
+    fn models_are_known_by_all_their_names_with_1_to_8_drafts() {
+        assert_eq!(known(), [("mtp", [1, 8], vec!["qwen3.5-397b-a17b", "glm-5.2-fp8"])]);
+        for (name, expected) in [
+            ("qwen3.5-397b-a17b", (3.39, "qwen3.5-397b-a17b-nvfp4")),
+            ("Qwen/Qwen3.5-397B-A17B", (3.39, "qwen3.5-397b-a17b-nvfp4")),
+            ("zai-org/GLM-5.2-FP8", (2.99, "glm-5.2-fp8")),
+        ] {
             let found = measured(name, "mtp", 3).unwrap();
-            assert_eq!((found.tokens_per_step, found.model.as_str()), (3.39, "qwen3.5-397b-a17b-nvfp4"));
+            assert_eq!((found.tokens_per_step, found.model.as_str()), expected);
         }
         for (name, draft_model, draft_tokens) in [
             ("qwen3.5-397b-a17b", "mtp", 9),

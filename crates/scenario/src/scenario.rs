@@ -300,7 +300,8 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub draft_tokens: Option<u32>,
     /// Acceptance rate: probability that a drafted token is accepted if all drafted tokens before it are accepted
-    /// [default: as measured on coding prompts, for qwen3.5-397b-a17b with --draft-model mtp].
+    /// [default: as measured on coding prompts, for qwen3.5-397b-a17b and glm-5.2-fp8
+    /// with --draft-model mtp].
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]

@@ -97,9 +97,9 @@ impl Speculation {
 
 /// Drafts whose acceptance is neither given nor measured.
 fn no_acceptance(draft_tokens: u32) -> Error {
-    let known = acceptance::known().into_iter().map(|(model, draft_model, [few, many])| {
+    let known = acceptance::known().into_iter().map(|(draft_model, [few, many], models)| {
         let drafts = setting("draft_tokens", format!("{few} to {many}"));
-        format!("{model} with {} and {drafts}", setting("draft_model", draft_model))
+        format!("{} with {} and {drafts}", models.join(" and "), setting("draft_model", draft_model))
     });
     let text = format!(
         "{} needs {}, which has a default for {} only; add it",
@@ -185,8 +185,8 @@ mod tests {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "draft_tokens = {draft_tokens} needs acceptance, which has a default for qwen3.5-397b-a17b with \
-                     draft_model = mtp and draft_tokens = 1 to 8 only; add it"
+                    "draft_tokens = {draft_tokens} needs acceptance, which has a default for qwen3.5-397b-a17b and \
+                     glm-5.2-fp8 with draft_model = mtp and draft_tokens = 1 to 8 only; add it"
                 )
             );
         }

@@ -34,7 +34,8 @@ fn warned(answer: &Value) -> Vec<(String, String, u64)> {
 /// Whether kernels have a feature of their own: most are not predicted from other rows, and the document does not count
 /// them.
 fn is_apart(kernels: &Value) -> bool {
-    let of_features = ["_window ", "mla_", "dsa_", "delta_", "compressed_", "hyper_", "allgather", "reducescatter"];
+    let of_features =
+        ["_window ", "mla_", "dsa_", "delta_", "compressed_", "msa_", "hyper_", "allgather", "reducescatter"];
     let kernels = text(kernels, "/kernels");
     of_features.iter().any(|name| kernels.contains(name))
 }
