@@ -66,8 +66,8 @@ impl Residual {
 /// the constants of the files, after a least-squares step of 17 constants to all rows, and after one to the rows of other
 /// models, or GPUs.
 ///
-/// The step is of first order, and a constant moves by about [`OPEN`] at most, because rows of other files determine it,
-/// too. Formats of experts, kernels and sampling are not refitted.
+/// The step is of first order, and moves a constant by a factor of about 1.3 at most, because rows of other files
+/// determine it, too. Formats of experts, kernels and sampling are not refitted.
 ///
 /// # Errors
 /// Never, as a test of `rooflut-validation` asserts.
