@@ -113,6 +113,20 @@ fn caches_hold_the_keys_of_indexers_alone() {
 }
 
 #[test]
+fn the_layer_that_drafts_has_an_indexer_wherever_the_layers_with_one_stand() {
+    let model = spec("glm-5.2-fp8");
+    let others_last = with(model, |spec| {
+        let [dense, reusing, own] = spec.layers[..] else { panic!("three groups") };
+        spec.layers = Layers::try_new(&[dense, own, reusing]).unwrap();
+    });
+    for model in [model, others_last] {
+        let layer = model.mtp_layer().unwrap().layers[0];
+        // The keys of the indexer are cached, too.
+        assert_eq!((layer.layers, layer.attention.kv_bytes(8, Dtype::Fp8)), (1, 656.0 + 132.0));
+    }
+}
+
+#[test]
 fn sets_and_formats_without_rows_are_refused_by_name() {
     let spec = spec("minimax-m3");
     let refusal = |set: &TableSet, spec: &ModelSpec, kv_dtype| {

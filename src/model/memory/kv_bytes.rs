@@ -34,8 +34,9 @@ pub(super) fn token_bytes_of_group(model: &ModelSpec, tp: u32, kv_dtype: Dtype, 
 }
 
 /// Returns the tokens of a block: those given, or as many times more as one needs to hold the state of a request in a
-/// layer, if there are such layers, or a multiple of the blocks that sparse attention selects. `_align_hybrid_block_size` in `vllm/platforms/interface.py`, with attention kernels
-/// for blocks of 16 tokens.
+/// layer, if there are such layers, or a multiple of the blocks that sparse attention selects.
+/// `_align_hybrid_block_size` in `vllm/platforms/interface.py`, with attention kernels for blocks of 16 tokens, and the
+/// block sizes of `vllm/models/minimax_m3/common/sparse_attention.py`.
 ///
 /// ```text
 /// Qwen3.5-397B, tp 8: 8 heads x 128 x 128 x 4 B + 12 heads x 128 x 3 x 2 B = 533,504 B of state; at 1,024 B a token
@@ -47,7 +48,7 @@ pub(crate) fn grown_block_size(model: &ModelSpec, tp: u32, limits: &MemoryLimits
         _ => 0,
     });
     let sparse = model.layers.iter().map(|group| match group.attention {
-        Attention::Msa(msa) => limits.block_size.next_multiple_of(msa.block.max(1)),
+        Attention::Msa(msa) => limits.block_size.div_ceil(msa.block.max(1)).saturating_mul(msa.block),
         _ => limits.block_size,
     });
     let block_size = sparse.max().unwrap_or(limits.block_size);
@@ -86,6 +87,10 @@ mod tests {
             ("qwen3.5-35b-a3b", 1, 128, 1152),
             ("qwen3.5-27b", 4, 16, 784),
             ("llama-3.1-8b", 1, 16, 16),
+            // Blocks of 128 tokens are selected.
+            ("minimax-m3", 8, 16, 128),
+            ("minimax-m3", 8, 200, 256),
+            ("minimax-m3", 8, u32::MAX, u32::MAX),
         ] {
             let limits = MemoryLimits::default().with_block_size(block_size);
             let found = grown_block_size(&spec(name), tp, &limits);
