@@ -45,6 +45,9 @@ pub struct EngineStack {
     pub released: Option<&'static str>,
     /// The stack that provides everything missing from this stack's own file.
     pub inherits: Option<&'static str>,
+    /// The version of the rows that the stack takes from table sets with rows of several versions
+    /// ([`TableSet::version`](crate::table::TableSet::version)); `None` for each set's own.
+    pub table_version: Option<&'static str>,
     /// The scheduling rules of the stack.
     pub rules: SchedulingRules,
     /// The default settings of the stack.

@@ -97,6 +97,8 @@ struct EngineJson {
     released: Option<&'static str>,
     /// The stack that has what its own file leaves out.
     inherits: Option<&'static str>,
+    /// The version of the rows that the stack takes from table sets with several; null for each set's own.
+    table_version: Option<&'static str>,
     rules: Vec<RuleJson>,
     defaults: DefaultsJson,
     constants: Vec<ConstantJson>,
@@ -208,6 +210,7 @@ impl EngineJson {
             description: stack.description,
             released: stack.released,
             inherits: stack.inherits,
+            table_version: stack.table_version,
             rules: rules.collect(),
             defaults: DefaultsJson::new(&stack.defaults),
             constants: constants.collect(),

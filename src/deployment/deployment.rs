@@ -154,16 +154,21 @@ impl Deployment {
 }
 
 impl DeploymentBuilder {
+    /// Returns the tables with the rows of the engine stack.
+    fn kernels(&self) -> TableSet {
+        self.tables.version(self.engine.table_version)
+    }
+
     /// Returns the step model of the target or the draft model.
     fn step_model(&self, spec: &ModelSpec, parallelism: Parallelism) -> Result<RooflineModel, Error> {
-        RooflineModel::try_new(spec, &self.tables, parallelism, self.step_options())
+        RooflineModel::try_new(spec, &self.kernels(), parallelism, self.step_options())
     }
 
     /// Returns the step model of the draft model, or of a run over an MTP layer.
     fn draft_step_model(&self) -> Result<Option<RooflineModel>, Error> {
         if self.mtp {
             let (options, parallelism) = (self.step_options(), self.parallelism);
-            let run = RooflineModel::try_new_mtp(&self.spec, &self.tables, parallelism, options);
+            let run = RooflineModel::try_new_mtp(&self.spec, &self.kernels(), parallelism, options);
             return run.map(Some);
         }
         // vLLM drafts greedily, however the requests are sampled.

@@ -95,6 +95,7 @@ fn owned(set: StoredSet) -> TableSet {
         ln_slowdown: table.ln_slowdown,
     };
     let tables = set.tables.into_iter().map(table).collect();
+    let versions = set.versions.into_iter().map(|(name, set)| (name.into(), owned(set))).collect();
     TableSet::shared(OwnedSet {
         name: name.into(),
         gpu,
@@ -108,5 +109,6 @@ fn owned(set: StoredSet) -> TableSet {
         axis_values: axes.values,
         axis_points: axes.points,
         tables,
+        versions,
     })
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use rooflut_roofline::{AxisPoint, Gpu, Text};
 
-use super::Origin;
+use super::{Origin, TableSet};
 use super::stored::{EntryPlace, Stored, TableHead};
 
 /// A set that was created at run time.
@@ -15,6 +15,8 @@ pub(super) struct OwnedSet {
     pub(super) axis_values: Vec<u32>,
     pub(super) axis_points: Vec<AxisPoint>,
     pub(super) tables: Vec<OwnedTable>,
+    /// The set with the rows of other engine versions, by their names.
+    pub(super) versions: Vec<(Text, TableSet)>,
 }
 
 pub(super) struct OwnedTable {

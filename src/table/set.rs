@@ -84,6 +84,31 @@ impl TableSet {
         }
     }
 
+    /// Returns the versions of the engine whose rows the set has beside its own, such as `vllm-0.31`.
+    pub fn versions(&self) -> impl Iterator<Item = &str> {
+        (0..).map_while(|place| self.version_at(place)).map(|(name, _)| name)
+    }
+
+    /// Returns the set with the rows of one of [`versions`](Self::versions) in place of its own, where they differ; the
+    /// set itself if it has no such rows.
+    ///
+    /// [`Deployment`](crate::Deployment) asks for those that its engine stack takes
+    /// ([`EngineStack::table_version`](crate::engine::EngineStack::table_version)).
+    #[must_use]
+    pub fn version(&self, version: Option<&str>) -> TableSet {
+        let mut versions = (0..).map_while(|place| self.version_at(place));
+        let found = versions.find(|(name, _)| Some(*name) == version);
+        found.map_or_else(|| self.clone(), |(_, set)| set)
+    }
+
+    fn version_at(&self, place: usize) -> Option<(&str, TableSet)> {
+        match &self.kept {
+            Kept::Static(set) => set.versions.get(place).map(|(name, set)| (*name, TableSet::from_generated(set))),
+            #[cfg(feature = "runtime-tables")]
+            Kept::Shared(set) => set.versions.get(place).map(|(name, set)| (name.as_str(), set.clone())),
+        }
+    }
+
     /// Returns what is stored of the table at this place.
     #[inline]
     pub(super) fn stored(&self, place: u16) -> Option<Stored<'_>> {

@@ -22,6 +22,8 @@ pub struct StaticSet {
     pub axis_points: &'static [AxisPoint],
     /// The tables, in the order of their operations.
     pub tables: &'static [StaticTable],
+    /// The set with the rows of other engine versions, by their names.
+    pub versions: &'static [(&'static str, StaticSet)],
 }
 
 /// A table that is compiled in.

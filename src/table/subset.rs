@@ -179,6 +179,7 @@ impl OwnedSet {
             axis_values: Vec::new(),
             axis_points: Vec::new(),
             tables: Vec::new(),
+            versions: Vec::new(),
         }
     }
 

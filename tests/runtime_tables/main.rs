@@ -41,6 +41,12 @@ fn every_cell_is_the_same() {
         assert_same(set, set.origin(), read.origin());
         let shapes = assert_same_tables(set, &read);
         assert!(shapes > 20, "{}: {shapes} shapes", set.name());
+        assert!(set.versions().eq(read.versions()));
+        for version in set.versions() {
+            let [set, read] = [set, &read].map(|set| set.version(Some(version)));
+            assert_same(&set, set.origin(), read.origin());
+            assert_same_tables(&set, &read);
+        }
     }
 }
 

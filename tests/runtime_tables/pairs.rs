@@ -18,15 +18,23 @@ pub(crate) fn scratch(test: &str) -> PathBuf {
 
 /// Copies the folder of a built-in set and renames the set, because loading rejects built-in names.
 pub(crate) fn copied(name: &str, dir: &Path) -> PathBuf {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench_data");
     let copy = dir.join(name);
-    fs::create_dir_all(&copy).unwrap();
-    for entry in fs::read_dir(data.join(name)).unwrap() {
+    copy_renamed(name, &Path::new(env!("CARGO_MANIFEST_DIR")).join("bench_data").join(name), &copy);
+    copy
+}
+
+/// Copies a folder of the set `name` with the folders in it.
+fn copy_renamed(name: &str, from: &Path, copy: &Path) {
+    fs::create_dir_all(copy).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
+        if path.is_dir() {
+            copy_renamed(name, &path, &copy.join(path.file_name().unwrap()));
+            continue;
+        }
         let text = fs::read_to_string(&path).unwrap().replacen(&format!("name = \"{name}\""), &renamed_line(name), 1);
         fs::write(copy.join(path.file_name().unwrap()), text).unwrap();
     }
-    copy
 }
 
 pub(crate) fn renamed(name: &str) -> String {

@@ -32,5 +32,6 @@ mod sums;
 mod support;
 mod tally;
 mod ungated;
+mod versions;
 mod weight_dtype;
 mod windows;

@@ -37,6 +37,7 @@ const fn set(name: &'static str, gpu: &'static Gpu, tables: &'static [StaticTabl
             ]
         },
         tables,
+        versions: &[],
     }
 }
 

@@ -32,7 +32,7 @@ pub mod stacks {{
 }
 
 fn engine(engine: &Engine) -> String {
-    let Engine { name, description, released, inherits, rules, defaults, constants } = engine;
+    let Engine { name, description, released, inherits, table_version, rules, defaults, constants } = engine;
     let (doc, ident) = (doc(&format!("{description}.")), constant_name(name));
     let mut values = constants.iter().map(|constant| &constant.value);
     let mut next = |count| fields(values.by_ref().take(count));
@@ -51,6 +51,7 @@ fn engine(engine: &Engine) -> String {
         description: {description:?},
         released: {released:?},
         inherits: {inherits:?},
+        table_version: {table_version:?},
         rules: SchedulingRules {{ {scheduling} }},
         defaults: ServeDefaults {{ {defaults} }},
         constants: StepConstants {{ {step} }},

@@ -2,7 +2,7 @@
 
 use rooflut_roofline::{Dtype, Gpu, OperationKind};
 
-use crate::read::{StoredEntry, StoredTable, TableSet};
+use crate::read::{StoredEntry, StoredSet, StoredTable, TableSet};
 
 /// An expression of type `Gpu`; `root` is the path of the library.
 pub(super) fn gpu_literal(gpu: &Gpu, root: &str) -> String {
@@ -28,11 +28,11 @@ pub(super) fn gpu_literal(gpu: &Gpu, root: &str) -> String {
 /// A block expression of type `&'static StaticSet` with the shapes of the operations and formats that are `wanted`.
 pub(super) fn set_literal(set: &TableSet, root: &str, wanted: impl Fn(OperationKind, Dtype) -> bool) -> String {
     let set = set.stored(wanted);
-    let (name, gpu) = (&set.name, gpu_literal(&set.gpu, root));
-    let origin = [&set.engine, &set.timing, &set.source, &set.license, &set.date];
-    let (values, points) = (&set.axes.values, &set.axes.points);
-    let tables = set.tables.iter().map(|table| table_literal(table, name, root));
-    let tables: String = tables.collect();
+    let mut tables = Vec::new();
+    let (gpu, value) = (gpu_literal(&set.gpu, root), set_value(&set, root, &mut tables));
+    let tables = tables.iter().enumerate();
+    let tables: String =
+        tables.map(|(number, table)| format!("    const TABLE_{number}: StaticTable = {table};\n")).collect();
     format!(
         "{{
     #[allow(unused_imports)]
@@ -41,17 +41,43 @@ pub(super) fn set_literal(set: &TableSet, root: &str, wanted: impl Fn(OperationK
     #[allow(dead_code, non_upper_case_globals)]
     const NaN: f32 = f32::NAN;
     static GPU: {root}::hardware::Gpu = {gpu};
-    static SET: StaticSet = StaticSet {{
+{tables}    static SET: StaticSet = {value};
+    &SET
+}}"
+    )
+}
+
+/// A set of constants `TABLE_0`, `TABLE_1`, ... whose values are `tables`; versions of a set share them.
+fn set_value(set: &StoredSet, root: &str, tables: &mut Vec<String>) -> String {
+    let StoredSet { name, engine, timing, source, license, date, .. } = set;
+    let origin = [engine, timing, source, license, date];
+    let (values, points) = (&set.axes.values, &set.axes.points);
+    let constants: Vec<_> = set.tables.iter().map(|table| constant(table_literal(table, name, root), tables)).collect();
+    let constants = constants.join(", ");
+    let versions = set.versions.iter();
+    let versions: String =
+        versions.map(|(version, set)| format!("({version:?}, {}),", set_value(set, root, tables))).collect();
+    format!(
+        "StaticSet {{
         name: {name:?},
         gpu: &GPU,
         origin: {root}::table::Origin::from_generated({origin:?}),
         axis_values: &{values:?},
         axis_points: &{points:?},
-        tables: &[{tables}],
-    }};
-    &SET
-}}"
+        tables: &[{constants}],
+        versions: &[{versions}],
+    }}"
     )
+}
+
+/// The name of the constant with this value.
+fn constant(value: String, values: &mut Vec<String>) -> String {
+    let known = values.iter().position(|known| *known == value);
+    let number = known.unwrap_or_else(|| {
+        values.push(value);
+        values.len() - 1
+    });
+    format!("TABLE_{number}")
 }
 
 fn table_literal(table: &StoredTable, set: &str, root: &str) -> String {
@@ -68,8 +94,7 @@ fn table_literal(table: &StoredTable, set: &str, root: &str) -> String {
         entries.iter().map(|StoredEntry { axes, start }| format!("EntryPlace::from_generated({axes:?}, {start}),"));
     let entries: String = entries.collect();
     format!(
-        "
-        StaticTable {{
+        "StaticTable {{
             head: TableHead {{
                 operation: {root}::hardware::OperationKind::{operation:?},
                 timing: {timing},
@@ -83,7 +108,6 @@ fn table_literal(table: &StoredTable, set: &str, root: &str) -> String {
             entries: &[{entries}],
             latency_us: &{latency_us:?},
             ln_slowdown: &{ln_slowdown:?},
-        }},
-        "
+        }}"
     )
 }

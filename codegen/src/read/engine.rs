@@ -16,6 +16,7 @@ pub(crate) struct Engine {
     /// Date of the release, YYYY-MM-DD.
     pub(crate) released: Option<String>,
     pub(crate) inherits: Option<String>,
+    pub(crate) table_version: Option<String>,
     /// In the order of [`RULES`].
     pub(crate) rules: Vec<Given<Rule>>,
     pub(crate) defaults: Defaults,
@@ -164,7 +165,7 @@ fn stem(path: &Path) -> String {
 
 impl<'a> Stack<'a> {
     fn new(path: &Path, table: Table<'a>) -> Result<Stack<'a>, Error> {
-        let mut keys = vec!["name", "description", "released", "inherits"];
+        let mut keys = vec!["name", "description", "released", "inherits", "table_version"];
         keys.extend(["rules", "defaults"]);
         keys.extend(constants().map(|(key, _)| key));
         let table = table.only(&keys)?;
@@ -214,11 +215,14 @@ impl<'a> Stack<'a> {
             }
         };
         let defaults = Defaults::read(of_defaults)?;
+        let table_version = given(&line, |stack| stack.table.optional("table_version"));
+        let table_version = table_version.map(|(_, value)| Ok::<_, Error>(value.text()?.to_owned()));
         let released = self.table.optional("released").map(|value| date(&value));
         Ok(Engine {
             name: self.name.to_owned(),
             description: self.table.required("description")?.text()?.to_owned(),
             released: released.transpose()?,
+            table_version: table_version.transpose()?,
             inherits: line.get(1).map(|stack| stack.name.to_owned()),
             rules: rules.collect::<Result<_, Error>>()?,
             defaults,

@@ -21,7 +21,7 @@ const fn files() -> [&'static str; 1 + OperationKind::ALL.len()] {
     files
 }
 
-const SET_TOML: &str = "set.toml";
+pub(super) const SET_TOML: &str = "set.toml";
 
 /// The names of the CSV files of a set, for messages.
 pub(crate) fn table_files() -> String {

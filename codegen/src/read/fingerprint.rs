@@ -6,7 +6,7 @@ use std::path::Path;
 use rooflut_roofline::operation::{Codes, Operation};
 
 use super::error::Error;
-use super::set::read_set;
+use super::set::{TableSet, read_set};
 use super::table::Table;
 
 /// Summary of a table in one line, committed with the data to make changes visible.
@@ -40,14 +40,22 @@ impl std::fmt::Display for Fingerprint {
     }
 }
 
-/// Returns the fingerprints of the set in `dir`, one per table.
+/// Returns the fingerprints of the set in `dir`: one per table, then, under `set/version`, one per table that the rows
+/// of another engine version change.
 ///
 /// # Errors
 /// As [`read_set`].
 pub fn fingerprints(dir: &Path, gpus_toml: &str) -> Result<Vec<Fingerprint>, Error> {
     let set = read_set(dir, gpus_toml)?;
-    let tables = set.tables.iter();
-    Ok(tables.map(|table| of_table(set.name(), table)).collect())
+    let of_tables = |name: &str, set: &TableSet| set.tables.iter().map(|table| of_table(name, table)).collect();
+    let own: Vec<Fingerprint> = of_tables(set.name(), &set);
+    let is_own = |changed: &Fingerprint| own.iter().any(|own| (own.table, own.hash) == (changed.table, changed.hash));
+    let mut all = own.clone();
+    for (version, set) in &set.versions {
+        let tables: Vec<_> = of_tables(&format!("{}/{version}", set.name()), set);
+        all.extend(tables.into_iter().filter(|table| !is_own(table)));
+    }
+    Ok(all)
 }
 
 /// Returns the contents of `bench_data/fingerprints.csv`: the fingerprints of all sets in the folder `data`,

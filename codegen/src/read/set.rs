@@ -1,11 +1,12 @@
 //! A checked set of tables.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use rooflut_roofline::OperationKind;
 
 use super::error::{Error, ErrorKind, Found, Location};
-use super::files::{Files, table_files};
+use super::files::{Files, SET_TOML, table_files};
 use super::gpus::Gpus;
 use super::header::Header;
 use super::table::{Table, TableRows};
@@ -21,6 +22,8 @@ pub struct TableSet {
     pub(super) header: Header,
     /// In order of their operations.
     pub(super) tables: Vec<Table>,
+    /// The set with the rows of other engine versions, by the names of their folders.
+    pub(super) versions: Vec<(String, TableSet)>,
 }
 
 /// Reads and checks the set at `path`, whatever its name; its GPU is one of `gpus_toml` or defined by
@@ -49,6 +52,13 @@ pub fn read_own_set(path: &Path, gpus: &Gpus) -> Result<TableSet, Error> {
 }
 
 fn read(path: &Path, gpus: &Gpus, taken: &[&str]) -> Result<TableSet, Error> {
+    let mut set = read_one(path, gpus, taken)?;
+    set.versions = versions(path, gpus, &set)?;
+    Ok(set)
+}
+
+/// Reads the set at `path` without its folders of other engine versions.
+fn read_one(path: &Path, gpus: &Gpus, taken: &[&str]) -> Result<TableSet, Error> {
     let files = Files::read(path)?;
     let header = Header::parse(&TomlFile::of(files.header())?, gpus, taken)?;
     if files.has_no_table() {
@@ -70,7 +80,35 @@ fn read(path: &Path, gpus: &Gpus, taken: &[&str]) -> Result<TableSet, Error> {
         tables.extend(base.tables.into_iter().filter(|table| !is_new(table)));
         tables.sort_by_key(|table| table.operation);
     }
-    Ok(TableSet { header, tables })
+    Ok(TableSet { header, tables, versions: Vec::new() })
+}
+
+/// Reads the folders in `path` that have the rows of other engine versions than `set`, in order of their names.
+fn versions(path: &Path, gpus: &Gpus, set: &TableSet) -> Result<Vec<(String, TableSet)>, Error> {
+    if !path.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    let mut folders: Vec<_> = entries.map_err(|source| Error::io(path, source))?;
+    folders.retain(|folder| folder.join(SET_TOML).exists());
+    folders.sort();
+    let version = |folder: &PathBuf| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut version = read_one(folder, gpus, &[])?;
+        let Header { name: own, gpu, inherits, .. } = &version.header;
+        if (own, gpu) != (&set.header.name, &set.header.gpu) || inherits.is_some() {
+            return Err(Error::new(
+                ErrorKind::Set,
+                Location::file(format!("{name}/{SET_TOML}")),
+                format!("{:?} on the same GPU and without inherits, as the folder around it", set.header.name),
+                Found::text(own),
+                "correct it, or move the folder",
+            ));
+        }
+        version.complete(&set.tables);
+        Ok((name, version))
+    };
+    folders.iter().map(version).collect()
 }
 
 /// Reads the set `name` at `path`, from which the set of `header` inherits, as `location` says.
@@ -93,6 +131,17 @@ fn base(path: &Path, gpus: &Gpus, header: &Header, (name, location): &(String, L
 }
 
 impl TableSet {
+    /// Adds the tables that this set lacks, and the formats that a table of it lacks.
+    fn complete(&mut self, tables: &[Table]) {
+        for table in tables {
+            match self.tables.iter_mut().find(|own| own.operation == table.operation) {
+                Some(own) => own.complete(table),
+                None => self.tables.push(table.clone()),
+            }
+        }
+        self.tables.sort_by_key(|table| table.operation);
+    }
+
     /// The name of the set.
     pub fn name(&self) -> &str {
         &self.header.name

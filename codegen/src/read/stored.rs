@@ -32,10 +32,12 @@ pub struct StoredSet {
     pub axes: StoredAxes,
     /// The tables, in order of their operations.
     pub tables: Vec<StoredTable>,
+    /// The set with the rows of other engine versions, by their names. Tables without such rows are those above.
+    pub versions: Vec<(String, StoredSet)>,
 }
 
 /// The distinct axes of a set, concatenated; most shapes share theirs.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct StoredAxes {
     /// The coordinates, ascending within an axis.
     pub values: Vec<u32>,
@@ -96,9 +98,15 @@ impl StoredAxes {
 impl TableSet {
     /// Returns the set as the library stores it, with the shapes of the operations and formats that are `wanted`.
     pub fn stored(&self, wanted: impl Fn(OperationKind, Dtype) -> bool) -> StoredSet {
+        self.stored_after(StoredAxes::default(), &wanted)
+    }
+
+    /// Returns the set with axes that follow those of another.
+    fn stored_after(&self, mut axes: StoredAxes, wanted: &impl Fn(OperationKind, Dtype) -> bool) -> StoredSet {
         let header = &self.header;
-        let mut axes = StoredAxes::default();
         let tables = self.tables.iter();
+        let tables = tables.filter_map(|table| stored(table, &header.gpu, &mut axes, wanted)).collect();
+        let versions = self.versions.iter();
         StoredSet {
             name: header.name.clone(),
             gpu: header.gpu.clone(),
@@ -107,7 +115,8 @@ impl TableSet {
             source: header.source.clone(),
             license: header.license.clone(),
             date: header.date.clone(),
-            tables: tables.filter_map(|table| stored(table, &header.gpu, &mut axes, &wanted)).collect(),
+            tables,
+            versions: versions.map(|(name, set)| (name.clone(), set.stored_after(axes.clone(), wanted))).collect(),
             axes,
         }
     }

@@ -17,6 +17,7 @@ use super::physics;
 const MAX_SHAPES: usize = 1 << 16;
 
 /// A checked table: measured points by shape, both in ascending order.
+#[derive(Clone)]
 pub(crate) struct Table {
     /// The measured operation.
     pub(crate) operation: OperationKind,
@@ -142,6 +143,14 @@ impl Table {
             values
         };
         [axis(|[first, _]| *first), axis(|[_, second]| *second)]
+    }
+
+    /// Adds the shapes of another table in the formats that this one has no row of.
+    pub(super) fn complete(&mut self, other: &Table) {
+        let dtype = self.operation.declared().dtype;
+        let own: BTreeSet<_> = self.shapes.keys().map(dtype).collect();
+        let missing = other.shapes.iter().filter(|(shape, _)| !own.contains(&dtype(shape)));
+        self.shapes.extend(missing.map(|(shape, points)| (*shape, points.clone())));
     }
 
     /// The rows with their lines in the file.

@@ -226,3 +226,36 @@ fn a_set_takes_the_tables_that_it_lacks_from_the_one_that_it_inherits_from() {
         "own/set.toml:8: inherits: expected a set of the same GPU, found \"set\"; inherit from another"
     );
 }
+
+#[test]
+fn a_folder_in_a_set_has_the_rows_of_another_engine_version() {
+    let [a, b, c, d] = ROWS;
+    let base = Fixture::new()
+        .file("gemm.csv", csv(&[a, b, c, d]))
+        .file("attention_decode.csv", format!("{DECODE}bf16,bf16,8,8,64,1,1,64,50\n"));
+    let newer = base.dir().join("toy-2");
+    std::fs::create_dir(&newer).unwrap();
+    let (sections, _) = SET_TOML.split_once("[prefill]").unwrap();
+    let write = |name: &str, text: &str| std::fs::write(newer.join(name), text).unwrap();
+    write("gemm.csv", &csv(&["fp8,512,512,16,7.5"]));
+    write("set.toml", &sections.replace("\"none\"", "\"newer\""));
+    let stored = rooflut_codegen::read_set(&base.dir(), GPUS).unwrap().stored(|_, _| true);
+    let [(name, version)] = stored.versions.as_slice() else { panic!("one version") };
+    assert_eq!((name.as_str(), version.engine.as_str(), stored.engine.as_str()), ("toy-2", "newer", "none"));
+    // Its own fp8 row replaces that of the set; the bf16 rows and the other table stay.
+    let alone = Fixture::new().file("gemm.csv", csv(&[a, b, c, "fp8,512,512,16,7.5"]));
+    let alone = rooflut_codegen::read_set(&alone.dir(), GPUS).unwrap().stored(|_, _| true);
+    assert_eq!(version.tables[0].latency_us, alone.tables[0].latency_us);
+    assert_eq!(version.tables[1].latency_us, stored.tables[1].latency_us);
+    let prints = fingerprints(&base.dir(), GPUS).unwrap();
+    let prints: Vec<_> = prints.iter().map(|print| (print.set.as_str(), print.table)).collect();
+    let [gemm, decode] = ["gemm.csv", "attention_decode.csv"];
+    assert_eq!(prints, [("set", gemm), ("set", decode), ("set/toy-2", gemm)]);
+
+    for (from, to) in [("name = \"set\"", "name = \"other\""), ("gpu = \"toy\"", "gpu = \"other\"")] {
+        write("set.toml", &sections.replace(from, to));
+        let gpus = GPUS.to_owned() + &GPUS.replace("[toy]", "[other]");
+        let refused = rooflut_codegen::read_set(&base.dir(), &gpus).err().unwrap().to_string();
+        assert!(refused.starts_with("toy-2/set.toml: expected \"set\" on the same GPU"), "{refused}");
+    }
+}

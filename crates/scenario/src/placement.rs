@@ -33,7 +33,7 @@ const HIGH_UTILIZATION: f64 = 0.95;
 pub struct Placement {
     /// The model.
     pub model: Model,
-    /// The tables of its GPU.
+    /// The tables of its GPU, with the rows that the engine stack takes.
     pub tables: TableSet,
     /// The division of the model over GPUs.
     pub parallelism: Parallelism,
@@ -79,7 +79,7 @@ impl Placement {
         let kv_dtype = target.kv_dtype.or(model.kv_dtype);
         let placement = Placement {
             model: model.with_weights(target.dtype).with_sampler(target.sampler),
-            tables,
+            tables: tables.version(engine.table_version),
             parallelism: target.parallelism(),
             network: target.network(),
             kv_dtype: kv_dtype.unwrap_or(Dtype::Bf16),
