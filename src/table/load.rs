@@ -1,6 +1,7 @@
 //! Table sets that are read at run time.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::vec::Vec;
 
 pub use rooflut_codegen::{Error as LoadError, ExcludedRows, MeasuredRow as LoadedRow, TableRows as LoadedTable};
@@ -48,7 +49,7 @@ impl TableSet {
         let known: Gpus = gpus::ALL.into_iter().collect();
         let path = path.as_ref();
         let set = read_own_set(path, &known).map_err(|error| error.in_set_at(path))?;
-        Ok(owned(set.stored(|_, _| true)))
+        Ok(TableSet::shared(owned(set.stored(|_, _| true))))
     }
 
     /// Reads a set as [`try_load`](TableSet::try_load) does, with any name, and returns it with its rows and their
@@ -74,12 +75,12 @@ impl TableSet {
         let known: Gpus = gpus::ALL.into_iter().collect();
         let path = path.as_ref();
         let set = read_any_set(path, &known).map_err(|error| error.in_set_at(path))?;
-        Ok((owned(set.stored(|_, _| true)), set.rows()))
+        Ok((TableSet::shared(owned(set.stored(|_, _| true))), set.rows()))
     }
 }
 
-/// Returns a set in memory, shared by its handles.
-fn owned(set: StoredSet) -> TableSet {
+/// Returns a set in memory.
+fn owned(set: StoredSet) -> OwnedSet {
     let StoredSet { name, gpu, axes, .. } = set;
     let table = |table: StoredTable| OwnedTable {
         head: TableHead {
@@ -95,8 +96,8 @@ fn owned(set: StoredSet) -> TableSet {
         ln_slowdown: table.ln_slowdown,
     };
     let tables = set.tables.into_iter().map(table).collect();
-    let versions = set.versions.into_iter().map(|(name, set)| (name.into(), owned(set))).collect();
-    TableSet::shared(OwnedSet {
+    let versions = set.versions.into_iter().map(|(name, set)| (name.into(), Arc::new(owned(set)))).collect();
+    OwnedSet {
         name: name.into(),
         gpu,
         origin: Origin {
@@ -110,5 +111,5 @@ fn owned(set: StoredSet) -> TableSet {
         axis_points: axes.points,
         tables,
         versions,
-    })
+    }
 }

@@ -1,10 +1,11 @@
 //! Table sets on the heap, shared by their handles.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use rooflut_roofline::{AxisPoint, Gpu, Text};
 
-use super::{Origin, TableSet};
+use super::Origin;
 use super::stored::{EntryPlace, Stored, TableHead};
 
 /// A set that was created at run time.
@@ -16,7 +17,7 @@ pub(super) struct OwnedSet {
     pub(super) axis_points: Vec<AxisPoint>,
     pub(super) tables: Vec<OwnedTable>,
     /// The set with the rows of other engine versions, by their names.
-    pub(super) versions: Vec<(Text, TableSet)>,
+    pub(super) versions: Vec<(Text, Arc<OwnedSet>)>,
 }
 
 pub(super) struct OwnedTable {

@@ -105,7 +105,10 @@ impl TableSet {
         match &self.kept {
             Kept::Static(set) => set.versions.get(place).map(|(name, set)| (*name, TableSet::from_generated(set))),
             #[cfg(feature = "runtime-tables")]
-            Kept::Shared(set) => set.versions.get(place).map(|(name, set)| (name.as_str(), set.clone())),
+            Kept::Shared(set) => {
+                let (name, set) = set.versions.get(place)?;
+                Some((name.as_str(), TableSet { kept: Kept::Shared(Arc::clone(set)) }))
+            }
         }
     }
 
