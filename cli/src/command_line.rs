@@ -1,13 +1,10 @@
 //! A scenario as the command that simulates it.
 
-use rooflut_scenario::Scenario;
+use rooflut_scenario::{Scenario, VllmCommand, shell_quoted};
 use serde_json::Value;
 
-use crate::error::Error;
-use crate::output::text_width;
-
-/// Characters that no shell treats in a special way.
-const PLAIN: &[char] = &['-', '_', '.', ',', ':', '/', '=', '@', '+', '%'];
+use crate::error::{Error, with_flags};
+use crate::output::{text_width, wrapped_at};
 
 /// Returns the words of `rooflut run` with a flag for each key of `scenario` that is given, quoted for a POSIX shell.
 pub(crate) fn of(scenario: &Scenario) -> Result<Vec<String>, Error> {
@@ -58,24 +55,22 @@ pub(crate) fn wrapped(indent: usize, label: &str, words: &[String]) -> String {
     crate::output::labelled(indent, label, &lines.join(&separator))
 }
 
+/// Returns the line of the `vllm serve` command of one server, or why there is none.
+pub(crate) fn vllm(indent: usize, command: &VllmCommand) -> String {
+    match command.words() {
+        Ok(words) => wrapped(indent, "vLLM", words),
+        Err(why) => wrapped_at(indent, "vLLM", &format!("no command: {}", with_flags(&why))),
+    }
+}
+
 fn shown(value: &Value) -> String {
     match value {
-        Value::String(text) => quoted(text),
+        Value::String(text) => shell_quoted(text),
         // Also whole numbers that are stored as floating-point ones.
         Value::Number(number) => {
             number.as_f64().filter(|_| number.is_f64()).map_or_else(|| number.to_string(), |value| value.to_string())
         }
-        other => quoted(&other.to_string()),
-    }
-}
-
-/// Returns a word as a POSIX shell reads it.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(&c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
+        other => shell_quoted(&other.to_string()),
     }
 }
 

@@ -116,7 +116,7 @@ fn cells(figure: &Figure) -> Vec<String> {
     ]
 }
 
-/// `E2E mean: B is 1,230 ms lower: -1,200 decode, -31.0 queue`; `None` where nothing differs.
+/// `E2E mean: B is 1230 ms lower: -1200 decode, -31.0 queue`; `None` where nothing differs.
 fn describe_cause(cause: &Cause) -> Option<String> {
     let largest = cause.terms.first()?.difference_ms.abs();
     let terms = cause.terms.iter().filter(|term| term.difference_ms.abs() >= MIN_TERM * largest).take(MAX_TERMS);

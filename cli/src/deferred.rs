@@ -4,14 +4,16 @@ use std::ops::Deref;
 
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+use rooflut_scenario::ALIASES;
 
 /// The arguments of a command. They are described when it is the one that runs, or when help lists all: describing those
 /// of every command takes longer than most answers.
 pub(crate) struct Deferred<T>(pub(crate) Box<T>);
 
 /// Flags of scenarios that `-h` lists, one page; `--help` lists all. The flags of a command itself are on both.
-const ON_THE_PAGE: [&str; 19] = [
+const ON_THE_PAGE: [&str; 20] = [
     "scenario",
+    "vllm",
     "model",
     "gpu",
     "tp",
@@ -25,6 +27,7 @@ const ON_THE_PAGE: [&str; 19] = [
     "replicas",
     "max_num_seqs",
     "goodput",
+    "require",
     "attainment",
     "json",
     "requests_out",
@@ -43,7 +46,9 @@ pub(crate) fn described<T: Args>(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         let is_own = arg.get_help_heading().is_some_and(|of| OF_COMMANDS.contains(&of));
         let is_listed = !has_load || is_own || ON_THE_PAGE.contains(&arg.get_id().as_str());
-        if is_listed { arg } else { arg.hide_short_help(true) }
+        let aliases = ALIASES.iter().filter(|(_, key)| arg.get_id() == *key);
+        let aliases: Vec<&str> = aliases.map(|(alias, _)| *alias).collect();
+        arg.visible_aliases(aliases).hide_short_help(!is_listed)
     });
     command.arg_required_else_help(needs_arguments).about(Resettable::from(about)).long_about(Resettable::from(long))
 }

@@ -12,9 +12,19 @@ use rooflut_scenario::Kind;
 pub struct Error(rooflut_scenario::Error);
 
 impl Error {
-    /// An error with this message. Its kind is not used.
+    /// An error with this message, of wrong use.
     pub fn new(message: impl Display) -> Error {
-        Error(rooflut_scenario::Error::new(Kind::Value, message.to_string()))
+        Error::of(Kind::Value, message)
+    }
+
+    /// An error of this kind with this message.
+    pub(crate) fn of(kind: Kind, message: impl Display) -> Error {
+        Error(rooflut_scenario::Error::new(kind, message.to_string()))
+    }
+
+    /// The kind, which decides the exit code.
+    pub(crate) fn kind(&self) -> Kind {
+        self.0.kind()
     }
 
     /// Returns the error as one of the value of a key.
@@ -40,7 +50,7 @@ impl Error {
                 ErrorKind::FileTooLarge => "raise the limit of `ulimit -f`, or write less",
                 _ => "check the folder and its permissions",
             };
-            Error::new(format!("cannot write {path}: {error}; {advice}"))
+            Error::of(Kind::Io, format!("cannot write {path}: {error}; {advice}"))
         }
     }
 
@@ -69,7 +79,8 @@ impl Error {
 impl<E: std::error::Error + 'static> From<E> for Error {
     fn from(error: E) -> Error {
         let error: Box<dyn std::error::Error> = error.into();
-        error.downcast().map_or_else(Error::new, |error| Error(*error))
+        let kind = if error.is::<io::Error>() { Kind::Io } else { Kind::Value };
+        error.downcast().map_or_else(|error| Error::of(kind, error), |error| Error(*error))
     }
 }
 

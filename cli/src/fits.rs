@@ -2,35 +2,48 @@
 
 use rooflut::table::{TableSet, sets};
 use rooflut_error::either;
-use rooflut_scenario::{Fit, Fits, Missing};
+use rooflut_scenario::{Fit, Fits, Missing, Scenario};
 
 use crate::args::FitsArgs;
+use crate::command_line;
 use crate::error::Error;
 use crate::grid::Grid;
 use crate::output::{count, number, plural, title, to_json, warnings, wrapped_at};
-use crate::{model_source, prices, table_set};
+use crate::table_set::{self, WhichSet};
+use crate::{model_source, prices};
 
 /// Column of the text after its label.
 const INDENT: usize = 12;
 
 /// Lists deployments with what they hold.
 pub(crate) fn run(args: &FitsArgs) -> Result<String, Error> {
-    let options = model_source::options(&args.target).for_memory_only();
-    let named = model_source::find(args.target.model(), options)?;
-    model_source::check(&args.target, &[&named])?;
+    let mut scenario = Scenario::default();
+    (scenario.target, scenario.server) = (args.target.clone(), args.server());
+    let mut notes = args.vllm.put_under(&mut scenario)?;
+    if scenario.server.draft_tokens.is_some() {
+        notes.push("drafts are left out: the memory of a draft model is not counted".to_owned());
+    }
+    let demand = args.demand(scenario.server.max_model_len.take());
+    let Scenario { target, server, .. } = &scenario;
+    let options = model_source::options(target).for_memory_only();
+    let named = model_source::find(target.model(), options)?;
+    model_source::check(target, &[&named])?;
     let sets = sets(args)?;
-    let prices = prices::find(args.prices.as_deref(), &sets)?;
-    let (server, demand) = (args.server(), args.demand());
-    let mut fits = Fits::try_new(&args.target, &server, &named.model, &sets, demand, &prices)
-        .map_err(|error| model_source::with_keys(error, &args.target, &[&named]))?;
-    fits.notes.splice(..0, named.notes());
+    let prices = prices::find(&args.prices, &sets)?;
+    let mut fits = Fits::try_new(target, server, &named.model, &sets, demand, &prices)
+        .map_err(|error| model_source::with_keys(error, target, &[&named]))?;
+    fits.notes.splice(..0, notes.into_iter().chain(named.notes()));
     if args.json { to_json(&fits) } else { Ok(text(&fits)) }
 }
 
-/// Returns the set that is asked for, or one for each GPU.
+/// Returns the sets that are asked for, or one for each GPU.
 fn sets(args: &FitsArgs) -> Result<Vec<TableSet>, Error> {
-    if args.target.gpu.is_some() || args.target.tables.is_some() {
-        return Ok(vec![table_set::find(table_set::of(&args.target))?]);
+    match (&args.target.gpu, &args.target.tables) {
+        (Some(names), None) => {
+            return names.split(',').map(|name| table_set::find(WhichSet::Named(name.trim()))).collect();
+        }
+        (_, Some(_)) => return Ok(vec![table_set::find(table_set::of(&args.target))?]),
+        (None, None) => (),
     }
     let of_gpu = |set: &&TableSet| set.name() == set.gpu().name.as_str();
     Ok(sets::ALL.into_iter().filter(of_gpu).cloned().collect())
@@ -55,6 +68,9 @@ fn text(fits: &Fits) -> String {
     text += &grid.render(2);
     text += "\n";
     text += &wrapped_at(INDENT, "smallest", &smallest);
+    if let Some(fit) = fits.smallest() {
+        text += &command_line::vllm(INDENT, &fit.vllm_command);
+    }
     if let Some(cheapest) = cheapest {
         text += &wrapped_at(INDENT, "cheapest", &describe(cheapest));
     }

@@ -58,10 +58,12 @@ pub mod table_set;
 mod tables;
 #[doc(hidden)]
 pub mod temporary;
+mod unknown;
 #[doc(hidden)]
 pub mod value;
 #[doc(hidden)]
 pub mod version;
+mod vllm;
 
 pub use command::{answer, main_with};
 pub use error::Error;

@@ -177,7 +177,7 @@ pub fn paragraph(text: &str) -> String {
 /// it, which may be its unit, and a no-break space is no place to break.
 pub(crate) fn fold(text: &str, width: usize) -> Vec<String> {
     const TOGETHER: char = '\u{a0}';
-    let is_digit = |c: char| c.is_ascii_digit() || matches!(c, ',' | '.' | '-' | '+' | '<');
+    let is_digit = |c: char| c.is_ascii_digit() || matches!(c, '_' | '.' | '-' | '+' | '<');
     let mut joined = String::with_capacity(text.len());
     for word in text.split_inclusive(' ') {
         let bare = word.trim_end();
@@ -205,7 +205,7 @@ pub fn fold_after(text: &str, width: usize, breaks: &[char]) -> Vec<String> {
     lines
 }
 
-/// Formats a count with thousands separators: `1,234,567`.
+/// Formats a count with thousands separators: `1_234_567`.
 pub fn count(value: u64) -> String {
     grouped(value)
 }
@@ -223,7 +223,7 @@ pub(crate) fn scientific(value: f64) -> String {
     }
 }
 
-/// Formats a number with `decimals` decimals and thousands separators (`1,234.57`), a very large one in
+/// Formats a number with `decimals` decimals and thousands separators (`12_345.67`), a very large one in
 /// scientific notation.
 pub fn number(value: f64, decimals: usize) -> String {
     if value.abs() >= LARGE {
@@ -284,14 +284,14 @@ mod tests {
     fn thousands_are_separated() {
         assert_eq!(count(0), "0");
         assert_eq!(count(999), "999");
-        assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(number(-1234.5, 2), "-1,234.50");
+        assert_eq!(count(1_234_567), "1_234_567");
+        assert_eq!(number(-12345.5, 2), "-12_345.50");
         assert_eq!(number(-123.0, 0), "-123");
     }
 
     #[test]
     fn numbers_of_many_digits_are_in_scientific_notation() {
-        assert_eq!(number(123_456_789.0, 0), "123,456,789");
+        assert_eq!(number(123_456_789.0, 0), "123_456_789");
         assert_eq!(number(1.2345e15, 2), "1.23e15");
         assert_eq!(scientific(18.0), "18");
         assert_eq!(scientific(0.05), "0.05");
@@ -302,13 +302,13 @@ mod tests {
     #[test]
     fn figures_have_three_digits_or_all_before_the_point() {
         let shown = [0.0, 0.0196, 0.9996, 9.28, 9.996, 42.76, 99.96, 783.4, 2763.15];
-        let expected = ["0", "0.020", "1.00", "9.28", "10.0", "42.8", "100", "783", "2,763"];
+        let expected = ["0", "0.020", "1.00", "9.28", "10.0", "42.8", "100", "783", "2763"];
         assert_eq!(shown.map(three_digits), expected);
     }
 
     #[test]
     fn errors_have_a_sign_unless_they_are_none() {
-        assert_eq!(signed(1234.56), "+1,234.6");
+        assert_eq!(signed(1234.56), "+1234.6");
         assert_eq!(signed(-0.26), "-0.3");
         assert_eq!([signed(0.04), signed(-0.04)], ["0.0", "0.0"]);
     }

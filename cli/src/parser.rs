@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use colorchoice_clap::Color;
 
 use crate::error::Error;
-use crate::{output, version};
+use crate::{output, unknown, version};
 
 /// A parsed command line.
 pub enum Invocation<C> {
@@ -25,9 +25,12 @@ pub fn parse<C: FromArgMatches>(
     mut command: clap::Command,
     arguments: Vec<OsString>,
 ) -> Result<Invocation<(C, ArgMatches)>, Error> {
-    let matches = match command.try_get_matches_from_mut(with_negative_values(arguments)) {
+    let arguments = with_negative_values(arguments);
+    let matches = match command.try_get_matches_from_mut(&arguments) {
         Ok(matches) => matches,
-        Err(error) => return text_or_error(&error),
+        Err(error) => {
+            return unknown::flag(&error, command, &arguments).map_or_else(|| text_or_error(&error), Err);
+        }
     };
     let parsed = C::from_arg_matches(&matches).and_then(|parsed| {
         Color::from_arg_matches(&matches)?.write_global();

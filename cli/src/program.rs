@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use rooflut_scenario::Stop;
+use rooflut_scenario::{Kind, Stop};
 
 use crate::error::Error;
 use crate::host::Host;
@@ -11,8 +11,26 @@ use crate::output::{self, Answered};
 use crate::temporary;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
-/// The exit code of every error; success is 0.
-const FAILURE: u8 = 2;
+
+/// Exit codes, as help and manual pages list them.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0        answered
+  1        a file could not be read or written
+  2        wrong use: arguments, contents of files, or what cannot be modelled
+  3        asked and not met: run --require, plan, saturate
+  4        overloaded under --require, whether or not limits are met
+  128 + n  ended by signal n, as 130 by Ctrl-C";
+
+/// Returns the exit code of an error; an answer has 0.
+fn exit_code(error: &Error) -> u8 {
+    match error.kind() {
+        Kind::Io => 1,
+        Kind::NotMet => 3,
+        Kind::Overloaded => 4,
+        _ => 2,
+    }
+}
 
 /// Prints the answer of a command, or its error, and returns the exit code.
 ///
@@ -23,7 +41,7 @@ pub fn main_with(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>) -> u
         Err(error) => {
             // Where standard error is closed, the exit code remains.
             let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {}", error.one_line());
-            FAILURE
+            exit_code(&error)
         }
     }
 }

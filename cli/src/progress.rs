@@ -97,7 +97,7 @@ fn write_line(progress: &Progress, elapsed: Duration) {
     let _ = writeln!(stderr(), "{}", line(progress, elapsed));
 }
 
-/// `1,200 of 5,000 requests; simulated 70.1 s, 5,000 times as fast as the clock; 3 waiting`.
+/// `1200 of 5000 requests; simulated 70.1 s, 5000 times as fast as the clock; 3 waiting`.
 fn line(progress: &Progress, elapsed: Duration) -> String {
     let done = progress.completed + progress.rejected;
     let done = match progress.total {
@@ -246,11 +246,11 @@ mod tests {
         progress.waiting = 3;
         progress.total = Some(5_000);
         let told = line(&progress, Duration::from_millis(20));
-        assert_eq!(told, "1,200 of 5,000 requests; simulated 70.1 s, 3,507 times as fast as the clock; 3 waiting");
+        assert_eq!(told, "1200 of 5000 requests; simulated 70.1 s, 3507 times as fast as the clock; 3 waiting");
         // A server that takes longer to simulate than to wait for, and a source without an end.
         progress.total = None;
         let told = line(&progress, Duration::from_secs(200));
-        assert_eq!(told, "1,200 requests; simulated 70.1 s, 0.4 times as fast as the clock; 3 waiting");
+        assert_eq!(told, "1200 requests; simulated 70.1 s, 0.4 times as fast as the clock; 3 waiting");
         progress.total = Some(5_000);
         let told = line(&progress, Duration::from_secs(200));
         assert!(told.ends_with("; 3 waiting; about 633 s left"), "{told}");

@@ -1,6 +1,6 @@
 //! JSON Schemas of what commands write.
 
-use rooflut_plan::{Plan, Saturation};
+use rooflut_plan::{MostUsers, Plan, Saturation};
 use rooflut_report::{Report, Versioned};
 use rooflut_scenario::{Fits, ScenarioFile};
 use rooflut_sweep::{Grid, Kind, Sources, Sweep};
@@ -14,13 +14,14 @@ use crate::error::Error;
 use crate::input;
 use crate::lookup_output::AnswerJson;
 use crate::models::ModelsJson;
+use crate::plan::RatePlans;
 use crate::step::StepJson;
 use crate::sweep::{ReadSets, named};
 
 use crate::tables::TablesJson;
 
-/// Returns the JSON Schema of what each command writes with `--json`, by the name of the command, and of a row of
-/// `sweep` whose grid has goodput, intervals and seeds.
+/// Returns the JSON Schema of what each command writes with `--json`, by the name of the command (`plan-rates` is that
+/// of `plan` at several rates, `saturate-users` that of `saturate --users`), and of a row of `sweep` whose grid has goodput, intervals and seeds.
 ///
 /// # Errors
 /// None is known.
@@ -29,7 +30,9 @@ pub fn schemas() -> Result<Vec<(&'static str, Value)>, Error> {
         ("run", of::<Report>()),
         ("step", of::<StepJson<'_>>()),
         ("plan", of::<Plan>()),
+        ("plan-rates", of::<RatePlans>()),
         ("saturate", of::<Saturation>()),
+        ("saturate-users", of::<MostUsers>()),
         ("sweep", sweep()?),
         ("fits", of::<Fits>()),
         ("compare", of::<ComparisonJson>()),

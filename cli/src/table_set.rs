@@ -43,7 +43,8 @@ pub fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
         WhichSet::Named(name) => named(name).cloned(),
         WhichSet::At(path) => {
             check_path(path)?;
-            TableSet::try_load(path).map_err(|error| Error::new(error).about("tables"))
+            let kind = if path.exists() { Kind::Contents } else { Kind::Io };
+            TableSet::try_load(path).map_err(|error| Error::of(kind, error).about("tables"))
         }
     }
 }
@@ -71,6 +72,13 @@ fn named(name: &str) -> Result<&'static TableSet, Error> {
             "{LABORATORY} is a table set of rooflut-lab; run rooflut-lab step or rooflut-lab tables (from source: cargo \
              run --release -p rooflut-lab -- step)"
         )));
+    }
+    if name.contains(',') {
+        let text = format!(
+            "{}: expected one table set; `rooflut sweep`, `plan` and `fits` take several",
+            setting("gpu", name)
+        );
+        return Err(rooflut_scenario::Error::new(Kind::UnknownName, text).into());
     }
     built_in(name).ok_or_else(|| {
         let own = Path::new(name).exists().then(|| {

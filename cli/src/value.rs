@@ -25,7 +25,7 @@ pub(crate) fn decode_group(text: &str) -> Result<DecodeGroup, String> {
     text.split_once(['x', 'X'])
         .and_then(|(requests, kv_len)| DecodeGroup::uniform(whole(requests).ok()?, whole(kv_len).ok()?).ok())
         .ok_or_else(|| {
-            "expected REQUESTSxKV, both from 1 to 4,294,967,295: requests and the KV length of each with \
+            "expected REQUESTSxKV, both from 1 to 4_294_967_295: requests and the KV length of each with \
              its new token, as in 64x1000"
                 .to_owned()
         })

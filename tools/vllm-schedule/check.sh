@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares rooflut's limits and schedule with those of vLLM's own functions and scheduler:
+# Compares rooflut's limits, its reading of `vllm serve` and its schedule with vLLM's own functions, flags and scheduler:
 #
 #   check.sh FOLDER ROOFLUT VERSIONS [--short] [other arguments of check.py]
 #
@@ -34,4 +34,6 @@ done
 [ ${#sources[@]} -gt 0 ] || exit 75
 export PYTHONDONTWRITEBYTECODE=1
 "$environment/bin/python" "$here/defaults.py" "$rooflut" --vllm "${sources[@]}"
+"$environment/bin/python" "$here/flags.py" --vllm "${sources[@]}"
+"$environment/bin/python" "$here/forms.py" "$rooflut" --vllm "${sources[@]}"
 exec "$environment/bin/python" "$here/check.py" "$rooflut" --vllm "${sources[@]}" "$@"

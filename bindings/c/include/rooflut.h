@@ -528,7 +528,7 @@ const char *rooflut_event_kind_name(uint32_t kind);
 // GPUs differ. Returns the JSON text that `rooflut plan --json` prints.
 //
 // `wanted` is an object of JSON: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`, and optionally
-// `attainment`, `confidence`, `max_gpus`, `count`, and lists of choices: `gpu`, `tp`, `dp`, `expert_parallel`,
+// `attainment`, `confidence`, `max_gpus`, `count`, and lists of choices: `gpu`, `tp`, `dp`, `pp`, `expert_parallel`,
 // `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. Without such a list, the value in the scenario is the
 // only choice. Prices come from the key `prices` of `[output]`, or are list prices. `stop` is a stop or 0. Takes
 // seconds, on all processors.
@@ -654,7 +654,7 @@ uint32_t rooflut_server_step_tokens(RooflutHandle server,
 
 // Predicts the time of a step of one server of the scenario.
 //
-// An empty batch takes no time. Costs little more than the library's `total_time`; a batch of up to 1,024 entries of
+// An empty batch takes no time. Costs little more than the library's `total_time`; a batch of up to 1024 entries of
 // each kind is not copied to the heap.
 uint32_t rooflut_step_time(RooflutHandle scenario,
                            const struct RooflutBatch *batch,

@@ -28,6 +28,7 @@ struct Wanted {
     gpu: Option<Vec<String>>,
     tp: Option<Vec<u32>>,
     dp: Option<Vec<u32>>,
+    pp: Option<Vec<u32>>,
     expert_parallel: Option<Vec<bool>>,
     dtype: Option<Vec<Dtype>>,
     kv_dtype: Option<Vec<Dtype>>,
@@ -42,7 +43,7 @@ const COUNT: usize = 3;
 /// GPUs differ. Returns the JSON text that `rooflut plan --json` prints.
 ///
 /// `wanted` is an object of JSON: `goodput`, a list of limits such as `"ttft:500"` or `"tpot:20@p95"`, and optionally
-/// `attainment`, `confidence`, `max_gpus`, `count`, and lists of choices: `gpu`, `tp`, `dp`, `expert_parallel`,
+/// `attainment`, `confidence`, `max_gpus`, `count`, and lists of choices: `gpu`, `tp`, `dp`, `pp`, `expert_parallel`,
 /// `dtype`, `kv_dtype`, `max_num_seqs`, `max_num_batched_tokens`. Without such a list, the value in the scenario is the
 /// only choice. Prices come from the key `prices` of `[output]`, or are list prices. `stop` is a stop or 0. Takes
 /// seconds, on all processors.
@@ -104,6 +105,7 @@ impl Wanted {
         let mut space = Space::new(&model.spec, tables);
         choose(&mut space.tp, &self.tp, target.tp, |tp| tp);
         choose(&mut space.dp, &self.dp, target.dp, |dp| dp);
+        choose(&mut space.pp, &self.pp, None, Some);
         let (whole, given) = (&mut space.expert_parallel, target.expert_parallel);
         choose(whole, &self.expert_parallel, given, |whole| whole);
         choose(&mut space.dtype, &self.dtype, target.dtype, Some);

@@ -173,10 +173,10 @@ impl Objects {
     }
 }
 
-/// Returns the prices of GPUs, with those of the file that a scenario names in place of the defaults.
+/// Returns the prices of GPUs, with those that a scenario gives in place of the defaults.
 pub(crate) fn prices(scenario: &Scenario, sets: &[TableSet]) -> Result<Prices, Failure> {
     let own: Vec<&str> = sets.iter().map(|set| set.gpu().name.as_str()).collect();
-    Prices::try_open(scenario.output.prices.as_deref(), &own, &open).map_err(refused)
+    Prices::try_open(&scenario.output, &own, &open).map_err(refused)
 }
 
 fn given_model(handle: Handle) -> Result<Model, Failure> {

@@ -212,7 +212,7 @@ impl From<library::StepTime> for StepTime {
 
 /// Predicts the time of a step of one server of the scenario.
 ///
-/// An empty batch takes no time. Costs little more than the library's `total_time`; a batch of up to 1,024 entries of
+/// An empty batch takes no time. Costs little more than the library's `total_time`; a batch of up to 1024 entries of
 /// each kind is not copied to the heap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rooflut_step_time(

@@ -105,6 +105,7 @@ fn without_files(output: Output) -> Output {
     let mut kept = Output::default();
     kept.goodput = output.goodput;
     kept.prices = output.prices;
+    kept.price = output.price;
     kept.strict = output.strict;
     kept.interval = output.interval;
     kept

@@ -1,9 +1,11 @@
 //! Arguments of `rooflut fits`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use rooflut_scenario::{Demand, Server, Target, real, whole};
+
+use crate::args::PriceArgs;
+use crate::deferred::described;
+use crate::vllm::VllmArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,6 +21,8 @@ bits, such as GPTQ, AWQ or W8A8.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct FitsArgs {
+    #[command(flatten)]
+    pub(crate) vllm: VllmArgs,
     #[command(flatten)]
     pub(crate) target: Target,
     /// Tokens of each request, prompt and output together [default: the longest request of the model].
@@ -41,15 +45,20 @@ pub(crate) struct FitsArgs {
     /// Tokens per KV block: 16, 32, 64, 128 or 256 [default: 16].
     #[arg(long, value_parser = whole::<u32>, value_name = "TOKENS")]
     block_size: Option<u32>,
-    /// Prices of GPUs, as for `rooflut run`.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) prices: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) prices: PriceArgs,
     /// Write JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 impl FitsArgs {
+    /// Describes these arguments: `--gpu` takes several table sets.
+    pub(super) fn described(command: clap::Command) -> clap::Command {
+        let help = "Table sets, with commas between them (`rooflut tables` lists them) [default: one for each GPU]";
+        described::<FitsArgs>(command).mut_arg("gpu", |arg| arg.help(help))
+    }
+
     /// Returns the limits that determine the memory.
     pub(crate) fn server(&self) -> Server {
         let mut server = Server::default();
@@ -60,8 +69,8 @@ impl FitsArgs {
         server
     }
 
-    /// Returns the requests that should fit.
-    pub(crate) fn demand(&self) -> Demand {
-        Demand { requests: self.batch.unwrap_or(1), tokens: self.context }
+    /// Returns the requests that should fit. `longest` is their length where none is given.
+    pub(crate) fn demand(&self, longest: Option<u32>) -> Demand {
+        Demand { requests: self.batch.unwrap_or(1), tokens: self.context.or(longest) }
     }
 }

@@ -5,6 +5,7 @@ mod fits;
 mod limits;
 mod lookup;
 mod plan;
+mod prices;
 mod run;
 mod saturate;
 mod step;
@@ -20,7 +21,8 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use fits::FitsArgs;
 pub(crate) use limits::LimitArgs;
 pub(crate) use lookup::{LookupArgs, Question};
-pub(crate) use plan::PlanArgs;
+pub(crate) use plan::{Choices, PlanArgs};
+pub(crate) use prices::PriceArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use saturate::SaturateArgs;
 pub use step::StepArgs;
@@ -31,6 +33,7 @@ use crate::deferred::Deferred;
 use crate::error::Error;
 use crate::leading;
 use crate::parser::{self, Invocation};
+use crate::program::EXIT_CODES;
 
 const OTHERS: &str = "\
 Your own measurements: rooflut --tables PATH COMMAND, for run, step, lookup, tables.
@@ -48,7 +51,7 @@ const LABORATORY: [&str; 6] = ["import", "validate", "fit", "tables check", "tab
 ///
 /// Without arguments, simulates a default scenario: `rooflut run` with its defaults.
 #[derive(Parser)]
-#[command(name = "rooflut", after_help = OTHERS)]
+#[command(name = "rooflut", after_help = format!("{OTHERS}\n\n{EXIT_CODES}"))]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -104,7 +107,10 @@ pub(crate) struct ListArgs {
 
 /// Reads the command line, and the scenario file that it names.
 pub(crate) fn parse(given: Vec<OsString>) -> Result<Invocation<Command>, Error> {
-    let arguments = leading::behind_command(given.clone(), "run");
+    let mut arguments = leading::behind_command(given.clone(), "run");
+    if arguments.get(1).is_some_and(|command| command == "plan") {
+        arguments = plan::with_rates(arguments)?;
+    }
     let invocation = parser::parse::<Cli>(command(), arguments.clone())
         .map_err(|error| moved(&arguments).unwrap_or_else(|| hint_at_command(error, &given)))?;
     let (Cli { command }, matches) = match invocation {
@@ -112,7 +118,7 @@ pub(crate) fn parse(given: Vec<OsString>) -> Result<Invocation<Command>, Error> 
         Invocation::Text(text) => return Ok(Invocation::Text(text)),
     };
     Ok(Invocation::Command(match (command, matches.subcommand().map(|(_, matches)| matches)) {
-        (Some(Command::Run(run)), Some(matches)) => Command::Run(Deferred(Box::new(run.0.merge(matches)?))),
+        (Some(Command::Run(run)), _) => Command::Run(Deferred(Box::new(run.0.merge()?))),
         (Some(Command::Plan(plan)), Some(matches)) => Command::Plan(Deferred(Box::new(plan.0.with_choices(matches)))),
         (Some(command), _) => command,
         (None, _) => Command::Run(Deferred(Box::new(RunArgs::defaults()))),
@@ -121,7 +127,10 @@ pub(crate) fn parse(given: Vec<OsString>) -> Result<Invocation<Command>, Error> 
 
 /// Returns the description of the command line.
 pub(crate) fn command() -> clap::Command {
-    let cli = Cli::command().mut_subcommand("plan", |plan| plan.defer(PlanArgs::described));
+    let cli = Cli::command()
+        .mut_subcommand("plan", |plan| plan.defer(PlanArgs::described))
+        .mut_subcommand("saturate", |saturate| saturate.defer(SaturateArgs::described))
+        .mut_subcommand("fits", |fits| fits.defer(FitsArgs::described));
     parser::styled(cli)
 }
 

@@ -2,18 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{ArgMatches, Args, FromArgMatches};
+use clap::Args;
 use rooflut_error::no_effect;
 use rooflut_scenario::{Output, Scenario, ScenarioFile};
 
 use crate::error::Error;
 use crate::input;
 use crate::outputs::is_stdout;
+use crate::vllm::{Merged, VllmArgs};
 
 const EXAMPLES: &str = "\
 Examples:
   rooflut run --model llama-3.3-70b --tp 4 --rate 3 --prompt 1000 --output 300
   rooflut run --users 32 --prompt lognormal:500,0.8 --output lognormal:200,0.8
+  rooflut run --vllm 'vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 4 --kv-cache-dtype fp8' --rate 3
   rooflut run --scenario examples/scenario.toml --json";
 const AFTER: &str = "\
 The FILE of an output may be a pipe. With -, the output goes to standard output and the report to standard error.
@@ -30,6 +32,8 @@ pub(crate) struct RunArgs {
     /// its keys.
     #[arg(id = "scenario", long = "scenario", value_name = "FILE")]
     path: Option<PathBuf>,
+    #[command(flatten)]
+    vllm: VllmArgs,
     /// The scenario: the keys of its file, replaced by flags.
     #[command(flatten)]
     pub(crate) scenario: Scenario,
@@ -40,6 +44,9 @@ pub(crate) struct RunArgs {
     /// The file of the scenario.
     #[arg(skip)]
     pub(crate) file: Option<FromFile>,
+    /// The settings of a vLLM command, replaced by flags.
+    #[arg(skip)]
+    pub(crate) from_vllm: Option<Merged>,
     /// Whether `rooflut` was called without arguments.
     #[arg(skip)]
     pub(crate) is_default: bool,
@@ -69,6 +76,7 @@ impl RunArgs {
         let output = std::mem::take(&mut args.scenario.output);
         args.scenario.output.goodput = output.goodput;
         args.scenario.output.prices = output.prices;
+        args.scenario.output.price = output.price;
         args.scenario.output.strict = output.strict;
         args.scenario.workload.seeds = None;
         let checked = args.scenario.check();
@@ -76,15 +84,23 @@ impl RunArgs {
         Ok(args)
     }
 
-    /// Reads the scenario file, if one is given, and checks the scenario. `matches` are these arguments.
-    pub(super) fn merge(mut self, matches: &ArgMatches) -> Result<RunArgs, Error> {
+    /// Reads the scenario file and the vLLM command, if they are given, and checks the scenario.
+    pub(super) fn merge(mut self) -> Result<RunArgs, Error> {
+        let in_file = |error: rooflut_scenario::Error, path: &Path| Error::new(error.in_file(path));
+        let mut file = None;
         if let Some(path) = self.path.clone() {
             let bytes = input::read(&path).map_err(Error::reading(&path))?;
-            let in_file = |error: rooflut_scenario::Error| Error::new(error.in_file(&path));
-            let mut file = ScenarioFile::read(&bytes).map_err(in_file)?;
-            let replaced = file.remove_replaced(&self.scenario).map_err(in_file)?;
-            self.scenario = file.scenario().clone();
-            self.scenario.update_from_arg_matches(matches)?;
+            let read = ScenarioFile::read(&bytes).map_err(|error| in_file(error, &path))?;
+            file = Some((path, read));
+        }
+        let engine = file.as_ref().and_then(|(_, file)| file.scenario().target.engine.as_deref());
+        self.from_vllm = self.vllm.under(&self.scenario, engine)?;
+        if let Some(merged) = &self.from_vllm {
+            self.scenario = merged.scenario.clone();
+        }
+        if let Some((path, mut file)) = file {
+            let replaced = file.remove_replaced(&self.scenario).map_err(|error| in_file(error, &path))?;
+            self.scenario = file.scenario().clone().overlaid(&self.scenario)?.0;
             self.file = Some(FromFile { path, file, replaced });
         }
         let checked = self.scenario.check().and_then(|()| self.check_force());
@@ -117,9 +133,10 @@ impl RunArgs {
         let keys = error.keys();
         let file = self.file.as_ref();
         let line = file.and_then(|file| keys.iter().find_map(|key| file.file.line(key)));
-        match file.zip(line) {
-            Some((FromFile { path, .. }, line)) => Error::in_file(path, Some(line), error.in_keys()),
-            None => error,
+        match (file.zip(line), &self.from_vllm) {
+            (Some((FromFile { path, .. }, line)), _) => Error::in_file(path, Some(line), error.in_keys()),
+            (None, Some(merged)) => merged.place(error),
+            (None, None) => error,
         }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) struct SweepArgs {
 pub(crate) struct Lists(pub(crate) Vec<(String, Vec<Vec<String>>)>);
 
 /// Flags of `rooflut run` that name files or the form of one answer.
-const OF_ONE_RUN: [&str; 5] = ["json", "requests_out", "steps_out", "perfetto", "progress"];
+const OF_ONE_RUN: [&str; 7] = ["json", "require", "attainment", "requests_out", "steps_out", "perfetto", "progress"];
 
 /// Returns the flags of a scenario.
 fn flags() -> Vec<clap::Arg> {

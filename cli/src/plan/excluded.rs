@@ -136,6 +136,9 @@ fn beside_tp(choice: &Choice) -> String {
     if choice.dp > 1 {
         kind += &format!(" dp {}", choice.dp);
     }
+    if let Some(pp) = choice.pp.filter(|pp| *pp > 1) {
+        kind += &format!(" pp {pp}");
+    }
     if choice.expert_parallel {
         kind += " ep";
     }

@@ -2,57 +2,71 @@
 
 mod costs;
 mod excluded;
+mod rates;
 mod text;
 
+pub(crate) use rates::RatePlans;
 pub(crate) use text::lasting;
 
 use rooflut::table::TableSet;
 use rooflut_plan::{Plan, Question, Space};
-use rooflut_scenario::{Scenario, Stop};
+use rooflut_scenario::{Kind, Scenario, Stop, Target};
 
-use crate::args::PlanArgs;
+use crate::args::{Choices, PlanArgs};
 use crate::error::Error;
 use crate::input;
 use crate::model_source;
 use crate::output::{Answered, count, percent, plural, to_json};
 use crate::prices;
 use crate::table_set::{self, WhichSet};
+use rates::RatePlan;
 
-/// Answers with the cheapest deployments, and with an error if none meets the limits.
+/// Answers with the cheapest deployments, at each of several rates, and with an error if none meets the limits.
 pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
     let mut scenario = Scenario::default();
     scenario.target = args.target.clone();
     scenario.workload = args.workload.clone();
     scenario.server = args.server.clone();
     scenario.output.strict = args.limits.strict;
-    let target = &args.target;
+    let notes = args.vllm.put_under(&mut scenario)?;
+    // The plan chooses the number of servers.
+    (scenario.server.replicas, scenario.server.router) = (args.server.replicas, args.server.router);
+    let (target, server) = (scenario.target.clone(), scenario.server.clone());
+    let (target, choices) = (&target, args.choices.or(&scenario));
     // Where there are formats to choose from, its file is read in its own.
-    let options = match args.choices.dtype.len() + args.choices.kv_dtype.len() {
+    let options = match choices.dtype.len() + choices.kv_dtype.len() {
         0 | 1 => model_source::options(target),
         _ => model_source::draft_options(target),
     };
     let model = model_source::find(target.model(), options)?;
-    let draft = args
-        .server
-        .draft_model()
-        .map(|name| model_source::find(name, model_source::draft_options(target)))
-        .transpose()?;
+    let draft =
+        server.draft_model().map(|name| model_source::find(name, model_source::draft_options(target))).transpose()?;
     let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
     model_source::check(target, &models)?;
     let mut question = Question::new(
         scenario,
         model.model.clone(),
         &input::open,
-        space(args, &model.model.spec)?,
+        space(args, target, &choices, &model.model.spec)?,
         args.limits.limits()?,
     );
-    question.prices = Some(prices::find(args.prices.as_deref(), &question.space.tables)?);
+    question.prices = Some(prices::find(&args.prices, &question.space.tables)?);
     question.draft_model = draft.as_ref().map(|draft| draft.model.clone());
     question.confidence = args.limits.confidence;
     question.count = args.count as usize;
     question.stop = stop;
-    let mut plan = question.plan()?;
-    plan.notes.splice(..0, models.iter().flat_map(|model| model.notes()));
+    let mut ask = |rate: Option<f64>| -> Result<Plan, Error> {
+        question.scenario.workload.rate = rate;
+        let mut plan = question.plan()?;
+        let named = models.iter().flat_map(|model| model.notes());
+        plan.notes.splice(..0, notes.iter().cloned().chain(named));
+        Ok(plan)
+    };
+    if let rates @ [_, _, ..] = args.choices.rate.as_slice() {
+        let plans = rates.iter().map(|rate| Ok(RatePlan { rate: *rate, plan: ask(Some(*rate))? }));
+        return RatePlans { plans: plans.collect::<Result<_, Error>>()? }.answered(args);
+    }
+    let plan = ask(args.workload.rate)?;
     Ok(Answered {
         text: if args.json { to_json(&plan)? } else { text::text(&plan, args)? },
         failure: failure(&plan, args),
@@ -60,8 +74,7 @@ pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
 }
 
 /// The deployments to choose from.
-fn space(args: &PlanArgs, spec: &rooflut::model::ModelSpec) -> Result<Space, Error> {
-    let (target, given) = (&args.target, &args.choices);
+fn space(args: &PlanArgs, target: &Target, given: &Choices, spec: &rooflut::model::ModelSpec) -> Result<Space, Error> {
     let tables: Vec<TableSet> = match given.gpu.as_slice() {
         [] => vec![table_set::find(table_set::of(target))?],
         names if target.tables.is_none() => {
@@ -75,6 +88,7 @@ fn space(args: &PlanArgs, spec: &rooflut::model::ModelSpec) -> Result<Space, Err
     let mut space = Space::new(spec, tables);
     replace(&mut space.tp, &given.tp, |tp| tp);
     replace(&mut space.dp, &given.dp, |dp| dp);
+    replace(&mut space.pp, &given.pp, Some);
     replace(&mut space.dtype, &given.dtype, Some);
     replace(&mut space.kv_dtype, &given.kv_dtype, Some);
     replace(&mut space.max_num_seqs, &given.max_num_seqs, Some);
@@ -99,7 +113,7 @@ fn failure(plan: &Plan, args: &PlanArgs) -> Option<Error> {
         return None;
     }
     if let Some(least) = plan.least_gpus.filter(|least| *least > args.max_gpus) {
-        return Some(Error::new(format!(
+        return Some(not_met(format!(
             "the load takes at least {} by step times alone, but --max-gpus allows {}; raise --max-gpus or lower \
              --rate",
             plural(least.into(), "GPU"),
@@ -115,10 +129,14 @@ fn failure(plan: &Plan, args: &PlanArgs) -> Option<Error> {
         };
         format!("; the nearest, {} on {}, {missed}", text::servers(nearest), nearest.gpu)
     });
-    Some(Error::new(format!(
+    Some(not_met(format!(
         "no deployment of up to {} meets the limits{}; relax them, or allow other GPUs, formats or a higher \
          --max-gpus",
         plural(args.max_gpus.into(), "GPU"),
         nearest.unwrap_or_default()
     )))
+}
+
+fn not_met(message: String) -> Error {
+    Error::of(Kind::NotMet, message)
 }

@@ -27,33 +27,13 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
         }
         None => format!("{}: no deployment meets the limits", plan.model),
     };
-    let seeds = match plan.seeds {
-        1 => String::new(),
-        seeds => {
-            let last = plan.first_seed.wrapping_add(seeds - 1);
-            format!(" with each of {} seeds, {} to {last}", count(seeds), plan.first_seed)
-        }
-    };
     let mut text = title(&heading) + &warnings(INDENT, &plan.notes);
-    let limits = plan.limits.join(", ");
-    let limits = match (plan.attainment, plan.confidence) {
-        (Some(share), _) => format!("{limits}, all met by {} of requests", exact_percent(share)),
-        (_, Some(share)) => format!("{limits}, at the far end of intervals for {} of servers", percent(100.0 * share)),
-        _ => limits,
-    };
-    text += &wrapped("limits", &limits);
-    text += &wrapped("runs", &format!("{}{seeds}", lasting(plan.requests)));
+    text += &wrapped("limits", &limits(plan));
+    text += &wrapped("runs", &runs(plan));
     text += &wrapped("search", &search(plan));
-    let shown = plan.deployments.iter().chain(&plan.nearest);
-    let choices = &args.choices;
-    let limits =
-        [(">max seqs", choices.max_num_seqs.len() > 1), (">max tokens", choices.max_num_batched_tokens.len() > 1)];
-    let shows = limits.map(|(_, is_chosen)| is_chosen);
-    let limits = limits.into_iter().filter(|(_, is_chosen)| *is_chosen);
-    let limits: String = limits.map(|(name, _)| format!(" {name} |")).collect();
-    let mut grid =
-        Grid::new(&format!(">GPUs | GPU | servers | weights | KV |{limits} binding limit | >reaches | >headroom"));
-    for answer in shown {
+    let (columns, shows) = columns(args);
+    let mut grid = Grid::new(&columns);
+    for answer in plan.deployments.iter().chain(&plan.nearest) {
         grid.row(row(answer, shows));
     }
     if !grid.is_empty() {
@@ -68,12 +48,46 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
     text += &costs::text(plan);
     if let Some(best) = plan.deployments.first() {
         let mut scenario = best.scenario.clone();
-        scenario.output.prices.clone_from(&args.prices);
+        args.prices.add_to(&mut scenario.output);
         let words = command_line::of(&scenario)?;
         text += &command_line::wrapped(INDENT, "command", &words);
+        text += &command_line::vllm(INDENT, &best.vllm_command);
     }
     text += &excluded::text(plan);
     Ok(text)
+}
+
+/// Returns the limits, and what must meet them.
+pub(super) fn limits(plan: &Plan) -> String {
+    let limits = plan.limits.join(", ");
+    match (plan.attainment, plan.confidence) {
+        (Some(share), _) => format!("{limits}, all met by {} of requests", exact_percent(share)),
+        (_, Some(share)) => format!("{limits}, at the far end of intervals for {} of servers", percent(100.0 * share)),
+        _ => limits,
+    }
+}
+
+/// Returns how long runs last, and their seeds.
+pub(super) fn runs(plan: &Plan) -> String {
+    let lasting = lasting(plan.requests);
+    match plan.seeds {
+        1 => lasting,
+        seeds => {
+            let last = plan.first_seed.wrapping_add(seeds - 1);
+            format!("{lasting} with each of {} seeds, {} to {last}", count(seeds), plan.first_seed)
+        }
+    }
+}
+
+/// Returns the columns of a table of deployments, and whether it shows the limits of a step.
+pub(super) fn columns(args: &PlanArgs) -> (String, [bool; 2]) {
+    let choices = &args.choices;
+    let limits =
+        [(">max seqs", choices.max_num_seqs.len() > 1), (">max tokens", choices.max_num_batched_tokens.len() > 1)];
+    let shows = limits.map(|(_, is_chosen)| is_chosen);
+    let limits = limits.into_iter().filter(|(_, is_chosen)| *is_chosen);
+    let limits: String = limits.map(|(name, _)| format!(" {name} |")).collect();
+    (format!(">GPUs | GPU | servers | weights | KV |{limits} binding limit | >reaches | >headroom"), shows)
 }
 
 /// Returns how long runs last that have this number of requests, if one is given.
@@ -108,7 +122,8 @@ pub(super) fn servers(answer: &Answer) -> String {
     format!("{count} x tp {}{ranks}{stages}{experts}", answer.tp)
 }
 
-fn row(answer: &Answer, [shows_seqs, shows_tokens]: [bool; 2]) -> Vec<String> {
+/// Returns the cells of a deployment.
+pub(super) fn row(answer: &Answer, [shows_seqs, shows_tokens]: [bool; 2]) -> Vec<String> {
     let binding = answer.binding.clone().unwrap_or_else(|| "-".to_owned());
     let figure = answer.figures.iter().find(|figure| figure.limit == binding);
     let weights = answer.weights.expert_dtype.unwrap_or(answer.weights.weight_dtype);

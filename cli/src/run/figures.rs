@@ -149,7 +149,7 @@ impl RunText<'_> {
             .cost
             .as_ref()
             .map(describe_cost)
-            .unwrap_or_else(|| format!("the price of {gpu} is not known; give one with --prices"));
+            .unwrap_or_else(|| format!("the price of {gpu} is not known; give one with --price {gpu}=USD"));
         let energy = self
             .report
             .energy_bound
@@ -246,7 +246,7 @@ fn describe_limits(limits: &LimitShares) -> Option<String> {
     (!told.is_empty()).then(|| format!("{} of the time", told.join(", ")))
 }
 
-/// `12.3 requests/s with TTFT <= 200 ms, TPOT <= 20 ms (1,234 of 2,000 requests)`.
+/// `12.3 requests/s with TTFT <= 200 ms, TPOT <= 20 ms (1234 of 2000 requests)`.
 fn describe_goodput(goodput: &Goodput, requests: u64) -> String {
     let goodput = rooflut_report::Goodput::from(*goodput);
     let limits = [("TTFT", goodput.ttft_ms), ("TPOT", goodput.tpot_ms), ("E2E", goodput.e2e_ms)]
@@ -264,11 +264,10 @@ fn describe_goodput(goodput: &Goodput, requests: u64) -> String {
 fn describe_cost(cost: &Cost) -> String {
     let price = &cost.price;
     format!(
-        "{}; at {} USD per GPU hour ({}, {})",
+        "{}; at {} USD per GPU hour ({})",
         describe_per(&cost.usd_per, "USD"),
         price.usd_per_gpu_hour,
-        price.source,
-        price.date
+        price.origin()
     )
 }
 
@@ -280,12 +279,12 @@ fn describe_energy(energy: &EnergyBound) -> String {
     )
 }
 
-/// `0.524 USD per million output tokens, 0.175 with prompts, 0.134 per 1,000 requests`.
+/// `0.524 USD per million output tokens, 0.175 with prompts, 0.134 per 1000 requests`.
 fn describe_per(per: &PerWork, unit: &str) -> String {
     let all = [
         (per.million_output_tokens, format!("{unit} per million output tokens")),
         (per.million_tokens, "with prompts".to_owned()),
-        (per.request.map(|amount| 1e3 * amount), "per 1,000 requests".to_owned()),
+        (per.request.map(|amount| 1e3 * amount), "per 1000 requests".to_owned()),
     ];
     let known = all.into_iter().filter_map(|(amount, unit)| Some(format!("{} {unit}", three_digits(amount?))));
     known.collect::<Vec<_>>().join(", ")

@@ -6,6 +6,7 @@ mod interval;
 mod load;
 mod ranges;
 mod rejections;
+mod required;
 mod seeds;
 mod steady;
 mod text;
@@ -22,7 +23,7 @@ use crate::progress::Bar;
 use files::RunFiles;
 use text::RunText;
 
-/// Simulates and answers with the text to print, and with an error if no request was served.
+/// Simulates and answers with the text to print, and with an error if no request was served or a required limit is missed.
 pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     let output = &args.scenario.output;
     let prepared = PreparedRun::try_new(&args.scenario, &input::open)?;
@@ -34,13 +35,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
     };
     drop(progress);
     report.scenario = args.scenario_file();
+    let notes = args.from_vllm.iter().flat_map(|merged| merged.notes.clone());
+    report.notes.splice(..0, notes);
     let answer = RunText { args, outcome: &outcome, report: &report };
     let text = match output.json {
         Some(true) => report.to_json()?,
         _ => answer.text(),
     };
     files.finish(output)?;
-    let failure = answer.failure();
+    let failure = required::failure(&outcome, &report).or_else(|| answer.failure());
     let text = if files::take_stdout(output) { output::print_aside(text) } else { text };
     Ok(Answered { text, failure })
 }

@@ -1,9 +1,10 @@
-//! `rooflut saturate`: the highest rate within latency limits.
+//! `rooflut saturate`: the highest rate, or the most users, within latency limits.
 
 mod text;
+mod users;
 
 use rooflut_plan::{RateQuestion, Saturation};
-use rooflut_scenario::{Scenario, Stop};
+use rooflut_scenario::{Kind, Scenario, Stop};
 
 use crate::args::SaturateArgs;
 use crate::error::Error;
@@ -12,21 +13,27 @@ use crate::model_source::NamedModel;
 use crate::output::{Answered, three_digits, to_json};
 use crate::resources;
 
-/// Answers with the highest rate and the curve around it, and with an error if no rate meets the limits.
+/// Answers with the highest rate, or the most users, and the curve around it, and with an error if none meets the limits.
 pub(crate) fn run(args: &SaturateArgs, stop: Stop) -> Result<Answered, Error> {
     let mut scenario = Scenario::default();
     scenario.target = args.target.clone();
     scenario.workload = args.workload.clone();
     scenario.server = args.server.clone();
     scenario.output.strict = args.limits.strict;
+    let notes = args.vllm.put_under(&mut scenario)?;
     let (resources, models) = resources::find(&scenario, &input::open)?;
     let mut question = RateQuestion::new(scenario, resources);
     question.limits = if args.limits.is_given() { Some(args.limits.limits()?) } else { None };
     question.confidence = args.limits.confidence;
     question.tolerance = args.tolerance;
     question.stop = stop;
+    let notes = notes.into_iter().chain(models.iter().flat_map(NamedModel::notes));
+    if args.workload.users.is_some() {
+        let mut most = question.most_users()?;
+        most.notes.splice(..0, notes);
+        return users::answered(&most, args.json);
+    }
     let mut saturation = question.saturate()?;
-    let notes = models.iter().flat_map(NamedModel::notes);
     saturation.notes.splice(..0, notes);
     Ok(Answered {
         text: if args.json { to_json(&saturation)? } else { text::text(&saturation) },
@@ -37,10 +44,11 @@ pub(crate) fn run(args: &SaturateArgs, stop: Stop) -> Result<Answered, Error> {
 /// The error where no rate meets the limits.
 fn failure(saturation: &Saturation) -> Option<Error> {
     let lowest = saturation.lowest.as_ref()?;
-    Some(Error::new(format!(
+    let text = format!(
         "no rate meets {}, not even {} {} per second; relax the limits, or use faster servers",
         saturation.limits.join(", "),
         three_digits(lowest.rate),
         saturation.unit
-    )))
+    );
+    Some(Error::of(Kind::NotMet, text))
 }

@@ -3,6 +3,7 @@
 use rooflut_plan::{Division, Point, Saturation};
 use rooflut_report::LatencySpread;
 
+use crate::command_line;
 use crate::grid::Grid;
 use crate::limited_by;
 use crate::output::{count, exact_percent, number, percent, plural, three_digits, title, warnings, wrapped_at};
@@ -28,7 +29,7 @@ pub(super) fn text(saturation: &Saturation) -> String {
     let mut text = title(&heading) + &warnings(INDENT, &saturation.notes);
     let mut line = |label: &str, told: String| text += &wrapped_at(INDENT, label, &told);
     if !saturation.limits.is_empty() {
-        line("limits", limits(saturation));
+        line("limits", within(&saturation.limits.join(", "), saturation.attainment, saturation.confidence));
     }
     if let Some(point) = &saturation.within_limits {
         line("highest", format!("{}, {}", rate(point), served(point)));
@@ -58,13 +59,14 @@ pub(super) fn text(saturation: &Saturation) -> String {
     let goodput = if saturation.limits.is_empty() { "" } else { ", goodput" };
     let units = format!("latencies in ms; {unit}{goodput} and output tokens per second");
     line("curve", format!("means over the seeds: {units}"));
+    text += &command_line::vllm(INDENT, &saturation.vllm_command);
     text += &format!("\n{}", curve(saturation));
     text
 }
 
-fn limits(saturation: &Saturation) -> String {
-    let limits = saturation.limits.join(", ");
-    match (saturation.attainment, saturation.confidence) {
+/// Returns the limits, and what must meet them.
+pub(super) fn within(limits: &str, attainment: Option<f64>, confidence: Option<f64>) -> String {
+    match (attainment, confidence) {
         (Some(share), _) => {
             format!("{limits}, all met by {} of requests", exact_percent(share))
         }
@@ -72,7 +74,7 @@ fn limits(saturation: &Saturation) -> String {
             let share = percent(100.0 * share);
             format!("{limits}, at the far end of intervals for {share} of servers")
         }
-        _ => limits,
+        _ => limits.to_owned(),
     }
 }
 
@@ -149,6 +151,6 @@ fn curve(saturation: &Saturation) -> String {
 }
 
 /// Returns the median and the p99, means over the seeds.
-fn figures(latency: LatencySpread) -> [String; 2] {
+pub(super) fn figures(latency: LatencySpread) -> [String; 2] {
     [latency.p50, latency.p99].map(|spread| spread.map_or_else(|| "-".to_owned(), |spread| three_digits(spread.mean)))
 }

@@ -30,12 +30,12 @@ pub(super) fn grid(args: &SweepArgs) -> Result<Grid, Error> {
     Ok(Grid::try_new(file.scenario(), all)?)
 }
 
-/// Returns the values of a flag: limits belong together as they are given, conditions all together.
+/// Returns the values of a flag: limits belong together as they are given, conditions and prices all together.
 fn axis(key: &str, texts: &[Vec<String>]) -> Result<Axis, Error> {
     let list = |texts: &[String]| texts.iter().map(|text| Value::from(text.as_str())).collect();
     Ok(match key {
         "goodput" => Axis::try_new(key, texts.iter().map(|texts| list(texts))),
-        "where" => Axis::try_new(key, [list(&texts.concat())]),
+        "where" | "price" => Axis::try_new(key, [list(&texts.concat())]),
         _ => Axis::read(key, texts.iter().flatten().map(String::as_str)),
     }?)
 }

@@ -80,7 +80,7 @@ fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
     Ok(summary(path, points, done, failed) + &drawn)
 }
 
-/// `sweep.csv: 600 deployments simulated, 12 with an error; 1,000 rows`.
+/// `sweep.csv: 600 deployments simulated, 12 with an error; 1000 rows`.
 fn summary(out: &Path, points: u64, done: u64, failed: u64) -> String {
     let mut text = format!("{}: {} simulated", out.display(), plural(points - done, "deployment"));
     if failed > 0 {

@@ -52,7 +52,7 @@ impl Progress {
         }
     }
 
-    /// `1,200 of 5,000 deployments; about 12 s left`.
+    /// `1200 of 5000 deployments; about 12 s left`.
     fn text(&self, elapsed: Duration) -> String {
         let all = plural(self.total, "deployment");
         let new = self.done - self.before;

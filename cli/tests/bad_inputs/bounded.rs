@@ -44,7 +44,7 @@ impl Place {
         let is_one_line = stderr.ends_with('\n') && stderr.lines().count() == 1;
         match (output.status.code(), stderr.strip_prefix("error: ")) {
             (Some(0), None) => Ok(Ok(stdout.into_owned())),
-            (Some(2), Some(line)) if is_one_line => Ok(Err(line.trim_end().to_owned())),
+            (Some(1..=4), Some(line)) if is_one_line => Ok(Err(line.trim_end().to_owned())),
             _ => Err(format!("{}, {stderr:?}", output.status)),
         }
     }

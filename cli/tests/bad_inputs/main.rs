@@ -18,6 +18,8 @@ const READERS: &[&str] = &[
     "run --draft-tokens 2 --acceptance 0.5 --draft-model PATH",
     "run --tables PATH",
     "run --prices PATH",
+    "run --vllm @PATH",
+    "fits --vllm @PATH",
     "fits --prices PATH",
     "compare PATH PATH",
     "lookup gemm --k 4096 --n 4096 --m 8 --tables PATH",

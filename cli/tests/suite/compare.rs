@@ -57,7 +57,7 @@ fn the_outputs_of_scenarios_are_not_written() {
 }
 
 /// Keys of a report that a run computes or that describe its input; all others are settings.
-const RESULTS: [&str; 46] = [
+const RESULTS: [&str; 47] = [
     "schema_version",
     "weight_bytes",
     "scenario",
@@ -93,6 +93,7 @@ const RESULTS: [&str; 46] = [
     "kv_blocks",
     "kv_blocks_peak",
     "kv_blocks_mean",
+    "limits_met",
     "max_model_len_lowered_from",
     "busiest_replica_share",
     "class",

@@ -3,6 +3,7 @@
 mod compare;
 mod disaggregation;
 mod documents;
+mod exit_codes;
 mod fits;
 mod fuzz_corpus;
 mod library;
@@ -35,6 +36,7 @@ mod sweep_parquet;
 mod terminal;
 mod trace;
 mod unservable;
+mod vllm;
 mod workload;
 
 /// The binary under test.

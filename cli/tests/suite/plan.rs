@@ -68,7 +68,7 @@ fn kinds_that_are_left_out_for_one_reason_share_a_paragraph_with_flags() {
 fn a_limit_that_nothing_meets_is_an_error_with_the_nearest_deployment() {
     let line = "plan --rate 5 --goodput ttft:1 --max-gpus 8 --json";
     let output = rooflut(line).output().expect("the binary starts");
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(3));
     let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(plan["gpus"], Value::Null);
     assert_eq!(plan["nearest"]["binding"], "ttft:1@p99");

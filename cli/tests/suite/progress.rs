@@ -18,7 +18,7 @@ fn last_line(flags: &str) -> String {
 fn it_tells_simulated_time_and_what_is_done_on_standard_error() {
     let line = last_line("--progress --arrival constant --rate 2 --requests 7201");
     // An hour of arrivals, and the last answer.
-    assert!(line.starts_with("7,201 of 7,201 requests; simulated 3,60"), "{line}");
+    assert!(line.starts_with("7201 of 7201 requests; simulated 360"), "{line}");
     assert!(line.contains(" times as fast as the clock; 0 waiting"), "{line}");
     // Also on several replicas, and for users who wait for their answers.
     let line = last_line("--progress --replicas 3 --requests 50");

@@ -85,7 +85,7 @@ impl<'p> Recipe<'p> {
 fn figures(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split_whitespace().map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()));
     words.filter(|word| {
-        let is_number = |letter: char| letter.is_ascii_digit() || ".,".contains(letter);
+        let is_number = |letter: char| letter.is_ascii_digit() || "._".contains(letter);
         !word.is_empty() && word.chars().all(is_number)
     })
 }

@@ -72,7 +72,7 @@ fn percentile(times: &[f64], percent: usize) -> f64 {
 
 #[test]
 fn many_requests_have_their_percentiles_from_histograms_and_say_so() {
-    const SAID: &str = "percentiles from histograms, within 0.05 %; exact up to 100,000 requests";
+    const SAID: &str = "percentiles from histograms, within 0.05 %; exact up to 100_000 requests";
     let (_folder, path) = new_path("requests.csv");
     let base = "run --output 3 --requests 120000";
     let goodput = "--goodput ttft:30";

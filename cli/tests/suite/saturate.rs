@@ -54,7 +54,7 @@ fn divisions_of_the_servers_are_compared() {
 fn limits_that_no_rate_meets_are_an_error_beside_the_curve() {
     let mut command = rooflut("saturate --goodput ttft:1 --requests 500 --json");
     let output = command.output().expect("the binary starts");
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(3));
     let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(answer["within_limits"], Value::Null);
     assert!(number(&answer, "/lowest/ttft_ms/p99/lowest") > 1.0);

@@ -57,7 +57,7 @@ fn a_folder_of_parquet_files_has_the_rows_of_the_csv() {
     const GRID: &str = "sweep --requests 5 --tp 1,3 --rate 1..600 --goodput ttft:40";
     let (_folder, out) = new_path("out.parquet");
     let answer = success(&format!("{GRID} --out {out}"));
-    assert!(answer.ends_with("out.parquet: 1,200 deployments simulated, 600 with an error\n"), "{answer}");
+    assert!(answer.ends_with("out.parquet: 1200 deployments simulated, 600 with an error\n"), "{answer}");
     let names: Vec<_> = files(&out).into_keys().collect();
     assert_eq!(names, ["part-000000.parquet", "part-000001.parquet"]);
     let (of_csv, of_parquet) = (rows(&success(GRID)), parquet_rows(&out));
@@ -89,7 +89,7 @@ fn folders_of_shards_join_to_that_of_one_run_with_its_chart() {
     });
     let (shards, joined) = (shards.join(" "), at("joined.parquet"));
     let answer = success(&format!("sweep --merge {shards} --out {joined} {plot}"));
-    assert!(answer.contains("joined.parquet: 2,200 rows of 2 folders"), "{answer}");
+    assert!(answer.contains("joined.parquet: 2200 rows of 2 folders"), "{answer}");
     assert!(files(&joined) == files(&out));
     assert_eq!(files(&joined).len(), 3);
     let chart = |name: &str| fs::read(at(name)).expect("a chart");

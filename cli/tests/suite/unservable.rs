@@ -54,7 +54,7 @@ fn what_cannot_be_served_is_counted_by_reason_and_named_row_by_row() {
         for told in [
             "rejected     2: the prompt is empty",
             "rejected     1: no output token is asked for",
-            "rejected     2: prompt and output exceed the 1,600 tokens that the KV cache holds",
+            "rejected     2: prompt and output exceed the 1600 tokens that the KV cache holds",
         ] {
             assert!(text.contains(told), "{told}: {text}");
         }

@@ -67,6 +67,10 @@ pub enum Kind {
     DoesNotFit,
     /// A run cannot answer the question: too few requests, or no load at which the servers are as asked for.
     NoAnswer,
+    /// What was asked for does not hold: limits are missed.
+    NotMet,
+    /// The servers do not keep up with the load.
+    Overloaded,
     /// The clock cannot hold the time of a step.
     StepTime,
     /// The run was stopped.

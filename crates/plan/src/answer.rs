@@ -2,7 +2,7 @@
 
 use rooflut::hardware::Dtype;
 use rooflut_report::{Cost, Usage, Weights};
-use rooflut_scenario::{Error, Scenario};
+use rooflut_scenario::{Error, Scenario, VllmCommand};
 use serde::Serialize;
 
 use crate::limit::Limits;
@@ -66,6 +66,9 @@ pub struct Answer {
     pub requests_per_s: f64,
     /// Tokens generated per second with the first seed.
     pub output_tokens_per_s: f64,
+    /// The `vllm serve` command of one server; null where vLLM has no flag for a setting.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub vllm_command: VllmCommand,
     /// The scenario that gives these figures in `rooflut run`.
     #[serde(skip)]
     pub scenario: Scenario,
@@ -146,6 +149,7 @@ impl Answer {
             rejected: trials.iter().map(|trial| trial.rejected).max().unwrap_or_default(),
             requests_per_s: first.map_or(0.0, |trial| trial.requests_per_s),
             output_tokens_per_s: first.map_or(0.0, |trial| trial.output_tokens_per_s),
+            vllm_command: scenario.vllm_command(),
             scenario,
         })
     }

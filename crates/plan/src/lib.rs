@@ -2,6 +2,7 @@
 
 mod answer;
 mod bounds;
+mod break_even;
 mod excluded;
 mod ladder;
 mod limit;
@@ -18,11 +19,12 @@ mod tried;
 mod variant;
 
 pub use answer::{Answer, LimitedFigure};
+pub use break_even::BreakEven;
 pub use excluded::{Excluded, Reason};
 pub use limit::{Figure, Limit, Limits};
 pub use limited_by::{LimitedBy, Setting};
 pub use plan::Plan;
 pub use question::Question;
 pub use rooflut_scenario::Error;
-pub use saturate::{Division, Point, RateQuestion, Saturation, Split};
+pub use saturate::{Division, MostUsers, Point, RateQuestion, Saturation, Split, UsersPoint};
 pub use space::{Choice, Space};

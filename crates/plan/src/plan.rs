@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::bounds::{Lengths, SAMPLE};
+use crate::break_even::{self, BreakEven};
 use crate::excluded::Excluded;
 use crate::limit::Limit;
 use crate::limited_by::LimitedBy;
@@ -30,6 +31,8 @@ pub struct Plan {
     pub deployments: Vec<Answer>,
     /// The deployment that comes closest to the limits; null if one meets them.
     pub nearest: Option<Answer>,
+    /// The prices below which other GPUs of `deployments` become the cheapest choice.
+    pub break_even: Vec<BreakEven>,
     /// The fewest GPUs that may keep up with the load, by step times alone; null where arrivals depend on answers or
     /// come from a trace.
     pub least_gpus: Option<u32>,
@@ -117,6 +120,7 @@ impl Question<'_> {
             model: self.model.name.clone(),
             gpus: deployments.first().map(|best| best.gpus),
             nearest: nearest.map(answer).transpose()?,
+            break_even: break_even::of(&deployments),
             deployments,
             least_gpus: least.min().filter(|_| knows_rate),
             limits: self.limits.limits().iter().map(Limit::to_string).collect(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::interval::Coverage;
 use rooflut::table::TableSet;
-use rooflut_error::{key, missing, no_effect};
+use rooflut_error::{missing, no_effect, setting};
 use rooflut_scenario::{Error, Kind, Load, Model, Output, Prices, Resources, Run, Scenario, Stop};
 use rooflut_traces::Input;
 
@@ -98,9 +98,9 @@ impl<'q> Question<'q> {
             Some(prices) => match prices.of(&name) {
                 Some(price) => Ok(price.usd_per_gpu_hour),
                 None => {
-                    let prices = key("prices");
+                    let price = setting("price", format!("{name}=USD"));
                     let text = format!(
-                        "the price of {name} is not known, and different GPUs are compared by price; give one with {prices}"
+                        "the price of {name} is not known, and different GPUs are compared by price; give one: {price}"
                     );
                     Err(Error::new(Kind::Conflict, text))
                 }

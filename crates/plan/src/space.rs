@@ -19,6 +19,9 @@ pub struct Space {
     pub tp: Vec<u32>,
     /// Degrees of data parallelism, of models with experts.
     pub dp: Vec<u32>,
+    /// Numbers of pipeline stages; `None` for that of the scenario. Stages of data-parallel ranks are left out, which
+    /// are not modelled.
+    pub pp: Vec<Option<u32>>,
     /// Whether GPUs hold whole experts.
     pub expert_parallel: Vec<bool>,
     /// Formats of the weights; `None` for the model's own.
@@ -46,6 +49,7 @@ impl Space {
             tables,
             tp: DEGREES.to_vec(),
             dp: if has_experts { DEGREES.to_vec() } else { vec![1] },
+            pp: vec![None],
             expert_parallel: if has_experts { vec![false, true] } else { vec![false] },
             dtype: vec![None],
             kv_dtype: vec![None],
@@ -60,6 +64,7 @@ impl Space {
             ("tables", self.tables.is_empty()),
             ("tp", self.tp.is_empty()),
             ("dp", self.dp.is_empty()),
+            ("pp", self.pp.is_empty()),
             ("expert_parallel", self.expert_parallel.is_empty()),
             ("dtype", self.dtype.is_empty()),
             ("kv_dtype", self.kv_dtype.is_empty()),
@@ -71,7 +76,7 @@ impl Space {
         }
         match self.max_gpus {
             1..=4096 => Ok(()),
-            found => Err(rejected("max_gpus", "a whole number from 1 to 4,096", found)),
+            found => Err(rejected("max_gpus", "a whole number from 1 to 4096", found)),
         }
     }
 
@@ -83,11 +88,12 @@ impl Space {
                 each(&self.dtype, &self.kv_dtype, |dtype, kv_dtype| {
                     let limits = (&self.max_num_seqs, &self.max_num_batched_tokens);
                     each(limits.0, limits.1, |max_num_seqs, max_num_batched_tokens| {
-                        for &expert_parallel in distinct(&self.expert_parallel, |it| it) {
+                        each(&self.expert_parallel, &self.pp, |expert_parallel, pp| {
                             let choice = Choice {
                                 gpu: tables.name().to_owned(),
                                 tp,
                                 dp,
+                                pp,
                                 expert_parallel,
                                 dtype,
                                 kv_dtype,
@@ -95,11 +101,13 @@ impl Space {
                                 max_num_batched_tokens,
                             };
                             // Over one GPU, expert parallelism changes nothing.
-                            let is_vain = expert_parallel && choice.gpus() == 1;
-                            if choice.gpus() <= self.max_gpus && !is_vain {
+                            let is_vain = expert_parallel && choice.stage_gpus() == 1;
+                            let is_modelled = dp == 1 || pp.unwrap_or(1) == 1;
+                            let gpus = choice.stage_gpus().saturating_mul(pp.unwrap_or(1));
+                            if gpus <= self.max_gpus && !is_vain && is_modelled {
                                 found.push((tables.clone(), choice));
                             }
-                        }
+                        });
                     });
                 });
             });
@@ -140,6 +148,8 @@ pub struct Choice {
     pub tp: u32,
     /// Data parallelism.
     pub dp: u32,
+    /// Pipeline stages.
+    pub pp: Option<u32>,
     /// Whether GPUs hold whole experts.
     pub expert_parallel: bool,
     /// Format of the weights.
@@ -156,7 +166,7 @@ pub struct Choice {
 
 impl Choice {
     /// Returns the GPUs of a pipeline stage of a server.
-    fn gpus(&self) -> u32 {
+    fn stage_gpus(&self) -> u32 {
         self.tp.saturating_mul(self.dp)
     }
 
@@ -169,6 +179,9 @@ impl Choice {
         }
         target.tp = Some(self.tp);
         target.dp = (self.dp != 1).then_some(self.dp);
+        if let Some(pp) = self.pp {
+            target.pp = (pp != 1).then_some(pp);
+        }
         target.expert_parallel = self.expert_parallel.then_some(true);
         target.dtype = self.dtype;
         target.kv_dtype = self.kv_dtype;

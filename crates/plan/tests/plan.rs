@@ -78,9 +78,18 @@ fn the_gpus_of_all_pipeline_stages_are_counted() {
     let plan = ask(scenario.clone(), &["ttft:500"], |_| ()).unwrap();
     let best = plan.deployments.first().unwrap();
     assert_eq!((best.gpus, best.tp, best.pp), (2, 1, 2));
-    let plan = ask(scenario, &["ttft:500"], |space| space.max_gpus = 1).unwrap();
+    let plan = ask(scenario.clone(), &["ttft:500"], |space| space.max_gpus = 1).unwrap();
     assert!(plan.deployments.is_empty());
     assert!(matches!(plan.excluded[0].reason, Reason::TooManyGpus { least: 2, allowed: 1 }));
+    // The choices replace the two stages of the scenario.
+    let plan = ask(scenario, &["ttft:500"], |space| {
+        space.pp = vec![Some(1), Some(2), Some(4)];
+        space.max_gpus = 2;
+    });
+    let plan = plan.unwrap();
+    let best = plan.deployments.first().unwrap();
+    assert_eq!((best.gpus, best.tp, best.pp), (1, 1, 1));
+    assert!(plan.excluded.is_empty());
 }
 
 #[test]

@@ -17,8 +17,8 @@ use serde::Serialize;
 /// };
 /// let price = Price {
 ///     usd_per_gpu_hour: 7.2,
-///     source: "a quote".to_owned(),
-///     date: "2025-06".to_owned(),
+///     source: Some("a quote".to_owned()),
+///     date: Some("2025-06".to_owned()),
 /// };
 /// assert_eq!(usage.cost(&price).usd_per.million_output_tokens, Some(2.0));
 /// assert!((usage.energy_bound(700.0).wh - 0.8 * 700.0).abs() < 1e-9);
@@ -83,10 +83,18 @@ impl Usage {
 pub struct Price {
     /// US dollars for one GPU and hour.
     pub usd_per_gpu_hour: f64,
-    /// Provider and kind of the price.
-    pub source: String,
-    /// When it was valid: a year, or a year with month or day, as in 2025-06.
-    pub date: String,
+    /// Provider and kind of the price; null if not given.
+    pub source: Option<String>,
+    /// When it was valid: a year, or a year with month or day, as in 2025-06; null if not given.
+    pub date: Option<String>,
+}
+
+impl Price {
+    /// Returns source and date for people: `a quote, 2025-06`, or `as given` without either.
+    pub fn origin(&self) -> String {
+        let known: Vec<&str> = self.source.iter().chain(&self.date).map(String::as_str).collect();
+        if known.is_empty() { "as given".to_owned() } else { known.join(", ") }
+    }
 }
 
 /// Cost of the GPUs of a run.
@@ -140,7 +148,7 @@ mod tests {
     #[test]
     fn nothing_served_has_a_cost_and_none_per_request() {
         let usage = Usage { gpu_hours: 2.0, busy_gpu_hours: 0.0, requests: 0.0, output_tokens: 0.0, total_tokens: 0.0 };
-        let price = Price { usd_per_gpu_hour: 3.0, source: String::new(), date: String::new() };
+        let price = Price { usd_per_gpu_hour: 3.0, source: None, date: None };
         let none = PerWork { million_output_tokens: None, million_tokens: None, request: None };
         let cost = usage.cost(&price);
         assert_eq!((cost.usd, cost.usd_per), (6.0, none));

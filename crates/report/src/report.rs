@@ -69,6 +69,8 @@ pub struct Report {
     pub queue_growth: Option<QueueGrowth>,
     /// Whether requests arrive faster than they are served.
     pub overloaded: bool,
+    /// Whether the limits of `goodput` are met, on servers that are not overloaded; null unless required or known.
+    pub limits_met: Option<bool>,
     /// Ranges of measurements; null unless asked for.
     pub interval: Option<ModelInterval>,
     /// Figures over several seeds; null for one. All other figures are those of the first seed.
@@ -182,6 +184,7 @@ impl Report {
             output_tokens_per_s: spread(|report| Some(report.throughput.output_tokens_per_s)),
             goodput_per_s: spread(|report| report.goodput.map(|goodput| goodput.requests_per_s)),
             overloaded: reports.iter().filter(|report| report.overloaded).count() as u64,
+            limits_met: reports.iter().map(|report| report.limits_met.map(u64::from)).sum(),
         })
     }
 

@@ -78,4 +78,6 @@ pub struct Seeds {
     pub goodput_per_s: Option<Spread>,
     /// Seeds at which the server does not keep up with the load.
     pub overloaded: u64,
+    /// Seeds at which the required limits are met; null where a report does not have it.
+    pub limits_met: Option<u64>,
 }

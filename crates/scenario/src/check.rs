@@ -135,6 +135,12 @@ impl Scenario {
                 "a number above 0 and at most 1",
             ),
             ("watermark", server.watermark, |value| (0.0..1.0).contains(&value), "a number from 0 to below 1"),
+            (
+                "attainment",
+                self.output.attainment,
+                |value| value > 0.0 && value < 1.0,
+                "a share of requests between 0 and 1, such as 0.99",
+            ),
             ("acceptance", server.acceptance, share, "a number from 0 to 1"),
             ("link_bandwidth", server.link_bandwidth, is_bandwidth, BANDWIDTH),
             (

@@ -11,6 +11,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::fields::fields;
 use crate::list::FileList;
+use crate::names::{aliased, meant_by};
 use crate::rules::Given;
 use crate::scenario::{Output, Scenario, Server, Target, Workload};
 use crate::text::{line_after, line_at, one_line, shown};
@@ -19,7 +20,7 @@ use crate::value::shortened;
 /// A scenario file: TOML with a key for every field of [`Scenario`].
 ///
 /// Keys of [`Target`] come before the first table, other keys in `[workload]`, `[server]` and `[output]`. Names may be
-/// written with dashes for underscores.
+/// written with dashes for underscores, and [`ALIASES`](crate::ALIASES) in place of keys.
 ///
 /// ```
 /// use rooflut_scenario::ScenarioFile;
@@ -121,9 +122,9 @@ impl ScenarioFile {
     /// # Errors
     /// Values that JSON does not have.
     pub fn remove_replaced(&mut self, given: &Scenario) -> Result<Vec<&'static str>, Error> {
-        let replaced = Given::of(&self.scenario)?.replaced_by(&Given::of(given)?);
+        let (scenario, replaced) = kept(&self.scenario, given)?;
+        self.scenario = scenario;
         let is_replaced = |name: &str| replaced.iter().any(|key| key == name);
-        self.scenario = without(&self.scenario, is_replaced).map_err(not_json)?;
         let (removed, kept) =
             std::mem::take(&mut self.keys).into_iter().partition::<Vec<_>, _>(|key| is_replaced(key.name));
         self.keys = kept;
@@ -150,6 +151,25 @@ impl ScenarioFile {
         let scenario = overlaid(&self.scenario, given).map_err(not_json)?;
         Ok((scenario, replaced))
     }
+}
+
+impl Scenario {
+    /// Returns the scenario with the keys of `given` in place of its own, and the names of the keys that these replace,
+    /// as [`ScenarioFile::overlaid`].
+    ///
+    /// # Errors
+    /// Values that JSON does not have.
+    pub fn overlaid(self, given: &Scenario) -> Result<(Scenario, Vec<String>), Error> {
+        let (scenario, replaced) = kept(&self, given)?;
+        Ok((overlaid(&scenario, given).map_err(not_json)?, replaced))
+    }
+}
+
+/// Returns a scenario without the keys that `given` replaces, and these.
+fn kept(scenario: &Scenario, given: &Scenario) -> Result<(Scenario, Vec<String>), Error> {
+    let replaced = Given::of(scenario)?.replaced_by(&Given::of(given)?);
+    let kept = without(scenario, |name| replaced.iter().any(|key| key == name)).map_err(not_json)?;
+    Ok((kept, replaced))
 }
 
 /// Returns a scenario without some of its keys.
@@ -287,7 +307,7 @@ pub(crate) fn known(name: &str) -> Option<&'static str> {
 }
 
 /// Returns all keys, each behind the name of its table.
-fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(crate) fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
     let sections = [
         ("", fields::<Target>()),
         ("workload", fields::<Workload>()),
@@ -301,6 +321,7 @@ fn keys() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Finds the key of this name in this section.
 fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static str, Error> {
     let name = found.replace('-', "_");
+    let name = aliased(&name).unwrap_or(name.as_str());
     match keys().find(|(_, key)| *key == name) {
         Some((of, key)) if of == section => Ok(key),
         Some((section, name)) => {
@@ -314,7 +335,7 @@ fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static s
         }
         None => {
             let place = if section.is_empty() { String::new() } else { format!(" in [{section}]") };
-            let near = misspelt(found, keys().map(|(_, key)| key));
+            let near = meant_by(name).or_else(|| misspelt(found, keys().map(|(_, key)| key)));
             let (found, near) = (shortened(found), hint(near.as_slice()));
             let text = format!("unknown key {found:?}{place}{near}; correct or remove it");
             Err(Error::new(Kind::UnknownName, text))

@@ -15,6 +15,7 @@ use crate::model::Model;
 use crate::placement::Placement;
 use crate::prices::Prices;
 use crate::scenario::{Scenario, Server, Target};
+use crate::vllm::VllmCommand;
 
 /// Tensor parallelisms that are tried where none is given.
 const RANKS: [u32; 5] = [1, 2, 4, 8, 16];
@@ -88,6 +89,9 @@ pub struct Fit {
     pub missing: Option<Missing>,
     /// Its memory; null where not even the weights fit.
     pub holds: Option<Holds>,
+    /// Its `vllm serve` command; null where vLLM has no flag for a setting.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub vllm_command: VllmCommand,
 }
 
 /// Memory of a deployment.
@@ -145,7 +149,7 @@ impl Fits {
             let target = Target { tp: Some(tp), ..target.clone() };
             match Placement::try_new(&target, model.clone(), set.clone()) {
                 Ok(placement) => {
-                    let fit = fits.fit(&placement, server, prices)?;
+                    let fit = fits.fit(&target, &placement, server, prices)?;
                     if fits.deployments.is_empty() {
                         fits.sixteen_bit = sixteen_bit(&placement, sets);
                         fits.notes = replaced(&placement).chain(placement.notes).collect();
@@ -179,7 +183,7 @@ impl Fits {
         self.deployments.iter().filter(|fit| fit.missing.is_none())
     }
 
-    fn fit(&self, placement: &Placement, server: &Server, prices: &Prices) -> Result<Fit, Error> {
+    fn fit(&self, target: &Target, placement: &Placement, server: &Server, prices: &Prices) -> Result<Fit, Error> {
         let (gpu, parallelism) = (placement.tables.gpu(), placement.parallelism);
         let (holds, missing) = match placement.capacity(server) {
             Ok(capacity) => {
@@ -204,7 +208,18 @@ impl Fits {
             usd_per_hour: price.map(|price| f64::from(gpus) * price.usd_per_gpu_hour),
             missing: unknown.or(missing),
             holds,
+            vllm_command: self.command(target, placement, server),
         })
+    }
+
+    /// Returns the command of a server with requests of the given length.
+    fn command(&self, target: &Target, placement: &Placement, server: &Server) -> VllmCommand {
+        let mut server = server.clone();
+        if self.tokens < placement.model.spec.max_model_len {
+            // vLLM does not start where the KV cache cannot hold one request of the longest length.
+            server.max_model_len = Some(self.tokens);
+        }
+        Scenario { target: target.clone(), server, ..Scenario::default() }.vllm_command()
     }
 
     fn held(&self, capacity: &Capacity, ranks: u32) -> Holds {

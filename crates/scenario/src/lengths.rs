@@ -7,7 +7,7 @@ use std::str::FromStr;
 use rooflut::sim::load::Lengths;
 use rooflut_error::Error;
 
-use crate::number::{invalid, whole};
+use crate::number::{invalid, real, whole};
 use crate::range::LengthRange;
 
 /// A distribution of lengths: `512`, `uniform:100..900`, `normal:512,100`, `lognormal:512,0.6@16..4096` or
@@ -107,6 +107,7 @@ impl FromStr for LengthDistribution {
 
     fn from_str(text: &str) -> Result<LengthDistribution, Error> {
         let formula = match text.split_once(':') {
+            None if text.contains(',') => Some(whole(text).map(Formula::Fixed)?),
             None => whole(text).map(Formula::Fixed).ok(),
             Some(("uniform", range)) => Some(uniform(range)?),
             Some(("normal", rest)) => Some(normal(rest)?),
@@ -198,7 +199,7 @@ fn limited(text: &str) -> (&str, Option<LengthRange>) {
 
 fn pair(text: &str) -> Option<(f64, f64)> {
     let (first, second) = text.split_once(',')?;
-    Some((first.trim().parse().ok()?, second.trim().parse().ok()?))
+    Some((real(first.trim()).ok()?, real(second.trim()).ok()?))
 }
 
 #[cfg(test)]

@@ -15,22 +15,24 @@ pub(crate) fn invalid(expected: impl Into<String>) -> Error {
 }
 
 /// Forms of a number in messages.
-const FORMS: &str = "as in 1000, 1_000, 1,000 or 1e3 (not 1k, which may be 1,024)";
+const FORMS: &str = "as in 1000, 1_000 or 1e3 (not 1k, which may be 1024)";
 
-/// Reads a whole number: `1000`, `1_000`, `1,000` or `1e3`.
+/// Reads a whole number: `1000`, `1_000` or `1e3`. A comma separates values and is never part of a number.
 ///
 /// ```
 /// use rooflut_scenario::whole;
-/// assert_eq!(whole::<u32>("1,000"), whole("1e3"));
-/// // 1,000 or 1,024?
+/// assert_eq!(whole::<u32>("1_000"), whole("1e3"));
+/// // 1000 or 1024?
 /// assert!(whole::<u32>("1k").is_err());
+/// // 16128, or 16 and 128?
+/// assert!(whole::<u32>("16,128").is_err());
 /// ```
 ///
 /// # Errors
 ///
 /// Anything else, and a number that `T` does not hold.
 pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, Error> {
-    let digits = ungrouped(text);
+    let digits = one_number(text)?;
     let exact = digits.parse().ok();
     let read = exact.or_else(|| whole_float(digits.parse().ok()?)).and_then(|number: u64| T::try_from(number).ok());
     read.ok_or_else(|| {
@@ -45,13 +47,13 @@ pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, Error> {
     })
 }
 
-/// Reads a number: `0.9`, `1e3`, `1_000` or `1,000.5`.
+/// Reads a number: `0.9`, `1e3` or `1_000.5`.
 ///
 /// # Errors
 ///
 /// Text that is no number.
 pub fn real(text: &str) -> Result<f64, Error> {
-    let number = ungrouped(text).parse();
+    let number = one_number(text)?.parse();
     number.map_err(|_| invalid(format!("expected a number, {FORMS}")))
 }
 
@@ -79,22 +81,30 @@ pub fn dtype(text: &str) -> Result<Dtype, Error> {
 
 /// Reads microseconds, or a time with its unit.
 pub(crate) fn microseconds(text: &str) -> Result<f64, Error> {
-    let plain = real(text).ok();
-    let us = plain.or_else(|| Some(time(text)?.as_nanos() as f64 / 1e3));
-    us.ok_or(invalid("expected microseconds or a time with its unit, as in 10 or 0.1ms"))
+    let expected = "expected microseconds or a time with its unit, as in 10 or 0.1ms";
+    plain_or_time(text, |time| time.as_nanos() as f64 / 1e3, expected)
 }
 
 /// Reads seconds, or a time with its unit.
 pub(crate) fn seconds(text: &str) -> Result<f64, Error> {
-    let plain = real(text).ok();
-    let seconds = plain.or_else(|| Some(time(text)?.as_secs_f64()));
-    seconds.ok_or(invalid("expected seconds or a time with its unit, as in 30 or 2m"))
+    let expected = "expected seconds or a time with its unit, as in 30 or 2m";
+    plain_or_time(text, |time| time.as_secs_f64(), expected)
 }
 
 /// Reads milliseconds, or a time with its unit.
-pub(crate) fn milliseconds(text: &str) -> Option<f64> {
-    let plain = real(text).ok();
-    plain.or_else(|| Some(time(text)?.as_nanos() as f64 / 1e6))
+pub(crate) fn milliseconds(text: &str) -> Result<f64, Error> {
+    let expected = "expected milliseconds or a time with its unit, as in 200 or 30s";
+    plain_or_time(text, |time| time.as_nanos() as f64 / 1e6, expected)
+}
+
+/// Reads a number, or a time with its unit as a number.
+fn plain_or_time(text: &str, number: impl FnOnce(SignedDuration) -> f64, expected: &str) -> Result<f64, Error> {
+    match (real(text), time(text)) {
+        (Ok(plain), _) => Ok(plain),
+        (_, Some(time)) => Ok(number(time)),
+        (Err(error), None) if text.contains(',') => Err(error),
+        _ => Err(invalid(expected)),
+    }
 }
 
 /// Reads a time with its unit: `500ms`, `1.5s`, `2m`.
@@ -173,24 +183,50 @@ where
     text.map(|text| read(&text)).transpose().map_err(de::Error::custom)
 }
 
-/// Writes a whole number with separators of thousands: `1,234,567`.
+/// Writes a whole number as it can be typed: from five digits on with `_` between thousands, as in `8192` and
+/// `1_234_567`.
 pub fn grouped(number: impl Into<u64>) -> String {
-    let number = number.into();
-    match number / 1_000 {
-        0 => number.to_string(),
-        thousands => format!("{},{:03}", grouped(thousands), number % 1_000),
+    match number.into() {
+        few @ 0..10_000 => few.to_string(),
+        many => format!("{}_{:03}", thousands(many / 1_000), many % 1_000),
     }
 }
 
-/// Removes separators of thousands. Text in which they are elsewhere keeps them.
-fn ungrouped(text: &str) -> String {
+fn thousands(number: u64) -> String {
+    match number / 1_000 {
+        0 => number.to_string(),
+        more => format!("{}_{:03}", thousands(more), number % 1_000),
+    }
+}
+
+/// Returns the text of one number without separators of thousands. Text in which they are elsewhere keeps them.
+///
+/// # Errors
+/// Text with commas, which may be several values, and zeros before a number, as the second value of `1,024` has.
+pub(crate) fn one_number(text: &str) -> Result<String, Error> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut groups = whole.split([',', '_']);
     let first = groups.next().unwrap_or_default();
     let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
     let grouped =
         is_digits(first) && (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3 && is_digits(group));
-    if grouped && is_digits(fraction) { text.replace([',', '_'], "") } else { text.to_owned() }
+    let is_grouped = grouped && is_digits(fraction);
+    match text.contains(',') {
+        true if is_grouped && text.contains(",0") => {
+            Err(invalid(format!("a comma is no part of a number; write {}", text.replace(',', "_"))))
+        }
+        true if is_grouped => Err(invalid(format!(
+            "a comma is no part of a number; write {} for one number, or give the values {} to `rooflut sweep`",
+            text.replace(',', "_"),
+            text.replace(',', " and ")
+        ))),
+        true => Err(invalid("expected one number, found a comma, which separates values; write 1.5 or 1_000")),
+        false if whole.len() > 1 && whole.starts_with('0') && is_digits(&whole.replace('_', "")) => {
+            Err(invalid("expected no zeros before a number (a comma separates values: 1_024 is one number)"))
+        }
+        false if is_grouped => Ok(text.replace('_', "")),
+        false => Ok(text.to_owned()),
+    }
 }
 
 /// Returns a float without a fraction that holds each whole number up to it.
@@ -212,20 +248,35 @@ mod tests {
 
     #[test]
     fn numbers_are_read_as_people_write_them() {
-        for text in ["1500", "1_500", "1,500", "1.5e3", "15e2", "1.5E3", "1500.0"] {
+        for text in ["1500", "1_500", "1.5e3", "15e2", "1.5E3", "1500.0"] {
             assert_eq!(whole(text), Ok(1_500_u32), "{text}");
             assert_eq!(real(text), Ok(1_500.0), "{text}");
         }
-        assert_eq!(whole("1,234,567"), Ok(1_234_567_u64));
+        assert_eq!(whole("1_234_567"), Ok(1_234_567_u64));
         assert_eq!(whole("18446744073709551615"), Ok(u64::MAX));
-        assert_eq!(real("1,234.5"), Ok(1_234.5));
+        assert_eq!(real("1_234.5"), Ok(1_234.5));
         assert_eq!(real("-0.5"), Ok(-0.5));
     }
 
     #[test]
-    fn numbers_are_written_with_separators() {
-        for (number, text) in [(0_u32, "0"), (999, "999"), (1_000, "1,000"), (1_020_003, "1,020,003")] {
+    fn a_comma_is_never_part_of_a_number() {
+        let message = |text| whole::<u32>(text).expect_err(text).to_string();
+        assert!(message("16,128").contains("write 16_128 for one number, or give the values 16 and 128"));
+        for text in ["1,234,567", "1,234.5", "1,5", "1,", ",1", "024", "0_100", "00"] {
+            let (whole, real) = (message(text), real(text).expect_err(text).to_string());
+            assert!(whole.contains("comma"), "{text}: {whole}");
+            assert_eq!(whole, real);
+        }
+        assert_eq!((whole("0"), real("0.5")), (Ok(0_u32), Ok(0.5)));
+    }
+
+    #[test]
+    fn numbers_are_written_as_they_can_be_typed() {
+        for (number, text) in
+            [(0_u32, "0"), (999, "999"), (8_192, "8192"), (10_000, "10_000"), (1_020_003, "1_020_003")]
+        {
             assert_eq!(grouped(number), text);
+            assert_eq!(whole(text), Ok(number));
         }
     }
 
@@ -234,10 +285,10 @@ mod tests {
         assert_eq!(seconds("2.5").ok(), Some(2.5));
         assert_eq!(seconds("500ms").ok(), Some(0.5));
         assert_eq!(seconds("2m").ok(), Some(120.0));
-        assert_eq!(milliseconds("200"), Some(200.0));
-        assert_eq!(milliseconds("20.5ms"), Some(20.5));
-        assert_eq!(milliseconds("1.5s"), Some(1_500.0));
-        assert_eq!(milliseconds("10us"), Some(0.01));
+        assert_eq!(milliseconds("200"), Ok(200.0));
+        assert_eq!(milliseconds("20.5ms"), Ok(20.5));
+        assert_eq!(milliseconds("1.5s"), Ok(1_500.0));
+        assert_eq!(milliseconds("10us"), Ok(0.01));
         for wrong in ["", "s", "2 parsecs", "ms5"] {
             assert!(seconds(wrong).is_err(), "{wrong}");
         }

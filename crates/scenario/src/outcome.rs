@@ -101,6 +101,7 @@ impl Outcome<'_> {
             steady: self.steady.report(),
             queue_growth: summary.queue_growth.map(Into::into),
             overloaded: self.is_overloaded(),
+            limits_met: self.limits_met(),
             interval: self.interval,
             seeds: self.seeds,
             throughput: summary.throughput,

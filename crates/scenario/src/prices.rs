@@ -1,15 +1,15 @@
 //! Prices of GPUs.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 use rooflut::hardware::gpus;
-use rooflut_error::{Error, Kind, hint, misspelt, nearest, not_text};
+use rooflut_error::{Error, Kind, hint, key, misspelt, nearest, not_text};
 use rooflut_report::Price;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::file::toml_error;
+use crate::gpu_price::{GpuPrice, USD};
 use crate::text::{line_after, line_at, shown};
 use crate::value::shortened;
 
@@ -17,8 +17,6 @@ use crate::value::shortened;
 const BUILT_IN: &str = include_str!("../prices.toml");
 /// The keys of a price.
 const KEYS: [&str; 3] = ["usd_per_hour", "source", "date"];
-/// US dollars for one GPU and hour; what lies outside is a mistake.
-const USD: RangeInclusive<f64> = 1e-4..=1e6;
 
 /// Prices of GPUs by their names.
 ///
@@ -78,6 +76,19 @@ impl Prices {
         self
     }
 
+    /// Returns these prices, replaced by given ones.
+    ///
+    /// # Errors
+    /// A price of a GPU that is neither known nor in `own`.
+    pub(crate) fn with(mut self, given: &[GpuPrice], own: &[&str]) -> Result<Prices, Error> {
+        for GpuPrice { gpu, usd_per_hour } in given {
+            check_gpu(gpu, own).map_err(|text| Error::new(Kind::UnknownName, format!("{}: {text}", key("price"))))?;
+            let price = Price { usd_per_gpu_hour: *usd_per_hour, source: None, date: None };
+            self.0.insert(gpu.clone(), price);
+        }
+        Ok(self)
+    }
+
     /// Returns the price of a GPU; `None` if it is not known.
     pub fn of(&self, gpu: &str) -> Option<&Price> {
         self.0.get(gpu)
@@ -94,20 +105,10 @@ impl PricesFile<'_> {
     fn price(&self, gpu: &Spanned<impl AsRef<str>>, keys: &Spanned<DeValue<'_>>) -> Result<Price, Error> {
         let name = gpu.get_ref().as_ref();
         let line = line_at(self.text, gpu.span().start);
-        let known = gpus::ALL.map(|gpu| gpu.name.to_string());
-        let names = known.iter().map(String::as_str);
-        let mut names: Vec<&str> = names.chain(self.own.iter().copied()).collect();
-        if !names.contains(&name) {
-            names.sort_unstable();
-            names.dedup();
-            let (found, near) = (shortened(name), hint(&nearest(name, names)));
-            let known = known.join(", ");
-            let text = format!("unknown GPU {found:?}{near}; use {known}, or the GPU of the run's own tables");
-            return Err(wrong(line, text));
-        }
+        check_gpu(name, self.own).map_err(|text| wrong(line, text))?;
         let DeValue::Table(table) = keys.get_ref() else {
             let found = shown(self.text.get(keys.span()));
-            let expected = "expected a table with usd_per_hour, source and date";
+            let expected = "expected a table with usd_per_hour, optionally source and date";
             return Err(wrong(line, format!("{name}: {expected}, found {found}; correct it")));
         };
         for (key, _) in in_order(table) {
@@ -122,14 +123,13 @@ impl PricesFile<'_> {
                 return Err(wrong(line_at(self.text, key.span().start), text));
             }
         }
-        let value = |key: &'static str| {
-            let missing = || wrong(line, format!("{name}.{key}: expected a value, found none; add it"));
-            table.get(key).ok_or_else(missing)
-        };
+        let usd = table.get("usd_per_hour");
+        let usd =
+            usd.ok_or_else(|| wrong(line, format!("{name}.usd_per_hour: expected a value, found none; add it")))?;
         Ok(Price {
-            usd_per_gpu_hour: self.usd("usd_per_hour", value("usd_per_hour")?)?,
-            source: self.words("source", value("source")?)?,
-            date: self.date(value("date")?)?,
+            usd_per_gpu_hour: self.usd("usd_per_hour", usd)?,
+            source: table.get("source").map(|value| self.words("source", value)).transpose()?,
+            date: table.get("date").map(|value| self.date(value)).transpose()?,
         })
     }
 
@@ -139,7 +139,7 @@ impl PricesFile<'_> {
             _ => None,
         };
         let number = number.and_then(|text| text.replace('_', "").parse::<f64>().ok()).filter(|usd| USD.contains(usd));
-        let expected = "US dollars, a number from 0.0001 to 1,000,000";
+        let expected = "US dollars, a number from 0.0001 to 1_000_000";
         number.ok_or_else(|| self.wrong(key, expected, value))
     }
 
@@ -168,6 +168,20 @@ impl PricesFile<'_> {
         let line = line_at(self.text, value.span().start);
         wrong(line, format!("{key}: expected {expected}, found {found}; correct it"))
     }
+}
+
+/// Refuses a GPU that has neither a data sheet nor tables in `own`; returns the message.
+fn check_gpu(name: &str, own: &[&str]) -> Result<(), String> {
+    let known = gpus::ALL.map(|gpu| gpu.name.to_string());
+    let names = known.iter().map(String::as_str);
+    let mut names: Vec<&str> = names.chain(own.iter().copied()).collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    names.sort_unstable();
+    names.dedup();
+    let (found, near) = (shortened(name), hint(&nearest(name, names)));
+    Err(format!("unknown GPU {found:?}{near}; use {}, or the GPU of the run's own tables", known.join(", ")))
 }
 
 /// An error in a line of a file of prices.
@@ -218,7 +232,7 @@ mod tests {
         for gpu in ["a100", "b200", "h100", "h200", "l40s"] {
             let price = prices.of(gpu).unwrap();
             assert!((0.5..50.0).contains(&price.usd_per_gpu_hour), "{gpu}");
-            assert!(price.source.contains("check before use"), "{gpu}");
+            assert!(price.origin().contains("check before use"), "{gpu}");
         }
         assert_eq!(prices.of("b300"), None);
     }
@@ -227,7 +241,8 @@ mod tests {
     fn a_file_may_price_a_gpu_of_its_own() {
         let file = "[my-gpu]\nusd_per_hour = 1_000\nsource = ' a quote '\ndate = 2025-06-30\n";
         let prices = Prices::read(file.as_bytes(), &["my-gpu"]).unwrap();
-        let expected = Price { usd_per_gpu_hour: 1000.0, source: "a quote".to_owned(), date: "2025-06-30".to_owned() };
+        let [source, date] = ["a quote", "2025-06-30"].map(|text| Some(text.to_owned()));
+        let expected = Price { usd_per_gpu_hour: 1000.0, source, date };
         assert_eq!(prices.of("my-gpu"), Some(&expected));
         let refused = Prices::read(file.as_bytes(), &[]).unwrap_err();
         assert!(refused.to_string().contains("my-gpu"), "{refused}");
@@ -251,15 +266,15 @@ mod tests {
             (with(""), "line 1: h100.usd_per_hour: expected a value, found none; add it"),
             (
                 with("usd_per_hour = -2.5"),
-                "line 2: usd_per_hour: expected US dollars, a number from 0.0001 to 1,000,000, found -2.5; correct it",
+                "line 2: usd_per_hour: expected US dollars, a number from 0.0001 to 1_000_000, found -2.5; correct it",
             ),
             (
                 with("usd_per_hour = '2.5'"),
-                "line 2: usd_per_hour: expected US dollars, a number from 0.0001 to 1,000,000, found '2.5'; correct it",
+                "line 2: usd_per_hour: expected US dollars, a number from 0.0001 to 1_000_000, found '2.5'; correct it",
             ),
             (
                 with("usd_per_hour = nan"),
-                "line 2: usd_per_hour: expected US dollars, a number from 0.0001 to 1,000,000, found nan; correct it",
+                "line 2: usd_per_hour: expected US dollars, a number from 0.0001 to 1_000_000, found nan; correct it",
             ),
             (
                 with("usd_per_hour = 2").replace("'s'", "''"),

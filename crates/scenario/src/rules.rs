@@ -26,7 +26,7 @@ const fn vague(key: Wanted, one_of: &'static [Wanted]) -> Need {
     Need { key, one_of, idle_alone: false }
 }
 
-const NEEDS: [Need; 18] = [
+const NEEDS: [Need; 20] = [
     idle("burstiness", &["arrival = gamma"]),
     idle("think_time", &["users", "turns"]),
     idle("priorities", &["policy = priority"]),
@@ -37,6 +37,8 @@ const NEEDS: [Need; 18] = [
     idle("draft_model", &["draft_tokens"]),
     idle("link_bandwidth", &["prefill_replicas"]),
     idle("link_latency", &["prefill_replicas"]),
+    idle("require", &["goodput"]),
+    idle("attainment", &["require"]),
     vague("arrival = gamma", &["burstiness"]),
     vague("policy = priority", &["priorities", "trace"]),
     vague("turns", &["think_time", "users"]),

@@ -21,7 +21,7 @@ use crate::placement::Placement;
 use crate::pools::Pools;
 use crate::prices::Prices;
 use crate::read::{Read, read_file};
-use crate::scenario::{Scenario, Server, Workload};
+use crate::scenario::{Output, Scenario, Server, Workload};
 use crate::share::Share;
 use crate::speculation::Speculation;
 use crate::stop::Stop;
@@ -95,7 +95,7 @@ impl Run {
         Ok(Run {
             config: placement.config(&deployment, scenario.server.kv_blocks, draft)?,
             pools: Pools::of(&scenario.server, &deployment),
-            price: price(scenario.output.prices.as_deref(), &placement, read)?,
+            price: price(&scenario.output, &placement, read)?,
             load,
             scenario,
             placement: placement.into(),
@@ -139,6 +139,20 @@ impl Run {
         run.scenario.check()?;
         if let Load::Generated(load) = &mut run.load {
             load.workload.rate = Some(rate);
+        }
+        Ok(run)
+    }
+
+    /// Returns the run with this number of users. They replace those of a generated load.
+    ///
+    /// # Errors
+    /// A number that is out of range, and a load without users.
+    pub fn with_users(&self, users: u32) -> Result<Run, Error> {
+        let mut run = self.clone();
+        run.scenario.workload.users = Some(users);
+        run.scenario.check()?;
+        if let Load::Generated(load) = &mut run.load {
+            load.workload.users = Some(users);
         }
         Ok(run)
     }
@@ -354,29 +368,25 @@ impl Run {
     }
 }
 
-/// Returns the price of the GPUs of a placement, from a file or of the defaults; `None` if neither has one.
-fn price(path: Option<&Path>, placement: &Placement, read: Read<'_>) -> Result<Option<Price>, Error> {
+/// Returns the price of the GPUs of a placement, as given or of the defaults; `None` if neither has one.
+fn price(output: &Output, placement: &Placement, read: Read<'_>) -> Result<Option<Price>, Error> {
     let gpu = placement.tables.gpu().name.as_str();
-    Ok(Prices::try_open(path, &[gpu], read)?.of(gpu).cloned())
+    Ok(Prices::try_open(output, &[gpu], read)?.of(gpu).cloned())
 }
 
 impl Prices {
-    /// Returns the default prices, replaced by the prices of the file at `path`. The file may price the GPUs `own`
-    /// besides known GPUs. `read` opens the file, as in [`Resources`].
+    /// Returns the default prices, replaced by those of the file of [`Output::prices`], and these by those of
+    /// [`Output::price`]. They may be of the GPUs `own` besides known GPUs. `read` opens the file, as in [`Resources`].
     ///
     /// # Errors
-    /// A file that cannot be read or is wrong.
-    pub fn try_open(
-        path: Option<&Path>,
-        own: &[&str],
-        read: &dyn Fn(&Path) -> io::Result<Input>,
-    ) -> Result<Prices, Error> {
-        let prices = Prices::try_built_in()?;
-        let Some(path) = path else {
-            return Ok(prices);
-        };
-        let bytes = read_file("prices", path, read)?;
-        let given = Prices::read(&bytes, own).map_err(|error| error.in_file(path).about(["prices"]))?;
-        Ok(prices.replaced_by(given))
+    /// A file that cannot be read or is wrong, and a price of an unknown GPU.
+    pub fn try_open(output: &Output, own: &[&str], read: &dyn Fn(&Path) -> io::Result<Input>) -> Result<Prices, Error> {
+        let mut prices = Prices::try_built_in()?;
+        if let Some(path) = &output.prices {
+            let bytes = read_file("prices", path, read)?;
+            let given = Prices::read(&bytes, own).map_err(|error| error.in_file(path).about(["prices"]))?;
+            prices = prices.replaced_by(given);
+        }
+        prices.with(output.price.as_deref().unwrap_or_default(), own)
     }
 }

@@ -15,6 +15,7 @@ use rooflut_traces::{Condition, Format};
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
+use crate::gpu_price::GpuPrice;
 use crate::lengths::LengthDistribution;
 use crate::number;
 use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime};
@@ -73,12 +74,12 @@ pub struct Target {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>))]
     pub tp: Option<u32>,
-    /// Distribute whole experts over all GPUs instead of slicing each expert, as vLLM's --enable-expert-parallel does.
+    /// Distribute whole experts over all GPUs instead of slicing each expert.
     #[serde(deserialize_with = "as_text::switch")]
     #[cfg_attr(
         feature = "clap",
-        arg(long, visible_alias = "enable-expert-parallel", value_name = "BOOL", num_args = 0..=1, require_equals = true,
-            default_missing_value = "true", hide_possible_values = true)
+        arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+            hide_possible_values = true)
     )]
     pub expert_parallel: Option<bool>,
     /// Pipeline parallelism: number of stages. Each stage has --tp GPUs and holds successive layers [default: 1].
@@ -336,8 +337,8 @@ pub struct Server {
 
 /// The requested figures and files.
 ///
-/// [`Run`](crate::Run) applies `goodput`, `prices`, `strict` and `interval`; the others are data for the program that writes the
-/// report.
+/// [`Run`](crate::Run) applies `goodput`, `require`, `attainment`, `prices`, `price`, `strict` and `interval`; the others
+/// are data for the program that writes the report.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
@@ -349,11 +350,28 @@ pub struct Output {
     #[serde(with = "as_text::list")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME:MS", num_args = 1..))]
     pub goodput: Option<Vec<LatencyLimit>>,
+    /// Exit with 3 if the limits of --goodput are not met, with 4 if the servers are overloaded. The p99 of each latency
+    /// must be within its limit, with each of the --seeds, and no request may be rejected.
+    #[serde(deserialize_with = "as_text::switch")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+            hide_possible_values = true)
+    )]
+    pub require: Option<bool>,
+    /// Share of requests that must meet all limits together for --require, such as 0.99, in place of each p99.
+    #[serde(deserialize_with = "number::real_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
+    pub attainment: Option<f64>,
     /// Prices of GPUs: a TOML file with a table per GPU (see examples/prices.toml). The file replaces the default
     /// prices of these GPUs; the defaults are on-demand list prices of a public cloud.
     #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub prices: Option<PathBuf>,
+    /// Prices of GPUs in US dollars per hour, which replace those of --prices, as in h100=2.10 h200=2.90.
+    #[serde(with = "as_text::list")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "GPU=USD", num_args = 1..))]
+    pub price: Option<Vec<GpuPrice>>,
     /// Reject answers of the tables that are worse than this: a class (`rooflut step --help` lists the classes),
     /// inside, or both.
     #[serde(deserialize_with = "as_text::deserialize")]

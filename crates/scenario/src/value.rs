@@ -228,7 +228,7 @@ impl FromStr for LatencyLimit {
                 "e2e" | "e2el" => Latency::E2e,
                 _ => return None,
             };
-            let ms = milliseconds(ms).filter(|ms| *ms >= 0.0 && f64::is_finite(*ms))?;
+            let ms = milliseconds(ms).ok().filter(|ms| *ms >= 0.0 && f64::is_finite(*ms))?;
             Some(LatencyLimit { latency, ms })
         });
         limit.ok_or(invalid(

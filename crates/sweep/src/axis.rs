@@ -112,7 +112,7 @@ fn split(section: &str, key: &str, text: &str) -> Result<Vec<Value>, Error> {
     let parts: Vec<&str> = if WHOLE.contains(&key) { vec![text] } else { text.split(',').map(str::trim).collect() };
     let mut values = Vec::new();
     for part in &parts {
-        match part_values(section, key, part, parts.len() > 1) {
+        match part_values(section, key, part) {
             Ok(found) => values.extend(found),
             // The comma may be part of the value.
             Err(expected) => {
@@ -129,12 +129,7 @@ fn split(section: &str, key: &str, text: &str) -> Result<Vec<Value>, Error> {
 }
 
 /// Returns the values of a part of a list: those of a range, or one.
-fn part_values(section: &str, key: &str, part: &str, is_one_of_several: bool) -> Result<Vec<Value>, String> {
-    // The zeros of 1,000 are no number of a list.
-    let is_group = part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_digit());
-    if is_one_of_several && is_group && part.starts_with('0') {
-        return Err("expected no zeros before a number (1,000 is 1_000 in a list)".to_owned());
-    }
+fn part_values(section: &str, key: &str, part: &str) -> Result<Vec<Value>, String> {
     match range(part).filter(|_| !WHOLE.contains(&key)) {
         Some(numbers) => {
             let numbers = numbers?.into_iter();
@@ -177,7 +172,7 @@ mod tests {
         assert_eq!(cells("rate", &["1..5:2,1e1"]), ["1.0", "3.0", "5.0", "10.0"]);
         assert_eq!(cells("gpu", &["h100,h200"]), ["h100", "h200"]);
         assert_eq!(cells("expert_parallel", &["true,false"]), ["true", "false"]);
-        assert_eq!(cells("requests", &["1,000"]), ["1000"]);
+        assert_eq!(cells("requests", &["1_000,2000"]), ["1000", "2000"]);
         assert_eq!(
             cells("prompt", &["512,uniform:1..6", "lognormal:200,0.8"]),
             ["512", "uniform:1..6", "lognormal:200,0.8"]
@@ -196,7 +191,9 @@ mod tests {
             ("rate", "1..4:0", "rate: expected a step above 0"),
             ("rate", "5,5.0", "expected different values, found \"5.0, 5.0\""),
             ("tp", "1,", "tp: expected a whole number"),
-            ("requests", "10,01", "1_000"),
+            ("requests", "10,01", "zeros before a number"),
+            ("requests", "1,024", "1_024 is one number"),
+            ("rate", "1,024", "1_024 is one number"),
             ("prompt", "lognormal:200,x", "found \"lognormal:200,x\""),
             ("rates", "1", "unknown key \"rates\" (nearest: rate)"),
             ("json", "true,false", "unknown key \"json\""),

@@ -48,6 +48,7 @@ impl Grid {
         let output = std::mem::take(&mut base.output);
         base.output.goodput = output.goodput;
         base.output.prices = output.prices;
+        base.output.price = output.price;
         base.output.strict = output.strict;
         base.output.interval = output.interval;
         let mut sections = sections(&base)?;
@@ -228,7 +229,7 @@ mod tests {
         let keys = ["rate", "tp", "requests", "max_num_seqs", "max_num_batched_tokens", "seed"];
         let axes = keys.map(|key| Axis::read(key, ["1..2_000"]).unwrap());
         let error = Grid::try_new(&Scenario::default(), axes.into()).expect_err("too large");
-        assert!(error.to_string().contains("rate 2,000 x tp 2,000"), "{error}");
+        assert!(error.to_string().contains("rate 2000 x tp 2000"), "{error}");
         let twice = vec![Axis::read("tp", ["1"]).unwrap(); 2];
         let error = Grid::try_new(&Scenario::default(), twice).expect_err("twice");
         assert_eq!(error.to_string(), "tp: expected once, found twice; remove one");

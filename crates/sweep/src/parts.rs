@@ -149,7 +149,7 @@ pub fn earlier_parts(
             return Err(refuse(0, problem));
         }
         if part.columns != found.last.columns || part.rows.len() > Part::ROWS {
-            let problem = "expected the columns of this sweep and at most 1,000 rows".to_owned();
+            let problem = "expected the columns of this sweep and at most 1000 rows".to_owned();
             return Err(refuse(0, problem));
         }
         for (number, row) in part.rows.iter().enumerate() {

@@ -78,7 +78,7 @@ mod tests {
             ("1..inf", "finite"),
             ("nan..4", "finite"),
             ("1..4:x", "FROM..TO:STEP"),
-            ("0..1e12:1", "at most 100,000"),
+            ("0..1e12:1", "at most 100_000"),
         ] {
             let message = read(text).expect_err(text);
             assert!(message.contains(expected), "{text}: {message}");

@@ -38,6 +38,6 @@ mod tests {
         };
         assert_eq!(rows(vec![3]), "1 row (line 3)");
         assert_eq!(rows((2..=6).collect()), "5 rows (lines 2, 3, 4, 5, 6)");
-        assert_eq!(rows((2..=1002).collect()), "1,001 rows (lines 2, 3, 4, 5, 6 and 996 more)");
+        assert_eq!(rows((2..=1002).collect()), "1001 rows (lines 2, 3, 4, 5, 6 and 996 more)");
     }
 }

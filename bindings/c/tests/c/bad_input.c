@@ -286,7 +286,7 @@ static void searches(void) {
   EXPECT(fitted("[output]\nprices = '/nonexistent'", ""), ROOFLUT_CODE_REFUSED, "/nonexistent");
   EXPECT(swept("[sweep]\ntp = [1, 'x']", 0), ROOFLUT_CODE_REFUSED, "toml: line 2: tp: expected");
   EXPECT(swept("[sweep]\ntp = []", 0), ROOFLUT_CODE_REFUSED, "tp: expected at least one value");
-  EXPECT(swept("[sweep]\nrate = '1..3000'\nseed = '1..3000'", 0), ROOFLUT_CODE_REFUSED, "at most 1,000,000 deployments, found 9,000,000");
+  EXPECT(swept("[sweep]\nrate = '1..3000'\nseed = '1..3000'", 0), ROOFLUT_CODE_REFUSED, "at most 1_000_000 deployments, found 9_000_000");
   EXPECT(swept("[sweep]\ngpu = ['h100', 'h101']", 0), ROOFLUT_CODE_REFUSED, "nearest: h100");
   EXPECT(swept("[sweep]\ngpu = ['h100', 'h200']", 1), ROOFLUT_CODE_REFUSED, "gpu: expected either an object or a list");
   EXPECT(rooflut_sweep(NULL, 0, NULL, &error), ROOFLUT_CODE_POINTER, "csv: expected a pointer, found null");

@@ -74,5 +74,5 @@ impl<'r> Curve<'r> {
 /// The servers do not keep up with the lowest rate that was tried.
 pub(crate) fn overloaded(lowest: f64) -> Error {
     let text = format!("the servers do not keep up with a rate of {lowest:.3} per second; use more or faster servers");
-    Error::new(Kind::NoAnswer, text)
+    Error::new(Kind::NotMet, text)
 }

@@ -7,7 +7,9 @@ mod point;
 mod rates;
 mod saturation;
 mod scale;
+mod users;
 
 pub use division::{Division, Split};
 pub use point::Point;
 pub use saturation::{RateQuestion, Saturation};
+pub use users::{MostUsers, UsersPoint};

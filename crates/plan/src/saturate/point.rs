@@ -15,7 +15,7 @@ use crate::trial::{Trial, Verdict};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Point {
-    /// Requests (of sessions: sessions) that arrive per second.
+    /// Requests (of sessions: sessions) that arrive per second; of users, those that are served.
     pub rate: f64,
     /// Requests served per second.
     pub requests_per_s: f64,
@@ -49,16 +49,21 @@ pub struct Point {
 impl Point {
     /// Simulates a run of this rate with each of the seeds.
     pub(crate) fn of(run: &Run, rate: f64, seeds: &[u64], limits: &Limits) -> Result<Point, Error> {
-        let run = run.with_rate(rate)?;
+        let point = Point::of_run(&run.with_rate(rate)?, seeds, limits)?;
+        Ok(Point { rate, ..point })
+    }
+
+    /// Simulates a run with each of the seeds. The rate is that of the requests served.
+    pub(crate) fn of_run(run: &Run, seeds: &[u64], limits: &Limits) -> Result<Point, Error> {
         // Points of a curve are simulated in parallel.
         let trials: Result<Vec<Trial>, Error> =
-            seeds.iter().map(|seed| Trial::of_figures(&run, *seed, limits)).collect();
+            seeds.iter().map(|seed| Trial::of_figures(run, *seed, limits)).collect();
         let trials = trials?;
         let mean = |of: fn(&Trial) -> f64| trials.iter().map(of).sum::<f64>() / seeds.len() as f64;
         let known = |of: fn(&Trial) -> Option<f64>| Spread::of(trials.iter().map(of)).map(|spread| spread.mean);
         let latency = |of: fn(&Trial) -> LatencyMs| LatencySpread::of_runs(trials.iter().map(of));
         Ok(Point {
-            rate,
+            rate: mean(|trial| trial.requests_per_s),
             requests_per_s: mean(|trial| trial.requests_per_s),
             output_tokens_per_s: mean(|trial| trial.output_tokens_per_s),
             goodput_per_s: known(|trial| trial.goodput_per_s),

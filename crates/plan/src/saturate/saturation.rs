@@ -2,7 +2,7 @@
 
 use rooflut::interval::Coverage;
 use rooflut_error::no_effect;
-use rooflut_scenario::{Error, Kind, Output, Resources, Run, Scenario, Stop};
+use rooflut_scenario::{Error, Kind, Output, Resources, Run, Scenario, Stop, VllmCommand};
 use serde::Serialize;
 
 use crate::bounds::{Capacity, Lengths, SAMPLE};
@@ -84,6 +84,9 @@ pub struct Saturation {
     pub division: Option<Division>,
     /// Figures at ascending rates from a tenth to one and a half times the saturation rate, the rates above included.
     pub curve: Vec<Point>,
+    /// The `vllm serve` command of one server; null where vLLM has no flag for a setting.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub vllm_command: VllmCommand,
     /// Remarks.
     pub notes: Vec<String>,
 }
@@ -118,6 +121,9 @@ impl<'q> RateQuestion<'q> {
     /// A scenario that cannot be run or has no rate to vary, a tolerance out of range, a load that is served at no rate
     /// or at any rate, and too few requests for the figures.
     pub fn saturate(self) -> Result<Saturation, Error> {
+        if self.scenario.workload.users.is_some() {
+            return Err(rejected("users", "requests that arrive at a rate to vary", "users who wait for answers"));
+        }
         let (scenario, seeds) = (self.base()?, seeds(&self.scenario));
         let scale = Scale::try_new(self.tolerance)?;
         let limits = self.limits.unwrap_or(Limits::NONE);
@@ -184,19 +190,16 @@ impl<'q> RateQuestion<'q> {
             limited_by,
             division,
             curve: curve.points,
+            vllm_command: run.scenario().vllm_command(),
             notes: notes.collect(),
         })
     }
 
     /// The scenario of a run with one seed.
-    fn base(&self) -> Result<Scenario, Error> {
+    pub(crate) fn base(&self) -> Result<Scenario, Error> {
         let workload = &self.scenario.workload;
-        let fixed = [
-            ("trace", workload.trace.is_some(), "a trace with its own arrivals"),
-            ("users", workload.users.is_some(), "users who wait for answers"),
-        ];
-        if let Some((choice, _, found)) = fixed.into_iter().find(|(_, is_given, _)| *is_given) {
-            return Err(rejected(choice, "requests that arrive at a rate to vary", found));
+        if workload.trace.is_some() {
+            return Err(rejected("trace", "requests that arrive at a rate to vary", "a trace with its own arrivals"));
         }
         if workload.rate.is_some() {
             return Err(no_effect("rate", "it is varied"));
@@ -237,7 +240,7 @@ impl Found {
             return Err(match rejected {
                 0 => overloaded(lowest),
                 rejected => Error::new(
-                    Kind::NoAnswer,
+                    Kind::NotMet,
                     format!(
                         "{rejected} requests of a run are rejected even at a rate of {lowest:.3} per second; use shorter \
                          requests, or a longer queue"

@@ -129,7 +129,7 @@ fn load_stages_are_printed_with_their_rate_and_all_their_metrics() {
     let line = people.lines().find(|line| line.starts_with("  run "));
     let cells: Vec<&str> = line.expect("the stage").split_whitespace().collect();
     assert_eq!(cells[..6].join(" "), "run warm llama-3.1-8b h100 1 2.5");
-    assert_eq!((cells[7], cells[13]), ("30.00", "3,000.00"));
+    assert_eq!((cells[7], cells[13]), ("30.00", "3000.00"));
     assert_eq!(cells[9..12], ["-", "-", "-"], "{people}");
     // A narrow terminal has a line for each metric, and the run beside the first of them.
     let people = in_columns("80");
