@@ -7,7 +7,6 @@ use std::sync::OnceLock;
 use anstyle::{AnsiColor, Style};
 use rooflut::hardware::Dtype;
 use rooflut::model::{LayerGroup, ModelSpec};
-use rooflut::units::Seconds;
 use rooflut_report::Versioned;
 use rooflut_scenario::grouped;
 use serde::Serialize;
@@ -243,9 +242,17 @@ pub(crate) fn three_digits(value: f64) -> String {
     number(value, decimals)
 }
 
-/// Formats a time in milliseconds with three digits.
-pub(crate) fn ms(time: Seconds) -> String {
-    three_digits(time.ms())
+/// Milliseconds from which on a latency is shown in seconds.
+const IN_SECONDS_MS: f64 = 10_000.0;
+
+/// Formats a latency for a column of milliseconds: with three digits, a long one in seconds with its unit.
+pub(crate) fn latency_cell(ms: f64) -> String {
+    if ms >= IN_SECONDS_MS { format!("{} s", three_digits(ms / 1e3)) } else { three_digits(ms) }
+}
+
+/// Formats a latency with its unit.
+pub(crate) fn latency(ms: f64) -> String {
+    if ms >= IN_SECONDS_MS { latency_cell(ms) } else { format!("{} ms", three_digits(ms)) }
 }
 
 /// Formats a share in percent, a small one with a decimal.
@@ -301,6 +308,9 @@ mod tests {
 
     #[test]
     fn figures_have_three_digits_or_all_before_the_point() {
+        let latencies = [9_999.0, 10_000.0, 1_268_688.0];
+        assert_eq!(latencies.map(latency_cell), ["9,999", "10.0 s", "1,269 s"]);
+        assert_eq!(latencies.map(latency), ["9,999 ms", "10.0 s", "1,269 s"]);
         let shown = [0.0, 0.0196, 0.9996, 9.28, 9.996, 42.76, 99.96, 783.4, 2763.15];
         let expected = ["0", "0.020", "1.00", "9.28", "10.0", "42.8", "100", "783", "2763"];
         assert_eq!(shown.map(three_digits), expected);

@@ -3,11 +3,35 @@
 #[cfg(unix)]
 use std::fs;
 use std::io;
+#[cfg(unix)]
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The paths of all that the process has made, moved and removed ones included.
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Text that a signal writes to standard error before it ends the process.
+static LAST_WORDS: Mutex<Option<Box<dyn Fn() -> String + Send>>> = Mutex::new(None);
+
+/// Sets the text that a signal writes to standard error before it ends the process, until the end of the guard.
+pub fn say_on_signals(words: impl Fn() -> String + Send + 'static) -> LastWords {
+    *last_words() = Some(Box::new(words));
+    LastWords
+}
+
+/// A guard until whose end a signal writes something.
+pub struct LastWords;
+
+impl Drop for LastWords {
+    fn drop(&mut self) {
+        *last_words() = None;
+    }
+}
+
+fn last_words() -> MutexGuard<'static, Option<Box<dyn Fn() -> String + Send>>> {
+    LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Returns a file or folder that `make` makes, and that a signal removes.
 pub fn create<T: AsRef<Path>>(make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
@@ -41,6 +65,10 @@ pub fn remove_on_signals() -> io::Result<()> {
         for path in temporary.iter() {
             // It may be gone already.
             let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        }
+        if let Some(words) = last_words().as_ref() {
+            // Where standard error is closed, the exit code remains. The first line may have a bar.
+            let _ = writeln!(io::stderr(), "\n{}", words());
         }
         std::process::exit(128 + ends.unwrap_or(SIGTERM));
     };

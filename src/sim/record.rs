@@ -43,6 +43,10 @@ pub struct Timing {
     pub api_output_ns: u64,
     /// Number of preemptions.
     pub preemptions: u32,
+    /// Prompt tokens found in the prefix cache at the first scheduling, `cached_prompt_tokens` of the request included;
+    /// on the prefill server, if there are any.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub cached_tokens: u32,
     /// The replica that served the request, counted from 0.
     pub replica: u32,
     /// The transfer from a prefill to a decode server; `None` if one server did both.

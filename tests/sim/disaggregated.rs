@@ -77,6 +77,7 @@ fn expected([prefill, mut decode]: [SimConfig; 2], decode_replicas: usize, reque
             both.at_engine_ns = prompt.at_engine_ns;
             both.scheduled_ns = prompt.scheduled_ns;
             both.preemptions += prompt.preemptions;
+            both.cached_tokens = prompt.cached_tokens;
             both.replica = 1 + replica as u32;
             both.kv_transfer = Some(kv_transfer);
             outcomes[index] = Some(Outcome::Completed(both));

@@ -88,6 +88,7 @@ fn check_output(output: &Output) -> PyResult<()> {
     let given = [
         ("requests_out", file(&output.requests_out), "use keep_requests"),
         ("steps_out", file(&output.steps_out), "use keep_steps"),
+        ("windows_out", file(&output.windows_out), "read the report's windows"),
         ("perfetto", file(&output.perfetto), "use the command `rooflut run`"),
         ("json", output.json.is_some(), "use the report's json()"),
         ("progress", output.progress.is_some(), "leave it out"),
@@ -108,5 +109,6 @@ fn without_files(output: Output) -> Output {
     kept.price = output.price;
     kept.strict = output.strict;
     kept.interval = output.interval;
+    kept.windows = output.windows;
     kept
 }

@@ -12,7 +12,7 @@ use crate::error::Error;
 #[derive(Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// Limits to meet, on the p99 or on the figure after @ (mean, p50, p90, p95): ttft:500 tpot:20@p95 e2e:30s.
+    /// Limits to meet, on the p99 or on the figure after @ (mean, p50, p90, p95, p99.9): ttft:500 tpot:20@p95 e2e:30s.
     #[arg(long, value_name = "NAME:MS[@FIGURE]", num_args = 1..)]
     goodput: Vec<Limit>,
     /// Share of requests that must meet all limits together, such as 0.99, in place of limits on figures.

@@ -110,8 +110,8 @@ impl RunArgs {
 
     /// Refuses `--force` where no file is written.
     fn check_force(&self) -> Result<(), rooflut_scenario::Error> {
-        let Output { requests_out, steps_out, perfetto, .. } = &self.scenario.output;
-        let files = [requests_out, steps_out, perfetto];
+        let Output { requests_out, steps_out, perfetto, windows_out, .. } = &self.scenario.output;
+        let files = [requests_out, steps_out, perfetto, windows_out];
         if self.force && files.into_iter().flatten().all(|path| is_stdout(path)) {
             Err(no_effect("force", "no file is written"))
         } else {

@@ -45,6 +45,10 @@ pub(crate) struct SweepArgs {
     /// Also draw column Y over column X as SVG, beside the CSV file, as in ttft_p99:rate (repeatable).
     #[arg(long, value_name = "Y:X", requires = "out", help_heading = "Sweep")]
     pub(crate) plot: Vec<Plot>,
+    /// List the rows of the Pareto front of tokens/s per user over output tokens/s per GPU: no other row is as good in
+    /// one and better in the other.
+    #[arg(long, requires = "out", help_heading = "Sweep")]
+    pub(crate) pareto: bool,
     /// Maximum number of deployments to run.
     #[arg(long, value_name = "COUNT", value_parser = whole::<u64>, default_value_t = MAX_POINTS,
           help_heading = "Sweep")]
@@ -59,7 +63,8 @@ pub(crate) struct SweepArgs {
 pub(crate) struct Lists(pub(crate) Vec<(String, Vec<Vec<String>>)>);
 
 /// Flags of `rooflut run` that name files or the form of one answer.
-const OF_ONE_RUN: [&str; 7] = ["json", "require", "attainment", "requests_out", "steps_out", "perfetto", "progress"];
+const OF_ONE_RUN: [&str; 9] =
+    ["json", "require", "attainment", "requests_out", "steps_out", "perfetto", "windows", "windows_out", "progress"];
 
 /// Returns the flags of a scenario.
 fn flags() -> Vec<clap::Arg> {

@@ -10,7 +10,7 @@ use crate::grid::Grid;
 use crate::limited_by;
 
 use crate::output::{
-    INDENT, count, exact_percent, percent, plural, three_digits, title, warnings, wrapped, wrapped_at,
+    INDENT, count, exact_percent, latency_cell, percent, plural, title, warnings, wrapped, wrapped_at,
 };
 
 /// Returns the deployments as a table, and what they were asked.
@@ -152,7 +152,7 @@ pub(super) fn row(answer: &Answer, [shows_seqs, shows_tokens]: [bool; 2]) -> Vec
 
 /// Returns the range of a figure over the seeds: milliseconds, or requests that miss the limits in percent.
 fn reaches(figure: &LimitedFigure) -> Option<String> {
-    let shown = |value: f64| if figure.limit == "attainment" { percent(100.0 * value) } else { three_digits(value) };
+    let shown = |value: f64| if figure.limit == "attainment" { percent(100.0 * value) } else { latency_cell(value) };
     let (lowest, highest) = (shown(figure.lowest?), shown(figure.highest?));
     Some(if lowest == highest { highest } else { format!("{lowest} to {highest}") })
 }

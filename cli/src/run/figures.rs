@@ -2,18 +2,18 @@
 
 use rooflut::sim::SimConfig;
 use rooflut::sim::figures::{Drafts, Goodput, LimitShares, PoolUse, Stages, Summary};
-use rooflut_report::{Cost, EnergyBound, LatencyMs, PerWork, Shares};
+use rooflut_report::{Cost, EnergyBound, PerWork, Shares};
 use rooflut_scenario::{EXACT_REQUESTS, Speculation};
 
 use super::files::outputs;
 use super::interval;
 use super::load;
+use super::ranges::latencies;
 use super::seeds;
 use super::steady;
 use super::text::RunText;
 use crate::flagged;
-use crate::grid::Grid;
-use crate::output::{count, ms, number, percent, plural, three_digits, wrapped_at};
+use crate::output::{count, latency, number, percent, plural, scientific, three_digits, wrapped_at};
 
 /// Column of the text after its label.
 pub(super) const INDENT: usize = 15;
@@ -56,23 +56,21 @@ impl RunText<'_> {
     }
 
     fn latencies(&self) -> String {
-        let mut grid = Grid::new("latency | >mean ms | >p50 ms | >p90 ms | >p95 ms | >p99 ms");
         let summary = &self.outcome.summary;
         let itl = match summary.drafts {
             Some(_) => "ITL    next step, +-0.05 %",
             None => "ITL    next token, +-0.05 %",
         };
-        for (name, stats) in [
-            ("TTFT   to first token", summary.ttft),
-            ("TPOT   per output token", summary.tpot),
-            (itl, summary.itl),
-            ("E2E    to last token", summary.e2e),
-            ("queue  to scheduling", summary.queue),
-        ] {
-            let cells = LatencyMs::of(stats, summary.completed).all().map(|ms| ms.map_or("-".to_owned(), three_digits));
-            grid.row([name.to_owned()].into_iter().chain(cells).collect());
-        }
-        let mut text = grid.render(2);
+        let report = self.report;
+        let rows = [
+            ("TTFT   to first token", report.ttft_ms),
+            ("TPOT   per output token", report.tpot_ms),
+            (itl, report.itl_ms),
+            ("E2E    to last token", report.e2e_ms),
+            ("queue  to scheduling", report.queue_ms),
+        ];
+        let rows = rows.map(|(name, figures)| (name.to_owned(), figures.all()));
+        let mut text = latencies("latency", &rows).render(2);
         if summary.percentile_error > 0.0 {
             let told = format!(
                 "percentiles from histograms, within {} %; exact up to {} requests",
@@ -81,7 +79,21 @@ impl RunText<'_> {
             );
             text += &wrapped_at(2, "", &told);
         }
-        text
+        text + &self.by_priority()
+    }
+
+    /// Latencies of each priority.
+    fn by_priority(&self) -> String {
+        let Some(classes) = &self.report.by_priority else {
+            return String::new();
+        };
+        let rows = classes.iter().flat_map(|class| {
+            let name = format!("{} ({})", class.priority, count(class.completed));
+            let rest = " ".repeat(name.len());
+            [(name, "TTFT", class.ttft_ms), (rest.clone(), "TPOT", class.tpot_ms), (rest, "E2E", class.e2e_ms)]
+        });
+        let rows = rows.map(|(name, latency, figures)| (format!("{name}  {latency}"), figures.all()));
+        "\n".to_owned() + &latencies("priority (requests)", &rows.collect::<Vec<_>>()).render(2)
     }
 
     fn totals(&self) -> String {
@@ -95,6 +107,7 @@ impl RunText<'_> {
         );
         let mut text = "\n".to_owned();
         text += &wrapped_at(INDENT, "throughput", &rates);
+        text += &wrapped_at(INDENT, "tokens/s", &self.shared_rates());
         if let Some(goodput) = &summary.goodput {
             let goodput = describe_goodput(goodput, summary.completed + summary.rejected);
             text += &wrapped_at(INDENT, "goodput", &goodput);
@@ -110,6 +123,17 @@ impl RunText<'_> {
             }
         }
         text + &self.served()
+    }
+
+    /// Tokens per second of a user and of a GPU.
+    fn shared_rates(&self) -> String {
+        let per_user = self.report.tokens_per_s_per_user.map(|rate| format!("{} per user, ", three_digits(rate)));
+        format!(
+            "{}{} output per GPU, {} with prompts",
+            per_user.unwrap_or_default(),
+            three_digits(self.report.output_tokens_per_s_per_gpu),
+            three_digits(self.report.total_tokens_per_s_per_gpu),
+        )
     }
 
     /// Completed and rejected requests.
@@ -135,10 +159,32 @@ impl RunText<'_> {
             let told = format!("{requests}: prompt and output end at {longest} tokens");
             text += &wrapped_at(INDENT, "truncated", &told);
         }
+        if let Some(windows) = self.windows() {
+            text += &wrapped_at(INDENT, "windows", &windows);
+        }
         if let Some(window) = &self.outcome.steady.window {
             text += &wrapped_at(INDENT, "steady", &steady::window(window));
         }
         text
+    }
+
+    /// The extremes over time.
+    fn windows(&self) -> Option<String> {
+        let windows = self.report.windows.as_ref()?;
+        let width_s = self.outcome.run.scenario().output.windows?;
+        let slowest = windows.iter().filter_map(|it| Some((it.ttft_ms.mean?, it.from_s)));
+        let (ttft_ms, from_s) = slowest.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+        // A short rest of a window says little.
+        let whole = windows.iter().filter(|it| !it.is_partial || windows.len() == 1);
+        let busiest = whole.map(|it| it.requests_per_s).max_by(f64::total_cmp)?;
+        Some(format!(
+            "{} of {} s: mean TTFT up to {} (from {} s on), up to {} requests/s",
+            count(windows.len() as u64),
+            scientific(width_s),
+            latency(ttft_ms),
+            number(from_s, 0),
+            number(busiest, 2),
+        ))
     }
 
     /// Cost and energy of what was served.
@@ -189,7 +235,18 @@ impl RunText<'_> {
                 text += &wrapped_at(INDENT, label, &shares);
             }
         }
-        text + &wrapped_at(INDENT, "KV cache", &self.kv_cache())
+        text += &wrapped_at(INDENT, "KV cache", &self.kv_cache());
+        if let Some(hits) = self.prefix_hits() {
+            text += &wrapped_at(INDENT, "prefix hits", &hits);
+        }
+        text
+    }
+
+    /// The hit rate of the prefix cache, where requests can share tokens.
+    fn prefix_hits(&self) -> Option<String> {
+        let totals = &self.outcome.totals;
+        let rate = self.outcome.prefix_hit_rate()?;
+        (totals.cache_lookups > 0 || rate > 0.0).then(|| format!("{} of the prompt tokens", percent(100.0 * rate)))
     }
 
     fn kv_cache(&self) -> String {
@@ -307,10 +364,10 @@ fn describe_drafts(speculation: &Speculation, drafts: &Drafts, share: Option<f64
 fn describe_stages(stages: &Stages, summary: &Summary) -> [(&'static str, String); 2] {
     let makespan = summary.makespan;
     let transfer = format!(
-        "{} ms from the end of the prefill to the arrival of its KV entries, {} ms from there to the \
+        "{} from the end of the prefill to the arrival of its KV entries, {} from there to the \
          decode server's schedule (means); links busy {} of the time",
-        ms(stages.mean_transfer()),
-        ms(stages.mean_decode_queue()),
+        latency(stages.mean_transfer().ms()),
+        latency(stages.mean_decode_queue().ms()),
         percent(100.0 * stages.link_share(makespan)),
     );
     let pool = |pool: &PoolUse| {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rooflut::model;
-use rooflut_report::{RequestsCsv, StepsCsv, Timeline};
+use rooflut_report::{RequestsCsv, StepsCsv, Timeline, Window};
 use rooflut_scenario::{LengthDistribution, Output, Run};
 
 use crate::args::RunArgs;
@@ -22,6 +22,7 @@ pub(crate) type Files<'f> = (Option<&'f mut RequestsCsv<OutputFile>>, Option<&'f
 pub(crate) struct RunFiles {
     requests: Option<RequestsCsv<OutputFile>>,
     of_steps: StepFiles,
+    windows: Option<OutputFile>,
 }
 
 impl RunFiles {
@@ -41,10 +42,14 @@ impl RunFiles {
         };
         let requests = open(&output.requests_out, RequestsCsv::new(Vec::new()).finish())?;
         let steps = open(&output.steps_out, StepsCsv::new(Vec::new()).finish())?;
+        let mut empty = Vec::new();
+        let empty = Window::write_csv(&[], &mut empty).map(|()| empty);
+        let windows = open(&output.windows_out, empty)?;
         let timeline = open(&output.perfetto, Timeline::new(Vec::new(), &[]).finish())?;
         Ok(RunFiles {
             requests: requests.map(RequestsCsv::new),
             of_steps: (steps.map(StepsCsv::new), timeline.map(|file| Timeline::new(file, &server_names(run)))),
+            windows,
         })
     }
 
@@ -58,12 +63,14 @@ impl RunFiles {
     }
 
     /// Moves the files to their destinations after the simulation.
-    pub(crate) fn finish(self, output: &Output) -> Result<(), Error> {
+    pub(crate) fn finish(self, output: &Output, windows: &[Window]) -> Result<(), Error> {
         let (steps, timeline) = self.of_steps;
+        let of_windows = self.windows.map(|mut file| Window::write_csv(windows, &mut file).map(|()| file));
         let files = [
             (&output.requests_out, self.requests.map(RequestsCsv::finish)),
             (&output.steps_out, steps.map(StepsCsv::finish)),
             (&output.perfetto, timeline.map(Timeline::finish)),
+            (&output.windows_out, of_windows),
         ];
         let written = files.into_iter().filter_map(|(path, file)| path.as_ref().zip(file));
         written.into_iter().try_for_each(|(path, file)| finish(path, file))
@@ -90,7 +97,7 @@ fn server_names(run: &Run) -> Vec<String> {
 
 /// Returns the paths of the files that are asked for.
 pub(super) fn outputs(output: &Output) -> impl Iterator<Item = &PathBuf> {
-    let files = [&output.requests_out, &output.steps_out, &output.perfetto];
+    let files = [&output.requests_out, &output.steps_out, &output.perfetto, &output.windows_out];
     files.into_iter().flatten()
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use rooflut_scenario::{Arrival, Formula, GeneratedLoad, LengthRange, Load, Sizes, ThinkTime};
 use rooflut_traces::{ArrivalSource, Trace};
 
-use crate::output::{count, number, plural, scientific};
+use crate::output::{count, exact_percent, number, plural, scientific};
 
 /// Returns a load that has sent so many requests.
 pub(super) fn describe(load: &Load, requests: u64) -> String {
@@ -62,6 +62,15 @@ fn describe_trace(path: &Path, trace: &Trace) -> String {
         _ => path.display().to_string(),
     };
     let mut text = format!("{path} ({}{arrivals})", trace.format.title());
+    if let Some(requests) = trace.extent.requests {
+        text += &format!(", first {}", plural(requests, "request"));
+    }
+    if let Some(duration_ns) = trace.extent.duration_ns {
+        text += &format!(", first {} s", scientific(duration_ns as f64 / 1e9));
+    }
+    if trace.speed() != 1.0 {
+        text += &format!(", at {} times its speed", scientific(trace.speed()));
+    }
     for condition in &trace.conditions {
         text += &format!(", {condition}");
     }
@@ -83,9 +92,10 @@ fn describe_generated(load: &GeneratedLoad) -> String {
     let users = describe_arrivals(load);
     let seed = if workload.is_random() { format!(" (seed {})", workload.seed()) } else { String::new() };
     let (prompt, output) = (sizes(&load.prompt), sizes(&load.output));
-    let cached = match workload.cached_prompt() {
-        0 => String::new(),
-        cached => format!(" ({} cached)", count(cached.into())),
+    let cached = match (workload.cached_prompt(), workload.prefix_hit_rate) {
+        (_, Some(share)) => format!(" ({} cached)", exact_percent(share)),
+        (0, None) => String::new(),
+        (cached, None) => format!(" ({} cached)", count(cached.into())),
     };
     let mut text = format!("{users}{seed}; {prompt} prompt{cached} + {output} output tokens");
     if let Some(prefixes) = workload.prefixes {

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         Some(true) => report.to_json()?,
         _ => answer.text(),
     };
-    files.finish(output)?;
+    files.finish(output, report.windows.as_deref().unwrap_or_default())?;
     let failure = required::failure(&outcome, &report).or_else(|| answer.failure());
     let text = if files::take_stdout(output) { output::print_aside(text) } else { text };
     Ok(Answered { text, failure })

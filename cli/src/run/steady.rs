@@ -2,7 +2,7 @@
 
 use rooflut_scenario::{Outcome, Window};
 
-use crate::output::{count, ms, number, percent, plural};
+use crate::output::{count, latency, number, percent, plural};
 
 /// Returns the end of a heading over figures that are not those of a steady state, though the load has one.
 pub(super) fn heading(outcome: &Outcome<'_>) -> &'static str {
@@ -59,9 +59,9 @@ fn overload(outcome: &Outcome<'_>) -> String {
     };
     let growth = summary.queue_growth.map_or(String::new(), |growth| {
         format!(
-            ", and the mean {times} grows from {} ms in the first quarter of the requests to {} ms in the last",
-            ms(growth.first_quarter),
-            ms(growth.last_quarter),
+            ", and the mean {times} grows from {} in the first quarter of the requests to {} in the last",
+            latency(growth.first_quarter.ms()),
+            latency(growth.last_quarter.ms()),
         )
     });
     format!("the server does not keep up with this rate: it serves {served} requests/s{growth}")

@@ -6,7 +6,9 @@ use rooflut_report::LatencySpread;
 use crate::command_line;
 use crate::grid::Grid;
 use crate::limited_by;
-use crate::output::{count, exact_percent, number, percent, plural, three_digits, title, warnings, wrapped_at};
+use crate::output::{
+    count, exact_percent, latency_cell, number, percent, plural, three_digits, title, warnings, wrapped_at,
+};
 use crate::plan::lasting;
 
 /// Column of the text after its label.
@@ -33,6 +35,13 @@ pub(super) fn text(saturation: &Saturation) -> String {
     }
     if let Some(point) = &saturation.within_limits {
         line("highest", format!("{}, {}", rate(point), served(point)));
+    }
+    if let Some(own) = saturation.trace_rate {
+        let times = |point: &Point, at: &str| format!("{} times {at}", three_digits(point.rate / own));
+        let highest = saturation.within_limits.as_ref().map(|point| times(point, "within the limits"));
+        let full = times(&saturation.saturation, "at saturation");
+        let told = highest.into_iter().chain([full]).collect::<Vec<_>>().join(", ");
+        line("speed", format!("{told}, over that of the trace ({} requests per second)", three_digits(own)));
     }
     let full = &saturation.saturation;
     line("saturation", format!("{}, {}", rate(full), served(full)));
@@ -152,5 +161,5 @@ fn curve(saturation: &Saturation) -> String {
 
 /// Returns the median and the p99, means over the seeds.
 pub(super) fn figures(latency: LatencySpread) -> [String; 2] {
-    [latency.p50, latency.p99].map(|spread| spread.map_or_else(|| "-".to_owned(), |spread| three_digits(spread.mean)))
+    [latency.p50, latency.p99].map(|spread| spread.map_or_else(|| "-".to_owned(), |spread| latency_cell(spread.mean)))
 }

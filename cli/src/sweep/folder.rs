@@ -24,6 +24,7 @@ pub(super) struct SweepFolder {
     part: Part,
     number: usize,
     written: Instant,
+    unsaved: u64,
     done: u64,
 }
 
@@ -37,6 +38,7 @@ impl SweepFolder {
             part: earlier.last,
             number: earlier.full,
             written: Instant::now(),
+            unsaved: 0,
             done: earlier.rows,
         })
     }
@@ -47,6 +49,7 @@ impl SweepFolder {
 
     pub(super) fn push(&mut self, row: Row) -> Result<(), Error> {
         self.part.push(row);
+        self.unsaved += 1;
         if self.part.is_full() {
             self.write()?;
             self.part.clear();
@@ -55,6 +58,11 @@ impl SweepFolder {
             self.write()?;
         }
         Ok(())
+    }
+
+    /// Rows that are in memory alone.
+    pub(super) fn unsaved(&self) -> u64 {
+        self.unsaved
     }
 
     /// Writes the last part.
@@ -67,7 +75,9 @@ impl SweepFolder {
 
     fn write(&mut self) -> Result<(), Error> {
         self.written = Instant::now();
-        write(&self.part, &self.path, self.number)
+        write(&self.part, &self.path, self.number)?;
+        self.unsaved = 0;
+        Ok(())
     }
 }
 

@@ -13,7 +13,6 @@ use crate::output_file::OutputFile;
 use crate::outputs::is_stdout;
 
 use super::out::is_parquet;
-use super::plots;
 
 /// Joins the shards, and returns what was written.
 pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error> {
@@ -83,6 +82,6 @@ fn folders(_: &SweepArgs, _: &[PathBuf], _: &Path) -> Result<String, Error> {
 }
 
 fn summary(args: &SweepArgs, out: &Path, rows: u64, of: &str) -> Result<String, Error> {
-    let drawn = plots::draw(&args.plot, out)?;
+    let drawn = super::pictures(args, out)?;
     Ok(format!("{}: {} rows of {of}\n{drawn}", out.display(), count(rows)))
 }

@@ -6,11 +6,13 @@ mod folder;
 mod grid;
 mod merge;
 mod out;
+mod pareto;
 mod plots;
 mod progress;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use rooflut::table::TableSet;
@@ -25,6 +27,7 @@ use crate::model_source;
 use crate::output::{Answered, count, plural};
 use crate::outputs::is_stdout;
 use crate::table_set::{self, WhichSet};
+use crate::temporary;
 use crate::version::version;
 
 use out::{Ended, SweepOut};
@@ -61,10 +64,20 @@ fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
     let mut progress = Progress::new(points, done, args.progress, host.shows_progress);
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.min(usize::try_from(points).unwrap_or(threads));
-    let mut failed = 0_u64;
+    let saved = Arc::new(AtomicU64::new(done));
+    let _words = args.out.clone().filter(|path| !is_stdout(path)).map(|path| {
+        let saved = Arc::clone(&saved);
+        temporary::say_on_signals(move || {
+            let (rows, all) = (count(saved.load(Ordering::Relaxed)), plural(points, "row"));
+            format!("{}: {rows} of {all} written; go on with the same command and --resume", path.display())
+        })
+    });
+    let (mut failed, mut rows) = (0_u64, done);
     let written = sweep.rows(args.shard, done, threads, |row| {
         failed += u64::from(row.values().last().is_some_and(|error| !error.is_null()));
         out.push(row)?;
+        rows += 1;
+        saved.store(rows - out.unsaved(), Ordering::Relaxed);
         progress.add();
         Ok(())
     });
@@ -76,8 +89,13 @@ fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
     let Some(path) = args.out.as_deref().filter(|path| !is_stdout(path)) else {
         return Ok(String::new());
     };
-    let drawn = plots::draw(&args.plot, path)?;
-    Ok(summary(path, points, done, failed) + &drawn)
+    Ok(summary(path, points, done, failed) + &pictures(args, path)?)
+}
+
+/// Draws the charts of the rows, and returns their paths and the Pareto front, if they are asked for.
+fn pictures(args: &SweepArgs, rows: &Path) -> Result<String, Error> {
+    let drawn = plots::draw(&args.plot, rows)?;
+    Ok(if args.pareto { drawn + &pareto::text(rows)? } else { drawn })
 }
 
 /// `sweep.csv: 600 deployments simulated, 12 with an error; 1000 rows`.

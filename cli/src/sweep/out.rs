@@ -70,6 +70,15 @@ impl<'o> SweepOut<'o> {
         }
     }
 
+    /// Rows that are in memory alone.
+    pub(super) fn unsaved(&self) -> u64 {
+        match self {
+            SweepOut::Csv(_) => 0,
+            #[cfg(feature = "parquet")]
+            SweepOut::Parquet(folder) => folder.unsaved(),
+        }
+    }
+
     /// Writes what is left.
     pub(super) fn finish(&mut self) -> Result<(), Ended> {
         match self {

@@ -33,7 +33,7 @@ pub(super) fn draw(plots: &[Plot], sweep: &Path) -> Result<String, Error> {
 }
 
 /// Returns the rows of a sweep as CSV.
-fn csv(sweep: &Path) -> Result<Box<dyn Read>, Error> {
+pub(super) fn csv(sweep: &Path) -> Result<Box<dyn Read>, Error> {
     #[cfg(feature = "parquet")]
     if super::out::is_parquet(sweep) {
         let files = super::folder::files(sweep)?;

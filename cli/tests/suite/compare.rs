@@ -57,7 +57,7 @@ fn the_outputs_of_scenarios_are_not_written() {
 }
 
 /// Keys of a report that a run computes or that describe its input; all others are settings.
-const RESULTS: [&str; 47] = [
+const RESULTS: [&str; 53] = [
     "schema_version",
     "weight_bytes",
     "scenario",
@@ -94,6 +94,12 @@ const RESULTS: [&str; 47] = [
     "kv_blocks_peak",
     "kv_blocks_mean",
     "limits_met",
+    "prefix_cache_hit_rate",
+    "tokens_per_s_per_user",
+    "output_tokens_per_s_per_gpu",
+    "total_tokens_per_s_per_gpu",
+    "by_priority",
+    "windows",
     "max_model_len_lowered_from",
     "busiest_replica_share",
     "class",

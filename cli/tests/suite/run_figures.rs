@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::support::run_files::{columns, run};
-use crate::support::{failure_with_answer, json, new_path, number, success};
+use crate::support::{failure_with_answer, file, json, new_path, number, success};
 use serde_json::Value;
 
 #[test]
@@ -192,4 +192,112 @@ fn cost_and_energy_are_those_of_the_gpus_and_their_busy_time() {
         assert!(near(per("million_output_tokens"), total / 20.0 / 256.0 * 1e6));
         assert!(near(per("million_tokens"), total / 20.0 / 768.0 * 1e6));
     }
+}
+
+#[test]
+fn tokens_per_s_of_a_user_and_of_a_gpu_follow_from_tpot_and_throughput() {
+    let answer = json("run --tp 2 --replicas 2 --requests 40");
+    let per_user = number(&answer, "/tokens_per_s_per_user");
+    assert!((per_user * number(&answer, "/tpot_ms/mean") / 1e3 - 1.0).abs() < 1e-12);
+    for rate in ["output_tokens_per_s", "total_tokens_per_s"] {
+        let (all, per_gpu) =
+            (number(&answer, &format!("/throughput/{rate}")), number(&answer, &format!("/{rate}_per_gpu")));
+        // Four GPUs.
+        assert!((all / per_gpu / 4.0 - 1.0).abs() < 1e-12, "{rate}");
+    }
+    assert_eq!(json("run --output 1 --requests 9")["tokens_per_s_per_user"], Value::Null);
+}
+
+#[test]
+fn the_hit_rate_is_the_share_of_prompt_tokens_in_full_blocks_of_the_prefix() {
+    // All but the first request of a prefix find 992 of 1,000 + 512 tokens.
+    let rate = |flags: &str| number(&json(&format!("run --requests 40 {flags}")), "/prefix_cache_hit_rate");
+    let found = rate("--users 1 --prefixes 1x1000");
+    assert!((found - 39.0 * 992.0 / 40.0 / 1_512.0).abs() < 1e-9, "{found}");
+    assert!((rate("--cached-prompt 100") - 96.0 / 512.0).abs() < 1e-9);
+    assert!(rate("").to_bits() == 0);
+    assert_eq!(json("run --requests 9 --prefix-caching off")["prefix_cache_hit_rate"], Value::Null);
+    // Given, it is met on average.
+    let given = number(&json("run --requests 2000 --prefix-hit-rate 0.8"), "/prefix_cache_hit_rate");
+    assert!((given - 0.8).abs() < 1e-3, "{given}");
+}
+
+#[test]
+fn windows_divide_all_requests_of_a_run() {
+    let (folder, path) = new_path("requests.csv");
+    let windows = folder.path().join("windows.csv");
+    let answer =
+        json(&format!("run --requests 600 --windows 7.5s --windows-out {} --requests-out {path}", windows.display()));
+    let found = answer["windows"].as_array().expect("windows");
+    let partial: Vec<bool> = found.iter().map(|window| window["is_partial"] == true).collect();
+    assert_eq!(partial.iter().filter(|is_partial| **is_partial).count(), 1);
+    assert_eq!(partial.last(), Some(&true));
+    let rows = columns(Path::new(&path));
+    let column = |name: &str| rows[name].iter().map(|value| value.expect("a number"));
+    let ends: Vec<(f64, f64)> = column("arrival_ms").zip(column("e2e_ms")).map(|(at, e2e)| (at, at + e2e)).collect();
+    let (mut arrived, mut completed) = (0, 0);
+    for window in found {
+        let (from_s, to_s) = (number(window, "/from_s"), number(window, "/to_s"));
+        let within = |ms: f64| (from_s..to_s).contains(&(ms / 1e3));
+        let here = ends.iter().filter(|(at, _)| within(*at)).count();
+        assert!((number(window, "/arrived") - here as f64).abs() < 0.5);
+        arrived += here;
+        let rate = number(window, "/requests_per_s") * (to_s - from_s);
+        assert!((rate - number(window, "/completed")).abs() < 1e-6);
+        completed += number(window, "/completed").round() as u64;
+    }
+    assert_eq!((arrived, completed), (600, 600));
+    let lines = columns(&windows);
+    for (key, column) in
+        [("arrived", "arrived"), ("kv_blocks_mean", "kv_blocks_mean"), ("waiting_mean", "waiting_mean")]
+    {
+        let of_json: Vec<Option<f64>> = found.iter().map(|window| window[key].as_f64()).collect();
+        assert_eq!(lines[column], of_json, "{key}");
+    }
+    let means: Vec<Option<f64>> = found.iter().map(|window| window["ttft_ms"]["mean"].as_f64()).collect();
+    assert_eq!(lines["ttft_mean_ms"], means);
+    assert_eq!(json("run --requests 9")["windows"], Value::Null);
+}
+
+#[test]
+fn latencies_by_priority_are_those_of_its_requests() {
+    let rows = (0..300).map(|index| format!("{},512,64,{}\n", 10 * index, 5 * u32::from(index % 3 > 0)));
+    let (_trace, trace) =
+        file("all.csv", format!("arrival_ms,prompt_tokens,output_tokens,priority\n{}", rows.collect::<String>()));
+    let (_folder, path) = new_path("requests.csv");
+    let answer = json(&format!("run --trace {trace} --max-num-seqs 16 --policy priority --requests-out {path}"));
+    let rows = columns(Path::new(&path));
+    let classes = answer["by_priority"].as_array().expect("classes");
+    for (class, [priority, requests]) in classes.iter().zip([[0.0, 100.0], [5.0, 200.0]]) {
+        assert_eq!([number(class, "/priority"), number(class, "/completed")], [priority, requests]);
+        for latency in ["ttft_ms", "tpot_ms", "e2e_ms", "queue_ms"] {
+            let of_class =
+                rows["priority"].iter().map(|value| value.is_some_and(|value| (value - priority).abs() < 0.5));
+            let times = rows[latency].iter().zip(of_class).filter(|(_, is_of)| *is_of).filter_map(|(ms, _)| *ms);
+            let mean = times.sum::<f64>() / requests;
+            let found = number(class, &format!("/{latency}/mean"));
+            assert!((found / mean - 1.0).abs() < 1e-6, "{priority} {latency}: {found} {mean}");
+        }
+    }
+    assert_eq!(classes.len(), 2);
+    let [urgent, other] = [0, 1].map(|class| number(&classes[class], "/ttft_ms/mean"));
+    assert!(urgent * 3.0 < other, "{urgent} {other}");
+    assert_eq!(json("run --requests 9")["by_priority"], Value::Null);
+}
+
+#[test]
+fn p99_9_needs_five_thousand_requests() {
+    let rows = (0..5_000).map(|index| format!("{},{},2\n", 20 * index, 100 + 37 * (index % 70)));
+    let (_trace, trace) =
+        file("all.csv", format!("arrival_ms,prompt_tokens,output_tokens\n{}", rows.collect::<String>()));
+    let (_folder, path) = new_path("requests.csv");
+    let answer = json(&format!("run --trace {trace} --requests-out {path}"));
+    let times = times(&path, "ttft_ms");
+    let (rank, share) = (4_994, 0.001);
+    let expected = times[rank] + (times[rank + 1] - times[rank]) * share;
+    assert!((number(&answer, "/ttft_ms/p99_9") - expected).abs() < 1e-5);
+    let fewer = format!("run --trace {trace} --trace-requests 4999");
+    assert_eq!(json(&fewer)["ttft_ms"]["p99_9"], Value::Null);
+    assert!(!success(&fewer).contains("p99.9"));
+    assert!(success(&format!("run --trace {trace}")).contains("p99.9 ms"));
 }

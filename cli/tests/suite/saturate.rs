@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{json, number, rooflut, success};
+use crate::support::{file, json, number, rooflut, success};
 
 /// Few enough for short runs to overload a server.
 const SEQS: &str = "--max-num-seqs 128 --max-num-batched-tokens 2048";
@@ -60,4 +60,19 @@ fn limits_that_no_rate_meets_are_an_error_beside_the_curve() {
     assert!(number(&answer, "/lowest/ttft_ms/p99/lowest") > 1.0);
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
     assert!(stderr.contains("error: no rate meets ttft:1@p99, not even "), "{stderr}");
+}
+
+#[test]
+fn a_trace_is_replayed_at_the_highest_speed_within_limits() {
+    let rows: String = (0..1_000).map(|index| format!("{},512,64\n", 100 * index)).collect();
+    let (_folder, trace) = file("trace.csv", format!("arrival_ms,prompt_tokens,output_tokens\n{rows}"));
+    let answer = json(&format!("saturate --trace {trace} --goodput tpot:12@p95"));
+    let own = number(&answer, "/trace_rate");
+    assert!((own - 1_000.0 / 99.9).abs() < 1e-9, "{own}");
+    let speed = number(&answer, "/within_limits/rate") / own;
+    let p95 = |speed: f64| number(&json(&format!("run --trace {trace} --trace-speed {speed}")), "/tpot_ms/p95");
+    assert!(speed > 1.0 && p95(speed) <= 12.0, "{speed}");
+    assert!(p95(1.05 * speed) > 12.0, "{speed}");
+    let text = success(&format!("saturate --trace {trace} --goodput tpot:12@p95"));
+    assert!(text.contains("times within the limits, "), "{text}");
 }

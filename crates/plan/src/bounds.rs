@@ -99,7 +99,7 @@ fn mean(values: &[u32]) -> f64 {
 /// Returns the value that no figure of `sorted` is below: the one at the rank of a percentile, the least for a mean.
 fn least(sorted: &[u32], figure: Figure) -> u32 {
     let last = sorted.len().saturating_sub(1);
-    let rank = figure.percent().map_or(0, |percent| last * percent as usize / 100);
+    let rank = figure.per_mille().map_or(0, |per_mille| last * per_mille as usize / 1_000);
     sorted.get(rank).copied().unwrap_or_default()
 }
 

@@ -22,15 +22,18 @@ pub enum Figure {
     /// 99th percentile.
     #[default]
     P99,
+    /// 99.9th percentile.
+    P99_9,
 }
 
 impl Figure {
-    const ALL: [(&'static str, Figure); 5] = [
+    const ALL: [(&'static str, Figure); 6] = [
         ("mean", Figure::Mean),
         ("p50", Figure::P50),
         ("p90", Figure::P90),
         ("p95", Figure::P95),
         ("p99", Figure::P99),
+        ("p99.9", Figure::P99_9),
     ];
 
     /// Returns its name: `p99`.
@@ -39,21 +42,22 @@ impl Figure {
         named.map_or("p99", |(name, _)| name)
     }
 
-    /// Returns the share of requests below it, in percent; `None` for the mean.
-    pub(crate) fn percent(self) -> Option<u64> {
+    /// Returns the share of requests below it, in thousandths; `None` for the mean.
+    pub(crate) fn per_mille(self) -> Option<u64> {
         match self {
             Figure::Mean => None,
-            Figure::P50 => Some(50),
-            Figure::P90 => Some(90),
-            Figure::P95 => Some(95),
-            Figure::P99 => Some(99),
+            Figure::P50 => Some(500),
+            Figure::P90 => Some(900),
+            Figure::P95 => Some(950),
+            Figure::P99 => Some(990),
+            Figure::P99_9 => Some(999),
         }
     }
 
     /// Returns the number of requests from which on it is known.
     pub(crate) fn least_requests(self) -> u64 {
-        let of = |percent: u64| (100 * LatencyMs::MIN_BEYOND).div_ceil(100 - percent);
-        self.percent().map_or(1, of)
+        let of = |per_mille: u64| (1_000 * LatencyMs::MIN_BEYOND).div_ceil(1_000 - per_mille);
+        self.per_mille().map_or(1, of)
     }
 
     /// Returns the highest figure that is known of so many requests.
@@ -71,6 +75,7 @@ impl Figure {
             Figure::P90 => figures.p90,
             Figure::P95 => figures.p95,
             Figure::P99 => figures.p99,
+            Figure::P99_9 => figures.p99_9,
         }
     }
 }
@@ -219,11 +224,11 @@ impl Limits {
     pub(crate) fn goal(&self) -> Goal {
         let seconds = |limit: &Limit| Seconds(limit.ms() / 1e3);
         let bound = |limit: &Limit| {
-            let (score, at_most) = match limit.figure().percent() {
+            let (score, at_most) = match limit.figure().per_mille() {
                 None => (Score::Latency(limit.latency()), seconds(limit).0),
-                Some(percent) => {
+                Some(per_mille) => {
                     let score = Score::Beyond(limit.latency(), seconds(limit));
-                    (score, (100 - percent) as f64 / 100.0)
+                    (score, (1_000 - per_mille) as f64 / 1_000.0)
                 }
             };
             Bound { score, at_most }

@@ -19,19 +19,21 @@ pub struct Percentiles<T> {
     pub p95: Option<T>,
     /// 99th percentile.
     pub p99: Option<T>,
+    /// 99.9th percentile.
+    pub p99_9: Option<T>,
 }
 
 impl<T> Percentiles<T> {
     /// Returns the mean and the percentiles, in ascending order.
-    pub fn all(self) -> [Option<T>; 5] {
-        [self.mean, self.p50, self.p90, self.p95, self.p99]
+    pub fn all(self) -> [Option<T>; 6] {
+        [self.mean, self.p50, self.p90, self.p95, self.p99, self.p99_9]
     }
 }
 
 /// Mean and percentiles, milliseconds; all null where there is no such time.
 ///
 /// A percentile is null if fewer than [`MIN_BEYOND`](LatencyMs::MIN_BEYOND) completed requests are expected beyond it,
-/// because chance would decide the percentile: p99 needs 500 completed requests, p95 100, p90 50 and p50 10.
+/// because chance would decide the percentile: p99.9 needs 5,000 completed requests, p99 500, p95 100, p90 50 and p50 10.
 pub type LatencyMs = Percentiles<f64>;
 
 impl LatencyMs {
@@ -40,16 +42,17 @@ impl LatencyMs {
 
     /// Returns the figures of `completed` requests.
     pub fn of(stats: Option<Stats>, completed: u64) -> LatencyMs {
-        let known = |percent: u64, of: fn(&Stats) -> Seconds| {
-            let enough = completed.saturating_mul(100 - percent) >= 100 * LatencyMs::MIN_BEYOND;
+        let known = |per_mille: u64, of: fn(&Stats) -> Seconds| {
+            let enough = completed.saturating_mul(1_000 - per_mille) >= 1_000 * LatencyMs::MIN_BEYOND;
             stats.as_ref().filter(|_| enough).map(|s| of(s).ms())
         };
         LatencyMs {
             mean: stats.map(|s| s.mean.ms()),
-            p50: known(50, |s| s.p50),
-            p90: known(90, |s| s.p90),
-            p95: known(95, |s| s.p95),
-            p99: known(99, |s| s.p99),
+            p50: known(500, |s| s.p50),
+            p90: known(900, |s| s.p90),
+            p95: known(950, |s| s.p95),
+            p99: known(990, |s| s.p99),
+            p99_9: known(999, |s| s.p99_9),
         }
     }
 }
@@ -130,13 +133,15 @@ mod tests {
             let figures = LatencyMs::of(stats, completed).all();
             figures.map(|figure| figure.is_some())
         };
-        assert_eq!(known(9), [true, false, false, false, false]);
-        assert_eq!(known(10), [true, true, false, false, false]);
-        assert_eq!(known(50), [true, true, true, false, false]);
-        assert_eq!(known(99), [true, true, true, false, false]);
-        assert_eq!(known(100), [true, true, true, true, false]);
-        assert_eq!(known(499), [true, true, true, true, false]);
-        assert_eq!(known(500), [true; 5]);
+        assert_eq!(known(9), [true, false, false, false, false, false]);
+        assert_eq!(known(10), [true, true, false, false, false, false]);
+        assert_eq!(known(50), [true, true, true, false, false, false]);
+        assert_eq!(known(99), [true, true, true, false, false, false]);
+        assert_eq!(known(100), [true, true, true, true, false, false]);
+        assert_eq!(known(499), [true, true, true, true, false, false]);
+        assert_eq!(known(500), [true, true, true, true, true, false]);
+        assert_eq!(known(4_999), [true, true, true, true, true, false]);
+        assert_eq!(known(5_000), [true; 6]);
     }
 
     #[test]

@@ -104,6 +104,7 @@ impl LatencyRange {
             p90: range(|ms| ms.p90),
             p95: range(|ms| ms.p95),
             p99: range(|ms| ms.p99),
+            p99_9: range(|ms| ms.p99_9),
         }
     }
 }

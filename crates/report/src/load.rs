@@ -61,6 +61,12 @@ pub struct TraceLoad {
     pub format: &'static str,
     /// Where the arrivals come from: `recorded`, `poisson`, `at_once`, or `other` for one without a name here.
     pub arrivals: &'static str,
+    /// Speed of the replay over that of the file.
+    pub speed: f64,
+    /// Maximum number of requests, the first ones of the file; null for all.
+    pub first_requests: Option<u64>,
+    /// Seconds of the file that are replayed, from its beginning; null for all.
+    pub first_s: Option<f64>,
     /// Conditions on the rows, `COLUMN=VALUE`.
     #[serde(rename = "where")]
     pub conditions: Vec<String>,
@@ -90,6 +96,8 @@ pub struct Mix {
     pub prompt_tokens: Lengths,
     /// Leading prompt tokens that the prefix cache holds.
     pub cached_prompt_tokens: u32,
+    /// Share of each prompt that the prefix cache holds, in whole KV blocks; null where texts decide.
+    pub cached_prompt_share: Option<f64>,
     /// Tokens of outputs.
     pub output_tokens: Lengths,
     /// Texts that prompts begin with.

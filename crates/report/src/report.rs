@@ -12,11 +12,13 @@ use crate::figures::{Goodput, LatencyMs, QueueGrowth};
 use crate::flagged::FlaggedRow;
 use crate::interval::ModelInterval;
 use crate::load::Load;
+use crate::priority::PriorityClass;
 use crate::rejections::Rejections;
 use crate::seeds::{LatencySpread, Seeds, Spread};
 use crate::sources::{Provenance, Shares};
 use crate::steady::Steady;
 use crate::versioned::Versioned;
+use crate::windows::Window;
 
 /// The report of a run: what `rooflut run --json` prints.
 ///
@@ -58,6 +60,10 @@ pub struct Report {
     pub e2e_ms: LatencyMs,
     /// Time from the arrival at the engine to the first scheduling.
     pub queue_ms: LatencyMs,
+    /// Latencies by priority, the most urgent first; null where the load has no priorities, or more than 64.
+    pub by_priority: Option<Vec<PriorityClass>>,
+    /// Figures of the whole run over time; null unless asked for.
+    pub windows: Option<Vec<Window>>,
     /// Largest relative error of the percentiles except those of `itl_ms`; 0 where they are exact.
     pub percentile_error: f64,
     /// Largest relative error of the percentiles of `itl_ms`.
@@ -77,6 +83,13 @@ pub struct Report {
     pub seeds: Option<Seeds>,
     /// Served work per second.
     pub throughput: Throughput,
+    /// Output tokens per second that a user sees after the first token: 1 over the mean of TPOT, the harmonic mean over
+    /// requests (InferenceX calls 1 / TPOT the interactivity). Null where no served request has a second token.
+    pub tokens_per_s_per_user: Option<f64>,
+    /// Tokens generated per second, over all GPUs of the deployment, those of prefill servers included.
+    pub output_tokens_per_s_per_gpu: f64,
+    /// Tokens of prompts (cached ones included) and outputs per second, over all GPUs of the deployment.
+    pub total_tokens_per_s_per_gpu: f64,
     /// Requests served within limits; null without limits.
     pub goodput: Option<Goodput>,
     /// Cost of the GPUs; null where their price is not known.
@@ -115,6 +128,10 @@ pub struct Report {
     pub kv_blocks_peak: u32,
     /// KV blocks held, averaged over the time.
     pub kv_blocks_mean: f64,
+    /// Share of the prompt tokens of served requests that the prefix cache had, `cached_prompt_tokens` of the load
+    /// included: vLLM's prefix_cache_hits over its prefix_cache_queries. A request counts once, as it was first
+    /// admitted, not again after a preemption. Null where the servers cache no prefixes.
+    pub prefix_cache_hit_rate: Option<f64>,
     /// Limits and policies of each server, with the defaults filled in: `block_size` and so on.
     #[serde(flatten)]
     pub server: ServerOptions,

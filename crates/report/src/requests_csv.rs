@@ -12,15 +12,15 @@ use crate::sink::Sink;
 
 const HEADER: &str = "request,arrival_ms,prompt_tokens,output_tokens,cached_prompt_tokens,outcome,\
                       queue_ms,ttft_ms,tpot_ms,e2e_ms,preemptions,replica,\
-                      prefill_replica,transfer_ms,decode_queue_ms";
+                      prefill_replica,transfer_ms,decode_queue_ms,priority";
 
 /// Writes a CSV with a line per request, in the order of the load, while the simulation runs.
 ///
 /// A request that completes before an earlier request is held back until the earlier request has completed. If requests
 /// complete about in order, memory does not grow with their number.
 ///
-/// Times are milliseconds to the nanosecond, empty if a request has none. The last three columns are for disaggregated
-/// servers.
+/// Times are milliseconds to the nanosecond, empty if a request has none. The three columns before the last are for
+/// disaggregated servers.
 pub struct RequestsCsv<W> {
     out: Sink<W>,
     /// Index of the request whose line is the next.
@@ -67,7 +67,7 @@ fn write_row(out: &mut impl Write, index: usize, record: &RequestRecord) -> io::
         timing.and_then(|timing| timing.kv_transfer).map_or_else(|| ",,".to_owned(), |transfer| transferred(&transfer));
     writeln!(
         out,
-        "{index},{},{},{},{},{},{},{},{},{},{},{replica},{transfer}",
+        "{index},{},{},{},{},{},{},{},{},{},{},{replica},{transfer},{}",
         Millis(request.arrival_ns),
         request.prompt_tokens,
         request.output_tokens,
@@ -78,6 +78,7 @@ fn write_row(out: &mut impl Write, index: usize, record: &RequestRecord) -> io::
         ms(record.tpot()),
         ms(record.e2e()),
         timing.map_or(0, |timing| timing.preemptions),
+        request.priority,
     )
 }
 

@@ -42,6 +42,7 @@ impl LatencySpread {
             p90: spread(|ms| ms.p90),
             p95: spread(|ms| ms.p95),
             p99: spread(|ms| ms.p99),
+            p99_9: spread(|ms| ms.p99_9),
         }
     }
 }

@@ -98,6 +98,7 @@ impl Scenario {
         for (key, value, range) in [
             ("users", workload.users, 1..=1_000_000),
             ("requests", workload.requests, 1..=10_000_000),
+            ("trace_requests", workload.trace_requests, ANY),
             ("seeds", workload.seeds, 1..=1_000),
             ("max_num_seqs", server.max_num_seqs, ANY),
             ("max_num_batched_tokens", server.max_num_batched_tokens, ANY),
@@ -123,6 +124,24 @@ impl Scenario {
             ("rate", workload.rate, positive, "a positive, finite number of requests per second"),
             ("warm_up", workload.warm_up, |value| (0.0..=1e9).contains(&value), "seconds, at least 0 and at most 1e9"),
             (
+                "trace_speed",
+                workload.trace_speed,
+                |value| (1e-3..=1e3).contains(&value),
+                "a number from 0.001 to 1000: 2 is twice the speed of the trace",
+            ),
+            (
+                "trace_duration",
+                workload.trace_duration,
+                |value| value > 0.0 && value <= 1e9,
+                "seconds, above 0 and at most 1e9",
+            ),
+            (
+                "windows",
+                self.output.windows,
+                |value| (1e-3..=1e9).contains(&value),
+                "seconds, at least 0.001 and at most 1e9",
+            ),
+            (
                 "burstiness",
                 workload.burstiness,
                 positive,
@@ -141,6 +160,7 @@ impl Scenario {
                 |value| value > 0.0 && value < 1.0,
                 "a share of requests between 0 and 1, such as 0.99",
             ),
+            ("prefix_hit_rate", workload.prefix_hit_rate, share, "a number from 0 to 1"),
             ("acceptance", server.acceptance, share, "a number from 0 to 1"),
             ("link_bandwidth", server.link_bandwidth, is_bandwidth, BANDWIDTH),
             (

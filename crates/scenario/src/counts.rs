@@ -7,6 +7,7 @@ use rooflut_report::Rejections;
 
 use crate::busiest::Served;
 use crate::run::Run;
+use crate::windows::Windows;
 
 /// Counts what the report of a run names, and passes all events on to the caller's observer.
 ///
@@ -15,6 +16,8 @@ pub(crate) struct Counts<'o> {
     pub(crate) rejections: Rejections,
     pub(crate) served: Served,
     pub(crate) times: LimitTimes,
+    /// Figures over time, if they are asked for.
+    pub(crate) windows: Option<Windows>,
     caller: &'o mut dyn Observer,
     /// Constant for an observer, and asked for in each step.
     caller_wants_steps: bool,
@@ -26,6 +29,7 @@ impl<'o> Counts<'o> {
             rejections: Rejections::default(),
             served: Served::default(),
             times: LimitTimes::new(run.config()),
+            windows: run.windows(),
             caller_wants_steps: caller.wants_steps(),
             caller,
         }
@@ -48,18 +52,21 @@ impl Observer for Counts<'_> {
     #[inline]
     fn step(&mut self, step: &StepRecord) {
         self.times.step(step);
+        self.windows.step(step);
         if self.caller_wants_steps {
             self.caller.step(step);
         }
     }
 
     fn resumed(&mut self, index: usize, gap_ns: u64) {
+        self.windows.resumed(index, gap_ns);
         self.caller.resumed(index, gap_ns);
     }
 
     fn finished(&mut self, index: usize, record: &RequestRecord) {
         self.rejections.finished(index, record);
         self.served.finished(index, record);
+        self.windows.finished(index, record);
         self.caller.finished(index, record);
     }
 

@@ -4,7 +4,9 @@ use std::iter::Take;
 use std::path::PathBuf;
 
 use rooflut::Invalid;
-use rooflut::sim::load::{Arrivals, ClosedLoop, Lengths, LimitedLoop, RequestMix, Sessions, SyntheticLoad};
+use rooflut::sim::load::{
+    Arrivals, CachedShare, ClosedLoop, Lengths, LimitedLoop, RequestMix, Sessions, SyntheticLoad,
+};
 use rooflut::sim::{Request, SimConfig};
 use rooflut_error::{Error, Kind, key};
 use rooflut_report::load::{self, ClosedLoad, Distribution, Mix, OpenLoad, Range};
@@ -67,13 +69,13 @@ impl GeneratedLoad {
         }
     }
 
-    /// The first `count` requests for servers that take up to `max_model_len` tokens of each.
+    /// The first `count` requests for servers of this configuration.
     ///
     /// # Errors
     /// Arrivals that the clock cannot represent, of the requests that are given, or of so many that say nothing without
     /// the others.
-    pub(crate) fn requests(&self, max_model_len: u32, count: u32) -> Result<Requests, Error> {
-        let mix = self.mix(max_model_len).map_err(refused_setting)?;
+    pub(crate) fn requests(&self, config: &SimConfig, count: u32) -> Result<Requests, Error> {
+        let mix = self.mix(config).map_err(refused_setting)?;
         let Workload { users, requests: given, .. } = self.workload;
         let seed = self.workload.seed();
         if let Some(users) = users {
@@ -128,8 +130,8 @@ impl GeneratedLoad {
     }
 
     /// The first `count` requests of the mix, at constant arrivals.
-    pub(crate) fn lengths(&self, max_model_len: u32, count: u32) -> Result<Vec<Request>, Error> {
-        let mix = self.mix(max_model_len).map_err(refused_setting)?;
+    pub(crate) fn lengths(&self, config: &SimConfig, count: u32) -> Result<Vec<Request>, Error> {
+        let mix = self.mix(config).map_err(refused_setting)?;
         let load = SyntheticLoad::new(Arrivals::try_constant(1.0).map_err(refused_setting)?, mix, self.workload.seed());
         Ok(load.take(count as usize).collect())
     }
@@ -146,17 +148,20 @@ impl GeneratedLoad {
         }
     }
 
-    fn mix(&self, max_model_len: u32) -> Result<RequestMix, Invalid> {
+    fn mix(&self, config: &SimConfig) -> Result<RequestMix, Invalid> {
         let workload = &self.workload;
         let (prompt, output) = (self.prompt.lengths(), self.output.lengths());
         let mut mix = RequestMix::new(prompt, output).with_cached_prompt(workload.cached_prompt());
+        if let Some(share) = workload.prefix_hit_rate {
+            mix = mix.with_cached_share(CachedShare::try_new(share, config.block_size)?);
+        }
         if let Some(prefixes) = workload.prefixes {
             mix = mix.with_prefixes(prefixes.shared()?);
         }
         if let Some(turns) = &self.turns {
             let pause = workload.think_time().distribution()?;
             let sessions = Sessions::new(turns.lengths(), pause);
-            mix = mix.with_sessions(sessions.with_max_tokens(max_model_len));
+            mix = mix.with_sessions(sessions.with_max_tokens(config.max_model_len));
         }
         if let Some(shares) = &workload.priorities {
             mix = mix.with_priorities(shares.priorities()?);
@@ -177,6 +182,7 @@ impl GeneratedLoad {
         let mix = Mix {
             prompt_tokens: self.prompt.report(),
             cached_prompt_tokens: workload.cached_prompt(),
+            cached_prompt_share: workload.prefix_hit_rate,
             output_tokens: self.output.report(),
             prefixes,
             sessions,

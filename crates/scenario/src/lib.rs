@@ -43,6 +43,7 @@ mod stop;
 mod text;
 mod value;
 mod vllm;
+mod windows;
 
 pub use busiest::Busiest;
 pub use check::OutOfRange;

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use rooflut::units::Seconds;
 use rooflut_error::Error;
 use rooflut_report::load::{self, LeftOut, TraceLoad};
-use rooflut_traces::{ArrivalSource, Condition, Options, Trace};
+use rooflut_traces::{ArrivalSource, Condition, Extent, Options, Trace};
 
 use crate::generated::GeneratedLoad;
 use crate::library;
@@ -36,8 +37,15 @@ impl Load {
             return Ok(Load::Generated(Box::new(load)));
         };
         let conditions = workload.conditions.clone().unwrap_or_default();
-        let options = Options { format: workload.trace_format, conditions: &conditions };
-        let trace = rooflut_traces::read(open("trace", &path, read)?, &options).map_err(library::trace(&path))?;
+        let extent = Extent {
+            requests: workload.trace_requests.map(u64::from),
+            duration_ns: workload.trace_duration.map(|seconds| Seconds(seconds).to_nanos()),
+        };
+        let options = Options { format: workload.trace_format, conditions: &conditions, extent };
+        let mut trace = rooflut_traces::read(open("trace", &path, read)?, &options).map_err(library::trace(&path))?;
+        if let Some(speed) = workload.trace_speed {
+            trace = trace.at_speed(speed).map_err(library::trace(&path))?;
+        }
         Ok(Load::Trace { path, trace })
     }
 
@@ -54,6 +62,15 @@ impl Load {
         match self {
             Load::Trace { trace, .. } => Some(trace.requests),
             Load::Generated(load) => load.workload.requests.map(u64::from),
+        }
+    }
+
+    /// Requests per second of a trace, as it is replayed; `None` for another load, and if requests of the trace arrive
+    /// after the end of others.
+    pub fn trace_rate(&self) -> Option<f64> {
+        match self {
+            Load::Trace { trace, .. } => trace.rate(),
+            Load::Generated(_) => None,
         }
     }
 
@@ -91,6 +108,9 @@ impl Load {
                 ArrivalSource::Recorded => "recorded",
                 _ => "other",
             },
+            speed: trace.speed(),
+            first_requests: trace.extent.requests,
+            first_s: trace.extent.duration_ns.map(|ns| ns as f64 / 1e9),
             conditions: trace.conditions.iter().map(Condition::to_string).collect(),
             left_out: left_out.collect(),
             ignored: trace.ignored.clone(),

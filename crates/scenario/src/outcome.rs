@@ -1,9 +1,12 @@
 //! Outcomes of runs.
 
+use rooflut::sim::PrefixCaching;
 use rooflut::sim::figures::{LimitShares, QueueGrowth, Summary, TokenGaps, Totals};
 use rooflut::step::TimeSources;
 use rooflut::units::Seconds;
-use rooflut_report::{LatencyMs, ModelInterval, ModelSize, Rejections, Report, Seeds, Shares, Usage, Weights};
+use rooflut_report::{
+    LatencyMs, ModelInterval, ModelSize, PriorityClass, Rejections, Report, Seeds, Shares, Usage, Weights, Window,
+};
 
 use crate::busiest::Busiest;
 use crate::placement::Placement;
@@ -22,6 +25,10 @@ pub struct Outcome<'r> {
     pub totals: Totals,
     /// Its steady state.
     pub steady: SteadyState,
+    /// Figures by priority, if the load has up to 64 of them.
+    pub by_priority: Option<Vec<PriorityClass>>,
+    /// Figures over time, if they are asked for.
+    pub windows: Option<Vec<Window>>,
     /// Rejected requests by reason.
     pub rejections: Rejections,
     /// Shares of the time in which limits of the servers held requests back; `None` without a step.
@@ -64,6 +71,13 @@ impl Outcome<'_> {
         self.totals.completed + self.totals.rejected
     }
 
+    /// Share of the prompt tokens of served requests that the prefix cache had; `None` where servers cache no prefixes,
+    /// or no request was served.
+    pub fn prefix_hit_rate(&self) -> Option<f64> {
+        let caches = self.run.config().prefix_caching == PrefixCaching::Enabled;
+        self.summary.kv.prefix_hit_rate.filter(|_| caches)
+    }
+
     /// Mean time of the steps of the run, those of a draft model included; 0 if none ran.
     fn mean_step(&self) -> Seconds {
         self.sources.total() * (1.0 / self.totals.steps.max(1) as f64)
@@ -96,6 +110,8 @@ impl Outcome<'_> {
             itl_ms: latency(summary.itl),
             e2e_ms: latency(summary.e2e),
             queue_ms: latency(summary.queue),
+            by_priority: self.by_priority.clone(),
+            windows: self.windows.clone(),
             percentile_error: summary.percentile_error,
             itl_percentile_error: TokenGaps::RELATIVE_ERROR,
             steady: self.steady.report(),
@@ -105,6 +121,9 @@ impl Outcome<'_> {
             interval: self.interval,
             seeds: self.seeds,
             throughput: summary.throughput,
+            tokens_per_s_per_user: summary.tokens_per_s_per_user(),
+            output_tokens_per_s_per_gpu: summary.throughput.output_tokens_per_s / run.gpus() as f64,
+            total_tokens_per_s_per_gpu: summary.throughput.total_tokens_per_s / run.gpus() as f64,
             goodput: summary.goodput.map(Into::into),
             cost: run.price().map(|price| usage.cost(price)),
             energy_bound: tables.gpu().tdp_w.map(|tdp_w| usage.energy_bound(tdp_w)),
@@ -124,6 +143,7 @@ impl Outcome<'_> {
             kv_blocks: summary.kv.blocks,
             kv_blocks_peak: summary.kv.peak_blocks,
             kv_blocks_mean: summary.kv.mean_blocks,
+            prefix_cache_hit_rate: self.prefix_hit_rate(),
             server: run.deployment().server_options(run.config()),
             max_model_len_lowered_from: run.lowered_from(),
             engine: run.placement().engine.name.to_owned(),

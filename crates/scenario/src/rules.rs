@@ -26,13 +26,17 @@ const fn vague(key: Wanted, one_of: &'static [Wanted]) -> Need {
     Need { key, one_of, idle_alone: false }
 }
 
-const NEEDS: [Need; 20] = [
+const NEEDS: [Need; 24] = [
     idle("burstiness", &["arrival = gamma"]),
     idle("think_time", &["users", "turns"]),
     idle("priorities", &["policy = priority"]),
     idle("router", &["replicas", "prefill_replicas"]),
     idle("trace_format", &["trace"]),
+    idle("trace_speed", &["trace"]),
+    idle("trace_requests", &["trace"]),
+    idle("trace_duration", &["trace"]),
     idle("where", &["trace"]),
+    idle("windows_out", &["windows"]),
     idle("acceptance", &["draft_tokens"]),
     idle("draft_model", &["draft_tokens"]),
     idle("link_bandwidth", &["prefill_replicas"]),
@@ -88,7 +92,7 @@ const fn excludes(key: Wanted, with: &'static [Wanted]) -> Conflict {
     Conflict { key, with, why: None }
 }
 
-const CONFLICTS: [Conflict; 8] = [
+const CONFLICTS: [Conflict; 9] = [
     Conflict {
         key: "draft_tokens",
         with: &["prefill_replicas"],
@@ -96,6 +100,7 @@ const CONFLICTS: [Conflict; 8] = [
     },
     excludes("users", &["rate", "arrival", "burstiness"]),
     excludes("cached_prompt", &["prefixes", "turns"]),
+    excludes("prefix_hit_rate", &["cached_prompt", "prefixes", "turns", "prefix_caching = off"]),
     excludes("prefill_replicas", &["replicas"]),
     excludes("decode_replicas", &["replicas"]),
     excludes("tables", &["gpu"]),
@@ -115,6 +120,7 @@ const CONFLICTS: [Conflict; 8] = [
             "prompt",
             "output",
             "cached_prompt",
+            "prefix_hit_rate",
             "prefixes",
             "turns",
             "think_time",

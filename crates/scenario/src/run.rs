@@ -7,13 +7,15 @@ use std::sync::{Arc, OnceLock};
 
 use rooflut::Deployment;
 use rooflut::deployment::ServedModel;
+use rooflut::sim::load::Source;
 use rooflut::sim::{PrefixCaching, Request, SchedulingPolicy, SimConfig};
 use rooflut::table::{ErrorGroup, Extent, TableSet, sets};
-use rooflut_error::{Error, no_effect};
+use rooflut_error::{Error, no_effect, value};
 use rooflut_report::Price;
 use rooflut_traces::Input;
 
 use crate::generated::Requests;
+use crate::library;
 use crate::load::Load;
 use crate::model::Model;
 use crate::number::grouped;
@@ -129,16 +131,28 @@ impl Run {
         Ok(run)
     }
 
-    /// Returns the run at this rate, in requests (or sessions) per second. It replaces the rate of a generated load.
+    /// Returns the run at this rate, in requests (or sessions) per second. It replaces the rate of a generated load, and
+    /// the speed of a trace.
     ///
     /// # Errors
-    /// A rate that is out of range.
+    /// A rate that is out of range, and a trace that has no rate.
     pub fn with_rate(&self, rate: f64) -> Result<Run, Error> {
         let mut run = self.clone();
-        run.scenario.workload.rate = Some(rate);
-        run.scenario.check()?;
-        if let Load::Generated(load) = &mut run.load {
-            load.workload.rate = Some(rate);
+        match &mut run.load {
+            Load::Generated(load) => {
+                run.scenario.workload.rate = Some(rate);
+                run.scenario.check()?;
+                load.workload.rate = Some(rate);
+            }
+            Load::Trace { path, trace } => {
+                let speed = trace.rate().map(|known| trace.speed() * rate / known);
+                let speed = speed.ok_or_else(|| {
+                    let text = "expected arrivals over some time, none after the end of another request";
+                    value("trace", text, path.display().to_string())
+                })?;
+                run.scenario.workload.trace_speed = Some(speed);
+                *trace = trace.at_speed(speed).map_err(library::trace(path))?;
+            }
         }
         Ok(run)
     }
@@ -350,10 +364,25 @@ impl Run {
             return Ok(None);
         };
         let count = load.workload.requests.unwrap_or(count).min(count);
-        Ok(match load.requests(self.config.max_model_len, count)? {
+        Ok(match load.requests(&self.config, count)? {
             Requests::Open(requests) => Some(requests.collect()),
             Requests::Closed(_) => None,
         })
+    }
+
+    /// Returns the requests of a trace, in the order of arrival, without those that arrive after the end of others; empty
+    /// for another load.
+    ///
+    /// # Errors
+    /// A failure to read the file.
+    pub fn trace_requests(&self) -> Result<Vec<Request>, Error> {
+        let Load::Trace { path, trace } = &self.load else {
+            return Ok(Vec::new());
+        };
+        let mut replay = trace.replay().map_err(library::trace(path))?;
+        let requests = std::iter::from_fn(|| replay.take()).map(|(_, request)| request).collect();
+        replay.finish().map_err(library::trace(path))?;
+        Ok(requests)
     }
 
     /// Returns requests of the lengths of a generated load, without their arrivals; empty for a trace.
@@ -363,7 +392,7 @@ impl Run {
     pub fn lengths(&self, count: u32) -> Result<Vec<Request>, Error> {
         match &self.load {
             Load::Trace { .. } => Ok(Vec::new()),
-            Load::Generated(load) => load.lengths(self.config.max_model_len, count),
+            Load::Generated(load) => load.lengths(&self.config, count),
         }
     }
 }

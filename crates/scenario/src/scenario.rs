@@ -164,6 +164,11 @@ pub struct Workload {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "TOKENS"))]
     pub cached_prompt: Option<u32>,
+    /// Hit rate of the prefix cache: the share of each prompt that the cache has, in whole KV blocks, in place of texts
+    /// that prompts share.
+    #[serde(deserialize_with = "number::real_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
+    pub prefix_hit_rate: Option<f64>,
     /// Shared text before each prompt, such as a system prompt: one of GROUPS texts of TOKENS tokens each.
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "GROUPSxTOKENS"))]
@@ -202,6 +207,23 @@ pub struct Workload {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
     pub trace_format: Option<Format>,
+    /// Speed of the replay: with 2, requests arrive in half the time, and pauses in sessions are half as long [default:
+    /// 1].
+    #[serde(deserialize_with = "number::real_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "FACTOR"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
+    pub trace_speed: Option<f64>,
+    /// Replay only this many requests of the trace, the first ones of the file [default: all of them].
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
+    pub trace_requests: Option<u32>,
+    /// Replay only the beginning of the trace, on its own clock: a number, optionally with a unit as in 30m [default:
+    /// all of it].
+    #[serde(deserialize_with = "number::seconds_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::seconds, value_name = "SECONDS"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
+    pub trace_duration: Option<f64>,
     /// Read only the rows of a CSV with this value in this column (repeatable).
     #[serde(rename = "where", with = "as_text::list")]
     #[cfg_attr(feature = "clap", arg(id = "where", long = "where", value_name = "COLUMN=VALUE"))]
@@ -337,8 +359,8 @@ pub struct Server {
 
 /// The requested figures and files.
 ///
-/// [`Run`](crate::Run) applies `goodput`, `require`, `attainment`, `prices`, `price`, `strict` and `interval`; the others
-/// are data for the program that writes the report.
+/// [`Run`](crate::Run) applies `goodput`, `require`, `attainment`, `prices`, `price`, `strict`, `interval` and
+/// `windows`; the others are data for the program that writes the report.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
@@ -382,6 +404,14 @@ pub struct Output {
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     pub interval: Option<Coverage>,
+    /// Figures over time: the width of the windows into which the whole run is divided, optionally with a unit as in 1m.
+    #[serde(deserialize_with = "number::seconds_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::seconds, value_name = "SECONDS"))]
+    pub windows: Option<f64>,
+    /// Also write one line per window to this CSV file.
+    #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub windows_out: Option<PathBuf>,
     /// Write JSON.
     #[serde(deserialize_with = "as_text::switch")]
     #[cfg_attr(

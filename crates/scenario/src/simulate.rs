@@ -10,7 +10,7 @@ use rooflut::sim::load::{Source, Stream};
 use rooflut::step::{AtEnd, End};
 use rooflut::units::Seconds;
 use rooflut_error::{Error, Kind, key};
-use rooflut_report::{Ends, ModelInterval, Report};
+use rooflut_report::{Ends, ModelInterval, PriorityClass, Report};
 
 use crate::counts::Counts;
 use crate::fleet::Fleet;
@@ -19,9 +19,10 @@ use crate::library::{self, refused_setting, step_time};
 use crate::load::Load;
 use crate::outcome::Outcome;
 use crate::run::Run;
-use crate::steady::{Expected, Feed, Gate, Goal, InStep, Steady, SteadyState, WarmUp};
+use crate::steady::{Classes, Expected, Feed, Gate, Goal, InStep, Steady, SteadyState, WarmUp};
 use crate::step_times::StepTimes;
 use crate::value::LatencyLimit;
+use crate::windows::Windows;
 
 /// Requests up to which percentiles are exact; percentiles of more requests are within 0.05 %.
 pub const EXACT_REQUESTS: usize = 100_000;
@@ -40,6 +41,7 @@ pub(crate) struct Simulated {
     summary: Summary,
     totals: Totals,
     steady: SteadyState,
+    by_priority: Option<Vec<PriorityClass>>,
 }
 
 impl Run {
@@ -106,11 +108,14 @@ impl Run {
         let sources = tally.sources();
         let checked = sources.check(self.scenario().output.strict());
         checked.map_err(library::uncertain_part)?;
+        let windows = counts.windows.map(|windows| windows.into_figures(&simulated.totals)).transpose()?;
         Ok(Outcome {
             run: self,
             summary: simulated.summary,
             totals: simulated.totals,
             steady: simulated.steady,
+            by_priority: simulated.by_priority,
+            windows,
             rejections: counts.rejections,
             limits: counts.times.shares(),
             busiest: counts.served.busiest(&self.pool_ranges()),
@@ -145,7 +150,7 @@ impl Run {
         };
         let every = self.share.every;
         let count = load.workload.requests.unwrap_or_else(|| self.max_requests()).saturating_mul(every);
-        match load.requests(self.config().max_model_len, count)? {
+        match load.requests(self.config(), count)? {
             Requests::Open(requests) => {
                 let mut source = Stream::new(requests.step_by(every as usize));
                 if let Some(total) = self.load().requests() {
@@ -180,18 +185,16 @@ impl Run {
     ) -> Result<Simulated, Error> {
         let given = self.load().requests();
         let gate = Gate::new(given.unwrap_or_else(|| self.max_requests().into()));
-        let mut digest = Digest::new().exact_up_to(EXACT_REQUESTS);
-        if let Some(limits) = self.limits() {
-            digest = digest.with_limits(limits);
-        }
+        let digest = self.digest();
         let goal = given.is_none().then_some(goal);
-        let mut steady = Steady::new(&gate, goal, self.warm_up(), self.expected(), digest);
+        let classes = self.load().has_priorities().then(|| Classes::new(digest.clone()));
+        let mut steady = Steady::new(&gate, goal, self.warm_up(), self.expected(), (digest, classes));
         let mut source = Feed { source, gate: &gate };
         let observer = &mut (self.stop().clone(), (&mut steady, counts));
         let totals = fleet.totals(&mut source, observer).map_err(step_time)?;
         self.stop().count();
         self.stop().check()?;
-        let (summary, steady) = steady.into_figures(&totals);
+        let (summary, steady, by_priority) = steady.into_figures(&totals);
         match (self.scenario().workload.warm_up, &steady.window) {
             (Some(found_s), None) => {
                 let run_s = gate.closed_ns() as f64 / 1e9;
@@ -203,7 +206,7 @@ impl Run {
                 );
                 Err(Error::new(Kind::Value, text).about(["warm_up"]))
             }
-            _ => Ok(Simulated { summary, totals, steady }),
+            _ => Ok(Simulated { summary, totals, steady, by_priority }),
         }
     }
 
@@ -233,6 +236,21 @@ impl Run {
     fn herds(&self, load: &GeneratedLoad) -> bool {
         let server = &self.scenario().server;
         server.router() == Router::LeastOutstandingTokens && server.replicas() > 1 && load.has_like_outputs()
+    }
+
+    /// An empty digest of its requests.
+    fn digest(&self) -> Digest {
+        let digest = Digest::new().exact_up_to(EXACT_REQUESTS);
+        match self.limits() {
+            Some(limits) => digest.with_limits(limits),
+            None => digest,
+        }
+    }
+
+    /// The observer of its windows, if they are asked for.
+    pub(crate) fn windows(&self) -> Option<Windows> {
+        let width = self.scenario().output.windows?;
+        Some(Windows::new(Seconds(width).to_nanos(), self.digest()))
     }
 
     fn limits(&self) -> Option<LatencyLimits> {

@@ -37,7 +37,7 @@ pub(crate) const FIXED: [(&str, Kind); 3] =
 pub(crate) const FIRST: &str = "gpus";
 
 /// Columns that have the name of a report's field.
-const FIELDS: [(&str, Kind); 22] = [
+const FIELDS: [(&str, Kind); 23] = [
     (FIRST, Kind::Integer),
     ("model", Kind::Text),
     ("gpu", Kind::Text),
@@ -59,11 +59,13 @@ const FIELDS: [(&str, Kind); 22] = [
     ("running_mean", Kind::Number),
     ("kv_blocks", Kind::Integer),
     ("kv_blocks_peak", Kind::Integer),
+    ("prefix_cache_hit_rate", Kind::Number),
     ("max_model_len", Kind::Integer),
 ];
 const RATES: [&str; 3] = ["requests_per_s", "output_tokens_per_s", "total_tokens_per_s"];
+const SHARED_RATES: [&str; 3] = ["tokens_per_s_per_user", "output_tokens_per_s_per_gpu", "total_tokens_per_s_per_gpu"];
 const LATENCIES: [&str; 5] = ["ttft", "tpot", "itl", "e2e", "queue"];
-const FIGURES: [&str; 5] = ["mean", "p50", "p90", "p95", "p99"];
+const FIGURES: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "p99_9"];
 const WORK: [&str; 3] = ["million_output_tokens", "million_tokens", "request"];
 
 /// Returns the columns of figures. They depend on the grid alone, so that those of its shards are equal.
@@ -74,6 +76,7 @@ pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
     let mut columns: Vec<Column> = FIELDS.iter().map(|(name, kind)| column(name, *kind, &format!("/{name}"))).collect();
     columns.push(column("is_steady", Kind::Truth, "/steady/is_steady"));
     columns.extend(RATES.map(|name| column(name, Kind::Number, &format!("/throughput/{name}"))));
+    columns.extend(SHARED_RATES.map(|name| column(name, Kind::Number, &format!("/{name}"))));
     latencies(&mut columns, &LATENCIES, "", &[("", "")]);
     if is_given("goodput", |scenario| scenario.output.goodput.is_some()) {
         columns.push(column("goodput_met", Kind::Integer, "/goodput/met"));

@@ -9,6 +9,7 @@ mod keys;
 mod kind;
 mod merge;
 mod ordered;
+mod pareto;
 #[cfg(feature = "parquet")]
 mod parts;
 mod plot;
@@ -23,6 +24,7 @@ pub use fnv::Fnv;
 pub use grid::Grid;
 pub use kind::Kind;
 pub use merge::merge;
+pub use pareto::{Front, FrontRow};
 #[cfg(feature = "parquet")]
 pub use parts::{EarlierParts, Part, csv_of_parts, earlier_parts, merge_parts};
 pub use plot::Plot;

@@ -154,7 +154,7 @@ impl Plot {
     }
 }
 
-fn unreadable(error: csv::Error) -> Error {
+pub(crate) fn unreadable(error: csv::Error) -> Error {
     Error::new(Kind::Io, error.to_string())
 }
 

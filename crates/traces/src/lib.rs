@@ -51,6 +51,7 @@ mod arrival_source;
 mod cell;
 mod detect;
 mod error;
+mod extent;
 mod foreign;
 mod format;
 mod inference_perf;
@@ -71,6 +72,7 @@ mod trace;
 mod vllm;
 
 pub use arrival_source::ArrivalSource;
+pub use extent::Extent;
 pub use format::Format;
 pub use input::{Input, Scratch};
 pub use left_out::LeftOut;

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use rooflut_error::{Error, Kind};
 
+use crate::extent::Extent;
 use crate::format::Format;
 
 /// Options for reading a file.
@@ -14,6 +15,8 @@ pub struct Options<'o> {
     pub format: Option<Format>,
     /// Conditions; a row must meet all of them. Only for CSV.
     pub conditions: &'o [Condition],
+    /// The part that is replayed.
+    pub extent: Extent,
 }
 
 /// A condition on the rows of a CSV: `COLUMN=VALUE`.

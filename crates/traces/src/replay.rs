@@ -8,6 +8,7 @@ use rooflut_error::Error;
 
 use crate::cell::LATEST_NS;
 use crate::error::contents;
+use crate::extent::Speed;
 use crate::rows::{Extra, Notes, Row, Rows};
 use crate::span::Span;
 
@@ -21,6 +22,7 @@ pub struct Replay {
     rows: Box<dyn Rows>,
     notes: Notes,
     span: Span,
+    speed: Speed,
     /// Requests in the file, and those read so far.
     total: u64,
     read: u64,
@@ -54,11 +56,17 @@ struct BlockIds {
 }
 
 impl Replay {
-    pub(crate) fn new(rows: Box<dyn Rows>, (total, span): (u64, Span), tokens_per_id: u32) -> Replay {
+    pub(crate) fn new(rows: Box<dyn Rows>, (total, mut span, speed): (u64, Span, Speed), tokens_per_id: u32) -> Replay {
+        // A nanosecond more for the rounding of two arrivals.
+        span.lateness_ns = match span.lateness_ns {
+            0 | u64::MAX => span.lateness_ns,
+            late_ns => speed.replayed_ns(late_ns) + 1,
+        };
         Replay {
             rows,
             notes: Notes::default(),
             span,
+            speed,
             total,
             read: 0,
             latest_ns: 0,
@@ -111,10 +119,10 @@ impl Replay {
                 self.turns.after.insert(before, (index, row));
                 return;
             }
-            (Some(delay_ns), None) => row.request.arrival_ns = delay_ns,
+            (Some(delay_ns), None) => row.request.arrival_ns = self.speed.replayed_ns(delay_ns),
             (None, _) => {
                 let arrival_ns = &mut row.request.arrival_ns;
-                *arrival_ns = arrival_ns.saturating_sub(self.span.start_ns);
+                *arrival_ns = self.speed.replayed_ns(arrival_ns.saturating_sub(self.span.start_ns));
                 self.latest_ns = self.latest_ns.max(*arrival_ns);
             }
         }
@@ -144,7 +152,7 @@ impl Source for Replay {
     fn finished(&mut self, index: usize, request: &Request, now_ns: u64) {
         self.blocks.remove(request.content);
         if let Some((index, mut row)) = self.turns.after.remove(&index) {
-            let delay_ns = row.delay_ns().unwrap_or_default();
+            let delay_ns = self.speed.replayed_ns(row.delay_ns().unwrap_or_default());
             let arrival_ns = now_ns.saturating_add(delay_ns).min(LATEST_NS);
             row.request.arrival_ns = arrival_ns;
             self.window.insert((arrival_ns, index), row);

@@ -7,6 +7,8 @@ use crate::rows::Row;
 pub(crate) struct Span {
     /// The arrival on the clock of the file that is 0 in the simulation.
     pub(crate) start_ns: u64,
+    /// The latest arrival on the clock of the file.
+    pub(crate) end_ns: u64,
     /// The longest time by which a request arrives before one that precedes it in the file.
     pub(crate) lateness_ns: u64,
     /// Whether some requests arrive after the end of others.
@@ -26,6 +28,7 @@ impl Span {
         let late_ns = latest_ns.saturating_sub(arrival_ns);
         self.lateness_ns = self.lateness_ns.max(late_ns);
         self.start_ns = earliest_ns.min(arrival_ns);
-        *clock = Some((self.start_ns, latest_ns.max(arrival_ns)));
+        self.end_ns = latest_ns.max(arrival_ns);
+        *clock = Some((self.start_ns, self.end_ns));
     }
 }

@@ -3,7 +3,9 @@
 use rooflut_error::{Error, key};
 
 use crate::arrival_source::ArrivalSource;
+use crate::cell::LATEST_NS;
 use crate::error::{content, contents};
+use crate::extent::{Extent, Part, Speed};
 use crate::foreign;
 use crate::format::Format;
 use crate::inference_perf::Report;
@@ -40,6 +42,9 @@ pub struct Trace {
     pub with_images: u64,
     /// Whether the requests have priorities.
     pub has_priorities: bool,
+    /// The part of the file that is replayed.
+    pub extent: Extent,
+    pub(crate) speed: Speed,
     pub(crate) input: Input,
     pub(crate) span: Span,
 }
@@ -69,13 +74,27 @@ pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Err
         None => Format::detect(&head)?,
     };
     drop(head);
-    let mut notes = Notes::default();
-    let mut rows = rows(&input, format, options.conditions, &mut notes)?;
-    let (mut requests, mut span, mut clock) = (0, Span::default(), None);
-    while let Some(row) = rows.next(&mut notes)? {
-        requests += 1;
-        span.add(&row, &mut clock);
+    let extent = options.extent;
+    let (mut notes, mut requests, mut span) =
+        scan(&input, format, options.conditions, (Extent { duration_ns: None, ..extent }, 0))?;
+    let arrivals = notes.arrivals.unwrap_or(ArrivalSource::Recorded);
+    let start_ns = if format == Format::Own || arrivals != ArrivalSource::Recorded { 0 } else { span.start_ns };
+    if extent.duration_ns.is_some() && requests > 0 {
+        if span.feeds_back {
+            let text = format!(
+                "{} needs the arrival of each request, found requests that arrive after the end of others; use {}",
+                key("trace_duration"),
+                key("trace_requests")
+            );
+            return Err(contents(text));
+        }
+        (notes, requests, span) = scan(&input, format, options.conditions, (extent, start_ns))?;
+        if requests == 0 {
+            let text = format!("no request arrives within {}; use a longer time", key("trace_duration"));
+            return Err(contents(text));
+        }
     }
+    span.start_ns = start_ns;
     let left_out = notes.left_out.into_counts();
     if requests == 0 {
         let reasons = left_out.iter().map(|(reason, count)| format!("{count} {reason}"));
@@ -86,10 +105,6 @@ pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Err
         };
         return Err(contents(text));
     }
-    let arrivals = notes.arrivals.unwrap_or(ArrivalSource::Recorded);
-    if format == Format::Own || arrivals != ArrivalSource::Recorded {
-        span.start_ns = 0;
-    }
     Ok(Trace {
         format,
         conditions: options.conditions.to_vec(),
@@ -99,6 +114,8 @@ pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Err
         ignored: notes.ignored,
         with_images: notes.with_images,
         has_priorities: notes.has_priorities,
+        extent,
+        speed: Speed(1.0),
         input,
         span,
     })
@@ -112,9 +129,66 @@ impl Trace {
     /// A failure to read the file.
     pub fn replay(&self) -> Result<Replay, Error> {
         let rows = rows(&self.input, self.format, &self.conditions, &mut Notes::default())?;
+        let rows = Part::new(rows, self.extent, self.span.start_ns);
         let tokens_per_id = Blocks::tokens_per_id(self.format);
-        Ok(Replay::new(rows, (self.requests, self.span), tokens_per_id))
+        Ok(Replay::new(Box::new(rows), (self.requests, self.span, self.speed), tokens_per_id))
     }
+
+    /// Returns the trace at `speed` times its speed: arrivals, and pauses after the end of other requests, come after
+    /// 1 / `speed` of their time.
+    ///
+    /// # Errors
+    ///
+    /// A speed that is not positive and finite, or with which an arrival is beyond the range of the clock, and requests
+    /// that all arrive at once.
+    pub fn at_speed(&self, speed: f64) -> Result<Trace, Error> {
+        if !(speed > 0.0 && speed.is_finite()) {
+            return Err(contents(format!("{}: expected a positive, finite number, found {speed}", key("trace_speed"))));
+        }
+        if self.arrivals == ArrivalSource::AtOnce {
+            let text = format!("{} has no effect, as all requests arrive at once; leave it out", key("trace_speed"));
+            return Err(contents(text));
+        }
+        let last_ns = self.span.end_ns.saturating_sub(self.span.start_ns);
+        if last_ns as f64 / speed > LATEST_NS as f64 {
+            let text = format!(
+                "{}: at {speed} the last request arrives after 292 years; use a higher speed",
+                key("trace_speed")
+            );
+            return Err(contents(text));
+        }
+        Ok(Trace { speed: Speed(speed), ..self.clone() })
+    }
+
+    /// Returns the speed of the replay over that of the file.
+    pub fn speed(&self) -> f64 {
+        self.speed.0
+    }
+
+    /// Returns the requests per second of the replay, from the point that is 0 in the simulation to the last arrival;
+    /// `None` if no time passes, or requests arrive after the end of others.
+    pub fn rate(&self) -> Option<f64> {
+        let span_ns = self.span.end_ns.saturating_sub(self.span.start_ns);
+        let is_known = span_ns > 0 && !self.span.feeds_back;
+        is_known.then(|| self.requests as f64 * 1e9 / span_ns as f64 * self.speed.0)
+    }
+}
+
+/// Reads a part of a file, which begins at `start_ns`; returns its notes, the number of its requests and their order.
+fn scan(
+    input: &Input,
+    format: Format,
+    conditions: &[Condition],
+    (extent, start_ns): (Extent, u64),
+) -> Result<(Notes, u64, Span), Error> {
+    let mut notes = Notes::default();
+    let mut rows = Part::new(rows(input, format, conditions, &mut notes)?, extent, start_ns);
+    let (mut requests, mut span, mut clock) = (0, Span::default(), None);
+    while let Some(row) = rows.next(&mut notes)? {
+        requests += 1;
+        span.add(&row, &mut clock);
+    }
+    Ok((notes, requests, span))
 }
 
 /// Opens the rows of a file.

@@ -41,6 +41,7 @@ struct Prefilled {
     scheduled_ns: u64,
     prefilled_ns: u64,
     cached_prompt_tokens: u32,
+    cached_tokens: u32,
     preemptions: u32,
     replica: u32,
 }
@@ -210,6 +211,7 @@ where
             scheduled_ns: timing.scheduled_ns,
             prefilled_ns: timing.finish_ns,
             cached_prompt_tokens: request.cached_prompt_tokens,
+            cached_tokens: timing.cached_tokens,
             preemptions: timing.preemptions,
             replica: timing.replica,
         };
@@ -286,6 +288,7 @@ impl Prefilled {
             at_engine_ns: self.at_engine_ns,
             scheduled_ns: self.scheduled_ns,
             preemptions: self.preemptions + decode.preemptions,
+            cached_tokens: self.cached_tokens,
             kv_transfer: Some(KvTransfer {
                 prefill_replica: self.replica,
                 prefilled_ns: self.prefilled_ns,

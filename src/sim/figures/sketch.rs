@@ -132,6 +132,7 @@ mod tests {
                 (sketched.p90, exact.p90),
                 (sketched.p95, exact.p95),
                 (sketched.p99, exact.p99),
+                (sketched.p99_9, exact.p99_9),
             ] {
                 assert!((a.0 / b.0 - 1.0).abs() <= Sketch::<u32>::RELATIVE_ERROR);
             }

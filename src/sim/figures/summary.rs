@@ -92,6 +92,8 @@ pub struct KvUse {
     pub peak_blocks: u32,
     /// Blocks in use, averaged over the makespan.
     pub mean_blocks: f64,
+    /// Share of the prompt tokens that were found in the prefix cache ([`Totals::prefix_hit_rate`]).
+    pub prefix_hit_rate: Option<f64>,
 }
 
 /// The parts of a summary that come from single requests and steps.
@@ -159,8 +161,17 @@ impl Summary {
                 blocks: totals.kv_blocks,
                 peak_blocks: totals.peak_kv_blocks,
                 mean_blocks: over_time(totals.block_ns as f64),
+                prefix_hit_rate: totals.prefix_hit_rate(),
             },
         }
+    }
+}
+
+impl Summary {
+    /// Returns the output tokens per second that a user sees after the first token: 1 over the mean of `tpot`, the
+    /// harmonic mean over requests. `None` if no served request has a second token, or all tokens come at once.
+    pub fn tokens_per_s_per_user(&self) -> Option<f64> {
+        self.tpot.map(|tpot| tpot.mean.0).filter(|mean_s| *mean_s > 0.0).map(|mean_s| 1.0 / mean_s)
     }
 }
 

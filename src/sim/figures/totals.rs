@@ -48,6 +48,10 @@ pub struct Totals {
     pub output_tokens: u64,
     /// Tokens of prompts (cached ones included) and outputs of served requests.
     pub tokens: u64,
+    /// Prompt tokens of served requests that were found in the prefix cache at their first scheduling, the tokens
+    /// given as cached included.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub cached_tokens: u64,
     /// First arrival of a served request, and when the last answer left the API server, in nanoseconds from the start.
     pub span_ns: Option<(u64, u64)>,
 }
@@ -81,6 +85,7 @@ impl Totals {
         self.completed += 1;
         self.output_tokens += u64::from(request.output_tokens);
         self.tokens += request.tokens();
+        self.cached_tokens += u64::from(timing.cached_tokens);
         let (first, last) = self.span_ns.unwrap_or((u64::MAX, 0));
         let answered_ns = record.answered_ns(timing.finish_ns);
         self.span_ns = Some((first.min(request.arrival_ns), last.max(answered_ns)));
@@ -88,7 +93,16 @@ impl Totals {
 
     /// Returns the totals without the counts of requests.
     pub(crate) fn without_requests(self) -> Totals {
-        Totals { completed: 0, rejected: 0, truncated: 0, output_tokens: 0, tokens: 0, span_ns: None, ..self }
+        Totals {
+            completed: 0,
+            rejected: 0,
+            truncated: 0,
+            output_tokens: 0,
+            tokens: 0,
+            cached_tokens: 0,
+            span_ns: None,
+            ..self
+        }
     }
 
     /// Adds the totals of another replica.
@@ -125,8 +139,17 @@ impl Totals {
             },
             output_tokens: self.output_tokens + other.output_tokens,
             tokens: self.tokens + other.tokens,
+            cached_tokens: self.cached_tokens + other.cached_tokens,
             span_ns,
         }
+    }
+
+    /// Returns the share of the prompt tokens of served requests that were found in the prefix cache: vLLM's
+    /// `prefix_cache_hits` over `prefix_cache_queries`, which count a request when it is first admitted and not again
+    /// after a preemption. `None` if no request was served.
+    pub fn prefix_hit_rate(&self) -> Option<f64> {
+        let prompts = self.tokens.saturating_sub(self.output_tokens);
+        (prompts > 0).then(|| self.cached_tokens as f64 / prompts as f64)
     }
 
     /// Returns the time from the first arrival of a served request to the last answer, as it leaves the API server.

@@ -41,12 +41,22 @@ pub struct RequestMix {
     /// Leading tokens of every prompt that are in the prefix cache, independent of `prefixes` and `sessions`; at
     /// most the whole prompt.
     pub cached_prompt_tokens: u32,
+    /// A share of each prompt that is in the prefix cache in place of `cached_prompt_tokens`.
+    pub cached_share: Option<CachedShare>,
 }
 
 impl RequestMix {
     /// Creates a mix of independent requests that share no tokens.
     pub fn new(prompt: Lengths, output: Lengths) -> RequestMix {
-        RequestMix { prompt, output, prefixes: None, sessions: None, priorities: None, cached_prompt_tokens: 0 }
+        RequestMix {
+            prompt,
+            output,
+            prefixes: None,
+            sessions: None,
+            priorities: None,
+            cached_prompt_tokens: 0,
+            cached_share: None,
+        }
     }
 
     /// Sets the shared prefixes of prompts.
@@ -70,6 +80,54 @@ impl RequestMix {
     /// Sets the number of leading tokens of every prompt that are in the prefix cache.
     pub fn with_cached_prompt(self, cached_prompt_tokens: u32) -> RequestMix {
         RequestMix { cached_prompt_tokens, ..self }
+    }
+
+    /// Sets the share of each prompt that is in the prefix cache.
+    pub fn with_cached_share(self, cached_share: CachedShare) -> RequestMix {
+        RequestMix { cached_share: Some(cached_share), ..self }
+    }
+
+    /// Returns the leading tokens of the prompt of session `id` that are in the prefix cache.
+    pub(crate) fn cached(&self, id: u64, prompt_tokens: u32) -> u32 {
+        match self.cached_share {
+            Some(share) => share.tokens(id, prompt_tokens),
+            None => self.cached_prompt_tokens.min(prompt_tokens),
+        }
+    }
+}
+
+/// A share of each prompt that is in the prefix cache, in whole KV blocks.
+///
+/// A share that ends within a block is rounded up for as many requests as makes the share right on average.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CachedShare {
+    share: f64,
+    block_size: u32,
+}
+
+impl CachedShare {
+    /// Creates the share of prompts in blocks of `block_size` tokens.
+    ///
+    /// # Errors
+    ///
+    /// A share that is not between 0 and 1, both included, and a block of 0 tokens.
+    pub fn try_new(share: f64, block_size: u32) -> Result<CachedShare, Invalid> {
+        if block_size == 0 {
+            return Err(Invalid::zero("tokens of a KV block"));
+        }
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Invalid::new("share of cached prompt tokens", "expected 0 to 1, found {}", &[share.into()]));
+        }
+        Ok(CachedShare { share, block_size })
+    }
+
+    /// Returns the tokens of the prompt of session `id`, which are at most those of the prompt.
+    fn tokens(self, id: u64, prompt_tokens: u32) -> u32 {
+        // The multiples of the golden ratio are spread evenly between whole numbers.
+        let spread = id.wrapping_mul(0x9e37_79b9_7f4a_7c15) as f64 / 18_446_744_073_709_551_616.0;
+        let blocks = self.share * f64::from(prompt_tokens) / f64::from(self.block_size) + spread;
+        // The cast rounds down.
+        (blocks as u32).saturating_mul(self.block_size).min(prompt_tokens)
     }
 }
 
@@ -147,5 +205,27 @@ impl Priorities {
     /// Draws a priority.
     pub(crate) fn sample(&self, random: &mut Random) -> u32 {
         self.0.pick(random) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cached_share_is_whole_blocks_and_right_on_average() {
+        let cached = |share, prompt_tokens| {
+            let share = CachedShare::try_new(share, 16).unwrap();
+            (0..1_000).map(move |id| share.tokens(id, prompt_tokens)).collect::<std::vec::Vec<u32>>()
+        };
+        // 25.6 blocks of 512 tokens.
+        let some = cached(0.8, 512);
+        assert!(some.iter().all(|tokens| [400, 416].contains(tokens)));
+        let mean = some.iter().sum::<u32>() as f64 / 1e3;
+        assert!((mean - 409.6).abs() < 0.1, "{mean}");
+        assert!(cached(0.5, 512).iter().all(|tokens| *tokens == 256));
+        assert!(cached(0.0, 512).iter().all(|tokens| *tokens == 0));
+        assert!(cached(1.0, 20).iter().all(|tokens| [16, 20].contains(tokens)));
+        assert!(CachedShare::try_new(1.1, 16).is_err() && CachedShare::try_new(0.5, 0).is_err());
     }
 }

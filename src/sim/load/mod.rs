@@ -19,7 +19,7 @@ mod weights;
 pub use arrivals::Arrivals;
 pub use closed_loop::{ClosedLoop, LimitedLoop};
 pub use lengths::Lengths;
-pub use mix::{Priorities, RequestMix, Sessions, SharedPrefixes};
+pub use mix::{CachedShare, Priorities, RequestMix, Sessions, SharedPrefixes};
 pub use source::{RequestList, Source, Stream};
 pub use synthetic::SyntheticLoad;
 pub use think_time::ThinkTime;

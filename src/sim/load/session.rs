@@ -103,7 +103,7 @@ impl Session {
             arrival_ns,
             prompt_tokens,
             output_tokens,
-            cached_prompt_tokens: mix.cached_prompt_tokens.min(prompt_tokens),
+            cached_prompt_tokens: mix.cached(self.id, prompt_tokens),
             priority: self.priority,
             content: self.content,
         }

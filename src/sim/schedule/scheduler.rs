@@ -337,6 +337,8 @@ impl Scheduler {
             // Only the first admission counts: every later one follows a preemption.
             if sequence.timing.preemptions == 0 {
                 sequence.timing.scheduled_ns = now_ns;
+                let block_size = self.config.block_size;
+                sequence.timing.cached_tokens = (sequence.given_blocks(block_size) + hits.blocks) * block_size;
             }
             budget -= tokens + padding + slots;
             let admitted = self.running.admit(sequence);

@@ -65,6 +65,7 @@ pub(crate) struct TimesSoFar {
     pub(crate) first_token_ns: u64,
     pub(crate) api_output_ns: u64,
     pub(crate) preemptions: u32,
+    pub(crate) cached_tokens: u32,
 }
 
 /// Tokens of a request in a step that has not ended when the next one is scheduled, with speculative decoding.
@@ -175,7 +176,8 @@ impl Sequence {
 
     /// Returns the record of the request, whose last token came from `replica` at `finish_ns`.
     pub(crate) fn record(&self, finish_ns: u64, replica: u32) -> RequestRecord {
-        let TimesSoFar { at_engine_ns, scheduled_ns, first_token_ns, api_output_ns, preemptions } = self.timing;
+        let TimesSoFar { at_engine_ns, scheduled_ns, first_token_ns, api_output_ns, preemptions, cached_tokens } =
+            self.timing;
         let timing = Timing {
             at_engine_ns,
             scheduled_ns,
@@ -183,6 +185,7 @@ impl Sequence {
             finish_ns,
             api_output_ns,
             preemptions,
+            cached_tokens,
             replica,
             kv_transfer: None,
         };

@@ -200,10 +200,11 @@ impl Run {
     }
 
     fn scheduled(&mut self, plan: &Plan, now_ns: u64) {
-        for &index in &plan.admitted {
+        for &(index, cached_tokens) in &plan.admitted {
             let timing = self.timing(index);
             if timing.preemptions == 0 {
                 timing.scheduled_ns = now_ns;
+                timing.cached_tokens = cached_tokens;
             }
         }
         for &index in &plan.preempted {

@@ -11,8 +11,8 @@ pub(crate) struct Plan {
     chunks: Vec<Chunk>,
     /// Requests that decode, by their number of drafts.
     decode: Vec<DecodeGroup>,
-    /// Requests that leave the queue.
-    pub(crate) admitted: Vec<usize>,
+    /// Requests that leave the queue, with the tokens that they find in the prefix cache.
+    pub(crate) admitted: Vec<(usize, u32)>,
     /// Requests that lost their blocks for it.
     pub(crate) preempted: Vec<usize>,
     /// Requests that have a token from it.

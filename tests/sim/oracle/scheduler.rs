@@ -390,7 +390,7 @@ impl Scheduler {
             sequence.blocks = hits;
             sequence.expect(new, plan.number);
             plan.add(sequence, new);
-            plan.admitted.push(sequence.request);
+            plan.admitted.push((sequence.request, sequence.cached + found * block_size));
             budget -= new + slots;
             let sequence = self.waiting.remove(turn).unwrap();
             self.fill(&sequence);

@@ -56,4 +56,17 @@ fn a_prefix_hit_holds_again_after_a_preemption() {
     // 4949  B: eight decodes, at 42 to 49         8 x 1100 + 364 = 9164
     assert_times(&report, &[(0, 1_560, 3_859, 0), (0, 1_560, 14_113, 1)]);
     assert_eq!(model.batches.borrow()[3].prefill, [chunk(9, 32, 1)]);
+    // 32 of 48 + 40 prompt tokens: what B finds again does not count.
+    assert_eq!(report.summary.kv.prefix_hit_rate, Some(32.0 / 88.0));
+}
+
+#[test]
+fn the_hit_rate_counts_the_full_blocks_of_a_shared_prefix() {
+    let text = |own| Content::Texts { prefix: 9, prefix_tokens: 40, own };
+    let requests = [0, 9_000, 18_000].map(|at_ns| request(at_ns, 64, 1).with_content(text(at_ns)));
+    let report = run(&Linear::mixed(), config(Synchronous, 2_048, 100), &requests);
+    let found: Vec<u32> = report.records.iter().map(|record| record.timing().unwrap().cached_tokens).collect();
+    // Two blocks of 16 tokens lie within the 40; the first request finds them empty.
+    assert_eq!(found, [0, 32, 32]);
+    assert_eq!(report.summary.kv.prefix_hit_rate, Some(64.0 / 192.0));
 }

@@ -21,7 +21,7 @@ pub fn target(name: &str, bytes: &[u8]) {
 fn trace(bytes: &[u8], format: Option<Format>) {
     let condition = [Condition { column: "Model".to_owned(), value: "a".to_owned() }];
     for conditions in [&[][..], &condition] {
-        match read(bytes, &Options { format, conditions }) {
+        match read(bytes, &Options { format, conditions, ..Options::default() }) {
             Ok(trace) => check(&trace),
             Err(error) => {
                 let message = error.to_string();

@@ -52,6 +52,8 @@ pub struct Saturation {
     pub gpus: u64,
     /// Unit of a rate, per second: `requests` or `sessions`.
     pub unit: &'static str,
+    /// Requests per second of a trace at its own speed, which the search varies; null for a generated load.
+    pub trace_rate: Option<f64>,
     /// The highest rate that meets the limits; null if none does, or without limits.
     pub within_limits: Option<Point>,
     /// The highest rate that is served in full, whatever the latencies.
@@ -128,7 +130,10 @@ impl<'q> RateQuestion<'q> {
         let scale = Scale::try_new(self.tolerance)?;
         let limits = self.limits.unwrap_or(Limits::NONE);
         let run = Run::try_new(scenario, self.resources)?.stopped_by(self.stop);
-        let requests = run.requests(SAMPLE)?.unwrap_or_default();
+        let requests = match run.load().trace_rate() {
+            Some(_) => run.trace_requests()?,
+            None => run.requests(SAMPLE)?.unwrap_or_default(),
+        };
         let has_sessions = run.scenario().workload.turns.is_some();
         // The rate of sessions is not that of their requests.
         let lengths = Lengths::of(&requests, &run.scenario().workload).filter(|_| !has_sessions);
@@ -175,6 +180,7 @@ impl<'q> RateQuestion<'q> {
             gpu: run.placement().tables.name().to_owned(),
             gpus: run.gpus(),
             unit: if has_sessions { "sessions" } else { "requests" },
+            trace_rate: run.load().trace_rate(),
             within_limits,
             saturation,
             knee,
@@ -198,11 +204,14 @@ impl<'q> RateQuestion<'q> {
     /// The scenario of a run with one seed.
     pub(crate) fn base(&self) -> Result<Scenario, Error> {
         let workload = &self.scenario.workload;
-        if workload.trace.is_some() {
-            return Err(rejected("trace", "requests that arrive at a rate to vary", "a trace with its own arrivals"));
+        if workload.trace.is_some() && self.scenario.server.prefill_replicas.is_some() {
+            let found = "a trace, whose lengths do not divide prefill and decode servers";
+            return Err(rejected("trace", "requests that arrive at a rate to vary", found));
         }
-        if workload.rate.is_some() {
-            return Err(no_effect("rate", "it is varied"));
+        for (key, is_given) in [("rate", workload.rate.is_some()), ("trace_speed", workload.trace_speed.is_some())] {
+            if is_given {
+                return Err(no_effect(key, "it is varied"));
+            }
         }
         if self.confidence.is_some() && self.limits.is_none() {
             return Err(no_effect("confidence", "there is no limit to hold"));

@@ -8,7 +8,8 @@ use crate::runs::{Written, single};
 fn run() -> Written {
     let mut config = SimConfig::new(128, 20);
     (config.max_num_seqs, config.max_num_batched_tokens) = (2, 32);
-    let requests = [Request::new(20, 2), Request::new(60, 1).at_ns(1_000), Request::new(0, 1).at_ns(2_000_000)];
+    let requests =
+        [Request::new(20, 2), Request::new(60, 1).at_ns(1_000).with_priority(3), Request::new(0, 1).at_ns(2_000_000)];
     single(config, &requests)
 }
 
@@ -16,10 +17,10 @@ fn run() -> Written {
 fn requests_are_lines_in_the_order_of_the_load() {
     let expected = "\
 request,arrival_ms,prompt_tokens,output_tokens,cached_prompt_tokens,outcome,queue_ms,ttft_ms,tpot_ms,e2e_ms,\
-preemptions,replica,prefill_replica,transfer_ms,decode_queue_ms
-0,0.000000,20,2,0,completed,0.000000,5.800000,5.040000,10.840000,0,0,,,
-1,0.001000,60,1,0,completed,5.799000,23.239000,,23.239000,0,0,,,
-2,2.000000,0,1,0,empty_prompt,,,,,0,,,,
+preemptions,replica,prefill_replica,transfer_ms,decode_queue_ms,priority
+0,0.000000,20,2,0,completed,0.000000,5.800000,5.040000,10.840000,0,0,,,,0
+1,0.001000,60,1,0,completed,5.799000,23.239000,,23.239000,0,0,,,,3
+2,2.000000,0,1,0,empty_prompt,,,,,0,,,,,0
 ";
     assert_eq!(run().requests_csv, expected);
 }

@@ -154,7 +154,7 @@ fn max_waiting_limits_the_queues_of_prefill_servers_and_not_those_of_decode_serv
     assert_eq!((all as u64, none as u64), (completed, rejected));
     let rows = run.requests_csv.lines();
     let away = rows.filter(|row| row.contains(",queue_full,"));
-    assert!(away.clone().all(|row| row.ends_with(",,,,,0,,,,")));
+    assert!(away.clone().all(|row| row.ends_with(",,,,,0,,,,,0")));
     assert_eq!(away.count(), none);
     let mut longest: BTreeMap<u64, f64> = BTreeMap::new();
     for event in events(&run.timeline, "C") {

@@ -2,8 +2,9 @@
 
 use rooflut::sim::figures::{Digest, Summary, Totals};
 use rooflut::sim::{Observer, RequestRecord, StepRecord};
-use rooflut_report::LatencyMs;
+use rooflut_report::{LatencyMs, PriorityClass};
 
+use super::classes::Classes;
 use super::feed::Gate;
 use super::goal::{Bound, Goal};
 use super::series::{Estimate, Series};
@@ -73,6 +74,8 @@ pub(crate) struct Steady<'g> {
     warm_up: WarmUp,
     expected: Expected,
     digest: Digest,
+    /// Figures by priority, where requests differ in it.
+    classes: Option<Classes>,
     signals: Signals,
     first_arrival_ns: u64,
     now_ns: u64,
@@ -175,7 +178,7 @@ impl<'g> Steady<'g> {
         goal: Option<&'g Goal>,
         warm_up: WarmUp,
         expected: Expected,
-        digest: Digest,
+        (digest, classes): (Digest, Option<Classes>),
     ) -> Steady<'g> {
         Steady {
             gate,
@@ -183,6 +186,7 @@ impl<'g> Steady<'g> {
             warm_up,
             expected,
             digest,
+            classes,
             signals: Signals::new(goal),
             first_arrival_ns: u64::MAX,
             now_ns: 0,
@@ -201,7 +205,7 @@ impl<'g> Steady<'g> {
     }
 
     /// Returns the figures of the run that ended with `totals`, and what they are of.
-    pub(crate) fn into_figures(mut self, totals: &Totals) -> (Summary, SteadyState) {
+    pub(crate) fn into_figures(mut self, totals: &Totals) -> (Summary, SteadyState, Option<Vec<PriorityClass>>) {
         if !self.is_over {
             let [_, of_run] = DRIFTS;
             self.judge_load(of_run);
@@ -225,7 +229,7 @@ impl<'g> Steady<'g> {
             Some((from_ns, _)) => self.digest.into_window(totals, from_ns, to_ns),
             None => self.digest.into_summary(totals),
         };
-        (summary, state)
+        (summary, state, self.classes.and_then(Classes::into_figures))
     }
 
     /// The end of the window.
@@ -341,6 +345,9 @@ impl<'g> Steady<'g> {
         self.is_warm = self.is_warmed_up();
         self.begin = Some((from_ns, self.finished));
         self.digest.restart();
+        if let Some(classes) = &mut self.classes {
+            classes.restart();
+        }
         self.signals = Signals::new(self.goal);
     }
 
@@ -390,6 +397,7 @@ impl Observer for Steady<'_> {
             self.begin();
         }
         self.digest.finished(index, record);
+        self.classes.finished(index, record);
         if !is_drain {
             self.signals.gaps.add(gap_ns as f64 / 1e9);
         }

@@ -4,6 +4,7 @@ mod azure;
 mod burst_gpt;
 mod compressed;
 mod detect;
+mod extent;
 mod formats;
 mod inference_perf;
 mod memory;

@@ -6,9 +6,12 @@ from itertools import accumulate
 
 import numpy as np
 
-#: Fields of rooflut's reports that are not counted: sources and parts of step times, and limits that bind.
+#: Fields of rooflut's reports that are not counted: sources and parts of step times, limits that bind, and prefix hits.
 UNCOUNTED = (
     "limited_by",
+    "by_priority",
+    "windows",
+    "prefix_cache_hit_rate",
     "class",
     "extent",
     "time_share_by_source",
@@ -17,7 +20,9 @@ UNCOUNTED = (
     "time_share_by_binding",
     "flagged_rows",
 )
+#: Percentiles of batch sizes, and those of latencies in thousandths.
 PERCENTILES = (50, 90, 95, 99)
+PER_MILLE = dict(p50=500, p90=900, p95=950, p99=990, p99_9=999)
 #: Requests that are expected beyond a percentile that is known.
 MIN_BEYOND = 5
 
@@ -125,6 +130,7 @@ class Figures:
             itl_percentile_error=0.0,
             **self.queue_growth(),
             throughput=self.throughput(),
+            **self.shared_rates(resolved),
             cost=self.cost(resolved),
             energy_bound=self.energy_bound(resolved),
             requests=len(self.served),
@@ -164,9 +170,8 @@ class Figures:
     def latency(self, figures):
         """Figures, without the percentiles that chance would decide."""
         figures = figures or {}
-        known = [percent for percent in PERCENTILES if self.completed * (100 - percent) >= 100 * MIN_BEYOND]
-        percentiles = {percent: figures.get(f"p{percent}") if percent in known else None for percent in PERCENTILES}
-        return {"mean": figures.get("mean"), **{f"p{percent}": value for percent, value in percentiles.items()}}
+        known = {name for name, of in PER_MILLE.items() if self.completed * (1000 - of) >= 1000 * MIN_BEYOND}
+        return {"mean": figures.get("mean"), **{name: figures.get(name) if name in known else None for name in PER_MILLE}}
 
     def queue_growth(self):
         """Mean queue times of the first and the last quarter, and whether they grow as under overload."""
@@ -227,6 +232,14 @@ class Figures:
         amounts = dict(requests_per_s=self.completed, output_tokens_per_s=output, total_tokens_per_s=total)
         return {name: self.per_second(amount) for name, amount in amounts.items()}
 
+    def shared_rates(self, resolved):
+        """Tokens per second of a user, 1 over the mean time per output token, and of a GPU."""
+        tpot_ms = self.requests["tpot_ms"][~np.isnan(self.requests["tpot_ms"])]
+        mean_ms = float(tpot_ms.mean()) if len(tpot_ms) else 0.0
+        rates, gpus = self.throughput(), resolved["gpus"]
+        per_gpu = {f"{name}_per_gpu": rates[name] / gpus for name in ("output_tokens_per_s", "total_tokens_per_s")}
+        return dict(tokens_per_s_per_user=1e3 / mean_ms if mean_ms > 0 else None, **per_gpu)
+
     def batch_size(self):
         """Mean and percentiles of the requests of a step, weighted by its time."""
         sizes = self.steps["prefill_chunks"] + self.steps["decode_requests"]
@@ -266,9 +279,9 @@ def stats(values, counts):
     mean = float(np.dot(values, counts)) / number
     ends = np.cumsum(counts)
 
-    def percentile(percent):
-        rank = (number - 1) * percent
-        low, high = (float(values[np.searchsorted(ends, at, side="right")]) for at in (rank // 100, -(-rank // 100)))
-        return low + (high - low) * (rank % 100 / 100)
+    def percentile(per_mille):
+        rank = (number - 1) * per_mille
+        low, high = (float(values[np.searchsorted(ends, at, side="right")]) for at in (rank // 1000, -(-rank // 1000)))
+        return low + (high - low) * (rank % 1000 / 1000)
 
-    return {"mean": mean, **{f"p{percent}": percentile(percent) for percent in PERCENTILES}}
+    return {"mean": mean, **{name: percentile(per_mille) for name, per_mille in PER_MILLE.items()}}

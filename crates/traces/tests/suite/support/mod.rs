@@ -54,6 +54,15 @@ pub(crate) fn collect(input: impl Into<Input>, options: &Options<'_>) -> Result<
     })
 }
 
+/// Returns the requests of a trace, in the order of the file.
+pub(crate) fn replayed(trace: &rooflut_traces::Trace) -> Vec<Request> {
+    let mut replay = trace.replay().expect("a trace");
+    let mut taken: Vec<(usize, Request)> = std::iter::from_fn(|| replay.take()).collect();
+    replay.finish().expect("a trace");
+    taken.sort_by_key(|(index, _)| *index);
+    taken.into_iter().map(|(_, request)| request).collect()
+}
+
 /// Reads a file; messages are as they follow the name of the file.
 pub(crate) fn trace(text: &str) -> Result<Trace, String> {
     named(collect(text.as_bytes(), &Options::default()))
