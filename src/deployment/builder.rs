@@ -113,8 +113,9 @@ impl DeploymentBuilder {
     }
 
     /// Sets the draft model of speculative decoding. It runs on the same GPUs with its own weights, and its KV
-    /// entries have the format of the target's. Server and simulator also need `speculation` (feature `sim`). The
-    /// model's own MTP layers do not draft then.
+    /// entries have the format of the target's. An EAGLE-3 head ([`ModelSpec::eagle3`]) runs and is scheduled as an MTP
+    /// layer is. Server and simulator also need `speculation` (feature `sim`). The model's own MTP layers do not draft
+    /// then.
     pub fn draft_model(mut self, draft: impl Into<Option<ModelSpec>>) -> Self {
         self.draft = draft.into();
         self.mtp = false;

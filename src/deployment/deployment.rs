@@ -30,6 +30,7 @@ pub struct Deployment {
     pub(super) given: DeploymentBuilder,
     step_model: RooflineModel,
     draft_step_model: Option<RooflineModel>,
+    first_draft_step_model: Option<RooflineModel>,
     max_model_len: u32,
 }
 
@@ -51,8 +52,8 @@ impl Deployment {
                 "expected none with {} pipeline stages, found one, which is not modelled; use one pipeline stage";
             return Err(Invalid::new("draft model or MTP layer", text, &[stages.into()]).into());
         }
-        let draft_step_model = given.draft_step_model()?;
-        let deployment = Deployment { step_model, draft_step_model, max_model_len, given };
+        let [draft_step_model, first_draft_step_model] = given.draft_step_models()?;
+        let deployment = Deployment { step_model, draft_step_model, first_draft_step_model, max_model_len, given };
         #[cfg(feature = "sim")]
         deployment.check_server()?;
         Ok(deployment)
@@ -128,6 +129,12 @@ impl Deployment {
         self.draft_step_model.as_ref()
     }
 
+    /// Returns the step model of the first run over an EAGLE-3 head after a step of the target, if the draft model is
+    /// one; [`draft_step_model`](Self::draft_step_model) is that of the further runs.
+    pub fn first_draft_step_model(&self) -> Option<&RooflineModel> {
+        self.first_draft_step_model.as_ref()
+    }
+
     /// Returns the memory use of one GPU: weights, activations, and the KV blocks that fit into the rest.
     ///
     /// # Errors
@@ -164,18 +171,26 @@ impl DeploymentBuilder {
         RooflineModel::try_new(spec, &self.kernels(), parallelism, self.step_options())
     }
 
-    /// Returns the step model of the draft model, or of a run over an MTP layer.
-    fn draft_step_model(&self) -> Result<Option<RooflineModel>, Error> {
+    /// Returns the step model of the draft model, or of a run over an MTP layer; and that of the first run over an
+    /// EAGLE-3 head.
+    fn draft_step_models(&self) -> Result<[Option<RooflineModel>; 2], Error> {
+        let (options, parallelism) = (self.step_options(), self.parallelism);
         if self.mtp {
-            let (options, parallelism) = (self.step_options(), self.parallelism);
-            let run = RooflineModel::try_new_mtp(&self.spec, &self.kernels(), parallelism, options);
-            return run.map(Some);
+            let run = RooflineModel::try_new_mtp(&self.spec, &self.kernels(), parallelism, options)?;
+            return Ok([Some(run), None]);
         }
+        let Some(draft) = self.draft else { return Ok([None, None]) };
         // vLLM drafts greedily, however the requests are sampled.
-        let draft = self.draft.map(|draft| draft.with_sampler(Sampler::Plain));
-        let sliced = Parallelism::tensor(self.parallelism.tp);
-        let draft = draft.map(|draft| self.step_model(&draft, sliced));
-        draft.transpose().map_err(Error::of_draft)
+        let draft = draft.with_sampler(Sampler::Plain);
+        let sliced = Parallelism::tensor(parallelism.tp);
+        let run = self.step_model(&draft, sliced).map_err(Error::of_draft)?;
+        let first = draft.eagle3.map(|_| RooflineModel::try_new_first_run(&draft, &self.kernels(), sliced, options));
+        Ok([Some(run), first.transpose().map_err(Error::of_draft)?])
+    }
+
+    /// Returns whether an MTP layer or an EAGLE-3 head drafts.
+    pub(super) fn has_head(&self) -> bool {
+        self.mtp || self.draft.is_some_and(|draft| draft.eagle3.is_some())
     }
 
     fn step_options(&self) -> StepOptions {
@@ -213,17 +228,30 @@ impl DeploymentBuilder {
     }
 
     /// Returns the maximum length of a request: the given one, or else the longest that target and draft model
-    /// support.
+    /// support. An EAGLE-3 head has the positions of its target.
     pub(super) fn longest_request(&self) -> Result<u32, Invalid> {
-        let Some(draft) = &self.draft else {
-            return Ok(self.options.max_model_len.unwrap_or(self.spec.max_model_len));
-        };
+        if self.spec.eagle3.is_some() {
+            let text = "expected a model, found an EAGLE-3 head, which drafts tokens for another model; use it as draft \
+                model";
+            return Err(Invalid::new("model", text, &[]));
+        }
+        let given = self.options.max_model_len;
+        let Some(draft) = &self.draft else { return Ok(given.unwrap_or(self.spec.max_model_len)) };
         if draft.vocab != self.spec.vocab {
             let text = "expected the vocabulary of the target ({}), found {}; use a draft model of the same family";
             return Err(Invalid::new("draft_model", text, &[self.spec.vocab.into(), draft.vocab.into()]));
         }
+        if let Some(head) = draft.eagle3 {
+            let (expected, found) = (self.spec.hidden, head.target_hidden);
+            return if expected == found {
+                Ok(given.unwrap_or(self.spec.max_model_len))
+            } else {
+                let text = "expected a head for hidden states of the target ({}), found {}; use a head of this model";
+                Err(Invalid::new("draft_model", text, &[expected.into(), found.into()]))
+            };
+        }
         let longest = draft.max_model_len;
-        match self.options.max_model_len {
+        match given {
             Some(found) if found > longest => {
                 let text = "expected at most {}, the longest request of the draft model, found {}; lower it";
                 Err(Invalid::new("max_model_len", text, &[longest.into(), found.into()]))

@@ -23,8 +23,10 @@ pub struct ServedModel(Served<TabulatedModel>);
 struct Served<M> {
     target: M,
     draft: Option<(M, u32)>,
-    /// Whether the draft is a run over an MTP layer.
-    mtp: bool,
+    /// The first run over an EAGLE-3 head.
+    first: Option<M>,
+    /// Whether the draft is an MTP layer or an EAGLE-3 head.
+    is_head: bool,
 }
 
 impl ServedModel {
@@ -35,7 +37,8 @@ impl ServedModel {
         ServedModel(Served {
             target: tabulated(deployment.step_model()),
             draft: draft.map(|(draft, speculation)| (tabulated(draft), speculation.draft_tokens())),
-            mtp: deployment.has_mtp(),
+            first: deployment.first_draft_step_model().map(tabulated),
+            is_head: deployment.given.has_head(),
         })
     }
 }
@@ -43,11 +46,8 @@ impl ServedModel {
 impl<M: LatencyModel> Served<M> {
     fn drafting(&self) -> Option<Drafting<&M, &M>> {
         let (draft, tokens) = self.draft.as_ref()?;
-        Some(if self.mtp {
-            Drafting::with_mtp(&self.target, draft, *tokens)
-        } else {
-            Drafting::new(&self.target, draft, *tokens)
-        })
+        let drafting = if self.is_head { Drafting::with_mtp } else { Drafting::new };
+        Some(drafting(&self.target, draft, *tokens).with_first_run(self.first.as_ref()))
     }
 }
 
@@ -147,18 +147,20 @@ impl<'m> ServedTally<'m> {
         ServedTally(Served {
             target: Tally::new(&model.target),
             draft: draft.map(|(draft, tokens)| (Tally::new(draft), *tokens)),
-            mtp: model.mtp,
+            first: model.first.as_ref().map(Tally::new),
+            is_head: model.is_head,
         })
     }
 
     /// Leaves attention and the host out, as [`Tally::without_attention`].
     #[must_use]
     pub fn without_attention(self) -> ServedTally<'m> {
-        let Served { target, draft, mtp } = self.0;
+        let Served { target, draft, first, is_head } = self.0;
         ServedTally(Served {
             target: target.without_attention(),
             draft: draft.map(|(draft, tokens)| (draft.without_attention(), tokens)),
-            mtp,
+            first: first.map(Tally::without_attention),
+            is_head,
         })
     }
 
@@ -170,7 +172,9 @@ impl<'m> ServedTally<'m> {
 
     /// Returns the sources of the time of the draft model's steps, if there is a draft model.
     pub fn draft_sources(&self) -> Option<TimeSources> {
-        self.0.draft.as_ref().map(|(draft, _)| draft.sources())
+        let (draft, _) = self.0.draft.as_ref()?;
+        let further = draft.sources();
+        Some(self.0.first.as_ref().map_or(further, |first| first.sources().plus(&further)))
     }
 }
 
@@ -181,8 +185,8 @@ impl Observer for ServedTally<'_> {
 
     fn step_batch(&mut self, batch: &StepBatch<'_>) {
         self.0.target.add(batch);
-        if let (Some((draft, _)), Some(drafting)) = (&self.0.draft, self.0.drafting()) {
-            drafting.draft_runs(batch, |run| draft.add(run));
+        if let Some(drafting) = self.0.drafting() {
+            drafting.draft_runs(batch, |draft, run| draft.add(run));
         }
     }
 }

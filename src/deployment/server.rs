@@ -196,7 +196,7 @@ impl DeploymentBuilder {
         config.max_num_batched_tokens = self.memory.max_num_batched_tokens;
         if let Some(speculation) = self.speculation {
             config.speculation = Some(match &self.draft {
-                _ if self.mtp => speculation.with_mtp(),
+                _ if self.has_head() => speculation.with_mtp(),
                 Some(_) => speculation.with_draft_model(),
                 None => speculation,
             });
@@ -205,7 +205,7 @@ impl DeploymentBuilder {
             config.kv_groups.states = config.kv_groups.states.saturating_mul(copies);
             let ahead = match config.rules.draft_scheduling {
                 DraftScheduling::Synchronous => false,
-                DraftScheduling::HeadsAhead => self.mtp,
+                DraftScheduling::HeadsAhead => self.has_head(),
                 DraftScheduling::Ahead => true,
             };
             if !ahead {

@@ -179,33 +179,34 @@ impl Attention {
         }
     }
 
-    /// Returns the number of weights of the projections from and to a hidden state of this size.
-    pub(super) fn params(&self, hidden: u32) -> u64 {
-        let (each, divided) = self.projections(hidden, 1);
+    /// Returns the number of weights of the projections from an input and to an output of these widths.
+    pub(super) fn params(&self, widths: [u32; 2]) -> u64 {
+        let (each, divided) = self.projections(widths, 1);
         each.saturating_add(divided)
     }
 
     /// Returns the number of weights that one of `tp` ranks holds.
-    pub(super) fn rank_params(&self, hidden: u32, tp: u32) -> f64 {
-        let (each, divided) = self.projections(hidden, tp);
+    pub(super) fn rank_params(&self, widths: [u32; 2], tp: u32) -> f64 {
+        let (each, divided) = self.projections(widths, tp);
         each as f64 + divided as f64 / f64::from(tp)
     }
 
     /// Returns the numbers of weights that each of `tp` ranks holds, and that they divide: query heads with
     /// their gates, and KV heads unless there are more ranks than these. MLA compresses and selects keys on each rank.
-    fn projections(&self, size: u32, tp: u32) -> (u64, u64) {
-        let hidden = u64::from(size);
+    fn projections(&self, [input, size]: [u32; 2], tp: u32) -> (u64, u64) {
+        let (input, hidden) = (u64::from(input), u64::from(size));
         match *self {
             Attention::Gqa(gqa) => {
-                let head = 2 * product([hidden, gqa.head_dim.into()]);
-                let gate = if gqa.output_gate { head / 2 } else { 0 };
-                let q = product([head + gate, gqa.q_heads.into()]);
-                let kv = product([head, gqa.kv_heads.into()]);
-                if tp > gqa.kv_heads { (head, q) } else { (0, q.saturating_add(kv)) }
+                let head = product([input, gqa.head_dim.into()]);
+                let output = product([hidden, gqa.head_dim.into()]);
+                let gate = if gqa.output_gate { head } else { 0 };
+                let q = product([head + output + gate, gqa.q_heads.into()]);
+                let kv = product([2 * head, gqa.kv_heads.into()]);
+                if tp > gqa.kv_heads { (2 * head, q) } else { (0, q.saturating_add(kv)) }
             }
             Attention::Mla(mla) => {
                 let query = u64::from(mla.nope_dim) + u64::from(mla.rope_dim);
-                let from = if mla.q_rank == 0 { hidden } else { mla.q_rank.into() };
+                let from = if mla.q_rank == 0 { input } else { mla.q_rank.into() };
                 let compressed = u64::from(mla.q_rank) + u64::from(mla.latent());
                 let expanded = u64::from(mla.nope_dim) + u64::from(mla.v_dim);
                 let head = product([from, query])
@@ -216,7 +217,7 @@ impl Attention {
                     let (heads, head_dim) = (u64::from(indexer.heads), u64::from(indexer.head_dim));
                     product([from, heads, head_dim]).saturating_add(product([hidden, head_dim + heads]))
                 });
-                (product([hidden, compressed]).saturating_add(indexer), divided)
+                (product([input, compressed]).saturating_add(indexer), divided)
             }
             Attention::DeltaNet(net) => {
                 let (convolved, values) = (u64::from(net.convolved()), u64::from(net.values()));

@@ -4,6 +4,7 @@ mod attention;
 mod catalog;
 mod checks;
 mod compressed;
+mod eagle3;
 mod kv_groups;
 mod layers;
 mod memory;
@@ -20,6 +21,7 @@ mod stages;
 pub use attention::{Attention, DeltaNet, Gqa, Mla};
 pub use catalog::{CATALOG, CatalogEntry, find};
 pub use compressed::Compressed;
+pub use eagle3::Eagle3;
 pub use kv_groups::KvGroups;
 pub use layers::{Ffn, LayerGroup, Layers};
 #[cfg(feature = "sim")]

@@ -1,7 +1,7 @@
 //! Checked dimensions of a transformer.
 
 use super::checks::{MAX_COUNT, MAX_WIDTH, divides, product, within};
-use super::{Attention, Ffn, LayerGroup, Layers, Mla, Parallelism, Sampler, Span};
+use super::{Attention, Eagle3, Ffn, LayerGroup, Layers, Mla, Parallelism, Sampler, Span};
 use crate::error::Invalid;
 use crate::hardware::{Dtype, Indexer};
 
@@ -34,6 +34,9 @@ pub struct ModelSpec {
     /// residual.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_zero"))]
     pub streams: u32,
+    /// Further dimensions of an EAGLE-3 head; `None` for other models.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub eagle3: Option<Eagle3>,
     /// Vocabulary size, as padded in the weights.
     pub vocab: u32,
     /// Whether embedding and lm_head are the same weights.
@@ -75,6 +78,7 @@ impl ModelSpec {
         within("positions", self.positions.max(1), MAX_VOCAB)?;
         within("max_model_len", self.max_model_len, u32::MAX)?;
         self.layers.iter().try_for_each(LayerGroup::check_ffn)?;
+        self.eagle3.map_or(Ok(()), |head| head.check(&self.layers, self.vocab))?;
         let is_compressed = |group: &LayerGroup| matches!(group.attention, Attention::Compressed(_));
         if self.layers.iter().any(is_compressed) && !self.layers.iter().all(is_compressed) {
             let text =
@@ -239,9 +243,28 @@ impl ModelSpec {
         groups.find(|group| matches!(group.ffn, Ffn::Moe { .. }))
     }
 
-    /// Returns the number of vocabulary x hidden matrices: embedding and lm_head, or one if they are tied.
-    pub(super) fn vocabularies(&self) -> u32 {
-        if self.tied_embeddings { 1 } else { 2 }
+    /// Returns the width of the input of the attention projections: of an EAGLE-3 head a hidden state and an embedding.
+    pub(crate) const fn attention_input(&self) -> u32 {
+        match self.eagle3 {
+            Some(_) => self.hidden.saturating_mul(2),
+            None => self.hidden,
+        }
+    }
+
+    /// Returns the number of rows, each as wide as the hidden state, of embedding and lm_head together.
+    pub(super) fn vocabulary_rows(&self) -> u64 {
+        let vocab = u64::from(self.vocab);
+        match self.eagle3 {
+            Some(head) if head.target_hidden == self.hidden => head.draft_vocab.into(),
+            Some(head) => vocab + u64::from(head.draft_vocab),
+            None if self.tied_embeddings => vocab,
+            None => 2 * vocab,
+        }
+    }
+
+    /// Returns the number of weights of `fc`, 0 in other models than EAGLE-3 heads.
+    pub(super) fn fc_params(&self) -> u64 {
+        self.eagle3.map_or(0, |head| product([head.fc_inputs().into(), self.hidden.into()]))
     }
 
     /// Returns the number of weights: layers, norms, embeddings and lm_head, without [`mtp_layers`](ModelSpec::mtp_layers).
@@ -252,15 +275,19 @@ impl ModelSpec {
         let mixing = product([2, streams, streams + 2, streams, hidden]);
         let layers = self.layers.iter().map(|group| {
             let layer = group
-                .attention_params(self.hidden)
+                .attention
+                .params([self.attention_input(), self.hidden])
                 .saturating_add(group.ffn_params(self.hidden))
                 .saturating_add(2 * hidden)
                 .saturating_add(mixing);
             product([u64::from(group.layers), layer])
         });
-        let vocabulary = product([self.vocabularies().into(), self.vocab.into(), hidden]);
+        let vocabulary = product([self.vocabulary_rows(), hidden]);
         let positions = product([self.positions.into(), hidden]);
-        layers.fold(0, u64::saturating_add).saturating_add(vocabulary).saturating_add(positions).saturating_add(hidden)
+        // A head has a norm more.
+        let norms = if self.eagle3.is_some() { 2 * hidden } else { hidden };
+        let others = [vocabulary, positions, norms, self.fc_params()];
+        layers.chain(others).fold(0, u64::saturating_add)
     }
 }
 
@@ -306,7 +333,7 @@ impl LayerGroup {
     /// Returns the number of weights of one layer's attention: the projections from and to a hidden state of this
     /// size.
     pub fn attention_params(&self, hidden: u32) -> u64 {
-        self.attention.params(hidden)
+        self.attention.params([hidden; 2])
     }
 
     /// Returns the number of weights of one layer's FFN, all experts and router included.

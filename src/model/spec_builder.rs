@@ -1,6 +1,8 @@
 //! A builder for the dimensions of a model.
 
-use super::{Attention, Compressed, DeltaNet, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Msa, Sampler, Span};
+use super::{
+    Attention, Compressed, DeltaNet, Eagle3, Ffn, Gqa, LayerGroup, Layers, Mla, ModelSpec, Msa, Sampler, Span,
+};
 use crate::error::Invalid;
 use crate::hardware::{Dtype, Indexer};
 
@@ -51,6 +53,9 @@ pub struct ModelSpecBuilder {
     window: u32,
     ratio: u32,
     streams: u32,
+    target_hidden: u32,
+    aux_states: u32,
+    draft_vocab: u32,
     span: Span,
     vocab: u32,
     intermediate: u32,
@@ -102,6 +107,9 @@ impl ModelSpecBuilder {
         window: 0,
         ratio: 0,
         streams: 0,
+        target_hidden: 0,
+        aux_states: 0,
+        draft_vocab: 0,
         span: Span::Full,
         vocab: 0,
         intermediate: 0,
@@ -179,6 +187,12 @@ impl ModelSpecBuilder {
         ratio(ratio: u32);
         /// Sets the number of residual streams of hyper-connections (`hc_mult`; default: 0, none).
         streams(streams: u32);
+        /// Sets the hidden size of the model that an EAGLE-3 head drafts for (default: 0, no such head).
+        target_hidden(target_hidden: u32);
+        /// Sets the number of hidden states of the target that an EAGLE-3 head reads.
+        aux_states(aux_states: u32);
+        /// Sets the number of tokens that an EAGLE-3 head can draft.
+        draft_vocab(draft_vocab: u32);
         /// Sets the vocabulary size, as padded in the weights.
         vocab(vocab: u32);
         /// Sets the intermediate size of the FFN, or of one expert.
@@ -334,11 +348,14 @@ impl ModelSpecBuilder {
     /// As [`ModelSpec::check`]; `experts` is zero although another parameter of the experts is set; more groups of
     /// layers than [`Layers::MAX_GROUPS`].
     pub fn build(self) -> Result<ModelSpec, Invalid> {
+        let Self { target_hidden, aux_states, draft_vocab, .. } = self;
+        let is_head = [target_hidden, aux_states, draft_vocab] != [0; 3];
         let spec = ModelSpec {
             hidden: self.hidden,
             layers: self.groups()?,
             mtp_layers: self.mtp_layers,
             streams: self.streams,
+            eagle3: is_head.then_some(Eagle3 { target_hidden, aux_states, draft_vocab }),
             vocab: self.vocab,
             tied_embeddings: self.tied_embeddings,
             positions: self.positions,

@@ -5,7 +5,7 @@ use core::fmt;
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use super::{Attention, Ffn, Gqa, LayerGroup, Layers, ModelSpec, Sampler, Span};
+use super::{Attention, Eagle3, Ffn, Gqa, LayerGroup, Layers, ModelSpec, Sampler, Span};
 use crate::hardware::Dtype;
 
 #[derive(serde::Deserialize)]
@@ -17,6 +17,7 @@ struct Written {
     mtp_layers: u32,
     #[serde(default)]
     streams: u32,
+    eagle3: Option<Eagle3>,
     q_heads: Option<u32>,
     kv_heads: Option<u32>,
     head_dim: Option<u32>,
@@ -59,6 +60,7 @@ impl<'de> Deserialize<'de> for ModelSpec {
             layers: written.layers()?,
             mtp_layers: written.mtp_layers,
             streams: written.streams,
+            eagle3: written.eagle3,
             vocab: written.vocab,
             tied_embeddings: written.tied_embeddings,
             positions: written.positions,

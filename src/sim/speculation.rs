@@ -44,7 +44,7 @@ enum Drafter {
     /// A lookup in the prompt.
     Ngrams,
     Model,
-    /// An MTP layer of the target.
+    /// An MTP layer of the target, or an EAGLE-3 head.
     Mtp,
 }
 
@@ -85,8 +85,8 @@ impl Speculation {
         self
     }
 
-    /// Lets an MTP layer of the model draft the tokens. Blocks are reserved as with a draft model. A prefix hit is then
-    /// one block shorter, if that is the rule ([`mtp_drops_block`](crate::engine::SchedulingRules::mtp_drops_block)).
+    /// Lets an MTP layer of the model or an EAGLE-3 head draft the tokens. Blocks are reserved as with a draft model. A
+    /// prefix hit is then one block shorter, if that is the rule ([`mtp_drops_block`](crate::engine::SchedulingRules::mtp_drops_block)).
     #[must_use]
     pub const fn with_mtp(mut self) -> Speculation {
         self.drafter = Drafter::Mtp;
@@ -102,7 +102,7 @@ impl Speculation {
         }
     }
 
-    /// Returns whether an MTP layer drafts the tokens.
+    /// Returns whether an MTP layer or an EAGLE-3 head drafts the tokens.
     pub fn is_mtp(&self) -> bool {
         self.drafter == Drafter::Mtp
     }

@@ -4,7 +4,7 @@ use super::kernels::Kernels;
 #[cfg(feature = "alloc")]
 use super::stages::pipeline;
 use super::{Parallelism, RooflineModel, StepOptions};
-use crate::error::Error;
+use crate::error::{Error, Invalid};
 #[cfg(not(feature = "alloc"))]
 use crate::model::Span;
 use crate::model::{ModelSpec, Sampler};
@@ -48,11 +48,45 @@ impl RooflineModel {
         parallelism: Parallelism,
         options: StepOptions,
     ) -> Result<RooflineModel, Error> {
-        let layer = model.mtp_layer().map_err(Error::of_model)?.with_sampler(Sampler::Plain);
-        let options = checked(&layer, set, parallelism, options)?;
-        let kernels = Kernels::resolve_mtp(&layer, set, parallelism, &options)?;
-        RooflineModel::stage(&layer, set, parallelism, &options, kernels)
+        let layer = model.mtp_layer().map_err(Error::of_model)?;
+        drafting(layer, 2 * layer.hidden, set, parallelism, options)
     }
+
+    /// Looks up every kernel of the first run over an EAGLE-3 head after a step of its target: `fc` over all tokens
+    /// (16-bit, whole on each GPU; in [`Part::Qkv`](super::Part::Qkv)), the layer, and lm_head with greedy sampling of
+    /// one row for each request. [`try_new`](Self::try_new) has the further runs, which take hidden states of the head
+    /// itself (`propose` in `vllm/v1/worker/gpu/spec_decode/target_dependent_ar/speculator.py`).
+    ///
+    /// Assumes: the part of latent projections that reads the embedding takes as long as a GEMM of its own.
+    ///
+    /// Does not model: the norms of hidden state and embedding, and the map from drafted to target tokens.
+    ///
+    /// # Errors
+    /// As [`try_new`](Self::try_new); a model that is no such head.
+    pub fn try_new_first_run(
+        head: &ModelSpec,
+        set: &TableSet,
+        parallelism: Parallelism,
+        options: StepOptions,
+    ) -> Result<RooflineModel, Error> {
+        let text = "expected an EAGLE-3 head, found another model; use `try_new`";
+        let dimensions = head.eagle3.ok_or(Error::of_model(Invalid::new("eagle3", text, &[])))?;
+        drafting(*head, dimensions.fc_inputs(), set, parallelism, options)
+    }
+}
+
+/// Looks up every kernel of a run over a layer that drafts, and of the projection of `inputs` to its hidden size.
+fn drafting(
+    layer: ModelSpec,
+    inputs: u32,
+    set: &TableSet,
+    parallelism: Parallelism,
+    options: StepOptions,
+) -> Result<RooflineModel, Error> {
+    let layer = layer.with_sampler(Sampler::Plain);
+    let options = checked(&layer, set, parallelism, options)?;
+    let kernels = Kernels::resolve_drafting(&layer, inputs, set, parallelism, &options)?;
+    RooflineModel::stage(&layer, set, parallelism, &options, kernels)
 }
 
 /// Checks the dimensions of `model` and the settings, and returns these with the constants of the set's GPU.

@@ -11,8 +11,8 @@ use crate::units::Seconds;
 /// decoding request), then it runs once for each further drafted token, over all requests that sampled. This makes k
 /// runs for k drafted tokens, and one run for a step that only contains parts of prompts.
 ///
-/// An MTP layer ([`with_mtp`](Self::with_mtp)) runs as often. Its first run covers all tokens of the step, including
-/// rejected drafts, because the layer reads the hidden states of the target.
+/// An MTP layer or an EAGLE-3 head ([`with_mtp`](Self::with_mtp)) runs as often. Its first run covers all tokens of the
+/// step, including rejected drafts, because the layer reads the hidden states of the target.
 ///
 /// Assumes: a draft model keeps the KV entries of its own drafts, so it processes no token twice; its runs follow each
 /// other and the target's step without a gap; tokens are also drafted for requests that have just ended; drafts are
@@ -45,6 +45,8 @@ use crate::units::Seconds;
 pub struct Drafting<T, D> {
     target: T,
     draft: D,
+    /// The first run if it has other kernels than the further ones.
+    first: Option<D>,
     draft_tokens: u32,
     reads: Reads,
 }
@@ -59,17 +61,24 @@ enum Reads {
 impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
     /// Creates a model in which the draft model `draft` proposes `draft_tokens` tokens for `target`.
     pub const fn new(target: T, draft: D, draft_tokens: u32) -> Drafting<T, D> {
-        Drafting { target, draft, draft_tokens, reads: Reads::Sampled }
+        Drafting { target, draft, first: None, draft_tokens, reads: Reads::Sampled }
     }
 
     /// Creates a model in which an MTP layer of `target`, [`RooflineModel::try_new_mtp`](super::RooflineModel::try_new_mtp),
     /// proposes `draft_tokens` tokens.
     pub const fn with_mtp(target: T, layer: D, draft_tokens: u32) -> Drafting<T, D> {
-        Drafting { target, draft: layer, draft_tokens, reads: Reads::All }
+        Drafting { target, draft: layer, first: None, draft_tokens, reads: Reads::All }
     }
 
-    /// Calls `run` with the batch of each run of the draft model after a step of the target, in order.
-    pub fn draft_runs(&self, batch: &StepBatch<'_>, mut run: impl FnMut(&StepBatch<'_>)) {
+    /// Sets the model of the first run after each step, `fc` of an EAGLE-3 head included
+    /// ([`RooflineModel::try_new_first_run`](super::RooflineModel::try_new_first_run)).
+    #[must_use]
+    pub fn with_first_run(self, first: impl Into<Option<D>>) -> Drafting<T, D> {
+        Drafting { first: first.into(), ..self }
+    }
+
+    /// Calls `run` with the model and the batch of each run of the draft model after a step of the target, in order.
+    pub fn draft_runs(&self, batch: &StepBatch<'_>, mut run: impl FnMut(&D, &StepBatch<'_>)) {
         if self.draft_tokens == 0 || batch.is_empty() {
             return;
         }
@@ -80,21 +89,22 @@ impl<T: LatencyModel, D: LatencyModel> Drafting<T, D> {
             // The draft's windows are its own: they hold what the mean length leaves.
             outside_tokens: 0,
         }];
-        run(&StepBatch {
+        let step = StepBatch {
             prefill: batch.prefill,
             decode: match self.reads {
                 Reads::All => batch.decode,
                 Reads::Sampled if read[0].requests == 0 => &[],
                 Reads::Sampled => &read,
             },
-        });
+        };
+        run(self.first.as_ref().unwrap_or(&self.draft), &step);
         let mut drafting = sampling(batch, read[0]);
         if drafting.requests == 0 {
             return;
         }
         for _ in 1..self.draft_tokens {
             drafting.kv_tokens = drafting.kv_tokens.saturating_add(drafting.requests.into());
-            run(&StepBatch { prefill: &[], decode: &[drafting] });
+            run(&self.draft, &StepBatch { prefill: &[], decode: &[drafting] });
         }
     }
 }
@@ -112,7 +122,7 @@ fn sampling(batch: &StepBatch<'_>, decode: DecodeGroup) -> DecodeGroup {
 impl<T: LatencyModel, D: LatencyModel> LatencyModel for Drafting<T, D> {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
         let mut total = self.target.total_time(batch);
-        self.draft_runs(batch, |run| total += self.draft.total_time(run));
+        self.draft_runs(batch, |draft, run| total += draft.total_time(run));
         total
     }
 
@@ -120,7 +130,7 @@ impl<T: LatencyModel, D: LatencyModel> LatencyModel for Drafting<T, D> {
         let mut longest = Seconds::ZERO;
         let target = self.target.lockstep_time(&mut ranks.inspect(|batch| {
             let mut drafts = Seconds::ZERO;
-            self.draft_runs(batch, |run| drafts += self.draft.total_time(run));
+            self.draft_runs(batch, |draft, run| drafts += draft.total_time(run));
             longest = longer(longest, drafts);
         }));
         target + longest
@@ -131,7 +141,7 @@ impl<T: StepModel, D: StepModel> StepModel for Drafting<T, D> {
     /// Returns the parts of both models, added up by name.
     fn step_time(&self, batch: &StepBatch<'_>) -> StepTime {
         let mut step = self.target.step_time(batch);
-        self.draft_runs(batch, |run| step.add_all(&self.draft.step_time(run)));
+        self.draft_runs(batch, |draft, run| step.add_all(&draft.step_time(run)));
         step
     }
 }

@@ -36,8 +36,11 @@ pub(super) struct Kernels {
     pub(super) projections: Kinds<Option<Projections>>,
     pub(super) attention: Kinds<LayerAttention>,
     pub(super) ffn: Kinds<FfnOps>,
-    /// Projection of hidden state and embedding to the input of an MTP layer; `None` in other models.
-    pub(super) eh_proj: Option<Gemm>,
+    /// Projection to the input of a layer that drafts: of hidden state and embedding in an MTP layer (`eh_proj`), of
+    /// hidden states of the target in the first run of an EAGLE-3 head (`fc`); `None` in other models.
+    pub(super) draft_input: Option<Gemm>,
+    /// The part of an EAGLE-3 head's latent projections that reads the embedding; `None` in other models.
+    pub(super) embedded: Option<Gemm>,
     /// Both sides of the hyper-connections of a layer, which has two of each; `None` in models with one residual.
     #[cfg(feature = "alloc")]
     pub(super) streams: Option<[HyperConnection; 2]>,
@@ -117,38 +120,40 @@ impl Kernels {
                 |group| (group.ffn, group.ffn_dtype, group.shared_dtype),
                 |(ffn, dtype, shared)| find.ffn(ffn, dtype, shared),
             )?,
-            eh_proj: None,
+            draft_input: None,
+            embedded: find.embedded()?,
             #[cfg(feature = "alloc")]
             streams: find.streams()?,
             all_reduce: find.all_reduce()?,
-            lm_head: find.gemm(Part::LmHead, Dtype::Bf16, model.hidden, model.vocab.div_ceil(parallelism.tp))?,
+            lm_head: find.lm_head()?,
         })
     }
 }
 
 impl Kernels {
-    /// Looks up every kernel of an MTP layer, which is a model of its own.
+    /// Looks up every kernel of a layer that drafts, which is a model of its own, with a projection of that many
+    /// `inputs` to its hidden size.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve).
-    pub(super) fn resolve_mtp(
+    pub(super) fn resolve_drafting(
         layer: &ModelSpec,
+        inputs: u32,
         set: &TableSet,
         parallelism: Parallelism,
         options: &StepOptions,
     ) -> Result<Kernels, Error> {
         let find = Finder::new(layer, set, parallelism, options);
-        let (part, hidden) = (Part::Qkv, layer.hidden);
-        let eh_proj = find.gemm(part, Dtype::Bf16, 2 * hidden, hidden)?;
-        Ok(Kernels { eh_proj: Some(eh_proj), ..Kernels::resolve(layer, set, parallelism, options)? })
+        let draft_input = find.gemm(Part::Qkv, Dtype::Bf16, inputs, layer.hidden)?;
+        Ok(Kernels { draft_input: Some(draft_input), ..Kernels::resolve(layer, set, parallelism, options)? })
     }
 
     /// Returns the errors of the lookups of each part, in most of its layers; none of parts that are not looked up.
     pub(super) fn errors(&self) -> PartErrors {
         let mut errors = PartErrors::UNKNOWN;
         let projections = self.projections.most();
-        if let Some(eh_proj) = &self.eh_proj {
-            errors.set(Part::Qkv, eh_proj.errors());
+        for gemm in [&self.draft_input, &self.embedded].into_iter().flatten() {
+            errors.set(Part::Qkv, gemm.errors());
         }
         #[cfg(feature = "alloc")]
         if let Some([before, _]) = &self.streams {
@@ -296,13 +301,33 @@ impl Finder<'_> {
             }
             Attention::Mla(_) | Attention::Compressed(_) | Attention::Msa(_) => return Ok(None),
         };
-        let hidden = self.model.hidden;
-        let state_gates = state_gates.map(|width| self.gemm(Part::Qkv, dtype, hidden, width));
+        let input = self.model.attention_input();
+        let state_gates = state_gates.map(|width| self.gemm(Part::Qkv, dtype, input, width));
         Ok(Some(Projections {
-            qkv: self.gemm(Part::Qkv, dtype, hidden, qkv)?,
+            qkv: self.gemm(Part::Qkv, dtype, input, qkv)?,
             state_gates: state_gates.transpose()?,
-            o_proj: self.gemm(Part::OProj, dtype, output, hidden)?,
+            o_proj: self.gemm(Part::OProj, dtype, output, self.model.hidden)?,
         }))
+    }
+
+    /// Looks up what the latent projections of an EAGLE-3 head have beside those of a layer of its hidden size.
+    fn embedded(&self) -> Result<Option<Gemm>, Error> {
+        let group = self.model.layers.first();
+        let (Some(_), Attention::Mla(mla)) = (self.model.eagle3, group.attention) else {
+            return Ok(None);
+        };
+        let queries = match mla.q_rank {
+            0 => (mla.q_heads / self.parallelism.tp) * (mla.nope_dim + mla.rope_dim),
+            rank => rank,
+        };
+        let width = queries.saturating_add(mla.latent());
+        self.gemm(Part::Qkv, group.attention_dtype, self.model.hidden, width).map(Some)
+    }
+
+    fn lm_head(&self) -> Result<Gemm, Error> {
+        let ModelSpec { hidden, vocab, eagle3, .. } = *self.model;
+        let vocab = eagle3.map_or(vocab, |head| head.draft_vocab);
+        self.gemm(Part::LmHead, Dtype::Bf16, hidden, vocab.div_ceil(self.parallelism.tp))
     }
 
     fn all_reduce(&self) -> Result<Option<StepAllReduce>, Error> {

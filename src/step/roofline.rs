@@ -164,8 +164,8 @@ impl RooflineModel {
         let m = padded as f64;
         let ln_m = ln(m);
         let kernels = &self.kernels;
-        if let Some(eh_proj) = &kernels.eh_proj {
-            step.add_kernel(Part::Qkv, self.gemm(eh_proj, m, ln_m));
+        for gemm in [&kernels.draft_input, &kernels.embedded].into_iter().flatten() {
+            step.add_kernel(Part::Qkv, self.gemm(gemm, m, ln_m));
         }
         kernels.projections.each(|layers, projections| {
             if let Some(Projections { qkv, state_gates, o_proj }) = projections {
@@ -209,10 +209,10 @@ impl RooflineModel {
         }
     }
 
-    /// Returns the sums of a batch with the rows that are sampled: of an MTP layer one for each request.
+    /// Returns the sums of a batch with the rows that are sampled: of a layer that drafts one for each request.
     #[inline]
     pub(super) fn sampled(&self, sums: BatchSums) -> BatchSums {
-        match self.kernels.eh_proj {
+        match self.kernels.draft_input {
             None => sums,
             Some(_) => sums.with_a_row_each(),
         }

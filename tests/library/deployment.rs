@@ -1,7 +1,7 @@
 //! Results and errors of a deployment.
 
 use rooflut::Deployment;
-use rooflut::deployment::DeploymentBuilder;
+use rooflut::deployment::{DeploymentBuilder, ServedTally};
 use rooflut::engine::{self, Scheduling, stacks};
 use rooflut::hardware::Dtype;
 use rooflut::model::{self, MemoryLimits, MemoryPlan, ModelSpec, Sampler};
@@ -223,6 +223,68 @@ fn an_mtp_layer_drafts_ahead_where_heads_do_and_drops_the_last_block_of_a_hit() 
     let draft = drafting("qwen3.5-27b", 3).draft_model(spec("qwen3.5-27b"));
     let config = draft.build().unwrap().server_config().unwrap();
     assert!(!config.speculation.unwrap().is_mtp());
+}
+
+/// An EAGLE-3 head for a model of this hidden size and vocabulary.
+fn eagle3(target_hidden: u32, vocab: u32) -> ModelSpec {
+    let head = ModelSpec::builder().hidden(4096).layers(1).q_heads(32).kv_heads(8).head_dim(128).intermediate(14_336);
+    let head = head.target_hidden(target_hidden).aux_states(3).draft_vocab(32_000);
+    head.vocab(vocab).max_model_len(2_048).build().unwrap()
+}
+
+#[test]
+fn an_eagle3_head_is_scheduled_as_an_mtp_layer_and_has_the_positions_of_its_target() {
+    let speculation = Speculation::try_new(3, 0.5, 0).unwrap();
+    let alone = on_h100("llama-3.1-8b").tp(2).build().unwrap();
+    let drafted = alone.to_builder().speculation(speculation).draft_model(eagle3(4096, 128_256));
+    for (engine, scheduling) in [
+        (&stacks::VLLM_0_11_0, Scheduling::Synchronous),
+        (&stacks::VLLM_0_15_1, Scheduling::OneStepAhead),
+        (&stacks::VLLM_0_33_0, Scheduling::OneStepAhead),
+    ] {
+        let config = drafted.clone().engine(engine).build().unwrap().server_config().unwrap();
+        let speculation = config.speculation.unwrap();
+        assert_eq!((config.rules.scheduling, config.max_model_len), (scheduling, 131_072));
+        assert!(speculation.is_mtp() && speculation.lookahead_tokens() == 3);
+    }
+    let drafted = drafted.build().unwrap();
+    assert!(!drafted.has_mtp() && drafted.draft().is_some());
+    let [before, plan] = [&alone, &drafted].map(|deployment| deployment.memory_plan().unwrap());
+    assert_eq!(plan.bytes_per_block / before.bytes_per_block, 33.0 / 32.0);
+
+    // The served model adds the first run, which has fc, and two further ones.
+    let decode = [DecodeGroup::uniform(8, 1_000).unwrap().with_drafted(3).unwrap()];
+    let batch = StepBatch { prefill: &[], decode: &decode };
+    let (first, further) = (drafted.first_draft_step_model().unwrap(), drafted.draft_step_model().unwrap());
+    let further = |kv_tokens| {
+        let decode = [DecodeGroup::from_sum(8, kv_tokens).unwrap()];
+        further.total_time(&StepBatch { prefill: &[], decode: &decode })
+    };
+    let drafts = first.total_time(&batch) + further(8_008) + further(8_016);
+    let expected = drafted.step_model().total_time(&batch) + drafts;
+    let model = drafted.served_model();
+    let found = model.total_time(&batch);
+    assert!((found.0 / expected.0 - 1.0).abs() < 1e-12, "{found:?} {expected:?}");
+    let tally = ServedTally::new(&model);
+    assert_eq!(tally.total_time(&batch), found);
+    let tallied = tally.draft_sources().unwrap().total();
+    assert!((tallied.0 / drafts.0 - 1.0).abs() < 1e-9, "{tallied:?} {drafts:?}");
+}
+
+#[test]
+fn an_eagle3_head_of_another_model_or_as_model_is_refused() {
+    let drafted = |head| {
+        let drafts = Speculation::try_new(1, 0.5, 0).unwrap();
+        refused(on_h100("llama-3.1-8b").speculation(drafts).draft_model(head))
+    };
+    assert_eq!(
+        drafted(eagle3(5120, 128_256)),
+        "draft_model: expected a head for hidden states of the target (4096), found 5120; use a head of this model"
+    );
+    let other = drafted(eagle3(4096, 151_936));
+    assert!(other.starts_with("draft_model: expected the vocabulary of the target (128256), found 151936"), "{other}");
+    let as_model = refused(Deployment::builder(eagle3(4096, 128_256), &sets::H100));
+    assert!(as_model.starts_with("model: expected a model, found an EAGLE-3 head"), "{as_model}");
 }
 
 #[test]

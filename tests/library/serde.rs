@@ -58,6 +58,10 @@ fn serialized_values_are_read_back() {
     }
     let (k, n) = (4096, 6144);
     round_trip(&GemmShape { dtype: Dtype::Fp8Block, k, n });
+    let head = ModelSpec::builder().hidden(k).layers(1).q_heads(32).kv_heads(8).head_dim(128).intermediate(14_336);
+    round_trip(
+        &head.target_hidden(k).aux_states(3).draft_vocab(32_000).vocab(128_256).max_model_len(2_048).build().ok(),
+    );
     let (dtype, kv_dtype) = (Dtype::Bf16, Dtype::Fp8);
     let (q_heads, kv_heads, head_dim, tp) = (32, 8, 128, 2);
     round_trip(&AttentionShape { dtype, kv_dtype, q_heads, kv_heads, head_dim, tp });

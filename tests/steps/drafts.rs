@@ -122,7 +122,7 @@ proptest! {
         let decode_only = StepBatch { prefill: &[], decode: &[group] };
         target_tally.add(&batch);
         target_tally.add(&decode_only);
-        drafting.draft_runs(&batch, |run| draft_tally.add(run));
+        drafting.draft_runs(&batch, |_, run| draft_tally.add(run));
         prop_assert_eq!(target_tally.steps(), 2);
         let spent = target_tally.sources().plus(&draft_tally.sources()).total();
         let expected = alone + both;

@@ -15,6 +15,7 @@ mod data_parallel;
 mod decode;
 mod delta_nets;
 mod drafts;
+mod eagle3;
 mod engine;
 mod expert_parallel;
 mod groups;

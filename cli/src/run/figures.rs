@@ -350,7 +350,11 @@ fn describe_per(per: &PerWork, unit: &str) -> String {
 fn describe_drafts(speculation: &Speculation, drafts: &Drafts, share: Option<f64>) -> String {
     let share = share.map_or(String::new(), |share| {
         let share = percent(100.0 * share);
-        let drafter = if speculation.drafts.is_mtp() { "MTP layer" } else { "draft model" };
+        let drafter = match &speculation.draft {
+            None => "MTP layer",
+            Some(draft) if draft.spec.eagle3.is_some() => "EAGLE-3 head",
+            Some(_) => "draft model",
+        };
         format!(", the {drafter} takes {share} of the time")
     });
     format!(

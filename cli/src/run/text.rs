@@ -125,7 +125,9 @@ impl RunText<'_> {
         let draft = run.speculation().and_then(|s| s.draft.as_ref());
         let model = run.placement().model.spec.max_model_len;
         match draft {
-            Some(draft) if flag.is_none() && draft.spec.max_model_len < model => LengthLimit::Draft,
+            Some(draft) if flag.is_none() && draft.spec.eagle3.is_none() && draft.spec.max_model_len < model => {
+                LengthLimit::Draft
+            }
             _ if flag.is_some() => LengthLimit::Flag,
             _ => LengthLimit::Model,
         }

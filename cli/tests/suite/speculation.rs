@@ -81,6 +81,25 @@ fn a_layer_of_the_model_drafts() {
 }
 
 #[test]
+fn an_eagle3_head_drafts_with_weights_and_time_of_its_own() {
+    let head = "examples/eagle3_head.json";
+    let answer = answer(&drafts(head, 0.8));
+    let told = &answer["speculation"];
+    assert_eq!((&told["draft_model"], &answer["scheduling"]), (&head.into(), &"async".into()));
+    let share = number(told, "/draft_time_share");
+    assert!(share > 0.1 && share < 0.4, "{share}");
+    // 32 layers and one more; 0.85 GB of weights are 400 blocks of 2.1 MB.
+    let alone = json(&format!("{LOAD}"));
+    let [drafted, alone] = [&answer, &alone].map(|answer| number(answer, "/kv_blocks"));
+    let expected = alone * 32.0 / 33.0 - 400.0;
+    assert!((drafted / expected - 1.0).abs() < 0.01, "{drafted} {expected}");
+    let text = success(&format!("{LOAD} {}", drafts(head, 0.8))).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("the EAGLE-3 head takes"), "{text}");
+    // The context is the target's, not that of the file.
+    assert_eq!(answer["max_model_len"], 131_072);
+}
+
+#[test]
 fn steps_tell_what_was_drafted_and_accepted() {
     let (_folder, path) = new_path("steps.csv");
     let flags = format!("{} --steps-out {path}", drafts("ngram", 0.5));

@@ -279,6 +279,17 @@ impl Family {
         Family { layers, has_delta_nets: false, block_sparse: false, compressed: false, assumed: true, ..self }
     }
 
+    /// Returns the family of the layers of an EAGLE-3 head of this architecture, which are dense, and its type.
+    pub(crate) fn of_head<'j>(config: &Object<'j>, architecture: &'j str) -> Result<(Family, &'j str), ConfigError> {
+        let like = match config.text("model_type")? {
+            _ if architecture.contains("Deepseek") => "deepseek_v3",
+            Some("qwen3") => "qwen3",
+            _ => "llama",
+        };
+        let family = FAMILIES.iter().find(|family| family.types.contains(&like)).unwrap_or(&LLAMA);
+        Ok((Family { layers: Layers::Gated, ..*family }, architecture))
+    }
+
     /// Returns the family of the model that `config` describes, and its type.
     pub(crate) fn of<'j>(
         config: &Object<'j>,

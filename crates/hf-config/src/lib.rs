@@ -9,6 +9,7 @@ mod family;
 mod ffn;
 mod format;
 mod generation;
+mod head;
 mod indexer;
 mod json;
 mod keys;

@@ -13,6 +13,7 @@ use crate::error::ConfigError;
 use crate::family::Family;
 use crate::ffn::{self, DenseLayers};
 use crate::generation;
+use crate::head;
 use crate::indexer;
 use crate::json::parse;
 use crate::keys::{Dimension, Field, Keys};
@@ -47,7 +48,8 @@ pub struct HfModel {
 /// A multimodal model has the dimensions of its `text_config`. Layers that differ in their windows or FFNs are groups;
 /// a window as long as the longest sequence counts as no window. Layers that draft tokens (`num_nextn_predict_layers`,
 /// `mtp_num_hidden_layers`) are [`mtp_layers`](ModelSpec::mtp_layers), like the last of the other layers. MiniMax's
-/// (`num_mtp_modules`) are not read, because vLLM does not run them.
+/// (`num_mtp_modules`) are not read, because vLLM does not run them. The file of an EAGLE-3 head, vLLM's or that of
+/// speculators, is a model with [`eagle3`](ModelSpec::eagle3).
 ///
 /// # Errors
 ///
@@ -69,7 +71,11 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let outer = Object::outermost("", file);
     let nested = nested(&outer)?;
     let config = nested.as_ref().unwrap_or(&outer);
-    let (family, model_type) = Family::of(config, &outer, options.assume_llama)?;
+    let head = head::architecture(&outer)?;
+    let (family, model_type) = match head {
+        Some(architecture) => Family::of_head(config, architecture)?,
+        None => Family::of(config, &outer, options.assume_llama)?,
+    };
     let hidden = config.required(HIDDEN)?;
     let layers = config.required(LAYERS)?;
     let positions = family.required(config, LONGEST)?;
@@ -77,7 +83,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     let listed = layers.value.min(MOST_LISTED);
     let spans = spans::read(config, &family, listed)?;
     let nets = delta::read(config, &family, listed)?;
-    let mtp = family.dimension(config, MTP)?;
+    let mtp = family.dimension(config, MTP)?.filter(|_| head.is_none());
     let indexes = indexer::read(config, &family, listed)?;
     let compressed = compressed::read(config, &family, listed, mtp.map_or(0, |mtp| mtp.value))?;
     let blocks = block_sparse::read(config, &family, listed)?;
@@ -92,6 +98,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
         return Err(ConfigError::UnknownKey { key: config.name(PROJECTION), model_type: model_type.to_owned() });
     }
     let vocab = family.required(config, VOCAB)?;
+    let head = head.map(|_| head::fields(config, &outer, [hidden, vocab])).transpose()?;
     let ignored = structure::unread(config);
     if let Some(key) = ignored.first().filter(|_| !options.assume_llama) {
         return Err(ConfigError::UnknownKey { key: key.clone(), model_type: shown(model_type) });
@@ -111,6 +118,7 @@ fn read_as(file: &Map<String, Value>, options: Options<'_>) -> Result<HfModel, C
     fields.extend(mtp.map(|mtp| Field::new("mtp_layers", ModelSpecBuilder::mtp_layers, mtp)));
     fields.extend(attention);
     fields.extend(ffn.fields);
+    fields.extend(head.into_iter().flatten());
     let keys = Keys::new(&fields);
     let builder = ModelSpec::builder()
         .gated(ffn.gated)
@@ -218,7 +226,7 @@ const TIED: &str = "tie_word_embeddings";
 
 /// Returns the object with the dimensions of the text model, if there is one.
 fn nested<'j>(outer: &Object<'j>) -> Result<Option<Object<'j>>, ConfigError> {
-    for key in ["text_config", "llm_config", "language_config"] {
+    for key in ["text_config", "llm_config", "language_config", "transformer_layer_config"] {
         if let Some(nested) = outer.object(key)? {
             return Ok(Some(nested));
         }

@@ -174,7 +174,7 @@ fn corrected<'r>(deployment: &Deployment, rows: impl IntoIterator<Item = &'r (Ro
 fn sources(deployment: &Deployment, batch: &StepBatch<'_>) -> TimeSources {
     let mut sources = TimeSources::default();
     sources.add(&deployment.step_model().step_time(batch));
-    if let Some(draft) = deployment.draft_step_model() {
+    if let Some(draft) = deployment.first_draft_step_model().or(deployment.draft_step_model()) {
         sources.add(&draft.step_time(batch));
     }
     sources

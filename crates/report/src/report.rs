@@ -314,7 +314,7 @@ pub struct Speculation {
     pub tokens_per_step: Option<f64>,
     /// Share of the drafted tokens that were accepted; null where no request decoded.
     pub accepted_share: Option<f64>,
-    /// Share of the draft model or MTP layer in the time of all steps; null for a lookup in the prompt.
+    /// Share of the draft model, EAGLE-3 head or MTP layer in the time of all steps; null for a lookup in the prompt.
     pub draft_time_share: Option<f64>,
 }
 

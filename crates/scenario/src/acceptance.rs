@@ -89,19 +89,24 @@ mod tests {
 
     #[test]
     fn models_are_known_by_all_their_names_with_1_to_8_drafts() {
-        assert_eq!(known(), [("mtp", [1, 8], vec!["qwen3.5-397b-a17b", "glm-5.2-fp8"])]);
-        for (name, expected) in [
-            ("qwen3.5-397b-a17b", (3.39, "qwen3.5-397b-a17b-nvfp4")),
-            ("Qwen/Qwen3.5-397B-A17B", (3.39, "qwen3.5-397b-a17b-nvfp4")),
-            ("zai-org/GLM-5.2-FP8", (2.99, "glm-5.2-fp8")),
+        let heads = vec!["kimi-k2.5", "minimax-m3"];
+        assert_eq!(known(), [("mtp", [1, 8], vec!["qwen3.5-397b-a17b", "glm-5.2-fp8"]), ("eagle3", [1, 8], heads)]);
+        for (name, draft_model, expected) in [
+            ("qwen3.5-397b-a17b", "mtp", (3.39, "qwen3.5-397b-a17b-nvfp4")),
+            ("Qwen/Qwen3.5-397B-A17B", "mtp", (3.39, "qwen3.5-397b-a17b-nvfp4")),
+            ("zai-org/GLM-5.2-FP8", "mtp", (2.99, "glm-5.2-fp8")),
+            ("moonshotai/Kimi-K2.5", "eagle3", (2.88, "kimi-k2.5-nvfp4")),
+            ("minimax-m3", "eagle3", (2.83, "minimax-m3")),
         ] {
-            let found = measured(name, "mtp", 3).unwrap();
+            let found = measured(name, draft_model, 3).unwrap();
             assert_eq!((found.tokens_per_step, found.model.as_str()), expected);
         }
         for (name, draft_model, draft_tokens) in [
             ("qwen3.5-397b-a17b", "mtp", 9),
             ("qwen3.5-397b-a17b", "ngram", 3),
             ("glm-5", "mtp", 3),
+            ("kimi-k2.5", "mtp", 3),
+            ("llama-3.1-8b", "eagle3", 3),
             ("a.json", "mtp", 3),
         ] {
             assert_eq!(measured(name, draft_model, draft_tokens), None, "{name} {draft_model} {draft_tokens}");

@@ -138,7 +138,7 @@ impl Server {
         // vLLM writes it in brackets.
         let is_ngram = |name: &str| name.trim_matches(['[', ']']).eq_ignore_ascii_case("ngram");
         let draft = self.draft_model.as_deref();
-        draft.filter(|name| !is_ngram(name) && !self.has_mtp() && self.unmodelled_draft().is_none())
+        draft.filter(|name| !is_ngram(name) && !self.has_mtp() && self.unknown_draft().is_none())
     }
 
     /// Whether the model's own layer for multi-token prediction drafts.

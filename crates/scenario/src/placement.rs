@@ -10,7 +10,7 @@ use rooflut::model::{MemoryLimits, ModelSpec, Parallelism};
 use rooflut::sim::SimConfig;
 use rooflut::step::Network;
 use rooflut::table::{Strictness, TableSet, sets};
-use rooflut_error::{Error, Kind, Shortage, hint, key, nearest, no_effect, setting};
+use rooflut_error::{Error, Kind, Shortage, hint, key, nearest, no_effect, setting, value};
 
 use crate::fitting::Fitting;
 use crate::library;
@@ -75,6 +75,11 @@ impl Placement {
     /// # Errors
     /// A value that is out of range, an engine that is not known, ranks that cannot share the model.
     pub fn try_new(target: &Target, model: Model, tables: TableSet) -> Result<Placement, Error> {
+        if model.spec.eagle3.is_some() {
+            let draft = key("draft_model");
+            let found = format!("{model}, an EAGLE-3 head, which drafts tokens for a model; give it as {draft}");
+            return Err(value("model", "a model", found));
+        }
         let engine = target.stack().ok_or_else(|| unknown_engine(target.engine()))?;
         let kv_dtype = target.kv_dtype.or(model.kv_dtype);
         let placement = Placement {
@@ -163,7 +168,8 @@ impl Placement {
         let deployment = deployment
             .speculation(speculation.map(|speculation| speculation.drafts))
             .draft_model(draft.map(|draft| draft.spec));
-        let deployment = if speculation.is_some_and(|of| of.drafts.is_mtp()) { deployment.mtp() } else { deployment };
+        let is_mtp = draft.is_none() && speculation.is_some_and(|of| of.drafts.is_mtp());
+        let deployment = if is_mtp { deployment.mtp() } else { deployment };
         self.build(deployment, strictness, draft)
     }
 
@@ -174,14 +180,17 @@ impl Placement {
         let Some(draft) = speculation.and_then(|speculation| speculation.draft.as_ref()) else { return Ok(()) };
         let (expected, found) = (model.spec.vocab, draft.spec.vocab);
         if expected != found {
+            let other = match draft.spec.eagle3 {
+                Some(_) => "a head of this model",
+                None => "a smaller model of the same family",
+            };
             return conflict(format!(
-                "{}: expected the vocabulary of {model}, {expected} tokens, found {found}; use a smaller model of the \
-                 same family",
+                "{}: expected the vocabulary of {model}, {expected} tokens, found {found}; use {other}",
                 setting("draft_model", draft)
             ));
         }
         let longest = draft.spec.max_model_len;
-        match server.max_model_len.filter(|found| *found > longest) {
+        match server.max_model_len.filter(|found| *found > longest && draft.spec.eagle3.is_none()) {
             Some(found) => conflict(format!(
                 "{}: expected at most {}, the longest request of the draft model {draft}, found {}; lower it, or use \
                  another draft model",

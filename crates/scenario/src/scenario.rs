@@ -323,14 +323,14 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub draft_tokens: Option<u32>,
     /// Acceptance rate: probability that a drafted token is accepted if all drafted tokens before it are accepted
-    /// [default: as measured on coding prompts, for qwen3.5-397b-a17b and glm-5.2-fp8
-    /// with --draft-model mtp].
+    /// [default: as measured on coding prompts, for qwen3.5-397b-a17b and glm-5.2-fp8 with --draft-model mtp, and for
+    /// kimi-k2.5 and minimax-m3 with an EAGLE-3 head].
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "SHARE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub acceptance: Option<f64>,
-    /// Draft model: a model with its own weights, as for --model; mtp, the model's own layer for multi-token
-    /// prediction; or ngram, lookup in the prompt, which takes no time.
+    /// Draft model: a model with its own weights, as for --model; the config.json of an EAGLE-3 head; mtp, the model's
+    /// own layer for multi-token prediction; or ngram, lookup in the prompt, which takes no time.
     #[serde(deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "MODEL"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]

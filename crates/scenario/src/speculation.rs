@@ -10,13 +10,20 @@ use crate::library::refused_setting;
 use crate::model::Model;
 use crate::scenario::{Scenario, Server};
 
-/// Speculators of vLLM that are not modelled, and their description. The dimensions of an EAGLE-3 head are in a
-/// `config.json` of its own (`vllm/model_executor/models/llama_eagle3.py` and `deepseek_eagle3.py`), which rooflut does
-/// not have. DSpark drafts a block of tokens in one pass (`vllm/v1/worker/gpu/spec_decode/dspark/speculator.py`).
-const UNMODELLED: [(&str, &str); 2] = [
-    ("eagle3", "a head of unknown dimensions, which rooflut does not model"),
-    ("dspark", "a speculator of DeepSeek-V4, which rooflut does not model"),
+/// Speculators of vLLM that are not known by name, their description, and the remedy. The dimensions of an EAGLE-3 head
+/// are in a `config.json` of its own. DSpark drafts a block of tokens in one pass
+/// (`vllm/v1/worker/gpu/spec_decode/dspark/speculator.py`).
+const UNKNOWN: [(&str, &str); 2] = [
+    (EAGLE3, "which is not a head by itself; give the config.json of one"),
+    (
+        "dspark",
+        "a speculator of DeepSeek-V4, which rooflut does not model; use mtp if the model has such a layer, or ngram \
+         with the acceptance of dspark, which leaves out the time to draft",
+    ),
 ];
+
+/// The method of EAGLE-3 heads.
+const EAGLE3: &str = "eagle3";
 
 /// Speculative decoding of a run.
 #[derive(Debug, Clone)]
@@ -46,7 +53,11 @@ impl Speculation {
         let (acceptance, measured) = match server.acceptance {
             Some(given) => (given, None),
             None => {
-                let measured = server.has_mtp().then(|| acceptance::measured(&model.name, "mtp", tokens)).flatten();
+                let method = match &draft {
+                    Some(draft) => draft.spec.eagle3.map(|_| EAGLE3),
+                    None => server.has_mtp().then_some("mtp"),
+                };
+                let measured = method.and_then(|method| acceptance::measured(&model.name, method, tokens));
                 let measured = measured.ok_or_else(|| no_acceptance(tokens))?;
                 (acceptance::rate(tokens, measured.tokens_per_step), Some(measured))
             }
@@ -54,9 +65,9 @@ impl Speculation {
         let drafts = sim::Speculation::try_new(tokens, acceptance, seed).map_err(refused_setting)?;
         Ok(Some(Speculation {
             drafts: match (&draft, server.has_mtp()) {
-                (Some(_), _) => drafts.with_draft_model(),
-                (None, true) => drafts.with_mtp(),
+                (Some(draft), _) if draft.spec.eagle3.is_none() => drafts.with_draft_model(),
                 (None, false) => drafts,
+                _ => drafts.with_mtp(),
             },
             draft,
             acceptance,
@@ -99,7 +110,11 @@ impl Speculation {
 fn no_acceptance(draft_tokens: u32) -> Error {
     let known = acceptance::known().into_iter().map(|(draft_model, [few, many], models)| {
         let drafts = setting("draft_tokens", format!("{few} to {many}"));
-        format!("{} with {} and {drafts}", models.join(" and "), setting("draft_model", draft_model))
+        let drafter = match draft_model {
+            EAGLE3 => "an EAGLE-3 head".to_owned(),
+            name => setting("draft_model", name).to_string(),
+        };
+        format!("{} with {drafter} and {drafts}", models.join(" and "))
     });
     let text = format!(
         "{} needs {}, which has a default for {} only; add it",
@@ -111,27 +126,24 @@ fn no_acceptance(draft_tokens: u32) -> Error {
 }
 
 impl Server {
-    /// Returns the name and description of the draft model if it is a speculator that is not modelled.
-    pub(crate) fn unmodelled_draft(&self) -> Option<&'static (&'static str, &'static str)> {
+    /// Returns the name and description of the draft model if it is a speculator that is not known by name.
+    pub(crate) fn unknown_draft(&self) -> Option<&'static (&'static str, &'static str)> {
         let draft = self.draft_model.as_deref()?;
-        UNMODELLED.iter().find(|(name, _)| name.eq_ignore_ascii_case(draft))
+        UNKNOWN.iter().find(|(name, _)| name.eq_ignore_ascii_case(draft))
     }
 
-    /// Rejects speculators that are not modelled.
+    /// Rejects speculators that are not known by name.
     pub(crate) fn check_draft_model(&self) -> Result<(), Error> {
-        self.unmodelled_draft().map_or(Ok(()), |(name, description)| {
-            let found = format!(
-                "{name}, {description}; use mtp if the model has such a layer, or ngram with the acceptance of {name}, \
-                 which leaves out the time to draft"
-            );
-            Err(value("draft_model", "mtp, ngram or a model with its own weights", found))
+        self.unknown_draft().map_or(Ok(()), |(name, description)| {
+            let expected = "mtp, ngram, a model with its own weights or the config.json of an EAGLE-3 head";
+            Err(value("draft_model", expected, format!("{name}, {description}")))
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use rooflut::model;
+    use rooflut::model::{self, ModelSpec};
 
     use super::*;
 
@@ -148,7 +160,15 @@ mod tests {
         scenario.server.acceptance = acceptance;
         scenario.check()?;
         let model = Model::new(name, model::find(name).unwrap().spec);
-        Speculation::try_of(&scenario, &model, None).map(Option::unwrap)
+        let draft = scenario.server.draft_model().map(|name| Model::new(name, head(&model.spec)));
+        Speculation::try_of(&scenario, &model, draft).map(Option::unwrap)
+    }
+
+    /// An EAGLE-3 head as wide as its target.
+    fn head(target: &ModelSpec) -> ModelSpec {
+        let head = ModelSpec::builder().hidden(target.hidden).layers(1).q_heads(64).kv_heads(8).head_dim(128);
+        let head = head.intermediate(18_432).target_hidden(target.hidden).aux_states(3).draft_vocab(32_000);
+        head.vocab(target.vocab).max_model_len(2_048).build().unwrap()
     }
 
     const QWEN: &str = "qwen3.5-397b-a17b";
@@ -168,6 +188,18 @@ mod tests {
     }
 
     #[test]
+    fn an_eagle3_head_has_the_acceptance_of_its_target_and_is_scheduled_as_a_layer() {
+        for (name, length) in [("kimi-k2.5", 2.88), ("minimax-m3", 2.83)] {
+            let found = speculation(name, "head/config.json", 3, None).unwrap();
+            assert!((found.drafts.tokens_per_step() - length).abs() < 1e-9);
+            assert_eq!((found.drafts.is_mtp(), found.draft_name()), (true, "head/config.json".to_owned()));
+            let measured = found.measured.unwrap();
+            assert_eq!((measured.tokens_per_step, measured.prompts.as_str()), (length, "coding prompts, thinking on"));
+        }
+        assert!(speculation("kimi-k2.5", "head/config.json", 9, None).is_err());
+    }
+
+    #[test]
     fn a_given_acceptance_replaces_the_measured_one() {
         for given in [0.0, 0.5, 1.0] {
             let found = speculation(QWEN, "mtp", 2, Some(given)).unwrap();
@@ -178,7 +210,14 @@ mod tests {
 
     #[test]
     fn drafts_without_a_measurement_need_an_acceptance() {
-        let cases = [(QWEN, "mtp", 9), (QWEN, "ngram", 2), ("deepseek-v3", "mtp", 1), ("glm-5-fp8", "mtp", 1)];
+        let cases = [
+            (QWEN, "mtp", 9),
+            (QWEN, "ngram", 2),
+            ("deepseek-v3", "mtp", 1),
+            ("glm-5-fp8", "mtp", 1),
+            ("kimi-k2.5", "mtp", 1),
+            (QWEN, "head/config.json", 1),
+        ];
         for (name, draft_model, draft_tokens) in cases {
             let error = speculation(name, draft_model, draft_tokens, None).unwrap_err();
             assert_eq!(error.kind(), Kind::Conflict);
@@ -186,15 +225,16 @@ mod tests {
                 error.to_string(),
                 format!(
                     "draft_tokens = {draft_tokens} needs acceptance, which has a default for qwen3.5-397b-a17b and \
-                     glm-5.2-fp8 with draft_model = mtp and draft_tokens = 1 to 8 only; add it"
+                     glm-5.2-fp8 with draft_model = mtp and draft_tokens = 1 to 8 or kimi-k2.5 and minimax-m3 with an \
+                     EAGLE-3 head and draft_tokens = 1 to 8 only; add it"
                 )
             );
         }
     }
 
     #[test]
-    fn speculators_that_are_not_modelled_are_rejected_by_name() {
-        for (name, description) in [("eagle3", "a head of unknown"), ("DSpark", "a speculator of DeepSeek-V4")] {
+    fn speculators_that_are_not_known_by_name_are_rejected() {
+        for (name, description) in [("eagle3", "which is not a head"), ("DSpark", "a speculator of DeepSeek-V4")] {
             let error = speculation("kimi-k2.5", name, 2, Some(0.5)).unwrap_err();
             assert_eq!(error.keys(), ["draft_model"]);
             let found = format!("found {}, {description}", name.to_lowercase());

@@ -28,6 +28,7 @@ pub(super) const fn dense(
         }),
         mtp_layers: 0,
         streams: 0,
+        eagle3: None,
         vocab,
         tied_embeddings: false,
         positions: 0,

@@ -21,13 +21,13 @@ impl Stage {
         Stage { layers: model.layers, stage: 0 }
     }
 
-    /// Returns the number of vocabulary x hidden matrices of the stage: the embedding in the first one, the lm_head in
+    /// Returns the number of rows of the stage's embedding and lm_head: the embedding in the first one, the lm_head in
     /// the last one, and one for both if they are tied and in the same stage.
-    fn vocabularies(&self, model: &ModelSpec, parallelism: Parallelism) -> u32 {
+    fn vocabulary_rows(&self, model: &ModelSpec, parallelism: Parallelism) -> u64 {
         match (self.stage == 0, self.stage + 1 == parallelism.pp) {
-            (true, true) => model.vocabularies(),
+            (true, true) => model.vocabulary_rows(),
             (false, false) => 0,
-            _ => 1,
+            _ => model.vocab.into(),
         }
     }
 }
@@ -41,26 +41,25 @@ impl ModelSpec {
 }
 
 /// Returns the bytes of the weights of one GPU of a stage. The GPUs of a rank divide linear layers, except for replicated KV heads
-/// and the compression of MLA, and embedding and lm_head (16-bit), but not learned positions; all GPUs divide the
+/// and the compression of MLA, and embedding and lm_head (16-bit), but not learned positions and the `fc` of an EAGLE-3 head; all GPUs divide the
 /// routed experts. Norms and routers are negligible.
 pub(super) fn weight_bytes(model: &ModelSpec, parallelism: Parallelism, stage: &Stage) -> f64 {
     let tp = parallelism.tp;
     let hidden = f64::from(model.hidden);
     let layers = stage.layers.iter().map(|group| {
-        let attention = group.attention.rank_params(model.hidden, tp);
+        let attention = group.attention.rank_params([model.attention_input(), model.hidden], tp);
         let routed = group.routed_params(model.hidden) as f64 * group.ffn_dtype.weight_bytes();
         let ffn = routed / f64::from(experts_dp(group, parallelism))
             + group.shared_params(model.hidden) as f64 * group.shared_dtype.weight_bytes();
         let layer = attention * group.attention_dtype.weight_bytes() + ffn / f64::from(tp);
         f64::from(group.layers) * layer
     });
-    let vocabularies = f64::from(stage.vocabularies(model, parallelism));
-    let vocabulary = vocabularies * f64::from(model.vocab) * hidden / f64::from(tp);
+    let vocabulary = stage.vocabulary_rows(model, parallelism) as f64 * hidden / f64::from(tp);
     let positions = match stage.stage {
         0 => f64::from(model.positions) * hidden,
         _ => 0.0,
     };
-    layers.sum::<f64>() + (vocabulary + positions) * Dtype::Bf16.weight_bytes()
+    layers.sum::<f64>() + (vocabulary + positions + model.fc_params() as f64) * Dtype::Bf16.weight_bytes()
 }
 
 /// Returns the number of data-parallel ranks that divide the dense FFN or the routed experts of a layer.

@@ -65,8 +65,9 @@ impl SimConfig {
         }
         let is_mtp = self.speculation.is_some_and(|drafts| drafts.is_mtp());
         if is_mtp && (self.kv_groups.count() > 1 || self.kv_groups.limited > 0) {
-            let text = "expected a model whose layers attend to all tokens with an MTP layer, found windows, chunks or \
-                several kinds of layers, whose prefix hits with drafts are not modelled; use a draft model";
+            let text = "expected a model whose layers attend to all tokens with an MTP layer or an EAGLE-3 head, found \
+                windows, chunks or several kinds of layers, whose prefix hits with drafts are not modelled; use a draft \
+                model";
             return Err(Invalid::new("speculation", text, &[]));
         }
         Ok(())

@@ -3,6 +3,7 @@
 
 mod dimensions;
 mod formats;
+mod heads;
 mod layers;
 mod refusals;
 
