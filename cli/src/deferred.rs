@@ -11,7 +11,7 @@ use rooflut_scenario::ALIASES;
 pub(crate) struct Deferred<T>(pub(crate) Box<T>);
 
 /// Flags of scenarios that `-h` lists, one page; `--help` lists all. The flags of a command itself are on both.
-const ON_THE_PAGE: [&str; 20] = [
+const ON_THE_PAGE: [&str; 21] = [
     "scenario",
     "vllm",
     "model",
@@ -34,6 +34,8 @@ const ON_THE_PAGE: [&str; 20] = [
     "help",
     "color",
 ];
+/// Flags that `-h` of commands without a load leaves out, too.
+const SELDOM: [&str; 5] = ["assume_llama", "gpus_per_node", "network_bandwidth", "network_latency", "sampler"];
 /// Headings of the flags of a command itself.
 const OF_COMMANDS: [&str; 3] = ["Plan", "Search", "Sweep"];
 
@@ -45,7 +47,8 @@ pub(crate) fn described<T: Args>(command: Command) -> Command {
     let has_load = command.get_arguments().any(|arg| arg.get_id() == "rate");
     let command = command.mut_args(|arg| {
         let is_own = arg.get_help_heading().is_some_and(|of| OF_COMMANDS.contains(&of));
-        let is_listed = !has_load || is_own || ON_THE_PAGE.contains(&arg.get_id().as_str());
+        let id = arg.get_id().as_str();
+        let is_listed = is_own || ON_THE_PAGE.contains(&id) || !has_load && !SELDOM.contains(&id);
         let aliases = ALIASES.iter().filter(|(_, key)| arg.get_id() == *key);
         let aliases: Vec<&str> = aliases.map(|(alias, _)| *alias).collect();
         arg.visible_aliases(aliases).hide_short_help(!is_listed)

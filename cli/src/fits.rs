@@ -9,7 +9,7 @@ use crate::command_line;
 use crate::error::Error;
 use crate::grid::Grid;
 use crate::output::{count, number, plural, title, to_json, warnings, wrapped_at};
-use crate::table_set::{self, WhichSet};
+use crate::table_set;
 use crate::{model_source, prices};
 
 /// Column of the text after its label.
@@ -40,7 +40,8 @@ pub(crate) fn run(args: &FitsArgs) -> Result<String, Error> {
 fn sets(args: &FitsArgs) -> Result<Vec<TableSet>, Error> {
     match (&args.target.gpu, &args.target.tables) {
         (Some(names), None) => {
-            return names.split(',').map(|name| table_set::find(WhichSet::Named(name.trim()))).collect();
+            let find = |name: &str| table_set::find(table_set::of_gpu(name.trim(), &args.target));
+            return names.split(',').map(find).collect();
         }
         (_, Some(_)) => return Ok(vec![table_set::find(table_set::of(&args.target))?]),
         (None, None) => (),

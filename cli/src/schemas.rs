@@ -21,7 +21,8 @@ use crate::sweep::{ReadSets, named};
 use crate::tables::TablesJson;
 
 /// Returns the JSON Schema of what each command writes with `--json`, by the name of the command (`plan-rates` is that
-/// of `plan` at several rates, `saturate-users` that of `saturate --users`), and of a row of `sweep` whose grid has goodput, intervals and seeds.
+/// of `plan` at several rates, `saturate-users` that of `saturate --users`), and of a row of `sweep` whose grid has
+/// goodput, intervals and seeds.
 ///
 /// # Errors
 /// None is known.

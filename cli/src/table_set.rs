@@ -4,9 +4,10 @@ use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
 use rooflut_error::{either, hint, nearest, setting};
-use rooflut_scenario::{Kind, Target};
+use rooflut_scenario::{Kind, Target, names_sheet, tables_of};
 
 use crate::error::Error;
+use crate::input;
 
 #[derive(Debug, Clone, Copy)]
 pub enum WhichSet<'a> {
@@ -14,6 +15,8 @@ pub enum WhichSet<'a> {
     Named(&'a str),
     /// Measurements in a folder or a file.
     At(&'a Path),
+    /// The data sheet of a GPU that was not measured, and the set whose efficiencies it takes.
+    Sheet { path: &'a Path, base: Option<&'a str> },
 }
 
 impl<'a> WhichSet<'a> {
@@ -33,7 +36,15 @@ impl<'a> WhichSet<'a> {
 pub(crate) fn of(target: &Target) -> WhichSet<'_> {
     match &target.tables {
         Some(path) => WhichSet::At(path),
-        None => WhichSet::Named(target.gpu()),
+        None => of_gpu(target.gpu(), target),
+    }
+}
+
+/// Returns the set that the value of `--gpu` names.
+pub(crate) fn of_gpu<'a>(gpu: &'a str, target: &'a Target) -> WhichSet<'a> {
+    match names_sheet(gpu) {
+        true => WhichSet::Sheet { path: Path::new(gpu), base: target.base.as_deref() },
+        false => WhichSet::Named(gpu),
     }
 }
 
@@ -45,6 +56,19 @@ pub fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
             check_path(path)?;
             let kind = if path.exists() { Kind::Contents } else { Kind::Io };
             TableSet::try_load(path).map_err(|error| Error::of(kind, error).about("tables"))
+        }
+        WhichSet::Sheet { path, base } => {
+            if path.is_dir() {
+                let tables = setting("tables", path.display());
+                let text = format!(
+                    "{}: expected the data sheet of a GPU, found a folder; use {tables} for \
+                                    measurements",
+                    path.display()
+                );
+                return Err(rooflut_scenario::Error::new(Kind::Contents, text).about(["gpu"]).into());
+            }
+            let sheet = input::read(path).map_err(Error::reading(path)).map_err(|error| error.about("gpu"))?;
+            Ok(tables_of(path, &sheet, base)?)
         }
     }
 }
@@ -67,6 +91,12 @@ pub fn check_path(path: &Path) -> Result<(), Error> {
 const LABORATORY: &str = "h100-infersim";
 
 fn named(name: &str) -> Result<&'static TableSet, Error> {
+    if names_sheet(name) {
+        return Err(Error::new(format!(
+            "{name}: expected the name of a table set, found a data sheet, of which this command shows no rows; use \
+             rooflut step --gpu {name}"
+        )));
+    }
     if name.eq_ignore_ascii_case(LABORATORY) {
         return Err(Error::new(format!(
             "{LABORATORY} is a table set of rooflut-lab; run rooflut-lab step or rooflut-lab tables (from source: cargo \

@@ -33,15 +33,18 @@ pub struct Gpu {
     pub link_bytes_per_s: f64,
     /// Thermal design power, watts: the most that the GPU draws over a longer time; `None` where it is not known.
     pub tdp_w: Option<f64>,
+    /// NVIDIA's compute capability, such as 9.0 for Hopper: its architecture; `None` for GPUs that have none.
+    pub compute_capability: Option<f64>,
 }
 
 impl Gpu {
-    /// Returns a builder for the data sheet of a GPU called `name`. Every number except the [`fp8`] and [`fp4`] peaks
-    /// and the [`tdp`] is required.
+    /// Returns a builder for the data sheet of a GPU called `name`. Every number except the [`fp8`] and [`fp4`] peaks,
+    /// the [`tdp`] and the [`compute_capability`] is required.
     ///
     /// [`fp8`]: GpuBuilder::fp8_flops_per_s
     /// [`fp4`]: GpuBuilder::fp4_flops_per_s
     /// [`tdp`]: GpuBuilder::tdp_w
+    /// [`compute_capability`]: GpuBuilder::compute_capability
     ///
     /// ```
     /// use rooflut_roofline::{Dtype, Gpu};
@@ -75,6 +78,7 @@ impl Gpu {
                 sms: 0,
                 link_bytes_per_s: 0.0,
                 tdp_w: None,
+                compute_capability: None,
             },
         }
     }
@@ -87,7 +91,7 @@ impl Gpu {
         [mem_bw_bytes_per_s, link_bytes_per_s]: [f64; 2],
         [mem_bytes, l2_bytes]: [u64; 2],
         sms: u32,
-        tdp_w: Option<f64>,
+        [tdp_w, compute_capability]: [Option<f64>; 2],
     ) -> Gpu {
         Gpu {
             name: Text::from_static(name),
@@ -101,6 +105,7 @@ impl Gpu {
             sms,
             link_bytes_per_s,
             tdp_w,
+            compute_capability,
         }
     }
 
@@ -119,6 +124,13 @@ impl Gpu {
                 None => None,
             },
         }
+    }
+
+    /// Returns whether both GPUs have one architecture: compute capabilities less than half apart, as 9.0 and 9.0 of
+    /// H100 and H200, and 10.0 and 10.3 of B200 and B300.
+    pub fn is_alike(&self, other: &Gpu) -> bool {
+        let both = self.compute_capability.zip(other.compute_capability);
+        both.is_some_and(|(one, other)| (one - other).abs() < 0.5)
     }
 
     /// Returns the rates of kernels of `dtype`, or `None` if this GPU cannot run them.
@@ -207,6 +219,12 @@ impl GpuBuilder {
         self
     }
 
+    /// Sets NVIDIA's compute capability, such as 9.0. `None` by default.
+    pub fn compute_capability(mut self, version: impl Into<Option<f64>>) -> Self {
+        self.gpu.compute_capability = version.into();
+        self
+    }
+
     /// Returns the data sheet.
     ///
     /// # Errors
@@ -223,6 +241,7 @@ impl GpuBuilder {
             ("sms", Some(f64::from(gpu.sms))),
             ("link_bytes_per_s", Some(gpu.link_bytes_per_s)),
             ("tdp_w", gpu.tdp_w),
+            ("compute_capability", gpu.compute_capability),
         ];
         for (field, number) in numbers {
             if let Some(found) = number.filter(|n| !(*n > 0.0 && n.is_finite())) {
@@ -262,6 +281,7 @@ mod tests {
             (toy().sms(0), "sms"),
             (toy().link_bytes_per_s(0.0), "link_bytes_per_s"),
             (toy().tdp_w(-700.0), "tdp_w"),
+            (toy().compute_capability(0.0), "compute_capability"),
         ];
         for (gpu, field) in refused {
             assert_eq!(gpu.build().map_err(|error| error.setting()), Err(field));

@@ -60,7 +60,8 @@ impl Gpu {
 mod tests {
     use super::*;
 
-    const GPU: Gpu = Gpu::from_generated(["made-up", ""], (1e15, None, None), [3e12, 1e11], [1, 50_000_000], 1, None);
+    const GPU: Gpu =
+        Gpu::from_generated(["made-up", ""], (1e15, None, None), [3e12, 1e11], [1, 50_000_000], 1, [None; 2]);
 
     #[test]
     fn each_limit_is_found_and_a_cache_is_faster_than_the_memory() {

@@ -189,6 +189,7 @@ impl DeploymentBuilder {
     }
 
     /// Returns whether an MTP layer or an EAGLE-3 head drafts.
+    #[cfg(feature = "sim")]
     pub(super) fn has_head(&self) -> bool {
         self.mtp || self.draft.is_some_and(|draft| draft.eagle3.is_some())
     }

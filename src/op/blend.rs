@@ -88,6 +88,16 @@ impl<S: Copy> CurveAnswer<S> {
     }
 }
 
+impl<S: Copy + From<Codes> + Into<Codes>> CurveAnswer<S> {
+    /// Returns the points of an entry of a table: measured ones, unless the table is of a GPU that was not measured.
+    pub(super) fn of<'t>(table: KernelTable<'t, S, Curve<'t>>, entry: &Entry<S, Curve<'t>>) -> CurveAnswer<S> {
+        match table.class() {
+            Class::Measured => CurveAnswer::Measured(entry.shape, table.hold(entry)),
+            class => CurveAnswer::Blended(Blend::of_curve(&entry.points, entry.shape).at_best(class)),
+        }
+    }
+}
+
 impl Blend<GemmShape> {
     /// Returns the blend for `shape` from the shapes of a table, or `None` if none has its dtype.
     pub(super) fn of_gemms(table: GemmTable<'_>, shape: GemmShape) -> Option<Blend<GemmShape>> {
@@ -143,6 +153,11 @@ impl<S: Copy> Blend<S> {
             class: Class::Measured,
             smoothed_below: 0.0,
         }
+    }
+
+    /// Returns the blend with a class no better than `best`.
+    pub(super) fn at_best(self, best: Class) -> Blend<S> {
+        Blend { class: self.class.max(best), ..self }
     }
 
     /// Replaces the slowdowns (as logarithms) of the first measured rows, which answer for all rows below the next

@@ -37,6 +37,7 @@ impl<S> Found<S> {
         S: From<Codes> + Into<Codes> + Copy,
         P: From<Points<'t>>,
     {
+        let class = class.max(table.class());
         let [measured, other] = table.error_groups(dtype);
         Ok(Found {
             matched: entry.shape,

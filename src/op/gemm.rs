@@ -66,14 +66,14 @@ impl Gemm {
         };
         // Returned early, because a blend is 40 times as large.
         if let Some(entry) = table.find(&shape) {
-            return Ok(resolved(CurveAnswer::Measured(shape, table.hold(&entry))));
+            return Ok(resolved(CurveAnswer::of(table, &entry)));
         }
         if shape.k == 0 || shape.n == 0 {
             return Err(ResolveError::ZeroDimension { operation: "gemm" });
         }
         let blend =
             Blend::of_gemms(table, shape).ok_or_else(|| ResolveError::NoGemmDtype { set: set.clone(), shape })?;
-        Ok(resolved(CurveAnswer::Blended(blend)))
+        Ok(resolved(CurveAnswer::Blended(blend.at_best(table.class()))))
     }
 
     /// Returns the time at `m` rows (tokens); 0 is treated as 1.

@@ -77,7 +77,8 @@ impl<S: LayerShape> FoundLayer<S> {
             Class::Interpolated
         } else {
             Class::Transferred
-        };
+        }
+        .max(table.class());
         let [measured, other] = table.error_groups(shape.dtype());
         let hold = |entry: Entry<S, Grid<'_>>, share| {
             let shape = entry.shape;

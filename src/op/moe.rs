@@ -57,10 +57,11 @@ impl Moe {
         let reference = set.reference(&table, dtype)?;
         let found = table.find(&shape).or_else(|| table.find(&shape.local()?));
         let points = match found {
-            Some(entry) => CurveAnswer::Measured(entry.shape, table.hold(&entry)),
+            Some(entry) => CurveAnswer::of(table, &entry),
             None => {
                 let blend = Blend::of(&nearest(table, |other| Some(squared(&shape, other))), Class::Transferred);
-                CurveAnswer::Blended(blend.ok_or_else(|| ResolveError::NoTable { set: set.clone(), operation })?)
+                let blend = blend.ok_or_else(|| ResolveError::NoTable { set: set.clone(), operation })?;
+                CurveAnswer::Blended(blend.at_best(table.class()))
             }
         };
         Ok(Moe { shape, reference, errors: table.error_groups(dtype), points })

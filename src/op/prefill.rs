@@ -196,7 +196,7 @@ impl PrefillAttention {
             ResolveError::NoAttentionDtype { .. } => {
                 let kv_dtype = shape.dtype;
                 let found = find(AttentionShape { kv_dtype, ..shape })?;
-                let class = Class::Transferred;
+                let class = found.class.max(Class::Transferred);
                 Ok(Found { class, ..found })
             }
             other => Err(other),
@@ -271,7 +271,7 @@ impl PrefillAttention {
         let held = |length| self.pace.reference_s(batch, length) * slowdown;
         let seconds = if column.position == Position::Below { self.below(length, held) } else { held(length) };
         let at_peak = self.pace.at_peak_s(batch, length);
-        Estimate::new(&reading, seconds, at_peak).at_best(self.found.class)
+        self.found.answer(reading, seconds, at_peak)
     }
 
     /// Returns the weighted mean of the slowdowns of the measured shapes.

@@ -4,7 +4,7 @@ use super::Binding;
 use super::kernel_time::KernelTime;
 use crate::constants::COLD_READ_SHARE;
 use crate::hardware::operation::MAX_POINTS;
-use crate::hardware::{RankAttention, Rates, Work};
+use crate::hardware::{RankAttention, Rates, Reference, Work};
 use crate::math::larger;
 use crate::op::DecodeRows;
 use crate::table::{Axis, Class, ErrorGroup, Extent, Provenance, TableSet};
@@ -44,13 +44,20 @@ impl StepDecode {
             [f64::from(first), f64::from(last)]
         };
         let sheet = reference.rates.s_per_byte;
-        let read = median_read(rows, cold_kv * set.gpu().l2_bytes as f64);
+        // Rows of another GPU show the share of its bandwidth.
+        let measured = set.measured_gpu();
+        let (sms, s_per_byte) = (f64::from(measured.sms), 1.0 / measured.mem_bw_bytes_per_s);
+        let rates = Rates { s_per_byte, ..reference.rates };
+        let there = Reference { rates, block_s: reference.block_s * (reference.sms / sms), ..*reference };
+        let read = median_read(rows, &there, cold_kv * measured.l2_bytes as f64);
+        let read = read.map(|read| read * (sheet / s_per_byte));
+        let assumed_share = if rows.class == Class::Bound { 1.0 } else { COLD_READ_SHARE };
         StepDecode {
             kernel,
             rates: reference.rates,
             floor_s,
             wave_s: kernel.decode_waves_s(1.0, reference),
-            s_per_byte: read.unwrap_or(sheet / COLD_READ_SHARE).max(sheet),
+            s_per_byte: read.unwrap_or(sheet / assumed_share).max(sheet),
             batch: ends(grid.batch()),
             length: ends(grid.length()),
             errors: rows.errors,
@@ -116,9 +123,10 @@ impl StepDecode {
 }
 
 /// Returns the time per byte, seconds, without that of the smallest call: the median of the cells that read more than
-/// `cold_bytes` of KV entries, which take longer than the waves of thread blocks; `None` if there are none.
-fn median_read(rows: &DecodeRows<'_>, cold_bytes: f64) -> Option<f64> {
-    let (grid, kernel, reference) = (&rows.grid, &rows.measured, rows.reference);
+/// `cold_bytes` of KV entries, which take longer than the waves of thread blocks; `None` if there are none. `reference` is
+/// that of the measured GPU.
+fn median_read(rows: &DecodeRows<'_>, reference: &Reference, cold_bytes: f64) -> Option<f64> {
+    let (grid, kernel) = (&rows.grid, &rows.measured);
     let window = match rows.window {
         0 => f64::INFINITY,
         window => f64::from(window),

@@ -4,7 +4,7 @@ use super::kernel_time::KernelTime;
 use super::routing::Routing;
 use super::{Binding, TimeSource};
 use crate::engine::StepConstants;
-use crate::hardware::{Dtype, MoeShape};
+use crate::hardware::{Dtype, Gpu, MoeShape};
 use crate::math::{ln, sqrt};
 use crate::op::Moe;
 use crate::table::ErrorGroup;
@@ -34,13 +34,19 @@ pub(super) struct StepExperts {
     graph_tokens: f64,
     /// Share of the experts that no token reaches which take as long as those reached.
     unreached: f64,
+    /// Time of math over that of reads on the measured GPU, relative to this one.
+    math_to_reads: f64,
 }
 
 impl StepExperts {
-    /// Creates the time of `moe` inside the steps of an engine.
-    pub(super) fn new(moe: Moe, engine: &StepConstants) -> StepExperts {
+    /// Creates the time of `moe` inside the steps of an engine, with rows that were measured on the GPU `measured`.
+    pub(super) fn new(moe: Moe, engine: &StepConstants, measured: &Gpu) -> StepExperts {
         let shape = moe.shape();
+        let here = moe.reference().rates;
+        let there = measured.rates(shape.dtype).or(measured.rates(Dtype::Bf16)).unwrap_or(here);
+        let [here, there] = [here, there].map(|rates| rates.s_per_flop / rates.s_per_byte);
         StepExperts {
+            math_to_reads: there / here,
             routing: Routing::new(&shape, engine.routing),
             unreached: match shape.dtype {
                 Dtype::Fp8Block => engine.fp8_block_unreached_experts,
@@ -85,7 +91,8 @@ impl StepExperts {
         let mut table = self.moe.at_ln(tokens, ln_tokens);
         let [graph, larger] = self.of_table;
         table.time = Seconds(table.time.0 * if tokens > self.graph_tokens { larger } else { graph });
-        let table_share = if shape.dtype.is_block_scaled() { 1.0 } else { (math_s / read_s).min(1.0) };
+        let math_share = (math_s / read_s * self.math_to_reads).min(1.0);
+        let table_share = if shape.dtype.is_block_scaled() { 1.0 } else { math_share };
         let seconds = reads + (table.time.0.max(reads) - reads) * table_share;
         let time = Seconds(seconds.max(math_s));
         let fitted = Seconds(reads * (1.0 - table_share));

@@ -409,7 +409,7 @@ impl Finder<'_> {
                 let failed = |error| ErrorKind::Kernel { part: Part::Moe, error };
                 let layer = Moe::resolve(self.set, layer).map_err(failed)?;
                 Ok(FfnOps::Moe {
-                    experts: StepExperts::new(layer, &self.constants),
+                    experts: StepExperts::new(layer, &self.constants, self.set.measured_gpu()),
                     router: self.gemm(Part::Router, Dtype::Bf16, hidden, experts)?,
                     shared,
                     #[cfg(feature = "alloc")]

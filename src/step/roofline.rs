@@ -104,7 +104,8 @@ impl RooflineModel {
             || ErrorKind::Kernel { part: Part::SmallKernels, error: ResolveError::NoPeak { set: set.clone(), dtype } };
         let rates = gpu.rates(dtype).ok_or_else(no_peak)?;
         let mut errors = kernels.errors();
-        errors.lookup_share = options.constants.lookup_error_share;
+        let share = set.unmeasured_errors().map(|(_, share)| share);
+        errors.lookup_share = share.unwrap_or(options.constants.lookup_error_share);
         errors.model = options.constants.error_of(model, gpu);
         let small_kernels = Kinds::resolve(
             &model.layers,

@@ -101,8 +101,8 @@ pub const fn error_groups(set: &str, operation: OperationKind) -> ErrorGroups {
             let mut slots: &mut [[ErrorGroup; 2]] = &mut groups;
             while let [[measured, other], others @ ..] = slots {
                 match group.dtype {
-                    // Any set; before those of built-in sets in the list.
-                    None => {
+                    // Sets without rows of their own; before those of sets in the list.
+                    None if equal("other", group.set) || equal(set, group.set) => {
                         *measured = ErrorGroup(place);
                         *other = ErrorGroup(place);
                     }
@@ -110,7 +110,7 @@ pub const fn error_groups(set: &str, operation: OperationKind) -> ErrorGroups {
                         let slot = if group.transferred { other } else { measured };
                         *slot = ErrorGroup(place);
                     }
-                    Some(_) => {}
+                    _ => {}
                 }
                 code += 1;
                 slots = others;

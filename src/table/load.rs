@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::vec::Vec;
 
-pub use rooflut_codegen::{Error as LoadError, ExcludedRows, MeasuredRow as LoadedRow, TableRows as LoadedTable};
+pub use rooflut_codegen::{
+    Error as LoadError, ExcludedRows, MeasuredRow as LoadedRow, TableRows as LoadedTable, data_sheet,
+};
 use rooflut_codegen::{Gpus, StoredSet, StoredTable, read_any_set, read_own_set};
 
 use super::error_group::error_groups;

@@ -20,6 +20,8 @@ mod strictness;
 mod subset;
 #[allow(clippy::module_inception)] // One table of a set.
 mod table;
+#[cfg(feature = "runtime-tables")]
+mod transferred;
 
 pub use axis::Axis;
 pub(crate) use axis::{Bracket, Position};
@@ -35,7 +37,7 @@ pub use grid::Grid;
 pub use index::Index;
 #[cfg(feature = "runtime-tables")]
 #[doc(inline)]
-pub use load::{ExcludedRows, LoadError, LoadedRow, LoadedTable};
+pub use load::{ExcludedRows, LoadError, LoadedRow, LoadedTable, data_sheet};
 pub(crate) use merged_axis::MergedAxis;
 pub use origin::Origin;
 pub use provenance::{Class, Extent, ParseProvenanceError, Provenance};

@@ -6,10 +6,12 @@ use core::fmt;
 
 use rooflut_roofline::{Gpu, Text};
 
+use super::Class;
 use super::origin::Origin;
 #[cfg(feature = "runtime-tables")]
 use super::owned::OwnedSet;
 use super::stored::{StaticSet, Stored};
+use crate::constants::{BOUND_ERRORS, FAR_ERRORS, TRANSFERRED_ERRORS};
 
 /// Measured tables of one GPU and engine stack.
 ///
@@ -33,6 +35,20 @@ enum Kept {
     Static(&'static StaticSet),
     #[cfg(feature = "runtime-tables")]
     Shared(Arc<OwnedSet>),
+    #[cfg(feature = "runtime-tables")]
+    Transferred(Arc<Transferred>),
+}
+
+/// The tables of a GPU on which no kernel was measured.
+#[cfg(feature = "runtime-tables")]
+pub(super) struct Transferred {
+    pub(super) name: Text,
+    pub(super) gpu: Gpu,
+    pub(super) origin: Origin,
+    /// The set that has the rows.
+    pub(super) base: TableSet,
+    /// Best class that an answer can have.
+    pub(super) class: Class,
 }
 
 impl TableSet {
@@ -48,12 +64,20 @@ impl TableSet {
         TableSet { kept: Kept::Shared(Arc::new(set)) }
     }
 
+    /// Creates a handle to the tables of a GPU on which no kernel was measured.
+    #[cfg(feature = "runtime-tables")]
+    pub(super) fn of_other_gpu(set: Transferred) -> TableSet {
+        TableSet { kept: Kept::Transferred(Arc::new(set)) }
+    }
+
     /// Returns the name of the set, such as `h100`.
     pub fn name(&self) -> &str {
         match &self.kept {
             Kept::Static(set) => set.name,
             #[cfg(feature = "runtime-tables")]
             Kept::Shared(set) => &set.name,
+            #[cfg(feature = "runtime-tables")]
+            Kept::Transferred(set) => &set.name,
         }
     }
 
@@ -63,15 +87,54 @@ impl TableSet {
             Kept::Static(set) => Text::from_static(set.name),
             #[cfg(feature = "runtime-tables")]
             Kept::Shared(set) => set.name.clone(),
+            #[cfg(feature = "runtime-tables")]
+            Kept::Transferred(set) => set.name.clone(),
         }
     }
 
-    /// Returns the measured GPU.
+    /// Returns the GPU that the answers are of.
     pub fn gpu(&self) -> &Gpu {
         match &self.kept {
             Kept::Static(set) => set.gpu,
             #[cfg(feature = "runtime-tables")]
             Kept::Shared(set) => &set.gpu,
+            #[cfg(feature = "runtime-tables")]
+            Kept::Transferred(set) => &set.gpu,
+        }
+    }
+
+    /// Returns the GPU on which the rows were measured.
+    pub(crate) fn measured_gpu(&self) -> &Gpu {
+        self.base().unwrap_or(self).gpu()
+    }
+
+    /// Returns the set whose rows answer for another GPU, or `None` if its GPU was measured, or nothing was.
+    pub fn base(&self) -> Option<&TableSet> {
+        #[cfg(feature = "runtime-tables")]
+        if let Kept::Transferred(set) = &self.kept {
+            return (set.class == Class::Transferred).then_some(&set.base);
+        }
+        None
+    }
+
+    /// Returns the best class that an answer of the set can have: `Measured`, or that of a set for a GPU on which no
+    /// kernel was measured.
+    pub fn class(&self) -> Class {
+        #[cfg(feature = "runtime-tables")]
+        if let Kept::Transferred(set) = &self.kept {
+            return set.class;
+        }
+        Class::Measured
+    }
+
+    /// Returns the set of `errors.csv` whose errors lookups for a GPU have that was not measured, and the share of these
+    /// that a step has; `None` for a measured GPU.
+    pub(crate) fn unmeasured_errors(&self) -> Option<(&'static str, f64)> {
+        match self.class() {
+            Class::Measured => None,
+            Class::Bound => Some(("bound", BOUND_ERRORS)),
+            _ if self.gpu().is_alike(self.measured_gpu()) => Some(("transferred", TRANSFERRED_ERRORS)),
+            _ => Some(("transferred-far", FAR_ERRORS)),
         }
     }
 
@@ -81,6 +144,8 @@ impl TableSet {
             Kept::Static(set) => &set.origin,
             #[cfg(feature = "runtime-tables")]
             Kept::Shared(set) => &set.origin,
+            #[cfg(feature = "runtime-tables")]
+            Kept::Transferred(set) => &set.origin,
         }
     }
 
@@ -109,6 +174,11 @@ impl TableSet {
                 let (name, set) = set.versions.get(place)?;
                 Some((name.as_str(), TableSet { kept: Kept::Shared(Arc::clone(set)) }))
             }
+            #[cfg(feature = "runtime-tables")]
+            Kept::Transferred(set) => {
+                let (version, base) = set.base.version_at(place)?;
+                Some((version, base.transferred(set.name.clone(), set.gpu.clone())))
+            }
         }
     }
 
@@ -119,16 +189,20 @@ impl TableSet {
             Kept::Static(set) => set.table(place),
             #[cfg(feature = "runtime-tables")]
             Kept::Shared(set) => set.table(place),
+            #[cfg(feature = "runtime-tables")]
+            Kept::Transferred(set) => set.base.stored(place),
         }
     }
 
-    /// Returns the set if it is compiled in.
+    /// Returns the set, or the one that has its rows, if it is compiled in.
     #[inline]
     pub(super) fn compiled(&self) -> Option<&'static StaticSet> {
         match &self.kept {
             Kept::Static(set) => Some(set),
             #[cfg(feature = "runtime-tables")]
             Kept::Shared(_) => None,
+            #[cfg(feature = "runtime-tables")]
+            Kept::Transferred(set) => set.base.compiled(),
         }
     }
 }
@@ -156,6 +230,8 @@ impl PartialEq for TableSet {
             (Kept::Static(set), Kept::Static(other)) => core::ptr::eq(*set, *other),
             #[cfg(feature = "runtime-tables")]
             (Kept::Shared(set), Kept::Shared(other)) => Arc::ptr_eq(set, other),
+            #[cfg(feature = "runtime-tables")]
+            (Kept::Transferred(set), Kept::Transferred(other)) => Arc::ptr_eq(set, other),
             #[cfg(feature = "runtime-tables")]
             _ => false,
         }

@@ -52,6 +52,9 @@ impl OwnedSet {
 impl TableSet {
     /// Returns the set with the latency of each of `rows` multiplied by its factor, on the heap.
     pub fn with_scaled(&self, rows: &[(MeasuredKernel, f64)]) -> TableSet {
+        if let Some(base) = self.base() {
+            return base.with_scaled(rows).transferred(self.name_text(), self.gpu().clone());
+        }
         let mut owned = OwnedSet::without_tables(self);
         for table in self.tables() {
             let stored = table.stored();

@@ -7,7 +7,7 @@ use rooflut_roofline::operation::{Codes, key};
 use rooflut_roofline::{Dtype, MeasuredKernel, OperationKind, Reference};
 
 use super::stored::{Points, Stored};
-use super::{Curve, ErrorGroup, Grid, TableSet};
+use super::{Class, Curve, ErrorGroup, Grid, TableSet, error_groups};
 
 /// All measured shapes of one operation of a set, borrowed from it.
 #[derive(Clone, Copy)]
@@ -52,6 +52,11 @@ impl<'a> Table<'a> {
         &self.stored
     }
 
+    /// Returns the best class that an answer can have.
+    pub(crate) fn class(&self) -> Class {
+        self.set.class()
+    }
+
     /// Returns the measured operation.
     pub fn operation(&self) -> OperationKind {
         self.stored.head.operation
@@ -86,7 +91,10 @@ impl<'a> Table<'a> {
 
     /// Returns the errors of lookups of measured shapes and of others, in a format.
     pub(crate) fn error_groups(&self, dtype: Dtype) -> [ErrorGroup; 2] {
-        let groups = &self.stored.head.error_groups;
+        let groups = match self.set.unmeasured_errors() {
+            None => self.stored.head.error_groups,
+            Some((other, _)) => error_groups(other, self.operation()),
+        };
         groups.get(dtype.code() as usize).copied().unwrap_or([ErrorGroup::UNKNOWN; 2])
     }
 

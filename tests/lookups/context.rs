@@ -58,5 +58,7 @@ fn context_is_read_as_it_is_stored() {
     let [wide, narrow] = [Dtype::Bf16, Dtype::Fp8].map(|kv| attention(kv, 32, 8, 1));
     let ratio = chunk_us(narrow, 1, 100_000) / chunk_us(wide, 1, 100_000);
     assert!((0.5..0.6).contains(&ratio), "{ratio}");
-    assert_eq!(chunk_us(narrow, 4096, 0), chunk_us(wide, 4096, 0));
+    // The slowdown of the row is stored as an f32.
+    let ratio = chunk_us(narrow, 4096, 0) / chunk_us(wide, 4096, 0);
+    assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
 }

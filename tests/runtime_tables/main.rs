@@ -15,6 +15,7 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+mod other_gpus;
 mod pairs;
 #[allow(dead_code, reason = "other tests use all of it")]
 #[path = "../support/random.rs"]

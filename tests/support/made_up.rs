@@ -97,7 +97,7 @@ static NO_FP8: Gpu = Gpu::from_generated(
     [H100.mem_bw_bytes_per_s, H100.link_bytes_per_s],
     [H100.mem_bytes, H100.l2_bytes],
     H100.sms,
-    None,
+    [None; 2],
 );
 
 /// bf16: four pairs, the corner (4096, 4096) is missing, slowdowns e^0, e^1, e^2 and e^4, the same
@@ -157,7 +157,7 @@ const fn without_cache(peak: f64, bandwidth: f64, link: f64) -> Gpu {
         [bandwidth * H100.mem_bw_bytes_per_s, link * H100.link_bytes_per_s],
         [H100.mem_bytes, 1],
         H100.sms,
-        None,
+        [None; 2],
     )
 }
 

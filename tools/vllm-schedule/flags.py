@@ -177,7 +177,7 @@ def rooflut_flags(version):
 
 
 def differences(real, ours):
-    """What differs, one line each."""
+    """The differences, one line each."""
     for name in sorted(real.keys() - ours.keys()):
         yield f"--{name}: vLLM has it, rooflut does not"
     for name in sorted(ours.keys() - real.keys()):

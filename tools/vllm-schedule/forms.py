@@ -138,7 +138,7 @@ class Parser:
 
 
 def rooflut(binary, version, line, keys):
-    """The same settings as rooflut reports them; `None` if it refuses the line."""
+    """The settings of a line as rooflut reports them; `None` if it refuses the line."""
     command = [binary, "run", "--json", "--requests", "1", "--prompt", "8", "--output", "4"]
     command += ["--engine", f"vllm-{version}", "--vllm", f"vllm serve {MODEL} {quoted(line)}"]
     if "speculative" in line:

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use rooflut::table::TableSet;
-use rooflut_scenario::{Kind, Model, Prices, Resources, Run, Scenario, ScenarioFile};
+use rooflut_scenario::{Kind, Model, Prices, Resources, Run, Scenario, ScenarioFile, tables_of};
 use rooflut_sweep::Named;
 use rooflut_traces::Input;
 
@@ -167,7 +167,13 @@ impl Objects {
             (0, Some(path)) => {
                 TableSet::try_load(path).map_err(|error| Failure::refused(format_args!("tables: {error}")))
             }
-            (0, None) => tables::find(scenario.target.gpu()).cloned(),
+            (0, None) => match scenario.target.sheet() {
+                Some(path) => {
+                    let sheet = std::fs::read(path).map_err(rooflut_error::reading(path)).map_err(refused)?;
+                    tables_of(path, &sheet, scenario.target.base.as_deref()).map_err(refused)
+                }
+                None => tables::find(scenario.target.gpu()).cloned(),
+            },
             (given, _) => REGISTRY.tables.read(given, |tables| Ok(tables.clone())),
         }
     }

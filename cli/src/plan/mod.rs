@@ -10,7 +10,7 @@ pub(crate) use text::lasting;
 
 use rooflut::table::TableSet;
 use rooflut_plan::{Plan, Question, Space};
-use rooflut_scenario::{Kind, Scenario, Stop, Target};
+use rooflut_scenario::{Kind, Scenario, Stop, Target, names_sheet};
 
 use crate::args::{Choices, PlanArgs};
 use crate::error::Error;
@@ -18,7 +18,7 @@ use crate::input;
 use crate::model_source;
 use crate::output::{Answered, count, percent, plural, to_json};
 use crate::prices;
-use crate::table_set::{self, WhichSet};
+use crate::table_set;
 use rates::RatePlan;
 
 /// Answers with the cheapest deployments, at each of several rates, and with an error if none meets the limits.
@@ -31,6 +31,10 @@ pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
     let notes = args.vllm.put_under(&mut scenario)?;
     // The plan chooses the number of servers.
     (scenario.server.replicas, scenario.server.router) = (args.server.replicas, args.server.router);
+    // A base is for the data sheets among the GPUs.
+    if let Some(sheet) = args.choices.gpu.iter().find(|gpu| names_sheet(gpu)) {
+        scenario.target.gpu = Some(sheet.clone());
+    }
     let (target, server) = (scenario.target.clone(), scenario.server.clone());
     let (target, choices) = (&target, args.choices.or(&scenario));
     // Where there are formats to choose from, its file is read in its own.
@@ -78,7 +82,7 @@ fn space(args: &PlanArgs, target: &Target, given: &Choices, spec: &rooflut::mode
     let tables: Vec<TableSet> = match given.gpu.as_slice() {
         [] => vec![table_set::find(table_set::of(target))?],
         names if target.tables.is_none() => {
-            let found = names.iter().map(|name| table_set::find(WhichSet::Named(name)));
+            let found = names.iter().map(|name| table_set::find(table_set::of_gpu(name, target)));
             found.collect::<Result<_, _>>()?
         }
         _ => {

@@ -126,7 +126,7 @@ fn inputs(args: &RunArgs) -> Vec<(PathBuf, &'static str)> {
         .map(Path::new);
     let names = ["hf_quant_config.json", "generation_config.json"];
     let beside: Vec<PathBuf> = (models.clone()).flat_map(|path| names.map(|name| path.with_file_name(name))).collect();
-    let tables = scenario.target.tables.as_deref();
+    let tables = scenario.target.tables.as_deref().or(scenario.target.sheet());
     let prices = scenario.output.prices.as_deref();
     let named = |why| move |path: &Path| (path.to_owned(), why);
     (file.map(named("is the scenario itself")).into_iter())

@@ -68,7 +68,7 @@ fn describe_trace(path: &Path, trace: &Trace) -> String {
     if let Some(duration_ns) = trace.extent.duration_ns {
         text += &format!(", first {} s", scientific(duration_ns as f64 / 1e9));
     }
-    if trace.speed() != 1.0 {
+    if trace.speed().total_cmp(&1.0).is_ne() {
         text += &format!(", at {} times its speed", scientific(trace.speed()));
     }
     for condition in &trace.conditions {

@@ -1,4 +1,4 @@
-//! What `--require` asks of a run.
+//! Failures of runs under `--require`.
 
 use rooflut_report::Report;
 use rooflut_scenario::{Kind, Outcome};

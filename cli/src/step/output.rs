@@ -3,6 +3,7 @@
 use rooflut::interval::Interval;
 use rooflut::model::{MemoryLimits, MemoryPlan};
 use rooflut::step::{Binding, StepBatch};
+use rooflut::table::TableSet;
 use rooflut::units::Seconds;
 use rooflut_report::{FlaggedRow, ModelSize, Provenance, Shares, Weights};
 use rooflut_scenario::Placement;
@@ -227,6 +228,7 @@ impl Step<'_> {
             model: &placement.model.name,
             size: ModelSize::from(spec),
             gpu: placement.tables.name(),
+            base: placement.tables.base().map(TableSet::name),
             tp: placement.parallelism.tp,
             pp: placement.parallelism.pp,
             dp: placement.parallelism.dp,
@@ -267,6 +269,8 @@ pub(crate) struct StepJson<'s> {
     #[serde(flatten)]
     size: ModelSize,
     gpu: &'s str,
+    /// The table set whose efficiencies a GPU that was not measured takes; null for a measured GPU, and for bounds.
+    base: Option<&'s str>,
     tp: u32,
     pp: u32,
     dp: u32,

@@ -28,7 +28,7 @@ pub(crate) struct VllmArgs {
 /// A scenario with the settings of a vLLM command under those that are given.
 pub(crate) struct Merged {
     pub(crate) scenario: Scenario,
-    /// What was replaced, and what has no effect.
+    /// Remarks on flags that were replaced and on flags without an effect.
     pub(crate) notes: Vec<String>,
     serve: VllmServe,
 }

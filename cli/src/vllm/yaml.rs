@@ -44,12 +44,32 @@ pub(super) fn flags(text: &str) -> Result<Vec<Word>, Error> {
     Ok(words.into_iter().map(|text| Word { text, unknown: None }).collect())
 }
 
+/// Maximum number of bytes of a file, which is about that of an object of Kubernetes, and of brackets inside one
+/// another: the time to read them grows with the square.
+const MAX_BYTES: usize = 1 << 20;
+const MAX_BRACKETS: usize = 100;
+
 fn documents(text: &str) -> Result<Vec<Value>, Error> {
+    if text.len() > MAX_BYTES {
+        return Err(Error::new("expected YAML of at most 1 MiB; shorten it"));
+    }
+    let depths = text.chars().scan(0_usize, |depth, c| {
+        match c {
+            '[' | '{' => *depth += 1,
+            ']' | '}' => *depth = depth.saturating_sub(1),
+            _ => (),
+        }
+        Some(*depth)
+    });
+    if depths.max() > Some(MAX_BRACKETS) {
+        let text = format!("expected YAML with at most {MAX_BRACKETS} brackets inside one another; shorten it");
+        return Err(Error::new(text));
+    }
     let documents = serde_norway::Deserializer::from_str(text).map(Value::deserialize);
     documents.collect::<Result<_, _>>().map_err(|error| Error::new(format!("expected YAML: {error}")))
 }
 
-/// What holds for the containers of a part of a manifest.
+/// Values that hold for all containers of a part of a manifest.
 #[derive(Clone, Copy)]
 struct Around<'m> {
     /// The name of the workload.

@@ -9,9 +9,8 @@ const VALUES: [&str; 9] = ["-1", "0", "99999999999999999999", "1e308", "NaN", "i
 /// Returns whether a flag can mean a value after all.
 fn can_mean(flag: &str, value: &str) -> bool {
     match flag {
-        "--cached-prompt" | "--q-rank" | "--ratio" | "--seed" | "--warm-up" | "--watermark" | "--window" => {
-            value == "0"
-        }
+        "--cached-prompt" | "--prefix-hit-rate" | "--q-rank" | "--ratio" | "--seed" | "--warm-up" | "--watermark"
+        | "--window" => value == "0",
         // Priorities have shares of all requests.
         "--rate" | "--priorities" => ["99999999999999999999", "1e308"].contains(&value),
         // Names of files.

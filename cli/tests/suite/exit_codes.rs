@@ -1,4 +1,5 @@
 //! Exit codes. (Those of signals are in `signals.rs`.)
+#![allow(clippy::expect_used, reason = "a helper of tests fails as tests do")]
 
 use std::fs::File;
 

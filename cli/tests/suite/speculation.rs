@@ -89,7 +89,7 @@ fn an_eagle3_head_drafts_with_weights_and_time_of_its_own() {
     let share = number(told, "/draft_time_share");
     assert!(share > 0.1 && share < 0.4, "{share}");
     // 32 layers and one more; 0.85 GB of weights are 400 blocks of 2.1 MB.
-    let alone = json(&format!("{LOAD}"));
+    let alone = json(LOAD);
     let [drafted, alone] = [&answer, &alone].map(|answer| number(answer, "/kv_blocks"));
     let expected = alone * 32.0 / 33.0 - 400.0;
     assert!((drafted / expected - 1.0).abs() < 0.01, "{drafted} {expected}");

@@ -1,4 +1,5 @@
 //! The `vllm serve` commands of answers, read back by `--vllm`.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ fn each_deployment_of_fits_is_the_one_of_its_command() {
         for fit in fits["deployments"].as_array().unwrap() {
             let gpu = fit["gpu"].as_str().unwrap();
             let again = json_with(&format!("fits --gpu {gpu}"), &fit["vllm_command"]);
-            assert_eq!(again["deployments"].as_array().unwrap(), &[fit.clone()]);
+            assert_eq!(again["deployments"].as_array().unwrap(), std::slice::from_ref(fit));
         }
     }
 }

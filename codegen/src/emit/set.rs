@@ -16,12 +16,13 @@ pub(super) fn gpu_literal(gpu: &Gpu, root: &str) -> String {
         l2_bytes,
         sms,
         tdp_w,
+        compute_capability,
         ..
     } = gpu;
     let texts = [&*gpu.name, &*gpu.description];
     format!(
         "{root}::hardware::Gpu::from_generated({texts:?}, ({bf16:?}, {fp8:?}, {fp4:?}), \
-         [{bandwidth:?}, {link:?}], [{mem_bytes}, {l2_bytes}], {sms}, {tdp_w:?})"
+         [{bandwidth:?}, {link:?}], [{mem_bytes}, {l2_bytes}], {sms}, [{tdp_w:?}, {compute_capability:?}])"
     )
 }
 

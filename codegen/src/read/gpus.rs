@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use rooflut_roofline::Gpu;
 
-use super::error::Error;
+use super::error::{Error, ErrorKind, Found, Location};
 use super::toml_file::{Table, TomlFile, Value};
 
 /// The keys of a data sheet, in its units.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "description",
     "bf16_tflops",
     "fp8_tflops",
@@ -19,6 +19,7 @@ const KEYS: [&str; 11] = [
     "sms",
     "link_gb_per_s",
     "tdp_w",
+    "compute_capability",
     "source",
 ];
 
@@ -32,6 +33,34 @@ pub fn own_gpu(file: &str, text: &str) -> Result<Gpu, Error> {
     let entries = file.parse()?;
     let table = file.table(&entries).only(&["gpu"])?;
     of_set(&table.required("gpu")?)
+}
+
+/// Reads a file with a single data sheet: a section named after the GPU, as `gpus.toml` has them, or `[gpu]` with a key
+/// `name`, as a `set.toml` has it.
+///
+/// # Errors
+/// As [`own_gpu`], and for a file that does not consist of one section.
+pub fn data_sheet(file: &str, text: &str) -> Result<Gpu, Error> {
+    let toml = TomlFile::new(file, text);
+    let entries = toml.parse()?;
+    let table = toml.table(&entries);
+    match table.values().as_slice() {
+        [("gpu", sheet)] => of_set(sheet),
+        [(name, sheet)] => {
+            let keys = sheet.table(&KEYS)?;
+            sheet.check_name(name)?;
+            of_sheet(&keys, name)
+        }
+        others => {
+            let expected = "one section, named after the GPU, with its data sheet";
+            let found = Found::words(match others.len() {
+                0 => "none".to_owned(),
+                count => format!("{count} keys or sections"),
+            });
+            let hint = "write a line such as [my-gpu] above the keys of one GPU";
+            Err(Error::new(ErrorKind::Toml, Location::file(file), expected, found, hint))
+        }
+    }
 }
 
 /// The data sheet in the `[gpu]` table of a set.
@@ -76,6 +105,7 @@ fn of_sheet(sheet: &Table<'_>, name: &str) -> Result<Gpu, Error> {
         .sms(u32::try_from(sms.whole()?).map_err(|_| sms.refuse("a whole number below 2^32", "correct it"))?)
         .link_bytes_per_s(rate("link_gb_per_s", 1e9)?)
         .tdp_w(optional("tdp_w", 1.0)?)
+        .compute_capability(optional("compute_capability", 1.0)?)
         .build()
         .map_err(|error| description.refuse(error.to_string(), "correct the data sheet"))
 }

@@ -31,7 +31,7 @@ pub(crate) use error::{Found, Location};
 pub use excluded::ExcludedRows;
 pub use files::FILES;
 pub use fingerprint::{Fingerprint, fingerprints, fingerprints_csv};
-pub use gpus::{Gpus, own_gpu};
+pub use gpus::{Gpus, data_sheet, own_gpu};
 pub(crate) use lookup_errors::{ErrorGroup, Errors, read_lookup_errors};
 pub use measurement::MeasuredRow;
 pub use record_lines::{RecordLines, line_ends};

@@ -67,7 +67,7 @@ pub enum Kind {
     DoesNotFit,
     /// A run cannot answer the question: too few requests, or no load at which the servers are as asked for.
     NoAnswer,
-    /// What was asked for does not hold: limits are missed.
+    /// Limits are missed, or something else that was asked for does not hold.
     NotMet,
     /// The servers do not keep up with the load.
     Overloaded,

@@ -59,7 +59,8 @@ impl Flagged {
 /// each family behind its outliers.
 fn flagged(deployment: &Deployment) -> Vec<Flagged> {
     let may_use = |kernel: &MeasuredKernel| may_use(deployment, kernel);
-    let families = Inspection::of_kernels(deployment.tables(), may_use).families;
+    let tables = deployment.tables();
+    let families = Inspection::of_kernels(tables.base().unwrap_or(tables), may_use).families;
     families.iter().flat_map(of_family).collect()
 }
 

@@ -18,6 +18,8 @@ use crate::variant::{Links, Servers};
 pub struct Answer {
     /// Name of the table set.
     pub gpu: String,
+    /// The table set whose efficiencies a GPU that was not measured takes; null for a measured GPU, and for bounds.
+    pub base: Option<String>,
     /// GPUs of all servers.
     pub gpus: u32,
     /// Cost of these GPUs for an hour, and of the work that they serve with the first seed; null without a known price.
@@ -126,6 +128,7 @@ impl Answer {
         let price = prices.and_then(|prices| prices.of(placement.tables.gpu().name.as_str()));
         Ok(Answer {
             gpu: placement.tables.name().to_owned(),
+            base: placement.tables.base().map(|base| base.name().to_owned()),
             gpus,
             hourly_cost: first.zip(price).map(|(trial, price)| hour(trial, gpus).cost(price)),
             tp: parallelism.tp,

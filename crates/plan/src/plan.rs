@@ -1,6 +1,6 @@
 //! The answer to a question: the cheapest deployments.
 
-use rooflut_scenario::{Error, Load};
+use rooflut_scenario::{Error, Load, unmeasured};
 use serde::Serialize;
 
 use crate::answer::Answer;
@@ -90,7 +90,8 @@ impl Question<'_> {
         };
         let variants = &candidates.variants;
         search.run(variants)?;
-        let mut notes = Vec::new();
+        let tables = self.space.tables.iter();
+        let mut notes: Vec<String> = tables.filter_map(|tables| unmeasured(tables, &self.scenario.target)).collect();
         let mut limited_by = None;
         if let Some(best) = search.answers.first().cloned() {
             notes.extend(self.wider(&mut search, &best)?);

@@ -177,6 +177,9 @@ impl Choice {
         if target.tables.is_none() {
             target.gpu = Some(self.gpu.clone());
         }
+        if target.sheet().is_none() {
+            target.base = None;
+        }
         target.tp = Some(self.tp);
         target.dp = (self.dp != 1).then_some(self.dp);
         if let Some(pp) = self.pp {

@@ -34,6 +34,8 @@ pub struct Report {
     pub size: ModelSize,
     /// Name of the table set.
     pub gpu: String,
+    /// The table set whose efficiencies a GPU that was not measured takes; null for a measured GPU, and for bounds.
+    pub base: Option<String>,
     /// Tensor parallelism.
     pub tp: u32,
     /// Data parallelism: ranks of `tp` GPUs each that step together.

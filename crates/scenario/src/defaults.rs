@@ -19,7 +19,7 @@ impl Target {
         self.model.as_deref().unwrap_or("llama-3.1-8b")
     }
 
-    /// The table set; by default `h100`. `tables` replaces it.
+    /// The table set or data sheet; by default `h100`. `tables` replaces it.
     pub fn gpu(&self) -> &str {
         self.gpu.as_deref().unwrap_or("h100")
     }

@@ -346,3 +346,17 @@ fn find(section: &'static str, found: &str, is_table: bool) -> Result<&'static s
 fn is_large(number: &DeInteger<'_>) -> bool {
     i64::from_str_radix(number.as_str(), number.radix()).is_err()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::{ALIASES, MEANINGS};
+
+    #[test]
+    fn every_other_name_is_unknown_and_stands_for_a_key() {
+        for (name, key) in ALIASES.into_iter().chain(MEANINGS) {
+            assert_eq!((known(&name.replace('-', "_")), known(key)), (None, Some(key)), "{name}");
+            assert_eq!(meant_by(name), Some(key), "{name} is once in the tables");
+        }
+    }
+}

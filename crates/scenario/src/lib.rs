@@ -5,6 +5,7 @@ mod as_text;
 mod busiest;
 mod check;
 mod counts;
+mod data_sheet;
 mod defaults;
 mod fields;
 mod file;
@@ -47,6 +48,7 @@ mod windows;
 
 pub use busiest::Busiest;
 pub use check::OutOfRange;
+pub use data_sheet::{names_sheet, tables_of, unmeasured};
 pub use file::{ScenarioFile, table_of};
 pub use fits::{Demand, Fit, Fits, Holds};
 pub use generated::{ARRIVAL_YEARS, GeneratedLoad, Sizes};

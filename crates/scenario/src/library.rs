@@ -52,11 +52,12 @@ pub(crate) fn parallelism(model: &Model, dp: u32, error: Invalid, named: &'stati
     Error::new(Kind::Parallelism, text).about([named])
 }
 
-/// A model that cannot be built on a set, and the built-in sets on which it can.
-pub(crate) fn refused(model: &Model, error: &rooflut::Error, other_sets: &[&str]) -> Error {
-    let others = setting("gpu", either(other_sets));
+/// A model that cannot be built on a set, and the values of `named`, `gpu` or `base`, with which it can.
+pub(crate) fn refused(model: &Model, error: &rooflut::Error, named: &str, other_sets: &[&str]) -> Error {
+    let others = setting(named, either(other_sets));
     let or = |link: &str| if other_sets.is_empty() { String::new() } else { format!("{link}{others}") };
-    let nothing = if other_sets.is_empty() { "; no compiled-in set can answer for this model" } else { "" };
+    let nothing =
+        if other_sets.is_empty() && named == "gpu" { "; no compiled-in set can answer for this model" } else { "" };
     match error.kind() {
         ErrorKind::Kernel { error: ResolveError::TooManyRanks { set, operation, ranks, most }, .. } => {
             let (named, collective) = if *operation == OperationKind::AllReduce.name() {

@@ -20,7 +20,7 @@ pub enum Load {
         /// Its path as given.
         path: PathBuf,
         /// The trace.
-        trace: Trace,
+        trace: Box<Trace>,
     },
     /// Requests that are generated.
     Generated(Box<GeneratedLoad>),
@@ -46,7 +46,7 @@ impl Load {
         if let Some(speed) = workload.trace_speed {
             trace = trace.at_speed(speed).map_err(library::trace(&path))?;
         }
-        Ok(Load::Trace { path, trace })
+        Ok(Load::Trace { path, trace: trace.into() })
     }
 
     /// Whether requests differ in their priority.

@@ -97,6 +97,7 @@ impl Outcome<'_> {
             model: model.name.clone(),
             size: ModelSize::from(&model.spec),
             gpu: tables.name().to_owned(),
+            base: tables.base().map(|base| base.name().to_owned()),
             tp: run.placement().parallelism.tp,
             pp: run.placement().parallelism.pp,
             dp: run.dp(),

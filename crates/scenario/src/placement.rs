@@ -9,9 +9,10 @@ use rooflut::hardware::Dtype;
 use rooflut::model::{MemoryLimits, ModelSpec, Parallelism};
 use rooflut::sim::SimConfig;
 use rooflut::step::Network;
-use rooflut::table::{Strictness, TableSet, sets};
+use rooflut::table::{Class, Strictness, TableSet, sets};
 use rooflut_error::{Error, Kind, Shortage, hint, key, nearest, no_effect, setting, value};
 
+use crate::data_sheet::{bases, unmeasured};
 use crate::fitting::Fitting;
 use crate::library;
 use crate::model::Model;
@@ -114,7 +115,8 @@ impl Placement {
         let parallelism = self.parallelism;
         let experts = (parallelism.expert_parallel && parallelism.ep() == 1)
             .then(|| "expert parallelism over one GPU changes nothing".to_owned());
-        [engine, dtype, experts].into_iter().flatten()
+        let sheet = unmeasured(&self.tables, target);
+        [sheet, engine, dtype, experts].into_iter().flatten()
     }
 
     /// Builds the deployment of the model alone, for single steps.
@@ -337,7 +339,10 @@ impl Placement {
         strictness: Strictness,
         draft: Option<&Model>,
     ) -> Result<Deployment, Error> {
-        let refused = |model: &Model, error| library::refused(model, &error, &self.other_sets(&model.spec, strictness));
+        let refused = |model: &Model, error| {
+            let (key, others) = self.others(&model.spec, strictness);
+            library::refused(model, &error, key, &others)
+        };
         let (model, draft) = (&self.model, draft.unwrap_or(&self.model));
         let built = deployment.strictness(strictness).build();
         built.map_err(|error| match error.kind() {
@@ -355,14 +360,16 @@ impl Placement {
         })
     }
 
-    /// The built-in sets on which a model of these dimensions has a step model.
-    fn other_sets(&self, spec: &ModelSpec, strictness: Strictness) -> Vec<&'static str> {
-        let works = |set: &&'static TableSet| {
-            let deployment = self.on(set, spec).strictness(strictness);
-            deployment.build().is_ok()
-        };
-        let working = sets::ALL.into_iter().filter(works);
-        working.map(|set| set.name()).collect()
+    /// The values of a key with which a model of these dimensions has a step model: built-in sets, or other bases of a
+    /// GPU that was not measured.
+    fn others(&self, spec: &ModelSpec, strictness: Strictness) -> (&'static str, Vec<&'static str>) {
+        let works = |tables: &TableSet| self.on(tables, spec).strictness(strictness).build().is_ok();
+        if self.tables.class() == Class::Measured {
+            let working = sets::ALL.into_iter().filter(|set| works(set));
+            return ("gpu", working.map(TableSet::name).collect());
+        }
+        let working = bases(self.tables.gpu()).filter(|(_, tables)| works(tables));
+        ("base", working.map(|(name, _)| name).collect())
     }
 
     /// The tensor parallelisms that divide a model, with experts divided as in `parallelism`, and that the set can

@@ -256,7 +256,7 @@ mod tests {
             ("[h100".to_owned(), "line 1: expected TOML: unclosed table, expected `]`; correct it"),
             (
                 "h100 = 2.5".to_owned(),
-                "line 1: h100: expected a table with usd_per_hour, source and date, found 2.5; correct it",
+                "line 1: h100: expected a table with usd_per_hour, optionally source and date, found 2.5; correct it",
             ),
             (
                 with("usd = 2.5"),

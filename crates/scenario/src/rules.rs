@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rooflut_error::{Error, conflict, missing, no_effect, not_json, split};
 use serde_json::Value;
 
+use crate::data_sheet::names_sheet;
 use crate::scenario::Scenario;
 
 /// A key, `arrival`, or one value of it, `arrival = gamma`.
@@ -60,7 +61,12 @@ struct Idle {
     why: &'static str,
 }
 
-const IDLE: [Idle; 3] = [
+const IDLE: [Idle; 4] = [
+    Idle {
+        key: "base",
+        is_idle: |given| !given.0.get("gpu").and_then(Value::as_str).is_some_and(names_sheet),
+        why: "it is for a GPU that a data sheet describes, such as my-gpu.toml",
+    },
     Idle {
         key: "router",
         is_idle: |given| {

@@ -9,7 +9,7 @@ use rooflut::Deployment;
 use rooflut::deployment::ServedModel;
 use rooflut::sim::load::Source;
 use rooflut::sim::{PrefixCaching, Request, SchedulingPolicy, SimConfig};
-use rooflut::table::{ErrorGroup, Extent, TableSet, sets};
+use rooflut::table::{Class, ErrorGroup, Extent, TableSet, sets};
 use rooflut_error::{Error, no_effect, value};
 use rooflut_report::Price;
 use rooflut_traces::Input;
@@ -151,7 +151,7 @@ impl Run {
                     value("trace", text, path.display().to_string())
                 })?;
                 run.scenario.workload.trace_speed = Some(speed);
-                *trace = trace.at_speed(speed).map_err(library::trace(path))?;
+                **trace = trace.at_speed(speed).map_err(library::trace(path))?;
             }
         }
         Ok(run)
@@ -274,7 +274,8 @@ impl Run {
         let name = self.placement.tables.name();
         let is_built_in = sets::ALL.iter().any(|set| set.name() == name);
         let is_asked = self.scenario.output.interval.is_some();
-        let unknown = (is_asked && !is_built_in).then(|| {
+        let has_errors = is_built_in || self.placement.tables.class() != Class::Measured;
+        let unknown = (is_asked && !has_errors).then(|| {
             let errors = ErrorGroup::UNKNOWN.set(Extent::Inside);
             format!("the errors of {name} are not known; the interval has the largest of {errors}")
         });

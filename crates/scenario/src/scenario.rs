@@ -61,10 +61,16 @@ pub struct Target {
             hide_possible_values = true)
     )]
     pub assume_llama: Option<bool>,
-    /// Table set (`rooflut tables` lists them) [default: h100].
+    /// Table set (`rooflut tables` lists them), or a TOML file with the data sheet of another GPU (see
+    /// examples/gpus/l4.toml) [default: h100].
     #[serde(deserialize_with = "as_text::quoted")]
-    #[cfg_attr(feature = "clap", arg(long))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME_OR_FILE"))]
     pub gpu: Option<String>,
+    /// Table set whose efficiencies the GPU of a data sheet takes, or none for its roofline bounds [default: the nearest
+    /// in architecture].
+    #[serde(deserialize_with = "as_text::quoted")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    pub base: Option<String>,
     /// Your own measurements in place of --gpu: a folder like those in bench_data/, or a single file made from such a
     /// folder.
     #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]

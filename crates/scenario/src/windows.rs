@@ -172,6 +172,6 @@ mod tests {
     #[test]
     fn too_many_windows_are_refused_with_the_width_that_fits() {
         let message = windows(100_000).unwrap_err().to_string();
-        assert!(message.contains("found 15,000 of 0.0001 s each; use windows of 1 s"), "{message}");
+        assert!(message.contains("found 15_000 of 0.0001 s each; use windows of 1 s"), "{message}");
     }
 }

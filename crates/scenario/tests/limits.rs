@@ -33,13 +33,13 @@ fn a_scenario_without_limits_has_those_of_its_engine_and_says_which_it_cuts() {
     assert_eq!(cut, (600, 600, 0.92, 512));
     assert_eq!(
         notes,
-        ["at most 600 sequences run, to fit into a step of 600 tokens; vllm-0.25.0 takes 1,024 in larger steps"]
+        ["at most 600 sequences run, to fit into a step of 600 tokens; vllm-0.25.0 takes 1024 in larger steps"]
     );
     let (cut, notes) = of("[server]\nmax_num_seqs = 2\nmax_model_len = 1000");
     assert_eq!(cut, (2, 2_000, 0.92, 4));
     assert_eq!(
         notes,
-        ["a step has at most 2,000 tokens, for 2 longest requests; vllm-0.25.0 takes 8,192 if more requests run"]
+        ["a step has at most 2000 tokens, for 2 longest requests; vllm-0.25.0 takes 8192 if more requests run"]
     );
 }
 

@@ -99,7 +99,7 @@ fn keys_are_unique_over_the_sections() {
 fn numbers_have_the_forms_of_the_command_line() {
     let read = |text: &str| ScenarioFile::read(text.as_bytes()).unwrap();
     let forms = read(
-        "tp = 2.0\ndtype = 'FP8'\n[workload]\npriorities = '0.2,0.8'\nrate = '1e3'\nrequests = 1e3\nusers = '1,000'\nthink_time = '500ms'\n\
+        "tp = 2.0\ndtype = 'FP8'\n[workload]\npriorities = '0.2,0.8'\nrate = '1e3'\nrequests = 1e3\nusers = '1_000'\nthink_time = '500ms'\n\
          [server]\nlink_latency = '0.1ms'\n[output]\ngoodput = 'ttft:0.2s'",
     );
     let plain = read(

@@ -1,4 +1,5 @@
 //! Command lines of `vllm serve` are read as vLLM reads them, and a command that is written is read as the same server.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use rooflut::engine::{self, EngineStack};
 use rooflut::model;

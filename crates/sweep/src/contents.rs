@@ -42,6 +42,7 @@ fn texts(base: &Scenario) -> Vec<String> {
         .into_iter()
         .flatten()
         .map(|path| path.display().to_string());
+    let paths = paths.chain(target.sheet().map(|path| path.display().to_string()));
     let models = [&target.model, &base.server.draft_model].into_iter().flatten().cloned();
     lengths.chain(paths).chain(models).collect()
 }

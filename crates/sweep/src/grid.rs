@@ -1,7 +1,7 @@
 //! Grids: all combinations of the values of some keys.
 
 use rooflut_error::{key, not_json};
-use rooflut_scenario::{Error, Kind, Scenario, grouped};
+use rooflut_scenario::{Error, Kind, Scenario, grouped, names_sheet};
 use serde_json::{Map, Value};
 
 use crate::axis::Axis;
@@ -133,7 +133,18 @@ impl Grid {
         for (axis, value) in self.axes.iter().zip(self.values(index)) {
             set(&mut sections, axis, Some(value));
         }
-        scenario(sections)
+        let mut scenario = scenario(sections)?;
+        // A base is for the data sheets among the GPUs.
+        if scenario.target.sheet().is_none() && self.has_sheets() {
+            scenario.target.base = None;
+        }
+        Ok(scenario)
+    }
+
+    /// Returns whether a data sheet is among several GPUs.
+    fn has_sheets(&self) -> bool {
+        let mut gpus = self.axes.iter().filter(|axis| axis.key() == "gpu").flat_map(Axis::values);
+        gpus.any(|gpu| gpu.as_str().is_some_and(names_sheet))
     }
 
     /// Returns what identifies the rows of the grid: its size and a hash (64-bit FNV-1a) of the scenario, of all values

@@ -41,6 +41,7 @@ mod rivals;
 mod rows;
 mod summary;
 mod tally;
+mod transfers;
 mod without;
 
 pub use case::{Case, Setting};
@@ -60,4 +61,5 @@ pub use rivals::{HeadToHead, head_to_head};
 pub use rows::{Label, Row, Server, Stage};
 pub use summary::{Summary, signed_percent, summarize};
 pub use tally::{Remark, Tallies, Tally};
+pub use transfers::{Predicted, StepKind, Transfer, transfers_markdown};
 pub use without::{Without, without};

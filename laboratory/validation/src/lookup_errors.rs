@@ -9,6 +9,8 @@ use rooflut::table::{Extent, TableSet, sets};
 use rooflut_predecessors::leave_one_out::{Residual, residuals};
 use rooflut_roofline::operation::Codes;
 
+use crate::transfers::unmeasured;
+
 /// The set whose errors stand for those of others. It has the most rows, and servers were compared with it.
 const REFERENCE: &TableSet = &sets::H100;
 /// Fewer rows do not show where 95 % of them lie.
@@ -40,7 +42,8 @@ type Errors = BTreeMap<(Group, Extent), Vec<f64>>;
 ///
 /// A set with fewer than 20 left-out rows of a kind has the widest errors of the operation in the set `h100`, of the
 /// same kind if that has enough rows; so have all other sets, in the rows `other`. An operation without rows of its own
-/// has the widest errors of all other operations, except the operations in `APART`.
+/// has the widest errors of all other operations, except the operations in `APART`. The rows `transferred`,
+/// `transferred-far` and `bound` are for GPUs on which no kernel was measured.
 pub fn lookup_errors_csv() -> String {
     let mut csv = "set,operation,dtype,shape".to_owned();
     for extent in Extent::ALL {
@@ -61,6 +64,11 @@ pub fn lookup_errors_csv() -> String {
         let widest = reference.widest(|(group, _)| group.operation == kind);
         line(["other", kind.name(), ANY, ANY], [widest; 2]);
     }
+    for (group, of, errors) in unmeasured() {
+        for (kind, errors) in errors {
+            line([group, kind.name(), ANY, ANY], [Quantiles::of(of, &errors); 2]);
+        }
+    }
     for set in sets::ALL {
         let errors = errors(set);
         let groups: BTreeSet<Group> = errors.keys().map(|(group, _)| *group).collect();
@@ -68,7 +76,7 @@ pub fn lookup_errors_csv() -> String {
             let quantiles = Extent::ALL.map(|extent| {
                 let own = errors.get(&(group, extent)).filter(|errors| errors.len() >= LEAST_ROWS);
                 match own {
-                    Some(own) => Quantiles::of(set, own),
+                    Some(own) => Quantiles::of(set.name(), own),
                     None => reference.like(group, extent),
                 }
             });
@@ -128,7 +136,7 @@ pub fn lookup_coverage(set: &TableSet, nominal: &[Coverage]) -> Vec<LookupCovera
                 continue;
             }
             let others: Vec<f64> = others.iter().map(|(_, error)| *error).collect();
-            let quantiles = Quantiles::of(set, &others).at.map(|at| at as f32);
+            let quantiles = Quantiles::of(set.name(), &others).at.map(|at| at as f32);
             let (n, within) = counts.entry(group.operation).or_default();
             *n += own.len();
             within.resize(nominal.len(), 0);
@@ -199,7 +207,7 @@ impl Reference {
         let enough = wanted.filter(|(_, errors)| errors.len() >= LEAST_ROWS);
         let none = Quantiles { set: REFERENCE.name(), rows: 0, at: [0.0; 3] };
         enough.fold(none, |widest, (_, errors)| {
-            let found = Quantiles::of(REFERENCE, errors);
+            let found = Quantiles::of(REFERENCE.name(), errors);
             let mut at = widest.at;
             for (widest, found) in at.iter_mut().zip(found.at) {
                 *widest = widest.max(found);
@@ -218,10 +226,10 @@ struct Quantiles<'s> {
 }
 
 impl<'s> Quantiles<'s> {
-    fn of(set: &'s TableSet, errors: &[f64]) -> Quantiles<'s> {
+    fn of(set: &'s str, errors: &[f64]) -> Quantiles<'s> {
         let mut sorted = errors.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
-        Quantiles { set: set.name(), rows: errors.len(), at: LEVELS.map(|level| conformal_quantile(&sorted, level)) }
+        Quantiles { set, rows: errors.len(), at: LEVELS.map(|level| conformal_quantile(&sorted, level)) }
     }
 }
 

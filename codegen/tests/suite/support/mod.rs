@@ -29,7 +29,7 @@ pub(crate) static TOY: Gpu = Gpu::from_generated(
     [1e12, 5e10],
     [1 << 34, 10_000_000],
     40,
-    None,
+    [None; 2],
 );
 
 /// A `set.toml` with all operations.

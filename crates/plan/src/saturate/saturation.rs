@@ -2,7 +2,7 @@
 
 use rooflut::interval::Coverage;
 use rooflut_error::no_effect;
-use rooflut_scenario::{Error, Kind, Output, Resources, Run, Scenario, Stop, VllmCommand};
+use rooflut_scenario::{Error, Kind, Output, Resources, Run, Scenario, Stop, VllmCommand, unmeasured};
 use serde::Serialize;
 
 use crate::bounds::{Capacity, Lengths, SAMPLE};
@@ -48,6 +48,8 @@ pub struct Saturation {
     pub model: String,
     /// Name of the table set.
     pub gpu: String,
+    /// The table set whose efficiencies a GPU that was not measured takes; null for a measured GPU, and for bounds.
+    pub base: Option<String>,
     /// GPUs of all servers.
     pub gpus: u64,
     /// Unit of a rate, per second: `requests` or `sessions`.
@@ -174,10 +176,12 @@ impl<'q> RateQuestion<'q> {
         let given = run.load().requests();
         let answer = within_limits.as_ref().unwrap_or(&saturation);
         let unclear = given.filter(|_| !answer.is_steady).map(|_| NOT_STEADY.to_owned());
-        let notes = short.chain(unclear);
+        let unmeasured = unmeasured(&run.placement().tables, &self.scenario.target);
+        let notes = unmeasured.into_iter().chain(short).chain(unclear);
         Ok(Saturation {
             model: run.placement().model.name.clone(),
             gpu: run.placement().tables.name().to_owned(),
+            base: run.placement().tables.base().map(|base| base.name().to_owned()),
             gpus: run.gpus(),
             unit: if has_sessions { "sessions" } else { "requests" },
             trace_rate: run.load().trace_rate(),

@@ -24,6 +24,7 @@ const BEFORE_SERVER: &[&str] = &[
     "model",
     "parameters",
     "gpu",
+    "base",
     "gpus",
     "tp",
     "dp",

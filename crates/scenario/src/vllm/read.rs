@@ -120,7 +120,7 @@ impl Settings {
             self.set("gpus_per_node", server.saturating_mul(read(&ranks)), flag);
         }
         if let Some((nodes, flag)) = nodes.filter(|(nodes, _)| read(nodes) > 1) {
-            if gpus % read(&nodes) > 0 {
+            if !gpus.is_multiple_of(read(&nodes)) {
                 let text = format!("{flag}: expected a number of nodes that divides the {gpus} GPUs of the server");
                 return Err(Error::new(Kind::Conflict, text));
             }
@@ -191,7 +191,7 @@ impl Given {
     }
 }
 
-/// What a value is, for a message; `None` for values that only say what holds anyway.
+/// Describes a value in a message; `None` for values that only say what holds anyway.
 fn described(value: &str) -> Option<&str> {
     match value {
         "whole" => Some("a whole number"),

@@ -113,7 +113,7 @@ impl Scenario {
 fn flag_of(key: &str, text: &str, stack: &EngineStack) -> Result<Vec<String>, Error> {
     let of_key = |flag: &Flag| matches!(flag.meaning, Meaning::Setting { key: of, .. } if of == key);
     let lacks = |why: &str| Error::new(Kind::Conflict, format!("{}: {why}", setting(key, text)));
-    // Of two names the later one is newer.
+    // The later of two names is the usual one: `gpu-memory-utilization`.
     let flag = flag::of(stack).filter(of_key).last();
     let Some(Flag { name, form, meaning: Meaning::Setting { values, .. }, .. }) = flag else {
         return Err(lacks("vLLM has no flag for it"));

@@ -11,7 +11,7 @@ pub(crate) static GPU: Gpu = Gpu::from_generated(
     [3e12, 450e9],
     [80_000_000_000, 50_000_000],
     132,
-    None,
+    [None; 2],
 );
 
 pub(crate) fn gemm(n: u32, m: u32) -> MeasuredKernel {

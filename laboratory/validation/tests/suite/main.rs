@@ -10,3 +10,4 @@ mod messages;
 mod predictions;
 mod reading;
 mod support;
+mod transfers;

@@ -26,7 +26,7 @@ _DEVICE_NAMES = {
 
 _NUMBERS = ("bf16_tflops", "mem_bytes", "mem_bw_gb_per_s", "l2_bytes", "sms", "link_gb_per_s")
 _PEAKS = ("fp8_tflops", "fp4_tflops")
-_OTHERS = ("tdp_w",)
+_OTHERS = ("tdp_w", "compute_capability")
 _TEXTS = ("description", "source")
 
 

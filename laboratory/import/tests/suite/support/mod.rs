@@ -28,7 +28,7 @@ pub(crate) static H100: Gpu = Gpu::from_generated(
     [3350.0e9, 450.0e9],
     [85_899_345_920, 50_000_000],
     132,
-    None,
+    [None; 2],
 );
 
 /// A GPU on which everything that was measured on any is possible.
@@ -38,7 +38,7 @@ pub(crate) static FASTEST: Gpu = Gpu::from_generated(
     [1e15, 1e15],
     [85_899_345_920, 50_000_000],
     132,
-    None,
+    [None; 2],
 );
 
 pub(crate) fn data(set: &str) -> PathBuf {
