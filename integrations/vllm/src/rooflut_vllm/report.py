@@ -171,7 +171,8 @@ class Figures:
         """Figures, without the percentiles that chance would decide."""
         figures = figures or {}
         known = {name for name, of in PER_MILLE.items() if self.completed * (1000 - of) >= 1000 * MIN_BEYOND}
-        return {"mean": figures.get("mean"), **{name: figures.get(name) if name in known else None for name in PER_MILLE}}
+        percentiles = {name: figures.get(name) if name in known else None for name in PER_MILLE}
+        return {"mean": figures.get("mean"), **percentiles}
 
     def queue_growth(self):
         """Mean queue times of the first and the last quarter, and whether they grow as under overload."""
