@@ -42,9 +42,10 @@ pub(crate) fn of(target: &Target) -> WhichSet<'_> {
 
 /// Returns the set that the value of `--gpu` names.
 pub(crate) fn of_gpu<'a>(gpu: &'a str, target: &'a Target) -> WhichSet<'a> {
-    match names_sheet(gpu) {
-        true => WhichSet::Sheet { path: Path::new(gpu), base: target.base.as_deref() },
-        false => WhichSet::Named(gpu),
+    if names_sheet(gpu) {
+        WhichSet::Sheet { path: Path::new(gpu), base: target.base.as_deref() }
+    } else {
+        WhichSet::Named(gpu)
     }
 }
 

@@ -14,7 +14,7 @@ Examples:
   rooflut saturate --model llama-3.1-70b --tp 4
   rooflut saturate --users 1000 --goodput tpot:20";
 const AFTER: &str = "\
-With --users, the command finds the most users, up to that number, who are served within the limits. \
+With --users COUNT, the command finds how many users, up to COUNT, the servers can serve within the limits. \
 Without --goodput, the command finds the highest rate that the servers keep up with. A rate meets the limits if its \
 steady state meets them with each of three seeds (--seeds), with no request rejected and no run overloaded. A run \
 lasts until the result is clear, or for --requests. The knee is the rate with the highest power: throughput over mean \

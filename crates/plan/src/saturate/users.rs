@@ -18,7 +18,7 @@ const START: i32 = 32;
 /// Numbers of users beside the most, as shares of it.
 const SHARES: [f64; 6] = [0.125, 0.25, 0.5, 0.75, 1.25, 1.5];
 
-/// The most users that a deployment serves within limits, and the latencies around that number.
+/// The largest number of users that a deployment serves within limits, and the latencies around it.
 ///
 /// Its JSON has the fields in this order; times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
