@@ -1,5 +1,7 @@
 //! Step times of a deployment's server.
 
+use alloc::boxed::Box;
+
 use super::Deployment;
 use crate::sim::Observer;
 use crate::step::{
@@ -22,10 +24,19 @@ pub struct ServedModel(Served<TabulatedModel>);
 #[derive(Debug, Clone)]
 struct Served<M> {
     target: M,
-    draft: Option<(M, u32)>,
+    /// Boxed, as a step model has many kilobytes and most servers draft nothing.
+    draft: Option<Box<Draft<M>>>,
+}
+
+/// A draft model, MTP layer or EAGLE-3 head.
+#[derive(Debug, Clone)]
+struct Draft<M> {
+    run: M,
     /// The first run over an EAGLE-3 head.
     first: Option<M>,
-    /// Whether the draft is an MTP layer or an EAGLE-3 head.
+    /// Drafted tokens.
+    tokens: u32,
+    /// Whether it is an MTP layer or an EAGLE-3 head.
     is_head: bool,
 }
 
@@ -34,20 +45,29 @@ impl ServedModel {
         let max_tokens = deployment.memory_limits().max_num_batched_tokens;
         let tabulated = |model: &RooflineModel| TabulatedModel::new(model.clone(), max_tokens.min(MAX_TABULATED));
         let draft = deployment.draft_step_model().zip(deployment.given.speculation);
-        ServedModel(Served {
-            target: tabulated(deployment.step_model()),
-            draft: draft.map(|(draft, speculation)| (tabulated(draft), speculation.draft_tokens())),
+        let draft = draft.map(|(run, speculation)| Draft {
+            run: tabulated(run),
             first: deployment.first_draft_step_model().map(tabulated),
+            tokens: speculation.draft_tokens(),
             is_head: deployment.given.has_head(),
-        })
+        });
+        ServedModel(Served { target: tabulated(deployment.step_model()), draft: draft.map(Box::new) })
+    }
+}
+
+impl<M> Draft<M> {
+    /// Returns the draft with other models of its runs.
+    fn map<'d, N>(&'d self, model: impl Fn(&'d M) -> N) -> Draft<N> {
+        let Draft { run, first, tokens, is_head } = self;
+        Draft { run: model(run), first: first.as_ref().map(&model), tokens: *tokens, is_head: *is_head }
     }
 }
 
 impl<M: LatencyModel> Served<M> {
     fn drafting(&self) -> Option<Drafting<&M, &M>> {
-        let (draft, tokens) = self.draft.as_ref()?;
-        let drafting = if self.is_head { Drafting::with_mtp } else { Drafting::new };
-        Some(drafting(&self.target, draft, *tokens).with_first_run(self.first.as_ref()))
+        let draft = self.draft.as_ref()?;
+        let drafting = if draft.is_head { Drafting::with_mtp } else { Drafting::new };
+        Some(drafting(&self.target, &draft.run, draft.tokens).with_first_run(draft.first.as_ref()))
     }
 }
 
@@ -143,24 +163,19 @@ pub struct ServedTally<'m>(Served<Tally<'m>>);
 impl<'m> ServedTally<'m> {
     /// Creates an empty tally.
     pub fn new(ServedModel(model): &'m ServedModel) -> ServedTally<'m> {
-        let draft = model.draft.as_ref();
         ServedTally(Served {
             target: Tally::new(&model.target),
-            draft: draft.map(|(draft, tokens)| (Tally::new(draft), *tokens)),
-            first: model.first.as_ref().map(Tally::new),
-            is_head: model.is_head,
+            draft: model.draft.as_ref().map(|draft| Box::new(draft.map(Tally::new))),
         })
     }
 
     /// Leaves attention and the host out, as [`Tally::without_attention`].
     #[must_use]
     pub fn without_attention(self) -> ServedTally<'m> {
-        let Served { target, draft, first, is_head } = self.0;
+        let Served { target, draft } = self.0;
         ServedTally(Served {
             target: target.without_attention(),
-            draft: draft.map(|(draft, tokens)| (draft.without_attention(), tokens)),
-            first: first.map(Tally::without_attention),
-            is_head,
+            draft: draft.map(|draft| Box::new(draft.map(|tally| tally.clone().without_attention()))),
         })
     }
 
@@ -172,9 +187,9 @@ impl<'m> ServedTally<'m> {
 
     /// Returns the sources of the time of the draft model's steps, if there is a draft model.
     pub fn draft_sources(&self) -> Option<TimeSources> {
-        let (draft, _) = self.0.draft.as_ref()?;
-        let further = draft.sources();
-        Some(self.0.first.as_ref().map_or(further, |first| first.sources().plus(&further)))
+        let draft = self.0.draft.as_ref()?;
+        let further = draft.run.sources();
+        Some(draft.first.as_ref().map_or(further, |first| first.sources().plus(&further)))
     }
 }
 
