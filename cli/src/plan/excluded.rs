@@ -62,12 +62,6 @@ impl About {
                 three_digits,
                 " ms without any other load".to_owned(),
             ),
-            Reason::OneServer { least } => with(
-                "the load takes at least ".to_owned(),
-                (*least).into(),
-                whole,
-                " servers by step times; several with data-parallel ranks are not modelled".to_owned(),
-            ),
             Reason::TooManyGpus { least, allowed } => with(
                 "the load takes at least ".to_owned(),
                 *least as f64,

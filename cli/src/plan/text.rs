@@ -105,21 +105,31 @@ fn search(plan: &Plan) -> String {
 
 /// Returns the servers of a deployment: `3 x tp 4`.
 pub(super) fn servers(answer: &Answer) -> String {
-    let count = match (answer.replicas, answer.prefill_replicas, answer.decode_replicas) {
-        (Some(replicas), ..) => replicas.to_string(),
-        (_, Some(prefill), Some(decode)) => format!("{prefill} prefill + {decode} decode"),
-        _ => "1".to_owned(),
-    };
-    let ranks = match answer.dp {
-        1 => String::new(),
-        dp => format!(" dp {dp}"),
-    };
-    let stages = match answer.pp {
-        1 => String::new(),
-        pp => format!(" pp {pp}"),
-    };
-    let experts = if answer.expert_parallel { " ep" } else { "" };
-    format!("{count} x tp {}{ranks}{stages}{experts}", answer.tp)
+    let own = degrees([answer.tp, answer.dp, answer.pp], answer.expert_parallel);
+    match (answer.replicas, answer.prefill_replicas, answer.decode_replicas) {
+        (_, Some(prefill), Some(decode)) => match &answer.prefill {
+            Some(server) => {
+                let other = degrees([server.tp, server.dp, server.pp], server.expert_parallel);
+                format!("{prefill} prefill x {other} + {decode} decode x {own}")
+            }
+            None => format!("{prefill} prefill + {decode} decode x {own}"),
+        },
+        (replicas, ..) => format!("{} x {own}", replicas.unwrap_or(1)),
+    }
+}
+
+/// Returns the GPUs of a deployment: of prefill servers first, if they have other ones.
+pub(super) fn gpus(answer: &Answer) -> String {
+    match &answer.prefill {
+        Some(server) if server.gpu != answer.gpu => format!("{} + {}", server.gpu, answer.gpu),
+        _ => answer.gpu.clone(),
+    }
+}
+
+fn degrees([tp, dp, pp]: [u32; 3], expert_parallel: bool) -> String {
+    let beyond_one = |name: &str, degree: u32| if degree == 1 { String::new() } else { format!(" {name} {degree}") };
+    let experts = if expert_parallel { " ep" } else { "" };
+    format!("tp {tp}{}{}{experts}", beyond_one("dp", dp), beyond_one("pp", pp))
 }
 
 /// Returns the cells of a deployment.
@@ -129,7 +139,7 @@ pub(super) fn row(answer: &Answer, [shows_seqs, shows_tokens]: [bool; 2]) -> Vec
     let weights = answer.weights.expert_dtype.unwrap_or(answer.weights.weight_dtype);
     let mut cells = vec![
         count(answer.gpus.into()),
-        answer.gpu.clone(),
+        gpus(answer),
         servers(answer),
         weights.to_string(),
         answer.kv_dtype.to_string(),

@@ -2,14 +2,14 @@
 
 use rooflut::hardware::Dtype;
 use rooflut_report::{Cost, Usage, Weights};
-use rooflut_scenario::{Error, Scenario, VllmCommand};
+use rooflut_scenario::{Error, Run, Scenario, VllmCommand};
 use serde::Serialize;
 
 use crate::limit::Limits;
 use crate::question::Question;
 use crate::trial::{Trial, bounds, headrooms};
 use crate::tried::Tried;
-use crate::variant::{Links, Servers};
+use crate::variant::Links;
 
 /// A deployment and how it does under the load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,6 +50,9 @@ pub struct Answer {
     pub max_num_batched_tokens: u32,
     /// KV blocks of a server.
     pub kv_blocks: u32,
+    /// The prefill servers if they are of another kind than the decode servers, which the other fields describe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefill: Option<PrefillServer>,
     /// Share of the binding limit that is left, with the seed that leaves the least; negative where it is missed.
     pub headroom: Option<f64>,
     /// The limit that leaves the least headroom; null where no request was served.
@@ -76,6 +79,52 @@ pub struct Answer {
     pub scenario: Scenario,
 }
 
+/// A prefill server of another kind than the decode servers. Its formats are theirs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct PrefillServer {
+    /// Name of the table set.
+    pub gpu: String,
+    /// The table set whose efficiencies a GPU that was not measured takes; null for a measured GPU, and for bounds.
+    pub base: Option<String>,
+    /// GPUs of the server.
+    pub gpus: u32,
+    /// Tensor parallelism.
+    pub tp: u32,
+    /// Data parallelism.
+    pub dp: u32,
+    /// Pipeline stages.
+    pub pp: u32,
+    /// Whether GPUs hold whole experts.
+    pub expert_parallel: bool,
+    /// Maximum number of running requests.
+    pub max_num_seqs: u32,
+    /// Maximum number of tokens of a step.
+    pub max_num_batched_tokens: u32,
+    /// KV blocks.
+    pub kv_blocks: u32,
+}
+
+impl PrefillServer {
+    fn of(run: &Run) -> PrefillServer {
+        let (placement, config) = (run.placement(), run.config());
+        let parallelism = placement.parallelism;
+        PrefillServer {
+            gpu: placement.tables.name().to_owned(),
+            base: placement.tables.base().map(|base| base.name().to_owned()),
+            gpus: parallelism.gpus(),
+            tp: parallelism.tp,
+            dp: parallelism.dp,
+            pp: parallelism.pp,
+            expert_parallel: parallelism.expert_parallel,
+            max_num_seqs: config.max_num_seqs,
+            max_num_batched_tokens: config.max_num_batched_tokens,
+            kv_blocks: config.kv_blocks,
+        }
+    }
+}
+
 /// A figure and its limit, over the seeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -99,19 +148,20 @@ impl Answer {
         question: &Question<'_>,
     ) -> Result<Answer, Error> {
         let limits = &question.limits;
-        let run = tried.variant.on(tried.servers, links)?;
+        let servers = tried.servers;
+        let run = servers.run(links)?;
         let (placement, config) = (run.placement(), run.config());
         let mut scenario = run.scenario().clone();
         scenario.workload.seeds = Some(seeds).filter(|seeds| *seeds > 1);
-        if tried.servers.count() == 1 {
+        if servers.all() == 1 {
             // A router has no effect on one server.
             scenario.server.replicas = None;
             scenario.server.router = None;
         }
         let parallelism = placement.parallelism;
-        let [replicas, prefill, decode] = match tried.servers {
-            Servers::Replicas(count) => [Some(count), None, None],
-            Servers::Pools { prefill, decode } => [None, Some(prefill), Some(decode)],
+        let [replicas, prefill, decode] = match servers.prefill {
+            None => [Some(servers.count), None, None],
+            Some((_, prefill)) => [None, Some(prefill), Some(servers.count)],
         };
         let trials = &tried.verdict.trials;
         let names: Vec<String> = match limits.attainment() {
@@ -123,7 +173,7 @@ impl Answer {
         let binding = least.min_by(|(a, _), (b, _)| a.total_cmp(b));
         let count = |of: fn(&Trial) -> bool| trials.iter().filter(|trial| of(trial)).count() as u64;
         let first = trials.first();
-        let gpus = tried.servers.count().saturating_mul(tried.variant.gpus());
+        let gpus = servers.gpus();
         let prices = question.prices.as_ref();
         let price = prices.and_then(|prices| prices.of(placement.tables.gpu().name.as_str()));
         Ok(Answer {
@@ -143,6 +193,7 @@ impl Answer {
             max_num_seqs: config.max_num_seqs,
             max_num_batched_tokens: config.max_num_batched_tokens,
             kv_blocks: config.kv_blocks,
+            prefill: servers.unlike().map(|prefill| PrefillServer::of(&prefill.run)),
             headroom: headroom.is_finite().then_some(headroom),
             binding: binding.filter(|(left, _)| left.is_finite()).map(|(_, name)| name.clone()),
             figures: figures(trials, names, limits),

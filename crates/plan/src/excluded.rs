@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::limit::Limit;
 use crate::space::Choice;
-use crate::variant::Variant;
+use crate::variant::{Variant, Work};
 
 /// A kind of server that was not simulated.
 #[derive(Debug, Clone, Serialize)]
@@ -35,11 +35,6 @@ pub enum Reason {
         /// The least that the limited figure can be, milliseconds.
         least_ms: f64,
     },
-    /// The load takes several servers, but several servers of data-parallel ranks are not modelled.
-    OneServer {
-        /// The fewest servers that may keep up with the load, by step times alone.
-        least: u32,
-    },
     /// The load takes more GPUs than are allowed.
     TooManyGpus {
         /// The fewest GPUs that may keep up with the load, by step times alone.
@@ -57,10 +52,9 @@ impl Excluded {
     /// Returns why bounds rule a kind of server out, if they do.
     pub(crate) fn by_bounds(variant: &Variant, max_gpus: u32) -> Option<Excluded> {
         let bounds = &variant.bounds;
-        let reason = match bounds.missed {
+        let reason = match bounds.missed(Work::Whole) {
             Some((limit, least_ms)) => Reason::Slow { limit, least_ms },
             None if bounds.replicas <= variant.max_servers(max_gpus) => return None,
-            None if !variant.multiplies() && variant.gpus() <= max_gpus => Reason::OneServer { least: bounds.replicas },
             None => {
                 Reason::TooManyGpus { least: u64::from(bounds.replicas) * u64::from(variant.gpus()), allowed: max_gpus }
             }
@@ -75,9 +69,6 @@ impl fmt::Display for Reason {
             Reason::Unable(error) => error.fmt(f),
             Reason::Slow { limit, least_ms } => {
                 write!(f, "{limit}: takes at least {least_ms:.0} ms without any other load")
-            }
-            Reason::OneServer { least } => {
-                write!(f, "the load takes at least {least} servers; several with data-parallel ranks are not modelled")
             }
             Reason::TooManyGpus { least, allowed } => {
                 write!(f, "the load takes at least {least} GPUs; at most {allowed} are allowed")

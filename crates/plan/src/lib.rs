@@ -13,12 +13,13 @@ mod question;
 mod recovery;
 mod saturate;
 mod search;
+mod servers;
 mod space;
 mod trial;
 mod tried;
 mod variant;
 
-pub use answer::{Answer, LimitedFigure};
+pub use answer::{Answer, LimitedFigure, PrefillServer};
 pub use break_even::BreakEven;
 pub use excluded::{Excluded, Reason};
 pub use limit::{Figure, Limit, Limits};

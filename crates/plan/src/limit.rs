@@ -7,6 +7,8 @@ use rooflut::units::Seconds;
 use rooflut_report::{LatencyMs, Percentiles};
 use rooflut_scenario::{Bound, Error, Goal, Kind, Latency, LatencyLimit, Score};
 
+use crate::bounds::MARGIN;
+
 /// A figure of a latency over the requests of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -238,6 +240,14 @@ impl Limits {
             (Some(share), Some(limits)) => vec![Bound { score: Score::Missed(limits), at_most: 1.0 - share }],
             _ => self.limits.iter().map(bound).collect(),
         })
+    }
+
+    /// Returns the limits that prefill servers miss whatever serves the outputs: those on TTFT, with a margin; `None` without
+    /// any, and where a request may miss one.
+    pub(crate) fn of_prompts(&self) -> Option<Limits> {
+        let of_ttft = self.limits.iter().filter(|limit| limit.latency() == Latency::Ttft);
+        let limits: Vec<Limit> = of_ttft.map(|limit| Limit { latency: limit.latency.times(MARGIN), ..*limit }).collect();
+        (self.attainment.is_none() && !limits.is_empty()).then_some(Limits { limits, attainment: None })
     }
 
     /// Returns the limits on a request that meets all of them: the tightest on each latency; `None` without limits.

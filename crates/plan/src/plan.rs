@@ -13,8 +13,9 @@ use crate::notes::of_runs;
 use crate::question::{Question, seeds};
 use crate::recovery::Recovery;
 use crate::search::Search;
+use crate::servers::Servers;
 use crate::tried::Tried;
-use crate::variant::{Bounds, Servers, Variant};
+use crate::variant::{Bounds, Variant, Work};
 
 /// The cheapest deployments that meet the limits.
 ///
@@ -114,7 +115,12 @@ impl Question<'_> {
         notes.extend(search.recovery.note(search.answers.first()));
         let unable = candidates.unable.into_iter().map(|(choice, error)| Excluded::unable(choice, error));
         let max_gpus = self.space.max_gpus;
-        let beyond = variants.iter().filter_map(|variant| Excluded::by_bounds(variant, max_gpus));
+        let kinds: Vec<_> = search.answers.iter().map(|answer| answer.servers.kind()).collect();
+        let is_used = |variant: &&Variant| {
+            kinds.iter().any(|(whole, prefill)| [Some(*whole), *prefill].contains(&Some(variant.index)))
+        };
+        let unused = variants.iter().filter(|variant| !is_used(variant));
+        let beyond = unused.filter_map(|variant| Excluded::by_bounds(variant, max_gpus));
         let least = variants.iter().map(|variant| variant.bounds.replicas.saturating_mul(variant.gpus()));
         let knows_rate = first.is_some_and(|variant| matches!(variant.run.requests(SAMPLE), Ok(Some(_))));
         Ok(Plan {
@@ -140,17 +146,18 @@ impl Question<'_> {
 
     /// Returns what keeps the best deployment from one server less, and the GPUs that are needed if that is raised.
     fn limited_by<'v>(&self, search: &mut Search<'v>, best: &Tried<'v>) -> Result<Option<LimitedBy>, Error> {
-        let variant = best.variant;
-        let fewer = match best.servers {
-            Servers::Replicas(count) if count > 1 => Servers::Replicas(count - 1),
-            Servers::Pools { prefill, decode } if decode > 1 => Servers::Pools { prefill, decode: decode - 1 },
-            _ => return Ok(None),
-        };
-        let fewer = search.attempt(variant, fewer, None)?;
+        let Servers { variant, count, .. } = best.servers;
+        if count == 1 {
+            return Ok(None);
+        }
+        let fewer = search.attempt(best.servers.with_count(count - 1), None)?;
         let Some(mut limited) = LimitedBy::of(&variant.run, &fewer.verdict.trials) else {
             return Ok(None);
         };
-        if let Some(run) = limited.raised(&variant.run) {
+        // Twice the value of one kind of servers says little of two kinds.
+        if best.servers.unlike().is_none()
+            && let Some(run) = limited.raised(&variant.run)
+        {
             let lengths = Lengths::of_run(&run)?;
             let variants = [Variant {
                 index: 0,
@@ -171,7 +178,7 @@ impl Question<'_> {
                 recovery: Recovery::default(),
             };
             raised.run(&variants)?;
-            let gpus = |tried: &Tried<'_>| tried.servers.count() * variant.gpus();
+            let gpus = |tried: &Tried<'_>| tried.servers.gpus();
             limited.gpus = raised.answers.first().map(gpus);
             search.simulations += raised.simulations;
         }
@@ -180,15 +187,11 @@ impl Question<'_> {
 
     /// Tries the best deployment with one server more, and says if that misses the limits.
     fn wider<'v>(&self, search: &mut Search<'v>, best: &Tried<'v>) -> Result<Option<String>, Error> {
-        let servers = match best.servers {
-            Servers::Replicas(count) => Servers::Replicas(count + 1),
-            Servers::Pools { prefill, decode } => Servers::Pools { prefill, decode: decode + 1 },
-        };
-        let variant = best.variant;
-        if servers.count() > variant.max_servers(self.space.max_gpus) {
+        let servers = best.servers.with_count(best.servers.count + 1);
+        if servers.gpus() > self.space.max_gpus {
             return Ok(None);
         }
-        let more = search.attempt(variant, servers, None)?;
+        let more = search.attempt(servers, None)?;
         Ok((!more.verdict.meets).then(|| {
             "the best deployment is at the edge: with one more server it misses the limits, because of how the \
              requests happen to be divided; latency does not fall steadily with servers here"
@@ -200,9 +203,9 @@ impl Question<'_> {
     /// the limits.
     fn approach<'v>(&self, search: &mut Search<'v>, variants: &'v [Variant]) -> Result<(), Error> {
         for variant in variants {
-            let most = variant.max_servers(self.space.max_gpus);
-            if variant.bounds.missed.is_some() && variant.bounds.replicas <= most {
-                let tried = search.attempt(variant, Servers::Replicas(most), Some(f64::INFINITY))?;
+            let count = variant.max_servers(self.space.max_gpus);
+            if variant.bounds.missed(Work::Whole).is_some() && variant.bounds.replicas <= count {
+                let tried = search.attempt(Servers { variant, prefill: None, count }, Some(f64::INFINITY))?;
                 search.keep(tried);
             }
         }

@@ -7,8 +7,8 @@
 
 use rooflut_scenario::{Error, Goal, Run};
 
+use crate::servers::Servers;
 use crate::tried::Tried;
-use crate::variant::Servers;
 
 /// Share of the KV cache in use at the peak of a run, up to which bursts that fill the cache are too rare to plan for. The
 /// fleets of four questions of the long runs lie between half and this, and held with each of five seeds.
@@ -40,10 +40,10 @@ impl Recovery {
     /// Returns whether servers that meet the limits recover from a backlog, and how many runs that took.
     pub(crate) fn of(&mut self, tried: &Tried<'_>, run: &Run) -> Result<(bool, u64), Error> {
         let is_full = tried.verdict.trials.iter().any(|trial| trial.kv_share > ROOM);
-        if !is_full || !matches!(tried.servers, Servers::Replicas(_)) {
+        if !is_full || tried.servers.prefill.is_some() {
             return Ok((true, 0));
         }
-        let index = tried.variant.index;
+        let index = tried.servers.variant.index;
         let is_known = self.completed.iter().any(|(of, _)| *of == index);
         if !is_known {
             let backlogged = run.backlogged();
@@ -57,13 +57,13 @@ impl Recovery {
 
     /// Returns what a server of a deployment does with a backlog, if that is known.
     fn backlog(&self, tried: &Tried<'_>) -> Option<Backlog> {
-        let Servers::Replicas(servers) = tried.servers else {
+        let Servers { variant, prefill: None, count } = tried.servers else {
             return None;
         };
-        let of_variant = |(of, _): &&(usize, Option<f64>)| *of == tried.variant.index;
+        let of_variant = |(of, _): &&(usize, Option<f64>)| *of == variant.index;
         let (_, completed) = self.completed.iter().find(of_variant)?;
         Some(Backlog {
-            load: tried.variant.run.scenario().workload.rate() / f64::from(servers),
+            load: variant.run.scenario().workload.rate() / f64::from(count),
             completed: (*completed)?,
         })
     }

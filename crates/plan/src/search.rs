@@ -7,16 +7,16 @@ use rooflut_scenario::Error;
 use crate::ladder::Ladder;
 use crate::limit::Limits;
 use crate::recovery::Recovery;
+use crate::servers::Servers;
 use crate::trial::{Trial, Verdict};
 use crate::tried::{TooFew, Tried};
-use crate::variant::{Links, Servers, Variant};
+use crate::variant::{Links, Variant, Work};
 
 /// Deployments that differ in the number of their servers.
 #[derive(Debug, Clone, Copy)]
 struct Family<'q> {
-    variant: &'q Variant,
-    /// Prefill servers beside the decode servers whose number differs; `None` for servers that do both.
-    prefill: Option<u32>,
+    /// Its deployments; the number of the servers that decode is that of the ladder.
+    servers: Servers<'q>,
     ladder: Ladder,
     is_new: bool,
 }
@@ -25,24 +25,27 @@ impl<'q> Family<'q> {
     /// Servers that prefill and decode.
     fn whole(variant: &'q Variant, max_gpus: u32) -> Family<'q> {
         let last = variant.max_servers(max_gpus);
+        let bounds = &variant.bounds;
         Family {
-            variant,
-            prefill: None,
-            ladder: Ladder::new(variant.bounds.replicas, variant.bounds.hint, last),
+            servers: Servers { variant, prefill: None, count: bounds.replicas },
+            ladder: Ladder::new(bounds.replicas, bounds.hint, last),
             is_new: true,
         }
     }
 
-    /// Decode servers beside `prefill` prefill servers; `None` if these leave no GPU.
-    fn divided(variant: &'q Variant, prefill: u32, max_gpus: u32) -> Option<Family<'q>> {
-        let last = variant.max_servers(max_gpus).checked_sub(prefill)?;
+    /// Decode servers beside `count` prefill servers; `None` if these leave no GPU.
+    fn divided(variant: &'q Variant, (prefill, count): (&'q Variant, u32), max_gpus: u32) -> Option<Family<'q>> {
+        let left = max_gpus.checked_sub(prefill.gpus().saturating_mul(count))?;
         let [_, decode] = variant.bounds.pools;
-        Some(Family { variant, prefill: Some(prefill), ladder: Ladder::new(decode, decode, last), is_new: true })
+        Some(Family {
+            servers: Servers { variant, prefill: Some((prefill, count)), count: decode },
+            ladder: Ladder::new(decode, decode, variant.max_servers(left)),
+            is_new: true,
+        })
     }
 
     fn cost(&self, count: u32) -> f64 {
-        let prefill = self.prefill.unwrap_or_default();
-        self.variant.cost(prefill.saturating_add(count))
+        self.servers.with_count(count).cost()
     }
 
     /// Returns the lowest cost at which it may meet the limits; `None` if it is searched through.
@@ -50,26 +53,33 @@ impl<'q> Family<'q> {
         self.ladder.least().map(|least| self.cost(least))
     }
 
+    /// Returns the largest headroom that its unloaded servers leave.
+    fn headroom(&self) -> f64 {
+        let bounds = &self.servers.variant.bounds;
+        match self.servers.unlike() {
+            Some(prefill) => prefill.bounds.headroom(Work::Prefill).min(bounds.headroom(Work::Decode)),
+            None => bounds.headroom(Work::Whole),
+        }
+    }
+
     /// Returns the largest number of servers that does not cost more than `cost`.
     fn affordable(&self, cost: f64) -> u32 {
+        let variant = self.servers.variant;
         // Prices are divided as they were multiplied, to the last digits.
-        let servers = (cost / self.variant.weight * (1.0 + 1e-12)).floor() as u32;
-        let counted = servers.saturating_sub(self.prefill.unwrap_or_default());
+        let servers = |cost: f64| (cost / variant.weight * (1.0 + 1e-12)).floor() as u32;
+        let counted = match self.servers.prefill {
+            None => servers(cost),
+            Some((prefill, count)) if prefill.index == variant.index => servers(cost).saturating_sub(count),
+            Some((prefill, count)) => servers(cost - prefill.cost(count)),
+        };
         counted.min(self.ladder.last())
     }
 
     /// Notes the decode servers that are too few.
     fn rule_out(&mut self, too_few: &[TooFew]) {
-        let own = too_few.iter().filter(|few| self.prefill.is_some() && few.variant == self.variant.index);
-        if let Some(few) = own.map(|few| few.decode).max() {
+        let is_own = |few: &&TooFew| self.servers.prefill.is_some() && few.variant == self.servers.variant.index;
+        if let Some(few) = too_few.iter().filter(is_own).map(|few| few.decode).max() {
             self.ladder.rule_out(few);
-        }
-    }
-
-    fn servers(&self, count: u32) -> Servers {
-        match self.prefill {
-            None => Servers::Replicas(count),
-            Some(prefill) => Servers::Pools { prefill, decode: count },
         }
     }
 }
@@ -97,22 +107,21 @@ impl<'q> Search<'q> {
     ///
     /// The family whose bounds allow the lowest cost is tried next, until none can beat the answers that are known.
     pub(crate) fn run(&mut self, variants: &'q [Variant]) -> Result<(), Error> {
-        let mut families = self.families(variants);
+        let mut families = self.families(variants)?;
         let mut too_few = Vec::new();
         loop {
             families.retain(|family| self.is_open(family));
-            let key = |family: &Family<'_>| (family.variant.index, family.prefill);
+            let place = |family: &Family<'_>| family.servers.with_count(0).place();
             let order = |a: &Family<'_>, b: &Family<'_>| {
                 let cost = |family: &Family<'_>| family.least_cost().unwrap_or(f64::INFINITY);
-                cost(a).total_cmp(&cost(b)).then(key(a).cmp(&key(b)))
+                cost(a).total_cmp(&cost(b)).then(place(a).cmp(&place(b)))
             };
             let Some(next) = families.iter_mut().min_by(|a, b| order(a, b)) else {
                 return Ok(());
             };
-            let wider = next
-                .prefill
-                .filter(|_| next.is_new)
-                .and_then(|prefill| Family::divided(next.variant, prefill.checked_add(1)?, self.max_gpus));
+            let wider = next.servers.prefill.filter(|_| next.is_new).and_then(|(prefill, count)| {
+                Family::divided(next.servers.variant, (prefill, count.checked_add(1)?), self.max_gpus)
+            });
             too_few.extend(self.climb(next)?);
             families.extend(wider);
             for family in &mut families {
@@ -122,15 +131,43 @@ impl<'q> Search<'q> {
     }
 
     /// The families of all kinds of servers, those of pools with the fewest prefill servers.
-    fn families(&self, variants: &'q [Variant]) -> Vec<Family<'q>> {
-        let able = variants.iter().filter(|variant| variant.bounds.missed.is_none());
-        let families = able.flat_map(|variant| {
-            let divides = self.links.is_some() && variant.divides();
-            let [prefill, _] = variant.bounds.pools;
-            let divided = divides.then(|| Family::divided(variant, prefill, self.max_gpus));
-            [Some(Family::whole(variant, self.max_gpus)), divided.flatten()]
-        });
-        families.flatten().collect()
+    fn families(&mut self, variants: &'q [Variant]) -> Result<Vec<Family<'q>>, Error> {
+        let able = variants.iter().filter(|variant| variant.bounds.missed(Work::Whole).is_none());
+        let mut families: Vec<Family<'_>> = able.map(|variant| Family::whole(variant, self.max_gpus)).collect();
+        if self.links.is_none() {
+            return Ok(families);
+        }
+        let divides = |work: Work| {
+            variants.iter().filter(move |variant| variant.divides() && variant.bounds.missed(work).is_none())
+        };
+        for prefill in divides(Work::Prefill) {
+            let count = self.least_prefill(prefill)?;
+            let decode = divides(Work::Decode).filter(|decode| decode.pairs_with(prefill));
+            families.extend(decode.filter_map(|decode| Family::divided(decode, (prefill, count), self.max_gpus)));
+        }
+        Ok(families)
+    }
+
+    /// Returns the fewest servers of a kind that may prefill for any others: with fewer, the prompts alone miss the limits
+    /// on TTFT.
+    fn least_prefill(&mut self, variant: &'q Variant) -> Result<u32, Error> {
+        let [first, _] = variant.bounds.pools;
+        let (Some(limits), Some(seed)) = (self.limits.of_prompts(), self.seeds.first()) else {
+            return Ok(first);
+        };
+        let mut ladder = Ladder::new(first, first, variant.max_servers(self.max_gpus));
+        let mut most = first;
+        while let Some(least) = ladder.least() {
+            let count = ladder.next(ladder.last(), false);
+            let Some(run) = variant.run.of_prompts(count) else {
+                return Ok(first);
+            };
+            let trial = Trial::of(&run, *seed, &limits)?;
+            self.simulations += 1;
+            ladder.note(count, trial.meets);
+            most = least.max(ladder.least().unwrap_or(count));
+        }
+        Ok(most)
     }
 
     /// The last of the answers that are asked for, if so many are known.
@@ -140,8 +177,7 @@ impl<'q> Search<'q> {
 
     /// Returns the answer that a family must beat to be one: that of its own kind, or the last that is asked for.
     fn to_beat(&self, family: &Family<'_>) -> Option<&Tried<'q>> {
-        let kind = (family.variant.index, family.prefill.is_some());
-        let own = self.answers.iter().find(|answer| answer.kind() == kind);
+        let own = self.answers.iter().find(|answer| answer.servers.kind() == family.servers.kind());
         let known = own.into_iter().chain(self.worst());
         known.min_by(|a, b| a.order(b))
     }
@@ -151,9 +187,9 @@ impl<'q> Search<'q> {
         let Some(cost) = family.least_cost() else {
             return false;
         };
-        self.to_beat(family).is_none_or(|known| match cost.total_cmp(&known.cost()) {
+        self.to_beat(family).is_none_or(|known| match cost.total_cmp(&known.servers.cost()) {
             Ordering::Less => true,
-            Ordering::Equal => family.variant.bounds.headroom > known.verdict.headroom,
+            Ordering::Equal => family.headroom() > known.verdict.headroom,
             Ordering::Greater => false,
         })
     }
@@ -164,13 +200,13 @@ impl<'q> Search<'q> {
         let Some(least) = family.ladder.least() else {
             return Ok(None);
         };
-        let known = self.to_beat(family).map(|known| (known.cost(), known.verdict.headroom));
+        let known = self.to_beat(family).map(|known| (known.servers.cost(), known.verdict.headroom));
         let cap = known.map_or(family.ladder.last(), |(cost, _)| family.affordable(cost));
         let count = family.ladder.next(cap.max(least), known.is_some());
         // If no cheaper one is left, it must beat the answers of its cost.
         let is_least = count == least && known.is_some_and(|(cost, _)| cost <= family.cost(count));
         let floor = known.filter(|_| is_least).map(|(_, headroom)| headroom);
-        let tried = self.attempt(family.variant, family.servers(count), floor)?;
+        let tried = self.attempt(family.servers.with_count(count), floor)?;
         family.ladder.note(count, tried.verdict.meets);
         let too_few = tried.too_few_decode(self.limits);
         self.keep(tried);
@@ -179,16 +215,11 @@ impl<'q> Search<'q> {
 
     /// Simulates a deployment, first with one seed, then with the others if that one meets the limits, with more than
     /// `floor` of headroom.
-    pub(crate) fn attempt(
-        &mut self,
-        variant: &'q Variant,
-        servers: Servers,
-        floor: Option<f64>,
-    ) -> Result<Tried<'q>, Error> {
-        let run = variant.on(servers, self.links)?;
+    pub(crate) fn attempt(&mut self, servers: Servers<'q>, floor: Option<f64>) -> Result<Tried<'q>, Error> {
+        let run = servers.run(self.links)?;
         let trials = Trial::until_missed(&run, &self.seeds, self.limits, floor)?;
         self.simulations += trials.len() as u64;
-        let mut tried = Tried { variant, servers, verdict: Verdict::of(trials, self.seeds.len(), self.limits) };
+        let mut tried = Tried { servers, verdict: Verdict::of(trials, self.seeds.len(), self.limits) };
         if tried.verdict.meets {
             let (recovers, runs) = self.recovery.of(&tried, &run)?;
             self.simulations += runs;
@@ -205,7 +236,7 @@ impl<'q> Search<'q> {
             }
             return;
         }
-        match self.answers.iter_mut().find(|answer| answer.kind() == tried.kind()) {
+        match self.answers.iter_mut().find(|answer| answer.servers.kind() == tried.servers.kind()) {
             Some(answer) if tried.order(answer).is_lt() => *answer = tried,
             Some(_) => (),
             None => self.answers.push(tried),

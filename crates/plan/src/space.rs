@@ -191,10 +191,7 @@ impl Choice {
         server.max_num_seqs = self.max_num_seqs;
         server.max_num_batched_tokens = self.max_num_batched_tokens;
         // Several servers, so that a router means something; the search sets the number.
-        server.replicas = (server.router.is_some() && self.dp == 1).then_some(2);
-        if self.dp > 1 {
-            server.router = None;
-        }
+        server.replicas = server.router.is_some().then_some(2);
         scenario
     }
 }

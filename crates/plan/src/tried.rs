@@ -6,49 +6,35 @@ use rooflut_scenario::Latency;
 
 use crate::bounds::MARGIN;
 use crate::limit::{Limit, Limits};
+use crate::servers::Servers;
 use crate::trial::Verdict;
-use crate::variant::{Servers, Variant};
 
 /// A deployment that was simulated.
 #[derive(Debug, Clone)]
 pub(crate) struct Tried<'q> {
-    pub(crate) variant: &'q Variant,
-    pub(crate) servers: Servers,
+    pub(crate) servers: Servers<'q>,
     pub(crate) verdict: Verdict,
 }
 
 impl Tried<'_> {
-    pub(crate) fn cost(&self) -> f64 {
-        self.variant.cost(self.servers.count())
-    }
-
-    /// Returns its kind: equal servers, divided into pools or not.
-    pub(crate) fn kind(&self) -> (usize, bool) {
-        let is_divided = matches!(self.servers, Servers::Pools { .. });
-        (self.variant.index, is_divided)
-    }
-
     /// The cheaper first, then the one with more headroom, then the order of the choices.
     pub(crate) fn order(&self, other: &Tried<'_>) -> Ordering {
-        let cost = self.cost().total_cmp(&other.cost());
+        let cost = self.servers.cost().total_cmp(&other.servers.cost());
         let headroom = other.verdict.headroom.total_cmp(&self.verdict.headroom);
-        let place = |tried: &Tried<'_>| (tried.variant.index, tried.servers);
-        cost.then(headroom).then(place(self).cmp(&place(other)))
+        cost.then(headroom).then(self.servers.place().cmp(&other.servers.place()))
     }
 
     /// Returns the number of decode servers if a limit on TPOT is missed clearly: prefill servers have no part in it, but
     /// for a percent or two.
     pub(crate) fn too_few_decode(&self, limits: &Limits) -> Option<TooFew> {
-        let Servers::Pools { decode, .. } = self.servers else {
-            return None;
-        };
+        self.servers.prefill?;
         let misses = self.verdict.trials.iter().any(|trial| {
             let values = limits.limits().iter().zip(&trial.values);
             let mut of_tpot = values.filter(|(limit, _)| limit.latency() == Latency::Tpot);
             let is_beyond = |ms: f64, limit: &Limit| ms > MARGIN * limit.ms();
             limits.attainment().is_none() && of_tpot.any(|(limit, ms)| ms.is_some_and(|ms| is_beyond(ms, limit)))
         });
-        misses.then_some(TooFew { variant: self.variant.index, decode })
+        misses.then_some(TooFew { variant: self.servers.variant.index, decode: self.servers.count })
     }
 
     /// Whether it comes closer to the limits than `other`, if neither meets them.

@@ -1,28 +1,10 @@
 //! Kinds of servers that can serve the model, and their bounds.
 
-use rooflut_scenario::{Error, Run, Server};
+use rooflut_scenario::{Latency, Run};
 
 use crate::bounds::{Capacity, Lengths, Unloaded};
 use crate::limit::{Limit, Limits};
 use crate::space::Choice;
-
-/// The servers of a deployment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Servers {
-    /// Equal servers, which prefill and decode.
-    Replicas(u32),
-    /// Prefill and decode servers.
-    Pools { prefill: u32, decode: u32 },
-}
-
-impl Servers {
-    pub(crate) fn count(self) -> u32 {
-        match self {
-            Servers::Replicas(count) => count,
-            Servers::Pools { prefill, decode } => prefill + decode,
-        }
-    }
-}
 
 /// The links between prefill and decode servers.
 #[derive(Debug, Clone, Copy)]
@@ -53,10 +35,31 @@ pub(crate) struct Bounds {
     pub(crate) hint: u32,
     /// The smallest numbers of prefill and of decode servers that may.
     pub(crate) pools: [u32; 2],
-    /// The largest headroom that an unloaded server leaves, and the limit that bounds it.
-    pub(crate) headroom: f64,
-    /// The limit that an unloaded server misses, and its latency in milliseconds.
-    pub(crate) missed: Option<(Limit, f64)>,
+    /// The limits, and the least that their figures can be on an unloaded server, milliseconds; empty where step times
+    /// do not tell it.
+    least: Vec<(Limit, f64)>,
+}
+
+/// The work of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Prefill and decode.
+    Whole,
+    /// Prefill alone.
+    Prefill,
+    /// Decode alone.
+    Decode,
+}
+
+impl Work {
+    /// Whether the latency depends on this work alone.
+    fn bounds(self, latency: Latency) -> bool {
+        match self {
+            Work::Whole => true,
+            Work::Prefill => latency == Latency::Ttft,
+            Work::Decode => latency == Latency::Tpot,
+        }
+    }
 }
 
 impl Bounds {
@@ -75,16 +78,31 @@ impl Bounds {
                 (*limit, ms)
             })
         });
-        let headroom = |&(limit, ms): &(Limit, f64)| 1.0 - ms / limit.ms();
-        let tightest = least.min_by(|a, b| headroom(a).total_cmp(&headroom(b)));
         Bounds {
             replicas: servers(capacity.whole),
             hint: asked.map_or(1, |rate| (rate / capacity.whole).ceil() as u32),
             pools: [servers(capacity.prefill), servers(capacity.decode)],
-            headroom: tightest.as_ref().map_or(1.0, headroom),
-            missed: tightest.filter(|tightest| headroom(tightest) < 0.0),
+            least: least.collect(),
         }
     }
+
+    /// Returns the largest headroom that an unloaded server leaves, which does this work.
+    pub(crate) fn headroom(&self, work: Work) -> f64 {
+        let bounded = self.least.iter().filter(|(limit, _)| work.bounds(limit.latency()));
+        bounded.map(headroom).min_by(f64::total_cmp).unwrap_or(1.0)
+    }
+
+    /// Returns the limit that an unloaded server misses by the largest share, which does this work, and its latency in
+    /// milliseconds.
+    pub(crate) fn missed(&self, work: Work) -> Option<(Limit, f64)> {
+        let bounded = self.least.iter().filter(|(limit, _)| work.bounds(limit.latency()));
+        let tightest = bounded.min_by(|a, b| headroom(a).total_cmp(&headroom(b)));
+        tightest.filter(|tightest| headroom(tightest) < 0.0).copied()
+    }
+}
+
+fn headroom((limit, least_ms): &(Limit, f64)) -> f64 {
+    1.0 - least_ms / limit.ms()
 }
 
 impl Variant {
@@ -96,13 +114,16 @@ impl Variant {
     /// Whether its servers can be divided into prefill and decode servers.
     pub(crate) fn divides(&self) -> bool {
         let config = self.run.config();
-        let states = config.kv_groups.states > 0;
-        self.choice.dp == 1 && config.speculation.is_none() && !states
+        config.kv_groups.states == 0 && config.speculation.is_none()
     }
 
-    /// Whether several servers of it are modelled.
-    pub(crate) fn multiplies(&self) -> bool {
-        self.choice.dp == 1
+    /// Whether its servers can decode what `prefill` servers send: its formats and limits are the same, and only GPUs and
+    /// parallelism differ.
+    pub(crate) fn pairs_with(&self, prefill: &Variant) -> bool {
+        let settings = |choice: &Choice| {
+            (choice.dtype, choice.kv_dtype, choice.max_num_seqs, choice.max_num_batched_tokens)
+        };
+        settings(&self.choice) == settings(&prefill.choice)
     }
 
     /// Returns the GPUs of a server.
@@ -110,24 +131,8 @@ impl Variant {
         self.run.placement().parallelism.gpus()
     }
 
-    /// Returns the largest number of servers within a number of GPUs, as far as several are modelled.
+    /// Returns the largest number of servers within a number of GPUs.
     pub(crate) fn max_servers(&self, max_gpus: u32) -> u32 {
-        let most = if self.multiplies() { u32::MAX } else { 1 };
-        most.min(max_gpus / self.gpus().max(1))
-    }
-
-    /// Returns the run on these servers.
-    pub(crate) fn on(&self, servers: Servers, links: Option<Links>) -> Result<Run, Error> {
-        let mut counts = Server::default();
-        match servers {
-            Servers::Replicas(replicas) => counts.replicas = Some(replicas),
-            Servers::Pools { prefill, decode } => {
-                counts.prefill_replicas = Some(prefill);
-                counts.decode_replicas = Some(decode);
-                counts.link_bandwidth = links.map(|links| links.bandwidth_gb_per_s);
-                counts.link_latency = links.map(|links| links.latency_us);
-            }
-        }
-        self.run.with_servers(&counts)
+        max_gpus / self.gpus().max(1)
     }
 }

@@ -206,6 +206,11 @@ impl Run {
         Ok(run)
     }
 
+    /// STUB
+    pub fn with_prefill(&self, _prefill: &Run, counts: &Server) -> Result<Run, Error> {
+        self.with_servers(counts)
+    }
+
     /// Returns the run on servers with these limits of a step; its other settings stay.
     ///
     /// # Errors

@@ -2,6 +2,8 @@
 
 use rooflut::sim::cluster::Router;
 
+use crate::generated::Sizes;
+use crate::lengths::{Formula, LengthDistribution};
 use crate::load::Load;
 use crate::run::Run;
 use crate::scenario::{Arrival, Workload};
@@ -60,6 +62,23 @@ impl Run {
         }))
     }
 
+    /// Returns what `servers` prefill servers have of the load beside any decode servers: its requests with one output token
+    /// each. `None` for closed loops, sessions and traces.
+    pub fn of_prompts(&self, servers: u32) -> Option<Run> {
+        let one = Formula::Fixed(1);
+        let mut run = self.clone();
+        let Load::Generated(load) = &mut run.load else {
+            return None;
+        };
+        if load.workload.users.is_some() || load.workload.turns.is_some() {
+            return None;
+        }
+        load.output = Sizes::Formula(one, one.lengths().ok()?);
+        load.workload.output = Some(LengthDistribution::Formula(one));
+        run.scenario.workload = load.workload.clone();
+        Some(run.on_replicas(servers))
+    }
+
     /// Servers that the sample stands for.
     pub fn servers(&self) -> f64 {
         self.share.stands_for * f64::from(self.replicas())
@@ -103,11 +122,16 @@ impl Run {
         if let Load::Generated(load) = &mut run.load {
             load.workload = run.scenario.workload.clone();
         }
-        let server = &mut run.scenario.server;
-        server.replicas = Some(few);
-        if few == 1 {
+        run.on_replicas(few)
+    }
+
+    /// Returns the run on a number of servers; one has no router.
+    fn on_replicas(mut self, servers: u32) -> Run {
+        let server = &mut self.scenario.server;
+        server.replicas = Some(servers);
+        if servers == 1 {
             (server.replicas, server.router) = (None, None);
         }
-        run
+        self
     }
 }

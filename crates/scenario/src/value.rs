@@ -194,6 +194,12 @@ impl LatencyLimit {
         self.ms
     }
 
+    /// Returns the limit with `factor` times its maximum.
+    #[must_use]
+    pub fn times(self, factor: f64) -> LatencyLimit {
+        LatencyLimit { ms: self.ms * factor, ..self }
+    }
+
     /// Returns the name of a latency that has more than one limit.
     pub(crate) fn repeated(limits: &[LatencyLimit]) -> Option<&'static str> {
         let of = |latency| limits.iter().filter(|limit| limit.latency == latency).count();
