@@ -19,7 +19,7 @@ use rooflut::step::{
 };
 use rooflut::table::sets;
 use rooflut::units::Seconds;
-use rooflut_scenario::{Model, Resources, Run, ScenarioFile};
+use rooflut_scenario::{Model, Resources, Run, ScenarioFile, no_others};
 use std::hint::black_box;
 
 const DECODE: DecodeGroup = match DecodeGroup::from_sum(64, 70_000) {
@@ -210,6 +210,7 @@ fn command() -> Run {
         model: Model::new("llama-3.1-8b", served::spec("llama-3.1-8b")),
         draft_model: None,
         tables: sets::H100.clone(),
+        find: &no_others,
         read: &|_| Err(std::io::ErrorKind::NotFound.into()),
     };
     Run::try_new(file.scenario().clone(), resources).expect("a sound scenario")

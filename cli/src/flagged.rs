@@ -1,11 +1,57 @@
 //! Rows of the tables that stand out from their neighbours, as notes on what uses them.
 
-use rooflut::step::Part;
-use rooflut_inspect::Flagged;
+use rooflut::sim::{Observer, StepRecord};
+use rooflut::step::{Chunk, DecodeGroup, Part, StepBatch};
+use rooflut_inspect::{Flagged, FlaggedTally};
 use rooflut_report::{FlaggedRow, Shares};
+use rooflut_scenario::Run;
 
 use crate::fields;
 use crate::output::{percent, plural, three_digits};
+
+/// The flagged rows on which the time of each kind of server depends.
+pub(crate) struct FlaggedByKind<'c> {
+    /// In the order of the kinds.
+    pub(crate) tallies: Vec<FlaggedTally<'c>>,
+    /// The first replica of each kind, if there are several.
+    begins: Vec<u32>,
+    /// The work of the step whose replica is told next.
+    prefill: Vec<Chunk>,
+    decode: Vec<DecodeGroup>,
+}
+
+impl<'c> FlaggedByKind<'c> {
+    pub(crate) fn new(run: &Run, tallies: Vec<FlaggedTally<'c>>) -> FlaggedByKind<'c> {
+        let begins = match run.is_mixed() {
+            true => run.groups().iter().map(|group| group.replicas.start).collect(),
+            false => Vec::new(),
+        };
+        FlaggedByKind { tallies, begins, prefill: Vec::new(), decode: Vec::new() }
+    }
+}
+
+impl Observer for FlaggedByKind<'_> {
+    fn wants_steps(&self) -> bool {
+        self.tallies.iter().any(FlaggedTally::wants_steps)
+    }
+
+    fn step_batch(&mut self, batch: &StepBatch<'_>) {
+        if let [only] = self.tallies.as_mut_slice() {
+            return only.step_batch(batch);
+        }
+        self.prefill.clear();
+        self.prefill.extend_from_slice(batch.prefill);
+        self.decode.clear();
+        self.decode.extend_from_slice(batch.decode);
+    }
+
+    fn step(&mut self, step: &StepRecord) {
+        let kind = self.begins.iter().rposition(|begin| *begin <= step.replica);
+        if let Some(tally) = kind.and_then(|kind| self.tallies.get_mut(kind)) {
+            tally.step_batch(&StepBatch { prefill: &self.prefill, decode: &self.decode });
+        }
+    }
+}
 
 /// Returns the entry of a report.
 pub(crate) fn row(flagged: &Flagged, parts: &[(Part, f64)]) -> FlaggedRow {

@@ -10,7 +10,7 @@ use rooflut_scenario::{Outcome, Run, Scenario, Stop};
 use rooflut_traces::Input;
 
 use crate::error::Error;
-use crate::flagged;
+use crate::flagged::{self, FlaggedByKind};
 use crate::model_source::{self, NamedModel};
 use crate::resources;
 
@@ -61,11 +61,14 @@ impl PreparedRun {
     /// # Errors
     /// Arrivals that the clock cannot represent, and answers that are less certain than the scenario accepts.
     pub fn simulate(&self, observer: &mut dyn Observer) -> Result<(Outcome<'_>, Report), Error> {
-        let corrected = Corrected::all(self.run.deployment());
-        let served: Vec<_> = corrected.iter().map(|c| c.deployment.served_model()).collect();
-        let mut flagged = FlaggedTally::new(&corrected, &served);
+        let corrected: Vec<_> = self.run.kinds().map(|kind| Corrected::all(kind.deployment())).collect();
+        let served = |all: &Vec<Corrected>| all.iter().map(|c| c.deployment.served_model()).collect();
+        let served: Vec<Vec<_>> = corrected.iter().map(served).collect();
+        let tallies = corrected.iter().zip(&served).map(|(corrected, served)| FlaggedTally::new(corrected, served));
+        let mut flagged = FlaggedByKind::new(&self.run, tallies.collect());
         let outcome = self.run.run(&mut (&mut flagged, observer))?;
-        let flagged = flagged.changed_parts(&outcome.sources).into_iter();
+        let of_kinds = flagged.tallies.iter().zip(&outcome.sources_by_kind);
+        let flagged = of_kinds.flat_map(|(tally, sources)| tally.changed_parts(sources));
         let mut report = outcome.report();
         let notes = self.models.iter().flat_map(NamedModel::notes);
         report.notes.splice(..0, notes);

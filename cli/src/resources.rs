@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use rooflut_scenario::{Resources, Scenario};
+use rooflut::table::TableSet;
+use rooflut_scenario::{Model, Resources, Scenario, Target};
 use rooflut_traces::Input;
 
 use crate::error::Error;
@@ -26,10 +27,17 @@ pub(crate) fn find<'r>(
         model: model.model.clone(),
         draft_model: draft.as_ref().map(|draft| draft.model.clone()),
         tables,
+        find: &of_target,
         read,
     };
     let models: Vec<_> = [model].into_iter().chain(draft).collect();
     let named: Vec<_> = models.iter().collect();
     model_source::check(target, &named)?;
     Ok((resources, models))
+}
+
+/// Returns the model and the tables of servers with settings of their own.
+fn of_target(target: &Target) -> Result<(Model, TableSet), rooflut_scenario::Error> {
+    let model = model_source::find(target.model(), model_source::options(target))?;
+    Ok((model.model, table_set::find(table_set::of(target))?))
 }

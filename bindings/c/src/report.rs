@@ -69,7 +69,7 @@ fn simulated(run: &Run, output: Output) -> Result<String, Failure> {
             steps.finish()
         }
         Output::Timeline => {
-            let name = |replica| format!("{}, replica {replica}", run.placement());
+            let name = |replica| format!("{}, replica {replica}", run.title());
             let names: Vec<String> = (0..run.replicas()).map(name).collect();
             let mut timeline = Timeline::new(Vec::new(), &names);
             run.run(&mut timeline).map_err(refused)?;

@@ -5,7 +5,9 @@ use std::fs::File;
 use std::path::Path;
 
 use rooflut::table::TableSet;
-use rooflut_scenario::{Kind, Model, Prices, Resources, Run, Scenario, ScenarioFile, tables_of};
+use rooflut_scenario::{
+    Find, Kind, Model, Prices, Resources, Run, Scenario, ScenarioFile, Target, no_others, tables_of,
+};
 use rooflut_sweep::Named;
 use rooflut_traces::Input;
 
@@ -141,7 +143,10 @@ impl Objects {
 
     pub(crate) fn resources(&self, scenario: &Scenario) -> Result<Resources<'static>, Failure> {
         let named = self.named(scenario)?;
-        Ok(Resources { model: named.model, draft_model: named.draft_model, tables: named.tables, read: &open })
+        let Named { model, draft_model, tables } = named;
+        // Servers with settings of their own name what they differ in.
+        let find: Find<'static> = if self.model == 0 && self.tables == 0 { &of_target } else { &no_others };
+        Ok(Resources { model, draft_model, tables, find, read: &open })
     }
 
     pub(crate) fn model(&self, scenario: &Scenario) -> Result<Model, Failure> {
@@ -177,6 +182,15 @@ impl Objects {
             (given, _) => REGISTRY.tables.read(given, |tables| Ok(tables.clone())),
         }
     }
+}
+
+/// Finds the model and the tables of servers with settings of their own, by name.
+fn of_target(target: &Target) -> Result<(Model, TableSet), rooflut_scenario::Error> {
+    let mut scenario = Scenario::default();
+    scenario.target = target.clone();
+    let by_name = Objects { model: 0, draft_model: 0, tables: 0 };
+    let named = by_name.model(&scenario).and_then(|model| Ok((model, by_name.tables(&scenario)?)));
+    named.map_err(|failure| rooflut_scenario::Error::new(Kind::UnknownName, failure.to_string()))
 }
 
 /// Returns the prices of GPUs, with those that a scenario gives in place of the defaults.

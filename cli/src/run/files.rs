@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rooflut::model;
-use rooflut_report::{RequestsCsv, StepsCsv, Timeline, Window};
-use rooflut_scenario::{LengthDistribution, Output, Run};
+use rooflut_report::{RequestsCsv, Role, StepsCsv, Timeline, Window};
+use rooflut_scenario::{Group, LengthDistribution, Output, Run};
 
 use crate::args::RunArgs;
 use crate::error::Error;
@@ -83,16 +83,18 @@ fn finish(path: &Path, written: io::Result<OutputFile>) -> Result<(), Error> {
 
 /// Names of the servers, in the order of their replicas.
 fn server_names(run: &Run) -> Vec<String> {
-    let title = run.placement();
-    let named = |kind| move |replica: u32| format!("{title}, {kind} {replica}");
-    match (run.pools(), run.replicas()) {
-        (Some(pools), all) => (0..pools.prefill)
-            .map(named("prefill server"))
-            .chain((pools.prefill..all).map(named("decode server")))
-            .collect(),
-        (None, 1) => vec![title.to_string()],
-        (None, replicas) => (0..replicas).map(named("replica")).collect(),
-    }
+    let is_one = run.replicas() == 1;
+    let named = |group: &Group<'_>| {
+        let (title, role) = (group.kind.placement().to_string(), group.role);
+        let named = move |replica: u32| match role {
+            Role::Prefill => format!("{title}, prefill server {replica}"),
+            Role::Decode => format!("{title}, decode server {replica}"),
+            _ if is_one => title.clone(),
+            _ => format!("{title}, replica {replica}"),
+        };
+        group.replicas.clone().map(named).collect::<Vec<String>>()
+    };
+    run.groups().iter().flat_map(named).collect()
 }
 
 /// Returns the paths of the files that are asked for.
@@ -128,11 +130,13 @@ fn inputs(args: &RunArgs) -> Vec<(PathBuf, &'static str)> {
     let beside: Vec<PathBuf> = (models.clone()).flat_map(|path| names.map(|name| path.with_file_name(name))).collect();
     let tables = scenario.target.tables.as_deref().or(scenario.target.sheet());
     let prices = scenario.output.prices.as_deref();
+    let of_parts = scenario.server.part_files();
     let named = |why| move |path: &Path| (path.to_owned(), why);
     (file.map(named("is the scenario itself")).into_iter())
         .chain(trace.map(named("is the trace itself")))
         .chain(lengths.map(named("is a file of lengths of this run")))
         .chain(tables.map(named("is a file of the tables of this run")))
+        .chain(of_parts.iter().map(|path| named("is a file of the servers of this run")(path)))
         .chain(prices.map(named("is the file of prices of this run")))
         .chain(models.map(named("is a file of a model of this run")))
         .chain(beside.iter().map(|path| named("is a file of a model of this run")(path)))

@@ -41,7 +41,7 @@ impl RunText<'_> {
         let (placement, config) = (self.outcome.run.placement(), self.outcome.run.config());
         let heading = format!(
             "{}, simulated as {} serves it{}",
-            placement.on_gpus(self.outcome.run.gpus()),
+            self.outcome.run.title(),
             placement.engine.name,
             steady::heading(self.outcome),
         );

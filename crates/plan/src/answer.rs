@@ -150,7 +150,8 @@ impl Answer {
         let limits = &question.limits;
         let servers = tried.servers;
         let run = servers.run(links)?;
-        let (placement, config) = (run.placement(), run.config());
+        let own = &servers.variant.run;
+        let (placement, config) = (own.placement(), own.config());
         let mut scenario = run.scenario().clone();
         scenario.workload.seeds = Some(seeds).filter(|seeds| *seeds > 1);
         if servers.all() == 1 {
@@ -174,13 +175,12 @@ impl Answer {
         let count = |of: fn(&Trial) -> bool| trials.iter().filter(|trial| of(trial)).count() as u64;
         let first = trials.first();
         let gpus = servers.gpus();
-        let prices = question.prices.as_ref();
-        let price = prices.and_then(|prices| prices.of(placement.tables.gpu().name.as_str()));
+        let price = question.prices.as_ref().and_then(|prices| servers.price(prices));
         Ok(Answer {
             gpu: placement.tables.name().to_owned(),
             base: placement.tables.base().map(|base| base.name().to_owned()),
             gpus,
-            hourly_cost: first.zip(price).map(|(trial, price)| hour(trial, gpus).cost(price)),
+            hourly_cost: first.zip(price).map(|(trial, price)| hour(trial, gpus).cost(&price)),
             tp: parallelism.tp,
             dp: parallelism.dp,
             pp: parallelism.pp,

@@ -6,8 +6,8 @@ use std::path::Path;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::interval::Coverage;
 use rooflut::table::TableSet;
-use rooflut_error::{missing, no_effect, setting};
-use rooflut_scenario::{Error, Kind, Load, Model, Output, Prices, Resources, Run, Scenario, Stop};
+use rooflut_error::{key, missing, no_effect, setting};
+use rooflut_scenario::{Error, Kind, Load, Model, Output, Prices, Resources, Run, Scenario, Stop, no_others};
 use rooflut_traces::Input;
 
 use crate::bounds::Lengths;
@@ -116,10 +116,20 @@ impl<'q> Question<'q> {
             ("replicas", server.replicas.is_some()),
             ("prefill_replicas", server.prefill_replicas.is_some()),
             ("decode_replicas", server.decode_replicas.is_some()),
+            ("prefill", server.prefill.is_some()),
+            ("decode", server.decode.is_some()),
+            ("fleet", server.fleet.is_some()),
         ] {
             if is_given {
                 return Err(no_effect(key, CHOSEN));
             }
+        }
+        if server.lose.is_some() {
+            let text = format!(
+                "{}: a plan with servers that are lost is not modelled; plan without, and run the answer with them",
+                key("lose")
+            );
+            return Err(Error::new(Kind::NotModelled, text));
         }
         let mut scenario = self.scenario.clone();
         scenario.server.link_bandwidth = None;
@@ -152,6 +162,7 @@ impl<'q> Question<'q> {
                 model: model.clone(),
                 draft_model: draft_model.clone(),
                 tables,
+                find: &no_others,
                 // The load is read.
                 read: &|_| Err(io::ErrorKind::NotFound.into()),
             };

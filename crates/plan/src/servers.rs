@@ -1,6 +1,7 @@
 //! The servers of a deployment.
 
-use rooflut_scenario::{Error, Run, Server};
+use rooflut_report::Price;
+use rooflut_scenario::{Error, Prices, Run, Server};
 
 use crate::variant::{Links, Variant};
 
@@ -62,6 +63,24 @@ impl<'q> Servers<'q> {
         (prefill.index != self.variant.index).then_some(prefill)
     }
 
+    /// Returns the price of their GPUs, a mean if it differs; `None` if one is not known.
+    pub(crate) fn price(&self, prices: &Prices) -> Option<Price> {
+        let of = |variant: &Variant, servers: u32| {
+            let name = variant.run.placement().tables.gpu().name.as_str();
+            Some((u64::from(variant.gpus()) * u64::from(servers), name.to_owned(), prices.of(name)?.clone()))
+        };
+        let own = of(self.variant, self.count)?;
+        let Some((prefill, count)) = self.prefill else {
+            return Some(own.2);
+        };
+        let other = of(prefill, count)?;
+        if other.1 == own.1 {
+            return Some(own.2);
+        }
+        let each = [other, own];
+        Price::mean(&each.each_ref().map(|(gpus, name, price)| (*gpus, name.as_str(), price.clone())))
+    }
+
     /// Returns the run on these servers.
     pub(crate) fn run(&self, links: Option<Links>) -> Result<Run, Error> {
         let mut counts = Server::default();
@@ -76,7 +95,7 @@ impl<'q> Servers<'q> {
         }
         match self.unlike() {
             None => self.variant.run.with_servers(&counts),
-            Some(prefill) => self.variant.run.with_prefill(&prefill.run, &counts),
+            Some(prefill) => Run::with_pools(&prefill.run, &self.variant.run, &counts),
         }
     }
 }

@@ -8,7 +8,7 @@ use rooflut::hardware::Dtype;
 use rooflut::model;
 use rooflut::table::{TableSet, sets};
 use rooflut_plan::{Answer, Limits, Plan, Question, Space};
-use rooflut_scenario::{Model, Prices, Resources, Run, Scenario};
+use rooflut_scenario::{Model, Prices, Resources, Run, Scenario, no_others};
 
 /// Formats of weights, and of KV entries.
 const FORMATS: [Dtype; 2] = [Dtype::Bf16, Dtype::Fp8];
@@ -104,6 +104,7 @@ fn headroom(case: &Case, scenario: &Scenario, tables: &TableSet) -> Option<f64> 
         model: Model::new(llama.name, llama.spec),
         draft_model: None,
         tables: tables.clone(),
+        find: &no_others,
         read: &|_| Err(ErrorKind::NotFound.into()),
     };
     let run = Run::try_new(scenario.clone(), resources).unwrap();

@@ -90,6 +90,26 @@ pub struct Price {
 }
 
 impl Price {
+    /// Returns the mean of the prices of GPUs, each behind their number and name; `None` without GPUs. Its source names
+    /// all.
+    ///
+    /// ```
+    /// use rooflut_report::Price;
+    /// let price = |usd_per_gpu_hour| Price { usd_per_gpu_hour, source: None, date: None };
+    /// let mean = Price::mean(&[(1, "h100", price(3.0)), (2, "l40s", price(1.5))]).unwrap();
+    /// assert_eq!(mean.usd_per_gpu_hour, 2.0);
+    /// assert_eq!(mean.origin(), "h100 3 USD (as given), l40s 1.5 USD (as given)");
+    /// ```
+    pub fn mean(prices: &[(u64, &str, Price)]) -> Option<Price> {
+        let gpus: u64 = prices.iter().map(|(gpus, ..)| gpus).sum();
+        let usd: f64 = prices.iter().map(|(gpus, _, price)| *gpus as f64 * price.usd_per_gpu_hour).sum();
+        let each =
+            |(_, name, price): &(_, &str, Price)| format!("{name} {} USD ({})", price.usd_per_gpu_hour, price.origin());
+        let mut all: Vec<String> = prices.iter().map(each).collect();
+        all.dedup();
+        (gpus > 0).then(|| Price { usd_per_gpu_hour: usd / gpus as f64, source: Some(all.join(", ")), date: None })
+    }
+
     /// Returns source and date for people: `a quote, 2025-06`, or `as given` without either.
     pub fn origin(&self) -> String {
         let known: Vec<&str> = self.source.iter().chain(&self.date).map(String::as_str).collect();

@@ -15,6 +15,7 @@ use crate::load::Load;
 use crate::priority::PriorityClass;
 use crate::rejections::Rejections;
 use crate::seeds::{LatencySpread, Seeds, Spread};
+use crate::servers::{Outage, Servers};
 use crate::sources::{Provenance, Shares};
 use crate::steady::Steady;
 use crate::versioned::Versioned;
@@ -143,6 +144,16 @@ pub struct Report {
     pub engine: String,
     /// Servers, prefill and decode servers together.
     pub replicas: u32,
+    /// The kinds of servers, in the order of their replicas; left out where all servers are equal. What is said above of
+    /// a server and its GPUs is then said of the first kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub servers: Option<Vec<Servers>>,
+    /// Servers that were lost for a while; left out where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outages: Option<Vec<Outage>>,
+    /// Requests of lost servers that started again; left out where no server was lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restarted: Option<u64>,
     /// Prefill and decode on servers of their own; null where they share servers.
     pub disaggregation: Option<Disaggregation>,
     /// Speculative decoding; null without.

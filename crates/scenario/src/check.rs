@@ -8,6 +8,8 @@ use rooflut::model::Parallelism;
 use rooflut_error::{Error, conflict, no_effect, value};
 
 use crate::number::grouped;
+use crate::outage::Outage;
+use crate::part::in_part;
 use crate::rules::Given;
 use crate::scenario::{Scenario, Target};
 use crate::value::LatencyLimit;
@@ -54,12 +56,6 @@ impl Scenario {
         self.check_values()?;
         self.server.check_draft_model()?;
         Given::of(self)?.check()?;
-        let several =
-            [("replicas", self.server.replicas() > 1), ("prefill_replicas", self.server.prefill_replicas.is_some())];
-        let several = several.into_iter().find(|(_, given)| *given);
-        if let Some((with, _)) = several.filter(|_| self.target.dp() > 1) {
-            return Err(conflict("dp", with, Some("several servers of data-parallel ranks are not modelled")));
-        }
         let beside_stages = [
             ("dp", self.target.dp() > 1),
             ("draft_tokens", self.server.draft_tokens.is_some()),
@@ -74,7 +70,7 @@ impl Scenario {
             };
             return Err(conflict("pp", with, Some(why)));
         }
-        self.target.check_network()?;
+        self.check_servers()?;
         if self.output.interval.is_some() && self.target.spans_nodes() {
             let with = if self.target.dp() > 1 { "dp" } else { "tp" };
             let why = "no measurement shows the errors of collectives between nodes";
@@ -86,6 +82,41 @@ impl Scenario {
         } else {
             Ok(())
         }
+    }
+
+    /// Rejects servers with settings of their own that contradict each other, and servers that are lost but do not exist.
+    fn check_servers(&self) -> Result<(), Error> {
+        let servers = self.servers();
+        if self.server.router.is_some() && self.server.fleet.is_some() && servers == 1 {
+            return Err(no_effect("router", "there is one server to send requests to"));
+        }
+        let lost = self.server.lose.as_deref().unwrap_or_default();
+        if let Some(outage) = lost.iter().find(|outage| outage.server >= servers) {
+            let expected = match servers {
+                1 => "server 0, as there is one".to_owned(),
+                _ => format!("a server from 0 to {}, as there are {}", servers - 1, grouped(servers)),
+            };
+            return Err(value("lose", expected, outage));
+        }
+        if !self.has_parts() {
+            return self.target.check_network();
+        }
+        let members = self.members()?;
+        for member in &members {
+            member.settings.check().map_err(in_part(member.place))?;
+        }
+        // A part leaves out what its servers do not use.
+        let is_used =
+            |of: fn(&Target) -> Option<f64>| members.iter().any(|member| of(&member.settings.target).is_some());
+        for (key, of) in [
+            ("network_bandwidth", (|target| target.network_bandwidth) as fn(&Target) -> Option<f64>),
+            ("network_latency", |target| target.network_latency),
+        ] {
+            if of(&self.target).is_some() && !is_used(of) {
+                return Err(no_effect(key, IN_NODE));
+            }
+        }
+        Ok(())
     }
 
     /// Rejects values that are out of range, whatever the other keys are.
@@ -174,6 +205,9 @@ impl Scenario {
                 return Err(rejected(key, expected, shown(found)));
             }
         }
+        if let Some((first, second)) = server.lose.as_deref().and_then(Outage::overlapping) {
+            return Err(rejected("lose", "outages of a server one after the other", format!("{first} and {second}")));
+        }
         let limits = self.output.goodput.as_deref().unwrap_or_default();
         match LatencyLimit::repeated(limits) {
             Some(twice) => {
@@ -218,7 +252,7 @@ impl Target {
 
 impl Target {
     /// Returns whether the GPUs of a server are on several nodes.
-    fn spans_nodes(&self) -> bool {
+    pub(crate) fn spans_nodes(&self) -> bool {
         self.parallelism().gpus() > self.network().gpus_per_node
     }
 
@@ -230,9 +264,12 @@ impl Target {
             (None, Some(_)) if self.pp() == 1 => "network_latency",
             _ => return Ok(()),
         };
-        if in_node { Err(no_effect(key, "a node holds all GPUs of a server")) } else { Ok(()) }
+        if in_node { Err(no_effect(key, IN_NODE)) } else { Ok(()) }
     }
 }
+
+/// Why properties of the network have no effect.
+const IN_NODE: &str = "a node holds all GPUs of a server";
 
 /// Any positive count.
 const ANY: RangeInclusive<u32> = 1..=u32::MAX;

@@ -1,6 +1,6 @@
 //! Counts of a run beside its steady state, and the observer of the caller.
 
-use rooflut::sim::figures::LimitTimes;
+use rooflut::sim::figures::{LimitShares, LimitTimes};
 use rooflut::sim::{Observer, Progress, RequestRecord, StepRecord};
 use rooflut::step::StepBatch;
 use rooflut_report::Rejections;
@@ -15,7 +15,7 @@ use crate::windows::Windows;
 pub(crate) struct Counts<'o> {
     pub(crate) rejections: Rejections,
     pub(crate) served: Served,
-    pub(crate) times: LimitTimes,
+    pub(crate) times: KindLimits,
     /// Figures over time, if they are asked for.
     pub(crate) windows: Option<Windows>,
     caller: &'o mut dyn Observer,
@@ -23,12 +23,38 @@ pub(crate) struct Counts<'o> {
     caller_wants_steps: bool,
 }
 
+/// Times for which the limits of each kind of server hold requests back.
+pub(crate) struct KindLimits {
+    first: LimitTimes,
+    /// Those of other kinds, each behind the number of replicas before it.
+    others: Vec<(u32, LimitTimes)>,
+}
+
+impl KindLimits {
+    fn new(run: &Run) -> KindLimits {
+        let others = run.groups().into_iter().skip(1).filter(|_| run.is_mixed());
+        let others = others.map(|group| (group.replicas.start, LimitTimes::new(group.kind.config())));
+        KindLimits { first: LimitTimes::new(run.config()), others: others.collect() }
+    }
+
+    #[inline]
+    fn step(&mut self, step: &StepRecord) {
+        let other = self.others.iter_mut().rfind(|(begin, _)| *begin <= step.replica);
+        other.map_or(&mut self.first, |(_, times)| times).step(step);
+    }
+
+    /// Returns the shares of all; `None` without a step.
+    pub(crate) fn shares(self) -> Option<LimitShares> {
+        self.others.into_iter().fold(self.first, |all, (_, times)| all.plus(times)).shares()
+    }
+}
+
 impl<'o> Counts<'o> {
     pub(crate) fn new(run: &Run, caller: &'o mut dyn Observer) -> Counts<'o> {
         Counts {
             rejections: Rejections::default(),
             served: Served::default(),
-            times: LimitTimes::new(run.config()),
+            times: KindLimits::new(run),
             windows: run.windows(),
             caller_wants_steps: caller.wants_steps(),
             caller,

@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
 use crate::fields::fields;
+use crate::fleet;
 use crate::list::FileList;
 use crate::names::{aliased, meant_by};
 use crate::rules::Given;
@@ -81,7 +82,7 @@ impl ScenarioFile {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let table = DeTable::parse(text).map_err(|error| toml_error(text, &error))?;
         let mut reader = Reader { text, sections: DeTable::new(), keys: Vec::new(), lists: Vec::new() };
-        reader.section("", table.into_inner())?;
+        reader.section("", with_fleet(table.into_inner()))?;
         reader.keys.sort_by_key(|key| key.span.start);
         let scenario = reader.scenario()?;
         let (keys, lists) = (reader.keys, reader.lists);
@@ -173,7 +174,7 @@ fn kept(scenario: &Scenario, given: &Scenario) -> Result<(Scenario, Vec<String>)
 }
 
 /// Returns a scenario without some of its keys.
-fn without(scenario: &Scenario, is_removed: impl Fn(&str) -> bool) -> serde_json::Result<Scenario> {
+pub(crate) fn without(scenario: &Scenario, is_removed: impl Fn(&str) -> bool) -> serde_json::Result<Scenario> {
     let mut value = serde_json::to_value(scenario)?;
     let sections = value.as_object_mut().into_iter().flatten();
     for keys in sections.filter_map(|(_, keys)| keys.as_object_mut()) {
@@ -243,6 +244,7 @@ impl<'t> Reader<'t> {
                         DeValue::Integer(number) if is_large(number) => {
                             Spanned::new(value.span(), DeValue::String(Cow::Borrowed(text)))
                         }
+                        _ if PARTS.contains(&key) => fleet::as_texts(self.text, key, value)?,
                         _ => value,
                     };
                     keys.insert(name, value);
@@ -287,6 +289,33 @@ fn twice(name: &str, first: u64) -> Error {
 
 /// Tables of a file.
 const NAMED: [&str; 3] = ["workload", "server", "output"];
+
+/// Keys of `[server]` whose values are tables.
+const PARTS: [&str; 3] = ["prefill", "decode", FLEET];
+
+/// The key of `[server]` whose tables stand above its table, as `[[fleet]]`.
+const FLEET: &str = "fleet";
+
+/// Moves the tables `[[fleet]]` into the table `[server]`, whose key they are, unless it has one already.
+fn with_fleet(mut table: DeTable<'_>) -> DeTable<'_> {
+    const SERVER: &str = "server";
+    if !table.contains_key(SERVER)
+        && let Some((name, _)) = table.get_key_value(FLEET)
+    {
+        let span = name.span();
+        let server = Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+        table.insert(Spanned::new(span, Cow::Borrowed(SERVER)), server);
+    }
+    let fleet = table.remove_entry(FLEET);
+    match (fleet, table.get_mut(SERVER).map(Spanned::get_mut)) {
+        (Some((name, fleet)), Some(DeValue::Table(server))) if !server.contains_key(FLEET) => {
+            server.insert(name, fleet);
+        }
+        (Some((name, fleet)), _) => drop(table.insert(name, fleet)),
+        (None, _) => (),
+    }
+    table
+}
 
 /// The table of lists.
 const SWEEP: &str = "sweep";

@@ -5,13 +5,15 @@ use rooflut::sim::figures::{LimitShares, QueueGrowth, Summary, TokenGaps, Totals
 use rooflut::step::TimeSources;
 use rooflut::units::Seconds;
 use rooflut_report::{
-    LatencyMs, ModelInterval, ModelSize, PriorityClass, Rejections, Report, Seeds, Shares, Usage, Weights, Window,
+    LatencyMs, ModelInterval, ModelSize, Price, PriorityClass, Rejections, Report, Role, Seeds, Servers, Shares, Usage,
+    Weights, Window,
 };
 
 use crate::busiest::Busiest;
+use crate::outage::Outage;
 use crate::placement::Placement;
 use crate::run::Run;
-use crate::steady::SteadyState;
+use crate::steady::{GroupFigures, SteadyState};
 
 /// The outcome of a run.
 #[derive(Debug, Clone)]
@@ -27,6 +29,8 @@ pub struct Outcome<'r> {
     pub steady: SteadyState,
     /// Figures by priority, if the load has up to 64 of them.
     pub by_priority: Option<Vec<PriorityClass>>,
+    /// Figures by kind of server, in the order of [`Run::groups`]; `None` where all servers are equal.
+    pub by_group: Option<Vec<GroupFigures>>,
     /// Figures over time, if they are asked for.
     pub windows: Option<Vec<Window>>,
     /// Rejected requests by reason.
@@ -37,6 +41,8 @@ pub struct Outcome<'r> {
     pub busiest: Option<Busiest>,
     /// Sources of the time of all steps.
     pub sources: TimeSources,
+    /// Those of each kind of server, in the order of [`Run::kinds`].
+    pub sources_by_kind: Vec<TimeSources>,
     /// Sources of the time of the draft model's steps, if there is one.
     pub draft_sources: Option<TimeSources>,
     /// Ranges of measurements, if they are asked for.
@@ -78,6 +84,96 @@ impl Outcome<'_> {
         self.summary.kv.prefix_hit_rate.filter(|_| caches)
     }
 
+    /// The use of the GPUs of all servers.
+    fn usage(&self) -> Usage {
+        let usage = Usage::of(self.run.gpus(), &self.summary);
+        match self.busy_gpus() {
+            Some(busy) => {
+                Usage { busy_gpu_hours: self.summary.makespan.0 / 3600.0 * busy.iter().sum::<f64>(), ..usage }
+            }
+            None => usage,
+        }
+    }
+
+    /// GPUs that are busy at a time, on average, of each kind of server; `None` where all servers are equal.
+    fn busy_gpus(&self) -> Option<Vec<f64>> {
+        let groups = self.run.groups();
+        let busy = groups.iter().zip(self.by_group.as_ref()?);
+        Some(busy.map(|(group, figures)| group.gpus() as f64 * figures.summary.server.busy_share).collect())
+    }
+
+    /// The price of a GPU, of several kinds of servers the mean over their GPUs; `None` unless each is known.
+    fn price(&self) -> Option<Price> {
+        if !self.run.is_mixed() {
+            return self.run.kind.price.clone();
+        }
+        let groups = self.run.groups();
+        let prices = groups.iter().map(|group| {
+            let gpu = group.kind.placement().tables.gpu().name.as_str();
+            Some((group.gpus(), gpu, group.kind.price.clone()?))
+        });
+        Price::mean(&prices.collect::<Option<Vec<_>>>()?)
+    }
+
+    /// The thermal design power of a GPU, of several kinds of servers the mean over the GPUs that are busy; `None` unless
+    /// each is known.
+    fn tdp_w(&self) -> Option<f64> {
+        let Some(busy) = self.busy_gpus() else {
+            return self.run.placement().tables.gpu().tdp_w;
+        };
+        let groups = self.run.groups();
+        let tdp_w: Option<Vec<f64>> = groups.iter().map(|group| group.kind.placement().tables.gpu().tdp_w).collect();
+        let (tdp_w, all) = (tdp_w?, busy.iter().sum::<f64>());
+        let sum: f64 = tdp_w.iter().zip(&busy).map(|(tdp_w, busy)| tdp_w * busy).sum();
+        if all > 0.0 { Some(sum / all) } else { tdp_w.first().copied() }
+    }
+
+    /// The entries of the report on each kind of server; `None` where all servers are equal.
+    fn servers(&self) -> Option<Vec<Servers>> {
+        let groups = self.run.groups();
+        let groups = groups.iter().zip(self.by_group.as_ref()?);
+        let servers = groups.clone().map(|(group, GroupFigures { summary, requests })| {
+            let Placement { model, tables, parallelism, kv_dtype, .. } = group.kind.placement();
+            let of_role = groups.clone().filter(|(other, _)| other.role == group.role);
+            let all: u64 = of_role.map(|(_, figures)| figures.requests).sum();
+            let latency = |stats| LatencyMs::of(stats, summary.completed);
+            Servers {
+                role: group.role,
+                first_replica: group.replicas.start,
+                servers: group.servers(),
+                gpu: tables.name().to_owned(),
+                base: tables.base().map(|base| base.name().to_owned()),
+                tp: parallelism.tp,
+                dp: parallelism.dp,
+                pp: parallelism.pp,
+                expert_parallel: parallelism.expert_parallel,
+                gpus: group.gpus(),
+                usd_per_gpu_hour: group.kind.price.as_ref().map(|price| price.usd_per_gpu_hour),
+                weights: Weights::from(&model.spec),
+                kv_dtype: *kv_dtype,
+                server: group.kind.deployment().server_options(group.kind.config()),
+                max_model_len_lowered_from: group.kind.lowered_from(),
+                requests: *requests,
+                share: (all > 0).then(|| *requests as f64 / all as f64),
+                ttft_ms: (group.role == Role::Whole).then(|| latency(summary.ttft)),
+                tpot_ms: (group.role != Role::Prefill).then(|| latency(summary.tpot)),
+                busy_share: summary.server.busy_share,
+                running_mean: summary.server.mean_running,
+                preemptions: summary.preemptions,
+                kv_blocks: summary.kv.blocks,
+                kv_blocks_peak: summary.kv.peak_blocks,
+            }
+        });
+        Some(servers.collect())
+    }
+
+    /// The servers that were lost; `None` if none was.
+    fn outages(&self) -> Option<Vec<rooflut_report::Outage>> {
+        let of_report = |&Outage { server, from_s, to_s }: &Outage| rooflut_report::Outage { server, from_s, to_s };
+        let outages: Vec<_> = self.run.outages().iter().map(of_report).collect();
+        (!outages.is_empty()).then_some(outages)
+    }
+
     /// Mean time of the steps of the run, those of a draft model included; 0 if none ran.
     fn mean_step(&self) -> Seconds {
         self.sources.total() * (1.0 / self.totals.steps.max(1) as f64)
@@ -89,18 +185,18 @@ impl Outcome<'_> {
         let (run, summary) = (self.run, &self.summary);
         let server = &run.scenario().server;
         let Placement { model, tables, .. } = run.placement();
-        let replicas = run.replicas() / run.dp();
+        let replicas = run.scenario().servers();
         let latency = |stats| LatencyMs::of(stats, summary.completed);
-        let usage = Usage::of(run.gpus(), summary);
+        let usage = self.usage();
         let totals = &self.totals;
         Report {
             model: model.name.clone(),
             size: ModelSize::from(&model.spec),
-            gpu: tables.name().to_owned(),
+            gpu: run.gpu(),
             base: tables.base().map(|base| base.name().to_owned()),
             tp: run.placement().parallelism.tp,
             pp: run.placement().parallelism.pp,
-            dp: run.dp(),
+            dp: run.placement().parallelism.dp,
             expert_parallel: run.placement().parallelism.expert_parallel,
             gpus: run.gpus(),
             scenario: None,
@@ -126,8 +222,8 @@ impl Outcome<'_> {
             output_tokens_per_s_per_gpu: summary.throughput.output_tokens_per_s / run.gpus() as f64,
             total_tokens_per_s_per_gpu: summary.throughput.total_tokens_per_s / run.gpus() as f64,
             goodput: summary.goodput.map(Into::into),
-            cost: run.price().map(|price| usage.cost(price)),
-            energy_bound: tables.gpu().tdp_w.map(|tdp_w| usage.energy_bound(tdp_w)),
+            cost: self.price().map(|price| usage.cost(&price)),
+            energy_bound: self.tdp_w().map(|tdp_w| usage.energy_bound(tdp_w)),
             requests: self.requests(),
             completed: totals.completed,
             rejected: totals.rejected,
@@ -149,6 +245,9 @@ impl Outcome<'_> {
             max_model_len_lowered_from: run.lowered_from(),
             engine: run.placement().engine.name.to_owned(),
             replicas,
+            servers: self.servers(),
+            outages: self.outages(),
+            restarted: self.outages().map(|_| totals.restarted),
             disaggregation: run.pools().map(|pools| pools.report(summary)),
             speculation: run
                 .speculation()

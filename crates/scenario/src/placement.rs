@@ -57,8 +57,13 @@ impl fmt::Display for Placement {
 impl Placement {
     /// Returns the name of the model and the number of GPUs of all servers.
     pub fn on_gpus(&self, gpus: u64) -> String {
+        format!("{} on {}", self.model, self.gpus(gpus))
+    }
+
+    /// Returns the number of GPUs of all servers with the division of the model.
+    pub(crate) fn gpus(&self, gpus: u64) -> String {
         let s = if gpus == 1 { "" } else { "s" };
-        let (model, gpu) = (&self.model, self.tables.gpu().name.as_str());
+        let gpu = self.tables.gpu().name.as_str();
         let experts = if self.parallelism.expert_parallel { " with expert parallelism" } else { "" };
         let ranks = match self.parallelism.dp {
             1 => String::new(),
@@ -68,7 +73,7 @@ impl Placement {
             1 => String::new(),
             pp => format!(", {pp} pipeline stages"),
         };
-        format!("{model} on {gpus} {gpu} GPU{s}{stages}{ranks}{experts}")
+        format!("{gpus} {gpu} GPU{s}{stages}{ranks}{experts}")
     }
 
     /// Places `model` on the GPUs of `tables` as `target` says.

@@ -27,11 +27,11 @@ const fn vague(key: Wanted, one_of: &'static [Wanted]) -> Need {
     Need { key, one_of, idle_alone: false }
 }
 
-const NEEDS: [Need; 24] = [
+const NEEDS: [Need; 26] = [
     idle("burstiness", &["arrival = gamma"]),
     idle("think_time", &["users", "turns"]),
     idle("priorities", &["policy = priority"]),
-    idle("router", &["replicas", "prefill_replicas"]),
+    idle("router", &["replicas", "prefill_replicas", "fleet"]),
     idle("trace_format", &["trace"]),
     idle("trace_speed", &["trace"]),
     idle("trace_requests", &["trace"]),
@@ -40,6 +40,8 @@ const NEEDS: [Need; 24] = [
     idle("windows_out", &["windows"]),
     idle("acceptance", &["draft_tokens"]),
     idle("draft_model", &["draft_tokens"]),
+    idle("prefill", &["prefill_replicas"]),
+    idle("decode", &["prefill_replicas"]),
     idle("link_bandwidth", &["prefill_replicas"]),
     idle("link_latency", &["prefill_replicas"]),
     idle("require", &["goodput"]),
@@ -98,7 +100,7 @@ const fn excludes(key: Wanted, with: &'static [Wanted]) -> Conflict {
     Conflict { key, with, why: None }
 }
 
-const CONFLICTS: [Conflict; 9] = [
+const CONFLICTS: [Conflict; 10] = [
     Conflict {
         key: "draft_tokens",
         with: &["prefill_replicas"],
@@ -109,6 +111,7 @@ const CONFLICTS: [Conflict; 9] = [
     excludes("prefix_hit_rate", &["cached_prompt", "prefixes", "turns", "prefix_caching = off"]),
     excludes("prefill_replicas", &["replicas"]),
     excludes("decode_replicas", &["replicas"]),
+    excludes("fleet", &["replicas", "prefill_replicas", "decode_replicas"]),
     excludes("tables", &["gpu"]),
     Conflict {
         key: "kv_blocks",

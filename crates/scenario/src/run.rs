@@ -1,29 +1,29 @@
 //! Runs of scenarios.
 
-use std::io;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::{fmt, io};
 
 use rooflut::Deployment;
-use rooflut::deployment::ServedModel;
 use rooflut::sim::load::Source;
 use rooflut::sim::{PrefixCaching, Request, SchedulingPolicy, SimConfig};
-use rooflut::table::{Class, ErrorGroup, Extent, TableSet, sets};
-use rooflut_error::{Error, no_effect, value};
-use rooflut_report::Price;
+use rooflut::table::TableSet;
+use rooflut_error::{Error, Kind as ErrorKind, key, no_effect, value};
+use rooflut_report::Role;
 use rooflut_traces::Input;
 
 use crate::generated::Requests;
+use crate::kind::{Group, Kind};
 use crate::library;
 use crate::load::Load;
 use crate::model::Model;
-use crate::number::grouped;
+use crate::outage::Outage;
+use crate::part::{Part, in_part, without_keys};
 use crate::placement::Placement;
 use crate::pools::Pools;
 use crate::prices::Prices;
 use crate::read::{Read, read_file};
-use crate::scenario::{Output, Scenario, Server, Workload};
+use crate::scenario::{Output, Scenario, Server, Target, Workload};
 use crate::share::Share;
 use crate::speculation::Speculation;
 use crate::stop::Stop;
@@ -36,23 +36,36 @@ pub struct Resources<'r> {
     pub draft_model: Option<Model>,
     /// The table set that [`Target`](crate::Target) names by `gpu` or `tables`.
     pub tables: TableSet,
+    /// Finds these for servers with settings of their own: [`Server::fleet`](crate::Server::fleet),
+    /// [`Server::prefill`](crate::Server::prefill) and [`Server::decode`](crate::Server::decode).
+    pub find: Find<'r>,
     /// Opens the trace, or files of lengths and prices: for a file, `File::open(path).map(Input::from)`.
     pub read: &'r dyn Fn(&Path) -> io::Result<Input>,
+}
+
+/// Finds the model and the tables that a target names.
+pub type Find<'r> = &'r dyn Fn(&Target) -> Result<(Model, TableSet), Error>;
+
+/// Finds no servers with settings of their own, for callers whose scenarios have none.
+///
+/// # Errors
+/// Always.
+pub fn no_others(target: &Target) -> Result<(Model, TableSet), Error> {
+    let text = format!("{} on {}: servers with settings of their own are not taken here", target.model(), target.gpu());
+    Err(Error::new(ErrorKind::NotModelled, text))
 }
 
 /// A scenario that is ready to run. Copies share the deployment and its step times, even with another load.
 #[derive(Debug, Clone)]
 pub struct Run {
     pub(crate) scenario: Scenario,
-    placement: Arc<Placement>,
-    deployment: Arc<Deployment>,
-    served: Arc<OnceLock<ServedModel>>,
-    config: SimConfig,
+    /// The servers; of several kinds the first.
+    pub(crate) kind: Kind,
+    /// The other kinds of servers.
+    pub(crate) others: Vec<Kind>,
     speculation: Option<Speculation>,
     pools: Option<Pools>,
     pub(crate) load: Load,
-    /// The price of its GPU, if it is known.
-    price: Option<Price>,
     stop: Stop,
     /// Its share of a run with more servers.
     pub(crate) share: Share,
@@ -82,31 +95,73 @@ impl Run {
         load: impl FnOnce(&Workload, Read<'_>) -> Result<Load, Error>,
     ) -> Result<Run, Error> {
         scenario.check()?;
-        let Resources { model, draft_model, tables, read } = resources;
-        let placement = Placement::try_new(&scenario.target, model, tables)?;
-        let speculation = Speculation::try_of(&scenario, &placement.model, draft_model)?;
-        let draft = speculation.as_ref().and_then(|s| s.draft.as_ref());
-        draft.map_or(Ok(()), |draft| placement.check_draft(draft))?;
-        let strictness = scenario.output.strict();
-        let deployment = placement.serve(&scenario.server, speculation.as_ref(), strictness)?;
+        let Resources { model, draft_model, tables, find, read } = resources;
+        let mut kinds = Vec::new();
+        let mut speculation = None;
+        for member in scenario.members()? {
+            let in_part = in_part(member.place);
+            let (model, tables) = match member.place {
+                Some(_) => find(&member.settings.target).map_err(&in_part)?,
+                None => (model.clone(), tables.clone()),
+            };
+            let (kind, own) = Kind::try_new(member, model, draft_model.clone(), tables).map_err(in_part)?;
+            speculation = speculation.or(own);
+            kinds.push(kind);
+        }
         let load = load(&scenario.workload, read)?;
         if scenario.server.policy() == SchedulingPolicy::Priority && !load.has_priorities() {
             let why = "the trace has no priorities; only the column priority of a rooflut CSV sets them";
             return Err(no_effect("policy = priority", why));
         }
+        set_prices(&mut kinds, &scenario.output, read)?;
+        let mut kinds = kinds.into_iter();
+        let kind = kinds.next().ok_or_else(|| value("fleet", "at least one entry", "none"))?;
+        let others: Vec<Kind> = kinds.collect();
+        if scenario.server.prefill_replicas.is_some() {
+            check_pools(&kind, others.last())?;
+        }
         Ok(Run {
-            config: placement.config(&deployment, scenario.server.kv_blocks, draft)?,
-            pools: Pools::of(&scenario.server, &deployment),
-            price: price(&scenario.output, &placement, read)?,
+            pools: Pools::of(&scenario.server, kind.deployment()),
+            kind,
+            others,
             load,
             scenario,
-            placement: placement.into(),
-            deployment: deployment.into(),
-            served: Arc::default(),
             speculation,
             stop: Stop::default(),
             share: Share::WHOLE,
         })
+    }
+
+    /// Returns a run of the prefill servers of `prefill` and the decode servers of `decode`, two runs of one server each.
+    ///
+    /// `counts` has the numbers of prefill and decode servers and the links between them, as in
+    /// [`with_servers`](Run::with_servers), which changes the numbers of the new run. Load, limits on latencies and
+    /// policies are those of `prefill`; step times that either run has tabulated are shared.
+    ///
+    /// ```no_run
+    /// # use rooflut_scenario::{Error, Run, Server};
+    /// # fn example(small: &Run, large: &Run) -> Result<(), Error> {
+    /// let mut counts = Server::default();
+    /// (counts.prefill_replicas, counts.decode_replicas) = (Some(1), Some(3));
+    /// (counts.link_bandwidth, counts.link_latency) = (Some(50.0), Some(10.0));
+    /// let run = Run::with_pools(large, small, &counts)?;
+    /// assert_eq!(run.replicas(), 4);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Counts that are out of range, KV formats or block sizes that differ, and servers that are not modelled as
+    /// separate pools.
+    pub fn with_pools(prefill: &Run, decode: &Run, counts: &Server) -> Result<Run, Error> {
+        let mut run = prefill.clone();
+        let settings = |kind: &Kind| Part::of(&kind.settings).map(Part::into_settings);
+        run.scenario = without_keys(&run.scenario)?;
+        run.scenario.server.prefill = Some(settings(&prefill.kind)?);
+        run.scenario.server.decode = Some(settings(&decode.kind)?);
+        run.others = vec![decode.kind.clone()];
+        check_pools(&run.kind, run.others.last())?;
+        run.with_servers(counts)
     }
 
     /// Returns the run with a `stop` that ends this run and all its copies early.
@@ -126,7 +181,9 @@ impl Run {
         }
         if let Some(speculation) = &mut run.speculation {
             speculation.reseed(seed);
-            run.config.speculation = Some(speculation.drafts);
+            let drafts = Some(speculation.drafts);
+            let kinds = [&mut run.kind].into_iter().chain(&mut run.others);
+            kinds.for_each(|kind| kind.config.speculation = drafts);
         }
         Ok(run)
     }
@@ -198,17 +255,12 @@ impl Run {
         server.decode_replicas = counts.decode_replicas;
         server.link_bandwidth = counts.link_bandwidth;
         server.link_latency = counts.link_latency;
-        run.pools = Pools::of(server, &run.deployment);
+        run.pools = Pools::of(server, run.kind.deployment());
         // The router of several servers may stay where one is left.
         let router = server.router.take();
         run.scenario.check()?;
         run.scenario.server.router = router;
         Ok(run)
-    }
-
-    /// STUB
-    pub fn with_prefill(&self, _prefill: &Run, counts: &Server) -> Result<Run, Error> {
-        self.with_servers(counts)
     }
 
     /// Returns the run on servers with these limits of a step; its other settings stay.
@@ -221,14 +273,11 @@ impl Run {
         server.max_num_seqs = Some(max_num_seqs);
         server.max_num_batched_tokens = Some(max_num_batched_tokens);
         run.scenario.check()?;
-        let server = &run.scenario.server;
         let speculation = self.speculation.as_ref();
-        let draft = speculation.and_then(|speculation| speculation.draft.as_ref());
-        let strictness = run.scenario.output.strict();
-        let deployment = self.placement.serve(server, speculation, strictness)?;
-        run.config = self.placement.config(&deployment, server.kv_blocks, draft)?;
-        run.deployment = deployment.into();
-        run.served = Arc::default();
+        let mut settings = Scenario::clone(&run.kind.settings);
+        settings.server.max_num_seqs = Some(max_num_seqs);
+        settings.server.max_num_batched_tokens = Some(max_num_batched_tokens);
+        run.kind = self.kind.with_settings(settings, speculation)?;
         Ok(run)
     }
 
@@ -237,80 +286,70 @@ impl Run {
         &self.scenario
     }
 
-    /// The model and its GPUs.
+    /// The model and its GPUs; of several kinds of servers those of the first.
     pub fn placement(&self) -> &Placement {
-        &self.placement
+        self.kind.placement()
     }
 
-    /// The limits of each server.
+    /// The limits of each server; of several kinds of the first.
     pub fn config(&self) -> &SimConfig {
-        &self.config
+        self.kind.config()
     }
 
-    /// The deployment of each server.
+    /// The deployment of each server; of several kinds of the first.
     pub fn deployment(&self) -> &Deployment {
-        &self.deployment
+        self.kind.deployment()
     }
 
-    /// Returns the step times of the deployment, which the first call tabulates.
-    pub(crate) fn served_model(&self) -> &ServedModel {
-        self.served.get_or_init(|| self.deployment.served_model())
+    /// The kinds of servers. Prefill servers are of the first, decode servers of the last.
+    pub fn kinds(&self) -> impl Iterator<Item = &Kind> {
+        [&self.kind].into_iter().chain(&self.others)
+    }
+
+    /// Whether servers are of several kinds.
+    pub fn is_mixed(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// The servers, in the order of their replicas.
+    pub fn groups(&self) -> Vec<Group<'_>> {
+        let last = self.others.last().unwrap_or(&self.kind);
+        let groups: Vec<(Role, &Kind, u32)> = match &self.pools {
+            Some(pools) => vec![(Role::Prefill, &self.kind, pools.prefill), (Role::Decode, last, pools.decode)],
+            None if self.is_mixed() => self.kinds().map(|kind| (Role::Whole, kind, kind.replicas)).collect(),
+            None => vec![(Role::Whole, &self.kind, self.scenario.servers())],
+        };
+        let mut end = 0;
+        let group = |(role, kind, servers): (Role, &'_ Kind, u32)| {
+            let begin = end;
+            end += servers * kind.dp();
+            (role, begin..end)
+        };
+        let ranges: Vec<_> = groups.iter().copied().map(group).collect();
+        let groups = groups.into_iter().zip(ranges);
+        groups.map(|((role, kind, _), (_, replicas))| Group { role, kind, replicas }).collect()
     }
 
     /// The longest request of the models, in tokens, if the KV cache holds less.
     pub fn lowered_from(&self) -> Option<u32> {
-        let longest = self.deployment.max_model_len();
-        (self.config.max_model_len < longest).then_some(longest)
+        self.kind.lowered_from()
     }
 
     /// Remarks on settings with which a server does not exist as described.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let server = &self.scenario.server;
-        let plan = self.deployment.memory_plan();
-        let held = plan.map_or(0, |plan| plan.kv_blocks);
-        let beyond = server.kv_blocks.filter(|given| *given > held).map(|given| {
-            let (given, held) = (grouped(given), grouped(held));
-            format!("{given} KV blocks are given, and the memory holds {held}")
-        });
         let cached = self.scenario.workload.cached_prompt();
-        let is_off = self.config.prefix_caching == PrefixCaching::Disabled;
+        let is_off = self.config().prefix_caching == PrefixCaching::Disabled;
         let cached = (is_off && cached > 0)
             .then(|| "the cached prompt tokens count as found, although the server caches no prefixes".to_owned());
-        let name = self.placement.tables.name();
-        let is_built_in = sets::ALL.iter().any(|set| set.name() == name);
         let is_asked = self.scenario.output.interval.is_some();
-        let has_errors = is_built_in || self.placement.tables.class() != Class::Measured;
-        let unknown = (is_asked && !has_errors).then(|| {
-            let errors = ErrorGroup::UNKNOWN.set(Extent::Inside);
-            format!("the errors of {name} are not known; the interval has the largest of {errors}")
-        });
-        let notes = self.placement.notes.iter().cloned().chain(self.cut());
-        notes.chain(beyond).chain(cached).chain(unknown).collect()
-    }
-
-    /// Limits that are smaller than the engine's on this GPU because of another limit.
-    fn cut(&self) -> Option<String> {
-        let (server, config) = (&self.scenario.server, &self.config);
-        let engine = self.deployment.engine();
-        let usual = engine.defaults.on(self.placement.tables.gpu());
-        let [seqs, tokens] = [config.max_num_seqs, config.max_num_batched_tokens];
-        let [most_seqs, most_tokens] = [usual.max_num_seqs, usual.max_num_batched_tokens];
-        let name = engine.name;
-        if server.max_num_seqs.is_none() && seqs < most_seqs {
-            let (seqs, tokens, most) = (grouped(seqs), grouped(tokens), grouped(most_seqs));
-            return Some(format!(
-                "at most {seqs} sequences run, to fit into a step of {tokens} tokens; {name} takes {most} in larger \
-                 steps"
-            ));
+        let unknown = self.kinds().filter(|_| is_asked).filter_map(Kind::unknown_errors);
+        let mut notes: Vec<String> = Vec::new();
+        for note in self.kinds().flat_map(Kind::notes).chain(cached).chain(unknown) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
         }
-        let is_cut = server.max_num_batched_tokens.is_none() && tokens < most_tokens;
-        is_cut.then(|| {
-            let (seqs, tokens, most) = (grouped(seqs), grouped(tokens), grouped(most_tokens));
-            format!(
-                "a step has at most {tokens} tokens, for {seqs} longest requests; {name} takes {most} if more \
-                 requests run"
-            )
-        })
+        notes
     }
 
     /// Speculative decoding, if it is asked for.
@@ -332,32 +371,47 @@ impl Run {
         &self.stop
     }
 
-    /// The price of its GPU, if it is known.
-    pub(crate) fn price(&self) -> Option<&Price> {
-        self.price.as_ref()
+    /// The servers that are lost for a while.
+    pub fn outages(&self) -> &[Outage] {
+        self.scenario.server.lose.as_deref().unwrap_or_default()
     }
 
     /// The replicas of each pool of equal servers.
     pub(crate) fn pool_ranges(&self) -> Vec<Range<u32>> {
-        let prefill = self.pools.map_or(0, |pools| pools.prefill);
-        vec![0..prefill, prefill..self.replicas()]
+        self.groups().into_iter().map(|group| group.replicas).collect()
     }
 
     /// Servers of the run; the data-parallel ranks of one count apart.
     pub fn replicas(&self) -> u32 {
-        let pools = self.pools.map(|pools| pools.prefill + pools.decode);
-        pools.unwrap_or(self.scenario.server.replicas() * self.dp())
+        self.groups().last().map_or(0, |last| last.replicas.end)
     }
 
-    /// Data-parallel ranks, which step together.
-    pub(crate) fn dp(&self) -> u32 {
-        self.placement.parallelism.dp
+    /// The table sets of all kinds of servers, each once: `h100 + l40s`.
+    pub fn gpu(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.kinds().map(|kind| kind.placement().tables.name()) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(" + ")
+    }
+
+    /// The name of the model and the GPUs of all servers.
+    pub fn title(&self) -> String {
+        let groups = self.groups();
+        match groups.as_slice() {
+            groups if self.is_mixed() => {
+                let gpus = groups.iter().map(|group| group.kind.placement().gpus(group.gpus()));
+                format!("{} on {}", self.placement().model, gpus.collect::<Vec<_>>().join(" and "))
+            }
+            _ => self.placement().on_gpus(self.gpus()),
+        }
     }
 
     /// GPUs of all servers.
     pub fn gpus(&self) -> u64 {
-        let parallelism = self.placement.parallelism.with_dp(1);
-        u64::from(parallelism.gpus()) * u64::from(self.replicas())
+        self.groups().iter().map(Group::gpus).sum()
     }
 
     /// Returns the first `count` requests of a generated load, or all if the load has fewer, in the order of arrival.
@@ -370,7 +424,7 @@ impl Run {
             return Ok(None);
         };
         let count = load.workload.requests.unwrap_or(count).min(count);
-        Ok(match load.requests(&self.config, count)? {
+        Ok(match load.requests(self.config(), count)? {
             Requests::Open(requests) => Some(requests.collect()),
             Requests::Closed(_) => None,
         })
@@ -398,15 +452,43 @@ impl Run {
     pub fn lengths(&self, count: u32) -> Result<Vec<Request>, Error> {
         match &self.load {
             Load::Trace { .. } => Ok(Vec::new()),
-            Load::Generated(load) => load.lengths(&self.config, count),
+            Load::Generated(load) => load.lengths(self.config(), count),
         }
     }
 }
 
-/// Returns the price of the GPUs of a placement, as given or of the defaults; `None` if neither has one.
-fn price(output: &Output, placement: &Placement, read: Read<'_>) -> Result<Option<Price>, Error> {
-    let gpu = placement.tables.gpu().name.as_str();
-    Ok(Prices::try_open(output, &[gpu], read)?.of(gpu).cloned())
+/// Sets the prices of the GPUs, as given or of the defaults, where they are known.
+fn set_prices(kinds: &mut [Kind], output: &Output, read: Read<'_>) -> Result<(), Error> {
+    let name = |kind: &Kind| kind.placement().tables.gpu().name.as_str().to_owned();
+    let gpus: Vec<String> = kinds.iter().map(name).collect();
+    let own: Vec<&str> = gpus.iter().map(String::as_str).collect();
+    let prices = Prices::try_open(output, &own, read)?;
+    kinds.iter_mut().for_each(|kind| kind.price = prices.of(&name(kind)).cloned());
+    Ok(())
+}
+
+/// Refuses decode servers that cannot take the KV entries of prefill servers as these store them.
+fn check_pools(prefill: &Kind, decode: Option<&Kind>) -> Result<(), Error> {
+    let Some(decode) = decode else {
+        return Ok(());
+    };
+    let differs = |what: &str, a: &dyn fmt::Display, b: &dyn fmt::Display| {
+        let text = format!(
+            "{} and {}: expected one {what}, as KV entries are sent as they are stored, found {a} and {b}; make them \
+             equal",
+            key("prefill"),
+            key("decode")
+        );
+        Err(Error::new(ErrorKind::Conflict, text))
+    };
+    let [of_prefill, of_decode] = [prefill, decode].map(|kind| (kind.placement(), kind.config()));
+    if of_prefill.0.kv_dtype != of_decode.0.kv_dtype {
+        return differs("KV format", &of_prefill.0.kv_dtype, &of_decode.0.kv_dtype);
+    }
+    if of_prefill.1.block_size != of_decode.1.block_size {
+        return differs("block size", &of_prefill.1.block_size, &of_decode.1.block_size);
+    }
+    Ok(())
 }
 
 impl Prices {

@@ -30,7 +30,7 @@ impl Run {
         let server = &self.scenario().server;
         let (servers, router) = (server.replicas(), server.router());
         let has_turns = load.workload.turns.is_some();
-        if servers == 1 || self.pools().is_some() {
+        if servers == 1 || self.pools().is_some() || self.is_mixed() || !self.outages().is_empty() {
             return None;
         }
         match (load.workload.users, router) {
@@ -42,14 +42,14 @@ impl Run {
     }
 
     /// Returns one server whose queue never empties: it has a quarter more users than it serves at once, and they ask
-    /// again without a pause. `None` for closed loops, sessions and traces, and for data-parallel ranks and separate
-    /// prefill servers.
+    /// again without a pause. `None` for closed loops, sessions and traces, and for data-parallel ranks, separate prefill
+    /// servers and unlike servers.
     pub fn backlogged(&self) -> Option<Run> {
         let Load::Generated(load) = self.load() else {
             return None;
         };
         let waits = load.workload.users.is_some() || load.workload.turns.is_some();
-        if waits || self.pools().is_some() || self.dp() > 1 {
+        if waits || self.pools().is_some() || self.is_mixed() || self.kind.dp() > 1 {
             return None;
         }
         let at_once = self.config().max_num_seqs;
@@ -125,9 +125,10 @@ impl Run {
         run.on_replicas(few)
     }
 
-    /// Returns the run on a number of servers; one has no router.
+    /// Returns the run on a number of servers, none of which is lost; one has no router.
     fn on_replicas(mut self, servers: u32) -> Run {
         let server = &mut self.scenario.server;
+        server.lose = None;
         server.replicas = Some(servers);
         if servers == 1 {
             (server.replicas, server.router) = (None, None);

@@ -15,9 +15,12 @@ use rooflut_traces::{Condition, Format};
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
+use crate::fleet::Fleet;
 use crate::gpu_price::GpuPrice;
 use crate::lengths::LengthDistribution;
 use crate::number;
+use crate::outage::Outage;
+use crate::part::PartSetting;
 use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime};
 
 /// The input of a run: the model, its GPUs, the servers and the load.
@@ -341,6 +344,17 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(long, value_name = "MODEL"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub draft_model: Option<String>,
+    /// Unlike servers behind the router: a TOML file with a [[fleet]] table of settings for each kind, as in gpu = "h100",
+    /// with replicas = COUNT where there are several of it. In a scenario file, these tables themselves.
+    #[cfg_attr(feature = "clap", arg(long, value_parser = Fleet::open, value_name = "FILE"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
+    pub fleet: Option<Fleet>,
+    /// Servers that are lost for a while, as in 2@300s..900s: server 2, counted from 0, is lost after 300 s and back after
+    /// 900 s; its requests start again on others. Prefill servers count first, and those of a fleet in its order.
+    #[serde(with = "as_text::list")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SERVER@FROM..TO", num_args = 1..))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
+    pub lose: Option<Vec<Outage>>,
     /// Number of servers that only compute prompts.
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
@@ -351,6 +365,18 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
     pub decode_replicas: Option<u32>,
+    /// Settings of the prefill servers in place of those of the scenario, as in gpu=h200 tp=2 (keys: gpu, tables, base,
+    /// tp, pp, dp, expert_parallel, dtype, kv_dtype, max_num_seqs, max_num_batched_tokens,
+    /// long_prefill_token_threshold, max_model_len, gpu_memory_utilization, kv_blocks, max_waiting).
+    #[serde(with = "as_text::list")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "KEY=VALUE", num_args = 1..))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
+    pub prefill: Option<Vec<PartSetting>>,
+    /// Settings of the decode servers in place of those of the scenario, with the keys of --prefill.
+    #[serde(with = "as_text::list")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "KEY=VALUE", num_args = 1..))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Disaggregation"))]
+    pub decode: Option<Vec<PartSetting>>,
     /// Bandwidth of each prefill server's link for KV entries, in GB/s.
     #[serde(deserialize_with = "number::real_or_none")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::real, value_name = "GB/S"))]

@@ -4,22 +4,25 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rooflut::deployment::ServedTally;
 use rooflut::interval::Coverage;
 use rooflut::sim::Observer;
-use rooflut::sim::cluster::Router;
-use rooflut::sim::figures::{Digest, LatencyLimits, Summary, Totals};
+use rooflut::sim::cluster::{Router, ServerPool};
+use rooflut::sim::figures::{Digest, LatencyLimits, Totals};
 use rooflut::sim::load::{Source, Stream};
-use rooflut::step::{AtEnd, End};
+use rooflut::step::{AtEnd, End, TimeSources};
 use rooflut::units::Seconds;
-use rooflut_error::{Error, Kind, key};
-use rooflut_report::{Ends, ModelInterval, PriorityClass, Report};
+use rooflut_error::{Error, Kind as ErrorKind, key};
+use rooflut_report::{Ends, ModelInterval, Report};
 
 use crate::counts::Counts;
-use crate::fleet::Fleet;
 use crate::generated::{GeneratedLoad, Requests};
+use crate::kind::Kind;
 use crate::library::{self, refused_setting, step_time};
 use crate::load::Load;
+use crate::outage::Outage;
 use crate::outcome::Outcome;
+use crate::pools::Pools;
 use crate::run::Run;
-use crate::steady::{Classes, Expected, Feed, Gate, Goal, InStep, Steady, SteadyState, WarmUp};
+use crate::servers::Servers;
+use crate::steady::{Classes, Expected, Feed, Figures, Gate, Goal, Groups, InStep, Steady, WarmUp};
 use crate::step_times::StepTimes;
 use crate::value::LatencyLimit;
 use crate::windows::Windows;
@@ -38,10 +41,8 @@ const MAX_OF_USERS: u32 = 10_000_000;
 
 /// The figures of a simulation.
 pub(crate) struct Simulated {
-    summary: Summary,
+    figures: Figures,
     totals: Totals,
-    steady: SteadyState,
-    by_priority: Option<Vec<PriorityClass>>,
 }
 
 impl Run {
@@ -85,57 +86,73 @@ impl Run {
     /// Simulates the run with each step at the low and at the high end of its interval.
     fn add_interval(&self, coverage: Coverage, outcome: &mut Outcome<'_>) -> Result<(), Error> {
         let at = |end| {
-            let steps = AtEnd::new(self.served_model(), coverage, end);
-            let fleet = self.fleet(StepTimes::AtEnd(steps))?;
-            self.simulated(&fleet, &Goal::Figures, &mut Counts::new(self, &mut ()))
+            let served = self.kinds().map(Kind::served_model);
+            let models: Vec<StepTimes<'_>> =
+                served.map(|model| StepTimes::AtEnd(AtEnd::new(model, coverage, end))).collect();
+            let servers = self.servers_of(&models)?;
+            self.simulated(&servers, &Goal::Figures, &mut Counts::new(self, &mut ()))
         };
         let (low, high) = rayon::join(|| at(End::Low), || at(End::High));
         let (low, high) = (low?, high?);
-        let ends = Ends { low: &low.summary, predicted: &outcome.summary, high: &high.summary };
+        let ends = Ends { low: &low.figures.summary, predicted: &outcome.summary, high: &high.figures.summary };
         let engine = self.deployment().engine();
-        let ttft = engine.ttft_half_width(&self.placement().model.spec, self.deployment().tables().gpu(), coverage);
+        let of_kind = |kind: &Kind| {
+            engine.ttft_half_width(&kind.placement().model.spec, kind.deployment().tables().gpu(), coverage)
+        };
+        let ttft = self.kinds().map(of_kind).fold(0.0, f64::max);
         let others = engine.tpot_half_width(coverage);
         outcome.interval = Some(ModelInterval::between(ends, coverage, [ttft, others]));
-        outcome.is_overloaded_at_high = high.steady.is_overloaded;
+        outcome.is_overloaded_at_high = high.figures.steady.is_overloaded;
         Ok(())
     }
 
     fn run_once(&self, goal: &Goal, observer: &mut dyn Observer) -> Result<Outcome<'_>, Error> {
-        let tally = ServedTally::new(self.served_model());
-        let fleet = self.fleet(StepTimes::Predicted(&tally))?;
+        let tallies: Vec<ServedTally<'_>> = self.kinds().map(|kind| ServedTally::new(kind.served_model())).collect();
+        let models: Vec<StepTimes<'_>> = tallies.iter().map(StepTimes::Predicted).collect();
+        let servers = self.servers_of(&models)?;
         let mut counts = Counts::new(self, observer);
-        let simulated = self.simulated(&fleet, goal, &mut counts)?;
-        let sources = tally.sources();
+        let Simulated { figures, totals } = self.simulated(&servers, goal, &mut counts)?;
+        let all = |sources: &mut dyn Iterator<Item = TimeSources>| sources.reduce(|all, other| all.plus(&other));
+        let sources = all(&mut tallies.iter().map(ServedTally::sources)).unwrap_or_default();
         let checked = sources.check(self.scenario().output.strict());
         checked.map_err(library::uncertain_part)?;
-        let windows = counts.windows.map(|windows| windows.into_figures(&simulated.totals)).transpose()?;
+        let windows = counts.windows.map(|windows| windows.into_figures(&totals)).transpose()?;
         Ok(Outcome {
             run: self,
-            summary: simulated.summary,
-            totals: simulated.totals,
-            steady: simulated.steady,
-            by_priority: simulated.by_priority,
+            summary: figures.summary,
+            totals,
+            steady: figures.steady,
+            by_priority: figures.by_priority,
+            by_group: figures.by_group,
             windows,
             rejections: counts.rejections,
             limits: counts.times.shares(),
             busiest: counts.served.busiest(&self.pool_ranges()),
             sources,
-            draft_sources: tally.draft_sources(),
+            sources_by_kind: tallies.iter().map(ServedTally::sources).collect(),
+            draft_sources: all(&mut tallies.iter().filter_map(ServedTally::draft_sources)),
             interval: None,
             is_overloaded_at_high: false,
             seeds: None,
         })
     }
 
-    /// The servers of the run, with this model of their steps.
-    fn fleet<'m>(&self, model: StepTimes<'m>) -> Result<Fleet<StepTimes<'m>>, Error> {
-        let server = &self.scenario().server;
-        Fleet::try_new(model, *self.config(), self.dp(), server, self.pools()).map_err(refused_setting)
+    /// The servers of the run, with these models of the steps of each kind.
+    fn servers_of<'m>(&self, models: &[StepTimes<'m>]) -> Result<Servers<StepTimes<'m>>, Error> {
+        let mut pools = Vec::new();
+        for group in self.groups() {
+            let of_kind = self.kinds().zip(models).find(|(kind, _)| std::ptr::eq(*kind, group.kind));
+            pools.extend(of_kind.map(|(kind, model)| {
+                ServerPool::new(model.clone(), *kind.config(), group.servers()).with_ranks(kind.dp())
+            }));
+        }
+        let link = self.pools().map(Pools::link).transpose().map_err(refused_setting)?;
+        Servers::try_new(pools, self.scenario().server.router(), link, self.outages()).map_err(refused_setting)
     }
 
     fn simulated(
         &self,
-        fleet: &Fleet<StepTimes<'_>>,
+        servers: &Servers<StepTimes<'_>>,
         goal: &Goal,
         counts: &mut Counts<'_>,
     ) -> Result<Simulated, Error> {
@@ -143,7 +160,7 @@ impl Run {
             Load::Trace { path, trace } => {
                 let failed = library::trace(path);
                 let mut requests = trace.replay().map_err(&failed)?;
-                let simulated = self.served(fleet, &mut requests, goal, counts)?;
+                let simulated = self.served(servers, &mut requests, goal, counts)?;
                 return requests.finish().map_err(failed).map(|()| simulated);
             }
             Load::Generated(load) => load,
@@ -156,14 +173,18 @@ impl Run {
                 if let Some(total) = self.load().requests() {
                     source = source.with_total(total);
                 }
-                self.served(fleet, &mut source, goal, counts)
+                self.served(servers, &mut source, goal, counts)
             }
-            Requests::Closed(mut users) => self.served(fleet, &mut *users, goal, counts),
+            Requests::Closed(mut users) => self.served(servers, &mut *users, goal, counts),
         }
     }
 
     /// Maximum number of requests, where it is not given.
     fn max_requests(&self) -> u32 {
+        if !self.outages().is_empty() {
+            // Time ends the run.
+            return MAX_OF_USERS;
+        }
         let [of_server, of_server_in_step] = REQUESTS_PER_SERVER;
         let [of_user, of_user_in_step] = REQUESTS_PER_USER;
         let of_users = |users: u32, each: u32| users.saturating_mul(each).min(MAX_OF_USERS);
@@ -178,42 +199,63 @@ impl Run {
 
     fn served(
         &self,
-        fleet: &Fleet<StepTimes<'_>>,
+        servers: &Servers<StepTimes<'_>>,
         source: &mut dyn Source,
         goal: &Goal,
         counts: &mut Counts<'_>,
     ) -> Result<Simulated, Error> {
         let given = self.load().requests();
-        let gate = Gate::new(given.unwrap_or_else(|| self.max_requests().into()));
+        let mut gate = Gate::new(given.unwrap_or_else(|| self.max_requests().into()));
+        let recovered_s = Outage::recovered_s(self.outages()).filter(|_| given.is_none());
+        if let Some(seconds) = recovered_s {
+            gate = gate.until(Seconds(seconds).to_nanos());
+        }
         let digest = self.digest();
-        let goal = given.is_none().then_some(goal);
+        let goal = (given.is_none() && recovered_s.is_none()).then_some(goal);
         let classes = self.load().has_priorities().then(|| Classes::new(digest.clone()));
-        let mut steady = Steady::new(&gate, goal, self.warm_up(), self.expected(), (digest, classes));
+        let groups = self.is_mixed().then(|| Groups::new(&self.groups(), digest.clone()));
+        let mut steady = Steady::new(&gate, goal, self.warm_up(), self.expected(), (digest, classes, groups));
         let mut source = Feed { source, gate: &gate };
         let observer = &mut (self.stop().clone(), (&mut steady, counts));
-        let totals = fleet.totals(&mut source, observer).map_err(step_time)?;
+        let totals = servers.totals(&mut source, observer).map_err(step_time)?;
         self.stop().count();
         self.stop().check()?;
-        let (summary, steady, by_priority) = steady.into_figures(&totals);
-        match (self.scenario().workload.warm_up, &steady.window) {
-            (Some(found_s), None) => {
-                let run_s = gate.closed_ns() as f64 / 1e9;
+        let figures = steady.into_figures(&totals);
+        if let (Some(found_s), None) = (self.scenario().workload.warm_up, &figures.steady.window) {
+            let run_s = gate.closed_ns() as f64 / 1e9;
+            let text = format!(
+                "{}: expected less than the {run_s:.1} s in which the requests of the run arrive, found {found_s} s; \
+                 use more {}, or a shorter warm-up",
+                key("warm_up"),
+                key("requests")
+            );
+            return Err(Error::new(ErrorKind::Value, text).about(["warm_up"]));
+        }
+        self.check_outages(&totals)?;
+        Ok(Simulated { figures, totals })
+    }
+
+    /// Refuses an outage that begins after the end of the run.
+    fn check_outages(&self, totals: &Totals) -> Result<(), Error> {
+        let end_s = totals.span_ns.map_or(0.0, |(_, end_ns)| end_ns as f64 / 1e9);
+        match self.outages().iter().find(|outage| outage.from_s >= end_s) {
+            Some(outage) => {
                 let text = format!(
-                    "{}: expected less than the {run_s:.1} s in which the requests of the run arrive, found {found_s} s; \
-                     use more {}, or a shorter warm-up",
-                    key("warm_up"),
+                    "{}: expected outages that begin before the run ends, at {end_s:.1} s, found {outage}; use more {}, \
+                     or leave out the number",
+                    key("lose"),
                     key("requests")
                 );
-                Err(Error::new(Kind::Value, text).about(["warm_up"]))
+                Err(Error::new(ErrorKind::Value, text).about(["lose"]))
             }
-            _ => Ok(Simulated { summary, totals, steady, by_priority }),
+            None => Ok(()),
         }
     }
 
     fn warm_up(&self) -> WarmUp {
         match self.scenario().workload.warm_up {
             Some(seconds) => WarmUp::Until(Seconds(seconds).to_nanos()),
-            None if self.load().is_transient() => WarmUp::None,
+            None if self.load().is_transient() || !self.outages().is_empty() => WarmUp::None,
             None => WarmUp::Judged,
         }
     }
@@ -234,8 +276,9 @@ impl Run {
 
     /// Whether requests are sent to the server whose batch just ended, and end together again.
     fn herds(&self, load: &GeneratedLoad) -> bool {
-        let server = &self.scenario().server;
-        server.router() == Router::LeastOutstandingTokens && server.replicas() > 1 && load.has_like_outputs()
+        let is_one = self.pools().is_some() || self.scenario().servers() == 1;
+        let router = self.scenario().server.router();
+        router == Router::LeastOutstandingTokens && !is_one && load.has_like_outputs()
     }
 
     /// An empty digest of its requests.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rooflut_error::reading;
 use rooflut_scenario::{Error, Scenario};
+use serde_json::Value;
 
 use crate::fnv::Fnv;
 use crate::grid::Grid;
@@ -23,8 +24,13 @@ pub(crate) fn hash(grid: &Grid) -> Result<String, Error> {
 fn paths(grid: &Grid) -> Vec<PathBuf> {
     let mut texts = texts(grid.base());
     for axis in grid.axes() {
-        let values = axis.values().iter().filter_map(|value| value.as_str());
-        texts.extend(values.map(str::to_owned));
+        let mut values: Vec<&Value> = axis.values().iter().collect();
+        while let Some(value) = values.pop() {
+            values.extend(value.as_array().into_iter().flatten());
+            // Settings of servers, such as `tables=own`.
+            let text = value.as_str().map(|text| text.split_once('=').map_or(text, |(_, value)| value));
+            texts.extend(text.map(str::to_owned));
+        }
     }
     let named = texts.iter().map(|text| {
         let path = text.strip_prefix("file:").unwrap_or(text);
@@ -44,7 +50,8 @@ fn texts(base: &Scenario) -> Vec<String> {
         .map(|path| path.display().to_string());
     let paths = paths.chain(target.sheet().map(|path| path.display().to_string()));
     let models = [&target.model, &base.server.draft_model].into_iter().flatten().cloned();
-    lengths.chain(paths).chain(models).collect()
+    let parts = base.server.part_files().into_iter().map(|path| path.display().to_string());
+    lengths.chain(paths).chain(models).chain(parts).collect()
 }
 
 /// Adds a file, or the files of a folder in the order of their names.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rooflut::table::TableSet;
-use rooflut_scenario::{Error, Kind, Load, Model, Resources, Run, Scenario, Workload};
+use rooflut_scenario::{Error, Kind, Load, Model, Resources, Run, Scenario, Target, Workload};
 use rooflut_traces::Input;
 
 use crate::grid::Grid;
@@ -150,10 +150,17 @@ impl<'s> Runs<'s> {
     fn build(&self, scenario: Scenario) -> Result<Run, Error> {
         let named = (self.sources.find)(&scenario)?;
         let load = self.load(&scenario.workload)?;
+        let find = |target: &Target| {
+            let mut of_target = Scenario::default();
+            of_target.target = target.clone();
+            let named = (self.sources.find)(&of_target)?;
+            Ok((named.model, named.tables))
+        };
         let resources = Resources {
             model: named.model,
             draft_model: named.draft_model,
             tables: named.tables,
+            find: &find,
             read: self.sources.open,
         };
         Run::with_load(scenario, resources, load)

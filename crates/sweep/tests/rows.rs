@@ -5,7 +5,7 @@ use std::fs::File;
 
 use rooflut::model;
 use rooflut::table::sets;
-use rooflut_scenario::{Kind, Model, Resources, Run, Scenario};
+use rooflut_scenario::{Kind, Model, Resources, Run, Scenario, no_others};
 use rooflut_sweep::{Axis, Error, Grid, Named, Shard, Sources, Sweep, earlier, merge};
 use rooflut_traces::Input;
 use serde_json::Value;
@@ -63,8 +63,13 @@ fn each_row_is_the_report_of_its_scenario_or_its_error() {
             };
             let scenario = sweep.grid().scenario(index).expect("a scenario");
             let named = named(&scenario).expect("a model");
-            let resources =
-                Resources { model: named.model, draft_model: None, tables: named.tables, read: SOURCES.open };
+            let resources = Resources {
+                model: named.model,
+                draft_model: None,
+                tables: named.tables,
+                find: &no_others,
+                read: SOURCES.open,
+            };
             let run = Run::try_new(scenario, resources);
             let report = run.as_ref().map(|run| run.run(&mut ()).expect("a run").report());
             match report {

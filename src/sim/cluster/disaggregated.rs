@@ -1,8 +1,12 @@
 //! Separate prefill and decode servers.
 
+use alloc::vec::Vec;
+
 use super::kv_link::KvLink;
+use super::outage::{self, Outage};
 use super::pool::EVENTS_PER_REPORT;
 use super::router::Router;
+use super::server_pool::ServerPool;
 use super::two_stages::TwoStages;
 use crate::error::Invalid;
 use crate::sim::config::Role;
@@ -10,32 +14,13 @@ use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
-use crate::sim::{SimConfig, SimReport, StepTimeError};
+use crate::sim::{SimReport, StepTimeError};
 use crate::step::LatencyModel;
-
-/// Identical servers.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct ServerPool<M> {
-    /// Latency model of each server.
-    pub model: M,
-    /// Limits of each server.
-    pub config: SimConfig,
-    /// Number of servers.
-    pub replicas: u32,
-}
-
-impl<M> ServerPool<M> {
-    /// Creates a pool of `replicas` servers with the limits `config` each.
-    pub const fn new(model: M, config: SimConfig, replicas: u32) -> ServerPool<M> {
-        ServerPool { model, config, replicas }
-    }
-}
 
 /// Separate prefill and decode servers (vLLM's disaggregated prefill).
 ///
 /// A prefill server computes the prompt of a request and sends the KV entries over its link, one request after the
-/// other, to a decode server. There, the request waits for a slot and blocks, computes the last token of the prompt
+/// other, to a decode server. Each data-parallel rank of a prefill server has a link of its own. There, the request waits for a slot and blocks, computes the last token of the prompt
 /// once more for its first token, and decodes. The router of each pool chooses a server when a request, or its KV
 /// entries, arrive.
 ///
@@ -43,6 +28,10 @@ impl<M> ServerPool<M> {
 /// server when the request is admitted there; a transfer takes no blocks. All KV entries are transferred, including
 /// entries in the prefix cache of the decode server. A request that is preempted on a decode server computes its prompt
 /// there.
+///
+/// The requests of a lost server ([`Outage`]) start again from the prompt, on a prefill server: those of a prefill server
+/// whose KV entries are not delivered, and all of a decode server. While all decode servers are lost, KV entries stay on
+/// their way until the first of them is back.
 ///
 /// In the [`Timing`](crate::sim::Timing) of a request, the times up to the first scheduling come from the prefill
 /// server; the first token and later tokens come from the decode server.
@@ -78,6 +67,7 @@ pub struct Disaggregated<M> {
     pub(super) decode: ServerPool<M>,
     pub(super) router: Router,
     pub(super) link: KvLink,
+    pub(super) outages: Vec<Outage>,
 }
 
 impl<M: LatencyModel> Disaggregated<M> {
@@ -87,8 +77,8 @@ impl<M: LatencyModel> Disaggregated<M> {
     /// server's time per output, because they yield all tokens.
     ///
     /// # Errors
-    /// [`Invalid`] if no step can run under the limits of a pool, if a pool is empty, and for speculative decoding and
-    /// layers that keep a state: neither is modelled here.
+    /// [`Invalid`] if no step can run under the limits of a pool, if a pool is empty, for several ranks of several pipeline
+    /// stages each, and for speculative decoding and layers that keep a state: neither is modelled here.
     pub fn try_new(
         prefill: ServerPool<M>,
         decode: ServerPool<M>,
@@ -96,10 +86,7 @@ impl<M: LatencyModel> Disaggregated<M> {
         link: KvLink,
     ) -> Result<Disaggregated<M>, Invalid> {
         for (pool, limit) in [(&prefill, "prefill replicas"), (&decode, "decode replicas")] {
-            pool.config.validate()?;
-            if pool.replicas == 0 {
-                return Err(Invalid::zero(limit));
-            }
+            pool.validate(limit)?;
             if pool.config.speculation.is_some() {
                 let text = "expected none on separate prefill and decode servers, found some, which is not modelled; use one \
                     of the two";
@@ -111,7 +98,7 @@ impl<M: LatencyModel> Disaggregated<M> {
                 return Err(Invalid::new("disaggregated prefill", text, &[]));
             }
         }
-        let mut servers = Disaggregated { prefill, decode, router, link };
+        let mut servers = Disaggregated { prefill, decode, router, link, outages: Vec::new() };
         servers.prefill.config.role = Role::Whole;
         servers.decode.config.role = Role::Decode;
         servers.decode.config.api_server_ns = 0;
@@ -119,6 +106,16 @@ impl<M: LatencyModel> Disaggregated<M> {
         servers.prefill.config.api_output_ns = 0;
         servers.decode.config.max_waiting = None;
         Ok(servers)
+    }
+
+    /// Sets the outages of servers, in place of those before. Servers are numbered from 0, the prefill servers first.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a server that does not exist, and for outages of one server that overlap.
+    pub fn with_outages(self, outages: Vec<Outage>) -> Result<Disaggregated<M>, Invalid> {
+        let servers = u64::from(self.prefill.replicas) + u64::from(self.decode.replicas);
+        outage::validate(&outages, servers)?;
+        Ok(Disaggregated { outages, ..self })
     }
 
     /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
@@ -136,7 +133,7 @@ impl<M: LatencyModel> Disaggregated<M> {
 
     /// Serves the requests of `source`, from empty servers until all have finished, and calls `observer`.
     ///
-    /// Replicas are numbered from 0, the prefill servers first.
+    /// Replicas are numbered from 0, the prefill servers first; each rank of a server is a replica.
     ///
     /// # Errors
     /// A step that the clock cannot hold.

@@ -3,7 +3,7 @@
 use crate::error::Invalid;
 use crate::units::Seconds;
 
-/// The link that each prefill server sends KV entries over.
+/// The link that each prefill server, or each of its data-parallel ranks, sends KV entries over.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KvLink {
     bytes_per_s: f64,
@@ -12,9 +12,9 @@ pub struct KvLink {
 }
 
 impl KvLink {
-    /// Creates a link with a bandwidth of `bytes_per_s` per prefill server and a latency.
+    /// Creates a link with a bandwidth of `bytes_per_s` per prefill server, or data-parallel rank of one, and a latency.
     ///
-    /// `kv_bytes_per_token` is the size of a token's KV entries on all layers and all ranks.
+    /// `kv_bytes_per_token` is the size of a token's KV entries on all layers and all tensor-parallel ranks.
     ///
     /// # Errors
     /// [`Invalid`] unless bandwidth and size are positive and finite and the latency is at most
@@ -40,12 +40,12 @@ impl KvLink {
     }
 
     /// Returns how long the KV entries of `tokens` occupy the link, in nanoseconds.
-    fn occupied_ns(&self, tokens: u32) -> u64 {
+    pub(super) fn occupied_ns(&self, tokens: u32) -> u64 {
         Seconds(f64::from(tokens) * self.bytes_per_token / self.bytes_per_s).to_nanos()
     }
 }
 
-/// The link of one prefill server, which sends one request after the other.
+/// The link of one prefill server or rank, which sends one request after the other.
 #[derive(Debug)]
 pub(super) struct LinkQueue {
     link: KvLink,

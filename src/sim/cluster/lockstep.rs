@@ -1,21 +1,25 @@
 //! Data-parallel ranks that step together.
 
-use alloc::vec::Vec;
+use alloc::vec;
+use core::slice;
 
-use super::pool::EVENTS_PER_REPORT;
+use super::member::Member;
+use super::pool::Pool;
+use super::replicas::serve;
+use super::router::Router;
+use super::server_pool::ServerPool;
 use crate::error::Invalid;
-use crate::sim::clock::end_of_step;
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
-use crate::sim::server::RankStep;
-use crate::sim::simulator::report_finished;
-use crate::sim::{Progress, Server, SimConfig, SimReport, StepTimeError};
+use crate::sim::{SimConfig, SimReport, StepTimeError};
 use crate::step::LatencyModel;
 
 /// The data-parallel ranks of a model. The ranks share the experts, so they begin and end each step together
 /// ([`LatencyModel::lockstep_time`]).
+///
+/// A [`Cluster`](super::Cluster) has several such servers ([`ServerPool::with_ranks`]).
 ///
 /// Each rank is a server with a queue, KV blocks and a schedule of its own. Ranks without work run dummy batches as long
 /// as another one has some. A request goes to the rank with the lowest `4 x waiting + running`, ties to the first.
@@ -46,16 +50,7 @@ use crate::step::LatencyModel;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Lockstep<M> {
-    model: M,
-    config: SimConfig,
-    ranks: u32,
-}
-
-/// A rank and its work in the current step.
-#[derive(Debug)]
-struct Rank<'m, M> {
-    server: Server<&'m M>,
-    step: RankStep,
+    server: ServerPool<M>,
 }
 
 impl<M: LatencyModel> Lockstep<M> {
@@ -64,16 +59,10 @@ impl<M: LatencyModel> Lockstep<M> {
     /// # Errors
     /// [`Invalid`] if no step can run under these limits, for 0 ranks, or for ranks of several pipeline stages.
     pub fn try_new(model: M, config: SimConfig, ranks: u32) -> Result<Lockstep<M>, Invalid> {
-        config.validate()?;
-        if ranks == 0 {
-            return Err(Invalid::zero("ranks"));
-        }
-        if config.is_pipelined() {
-            let stages = config.pipeline_parallel_size;
-            let text = "expected one pipeline stage each, found {}, which is not modelled; use replicas";
-            return Err(Invalid::new("data-parallel ranks", text, &[stages.into()]));
-        }
-        Ok(Lockstep { model, config, ranks })
+        let server = ServerPool::new(model, config, 1).with_ranks(ranks);
+        server.validate("replicas")?;
+        server.validate_lockstep()?;
+        Ok(Lockstep { server })
     }
 
     /// Serves the requests of `source`, calls `observer`, and keeps a record of each request, in the order of
@@ -99,73 +88,9 @@ impl<M: LatencyModel> Lockstep<M> {
         source: &mut S,
         observer: &mut O,
     ) -> Result<Totals, StepTimeError> {
-        let rank = |number| Rank { server: Server::new(&self.model, self.config, number), step: RankStep::Idle };
-        let mut ranks: Vec<Rank<'_, M>> = (0..self.ranks).map(rank).collect();
-        let (mut now_ns, mut events) = (0, 0_u64);
-        loop {
-            if events.is_multiple_of(EVENTS_PER_REPORT) {
-                observer.progress(&progress(&ranks, source.total()));
-                if !observer.wants_more() {
-                    break;
-                }
-            }
-            events += 1;
-            self.receive_arrivals(&mut ranks, source, now_ns);
-            for rank in &mut ranks {
-                rank.step = rank.server.begin_rank_step();
-            }
-            let idle = ranks.iter().all(|rank| matches!(rank.step, RankStep::Idle));
-            if !idle {
-                let batches = || ranks.iter().map(|rank| rank.server.batch_of(&rank.step));
-                let time = self.model.lockstep_time(&mut batches());
-                let end_ns = end_of_step(now_ns, time).ok_or_else(|| StepTimeError::new(now_ns, batches(), time))?;
-                for rank in &mut ranks {
-                    rank.server.end_rank_step(rank.step, end_ns, observer);
-                }
-                now_ns = end_ns;
-            }
-            for rank in &mut ranks {
-                report_finished(&mut rank.server, source, observer);
-            }
-            if idle && !ranks.iter().any(|rank| rank.server.has_work()) {
-                let arrival_ns = source.next_arrival_ns().map(|ns| ns.saturating_add(self.config.api_server_ns));
-                let expected = ranks.iter().filter_map(|rank| rank.server.next_at_engine_ns());
-                let Some(next_ns) = arrival_ns.into_iter().chain(expected).min() else {
-                    break;
-                };
-                now_ns = now_ns.max(next_ns);
-                for rank in &mut ranks {
-                    rank.server.wait_until(now_ns);
-                }
-            }
-        }
-        observer.progress(&progress(&ranks, source.total()));
-        let totals = ranks.iter().map(|rank| rank.server.totals());
-        Ok(totals.fold(Totals::default(), Totals::plus))
+        let ranks = Member::in_lockstep(&self.server, 0);
+        let servers = slice::from_ref(&self.server);
+        let pool = Pool::of(vec![ranks], servers, Router::RoundRobin, source.feeds_back());
+        serve(pool, source, observer)
     }
-
-    /// Sends the requests that the engine sees by `now_ns` to the ranks.
-    fn receive_arrivals<S: Source + ?Sized>(&self, ranks: &mut [Rank<'_, M>], source: &mut S, now_ns: u64) {
-        let at_engine_ns = |ns: u64| ns.saturating_add(self.config.api_server_ns);
-        while let Some(arrival_ns) = source.next_arrival_ns()
-            && at_engine_ns(arrival_ns) <= now_ns
-            && let Some((index, request)) = source.take()
-        {
-            let load = |rank: &&mut Rank<'_, M>| {
-                let server = &rank.server;
-                4 * (server.waiting() + server.arriving()) + server.running()
-            };
-            if let Some(rank) = ranks.iter_mut().min_by_key(load) {
-                let trace_ids = source.trace_blocks(&request);
-                rank.server.expect(index, request, trace_ids);
-            }
-        }
-    }
-}
-
-/// Returns the progress of all ranks together.
-fn progress<M: LatencyModel>(ranks: &[Rank<'_, M>], total: Option<u64>) -> Progress {
-    let all = Progress { total, ..Progress::default() };
-    let each = ranks.iter().map(|rank| rank.server.progress(None));
-    each.fold(all, Progress::plus)
 }

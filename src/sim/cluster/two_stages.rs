@@ -2,10 +2,15 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::ops::Range;
+use core::slice;
 
-use super::disaggregated::{Disaggregated, ServerPool};
+use super::disaggregated::Disaggregated;
 use super::kv_link::LinkQueue;
+use super::losses::Losses;
+use super::outage::Outage;
 use super::pool::{FinishedRequest, Pool};
+use super::server_pool::ServerPool;
 use crate::sim::figures::{PoolUse, Stages, Totals};
 use crate::sim::load::source::Source;
 use crate::sim::observer::Observer;
@@ -18,7 +23,7 @@ pub(super) struct TwoStages<'r, M, S: ?Sized, O: ?Sized> {
     servers: &'r Disaggregated<M>,
     prefill: Pool<'r, M>,
     decode: Pool<'r, M>,
-    /// The link of each prefill server.
+    /// The link of each rank of the prefill servers.
     links: Vec<LinkQueue>,
     /// Output tokens of the requests at the prefill servers, which compute one token of each; by index.
     outputs: BTreeMap<usize, u32>,
@@ -46,11 +51,18 @@ struct Prefilled {
     replica: u32,
 }
 
-/// The kinds of events. At the same time, arrivals come before deliveries, and both before steps.
+/// The kinds of events. At the same time, servers are lost and back before deliveries, and both come before steps.
+///
+/// Requests that arrive before a server is lost or back are sent before; others do not arrive as long as a change is to
+/// come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A request arrives.
     Arrival,
+    /// A prefill server is lost or back.
+    PrefillChange,
+    /// A decode server is lost or back.
+    DecodeChange,
     /// The KV entries of a request are delivered.
     Delivery,
     /// A prefill server runs a step.
@@ -68,13 +80,21 @@ where
     /// Creates a run with idle servers.
     pub(super) fn new(servers: &'r Disaggregated<M>, source: &'r mut S, observer: &'r mut O) -> TwoStages<'r, M, S, O> {
         let feeds_back = source.feeds_back();
-        let pool = |of: &'r ServerPool<M>, first| Pool::new(of, servers.router, first, feeds_back);
-        let replicas = servers.prefill.replicas;
+        let has_outages = !servers.outages.is_empty();
+        let pool = |of: &'r ServerPool<M>, first_server: u32, first_rank| {
+            let own = servers.outages.iter().filter_map(move |outage| {
+                let server = outage.server.checked_sub(first_server).filter(|server| *server < of.replicas)?;
+                Some(Outage { server, ..*outage })
+            });
+            let losses = has_outages.then(|| Losses::new(own, of.replicas));
+            Pool::new(slice::from_ref(of), servers.router, first_rank, feeds_back).with_losses(losses)
+        };
+        let ranks = servers.prefill.all_ranks();
         TwoStages {
             servers,
-            prefill: pool(&servers.prefill, 0),
-            decode: pool(&servers.decode, replicas),
-            links: (0..replicas).map(|_| LinkQueue::new(servers.link)).collect(),
+            prefill: pool(&servers.prefill, 0, 0),
+            decode: pool(&servers.decode, servers.prefill.replicas, ranks),
+            links: (0..ranks).map(|_| LinkQueue::new(servers.link)).collect(),
             outputs: BTreeMap::new(),
             transfers: BTreeMap::new(),
             prefilled: BTreeMap::new(),
@@ -91,6 +111,8 @@ where
         };
         match event {
             Event::Arrival => self.arrive(now_ns),
+            Event::PrefillChange => self.change_prefill(now_ns),
+            Event::DecodeChange => self.change_decode(now_ns),
             Event::Delivery => self.deliver(),
             Event::PrefillStep(replica) => self.step_prefill(replica)?,
             Event::DecodeStep(replica) => self.step_decode(replica)?,
@@ -128,18 +150,30 @@ where
     /// Returns the next event and its time.
     fn next_event(&mut self) -> Option<(u64, Event)> {
         let decode = self.decode.next_step(None).map(|(ns, replica)| (ns, Event::DecodeStep(replica)));
-        let others = self.next_event_before_decode();
-        others.into_iter().chain(decode).min()
+        let next = self.next_event_before_decode().into_iter().chain(decode).min();
+        // A change matters only to requests that are to come or have not finished.
+        let is_change = matches!(next, Some((_, Event::PrefillChange | Event::DecodeChange)));
+        next.filter(|_| !is_change || self.is_unfinished())
+    }
+
+    fn is_unfinished(&mut self) -> bool {
+        let runs = self.prefill.next_step(None).is_some() || self.decode.next_step(None).is_some();
+        runs || !self.transfers.is_empty() || self.prefill.has_waiting() || self.source.next_arrival_ns().is_some()
     }
 
     /// Returns the next event other than the steps of decode servers.
     fn next_event_before_decode(&mut self) -> Option<(u64, Event)> {
-        let api_server_ns = self.servers.prefill.config.api_server_ns;
+        let changes = [self.prefill.next_change_ns(), self.decode.next_change_ns()];
+        let change_ns = changes.into_iter().flatten().min();
         let arrival = self.source.next_arrival_ns();
+        let arrival = arrival.filter(|ns| change_ns.is_none_or(|change_ns| *ns < change_ns));
         let delivery = self.transfers.keys().next();
         let prefill = self.prefill.next_step(None);
+        let [prefill_change, decode_change] = changes;
         let events = [
-            arrival.map(|ns| (ns.saturating_add(api_server_ns), Event::Arrival)),
+            arrival.map(|ns| (self.prefill.at_engine_ns(ns).min(change_ns.unwrap_or(u64::MAX)), Event::Arrival)),
+            prefill_change.map(|ns| (ns, Event::PrefillChange)),
+            decode_change.map(|ns| (ns, Event::DecodeChange)),
             delivery.map(|&(ns, _)| (ns, Event::Delivery)),
             prefill.map(|(ns, replica)| (ns, Event::PrefillStep(replica))),
         ];
@@ -167,10 +201,61 @@ where
         }
         let output_tokens = config.served_output(&request);
         self.counts.truncated += u64::from(output_tokens < request.output_tokens);
+        self.start(index, Request { output_tokens, ..request }, request.arrival_ns);
+    }
+
+    /// Sends a request to a prefill server at `at_ns`, when it arrives or starts again.
+    fn start(&mut self, index: usize, request: Request, at_ns: u64) {
         let prompt = Request { output_tokens: 1, ..request };
         let trace_ids = self.source.trace_blocks(&request);
-        self.prefill.push(index, prompt, trace_ids);
-        self.outputs.insert(index, output_tokens);
+        self.prefill.push(index, prompt, at_ns, trace_ids);
+        self.outputs.insert(index, request.output_tokens);
+    }
+
+    /// Lets prefill servers be lost and back. Requests whose KV entries are not delivered start again.
+    fn change_prefill(&mut self, now_ns: u64) {
+        let mut lost = self.prefill.change(now_ns);
+        for ranks in lost.ranks {
+            for rank in ranks.clone() {
+                if let Some(link) = self.links.get_mut(rank as usize) {
+                    *link = LinkQueue::new(self.servers.link);
+                }
+            }
+            self.stop_transfers(&ranks, &mut lost.requests);
+        }
+        lost.requests.sort_unstable_by_key(|(index, _)| *index);
+        self.counts.restarted += lost.requests.len() as u64;
+        for (index, request) in self.prefill.take_waiting().into_iter().chain(lost.requests) {
+            let output_tokens = self.outputs.get(&index).copied().unwrap_or(request.output_tokens);
+            self.start(index, Request { output_tokens, ..request }, now_ns);
+        }
+    }
+
+    /// Moves the requests in transfer from lost ranks to `requests`, and takes their transfers back.
+    fn stop_transfers(&mut self, ranks: &Range<u32>, requests: &mut Vec<(usize, Request)>) {
+        let (prefilled, links, stages) = (&mut self.prefilled, self.servers.link, &mut self.counts.stages);
+        self.transfers.retain(|&(delivered_ns, index), request| {
+            let Some(sent) = prefilled.get(&index).filter(|sent| ranks.contains(&sent.replica)) else {
+                return true;
+            };
+            stages.transfers -= 1;
+            stages.link_ns -= u128::from(links.occupied_ns(request.prompt_tokens));
+            stages.transfer_ns -= u128::from(delivered_ns - sent.prefilled_ns);
+            prefilled.remove(&index);
+            self.outputs.insert(index, request.output_tokens);
+            requests.push((index, *request));
+            false
+        });
+    }
+
+    /// Lets decode servers be lost and back. Their requests start again.
+    fn change_decode(&mut self, now_ns: u64) {
+        for (index, request) in self.decode.change(now_ns).requests {
+            if let Some(prefilled) = self.prefilled.remove(&index) {
+                self.counts.restarted += 1;
+                self.start(index, prefilled.request(request), now_ns);
+            }
+        }
     }
 
     fn step_prefill(&mut self, replica: usize) -> Result<(), StepTimeError> {
@@ -188,8 +273,7 @@ where
     /// Sends the KV entries of a request that a prefill server has finished over the link.
     fn send(&mut self, finished: &FinishedRequest) {
         let index = finished.index;
-        let (Some(output_tokens), Some(link)) = (self.outputs.remove(&index), self.links.get_mut(finished.replica))
-        else {
+        let Some(output_tokens) = self.outputs.remove(&index) else {
             return;
         };
         let request = Request { output_tokens, ..finished.record.request };
@@ -198,6 +282,9 @@ where
             Outcome::Rejected(reason) => {
                 return self.reject(index, request, reason, finished.at_ns);
             }
+        };
+        let Some(link) = self.links.get_mut(timing.replica as usize) else {
+            return;
         };
         let (occupied_ns, delivered_ns) = link.send(timing.finish_ns, request.prompt_tokens);
         let stages = &mut self.counts.stages;
@@ -223,6 +310,11 @@ where
         let Some(((arrival_ns, index), request)) = self.transfers.pop_first() else {
             return;
         };
+        if let Some(back_ns) = self.decode.all_lost_until_ns() {
+            self.counts.stages.transfer_ns += u128::from(back_ns - arrival_ns);
+            self.transfers.insert((back_ns, index), request);
+            return;
+        }
         let trace_ids = self.source.trace_blocks(&request);
         let request = Request {
             arrival_ns,
@@ -230,7 +322,7 @@ where
             cached_prompt_tokens: 0,
             ..request
         };
-        self.decode.push(index, request, trace_ids);
+        self.decode.push(index, request, arrival_ns, trace_ids);
     }
 
     fn step_decode(&mut self, replica: usize) -> Result<(), StepTimeError> {
@@ -248,11 +340,7 @@ where
         let Some(prefilled) = self.prefilled.remove(&finished.index) else {
             return;
         };
-        let request = Request {
-            arrival_ns: prefilled.arrival_ns,
-            cached_prompt_tokens: prefilled.cached_prompt_tokens,
-            ..finished.record.request
-        };
+        let request = prefilled.request(finished.record.request);
         let decode = match finished.record.outcome {
             Outcome::Completed(timing) => timing,
             Outcome::Rejected(reason) => {
@@ -282,6 +370,11 @@ where
 }
 
 impl Prefilled {
+    /// Returns the whole request, given that of the decode server.
+    fn request(&self, decode: Request) -> Request {
+        Request { arrival_ns: self.arrival_ns, cached_prompt_tokens: self.cached_prompt_tokens, ..decode }
+    }
+
     /// Returns the times of the whole request, given those on the decode server.
     fn timing(self, decode: Timing, delivered_ns: u64) -> Timing {
         Timing {

@@ -44,6 +44,11 @@ impl SimConfig {
         }
     }
 
+    /// Returns the tokens of prompt and output of a request as the server serves it.
+    pub(in crate::sim) fn served_tokens(&self, request: &Request) -> u64 {
+        u64::from(request.prompt_tokens) + u64::from(self.served_output(request))
+    }
+
     /// Returns the KV blocks that admission leaves free while requests run.
     pub(in crate::sim) fn watermark_blocks(&self) -> u32 {
         // vLLM counts its null block, too.

@@ -68,6 +68,18 @@ impl LimitTimes {
         }
     }
 
+    /// Returns the times together with those of other servers; their limits may differ.
+    #[must_use]
+    pub const fn plus(self, other: LimitTimes) -> LimitTimes {
+        LimitTimes {
+            busy_ns: self.busy_ns.saturating_add(other.busy_ns),
+            seqs_ns: self.seqs_ns.saturating_add(other.seqs_ns),
+            tokens_ns: self.tokens_ns.saturating_add(other.tokens_ns),
+            kv_ns: self.kv_ns.saturating_add(other.kv_ns),
+            ..self
+        }
+    }
+
     /// Returns the shares; `None` if no step took time.
     pub fn shares(&self) -> Option<LimitShares> {
         let share = |ns: u64| ns as f64 / self.busy_ns as f64;

@@ -20,6 +20,10 @@ pub struct Totals {
     /// Accepted requests whose output is cut at `max_model_len`
     /// ([`BeyondMaxModelLen::Truncate`](crate::engine::BeyondMaxModelLen)).
     pub truncated: u64,
+    /// Requests of lost servers that started again ([`Outage`](crate::sim::cluster::Outage)); a request counts once for
+    /// each server that it lost.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub restarted: u64,
     /// Preemptions of running requests.
     pub preemptions: u64,
     /// Engine steps.
@@ -97,6 +101,7 @@ impl Totals {
             completed: 0,
             rejected: 0,
             truncated: 0,
+            restarted: 0,
             output_tokens: 0,
             tokens: 0,
             cached_tokens: 0,
@@ -116,6 +121,7 @@ impl Totals {
             completed: self.completed + other.completed,
             rejected: self.rejected + other.rejected,
             truncated: self.truncated + other.truncated,
+            restarted: self.restarted + other.restarted,
             preemptions: self.preemptions + other.preemptions,
             steps: self.steps + other.steps,
             busy_ns: self.busy_ns.saturating_add(other.busy_ns),

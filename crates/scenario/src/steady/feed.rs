@@ -10,6 +10,8 @@ use rooflut::sim::{Request, SimConfig};
 pub(crate) struct Gate {
     taken: Cell<u64>,
     limit: u64,
+    /// When arrivals end whatever their number: the clock represents none that is later.
+    until_ns: u64,
     /// When the last request arrived, or the observer closed the source; the end of time before.
     closed_ns: Cell<u64>,
 }
@@ -17,7 +19,12 @@ pub(crate) struct Gate {
 impl Gate {
     /// Creates a gate that closes after `limit` requests.
     pub(crate) fn new(limit: u64) -> Gate {
-        Gate { taken: Cell::new(0), limit, closed_ns: Cell::new(u64::MAX) }
+        Gate { taken: Cell::new(0), limit, until_ns: SimConfig::LAST_ARRIVAL_NS, closed_ns: Cell::new(u64::MAX) }
+    }
+
+    /// Returns the gate with the time after which it closes.
+    pub(crate) fn until(self, ns: u64) -> Gate {
+        Gate { until_ns: ns.min(self.until_ns), ..self }
     }
 
     /// Number of requests that have arrived.
@@ -63,10 +70,9 @@ impl<S: Source> Source for Feed<'_, S> {
     fn next_arrival_ns(&mut self) -> Option<u64> {
         match self.gate.is_closed() {
             true => None,
-            // The clock represents no later arrival.
             false => {
                 let next_ns = self.source.next_arrival_ns();
-                next_ns.filter(|ns| *ns <= SimConfig::LAST_ARRIVAL_NS)
+                next_ns.filter(|ns| *ns <= self.gate.until_ns)
             }
         }
     }

@@ -3,6 +3,7 @@
 mod classes;
 mod feed;
 mod goal;
+mod groups;
 mod observer;
 mod series;
 mod state;
@@ -10,5 +11,7 @@ mod state;
 pub(crate) use classes::Classes;
 pub(crate) use feed::{Feed, Gate};
 pub use goal::{Bound, Goal, Score};
-pub(crate) use observer::{Expected, InStep, Steady, WarmUp};
+pub use groups::GroupFigures;
+pub(crate) use groups::Groups;
+pub(crate) use observer::{Expected, Figures, InStep, Steady, WarmUp};
 pub use state::{SteadyState, Window};

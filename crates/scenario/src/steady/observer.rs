@@ -7,6 +7,7 @@ use rooflut_report::{LatencyMs, PriorityClass};
 use super::classes::Classes;
 use super::feed::Gate;
 use super::goal::{Bound, Goal};
+use super::groups::{GroupFigures, Groups};
 use super::series::{Estimate, Series};
 use super::state::{SteadyState, Window};
 
@@ -76,6 +77,8 @@ pub(crate) struct Steady<'g> {
     digest: Digest,
     /// Figures by priority, where requests differ in it.
     classes: Option<Classes>,
+    /// Figures by kind of server, where servers differ.
+    groups: Option<Groups>,
     signals: Signals,
     first_arrival_ns: u64,
     now_ns: u64,
@@ -95,6 +98,14 @@ pub(crate) struct Steady<'g> {
     judged: Option<bool>,
     holds: Option<bool>,
     is_over: bool,
+}
+
+/// The figures of a run, and what they are of.
+pub(crate) struct Figures {
+    pub(crate) summary: Summary,
+    pub(crate) steady: SteadyState,
+    pub(crate) by_priority: Option<Vec<PriorityClass>>,
+    pub(crate) by_group: Option<Vec<GroupFigures>>,
 }
 
 /// The series by which a run is judged.
@@ -178,7 +189,7 @@ impl<'g> Steady<'g> {
         goal: Option<&'g Goal>,
         warm_up: WarmUp,
         expected: Expected,
-        (digest, classes): (Digest, Option<Classes>),
+        (digest, classes, groups): (Digest, Option<Classes>, Option<Groups>),
     ) -> Steady<'g> {
         Steady {
             gate,
@@ -187,6 +198,7 @@ impl<'g> Steady<'g> {
             expected,
             digest,
             classes,
+            groups,
             signals: Signals::new(goal),
             first_arrival_ns: u64::MAX,
             now_ns: 0,
@@ -205,7 +217,7 @@ impl<'g> Steady<'g> {
     }
 
     /// Returns the figures of the run that ended with `totals`, and what they are of.
-    pub(crate) fn into_figures(mut self, totals: &Totals) -> (Summary, SteadyState, Option<Vec<PriorityClass>>) {
+    pub(crate) fn into_figures(mut self, totals: &Totals) -> Figures {
         if !self.is_over {
             let [_, of_run] = DRIFTS;
             self.judge_load(of_run);
@@ -225,11 +237,17 @@ impl<'g> Steady<'g> {
             holds: self.holds,
         };
         let to_ns = self.end_ns();
-        let summary = match self.begin {
-            Some((from_ns, _)) => self.digest.into_window(totals, from_ns, to_ns),
-            None => self.digest.into_summary(totals),
-        };
-        (summary, state, self.classes.and_then(Classes::into_figures))
+        let window = self.begin.map(|(from_ns, _)| [from_ns, to_ns]);
+        let whole = totals.span_ns.map_or([0, 0], |(from_ns, to_ns)| [from_ns, to_ns]);
+        Figures {
+            summary: match window {
+                Some([from_ns, to_ns]) => self.digest.into_window(totals, from_ns, to_ns),
+                None => self.digest.into_summary(totals),
+            },
+            steady: state,
+            by_priority: self.classes.and_then(Classes::into_figures),
+            by_group: self.groups.map(|groups| groups.into_figures(totals, window.unwrap_or(whole))),
+        }
     }
 
     /// The end of the window.
@@ -348,6 +366,9 @@ impl<'g> Steady<'g> {
         if let Some(classes) = &mut self.classes {
             classes.restart();
         }
+        if let Some(groups) = &mut self.groups {
+            groups.restart();
+        }
         self.signals = Signals::new(self.goal);
     }
 
@@ -369,6 +390,9 @@ impl Observer for Steady<'_> {
             self.begin.is_none_or(|(from_ns, _)| step.start_ns >= from_ns && step.start_ns < self.gate.closed_ns());
         if is_of_window {
             self.digest.step(step);
+        }
+        if let Some(groups) = &mut self.groups {
+            groups.step(step, is_of_window);
         }
     }
 
@@ -398,6 +422,9 @@ impl Observer for Steady<'_> {
         }
         self.digest.finished(index, record);
         self.classes.finished(index, record);
+        if let Some(groups) = &mut self.groups {
+            groups.finished(index, record);
+        }
         if !is_drain {
             self.signals.gaps.add(gap_ns as f64 / 1e9);
         }

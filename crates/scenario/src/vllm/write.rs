@@ -13,7 +13,7 @@ use crate::scenario::Scenario;
 
 /// Keys that are no flags of a vLLM server: those of rooflut, of the GPU and its network, and of the servers around
 /// one.
-const OWN: [&str; 13] = [
+const OWN: [&str; 14] = [
     "model",
     "assume_llama",
     "gpu",
@@ -24,6 +24,7 @@ const OWN: [&str; 13] = [
     "engine",
     "replicas",
     "router",
+    "lose",
     "draft_model",
     "draft_tokens",
     "acceptance",
@@ -70,6 +71,10 @@ impl Scenario {
     }
 
     fn words(&self) -> Result<Vec<String>, Error> {
+        if self.has_parts() {
+            let text = "servers of several kinds have a command each; ask with the settings of one";
+            return Err(Error::new(Kind::Conflict, text));
+        }
         let engine = self.target.engine();
         let stack =
             self.target.stack().ok_or_else(|| Error::new(Kind::UnknownName, setting("engine", engine).to_string()))?;

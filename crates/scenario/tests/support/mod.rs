@@ -7,7 +7,7 @@ use std::path::Path;
 use rooflut::model;
 use rooflut::table::sets;
 use rooflut_report::Report;
-use rooflut_scenario::{Model, Resources, Run, ScenarioFile};
+use rooflut_scenario::{Error, Model, Resources, Run, ScenarioFile, Target};
 use rooflut_traces::Input;
 
 /// Returns the report of a scenario of one built-in model on `h100`.
@@ -31,7 +31,7 @@ fn run_with(text: &str, read: &dyn Fn(&Path) -> io::Result<Input>) -> Run {
     let file = ScenarioFile::read(text.as_bytes()).unwrap();
     let scenario = file.scenario().clone();
     let llama = model::find(scenario.target.model()).unwrap();
-    let resources =
-        Resources { model: Model::new(llama.name, llama.spec), draft_model: None, tables: sets::H100.clone(), read };
-    Run::try_new(scenario, resources).unwrap()
+    let find = |_: &Target| Ok::<_, Error>((Model::new(llama.name, llama.spec), sets::H100.clone()));
+    let (model, tables) = find(&scenario.target).unwrap();
+    Run::try_new(scenario, Resources { model, draft_model: None, tables, find: &find, read }).unwrap()
 }
