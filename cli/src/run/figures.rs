@@ -2,8 +2,8 @@
 
 use rooflut::sim::SimConfig;
 use rooflut::sim::figures::{Drafts, Goodput, LimitShares, PoolUse, Stages, Summary};
-use rooflut_report::{Cost, EnergyBound, PerWork, Shares};
-use rooflut_scenario::{EXACT_REQUESTS, Speculation};
+use rooflut_report::{Cost, EnergyBound, LatencyMs, PerWork, Shares};
+use rooflut_scenario::{EXACT_REQUESTS, ServerKind, Speculation};
 
 use super::files::outputs;
 use super::interval;
@@ -11,9 +11,10 @@ use super::load;
 use super::ranges::latencies;
 use super::seeds;
 use super::steady;
-use super::text::RunText;
+use super::text::{RunText, servers_of};
 use crate::flagged;
-use crate::output::{count, latency, number, percent, plural, scientific, three_digits, wrapped_at};
+use crate::grid::Grid;
+use crate::output::{count, latency, latency_cell, number, percent, plural, scientific, three_digits, wrapped_at};
 
 /// Column of the text after its label.
 pub(super) const INDENT: usize = 15;
@@ -34,7 +35,7 @@ impl RunText<'_> {
             .interval
             .as_ref()
             .map_or(String::new(), |interval| "\n".to_owned() + &interval::text(interval));
-        self.latencies() + &self.totals() + &self.server_use() + &self.costs() + &interval + &seeds
+        self.latencies() + &self.by_kind() + &self.totals() + &self.server_use() + &self.costs() + &interval + &seeds
     }
 
     /// Names the seed of the files, if there are any.
@@ -96,6 +97,27 @@ impl RunText<'_> {
         "\n".to_owned() + &latencies("priority (requests)", &rows.collect::<Vec<_>>()).render(2)
     }
 
+    /// The work of each kind of server.
+    fn by_kind(&self) -> String {
+        let Some(kinds) = &self.report.servers else {
+            return String::new();
+        };
+        let mut grid = Grid::new("servers | >requests | >share | >TTFT\np99 ms | >TPOT\np99 ms | >busy | >KV\npeak");
+        let p99 = |of: Option<LatencyMs>| of.and_then(|of| of.p99).map_or("-".to_owned(), latency_cell);
+        for (group, kind) in self.outcome.run.groups().iter().zip(kinds) {
+            grid.row(vec![
+                servers_of(group),
+                count(kind.requests),
+                kind.share.map_or("-".to_owned(), |share| percent(100.0 * share)),
+                p99(kind.ttft_ms),
+                p99(kind.tpot_ms),
+                percent(100.0 * kind.busy_share),
+                percent(100.0 * f64::from(kind.kv_blocks_peak) / f64::from(kind.kv_blocks.max(1))),
+            ]);
+        }
+        "\n".to_owned() + &grid.render(2)
+    }
+
     fn totals(&self) -> String {
         let summary = &self.outcome.summary;
         let throughput = &summary.throughput;
@@ -153,6 +175,14 @@ impl RunText<'_> {
             let told = format!("{requests}: {}", rejected.cause);
             text += &wrapped_at(INDENT, "rejected", &told);
         }
+        if let Some(restarted) = self.report.restarted {
+            let lost = self.outcome.run.outages().iter().map(|outage| {
+                format!("server {} from {} to {} s", outage.server, scientific(outage.from_s), scientific(outage.to_s))
+            });
+            let lost: Vec<String> = lost.collect();
+            let told = format!("{}; {} started again", lost.join(", "), plural(restarted, "request"));
+            text += &wrapped_at(INDENT, "lost", &told);
+        }
         if totals.truncated > 0 {
             let requests = count(totals.truncated);
             let longest = count(self.outcome.run.config().max_model_len.into());
@@ -189,19 +219,27 @@ impl RunText<'_> {
 
     /// Cost and energy of what was served.
     fn costs(&self) -> String {
-        let gpu = &self.outcome.run.placement().tables.gpu().name;
+        let run = self.outcome.run;
+        let without = |is_known: fn(&ServerKind) -> bool| {
+            let kind = run.kinds().find(|kind| !is_known(kind)).or(run.kinds().next());
+            kind.map(|kind| kind.placement().tables.gpu().name.to_string()).unwrap_or_default()
+        };
+        let gpu = without(|kind| kind.price().is_some());
         let cost = self
             .report
             .cost
             .as_ref()
-            .map(describe_cost)
+            .map(|cost| describe_cost(cost, run.is_mixed()))
             .unwrap_or_else(|| format!("the price of {gpu} is not known; give one with --price {gpu}=USD"));
-        let energy = self
-            .report
-            .energy_bound
-            .as_ref()
-            .map(describe_energy)
-            .unwrap_or_else(|| format!("the data sheet of {gpu} has no tdp_w; add it"));
+        let energy =
+            self.report.energy_bound.as_ref().map(|energy| describe_energy(energy, run.is_mixed())).unwrap_or_else(
+                || {
+                    format!(
+                        "the data sheet of {} has no tdp_w; add it",
+                        without(|kind| kind.placement().tables.gpu().tdp_w.is_some())
+                    )
+                },
+            );
         wrapped_at(INDENT, "cost", &cost) + &wrapped_at(INDENT, "energy", &energy)
     }
 
@@ -262,6 +300,15 @@ impl RunText<'_> {
             (_, 1) => format!("; shared by {many} groups of {layers} layers"),
             _ => format!("; {layers} layers each, {many} for {block_size} tokens of a request"),
         };
+        if self.outcome.run.is_mixed() {
+            return format!(
+                "{} of {} blocks at the peak ({}), {} on average",
+                count(kv.peak_blocks.into()),
+                count(kv.blocks.into()),
+                share(f64::from(kv.peak_blocks)),
+                share(kv.mean_blocks),
+            );
+        }
         format!(
             "{} of {} blocks of {} tokens at the peak ({}), {} on average; room for {} requests of {} tokens{shared}",
             count(kv.peak_blocks.into()),
@@ -318,19 +365,19 @@ fn describe_goodput(goodput: &Goodput, requests: u64) -> String {
     )
 }
 
-fn describe_cost(cost: &Cost) -> String {
+fn describe_cost(cost: &Cost, is_mean: bool) -> String {
     let price = &cost.price;
-    format!(
-        "{}; at {} USD per GPU hour ({})",
-        describe_per(&cost.usd_per, "USD"),
-        price.usd_per_gpu_hour,
-        price.origin()
-    )
+    let usd = match is_mean {
+        true => format!("{} USD per GPU hour on average", three_digits(price.usd_per_gpu_hour)),
+        false => format!("{} USD per GPU hour", price.usd_per_gpu_hour),
+    };
+    format!("{}; at {usd} ({})", describe_per(&cost.usd_per, "USD"), price.origin())
 }
 
-fn describe_energy(energy: &EnergyBound) -> String {
+fn describe_energy(energy: &EnergyBound, is_mean: bool) -> String {
+    let each = if is_mean { "on average" } else { "each" };
     format!(
-        "at most {}: the GPUs alone, {} W each while a step runs",
+        "at most {}: the GPUs alone, {} W {each} while a step runs",
         describe_per(&energy.wh_per, "Wh"),
         number(energy.tdp_w, 0)
     )

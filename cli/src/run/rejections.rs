@@ -1,8 +1,10 @@
 //! Why requests were rejected, and what would help.
 
+use std::cmp::Reverse;
+
 use rooflut::hardware::Dtype;
 use rooflut_report::Rejections;
-use rooflut_scenario::{ARRIVAL_YEARS, Run};
+use rooflut_scenario::{ARRIVAL_YEARS, Run, ServerKind};
 
 use crate::error::Error;
 use crate::output::count;
@@ -41,6 +43,23 @@ pub(crate) enum LengthLimit {
 }
 
 impl LengthLimit {
+    /// Returns the limit of the longest request of a kind of server.
+    pub(crate) fn of(run: &Run, kind: &ServerKind) -> LengthLimit {
+        if let Some(tokens) = kind.lowered_from() {
+            return LengthLimit::KvCache(tokens);
+        }
+        let flag = kind.settings().server.max_model_len;
+        let draft = run.speculation().and_then(|s| s.draft.as_ref());
+        let model = kind.placement().model.spec.max_model_len;
+        match draft {
+            Some(draft) if flag.is_none() && draft.spec.eagle3.is_none() && draft.spec.max_model_len < model => {
+                LengthLimit::Draft
+            }
+            _ if flag.is_some() => LengthLimit::Flag,
+            _ => LengthLimit::Model,
+        }
+    }
+
     /// Returns the reason and the advice.
     pub(crate) fn remark(self) -> String {
         match self {
@@ -84,13 +103,18 @@ impl LengthLimit {
 }
 
 /// The reasons that occurred.
-pub(crate) fn explain(rejections: &Rejections, run: &Run, limit: LengthLimit) -> Vec<Rejected> {
+pub(crate) fn explain(rejections: &Rejections, run: &Run) -> Vec<Rejected> {
     const CORRECT: &str = "correct the trace";
+    // Of unlike servers, all reject such a request; the largest limit says why.
+    let mut kinds: Vec<&ServerKind> = run.kinds().collect();
+    kinds.sort_by_key(|kind| Reverse(kind.config().max_model_len));
+    let longest = kinds.first().map(|kind| kind.config().max_model_len).unwrap_or_default();
+    let limit = kinds.first().map_or(LengthLimit::Model, |kind| LengthLimit::of(run, kind));
     let all = [
         (rejections.empty_prompt, "the prompt is empty".to_owned(), CORRECT),
         (rejections.empty_output, "no output token is asked for".to_owned(), CORRECT),
         (rejections.too_late, format!("they arrive after {ARRIVAL_YEARS} years"), "use shorter pauses"),
-        (rejections.too_long, limit.cause(run.config().max_model_len), &limit.next_step(run)),
+        (rejections.too_long, limit.cause(longest), &limit.next_step(run)),
         (
             rejections.queue_full,
             "the queue was full (--max-waiting)".to_owned(),

@@ -3,8 +3,8 @@
 use rooflut::sim::PrefixCaching;
 use rooflut::step::TimeSources;
 use rooflut::table::Origin;
-use rooflut_report::{Report, Shares};
-use rooflut_scenario::{Outcome, Pools, Speculation};
+use rooflut_report::{Report, Role, Shares};
+use rooflut_scenario::{Group, Outcome, Pools, Run, ServerKind, Speculation};
 
 use super::load;
 use super::rejections::{self, LengthLimit, Rejected};
@@ -38,11 +38,10 @@ impl RunText<'_> {
     }
 
     fn setup(&self) -> String {
-        let (placement, config) = (self.outcome.run.placement(), self.outcome.run.config());
         let heading = format!(
             "{}, simulated as {} serves it{}",
             self.outcome.run.title(),
-            placement.engine.name,
+            self.outcome.run.placement().engine.name,
             steady::heading(self.outcome),
         );
         let mut text = title(&heading) + &warnings(INDENT, self.warnings());
@@ -50,18 +49,10 @@ impl RunText<'_> {
         if load::is_in_lock_step(run.load()) && !run.scenario().server.is_random() {
             text += &wrapped("note", LOCK_STEP);
         }
-        let server = format!(
-            "{}, {} a step, at most {} a request{}, {} scheduling, {} ms of API server",
-            plural(config.max_num_seqs.into(), "sequence"),
-            plural(config.max_num_batched_tokens.into(), "token"),
-            count(config.max_model_len.into()),
-            self.length_limit().remark(),
-            config.rules.scheduling,
-            number(config.api_server_ns as f64 / 1e6, 1),
-        );
-        let server = server + &self.policies();
-        let Origin { engine, source, license, .. } = placement.tables.origin();
-        text += &wrapped("model", &model_size(&placement.model.spec, placement.kv_dtype));
+        text += &self.of_kinds("model", |kind| {
+            let placement = kind.placement();
+            model_size(&placement.model.spec, placement.kv_dtype)
+        });
         if let Some(file) = &self.args.file {
             let scenario = file.path.display();
             let replaced = match file.replaced.join(", ") {
@@ -71,11 +62,43 @@ impl RunText<'_> {
             text += &wrapped("scenario", &format!("{scenario}{replaced}"));
         }
         text += &wrapped("load", &load::describe(self.outcome.run.load(), self.outcome.requests()));
-        text += &wrapped("server", &server);
-        text += &wrapped("tables", &format!("{}: {engine}", placement.tables.name()));
-        text += &wrapped("source", &format!("{source} ({license})"));
+        text += &self.servers();
+        text += &self.of_kinds("tables", |kind| {
+            let tables = &kind.placement().tables;
+            format!("{}: {}", tables.name(), tables.origin().engine)
+        });
+        text += &self.of_kinds("source", |kind| {
+            let Origin { source, license, .. } = kind.placement().tables.origin();
+            format!("{source} ({license})")
+        });
         text += &wrapped("origin", &describe_sources(&self.outcome.sources));
         text + "\n"
+    }
+
+    /// Returns a line for each kind of server, equal ones once.
+    fn of_kinds(&self, label: &str, of_kind: impl Fn(&ServerKind) -> String) -> String {
+        let mut told: Vec<String> = Vec::new();
+        for text in self.outcome.run.kinds().map(of_kind) {
+            if !told.contains(&text) {
+                told.push(text);
+            }
+        }
+        told.iter().map(|text| wrapped(label, text)).collect()
+    }
+
+    /// Limits of the servers and policies other than the defaults.
+    fn servers(&self) -> String {
+        let run = self.outcome.run;
+        if !run.is_mixed() {
+            return run.kinds().map(|kind| wrapped("server", &(limits(run, kind) + &self.policies()))).collect();
+        }
+        let groups = run.groups();
+        let each = groups.iter().map(|group| {
+            let servers = format!("{}: {}", servers_of(group), limits(run, group.kind));
+            wrapped("servers", &servers)
+        });
+        let policies = self.policies();
+        each.chain([wrapped("policies", policies.trim_start_matches("; "))]).collect()
     }
 
     /// Policies other than the defaults.
@@ -87,6 +110,9 @@ impl RunText<'_> {
             1 => String::new(),
             tp => format!(" of {}", plural(tp.into(), "GPU")),
         };
+        if run.is_mixed() && run.pools().is_none() {
+            text += &format!("; {}", server.router());
+        }
         if server.replicas() > 1 {
             let servers = plural(server.replicas().into(), "replica");
             text += &format!("; {servers}{each}, {}", server.router());
@@ -115,28 +141,10 @@ impl RunText<'_> {
         text
     }
 
-    /// Returns the limit of the longest request.
-    fn length_limit(&self) -> LengthLimit {
-        let run = self.outcome.run;
-        if let Some(tokens) = run.lowered_from() {
-            return LengthLimit::KvCache(tokens);
-        }
-        let flag = run.scenario().server.max_model_len;
-        let draft = run.speculation().and_then(|s| s.draft.as_ref());
-        let model = run.placement().model.spec.max_model_len;
-        match draft {
-            Some(draft) if flag.is_none() && draft.spec.eagle3.is_none() && draft.spec.max_model_len < model => {
-                LengthLimit::Draft
-            }
-            _ if flag.is_some() => LengthLimit::Flag,
-            _ => LengthLimit::Model,
-        }
-    }
-
     /// Rejected requests by reason.
     pub(super) fn rejected(&self) -> Vec<Rejected> {
         let Outcome { run, rejections, .. } = self.outcome;
-        rejections::explain(rejections, run, self.length_limit())
+        rejections::explain(rejections, run)
     }
 
     /// The error of a run that has served nothing.
@@ -144,6 +152,34 @@ impl RunText<'_> {
         let completed = self.outcome.totals.completed;
         (completed == 0).then(|| rejections::all_rejected(&self.rejected()))
     }
+}
+
+/// Returns how many servers a group has, and the GPUs of each: `prefill: 2 servers of 1 h100 GPU each`.
+pub(super) fn servers_of(group: &Group<'_>) -> String {
+    let role = match group.role {
+        Role::Prefill => "prefill: ",
+        Role::Decode => "decode: ",
+        _ => "",
+    };
+    let gpus = group.kind.placement().gpus(group.kind.placement().parallelism.gpus().into());
+    match group.servers() {
+        1 => format!("{role}{gpus}"),
+        servers => format!("{role}{} servers of {gpus} each", count(servers.into())),
+    }
+}
+
+/// Returns the limits of a kind of server.
+fn limits(run: &Run, kind: &ServerKind) -> String {
+    let config = kind.config();
+    format!(
+        "{}, {} a step, at most {} a request{}, {} scheduling, {} ms of API server",
+        plural(config.max_num_seqs.into(), "sequence"),
+        plural(config.max_num_batched_tokens.into(), "token"),
+        count(config.max_model_len.into()),
+        LengthLimit::of(run, kind).remark(),
+        config.rules.scheduling,
+        number(config.api_server_ns as f64 / 1e6, 1),
+    )
 }
 
 fn describe_pools(pools: &Pools) -> String {

@@ -175,11 +175,12 @@ pub(crate) fn as_texts<'t>(text: &str, name: &str, value: Spanned<DeValue<'t>>) 
         list(&mut texts.map(|text| DeValue::String(text.into())))
     };
     let value = match value.get_ref() {
-        DeValue::Array(_) if name == FLEET => {
-            let fleet = Fleet::try_new(entries_of(text, &value)?)?;
+        _ if name == FLEET => {
+            let line = line_at(text, span.start);
+            let fleet = entries_of(text, &value).and_then(Fleet::try_new).map_err(|error| error.at_line(line))?;
             list(&mut fleet.entries.iter().map(|entry| texts(&entry.part, Some(entry.replicas))))
         }
-        DeValue::Table(table) if name != FLEET => {
+        DeValue::Table(table) => {
             let settings = settings_of(text, table).into_iter().map(|(name, value)| PartSetting::try_new(name, &value));
             let part = settings.collect::<Result<_, _>>().and_then(Part::try_new);
             let line = line_at(text, span.start);

@@ -14,7 +14,7 @@ use crate::model::Model;
 use crate::number::grouped;
 use crate::part::{Part, Place, in_part};
 use crate::placement::Placement;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Server};
 use crate::speculation::Speculation;
 use crate::vllm::VllmCommand;
 
@@ -31,7 +31,7 @@ pub struct Kind {
     served: Arc<OnceLock<ServedModel>>,
     pub(crate) config: SimConfig,
     /// The price of its GPU, if it is known.
-    pub(crate) price: Option<Price>,
+    price: Option<Price>,
 }
 
 /// Equal servers of a run.
@@ -105,15 +105,21 @@ impl Scenario {
 
     /// Leaves one server, without the keys of the network if that sends nothing over it.
     fn make_one_server(&mut self) {
-        let server = &mut self.server;
-        (server.replicas, server.router, server.fleet, server.lose) = (None, None, None, None);
-        (server.prefill_replicas, server.decode_replicas) = (None, None);
-        (server.prefill, server.decode) = (None, None);
-        (server.link_bandwidth, server.link_latency) = (None, None);
+        self.server.make_one();
         if !self.target.spans_nodes() {
             self.target.network_bandwidth = None;
             self.target.network_latency = self.target.network_latency.filter(|_| self.target.pp() > 1);
         }
+    }
+}
+
+impl Server {
+    /// Leaves the settings of one server.
+    pub(crate) fn make_one(&mut self) {
+        (self.replicas, self.router, self.fleet, self.lose) = (None, None, None, None);
+        (self.prefill_replicas, self.decode_replicas) = (None, None);
+        (self.prefill, self.decode) = (None, None);
+        (self.link_bandwidth, self.link_latency) = (None, None);
     }
 }
 
@@ -156,6 +162,11 @@ impl Kind {
         })
     }
 
+    /// The scenario of one such server.
+    pub fn settings(&self) -> &Scenario {
+        &self.settings
+    }
+
     /// The model and its GPUs.
     pub fn placement(&self) -> &Placement {
         &self.placement
@@ -175,6 +186,15 @@ impl Kind {
     pub fn lowered_from(&self) -> Option<u32> {
         let longest = self.deployment.max_model_len();
         (self.config.max_model_len < longest).then_some(longest)
+    }
+
+    /// The price of its GPU, if it is known.
+    pub fn price(&self) -> Option<&Price> {
+        self.price.as_ref()
+    }
+
+    pub(crate) fn set_price(&mut self, price: Option<Price>) {
+        self.price = price;
     }
 
     /// The `vllm serve` command of a server.

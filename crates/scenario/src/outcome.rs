@@ -105,12 +105,12 @@ impl Outcome<'_> {
     /// The price of a GPU, of several kinds of servers the mean over their GPUs; `None` unless each is known.
     fn price(&self) -> Option<Price> {
         if !self.run.is_mixed() {
-            return self.run.kind.price.clone();
+            return self.run.kind.price().cloned();
         }
         let groups = self.run.groups();
         let prices = groups.iter().map(|group| {
             let gpu = group.kind.placement().tables.gpu().name.as_str();
-            Some((group.gpus(), gpu, group.kind.price.clone()?))
+            Some((group.gpus(), gpu, group.kind.price().cloned()?))
         });
         Price::mean(&prices.collect::<Option<Vec<_>>>()?)
     }
@@ -148,7 +148,7 @@ impl Outcome<'_> {
                 pp: parallelism.pp,
                 expert_parallel: parallelism.expert_parallel,
                 gpus: group.gpus(),
-                usd_per_gpu_hour: group.kind.price.as_ref().map(|price| price.usd_per_gpu_hour),
+                usd_per_gpu_hour: group.kind.price().map(|price| price.usd_per_gpu_hour),
                 weights: Weights::from(&model.spec),
                 kv_dtype: *kv_dtype,
                 server: group.kind.deployment().server_options(group.kind.config()),
@@ -165,6 +165,15 @@ impl Outcome<'_> {
             }
         });
         Some(servers.collect())
+    }
+
+    /// Remarks on servers that are not back before the end of the run.
+    fn unrecovered(&self) -> impl Iterator<Item = String> {
+        let end_s = self.totals.span_ns.map_or(0.0, |(_, end_ns)| end_ns as f64 / 1e9);
+        let lost = self.run.outages().iter().filter(move |outage| outage.to_s > end_s);
+        lost.map(move |Outage { server, to_s, .. }| {
+            format!("the run ends at {end_s:.1} s, before server {server} is back at {to_s} s; more requests show how it recovers")
+        })
     }
 
     /// The servers that were lost; `None` if none was.
@@ -263,7 +272,7 @@ impl Outcome<'_> {
             time_share_by_part: Shares::by_part(&self.sources),
             time_share_by_binding: Shares::by_binding(&self.sources),
             flagged_rows: Vec::new(),
-            notes: run.notes(),
+            notes: run.notes().into_iter().chain(self.unrecovered()).collect(),
             table_engine: tables.origin().engine.as_str().to_owned(),
             table_source: tables.origin().source.as_str().to_owned(),
         }

@@ -86,10 +86,12 @@ pub(crate) fn key_of(name: &str, keys: &[&'static str]) -> Result<&'static str, 
     let keys = || keys.iter().copied();
     let all = keys().collect::<Vec<_>>().join(", ");
     let (kind, text) = match known(own) {
-        Some(of_all) => (
-            Kind::Conflict,
-            format!("{of_all} is not a setting that some servers have of their own; they may have {all}"),
-        ),
+        Some("replicas") => {
+            (Kind::Conflict, "replicas: expected in prefill_replicas or decode_replicas; move it there".to_owned())
+        }
+        Some(of_all) => {
+            (Kind::Conflict, format!("{of_all} is the same for all servers; set it for all, or use one of {all}"))
+        }
         None => {
             let near = meant_by(own).filter(|near| keys().any(|key| key == *near)).or_else(|| misspelt(own, keys()));
             let found = shortened(name);

@@ -60,8 +60,8 @@ impl Placement {
         format!("{} on {}", self.model, self.gpus(gpus))
     }
 
-    /// Returns the number of GPUs of all servers with the division of the model.
-    pub(crate) fn gpus(&self, gpus: u64) -> String {
+    /// Returns a number of GPUs with the division of the model over those of a server: `2 h100 GPUs, 2 pipeline stages`.
+    pub fn gpus(&self, gpus: u64) -> String {
         let s = if gpus == 1 { "" } else { "s" };
         let gpu = self.tables.gpu().name.as_str();
         let experts = if self.parallelism.expert_parallel { " with expert parallelism" } else { "" };

@@ -306,6 +306,17 @@ impl Run {
         [&self.kind].into_iter().chain(&self.others)
     }
 
+    /// Returns a run of one server of a kind, under the load of all.
+    #[must_use]
+    pub fn of_kind(&self, kind: &Kind) -> Run {
+        let mut kind = kind.clone();
+        kind.replicas = 1;
+        let mut run = Run { scenario: kind.settings().clone(), others: Vec::new(), pools: None, kind, ..self.clone() };
+        run.scenario.workload = self.scenario.workload.clone();
+        run.scenario.server.make_one();
+        run
+    }
+
     /// Whether servers are of several kinds.
     pub fn is_mixed(&self) -> bool {
         !self.others.is_empty()
@@ -463,7 +474,7 @@ fn set_prices(kinds: &mut [Kind], output: &Output, read: Read<'_>) -> Result<(),
     let gpus: Vec<String> = kinds.iter().map(name).collect();
     let own: Vec<&str> = gpus.iter().map(String::as_str).collect();
     let prices = Prices::try_open(output, &own, read)?;
-    kinds.iter_mut().for_each(|kind| kind.price = prices.of(&name(kind)).cloned());
+    kinds.iter_mut().for_each(|kind| kind.set_price(prices.of(&name(kind)).cloned()));
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use rooflut::interval::Coverage;
 use rooflut_error::no_effect;
-use rooflut_scenario::{Error, Kind, Output, Resources, Run, Scenario, Stop, VllmCommand, unmeasured};
+use rooflut_scenario::{Error, Kind, Output, Resources, Run, Scenario, ServerKind, Stop, VllmCommand, unmeasured};
 use serde::Serialize;
 
 use crate::bounds::{Capacity, Lengths, SAMPLE};
@@ -140,10 +140,18 @@ impl<'q> RateQuestion<'q> {
         // The rate of sessions is not that of their requests.
         let lengths = Lengths::of(&requests, &run.scenario().workload).filter(|_| !has_sessions);
         let bounds = |run: &Run| {
-            let capacity = (lengths.as_ref()).map_or(Capacity::UNKNOWN, |lengths| Capacity::of(run, lengths));
-            let pools = PoolRates::of(run, &capacity, &requests);
-            let replicas = f64::from(run.scenario().server.replicas());
-            let whole = capacity.whole * replicas;
+            let of_kind = |kind: &ServerKind| {
+                let lengths = lengths.as_ref();
+                lengths.map_or(Capacity::UNKNOWN, |lengths| Capacity::of(&run.of_kind(kind), lengths))
+            };
+            let groups = run.groups();
+            let each: Vec<Capacity> = groups.iter().map(|group| of_kind(group.kind)).collect();
+            let whole: f64 = groups.iter().zip(&each).map(|(group, of)| of.whole * f64::from(group.servers())).sum();
+            // Prefill servers come first.
+            let pools = each.first().zip(each.last()).and_then(|(prefill, decode)| {
+                let capacity = Capacity { whole, prefill: prefill.prefill, decode: decode.decode };
+                PoolRates::of(run, &capacity, &requests)
+            });
             let capacity = (pools.as_ref()).map_or(whole, |pools| pools.bound(pools.given()));
             (capacity, pools)
         };
@@ -152,7 +160,9 @@ impl<'q> RateQuestion<'q> {
         let mut simulations = 0;
         let found = Found::search(&mut rates, &limits)?;
         let division = pools.map(|pools| pools.divide(&mut rates, found.best, &limits)).transpose()?;
-        let mut limited_by = found.best.map(|best| rates.limited_by(best, &limits)).transpose()?.flatten();
+        // Unlike servers have no one setting to raise.
+        let best = found.best.filter(|_| !run.is_mixed());
+        let mut limited_by = best.map(|best| rates.limited_by(best, &limits)).transpose()?.flatten();
         if let Some((limited, best)) = limited_by.as_mut().zip(found.best)
             && let Some(raised) = limited.raised(&run)
         {
@@ -176,11 +186,13 @@ impl<'q> RateQuestion<'q> {
         let given = run.load().requests();
         let answer = within_limits.as_ref().unwrap_or(&saturation);
         let unclear = given.filter(|_| !answer.is_steady).map(|_| NOT_STEADY.to_owned());
-        let unmeasured = unmeasured(&run.placement().tables, &self.scenario.target);
+        let remark = |kind: &ServerKind| unmeasured(&kind.placement().tables, &kind.settings().target);
+        let mut unmeasured: Vec<String> = run.kinds().filter_map(remark).collect();
+        unmeasured.dedup();
         let notes = unmeasured.into_iter().chain(short).chain(unclear);
         Ok(Saturation {
             model: run.placement().model.name.clone(),
-            gpu: run.placement().tables.name().to_owned(),
+            gpu: run.gpu(),
             base: run.placement().tables.base().map(|base| base.name().to_owned()),
             gpus: run.gpus(),
             unit: if has_sessions { "sessions" } else { "requests" },

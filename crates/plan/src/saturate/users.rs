@@ -104,7 +104,7 @@ impl RateQuestion<'_> {
         let unclear = requests.is_some() && best.is_some_and(|best| !best.point.is_steady);
         Ok(MostUsers {
             model: run.placement().model.name.clone(),
-            gpu: run.placement().tables.name().to_owned(),
+            gpu: run.gpu(),
             gpus: run.gpus(),
             users,
             max_users,
