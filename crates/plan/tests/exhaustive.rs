@@ -8,7 +8,7 @@ use rooflut::hardware::Dtype;
 use rooflut::model;
 use rooflut::table::{TableSet, sets};
 use rooflut_plan::{Answer, Limits, Plan, Question, Space};
-use rooflut_scenario::{Model, Prices, Resources, Run, Scenario, no_others};
+use rooflut_scenario::{Model, Prices, Resources, Run, Scenario};
 
 /// Formats of weights, and of KV entries.
 const FORMATS: [Dtype; 2] = [Dtype::Bf16, Dtype::Fp8];
@@ -19,9 +19,9 @@ struct Grid {
     max_num_seqs: &'static [u32],
 }
 
-/// 600 deployments.
-const LARGE: Grid = Grid { max_gpus: 8, max_num_seqs: &[64, 128, 256] };
-/// 112 deployments.
+/// 688 deployments.
+const LARGE: Grid = Grid { max_gpus: 8, max_num_seqs: &[64, 256] };
+/// 144 deployments.
 const SMALL: Grid = Grid { max_gpus: 4, max_num_seqs: &[32, 128] };
 
 struct Case {
@@ -63,33 +63,56 @@ impl Case {
     }
 }
 
+/// Degrees of tensor parallelism.
+const DEGREES: [u32; 4] = [1, 2, 4, 8];
+
+/// The numbers of servers within some GPUs: tensor parallelism and number of the prefill servers, if they are separate,
+/// and those of the others.
+fn servers(max_gpus: u32) -> Vec<(Option<(u32, u32)>, (u32, u32))> {
+    let numbers = |tp: u32, gpus: u32| 1..=gpus / tp;
+    let mut found = Vec::new();
+    for tp in DEGREES {
+        found.extend(numbers(tp, max_gpus).map(|count| (None, (tp, count))));
+        for prefill in DEGREES {
+            for count in numbers(prefill, max_gpus) {
+                let left = max_gpus - prefill * count;
+                found.extend(numbers(tp, left).map(|decode| (Some((prefill, count)), (tp, decode))));
+            }
+        }
+    }
+    found
+}
+
 /// Every deployment of the grid, as a scenario, with its GPUs.
 fn deployments(case: &Case, grid: &Grid) -> Vec<(u32, Scenario)> {
     let mut found = Vec::new();
     let base = case.scenario();
-    for tp in [1, 2, 4, 8] {
-        for servers in 1..=grid.max_gpus / tp {
-            for prefill in 0..servers {
-                for dtype in FORMATS {
-                    for kv_dtype in FORMATS {
-                        for &sequences in grid.max_num_seqs {
-                            let mut scenario = base.clone();
-                            scenario.target.tp = Some(tp);
-                            scenario.target.dtype = Some(dtype);
-                            scenario.target.kv_dtype = Some(kv_dtype);
-                            let server = &mut scenario.server;
-                            server.max_num_seqs = Some(sequences);
-                            if prefill == 0 {
-                                server.replicas = Some(servers);
-                                server.link_bandwidth = None;
-                                server.link_latency = None;
-                            } else {
-                                server.prefill_replicas = Some(prefill);
-                                server.decode_replicas = Some(servers - prefill);
+    for (prefill, (tp, count)) in servers(grid.max_gpus) {
+        for dtype in FORMATS {
+            for kv_dtype in FORMATS {
+                for &sequences in grid.max_num_seqs {
+                    let mut scenario = base.clone();
+                    scenario.target.tp = Some(tp);
+                    scenario.target.dtype = Some(dtype);
+                    scenario.target.kv_dtype = Some(kv_dtype);
+                    let server = &mut scenario.server;
+                    server.max_num_seqs = Some(sequences);
+                    match prefill {
+                        None => {
+                            server.replicas = Some(count);
+                            server.link_bandwidth = None;
+                            server.link_latency = None;
+                        }
+                        Some((prefill_tp, prefill)) => {
+                            server.prefill_replicas = Some(prefill);
+                            server.decode_replicas = Some(count);
+                            if prefill_tp != tp {
+                                server.prefill = Some(vec![format!("tp={prefill_tp}").parse().unwrap()]);
                             }
-                            found.push((tp * servers, scenario));
                         }
                     }
+                    let gpus = tp * count + prefill.map_or(0, |(tp, count)| tp * count);
+                    found.push((gpus, scenario));
                 }
             }
         }
@@ -100,11 +123,12 @@ fn deployments(case: &Case, grid: &Grid) -> Vec<(u32, Scenario)> {
 /// Returns the headroom of a deployment that meets the limits with every seed.
 fn headroom(case: &Case, scenario: &Scenario, tables: &TableSet) -> Option<f64> {
     let llama = model::find("llama-3.1-8b").unwrap();
+    let model = Model::new(llama.name, llama.spec);
     let resources = Resources {
-        model: Model::new(llama.name, llama.spec),
+        model: model.clone(),
         draft_model: None,
         tables: tables.clone(),
-        find: &no_others,
+        find: &|_| Ok((model.clone(), tables.clone())),
         read: &|_| Err(ErrorKind::NotFound.into()),
     };
     let run = Run::try_new(scenario.clone(), resources).unwrap();
@@ -123,7 +147,9 @@ fn headroom(case: &Case, scenario: &Scenario, tables: &TableSet) -> Option<f64> 
 
 fn is_of(answer: &Answer, scenario: &Scenario) -> bool {
     let (target, server) = (&scenario.target, &scenario.server);
+    let unlike = server.prefill.iter().flatten().map(ToString::to_string).next();
     Some(answer.tp) == target.tp
+        && answer.prefill.as_ref().map(|prefill| format!("tp={}", prefill.tp)) == unlike
         && Some(answer.weights.weight_dtype) == target.dtype
         && Some(answer.kv_dtype) == target.kv_dtype
         && answer.replicas == server.replicas
@@ -157,7 +183,7 @@ fn the_search_finds_the_best_of_a_small_grid() {
 }
 
 #[test]
-#[ignore = "slow: simulates 1,200 deployments"]
+#[ignore = "slow: simulates 1,376 deployments"]
 fn the_search_finds_what_all_deployments_have_with_a_tenth_of_the_runs() {
     for case in [
         Case { requests: 2_000, rate: 40.0, prompt: "512", output: "256", ttft: Some(150.0), tpot: Some(12.0) },
