@@ -21,7 +21,8 @@ const AFTER: &str = "\
 The plan chooses the number of servers. For each of --gpu, --tp, --dp, --pp, --dtype, --kv-dtype, --max-num-seqs and \
 --max-num-batched-tokens, the plan also chooses one of the comma-separated values. Several rates, with commas between \
 them or as a range FROM..TO:STEP, get an answer each. With --link-bandwidth and \
---link-latency, the plan also divides the servers into prefill and decode servers. A deployment meets the limits if \
+--link-latency, the plan also divides the servers into prefill and decode servers, each of the GPU and the parallelism \
+that suits it. A deployment meets the limits if \
 its steady state meets them with each of three seeds (--seeds), with no request rejected and no run overloaded. A run \
 lasts until the result is clear, or for --requests. Of equal servers behind a round-robin router, one is simulated.";
 

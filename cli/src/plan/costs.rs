@@ -2,7 +2,7 @@
 
 use rooflut_plan::{BreakEven, Plan};
 
-use super::text::servers;
+use super::text::{gpus, servers};
 use crate::grid::Grid;
 use crate::output::{number, wrapped, wrapped_at};
 
@@ -22,7 +22,7 @@ pub(super) fn text(plan: &Plan) -> String {
             continue;
         };
         grid.row(vec![
-            answer.gpu.clone(),
+            gpus(answer),
             servers(answer),
             number(cost.price.usd_per_gpu_hour, 2),
             number(cost.usd, 2),
@@ -30,7 +30,7 @@ pub(super) fn text(plan: &Plan) -> String {
             usd(cost.usd_per.request.map(|usd| 1e3 * usd)),
         ]);
         let price = &cost.price;
-        sources.push(format!("{}: {}", answer.gpu, price.origin()));
+        sources.push(format!("{}: {}", gpus(answer), price.origin()));
     }
     sources.dedup();
     unknown.dedup();

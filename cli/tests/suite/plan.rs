@@ -53,6 +53,26 @@ fn the_table_shows_the_command_that_simulates_the_best_deployment() {
 }
 
 #[test]
+fn prefill_and_decode_servers_may_be_of_different_gpus() {
+    let load = "--model llama-3.1-8b --rate 30 --prompt 2000 --output 200 --link-bandwidth 50 --link-latency 10";
+    let limits = "--goodput ttft:400 tpot:15 --max-gpus 16 --count 1";
+    let plan = json(&format!("plan {load} --gpu h100,l40s --tp 1 {limits} --price h100=6 l40s=1.5"));
+    let best = &plan["deployments"][0];
+    assert_eq!((&best["prefill"]["gpu"], &best["gpu"]), (&"l40s".into(), &"h100".into()));
+    let [prefill, decode] = ["prefill_replicas", "decode_replicas"].map(|key| number(best, &format!("/{key}")));
+    assert!((number(best, "/gpus") - prefill - decode).abs() < 1e-9);
+    assert!((number(best, "/hourly_cost/usd") - 1.5 * prefill - 6.0 * decode).abs() < 1e-9);
+    assert_eq!(plan["break_even"], Value::Array(Vec::new()));
+    // It costs less than equal servers, and holds its limits in a run that is longer than those of the plan.
+    let equal = json(&format!("plan {load} --gpu h100 --tp 1 {limits} --price h100=6"));
+    assert!(number(best, "/hourly_cost/usd") < number(&equal, "/deployments/0/hourly_cost/usd"));
+    let servers =
+        format!("--prefill-replicas {prefill} --decode-replicas {decode} --prefill gpu=l40s --decode gpu=h100");
+    let run = json(&format!("run {load} {servers} --requests 20000"));
+    assert!(number(&run, "/ttft_ms/p99") < 400.0 && number(&run, "/tpot_ms/p99") < 15.0);
+}
+
+#[test]
 fn kinds_that_are_left_out_for_one_reason_share_a_paragraph_with_flags() {
     let text = success(
         "plan --model llama-3.1-70b --gpu h100 --rate 5 --goodput ttft:800 --dtype bf16,fp8 \

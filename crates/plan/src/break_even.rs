@@ -16,13 +16,15 @@ pub struct BreakEven {
 }
 
 /// Returns the break-even price of each GPU of `deployments`, the cheapest first, but that of the cheapest. GPUs of the
-/// same price as the cheapest have none: one price may be that of both.
+/// same price as the cheapest have none: one price may be that of both. Deployments on GPUs of two kinds have no one price.
 pub(crate) fn of(deployments: &[Answer]) -> Vec<BreakEven> {
-    let Some((best, cost)) = deployments.first().and_then(|best| Some((best, best.hourly_cost.as_ref()?))) else {
+    let is_mixed = |answer: &Answer| answer.prefill.as_ref().is_some_and(|prefill| prefill.gpu != answer.gpu);
+    let best = deployments.first().filter(|best| !is_mixed(best));
+    let Some((best, cost)) = best.and_then(|best| Some((best, best.hourly_cost.as_ref()?))) else {
         return Vec::new();
     };
     let mut found: Vec<BreakEven> = Vec::new();
-    for answer in deployments {
+    for answer in deployments.iter().filter(|answer| !is_mixed(answer)) {
         let is_priced_apart = answer.hourly_cost.as_ref().is_some_and(|other| other.price != cost.price);
         let is_known = answer.gpu == best.gpu || found.iter().any(|known| known.gpu == answer.gpu);
         if is_priced_apart && !is_known {

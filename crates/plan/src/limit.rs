@@ -246,7 +246,8 @@ impl Limits {
     /// any, and where a request may miss one.
     pub(crate) fn of_prompts(&self) -> Option<Limits> {
         let of_ttft = self.limits.iter().filter(|limit| limit.latency() == Latency::Ttft);
-        let limits: Vec<Limit> = of_ttft.map(|limit| Limit { latency: limit.latency.times(MARGIN), ..*limit }).collect();
+        let limits: Vec<Limit> =
+            of_ttft.map(|limit| Limit { latency: limit.latency.times(MARGIN), ..*limit }).collect();
         (self.attainment.is_none() && !limits.is_empty()).then_some(Limits { limits, attainment: None })
     }
 

@@ -73,6 +73,10 @@ impl Question<'_> {
     /// are bisected, on the assumption that more servers meet the limits if fewer do. A note says if the best
     /// deployment breaks this assumption.
     ///
+    /// Separate prefill and decode servers may be of different kinds: of other GPUs or parallelism, with the same formats
+    /// and limits of a step. The fewest prefill servers of a kind are those with which the prompts alone meet a limit on
+    /// TTFT; fewer miss it whatever decodes.
+    ///
     /// # Errors
     /// A scenario that no deployment can run, choices that contradict the scenario, too few requests for the figures.
     pub fn plan(&self) -> Result<Plan, Error> {

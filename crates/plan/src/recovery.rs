@@ -62,10 +62,7 @@ impl Recovery {
         };
         let of_variant = |(of, _): &&(usize, Option<f64>)| *of == variant.index;
         let (_, completed) = self.completed.iter().find(of_variant)?;
-        Some(Backlog {
-            load: variant.run.scenario().workload.rate() / f64::from(count),
-            completed: (*completed)?,
-        })
+        Some(Backlog { load: variant.run.scenario().workload.rate() / f64::from(count), completed: (*completed)? })
     }
 
     /// Returns a remark on the best deployment, or on smaller ones, that would not recover.

@@ -120,9 +120,8 @@ impl Variant {
     /// Whether its servers can decode what `prefill` servers send: its formats and limits are the same, and only GPUs and
     /// parallelism differ.
     pub(crate) fn pairs_with(&self, prefill: &Variant) -> bool {
-        let settings = |choice: &Choice| {
-            (choice.dtype, choice.kv_dtype, choice.max_num_seqs, choice.max_num_batched_tokens)
-        };
+        let settings =
+            |choice: &Choice| (choice.dtype, choice.kv_dtype, choice.max_num_seqs, choice.max_num_batched_tokens);
         settings(&self.choice) == settings(&prefill.choice)
     }
 
