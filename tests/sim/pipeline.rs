@@ -13,9 +13,9 @@ use rooflut::step::{LatencyModel, StepBatch};
 use rooflut::units::Seconds;
 
 /// A model whose stages take these shares of a step, in percent.
-struct Stages<'s> {
-    model: Linear,
-    shares: &'s [u64],
+pub(crate) struct Stages<'s> {
+    pub(crate) model: Linear,
+    pub(crate) shares: &'s [u64],
 }
 
 impl LatencyModel for Stages<'_> {

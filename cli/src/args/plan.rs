@@ -111,7 +111,7 @@ impl PlanArgs {
     /// of servers.
     pub(super) fn described(command: clap::Command) -> clap::Command {
         let command = described::<PlanArgs>(command).mut_arg("goodput", |arg| arg.required(true));
-        let chosen = ["replicas", "prefill_replicas", "decode_replicas"];
+        let chosen = ["replicas", "prefill_replicas", "decode_replicas", "prefill", "decode", "fleet", "lose"];
         let command = chosen.into_iter().fold(command, |command, flag| command.mut_arg(flag, |arg| arg.hide(true)));
         LISTS.into_iter().fold(command, |command, (flag, help)| {
             command.mut_arg(flag, |arg| arg.action(ArgAction::Append).value_delimiter(',').help(help))

@@ -1,6 +1,6 @@
 //! The grid that flags and a scenario file describe.
 
-use rooflut_scenario::{Scenario, ScenarioFile};
+use rooflut_scenario::{Fleet, Scenario, ScenarioFile};
 use rooflut_sweep::{Axis, Grid};
 use serde_json::Value;
 
@@ -30,12 +30,23 @@ pub(super) fn grid(args: &SweepArgs) -> Result<Grid, Error> {
     Ok(Grid::try_new(file.scenario(), all)?)
 }
 
-/// Returns the values of a flag: limits belong together as they are given, conditions and prices all together.
+/// Returns the fleets of files.
+fn fleets(paths: &[String]) -> Result<Vec<Value>, Error> {
+    let fleet = |path: &String| {
+        let fleet = Fleet::open(path).map_err(|error| Error::from(error).about("fleet"))?;
+        Ok(serde_json::to_value(fleet)?)
+    };
+    paths.iter().map(fleet).collect()
+}
+
+/// Returns the values of a flag: limits and settings of servers belong together as they are given; conditions, prices
+/// and servers that are lost all together.
 fn axis(key: &str, texts: &[Vec<String>]) -> Result<Axis, Error> {
     let list = |texts: &[String]| texts.iter().map(|text| Value::from(text.as_str())).collect();
     Ok(match key {
-        "goodput" => Axis::try_new(key, texts.iter().map(|texts| list(texts))),
-        "where" | "price" => Axis::try_new(key, [list(&texts.concat())]),
+        "goodput" | "prefill" | "decode" => Axis::try_new(key, texts.iter().map(|texts| list(texts))),
+        "fleet" => Axis::try_new(key, fleets(&texts.concat())?),
+        "where" | "price" | "lose" => Axis::try_new(key, [list(&texts.concat())]),
         _ => Axis::read(key, texts.iter().flatten().map(String::as_str)),
     }?)
 }

@@ -18,6 +18,7 @@ const READERS: &[&str] = &[
     "run --draft-tokens 2 --acceptance 0.5 --draft-model PATH",
     "run --tables PATH",
     "run --prices PATH",
+    "run --fleet PATH",
     "run --vllm @PATH",
     "fits --vllm @PATH",
     "fits --prices PATH",

@@ -5,6 +5,7 @@ mod disaggregation;
 mod documents;
 mod exit_codes;
 mod fits;
+mod fleets;
 mod fuzz_corpus;
 mod library;
 mod links;

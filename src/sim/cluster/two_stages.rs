@@ -110,7 +110,7 @@ where
             return Ok(false);
         };
         match event {
-            Event::Arrival => self.arrive(now_ns),
+            Event::Arrival => self.arrive(),
             Event::PrefillChange => self.change_prefill(now_ns),
             Event::DecodeChange => self.change_decode(now_ns),
             Event::Delivery => self.deliver(),
@@ -191,13 +191,13 @@ where
     }
 
     /// Sends the next request to a prefill server.
-    fn arrive(&mut self, now_ns: u64) {
+    fn arrive(&mut self) {
         let Some((index, request)) = self.source.take() else {
             return;
         };
         let config = &self.servers.decode.config;
         if let Err(reason) = config.check(&request) {
-            return self.reject(index, request, reason, now_ns);
+            return self.reject(index, request, reason, self.prefill.at_engine_ns(request.arrival_ns));
         }
         let output_tokens = config.served_output(&request);
         self.counts.truncated += u64::from(output_tokens < request.output_tokens);

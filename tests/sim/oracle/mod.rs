@@ -1,6 +1,8 @@
 //! The straightforward engine: it walks over every running request in every step. What the real one
 //! answers without that, to the nanosecond.
 
+pub(crate) mod engines;
+pub(crate) mod fleet;
 pub(crate) mod kv_cache;
 pub(crate) mod lockstep;
 pub(crate) mod pipeline;

@@ -36,6 +36,7 @@ const BEFORE_SERVER: &[&str] = &[
     "disaggregation.decode_replicas",
     "disaggregation.link_bandwidth_gb_per_s",
     "disaggregation.link_latency_us",
+    "outages",
     "speculation.draft_tokens",
     "speculation.acceptance",
     "speculation.draft_model",
@@ -49,6 +50,27 @@ const BEFORE_SERVER: &[&str] = &[
     "engine",
 ];
 
+/// Such keys of a kind of servers.
+const OF_KIND: &[&str] = &[
+    "role",
+    "servers",
+    "gpu",
+    "base",
+    "tp",
+    "dp",
+    "pp",
+    "expert_parallel",
+    "weight_dtype",
+    "expert_dtype",
+    "kv_dtype",
+    "max_num_seqs",
+    "max_num_batched_tokens",
+    "long_prefill_token_threshold",
+    "max_model_len",
+    "gpu_memory_utilization",
+    "max_waiting",
+];
+
 /// Such keys after these settings.
 const AFTER_SERVER: &[&str] =
     &["goodput.ttft_ms", "goodput.tpot_ms", "goodput.e2e_ms", "cost.usd_per_gpu_hour", "table_engine"];
@@ -58,6 +80,16 @@ pub(super) fn differing(a: &ReadReport, b: &ReadReport) -> Vec<Setting> {
     // The report's `kv_blocks` are those of all servers.
     let of_server = ServerOptions::NAMES.iter().filter(|name| **name != "kv_blocks");
     let mut settings = Vec::new();
+    let kinds = [a, b].map(|report| at(report, "servers").as_array().map_or(0, Vec::len));
+    for kind in 0..kinds.into_iter().max().unwrap_or_default() {
+        for key in OF_KIND {
+            let [of_a, of_b] = [a, b].map(|report| {
+                let kind = at(report, "servers").get(kind);
+                kind.and_then(|kind| kind.get(key)).unwrap_or(&Value::Null)
+            });
+            compare(&format!("servers.{kind}.{key}"), of_a, of_b, &mut settings);
+        }
+    }
     for key in BEFORE_SERVER.iter().chain(of_server).chain(AFTER_SERVER) {
         compare(key, at(a, key), at(b, key), &mut settings);
     }
