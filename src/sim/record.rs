@@ -21,7 +21,7 @@ pub struct RequestRecord {
 pub enum Outcome {
     /// The request was served in full.
     Completed(Timing),
-    /// The request was rejected.
+    /// The request was rejected, or abandoned by its client ([`Rejection::Abandoned`]).
     Rejected(Rejection),
 }
 
@@ -80,6 +80,11 @@ impl RequestRecord {
             Outcome::Completed(timing) => Some(timing),
             Outcome::Rejected(_) => None,
         }
+    }
+
+    /// Returns whether the client gave up before the first token.
+    pub fn is_abandoned(&self) -> bool {
+        matches!(self.outcome, Outcome::Rejected(Rejection::Abandoned { .. }))
     }
 
     /// Returns the time from the arrival to the first token.

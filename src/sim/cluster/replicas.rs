@@ -3,7 +3,7 @@
 use crate::error::Invalid;
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
-use crate::sim::load::source::Source;
+use crate::sim::load::source::{Source, tell_source};
 use crate::sim::observer::Observer;
 use crate::sim::{SimConfig, SimReport, StepTimeError};
 use crate::step::LatencyModel;
@@ -102,8 +102,7 @@ impl<M: LatencyModel> Cluster<M> {
                     for finished in pool.drain_finished() {
                         let record = &finished.record;
                         observer.finished(finished.index, record);
-                        let answered_ns = record.answered_ns(finished.at_ns);
-                        source.finished(finished.index, &record.request, answered_ns);
+                        tell_source(source, finished.index, record, finished.at_ns);
                     }
                 }
                 None => {
