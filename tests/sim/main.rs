@@ -18,6 +18,7 @@ mod lengths;
 mod load;
 mod lockstep;
 mod oracle;
+mod patience;
 mod pipeline;
 mod properties;
 mod schedule;
