@@ -82,9 +82,15 @@ impl RequestRecord {
         }
     }
 
-    /// Returns whether the client gave up before the first token.
-    pub fn is_abandoned(&self) -> bool {
-        matches!(self.outcome, Outcome::Rejected(Rejection::Abandoned { .. }))
+    /// Returns when the client gave up, in nanoseconds from the start of the simulation; `None` if it did not. The
+    /// engine aborts the request at the next step boundary.
+    pub fn abandoned_ns(&self) -> Option<u64> {
+        match self.outcome {
+            Outcome::Rejected(Rejection::Abandoned { patience_ns }) => {
+                Some(self.request.arrival_ns.saturating_add(patience_ns))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the time from the arrival to the first token.

@@ -113,7 +113,7 @@ proptest! {
             let (expected, lost) = match timing {
                 Some(timing) => (output_tokens, timing.preemptions),
                 // It may have been preempted before its client gave up.
-                None if record.unwrap().is_abandoned() => (0, preempted[id.index()]),
+                None if record.unwrap().abandoned_ns().is_some() => (0, preempted[id.index()]),
                 None => (0, 0),
             };
             prop_assert_eq!((tokens[id.index()], preempted[id.index()]), (expected, lost));

@@ -70,7 +70,8 @@ impl RunText<'_> {
             };
             text += &wrapped("scenario", &format!("{scenario}{replaced}"));
         }
-        text += &wrapped("load", &load::describe(self.outcome.run.load(), self.outcome.requests()));
+        let load = load::describe(run.load(), self.outcome.requests());
+        text += &wrapped("load", &(load + &load::describe_patience(&run.scenario().workload)));
         text += &wrapped("server", &server);
         text += &wrapped("tables", &format!("{}: {engine}", placement.tables.name()));
         text += &wrapped("source", &format!("{source} ({license})"));

@@ -63,7 +63,10 @@ impl Bounds {
     /// Returns the bounds for a load of `lengths`, where they are known.
     pub(crate) fn of(run: &Run, lengths: Option<&Lengths>, limits: &Limits) -> Bounds {
         let capacity = lengths.map_or(Capacity::UNKNOWN, |lengths| Capacity::of(run, lengths));
-        let rate = lengths.map_or(0.0, |lengths| lengths.rate);
+        // Clients who give up leave the others to be served, of which the share suffices.
+        let gives_up = run.config().patience_ns.is_some();
+        let served_share = limits.attainment().filter(|_| gives_up).unwrap_or(1.0);
+        let rate = served_share * lengths.map_or(0.0, |lengths| lengths.rate);
         // The rate at which users would ask if they waited as long for each answer as the limits allow.
         let asked = lengths.and_then(|lengths| lengths.asked_rate(run, limits));
         // A saturating conversion: more servers than any limit where the rate is infinite.

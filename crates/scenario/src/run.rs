@@ -10,6 +10,7 @@ use rooflut::deployment::ServedModel;
 use rooflut::sim::load::Source;
 use rooflut::sim::{PrefixCaching, Request, SchedulingPolicy, SimConfig};
 use rooflut::table::{Class, ErrorGroup, Extent, TableSet, sets};
+use rooflut::units::Seconds;
 use rooflut_error::{Error, no_effect, value};
 use rooflut_report::Price;
 use rooflut_traces::Input;
@@ -95,7 +96,7 @@ impl Run {
             return Err(no_effect("policy = priority", why));
         }
         Ok(Run {
-            config: placement.config(&deployment, scenario.server.kv_blocks, draft)?,
+            config: impatient(placement.config(&deployment, scenario.server.kv_blocks, draft)?, &scenario.workload),
             pools: Pools::of(&scenario.server, &deployment),
             price: price(&scenario.output, &placement, read)?,
             load,
@@ -221,7 +222,8 @@ impl Run {
         let draft = speculation.and_then(|speculation| speculation.draft.as_ref());
         let strictness = run.scenario.output.strict();
         let deployment = self.placement.serve(server, speculation, strictness)?;
-        run.config = self.placement.config(&deployment, server.kv_blocks, draft)?;
+        let config = self.placement.config(&deployment, server.kv_blocks, draft)?;
+        run.config = impatient(config, &run.scenario.workload);
         run.deployment = deployment.into();
         run.served = Arc::default();
         Ok(run)
@@ -395,6 +397,14 @@ impl Run {
             Load::Trace { .. } => Ok(Vec::new()),
             Load::Generated(load) => load.lengths(&self.config, count),
         }
+    }
+}
+
+/// The limits of a server whose clients wait as long as those of `workload`.
+fn impatient(config: SimConfig, workload: &Workload) -> SimConfig {
+    match workload.patience {
+        Some(seconds) => config.with_patience_ns(Seconds(seconds).to_nanos()),
+        None => config,
     }
 }
 

@@ -6,7 +6,7 @@ use rooflut::interval::Coverage;
 use rooflut::sim::Observer;
 use rooflut::sim::cluster::Router;
 use rooflut::sim::figures::{Digest, LatencyLimits, Summary, Totals};
-use rooflut::sim::load::{Source, Stream};
+use rooflut::sim::load::{Retries, Source, Stream};
 use rooflut::step::{AtEnd, End};
 use rooflut::units::Seconds;
 use rooflut_error::{Error, Kind, key};
@@ -40,6 +40,7 @@ const MAX_OF_USERS: u32 = 10_000_000;
 pub(crate) struct Simulated {
     summary: Summary,
     totals: Totals,
+    retries: u64,
     steady: SteadyState,
     by_priority: Option<Vec<PriorityClass>>,
 }
@@ -113,6 +114,7 @@ impl Run {
             run: self,
             summary: simulated.summary,
             totals: simulated.totals,
+            retries: simulated.retries,
             steady: simulated.steady,
             by_priority: simulated.by_priority,
             windows,
@@ -189,7 +191,8 @@ impl Run {
         let goal = given.is_none().then_some(goal);
         let classes = self.load().has_priorities().then(|| Classes::new(digest.clone()));
         let mut steady = Steady::new(&gate, goal, self.warm_up(), self.expected(), (digest, classes));
-        let mut source = Feed { source, gate: &gate };
+        // Retries go on when the gate is closed.
+        let mut source = Retries::new(Feed { source, gate: &gate }, self.scenario().workload.retries());
         let observer = &mut (self.stop().clone(), (&mut steady, counts));
         let totals = fleet.totals(&mut source, observer).map_err(step_time)?;
         self.stop().count();
@@ -206,7 +209,7 @@ impl Run {
                 );
                 Err(Error::new(Kind::Value, text).about(["warm_up"]))
             }
-            _ => Ok(Simulated { summary, totals, steady, by_priority }),
+            _ => Ok(Simulated { summary, totals, retries: source.retried(), steady, by_priority }),
         }
     }
 
@@ -220,8 +223,9 @@ impl Run {
 
     fn expected(&self) -> Expected {
         match self.load() {
-            Load::Trace { .. } => Expected::default(),
+            Load::Trace { .. } => Expected { patience_ns: self.config().patience_ns, ..Expected::default() },
             Load::Generated(load) => Expected {
+                patience_ns: self.config().patience_ns,
                 rate: load.request_rate().map(|rate| rate / f64::from(self.share.every)),
                 in_step: match load.users_in_step() {
                     0 if self.herds(load) => InStep::Servers,

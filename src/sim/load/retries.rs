@@ -7,9 +7,9 @@ use crate::sim::load::source::Source;
 
 /// A source whose clients send a request again at once when they have given up on it.
 ///
-/// A retry is a request of its own: it arrives when the one before it was aborted, and has an index of its own. Indices
-/// number the requests in the order in which they are taken, so that without retries they may differ from those of the
-/// source within. That one hears only of the last attempt.
+/// A retry is a request of its own: it arrives when the one before it was aborted, and has an index of its own, as
+/// indices number the requests in the order in which they are taken. The source within hears of the last attempt only.
+/// With 0 retries all calls, and indices, are those of the source within.
 ///
 /// Does not model: blocks of an abandoned attempt of [`Content::Unique`](crate::sim::Content::Unique), which a retry
 /// would find in the prefix cache.
@@ -62,11 +62,6 @@ impl<S> Retries<S> {
     pub fn retried(&self) -> u64 {
         self.retried
     }
-
-    /// Returns the source within.
-    pub fn into_inner(self) -> S {
-        self.source
-    }
 }
 
 impl<S: Source> Source for Retries<S> {
@@ -77,6 +72,9 @@ impl<S: Source> Source for Retries<S> {
 
     /// A retry comes before another request of the same nanosecond.
     fn take(&mut self) -> Option<(usize, Request)> {
+        if self.retries == 0 {
+            return self.source.take();
+        }
         let next_ns = self.source.next_arrival_ns().unwrap_or(u64::MAX);
         let (attempt, request) = match self.pending.first_entry() {
             Some(retry) if retry.key().0 <= next_ns => retry.remove(),
@@ -92,12 +90,17 @@ impl<S: Source> Source for Retries<S> {
     }
 
     fn finished(&mut self, index: usize, request: &Request, now_ns: u64) {
-        if let Some(attempt) = self.attempts.remove(&index) {
+        if self.retries == 0 {
+            self.source.finished(index, request, now_ns);
+        } else if let Some(attempt) = self.attempts.remove(&index) {
             self.source.finished(attempt.index, request, now_ns);
         }
     }
 
     fn abandoned(&mut self, index: usize, request: &Request, now_ns: u64) {
+        if self.retries == 0 {
+            return self.source.abandoned(index, request, now_ns);
+        }
         let Some(Attempt { index: within, earlier }) = self.attempts.remove(&index) else {
             return;
         };

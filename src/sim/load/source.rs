@@ -52,7 +52,7 @@ pub(in crate::sim) fn tell_source<S: Source + ?Sized>(
     record: &RequestRecord,
     at_ns: u64,
 ) {
-    if record.is_abandoned() {
+    if record.abandoned_ns().is_some() {
         source.abandoned(index, &record.request, at_ns);
     } else {
         source.finished(index, &record.request, record.answered_ns(at_ns));

@@ -25,6 +25,8 @@ const KEEPS_UP: f64 = 0.998;
 /// Rounds before the window, and within it, where requests fall in step: requests that happen to be served together
 /// slow each other down, and their successors arrive together again. That takes about a hundred rounds.
 const ROUNDS: [u64; 2] = [100, 50];
+/// Multiples of the patience of clients after which their queue has filled up.
+const FILLS_UP: u64 = 4;
 /// Requests of a window, from which on a p99 is known: where fewer are left, the figures are those of the whole run.
 const LEAST_WINDOW: u64 = 100 * LatencyMs::MIN_BEYOND;
 /// Requests of figures, so that a p99 is known well.
@@ -38,6 +40,8 @@ pub(crate) struct Expected {
     /// Arrivals per second in the long run; `None` where that is not known.
     pub(crate) rate: Option<f64>,
     pub(crate) in_step: InStep,
+    /// How long clients wait for the first token; `None` for as long as it takes.
+    pub(crate) patience_ns: Option<u64>,
 }
 
 /// The parts of a run that fall in step in the long run.
@@ -81,6 +85,8 @@ pub(crate) struct Steady<'g> {
     now_ns: u64,
     /// Requests that were served or rejected.
     finished: u64,
+    /// Those of them whose clients gave up.
+    abandoned: u64,
     served: u64,
     /// Time of the served requests outside of queues, summed.
     in_service_s: f64,
@@ -126,6 +132,16 @@ impl Signals {
         }
     }
 
+    /// Adds the scores of a request.
+    fn score(&mut self, record: &RequestRecord) {
+        for (bound, series) in &mut self.bounds {
+            if let Some(score) = bound.score.of(record) {
+                series.add(score);
+            }
+        }
+    }
+
+    /// Adds a request that was served.
     fn add(&mut self, record: &RequestRecord, held: u64) {
         let times = [(record.ttft(), &mut self.ttft), (record.tpot(), &mut self.tpot), (record.e2e(), &mut self.e2e)];
         for (time, series) in times {
@@ -134,11 +150,7 @@ impl Signals {
             }
         }
         self.held.add(held as f64);
-        for (bound, series) in &mut self.bounds {
-            if let Some(score) = bound.score.of(record) {
-                series.add(score);
-            }
-        }
+        self.score(record);
     }
 
     fn have_settled(&self) -> bool {
@@ -191,6 +203,7 @@ impl<'g> Steady<'g> {
             first_arrival_ns: u64::MAX,
             now_ns: 0,
             finished: 0,
+            abandoned: 0,
             served: 0,
             in_service_s: 0.0,
             next_look: FIRST_LOOK,
@@ -206,7 +219,7 @@ impl<'g> Steady<'g> {
 
     /// Returns the figures of the run that ended with `totals`, and what they are of.
     pub(crate) fn into_figures(mut self, totals: &Totals) -> (Summary, SteadyState, Option<Vec<PriorityClass>>) {
-        if !self.is_over {
+        if !self.is_over && (self.abandoned == 0 || self.has_filled_up()) {
             let [_, of_run] = DRIFTS;
             self.judge_load(of_run);
         }
@@ -247,7 +260,7 @@ impl<'g> Steady<'g> {
     /// Looks at the figures so far.
     fn look(&mut self) {
         self.next_look = (self.finished * NEXT_LOOK / 100).max(self.finished + 1);
-        if self.goal.is_some() {
+        if self.goal.is_some() && self.has_filled_up() {
             let [of_look, _] = DRIFTS;
             self.judge_load(of_look);
             if self.is_overloaded {
@@ -303,6 +316,12 @@ impl<'g> Steady<'g> {
         self.holds = judged.filter(|_| self.judged == judged);
         self.judged = judged;
         self.holds.is_some()
+    }
+
+    /// Whether a queue that the patience of clients bounds has filled up, so that one that grows is overload.
+    fn has_filled_up(&self) -> bool {
+        let patience_ns = self.expected.patience_ns.unwrap_or(0);
+        self.now_ns.saturating_sub(self.first_arrival_ns) >= patience_ns.saturating_mul(FILLS_UP)
     }
 
     /// Judges whether the servers keep up with the load.
@@ -382,7 +401,7 @@ impl Observer for Steady<'_> {
         self.finished += 1;
         self.first_arrival_ns = self.first_arrival_ns.min(record.request.arrival_ns);
         let timing = record.timing();
-        let finish_ns = timing.map_or(self.now_ns, |timing| timing.finish_ns);
+        let finish_ns = timing.map(|timing| timing.finish_ns).or(record.abandoned_ns()).unwrap_or(self.now_ns);
         let gap_ns = finish_ns.saturating_sub(self.now_ns);
         self.now_ns += gap_ns;
         let is_drain = finish_ns > self.gate.closed_ns();
@@ -405,8 +424,14 @@ impl Observer for Steady<'_> {
             self.served += 1;
             self.in_service_s += e2e.0 - waiting.0;
             if !is_drain {
-                let held = self.gate.taken().saturating_sub(self.finished);
+                // Its source has not heard of it.
+                let held = self.gate.held().saturating_sub(1);
                 self.signals.add(record, held);
+            }
+        } else if record.abandoned_ns().is_some() {
+            self.abandoned += 1;
+            if !is_drain {
+                self.signals.score(record);
             }
         }
         if is_drain || self.is_over {
