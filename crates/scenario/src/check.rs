@@ -124,12 +124,7 @@ impl Scenario {
         for (key, value, accepts, expected) in [
             ("rate", workload.rate, positive, "a positive, finite number of requests per second"),
             ("warm_up", workload.warm_up, |value| (0.0..=1e9).contains(&value), "seconds, at least 0 and at most 1e9"),
-            (
-                "patience",
-                workload.patience,
-                |value| (1e-9..=1e9).contains(&value),
-                "seconds, above 0 and at most 1e9",
-            ),
+            ("patience", workload.patience, |value| (1e-9..=1e9).contains(&value), "seconds, above 0 and at most 1e9"),
             (
                 "trace_speed",
                 workload.trace_speed,

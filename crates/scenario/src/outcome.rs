@@ -5,7 +5,8 @@ use rooflut::sim::figures::{LimitShares, QueueGrowth, Summary, TokenGaps, Totals
 use rooflut::step::TimeSources;
 use rooflut::units::Seconds;
 use rooflut_report::{
-    Clients, LatencyMs, ModelInterval, ModelSize, PriorityClass, Rejections, Report, Seeds, Shares, Usage, Weights, Window,
+    Clients, LatencyMs, ModelInterval, ModelSize, PriorityClass, Rejections, Report, Seeds, Shares, Usage, Weights,
+    Window,
 };
 
 use crate::busiest::Busiest;

@@ -30,6 +30,8 @@ pub const EXACT_REQUESTS: usize = 100_000;
 const MAX_REQUESTS: f64 = 50_000.0;
 /// More of them for each simulated server: any, and one whose requests fall in step.
 const REQUESTS_PER_SERVER: [f64; 2] = [2_000.0, 20_000.0];
+/// Multiples of the patience of clients after which their queue has filled up.
+const PATIENCE_TIMES: u64 = 4;
 
 /// Requests of each user that such a run may have: any user, and those who fall in step.
 const REQUESTS_PER_USER: [u32; 2] = [50, 400];
@@ -223,9 +225,9 @@ impl Run {
 
     fn expected(&self) -> Expected {
         match self.load() {
-            Load::Trace { .. } => Expected { patience_ns: self.config().patience_ns, ..Expected::default() },
+            Load::Trace { .. } => Expected::default(),
             Load::Generated(load) => Expected {
-                patience_ns: self.config().patience_ns,
+                fills_up_ns: self.fills_up_ns(),
                 rate: load.request_rate().map(|rate| rate / f64::from(self.share.every)),
                 in_step: match load.users_in_step() {
                     0 if self.herds(load) => InStep::Servers,
@@ -233,6 +235,16 @@ impl Run {
                     users => InStep::Users(users),
                 },
             },
+        }
+    }
+
+    /// Time in which the queues that the patience of clients bounds fill up: not those of decode servers, where patience
+    /// has ended.
+    fn fills_up_ns(&self) -> u64 {
+        match (self.config().patience_ns, self.pools()) {
+            (None, _) => 0,
+            (Some(_), None) => u64::MAX,
+            (Some(patience_ns), Some(_)) => patience_ns.saturating_mul(PATIENCE_TIMES),
         }
     }
 

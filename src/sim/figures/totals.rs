@@ -1,9 +1,9 @@
 //! Counts of a run.
 
-use crate::sim::{Rejection, RequestRecord};
 use crate::sim::figures::{Drafts, Stages};
 use crate::sim::observer::StepRecord;
 use crate::sim::record::span;
+use crate::sim::{Rejection, RequestRecord};
 use crate::units::Seconds;
 
 /// Counts of a run.

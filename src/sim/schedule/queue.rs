@@ -187,7 +187,8 @@ mod tests {
 
     #[test]
     fn a_request_comes_back_as_it_went_in_and_a_sequence_keeps_its_state() {
-        let mut queue = Queue::new(&SimConfig { policy: SchedulingPolicy::ShortestPrompt, ..SimConfig::new(2_000, 100) });
+        let mut queue =
+            Queue::new(&SimConfig { policy: SchedulingPolicy::ShortestPrompt, ..SimConfig::new(2_000, 100) });
         // From here on new requests are not kept as sequences.
         (0..SHORT).for_each(|index| queue.push(arrived(index, 1_000)));
         let others = queue.len();

@@ -25,8 +25,6 @@ const KEEPS_UP: f64 = 0.998;
 /// Rounds before the window, and within it, where requests fall in step: requests that happen to be served together
 /// slow each other down, and their successors arrive together again. That takes about a hundred rounds.
 const ROUNDS: [u64; 2] = [100, 50];
-/// Multiples of the patience of clients after which their queue has filled up.
-const FILLS_UP: u64 = 4;
 /// Requests of a window, from which on a p99 is known: where fewer are left, the figures are those of the whole run.
 const LEAST_WINDOW: u64 = 100 * LatencyMs::MIN_BEYOND;
 /// Requests of figures, so that a p99 is known well.
@@ -40,8 +38,9 @@ pub(crate) struct Expected {
     /// Arrivals per second in the long run; `None` where that is not known.
     pub(crate) rate: Option<f64>,
     pub(crate) in_step: InStep,
-    /// How long clients wait for the first token; `None` for as long as it takes.
-    pub(crate) patience_ns: Option<u64>,
+    /// Time in which queues that the patience of clients bounds fill up, so that growth is no overload before; the end of
+    /// time where all queues are bounded, and 0 where none is.
+    pub(crate) fills_up_ns: u64,
 }
 
 /// The parts of a run that fall in step in the long run.
@@ -219,6 +218,7 @@ impl<'g> Steady<'g> {
 
     /// Returns the figures of the run that ended with `totals`, and what they are of.
     pub(crate) fn into_figures(mut self, totals: &Totals) -> (Summary, SteadyState, Option<Vec<PriorityClass>>) {
+        // Where no client has given up, its patience has not bounded any queue.
         if !self.is_over && (self.abandoned == 0 || self.has_filled_up()) {
             let [_, of_run] = DRIFTS;
             self.judge_load(of_run);
@@ -318,10 +318,9 @@ impl<'g> Steady<'g> {
         self.holds.is_some()
     }
 
-    /// Whether a queue that the patience of clients bounds has filled up, so that one that grows is overload.
+    /// Whether queues that the patience of clients bounds have filled up.
     fn has_filled_up(&self) -> bool {
-        let patience_ns = self.expected.patience_ns.unwrap_or(0);
-        self.now_ns.saturating_sub(self.first_arrival_ns) >= patience_ns.saturating_mul(FILLS_UP)
+        self.now_ns.saturating_sub(self.first_arrival_ns) >= self.expected.fills_up_ns
     }
 
     /// Judges whether the servers keep up with the load.
