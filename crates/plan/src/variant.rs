@@ -53,6 +53,8 @@ pub(crate) struct Bounds {
     pub(crate) hint: u32,
     /// The smallest numbers of prefill and of decode servers that may.
     pub(crate) pools: [u32; 2],
+    /// Share of the requests that must be served: below 1 if clients give up and a share may miss the limits.
+    pub(crate) served_share: f64,
     /// The largest headroom that an unloaded server leaves, and the limit that bounds it.
     pub(crate) headroom: f64,
     /// The limit that an unloaded server misses, and its latency in milliseconds.
@@ -63,7 +65,6 @@ impl Bounds {
     /// Returns the bounds for a load of `lengths`, where they are known.
     pub(crate) fn of(run: &Run, lengths: Option<&Lengths>, limits: &Limits) -> Bounds {
         let capacity = lengths.map_or(Capacity::UNKNOWN, |lengths| Capacity::of(run, lengths));
-        // Clients who give up leave the others to be served, of which the share suffices.
         let gives_up = run.config().patience_ns.is_some();
         let served_share = limits.attainment().filter(|_| gives_up).unwrap_or(1.0);
         let rate = served_share * lengths.map_or(0.0, |lengths| lengths.rate);
@@ -81,6 +82,7 @@ impl Bounds {
         let headroom = |&(limit, ms): &(Limit, f64)| 1.0 - ms / limit.ms();
         let tightest = least.min_by(|a, b| headroom(a).total_cmp(&headroom(b)));
         Bounds {
+            served_share,
             replicas: servers(capacity.whole),
             hint: asked.map_or(1, |rate| (rate / capacity.whole).ceil() as u32),
             pools: [servers(capacity.prefill), servers(capacity.decode)],
