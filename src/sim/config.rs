@@ -49,6 +49,11 @@ pub struct SimConfig {
     pub policy: SchedulingPolicy,
     /// Maximum queue length. Requests that arrive when the queue is full are rejected.
     pub max_waiting: Option<u32>,
+    /// How long a client waits for the first token, in nanoseconds from the arrival; `None` for as long as it takes.
+    /// A request whose last prompt chunk is not scheduled by then is aborted at the next step boundary and rejected
+    /// as [`Abandoned`](crate::sim::Rejection::Abandoned).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub patience_ns: Option<u64>,
     /// Speculative decoding; `None` for one token per request and step.
     pub speculation: Option<Speculation>,
     /// Pipeline stages: batches in flight at a time. Those of a request are apart, as its next token needs the last.
@@ -94,6 +99,7 @@ impl SimConfig {
             watermark: 0.0,
             policy: SchedulingPolicy::Fcfs,
             max_waiting: None,
+            patience_ns: None,
             speculation: None,
             pipeline_parallel_size: 1,
             role: Role::Whole,
@@ -126,6 +132,13 @@ impl SimConfig {
     #[must_use]
     pub const fn with_max_waiting(mut self, max_waiting: u32) -> SimConfig {
         self.max_waiting = Some(max_waiting);
+        self
+    }
+
+    /// Sets how long a client waits for the first token, in nanoseconds.
+    #[must_use]
+    pub const fn with_patience_ns(mut self, patience_ns: u64) -> SimConfig {
+        self.patience_ns = Some(patience_ns);
         self
     }
 
@@ -198,6 +211,11 @@ impl SimConfig {
             (Some(speculation), Scheduling::Synchronous) if self.rules.chunk_drafts => speculation.lookahead_tokens(),
             _ => 0,
         }
+    }
+
+    /// Returns the last arrival whose client has given up by `now_ns` if it has no token; `None` if no client has.
+    pub(in crate::sim) fn impatient_ns(&self, now_ns: u64) -> Option<u64> {
+        now_ns.checked_sub(self.patience_ns?)
     }
 
     /// Returns whether several batches are in flight at a time.

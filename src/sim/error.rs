@@ -150,6 +150,11 @@ pub enum Rejection {
         /// Maximum queue length.
         max_waiting: u32,
     },
+    /// The client gave up: the first token had not come in time. It counts as rejected, because it was not served.
+    Abandoned {
+        /// How long the client waited, in nanoseconds from the arrival.
+        patience_ns: u64,
+    },
 }
 
 impl fmt::Display for Rejection {
@@ -168,6 +173,9 @@ impl fmt::Display for Rejection {
             }
             Rejection::QueueFull { max_waiting } => {
                 write!(f, "the queue is full, max_waiting is {max_waiting}")
+            }
+            Rejection::Abandoned { patience_ns } => {
+                write!(f, "its client gave up after {patience_ns} ns without a token")
             }
         }
     }

@@ -68,8 +68,12 @@
 //! With [`Speculation`] a step verifies the drafted tokens of each decoding request, and yields the accepted
 //! ones and one more; [`Drafting`](crate::step::Drafting) adds the time of the draft model or MTP layer.
 //!
-//! At the end of a step its results are applied first, then the arrivals up to that nanosecond, then the
-//! next step is scheduled.
+//! With [`patience`](SimConfig::patience_ns) a client closes the connection if the first token has not come in time.
+//! The engine aborts the request at the next step boundary: it leaves the queue, or its blocks are freed and the
+//! chunks of its prompt computed for nothing. A request whose last chunk is scheduled keeps its client.
+//!
+//! At the end of a step its results are applied first, then requests whose clients have given up are aborted, then the
+//! arrivals up to that nanosecond are received, then the next step is scheduled.
 //!
 //! Assumes: a request stops at its output length, which the engine knows one step ahead; a prefix hit that
 //! is given with the request (`cached_prompt_tokens`) is never evicted and takes no block; the output of a

@@ -21,7 +21,7 @@ pub struct RequestRecord {
 pub enum Outcome {
     /// The request was served in full.
     Completed(Timing),
-    /// The request was rejected.
+    /// The request was rejected, or abandoned by its client ([`Rejection::Abandoned`]).
     Rejected(Rejection),
 }
 
@@ -79,6 +79,17 @@ impl RequestRecord {
         match &self.outcome {
             Outcome::Completed(timing) => Some(timing),
             Outcome::Rejected(_) => None,
+        }
+    }
+
+    /// Returns when the client gave up, in nanoseconds from the start of the simulation; `None` if it did not. The
+    /// engine aborts the request at the next step boundary.
+    pub fn abandoned_ns(&self) -> Option<u64> {
+        match self.outcome {
+            Outcome::Rejected(Rejection::Abandoned { patience_ns }) => {
+                Some(self.request.arrival_ns.saturating_add(patience_ns))
+            }
+            _ => None,
         }
     }
 

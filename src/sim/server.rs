@@ -38,8 +38,8 @@ pub use event::{RequestId, ServerEvent, StepOutcome};
 ///
 /// # Time
 ///
-/// At a step boundary the results of the step are applied first, then arrivals up to that nanosecond, then the
-/// next step begins. `advance_to(t)` ends a step that ends at `t` and begins none at `t`: a request that arrives
+/// At a step boundary the results of the step are applied first, then requests whose clients have given up are aborted,
+/// then arrivals up to that nanosecond are received, then the next step begins. `advance_to(t)` ends a step that ends at `t` and begins none at `t`: a request that arrives
 /// at `t`, perhaps because of a result at `t`, can still be pushed and is scheduled in the step that begins
 /// then. An event loop advances to [`next_event_ns`](Server::next_event_ns) until it is `None`:
 ///
@@ -118,7 +118,8 @@ impl<M: LatencyModel> Server<M> {
     ///
     /// Requests may be pushed in any order of arrival, also long before they arrive; requests of the same
     /// nanosecond queue in the order of the calls. The engine sees a request `api_server_ns` after its arrival.
-    /// If the queue is full then, the request is rejected with a [`ServerEvent::Finished`].
+    /// If the queue is full then, the request is rejected with a [`ServerEvent::Finished`], and later if its client gives
+    /// up before the first token ([`SimConfig::patience_ns`]).
     ///
     /// # Errors
     /// [`ServerError::ArrivalBeforeNow`] for an arrival in the past, [`ServerError::NeverServed`] for a request

@@ -3,7 +3,7 @@
 use crate::error::Invalid;
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
-use crate::sim::load::source::{RequestList, Source};
+use crate::sim::load::source::{RequestList, Source, tell_source};
 use crate::sim::observer::Observer;
 use crate::sim::{Request, Server, SimConfig, SimReport, StepTimeError};
 use crate::step::LatencyModel;
@@ -92,9 +92,10 @@ impl<M: LatencyModel> Simulator<M> {
             events += 1;
             server.run_step(observer)?;
             report_finished(&mut server, source, observer);
-            // An arrival matters only if it can be admitted, if its rejection triggers the next request, or if the
-            // steps are observed: they count waiting requests.
-            let matters = server.has_room() || source.feeds_back() || observer.wants_steps();
+            // An arrival matters only if it can be admitted or abandoned, if its rejection triggers the next request, or
+            // if the steps are observed: they count waiting requests.
+            let impatient = self.config.patience_ns.is_some();
+            let matters = server.has_room() || impatient || source.feeds_back() || observer.wants_steps();
             let next_ns = matters.then(|| next_at_engine_ns(&server, source));
             let horizon_ns = next_ns.flatten().unwrap_or(u64::MAX);
             server.run_decodes(horizon_ns, u64::MAX, observer)?;
@@ -141,7 +142,7 @@ pub(super) fn report_finished<M, S: Source + ?Sized, O: Observer + ?Sized>(
 ) {
     server.report_finished(|index, record, at_ns| {
         observer.finished(index, record);
-        source.finished(index, &record.request, record.answered_ns(at_ns));
+        tell_source(source, index, record, at_ns);
     });
 }
 

@@ -158,6 +158,19 @@ fn a_full_queue_rejects_requests_and_holds_no_memory_for_them() {
 }
 
 #[test]
+fn the_queue_of_clients_that_give_up_is_as_long_as_their_patience() {
+    for policy in [SchedulingPolicy::Fcfs, SchedulingPolicy::ShortestPrompt] {
+        let config = config().with_policy(policy).with_patience_ns(10_000_000_000);
+        let mut queue = Queue::default();
+        let simulator = Simulator::try_new(Steady, config).unwrap();
+        let totals = simulator.serve(&mut Stream::new(hour(25.0)), &mut queue).unwrap();
+        assert!(totals.abandoned > 40_000 && totals.abandoned == totals.rejected, "{totals:?}");
+        // 25 per second for 10 s.
+        assert!((150..350).contains(&queue.longest), "{}", queue.longest);
+    }
+}
+
+#[test]
 fn a_year_of_requests_is_served_to_the_nanosecond() {
     const YEAR_NS: u64 = 365 * 86_400 * 1_000_000_000;
     // One every 315.36 s.

@@ -78,7 +78,12 @@ fn verified_drafts_allocate_nothing_more() {
 #[test]
 fn a_hundred_thousand_more_steps_allocate_nothing_more() {
     let model = model();
-    for scheduling in [Scheduling::OneStepAhead, Scheduling::Synchronous] {
+    for (scheduling, patience_ns) in [
+        (Scheduling::OneStepAhead, None),
+        (Scheduling::Synchronous, None),
+        (Scheduling::OneStepAhead, Some(10_000_000_000)),
+    ] {
+        let config = |scheduling| SimConfig { patience_ns, ..config(scheduling) };
         let decoding = |output_tokens: u32| {
             let request = |index| Request::new(100 + index as u32, output_tokens + 3 * index as u32).at_ns(index);
             let requests: Vec<Request> = (0..100).map(request).collect();
@@ -101,18 +106,20 @@ fn a_hundred_thousand_more_steps_allocate_nothing_more() {
 #[test]
 fn requests_allocate_nothing_once_the_buffers_have_grown() {
     let model = model();
-    let served = |requests| {
+    let served = |requests, patience_ns| {
         let prompt = Lengths::try_lognormal_of_mean(512.0, 1.0, 1..=4_096).unwrap();
         let output = Lengths::try_lognormal_of_mean(256.0, 1.0, 1..=4_096).unwrap();
         let arrivals = Arrivals::try_poisson(18.0, 1).unwrap();
         let load = SyntheticLoad::new(arrivals, RequestMix::new(prompt, output), 1);
         let mut source = Stream::new(load.take(requests));
-        run(&model, config(Scheduling::OneStepAhead), &mut source, &mut ())
+        run(&model, SimConfig { patience_ns, ..config(Scheduling::OneStepAhead) }, &mut source, &mut ())
     };
-    let (few, _) = served(2_000);
-    let (many, totals) = served(20_000);
-    assert_eq!(totals.completed, 20_000);
-    assert!(totals.steps > 50_000, "{}", totals.steps);
-    // A longer run has higher peaks: a buffer may double once more.
-    assert!(many <= few + 10, "{few} -> {many}");
+    for patience_ns in [None, Some(10_000_000_000)] {
+        let (few, _) = served(2_000, patience_ns);
+        let (many, totals) = served(20_000, patience_ns);
+        assert_eq!(totals.completed, 20_000);
+        assert!(totals.steps > 50_000, "{}", totals.steps);
+        // A longer run has higher peaks: a buffer may double once more.
+        assert!(many <= few + 10, "{few} -> {many}");
+    }
 }

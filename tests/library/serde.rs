@@ -73,7 +73,7 @@ fn serialized_values_are_read_back() {
         round_trip(&speculation.with_draft_model());
         let config = SimConfig::new(8_192, 27_000).with_engine(&stacks::VLLM_0_11_0);
         round_trip(&config.with_max_waiting(9).with_policy(SchedulingPolicy::Priority).with_speculation(speculation));
-        round_trip(&config.with_long_prefill_token_threshold(512));
+        round_trip(&config.with_long_prefill_token_threshold(512).with_patience_ns(30_000_000_000));
     }
 }
 

@@ -20,6 +20,7 @@ mod load;
 mod lockstep;
 mod oracle;
 mod outages;
+mod patience;
 mod pipeline;
 mod properties;
 mod schedule;

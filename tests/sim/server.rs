@@ -110,7 +110,12 @@ proptest! {
             // A longer output is cut, or was not accepted.
             let room = config.max_model_len - request.prompt_tokens;
             let output_tokens = request.output_tokens.min(room);
-            let (expected, lost) = timing.map_or((0, 0), |t| (output_tokens, t.preemptions));
+            let (expected, lost) = match timing {
+                Some(timing) => (output_tokens, timing.preemptions),
+                // It may have been preempted before its client gave up.
+                None if record.unwrap().abandoned_ns().is_some() => (0, preempted[id.index()]),
+                None => (0, 0),
+            };
             prop_assert_eq!((tokens[id.index()], preempted[id.index()]), (expected, lost));
         }
         let totals = driven.server.totals();

@@ -127,6 +127,9 @@ fn failure(plan: &Plan, args: &PlanArgs) -> Option<Error> {
     let nearest = plan.nearest.as_ref().map(|nearest| {
         let missed = match (&nearest.binding, nearest.headroom) {
             _ if nearest.overloaded > 0 => "is overloaded".to_owned(),
+            _ if nearest.rejected > 0 && nearest.scenario.workload.patience.is_some() => {
+                "rejects requests, or keeps clients waiting until they give up".to_owned()
+            }
             _ if nearest.rejected > 0 => "rejects requests".to_owned(),
             (Some(limit), Some(left)) => format!("misses {limit} by {}", percent(-100.0 * left)),
             _ => "serves no request".to_owned(),

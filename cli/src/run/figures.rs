@@ -171,9 +171,12 @@ impl RunText<'_> {
         );
         let mut text = wrapped_at(INDENT, "completed", &completed);
         for rejected in self.rejected() {
-            let requests = count(rejected.requests);
-            let told = format!("{requests}: {}", rejected.cause);
-            text += &wrapped_at(INDENT, "rejected", &told);
+            let told = format!("{}: {}", self.counted(rejected.requests), rejected.cause);
+            text += &wrapped_at(INDENT, rejected.end, &told);
+        }
+        if self.outcome.retries > 0 {
+            let told = format!("{}: sent again by clients that gave up", self.counted(self.outcome.retries));
+            text += &wrapped_at(INDENT, "retries", &told);
         }
         if let Some(restarted) = self.report.restarted {
             let lost = self.outcome.run.outages().iter().map(|outage| {
@@ -196,6 +199,15 @@ impl RunText<'_> {
             text += &wrapped_at(INDENT, "steady", &steady::window(window));
         }
         text
+    }
+
+    /// A number of requests, with its share in all requests if clients give up.
+    fn counted(&self, requests: u64) -> String {
+        let share = 100.0 * requests as f64 / self.outcome.requests().max(1) as f64;
+        match self.report.clients {
+            Some(_) => format!("{} ({})", count(requests), percent(share)),
+            None => count(requests),
+        }
     }
 
     /// The extremes over time.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooflut_scenario::{Arrival, Formula, GeneratedLoad, LengthRange, Load, Sizes, ThinkTime};
+use rooflut_scenario::{Arrival, Formula, GeneratedLoad, LengthRange, Load, Sizes, ThinkTime, Workload};
 use rooflut_traces::{ArrivalSource, Trace};
 
 use crate::output::{count, exact_percent, number, plural, scientific};
@@ -85,6 +85,18 @@ fn describe_trace(path: &Path, trace: &Trace) -> String {
         text += &format!("; without the images of {requests}, which are not modelled");
     }
     text
+}
+
+/// When clients give up, if they do.
+pub(super) fn describe_patience(workload: &Workload) -> String {
+    let Some(patience_s) = workload.patience else {
+        return String::new();
+    };
+    let retries = match workload.retries() {
+        0 => String::new(),
+        retries => format!(" and ask again, up to {}", plural(retries.into(), "time")),
+    };
+    format!("; clients give up after {} s without a token{retries}", scientific(patience_s))
 }
 
 fn describe_generated(load: &GeneratedLoad) -> String {

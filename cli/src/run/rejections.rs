@@ -7,12 +7,14 @@ use rooflut_report::Rejections;
 use rooflut_scenario::{ARRIVAL_YEARS, Run, ServerKind};
 
 use crate::error::Error;
-use crate::output::count;
+use crate::output::{count, scientific};
 
-/// Requests that were rejected for one reason.
+/// Requests that were rejected or abandoned for one reason.
 #[derive(Debug)]
 pub(crate) struct Rejected {
     pub(crate) requests: u64,
+    /// What happened to them: `rejected` or `abandoned`.
+    pub(crate) end: &'static str,
     pub(crate) cause: String,
     pub(crate) next_step: String,
 }
@@ -105,24 +107,34 @@ impl LengthLimit {
 /// The reasons that occurred.
 pub(crate) fn explain(rejections: &Rejections, run: &Run) -> Vec<Rejected> {
     const CORRECT: &str = "correct the trace";
+    const REJECTED: &str = "rejected";
     // Of unlike servers, all reject such a request; the largest limit says why.
     let mut kinds: Vec<&ServerKind> = run.kinds().collect();
     kinds.sort_by_key(|kind| Reverse(kind.config().max_model_len));
     let longest = kinds.first().map(|kind| kind.config().max_model_len).unwrap_or_default();
     let limit = kinds.first().map_or(LengthLimit::Model, |kind| LengthLimit::of(run, kind));
+    let patience = scientific(run.scenario().workload.patience.unwrap_or_default());
     let all = [
-        (rejections.empty_prompt, "the prompt is empty".to_owned(), CORRECT),
-        (rejections.empty_output, "no output token is asked for".to_owned(), CORRECT),
-        (rejections.too_late, format!("they arrive after {ARRIVAL_YEARS} years"), "use shorter pauses"),
-        (rejections.too_long, limit.cause(longest), &limit.next_step(run)),
+        (rejections.empty_prompt, REJECTED, "the prompt is empty".to_owned(), CORRECT),
+        (rejections.empty_output, REJECTED, "no output token is asked for".to_owned(), CORRECT),
+        (rejections.too_late, REJECTED, format!("they arrive after {ARRIVAL_YEARS} years"), "use shorter pauses"),
+        (rejections.too_long, REJECTED, limit.cause(longest), &limit.next_step(run)),
         (
             rejections.queue_full,
+            REJECTED,
             "the queue was full (--max-waiting)".to_owned(),
             "use a lower rate, or a larger --max-waiting",
         ),
-        (rejections.other, "the server cannot serve them".to_owned(), "use other requests"),
+        (
+            rejections.abandoned,
+            "abandoned",
+            format!("no token came within {patience} s (--patience)"),
+            "use a lower rate, or a longer --patience",
+        ),
+        (rejections.other, REJECTED, "the server cannot serve them".to_owned(), "use other requests"),
     ];
     let occurred = all.into_iter().filter(|(requests, ..)| *requests > 0);
-    let rejected = |(requests, cause, next_step)| Rejected { requests, cause, next_step: String::from(next_step) };
+    let rejected =
+        |(requests, end, cause, next_step)| Rejected { requests, end, cause, next_step: String::from(next_step) };
     occurred.map(rejected).collect()
 }

@@ -61,7 +61,9 @@ impl RunText<'_> {
             };
             text += &wrapped("scenario", &format!("{scenario}{replaced}"));
         }
-        text += &wrapped("load", &load::describe(self.outcome.run.load(), self.outcome.requests()));
+        let run = self.outcome.run;
+        let load = load::describe(run.load(), self.outcome.requests());
+        text += &wrapped("load", &(load + &load::describe_patience(&run.scenario().workload)));
         text += &self.servers();
         text += &self.of_kinds("tables", |kind| {
             let tables = &kind.placement().tables;

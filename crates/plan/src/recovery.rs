@@ -30,7 +30,7 @@ pub(crate) struct Recovery {
 /// A server with a backlog.
 #[derive(Debug, Clone, Copy)]
 struct Backlog {
-    /// Requests per second that arrive.
+    /// Requests per second that arrive and must be served.
     load: f64,
     /// Requests per second that it completes.
     completed: f64,
@@ -62,7 +62,8 @@ impl Recovery {
         };
         let of_variant = |(of, _): &&(usize, Option<f64>)| *of == variant.index;
         let (_, completed) = self.completed.iter().find(of_variant)?;
-        Some(Backlog { load: variant.run.scenario().workload.rate() / f64::from(count), completed: (*completed)? })
+        let rate = variant.run.scenario().workload.rate();
+        Some(Backlog { load: variant.bounds.served_share * rate / f64::from(count), completed: (*completed)? })
     }
 
     /// Returns a remark on the best deployment, or on smaller ones, that would not recover.
@@ -75,7 +76,7 @@ impl Recovery {
         let Backlog { load, completed } = server;
         Some(format!(
             "{subject} until a burst fills their KV cache: with requests waiting, each completes {completed:.3} of the \
-             {load:.3} requests per second that arrive, and does not recover"
+             {load:.3} requests per second that it must serve, and does not recover"
         ))
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Trial {
     pub(crate) values: Vec<Option<f64>>,
     /// Whether the servers do not keep up with the load.
     pub(crate) is_overloaded: bool,
-    /// Whether the limits hold, and every request is served.
+    /// Whether the limits hold, and no request is rejected.
     pub(crate) meets: bool,
     /// Whether the values are those of a steady state that lasted until it was clear whether the limits hold.
     pub(crate) is_clear: bool,
@@ -25,7 +25,8 @@ pub(crate) struct Trial {
     pub(crate) is_transient: bool,
     /// Requests, served and rejected.
     pub(crate) requests: u64,
-    /// Rejected requests.
+    /// Rejected requests. Abandoned ones miss the limits, of which a share of all may, and are among them only where
+    /// no share is given.
     pub(crate) rejected: u64,
     /// Served requests per second.
     pub(crate) requests_per_s: f64,
@@ -100,7 +101,11 @@ impl Trial {
             }
         };
         let is_overloaded = outcome.is_overloaded() || outcome.is_overloaded_at_high;
-        let is_served = !is_overloaded && outcome.totals.rejected == 0;
+        let rejected = match limits.attainment() {
+            Some(_) => outcome.totals.rejected - outcome.totals.abandoned,
+            None => outcome.totals.rejected,
+        };
+        let is_served = !is_overloaded && rejected == 0;
         // Where requests are rejected, too few may be served for a figure; the deployment is out all the same.
         if is_served && let Some((limit, _)) = limits.limits().iter().zip(&values).find(|(_, v)| v.is_none()) {
             return Err(unknown(*limit, summary.completed));
@@ -126,7 +131,7 @@ impl Trial {
             is_transient: outcome.steady.is_transient,
             requests: outcome.requests(),
             values,
-            rejected: outcome.totals.rejected,
+            rejected,
             requests_per_s: servers * summary.throughput.requests_per_s,
             output_tokens_per_s: servers * summary.throughput.output_tokens_per_s,
             total_tokens_per_s: servers * summary.throughput.total_tokens_per_s,
@@ -162,7 +167,7 @@ impl Trial {
         Ok(trials)
     }
 
-    /// Whether every request is served by servers that keep up with the load.
+    /// Whether no request is rejected by servers that keep up with the load.
     pub(crate) fn is_served(&self) -> bool {
         !self.is_overloaded && self.rejected == 0
     }

@@ -35,6 +35,8 @@ pub(crate) struct Bounds {
     pub(crate) hint: u32,
     /// The smallest numbers of prefill and of decode servers that may.
     pub(crate) pools: [u32; 2],
+    /// Share of the requests that must be served: below 1 if clients give up and a share may miss the limits.
+    pub(crate) served_share: f64,
     /// The limits, and the least that their figures can be on an unloaded server, milliseconds; empty where step times
     /// do not tell it.
     least: Vec<(Limit, f64)>,
@@ -66,7 +68,9 @@ impl Bounds {
     /// Returns the bounds for a load of `lengths`, where they are known.
     pub(crate) fn of(run: &Run, lengths: Option<&Lengths>, limits: &Limits) -> Bounds {
         let capacity = lengths.map_or(Capacity::UNKNOWN, |lengths| Capacity::of(run, lengths));
-        let rate = lengths.map_or(0.0, |lengths| lengths.rate);
+        let gives_up = run.config().patience_ns.is_some();
+        let served_share = limits.attainment().filter(|_| gives_up).unwrap_or(1.0);
+        let rate = served_share * lengths.map_or(0.0, |lengths| lengths.rate);
         // The rate at which users would ask if they waited as long for each answer as the limits allow.
         let asked = lengths.and_then(|lengths| lengths.asked_rate(run, limits));
         // A saturating conversion: more servers than any limit where the rate is infinite.
@@ -79,6 +83,7 @@ impl Bounds {
             })
         });
         Bounds {
+            served_share,
             replicas: servers(capacity.whole),
             hint: asked.map_or(1, |rate| (rate / capacity.whole).ceil() as u32),
             pools: [servers(capacity.prefill), servers(capacity.decode)],

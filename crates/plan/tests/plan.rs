@@ -15,13 +15,17 @@ fn limits(limits: &[&str]) -> Limits {
 
 /// Asks about an 8B model on H100, with tp 1.
 fn ask(scenario: Scenario, given: &[&str], change: impl FnOnce(&mut Space)) -> Result<Plan, Error> {
+    ask_limits(scenario, limits(given), change)
+}
+
+fn ask_limits(scenario: Scenario, limits: Limits, change: impl FnOnce(&mut Space)) -> Result<Plan, Error> {
     let llama = model::find("llama-3.1-8b").unwrap();
     let mut space = Space::new(&llama.spec, vec![sets::H100.clone()]);
     space.tp = vec![1];
     change(&mut space);
     let model = Model::new(llama.name, llama.spec);
     let read = |_: &_| Err(ErrorKind::NotFound.into());
-    let mut question = Question::new(scenario, model, &read, space, limits(given));
+    let mut question = Question::new(scenario, model, &read, space, limits);
     question.count = 3;
     question.plan()
 }
@@ -102,6 +106,24 @@ fn servers_that_reject_nearly_all_requests_are_tried_and_out() {
     })
     .unwrap();
     assert!(plan.deployments[0].max_num_seqs > 1, "{:?}", plan.deployments);
+}
+
+#[test]
+fn clients_that_give_up_miss_the_share_that_must_be_served() {
+    let fleet = |patience: Option<f64>, attainment: f64| {
+        let mut scenario = rate(60.0);
+        scenario.workload.patience = patience;
+        let limits = Limits::try_new(vec!["ttft:60s".parse().unwrap()], Some(attainment)).unwrap();
+        let plan = ask_limits(scenario, limits, |_| ()).unwrap();
+        let best = plan.deployments.first().unwrap();
+        (best.replicas.unwrap(), best.figures[0].highest.unwrap())
+    };
+    let (patient, _) = fleet(None, 0.99);
+    let (strict, missed) = fleet(Some(2.0), 0.99);
+    assert!(strict == patient && missed <= 0.01, "{strict} {patient} {missed}");
+    // One server sheds what is beyond its capacity, and serves the others in time.
+    let (lenient, missed) = fleet(Some(2.0), 0.3);
+    assert!(lenient < strict && missed > 0.01 && missed <= 0.7, "{lenient} {strict} {missed}");
 }
 
 #[test]

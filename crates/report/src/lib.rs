@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod clients;
 mod clock;
 pub mod compare;
 mod cost;
@@ -21,6 +22,7 @@ mod timeline;
 mod versioned;
 mod windows;
 
+pub use clients::Clients;
 pub use cost::{Cost, EnergyBound, PerWork, Price, Usage};
 pub use figures::{Goodput, LatencyMs, Percentiles, QueueGrowth};
 pub use flagged::FlaggedRow;

@@ -20,6 +20,8 @@ pub struct Rejections {
     pub too_many_kv_blocks: u64,
     /// Requests that arrived at a full queue.
     pub queue_full: u64,
+    /// Requests whose clients gave up before the first token.
+    pub abandoned: u64,
     /// Requests rejected for a reason that has no name here.
     pub other: u64,
 }
@@ -36,6 +38,7 @@ impl Observer for Rejections {
             Rejection::TooLong { .. } => &mut self.too_long,
             Rejection::TooManyBlocks { .. } => &mut self.too_many_kv_blocks,
             Rejection::QueueFull { .. } => &mut self.queue_full,
+            Rejection::Abandoned { .. } => &mut self.abandoned,
             _ => &mut self.other,
         } += 1;
     }
@@ -50,6 +53,7 @@ pub(crate) fn name(reason: &Rejection) -> &'static str {
         Rejection::TooLong { .. } => "too_long",
         Rejection::TooManyBlocks { .. } => "too_many_kv_blocks",
         Rejection::QueueFull { .. } => "queue_full",
+        Rejection::Abandoned { .. } => "abandoned",
         _ => "other",
     }
 }
@@ -71,10 +75,11 @@ mod tests {
             Request::new(64, 1),
             Request::new(40, 1),
         ];
-        for request in requests {
-            let reason = config.check(&request).unwrap_err();
+        let checked = requests.map(|request| config.check(&request).unwrap_err());
+        let others = [Rejection::QueueFull { max_waiting: 1 }, Rejection::Abandoned { patience_ns: 1 }];
+        for reason in checked.into_iter().chain(others) {
             let mut rejections = Rejections::default();
-            let record = RequestRecord::new(request, Outcome::Rejected(reason));
+            let record = RequestRecord::new(Request::default(), Outcome::Rejected(reason));
             rejections.finished(0, &record);
             let counts = serde_json::to_value(rejections).unwrap();
             assert_eq!(counts[name(&reason)], 1, "{reason}");

@@ -7,6 +7,7 @@ use rooflut::sim::cluster::Router;
 use rooflut::sim::figures::{BatchStats, LimitShares, Throughput};
 use serde::Serialize;
 
+use crate::clients::Clients;
 use crate::cost::{Cost, EnergyBound};
 use crate::figures::{Goodput, LatencyMs, QueueGrowth};
 use crate::flagged::FlaggedRow;
@@ -51,6 +52,8 @@ pub struct Report {
     pub scenario: Option<ScenarioFile>,
     /// The load.
     pub load: Load,
+    /// Clients who give up; null where they wait as long as it takes.
+    pub clients: Option<Clients>,
     /// Seed of the load; null for traces.
     pub seed: Option<u64>,
     /// Time to first token.
@@ -99,11 +102,11 @@ pub struct Report {
     pub cost: Option<Cost>,
     /// Upper bound of the energy that the GPUs use in steps; null where their thermal design power is not known.
     pub energy_bound: Option<EnergyBound>,
-    /// Requests, completed and rejected.
+    /// Requests, completed and rejected, retries included.
     pub requests: u64,
     /// Requests that were served in full.
     pub completed: u64,
-    /// Requests that were rejected.
+    /// Requests that were rejected, abandoned ones included.
     pub rejected: u64,
     /// These by reason.
     pub rejected_by_reason: Rejections,

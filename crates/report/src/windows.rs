@@ -22,8 +22,10 @@ pub struct Window {
     pub arrived: u64,
     /// Requests that were served in full.
     pub completed: u64,
-    /// Rejected requests, by their arrival.
+    /// Rejected requests, by their arrival; abandoned ones, which are among them, by the time when their clients gave up.
     pub rejected: u64,
+    /// Requests whose clients gave up before the first token.
+    pub abandoned: u64,
     /// Requests served within the latency limits; null without limits.
     pub goodput_met: Option<u64>,
     /// Requests served per second.
@@ -71,8 +73,8 @@ pub struct WindowBounds {
     pub waiting_s: f64,
 }
 
-const COLUMNS: &str = "from_s,to_s,is_partial,arrived,completed,rejected,goodput_met,requests_per_s,output_tokens_per_s,\
-                       total_tokens_per_s,preemptions,busy_share,running_mean,waiting_mean,batch_size_mean,\
+const COLUMNS: &str = "from_s,to_s,is_partial,arrived,completed,rejected,abandoned,goodput_met,requests_per_s,\
+                       output_tokens_per_s,total_tokens_per_s,preemptions,busy_share,running_mean,waiting_mean,batch_size_mean,\
                        kv_blocks_mean,prefix_cache_hit_rate";
 const LATENCIES: [&str; 5] = ["ttft", "tpot", "itl", "e2e", "queue"];
 const FIGURES: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "p99_9"];
@@ -89,6 +91,7 @@ impl Window {
             arrived,
             completed: summary.completed,
             rejected: summary.rejected,
+            abandoned: summary.abandoned,
             goodput_met: summary.goodput.map(|goodput| goodput.met),
             requests_per_s: summary.throughput.requests_per_s,
             output_tokens_per_s: summary.throughput.output_tokens_per_s,
@@ -124,9 +127,9 @@ impl Window {
     }
 
     fn write_row(&self, out: &mut impl Write) -> io::Result<()> {
-        let Window { from_s, to_s, is_partial, arrived, completed, rejected, .. } = self;
+        let Window { from_s, to_s, is_partial, arrived, completed, rejected, abandoned, .. } = self;
         let goodput_met = self.goodput_met.map_or_else(String::new, |met| met.to_string());
-        write!(out, "{from_s},{to_s},{is_partial},{arrived},{completed},{rejected},{goodput_met}")?;
+        write!(out, "{from_s},{to_s},{is_partial},{arrived},{completed},{rejected},{abandoned},{goodput_met}")?;
         let figures = [
             Some(self.requests_per_s),
             Some(self.output_tokens_per_s),

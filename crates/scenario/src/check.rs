@@ -131,6 +131,7 @@ impl Scenario {
             ("requests", workload.requests, 1..=10_000_000),
             ("trace_requests", workload.trace_requests, ANY),
             ("seeds", workload.seeds, 1..=1_000),
+            ("retries", workload.retries, 1..=100),
             ("max_num_seqs", server.max_num_seqs, ANY),
             ("max_num_batched_tokens", server.max_num_batched_tokens, ANY),
             ("long_prefill_token_threshold", server.long_prefill_token_threshold, ANY),
@@ -154,6 +155,7 @@ impl Scenario {
         for (key, value, accepts, expected) in [
             ("rate", workload.rate, positive, "a positive, finite number of requests per second"),
             ("warm_up", workload.warm_up, |value| (0.0..=1e9).contains(&value), "seconds, at least 0 and at most 1e9"),
+            ("patience", workload.patience, |value| (1e-9..=1e9).contains(&value), "seconds, above 0 and at most 1e9"),
             (
                 "trace_speed",
                 workload.trace_speed,

@@ -106,6 +106,11 @@ impl Workload {
         self.think_time.unwrap_or(ThinkTime::NONE)
     }
 
+    /// Retries of a client that gave up; by default none.
+    pub fn retries(&self) -> u32 {
+        self.retries.unwrap_or(0)
+    }
+
     /// Seed of all random draws; by default 0.
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or(0)

@@ -7,6 +7,7 @@ use rooflut::Deployment;
 use rooflut::deployment::ServedModel;
 use rooflut::sim::SimConfig;
 use rooflut::table::{Class, ErrorGroup, Extent, TableSet, sets};
+use rooflut::units::Seconds;
 use rooflut_error::Error;
 use rooflut_report::{Price, Role};
 
@@ -14,7 +15,7 @@ use crate::model::Model;
 use crate::number::grouped;
 use crate::part::{Part, Place, in_part};
 use crate::placement::Placement;
-use crate::scenario::{Scenario, Server};
+use crate::scenario::{Scenario, Server, Workload};
 use crate::speculation::Speculation;
 use crate::vllm::VllmCommand;
 
@@ -138,7 +139,7 @@ impl Kind {
         draft.map_or(Ok(()), |draft| placement.check_draft(draft))?;
         let deployment = placement.serve(&settings.server, speculation.as_ref(), settings.output.strict())?;
         let kind = Kind {
-            config: placement.config(&deployment, settings.server.kv_blocks, draft)?,
+            config: impatient(placement.config(&deployment, settings.server.kv_blocks, draft)?, &settings.workload),
             replicas: member.replicas,
             settings: member.settings.into(),
             placement: placement.into(),
@@ -154,7 +155,10 @@ impl Kind {
         let draft = speculation.and_then(|speculation| speculation.draft.as_ref());
         let deployment = self.placement.serve(&settings.server, speculation, settings.output.strict())?;
         Ok(Kind {
-            config: self.placement.config(&deployment, settings.server.kv_blocks, draft)?,
+            config: impatient(
+                self.placement.config(&deployment, settings.server.kv_blocks, draft)?,
+                &settings.workload,
+            ),
             settings: settings.into(),
             deployment: deployment.into(),
             served: Arc::default(),
@@ -269,5 +273,13 @@ impl Group<'_> {
     /// GPUs of the group.
     pub fn gpus(&self) -> u64 {
         u64::from(self.kind.placement.parallelism.gpus()) * u64::from(self.servers())
+    }
+}
+
+/// The limits of a server whose clients wait as long as those of `workload`.
+fn impatient(config: SimConfig, workload: &Workload) -> SimConfig {
+    match workload.patience {
+        Some(seconds) => config.with_patience_ns(Seconds(seconds).to_nanos()),
+        None => config,
     }
 }

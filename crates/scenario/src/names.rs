@@ -12,7 +12,7 @@ pub const ALIASES: [(&str, &str); 7] = [
 ];
 
 /// Flags of other programs and the keys that come closest in meaning. Messages about unknown names suggest the key.
-pub(crate) const MEANINGS: [(&str, &str); 48] = [
+pub(crate) const MEANINGS: [(&str, &str); 50] = [
     // Load generators.
     ("request-rate", "rate"),
     ("qps", "rate"),
@@ -42,6 +42,8 @@ pub(crate) const MEANINGS: [(&str, &str); 48] = [
     ("dataset", "trace"),
     ("dataset-path", "trace"),
     ("slo", "goodput"),
+    ("timeout", "patience"),
+    ("max-retries", "retries"),
     // Servers.
     ("gpus", "tp"),
     ("num-gpus", "tp"),

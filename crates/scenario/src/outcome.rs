@@ -5,8 +5,8 @@ use rooflut::sim::figures::{LimitShares, QueueGrowth, Summary, TokenGaps, Totals
 use rooflut::step::TimeSources;
 use rooflut::units::Seconds;
 use rooflut_report::{
-    LatencyMs, ModelInterval, ModelSize, Price, PriorityClass, Rejections, Report, Role, Seeds, Servers, Shares, Usage,
-    Weights, Window,
+    Clients, LatencyMs, ModelInterval, ModelSize, Price, PriorityClass, Rejections, Report, Role, Seeds, Servers,
+    Shares, Usage, Weights, Window,
 };
 
 use crate::busiest::Busiest;
@@ -25,6 +25,8 @@ pub struct Outcome<'r> {
     pub summary: Summary,
     /// Counts of the whole run.
     pub totals: Totals,
+    /// Requests that clients sent again after they had given up.
+    pub retries: u64,
     /// Its steady state.
     pub steady: SteadyState,
     /// Figures by priority, if the load has up to 64 of them.
@@ -68,13 +70,29 @@ impl Outcome<'_> {
         let waits = self.run.scenario().workload.users.is_some();
         let grows = |growth: QueueGrowth| growth.is_overload(self.mean_step());
         let is_judged_by_queue = self.steady.window.is_none() && !self.steady.is_burst && !waits;
-        let growth = self.summary.queue_growth.filter(|_| is_judged_by_queue);
+        // Clients who give up bound the queue time, which grows up to that.
+        let is_bounded = self.totals.abandoned > 0;
+        let growth = self.summary.queue_growth.filter(|_| is_judged_by_queue && !is_bounded);
         self.steady.is_overloaded || growth.is_some_and(grows)
     }
 
-    /// Requests of the whole run, completed and rejected.
+    /// Requests of the whole run, completed and rejected, retries included.
     pub fn requests(&self) -> u64 {
         self.totals.completed + self.totals.rejected
+    }
+
+    /// Clients who give up; `None` if they wait as long as it takes.
+    fn clients(&self) -> Option<Clients> {
+        let workload = &self.run.scenario().workload;
+        let share = |requests: u64| requests as f64 / self.requests().max(1) as f64;
+        workload.patience.map(|patience_s| Clients {
+            patience_s,
+            retries_per_request: workload.retries(),
+            abandoned: self.totals.abandoned,
+            abandoned_share: share(self.totals.abandoned),
+            retries: self.retries,
+            retry_share: share(self.retries),
+        })
     }
 
     /// Share of the prompt tokens of served requests that the prefix cache had; `None` where servers cache no prefixes,
@@ -210,6 +228,7 @@ impl Outcome<'_> {
             gpus: run.gpus(),
             scenario: None,
             load: run.load().report(),
+            clients: self.clients(),
             seed: run.load().seed(),
             ttft_ms: latency(summary.ttft),
             tpot_ms: latency(summary.tpot),

@@ -11,8 +11,9 @@ impl Outcome<'_> {
     /// Returns what the run misses of [`Output::goodput`](crate::Output::goodput), each with what was found; nothing if
     /// it meets all limits.
     ///
-    /// With [`Output::attainment`](crate::Output::attainment), this share of the requests must meet all limits together.
-    /// Without it, the p99 of each latency must be within its limit and no request may be rejected.
+    /// With [`Output::attainment`](crate::Output::attainment), this share of the requests must meet all limits together;
+    /// rejected and abandoned ones do not. Without it, the p99 of each latency must be within its limit and no request
+    /// may be rejected or abandoned.
     ///
     /// # Errors
     /// A p99 that is not known of so few requests.
@@ -28,8 +29,11 @@ impl Outcome<'_> {
             );
             return Ok(Vec::from_iter(is_missed.then_some(found)));
         }
-        let rejected = self.totals.rejected;
-        let mut missed = Vec::from_iter((rejected > 0).then(|| format!("{} requests are rejected", grouped(rejected))));
+        let abandoned = self.totals.abandoned;
+        let unserved = [(self.totals.rejected - abandoned, "rejected"), (abandoned, "abandoned")].into_iter();
+        let unserved = unserved.filter(|(requests, _)| *requests > 0);
+        let mut missed: Vec<String> =
+            unserved.map(|(requests, end)| format!("{} requests are {end}", grouped(requests))).collect();
         for limit in output.goodput.iter().flatten() {
             let stats = match limit.latency() {
                 Latency::Ttft => summary.ttft,

@@ -27,9 +27,10 @@ const fn vague(key: Wanted, one_of: &'static [Wanted]) -> Need {
     Need { key, one_of, idle_alone: false }
 }
 
-const NEEDS: [Need; 26] = [
+const NEEDS: [Need; 27] = [
     idle("burstiness", &["arrival = gamma"]),
     idle("think_time", &["users", "turns"]),
+    idle("retries", &["patience"]),
     idle("priorities", &["policy = priority"]),
     idle("router", &["replicas", "prefill_replicas", "fleet"]),
     idle("trace_format", &["trace"]),

@@ -21,6 +21,7 @@ impl Run {
     ///   each other either, the gaps between these are sums of `n` gaps: gamma distributed with the shape `n k` if the
     ///   gaps are with the shape `k` (1 for Poisson arrivals).
     /// - Closed loops behind it are simulated on 8 to 16 servers, as many as divide the users best; that is not exact.
+    /// - Requests that are sent again upset the order in which servers get them.
     /// - A router by outstanding tokens sends the next requests to the server whose batch just ended, the more of them
     ///   the more servers there are: no few servers stand for many.
     pub fn sampled(&self) -> Option<Run> {
@@ -30,7 +31,8 @@ impl Run {
         let server = &self.scenario().server;
         let (servers, router) = (server.replicas(), server.router());
         let has_turns = load.workload.turns.is_some();
-        if servers == 1 || self.pools().is_some() || self.is_mixed() || !self.outages().is_empty() {
+        let is_apart = self.pools().is_some() || self.is_mixed() || !self.outages().is_empty();
+        if servers == 1 || is_apart || load.workload.retries() > 0 {
             return None;
         }
         match (load.workload.users, router) {

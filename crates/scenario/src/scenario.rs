@@ -191,6 +191,15 @@ pub struct Workload {
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS"))]
     pub think_time: Option<ThinkTime>,
+    /// How long a client waits for the first token before it gives up: a number, optionally with a unit as in 30s
+    /// [default: as long as it takes].
+    #[serde(deserialize_with = "number::seconds_or_none")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::seconds, value_name = "SECONDS"))]
+    pub patience: Option<f64>,
+    /// How often a client that gave up sends its request again, at once each time [default: 0].
+    #[serde(deserialize_with = "number::deserialize")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
+    pub retries: Option<u32>,
     /// Shares of requests with priority 0 (most urgent), 1 and so on, for --policy priority.
     #[serde(deserialize_with = "as_text::joined")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARES"))]

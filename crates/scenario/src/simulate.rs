@@ -6,7 +6,7 @@ use rooflut::interval::Coverage;
 use rooflut::sim::Observer;
 use rooflut::sim::cluster::{Router, ServerPool};
 use rooflut::sim::figures::{Digest, LatencyLimits, Totals};
-use rooflut::sim::load::{Source, Stream};
+use rooflut::sim::load::{Retries, Source, Stream};
 use rooflut::step::{AtEnd, End, TimeSources};
 use rooflut::units::Seconds;
 use rooflut_error::{Error, Kind as ErrorKind, key};
@@ -33,6 +33,8 @@ pub const EXACT_REQUESTS: usize = 100_000;
 const MAX_REQUESTS: f64 = 50_000.0;
 /// More of them for each simulated server: any, and one whose requests fall in step.
 const REQUESTS_PER_SERVER: [f64; 2] = [2_000.0, 20_000.0];
+/// Multiples of the patience of clients after which their queue has filled up.
+const PATIENCE_TIMES: u64 = 4;
 
 /// Requests of each user that such a run may have: any user, and those who fall in step.
 const REQUESTS_PER_USER: [u32; 2] = [50, 400];
@@ -43,6 +45,7 @@ const MAX_OF_USERS: u32 = 10_000_000;
 pub(crate) struct Simulated {
     figures: Figures,
     totals: Totals,
+    retries: u64,
 }
 
 impl Run {
@@ -111,7 +114,7 @@ impl Run {
         let models: Vec<StepTimes<'_>> = tallies.iter().map(StepTimes::Predicted).collect();
         let servers = self.servers_of(&models)?;
         let mut counts = Counts::new(self, observer);
-        let Simulated { figures, totals } = self.simulated(&servers, goal, &mut counts)?;
+        let Simulated { figures, totals, retries } = self.simulated(&servers, goal, &mut counts)?;
         let all = |sources: &mut dyn Iterator<Item = TimeSources>| sources.reduce(|all, other| all.plus(&other));
         let sources = all(&mut tallies.iter().map(ServedTally::sources)).unwrap_or_default();
         let checked = sources.check(self.scenario().output.strict());
@@ -121,6 +124,7 @@ impl Run {
             run: self,
             summary: figures.summary,
             totals,
+            retries,
             steady: figures.steady,
             by_priority: figures.by_priority,
             by_group: figures.by_group,
@@ -215,7 +219,8 @@ impl Run {
         let classes = self.load().has_priorities().then(|| Classes::new(digest.clone()));
         let groups = self.is_mixed().then(|| Groups::new(&self.groups(), digest.clone()));
         let mut steady = Steady::new(&gate, goal, self.warm_up(), self.expected(), (digest, classes, groups));
-        let mut source = Feed { source, gate: &gate };
+        // Retries go on when the gate is closed.
+        let mut source = Retries::new(Feed { source, gate: &gate }, self.scenario().workload.retries());
         let observer = &mut (self.stop().clone(), (&mut steady, counts));
         let totals = servers.totals(&mut source, observer).map_err(step_time)?;
         self.stop().count();
@@ -232,7 +237,7 @@ impl Run {
             return Err(Error::new(ErrorKind::Value, text).about(["warm_up"]));
         }
         self.check_outages(&totals)?;
-        Ok(Simulated { figures, totals })
+        Ok(Simulated { figures, totals, retries: source.retried() })
     }
 
     /// Refuses an outage that begins after the end of the run.
@@ -264,6 +269,7 @@ impl Run {
         match self.load() {
             Load::Trace { .. } => Expected::default(),
             Load::Generated(load) => Expected {
+                fills_up_ns: self.fills_up_ns(),
                 rate: load.request_rate().map(|rate| rate / f64::from(self.share.every)),
                 in_step: match load.users_in_step() {
                     0 if self.herds(load) => InStep::Servers,
@@ -271,6 +277,16 @@ impl Run {
                     users => InStep::Users(users),
                 },
             },
+        }
+    }
+
+    /// Time in which the queues that the patience of clients bounds fill up: not those of decode servers, where patience
+    /// has ended.
+    fn fills_up_ns(&self) -> u64 {
+        match (self.config().patience_ns, self.pools()) {
+            (None, _) => 0,
+            (Some(_), None) => u64::MAX,
+            (Some(patience_ns), Some(_)) => patience_ns.saturating_mul(PATIENCE_TIMES),
         }
     }
 

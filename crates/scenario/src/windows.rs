@@ -115,7 +115,8 @@ impl Observer for Windows {
     fn finished(&mut self, index: usize, record: &RequestRecord) {
         let arrival_ns = record.request.arrival_ns;
         // A step ends where the next window may begin: its requests belong to the window before.
-        let finish_ns = record.timing().map_or(arrival_ns, |timing| timing.finish_ns.saturating_sub(1).max(arrival_ns));
+        let end_ns = record.timing().map(|timing| timing.finish_ns).or(record.abandoned_ns());
+        let finish_ns = end_ns.map_or(arrival_ns, |end_ns| end_ns.saturating_sub(1).max(arrival_ns));
         self.end_ns = self.end_ns.max(finish_ns);
         if let Some(window) = self.at(arrival_ns) {
             window.arrived += 1;

@@ -74,6 +74,10 @@ pub(crate) fn columns(grid: &Grid) -> Vec<Column> {
         is_given(grid.base()) || grid.axes().iter().any(|axis| axis.key() == key)
     };
     let mut columns: Vec<Column> = FIELDS.iter().map(|(name, kind)| column(name, *kind, &format!("/{name}"))).collect();
+    if is_given("patience", |scenario| scenario.workload.patience.is_some()) {
+        columns.push(column("abandoned", Kind::Integer, "/clients/abandoned"));
+        columns.push(column("retries", Kind::Integer, "/clients/retries"));
+    }
     columns.push(column("is_steady", Kind::Truth, "/steady/is_steady"));
     columns.extend(RATES.map(|name| column(name, Kind::Number, &format!("/throughput/{name}"))));
     columns.extend(SHARED_RATES.map(|name| column(name, Kind::Number, &format!("/{name}"))));

@@ -74,7 +74,8 @@ pub struct Disaggregated<M> {
 impl<M: LatencyModel> Disaggregated<M> {
     /// Creates pools of prefill and decode servers.
     ///
-    /// The prefill servers set the queue limit and the API server's time per request. The decode servers set the API
+    /// The prefill servers set the queue limit, the patience of clients, which ends with the prompt there, and the API
+    /// server's time per request. The decode servers set the API
     /// server's time per output, because they yield all tokens.
     ///
     /// # Errors
@@ -106,6 +107,7 @@ impl<M: LatencyModel> Disaggregated<M> {
         servers.decode.config.api_token_ns = 0;
         servers.prefill.config.api_output_ns = 0;
         servers.decode.config.max_waiting = None;
+        servers.decode.config.patience_ns = None;
         Ok(servers)
     }
 

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::error::Invalid;
 use crate::sim::figures::Totals;
 use crate::sim::figures::report::reported;
-use crate::sim::load::source::Source;
+use crate::sim::load::source::{Source, tell_source};
 use crate::sim::observer::Observer;
 use crate::sim::{SimConfig, SimReport, StepTimeError};
 use crate::step::LatencyModel;
@@ -184,8 +184,7 @@ pub(super) fn serve<M: LatencyModel, S: Source + ?Sized, O: Observer + ?Sized>(
                 for finished in pool.drain_finished() {
                     let record = &finished.record;
                     observer.finished(finished.index, record);
-                    let answered_ns = record.answered_ns(finished.at_ns);
-                    source.finished(finished.index, &record.request, answered_ns);
+                    tell_source(source, finished.index, record, finished.at_ns);
                 }
             }
         }

@@ -12,7 +12,7 @@ use super::outage::Outage;
 use super::pool::{FinishedRequest, Pool};
 use super::server_pool::ServerPool;
 use crate::sim::figures::{PoolUse, Stages, Totals};
-use crate::sim::load::source::Source;
+use crate::sim::load::source::{Source, tell_source};
 use crate::sim::observer::Observer;
 use crate::sim::{KvTransfer, Outcome, Progress, Rejection, Request, RequestRecord, StepTimeError, Timing};
 use crate::step::LatencyModel;
@@ -357,15 +357,14 @@ where
     }
 
     fn reject(&mut self, index: usize, request: Request, reason: Rejection, now_ns: u64) {
-        self.counts.rejected += 1;
+        self.counts.rejected(reason);
         let record = RequestRecord::new(request, Outcome::Rejected(reason));
         self.report(index, &record, now_ns);
     }
 
     fn report(&mut self, index: usize, record: &RequestRecord, finish_ns: u64) {
         self.observer.finished(index, record);
-        let answered_ns = record.answered_ns(finish_ns);
-        self.source.finished(index, &record.request, answered_ns);
+        tell_source(self.source, index, record, finish_ns);
     }
 }
 

@@ -25,6 +25,9 @@ impl SimConfig {
             let text = "expected a number from 0 to below 1, found {}";
             return Err(Invalid::new("watermark", text, &[self.watermark.into()]));
         }
+        if self.patience_ns == Some(0) {
+            return Err(Invalid::zero("patience_ns"));
+        }
         self.check_groups()?;
         let tokens_per_request = self.tokens_per_request();
         let needed = u64::from(self.max_num_seqs) * u64::from(tokens_per_request);

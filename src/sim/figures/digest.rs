@@ -232,7 +232,7 @@ impl Observer for Digest {
         }
         match record.outcome {
             Outcome::Completed(_) => self.totals.served(record),
-            Outcome::Rejected(_) => self.totals.rejected += 1,
+            Outcome::Rejected(reason) => self.totals.rejected(reason),
         }
         if let Some(transfer) = record.timing().and_then(|timing| timing.kv_transfer) {
             self.totals.stages.transferred(&transfer);

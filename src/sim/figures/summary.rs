@@ -13,8 +13,11 @@ use crate::units::Seconds;
 pub struct Summary {
     /// Requests served in full.
     pub completed: u64,
-    /// Rejected requests; the reasons are in their records.
+    /// Requests that were not served, abandoned ones included; the reasons are in their records.
     pub rejected: u64,
+    /// Rejected requests whose clients gave up before the first token.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub abandoned: u64,
     /// Accepted requests whose output is cut at `max_model_len`.
     pub truncated: u64,
     /// Preemptions of running requests.
@@ -137,6 +140,7 @@ impl Summary {
         Summary {
             completed: totals.completed,
             rejected: totals.rejected,
+            abandoned: totals.abandoned,
             truncated: totals.truncated,
             preemptions: totals.preemptions,
             steps: totals.steps,

@@ -1,9 +1,9 @@
 //! Counts of a run.
 
-use crate::sim::RequestRecord;
 use crate::sim::figures::{Drafts, Stages};
 use crate::sim::observer::StepRecord;
 use crate::sim::record::span;
+use crate::sim::{Rejection, RequestRecord};
 use crate::units::Seconds;
 
 /// Counts of a run.
@@ -15,8 +15,12 @@ pub struct Totals {
     pub replicas: u32,
     /// Requests served in full.
     pub completed: u64,
-    /// Rejected requests.
+    /// Requests that were not served, abandoned ones included.
     pub rejected: u64,
+    /// Rejected requests whose clients gave up before the first token
+    /// ([`Rejection::Abandoned`]). Their steps count; their tokens do not.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub abandoned: u64,
     /// Accepted requests whose output is cut at `max_model_len`
     /// ([`BeyondMaxModelLen::Truncate`](crate::engine::BeyondMaxModelLen)).
     pub truncated: u64,
@@ -95,11 +99,18 @@ impl Totals {
         self.span_ns = Some((first.min(request.arrival_ns), last.max(answered_ns)));
     }
 
+    /// Counts a request that was rejected or abandoned.
+    pub(crate) fn rejected(&mut self, reason: Rejection) {
+        self.rejected += 1;
+        self.abandoned += u64::from(matches!(reason, Rejection::Abandoned { .. }));
+    }
+
     /// Returns the totals without the counts of requests.
     pub(crate) fn without_requests(self) -> Totals {
         Totals {
             completed: 0,
             rejected: 0,
+            abandoned: 0,
             truncated: 0,
             restarted: 0,
             output_tokens: 0,
@@ -120,6 +131,7 @@ impl Totals {
             replicas: self.replicas + other.replicas,
             completed: self.completed + other.completed,
             rejected: self.rejected + other.rejected,
+            abandoned: self.abandoned + other.abandoned,
             truncated: self.truncated + other.truncated,
             restarted: self.restarted + other.restarted,
             preemptions: self.preemptions + other.preemptions,

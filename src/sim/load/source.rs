@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::iter::Peekable;
 
-use crate::sim::{Content, Request};
+use crate::sim::{Content, Request, RequestRecord};
 
 /// A source of requests, one at a time in order of arrival.
 pub trait Source {
@@ -18,6 +18,13 @@ pub trait Source {
     /// sends the user's next request.
     fn finished(&mut self, index: usize, request: &Request, now_ns: u64) {
         let _ = (index, request, now_ns);
+    }
+
+    /// Called when a request was abandoned at `now_ns`, because its client gave up before the first token
+    /// ([`SimConfig::patience_ns`](crate::sim::SimConfig::patience_ns)). By default the same as
+    /// [`finished`](Source::finished); [`Retries`](crate::sim::load::Retries) sends it again.
+    fn abandoned(&mut self, index: usize, request: &Request, now_ns: u64) {
+        self.finished(index, request, now_ns);
     }
 
     /// Returns the trace's ids of a request with [`Content::TraceBlocks`](crate::sim::Content), and the tokens per
@@ -39,6 +46,20 @@ pub trait Source {
     }
 }
 
+/// Tells `source` that the request of `record` was served, rejected or abandoned at `at_ns`.
+pub(in crate::sim) fn tell_source<S: Source + ?Sized>(
+    source: &mut S,
+    index: usize,
+    record: &RequestRecord,
+    at_ns: u64,
+) {
+    if record.abandoned_ns().is_some() {
+        source.abandoned(index, &record.request, at_ns);
+    } else {
+        source.finished(index, &record.request, record.answered_ns(at_ns));
+    }
+}
+
 impl<S: Source + ?Sized> Source for &mut S {
     fn next_arrival_ns(&mut self) -> Option<u64> {
         (**self).next_arrival_ns()
@@ -50,6 +71,10 @@ impl<S: Source + ?Sized> Source for &mut S {
 
     fn finished(&mut self, index: usize, request: &Request, now_ns: u64) {
         (**self).finished(index, request, now_ns);
+    }
+
+    fn abandoned(&mut self, index: usize, request: &Request, now_ns: u64) {
+        (**self).abandoned(index, request, now_ns);
     }
 
     fn trace_blocks(&self, request: &Request) -> (&[u64], u32) {

@@ -1,10 +1,10 @@
 //! The queue of waiting requests.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use crate::sim::load::arrived::Arrived;
 use crate::sim::schedule::sequence::Sequence;
-use crate::sim::{Request, SchedulingPolicy};
+use crate::sim::{Request, SchedulingPolicy, SimConfig};
 
 /// Waiting requests in the order of admission. Each costs O(log n).
 ///
@@ -17,6 +17,8 @@ pub(crate) struct Queue {
     block_size: u32,
     arrived: BTreeMap<Rank, Arrived>,
     sequences: BTreeMap<Rank, Sequence>,
+    /// Arrivals of the requests without a token, if clients give up.
+    clients: Option<BTreeSet<(u64, Rank)>>,
     /// Requests pushed so far.
     pushed: i64,
     /// Preempted requests that were put before all others so far.
@@ -30,8 +32,16 @@ const SHORT: usize = 16;
 type Rank = (u32, u32, i64);
 
 impl Queue {
-    pub(crate) fn new(policy: SchedulingPolicy, block_size: u32) -> Queue {
-        Queue { policy, block_size, arrived: BTreeMap::new(), sequences: BTreeMap::new(), pushed: 0, preempted: 0 }
+    pub(crate) fn new(config: &SimConfig) -> Queue {
+        Queue {
+            policy: config.policy,
+            block_size: config.block_size,
+            arrived: BTreeMap::new(),
+            sequences: BTreeMap::new(),
+            clients: config.patience_ns.map(|_| BTreeSet::new()),
+            pushed: 0,
+            preempted: 0,
+        }
     }
 
     /// Adds a request that has arrived.
@@ -39,6 +49,9 @@ impl Queue {
     pub(crate) fn push(&mut self, arrived: Arrived) {
         self.pushed += 1;
         let rank = self.rank(&arrived.request, self.pushed);
+        if let Some(clients) = &mut self.clients {
+            clients.insert((arrived.request.arrival_ns, rank));
+        }
         if self.sequences.len() >= SHORT {
             self.arrived.insert(rank, arrived);
         } else {
@@ -60,6 +73,11 @@ impl Queue {
             sequence.order = -self.preempted;
         }
         let rank = self.rank(&sequence.request, sequence.order);
+        if let Some(clients) = &mut self.clients
+            && !sequence.has_token()
+        {
+            clients.insert((sequence.request.arrival_ns, rank));
+        }
         self.sequences.insert(rank, sequence);
     }
 
@@ -99,7 +117,27 @@ impl Queue {
     /// Removes the first request.
     pub(crate) fn pop(&mut self) -> Option<Sequence> {
         self.convert_first();
-        self.sequences.pop_first().map(|(_, sequence)| sequence)
+        let (rank, sequence) = self.sequences.pop_first()?;
+        if let Some(clients) = &mut self.clients {
+            clients.remove(&(sequence.request.arrival_ns, rank));
+        }
+        Some(sequence)
+    }
+
+    /// Returns the earliest arrival of a request without a token, if clients give up.
+    #[inline]
+    pub(crate) fn first_client_ns(&self) -> Option<u64> {
+        let (arrival_ns, _) = self.clients.as_ref()?.first()?;
+        Some(*arrival_ns)
+    }
+
+    /// Removes the request that [`first_client_ns`](Queue::first_client_ns) is about.
+    pub(crate) fn remove_first_client(&mut self) -> Option<Sequence> {
+        let (_, rank) = self.clients.as_mut()?.pop_first()?;
+        match self.arrived.remove(&rank) {
+            Some(arrived) => Some(Sequence::new(arrived, self.block_size)),
+            None => self.sequences.remove(&rank),
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -149,7 +187,8 @@ mod tests {
 
     #[test]
     fn a_request_comes_back_as_it_went_in_and_a_sequence_keeps_its_state() {
-        let mut queue = Queue::new(SchedulingPolicy::ShortestPrompt, 16);
+        let mut queue =
+            Queue::new(&SimConfig { policy: SchedulingPolicy::ShortestPrompt, ..SimConfig::new(2_000, 100) });
         // From here on new requests are not kept as sequences.
         (0..SHORT).for_each(|index| queue.push(arrived(index, 1_000)));
         let others = queue.len();

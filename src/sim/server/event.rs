@@ -27,7 +27,7 @@ pub enum ServerEvent {
         /// Time in nanoseconds.
         at_ns: u64,
     },
-    /// The request was served in full or rejected.
+    /// The request was served in full, rejected or abandoned.
     Finished {
         /// The request.
         id: RequestId,

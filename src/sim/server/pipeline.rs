@@ -28,6 +28,11 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
+    /// Returns whether a batch with work is in flight.
+    pub(super) fn is_busy(&self) -> bool {
+        self.batches.iter().any(Option::is_some)
+    }
+
     /// Returns the record with the part of its duration in which no step before it was in flight, so that durations
     /// add up to the time in which there was a step.
     pub(super) fn apart(&self, step: &StepRecord) -> StepRecord {
@@ -52,7 +57,7 @@ impl<M: LatencyModel> Server<M> {
         loop {
             self.take_arrivals();
             let mut is_scheduled = false;
-            if self.has_work() {
+            if self.has_requests() {
                 is_scheduled = self.plan_batch();
                 if !is_scheduled && self.pipeline.batches.is_empty() {
                     self.skip_step();
@@ -75,7 +80,7 @@ impl<M: LatencyModel> Server<M> {
                     self.in_flight = Some(in_flight);
                     return Ok(());
                 }
-                Some(None) if is_scheduled || !self.has_work() => {}
+                Some(None) if is_scheduled || !self.has_requests() => {}
                 Some(None) => {
                     self.sleep();
                     return Ok(());

@@ -6,7 +6,8 @@ use crate::sim::load::arrived::Arrived;
 use crate::sim::{Outcome, Rejection, Request, RequestRecord};
 
 impl<M> Server<M> {
-    /// Adds a request that arrives now to the queue; rejects it if it can never be served, or the queue is full.
+    /// Adds a request that arrives now to the queue; rejects it if it can never be served, its client has given up, or
+    /// the queue is full.
     #[inline]
     fn receive(&mut self, mut arrived: Arrived) -> Result<(), Rejection> {
         arrived.with_kv = self.config.role == Role::Decode;
@@ -15,16 +16,23 @@ impl<M> Server<M> {
             // It was checked before its prompt was computed.
             Role::Decode => Ok(()),
         };
-        if let Err(reason) = checked.and_then(|()| self.check_queue()) {
-            self.totals.rejected += 1;
-            return Err(reason);
-        }
+        checked.and_then(|()| self.check_client(&arrived.request)).and_then(|()| self.check_queue())?;
         let output_tokens = self.config.served_output(&arrived.request);
         self.totals.truncated += u64::from(output_tokens < arrived.request.output_tokens);
         arrived.request.output_tokens = output_tokens;
         self.queued_tokens += arrived.request.tokens();
         self.scheduler.enqueue(arrived);
         Ok(())
+    }
+
+    /// Checks that the client still waits: the API server may have taken longer than its patience.
+    fn check_client(&self, request: &Request) -> Result<(), Rejection> {
+        match (self.config.patience_ns, self.config.impatient_ns(self.now_ns)) {
+            (Some(patience_ns), Some(latest_ns)) if request.arrival_ns <= latest_ns => {
+                Err(Rejection::Abandoned { patience_ns })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_queue(&self) -> Result<(), Rejection> {
@@ -36,9 +44,12 @@ impl<M> Server<M> {
         }
     }
 
-    /// Receives the requests that have arrived by now.
+    /// Aborts the requests whose clients have given up by now, then receives those that have arrived.
     #[inline]
     pub(in crate::sim) fn take_arrivals(&mut self) {
+        if let Some(patience_ns) = self.config.patience_ns {
+            self.abort_abandoned(patience_ns);
+        }
         if self.inbox.is_due(self.now_ns) {
             self.take_due();
         }
@@ -54,6 +65,21 @@ impl<M> Server<M> {
         }
     }
 
+    /// Aborts the requests whose clients have given up by now.
+    fn abort_abandoned(&mut self, patience_ns: u64) {
+        while let Some((index, request)) = self.scheduler.abandon(self.now_ns) {
+            self.queued_tokens -= request.tokens();
+            self.report_rejected(index, request, Rejection::Abandoned { patience_ns });
+        }
+    }
+
+    /// Returns when the first client gives up that waits for a token, if clients give up.
+    #[inline]
+    pub(super) fn gives_up_ns(&self) -> Option<u64> {
+        let patience_ns = self.config.patience_ns?;
+        Some(self.scheduler.first_client_ns()?.saturating_add(patience_ns))
+    }
+
     /// Rejects the first request of the queue, which does not fit into an empty KV cache.
     ///
     /// [`SimConfig::check`](crate::sim::SimConfig::check) keeps such requests out of the queue; a server that
@@ -63,7 +89,6 @@ impl<M> Server<M> {
         let Some((index, request)) = self.scheduler.remove_first_waiting() else {
             return;
         };
-        self.totals.rejected += 1;
         self.queued_tokens -= request.tokens();
         let reason =
             Rejection::TooManyBlocks { blocks: self.config.blocks_for(&request), kv_blocks: self.config.kv_blocks };
@@ -71,6 +96,7 @@ impl<M> Server<M> {
     }
 
     fn report_rejected(&mut self, index: usize, request: Request, reason: Rejection) {
+        self.totals.rejected(reason);
         self.events.push(ServerEvent::Finished {
             id: RequestId(index),
             at_ns: self.now_ns,
@@ -110,7 +136,7 @@ impl<M> Server<M> {
         self.events.clear();
     }
 
-    /// Returns the number of requests served or rejected so far.
+    /// Returns the number of requests served, rejected or abandoned so far.
     pub(in crate::sim) fn finished(&self) -> u64 {
         self.totals.completed + self.totals.rejected
     }

@@ -63,11 +63,14 @@ impl<M: LatencyModel> Server<M> {
         Some(self.inbox.next_ns()?.max(self.now_ns))
     }
 
-    /// Returns the time until which decode steps may follow each other without a look into the inbox. An arrival
-    /// matters only if it can be admitted or rejected, or if the steps are observed: they count waiting requests.
+    /// Returns the time until which decode steps may follow each other without a look into the inbox: until a client
+    /// gives up, or the next arrival. It matters only if it can be admitted, rejected or abandoned, or if the steps are
+    /// observed: they count waiting requests.
     fn horizon_ns(&self, observed: bool) -> u64 {
-        let matters = self.has_room() || self.config.max_waiting.is_some() || observed;
-        self.inbox.next_ns().filter(|_| matters).unwrap_or(u64::MAX)
+        let matters =
+            self.has_room() || self.config.max_waiting.is_some() || self.config.patience_ns.is_some() || observed;
+        let next_ns = self.inbox.next_ns().filter(|_| matters);
+        next_ns.into_iter().chain(self.gives_up_ns()).min().unwrap_or(u64::MAX)
     }
 
     /// Runs the step that is due next to its end, and the sleep after it.
@@ -107,7 +110,9 @@ impl<M: LatencyModel> Server<M> {
     /// Fixes the work of a data-parallel rank in the step that is due now.
     pub(in crate::sim) fn begin_rank_step(&mut self) -> RankStep {
         // The router counts what is waiting: arrivals are taken although none can be admitted.
+        let is_due = |gives_up_ns: u64| gives_up_ns <= self.now_ns;
         if !self.inbox.is_due(self.now_ns)
+            && !self.gives_up_ns().is_some_and(is_due)
             && let Some(decode) = self.plan_decodes()
         {
             return RankStep::Decodes(decode);
@@ -240,7 +245,7 @@ impl<M: LatencyModel> Server<M> {
 
     /// Delays the next step after a schedule without work, unless all requests have finished.
     pub(super) fn sleep(&mut self) {
-        if self.has_work() {
+        if self.has_requests() {
             let sleep_ns = self.config.rules.empty_schedule_sleep_ns;
             self.wakes_ns = self.now_ns.saturating_add(sleep_ns);
         }
@@ -328,10 +333,15 @@ impl<M: LatencyModel> Server<M> {
 }
 
 impl<M> Server<M> {
-    /// Returns whether requests are waiting or running, or a step is fixed whose requests have all finished with the
-    /// drafts of the step before.
+    /// Returns whether requests are waiting or running, or a step is fixed or in flight whose requests have all finished
+    /// with the drafts of the step before or were abandoned.
     pub(in crate::sim) fn has_work(&self) -> bool {
-        self.scheduler.running() > 0 || self.scheduler.waiting() > 0 || !self.next.is_empty()
+        self.has_requests() || !self.next.is_empty() || self.pipeline.is_busy()
+    }
+
+    /// Returns whether requests are waiting or running.
+    pub(super) fn has_requests(&self) -> bool {
+        self.scheduler.running() > 0 || self.scheduler.waiting() > 0
     }
 
     /// Returns whether a sequence slot is free.

@@ -58,13 +58,14 @@ pub(crate) fn run(
             least.unwrap().arriving.push_back(arrival.1);
         }
         for (replica, rank) in ranks.iter_mut().enumerate() {
+            run.abort(&mut rank.scheduler, now_ns, &config);
             while let Some(at_engine_ns) = rank.next_at_engine_ns(&config, requests)
                 && at_engine_ns <= now_ns
                 && let Some(index) = rank.arriving.pop_front()
             {
                 rank.tokenized_ns = at_engine_ns - config.api_server_ns;
                 let (request, scheduler) = (&requests[index], &rank.scheduler);
-                let sequence = run.admit(index, request, at_engine_ns, scheduler, config);
+                let sequence = run.admit(index, request, (at_engine_ns, now_ns), scheduler, config);
                 if let Some(sequence) = sequence {
                     run.timing(index).replica = replica as u32;
                     rank.scheduler.enqueue(sequence);

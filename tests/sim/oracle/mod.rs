@@ -125,13 +125,15 @@ impl Arrivals<'_> {
         comes: fn(Sequence) -> Sequence,
     ) -> Option<u64> {
         let Arrivals { requests, config, .. } = *self;
+        run.abort(scheduler, now_ns, &config);
         while let Some(&(at_engine_ns, index)) = self.order.front() {
             if at_engine_ns > now_ns {
                 return Some(at_engine_ns);
             }
             self.order.pop_front();
             let request = &requests[index];
-            if let Some(sequence) = run.admit(index, request, at_engine_ns, scheduler, config) {
+            let times_ns = (at_engine_ns, now_ns);
+            if let Some(sequence) = run.admit(index, request, times_ns, scheduler, config) {
                 scheduler.enqueue(comes(sequence));
             }
         }
@@ -154,20 +156,35 @@ impl Run {
         }
     }
 
-    /// Returns the state of a request that has reached the engine, or rejects it.
+    /// Aborts the requests whose clients have given up by `now_ns`.
+    fn abort(&mut self, scheduler: &mut Scheduler, now_ns: u64, config: &SimConfig) {
+        if let Some(patience_ns) = config.patience_ns
+            && let Some(latest_ns) = now_ns.checked_sub(patience_ns)
+        {
+            for index in scheduler.abort(latest_ns) {
+                self.outcomes[index] = Outcome::Rejected(Rejection::Abandoned { patience_ns });
+            }
+        }
+    }
+
+    /// Returns the state of a request that has reached the engine, where it is received now, or rejects it.
     fn admit(
         &mut self,
         index: usize,
         request: &Request,
-        at_engine_ns: u64,
+        (at_engine_ns, now_ns): (u64, u64),
         scheduler: &Scheduler,
         config: SimConfig,
     ) -> Option<Sequence> {
+        let abandoned = config
+            .patience_ns
+            .filter(|patience_ns| request.arrival_ns + patience_ns <= now_ns)
+            .map(|patience_ns| Rejection::Abandoned { patience_ns });
         let full = config
             .max_waiting
             .filter(|most| scheduler.waiting.len() >= *most as usize)
             .map(|max_waiting| Rejection::QueueFull { max_waiting });
-        if let Some(reason) = config.check(request).err().or(full) {
+        if let Some(reason) = config.check(request).err().or(abandoned).or(full) {
             self.outcomes[index] = Outcome::Rejected(reason);
             return None;
         }

@@ -26,36 +26,41 @@ pub(crate) fn run(model: &impl LatencyModel, config: SimConfig, requests: &[Requ
     loop {
         let next_arrival_ns = arrivals.take(&mut run, &mut scheduler, now_ns, |sequence| sequence);
         let has_requests = |scheduler: &Scheduler| scheduler.has_requests() || scheduler.queued() > 0;
-        if !has_requests(&scheduler) {
+        let is_busy = |queue: &VecDeque<Batch>| queue.iter().any(|batch| !batch.plan.is_empty());
+        if !has_requests(&scheduler) && !is_busy(&queue) {
             match next_arrival_ns {
                 Some(arrival_ns) => now_ns = arrival_ns,
                 None => break,
             }
             continue;
         }
-        let mut plan = Plan::default();
-        scheduler.plan(&mut plan);
-        run.scheduled(&plan, now_ns);
-        let executed = !plan.is_empty();
-        if !executed && queue.is_empty() {
-            assert!(!plan.preempted.is_empty(), "nothing to wait for");
-            now_ns += config.rules.empty_schedule_sleep_ns;
-            continue;
-        }
-        let mut end_ns = now_ns;
-        if executed {
-            let mut times_ns = Vec::new();
-            model.pipeline_times(&plan.batch(), &mut |time| times_ns.push(time.to_nanos()));
-            stages_ns.resize(times_ns.len(), 0);
-            for (free_ns, time_ns) in stages_ns.iter_mut().zip(times_ns) {
-                end_ns = end_ns.max(*free_ns) + time_ns;
-                *free_ns = end_ns;
+        // Without requests it waits for the chunks of those that were abandoned.
+        let mut executed = false;
+        if has_requests(&scheduler) {
+            let mut plan = Plan::default();
+            scheduler.plan(&mut plan);
+            run.scheduled(&plan, now_ns);
+            executed = !plan.is_empty();
+            if !executed && queue.is_empty() {
+                assert!(!plan.preempted.is_empty(), "nothing to wait for");
+                now_ns += config.rules.empty_schedule_sleep_ns;
+                continue;
             }
-            end_ns = end_ns.max(now_ns + 1);
-        }
-        queue.push_back(Batch { plan, start_ns: now_ns, end_ns });
-        if executed && queue.len() < config.pipeline_parallel_size as usize {
-            continue;
+            let mut end_ns = now_ns;
+            if executed {
+                let mut times_ns = Vec::new();
+                model.pipeline_times(&plan.batch(), &mut |time| times_ns.push(time.to_nanos()));
+                stages_ns.resize(times_ns.len(), 0);
+                for (free_ns, time_ns) in stages_ns.iter_mut().zip(times_ns) {
+                    end_ns = end_ns.max(*free_ns) + time_ns;
+                    *free_ns = end_ns;
+                }
+                end_ns = end_ns.max(now_ns + 1);
+            }
+            queue.push_back(Batch { plan, start_ns: now_ns, end_ns });
+            if executed && queue.len() < config.pipeline_parallel_size as usize {
+                continue;
+            }
         }
         let Batch { plan, start_ns, end_ns } = queue.pop_front().unwrap();
         if !plan.is_empty() {
@@ -69,10 +74,10 @@ pub(crate) fn run(model: &impl LatencyModel, config: SimConfig, requests: &[Requ
             run.ended(&plan, now_ns, &config);
             scheduler.retire(&plan);
         }
-        if !has_requests(&scheduler) {
+        if !has_requests(&scheduler) && !is_busy(&queue) {
             // vLLM has taken what is left before the next request comes.
             queue.clear();
-        } else if !executed {
+        } else if !executed && has_requests(&scheduler) {
             now_ns += config.rules.empty_schedule_sleep_ns;
         }
     }

@@ -123,6 +123,20 @@ impl Scheduler {
         }
     }
 
+    /// Aborts the requests without a token that have arrived by `latest_ns`; returns which.
+    pub(crate) fn abort(&mut self, latest_ns: u64) -> Vec<usize> {
+        let gives_up = |sequence: &Sequence| sequence.asked.arrival_ns <= latest_ns && !sequence.has_token();
+        let mut aborted = Vec::new();
+        while let Some(place) = self.running.iter().position(gives_up) {
+            let sequence = self.running.remove(place);
+            aborted.push(self.let_go(sequence).request);
+        }
+        while let Some(place) = self.waiting.iter().position(gives_up) {
+            aborted.extend(self.waiting.remove(place).map(|sequence| sequence.request));
+        }
+        aborted
+    }
+
     /// Its blocks are free; those that can be found keep their contents.
     fn let_go(&mut self, mut sequence: Sequence) -> Sequence {
         self.fill(&sequence);

@@ -180,6 +180,11 @@ impl Sequence {
         self.computed < self.prefill
     }
 
+    /// Whether its first token is scheduled.
+    pub(crate) fn has_token(&self) -> bool {
+        self.generated > 0
+    }
+
     /// Whether its first token is scheduled, and no other.
     pub(crate) fn is_at_first_token(&self) -> bool {
         self.generated == 1

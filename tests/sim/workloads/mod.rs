@@ -156,10 +156,12 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
         prop_oneof![Just(None), (1..10_u32).prop_map(Some)],
         prop_oneof![Just(None), (1..80_u32).prop_map(Some)],
         preemption_rules(),
+        // From less than a step to longer than most runs.
+        prop_oneof![2 => Just(None), 1 => (1..20_000_u64).prop_map(Some), 2 => (1..600_000_u64).prop_map(Some)],
     );
     (limits, scheduling(), memory, queue, drafts, 0..2_u64).prop_map(
         |(limits, scheduling, memory, queue, drafts, api)| {
-            let (policy, max_waiting, threshold, rules) = queue;
+            let (policy, max_waiting, threshold, rules, patience_ns) = queue;
             let (prefix_caching, freed_blocks, switches, beyond, watermark, (groups, states)) = memory;
             let [reserve_full_isl, window_in_flight] = switches;
             let (max_model_len, max_num_seqs, more, kv_blocks, block_size) = limits;
@@ -187,6 +189,7 @@ pub(crate) fn servers() -> impl Strategy<Value = SimConfig> {
             config.policy = policy;
             config.long_prefill_token_threshold = threshold;
             config.max_waiting = max_waiting;
+            config.patience_ns = patience_ns;
             config.api_server_ns = 700 * api;
             config.api_token_ns = 11 * api;
             config.api_output_ns = 30 * api;

@@ -264,13 +264,17 @@ impl Found {
             let rejected = Point::of(rates.run, lowest, rates.seeds, limits)?.rejected;
             return Err(match rejected {
                 0 => overloaded(lowest),
-                rejected => Error::new(
-                    Kind::NotMet,
-                    format!(
-                        "{rejected} requests of a run are rejected even at a rate of {lowest:.3} per second; use shorter \
-                         requests, or a longer queue"
-                    ),
-                ),
+                rejected => {
+                    let (ends, advice) = match rates.run.scenario().workload.patience {
+                        Some(_) => ("rejected or abandoned", "a longer queue or patience"),
+                        None => ("rejected", "a longer queue"),
+                    };
+                    let text = format!(
+                        "{rejected} requests of a run are {ends} even at a rate of {lowest:.3} per second; use shorter \
+                         requests, or {advice}"
+                    );
+                    Error::new(Kind::NotMet, text)
+                }
             });
         };
         let is_bound = saturation == last;

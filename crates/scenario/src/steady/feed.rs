@@ -9,6 +9,7 @@ use rooflut::sim::{Request, SimConfig};
 #[derive(Debug)]
 pub(crate) struct Gate {
     taken: Cell<u64>,
+    answered: Cell<u64>,
     limit: u64,
     /// When arrivals end whatever their number: the clock represents none that is later.
     until_ns: u64,
@@ -19,7 +20,8 @@ pub(crate) struct Gate {
 impl Gate {
     /// Creates a gate that closes after `limit` requests.
     pub(crate) fn new(limit: u64) -> Gate {
-        Gate { taken: Cell::new(0), limit, until_ns: SimConfig::LAST_ARRIVAL_NS, closed_ns: Cell::new(u64::MAX) }
+        let (taken, answered, closed_ns) = (Cell::new(0), Cell::new(0), Cell::new(u64::MAX));
+        Gate { taken, answered, limit, until_ns: SimConfig::LAST_ARRIVAL_NS, closed_ns }
     }
 
     /// Returns the gate with the time after which it closes.
@@ -30,6 +32,11 @@ impl Gate {
     /// Number of requests that have arrived.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.get()
+    }
+
+    /// Number of requests that have arrived and were not served, rejected or abandoned for the last time.
+    pub(crate) fn held(&self) -> u64 {
+        self.taken().saturating_sub(self.answered.get())
     }
 
     /// When arrivals ended, in nanoseconds from the start; the end of time before.
@@ -89,6 +96,7 @@ impl<S: Source> Source for Feed<'_, S> {
     }
 
     fn finished(&mut self, index: usize, request: &Request, now_ns: u64) {
+        self.gate.answered.set(self.gate.answered.get() + 1);
         self.source.finished(index, request, now_ns);
     }
 

@@ -39,6 +39,9 @@ pub(crate) struct Expected {
     /// Arrivals per second in the long run; `None` where that is not known.
     pub(crate) rate: Option<f64>,
     pub(crate) in_step: InStep,
+    /// Time in which queues that the patience of clients bounds fill up, so that growth is no overload before; the end of
+    /// time where all queues are bounded, and 0 where none is.
+    pub(crate) fills_up_ns: u64,
 }
 
 /// The parts of a run that fall in step in the long run.
@@ -84,6 +87,8 @@ pub(crate) struct Steady<'g> {
     now_ns: u64,
     /// Requests that were served or rejected.
     finished: u64,
+    /// Those of them whose clients gave up.
+    abandoned: u64,
     served: u64,
     /// Time of the served requests outside of queues, summed.
     in_service_s: f64,
@@ -137,6 +142,16 @@ impl Signals {
         }
     }
 
+    /// Adds the scores of a request.
+    fn score(&mut self, record: &RequestRecord) {
+        for (bound, series) in &mut self.bounds {
+            if let Some(score) = bound.score.of(record) {
+                series.add(score);
+            }
+        }
+    }
+
+    /// Adds a request that was served.
     fn add(&mut self, record: &RequestRecord, held: u64) {
         let times = [(record.ttft(), &mut self.ttft), (record.tpot(), &mut self.tpot), (record.e2e(), &mut self.e2e)];
         for (time, series) in times {
@@ -145,11 +160,7 @@ impl Signals {
             }
         }
         self.held.add(held as f64);
-        for (bound, series) in &mut self.bounds {
-            if let Some(score) = bound.score.of(record) {
-                series.add(score);
-            }
-        }
+        self.score(record);
     }
 
     fn have_settled(&self) -> bool {
@@ -203,6 +214,7 @@ impl<'g> Steady<'g> {
             first_arrival_ns: u64::MAX,
             now_ns: 0,
             finished: 0,
+            abandoned: 0,
             served: 0,
             in_service_s: 0.0,
             next_look: FIRST_LOOK,
@@ -218,7 +230,8 @@ impl<'g> Steady<'g> {
 
     /// Returns the figures of the run that ended with `totals`, and what they are of.
     pub(crate) fn into_figures(mut self, totals: &Totals) -> Figures {
-        if !self.is_over {
+        // Where no client has given up, its patience has not bounded any queue.
+        if !self.is_over && (self.abandoned == 0 || self.has_filled_up()) {
             let [_, of_run] = DRIFTS;
             self.judge_load(of_run);
         }
@@ -265,7 +278,7 @@ impl<'g> Steady<'g> {
     /// Looks at the figures so far.
     fn look(&mut self) {
         self.next_look = (self.finished * NEXT_LOOK / 100).max(self.finished + 1);
-        if self.goal.is_some() {
+        if self.goal.is_some() && self.has_filled_up() {
             let [of_look, _] = DRIFTS;
             self.judge_load(of_look);
             if self.is_overloaded {
@@ -321,6 +334,11 @@ impl<'g> Steady<'g> {
         self.holds = judged.filter(|_| self.judged == judged);
         self.judged = judged;
         self.holds.is_some()
+    }
+
+    /// Whether queues that the patience of clients bounds have filled up.
+    fn has_filled_up(&self) -> bool {
+        self.now_ns.saturating_sub(self.first_arrival_ns) >= self.expected.fills_up_ns
     }
 
     /// Judges whether the servers keep up with the load.
@@ -406,7 +424,7 @@ impl Observer for Steady<'_> {
         self.finished += 1;
         self.first_arrival_ns = self.first_arrival_ns.min(record.request.arrival_ns);
         let timing = record.timing();
-        let finish_ns = timing.map_or(self.now_ns, |timing| timing.finish_ns);
+        let finish_ns = timing.map(|timing| timing.finish_ns).or(record.abandoned_ns()).unwrap_or(self.now_ns);
         let gap_ns = finish_ns.saturating_sub(self.now_ns);
         self.now_ns += gap_ns;
         let is_drain = finish_ns > self.gate.closed_ns();
@@ -432,8 +450,14 @@ impl Observer for Steady<'_> {
             self.served += 1;
             self.in_service_s += e2e.0 - waiting.0;
             if !is_drain {
-                let held = self.gate.taken().saturating_sub(self.finished);
+                // Its source has not heard of it.
+                let held = self.gate.held().saturating_sub(1);
                 self.signals.add(record, held);
+            }
+        } else if record.abandoned_ns().is_some() {
+            self.abandoned += 1;
+            if !is_drain {
+                self.signals.score(record);
             }
         }
         if is_drain || self.is_over {

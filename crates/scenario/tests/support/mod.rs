@@ -17,8 +17,13 @@ pub(crate) fn report(text: &str) -> Report {
 
 /// Returns the report of the default model on `h100` under a trace with these contents.
 pub(crate) fn report_of_trace(contents: &str) -> Report {
+    report_of_trace_with(contents, "")
+}
+
+/// Likewise, with `more` keys of the workload and of other sections.
+pub(crate) fn report_of_trace_with(contents: &str, more: &str) -> Report {
     let read = |_: &Path| Ok(Input::from(contents.as_bytes().to_vec()));
-    let run = run_with("[workload]\ntrace = 'trace.csv'\n", &read);
+    let run = run_with(&format!("[workload]\ntrace = 'trace.csv'\n{more}"), &read);
     run.run(&mut ()).unwrap().report()
 }
 
