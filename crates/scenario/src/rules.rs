@@ -27,12 +27,13 @@ const fn vague(key: Wanted, one_of: &'static [Wanted]) -> Need {
     Need { key, one_of, idle_alone: false }
 }
 
-const NEEDS: [Need; 24] = [
+const NEEDS: [Need; 25] = [
     idle("burstiness", &["arrival = gamma"]),
     idle("think_time", &["users", "turns"]),
     idle("priorities", &["policy = priority"]),
     idle("router", &["replicas", "prefill_replicas"]),
     idle("trace_format", &["trace"]),
+    idle("columns", &["trace"]),
     idle("trace_speed", &["trace"]),
     idle("trace_requests", &["trace"]),
     idle("trace_duration", &["trace"]),
@@ -98,7 +99,7 @@ const fn excludes(key: Wanted, with: &'static [Wanted]) -> Conflict {
     Conflict { key, with, why: None }
 }
 
-const CONFLICTS: [Conflict; 9] = [
+const CONFLICTS: [Conflict; 10] = [
     Conflict {
         key: "draft_tokens",
         with: &["prefill_replicas"],
@@ -110,6 +111,7 @@ const CONFLICTS: [Conflict; 9] = [
     excludes("prefill_replicas", &["replicas"]),
     excludes("decode_replicas", &["replicas"]),
     excludes("tables", &["gpu"]),
+    excludes("columns", &["trace_format"]),
     Conflict {
         key: "kv_blocks",
         with: &["gpu_memory_utilization"],

@@ -10,7 +10,7 @@ use crate::keys::{canonical, cell, section};
 use crate::range::range;
 
 /// Keys whose commas and dots belong to a single value.
-const WHOLE: [&str; 2] = ["strict", "where"];
+const WHOLE: [&str; 3] = ["columns", "strict", "where"];
 
 /// A key of a scenario and the values that it takes in a sweep.
 ///
