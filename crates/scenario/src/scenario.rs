@@ -216,7 +216,7 @@ pub struct Workload {
     /// Columns or keys of a trace in another format, as in arrival=timestamp:ms,prompt=input_tokens,output=out; also
     /// cached, priority, session, prefix with prefix_tokens. Arrivals are dates, or numbers in the unit behind the colon
     /// (s, ms, us, ns) [default: the unit in which the name ends, as in sent_ms, or seconds].
-    #[serde(with = "as_text")]
+    #[serde(serialize_with = "as_text::serialize", deserialize_with = "as_text::joined")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAMES"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
     pub columns: Option<ColumnNames>,
