@@ -8,7 +8,7 @@ use rooflut::sim::RequestRecord;
 use rooflut::sim::figures::LatencyLimits;
 use rooflut::sim::load::{self, Priorities, SharedPrefixes};
 use rooflut::units::Seconds;
-use rooflut_error::{Error, key};
+use rooflut_error::Error;
 use serde::Serialize;
 
 use crate::number::{invalid, milliseconds, seconds, whole};
@@ -234,9 +234,8 @@ impl FromStr for LatencyLimit {
         let expected = "expected ttft:MS, tpot:MS or e2e:MS, with milliseconds or a unit, as in ttft:200 or e2e:30s";
         limit.ok_or_else(|| match text.split_once('@') {
             Some((limit, figure)) if limit.parse::<LatencyLimit>().is_ok() => invalid(format!(
-                "{expected}; a figure such as {} is for `rooflut plan` and `rooflut saturate`, and {} counts requests",
-                shortened(figure),
-                key("attainment")
+                "{expected}; a figure such as {} is for `rooflut plan` and `rooflut saturate`",
+                shortened(figure)
             )),
             _ => invalid(expected),
         })

@@ -135,7 +135,12 @@ fn part_values(section: &str, key: &str, part: &str) -> Result<Vec<Value>, Strin
             let numbers = numbers?.into_iter();
             numbers.map(|number| read(section, key, &number)).collect()
         }
-        None => Ok(vec![read(section, key, part)?]),
+        None => match read(section, key, part) {
+            Err(expected) if expected.starts_with("expected one number, found a range") => {
+                Err("expected a number, or a range of numbers FROM..TO:STEP".to_owned())
+            }
+            read => Ok(vec![read?]),
+        },
     }
 }
 

@@ -67,6 +67,21 @@ impl Format {
     }
 }
 
+/// Rejects a CSV that lacks columns of its recognised format and has others for each of them, with the names to give.
+pub(crate) fn check_columns(format: Format, head: &[u8]) -> Result<(), Error> {
+    let (text, is_json) = text_of(head);
+    let found = if is_json { Vec::new() } else { table::column_names(text) };
+    let mut required = format.required().iter();
+    let missing = required.find(|name| !found.iter().any(|found| found == *name));
+    match missing.zip(guess(&found)) {
+        Some((name, guess)) => {
+            let (columns, found) = (key("columns"), names(&found));
+            Err(contents(format!("no column {name}, found {found}; use {columns} {guess}")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Returns the format of a file whose columns or keys are named by the user.
 pub(crate) fn named(head: &[u8]) -> Format {
     if text_of(head).1 { Format::Keys } else { Format::Columns }

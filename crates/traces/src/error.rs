@@ -7,7 +7,6 @@ use std::io;
 use rooflut_error::{Error, Kind, hint, key, nearest};
 
 use crate::cell::Unit;
-use crate::column_names::guess;
 use crate::format::Format;
 
 /// Most values that a message lists.
@@ -65,13 +64,6 @@ pub(crate) fn long_record() -> Error {
 
 /// A column or key is missing.
 pub(crate) fn missing<S: AsRef<str>>(format: Format, name: &str, found: &[S]) -> Error {
-    if format.is_csv()
-        && format.required().contains(&name)
-        && let Some(guess) = guess(found)
-    {
-        let (columns, found) = (key("columns"), names(found));
-        return contents(format!("no column {name}, found {found}; use {columns} {guess}"));
-    }
     let is_unknown = |other: &&str| !format.names().any(|known| known == *other);
     let unknown = found.iter().map(AsRef::as_ref).filter(is_unknown);
     let instead = match nearest(name, unknown).first() {

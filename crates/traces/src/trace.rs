@@ -75,7 +75,11 @@ pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Err
     let head = input.head()?;
     foreign::check_bytes(&head)?;
     let format = match (options.format, options.columns) {
-        (None, None) => Format::detect(&head)?,
+        (None, None) => {
+            let format = Format::detect(&head)?;
+            detect::check_columns(format, &head).map_err(|error| error.at_line(input.line_at(0)))?;
+            format
+        }
         (None, Some(_)) => detect::named(&head),
         (Some(Format::Columns | Format::Keys), None) => {
             return Err(contents(format!("the format needs the names of its columns; add {}", key("columns"))));
