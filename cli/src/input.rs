@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::{LazyLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -15,13 +15,16 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Most bytes of a pipe that are copied to memory; a longer one is copied to a temporary file.
 const IN_MEMORY: usize = 1 << 25;
 
+/// Standard input, which several plans may read.
+static STDIN: LazyLock<Input> = LazyLock::new(|| once(io::stdin()));
+
 /// Opens the file at `path`; `-` is standard input.
 ///
 /// # Errors
 /// A file that cannot be opened, and a pipe that no program writes to within a second.
 pub fn open(path: &Path) -> io::Result<Input> {
     if path == Path::new("-") {
-        return Ok(once(io::stdin()));
+        return Ok(STDIN.clone());
     }
     let mut file = open_file(path)?;
     Ok(match file.rewind() {

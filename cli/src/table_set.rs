@@ -52,7 +52,7 @@ pub(crate) fn of_gpu<'a>(gpu: &'a str, target: &'a Target) -> WhichSet<'a> {
 /// Finds a built-in set, or reads one.
 pub fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
     match which {
-        WhichSet::Named(name) => named(name).cloned(),
+        WhichSet::Named(name) => named(name).cloned().map_err(|error| with_sheet(name, error)),
         WhichSet::At(path) => {
             check_path(path)?;
             let kind = if path.exists() { Kind::Contents } else { Kind::Io };
@@ -72,6 +72,18 @@ pub fn find(which: WhichSet<'_>) -> Result<TableSet, Error> {
             Ok(tables_of(path, &sheet, base)?)
         }
     }
+}
+
+/// Adds to the error of an unknown name that a data sheet describes other GPUs.
+fn with_sheet(name: &str, error: Error) -> Error {
+    let error = rooflut_scenario::Error::from(error);
+    match error.kind() {
+        Kind::UnknownName if !name.contains(',') => error.map(|text| {
+            format!("{text}; for another GPU, give its data sheet, as in {}", setting("gpu", "my-gpu.toml"))
+        }),
+        _ => error,
+    }
+    .into()
 }
 
 /// Checks that the path of a set is not a pipe or a device: reading these might never end.

@@ -13,8 +13,11 @@ use crate::error::Error;
 /// spelling. `None` for other errors. `program` has read `arguments`.
 pub(crate) fn flag(error: &clap::Error, mut program: Command, arguments: &[OsString]) -> Option<Error> {
     let found = match (error.kind(), error.get(ContextKind::InvalidArg)) {
-        (ErrorKind::UnknownArgument, Some(ContextValue::String(found))) => found.strip_prefix("--")?,
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(found))) => found,
         _ => return None,
+    };
+    let Some(found) = found.strip_prefix("--") else {
+        return behind_value(found, arguments);
     };
     program.build();
     let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
@@ -28,6 +31,22 @@ pub(crate) fn flag(error: &clap::Error, mut program: Command, arguments: &[OsStr
         (None, None) => misspelt(found, flags(called)).map_or_else(String::new, |near| format!("; use --{near}")),
     };
     Some(Error::new(format!("unexpected argument '--{found}' found{advice}; see --help")))
+}
+
+/// Returns the error of a word that follows the value of a flag, of which it may be a part.
+fn behind_value(found: &str, arguments: &[OsString]) -> Option<Error> {
+    let at = arguments.iter().position(|argument| argument == found)?;
+    let [flag, value] = arguments.get(at.checked_sub(2)?..at)? else {
+        return None;
+    };
+    let (flag, value) = (flag.to_str()?, value.to_str()?);
+    let is_value = flag.starts_with("--") && !flag.contains('=') && !value.starts_with('-');
+    is_value.then(|| {
+        Error::new(format!(
+            "unexpected argument '{found}' found behind {flag} {value}; put a value with spaces in quotes, and commas \
+             between several values; see --help"
+        ))
+    })
 }
 
 /// Returns the flags of a command that its help lists.

@@ -109,7 +109,9 @@ pub(crate) struct ListArgs {
 pub(crate) fn parse(given: Vec<OsString>) -> Result<Invocation<Command>, Error> {
     let mut arguments = leading::behind_command(given.clone(), "run");
     if arguments.get(1).is_some_and(|command| command == "plan") {
-        arguments = plan::with_rates(arguments)?;
+        for (flag, key) in [("--rate", "rate"), ("--trace-speed", "trace_speed")] {
+            arguments = plan::with_values(arguments, flag, key)?;
+        }
     }
     let invocation = parser::parse::<Cli>(command(), arguments.clone())
         .map_err(|error| moved(&arguments).unwrap_or_else(|| hint_at_command(error, &given)))?;

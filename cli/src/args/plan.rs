@@ -19,15 +19,15 @@ Examples:
   rooflut plan --model llama-3.3-70b --tp 2,4,8 --rate 5 --goodput tpot:50@p95";
 const AFTER: &str = "\
 The plan chooses the number of servers. For each of --gpu, --tp, --dp, --pp, --dtype, --kv-dtype, --max-num-seqs and \
---max-num-batched-tokens, the plan also chooses one of the comma-separated values. Several rates, with commas between \
-them or as a range FROM..TO:STEP, get an answer each. With --link-bandwidth and \
+--max-num-batched-tokens, the plan also chooses one of the comma-separated values. Several rates, or speeds of a trace \
+(--trace-speed), with commas between them or as a range FROM..TO:STEP, get an answer each. With --link-bandwidth and \
 --link-latency, the plan also divides the servers into prefill and decode servers, each of the GPU and the parallelism \
 that suits it. A deployment meets the limits if \
 its steady state meets them with each of three seeds (--seeds), with no request rejected and no run overloaded. A run \
 lasts until the result is clear, or for --requests. Of equal servers behind a round-robin router, one is simulated.";
 
 /// Flags that take several values.
-const LISTS: [(&str, &str); 9] = [
+const LISTS: [(&str, &str); 10] = [
     ("gpu", "Table sets to choose from [default: h100]"),
     ("tp", "Degrees of tensor parallelism to choose from [default: 1,2,4,8]"),
     ("dp", "Degrees of data parallelism to choose from, for models with experts [default: 1,2,4,8]"),
@@ -36,6 +36,7 @@ const LISTS: [(&str, &str); 9] = [
     ("kv_dtype", "Formats of the KV cache to choose from: bf16, fp8 [default: the model's own]"),
     ("max_num_seqs", "Maximum numbers of running requests to choose from [default: the engine's on each GPU]"),
     ("rate", "Requests per second, or sessions per second with --turns; several get an answer each [default: 18]"),
+    ("trace_speed", "Speed of the replay, 2 for half the time; several get an answer each [default: 1]"),
     ("max_num_batched_tokens", "Maximum numbers of tokens per step to choose from [default: the engine's on each GPU]"),
 ];
 
@@ -83,6 +84,7 @@ pub(crate) struct Choices {
     pub(crate) max_num_seqs: Vec<u32>,
     pub(crate) max_num_batched_tokens: Vec<u32>,
     pub(crate) rate: Vec<f64>,
+    pub(crate) trace_speed: Vec<f64>,
 }
 
 impl Choices {
@@ -94,6 +96,7 @@ impl Choices {
             dp: or(&self.dp, target.dp),
             pp: or(&self.pp, target.pp),
             rate: self.rate.clone(),
+            trace_speed: self.trace_speed.clone(),
             dtype: or(&self.dtype, target.dtype),
             kv_dtype: or(&self.kv_dtype, target.kv_dtype),
             max_num_seqs: or(&self.max_num_seqs, server.max_num_seqs),
@@ -131,27 +134,27 @@ impl PlanArgs {
                 max_num_seqs: all(matches, "max_num_seqs"),
                 max_num_batched_tokens: all(matches, "max_num_batched_tokens"),
                 rate: all(matches, "rate"),
+                trace_speed: all(matches, "trace_speed"),
             },
             ..self
         }
     }
 }
 
-/// Writes ranges of rates, as in `--rate 10..50:10`, as the rates that they have.
-pub(super) fn with_rates(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
-    const FLAG: &str = "--rate";
+/// Writes the ranges of a flag, as in `--rate 10..50:10`, as the values that they have.
+pub(super) fn with_values(arguments: Vec<OsString>, flag: &str, key: &str) -> Result<Vec<OsString>, Error> {
     let mut written: Vec<OsString> = Vec::with_capacity(arguments.len());
     for argument in arguments {
-        let is_value = written.last().is_some_and(|last| last == FLAG);
-        let joined = argument.to_str().and_then(|text| text.strip_prefix(FLAG)?.strip_prefix('='));
+        let is_value = written.last().is_some_and(|last| last == flag);
+        let joined = argument.to_str().and_then(|text| text.strip_prefix(flag)?.strip_prefix('='));
         let ranges = joined.or(argument.to_str().filter(|_| is_value)).filter(|text| text.contains(".."));
-        let rates = ranges.map(|ranges| Axis::read("rate", [ranges])).transpose()?;
-        written.push(match rates {
+        let values = ranges.map(|ranges| Axis::read(key, [ranges])).transpose()?;
+        written.push(match values {
             None => argument,
-            Some(rates) => {
-                let flag = if is_value { String::new() } else { format!("{FLAG}=") };
-                let rates: Vec<String> = rates.values().iter().map(ToString::to_string).collect();
-                (flag + &rates.join(",")).into()
+            Some(values) => {
+                let flag = if is_value { String::new() } else { format!("{flag}=") };
+                let values: Vec<String> = values.values().iter().map(ToString::to_string).collect();
+                (flag + &values.join(",")).into()
             }
         });
     }

@@ -93,8 +93,8 @@ impl RunArgs {
             let read = ScenarioFile::read(&bytes).map_err(|error| in_file(error, &path))?;
             file = Some((path, read));
         }
-        let engine = file.as_ref().and_then(|(_, file)| file.scenario().target.engine.as_deref());
-        self.from_vllm = self.vllm.under(&self.scenario, engine)?;
+        let below = file.as_ref().map(|(_, file)| &file.scenario().target);
+        self.from_vllm = self.vllm.under(&self.scenario, below)?;
         if let Some(merged) = &self.from_vllm {
             self.scenario = merged.scenario.clone();
         }

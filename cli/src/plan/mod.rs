@@ -19,9 +19,9 @@ use crate::model_source;
 use crate::output::{Answered, count, percent, plural, to_json};
 use crate::prices;
 use crate::table_set;
-use rates::RatePlan;
+use rates::{RatePlan, Varied};
 
-/// Answers with the cheapest deployments, at each of several rates, and with an error if none meets the limits.
+/// Answers with the cheapest deployments, at each of several rates or speeds, and with an error if none meets the limits.
 pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
     let mut scenario = Scenario::default();
     scenario.target = args.target.clone();
@@ -59,18 +59,28 @@ pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
     question.confidence = args.limits.confidence;
     question.count = args.count as usize;
     question.stop = stop;
-    let mut ask = |rate: Option<f64>| -> Result<Plan, Error> {
-        question.scenario.workload.rate = rate;
+    let mut ask = |varied: Option<Varied>| -> Result<Plan, Error> {
+        match varied {
+            Some(Varied::Rate(rate)) => question.scenario.workload.rate = Some(rate),
+            Some(Varied::TraceSpeed(speed)) => question.scenario.workload.trace_speed = Some(speed),
+            None => {}
+        }
         let mut plan = question.plan()?;
         let named = models.iter().flat_map(|model| model.notes());
         plan.notes.splice(..0, notes.iter().cloned().chain(named));
         Ok(plan)
     };
-    if let rates @ [_, _, ..] = args.choices.rate.as_slice() {
-        let plans = rates.iter().map(|rate| Ok(RatePlan { rate: *rate, plan: ask(Some(*rate))? }));
+    let (rates, speeds) = (&args.choices.rate, &args.choices.trace_speed);
+    // Rates and speeds exclude each other, as rates and traces do.
+    let varied: Vec<Varied> = match speeds.len() {
+        0 | 1 => rates.iter().copied().map(Varied::Rate).collect(),
+        _ => speeds.iter().copied().map(Varied::TraceSpeed).collect(),
+    };
+    if varied.len() > 1 {
+        let plans = varied.into_iter().map(|varied| Ok(RatePlan { varied, plan: ask(Some(varied))? }));
         return RatePlans { plans: plans.collect::<Result<_, Error>>()? }.answered(args);
     }
-    let plan = ask(args.workload.rate)?;
+    let plan = ask(None)?;
     Ok(Answered {
         text: if args.json { to_json(&plan)? } else { text::text(&plan, args)? },
         failure: failure(&plan, args),
@@ -119,7 +129,7 @@ fn failure(plan: &Plan, args: &PlanArgs) -> Option<Error> {
     if let Some(least) = plan.least_gpus.filter(|least| *least > args.max_gpus) {
         return Some(not_met(format!(
             "the load takes at least {} by step times alone, but --max-gpus allows {}; raise --max-gpus or lower \
-             --rate",
+             the load",
             plural(least.into(), "GPU"),
             count(args.max_gpus.into())
         )));

@@ -62,6 +62,9 @@ fn describe_trace(path: &Path, trace: &Trace) -> String {
         _ => path.display().to_string(),
     };
     let mut text = format!("{path} ({}{arrivals})", trace.format.title());
+    if let Some(columns) = &trace.columns {
+        text += &format!(", {columns}");
+    }
     if let Some(requests) = trace.extent.requests {
         text += &format!(", first {}", plural(requests, "request"));
     }

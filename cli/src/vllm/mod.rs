@@ -34,8 +34,8 @@ pub(crate) struct Merged {
 }
 
 impl VllmArgs {
-    /// Puts the settings of the command, if there is one, under `given`. `engine` is the engine if `given` has none.
-    pub(crate) fn under(&self, given: &Scenario, engine: Option<&str>) -> Result<Option<Merged>, Error> {
+    /// Puts the settings of the command, if there is one, under `given`. `below` is what both replace.
+    pub(crate) fn under(&self, given: &Scenario, below: Option<&Target>) -> Result<Option<Merged>, Error> {
         let Some(source) = &self.vllm else {
             return Ok(None);
         };
@@ -44,8 +44,14 @@ impl VllmArgs {
             Some(path) => Error::in_file(path, None, error),
             None => Error::new(format!("--vllm: {error}")),
         };
-        let engine = given.target.engine.as_deref().or(engine);
-        merged(found, given, engine).map(Some).map_err(placed)
+        let targets = [&given.target].into_iter().chain(below);
+        let engine = targets.clone().find_map(|target| target.engine.as_deref());
+        let merged = merged(found, given, engine).map_err(placed)?;
+        // vLLM's own default is a model that nobody means.
+        if [&merged.scenario.target].into_iter().chain(below).all(|target| target.model.is_none()) {
+            return Err(placed(Error::new("expected a model, as in `vllm serve MODEL`, found none; add it")));
+        }
+        Ok(Some(merged))
     }
 }
 
@@ -152,6 +158,9 @@ fn with_config(mut words: Vec<Word>) -> Result<Vec<Word>, Error> {
 fn known(words: Vec<Word>) -> Result<Vec<String>, Error> {
     let text = |word: Word| match word.unknown {
         None => Ok(word.text),
+        Some(unknown) if unknown == shell::UNCLOSED => {
+            Err(Error::new(format!("expected a closed quote, found {:?} up to the end; close it", word.text)))
+        }
         Some(unknown) => Err(Error::new(format!(
             "the value of {unknown} is not known; write it in its place, or its variable before"
         ))),

@@ -28,6 +28,9 @@ const CLOSING: [&str; 3] = ["fi", "done", "esac"];
 /// Words that a command may follow.
 const BEFORE_COMMANDS: [&str; 9] = ["then", "else", "elif", "do", "!", "{", "export", "local", "readonly"];
 
+/// Stands for the value of a word whose quote is not closed.
+pub(super) const UNCLOSED: &str = "a quote that is not closed";
+
 /// Maximum number of bytes that variables add to a script, and of scripts inside one another.
 const MAX_EXPANDED: usize = 1 << 20;
 const MAX_DEPTH: u32 = 8;
@@ -129,8 +132,15 @@ impl Reader<'_> {
                 '\'' => {
                     is_quoted = true;
                     self.next();
-                    while let Some(c) = self.next().filter(|c| *c != '\'') {
-                        word.text.push(c);
+                    loop {
+                        match self.next() {
+                            Some('\'') => break,
+                            Some(c) => word.text.push(c),
+                            None => {
+                                word.unknown = Some(UNCLOSED.to_owned());
+                                break;
+                            }
+                        }
                     }
                 }
                 '"' => {
@@ -192,6 +202,7 @@ impl Reader<'_> {
                 }
             }
         }
+        word.unknown = Some(UNCLOSED.to_owned());
     }
 
     /// Reads `$NAME`, `${NAME:-DEFAULT}` and the like, or what only a shell can answer.

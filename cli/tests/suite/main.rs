@@ -19,6 +19,7 @@ mod perfetto;
 mod plan;
 mod policies;
 mod progress;
+mod questions;
 mod recipes;
 mod run;
 mod run_figures;

@@ -110,3 +110,20 @@ fn a_share_of_requests_and_a_confidence_ask_for_more() {
     assert!(gpus("--attainment 0.5") <= plain);
     assert!(gpus("--confidence 0.9") >= plain);
 }
+
+#[test]
+fn several_speeds_of_a_trace_get_the_plans_that_each_gets_alone() {
+    let plan = |flags: &str| {
+        json(&format!("plan --trace examples/chat_trace.csv --goodput ttft:40@mean tpot:20@mean {flags}"))
+    };
+    let several = plan("--trace-speed 1,16..24:8");
+    let plans = several["plans"].as_array().expect("plans");
+    let speeds = ["1", "16", "24"];
+    assert_eq!(plans.len(), speeds.len());
+    for (found, speed) in plans.iter().zip(speeds) {
+        let alone = plan(&format!("--trace-speed {speed}"));
+        assert_eq!(found["deployments"], alone["deployments"], "{speed}");
+        assert_eq!(found["trace_speed"].as_f64().map(|found| found.to_string()).as_deref(), Some(speed));
+    }
+    assert_ne!(plans[0]["deployments"][0]["figures"], plans[2]["deployments"][0]["figures"]);
+}

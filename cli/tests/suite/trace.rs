@@ -68,3 +68,24 @@ fn standard_input_is_a_trace_too() {
     let (_, answer, _) = piped("run --trace -", BURST_GPT.as_bytes());
     assert!(answer.contains("of standard input (BurstGPT trace"), "{answer}");
 }
+
+#[test]
+fn a_log_read_by_its_columns_gives_the_figures_of_the_same_requests_in_the_own_format() {
+    let own = json("run --trace examples/chat_trace.csv --trace-requests 60");
+    let columns = "arrival=created,prompt=usage.prompt_tokens,output=usage.completion_tokens,\
+                   cached=usage.prompt_tokens_details.cached_tokens";
+    let log = json(&format!("run --trace examples/gateway_log.jsonl --columns {columns}"));
+    assert_eq!(log["load"]["columns"], columns);
+    for figures in ["ttft_ms", "tpot_ms", "e2e_ms", "requests_per_s"] {
+        assert_eq!(log[figures], own[figures], "{figures}");
+    }
+}
+
+#[test]
+fn several_plans_read_one_trace_of_standard_input() {
+    let trace = std::fs::read(crate::support::workspace().join("examples/chat_trace.csv")).expect("the trace");
+    let plan = "--goodput ttft:40@mean --trace-speed 1,2 --json";
+    let (code, answer, error) = piped(&format!("plan --trace - {plan}"), &trace);
+    assert_eq!((code, error.as_str()), (Some(0), ""));
+    assert_eq!(answer, success(&format!("plan --trace examples/chat_trace.csv {plan}")));
+}

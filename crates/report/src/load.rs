@@ -59,6 +59,9 @@ pub struct TraceLoad {
     pub path: String,
     /// Name of the format.
     pub format: &'static str,
+    /// Names of the columns or keys, `ROLE=NAME` with commas between them, where the user gave them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<String>,
     /// Where the arrivals come from: `recorded`, `poisson`, `at_once`, or `other` for one without a name here.
     pub arrivals: &'static str,
     /// Speed of the replay over that of the file.

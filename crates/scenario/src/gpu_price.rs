@@ -29,7 +29,8 @@ impl FromStr for GpuPrice {
             (!gpu.is_empty()).then(|| GpuPrice { gpu: gpu.to_owned(), usd_per_hour })
         });
         read.ok_or(invalid(
-            "expected GPU=USD, US dollars for one GPU and hour from 0.0001 to 1_000_000, as in h100=2.10",
+            "expected GPU=USD, US dollars for one GPU and hour from 0.0001 to 1_000_000, as in h100=2.10, and spaces \
+             between several",
         ))
     }
 }

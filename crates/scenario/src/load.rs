@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rooflut::units::Seconds;
 use rooflut_error::Error;
 use rooflut_report::load::{self, LeftOut, TraceLoad};
-use rooflut_traces::{ArrivalSource, Condition, Extent, Options, Trace};
+use rooflut_traces::{ArrivalSource, ColumnNames, Condition, Extent, Options, Trace};
 
 use crate::generated::GeneratedLoad;
 use crate::library;
@@ -41,7 +41,8 @@ impl Load {
             requests: workload.trace_requests.map(u64::from),
             duration_ns: workload.trace_duration.map(|seconds| Seconds(seconds).to_nanos()),
         };
-        let options = Options { format: workload.trace_format, conditions: &conditions, extent };
+        let (format, columns) = (workload.trace_format, workload.columns.as_ref());
+        let options = Options { format, columns, conditions: &conditions, extent };
         let mut trace = rooflut_traces::read(open("trace", &path, read)?, &options).map_err(library::trace(&path))?;
         if let Some(speed) = workload.trace_speed {
             trace = trace.at_speed(speed).map_err(library::trace(&path))?;
@@ -102,6 +103,7 @@ impl Load {
         load::Load::Trace(TraceLoad {
             path: path.display().to_string(),
             format: trace.format.name(),
+            columns: trace.columns.as_ref().map(ColumnNames::to_string),
             arrivals: match trace.arrivals {
                 ArrivalSource::Poisson { .. } => "poisson",
                 ArrivalSource::AtOnce => "at_once",

@@ -54,7 +54,10 @@ pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, Error> {
 /// Text that is no number.
 pub fn real(text: &str) -> Result<f64, Error> {
     let number = one_number(text)?.parse();
-    number.map_err(|_| invalid(format!("expected a number, {FORMS}")))
+    number.map_err(|_| match text.strip_suffix('%').and_then(|percent| percent.trim().parse::<f64>().ok()) {
+        Some(percent) => invalid(format!("expected a number without a percent sign; write {}", percent / 100.0)),
+        None => invalid(format!("expected a number, {FORMS}")),
+    })
 }
 
 /// Reads a number format by the names that engines and checkpoints use, in any case: `bf16`, `bfloat16`, `float16`,
@@ -102,7 +105,7 @@ fn plain_or_time(text: &str, number: impl FnOnce(SignedDuration) -> f64, expecte
     match (real(text), time(text)) {
         (Ok(plain), _) => Ok(plain),
         (_, Some(time)) => Ok(number(time)),
-        (Err(error), None) if text.contains(',') => Err(error),
+        (Err(error), None) if text.contains(',') || text.contains("..") => Err(error),
         _ => Err(invalid(expected)),
     }
 }
@@ -204,6 +207,10 @@ fn thousands(number: u64) -> String {
 /// # Errors
 /// Text with commas, which may be several values, and zeros before a number, as the second value of `1,024` has.
 pub(crate) fn one_number(text: &str) -> Result<String, Error> {
+    if text.contains("..") {
+        let takers = "`rooflut sweep` takes ranges, and `rooflut plan` ranges of rates";
+        return Err(invalid(format!("expected one number, found a range; {takers}")));
+    }
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut groups = whole.split([',', '_']);
     let first = groups.next().unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rooflut::hardware::gpus;
-use rooflut_error::{Error, Kind, hint, key, misspelt, nearest, not_text};
+use rooflut_error::{Error, Kind, hint, key, misspelt, nearest, not_text, value};
 use rooflut_report::Price;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -79,9 +79,12 @@ impl Prices {
     /// Returns these prices, replaced by given ones.
     ///
     /// # Errors
-    /// A price of a GPU that is neither known nor in `own`.
+    /// A price of a GPU that is neither known nor in `own`, and two prices of one.
     pub(crate) fn with(mut self, given: &[GpuPrice], own: &[&str]) -> Result<Prices, Error> {
-        for GpuPrice { gpu, usd_per_hour } in given {
+        for (index, GpuPrice { gpu, usd_per_hour }) in given.iter().enumerate() {
+            if given.iter().take(index).any(|before| before.gpu == *gpu) {
+                return Err(value("price", "one price of each GPU", format!("two of {gpu}; leave one")));
+            }
             check_gpu(gpu, own).map_err(|text| Error::new(Kind::UnknownName, format!("{}: {text}", key("price"))))?;
             let price = Price { usd_per_gpu_hour: *usd_per_hour, source: None, date: None };
             self.0.insert(gpu.clone(), price);

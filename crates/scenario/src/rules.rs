@@ -27,13 +27,14 @@ const fn vague(key: Wanted, one_of: &'static [Wanted]) -> Need {
     Need { key, one_of, idle_alone: false }
 }
 
-const NEEDS: [Need; 27] = [
+const NEEDS: [Need; 28] = [
     idle("burstiness", &["arrival = gamma"]),
     idle("think_time", &["users", "turns"]),
     idle("retries", &["patience"]),
     idle("priorities", &["policy = priority"]),
     idle("router", &["replicas", "prefill_replicas", "fleet"]),
     idle("trace_format", &["trace"]),
+    idle("columns", &["trace"]),
     idle("trace_speed", &["trace"]),
     idle("trace_requests", &["trace"]),
     idle("trace_duration", &["trace"]),
@@ -101,7 +102,7 @@ const fn excludes(key: Wanted, with: &'static [Wanted]) -> Conflict {
     Conflict { key, with, why: None }
 }
 
-const CONFLICTS: [Conflict; 10] = [
+const CONFLICTS: [Conflict; 11] = [
     Conflict {
         key: "draft_tokens",
         with: &["prefill_replicas"],
@@ -114,6 +115,7 @@ const CONFLICTS: [Conflict; 10] = [
     excludes("decode_replicas", &["replicas"]),
     excludes("fleet", &["replicas", "prefill_replicas", "decode_replicas"]),
     excludes("tables", &["gpu"]),
+    excludes("columns", &["trace_format"]),
     Conflict {
         key: "kv_blocks",
         with: &["gpu_memory_utilization"],

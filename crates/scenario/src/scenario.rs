@@ -11,7 +11,7 @@ use rooflut::sim::cluster::Router;
 use rooflut::sim::{PrefixCaching, SchedulingPolicy};
 use rooflut::table::Strictness;
 use rooflut_error::Error;
-use rooflut_traces::{Condition, Format};
+use rooflut_traces::{ColumnNames, Condition, Format};
 use serde::{Deserialize, Serialize};
 
 use crate::as_text;
@@ -213,8 +213,8 @@ pub struct Workload {
     #[serde(deserialize_with = "number::deserialize")]
     #[cfg_attr(feature = "clap", arg(long, value_parser = number::whole::<u32>, value_name = "COUNT"))]
     pub seeds: Option<u32>,
-    /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens, priority], or a published trace,
-    /// optionally compressed as .gz or .zst; - reads standard input.
+    /// CSV with arrival_ms, prompt_tokens, output_tokens[, cached_prompt_tokens, priority], a published trace, or any CSV
+    /// or JSON lines with --columns, optionally compressed as .gz or .zst; - reads standard input.
     #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
@@ -225,6 +225,13 @@ pub struct Workload {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
     pub trace_format: Option<Format>,
+    /// Columns or keys of a trace in another format, as in arrival=timestamp:ms,prompt=input_tokens,output=out; also
+    /// cached, priority, session, prefix with prefix_tokens. Arrivals are dates, or numbers in the unit behind the colon
+    /// (s, ms, us, ns) [default: the unit in which the name ends, as in sent_ms, or seconds].
+    #[serde(serialize_with = "as_text::serialize", deserialize_with = "as_text::joined")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAMES"))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Trace"))]
+    pub columns: Option<ColumnNames>,
     /// Speed of the replay: with 2, requests arrive in half the time, and pauses in sessions are half as long [default:
     /// 1].
     #[serde(deserialize_with = "number::real_or_none")]

@@ -237,9 +237,14 @@ impl FromStr for LatencyLimit {
             let ms = milliseconds(ms).ok().filter(|ms| *ms >= 0.0 && f64::is_finite(*ms))?;
             Some(LatencyLimit { latency, ms })
         });
-        limit.ok_or(invalid(
-            "expected ttft:MS, tpot:MS or e2e:MS, with milliseconds or a unit, as in ttft:200 or e2e:30s",
-        ))
+        let expected = "expected ttft:MS, tpot:MS or e2e:MS, with milliseconds or a unit, as in ttft:200 or e2e:30s";
+        limit.ok_or_else(|| match text.split_once('@') {
+            Some((limit, figure)) if limit.parse::<LatencyLimit>().is_ok() => invalid(format!(
+                "{expected}; a figure such as {} is for `rooflut plan` and `rooflut saturate`",
+                shortened(figure)
+            )),
+            _ => invalid(expected),
+        })
     }
 }
 
@@ -289,5 +294,16 @@ mod tests {
         assert_eq!(all.e2e, Some(Seconds(30.0)));
         assert_eq!(limits(&["ttft:200"]).unwrap().e2e, None);
         assert_eq!(limits(&["ttft:200ms", "tpot:20.5ms", "e2e:30s"]), Some(all));
+    }
+
+    #[test]
+    fn a_limit_on_a_figure_is_refused_with_those_that_take_it() {
+        let message = |text: &str| text.parse::<LatencyLimit>().unwrap_err().to_string();
+        assert!(
+            message("ttft:500@p95").contains("a figure such as p95 is for `rooflut plan`"),
+            "{}",
+            message("ttft:500@p95")
+        );
+        assert!(!message("itl:500@p95").contains("figure"));
     }
 }

@@ -10,7 +10,7 @@ use crate::keys::{canonical, cell, section};
 use crate::range::range;
 
 /// Keys whose commas and dots belong to a single value.
-const WHOLE: [&str; 2] = ["strict", "where"];
+const WHOLE: [&str; 3] = ["columns", "strict", "where"];
 
 /// A key of a scenario and the values that it takes in a sweep.
 ///
@@ -135,7 +135,12 @@ fn part_values(section: &str, key: &str, part: &str) -> Result<Vec<Value>, Strin
             let numbers = numbers?.into_iter();
             numbers.map(|number| read(section, key, &number)).collect()
         }
-        None => Ok(vec![read(section, key, part)?]),
+        None => match read(section, key, part) {
+            Err(expected) if expected.starts_with("expected one number, found a range") => {
+                Err("expected a number, or a range of numbers FROM..TO:STEP".to_owned())
+            }
+            read => Ok(vec![read?]),
+        },
     }
 }
 

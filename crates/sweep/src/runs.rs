@@ -36,7 +36,7 @@ const VARIED: [&str; 7] = ["rate", "seed", SERVERS[0], SERVERS[1], SERVERS[2], S
 /// Keys that count servers and describe their links.
 const SERVERS: [&str; 5] = ["replicas", "prefill_replicas", "decode_replicas", "link_bandwidth", "link_latency"];
 /// Keys that name models, tables, engines and files.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "model",
     "draft_model",
     "gpu",
@@ -44,6 +44,7 @@ const NAMES: [&str; 12] = [
     "engine",
     "trace",
     "trace_format",
+    "columns",
     "where",
     "prompt",
     "output",

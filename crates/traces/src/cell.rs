@@ -31,34 +31,90 @@ pub(crate) fn whole(key: impl Display, text: &str) -> Result<u32, Error> {
 }
 
 /// The unit of a time.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
-    Milliseconds,
     Seconds,
+    Milliseconds,
+    Microseconds,
+    Nanoseconds,
 }
 
 impl Unit {
-    fn name(self) -> &'static str {
+    const ALL: [Unit; 4] = [Unit::Seconds, Unit::Milliseconds, Unit::Microseconds, Unit::Nanoseconds];
+
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            Unit::Milliseconds => "milliseconds",
             Unit::Seconds => "seconds",
+            Unit::Milliseconds => "milliseconds",
+            Unit::Microseconds => "microseconds",
+            Unit::Nanoseconds => "nanoseconds",
+        }
+    }
+
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Unit::Seconds => "s",
+            Unit::Milliseconds => "ms",
+            Unit::Microseconds => "us",
+            Unit::Nanoseconds => "ns",
+        }
+    }
+
+    pub(crate) fn from_symbol(symbol: &str) -> Option<Unit> {
+        Unit::ALL.into_iter().find(|unit| unit.symbol() == symbol)
+    }
+
+    /// Returns the unit in which the name of a column ends, as `sent_ms` and `arrival_seconds` do.
+    pub(crate) fn of_name(name: &str) -> Option<Unit> {
+        let name = name.to_ascii_lowercase();
+        let (_, ending) = name.rsplit_once('_')?;
+        match ending {
+            "sec" => Some(Unit::Seconds),
+            _ => Unit::ALL.into_iter().find(|unit| [unit.symbol(), unit.name()].contains(&ending)),
         }
     }
 
     fn to_nanos(self, value: f64) -> u64 {
         let seconds = match self {
-            Unit::Milliseconds => Seconds::from_us(value * 1e3),
             Unit::Seconds => Seconds(value),
+            Unit::Milliseconds => Seconds::from_us(value * 1e3),
+            Unit::Microseconds => Seconds::from_us(value),
+            Unit::Nanoseconds => Seconds::from_us(value / 1e3),
         };
         seconds.to_nanos()
     }
 
+    /// Returns whether a number of this unit is beyond the range of the simulator's clock.
+    pub(crate) fn is_late(self, text: &str) -> bool {
+        text.parse::<f64>().is_ok_and(|time| time.is_finite() && self.to_nanos(time) > LATEST_NS)
+    }
+
     /// The latest time on the simulator's clock, rounded down.
-    fn latest(self) -> u64 {
+    pub(crate) fn latest(self) -> u64 {
         match self {
-            Unit::Milliseconds => LATEST_NS / 1_000_000,
             Unit::Seconds => LATEST_NS / 1_000_000_000,
+            Unit::Milliseconds => LATEST_NS / 1_000_000,
+            Unit::Microseconds => LATEST_NS / 1_000,
+            Unit::Nanoseconds => LATEST_NS,
         }
+    }
+}
+
+/// How times are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Clock {
+    Numbers(Unit),
+    Dates,
+}
+
+impl Clock {
+    /// Returns how a time in the column `name` is written: a number in the unit of the name, or else in seconds, or a
+    /// date; `None` for other text.
+    pub(crate) fn of(name: &str, text: &str) -> Option<Clock> {
+        if text.parse::<f64>().is_ok() {
+            return Some(Clock::Numbers(Unit::of_name(name).unwrap_or(Unit::Seconds)));
+        }
+        timestamp(text).map(|_| Clock::Dates)
     }
 }
 
@@ -81,7 +137,7 @@ pub(crate) fn time_ns(key: impl Display, text: &str, unit: Unit) -> Result<u64, 
 }
 
 /// Parses a time as nanoseconds since 1970, UTC, within the range of the simulator's clock.
-pub(crate) fn unix_ns(key: &'static str, text: &str) -> Result<u64, Error> {
+pub(crate) fn unix_ns(key: impl Display, text: &str) -> Result<u64, Error> {
     let Some(timestamp) = timestamp(text) else {
         let expected = "a date and time such as 2023-11-16 18:15:46.6805900";
         return Err(value(key, expected, text));

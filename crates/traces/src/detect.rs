@@ -1,7 +1,8 @@
 //! Recognises the format of a file.
 
-use rooflut_error::{Error, misspelt};
+use rooflut_error::{Error, key, misspelt};
 
+use crate::column_names::guess;
 use crate::error::{Shown, contents, names};
 use crate::format::Format;
 use crate::{foreign, json, table};
@@ -22,8 +23,7 @@ impl Format {
     /// assert_eq!(Format::detect(text.as_bytes()), Ok(Format::Mooncake));
     /// ```
     pub fn detect(head: &[u8]) -> Result<Format, Error> {
-        let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
-        let is_json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
+        let (text, is_json) = text_of(head);
         let found = if is_json { json::first_keys(text)? } else { table::column_names(text) };
         foreign::check_names(&found, is_json)?;
         match best(&found, !is_json) {
@@ -32,7 +32,9 @@ impl Format {
                 let formats = Format::ALL.into_iter().filter(|format| !format.is_csv());
                 let formats = formats.map(|format| format!("{format} ({})", format.expected()));
                 let expected = formats.collect::<Vec<_>>().join(", ");
-                Err(contents(format!("keys of no known format: {}; expected the keys of {expected}", names(&found))))
+                let or_named = guess(&found).map(|guess| format!(", or {} {guess}", key("columns")));
+                let (found, or_named) = (names(&found), or_named.unwrap_or_default());
+                Err(contents(format!("keys of no known format: {found}; expected the keys of {expected}{or_named}")))
             }
             None => Ok(Format::Own),
         }
@@ -63,6 +65,32 @@ impl Format {
         });
         ignored.collect()
     }
+}
+
+/// Rejects a CSV that lacks columns of its recognised format and has others for each of them, with the names to give.
+pub(crate) fn check_columns(format: Format, head: &[u8]) -> Result<(), Error> {
+    let (text, is_json) = text_of(head);
+    let found = if is_json { Vec::new() } else { table::column_names(text) };
+    let mut required = format.required().iter();
+    let missing = required.find(|name| !found.iter().any(|found| found == *name));
+    match missing.zip(guess(&found)) {
+        Some((name, guess)) => {
+            let (columns, found) = (key("columns"), names(&found));
+            Err(contents(format!("no column {name}, found {found}; use {columns} {guess}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the format of a file whose columns or keys are named by the user.
+pub(crate) fn named(head: &[u8]) -> Format {
+    if text_of(head).1 { Format::Keys } else { Format::Columns }
+}
+
+/// Returns the bytes behind a byte order mark, and whether they begin as JSON.
+fn text_of(head: &[u8]) -> (&[u8], bool) {
+    let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
+    (text, matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')))
 }
 
 /// Returns the format with the most of its columns or keys among `names`, the first of equal ones.

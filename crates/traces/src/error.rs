@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::io;
 
-use rooflut_error::{Error, Kind, nearest};
+use rooflut_error::{Error, Kind, hint, key, nearest};
 
+use crate::cell::Unit;
 use crate::format::Format;
 
 /// Most values that a message lists.
@@ -81,6 +82,14 @@ pub(crate) fn missing<S: AsRef<str>>(format: Format, name: &str, found: &[S]) ->
     contents(format!("no {} {name}{instead}", format.part()))
 }
 
+/// A file has no column or key of the name that `setting` gives.
+pub(crate) fn unknown_column<S: AsRef<str>>(setting: &'static str, format: Format, name: &str, found: &[S]) -> Error {
+    let near: Vec<String> = nearest(name, found.iter().map(AsRef::as_ref)).into_iter().map(shown).collect();
+    let (setting, part, name, near) = (key(setting), format.part(), Shown(name), hint(&near));
+    let text = format!("{setting}: no {part} {name}{near}; use one of {}", names(found));
+    Error::new(Kind::UnknownName, text)
+}
+
 /// Returns what a file of `format` contains.
 pub(crate) fn content(format: Format) -> String {
     let expected = format.expected();
@@ -92,25 +101,13 @@ pub(crate) fn content(format: Format) -> String {
 }
 
 /// Returns what a time of this name is, as far as other formats and endings tell.
-fn unit(name: &str) -> Option<&'static str> {
+fn unit(name: &str) -> Option<String> {
     let of_format = || {
         // Mooncake and Qwen-Bailian have one name for two units.
         let formats = Format::ALL.into_iter().filter(|format| format.is_csv());
         formats.into_iter().find_map(|format| format.time(name))
     };
-    let mut endings = [
-        ("_s", "in seconds"),
-        ("_sec", "in seconds"),
-        ("_seconds", "in seconds"),
-        ("_ms", "in milliseconds"),
-        ("_us", "in microseconds"),
-        ("_ns", "in nanoseconds"),
-    ]
-    .into_iter();
-    of_format().or_else(|| {
-        let found = endings.find(|(ending, _)| name.to_ascii_lowercase().ends_with(ending));
-        found.map(|(_, unit)| unit)
-    })
+    of_format().map(str::to_owned).or_else(|| Some(format!("in {}", Unit::of_name(name)?.name())))
 }
 
 /// Lists columns or keys.

@@ -55,6 +55,11 @@ pub enum Format {
     /// `computed_metrics.input_tokens`, the first that is present; output tokens
     /// `info.response_metrics.output_tokens`, `info.output_tokens` or `computed_metrics.output_tokens`.
     InferencePerf,
+    /// CSV whose columns [`Options::columns`](crate::Options::columns) names.
+    Columns,
+    /// JSON whose keys [`Options::columns`](crate::Options::columns) names: an object per request, one after another or
+    /// in a list.
+    Keys,
 }
 
 /// The columns or keys of a format, and its names.
@@ -75,7 +80,7 @@ struct Facts {
 }
 
 impl Format {
-    /// All formats, rooflut's own first.
+    /// The formats that have columns or keys of their own, rooflut's first.
     pub const ALL: [Format; 9] = [
         Format::Own,
         Format::Azure,
@@ -189,10 +194,30 @@ impl Format {
                 expected: "start_time, info, error",
                 time: "in seconds",
             },
+            Format::Columns => &Facts {
+                name: "columns",
+                title: "CSV",
+                is_csv: true,
+                required: &[],
+                optional: &[],
+                others: &[],
+                expected: "the named columns",
+                time: "",
+            },
+            Format::Keys => &Facts {
+                name: "keys",
+                title: "JSON",
+                is_csv: false,
+                required: &[],
+                optional: &[],
+                others: &[],
+                expected: "the named keys",
+                time: "",
+            },
         }
     }
 
-    /// Returns the name that `FromStr` reads.
+    /// Returns the name that `FromStr` reads if the format has columns or keys of its own.
     pub fn name(self) -> &'static str {
         self.facts().name
     }

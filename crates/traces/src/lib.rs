@@ -2,8 +2,9 @@
 //!
 //! [`read`] checks a file and returns a [`Trace`]: its format, the number of its requests, and what was left
 //! out. [`Trace::replay`] reads it again as a [`Source`](rooflut::sim::load::Source) of requests. The format is
-//! recognised by columns or keys ([`Format::detect`]) unless [`Options::format`] names it. The crate opens no
-//! files and reads no clock: the same bytes give the same requests.
+//! recognised by columns or keys ([`Format::detect`]) unless [`Options::format`] names it, and a file in no known
+//! format is read by the names of its columns ([`ColumnNames`]). The crate opens no files and reads no clock: the same
+//! bytes give the same requests.
 //!
 //! ```
 //! use rooflut::sim::load::Source;
@@ -49,14 +50,17 @@
 
 mod arrival_source;
 mod cell;
+mod column_names;
 mod detect;
 mod error;
 mod extent;
+mod fields;
 mod foreign;
 mod format;
 mod inference_perf;
 mod input;
 mod json;
+mod keyed;
 mod left_out;
 mod lines;
 mod mooncake;
@@ -72,6 +76,7 @@ mod trace;
 mod vllm;
 
 pub use arrival_source::ArrivalSource;
+pub use column_names::ColumnNames;
 pub use extent::Extent;
 pub use format::Format;
 pub use input::{Input, Scratch};

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use rooflut_error::{Error, Kind};
 
+use crate::column_names::ColumnNames;
 use crate::extent::Extent;
 use crate::format::Format;
 
@@ -13,6 +14,8 @@ use crate::format::Format;
 pub struct Options<'o> {
     /// The format; `None` recognises it.
     pub format: Option<Format>,
+    /// The columns or keys of a file in no known format, in place of [`format`](Options::format).
+    pub columns: Option<&'o ColumnNames>,
     /// Conditions; a row must meet all of them. Only for CSV.
     pub conditions: &'o [Condition],
     /// The part that is replayed.

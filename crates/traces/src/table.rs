@@ -5,9 +5,11 @@ use std::io::{self, Read};
 
 use csv::{ErrorKind, Position, Reader, ReaderBuilder, StringRecord};
 use rooflut::sim::Request;
-use rooflut_error::{Error, Kind, hint, key, nearest};
+use rooflut_error::{Error, key};
 
-use crate::error::{Shown, contents, empty, failure, listed, long_record, missing, names, not_text, shown};
+use crate::column_names::Role;
+use crate::error::{Shown, contents, empty, failure, listed, long_record, missing, not_text, unknown_column};
+use crate::fields::Fields;
 use crate::format::Format;
 use crate::input::Input;
 use crate::left_out::LeftOut;
@@ -32,6 +34,25 @@ pub(crate) trait Columns {
     /// Whether there is a column of priorities.
     fn has_priorities(&self) -> bool {
         false
+    }
+
+    /// Whether a column that the format does not have is read all the same.
+    fn reads(&self, _column: &str) -> bool {
+        false
+    }
+}
+
+impl Columns for Fields {
+    fn has_priorities(&self) -> bool {
+        self.has(Role::Priority)
+    }
+
+    fn reads(&self, column: &str) -> bool {
+        self.names().any(|name| name == column)
+    }
+
+    fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Error> {
+        self.request(|field| Some(row.cell(field.index))).map(Entry::Request)
     }
 }
 
@@ -75,7 +96,7 @@ impl<C: Columns> Table<C> {
         let columns = find(&header)?;
         let mut ignored = format.ignored(&header.names).map_err(|error| error.at_line(header.line))?;
         // A column with a condition is read.
-        ignored.retain(|name| conditions.iter().all(|condition| condition.column != *name));
+        ignored.retain(|name| !columns.reads(name) && conditions.iter().all(|condition| condition.column != *name));
         let filter = Filter::find(&header, conditions)?;
         Ok(Table { input: input.clone(), reader, record, columns, filter, ignored })
     }
@@ -154,10 +175,22 @@ impl<'r> Header<'r> {
         self.position(column).ok_or_else(|| self.missing(format, column))
     }
 
+    /// Returns the index of a column that a setting names.
+    pub(crate) fn of_setting(&self, setting: &'static str, name: &str) -> Result<usize, Error> {
+        let position = self.position(name);
+        position.ok_or_else(|| unknown_column(setting, Format::Columns, name, &self.names))
+    }
+
     /// The error of a missing `column`, or of what hides it.
     fn missing(&self, format: Format, column: &'static str) -> Error {
+        let error = self.check_separators(format).err();
+        error.unwrap_or_else(|| missing(format, column, &self.names).at_line(self.line))
+    }
+
+    /// Rejects a file without a header, and one whose columns are separated otherwise.
+    pub(crate) fn check_separators(&self, format: Format) -> Result<(), Error> {
         if matches!(self.names.as_slice(), [] | [""]) {
-            return empty(format);
+            return Err(empty(format));
         }
         let only = match self.names.as_slice() {
             [only] => *only,
@@ -165,11 +198,10 @@ impl<'r> Header<'r> {
         };
         let mut separators = SEPARATORS.into_iter();
         let separator = separators.find(|(separator, _)| only.contains(*separator));
-        let error = match separator {
-            Some((_, found)) => contents(format!("expected columns separated by commas, found {found}; replace them")),
-            None => missing(format, column, &self.names),
-        };
-        error.at_line(self.line)
+        let found = separator.map(|(_, found)| {
+            contents(format!("expected columns separated by commas, found {found}; replace them")).at_line(self.line)
+        });
+        found.map_or(Ok(()), Err)
     }
 }
 
@@ -196,16 +228,8 @@ struct Filter {
 
 impl Filter {
     fn find(header: &Header<'_>, conditions: &[Condition]) -> Result<Filter, Error> {
-        let conditions = conditions.iter().map(|condition| {
-            let name = &condition.column;
-            let column = header.position(name).ok_or_else(|| {
-                let near: Vec<String> = nearest(name, header.names.iter().copied()).into_iter().map(shown).collect();
-                let (name, near, found) = (Shown(name), hint(&near), names(&header.names));
-                let text = format!("{}: no column {name}{near}; use one of {found}", key("where"));
-                Error::new(Kind::UnknownName, text)
-            })?;
-            Ok((column, condition.clone()))
-        });
+        let conditions =
+            conditions.iter().map(|condition| Ok((header.of_setting("where", &condition.column)?, condition.clone())));
         Ok(Filter {
             conditions: conditions.collect::<Result<_, Error>>()?,
             experiment: header.position(EXPERIMENT),

@@ -1,19 +1,22 @@
 //! A trace, and how it is read.
 
-use rooflut_error::{Error, key};
+use rooflut_error::{Error, conflict, key};
 
 use crate::arrival_source::ArrivalSource;
 use crate::cell::LATEST_NS;
+use crate::column_names::ColumnNames;
+use crate::detect;
 use crate::error::{content, contents};
 use crate::extent::{Extent, Part, Speed};
 use crate::foreign;
 use crate::format::Format;
 use crate::inference_perf::Report;
 use crate::input::Input;
+use crate::keyed::Keyed;
 use crate::left_out::LeftOut;
 use crate::mooncake::Blocks;
 use crate::options::{Condition, Options};
-use crate::own::OwnColumns;
+use crate::own::{named_fields, own_fields};
 use crate::plain::PlainColumns;
 use crate::replay::Replay;
 use crate::rows::{Notes, Rows};
@@ -27,6 +30,8 @@ use crate::vllm::Results;
 pub struct Trace {
     /// The format of the file.
     pub format: Format,
+    /// The names of its columns or keys, if the user gave them.
+    pub columns: Option<ColumnNames>,
     /// The conditions that its rows met.
     pub conditions: Vec<Condition>,
     /// The number of its requests.
@@ -69,14 +74,23 @@ pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Err
     let input = input.into();
     let head = input.head()?;
     foreign::check_bytes(&head)?;
-    let format = match options.format {
-        Some(format) => format,
-        None => Format::detect(&head)?,
+    let format = match (options.format, options.columns) {
+        (None, None) => {
+            let format = Format::detect(&head)?;
+            detect::check_columns(format, &head).map_err(|error| error.at_line(input.line_at(0)))?;
+            format
+        }
+        (None, Some(_)) => detect::named(&head),
+        (Some(Format::Columns | Format::Keys), None) => {
+            return Err(contents(format!("the format needs the names of its columns; add {}", key("columns"))));
+        }
+        (Some(format), None) => format,
+        (Some(_), Some(_)) => return Err(conflict("columns", "trace_format", None)),
     };
     drop(head);
-    let extent = options.extent;
-    let (mut notes, mut requests, mut span) =
-        scan(&input, format, options.conditions, (Extent { duration_ns: None, ..extent }, 0))?;
+    let (layout, extent) =
+        (Layout { format, columns: options.columns, conditions: options.conditions }, options.extent);
+    let (mut notes, mut requests, mut span) = scan(&input, layout, (Extent { duration_ns: None, ..extent }, 0))?;
     let arrivals = notes.arrivals.unwrap_or(ArrivalSource::Recorded);
     let start_ns = if format == Format::Own || arrivals != ArrivalSource::Recorded { 0 } else { span.start_ns };
     if extent.duration_ns.is_some() && requests > 0 {
@@ -88,7 +102,7 @@ pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Err
             );
             return Err(contents(text));
         }
-        (notes, requests, span) = scan(&input, format, options.conditions, (extent, start_ns))?;
+        (notes, requests, span) = scan(&input, layout, (extent, start_ns))?;
         if requests == 0 {
             let text = format!("no request arrives within {}; use a longer time", key("trace_duration"));
             return Err(contents(text));
@@ -107,6 +121,7 @@ pub fn read(input: impl Into<Input>, options: &Options<'_>) -> Result<Trace, Err
     }
     Ok(Trace {
         format,
+        columns: options.columns.cloned(),
         conditions: options.conditions.to_vec(),
         requests,
         left_out,
@@ -128,7 +143,9 @@ impl Trace {
     ///
     /// A failure to read the file.
     pub fn replay(&self) -> Result<Replay, Error> {
-        let rows = rows(&self.input, self.format, &self.conditions, &mut Notes::default())?;
+        let Trace { format, columns, conditions, .. } = self;
+        let layout = Layout { format: *format, columns: columns.as_ref(), conditions };
+        let rows = rows(&self.input, layout, &mut Notes::default())?;
         let rows = Part::new(rows, self.extent, self.span.start_ns);
         let tokens_per_id = Blocks::tokens_per_id(self.format);
         Ok(Replay::new(Box::new(rows), (self.requests, self.span, self.speed), tokens_per_id))
@@ -174,15 +191,18 @@ impl Trace {
     }
 }
 
-/// Reads a part of a file, which begins at `start_ns`; returns its notes, the number of its requests and their order.
-fn scan(
-    input: &Input,
+/// How a file is read.
+#[derive(Clone, Copy)]
+struct Layout<'t> {
     format: Format,
-    conditions: &[Condition],
-    (extent, start_ns): (Extent, u64),
-) -> Result<(Notes, u64, Span), Error> {
+    columns: Option<&'t ColumnNames>,
+    conditions: &'t [Condition],
+}
+
+/// Reads a part of a file, which begins at `start_ns`; returns its notes, the number of its requests and their order.
+fn scan(input: &Input, layout: Layout<'_>, (extent, start_ns): (Extent, u64)) -> Result<(Notes, u64, Span), Error> {
     let mut notes = Notes::default();
-    let mut rows = Part::new(rows(input, format, conditions, &mut notes)?, extent, start_ns);
+    let mut rows = Part::new(rows(input, layout, &mut notes)?, extent, start_ns);
     let (mut requests, mut span, mut clock) = (0, Span::default(), None);
     while let Some(row) = rows.next(&mut notes)? {
         requests += 1;
@@ -192,10 +212,17 @@ fn scan(
 }
 
 /// Opens the rows of a file.
-fn rows(input: &Input, format: Format, conditions: &[Condition], notes: &mut Notes) -> Result<Box<dyn Rows>, Error> {
+fn rows(input: &Input, layout: Layout<'_>, notes: &mut Notes) -> Result<Box<dyn Rows>, Error> {
+    let Layout { format, columns, conditions } = layout;
     if !format.is_csv() && !conditions.is_empty() {
         let text = format!("{} selects rows of CSV, found JSON ({format}); leave it out", key("where"));
         return Err(contents(text));
+    }
+    if let Some(columns) = columns {
+        return Ok(match format.is_csv() {
+            true => Box::new(Table::open(input, format, conditions, |header| named_fields(columns, header))?),
+            false => Box::new(Keyed::open(input, columns)?),
+        });
     }
     Ok(match format {
         Format::Mooncake | Format::QwenBailian => Box::new(Blocks::open(input, format)?),
@@ -205,11 +232,8 @@ fn rows(input: &Input, format: Format, conditions: &[Condition], notes: &mut Not
             notes.arrivals = Some(results.arrivals);
             Box::new(results)
         }
-        Format::Own => {
-            let columns = |header: &Header<'_>| OwnColumns::find(header);
-            Box::new(Table::open(input, format, conditions, columns)?)
-        }
-        Format::Azure | Format::BurstGpt | Format::Vidur | Format::Splitwise => {
+        Format::Own => Box::new(Table::open(input, format, conditions, own_fields)?),
+        _ => {
             let columns = |header: &Header<'_>| PlainColumns::find(format, header);
             Box::new(Table::open(input, format, conditions, columns)?)
         }

@@ -5,23 +5,31 @@ pub mod corpus;
 use rooflut::sim::load::Source;
 use rooflut::sim::{Content, SimConfig};
 use rooflut_scenario::{Scenario, ScenarioFile};
-use rooflut_traces::{Condition, Format, Options, Trace, read};
+use rooflut_traces::{ColumnNames, Condition, Format, Options, Trace, read};
+
+/// Columns of the corpus, as if no format were known.
+const COLUMNS: &str = "arrival=timestamp,prompt=input_length,output=output_length,session=session_id,priority=priority";
 
 /// Runs the fuzz target `name` on its input.
 pub fn target(name: &str, bytes: &[u8]) {
     match name {
         "scenario" => scenario(bytes),
-        // As the recognised format, and as each of them.
-        "trace" => [None].into_iter().chain(Format::ALL.map(Some)).for_each(|format| trace(bytes, format)),
+        // As the recognised format, as each of them, and by names of columns.
+        "trace" => {
+            let columns: ColumnNames = COLUMNS.parse().unwrap();
+            let formats = Format::ALL.map(|format| Options { format: Some(format), ..Options::default() });
+            let others = [Options::default(), Options { columns: Some(&columns), ..Options::default() }];
+            formats.into_iter().chain(others).for_each(|options| trace(bytes, &options));
+        }
         _ => panic!("no target {name}"),
     }
 }
 
 /// Reads `bytes`, with and without a condition, and checks what comes of it.
-fn trace(bytes: &[u8], format: Option<Format>) {
+fn trace(bytes: &[u8], options: &Options<'_>) {
     let condition = [Condition { column: "Model".to_owned(), value: "a".to_owned() }];
     for conditions in [&[][..], &condition] {
-        match read(bytes, &Options { format, conditions, ..Options::default() }) {
+        match read(bytes, &Options { conditions, ..*options }) {
             Ok(trace) => check(&trace),
             Err(error) => {
                 let message = error.to_string();

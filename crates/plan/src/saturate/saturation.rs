@@ -224,7 +224,10 @@ impl<'q> RateQuestion<'q> {
             let found = "a trace, whose lengths do not divide prefill and decode servers";
             return Err(rejected("trace", "requests that arrive at a rate to vary", found));
         }
-        for (key, is_given) in [("rate", workload.rate.is_some()), ("trace_speed", workload.trace_speed.is_some())] {
+        for (key, is_given) in [
+            ("rate", workload.rate.is_some() && workload.users.is_none()),
+            ("trace_speed", workload.trace_speed.is_some()),
+        ] {
             if is_given {
                 return Err(no_effect(key, "it is varied"));
             }

@@ -2,6 +2,7 @@
 
 mod azure;
 mod burst_gpt;
+mod columns;
 mod compressed;
 mod detect;
 mod extent;

@@ -5,7 +5,7 @@
 #[path = "../../../../tests/support/messages.rs"]
 mod page;
 
-use rooflut_traces::{Condition, Options};
+use rooflut_traces::{ColumnNames, Condition, Options};
 
 use crate::formats::{QWEN, SPLITWISE};
 use crate::support::collect;
@@ -21,7 +21,7 @@ fn each_file_has_its_message() {
     });
 }
 
-/// Returns the message about a file: `text`, `as FORMAT`, `where COLUMN=VALUE`, or a format, whose sample is changed.
+/// Returns the message about a file: `text`, `as FORMAT`, `where COLUMN=VALUE`, `columns NAMES`, or a format, whose sample is changed.
 fn message_of(file: &str, text: &str) -> String {
     let mut text = text.replace(" / ", "\n");
     for (escape, character) in [("\\t", "\t"), ("\\r", "\r"), ("\\n", "\n")] {
@@ -39,6 +39,7 @@ fn message_of(file: &str, text: &str) -> String {
     };
     let mut options = Options::default();
     let conditions: [Condition; 1];
+    let columns: ColumnNames;
     let text = match file {
         "text" => text,
         "azure" => changed(azure::OF_2023),
@@ -51,6 +52,14 @@ fn message_of(file: &str, text: &str) -> String {
         _ => match file.split_once(' ').unwrap() {
             ("as", format) => {
                 options.format = Some(format.parse().unwrap());
+                text
+            }
+            ("columns", names) => {
+                columns = match names.parse() {
+                    Ok(columns) => columns,
+                    Err(error) => return error.to_string(),
+                };
+                options.columns = Some(&columns);
                 text
             }
             (_, condition) => {

@@ -1,8 +1,9 @@
 //! Properties of any bytes.
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails as tests do")]
 
 use proptest::prelude::*;
 use rooflut::sim::{Content, SimConfig};
-use rooflut_traces::{Format, Options};
+use rooflut_traces::{ColumnNames, Format, Options};
 
 use crate::support::{Trace, collect};
 
@@ -19,10 +20,13 @@ fn check(trace: &Trace) {
     }
 }
 
-/// Reads the bytes as every format and as the recognised one.
+/// Reads the bytes as every format, as the recognised one, and by names.
 fn check_all(bytes: &[u8]) {
-    for format in Format::ALL.map(Some).into_iter().chain([None]) {
-        let options = Options { format, ..Options::default() };
+    let names = "arrival=timestamp,prompt=input_length,output=output_length,cached=7,session=session_id";
+    let columns: ColumnNames = names.parse().unwrap();
+    let formats = Format::ALL.map(|format| Options { format: Some(format), ..Options::default() });
+    let others = [Options::default(), Options { columns: Some(&columns), ..Options::default() }];
+    for options in formats.into_iter().chain(others) {
         match collect(bytes, &options) {
             Ok(trace) => check(&trace),
             Err(error) => {
