@@ -77,10 +77,12 @@
 //!
 //! # More than one server, and other clocks
 //!
-//! [`Cluster`](cluster::Cluster) simulates several servers behind a router,
-//! [`Disaggregated`](cluster::Disaggregated) separate prefill and decode servers. A router or a clock of your
-//! own drives [`Server`]s directly: it pushes requests, advances each server to a time and reads the events.
-//! See `examples/drive_two_servers.rs` and `examples/co_simulate.rs`.
+//! [`Cluster`](cluster::Cluster) simulates several servers behind a router, equal or unlike ones,
+//! [`Disaggregated`](cluster::Disaggregated) separate prefill and decode servers. Each server is one engine or several
+//! data-parallel ranks ([`ServerPool`](cluster::ServerPool)), and may be lost for some time
+//! ([`Outage`](cluster::Outage)). A router or a clock of your own drives [`Server`]s directly: it pushes requests,
+//! advances each server to a time and reads the events. See `examples/drive_two_servers.rs` and
+//! `examples/co_simulate.rs`.
 //!
 //! The API server tokenizes one prompt after another (`SimConfig::api_token_ns`); all else that it does before the engine
 //! sees a request takes a constant time (`SimConfig::api_server_ns`).

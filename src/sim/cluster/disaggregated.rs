@@ -31,7 +31,8 @@ use crate::step::LatencyModel;
 ///
 /// The requests of a lost server ([`Outage`]) start again from the prompt, on a prefill server: those of a prefill server
 /// whose KV entries are not delivered, and all of a decode server. While all decode servers are lost, KV entries stay on
-/// their way until the first of them is back.
+/// their way until the first of them is back. A prefill server may still have the blocks of a prompt that starts again;
+/// it keeps none of [`Content::Unique`](crate::sim::Content::Unique).
 ///
 /// In the [`Timing`](crate::sim::Timing) of a request, the times up to the first scheduling come from the prefill
 /// server; the first token and later tokens come from the decode server.

@@ -21,7 +21,8 @@ pub trait Source {
     }
 
     /// Returns the trace's ids of a request with [`Content::TraceBlocks`](crate::sim::Content), and the tokens per
-    /// id. Called when a request is taken, and again when its KV entries are delivered to a decode server.
+    /// id. Called when a request is taken, and until it has finished again: when its KV entries are delivered to a decode
+    /// server, and when it starts again after the loss of a server.
     fn trace_blocks(&self, request: &Request) -> (&[u64], u32) {
         let _ = request;
         (&[], 0)
