@@ -1,7 +1,5 @@
 //! Why requests were rejected, and what would help.
 
-use std::cmp::Reverse;
-
 use rooflut::hardware::Dtype;
 use rooflut_report::Rejections;
 use rooflut_scenario::{ARRIVAL_YEARS, Run, ServerKind};
@@ -108,12 +106,14 @@ impl LengthLimit {
 pub(crate) fn explain(rejections: &Rejections, run: &Run) -> Vec<Rejected> {
     const CORRECT: &str = "correct the trace";
     const REJECTED: &str = "rejected";
-    // Of unlike servers, all reject such a request; the largest limit says why.
-    let mut kinds: Vec<&ServerKind> = run.kinds().collect();
-    kinds.sort_by_key(|kind| Reverse(kind.config().max_model_len));
-    let longest = kinds.first().map(|kind| kind.config().max_model_len).unwrap_or_default();
-    let limit = kinds.first().map_or(LengthLimit::Model, |kind| LengthLimit::of(run, kind));
     let patience = scientific(run.scenario().workload.patience.unwrap_or_default());
+    // A pool rejects what is too long for it; of other unlike servers, all do.
+    let limits = run.kinds().map(|kind| (kind.config().max_model_len, kind));
+    let found = match run.pools() {
+        Some(_) => limits.min_by_key(|(tokens, _)| *tokens),
+        None => limits.max_by_key(|(tokens, _)| *tokens),
+    };
+    let (longest, limit) = found.map_or((0, LengthLimit::Model), |(tokens, kind)| (tokens, LengthLimit::of(run, kind)));
     let all = [
         (rejections.empty_prompt, REJECTED, "the prompt is empty".to_owned(), CORRECT),
         (rejections.empty_output, REJECTED, "no output token is asked for".to_owned(), CORRECT),

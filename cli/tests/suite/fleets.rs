@@ -88,7 +88,7 @@ fn sweeps_and_comparisons_take_fleets() {
     let (_b, b) = file("b.toml", of("l40s"));
     let compared = success(&format!("compare {a} {b}"));
     assert!(compared.contains("servers.1.gpu") && !compared.contains("servers.0.gpu"), "{compared}");
-    let output = rooflut(&format!("saturate --fleet {path} --goodput ttft:2000 --requests 200")).output().unwrap();
+    let output = rooflut(&format!("saturate --fleet {path} --goodput ttft:2000@mean --requests 200")).output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.contains("servers of several kinds have a command each"), "{told}");
 }

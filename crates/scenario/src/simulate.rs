@@ -131,7 +131,8 @@ impl Run {
             windows,
             rejections: counts.rejections,
             limits: counts.times.shares(),
-            busiest: counts.served.busiest(&self.pool_ranges()),
+            // A server that is lost serves less for that reason.
+            busiest: counts.served.busiest(&self.pool_ranges()).filter(|_| self.outages().is_empty()),
             sources,
             sources_by_kind: tallies.iter().map(ServedTally::sources).collect(),
             draft_sources: all(&mut tallies.iter().filter_map(ServedTally::draft_sources)),
