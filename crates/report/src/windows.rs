@@ -73,8 +73,8 @@ pub struct WindowBounds {
     pub waiting_s: f64,
 }
 
-const COLUMNS: &str = "from_s,to_s,is_partial,arrived,completed,rejected,abandoned,goodput_met,requests_per_s,\
-                       output_tokens_per_s,total_tokens_per_s,preemptions,busy_share,running_mean,waiting_mean,batch_size_mean,\
+const COLUMNS: &str = "from_s,to_s,is_partial,arrived,completed,rejected,goodput_met,requests_per_s,output_tokens_per_s,\
+                       total_tokens_per_s,preemptions,busy_share,running_mean,waiting_mean,batch_size_mean,\
                        kv_blocks_mean,prefix_cache_hit_rate";
 const LATENCIES: [&str; 5] = ["ttft", "tpot", "itl", "e2e", "queue"];
 const FIGURES: [&str; 6] = ["mean", "p50", "p90", "p95", "p99", "p99_9"];
@@ -122,14 +122,14 @@ impl Window {
                 write!(out, ",{latency}_{figure}_ms")?;
             }
         }
-        writeln!(out)?;
+        writeln!(out, ",abandoned")?;
         windows.iter().try_for_each(|window| window.write_row(out))
     }
 
     fn write_row(&self, out: &mut impl Write) -> io::Result<()> {
-        let Window { from_s, to_s, is_partial, arrived, completed, rejected, abandoned, .. } = self;
+        let Window { from_s, to_s, is_partial, arrived, completed, rejected, .. } = self;
         let goodput_met = self.goodput_met.map_or_else(String::new, |met| met.to_string());
-        write!(out, "{from_s},{to_s},{is_partial},{arrived},{completed},{rejected},{abandoned},{goodput_met}")?;
+        write!(out, "{from_s},{to_s},{is_partial},{arrived},{completed},{rejected},{goodput_met}")?;
         let figures = [
             Some(self.requests_per_s),
             Some(self.output_tokens_per_s),
@@ -149,6 +149,6 @@ impl Window {
                 None => write!(out, ",")?,
             }
         }
-        writeln!(out)
+        writeln!(out, ",{}", self.abandoned)
     }
 }

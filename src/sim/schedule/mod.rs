@@ -1,5 +1,6 @@
 //! The schedule of a server: queue, admission, KV blocks of requests, preemption.
 
+mod clients;
 mod group_blocks;
 pub(super) mod interrupted;
 mod kv_cache;

@@ -131,7 +131,7 @@ impl Queue {
         Some(*arrival_ns)
     }
 
-    /// Removes the request that [`first_client_ns`](Queue::first_client_ns) is about.
+    /// Removes the request with [`first_client_ns`](Queue::first_client_ns).
     pub(crate) fn remove_first_client(&mut self) -> Option<Sequence> {
         let (_, rank) = self.clients.as_mut()?.pop_first()?;
         match self.arrived.remove(&rank) {
