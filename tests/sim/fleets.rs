@@ -59,6 +59,8 @@ impl Servers {
 fn kind() -> impl Strategy<Value = Servers> {
     let shape = prop_oneof![2 => Just((1, 1)), 1 => (2..4_u32, Just(1)), 1 => (Just(1), 2..4_u32)];
     (servers(), 1..4_u32, shape, 1..4_u64).prop_map(|(mut config, replicas, (ranks, stages), speed)| {
+        // More than all requests need, and few enough for a plain engine to look through.
+        config.kv_blocks = config.kv_blocks.min(2_000);
         if stages > 1 {
             config.speculation = None;
             config = config.with_pipeline_parallel_size(stages);
