@@ -83,7 +83,11 @@ fn a_hundred_thousand_more_steps_allocate_nothing_more() {
         (Scheduling::Synchronous, None),
         (Scheduling::OneStepAhead, Some(10_000_000_000)),
     ] {
-        let config = |scheduling| SimConfig { patience_ns, ..config(scheduling) };
+        let config = |scheduling| {
+            let mut config = config(scheduling);
+            config.patience_ns = patience_ns;
+            config
+        };
         let decoding = |output_tokens: u32| {
             let request = |index| Request::new(100 + index as u32, output_tokens + 3 * index as u32).at_ns(index);
             let requests: Vec<Request> = (0..100).map(request).collect();
@@ -112,7 +116,9 @@ fn requests_allocate_nothing_once_the_buffers_have_grown() {
         let arrivals = Arrivals::try_poisson(18.0, 1).unwrap();
         let load = SyntheticLoad::new(arrivals, RequestMix::new(prompt, output), 1);
         let mut source = Stream::new(load.take(requests));
-        run(&model, SimConfig { patience_ns, ..config(Scheduling::OneStepAhead) }, &mut source, &mut ())
+        let mut config = config(Scheduling::OneStepAhead);
+        config.patience_ns = patience_ns;
+        run(&model, config, &mut source, &mut ())
     };
     for patience_ns in [None, Some(10_000_000_000)] {
         let (few, _) = served(2_000, patience_ns);

@@ -26,8 +26,8 @@ pub struct Bound {
     pub at_most: f64,
 }
 
-/// A number for each request that was served or abandoned. A percentile of a latency is within a limit if the mean of the requests
-/// [`Beyond`](Score::Beyond) is within a share, so bounds on means suffice.
+/// A number for each request that was served or abandoned. A percentile of a latency is within a limit if the mean of the
+/// requests [`Beyond`](Score::Beyond) is within a share, so bounds on means suffice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Score {
