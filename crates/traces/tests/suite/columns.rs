@@ -94,7 +94,7 @@ fn a_date_is_no_number_of_the_given_unit_and_an_unknown_unit_is_a_part_of_the_na
     let message = trace_by("arrival=sent:s,prompt=in,output=out", dates).unwrap_err();
     assert!(message.starts_with("line 2: sent: expected seconds"), "{message}");
     let message = trace_by("arrival=sent:min,prompt=in,output=out", dates).unwrap_err();
-    assert!(message.starts_with("columns: no column sent:min (nearest: sent)"), "{message}");
+    assert!(message.starts_with("columns: no column sent:min (nearest: sent, in)"), "{message}");
 }
 
 #[test]
