@@ -36,7 +36,7 @@ fn a_price_that_is_not_known_is_named() {
     let page = unwrapped(&format!("run --fleet {path} --requests 20"));
     assert!(page.contains("the price of b300 is not known; give one with --price b300=USD"), "{page}");
     let report = json(&format!("run --fleet {path} --requests 20 --price b300=9 h100=3"));
-    assert_eq!(number(&report, "/cost/usd_per_gpu_hour"), 6.0);
+    assert!((number(&report, "/cost/usd_per_gpu_hour") - 6.0).abs() < 1e-9);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_lost_server_is_told_with_the_requests_that_start_again() {
     let flags = "run --replicas 2 --rate 20 --requests 400 --lose 1@5s..8s";
     let report = json(flags);
     assert!(number(&report, "/restarted") > 0.0);
-    assert_eq!(number(&report, "/outages/0/to_s"), 8.0);
+    assert_eq!(report["outages"][0]["server"], 1);
     let page = unwrapped(flags);
     let told = format!("server 1 from 5 to 8 s; {} requests started again", report["restarted"]);
     assert!(page.contains(&told), "no {told} in\n{page}");
