@@ -126,10 +126,12 @@ impl Unit {
     }
 
     fn take_arrivals(&mut self, kind: Kind<'_>, now_ns: u64, log: &mut Log) {
+        let aborted = log.run.abort(&mut self.scheduler, now_ns, &kind.config);
+        log.done.extend(aborted.into_iter().map(|index| (index, now_ns)));
         while let Some(at_engine_ns) = self.next_at_engine_ns(&kind.config).filter(|ns| *ns <= now_ns) {
             let (index, request) = self.arriving.pop_front().unwrap();
             self.tokenized_ns = at_engine_ns - kind.config.api_server_ns;
-            match log.run.admit(index, &request, at_engine_ns, &self.scheduler, kind.config) {
+            match log.run.admit(index, &request, (at_engine_ns, now_ns), &self.scheduler, kind.config) {
                 Some(sequence) => {
                     log.run.timing(index).replica = self.replica;
                     self.scheduler.enqueue((kind.comes)(sequence));

@@ -156,15 +156,16 @@ impl Run {
         }
     }
 
-    /// Aborts the requests whose clients have given up by `now_ns`.
-    fn abort(&mut self, scheduler: &mut Scheduler, now_ns: u64, config: &SimConfig) {
-        if let Some(patience_ns) = config.patience_ns
-            && let Some(latest_ns) = now_ns.checked_sub(patience_ns)
-        {
-            for index in scheduler.abort(latest_ns) {
-                self.outcomes[index] = Outcome::Rejected(Rejection::Abandoned { patience_ns });
-            }
+    /// Aborts the requests whose clients have given up by `now_ns`; returns which.
+    fn abort(&mut self, scheduler: &mut Scheduler, now_ns: u64, config: &SimConfig) -> Vec<usize> {
+        let Some(patience_ns) = config.patience_ns.filter(|patience_ns| *patience_ns <= now_ns) else {
+            return Vec::new();
+        };
+        let aborted = scheduler.abort(now_ns - patience_ns);
+        for &index in &aborted {
+            self.outcomes[index] = Outcome::Rejected(Rejection::Abandoned { patience_ns });
         }
+        aborted
     }
 
     /// Returns the state of a request that has reached the engine, where it is received now, or rejects it.
