@@ -128,10 +128,10 @@ fn failure(plan: &Plan, args: &PlanArgs) -> Option<Error> {
     }
     if let Some(least) = plan.least_gpus.filter(|least| *least > args.max_gpus) {
         return Some(not_met(format!(
-            "the load takes at least {} by step times alone, but --max-gpus allows {}; raise --max-gpus or lower \
-             the load",
+            "the load takes at least {} by step times alone, but --max-gpus allows {}; raise --max-gpus or lower {}",
             plural(least.into(), "GPU"),
-            count(args.max_gpus.into())
+            count(args.max_gpus.into()),
+            if args.workload.trace.is_some() { "--trace-speed" } else { "--rate" }
         )));
     }
     let nearest = plan.nearest.as_ref().map(|nearest| {

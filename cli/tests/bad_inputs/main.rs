@@ -12,6 +12,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_rooflut");
 /// Arguments that read a file, which `PATH` stands for.
 const READERS: &[&str] = &[
     "run --trace PATH",
+    "run --columns arrival=a,prompt=b,output=c --trace PATH",
     "run --scenario PATH",
     "run --prompt file:PATH",
     "run --model PATH",

@@ -180,6 +180,8 @@ const ARRIVAL: [&str; 6] = ["arriv", "timestamp", "sent", "created", "time", "da
 const COUNTS: [&str; 5] = ["token", "len", "size", "isl", "osl"];
 const PROMPT: [&str; 6] = ["prompt", "input", "context", "prefill", "request", "isl"];
 const OUTPUT: [&str; 6] = ["output", "completion", "generat", "response", "decode", "osl"];
+/// Columns among which those of a request are guessed.
+const MAX_COLUMNS: usize = 1000;
 /// Words in names of other columns.
 const OTHERS: [&str; 11] =
     ["cache", "total", "max", "latency", "first", "end", "finish", "duration", "limit", "ttft", "cost"];
@@ -187,6 +189,8 @@ const OTHERS: [&str; 11] =
 /// Returns `arrival=...,prompt=...,output=...` with the columns among `found` that have such names, where there is one
 /// for each.
 pub(crate) fn guess(found: &[impl AsRef<str>]) -> Option<String> {
+    // A file that is no table may have a million names.
+    let found = found.get(..MAX_COLUMNS).unwrap_or(found);
     let has = |name: &str, words: &[&str]| words.iter().any(|word| name.contains(word));
     let column = |words: &[&str], counts: &[&str], others: &[&str]| {
         let mut columns = found.iter().map(AsRef::as_ref);
