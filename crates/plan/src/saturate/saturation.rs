@@ -20,6 +20,9 @@ use crate::space::rejected;
 const SHORT: &str = "the runs are too short to overload these servers: the saturation rate is the bound from step \
                      times; use more requests";
 
+/// Said of servers that are lost for a while, whose runs are never steady.
+const LOST: &str = "servers are lost for a while: the figures are those of whole runs, outages and recovery included";
+
 /// A question for the highest rate that a deployment serves.
 pub struct RateQuestion<'q> {
     /// Model, load and servers. The search varies the rate and replaces the output, except `strict`.
@@ -189,7 +192,8 @@ impl<'q> RateQuestion<'q> {
         let remark = |kind: &ServerKind| unmeasured(&kind.placement().tables, &kind.settings().target);
         let mut unmeasured: Vec<String> = run.kinds().filter_map(remark).collect();
         unmeasured.dedup();
-        let notes = unmeasured.into_iter().chain(short).chain(unclear);
+        let lost = (!run.outages().is_empty()).then(|| LOST.to_owned());
+        let notes = unmeasured.into_iter().chain(short).chain(unclear).chain(lost);
         Ok(Saturation {
             model: run.placement().model.name.clone(),
             gpu: run.gpu(),
