@@ -301,6 +301,7 @@ fn prefill_and_decode_servers_some_of_them_lost_agree_to_the_nanosecond() {
         outputs.config.api_server_ns = 0;
         outputs.config.api_token_ns = 0;
         outputs.config.max_waiting = None;
+        outputs.config.patience_ns = None;
         outputs.comes = Sequence::with_kv;
         let (of_prefill, of_decode): (Vec<Outage>, Vec<Outage>) =
             outages.iter().partition(|outage| outage.server < prefill.replicas);

@@ -1,6 +1,6 @@
 //! Straightforward engines that run one step at a time: the servers of a fleet.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::mem;
 
 use super::Run;
@@ -35,11 +35,18 @@ pub(crate) struct Log {
     pub(crate) steps: Vec<Step>,
     /// Requests that were served or rejected since it was last emptied, and when.
     pub(crate) done: Vec<(usize, u64)>,
+    /// Requests that were aborted after they had reached the engine.
+    pub(crate) aborted: BTreeSet<usize>,
 }
 
 impl Log {
     pub(crate) fn of(requests: usize) -> Log {
-        Log { run: Run::of(&vec![Request::default(); requests]), steps: Vec::new(), done: Vec::new() }
+        Log {
+            run: Run::of(&vec![Request::default(); requests]),
+            steps: Vec::new(),
+            done: Vec::new(),
+            aborted: BTreeSet::new(),
+        }
     }
 
     fn step(&mut self, replica: u32, start_ns: u64, duration_ns: u64, scheduler: &Scheduler, batch: &StepBatch<'_>) {
@@ -127,7 +134,8 @@ impl Unit {
 
     fn take_arrivals(&mut self, kind: Kind<'_>, now_ns: u64, log: &mut Log) {
         let aborted = log.run.abort(&mut self.scheduler, now_ns, &kind.config);
-        log.done.extend(aborted.into_iter().map(|index| (index, now_ns)));
+        log.done.extend(aborted.iter().map(|index| (*index, now_ns)));
+        log.aborted.extend(aborted);
         while let Some(at_engine_ns) = self.next_at_engine_ns(&kind.config).filter(|ns| *ns <= now_ns) {
             let (index, request) = self.arriving.pop_front().unwrap();
             self.tokenized_ns = at_engine_ns - kind.config.api_server_ns;
@@ -283,6 +291,10 @@ impl Pipeline<'_> {
         self.unit.scheduler.has_requests() || self.unit.scheduler.queued() > 0
     }
 
+    fn has_work(&self) -> bool {
+        self.has_requests() || self.queue.iter().any(|(plan, ..)| !plan.is_empty())
+    }
+
     /// Returns when a batch that enters the stages now has left them.
     fn leaves_ns(&mut self, plan: &Plan) -> u64 {
         let mut times_ns = Vec::new();
@@ -303,7 +315,7 @@ impl Engine for Pipeline<'_> {
     }
 
     fn begins_ns(&self) -> Option<u64> {
-        if self.has_requests() {
+        if self.has_work() {
             return Some(self.now_ns);
         }
         self.unit.next_at_engine_ns(&self.kind.config).map(|ns| ns.max(self.now_ns))
@@ -314,21 +326,25 @@ impl Engine for Pipeline<'_> {
         let config = self.kind.config;
         loop {
             self.unit.take_arrivals(self.kind, self.now_ns, log);
-            if !self.has_requests() {
+            if !self.has_work() {
                 return;
             }
-            let mut plan = Plan::default();
-            self.unit.scheduler.plan(&mut plan);
-            log.run.scheduled(&plan, self.now_ns);
-            let executed = !plan.is_empty();
-            if !executed && self.queue.is_empty() {
-                self.now_ns += config.rules.empty_schedule_sleep_ns;
-                return;
-            }
-            let end_ns = if executed { self.leaves_ns(&plan) } else { self.now_ns };
-            self.queue.push_back((plan, self.now_ns, end_ns));
-            if executed && self.queue.len() < config.pipeline_parallel_size as usize {
-                continue;
+            // Without requests it waits for the chunks of those that were abandoned.
+            let mut executed = false;
+            if self.has_requests() {
+                let mut plan = Plan::default();
+                self.unit.scheduler.plan(&mut plan);
+                log.run.scheduled(&plan, self.now_ns);
+                executed = !plan.is_empty();
+                if !executed && self.queue.is_empty() {
+                    self.now_ns += config.rules.empty_schedule_sleep_ns;
+                    return;
+                }
+                let end_ns = if executed { self.leaves_ns(&plan) } else { self.now_ns };
+                self.queue.push_back((plan, self.now_ns, end_ns));
+                if executed && self.queue.len() < config.pipeline_parallel_size as usize {
+                    continue;
+                }
             }
             let (plan, start_ns, end_ns) = self.queue.pop_front().unwrap();
             let ends = !plan.is_empty();
@@ -338,9 +354,9 @@ impl Engine for Pipeline<'_> {
                 self.unit.current = plan;
                 self.unit.end(&config, start_ns, self.now_ns, log);
             }
-            if !self.has_requests() {
+            if !self.has_work() {
                 self.queue.clear();
-            } else if !executed {
+            } else if !executed && self.has_requests() {
                 self.now_ns += config.rules.empty_schedule_sleep_ns;
             }
             if ends || !executed {

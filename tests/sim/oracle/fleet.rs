@@ -231,7 +231,7 @@ pub(crate) fn serve(pool: &mut Pool<'_>, source: &mut dyn Source, log: &mut Log)
             for (index, at_ns) in pool.step(place, log) {
                 let mut request = pool.last(index).request;
                 let outcome = log.run.outcomes[index];
-                if let Outcome::Completed(_) = outcome {
+                if matches!(outcome, Outcome::Completed(_)) || log.aborted.contains(&index) {
                     request.output_tokens = served_output(&pool.kinds[pool.places[place].kind].config, &request);
                 }
                 let record = RequestRecord::new(request, outcome);
