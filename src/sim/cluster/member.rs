@@ -103,7 +103,9 @@ impl<'m, M: LatencyModel> Member<'m, M> {
                 let before = server.finished();
                 server.run_step(observer)?;
                 if server.finished() == before || !feeds_back {
-                    server.run_decodes(horizon_ns, u64::MAX, observer)?;
+                    // The rejection of the next request may trigger one as well.
+                    let next_ns = server.next_at_engine_ns().filter(|_| feeds_back);
+                    server.run_decodes(horizon_ns.min(next_ns.unwrap_or(u64::MAX)), u64::MAX, observer)?;
                 }
                 Ok(())
             }
