@@ -38,9 +38,6 @@ struct Question {
     rows: Option<usize>,
     /// A file in the folder.
     writes: Option<String>,
-    /// Whether the command does not exist yet.
-    #[serde(default)]
-    pending: bool,
     /// Why there is no command.
     none: Option<String>,
 }
@@ -90,7 +87,7 @@ fn each_command_answers_its_question() {
 impl Question {
     /// Returns what is wrong with the answer.
     fn complaints(&self) -> Vec<String> {
-        let Some(command) = self.command.as_ref().filter(|_| !self.pending) else {
+        let Some(command) = self.command.as_ref() else {
             return Vec::new();
         };
         let folder = tempfile::tempdir().expect("a folder");

@@ -20,9 +20,9 @@ use crate::step::LatencyModel;
 /// Separate prefill and decode servers (vLLM's disaggregated prefill).
 ///
 /// A prefill server computes the prompt of a request and sends the KV entries over its link, one request after the
-/// other, to a decode server. Each data-parallel rank of a prefill server has a link of its own. There, the request waits for a slot and blocks, computes the last token of the prompt
-/// once more for its first token, and decodes. The router of each pool chooses a server when a request, or its KV
-/// entries, arrive.
+/// other, to a decode server. Each data-parallel rank of a prefill server has a link of its own. There, the request
+/// waits for a slot and blocks, computes the last token of the prompt once more for its first token, and decodes. The
+/// router of each pool chooses a server when a request, or its KV entries, arrive.
 ///
 /// Assumes: the blocks of a prompt are freed on the prefill server when the prompt is computed, and taken on the decode
 /// server when the request is admitted there; a transfer takes no blocks. All KV entries are transferred, including

@@ -17,7 +17,8 @@ use crate::units::Seconds;
 ///
 /// Assumes: the router knows at once that a server is lost, or back. A step that has begun ends; if it yields the last
 /// token of a request, the request has finished. Of the batches in the stages of a pipeline, this is the one that ends
-/// next. A request that starts again passes the API server once more, and the patience of its client begins anew. Steps of a lost server count in the totals.
+/// next. A request that starts again passes the API server once more, and the patience of its client begins anew. Steps
+/// of a lost server count in the totals.
 ///
 /// ```
 /// use rooflut::sim::cluster::{Cluster, Outage, Router};
