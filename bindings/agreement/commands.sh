@@ -22,6 +22,17 @@ printf '[h100]\nusd_per_hour = 2.5\nsource = "mine"\ndate = "2026-01"\n' > price
 printf '100\n900\n' > lengths.csv
 load=$'model = "llama-3.1-8b"\n[workload]\nrequests = 200\nrate = 4\n'
 agree run "$load" "" --model llama-3.1-8b --requests 200 --rate 4 --json
+load=$'model = "llama-3.1-8b"\n[workload]\nrequests = 200\nrate = 20\npatience = 0.5\nretries = 1\n'
+agree run "$load"$'[server]\nreplicas = 2\nlose = ["1@2s..5s"]' "" \
+  --model llama-3.1-8b --requests 200 --rate 20 --patience 500ms --retries 1 --replicas 2 --lose 1@2s..5s --json
+printf '[[fleet]]\ngpu = "h200"\n[[fleet]]\ngpu = "l40s"\nreplicas = 2\n' > fleet.toml
+agree run "$load$(cat fleet.toml)" "" \
+  --model llama-3.1-8b --requests 200 --rate 20 --patience 500ms --retries 1 --fleet fleet.toml --json
+agree plan $'model = "llama-3.1-8b"\n[workload]\nrate = 30\nprompt = 2000\n[server]\nlink_bandwidth = 50\nlink_latency = 10' \
+  '{"goodput": ["ttft:400", "tpot:15"], "gpu": ["h100", "l40s"], "tp": [1], "max_gpus": 16, "count": 1}' \
+  --model llama-3.1-8b --rate 30 --prompt 2000 --link-bandwidth 50 --link-latency 10 --goodput ttft:400 tpot:15 \
+  --gpu h100,l40s --tp 1 --max-gpus 16 --count 1 --json
+load=$'model = "llama-3.1-8b"\n[workload]\nrequests = 200\nrate = 4\n'
 agree fits 'model = "llama-3.1-70b"' '{"batch": 8, "context": 16384}' --model llama-3.1-70b --batch 8 --context 16384 --json
 agree fits $'model = "qwen3-14b"\ngpu = "h200"\ntp = 2\n[output]\nprices = "prices.toml"' "" \
   --model qwen3-14b --gpu h200 --tp 2 --prices prices.toml --json

@@ -15,7 +15,7 @@ pub(crate) struct FlaggedByKind<'c> {
     pub(crate) tallies: Vec<FlaggedTally<'c>>,
     /// The first replica of each kind, if there are several.
     begins: Vec<u32>,
-    /// The work of the step whose replica is told next.
+    /// The work of the step whose replica is reported next.
     prefill: Vec<Chunk>,
     decode: Vec<DecodeGroup>,
 }

@@ -80,7 +80,7 @@ fn chunks_that_were_computed_are_lost_and_their_steps_count() {
     assert_eq!((totals.steps, totals.busy_ns), (2, 2_000));
     assert_eq!((totals.completed, totals.rejected, totals.abandoned), (0, 1, 1));
     assert_eq!((totals.tokens, totals.output_tokens, totals.span_ns), (0, 0, None));
-    // One step ahead the next chunk is fixed already, and is computed for nobody.
+    // One step ahead the next chunk is fixed already, and is computed in vain.
     let ahead = Simulator::try_new(Steady, config.with_scheduling(Scheduling::OneStepAhead)).unwrap();
     let totals = ahead.serve(&mut RequestList::new(&[request(0, 64, 3)]), &mut ()).unwrap();
     assert_eq!((totals.steps, totals.abandoned), (3, 1));

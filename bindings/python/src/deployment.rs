@@ -19,8 +19,18 @@ use crate::steps::{Arguments, Decodes, Prefills, Steps};
 /// Steps between two looks at the signals.
 const BLOCK: usize = 1 << 16;
 /// Keys of a scenario that describe several servers.
-const OF_SEVERAL: [&str; 6] =
-    ["replicas", "router", "prefill_replicas", "decode_replicas", "link_bandwidth", "link_latency"];
+const OF_SEVERAL: [&str; 10] = [
+    "replicas",
+    "router",
+    "fleet",
+    "lose",
+    "prefill_replicas",
+    "decode_replicas",
+    "prefill",
+    "decode",
+    "link_bandwidth",
+    "link_latency",
+];
 
 /// A model on GPUs, as an engine serves it.
 ///

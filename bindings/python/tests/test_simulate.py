@@ -56,6 +56,19 @@ def test_seeds_and_intervals_are_those_of_the_command(command):
     assert rooflut.simulate(**keys).json() == command("run", "--json", *flags(keys))
 
 
+def test_fleets_are_those_of_the_command(command, tmp_path):
+    load = {"rate": 20, "requests": 200, "patience": 2, "retries": 1}
+    lost = {**load, "replicas": 2, "lose": ["1@2..6"]}
+    links = {"link_bandwidth": 50, "link_latency": 10}
+    pools = {**load, **links, "prefill_replicas": 1, "decode_replicas": 2, "prefill": ["tp=2"], "decode": ["gpu=h200"]}
+    for keys in [lost, pools]:
+        assert rooflut.simulate(**keys).json() == command("run", "--json", *flags(keys))
+    file = tmp_path / "fleet.toml"
+    file.write_text("[[fleet]]\ngpu = 'h100'\n[[fleet]]\ngpu = 'l40s'\nreplicas = 2\n")
+    fleet = [{"gpu": "h100"}, {"gpu": "l40s", "replicas": 2}]
+    assert rooflut.simulate({"fleet": fleet}, **load).json() == command("run", "--json", *flags(load), "--fleet", file)
+
+
 def test_keys_replace_those_of_a_file(command, tmp_path):
     file = tmp_path / "scenario.toml"
     file.write_text("tp = 2\n[workload]\nusers = 8\nrequests = 40\n[output]\nrequests_out = 'unwritten.csv'\njson = true\n")

@@ -17,7 +17,7 @@ pub(crate) struct RatePlans {
     pub(super) plans: Vec<RatePlan>,
 }
 
-/// What differs between plans.
+/// The setting that differs between plans.
 #[derive(Clone, Copy, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

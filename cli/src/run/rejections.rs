@@ -11,7 +11,7 @@ use crate::output::{count, scientific};
 #[derive(Debug)]
 pub(crate) struct Rejected {
     pub(crate) requests: u64,
-    /// What happened to them: `rejected` or `abandoned`.
+    /// Their outcome: `rejected` or `abandoned`.
     pub(crate) end: &'static str,
     pub(crate) cause: String,
     pub(crate) next_step: String,

@@ -47,7 +47,7 @@ impl VllmArgs {
         let targets = [&given.target].into_iter().chain(below);
         let engine = targets.clone().find_map(|target| target.engine.as_deref());
         let merged = merged(found, given, engine).map_err(placed)?;
-        // vLLM's own default is a model that nobody means.
+        // vLLM's own default is a small model for trials.
         if [&merged.scenario.target].into_iter().chain(below).all(|target| target.model.is_none()) {
             return Err(placed(Error::new("expected a model, as in `vllm serve MODEL`, found none; add it")));
         }

@@ -24,7 +24,7 @@ fn a_fleet_has_a_row_and_an_entry_for_each_kind() {
     ] {
         assert!(page.contains(part), "no {part} in\n{page}");
     }
-    // The same tables in a scenario file.
+    // A scenario file may have these tables.
     let (_folder, scenario) = file("scenario.toml", format!("{FLEET}[workload]\nrate = 12\nrequests = 300\n"));
     let again = json(&format!("run --scenario {scenario} --router least-tokens"));
     assert_eq!((&again["servers"], &again["ttft_ms"]), (&report["servers"], &report["ttft_ms"]));

@@ -48,7 +48,7 @@ fn what_cannot_be_served_is_counted_by_reason_and_named_row_by_row() {
         assert_eq!(answer["rejected"], 5);
         let reasons = value!({
             "empty_prompt": 2, "empty_output": 1, "too_late": 0, "too_long": 2,
-            "too_many_kv_blocks": 0, "queue_full": 0, "other": 0,
+            "too_many_kv_blocks": 0, "queue_full": 0, "abandoned": 0, "other": 0,
         });
         assert_eq!(answer["rejected_by_reason"], reasons);
         for told in [

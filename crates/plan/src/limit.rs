@@ -7,8 +7,6 @@ use rooflut::units::Seconds;
 use rooflut_report::{LatencyMs, Percentiles};
 use rooflut_scenario::{Bound, Error, Goal, Kind, Latency, LatencyLimit, Score};
 
-use crate::bounds::MARGIN;
-
 /// A figure of a latency over the requests of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -242,12 +240,12 @@ impl Limits {
         })
     }
 
-    /// Returns the limits that prefill servers miss whatever serves the outputs: those on TTFT, with a margin; `None` without
-    /// any, and where a request may miss one.
-    pub(crate) fn of_prompts(&self) -> Option<Limits> {
+    /// Returns the limits that prefill servers miss whatever serves the outputs: those on TTFT, times `margin`; `None`
+    /// without any, and where a request may miss one.
+    pub(crate) fn of_prompts(&self, margin: f64) -> Option<Limits> {
         let of_ttft = self.limits.iter().filter(|limit| limit.latency() == Latency::Ttft);
         let limits: Vec<Limit> =
-            of_ttft.map(|limit| Limit { latency: limit.latency.times(MARGIN), ..*limit }).collect();
+            of_ttft.map(|limit| Limit { latency: limit.latency.times(margin), ..*limit }).collect();
         (self.attainment.is_none() && !limits.is_empty()).then_some(Limits { limits, attainment: None })
     }
 

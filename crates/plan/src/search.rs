@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use rooflut_scenario::Error;
 
+use crate::bounds::MARGIN;
 use crate::ladder::Ladder;
 use crate::limit::Limits;
 use crate::recovery::Recovery;
@@ -152,7 +153,7 @@ impl<'q> Search<'q> {
     /// on TTFT.
     fn least_prefill(&mut self, variant: &'q Variant) -> Result<u32, Error> {
         let [first, _] = variant.bounds.pools;
-        let (Some(limits), Some(seed)) = (self.limits.of_prompts(), self.seeds.first()) else {
+        let (Some(limits), Some(seed)) = (self.limits.of_prompts(MARGIN), self.seeds.first()) else {
             return Ok(first);
         };
         let mut ladder = Ladder::new(first, first, variant.max_servers(self.max_gpus));

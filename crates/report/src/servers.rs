@@ -11,7 +11,7 @@ use crate::report::Weights;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Servers {
-    /// What they do.
+    /// Their role.
     pub role: Role,
     /// The first of their replicas, as `replica` counts them in CSV files.
     pub first_replica: u32,
@@ -65,7 +65,7 @@ pub struct Servers {
     pub kv_blocks_peak: u32,
 }
 
-/// What servers do.
+/// The role of servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

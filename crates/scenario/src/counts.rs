@@ -26,7 +26,7 @@ pub(crate) struct Counts<'o> {
 /// Times for which the limits of each kind of server hold requests back.
 pub(crate) struct KindLimits {
     first: LimitTimes,
-    /// Those of other kinds, each behind the number of replicas before it.
+    /// Limits of other kinds of servers, each behind the number of replicas before it.
     others: Vec<(u32, LimitTimes)>,
 }
 

@@ -39,7 +39,7 @@ pub struct Kind {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Group<'r> {
-    /// What they do.
+    /// Their role.
     pub role: Role,
     /// The kind of each.
     pub kind: &'r Kind,

@@ -43,7 +43,7 @@ pub struct Outcome<'r> {
     pub busiest: Option<Busiest>,
     /// Sources of the time of all steps.
     pub sources: TimeSources,
-    /// Those of each kind of server, in the order of [`Run::kinds`].
+    /// Sources of the time of each kind of server, in the order of [`Run::kinds`].
     pub sources_by_kind: Vec<TimeSources>,
     /// Sources of the time of the draft model's steps, if there is one.
     pub draft_sources: Option<TimeSources>,

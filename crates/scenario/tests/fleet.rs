@@ -11,7 +11,7 @@ const LOAD: &str =
     "[workload]\nrate = 30\nrequests = 400\nprompt = 'lognormal:500,0.8'\noutput = 'lognormal:100,0.8'\n";
 const POOLS: &str = "prefill_replicas = 1\ndecode_replicas = 2\nlink_bandwidth = 50\nlink_latency = 10\n";
 
-/// What a report says of the requests.
+/// Figures of a report on its requests.
 fn figures(report: &Report) -> impl PartialEq + std::fmt::Debug + use<> {
     let latencies = [report.ttft_ms, report.tpot_ms, report.itl_ms, report.e2e_ms, report.queue_ms];
     (

@@ -33,7 +33,7 @@ fn clients_that_give_up_keep_a_server_out_of_overload_and_make_it_steady() {
     assert!((6.8..7.7).contains(&report.throughput.requests_per_s), "{:?}", report.throughput);
     assert_eq!((report.rejected, report.rejected_by_reason.abandoned), (clients.abandoned, clients.abandoned));
     assert_eq!(report.completed + report.rejected, report.requests);
-    // Those who are served have waited for 5 s at most, and for the steps of their prompt.
+    // Served requests have waited for 5 s at most, and for the steps of their prompt.
     assert!(report.queue_ms.p99.unwrap() < 5_000.0);
     assert!(report.ttft_ms.p50.unwrap() > 3_000.0);
 }
@@ -113,7 +113,7 @@ fn windows_count_requests_when_they_are_given_up() {
     let abandoned: u64 = windows.iter().map(|window| window.abandoned).sum();
     assert_eq!(abandoned, report.clients.unwrap().abandoned);
     assert!(windows.iter().all(|window| window.abandoned <= window.rejected));
-    // Nobody gives up in the first 5 s.
+    // No client gives up in the first 5 s.
     assert_eq!(windows[0].abandoned, 0);
 }
 

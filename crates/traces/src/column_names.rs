@@ -30,7 +30,7 @@ pub struct ColumnNames {
     unit: Option<Unit>,
 }
 
-/// What a column holds.
+/// The meaning of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Arrival,
@@ -202,7 +202,7 @@ pub(crate) fn guess(found: &[impl AsRef<str>]) -> Option<String> {
     let arrival = ARRIVAL.iter().find_map(|word| column(&[word], &[""], &COUNTS))?;
     let (prompt, output) = (column(&PROMPT, &COUNTS, &OUTPUT)?, column(&OUTPUT, &COUNTS, &PROMPT)?);
     let guess = format!("arrival={},prompt={},output={}", shown(arrival), shown(prompt), shown(output));
-    // What cannot be typed back is no advice.
+    // A name that cannot be typed back is no advice.
     let can_be_typed = guess.parse::<ColumnNames>().is_ok() && !guess.contains(['\'', '\\']);
     let quote = if guess.contains(|character: char| character.is_whitespace() || "$`\"()&;|<>*?".contains(character)) {
         "'"

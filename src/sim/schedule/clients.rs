@@ -17,7 +17,7 @@ impl Scheduler {
     /// Removes a request whose client has given up by `now_ns`, as `finish_requests` of vLLM does, and frees its blocks:
     /// running requests first. Cost: O(prompts being computed + log n).
     ///
-    /// What is in flight of its prompt is computed all the same. Blocks of chunks that were scheduled stay in the
+    /// Chunks of its prompt that are in flight are computed all the same. Blocks of chunks that were scheduled stay in the
     /// prefix cache.
     pub(crate) fn abandon(&mut self, now_ns: u64) -> Option<(usize, Request)> {
         let latest_ns = self.config.impatient_ns(now_ns)?;

@@ -12,7 +12,7 @@ use rooflut::engine::Scheduling;
 use rooflut::sim::{Request, SimConfig};
 use rooflut::step::{LatencyModel, StepBatch};
 
-/// What is the same for all servers of a kind.
+/// Settings of all servers of a kind.
 #[derive(Clone, Copy)]
 pub(crate) struct Kind<'m> {
     pub(crate) model: &'m dyn LatencyModel,
@@ -29,7 +29,7 @@ pub(crate) struct Kind<'m> {
 /// requests and their KV tokens.
 pub(crate) type Step = (u32, u64, u64, u32, u32, usize, u64, u64, u64);
 
-/// What has happened in a fleet.
+/// Events of a fleet.
 pub(crate) struct Log {
     pub(crate) run: Run,
     pub(crate) steps: Vec<Step>,

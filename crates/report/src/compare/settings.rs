@@ -37,6 +37,8 @@ const BEFORE_SERVER: &[&str] = &[
     "disaggregation.link_bandwidth_gb_per_s",
     "disaggregation.link_latency_us",
     "outages",
+    "clients.patience_s",
+    "clients.retries_per_request",
     "speculation.draft_tokens",
     "speculation.acceptance",
     "speculation.draft_model",

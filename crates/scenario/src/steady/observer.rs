@@ -87,7 +87,7 @@ pub(crate) struct Steady<'g> {
     now_ns: u64,
     /// Requests that were served or rejected.
     finished: u64,
-    /// Those of them whose clients gave up.
+    /// Requests whose clients gave up.
     abandoned: u64,
     served: u64,
     /// Time of the served requests outside of queues, summed.
