@@ -4,7 +4,6 @@
 mod support;
 
 use rooflut_report::{ModelInterval, Range, Report};
-use rooflut_scenario::ScenarioFile;
 
 use support::report;
 
@@ -82,10 +81,6 @@ fn data_parallel_ranks_are_one_server_of_several_gpus() {
     let interval = four.interval.unwrap();
     width(interval.ttft_ms.mean, four.ttft_ms.mean);
     width(interval.tpot_ms.mean, four.tpot_ms.mean);
-    for other in ["replicas = 2", "prefill_replicas = 1\ndecode_replicas = 1\nlink_bandwidth = 50\nlink_latency = 5"] {
-        let text = format!("{ranks}dp = 2\n[server]\n{other}\n");
-        let file = ScenarioFile::read(text.as_bytes()).unwrap();
-        let error = file.scenario().check().unwrap_err().to_string();
-        assert!(error.contains("dp cannot be used with"), "{error}");
-    }
+    let several = report(&format!("{ranks}dp = 2\n{load}[server]\nreplicas = 2\n"));
+    assert_eq!((several.dp, several.gpus, several.replicas), (2, 4, 2));
 }
