@@ -20,6 +20,7 @@ use crate::servers::{Outage, Servers};
 use crate::sources::{Provenance, Shares};
 use crate::steady::Steady;
 use crate::versioned::Versioned;
+use crate::weights::Weights;
 use crate::windows::Window;
 
 /// The report of a run: what `rooflut run --json` prints.
@@ -253,28 +254,6 @@ pub struct ModelSize {
 impl From<&ModelSpec> for ModelSize {
     fn from(spec: &ModelSpec) -> ModelSize {
         ModelSize { parameters: spec.weight_params(), weight_bytes: spec.weight_bytes() as u64 }
-    }
-}
-
-/// Formats of a model's weights.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Weights {
-    /// Format of the weights other than experts.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
-    pub weight_dtype: Dtype,
-    /// Format of the experts; null without.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub expert_dtype: Option<Dtype>,
-}
-
-impl From<&ModelSpec> for Weights {
-    fn from(spec: &ModelSpec) -> Weights {
-        Weights {
-            weight_dtype: spec.layers.first().attention_dtype,
-            expert_dtype: spec.experts().map(|group| group.ffn_dtype),
-        }
     }
 }
 

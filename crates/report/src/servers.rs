@@ -5,7 +5,7 @@ use rooflut::hardware::Dtype;
 use serde::Serialize;
 
 use crate::figures::LatencyMs;
-use crate::report::Weights;
+use crate::weights::Weights;
 
 /// Equal servers of a run whose servers are of several kinds.
 #[derive(Debug, Clone, PartialEq, Serialize)]

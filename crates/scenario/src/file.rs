@@ -15,7 +15,7 @@ use crate::list::FileList;
 use crate::names::{aliased, meant_by};
 use crate::rules::Given;
 use crate::scenario::{Output, Scenario, Server, Target, Workload};
-use crate::text::{line_after, line_at, one_line, shown};
+use crate::text::{line_after, line_at, one_line, shown, toml_error};
 use crate::value::shortened;
 
 /// A scenario file: TOML with a key for every field of [`Scenario`].
@@ -273,13 +273,6 @@ impl<'t> Reader<'t> {
             Error::new(Kind::Value, format!("{}: {expected}; correct {found}", key(name))).at_line(*line)
         })
     }
-}
-
-/// Text that is not TOML.
-pub(crate) fn toml_error(text: &str, error: &toml::de::Error) -> Error {
-    let start = error.span().map_or(0, |span| span.start);
-    let text_error = format!("expected TOML: {}", one_line(error.message()));
-    Error::new(Kind::Contents, text_error).at_line(line_at(text, start))
 }
 
 /// A key that is given twice.

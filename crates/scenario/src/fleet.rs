@@ -8,10 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::file::toml_error;
 use crate::number::{invalid, whole};
 use crate::part::{self, Part, PartSetting};
-use crate::text::{line_after, line_at, shown};
+use crate::text::{line_after, line_at, shown, toml_error};
 use crate::value::shortened;
 
 /// The key of a fleet's entries.

@@ -27,6 +27,7 @@ mod number;
 mod outage;
 mod outcome;
 mod part;
+mod partial;
 mod placement;
 mod pools;
 mod prices;

@@ -8,9 +8,8 @@ use rooflut_report::Price;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::file::toml_error;
 use crate::gpu_price::{GpuPrice, USD};
-use crate::text::{line_after, line_at, shown};
+use crate::text::{line_after, line_at, shown, toml_error};
 use crate::value::shortened;
 
 /// The prices of a file that ships with this crate: on-demand list prices of a public cloud.

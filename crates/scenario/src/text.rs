@@ -1,5 +1,7 @@
 //! Text of TOML files in messages.
 
+use rooflut_error::{Error, Kind};
+
 use crate::value::shortened;
 
 /// Returns a value as it is written, without its end if it is long.
@@ -21,4 +23,11 @@ pub(crate) fn line_at(text: &str, start: usize) -> u64 {
 /// Returns the line, from 1, that follows these bytes.
 pub(crate) fn line_after(before: &[u8]) -> u64 {
     before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1
+}
+
+/// Text that is not TOML.
+pub(crate) fn toml_error(text: &str, error: &toml::de::Error) -> Error {
+    let start = error.span().map_or(0, |span| span.start);
+    let text_error = format!("expected TOML: {}", one_line(error.message()));
+    Error::new(Kind::Contents, text_error).at_line(line_at(text, start))
 }

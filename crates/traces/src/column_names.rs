@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use rooflut_error::{Error, Kind, hint, nearest};
 
-use crate::cell::Unit;
 use crate::error::{Shown, shown};
+use crate::unit::Unit;
 
 /// The columns or keys of a trace by what they hold, as in `arrival=timestamp:ms,prompt=input_tokens,output=out`.
 ///

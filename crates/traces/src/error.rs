@@ -6,8 +6,8 @@ use std::io;
 
 use rooflut_error::{Error, Kind, hint, key, nearest};
 
-use crate::cell::Unit;
 use crate::format::Format;
+use crate::unit::Unit;
 
 /// Most values that a message lists.
 const MAX_VALUES: usize = 8;

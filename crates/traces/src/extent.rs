@@ -2,8 +2,8 @@
 
 use rooflut_error::Error;
 
-use crate::cell::LATEST_NS;
 use crate::rows::{Notes, Row, Rows};
+use crate::unit::LATEST_NS;
 
 /// The part of a trace that is replayed: all of it by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -6,13 +6,14 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::cell::{Unit, time_ns, tokens};
+use crate::cell::{time_ns, tokens};
 use crate::error::contents;
 use crate::format::Format;
 use crate::input::Input;
 use crate::json::{Json, Records};
 use crate::left_out::LeftOut;
 use crate::rows::{Notes, Row, Rows};
+use crate::unit::Unit;
 
 /// A request. Versions differ in the keys of the token counts.
 #[derive(Deserialize)]

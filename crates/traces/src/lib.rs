@@ -73,6 +73,7 @@ mod span;
 mod table;
 mod text_id;
 mod trace;
+mod unit;
 mod vllm;
 
 pub use arrival_source::ArrivalSource;

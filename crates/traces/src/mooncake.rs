@@ -7,13 +7,14 @@ use rooflut_error::Error;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::cell::{Unit, time_ns, tokens};
+use crate::cell::{time_ns, tokens};
 use crate::error::{contents, value};
 use crate::format::Format;
 use crate::input::Input;
 use crate::json::{Json, Records};
 use crate::rows::{Extra, Notes, Row, Rows};
 use crate::text_id::{Kind, text_id};
+use crate::unit::Unit;
 
 #[derive(Deserialize)]
 struct Record<'t> {

@@ -2,11 +2,12 @@
 
 use rooflut_error::Error;
 
-use crate::cell::{Clock, Unit};
+use crate::cell::Clock;
 use crate::column_names::{ColumnNames, Role};
 use crate::fields::Fields;
 use crate::format::Format;
 use crate::table::Header;
+use crate::unit::Unit;
 
 /// Finds the columns of the project's own CSV.
 pub(crate) fn own_fields(header: &Header<'_>) -> Result<Fields, Error> {

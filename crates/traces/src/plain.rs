@@ -5,11 +5,12 @@
 use rooflut::sim::Request;
 use rooflut_error::Error;
 
-use crate::cell::{Unit, time_ns, tokens, unix_ns, whole};
+use crate::cell::{time_ns, tokens, unix_ns, whole};
 use crate::error::value;
 use crate::format::Format;
 use crate::left_out::LeftOut;
 use crate::table::{Columns, Entry, Header, Row};
+use crate::unit::Unit;
 
 /// The columns of such a format, each with its index.
 pub(crate) struct PlainColumns {

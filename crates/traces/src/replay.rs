@@ -6,11 +6,11 @@ use rooflut::sim::load::Source;
 use rooflut::sim::{Content, Request};
 use rooflut_error::Error;
 
-use crate::cell::LATEST_NS;
 use crate::error::contents;
 use crate::extent::Speed;
 use crate::rows::{Extra, Notes, Row, Rows};
 use crate::span::Span;
+use crate::unit::LATEST_NS;
 
 /// A source over the requests of a trace; the index of a request is its place in the file, from 0.
 ///

@@ -3,7 +3,6 @@
 use rooflut_error::{Error, conflict, key};
 
 use crate::arrival_source::ArrivalSource;
-use crate::cell::LATEST_NS;
 use crate::column_names::ColumnNames;
 use crate::detect;
 use crate::error::{content, contents};
@@ -22,6 +21,7 @@ use crate::replay::Replay;
 use crate::rows::{Notes, Rows};
 use crate::span::Span;
 use crate::table::{Header, Table};
+use crate::unit::LATEST_NS;
 use crate::vllm::Results;
 
 /// A trace that has been read once and found in order.

@@ -12,13 +12,14 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::arrival_source::ArrivalSource;
-use crate::cell::{LATEST_NS, Unit, time_ns, tokens};
+use crate::cell::{time_ns, tokens};
 use crate::error::{Shown, contents, empty, failure, value};
 use crate::format::Format;
 use crate::input::Input;
 use crate::json::{Json, Records, quote_infinities};
 use crate::left_out::LeftOut;
 use crate::rows::{Notes, Row, Rows};
+use crate::unit::{LATEST_NS, Unit};
 
 #[derive(Deserialize)]
 struct Record<'t> {
