@@ -75,6 +75,10 @@ pub(crate) fn key_of(name: &str, keys: &[&'static str]) -> Result<&'static str, 
     if let Some(key) = keys.iter().find(|key| **key == own) {
         return Ok(key);
     }
+    if own == "replicas" {
+        let text = "replicas: expected in prefill_replicas or decode_replicas; move it there";
+        return Err(Error::new(Kind::Conflict, text));
+    }
     let keys = || keys.iter().copied();
     let all = keys().collect::<Vec<_>>().join(", ");
     let near = meant_by(own).filter(|near| keys().any(|key| key == *near)).or_else(|| misspelt(own, keys()));
