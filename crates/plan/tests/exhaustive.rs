@@ -66,9 +66,11 @@ impl Case {
 /// Degrees of tensor parallelism.
 const DEGREES: [u32; 4] = [1, 2, 4, 8];
 
-/// The numbers of servers within some GPUs: tensor parallelism and number of the prefill servers, if they are separate,
-/// and those of the others.
-fn servers(max_gpus: u32) -> Vec<(Option<(u32, u32)>, (u32, u32))> {
+/// Tensor parallelism and number of equal servers.
+type Pool = (u32, u32);
+
+/// The servers within some GPUs: the prefill servers, if they are separate, and the others.
+fn servers(max_gpus: u32) -> Vec<(Option<Pool>, Pool)> {
     let numbers = |tp: u32, gpus: u32| 1..=gpus / tp;
     let mut found = Vec::new();
     for tp in DEGREES {
