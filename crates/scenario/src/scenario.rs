@@ -360,7 +360,7 @@ pub struct Server {
     #[cfg_attr(feature = "clap", arg(long, value_name = "MODEL"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Speculative decoding"))]
     pub draft_model: Option<String>,
-    /// Unlike servers behind the router: a TOML file with a [[fleet]] table of settings for each kind, as in gpu = "h100",
+    /// Unlike servers behind the router: a TOML file with a `[[fleet]]` table of settings for each kind, as in gpu = "h100",
     /// with replicas = COUNT where there are several of it. In a scenario file, these tables themselves.
     #[cfg_attr(feature = "clap", arg(long, value_parser = Fleet::open, value_name = "FILE"))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Policies"))]
