@@ -28,6 +28,11 @@ impl Ladder {
         (least <= self.last && self.met != Some(least)).then_some(least)
     }
 
+    /// The smallest number that is known to meet the limits.
+    pub(crate) fn met(&self) -> Option<u32> {
+        self.met
+    }
+
     /// The largest number that is allowed.
     pub(crate) fn last(&self) -> u32 {
         self.last

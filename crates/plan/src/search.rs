@@ -157,8 +157,7 @@ impl<'q> Search<'q> {
             return Ok(first);
         };
         let mut ladder = Ladder::new(first, first, variant.max_servers(self.max_gpus));
-        let mut most = first;
-        while let Some(least) = ladder.least() {
+        while ladder.least().is_some() {
             let count = ladder.next(ladder.last(), false);
             let Some(run) = variant.run.of_prompts(count) else {
                 return Ok(first);
@@ -166,9 +165,9 @@ impl<'q> Search<'q> {
             let trial = Trial::of(&run, *seed, &limits)?;
             self.simulations += 1;
             ladder.note(count, trial.meets);
-            most = least.max(ladder.least().unwrap_or(count));
         }
-        Ok(most)
+        // If none is enough, one more than are allowed.
+        Ok(ladder.met().unwrap_or(ladder.last().saturating_add(1)))
     }
 
     /// The last of the answers that are asked for, if so many are known.

@@ -1,8 +1,8 @@
-//! Clients who give up.
+//! Clients that give up.
 
 use serde::Serialize;
 
-/// Clients who close the connection if the first token does not come in time. Each retry is a request of its own.
+/// Clients that close the connection if the first token does not come in time. Each retry is a request of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clients {

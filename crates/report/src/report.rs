@@ -53,7 +53,7 @@ pub struct Report {
     pub scenario: Option<ScenarioFile>,
     /// The load.
     pub load: Load,
-    /// Clients who give up; null where they wait as long as it takes.
+    /// Clients that give up; null where they wait as long as it takes.
     pub clients: Option<Clients>,
     /// Seed of the load; null for traces.
     pub seed: Option<u64>,

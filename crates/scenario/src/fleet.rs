@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rooflut_error::{Error, Kind, key, not_text, reading};
+use rooflut_error::{Error, Kind, key, reading};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Spanned;
@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::number::{invalid, whole};
 use crate::part::{self, Part, PartSetting};
-use crate::text::{line_after, line_at, shown, toml_error};
+use crate::text::{line_at, read_table, shown};
 use crate::value::shortened;
 
 /// The key of a fleet's entries.
@@ -67,13 +67,7 @@ impl Fleet {
     /// # Errors
     /// As [`open`](Fleet::open).
     pub fn read(bytes: &[u8]) -> Result<Fleet, Error> {
-        let text = str::from_utf8(bytes).map_err(|error| {
-            let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-            not_text().at_line(line_after(before))
-        })?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let table =
-            DeTable::parse(text).map_err(|error| toml_error(text, &error).map(|text| format!("{text}; correct it")))?;
+        let (text, table) = read_table(bytes)?;
         let mut entries = None;
         for (name, value) in table.get_ref() {
             if name.get_ref() != FLEET {

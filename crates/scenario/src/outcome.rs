@@ -70,7 +70,7 @@ impl Outcome<'_> {
         let waits = self.run.scenario().workload.users.is_some();
         let grows = |growth: QueueGrowth| growth.is_overload(self.mean_step());
         let is_judged_by_queue = self.steady.window.is_none() && !self.steady.is_burst && !waits;
-        // Clients who give up bound the queue time, which grows up to that.
+        // Clients that give up bound the queue time, which grows up to that.
         let is_bounded = self.totals.abandoned > 0;
         let growth = self.summary.queue_growth.filter(|_| is_judged_by_queue && !is_bounded);
         self.steady.is_overloaded || growth.is_some_and(grows)
@@ -81,7 +81,7 @@ impl Outcome<'_> {
         self.totals.completed + self.totals.rejected
     }
 
-    /// Clients who give up; `None` if they wait as long as it takes.
+    /// Clients that give up; `None` if they wait as long as it takes.
     fn clients(&self) -> Option<Clients> {
         let workload = &self.run.scenario().workload;
         let share = |requests: u64| requests as f64 / self.requests().max(1) as f64;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use rooflut::hardware::gpus;
-use rooflut_error::{Error, Kind, hint, key, misspelt, nearest, not_text, value};
+use rooflut_error::{Error, Kind, hint, key, misspelt, nearest, value};
 use rooflut_report::Price;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::gpu_price::{GpuPrice, USD};
-use crate::text::{line_after, line_at, shown, toml_error};
+use crate::text::{line_at, read_table, shown};
 use crate::value::shortened;
 
 /// The prices of a file that ships with this crate: on-demand list prices of a public cloud.
@@ -49,13 +49,7 @@ impl Prices {
     /// # Errors
     /// An error with its line: text that is not TOML, an unknown GPU or key, a missing key or a wrong value.
     pub fn read(bytes: &[u8], own: &[&str]) -> Result<Prices, Error> {
-        let text = str::from_utf8(bytes).map_err(|error| {
-            let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-            not_text().at_line(line_after(before))
-        })?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let table =
-            DeTable::parse(text).map_err(|error| toml_error(text, &error).map(|text| format!("{text}; correct it")))?;
+        let (text, table) = read_table(bytes)?;
         let file = PricesFile { text, own };
         let mut prices = BTreeMap::new();
         for (gpu, keys) in in_order(table.get_ref()) {

@@ -1,6 +1,8 @@
 //! Text of TOML files in messages.
 
-use rooflut_error::{Error, Kind};
+use rooflut_error::{Error, Kind, not_text};
+use toml::Spanned;
+use toml::de::DeTable;
 
 use crate::value::shortened;
 
@@ -23,6 +25,21 @@ pub(crate) fn line_at(text: &str, start: usize) -> u64 {
 /// Returns the line, from 1, that follows these bytes.
 pub(crate) fn line_after(before: &[u8]) -> u64 {
     before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1
+}
+
+/// Returns the text of a TOML file, without a byte order mark, and its table.
+///
+/// # Errors
+/// Bytes that are not text, and text that is not TOML, each with its line.
+pub(crate) fn read_table(bytes: &[u8]) -> Result<(&str, Spanned<DeTable<'_>>), Error> {
+    let text = str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        not_text().at_line(line_after(before))
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let table = DeTable::parse(text);
+    let table = table.map_err(|error| toml_error(text, &error).map(|text| format!("{text}; correct it")))?;
+    Ok((text, table))
 }
 
 /// Text that is not TOML.
