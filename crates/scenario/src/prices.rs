@@ -220,6 +220,8 @@ fn in_order<'t, 'd>(table: &'t DeTable<'d>) -> Vec<(&'t Spanned<std::borrow::Cow
 
 #[cfg(test)]
 mod tests {
+    use rooflut_error::not_text;
+
     use super::*;
 
     #[test]
