@@ -49,6 +49,9 @@ pub(crate) struct SweepArgs {
     /// one and better in the other.
     #[arg(long, requires = "out", help_heading = "Sweep")]
     pub(crate) pareto: bool,
+    /// Also write a report with charts of the rows: one HTML file that opens offline. An earlier report is replaced.
+    #[arg(long, value_name = "FILE", requires = "out", help_heading = "Sweep")]
+    pub(crate) html: Option<PathBuf>,
     /// Maximum number of deployments to run.
     #[arg(long, value_name = "COUNT", value_parser = whole::<u64>, default_value_t = MAX_POINTS,
           help_heading = "Sweep")]
