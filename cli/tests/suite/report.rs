@@ -27,10 +27,10 @@ fn each_command_writes_the_answer_that_it_prints() {
     let (_a, a) = file("a.toml", "[workload]\nrequests = 100\n");
     for (command, kind) in [
         ("step --decode 64x1000".to_owned(), "step"),
-        ("plan --rate 4 --requests 200 --goodput ttft:500".to_owned(), "plan"),
-        ("plan --rate 4,8 --requests 200 --goodput ttft:500".to_owned(), "plan-rates"),
+        ("plan --rate 4 --requests 200 --goodput ttft:500@p95".to_owned(), "plan"),
+        ("plan --rate 4,8 --requests 200 --goodput ttft:500@p95".to_owned(), "plan-rates"),
         ("saturate --requests 100 --seeds 1".to_owned(), "saturate"),
-        ("saturate --users 8 --requests 100 --seeds 1 --goodput tpot:20".to_owned(), "saturate-users"),
+        ("saturate --users 8 --requests 100 --seeds 1 --goodput tpot:20@p90".to_owned(), "saturate-users"),
         (format!("compare {a} {a}"), "compare"),
     ] {
         let (_folder, path) = new_path("report.html");
@@ -39,7 +39,7 @@ fn each_command_writes_the_answer_that_it_prints() {
         let data = data(&path);
         assert_eq!(kinds(&data), [kind]);
         assert_eq!(data["inputs"][0]["json"], answer, "{command}");
-        assert_eq!(data["command"], format!("rooflut {command} --json"));
+        assert_eq!(data["commands"][0], format!("rooflut {command} --json"));
     }
 }
 

@@ -54,7 +54,7 @@ impl Document {
 
     fn title(&self) -> String {
         let title = self.inputs.iter().find_map(|input| input.title.clone());
-        title.map_or("rooflut".to_owned(), |title| format!("{title} - rooflut"))
+        title.unwrap_or_else(|| "rooflut".to_owned())
     }
 
     /// Returns the figures of all inputs as tables.
@@ -65,9 +65,9 @@ impl Document {
     /// Returns the object that the front end reads.
     fn data(&self, title: &str) -> String {
         let head = embedded(&format!(
-            "{{\"format\":{FORMAT},\"title\":{},\"command\":{},\"inputs\":[",
+            "{{\"format\":{FORMAT},\"title\":{},\"commands\":{},\"inputs\":[",
             json!(title),
-            json!(self.command)
+            json!(self.command.as_slice())
         ));
         let inputs: Vec<&str> = self.inputs.iter().map(|input| input.object.as_str()).collect();
         head + &inputs.join(",") + "]}"
