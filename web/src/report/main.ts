@@ -43,5 +43,6 @@ async function safely(section: Section): Promise<Child[]> {
   }
 }
 
-const page = document.querySelector('main');
-if (page) await show(readInputs(document.querySelector('#inputs')?.textContent), page);
+const page = h('main');
+document.body.append(page);
+void show(readInputs(document.querySelector('#inputs')?.textContent), page);

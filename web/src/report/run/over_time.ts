@@ -17,7 +17,7 @@ interface Windows {
 /** Returns windows of the report of a run. */
 function ofReport(run: Json): Windows {
   // The last window ends with the run, and the rates of a short rest say little.
-  const windows = list(run, 'windows').filter((it, at, all) => !truth(it, 'is_partial') || all.length === 1);
+  const windows = list(run, 'windows').filter((it, _, all) => !truth(it, 'is_partial') || all.length === 1);
   const known = windows.filter((it) => num(it, 'from_s') !== undefined && num(it, 'to_s') !== undefined);
   const column: Column = (name) => {
     const [, latency, figure] = /^(ttft|tpot|itl|e2e|queue)_(mean|p50|p90|p95|p99|p99_9)_ms$/.exec(name) ?? [];
