@@ -57,18 +57,22 @@ export function facts(caption: string, all: Fact[]): HTMLElement | undefined {
   return h('table', { class: 'facts' }, h('caption', {}, caption), h('tbody', {}, ...rows));
 }
 
+/** A number with its unit, a range of numbers, or nothing. */
+const NUMBER = /^([-+<]?[\d_.]+(e[-+]?\d+)?( (%|s|ms))?( to [-\d_.]+( s)?)?|-|)$/;
+
 /** Returns a short table with a header of its columns; the first cell of a row names the row. */
 export function grid(caption: string, columns: string[], rows: string[][]): HTMLElement {
-  const head = h('tr', {}, ...columns.map((column) => h('th', { scope: 'col' }, column)));
-  const body = rows.map(([name = '', ...cells]) =>
-    h('tr', {}, h('th', { scope: 'row' }, name), ...cells.map((cell) => h('td', {}, cell))));
+  const sides = columns.map((_, at) => at > 0 && rows.every((row) => NUMBER.test(row[at] ?? '')) ? { class: 'number' } : {});
+  const head = h('tr', {}, ...columns.map((column, at) => h('th', { scope: 'col', ...sides[at] }, column)));
+  const body = rows.map((row) => h('tr', {}, ...row.map((cell, at) =>
+    at === 0 ? h('th', { scope: 'row' }, cell) : h('td', { ...sides[at] }, cell))));
   const table = h('table', { class: 'grid' }, h('caption', {}, caption), h('thead', {}, head), h('tbody', {}, ...body));
   return scrolled(caption, table);
 }
 
 /** Returns content that scrolls sideways on its own where it is wider than the page; keys reach it. */
 export function scrolled(label: string, content: HTMLElement): HTMLElement {
-  return h('div', { class: 'scrolled', tabindex: '0', role: 'region', 'aria-label': label }, content);
+  return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label }, content);
 }
 
 /** Returns a command with a button that copies it. */

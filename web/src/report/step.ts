@@ -150,11 +150,16 @@ function partTable(step: Json): Child {
   const rows = all.map((part) => [
     part.name,
     fixed(part.ms, 3),
-    percent((100 * part.ms) / total),
+    share((100 * part.ms) / total),
     text(part.json, 'binding') ?? '-',
     `${sourceOf(part.json)}${text(part.json, 'extent') === 'outside' ? ', outside of the measured ranges' : ''}`,
   ]);
   return grid('Parts of the step', ['Part', 'ms', 'Share', 'Bound by', 'Origin'], [...rows, ['total', fixed(total, 3), '', text(step, 'binding') ?? '-', text(step, 'class') ?? '-']]);
+}
+
+/** Formats a share with a decimal, as the command does. */
+function share(percents: number): string {
+  return percents < 0.05 ? percent(percents) : `${fixed(percents, 1)} %`;
 }
 
 interface Kernel {
