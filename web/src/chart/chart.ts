@@ -5,7 +5,7 @@ import { alignedMargins, register, setMargins, shownX, zoomX, type Member } from
 import { node, toDom, type Node } from './node.js';
 import { paintDense } from './paint.js';
 import { isHorizontal, stackBases, type Placed } from './place.js';
-import type { Domain, Scale } from './scale.js';
+import { centred, zoomed, type Domain } from './scale.js';
 import { shell } from './shell.js';
 import type { ChartSpec } from './spec.js';
 import { act } from './stage.js';
@@ -208,8 +208,8 @@ class Chart implements Member {
     const { left, right, top, bottom } = drawing.plot;
     const isOutX = place.x < left - 1 || place.x > right + 1;
     const isOutY = this.y !== undefined && (place.y < top - 1 || place.y > bottom + 1);
-    if (isOutY) this.y = window(drawing.y, place.y, bottom, top);
-    if (isOutX) zoomX(this, window(drawing.x, place.x, left, right));
+    if (isOutY) this.y = centred(drawing.y, place.y, [bottom, top]);
+    if (isOutX) zoomX(this, centred(drawing.x, place.x, [left, right]));
     else if (isOutY) this.redraw();
   }
 
@@ -226,22 +226,12 @@ class Chart implements Member {
     if (drawing === undefined || !this.zooms.x) return;
     const { left, right, top, bottom } = drawing.plot;
     const at = this.focused() ?? { x: (left + right) / 2, y: (top + bottom) / 2 };
-    const scaled = (scale: Scale, centre: number, from: number, to: number): Domain => [
-      scale.of(centre + (from - centre) / factor),
-      scale.of(centre + (to - centre) / factor),
-    ];
-    if (this.zooms.y) this.y = scaled(drawing.y, at.y, bottom, top);
-    zoomX(this, scaled(drawing.x, at.x, left, right));
+    if (this.zooms.y) this.y = zoomed(drawing.y, at.y, [bottom, top], factor);
+    zoomX(this, zoomed(drawing.x, at.x, [left, right], factor));
   }
 
   private reset(): void {
     this.y = undefined;
     zoomX(this, undefined);
   }
-}
-
-/** Returns the domain of a window as wide as `[from, to]` px around `centre`. */
-function window(scale: Scale, centre: number, from: number, to: number): Domain {
-  const half = (to - from) / 2;
-  return [scale.of(centre - half), scale.of(centre + half)];
 }

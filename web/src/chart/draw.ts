@@ -153,7 +153,8 @@ function axes(spec: ChartSpec, plot: Box, x: Scale, y: Scale, width: number): No
   return nodes;
 }
 
-function tickTexts(plot: Box, x: Scale, hasGrid: boolean, width: number): Node[] {
+/** Ticks and their texts below the plot; one that would touch the text before is left out. */
+export function tickTexts(plot: Box, x: Scale, hasGrid: boolean, width: number): Node[] {
   let free = -Infinity;
   return x.ticks.flatMap((tick) => {
     const at = x.at(tick.value);

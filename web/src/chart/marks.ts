@@ -70,7 +70,8 @@ function path({ spec, x, y, bases }: Place, series: Series, colour: Token): Node
     nodes.push(node('path', { d, fill: `@${colour}`, 'fill-opacity': '0.18' }));
   }
   if (isFilled) nodes.push(node('path', { d: region(values) ?? '', fill: `@${colour}`, 'fill-opacity': isStack ? '0.75' : '0.3' }));
-  const width = isStack ? 1 : 2;
+  // A white edge between thin parts would hide them.
+  const width = !isStack ? 2 : values.length > 200 ? 0 : 1;
   const dashes = isStack ? '' : dash(colour);
   nodes.push(
     node('path', { d: stroke(values) ?? '', fill: 'none', stroke: `@${isStack ? 'ground' : colour}`, 'stroke-width': width, 'stroke-linejoin': 'round', ...(dashes && { 'stroke-dasharray': dashes }) }),
@@ -150,7 +151,7 @@ function bars({ spec, visible, x, y, bases }: Place, series: Series, colour: Tok
     const middle = (horizontal ? y.at(point.y) : x.at(point.x)) + offset;
     const isNumeric = !horizontal && x.band === 0;
     const left = isNumeric ? x.at(point.x) : middle - width / 2;
-    const right = isNumeric ? Math.max(left + 1, x.at(point.to ?? point.x) - 0.5) : middle + width / 2;
+    const right = isNumeric ? numericRight(left, x.at(point.to ?? point.x)) : middle + width / 2;
     if (![left, right, start, end].every(Number.isFinite)) return;
     // Of the bars in one pixel, the highest is drawn.
     const key = isNumeric && right - left < 2 ? Math.round(left) : -1 - index;
@@ -171,4 +172,9 @@ function bars({ spec, visible, x, y, bases }: Place, series: Series, colour: Tok
   if (bases.has(series)) nodes.push(node('path', { d: d.join(''), fill: 'none', stroke: '@ground', 'stroke-width': 1 }));
   if (whiskers.length > 0) nodes.push(node('path', { d: whiskers.join(''), stroke: '@ink', 'stroke-width': 1.2 }));
   return nodes;
+}
+
+/** Right edge of a bar on a numeric axis, with a gap to the next where there is room. */
+function numericRight(left: number, right: number): number {
+  return right - left > 5 ? right - 1 : Math.max(left + 1, right);
 }

@@ -70,8 +70,7 @@ export function numericScale(axis: Axis, domain: Domain, range: Domain, count: n
 }
 
 function shortest(value: number): string {
-  const digits = value.toPrecision(3).replace(/\.?0+(e|$)/, '$1');
-  return Math.abs(value) >= 1e4 && Math.abs(value) < 1e12 ? number(value, 2) : String(Number(digits));
+  return Math.abs(value) >= 1e4 ? number(value, 2) : String(Number(value.toPrecision(3)));
 }
 
 /** Powers of ten, with 2 and 5 between them or evenly spaced values where there are few. */
@@ -100,4 +99,15 @@ export function bandScale(categories: string[], range: Domain): Scale {
     ticks: categories.map((text, value) => ({ value, text })),
     band: Math.abs(band),
   };
+}
+
+/** Returns the domain of `[from, to]` px stretched by `factor` around `centre`. */
+export function zoomed(scale: Scale, centre: number, [from, to]: Domain, factor: number): Domain {
+  return [scale.of(centre + (from - centre) / factor), scale.of(centre + (to - centre) / factor)];
+}
+
+/** Returns the domain of a window as wide as `[from, to]` px around `centre`. */
+export function centred(scale: Scale, centre: number, [from, to]: Domain): Domain {
+  const half = (to - from) / 2;
+  return [scale.of(centre - half), scale.of(centre + half)];
 }

@@ -2,7 +2,7 @@ import { draw, TEXT, type Drawing } from './draw.js';
 import type { View } from './frame.js';
 import { node, px, toText, type Node } from './node.js';
 import { dash, shape, token } from './palette.js';
-import type { ChartSpec, Series } from './spec.js';
+import type { ChartSpec, Colour, Series } from './spec.js';
 import { textWidth, wrapped } from './text.js';
 
 const MARGIN = 12;
@@ -14,15 +14,16 @@ export function toSvg(spec: ChartSpec, width: number, view: Partial<View> = {}):
   const height = spec.height ?? 320;
   const hidden = view.hidden ?? new Set<number>();
   const drawing = draw(spec, { ...view, width: inner, height, hidden });
-  const head = header(spec, drawing, inner, hidden);
-  return document(spec.title, width, head.height + height + MARGIN, [
+  const named = drawing.isLabelled || spec.series.length < 2 ? [] : withColours(spec.series).filter((_, i) => !hidden.has(i));
+  const head = header(spec, named, inner);
+  return page(spec.title, width, head.height + height + MARGIN, [
     node('g', { transform: `translate(${MARGIN} 0)` }, ...head.nodes),
     node('g', { transform: `translate(${MARGIN} ${head.height})` }, ...layers(drawing)),
   ]);
 }
 
 /** Wraps nodes into a document with its title. */
-export function document(title: string, width: number, height: number, nodes: Node[]): string {
+export function page(title: string, width: number, height: number, nodes: Node[]): string {
   const attrs = {
     xmlns: 'http://www.w3.org/2000/svg',
     width,
@@ -49,30 +50,33 @@ export function clipped(plot: Drawing['plot'], nodes: Node[]): Node {
   return node('svg', { x, y, width, height, viewBox: `${px(x)} ${px(y)} ${px(width)} ${px(height)}` }, ...nodes);
 }
 
-function header(spec: ChartSpec, { isLabelled }: Drawing, width: number, hidden: ReadonlySet<number>): { nodes: Node[]; height: number } {
+function withColours(series: Series[]): Series[] {
+  return series.map((one, i) => ({ ...one, colour: one.colour ?? ((i % 7) as Colour) }));
+}
+
+/** Draws the title, the note and a legend of `entries`. */
+export function header(spec: Pick<ChartSpec, 'title' | 'note'>, entries: Series[], width: number): { nodes: Node[]; height: number } {
   const nodes: Node[] = [];
   let y = 26;
   const lines = (text: string, size: number, attrs: Node['attrs']) => {
-    for (const line of wrapped(text, size, width)) {
+    // Bold text is wider.
+    const room = 'font-weight' in attrs ? width * 0.9 : width;
+    for (const line of wrapped(text, size, room)) {
       nodes.push(node('text', { x: 0, y, 'font-size': size, ...attrs }, line));
       y += size + 5;
     }
   };
   lines(spec.title, 16, { fill: '@ink', 'font-weight': 600 });
   if (spec.note !== undefined) lines(spec.note, TEXT, { fill: '@faint' });
-  if (spec.series.length > 1 && !isLabelled) {
-    let x = 0;
-    spec.series.forEach((series, i) => {
-      if (hidden.has(i)) return;
-      const size = 34 + textWidth(series.name, TEXT) + 14;
-      if (x > 0 && x + size > width) [x, y] = [0, y + 20];
-      nodes.push(node('g', { transform: `translate(${px(x)} ${y - 4})` }, ...swatch(series, i)));
-      nodes.push(node('text', { x: x + 30, y, fill: '@ink' }, series.name));
-      x += size;
-    });
-    y += 20;
+  let x = 0;
+  for (const entry of entries) {
+    const size = 34 + textWidth(entry.name, TEXT) + 14;
+    if (x > 0 && x + size > width) [x, y] = [0, y + 20];
+    nodes.push(node('g', { transform: `translate(${px(x)} ${y - 4})` }, ...swatch(entry, 0)));
+    nodes.push(node('text', { x: x + 30, y, fill: '@ink' }, entry.name));
+    x += size;
   }
-  return { nodes, height: y - 8 };
+  return { nodes, height: y + (entries.length > 0 ? 12 : -8) };
 }
 
 /** A sample of the mark of a series, 24 px wide around y = 0. */

@@ -7,10 +7,10 @@ const WIDE = new Set('mwMWGOQD@%—');
 export function textWidth(text: string, size: number): number {
   let em = 0;
   for (const c of text) {
-    if (NARROW.has(c)) em += 0.34;
-    else if (WIDE.has(c)) em += 0.88;
-    else if (c >= 'A' && c <= 'Z') em += 0.68;
-    else em += c.charCodeAt(0) > 0x2e80 ? 1 : 0.57;
+    if (NARROW.has(c)) em += 0.36;
+    else if (WIDE.has(c)) em += 0.92;
+    else if (c >= 'A' && c <= 'Z') em += 0.7;
+    else em += c.charCodeAt(0) > 0x2e80 ? 1 : 0.61;
   }
   return em * size;
 }

@@ -76,12 +76,22 @@ function long(spec: ChartSpec): Values {
   return { columns, rows: points.length };
 }
 
-/** Text of a value with its quantity and unit: `TPOT 23.1 ms` on an axis `TPOT (ms)`. */
-function quantity(axis: Axis, value: number): string {
-  const text = valueText(axis, value);
-  if (axis.scale === 'band') return text;
+/** Parts of a label with a unit: `TPOT (ms)`. */
+function parts(axis: Pick<Axis, 'label'>): { name: string; unit: string } {
   const [, name = axis.label, unit = ''] = /^(.*?) \(([^()]+)\)$/.exec(axis.label) ?? [];
-  return `${name} ${text}${/\d$/.test(text) && unit !== '' ? ` ${unit}` : ''}`;
+  return { name, unit };
+}
+
+/** Text of a value with the unit of its axis, unless its format writes one. */
+export function withUnit(axis: Axis, value: number): string {
+  const text = valueText(axis, value);
+  const { unit } = parts(axis);
+  return /\d$/.test(text) && unit !== '' ? `${text} ${unit}` : text;
+}
+
+/** Text of a value with its quantity and unit: `TPOT 23.1 ms`. */
+function quantity(axis: Axis, value: number): string {
+  return axis.scale === 'band' ? valueText(axis, value) : `${parts(axis).name} ${withUnit(axis, value)}`;
 }
 
 function interval(spec: ChartSpec, point: Point): string {
