@@ -3,8 +3,7 @@ import { chart, linked, timeline } from '../src/chart/index.js';
 import { element } from '../src/data/element.js';
 import { specs, requests } from './samples.js';
 
-document.body.append(element('h1', '', 'Gallery'));
-const main = element('main', '');
+const main = element('main', '', element('h1', '', 'Gallery'));
 document.body.append(main);
 const figures = new Map(Object.entries(specs()).map(([id, spec]) => [id, chart(spec)]));
 for (const [id, figure] of figures) {
