@@ -13,4 +13,7 @@ for (const [id, figure] of figures) {
 const time = timeline(requests(Number(new URLSearchParams(location.search).get('requests') ?? 3000)));
 time.id = 'timeline';
 main.append(time);
+const { lines } = specs();
+if (lines !== undefined) main.append(chart({ ...lines, series: [{ name: 'none', mark: 'line', points: [{ x: 1, y: NaN }] }] }));
+main.append(timeline(requests(0)));
 linked([figures.get('queue'), figures.get('running')].filter((figure) => figure !== undefined));

@@ -106,7 +106,7 @@ test('pixels of a timeline keep the time of its phases', () => {
   assert.ok(Math.abs(drawn / expected - 1) < 0.01, `${drawn} pixels, expected ${expected}`);
 });
 
-test('200_000 requests are packed and drawn in well under a second', () => {
+test('200_000 requests are packed and drawn within seconds on a slow machine', () => {
   const spec = requests(200_000);
   const start = performance.now();
   const lanes = pack(spec);
