@@ -20,7 +20,8 @@ export interface Scale {
 export function valueText(axis: Axis, value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (axis.scale === 'band') return axis.categories?.[value] ?? '';
-  return axis.format?.(value) ?? number(value, axis.digits ?? 3);
+  if (axis.format !== undefined) return axis.format(value);
+  return Number.isInteger(value) ? fixed(value, 0) : number(value, axis.digits ?? 3);
 }
 
 /** Smallest and largest of `values` that the axis can show, or undefined if there is none. */
