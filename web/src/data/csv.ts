@@ -44,6 +44,15 @@ export class Csv {
     return values;
   }
 
+  /** Returns the first row whose cell is wanted, -1 if none is. */
+  find(name: string, isWanted: (cell: string) => boolean): number {
+    const column = this.names.indexOf(name);
+    for (let row = 0; row < this.rows && column >= 0; row++) {
+      if (isWanted(this.cut((row + 1) * this.names.length + column))) return row;
+    }
+    return -1;
+  }
+
   /** Returns a column as texts. */
   texts(name: string): string[] {
     const column = this.names.indexOf(name);

@@ -27,15 +27,20 @@ function side(json: Json, key: string): string | undefined {
 /** Returns the largest differences of figures that a planner looks at first. */
 function sentence(json: Json): string {
   const [a, b] = [text(json, 'a.title') ?? 'A', text(json, 'b.title') ?? 'B'];
-  const wanted = ['TTFT p99', 'TPOT mean', 'E2E p99', 'requests/s', 'cost'];
+  const wanted = ['TTFT p99', 'TPOT mean', 'E2E p99', 'requests', 'cost of 1M output tokens'];
   const found = list(json, 'figures').filter((figure) => !truth(figure, 'is_term') && wanted.includes(text(figure, 'name') ?? ''));
   const said = found.flatMap((figure) => {
     const change = num(figure, 'percent');
     if (change === undefined) return [];
-    return [`${text(figure, 'name') ?? ''} ${Math.abs(change) < 0.05 ? 'is equal' : `is ${percent(Math.abs(change))} ${change > 0 ? 'higher' : 'lower'}`}`];
+    return [`${figureName(figure)} ${Math.abs(change) < 0.05 ? 'is equal' : `is ${percent(Math.abs(change))} ${change > 0 ? 'higher' : 'lower'}`}`];
   });
   const same = a === b ? `Both runs are of ${a}` : `${b} (B) beside ${a} (A)`;
   return said.length === 0 ? `${same}.` : `${same}: of B, ${said.join(', ')}.`;
+}
+
+function figureName(figure: Json): string {
+  const name = text(figure, 'name') ?? '';
+  return text(figure, 'unit') === '1/s' ? `${name}/s` : name;
 }
 
 function settings(json: Json): HTMLElement {

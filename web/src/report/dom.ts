@@ -42,9 +42,11 @@ export function group(title: string, ...children: Child[]): HTMLElement | undefi
   return h('section', { class: 'group' }, h('h3', {}, title), ...shown);
 }
 
-/** Returns content that is folded away until it is asked for. */
-export function folded(title: string, ...children: Child[]): HTMLElement {
-  return h('details', { class: 'folded' }, h('summary', {}, title), ...children);
+/** Returns content that is folded away, and made when it is first asked for. */
+export function folded(title: string, content: () => HTMLElement): HTMLElement {
+  const details = h('details', { class: 'folded' }, h('summary', {}, title));
+  details.addEventListener('toggle', () => details.append(content()), { once: true });
+  return details;
 }
 
 /** A fact: its label and its value; facts without a value are left out. */
@@ -73,7 +75,7 @@ export function grid(caption: string, columns: string[], rows: string[][]): HTML
 
 /** Returns content that scrolls sideways on its own where it is wider than the page; keys reach it. */
 export function scrolled(label: string, content: HTMLElement): HTMLElement {
-  return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label }, content);
+  return h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': label }, content);
 }
 
 /** Returns a command with a button that copies it. */
@@ -85,7 +87,7 @@ export function command(words: string, label = 'Command that repeats this'): HTM
   button.addEventListener('click', async () => {
     said.textContent = (await copied(words, code)) ? 'Copied' : 'Selected: copy it with the keyboard';
   });
-  const shown = h('pre', { tabindex: '0', role: 'region', 'aria-label': label }, code);
+  const shown = h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, code);
   return h('div', { class: 'command' }, h('p', {}, label), shown, h('div', { class: 'actions' }, button, said));
 }
 

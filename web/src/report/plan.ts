@@ -220,5 +220,5 @@ function excluded(plan: Json): HTMLElement | undefined {
     return [degrees(json), ...formats, `on ${text(json, 'gpu') ?? 'unknown'}`].filter(Boolean).join(' ');
   };
   const rows = [...groupBy(all, (json) => text(json, 'reason') ?? 'no reason given')].map(([reason, kinds]) => [kinds.map(kind).join('; '), reason]);
-  return folded(`${plural(all.length, 'kind')} of servers and why`, grid('Kinds of servers that were left out', ['Servers', 'Reason'], rows));
+  return folded(`${plural(all.length, 'kind')} of servers and why`, () => grid('Kinds of servers that were left out', ['Servers', 'Reason'], rows));
 }

@@ -182,25 +182,26 @@ function throughput(points: Json[], load: Load, x: ChartSpec['x'], named: Limit[
 }
 
 function table(json: Json, points: Json[], load: Load): HTMLElement {
-  const hasLimits = texts(json, 'limits').length > 0;
+  // Of users, the rate is an outcome.
+  const served = load.key === 'users' ? { name: 'Requests/s', key: 'requests_per_s' } : texts(json, 'limits').length > 0 ? { name: 'Goodput', key: 'goodput_per_s' } : undefined;
   const columns = [
     load.key === 'users' ? 'Users' : 'Rate',
     ...['TTFT', 'TPOT', 'E2E'].flatMap((name) => [`${name} p50`, `${name} p99`]),
-    ...(hasLimits ? ['Goodput'] : []), 'Output tokens/s', 'Busy', '',
+    ...(served ? [served.name] : []), 'Output tokens/s', 'Busy', 'Remarks',
   ];
   const cell = (point: Json, path: string): string => {
     const ms = num(point, `${path}.mean`);
     return ms === undefined ? '-' : ms >= 10_000 ? latency(ms) : threeDigits(ms);
   };
   const rows = points.map((point) => {
-    const goodput = num(point, 'goodput_per_s');
+    const rate = served && num(point, served.key);
     const value = num(point, load.key) ?? NaN;
     const marked = namesOf(json, load, value);
     if ((num(point, 'overloaded') ?? 0) > 0) marked.push('overload');
     return [
       load.key === 'users' ? fixed(value, 0) : threeDigits(value),
       ...['ttft_ms', 'tpot_ms', 'e2e_ms'].flatMap((key) => [cell(point, `${key}.p50`), cell(point, `${key}.p99`)]),
-      ...(hasLimits ? [goodput === undefined ? '-' : threeDigits(goodput)] : []),
+      ...(served ? [rate === undefined ? '-' : threeDigits(rate)] : []),
       fixed(Math.round(num(point, 'output_tokens_per_s') ?? NaN), 0),
       percent(100 * (num(point, 'busy_share') ?? 0)),
       marked.join(' '),

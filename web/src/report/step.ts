@@ -29,15 +29,13 @@ function stepAnswer(step: Json): HTMLElement[] {
   const total = num(step, 'total_ms');
   if (total === undefined) return [answer(`${placement(step)}: the report names no time of the step.`)];
   const largest = numbers(step, 'parts').sort(([, a], [, b]) => b - a)[0];
-  const most = largest === undefined ? '' : `; ${name(largest[0])} takes ${percent((100 * largest[1]) / total)} of it`;
+  const most = largest === undefined ? '' : `; ${largest[0]} takes ${percent((100 * largest[1]) / total)} of it`;
   const bound = text(step, 'binding');
   return [
     answer(`A step of ${placement(step)} takes ${fixed(total, 3)} ms${most}${bound === undefined ? '' : `, and ${bound} bounds the step`}.`),
     paragraph(`${error(step)} ${origin(step)}`),
   ];
 }
-
-const name = (key: string): string => key.replaceAll('_', ' ');
 
 function error(step: Json): string {
   const [low, high, coverage] = [num(step, 'interval.low_ms'), num(step, 'interval.high_ms'), num(step, 'interval.coverage')];
@@ -115,7 +113,7 @@ interface Part {
 function parts(step: Json): Part[] {
   const details = new Map(entries(step, 'part_details'));
   const all = numbers(step, 'parts').filter(([, ms]) => ms > 0);
-  return all.map(([key, ms]) => ({ name: name(key), ms, json: details.get(key) })).sort((a, b) => b.ms - a.ms);
+  return all.map(([key, ms]) => ({ name: key, ms, json: details.get(key) })).sort((a, b) => b.ms - a.ms);
 }
 
 function partBars(step: Json): Child {
@@ -216,5 +214,5 @@ function roofline(step: Json): HTMLElement {
 function label(kernel: Json): string {
   const shape = get(kernel, 'shape');
   const shown = typeof shape === 'string' ? shape : entries(kernel, 'shape').map(([key, value]) => `${key} ${String(value)}`).join(', ');
-  return [text(kernel, 'part')?.replaceAll('_', ' '), text(kernel, 'operation'), shown].filter(Boolean).join(' ');
+  return [text(kernel, 'part'), text(kernel, 'operation'), shown].filter(Boolean).join(' ');
 }

@@ -16,13 +16,13 @@ export function sweepSection(csv: Csv, pareto: number[], leftOut: string | undef
     notes(leftOut === undefined ? [] : [leftOut]),
     group('Speed against throughput', paretoFront(sweep, pareto)),
     group('Figures', ...sweepFigures(sweep)),
-    group('Rows', failed(sweep), folded(`All ${plural(csv.rows, 'row')}`, rowTable(sweep))),
+    group('Rows', failed(sweep), folded(`All ${plural(csv.rows, 'row')}`, () => rowTable(sweep))),
   ];
 }
 
 function sentence(sweep: Sweep, pareto: number[]): string {
   const { csv } = sweep;
-  const model = csv.cell(sweep.csv.texts('model').findIndex((name) => name !== ''), 'model');
+  const model = csv.cell(csv.find('model', (name) => name !== ''), 'model');
   const axes = sweep.keys.map((key) => `${fixed(key.values.length, 0)} ${key.name}`).join(' × ');
   const overloaded = csv.texts('overloaded').filter((cell) => cell === 'true').length;
   const out = [
@@ -58,7 +58,7 @@ function failed(sweep: Sweep): HTMLElement | undefined {
     { name: 'keys', isNumber: false, value: (row) => described(sweep.keys, at(row)), text: (row) => described(sweep.keys, at(row)) },
     { name: 'reason', isNumber: false, value: (row) => sweep.csv.cell(at(row), 'error'), text: (row) => sweep.csv.cell(at(row), 'error') },
   ];
-  return folded(`${plural(sweep.failed.length, 'row')} without an answer, and why`, table('Rows without an answer', columns, sweep.failed.length));
+  return folded(`${plural(sweep.failed.length, 'row')} without an answer, and why`, () => table('Rows without an answer', columns, sweep.failed.length));
 }
 
 /** Columns of the table of rows, beside those of the keys. */

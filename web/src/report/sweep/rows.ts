@@ -45,10 +45,14 @@ export class Sweep {
     return this.keys.filter((key) => LOAD.has(key.name));
   }
 
+  /** Whether a cell of a column is a number. */
+  hasFigure(name: string): boolean {
+    return this.csv.has(name) && this.csv.find(name, (cell) => cell !== '' && Number.isFinite(Number(cell))) >= 0;
+  }
+
   /** Returns a column, if one of its cells is a number. */
   figure(name: string): Float64Array | undefined {
-    const values = this.csv.numbers(name);
-    return values?.some(Number.isFinite) ? values : undefined;
+    return this.hasFigure(name) ? this.csv.numbers(name) : undefined;
   }
 }
 
