@@ -39,7 +39,10 @@ export function notes(remarks: string[]): HTMLElement | undefined {
 export function group(title: string, ...children: Child[]): HTMLElement | undefined {
   const shown = children.filter((child) => child !== undefined && child !== false);
   if (shown.length === 0) return undefined;
-  return h('section', { class: 'group' }, h('h3', {}, title), ...shown);
+  const made = h('section', { class: 'group' }, h('h3', {}, title), ...shown);
+  // A caption that repeats the heading is for readers of the screen alone.
+  for (const caption of made.querySelectorAll('caption')) if (caption.textContent === title) caption.className = 'for-readers';
+  return made;
 }
 
 /** Returns content that is folded away, and made when it is first asked for. */

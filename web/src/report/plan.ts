@@ -44,7 +44,7 @@ export function planSentence(plan: Json): string {
   const cost = num(best, 'hourly_cost.usd');
   const bound = text(best, 'binding');
   const headroom = num(best, 'headroom');
-  const left = bound === undefined || headroom === undefined ? '' : `; ${bound} binds and has ${signedPercent(headroom)} of headroom`;
+  const left = bound === undefined || headroom === undefined ? '' : `; the limit that binds, ${bound}, has ${signedPercent(headroom)} of headroom`;
   return `${model} needs ${plural(gpus, 'GPU')}: ${candidateName(best)}${cost === undefined ? '' : `, at ${fixed(cost, 2)} USD an hour`}${left}.`;
 }
 
@@ -137,13 +137,18 @@ function costBars(candidates: Json[]): HTMLElement {
     return x === undefined ? [] : [{ x, y, note: `${plural(num(json, 'gpus') ?? 0, 'GPU')}${bound === undefined ? '' : `, ${bound} binds${left}`}` }];
   });
   return chart({
-    title: isPriced ? 'Cost of each deployment (USD per hour)' : 'GPUs of each deployment',
+    title: isPriced ? cheapest(candidates, costs) : 'GPUs of each deployment',
     note: 'The best first, each of another kind of server.',
     x: { label: isPriced ? 'Cost (USD per hour)' : 'GPUs', scale: 'linear', digits: 4 },
     y: { label: 'Deployment', scale: 'band', categories: candidates.map((json) => `${plural(num(json, 'gpus') ?? 0, 'GPU')}: ${candidateName(json)}`) },
     series: [{ name: isPriced ? 'USD per hour' : 'GPUs', mark: 'bars', points }],
     height: 70 + 28 * candidates.length,
   });
+}
+
+function cheapest(candidates: Json[], costs: (number | undefined)[]): string {
+  const least = Math.min(...costs.map((cost) => cost ?? Infinity));
+  return `${candidateName(candidates[costs.indexOf(least)])} costs least: ${fixed(least, 2)} USD an hour`;
 }
 
 /** How much of each limit the figures take, over the seeds. */

@@ -131,7 +131,7 @@ function search(json: Json): string {
 /** Returns the rates that have a name, those that are equal together. */
 function marks(json: Json, load: Load): Limit[] {
   const named = new Map<number, string[]>();
-  for (const [path, label] of [['knee', 'knee'], ['within_limits', 'highest within the limits'], ['saturation', 'saturation']] as const) {
+  for (const [path, label] of [['knee', 'knee'], ['within_limits', 'highest'], ['saturation', 'saturation']] as const) {
     const value = num(json, `${path}.${load.key}`);
     if (value !== undefined) named.set(value, [...(named.get(value) ?? []), label]);
   }
@@ -144,7 +144,7 @@ function curves(json: Json, load: Load, named: Limit[]): HTMLElement | undefined
   const x: ChartSpec['x'] = { label: load.label, scale: 'linear' };
   const limits = texts(json, 'limits').map(readLimit).filter((limit) => limit !== undefined);
   const latencyChart = (key: string, name: string): HTMLElement => chart({
-    title: `${name} (ms) against load`,
+    title: finding(json, key, name),
     x,
     y: { label: `${name} (ms)`, scale: 'log' },
     series: ['p50', 'p99'].map((figure): Series => ({ name: figure, mark: 'line', points: points.map((point) => spread(point, load.key, `${key}.${figure}`)) })),
@@ -158,6 +158,12 @@ function curves(json: Json, load: Load, named: Limit[]): HTMLElement | undefined
     throughput(points, load, x, named),
     table(json, points, load),
   );
+}
+
+/** Returns what a latency is at the highest rate within the limits, which the curve shows. */
+function finding(json: Json, key: string, name: string): string {
+  const ms = num(json, `within_limits.${key}.p99.mean`);
+  return ms === undefined ? `${name} (ms) against load` : `${name} (ms) against load: p99 is ${latency(ms)} at the highest rate within the limits`;
 }
 
 function spread(point: Json, load: string, path: string): Point {

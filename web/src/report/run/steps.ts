@@ -24,6 +24,8 @@ export function stepCharts(csv: Csv, leftOut: string | undefined): HTMLElement[]
     { name: 'decode alone', mark: 'dots' as const, colour: 0 as const, points: dots(values, (row) => !mixed(row)) },
     { name: 'with prefill', mark: 'dots' as const, colour: 1 as const, points: dots(values, mixed) },
   ].filter(({ points }) => points.length > 0);
+  let most = 1;
+  for (let row = 0; row < csv.rows; row++) most = Math.max(most, batch(row) || 0);
   const figures = [
     chart({
       title: `Time of ${plural(csv.rows, 'step')} (ms)`,
@@ -33,7 +35,7 @@ export function stepCharts(csv: Csv, leftOut: string | undefined): HTMLElement[]
       series: series((row) => durations[row] ?? NaN),
       height: 240,
     }),
-    chart({ title: 'Requests in each step', x, y: { label: 'requests', scale: 'linear' }, series: series(batch), height: 240 }),
+    chart({ title: 'Requests in each step', x, y: { label: 'Requests', scale: 'linear', domain: [0, most] }, series: series(batch), height: 240 }),
   ];
   linked(figures);
   return figures;

@@ -1,6 +1,6 @@
 /** The section of a sweep. */
 import type { Csv } from '../../data/csv.js';
-import { fixed, plural, threeDigits } from '../../data/number.js';
+import { fixed, percent, plural, threeDigits } from '../../data/number.js';
 import { table, type Column } from '../../data/table.js';
 import { absent, answer, folded, group, notes, paragraph, type Child } from '../dom.js';
 import { sweepFigures } from './figures.js';
@@ -33,7 +33,7 @@ function sentence(sweep: Sweep, pareto: number[]): string {
   const rates = pareto.map((row) => [perUser?.[row] ?? NaN, perGpu?.[row] ?? NaN] as const).filter(([user, gpu]) => Number.isFinite(user + gpu)).sort(([a], [b]) => a - b);
   const [slow, fast] = [rates[0], rates.at(-1)];
   const front = slow === undefined || fast === undefined ? ''
-    : ` The best trade ${threeDigits(slow[1])} output tokens/s a GPU at ${threeDigits(slow[0])} tokens/s a user for ${threeDigits(fast[1])} at ${threeDigits(fast[0])}.`;
+    : ` The Pareto front goes from ${threeDigits(slow[1])} output tokens/s a GPU at ${threeDigits(slow[0])} tokens/s a user to ${threeDigits(fast[1])} at ${threeDigits(fast[0])}.`;
   return `${plural(csv.rows, 'row')}${model === '' ? '' : ` of ${model}`}${axes === '' ? '' : ` (${axes})`}${out === '' ? '' : `, ${out}`}.${front}`;
 }
 
@@ -43,7 +43,7 @@ function origin(sweep: Sweep): string {
   const shares = sources.flatMap((source) => {
     const values = [...(sweep.figure(`time_share_${source}`) ?? [])].filter(Number.isFinite);
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-    return mean > 0 ? [`${threeDigits(100 * mean)} % ${source}`] : [];
+    return mean > 0 ? [`${percent(100 * mean)} ${source}`] : [];
   });
   const bands = sweep.csv.names.some((name) => /_(low|lowest)_/.test(name));
   const error = bands ? '' : ' The rows have no error bars: run again with --interval 0.8, or --seeds 5.';

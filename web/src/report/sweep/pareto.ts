@@ -2,7 +2,7 @@
 import { chart, type Colour, type Point, type Series } from '../../chart/index.js';
 import { plural } from '../../data/number.js';
 import { absent } from '../dom.js';
-import { described, grouped, type Sweep } from './rows.js';
+import { described, grouped, type Key, type Sweep } from './rows.js';
 
 /** Most lines that have a colour. */
 const MAX_LINES = 7;
@@ -30,7 +30,7 @@ export function paretoFront(sweep: Sweep, indices: number[]): HTMLElement {
     ...lines.slice(0, MAX_LINES).flatMap(([name, rows], at): Series[] => {
       const found = points(rows, (row) => described(load, row)).sort((a, b) => a.x - b.x);
       const colour = at as Colour;
-      const named = name === '' ? 'front' : name;
+      const named = `${name === '' ? 'front' : name}${ends(load, rows)}`;
       return [
         { name: named, mark: 'line', colour, points: found },
         ...(found.length < 2 ? [{ name: `${named} (one row)`, mark: 'dots' as const, colour, points: found }] : []),
@@ -49,4 +49,14 @@ export function paretoFront(sweep: Sweep, indices: number[]): HTMLElement {
     series: series.filter((one) => one.points.length > 0),
     height: 420,
   });
+}
+
+/** Returns the range of the load along a line: `: rate 4 to 12`. */
+function ends(load: Key[], rows: number[]): string {
+  const ranges = load.flatMap(({ name, numbers }) => {
+    const values = rows.map((row) => numbers?.[row] ?? NaN);
+    const [least, most] = [Math.min(...values), Math.max(...values)];
+    return Number.isNaN(least) || least === most ? [] : [`${name} ${least} to ${most}`];
+  });
+  return ranges.length === 0 ? '' : `: ${ranges.join(', ')}`;
 }
