@@ -122,20 +122,18 @@ class Chart implements Member {
     });
   }
 
-  private inView(): Placed[] {
-    const { left, right, top, bottom } = this.plot();
-    return (this.drawing?.placed ?? []).filter((p) => p.x >= left - 1 && p.x <= right + 1 && p.y >= top - 1 && p.y <= bottom + 1);
-  }
-
   /** Focuses the point next to a place: dots by distance, others first by their position along the axis. */
   private read(x: number, y: number): void {
     const weight = this.zooms.y ? { x: 1, y: 1 } : isHorizontal(this.spec) ? { x: 0.05, y: 1 } : { x: 1, y: 0.05 };
-    const distance = (p: Placed) => Math.hypot((p.x - x) * weight.x, (p.y - y) * weight.y);
+    const { left, right, top, bottom } = this.plot();
     let nearest: Placed | undefined;
     let least = Infinity;
-    for (const place of this.inView()) {
-      const far = distance(place);
-      if (far < least) [nearest, least] = [place, far];
+    for (const place of this.drawing?.placed ?? []) {
+      if (place.x < left - 1 || place.x > right + 1 || place.y < top - 1 || place.y > bottom + 1) continue;
+      const far = ((place.x - x) * weight.x) ** 2 + ((place.y - y) * weight.y) ** 2;
+      if (far >= least) continue;
+      nearest = place;
+      least = far;
     }
     this.point(nearest);
   }

@@ -190,9 +190,12 @@ class Timeline implements Member {
     const { drawing } = this;
     if (bar === undefined || drawing === undefined) return this.overlay();
     const { left, right, top, bottom } = drawing.plot;
-    if (bar.top < top - 1 || bar.bottom > bottom + 1) this.y = this.within(centred(drawing.y, bar.top, [top, bottom]));
-    if (bar.left < left - 1 || bar.left > right) zoomX(this, centred(drawing.x, bar.left, [left, right]));
-    else this.redraw();
+    const isOutX = bar.left < left - 1 || bar.left > right;
+    const isOutY = bar.top < top - 1 || bar.bottom > bottom + 1;
+    if (isOutY) this.y = this.within(centred(drawing.y, bar.top, [top, bottom]));
+    if (isOutX) zoomX(this, centred(drawing.x, bar.left, [left, right]));
+    else if (isOutY) this.redraw();
+    else this.overlay();
   }
 
   private select(box: Box): void {
