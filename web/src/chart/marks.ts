@@ -128,7 +128,7 @@ function dots({ spec, x, y }: Place, series: Series, colour: Token, into: Marks)
   into.nodes.push(node('path', { d, fill: `@${colour}`, 'fill-opacity': opacity, stroke: '@ground', 'stroke-width': count > 500 ? 0 : 0.8 }));
 }
 
-/** Opacities of dots by how many lie close together. */
+/** Opacities of dots in the thirds of cells with the fewest to the most dots. */
 const OPACITIES = [0.35, 0.6, 0.9];
 /** Size in px of the squares in which dots are counted. */
 const CELL = 6;
@@ -143,10 +143,13 @@ function dense(places: { left: number; top: number }[], colour: Token): Marks['d
     counts.set(key, (counts.get(key) ?? 0) + 1);
     pixels.set(Math.round(place.left) * 65_536 + Math.round(place.top), place);
   }
+  const sorted = Uint32Array.from(counts.values()).sort();
+  const third = (n: number) => sorted[Math.floor((sorted.length * n) / 3)] ?? 0;
+  const [few, many] = [third(1), third(2)];
   const paths: string[][] = OPACITIES.map(() => []);
   for (const { left, top } of pixels.values()) {
     const count = counts.get(cell(left, top)) ?? 0;
-    paths[count < 3 ? 0 : count < 9 ? 1 : 2]?.push(`M${px(left - 1.2)} ${px(top - 1.2)}h2.4v2.4h-2.4z`);
+    paths[count < few ? 0 : count < many ? 1 : 2]?.push(`M${px(left - 1.2)} ${px(top - 1.2)}h2.4v2.4h-2.4z`);
   }
   return OPACITIES.map((opacity, i) => ({ d: paths[i]?.join('') ?? '', colour, opacity }));
 }
