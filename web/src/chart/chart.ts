@@ -5,7 +5,7 @@ import { alignedMargins, register, setMargins, shownX, zoomX, type Member } from
 import { node, toDom, type Node } from './node.js';
 import { paintDense } from './paint.js';
 import { isHorizontal, stackBases, type Placed } from './place.js';
-import { centred, zoomed, type Domain } from './scale.js';
+import { centred, limited, zoomed, type Domain } from './scale.js';
 import { empty, shell } from './shell.js';
 import type { ChartSpec } from './spec.js';
 import { act } from './stage.js';
@@ -214,7 +214,7 @@ class Chart implements Member {
   private select(box: Box): void {
     const { drawing } = this;
     if (drawing === undefined) return;
-    if (this.zooms.y) this.y = [drawing.y.of(box.bottom), drawing.y.of(box.top)];
+    if (this.zooms.y) this.y = limited([drawing.y.of(box.bottom), drawing.y.of(box.top)], drawing.fullY, this.y);
     zoomX(this, [drawing.x.of(box.left), drawing.x.of(box.right)]);
   }
 
@@ -224,7 +224,7 @@ class Chart implements Member {
     if (drawing === undefined || !this.zooms.x) return;
     const { left, right, top, bottom } = drawing.plot;
     const at = this.focused() ?? { x: (left + right) / 2, y: (top + bottom) / 2 };
-    if (this.zooms.y) this.y = zoomed(drawing.y, at.y, [bottom, top], factor);
+    if (this.zooms.y) this.y = limited(zoomed(drawing.y, at.y, [bottom, top], factor), drawing.fullY, this.y);
     zoomX(this, zoomed(drawing.x, at.x, [left, right], factor));
   }
 
