@@ -85,7 +85,13 @@ test('a drag zooms, a double click, Escape and the button reset', () =>
     await one.getByRole('button', { name: 'Zoom in' }).click();
     assert.notDeepEqual(await ticks(one), full);
     await one.getByRole('button', { name: 'Zoom out' }).click();
+    await one.getByRole('button', { name: 'Zoom out' }).click();
     assert.deepEqual(await ticks(one), full);
+    assert.ok(!(await reset.isVisible()));
+    await stage.focus();
+    for (let i = 0; i < 80; i += 1) await page.keyboard.press('+');
+    const deepest = await ticks(one);
+    assert.ok(deepest.length > 1 && new Set(deepest).size === deepest.length, deepest.join());
   }));
 
 test('linked charts zoom together and have aligned plots', () =>

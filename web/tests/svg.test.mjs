@@ -22,6 +22,20 @@ test('drawings are the same each time, finite and without markup of names', () =
   assert.ok(HOSTILE.startsWith('<img'));
 });
 
+test('values that cannot be drawn are left out', () => {
+  const odd = [NaN, Infinity, -Infinity, 0, -1, 1e-300, 1e300, 5, 5];
+  for (const scale of ['linear', 'log']) {
+    for (const mark of ['line', 'steps', 'dots', 'bars', 'stack', 'area']) {
+      const points = odd.flatMap((x, i) => odd.map((y) => ({ x, y, low: odd[i], high: odd.at(-i), to: x + 1 })));
+      for (const some of [points, points.slice(0, 1), points.filter((point) => point.y === 5 && point.x === 5), []]) {
+        const axis = { label: 'a', scale };
+        const svg = toSvg({ title: mark, x: axis, y: axis, series: [{ name: 'a', mark, points: some }, { name: 'b', mark, points: [] }], limits: [{ axis: 'y', value: NaN, label: 'limit' }] }, 400);
+        assert.doesNotMatch(svg, /NaN|Infinity/, `${scale} ${mark} ${some.length}`);
+      }
+    }
+  }
+});
+
 test('drawings are well-formed and within their frame', async () => {
   const chromium = await browser();
   try {

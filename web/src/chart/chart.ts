@@ -5,7 +5,7 @@ import { alignedMargins, register, setMargins, shownX, zoomX, type Member } from
 import { node, toDom, type Node } from './node.js';
 import { paintDense } from './paint.js';
 import { isHorizontal, stackBases, type Placed } from './place.js';
-import { centred, zoomed, type Domain } from './scale.js';
+import { centred, limited, zoomed, type Domain } from './scale.js';
 import { empty, shell } from './shell.js';
 import type { ChartSpec } from './spec.js';
 import { act } from './stage.js';
@@ -122,20 +122,18 @@ class Chart implements Member {
     });
   }
 
-  private inView(): Placed[] {
-    const { left, right, top, bottom } = this.plot();
-    return (this.drawing?.placed ?? []).filter((p) => p.x >= left - 1 && p.x <= right + 1 && p.y >= top - 1 && p.y <= bottom + 1);
-  }
-
   /** Focuses the point next to a place: dots by distance, others first by their position along the axis. */
   private read(x: number, y: number): void {
     const weight = this.zooms.y ? { x: 1, y: 1 } : isHorizontal(this.spec) ? { x: 0.05, y: 1 } : { x: 1, y: 0.05 };
-    const distance = (p: Placed) => Math.hypot((p.x - x) * weight.x, (p.y - y) * weight.y);
+    const { left, right, top, bottom } = this.plot();
     let nearest: Placed | undefined;
     let least = Infinity;
-    for (const place of this.inView()) {
-      const far = distance(place);
-      if (far < least) [nearest, least] = [place, far];
+    for (const place of this.drawing?.placed ?? []) {
+      if (place.x < left - 1 || place.x > right + 1 || place.y < top - 1 || place.y > bottom + 1) continue;
+      const far = ((place.x - x) * weight.x) ** 2 + ((place.y - y) * weight.y) ** 2;
+      if (far >= least) continue;
+      nearest = place;
+      least = far;
     }
     this.point(nearest);
   }
@@ -216,7 +214,7 @@ class Chart implements Member {
   private select(box: Box): void {
     const { drawing } = this;
     if (drawing === undefined) return;
-    if (this.zooms.y) this.y = [drawing.y.of(box.bottom), drawing.y.of(box.top)];
+    if (this.zooms.y) this.y = limited([drawing.y.of(box.bottom), drawing.y.of(box.top)], drawing.fullY, this.y);
     zoomX(this, [drawing.x.of(box.left), drawing.x.of(box.right)]);
   }
 
@@ -226,7 +224,7 @@ class Chart implements Member {
     if (drawing === undefined || !this.zooms.x) return;
     const { left, right, top, bottom } = drawing.plot;
     const at = this.focused() ?? { x: (left + right) / 2, y: (top + bottom) / 2 };
-    if (this.zooms.y) this.y = zoomed(drawing.y, at.y, [bottom, top], factor);
+    if (this.zooms.y) this.y = limited(zoomed(drawing.y, at.y, [bottom, top], factor), drawing.fullY, this.y);
     zoomX(this, zoomed(drawing.x, at.x, [left, right], factor));
   }
 

@@ -39,7 +39,7 @@ export function page(title: string, width: number, height: number, nodes: Node[]
 
 /** The nodes of a drawing from the lowest to the highest; the data is cut at the plot. */
 export function layers({ below, marks, above, plot }: Drawing): Node[] {
-  const dense = marks.dense.map(({ d, colour }) => node('path', { d, fill: `@${colour}`, 'fill-opacity': '0.45' }));
+  const dense = marks.dense.map(({ d, colour, opacity }) => node('path', { d, fill: `@${colour}`, 'fill-opacity': String(opacity) }));
   return [...below, clipped(plot, [...dense, ...marks.nodes]), ...above];
 }
 

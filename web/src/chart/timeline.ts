@@ -1,5 +1,4 @@
 import { element } from '../data/element.js';
-import type { Column } from '../data/table.js';
 import type { Box } from './draw.js';
 import { endOf, pack, type Lanes } from './lanes.js';
 import { alignedMargins, register, setMargins, shownX, zoomX, type Member } from './linked.js';
@@ -12,7 +11,7 @@ import type { Axis, TimelineSpec } from './spec.js';
 import { act } from './stage.js';
 import { FONT } from './svg.js';
 import { drawTimeline, timelineSvg, type TimelineDrawing } from './timeline-draw.js';
-import { withUnit } from './values.js';
+import { columns, extent, reading } from './timeline-values.js';
 
 /** Returns a figure with one bar a request. */
 export function timeline(spec: TimelineSpec): HTMLElement {
@@ -190,9 +189,12 @@ class Timeline implements Member {
     const { drawing } = this;
     if (bar === undefined || drawing === undefined) return this.overlay();
     const { left, right, top, bottom } = drawing.plot;
-    if (bar.top < top - 1 || bar.bottom > bottom + 1) this.y = this.within(centred(drawing.y, bar.top, [top, bottom]));
-    if (bar.left < left - 1 || bar.left > right) zoomX(this, centred(drawing.x, bar.left, [left, right]));
-    else this.redraw();
+    const isOutX = bar.left < left - 1 || bar.left > right;
+    const isOutY = bar.top < top - 1 || bar.bottom > bottom + 1;
+    if (isOutY) this.y = this.within(centred(drawing.y, bar.top, [top, bottom]));
+    if (isOutX) zoomX(this, centred(drawing.x, bar.left, [left, right]));
+    else if (isOutY) this.redraw();
+    else this.overlay();
   }
 
   private select(box: Box): void {
@@ -227,46 +229,4 @@ class Timeline implements Member {
     this.y = undefined;
     zoomX(this, undefined);
   }
-}
-
-function extent(spec: TimelineSpec, { order }: Lanes): Domain {
-  const low = spec.starts[order[0] as number] as number;
-  const high = order.reduce((end, request) => Math.max(end, endOf(spec, request)), low);
-  return [low, high > low ? high : low + 1];
-}
-
-/** Duration of each phase of a request. */
-function durations(spec: TimelineSpec, request: number): number[] {
-  let from = spec.starts[request] ?? NaN;
-  return spec.ends.map((ends) => {
-    const end = ends[request] ?? NaN;
-    const duration = end - from;
-    if (Number.isFinite(end)) from = end;
-    return duration;
-  });
-}
-
-function reading(spec: TimelineSpec, axis: Axis, request: number): string {
-  const group = spec.groups?.[spec.group?.[request] ?? -1];
-  const parts = durations(spec, request).map((duration, i) => `${spec.phases[i]?.name ?? ''} ${withUnit(axis, duration)}`);
-  const from = `from ${withUnit(axis, spec.starts[request] ?? NaN)}`;
-  const detail = spec.detail?.(request);
-  return `${spec.label(request)}: ${[group, from, ...parts, detail].filter((part) => part !== undefined).join(', ')}`;
-}
-
-function columns(spec: TimelineSpec, axis: Axis): Column[] {
-  const numeric = (name: string, of: (row: number) => number | undefined): Column => ({
-    name,
-    isNumber: true,
-    value: of,
-    text: (row) => withUnit(axis, of(row) ?? NaN),
-  });
-  const text = (name: string, of: (row: number) => string): Column => ({ name, isNumber: false, value: of, text: of });
-  return [
-    text('request', spec.label),
-    ...(spec.groups === undefined ? [] : [text('group', (row) => spec.groups?.[spec.group?.[row] ?? -1] ?? '')]),
-    numeric('start', (row) => spec.starts[row]),
-    ...spec.phases.map((phase, i) => numeric(phase.name, (row) => durations(spec, row)[i])),
-    numeric('end', (row) => endOf(spec, row)),
-  ];
 }
