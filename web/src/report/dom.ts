@@ -21,7 +21,7 @@ export function paragraph(...children: Child[]): HTMLElement {
 /** Returns the sentence that answers what was asked. */
 export function answer(sentence: string): HTMLElement {
   // A number stays on a line with its unit.
-  return h('p', { class: 'answer' }, sentence.replace(/(\d) (?=%|ms\b|s\b|GPU)/g, '$1\u00a0'));
+  return h('p', { class: 'answer' }, sentence.replace(/(\d) (?=%|ms\b|s\b|GPU|×)/g, '$1\u00a0'));
 }
 
 /** Returns the sentence in place of a figure: what is missing and how to get it. */
@@ -83,7 +83,9 @@ export function scrolled(label: string, content: HTMLElement): HTMLElement {
 
 /** Returns a command with a button that copies it. */
 export function command(words: string, label = 'Command that repeats this'): HTMLElement {
-  const code = h('code', {}, words);
+  // Lines break between words, not after the hyphens of a flag.
+  const pieces = words.split(/(\s+)/).map((piece) => /^\s*$/.test(piece) ? piece : h('span', { class: 'word' }, piece));
+  const code = h('code', {}, ...pieces);
   const said = h('span', { class: 'said', role: 'status' });
   const button = h('button', { type: 'button' }, 'Copy');
   button.setAttribute('aria-label', `Copy: ${label}`);
