@@ -224,6 +224,18 @@ test('a sweep has its rows, its front and its failures, and figures that can be 
   });
 });
 
+test('the front of a part of a sweep is found by its index', async () => {
+  const [header, ...lines] = (await fixture('sweep.csv')).trim().split('\n');
+  const input = csvInput('sweep', 'sweep.csv', [header, ...lines.slice(10)].join('\n'));
+  await open([input], async (page) => assert.ok((await words(page)).includes(`${input.pareto.length} rows of`)));
+});
+
+test('a file with too many rows says so', async () => {
+  await open([await json('run', 'files'), { name: 'r.csv', kind: 'requests', rows: 300_000, max_rows: 200_000 }], async (page) => {
+    assert.ok((await words(page)).includes('The file has 300_000 rows, and a report holds at most 200_000.'));
+  });
+});
+
 /** Changes each value of JSON. */
 function changed(value, change) {
   const inside = Array.isArray(value) ? value.map((it) => changed(it, change))
@@ -278,8 +290,8 @@ test('each missing key leaves the rest', async () => {
 test('blocks that are cut off say so', async () => {
   const sweep = await csv('sweep');
   await open([], async (page) => assert.ok((await words(page)).includes('no inputs')), { block: '{"title": "cut' });
-  const cut = { ...sweep, gzip: sweep.gzip.slice(0, sweep.gzip.length >> 1) };
-  const files = [cut, { ...sweep, gzip: '!' }, { ...sweep, gzip: undefined }, { name: 'x', kind: 'unknown' }, { name: 'y', kind: '__proto__' }];
+  const cut = { ...sweep, deflate: sweep.deflate.slice(0, sweep.deflate.length >> 1) };
+  const files = [cut, { ...sweep, deflate: '!' }, { ...sweep, deflate: undefined }, { name: 'x', kind: 'unknown' }, { name: 'y', kind: '__proto__' }];
   await open(files, async (page) => {
     const all = await words(page);
     assert.equal(all.split('could not be read').length - 1, 3);
@@ -376,5 +388,5 @@ test('a command is copied', async () => {
     await page.getByRole('button', { name: 'Copy: Command that makes this report' }).click();
     await page.getByText('Copied').waitFor();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'rooflut run --rate 16');
-  }, { commands: ['rooflut run --rate 16'], options: { permissions: ['clipboard-read', 'clipboard-write'] } });
+  }, { command: 'rooflut run --rate 16', options: { permissions: ['clipboard-read', 'clipboard-write'] } });
 });

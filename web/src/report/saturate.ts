@@ -35,7 +35,7 @@ export function saturateSection(json: Json): Child[] {
       ['Runs', runs(json)],
       ['Search', search(json)],
     ]),
-    words !== undefined && command(words),
+    words !== undefined && command(words, 'Command that simulates the highest rate'),
     vllm !== undefined && command(vllm, 'Command that starts one of the servers'),
     curves(json, load, marks(json, load)),
   ];
@@ -59,7 +59,7 @@ export function saturateUsersSection(json: Json): Child[] {
       ['Runs', runs(json)],
       ['Search', plural(num(json, 'simulations') ?? 0, 'simulation')],
     ]),
-    words !== undefined && command(words),
+    words !== undefined && command(words, 'Command that simulates the most users'),
     curves(json, load, users === undefined ? [] : [{ axis: 'x', value: users, label: 'most users' }]),
   ];
 }

@@ -85,8 +85,9 @@ const CLASS_COLOURS: Colour[] = [2, 0, 4, 5, 3, 1];
 /** Returns where a part's time comes from. */
 function sourceOf(part: Json): string {
   const looked = text(part, 'class');
-  if (text(part, 'source') === 'both' && looked !== undefined) return `${looked}, partly fitted`;
-  return looked ?? (text(part, 'source') === 'fitted' ? 'fitted' : 'unknown');
+  const isFitted = (num(part, 'fitted_share') ?? 0) > 0;
+  if (looked !== undefined) return isFitted ? `${looked}, partly fitted` : looked;
+  return isFitted ? 'fitted' : 'unknown';
 }
 
 /** Returns the class that the colour stands for. */

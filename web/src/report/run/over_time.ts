@@ -3,7 +3,7 @@ import { chart, linked, type Point, type Series } from '../../chart/index.js';
 import type { Csv } from '../../data/csv.js';
 import { list, num, truth, type Json } from '../../data/json.js';
 import { threeDigits } from '../../data/number.js';
-import { absent, group } from '../dom.js';
+import { absent } from '../dom.js';
 
 /** Values of a column, one a window. */
 type Column = (name: string) => (number | undefined)[];
@@ -43,14 +43,14 @@ function ofCsv(csv: Csv): Windows {
 }
 
 /** Returns the charts of a run over time, from the input of its windows if there is one. */
-export function overTime(run: Json, csv?: Csv): HTMLElement | undefined {
+export function overTime(run: Json, csv: Csv | undefined): HTMLElement[] {
   const windows = csv ? ofCsv(csv) : ofReport(run);
   if (windows.from.length === 0) {
-    return group('Over time', absent('Figures over time are not in this report.', 'Run again with ', '--windows auto'));
+    return [absent('Figures over time are not in this report.', 'Run again with ', '--windows auto')];
   }
   const figures = charts(windows, num(run, 'kv_blocks'));
   if (figures.length > 1) linked(figures);
-  return group('Over time', ...figures);
+  return figures;
 }
 
 function charts(windows: Windows, kvBlocks: number | undefined): HTMLElement[] {

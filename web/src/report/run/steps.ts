@@ -4,7 +4,7 @@ import type { Csv } from '../../data/csv.js';
 import { plural } from '../../data/number.js';
 import { absent } from '../dom.js';
 
-export function stepCharts(csv: Csv, leftOut: string | undefined): HTMLElement[] {
+export function stepCharts(csv: Csv): HTMLElement[] {
   const [starts, durations] = [csv.numbers('start_ms'), csv.numbers('duration_ms')];
   if (!starts || !durations || csv.rows === 0) return [absent('The file of steps has no times.', 'Write it with ', '--steps-out')];
   const prefill = csv.numbers('prefill_chunks');
@@ -29,7 +29,6 @@ export function stepCharts(csv: Csv, leftOut: string | undefined): HTMLElement[]
   const figures = [
     chart({
       title: `Time of ${plural(csv.rows, 'step')} (ms)`,
-      ...(leftOut === undefined ? {} : { note: leftOut }),
       x,
       y: { label: 'Step time (ms)', scale: 'linear' },
       series: series((row) => durations[row] ?? NaN),

@@ -7,7 +7,7 @@ import { described, grouped, type Key, type Sweep } from './rows.js';
 /** Most lines that have a colour. */
 const MAX_LINES = 7;
 
-export function paretoFront(sweep: Sweep, indices: number[]): HTMLElement {
+export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
   const [perUser, perGpu] = [sweep.figure('tokens_per_s_per_user'), sweep.figure('output_tokens_per_s_per_gpu')];
   if (!perUser || !perGpu) return absent('No row has tokens per second a user and a GPU.', 'Run the sweep again with this version of ', 'rooflut sweep');
   const points = (rows: Iterable<number>, label: (row: number) => string): Point[] => {
@@ -20,9 +20,8 @@ export function paretoFront(sweep: Sweep, indices: number[]): HTMLElement {
   };
   const overloaded = sweep.csv.texts('overloaded');
   const every = Array.from({ length: sweep.csv.rows }, (_, row) => row).filter((row) => overloaded[row] !== 'true');
-  const best = new Set(indices);
+  const best = new Set(front);
   const beaten = every.filter((row) => !best.has(row));
-  const front = indices.filter((row) => row >= 0 && row < sweep.csv.rows);
   const load = sweep.load();
   const lines = [...grouped(front, sweep.deployment())];
   const series: Series[] = [

@@ -35,6 +35,13 @@ export class Sweep {
     this.failed = errors.flatMap((error, row) => error === '' ? [] : [row]);
   }
 
+  /** Returns the rows with these values in the column `index`, which are not their positions in a part of a sweep. */
+  rowsOf(indices: number[]): number[] {
+    const wanted = new Set(indices);
+    const column = this.csv.numbers('index') ?? [];
+    return Array.from(column, (index, row) => wanted.has(index) ? row : -1).filter((row) => row >= 0);
+  }
+
   /** Returns the keys that tell deployments apart. */
   deployment(): Key[] {
     return this.keys.filter((key) => !LOAD.has(key.name));
