@@ -66,8 +66,18 @@ pub(crate) struct SweepArgs {
 pub(crate) struct Lists(pub(crate) Vec<(String, Vec<Vec<String>>)>);
 
 /// Flags of `rooflut run` that name files or the form of one answer.
-const OF_ONE_RUN: [&str; 9] =
-    ["json", "require", "attainment", "requests_out", "steps_out", "perfetto", "windows", "windows_out", "progress"];
+const OF_ONE_RUN: [&str; 10] = [
+    "json",
+    "require",
+    "attainment",
+    "requests_out",
+    "steps_out",
+    "perfetto",
+    "windows",
+    "windows_out",
+    "quantiles",
+    "progress",
+];
 
 /// Returns the flags of a scenario.
 fn flags() -> Vec<clap::Arg> {

@@ -33,6 +33,7 @@ pub(crate) fn run(args: &PlanArgs, stop: Stop, command: &str) -> Result<Answered
     scenario.workload = args.workload.clone();
     scenario.server = args.server.clone();
     scenario.output.strict = args.limits.strict;
+    args.prices.add_to(&mut scenario.output);
     let notes = args.vllm.put_under(&mut scenario)?;
     // The plan chooses the number of servers.
     (scenario.server.replicas, scenario.server.router) = (args.server.replicas, args.server.router);

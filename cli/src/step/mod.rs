@@ -1,6 +1,7 @@
 //! `rooflut step`: one engine step, part by part.
 
 mod answer;
+mod kernels;
 mod output;
 
 use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel};
@@ -151,6 +152,7 @@ fn roofline(args: &StepArgs, placement: &Placement, batch: &StepBatch<'_>) -> Re
         flagged: rows.collect(),
         interval: has_errors.then(|| (coverage, time.interval(coverage))),
         stages: stages.map(|stage| stage.total()).collect(),
+        kernels: deployment.step_model().step_kernels(batch),
         ..time.into()
     })
 }

@@ -63,6 +63,7 @@ fn answer(time: &CompatTime) -> Answer {
         fitted_share: None,
         interval: None,
         stages: Vec::new(),
+        kernels: Vec::new(),
         flagged: Vec::new(),
     }
 }
