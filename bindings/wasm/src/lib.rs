@@ -1,0 +1,9 @@
+//! What JavaScript needs beside the C interface, which this module exports, too: memory for its arguments, rows of table
+//! sets that come later, and the message of a panic.
+
+mod memory;
+mod panic;
+mod tables;
+
+// Its functions are exported.
+use rooflut_c as _;
