@@ -157,7 +157,17 @@ export class Rooflut {
 
   /** Finds the deployments that meet limits under the load of a scenario. */
   async plan(toml: string, options: PlanOptions, objects: Objects = {}): Promise<string> {
+    await this.#loadGpus(options);
     return this.#search("rooflut_plan", toml, options, objects, [0n]);
+  }
+
+  /**
+   * Returns what step times alone say about a plan, in a fraction of its time: the fewest GPUs of each kind of server that
+   * may meet the limits, and the kinds that cannot.
+   */
+  async planLeast(toml: string, options: PlanOptions, objects: Objects = {}): Promise<string> {
+    await this.#loadGpus(options);
+    return this.#search("rooflut_plan_least", toml, options, objects, []);
   }
 
   /** Finds the highest rate that the servers of a scenario serve within limits. */
@@ -185,6 +195,11 @@ export class Rooflut {
     const text = JSON.stringify(kernel);
     const find = (set: bigint) => this.#instance.handle("rooflut_lookup_new", (args) => [set, ...args.text(text)]);
     return new Lookup(this.#owned(await this.#withTables(tables, find, (handle) => this.#instance.free(handle))));
+  }
+
+  /** Fetches the sets that a plan will ask for one after another, at the same time. */
+  async #loadGpus({ gpu = [] }: PlanOptions): Promise<void> {
+    await this.loadTables(...gpu.filter((name) => this.#sets.includes(name)));
   }
 
   #search(name: string, toml: string, options: object, objects: Objects, last: bigint[]): Promise<string> {
@@ -234,20 +249,21 @@ export class Rooflut {
         answer = { error };
       }
       const wanted = this.#instance.takeWanted();
-      if (wanted.length === 0) {
+      if (wanted === undefined) {
         if ("error" in answer) throw answer.error;
         return answer.value;
       }
       if ("value" in answer) drop(answer.value);
-      await Promise.all(wanted.map((set) => this.#load(set)));
+      await this.#load(wanted);
     }
   }
 
-  /** The error of a call that asked for sets without their rows. */
+  /** The error of a call that asked for a set without its rows. */
   #missing(): RooflutError | undefined {
-    const names = this.#instance.takeWanted().map((set) => JSON.stringify(this.#sets[set]));
-    if (names.length === 0) return undefined;
-    return new RooflutError("refused", `expected the rows of ${names.join(", ")}, found none; await loadTables(${names.join(", ")}) before`);
+    const wanted = this.#instance.takeWanted();
+    if (wanted === undefined) return undefined;
+    const name = JSON.stringify(this.#sets[wanted]);
+    return new RooflutError("refused", `expected the rows of ${name}, found none; await loadTables(${name}) before`);
   }
 
   #place(name: string): number {
