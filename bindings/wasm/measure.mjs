@@ -14,13 +14,15 @@ const PLAN = 'model = "llama-3.1-8b"\n[workload]\nrate = 30\n';
 const LIMITS = { goodput: ["ttft:500", "tpot:20"], gpu: ["h100"], max_gpus: 8 };
 
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "_");
-const brotli = (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }).length;
+const brotli = (bytes) =>
+  brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }).length;
 
 /** Prints the sizes and returns the bytes of brotli. */
 function sizes() {
   const { code, data } = parts(readFileSync(process.argv[2]));
   const sum = code.reduce((sum, [, bytes]) => sum + bytes, 0);
-  for (const [part, bytes] of code) console.log(`${part}: ${((100 * bytes) / sum).toFixed(0)} % of ${grouped(sum)} bytes of code`);
+  for (const [part, bytes] of code)
+    console.log(`${part}: ${((100 * bytes) / sum).toFixed(0)} % of ${grouped(sum)} bytes of code`);
   console.log(`data, before the rows are cut out: ${grouped(data)} bytes`);
   return ["rooflut.wasm", "tables/h100.bin"].reduce((sum, file) => {
     const bytes = readFileSync(new URL(`./dist/${file}`, import.meta.url));

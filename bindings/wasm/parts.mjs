@@ -9,10 +9,10 @@ const PARTS = {
   "library and simulator": ["rooflut", "rooflut_roofline", "hashbrown", "hdrhistogram", "rand_xoshiro", "phf", "libm"],
   "scenarios and reports": ["rooflut_scenario", "rooflut_report", "rooflut_error", "rooflut_codegen"],
   "plan and saturate": ["rooflut_plan", "rayon", "rayon_core"],
-  "traces": ["rooflut_traces", "csv", "csv_core", "jiff", "jiff_core", "flate2", "miniz_oxide", "ruzstd"],
+  traces: ["rooflut_traces", "csv", "csv_core", "jiff", "jiff_core", "flate2", "miniz_oxide", "ruzstd"],
   "config.json": ["rooflut_hf_config", "regex_lite"],
   "TOML and JSON": ["toml", "toml_parser", "toml_datetime", "serde", "serde_core", "serde_json", "winnow"],
-  "border": ["rooflut_c", "rooflut_wasm"],
+  border: ["rooflut_c", "rooflut_wasm"],
   "standard library": ["core", "alloc", "std", "dlmalloc", "compiler_builtins"],
 };
 const PART_OF = new Map(Object.entries(PARTS).flatMap(([part, crates]) => crates.map((crate) => [crate, part])));
@@ -44,7 +44,7 @@ export function parts(module) {
   return { code: [...sums].toSorted(([, a], [, b]) => b - a), data: all.find(({ id }) => id === DATA).bytes.length };
 }
 
-/** Reads the names of functions from custom sections; the module imports none, so the first is that of the first body. */
+/** Reads the names of functions from custom sections; the module imports none, so the first has the first body. */
 function namesOf(custom) {
   const text = (reader) => Buffer.from(reader.take(reader.unsigned())).toString();
   const section = custom.find((reader) => text(reader) === "name");

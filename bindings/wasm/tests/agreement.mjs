@@ -4,8 +4,10 @@ import { readFileSync } from "node:fs";
 
 import { load } from "../dist/node.js";
 
-const PARTS =
-  "qkv prefill_attention decode_attention o_proj gate_up down router moe exchange all_reduce transfer small_kernels lm_head sampling host".split(" ");
+const PARTS = [
+  ..."qkv prefill_attention decode_attention o_proj gate_up down router moe exchange all_reduce transfer".split(" "),
+  ..."small_kernels lm_head sampling host".split(" "),
+];
 const BINDINGS = "compute memory latency link".split(" ");
 const CLASSES = "measured interpolated smoothed transferred bound fitted".split(" ");
 const KINDS = "first_token completed rejected".split(" ");
@@ -49,7 +51,8 @@ function bits(number) {
 function step(scenario, index) {
   const batch = batchOf(index);
   const time = scenario.step(batch);
-  if (scenario.stepNanoseconds(batch) !== time.nanoseconds) throw new Error(`step ${index}: expected one time, found two`);
+  if (scenario.stepNanoseconds(batch) !== time.nanoseconds)
+    throw new Error(`step ${index}: expected one time, found two`);
   const lines = [`step ${index} ${bits(time.seconds)} ${time.nanoseconds}`];
   for (const part of index % 10 === 0 ? time.parts : []) {
     const places = [BINDINGS.indexOf(part.binding), CLASSES.indexOf(part.class), Number(part.isOutside)];
@@ -65,9 +68,10 @@ function drive(server) {
     server.push({ promptTokens: 1 + random.draw(1_000), outputTokens: 1 + random.draw(100), arrivalNs });
   }
   const lines = [];
-  for (let next = server.state().nextEventNs; next !== undefined; ) {
+  for (let next = server.state().nextEventNs; next !== undefined;) {
     next = server.advance(next).nextEventNs;
-    for (const { request, kind, atNs } of server.events()) lines.push(`event ${request} ${KINDS.indexOf(kind)} ${atNs}`);
+    for (const { request, kind, atNs } of server.events())
+      lines.push(`event ${request} ${KINDS.indexOf(kind)} ${atNs}`);
   }
   const { steps, busyNs, outputTokens } = server.totals();
   lines.push(`totals ${steps} ${busyNs} ${outputTokens}`);

@@ -32,7 +32,12 @@ test("an answer does not depend on the tables that are here", async () => {
   const [one, other] = [await loaded(), await loaded()];
   await other.rooflut.loadTables(...other.rooflut.tables());
   // Other sets answer for what this one lacks, and are named in messages.
-  const scenarios = [RUN, `gpu = "b300"\n${RUN}`, `gpu = "l40s-p2p"\ntp = 2\n${RUN}`, 'gpu = "a100"\nmodel = "deepseek-v3"\ntp = 8'];
+  const scenarios = [
+    RUN,
+    `gpu = "b300"\n${RUN}`,
+    `gpu = "l40s-p2p"\ntp = 2\n${RUN}`,
+    'gpu = "a100"\nmodel = "deepseek-v3"\ntp = 8',
+  ];
   for (const toml of scenarios) {
     const outcome = ({ rooflut }) => rooflut.run(toml).catch((error) => error.message);
     assert.equal(await outcome(one), await outcome(other));
@@ -74,8 +79,11 @@ test("a scenario steps, drives a server and derives others", async () => {
   assert.notEqual(scenario.withSeed(7).run(), scenario.run());
   const server = scenario.server();
   assert.equal(server.push({ promptTokens: 100, outputTokens: 2 }), 0);
-  for (let next = server.state().nextEventNs; next !== undefined; ) next = server.advance(next).nextEventNs;
-  assert.deepEqual(server.events().map(({ kind }) => kind), ["first_token", "completed"]);
+  for (let next = server.state().nextEventNs; next !== undefined;) next = server.advance(next).nextEventNs;
+  assert.deepEqual(
+    server.events().map(({ kind }) => kind),
+    ["first_token", "completed"],
+  );
   assert.equal(server.totals().outputTokens, 2);
   scenario.free();
   assert.throws(() => scenario.run(), /freed/);
@@ -110,9 +118,17 @@ test("searches, descriptions and lists answer", async () => {
 test("a model is read from its config.json", async () => {
   const { rooflut } = await loaded();
   const config = {
-    architectures: ["LlamaForCausalLM"], model_type: "llama", hidden_size: 2048, intermediate_size: 8192,
-    num_hidden_layers: 16, num_attention_heads: 32, num_key_value_heads: 8, head_dim: 64, vocab_size: 128256,
-    torch_dtype: "bfloat16", tie_word_embeddings: true,
+    architectures: ["LlamaForCausalLM"],
+    model_type: "llama",
+    hidden_size: 2048,
+    intermediate_size: 8192,
+    num_hidden_layers: 16,
+    num_attention_heads: 32,
+    num_key_value_heads: 8,
+    head_dim: 64,
+    vocab_size: 128256,
+    torch_dtype: "bfloat16",
+    tie_word_embeddings: true,
   };
   const model = rooflut.readModel({ name: "mine", config: JSON.stringify(config) });
   assert.equal(JSON.parse(model.describe()).name, "mine");
@@ -153,6 +169,9 @@ test("too little memory ends the instance, and a new one takes its place", async
 test("the example of the README runs", async () => {
   const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
   const [, example] = readme.match(/```js\n([\s\S]*?)```/);
-  const source = example.replace('from "rooflut"', `from ${JSON.stringify(new URL("../dist/node.js", import.meta.url))}`);
+  const source = example.replace(
+    'from "rooflut"',
+    `from ${JSON.stringify(new URL("../dist/node.js", import.meta.url))}`,
+  );
   await import(`data:text/javascript,${encodeURIComponent(source)}`);
 });
