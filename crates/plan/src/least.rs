@@ -93,14 +93,14 @@ mod tests {
         scenario.workload.rate = Some(40.0);
         let limits = Limits::try_new(vec!["ttft:500".parse().unwrap(), "tpot:11".parse().unwrap()], None).unwrap();
         let space = Space::new(&model.spec, vec![sets::L40S.clone(), sets::H100.clone()]);
-        let question =
-            Question::new(scenario, model, &|_| Err(std::io::ErrorKind::NotFound.into()), space, limits);
+        let question = Question::new(scenario, model, &|_| Err(std::io::ErrorKind::NotFound.into()), space, limits);
         let (least, plan) = (question.least().unwrap(), question.plan().unwrap());
         assert_eq!(least.least_gpus, plan.least_gpus);
         let best = &plan.deployments[0];
-        let kind = least.kinds.iter().find(|kind| (kind.choice.gpu.as_str(), kind.choice.tp) == (best.gpu.as_str(), best.tp));
-        assert!(kind.unwrap().least_gpus <= best.gpus);
+        let is_best = |kind: &&LeastServers| (&kind.choice.gpu, kind.choice.tp) == (&best.gpu, best.tp);
+        assert!(least.kinds.iter().find(is_best).unwrap().least_gpus <= best.gpus);
         // One L40S has no step below the limit.
-        assert!(least.excluded.iter().any(|excluded| (excluded.choice.gpu.as_str(), excluded.choice.tp) == ("l40s", 1)));
+        let is_one_l40s = |excluded: &Excluded| (excluded.choice.gpu.as_str(), excluded.choice.tp) == ("l40s", 1);
+        assert!(least.excluded.iter().any(is_one_l40s));
     }
 }
