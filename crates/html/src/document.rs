@@ -54,7 +54,8 @@ impl Document {
 
     fn title(&self) -> String {
         let title = self.inputs.iter().find_map(|input| input.title.clone());
-        title.unwrap_or_else(|| "rooflut".to_owned())
+        title
+            .unwrap_or_else(|| format!("rooflut {}", self.inputs.first().map_or("report", |input| input.kind().name())))
     }
 
     /// Returns the figures of all inputs as tables.
