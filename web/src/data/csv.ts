@@ -116,8 +116,8 @@ function bounds(text: string): [Uint32Array, number] {
       if (code === LINE && width === 0) width = count;
     }
   }
-  // The last line may lack its line break.
-  if (begin < text.length) end(text.length);
+  // The last line may lack its line break, and its last cell may be empty.
+  if (begin < text.length || text.charCodeAt(begin - 1) === COMMA) end(text.length);
   if (width === 0) width = count;
   starts[count] = begin;
   return [starts.subarray(0, count + 1), width];
