@@ -68,6 +68,15 @@ test('keys step through points and series, and zoom', () =>
     assert.deepEqual(await ticks(one), full);
   }));
 
+test('vertical keys step through lying bars, and horizontal ones through their parts', () =>
+  figure('parts', async (page, _one, readout, stage) => {
+    await stage.focus();
+    for (const [key, expected] of [['ArrowDown', /^gemm: 1,/], ['ArrowDown', /^gemm: 8,/], ['ArrowRight', /^attention: 8,/], ['ArrowUp', /^attention: 1,/]]) {
+      await page.keyboard.press(key);
+      assert.match(await readout.textContent(), expected);
+    }
+  }));
+
 test('a drag zooms, a double click, Escape and the button reset', () =>
   figure('dots', async (page, one, _readout, stage) => {
     const full = await ticks(one);

@@ -37,6 +37,11 @@ export interface Drawing {
   isLabelled: boolean;
 }
 
+/** Shows the part of a plot that is being selected. */
+export function selection({ left, right, top, bottom }: Box): Node {
+  return node('rect', { x: left, y: top, width: right - left, height: bottom - top, fill: '@faint', 'fill-opacity': '0.18', stroke: '@faint' });
+}
+
 /** Height of a chart, by default enough for its lying bars. */
 export function heightOf(spec: ChartSpec): number {
   const lying = spec.y.scale === 'band' ? (spec.y.categories ?? []).length * 30 + 70 : 320;

@@ -1,5 +1,5 @@
 import { element } from '../data/element.js';
-import type { Box } from './draw.js';
+import { selection, type Box } from './draw.js';
 import { endOf, pack, type Lanes } from './lanes.js';
 import { alignedMargins, register, setMargins, shownX, zoomX, type Member } from './linked.js';
 import { node, toDom, type Node } from './node.js';
@@ -141,8 +141,7 @@ class Timeline implements Member {
     const { left, right, top, bottom } = this.plot();
     const nodes: Node[] = [];
     if (selected !== undefined) {
-      const { left: x, top: y } = selected;
-      nodes.push(node('rect', { x, y, width: selected.right - x, height: selected.bottom - y, fill: '@faint', 'fill-opacity': '0.18', stroke: '@faint' }));
+      nodes.push(selection(selected));
     } else if (bar !== undefined) {
       const x = Math.max(left, bar.left) - 2;
       const y = Math.max(top, bar.top) - 2;
