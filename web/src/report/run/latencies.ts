@@ -36,7 +36,8 @@ function latencyGrid(caption: string, first: string, rows: [string, Json][]): HT
 }
 
 function table(run: Json): HTMLElement {
-  const rows = LATENCIES.map(([key, name, about]): [string, Json] => [`${name} ${about}`, get(run, key)]);
+  const about = (key: string, told: string): string => key === 'itl_ms' && has(run, 'speculation') ? 'next step' : told;
+  const rows = LATENCIES.map(([key, name, told]): [string, Json] => [`${name} ${about(key, told)}`, get(run, key)]);
   const isPartial = rows.some(([, json]) => num(json, 'mean') !== undefined && num(json, 'p99') === undefined);
   const few = isPartial ? '; - where fewer than five requests lie beyond a percentile' : '';
   return latencyGrid(`Latencies of the served requests${few}`, 'Latency', rows);
