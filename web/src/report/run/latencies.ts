@@ -3,7 +3,7 @@ import { chart, type Limit, type Point, type Series } from '../../chart/index.js
 import { get, has, list, num, type Json } from '../../data/json.js';
 import { fixed, latency, percent, threeDigits } from '../../data/number.js';
 import { absent, grid, group, type Child } from '../dom.js';
-import { goodputLimits } from '../limits.js';
+import { givenMs, goodputLimits } from '../limits.js';
 
 const FIGURES = ['mean', 'p50', 'p90', 'p95', 'p99', 'p99_9'] as const;
 const LATENCIES = [
@@ -69,7 +69,7 @@ function distribution(run: Json): Child {
     x: { label: 'Share of the requests', scale: 'log', domain: [1, 1000], format: (odds) => share(odds) },
     y: { label: 'Latency (ms)', scale: 'log' },
     series,
-    limits: goodputLimits(run).map(({ name, ms }): Limit => ({ axis: 'y', value: ms, label: `${name} limit ${latency(ms)}` })),
+    limits: goodputLimits(run).map(({ name, ms }): Limit => ({ axis: 'y', value: ms, label: `${name} limit ${givenMs(ms)}` })),
   });
 }
 
