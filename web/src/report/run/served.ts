@@ -79,9 +79,16 @@ function goodput(run: Json): string | undefined {
     const ms = num(run, `goodput.${name}_ms`);
     return ms === undefined ? [] : [`${name.toUpperCase()} ≤ ${ms} ms`];
   });
-  const [met, requests] = [num(run, 'goodput.met'), num(run, 'requests')];
+  const [met, requests] = [num(run, 'goodput.met'), coveredRequests(run)];
   const counted = met === undefined || requests === undefined ? '' : ` (${whole(met)} of ${plural(requests, 'request')})`;
   return `${figure(run, 'goodput.requests_per_s', hundredth, 'requests/s') ?? '-'} with ${limits.join(', ')}${counted}`;
+}
+
+/** Returns the requests of the part of the run that its figures cover. */
+export function coveredRequests(run: Json): number | undefined {
+  const all = num(run, 'requests');
+  const without = (num(run, 'steady.warm_up_requests') ?? 0) + (num(run, 'steady.drain_requests') ?? 0);
+  return all === undefined ? undefined : all - without;
 }
 
 function overSeeds(run: Json): string | undefined {
