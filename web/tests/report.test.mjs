@@ -69,6 +69,8 @@ test('a run has what the command says of throughput, memory and cost', async () 
       for (const label of ['Goodput', 'Cost', 'KV cache']) assert.ok(text.includes(facts.get(label).replaceAll('≤', '<=').split(/[;:]|, \d[^,]*on average/)[0]), `${label}: ${facts.get(label)}`);
       const origin = line(await fixture(`${name}.txt`), 'origin')[1];
       assert.ok((await words(page)).includes(origin.slice(0, 40)), origin);
+      const share = name === 'run' ? '100' : '71';
+      assert.ok((await page.locator('.answer').textContent()).replaceAll('\u00a0', ' ').includes(`${share} % of the requests meet the limits`));
     });
   }
 });

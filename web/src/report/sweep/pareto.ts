@@ -4,8 +4,8 @@ import { plural } from '../../data/number.js';
 import { absent } from '../dom.js';
 import { described, grouped, type Key, type Sweep } from './rows.js';
 
-/** Most lines that have a colour. */
-const MAX_LINES = 7;
+/** Most lines that have a colour; the last one is for the others. */
+const MAX_LINES = 6;
 
 export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
   const [perUser, perGpu] = [sweep.figure('tokens_per_s_per_user'), sweep.figure('output_tokens_per_s_per_gpu')];
@@ -37,7 +37,7 @@ export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
     }),
   ];
   const rest = points(lines.slice(MAX_LINES).flatMap(([, rows]) => rows), (row) => described(sweep.keys, row));
-  if (rest.length > 0) series.push({ name: 'other deployments on the front', mark: 'dots', colour: 'bad', points: rest });
+  if (rest.length > 0) series.push({ name: 'other deployments on the front', mark: 'dots', colour: 6, points: rest });
   return chart({
     title: front.length === 0
       ? 'Speed for each user against output of each GPU'
