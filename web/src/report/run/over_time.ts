@@ -103,5 +103,5 @@ function charts(windows: Windows, kvBlocks: number | undefined, steady: Limit[])
 /** Returns the highest value of a series, if it has one. */
 function highest({ points }: Series): number[] {
   const values = points.map(({ y }) => y).filter(Number.isFinite);
-  return values.length === 0 ? [] : [Math.max(...values)];
+  return values.length === 0 ? [] : [values.reduce((most, value) => Math.max(most, value))];
 }

@@ -53,8 +53,8 @@ export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
 /** Returns the range of the load along a line: `: rate 4 to 12`. */
 function ends(load: Key[], rows: number[]): string {
   const ranges = load.flatMap(({ name, numbers }) => {
-    const values = rows.map((row) => numbers?.[row] ?? NaN);
-    const [least, most] = [Math.min(...values), Math.max(...values)];
+    const values = rows.map((row) => numbers?.[row] ?? NaN).sort((a, b) => a - b);
+    const [least = NaN, most = NaN] = [values[0], values.at(-1)];
     return Number.isNaN(least) || least === most ? [] : [`${name} ${least} to ${most}`];
   });
   return ranges.length === 0 ? '' : `: ${ranges.join(', ')}`;
