@@ -1,5 +1,6 @@
 //! `rooflut run`: a server under load.
 
+mod charted;
 mod figures;
 mod files;
 mod interval;
@@ -24,9 +25,13 @@ use files::RunFiles;
 use text::RunText;
 
 /// Simulates and answers with the text to print, and with an error if no request was served or a required limit is missed.
-pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
-    let output = &args.scenario.output;
-    let prepared = PreparedRun::try_new(&args.scenario, &input::open)?;
+pub(crate) fn run(args: &RunArgs, command: &str) -> Result<Answered, Error> {
+    let scenario = match &args.html.html {
+        Some(_) => &charted::charted(&args.scenario),
+        None => &args.scenario,
+    };
+    let output = &scenario.output;
+    let prepared = PreparedRun::try_new(scenario, &input::open)?;
     let mut files = RunFiles::create(prepared.run(), args)?;
     let mut progress = Bar::new(output.progress == Some(true));
     let (outcome, mut report) = match files.observer() {
@@ -42,9 +47,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         Some(true) => report.to_json()?,
         _ => answer.text(),
     };
-    files.finish(output, report.windows.as_deref().unwrap_or_default())?;
+    files.finish(output, &report, command)?;
     let failure = required::failure(&outcome, &report).or_else(|| answer.failure());
-    let text = if files::take_stdout(output) { output::print_aside(text) } else { text };
+    let text = if files::take_stdout(args) { output::print_aside(text) } else { text };
     Ok(Answered { text, failure })
 }
 
