@@ -80,7 +80,7 @@ function misfit(step: Json): string[] {
 
 /** Classes of origin in the order of their certainty, each with its colour. */
 const CLASSES = ['measured', 'interpolated', 'smoothed', 'transferred', 'bound', 'fitted'];
-const CLASS_COLOURS: Colour[] = [2, 0, 4, 5, 3, 1];
+const CLASS_COLOURS: Colour[] = [2, 0, 4, 3, 6, 1];
 
 /** Returns where a part's time comes from. */
 function sourceOf(part: Json): string {
@@ -201,10 +201,11 @@ function roofline(step: Json): HTMLElement {
     note: `${fixed(num(dot.json, 'ms') ?? 0, 3)} ms${text(dot.json, 'binding') === undefined ? '' : `, bound by ${text(dot.json, 'binding')}`}`,
   }));
   const slow = dots.reduce((most, dot) => (num(dot.json, 'ms') ?? 0) > (num(most.json, 'ms') ?? 0) ? dot : most);
-  const roof = Math.min(slow.intensity * bandwidth, Math.max(...ceilings.map(([, flops]) => flops))) / 1e12;
+  const peak = ceilings.find(([dtype]) => dtype === text(slow.json, 'dtype')) ?? ceilings[0];
+  const roof = Math.min(slow.intensity * bandwidth, peak?.[1] ?? Infinity) / 1e12;
   return chart({
-    title: `The longest kernel, ${label(slow.json)}, reaches ${percent((100 * slow.tflops) / roof)} of its roof`,
-    note: `Lines: memory bandwidth of ${threeDigits(bandwidth / 1e12)} TB/s and peak of each format. Both axes are logarithmic; the colour tells where a time comes from.`,
+    title: `The longest kernel (${label(slow.json)}) reaches ${percent((100 * slow.tflops) / roof)} of its roof`,
+    note: `Lines: memory bandwidth of ${threeDigits(bandwidth / 1e12)} TB/s and peak of each format. Kernels without FLOPs or bytes, such as those of the host, are left out. Both axes are logarithmic; the colour tells where a time comes from.`,
     x: { label: 'Arithmetic intensity (FLOPs per byte of memory traffic)', scale: 'log', domain: [from, to] },
     y: { label: 'Throughput (TFLOP/s)', scale: 'log' },
     series: [...roofs, ...series],
@@ -214,6 +215,7 @@ function roofline(step: Json): HTMLElement {
 
 function label(kernel: Json): string {
   const shape = get(kernel, 'shape');
-  const shown = typeof shape === 'string' ? shape : entries(kernel, 'shape').map(([key, value]) => `${key} ${String(value)}`).join(', ');
-  return [text(kernel, 'part'), text(kernel, 'operation'), shown].filter(Boolean).join(' ');
+  const shown = typeof shape === 'string' ? shape : entries(kernel, 'shape').map(([key, value]) => `${key} ${typeof value === 'number' ? fixed(value, 0) : String(value)}`).join(', ');
+  const about = [text(kernel, 'operation'), shown].filter(Boolean).join(' ');
+  return [text(kernel, 'part'), about].filter(Boolean).join(': ');
 }

@@ -1,7 +1,8 @@
 /** The answer of a run in a sentence, with its error and its origin. */
 import { has, num, numbers, text, truth, type Json } from '../../data/json.js';
-import { fixed, latency, percent, threeDigits } from '../../data/number.js';
+import { fixed, latency, percent, plural, threeDigits } from '../../data/number.js';
 import { answer, notes, paragraph } from '../dom.js';
+import { coveredRequests } from './served.js';
 
 export function runAnswer(run: Json): HTMLElement[] {
   const said = [answer(sentence(run)), paragraph(`${error(run)} ${origin(run)}`)];
@@ -38,7 +39,7 @@ function named(run: Json, name: string, path: string): string | undefined {
 function verdict(run: Json): string {
   if (truth(run, 'overloaded')) return ', but is overloaded';
   const met = num(run, 'goodput.met');
-  const requests = num(run, 'requests');
+  const requests = coveredRequests(run);
   if (met === undefined || !requests) return '';
   return `; ${percent((100 * met) / requests)} of the requests meet the limits`;
 }
@@ -85,6 +86,8 @@ function warnings(run: Json): string[] {
   } else if (!truth(run, 'steady.is_steady') && !truth(run, 'steady.is_transient') && has(run, 'steady')) {
     said.push('The run ends before the servers reach a steady state; use more requests, or a lower rate.');
   }
+  const rejected = num(run, 'rejected') ?? 0;
+  if (rejected > 0) said.push(`${plural(rejected, 'request')} of ${fixed(num(run, 'requests') ?? NaN, 0)} ${rejected === 1 ? 'is' : 'are'} rejected; the latencies are those of the others.`);
   const share = num(run, 'busiest_replica_share');
   if (share !== undefined) said.push(`One server serves ${percent(100 * share)} of the tokens, so that the others stand idle.`);
   return said;

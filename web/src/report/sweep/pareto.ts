@@ -4,8 +4,8 @@ import { plural } from '../../data/number.js';
 import { absent } from '../dom.js';
 import { described, grouped, type Key, type Sweep } from './rows.js';
 
-/** Most lines that have a colour. */
-const MAX_LINES = 7;
+/** Most lines that have a colour; the last one is for the others. */
+const MAX_LINES = 6;
 
 export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
   const [perUser, perGpu] = [sweep.figure('tokens_per_s_per_user'), sweep.figure('output_tokens_per_s_per_gpu')];
@@ -37,7 +37,7 @@ export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
     }),
   ];
   const rest = points(lines.slice(MAX_LINES).flatMap(([, rows]) => rows), (row) => described(sweep.keys, row));
-  if (rest.length > 0) series.push({ name: 'other deployments on the front', mark: 'dots', colour: 'bad', points: rest });
+  if (rest.length > 0) series.push({ name: 'other deployments on the front', mark: 'dots', colour: 6, points: rest });
   return chart({
     title: front.length === 0
       ? 'Speed for each user against output of each GPU'
@@ -53,8 +53,8 @@ export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
 /** Returns the range of the load along a line: `: rate 4 to 12`. */
 function ends(load: Key[], rows: number[]): string {
   const ranges = load.flatMap(({ name, numbers }) => {
-    const values = rows.map((row) => numbers?.[row] ?? NaN);
-    const [least, most] = [Math.min(...values), Math.max(...values)];
+    const values = rows.map((row) => numbers?.[row] ?? NaN).sort((a, b) => a - b);
+    const [least = NaN, most = NaN] = [values[0], values.at(-1)];
     return Number.isNaN(least) || least === most ? [] : [`${name} ${least} to ${most}`];
   });
   return ranges.length === 0 ? '' : `: ${ranges.join(', ')}`;
