@@ -66,9 +66,9 @@ impl Document {
     /// Returns the object that the front end reads.
     fn data(&self, title: &str) -> String {
         let head = embedded(&format!(
-            "{{\"format\":{FORMAT},\"title\":{},\"commands\":{},\"inputs\":[",
+            "{{\"format\":{FORMAT},\"title\":{},\"command\":{},\"inputs\":[",
             json!(title),
-            json!(self.command.as_slice())
+            json!(self.command)
         ));
         let inputs: Vec<&str> = self.inputs.iter().map(|input| input.object.as_str()).collect();
         head + &inputs.join(",") + "]}"
