@@ -43,7 +43,7 @@ pub fn take_wanted() -> Option<usize> {
     (wanted != 0).then_some(wanted.trailing_zeros() as usize)
 }
 
-/// Whether the rows of a compiled set are in their places; a built-in set whose rows are not is wanted from now on, unless another is.
+/// Whether the rows of a compiled set are in their places. The first absent set that is asked for is recorded as wanted.
 pub(super) fn is_present(name: &str) -> bool {
     let absent = bit(name) & ABSENT.load(Ordering::Relaxed);
     if absent != 0 {
@@ -51,6 +51,8 @@ pub(super) fn is_present(name: &str) -> bool {
     }
     absent == 0
 }
+
+const _: () = assert!(sets::ALL.len() <= 32, "a set has a bit");
 
 /// The bit of a built-in set, 0 for a set that a program compiled in itself.
 fn bit(name: &str) -> u32 {
