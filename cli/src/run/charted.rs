@@ -1,4 +1,4 @@
-//! What a report draws of a run.
+//! Figures that the report of a run draws.
 
 use rooflut::interval::Coverage;
 use rooflut_scenario::{Scenario, WindowWidth};
