@@ -15,6 +15,6 @@ step npm ci --silent --ignore-scripts
 step npx tsc
 step node build.mjs "$module"
 [ "${1:-}" != --build ] || exit 0
-step node --test tests/
+step node --test tests/*.test.mjs
 step node measure.mjs "$module"
 step npm pack --dry-run
