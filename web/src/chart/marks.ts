@@ -83,10 +83,13 @@ function path({ spec, x, y, bases }: Place, series: Series, colour: Token): Node
   return nodes;
 }
 
-/** Adds the right end of the last step. */
+/** Adds the right ends of steps that do not hold until the next one. */
 function extended(points: Point[]): Point[] {
-  const last = points.at(-1);
-  return last?.to === undefined ? points : [...points, { ...last, x: last.to }];
+  return points.flatMap((point, at) => {
+    const next = points[at + 1];
+    const isHeld = point.to === undefined || (point.to === next?.x && Number.isFinite(next.y));
+    return isHeld ? [point] : [point, { ...point, x: point.to ?? NaN }];
+  });
 }
 
 /** Keeps the first, the extremes and the last of the vertices of each pixel column. */

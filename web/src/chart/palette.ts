@@ -20,9 +20,18 @@ export const LIGHT: Record<Token, string> = {
   ground: '#ffffff',
 };
 
+/** Number of colours that tell series apart. */
+export const COLOURS = 7;
+
+/** Divides series into those with a colour of their own and the others, which share one. */
+export function coloured<T>(all: T[]): { own: T[]; others: T[] } {
+  const own = all.length <= COLOURS ? all : all.slice(0, COLOURS - 1);
+  return { own, others: all.slice(own.length) };
+}
+
 export function token(colour: Colour | undefined, position: number): Token {
   if (typeof colour === 'string') return colour;
-  return `c${(colour ?? position) % 7}` as Token;
+  return `c${(colour ?? position) % COLOURS}` as Token;
 }
 
 /** Dashes of lines, by the position of their colour. */

@@ -24,7 +24,7 @@ export interface Point {
   /** Ends of the interval around `y`: a band around lines, a whisker on dots and bars. */
   low?: number;
   high?: number;
-  /** Right edge of a bar on a numeric axis. */
+  /** Right edge of a bar or a step on a numeric axis. */
   to?: number;
   /** Name of the point, for the readout and the table. */
   label?: string;

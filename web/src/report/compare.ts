@@ -11,7 +11,7 @@ export function compareSection(json: Json): Child[] {
   const causes = list(json, 'causes').map(causeBars).filter((bars) => bars !== undefined);
   return [
     answer(sentence(json)),
-    paragraph('Differences are B less A, of two simulations of the same tables; errors of the model that both share cancel out in them.'),
+    paragraph('Differences are B minus A, of two simulations of the same tables; errors of the model that both share cancel out in them.'),
     facts('The two runs', [['A', side(json, 'a')], ['B', side(json, 'b')]]),
     group('Settings that differ', settings(json)),
     group('Figures side by side', figures(json)),

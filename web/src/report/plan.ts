@@ -28,7 +28,7 @@ export function planSection(plan: Json): Child[] {
     words !== undefined && command(words, 'Command that simulates the best deployment'),
     vllm !== undefined && command(vllm, 'Command that starts one of its servers'),
     group('Deployments', ...(candidates.length > 0
-      ? [costBars(candidates), limitBars(candidates), deploymentTable(candidates), costTable(candidates)]
+      ? [costBars(candidates, best !== undefined), limitBars(candidates), deploymentTable(candidates, best !== undefined), costTable(candidates)]
       : [absent('No deployment was simulated.', 'Allow other GPUs or formats, or relax the limits.')])),
     group('Left out', excluded(plan)),
   ];
@@ -46,7 +46,7 @@ export function planSentence(plan: Json): string {
   const cost = num(best, 'hourly_cost.usd');
   const bound = text(best, 'binding');
   const headroom = num(best, 'headroom');
-  const left = bound === undefined || headroom === undefined ? '' : `; the limit that binds, ${limitInWords(bound)}, has ${signedPercent(headroom)} of headroom`;
+  const left = bound === undefined || headroom === undefined ? '' : `; the limit that binds, ${limitInWords(bound)}, has ${signedPercent(headroom)} headroom`;
   const rate = num(best, 'requests_per_s');
   const served = rate === undefined ? '' : ` to serve ${threeDigits(rate)} requests/s within the limits`;
   return `${model} needs ${plural(gpus, 'GPU')}${served}: ${candidateName(best)}${cost === undefined ? '' : `, at ${fixed(cost, 2)} USD an hour`}${left}.`;
@@ -54,10 +54,11 @@ export function planSentence(plan: Json): string {
 
 function confidence(plan: Json): string {
   const share = num(plan, 'confidence');
-  const settled = truth(plan, 'is_steady') ? '' : ' The runs of the best deployment do not reach a steady state.';
+  const isUnsettled = list(plan, 'deployments').length > 0 && !truth(plan, 'is_steady');
+  const settled = isUnsettled ? ' The runs of the best deployment do not reach a steady state.' : '';
   return (share === undefined
-    ? 'The limits hold for the predicted figures; with --confidence 0.9 they hold at the far end of the intervals of the model.'
-    : `The limits hold at the far end of intervals that are meant to contain ${percent(100 * share)} of measured servers.`) + settled;
+    ? 'Limits apply to the predicted figures; with --confidence 0.9 they apply to the far end of the intervals of the model.'
+    : `Limits apply to the far end of intervals that are meant to contain ${percent(100 * share)} of measured servers.`) + settled;
 }
 
 /** Returns a deployment: `2 × h100 tp 4, bf16`. */
@@ -143,7 +144,7 @@ function signedPercent(share: number): string {
   return share < 0 ? `-${percent(-100 * share)}` : percent(100 * share);
 }
 
-function costBars(candidates: Json[]): HTMLElement {
+function costBars(candidates: Json[], isMet: boolean): HTMLElement {
   const costs = candidates.map((json) => num(json, 'hourly_cost.usd'));
   const isPriced = costs.every((cost) => cost !== undefined);
   const values = isPriced ? costs : candidates.map((json) => num(json, 'gpus'));
@@ -155,8 +156,9 @@ function costBars(candidates: Json[]): HTMLElement {
     return x === undefined ? [] : [{ x, y, note: `${plural(num(json, 'gpus') ?? 0, 'GPU')}${bound === undefined ? '' : `, ${limitInWords(bound)} binds${left}`}` }];
   });
   return chart({
-    title: isPriced ? cheapest(candidates, costs) : 'GPUs of each deployment',
-    note: 'The best first, each of another kind of server.',
+    title: !isMet ? 'Closest deployment; it misses the limits'
+      : isPriced ? cheapest(candidates, costs) : 'GPUs of each deployment',
+    ...(isMet ? { note: 'The best first, each of another kind of server.' } : {}),
     x: { label: isPriced ? 'Cost (USD per hour)' : 'GPUs', scale: 'linear', digits: 4 },
     y: { label: 'Deployment', scale: 'band', categories: labels(candidates) },
     series: [{ name: isPriced ? 'USD per hour' : 'GPUs', mark: 'bars', points }],
@@ -215,8 +217,9 @@ function reaches(figure: Json, limit: string): string {
   return shown(lowest) === shown(highest) ? shown(highest) : `${shown(lowest)} to ${shown(highest)}`;
 }
 
-function deploymentTable(candidates: Json[]): HTMLElement {
-  return grid('Deployments, the best first; figures in ms', DEPLOYMENT_COLUMNS, candidates.map(deploymentCells));
+function deploymentTable(candidates: Json[], isMet: boolean): HTMLElement {
+  const which = isMet ? 'Deployments, the best first' : 'The closest deployment, which misses the limits';
+  return grid(`${which}; figures in ms`, DEPLOYMENT_COLUMNS, candidates.map(deploymentCells));
 }
 
 function costTable(candidates: Json[]): HTMLElement | undefined {

@@ -61,5 +61,7 @@ function table(plans: Json[], varied: string): HTMLElement {
     const cells = best === undefined || best === null ? DEPLOYMENT_COLUMNS.map(() => '-') : deploymentCells(best);
     return [threeDigits(num(plan, varied) ?? NaN), ...cells, usd === undefined ? '-' : fixed(usd, 2)];
   });
-  return grid(`The best deployment at each ${nameOf(varied)}; figures in ms`, [varied === 'rate' ? 'Rate' : 'Speed', ...DEPLOYMENT_COLUMNS, 'USD per hour'], rows);
+  const isMet = plans.every((plan) => list(plan, 'deployments').length > 0);
+  const missed = isMet ? '' : ', where none meets the limits the closest';
+  return grid(`The best deployment at each ${nameOf(varied)}${missed}; figures in ms`, [varied === 'rate' ? 'Rate' : 'Speed', ...DEPLOYMENT_COLUMNS, 'USD per hour'], rows);
 }

@@ -46,7 +46,7 @@ export function saturateUsersSection(json: Json): Child[] {
   const users = num(json, 'users');
   const words = text(json, 'command');
   const most = users === undefined
-    ? `${placement(json)}: one user misses the limits.`
+    ? `${placement(json)}: a single user already misses the limits.`
     : `${placement(json)} serves ${plural(users, 'user')} within the limits${users === num(json, 'max_users') ? ', which is as far as the search went' : ''}.`;
   return [
     answer(most),
@@ -83,9 +83,10 @@ function seedsSentence(json: Json): string {
   const share = num(json, 'confidence');
   const seeds = num(json, 'seeds') ?? 1;
   const bands = seeds > 1 ? `Bands go from the lowest to the highest of ${seeds} seeds. ` : '';
+  if (texts(json, 'limits').length === 0) return `${bands}The error of the model is not part of it.`;
   return bands + (share === undefined
-    ? 'The error of the model is not part of it: --confidence 0.9 asks for limits that hold at the far end of its intervals.'
-    : `The limits hold at the far end of intervals that are meant to contain ${percent(100 * share)} of measured servers.`);
+    ? 'The error of the model is not part of it: --confidence 0.9 applies the limits to the far end of its intervals.'
+    : `Limits apply to the far end of intervals that are meant to contain ${percent(100 * share)} of measured servers.`);
 }
 
 function served(json: Json, path: string, load: Load): string | undefined {
@@ -155,6 +156,7 @@ function curves(json: Json, load: Load, named: Limit[]): HTMLElement | undefined
     'Against load',
     latencyChart('ttft_ms', 'TTFT'),
     latencyChart('tpot_ms', 'TPOT'),
+    limits.some(({ name }) => name === 'E2E') && latencyChart('e2e_ms', 'E2E'),
     throughput(points, load, x, named),
     table(json, points, load),
   );

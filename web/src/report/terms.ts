@@ -10,7 +10,7 @@ const TERMS: [string, string][] = [
   ['p99', '99 % of the requests are at most as slow; p50 is the median.'],
   ['tp, dp, pp, ep', 'Tensor, data, pipeline and expert parallelism of a server; 2 × tp 4 is two servers of four GPUs each.'],
   ['KV cache', 'Memory of the GPUs for the keys and values of running requests, in blocks.'],
-  ['overloaded', 'Requests arrive faster than they are served, so that the queue grows as long as they do.'],
+  ['overloaded', 'Requests arrive faster than they are served, so the queue keeps growing.'],
   ['measured', 'A time that is a row of the tables of kernel measurements.'],
   ['interpolated', 'A time between rows of the same shape.'],
   ['smoothed', 'A time on a curve through many rows.'],

@@ -1,5 +1,5 @@
 /** The section of predictions beside measurements, from `rooflut-lab validate --json`. */
-import { chart, type Point, type Series } from '../chart/index.js';
+import { chart, coloured, type Colour, type Point, type Series } from '../chart/index.js';
 import { groupBy } from '../data/group.js';
 import { get, list, num, text, type Json } from '../data/json.js';
 import { fixed, percent, plural, threeDigits } from '../data/number.js';
@@ -11,8 +11,6 @@ import { select } from './sweep/figures.js';
 const METRICS: Record<string, string> = {
   ttft: 'TTFT (ms)', warm_ttft: 'TTFT of a warm server (ms)', tpot: 'TPOT (ms)', e2e: 'E2E (ms)', prefill: 'Prefill (ms)', step: 'Step (ms)', kv_blocks: 'KV blocks',
 };
-/** Most series that have a colour of their own. */
-const MAX_SERIES = 14;
 const WORST = 50;
 
 interface Row {
@@ -68,11 +66,12 @@ function scatter(rows: Row[]): HTMLElement[] {
 function dots(rows: Row[], metric: string, by: string): HTMLElement {
   const groups = groupBy(rows, (row) => text(row.json, by) ?? 'unknown');
   const sorted = [...groups].sort(([, a], [, b]) => b.length - a.length);
-  const own = sorted.slice(0, MAX_SERIES);
-  const rest = sorted.slice(MAX_SERIES).flatMap(([, rows]) => rows);
-  const series = [...own, ...(rest.length > 0 ? [['others', rest] as [string, Row[]]] : [])].map(([name, rows], at): Series => ({
-    name: `${name} (${fixed(rows.length, 0)})`, mark: 'dots', points: rows.map(point), ...(at === MAX_SERIES ? { colour: 'muted' as const } : {}),
-  }));
+  const { own, others } = coloured(sorted);
+  const named = (name: string, rows: Row[], colour: Colour): Series => ({
+    name: `${name} (${fixed(rows.length, 0)})`, mark: 'dots', points: rows.map(point), colour,
+  });
+  const series = own.map(([name, rows], at) => named(name, rows, at as Colour));
+  if (others.length > 0) series.push(named('others', others.flatMap(([, rows]) => rows), 'muted'));
   const values = rows.flatMap((row) => [row.predicted, row.actual]);
   const ends = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
   const label = METRICS[metric] ?? metric;

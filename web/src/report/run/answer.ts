@@ -41,7 +41,10 @@ function verdict(run: Json): string {
   const met = num(run, 'goodput.met');
   const requests = coveredRequests(run);
   if (met === undefined || !requests) return '';
-  return `; ${percent((100 * met) / requests)} of the requests meet the limits`;
+  if (met >= requests) return '; all requests meet the limits';
+  // Rounded down, so that 100 % means all.
+  const share = Math.floor((1000 * met) / requests) / 10;
+  return `; ${percent(share < 10 ? share : Math.floor(share))} of the requests meet the limits`;
 }
 
 /** Returns how well the figures are known. */
@@ -54,14 +57,14 @@ function error(run: Json): string {
       return low === undefined || high === undefined || shown(low) === shown(high) ? undefined : `${shown(low)} to ${shown(high)}`;
     };
     const ranges = [
-      ['a p99 TTFT of', range('interval.ttft_ms.p99', latency), ''],
-      ['a mean TPOT of', range('interval.tpot_ms.mean', latency), ''],
-      ['a throughput of', range('interval.requests_per_s', threeDigits), ' requests/s'],
-    ].filter(([, text]) => text !== undefined).map((words) => words.slice(0, 2).join(' ') + words[2]);
-    if (ranges.length > 0) parts.push(`${coverage} of measured servers are expected to have ${ranges.join(' and ')}.`);
+      ['p99 TTFT', range('interval.ttft_ms.p99', latency), ''],
+      ['mean TPOT', range('interval.tpot_ms.mean', latency), ''],
+      ['throughput', range('interval.requests_per_s', threeDigits), ' requests/s'],
+    ].filter(([, text]) => text !== undefined).map(([name, text, unit]) => `${name} ${text}${unit}`);
+    if (ranges.length > 0) parts.push(`${coverage} intervals: ${ranges.join('; ')}.`);
   }
   const mean = num(run, 'steady.mean_error');
-  if (mean !== undefined && mean > 0) parts.push(`Chance of the load leaves means uncertain by ±${percent(100 * mean)}.`);
+  if (mean !== undefined && mean > 0) parts.push(`Random arrivals leave an error of ±${percent(100 * mean)} on means.`);
   if (!has(run, 'interval')) parts.push('The error of the model is not part of this report: run again with --interval 0.8.');
   return parts.join(' ');
 }

@@ -76,7 +76,7 @@ function distribution(run: Json): Child {
 function finding(run: Json): string {
   const [ttft, tpot] = [num(run, 'ttft_ms.p99'), num(run, 'tpot_ms.p99')];
   if (ttft === undefined || tpot === undefined) return 'Latency by share of the requests (ms)';
-  return `99 % of the requests get their first token within ${latency(ttft)}, and 99 % each further one within ${latency(tpot)} on average`;
+  return `99 % of the requests get their first token within ${latency(ttft)}, and 99 % have a TPOT of at most ${latency(tpot)}`;
 }
 
 const COLOURS = [0, 1, 2, 3, 4] as const;

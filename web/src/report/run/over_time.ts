@@ -67,11 +67,7 @@ function charts(windows: Windows, kvBlocks: number | undefined, steady: Limit[])
   const per = (values: (number | undefined)[]): (number | undefined)[] =>
     values.map((value, at) => value === undefined ? undefined : value / ((windows.to[at] ?? 0) - (windows.from[at] ?? 0)));
   const steps = (name: string, values: (number | undefined)[], mark: Series['mark'] = 'steps'): Series[] => {
-    const points = values.flatMap((y, at): Point[] => {
-      const [x, end] = [windows.from[at] ?? 0, windows.to[at] ?? 0];
-      // A step holds until the next x; one before a gap until its window ends.
-      return y !== undefined && values[at + 1] === undefined ? [{ x, y }, { x: end, y }] : [{ x, y: y ?? NaN }];
-    });
+    const points = values.map((y, at): Point => ({ x: windows.from[at] ?? 0, to: windows.to[at] ?? 0, y: y ?? NaN }));
     return values.some((value) => value !== undefined) ? [{ name, mark, points }] : [];
   };
   const { column } = windows;

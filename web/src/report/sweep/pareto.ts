@@ -1,11 +1,8 @@
 /** The Pareto front of a sweep: speed for each user against output of each GPU. */
-import { chart, type ChartSpec, type Colour, type Point, type Series } from '../../chart/index.js';
+import { chart, coloured, type ChartSpec, type Colour, type Point, type Series } from '../../chart/index.js';
 import { plural } from '../../data/number.js';
 import { absent } from '../dom.js';
 import { described, grouped, type Key, type Sweep } from './rows.js';
-
-/** Most lines that have a colour; the last one is for the others. */
-const MAX_LINES = 6;
 
 export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
   const spec = paretoSpec(sweep, front);
@@ -30,9 +27,10 @@ export function paretoSpec(sweep: Sweep, front: number[]): ChartSpec | undefined
   const beaten = every.filter((row) => !best.has(row));
   const load = sweep.load();
   const lines = [...grouped(front, sweep.deployment())];
+  const { own, others } = coloured(lines);
   const series: Series[] = [
     { name: 'other rows', mark: 'dots', colour: 'muted', points: points(beaten, (row) => described(sweep.keys, row)) },
-    ...lines.slice(0, MAX_LINES).flatMap(([name, rows], at): Series[] => {
+    ...own.flatMap(([name, rows], at): Series[] => {
       const found = points(rows, (row) => described(load, row)).sort((a, b) => a.x - b.x);
       const colour = at as Colour;
       const named = `${name === '' ? 'front' : name}${ends(load, rows)}`;
@@ -42,7 +40,7 @@ export function paretoSpec(sweep: Sweep, front: number[]): ChartSpec | undefined
       ];
     }),
   ];
-  const rest = points(lines.slice(MAX_LINES).flatMap(([, rows]) => rows), (row) => described(sweep.keys, row));
+  const rest = points(others.flatMap(([, rows]) => rows), (row) => described(sweep.keys, row));
   if (rest.length > 0) series.push({ name: 'other deployments on the front', mark: 'dots', colour: 6, points: rest });
   return {
     title: front.length === 0
