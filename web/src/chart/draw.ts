@@ -7,6 +7,7 @@ import { token, type Token } from './palette.js';
 import { ends, placed, stackBases, type Bases, type Placed } from './place.js';
 import { bandScale, numericScale, type Domain, type Scale } from './scale.js';
 import type { ChartSpec, Series } from './spec.js';
+import { tags } from './tags.js';
 import { fitted, textWidth, wrapped } from './text.js';
 
 /** Size of text in a chart, in px. */
@@ -86,15 +87,16 @@ export function draw(spec: ChartSpec, view: View): Drawing {
     x = xScale(right);
   }
   const plot = { left, top, right, bottom: lowest };
+  const places = placed(spec, visible, x, y, bases);
   return {
     below: axes(spec, plot, x, y, view.width),
     marks: marks({ spec, visible, x, y, bases }),
-    above: [...limits(spec, plot, x, y), ...(labels ? endTexts(labels, plot, labelWidth) : [])],
+    above: [...tags(spec, plot, places), ...limits(spec, plot, x, y), ...(labels ? endTexts(labels, plot, labelWidth) : [])],
     plot,
     x,
     y,
     fullY,
-    placed: placed(spec, visible, x, y, bases),
+    placed: places,
     margins: { left: ownLeft, right: ownRight },
     isLabelled: labels !== undefined,
   };

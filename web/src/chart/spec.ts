@@ -28,6 +28,8 @@ export interface Point {
   to?: number;
   /** Name of the point, for the readout and the table. */
   label?: string;
+  /** Text beside the point of a line or a dot, where there is room and the series has at most twelve points. */
+  tag?: string;
   /** More about the point, for the readout. */
   note?: string;
 }

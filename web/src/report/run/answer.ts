@@ -43,7 +43,7 @@ function verdict(run: Json): string {
   if (met === undefined || !requests) return '';
   if (met >= requests) return '; all requests meet the limits';
   // Rounded down, so that 100 % means all.
-  const share = Math.floor((1000 * met) / requests) / 10;
+  const share = (100 * met) / requests;
   return `; ${percent(share < 10 ? share : Math.floor(share))} of the requests meet the limits`;
 }
 
