@@ -29,11 +29,15 @@ export function tags(spec: ChartSpec, plot: Box, places: Placed[]): Node[] {
   });
 }
 
-/** Returns the places for a text around a point, the best first: to the right of a falling line nothing is drawn. */
+/** Returns the places for a text around a point, the best first: those beside a falling line. */
 function around({ x, y }: Placed, width: number): Box[] {
   const at = (left: number, top: number): Box => ({ left, right: left + width, top, bottom: top + HEIGHT });
   const [right, left, above, below] = [x + APART, x - APART - width, y - APART - HEIGHT, y + APART];
-  return [at(right, above + 3), at(left, below - 3), at(right, y - HEIGHT / 2), at(x - width / 2, above), at(x - width / 2, below)];
+  return [
+    at(right, above + 3), at(left, below - 3),
+    at(x - width / 2, above), at(x - width / 2, below),
+    at(right, below - 3), at(left, above + 3),
+  ];
 }
 
 const isWithin = (box: Box, plot: Box): boolean =>

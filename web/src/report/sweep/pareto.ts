@@ -16,7 +16,7 @@ export function paretoSpec(sweep: Sweep, front: number[]): ChartSpec | undefined
   const points = (rows: number[], keys: Key[], tag?: Key): Point[] => rows.flatMap((row): Point[] => {
     const [x, y] = [perUser[row] ?? NaN, perGpu[row] ?? NaN];
     if (!Number.isFinite(x + y)) return [];
-    return [{ x, y, label: described(keys, row), ...(tag ? { tag: tag.cells[row] ?? '' } : {}) }];
+    return [{ x, y, label: described(keys, row), ...(tag?.numbers ? { tag: String(tag.numbers[row]) } : {}) }];
   });
   const overloaded = sweep.csv.texts('overloaded');
   const every = Array.from({ length: sweep.csv.rows }, (_, row) => row).filter((row) => overloaded[row] !== 'true');
