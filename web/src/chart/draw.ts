@@ -40,7 +40,15 @@ export interface Drawing {
 
 /** Shows the part of a plot that is being selected. */
 export function selection({ left, right, top, bottom }: Box): Node {
-  return node('rect', { x: left, y: top, width: right - left, height: bottom - top, fill: '@faint', 'fill-opacity': '0.18', stroke: '@faint' });
+  return node('rect', {
+    x: left,
+    y: top,
+    width: right - left,
+    height: bottom - top,
+    fill: '@faint',
+    'fill-opacity': '0.18',
+    stroke: '@faint',
+  });
 }
 
 /** Height of a chart, by default enough for its lying bars. */
@@ -62,7 +70,9 @@ export function draw(spec: ChartSpec, view: View): Drawing {
   const fullY = domainOf(spec, 'y', counted, bases);
   const yDomain = view.y ?? fullY;
   const yScale = (lowest: number) =>
-    yCategories ? bandScale(yCategories, [top, lowest]) : numericScale(spec.y, yDomain, [lowest, top], Math.max(2, Math.round((lowest - top) / 48)));
+    yCategories
+      ? bandScale(yCategories, [top, lowest])
+      : numericScale(spec.y, yDomain, [lowest, top], Math.max(2, Math.round((lowest - top) / 48)));
   const yWidth = Math.max(0, ...yScale(bottom).ticks.map((tick) => textWidth(tick.text, TEXT)));
   const ownLeft = Math.ceil(Math.min(yWidth, view.width * 0.38)) + 10;
   const left = Math.max(ownLeft, view.margins?.left ?? 0);
@@ -74,7 +84,9 @@ export function draw(spec: ChartSpec, view: View): Drawing {
   const xCategories = spec.x.scale === 'band' ? (spec.x.categories ?? []) : undefined;
   const xDomain = view.x ?? domainOf(spec, 'x', counted, bases);
   const xScale = (last: number) =>
-    xCategories ? bandScale(xCategories, [left, last]) : numericScale(spec.x, xDomain, [left, last], Math.max(2, Math.round((last - left) / 90)));
+    xCategories
+      ? bandScale(xCategories, [left, last])
+      : numericScale(spec.x, xDomain, [left, last], Math.max(2, Math.round((last - left) / 90)));
   let x = xScale(right);
   const rows = xCategories ? categoryRows(x) : 1;
   const lowest = bottom - (rows - 1) * (LINE - 1);
@@ -91,7 +103,11 @@ export function draw(spec: ChartSpec, view: View): Drawing {
   return {
     below: axes(spec, plot, x, y, view.width),
     marks: marks({ spec, visible, x, y, bases }),
-    above: [...tags(spec, plot, places), ...limits(spec, plot, x, y), ...(labels ? endTexts(labels, plot, labelWidth) : [])],
+    above: [
+      ...tags(spec, plot, places),
+      ...limits(spec, plot, x, y),
+      ...(labels ? endTexts(labels, plot, labelWidth) : []),
+    ],
     plot,
     x,
     y,
@@ -119,7 +135,9 @@ function endLabels(
   [top, bottom]: [number, number],
 ): NamedEnd[] | undefined {
   const found = shown.flatMap((series, i) => {
-    const within = series.points.filter((point) => point.x <= x.domain[1] && Number.isFinite(point.y) && Number.isFinite(y.at(point.y)));
+    const within = series.points.filter(
+      (point) => point.x <= x.domain[1] && Number.isFinite(point.y) && Number.isFinite(y.at(point.y)),
+    );
     const last = within.at(-1);
     if (last === undefined) return [];
     const [low, high] = ends(spec, series, last, bases);
@@ -155,10 +173,17 @@ function axes(spec: ChartSpec, plot: Box, x: Scale, y: Scale, width: number): No
     if (y.band > 0 && tick.value % Math.ceil(15 / y.band) !== 0) continue;
     if (at < plot.top - 0.5 || at > plot.bottom + 0.5) continue;
     if (y.band === 0) nodes.push(grid(`M${plot.left} ${px(at)}H${px(plot.right)}`));
-    nodes.push(node('text', { x: plot.left - 8, y: at + 4.5, 'text-anchor': 'end', fill: '@faint' }, fitted(tick.text, TEXT, plot.left - 8)));
+    nodes.push(
+      node(
+        'text',
+        { x: plot.left - 8, y: at + 4.5, 'text-anchor': 'end', fill: '@faint' },
+        fitted(tick.text, TEXT, plot.left - 8),
+      ),
+    );
   }
   nodes.push(...(x.band > 0 ? categoryTexts(plot, x) : tickTexts(plot, x, y.band > 0, width)));
-  const axis = y.band > 0 ? `M${plot.left} ${plot.top}V${plot.bottom}` : `M${plot.left} ${plot.bottom}H${px(plot.right)}`;
+  const axis =
+    y.band > 0 ? `M${plot.left} ${plot.top}V${plot.bottom}` : `M${plot.left} ${plot.bottom}H${px(plot.right)}`;
   nodes.push(node('path', { d: axis, stroke: '@faint', 'stroke-width': 1 }));
   nodes.push(node('text', { x: 0, y: LINE - 4, fill: '@ink' }, fitted(spec.y.label, TEXT, width)));
   const middle = (plot.left + plot.right) / 2;
@@ -166,7 +191,11 @@ function axes(spec: ChartSpec, plot: Box, x: Scale, y: Scale, width: number): No
   const centre = Math.max(half, Math.min(middle, width - half));
   const rows = x.band > 0 ? categoryRows(x) : 1;
   nodes.push(
-    node('text', { x: centre, y: plot.bottom + 6 + LINE * (rows + 1), 'text-anchor': 'middle', fill: '@ink' }, fitted(spec.x.label, TEXT, width)),
+    node(
+      'text',
+      { x: centre, y: plot.bottom + 6 + LINE * (rows + 1), 'text-anchor': 'middle', fill: '@ink' },
+      fitted(spec.x.label, TEXT, width),
+    ),
   );
   return nodes;
 }
@@ -196,7 +225,16 @@ function categoryTexts(plot: Box, x: Scale): Node[] {
     .flatMap((tick) => {
       const lines = every > 1 ? [tick.text] : wrapped(tick.text, TEXT, x.band - 6).slice(0, 3);
       return lines.map((line, row) =>
-        node('text', { x: x.at(tick.value), y: plot.bottom + LINE + 4 + row * (LINE - 1), 'text-anchor': 'middle', fill: '@faint' }, fitted(line, TEXT, x.band * every - 4)),
+        node(
+          'text',
+          {
+            x: x.at(tick.value),
+            y: plot.bottom + LINE + 4 + row * (LINE - 1),
+            'text-anchor': 'middle',
+            fill: '@faint',
+          },
+          fitted(line, TEXT, x.band * every - 4),
+        ),
       );
     });
 }
@@ -226,14 +264,30 @@ function limits(spec: ChartSpec, plot: Box, x: Scale, y: Scale): Node[] {
     const arrow = { x: isAfter ? ' →' : '← ', y: isAfter ? ' ↓' : ' ↑' }[limit.axis];
     const text = !isOut ? limit.label : limit.axis === 'x' && !isAfter ? arrow + limit.label : limit.label + arrow;
     const edge = isOut ? (isAfter ? to : from) : at;
-    const line = limit.axis === 'x' ? `M${px(at)} ${plot.top}V${plot.bottom}` : `M${plot.left} ${px(at)}H${px(plot.right)}`;
+    const line =
+      limit.axis === 'x' ? `M${px(at)} ${plot.top}V${plot.bottom}` : `M${plot.left} ${px(at)}H${px(plot.right)}`;
     const place =
       limit.axis === 'x'
-        ? { x: isAfter ? edge - 5 : edge + 5, y: plot.top + 11 + LINE * rowOf(edge, isAfter, textWidth(text, TEXT)), 'text-anchor': isAfter ? 'end' : 'start' }
+        ? {
+            x: isAfter ? edge - 5 : edge + 5,
+            y: plot.top + 11 + LINE * rowOf(edge, isAfter, textWidth(text, TEXT)),
+            'text-anchor': isAfter ? 'end' : 'start',
+          }
         : { x: plot.left + 6, y: edge - plot.top < 16 ? edge + 13 : edge - 5, 'text-anchor': 'start' };
     return [
       ...(isOut ? [] : [node('path', { d: line, stroke: '@ink', 'stroke-width': 1.2, 'stroke-dasharray': '5 4' })]),
-      node('text', { ...place, fill: '@ink', stroke: '@ground', 'stroke-width': 4, 'stroke-linejoin': 'round', 'paint-order': 'stroke' }, fitted(text, TEXT, plot.right - plot.left - 12)),
+      node(
+        'text',
+        {
+          ...place,
+          fill: '@ink',
+          stroke: '@ground',
+          'stroke-width': 4,
+          'stroke-linejoin': 'round',
+          'paint-order': 'stroke',
+        },
+        fitted(text, TEXT, plot.right - plot.left - 12),
+      ),
     ];
   });
 }

@@ -65,7 +65,12 @@ function addSpan(pixels: Float32Array, from: number, to: number): void {
 }
 
 /** Returns the pixels of a timeline, four bytes each. A pixel mixes the colours of its phases by their time. */
-export function raster(spec: TimelineSpec, lanes: Lanes, window: Window, colours: [number, number, number][]): Uint8ClampedArray<ArrayBuffer> {
+export function raster(
+  spec: TimelineSpec,
+  lanes: Lanes,
+  window: Window,
+  colours: [number, number, number][],
+): Uint8ClampedArray<ArrayBuffer> {
   const bytes = new Uint8ClampedArray(4 * window.width * window.height);
   const length = 4 * window.width;
   rows(spec, lanes, window, (y, cover, count, isSame) => {

@@ -21,7 +21,9 @@ export function tags(spec: ChartSpec, plot: Box, places: Placed[]): Node[] {
   return few.flatMap((place) => {
     const text = points(place)[place.index]?.tag;
     if (text === undefined) return [];
-    const box = around(place, textWidth(text, SIZE)).find((it) => isWithin(it, plot) && taken.every((other) => !isOver(it, other)));
+    const box = around(place, textWidth(text, SIZE)).find(
+      (it) => isWithin(it, plot) && taken.every((other) => !isOver(it, other)),
+    );
     if (!box) return [];
     taken.push(box);
     const halo = { stroke: '@ground', 'stroke-width': 3, 'stroke-linejoin': 'round', 'paint-order': 'stroke' };

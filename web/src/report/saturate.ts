@@ -45,9 +45,10 @@ export function saturateUsersSection(json: Json): Child[] {
   const load: Load = { key: 'users', unit: 'users', label: 'Users' };
   const users = num(json, 'users');
   const words = text(json, 'command');
-  const most = users === undefined
-    ? `${placement(json)}: a single user already misses the limits.`
-    : `${placement(json)} serves ${plural(users, 'user')} within the limits${users === num(json, 'max_users') ? ', which is as far as the search went' : ''}.`;
+  const most =
+    users === undefined
+      ? `${placement(json)}: a single user already misses the limits.`
+      : `${placement(json)} serves ${plural(users, 'user')} within the limits${users === num(json, 'max_users') ? ', which is as far as the search went' : ''}.`;
   return [
     answer(most),
     paragraph(seedsSentence(json)),
@@ -72,10 +73,12 @@ function rate(json: Json, point: string, load: Load): string {
 function rateSentence(json: Json, load: Load): string {
   if (has(json, 'within_limits')) {
     const full = num(json, 'saturation.rate');
-    const beyond = full === undefined ? '' : `; whatever the latencies, it keeps up with ${rate(json, 'saturation', load)}`;
+    const beyond =
+      full === undefined ? '' : `; whatever the latencies, it keeps up with ${rate(json, 'saturation', load)}`;
     return `${placement(json)} serves ${rate(json, 'within_limits', load)} within the limits${beyond}.`;
   }
-  if (has(json, 'lowest')) return `${placement(json)}: no rate meets the limits, not even ${rate(json, 'lowest', load)}.`;
+  if (has(json, 'lowest'))
+    return `${placement(json)}: no rate meets the limits, not even ${rate(json, 'lowest', load)}.`;
   return `${placement(json)} keeps up with ${rate(json, 'saturation', load)}.`;
 }
 
@@ -84,9 +87,12 @@ function seedsSentence(json: Json): string {
   const seeds = num(json, 'seeds') ?? 1;
   const bands = seeds > 1 ? `Bands go from the lowest to the highest of ${seeds} seeds. ` : '';
   if (texts(json, 'limits').length === 0) return `${bands}The error of the model is not part of it.`;
-  return bands + (share === undefined
-    ? 'The error of the model is not part of it: --confidence 0.9 applies the limits to the far end of its intervals.'
-    : `Limits apply to the far end of intervals that are meant to contain ${percent(100 * share)} of measured servers.`);
+  return (
+    bands +
+    (share === undefined
+      ? 'The error of the model is not part of it: --confidence 0.9 applies the limits to the far end of its intervals.'
+      : `Limits apply to the far end of intervals that are meant to contain ${percent(100 * share)} of measured servers.`)
+  );
 }
 
 function served(json: Json, path: string, load: Load): string | undefined {
@@ -106,12 +112,16 @@ function limited(json: Json, load: Load): string | undefined {
 function division(json: Json, load: Load): string | undefined {
   if (!has(json, 'division')) return undefined;
   const ratio = num(json, 'division.ratio');
-  const balance = ratio === undefined ? '' : `${fixed(ratio, 2)} prefill servers per decode server balance step times; `;
+  const balance =
+    ratio === undefined ? '' : `${fixed(ratio, 2)} prefill servers per decode server balance step times; `;
   const best = num(json, 'division.best.rate');
   const servers = num(json, 'division.servers') ?? NaN;
-  return balance + (best === undefined
-    ? `no division of ${fixed(servers, 0)} servers meets the limits`
-    : `best of ${fixed(servers, 0)} servers: ${num(json, 'division.best.prefill_replicas')} prefill + ${num(json, 'division.best.decode_replicas')} decode, ${threeDigits(best)} ${load.unit}`);
+  return (
+    balance +
+    (best === undefined
+      ? `no division of ${fixed(servers, 0)} servers meets the limits`
+      : `best of ${fixed(servers, 0)} servers: ${num(json, 'division.best.prefill_replicas')} prefill + ${num(json, 'division.best.decode_replicas')} decode, ${threeDigits(best)} ${load.unit}`)
+  );
 }
 
 function speed(json: Json): string | undefined {
@@ -126,7 +136,10 @@ function speed(json: Json): string | undefined {
 
 function search(json: Json): string {
   const tolerance = num(json, 'tolerance');
-  return plural(num(json, 'simulations') ?? 0, 'simulation') + (tolerance === undefined ? '' : `, rates ${percent(100 * tolerance)} apart`);
+  return (
+    plural(num(json, 'simulations') ?? 0, 'simulation') +
+    (tolerance === undefined ? '' : `, rates ${percent(100 * tolerance)} apart`)
+  );
 }
 
 /** Returns the rates that have a name, those that are equal together. */
@@ -141,17 +154,34 @@ function marks(json: Json, load: Load): Limit[] {
 
 function curves(json: Json, load: Load, named: Limit[]): HTMLElement | undefined {
   const points = list(json, 'curve').filter((point) => num(point, load.key) !== undefined);
-  if (points.length === 0) return group('Curve', absent('The curve is not in this report.', 'Make it again with ', 'rooflut saturate --json'));
+  if (points.length === 0)
+    return group('Curve', absent('The curve is not in this report.', 'Make it again with ', 'rooflut saturate --json'));
   const x: ChartSpec['x'] = { label: load.label, scale: 'linear' };
-  const limits = texts(json, 'limits').map(readLimit).filter((limit) => limit !== undefined);
-  const latencyChart = (key: string, name: string): HTMLElement => chart({
-    title: finding(json, key, name),
-    x,
-    y: { label: `${name} (ms)`, scale: 'log' },
-    series: ['p50', 'p99'].map((figure): Series => ({ name: figure, mark: 'line', points: points.map((point) => spread(point, load.key, `${key}.${figure}`)) })),
-    limits: [...named, ...limits.filter((limit) => limit.name === name).map((limit): Limit => ({ axis: 'y', value: limit.ms, label: `limit of ${limit.figure} ${givenMs(limit.ms)}` }))],
-    height: 280,
-  });
+  const limits = texts(json, 'limits')
+    .map(readLimit)
+    .filter((limit) => limit !== undefined);
+  const latencyChart = (key: string, name: string): HTMLElement =>
+    chart({
+      title: finding(json, key, name),
+      x,
+      y: { label: `${name} (ms)`, scale: 'log' },
+      series: ['p50', 'p99'].map((figure): Series => ({
+        name: figure,
+        mark: 'line',
+        points: points.map((point) => spread(point, load.key, `${key}.${figure}`)),
+      })),
+      limits: [
+        ...named,
+        ...limits
+          .filter((limit) => limit.name === name)
+          .map((limit): Limit => ({
+            axis: 'y',
+            value: limit.ms,
+            label: `limit of ${limit.figure} ${givenMs(limit.ms)}`,
+          })),
+      ],
+      height: 280,
+    });
   return group(
     'Against load',
     latencyChart('ttft_ms', 'TTFT'),
@@ -165,7 +195,9 @@ function curves(json: Json, load: Load, named: Limit[]): HTMLElement | undefined
 /** Returns what a latency is at the highest rate within the limits, which the curve shows. */
 function finding(json: Json, key: string, name: string): string {
   const ms = num(json, `within_limits.${key}.p99.mean`);
-  return ms === undefined ? `${name} (ms) against load` : `${name} (ms) against load: p99 is ${latency(ms)} at the highest rate within the limits`;
+  return ms === undefined
+    ? `${name} (ms) against load`
+    : `${name} (ms) against load: p99 is ${latency(ms)} at the highest rate within the limits`;
 }
 
 function spread(point: Json, load: string, path: string): Point {
@@ -191,7 +223,12 @@ function throughput(points: Json[], load: Load, x: ChartSpec['x'], named: Limit[
 
 function table(json: Json, points: Json[], load: Load): HTMLElement {
   // Of users, the rate is an outcome.
-  const served = load.key === 'users' ? { name: 'Requests/s', key: 'requests_per_s' } : texts(json, 'limits').length > 0 ? { name: 'Goodput', key: 'goodput_per_s' } : undefined;
+  const served =
+    load.key === 'users'
+      ? { name: 'Requests/s', key: 'requests_per_s' }
+      : texts(json, 'limits').length > 0
+        ? { name: 'Goodput', key: 'goodput_per_s' }
+        : undefined;
   const columns = [
     load.key === 'users' ? 'Users' : 'Rate',
     ...['TTFT', 'TPOT', 'E2E'].flatMap((name) => [`${name} p50`, `${name} p99`]),

@@ -38,7 +38,9 @@ const JSON_SECTIONS: Record<string, (json: Json) => Child[]> = {
 export function sections(inputs: Input[]): Section[] {
   const runs = inputs.filter((input) => input.kind === 'run');
   const files = runs.length === 1 ? firstOfEach(inputs) : [];
-  return inputs.filter((input) => !files.includes(input)).map((input) => ({ input, files: input === runs[0] ? files : [] }));
+  return inputs
+    .filter((input) => !files.includes(input))
+    .map((input) => ({ input, files: input === runs[0] ? files : [] }));
 }
 
 /** Returns the first file of each kind that belongs to a run. */
@@ -51,7 +53,8 @@ export async function contents({ input, files }: Section): Promise<Child[]> {
   if (input.kind === 'run') return runSection(input.json, await runFiles(input.json, files));
   const ofJson = Object.hasOwn(JSON_SECTIONS, input.kind) ? JSON_SECTIONS[input.kind] : undefined;
   if (ofJson) return ofJson(input.json);
-  if (input.kind !== 'sweep' && !isOfRun(input.kind)) return [absent('This report does not know the kind of this input.', 'Make it again with this version of rooflut.')];
+  if (input.kind !== 'sweep' && !isOfRun(input.kind))
+    return [absent('This report does not know the kind of this input.', 'Make it again with this version of rooflut.')];
   const rows = await rowsOf(input);
   if (input.kind === 'sweep') return rows instanceof Csv ? sweepSection(rows, input.pareto) : [rows];
   if (input.kind === 'requests') return [requestsGroup(rows)];

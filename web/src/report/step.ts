@@ -32,13 +32,19 @@ function stepAnswer(step: Json): HTMLElement[] {
   const most = largest === undefined ? '' : `; ${largest[0]} takes ${percent((100 * largest[1]) / total)} of it`;
   const bound = text(step, 'binding');
   return [
-    answer(`A step of ${placement(step)} takes ${fixed(total, 3)} ms${most}${bound === undefined ? '' : `, and ${bound} bounds the step`}.`),
+    answer(
+      `A step of ${placement(step)} takes ${fixed(total, 3)} ms${most}${bound === undefined ? '' : `, and ${bound} bounds the step`}.`,
+    ),
     paragraph(`${error(step)} ${origin(step)}`),
   ];
 }
 
 function error(step: Json): string {
-  const [low, high, coverage] = [num(step, 'interval.low_ms'), num(step, 'interval.high_ms'), num(step, 'interval.coverage')];
+  const [low, high, coverage] = [
+    num(step, 'interval.low_ms'),
+    num(step, 'interval.high_ms'),
+    num(step, 'interval.coverage'),
+  ];
   if (low === undefined || high === undefined) return 'The errors of this latency model are not known.';
   return `${percent(100 * (coverage ?? 0))} of measurements are expected between ${fixed(low, 3)} and ${fixed(high, 3)} ms.`;
 }
@@ -46,7 +52,8 @@ function error(step: Json): string {
 function origin(step: Json): string {
   const [least, extent, fitted] = [text(step, 'class'), text(step, 'extent'), num(step, 'fitted_share')];
   const said = [
-    least !== undefined && `The least certain looked-up time is ${least}${extent === undefined ? '' : `, ${extent} of the measured ranges`}`,
+    least !== undefined &&
+      `The least certain looked-up time is ${least}${extent === undefined ? '' : `, ${extent} of the measured ranges`}`,
     fitted !== undefined && `${percent(100 * fitted)} of the time is fitted`,
   ].filter(Boolean);
   return said.length === 0 ? '' : `${said.join('; ')}.`;
@@ -62,7 +69,11 @@ function model(step: Json): string {
 }
 
 function batch(step: Json): string {
-  const [prefill, requests, kv] = [num(step, 'prefill_tokens') ?? 0, num(step, 'decode_requests') ?? 0, num(step, 'decode_kv_tokens') ?? 0];
+  const [prefill, requests, kv] = [
+    num(step, 'prefill_tokens') ?? 0,
+    num(step, 'decode_requests') ?? 0,
+    num(step, 'decode_kv_tokens') ?? 0,
+  ];
   return [
     prefill > 0 && `${plural(prefill, 'token')} of prefill`,
     requests > 0 && `${plural(requests, 'decode request')} over ${fixed(kv, 0)} KV tokens`,
@@ -75,7 +86,9 @@ function memory(step: Json): string | undefined {
 }
 
 function misfit(step: Json): string[] {
-  return has(step, 'memory') && !truth(step, 'memory.fits') ? ['No server could hold this batch beside the weights.'] : [];
+  return has(step, 'memory') && !truth(step, 'memory.fits')
+    ? ['No server could hold this batch beside the weights.']
+    : [];
 }
 
 /** Classes of origin in the order of their certainty, each with its colour. */
@@ -94,7 +107,12 @@ function sourceOf(part: Json): string {
 const classOf = (source: string): string => source.split(',')[0] ?? source;
 
 /** Returns a series for each class of origin that occurs. */
-function byClass<Row>(rows: Row[], source: (row: Row) => string, mark: Series['mark'], point: (row: Row) => Point): Series[] {
+function byClass<Row>(
+  rows: Row[],
+  source: (row: Row) => string,
+  mark: Series['mark'],
+  point: (row: Row) => Point,
+): Series[] {
   const found = [...new Set(rows.map((row) => classOf(source(row))))];
   found.sort((a, b) => CLASSES.indexOf(a) - CLASSES.indexOf(b));
   return found.map((of) => ({
@@ -122,11 +140,18 @@ function partBars(step: Json): Child {
   if (all.length === 0) return undefined;
   const [total, low, high] = [num(step, 'total_ms'), num(step, 'interval.low_ms'), num(step, 'interval.high_ms')];
   const categories = all.map((part) => part.name);
-  const series = byClass(all, (part) => sourceOf(part.json), 'stack', (part): Point => ({
-    x: part.ms,
-    y: all.indexOf(part),
-    note: [sourceOf(part.json), text(part.json, 'binding') !== undefined && `bound by ${text(part.json, 'binding')}`].filter(Boolean).join(', '),
-  }));
+  const series = byClass(
+    all,
+    (part) => sourceOf(part.json),
+    'stack',
+    (part): Point => ({
+      x: part.ms,
+      y: all.indexOf(part),
+      note: [sourceOf(part.json), text(part.json, 'binding') !== undefined && `bound by ${text(part.json, 'binding')}`]
+        .filter(Boolean)
+        .join(', '),
+    }),
+  );
   if (total !== undefined) {
     categories.push('total');
     const interval = low === undefined || high === undefined ? {} : { low, high };
@@ -153,7 +178,11 @@ function partTable(step: Json): Child {
     text(part.json, 'binding') ?? '-',
     `${sourceOf(part.json)}${text(part.json, 'extent') === 'outside' ? ', outside of the measured ranges' : ''}`,
   ]);
-  return grid('Parts of the step', ['Part', 'ms', 'Share', 'Bound by', 'Origin'], [...rows, ['total', fixed(total, 3), '', text(step, 'binding') ?? '-', text(step, 'class') ?? '-']]);
+  return grid(
+    'Parts of the step',
+    ['Part', 'ms', 'Share', 'Bound by', 'Origin'],
+    [...rows, ['total', fixed(total, 3), '', text(step, 'binding') ?? '-', text(step, 'class') ?? '-']],
+  );
 }
 
 /** Formats a share with a decimal, as the command does. */
@@ -183,10 +212,16 @@ function roofline(step: Json): HTMLElement {
   const dots = kernels(step);
   const bandwidth = num(step, 'peaks.mem_bw_bytes_per_s');
   if (dots.length === 0 || !bandwidth) {
-    return absent('FLOPs and bytes of the kernels are not in this report.', 'Make it again with this version of ', 'rooflut step --json');
+    return absent(
+      'FLOPs and bytes of the kernels are not in this report.',
+      'Make it again with this version of ',
+      'rooflut step --json',
+    );
   }
   const used = new Set(dots.map(({ json }) => text(json, 'dtype')));
-  const peaks = numbers(step, 'peaks.flops_per_s').filter(([dtype, flops]) => flops > 0 && (used.has(dtype) || used.size === 0));
+  const peaks = numbers(step, 'peaks.flops_per_s').filter(
+    ([dtype, flops]) => flops > 0 && (used.has(dtype) || used.size === 0),
+  );
   const ceilings = peaks.length > 0 ? peaks : numbers(step, 'peaks.flops_per_s').slice(0, 1);
   const ridge = Math.max(...ceilings.map(([, flops]) => flops / bandwidth), 1);
   const intensities = dots.map((dot) => dot.intensity);
@@ -197,12 +232,17 @@ function roofline(step: Json): HTMLElement {
     colour: 'muted',
     points: [from, flops / bandwidth, to].map((x) => ({ x, y: Math.min(x * bandwidth, flops) / 1e12 })),
   }));
-  const series = byClass(dots, ({ json }) => sourceOf(json), 'dots', (dot): Point => ({
-    x: dot.intensity,
-    y: dot.tflops,
-    label: label(dot.json),
-    note: `${fixed(num(dot.json, 'ms') ?? 0, 3)} ms${text(dot.json, 'binding') === undefined ? '' : `, bound by ${text(dot.json, 'binding')}`}`,
-  }));
+  const series = byClass(
+    dots,
+    ({ json }) => sourceOf(json),
+    'dots',
+    (dot): Point => ({
+      x: dot.intensity,
+      y: dot.tflops,
+      label: label(dot.json),
+      note: `${fixed(num(dot.json, 'ms') ?? 0, 3)} ms${text(dot.json, 'binding') === undefined ? '' : `, bound by ${text(dot.json, 'binding')}`}`,
+    }),
+  );
   const roof = ({ intensity, json }: Kernel): number => {
     const peak = ceilings.find(([dtype]) => dtype === text(json, 'dtype')) ?? ceilings[0];
     return Math.min(intensity * bandwidth, peak?.[1] ?? Infinity) / 1e12;
@@ -228,7 +268,12 @@ function longest(kernels: Kernel[], roof: (kernel: Kernel) => number): string {
 
 function label(kernel: Json): string {
   const shape = get(kernel, 'shape');
-  const shown = typeof shape === 'string' ? shape : entries(kernel, 'shape').map(([key, value]) => `${key} ${typeof value === 'number' ? fixed(value, 0) : String(value)}`).join(', ');
+  const shown =
+    typeof shape === 'string'
+      ? shape
+      : entries(kernel, 'shape')
+          .map(([key, value]) => `${key} ${typeof value === 'number' ? fixed(value, 0) : String(value)}`)
+          .join(', ');
   const about = [text(kernel, 'operation'), shown].filter(Boolean).join(' ');
   return [text(kernel, 'part'), about].filter(Boolean).join(': ');
 }

@@ -8,7 +8,10 @@ const TERMS: [string, string][] = [
   ['E2E', 'Time from the arrival of a request to its last token.'],
   ['queue', 'Time from the arrival at the engine to the first scheduling.'],
   ['p99', '99 % of the requests are at most as slow; p50 is the median.'],
-  ['tp, dp, pp, ep', 'Tensor, data, pipeline and expert parallelism of a server; 2 × tp 4 is two servers of four GPUs each.'],
+  [
+    'tp, dp, pp, ep',
+    'Tensor, data, pipeline and expert parallelism of a server; 2 × tp 4 is two servers of four GPUs each.',
+  ],
   ['KV cache', 'Memory of the GPUs for the keys and values of running requests, in blocks.'],
   ['overloaded', 'Requests arrive faster than they are served, so the queue keeps growing.'],
   ['measured', 'A time that is a row of the tables of kernel measurements.'],

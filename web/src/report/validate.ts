@@ -9,7 +9,13 @@ import { select } from './sweep/figures.js';
 
 /** Names and units of metrics. */
 const METRICS: Record<string, string> = {
-  ttft: 'TTFT (ms)', warm_ttft: 'TTFT of a warm server (ms)', tpot: 'TPOT (ms)', e2e: 'E2E (ms)', prefill: 'Prefill (ms)', step: 'Step (ms)', kv_blocks: 'KV blocks',
+  ttft: 'TTFT (ms)',
+  warm_ttft: 'TTFT of a warm server (ms)',
+  tpot: 'TPOT (ms)',
+  e2e: 'E2E (ms)',
+  prefill: 'Prefill (ms)',
+  step: 'Step (ms)',
+  kv_blocks: 'KV blocks',
 };
 const WORST = 50;
 
@@ -26,7 +32,10 @@ export function validateSection(json: Json): Child[] {
     if (predicted === undefined || actual === undefined || !(predicted > 0) || !(actual > 0)) return [];
     return [{ predicted, actual, ape: num(row, 'ape') ?? Math.abs(100 * (predicted / actual - 1)), json: row }];
   });
-  if (rows.length === 0) return [absent('The report has no predictions beside measurements.', 'Make it with ', 'rooflut-lab validate --json')];
+  if (rows.length === 0)
+    return [
+      absent('The report has no predictions beside measurements.', 'Make it with ', 'rooflut-lab validate --json'),
+    ];
   return [
     answer(sentence(json, rows)),
     paragraph('An error is that of the prediction in percent of the measurement; a positive one predicts too much.'),
@@ -41,7 +50,10 @@ export function validateSection(json: Json): Child[] {
 function sentence(json: Json, rows: Row[]): string {
   const metrics = [...new Set(rows.map((row) => text(row.json, 'metric') ?? ''))];
   const said = metrics.slice(0, 4).map((metric) => {
-    const errors = rows.filter((row) => text(row.json, 'metric') === metric).map((row) => row.ape).sort((a, b) => a - b);
+    const errors = rows
+      .filter((row) => text(row.json, 'metric') === metric)
+      .map((row) => row.ape)
+      .sort((a, b) => a - b);
     const middle = ((errors[(errors.length - 1) >> 1] ?? 0) + (errors[errors.length >> 1] ?? 0)) / 2;
     return `${metricName(metric)} ${threeDigits(middle)} % (${fixed(errors.length, 0)})`;
   });
@@ -57,7 +69,14 @@ function scatter(rows: Row[]): HTMLElement[] {
   const metric = select('Metric', metrics.map((name) => [name, METRICS[name] ?? name]));
   const by = select('Told apart by', [['gpu', 'GPU'], ['model', 'model'], ['file', 'file'], ['engine', 'engine']]);
   const holder = h('div', { class: 'chosen' });
-  const draw = (): void => holder.replaceChildren(dots(rows.filter((row) => text(row.json, 'metric') === metric.input.value), metric.input.value, by.input.value));
+  const draw = (): void =>
+    holder.replaceChildren(
+      dots(
+        rows.filter((row) => text(row.json, 'metric') === metric.input.value),
+        metric.input.value,
+        by.input.value,
+      ),
+    );
   for (const { input } of [metric, by]) input.addEventListener('change', draw);
   draw();
   return [h('div', { class: 'controls' }, metric.label, by.label), holder];
@@ -106,14 +125,22 @@ function summary(json: Json): HTMLElement | undefined {
       return value === undefined ? '-' : fixed(value, 1);
     }),
   ]);
-  return rows.length === 0 ? undefined : foldedIfLong(rows.length, 'Errors (%)', () => grid('Errors (%)', ['File', 'GPU', 'Metric', 'Rows', 'Median', 'Mean', 'p90', 'Largest', 'Mean signed'], rows));
+  return rows.length === 0
+    ? undefined
+    : foldedIfLong(rows.length, 'Errors (%)', () =>
+        grid('Errors (%)', ['File', 'GPU', 'Metric', 'Rows', 'Median', 'Mean', 'p90', 'Largest', 'Mean signed'], rows),
+      );
 }
 
 function coverage(json: Json): HTMLElement | undefined {
   const all = list(json, 'coverage');
   if (all.length === 0) return absent('The report has no coverages.', 'Make it with ', 'rooflut-lab validate --json');
-  const nominal = [...new Set(all.map((row) => num(row, 'nominal')))].filter((it) => it !== undefined).sort((a, b) => a - b);
-  const names = groupBy(all, (row) => [text(row, 'file'), text(row, 'gpu'), text(row, 'metric')].map((it) => it ?? '-').join('\n'));
+  const nominal = [...new Set(all.map((row) => num(row, 'nominal')))]
+    .filter((it) => it !== undefined)
+    .sort((a, b) => a - b);
+  const names = groupBy(all, (row) =>
+    [text(row, 'file'), text(row, 'gpu'), text(row, 'metric')].map((it) => it ?? '-').join('\n'),
+  );
   const rows = [...names].map(([name, rows]) => [
     ...name.split('\n'), fixed(num(rows[0], 'n') ?? 0, 0),
     ...nominal.map((of) => {
@@ -121,7 +148,13 @@ function coverage(json: Json): HTMLElement | undefined {
       return covered === undefined ? '-' : percent(100 * covered);
     }),
   ]);
-  return foldedIfLong(rows.length, 'Share of measurements within intervals', () => grid('Share of measurements within intervals', ['File', 'GPU', 'Metric', 'Rows', ...nominal.map((of) => `meant: ${percent(100 * of)}`)], rows));
+  return foldedIfLong(rows.length, 'Share of measurements within intervals', () =>
+    grid(
+      'Share of measurements within intervals',
+      ['File', 'GPU', 'Metric', 'Rows', ...nominal.map((of) => `meant: ${percent(100 * of)}`)],
+      rows,
+    ),
+  );
 }
 
 /** Folds a long table away. */
@@ -131,15 +164,39 @@ function foldedIfLong(rows: number, title: string, table: () => HTMLElement): HT
 
 function worst(rows: Row[]): HTMLElement {
   const sorted = [...rows].sort((a, b) => b.ape - a.ape).slice(0, WORST);
-  const of = (key: string): Column => ({ name: key, isNumber: false, value: (at) => text(sorted[at]?.json, key), text: (at) => text(sorted[at]?.json, key) ?? '-' });
-  const figure = (name: string, value: (row: Row) => number): Column => ({
-    name, isNumber: true, value: (at) => sorted[at] && value(sorted[at]), text: (at) => sorted[at] ? threeDigits(value(sorted[at])) : '-',
+  const of = (key: string): Column => ({
+    name: key,
+    isNumber: false,
+    value: (at) => text(sorted[at]?.json, key),
+    text: (at) => text(sorted[at]?.json, key) ?? '-',
   });
-  const columns = [of('id'), of('model'), of('gpu'), of('metric'), figure('predicted', (row) => row.predicted), figure('measured', (row) => row.actual), figure('error %', (row) => row.ape)];
+  const figure = (name: string, value: (row: Row) => number): Column => ({
+    name,
+    isNumber: true,
+    value: (at) => sorted[at] && value(sorted[at]),
+    text: (at) => (sorted[at] ? threeDigits(value(sorted[at])) : '-'),
+  });
+  const columns = [
+    of('id'),
+    of('model'),
+    of('gpu'),
+    of('metric'),
+    figure('predicted', (row) => row.predicted),
+    figure('measured', (row) => row.actual),
+    figure('error %', (row) => row.ape),
+  ];
   return table(`The ${sorted.length} rows with the largest errors`, columns, sorted.length);
 }
 
 function skipped(json: Json): HTMLElement | undefined {
-  const rows = [...list(json, 'skipped'), ...list(json, 'metrics_skipped')].map((row) => [text(row, 'file') ?? '-', text(row, 'reason') ?? '-', fixed(num(row, 'rows') ?? 0, 0)]);
-  return rows.length === 0 ? undefined : folded(`Rows that were left out for ${plural(rows.length, 'reason')}`, () => grid('Rows that were left out', ['File', 'Reason', 'Rows'], rows));
+  const rows = [...list(json, 'skipped'), ...list(json, 'metrics_skipped')].map((row) => [
+    text(row, 'file') ?? '-',
+    text(row, 'reason') ?? '-',
+    fixed(num(row, 'rows') ?? 0, 0),
+  ]);
+  return rows.length === 0
+    ? undefined
+    : folded(`Rows that were left out for ${plural(rows.length, 'reason')}`, () =>
+        grid('Rows that were left out', ['File', 'Reason', 'Rows'], rows),
+      );
 }

@@ -20,7 +20,10 @@ export function served(run: Json): HTMLElement | undefined {
       ['Batch', batch(run)],
       ['Limited by', limitedBy(run)],
       ['KV cache', kvCache(run)],
-      ['Prefix hits', (num(run, 'prefix_cache_hit_rate') ?? 0) > 0 && share(run, 'prefix_cache_hit_rate', 'of the prompt tokens')],
+      [
+        'Prefix hits',
+        (num(run, 'prefix_cache_hit_rate') ?? 0) > 0 && share(run, 'prefix_cache_hit_rate', 'of the prompt tokens'),
+      ],
       ['KV transfer', transfer(run)],
       ['Cost', cost(run)],
       ['Energy', energy(run)],
@@ -33,7 +36,9 @@ export function served(run: Json): HTMLElement | undefined {
 function remarks(run: Json): HTMLElement | undefined {
   const flagged = list(run, 'flagged_rows').flatMap((row) => {
     const name = text(row, 'row');
-    return name === undefined ? [] : [`The answer depends on rows of the tables that stand out from their neighbours: ${name}.`];
+    return name === undefined
+      ? []
+      : [`The answer depends on rows of the tables that stand out from their neighbours: ${name}.`];
   });
   return notes([...texts(run, 'notes'), ...flagged]);
 }
@@ -80,7 +85,8 @@ function goodput(run: Json): string | undefined {
     return ms === undefined ? [] : [`${name.toUpperCase()} ≤ ${ms} ms`];
   });
   const [met, requests] = [num(run, 'goodput.met'), coveredRequests(run)];
-  const counted = met === undefined || requests === undefined ? '' : ` (${whole(met)} of ${plural(requests, 'request')})`;
+  const counted =
+    met === undefined || requests === undefined ? '' : ` (${whole(met)} of ${plural(requests, 'request')})`;
   return `${figure(run, 'goodput.requests_per_s', hundredth, 'requests/s') ?? '-'} with ${limits.join(', ')}${counted}`;
 }
 
@@ -96,7 +102,9 @@ function overSeeds(run: Json): string | undefined {
   if (count === undefined) return undefined;
   const range = (path: string, unit: string): string | undefined => {
     const [lowest, highest] = [num(run, `seeds.${path}.lowest`), num(run, `seeds.${path}.highest`)];
-    return lowest === undefined || highest === undefined ? undefined : `${threeDigits(lowest)} to ${threeDigits(highest)} ${unit}`;
+    return lowest === undefined || highest === undefined
+      ? undefined
+      : `${threeDigits(lowest)} to ${threeDigits(highest)} ${unit}`;
   };
   return joined(
     range('requests_per_s', 'requests/s'),
@@ -117,7 +125,9 @@ function completed(run: Json): string | undefined {
 }
 
 function rejected(run: Json): string | undefined {
-  const reasons = entries(run, 'rejected_by_reason').filter((it): it is [string, number] => typeof it[1] === 'number' && it[1] > 0);
+  const reasons = entries(run, 'rejected_by_reason').filter(
+    (it): it is [string, number] => typeof it[1] === 'number' && it[1] > 0,
+  );
   if (reasons.length === 0) return undefined;
   return reasons.map(([reason, count]) => `${whole(count)} ${reason.replaceAll('_', ' ')}`).join(', ');
 }
@@ -136,7 +146,10 @@ function steady(run: Json): string | undefined {
 }
 
 function busy(run: Json): string {
-  return joined(share(run, 'busy_share', 'of the time'), figure(run, 'running_mean', tenth, 'requests at once on average'));
+  return joined(
+    share(run, 'busy_share', 'of the time'),
+    figure(run, 'running_mean', tenth, 'requests at once on average'),
+  );
 }
 
 function batch(run: Json): string | undefined {
@@ -150,8 +163,14 @@ function batch(run: Json): string | undefined {
 }
 
 function limitedBy(run: Json): string | undefined {
-  const names: Record<string, string> = { max_num_seqs: '--max-num-seqs', max_num_batched_tokens: '--max-num-batched-tokens', kv_cache: 'the KV cache' };
-  const shares = entries(run, 'limited_by').filter((it): it is [string, number] => typeof it[1] === 'number' && it[1] >= 0.01);
+  const names: Record<string, string> = {
+    max_num_seqs: '--max-num-seqs',
+    max_num_batched_tokens: '--max-num-batched-tokens',
+    kv_cache: 'the KV cache',
+  };
+  const shares = entries(run, 'limited_by').filter(
+    (it): it is [string, number] => typeof it[1] === 'number' && it[1] >= 0.01,
+  );
   shares.sort(([, a], [, b]) => b - a);
   if (shares.length === 0) return undefined;
   return `${shares.map(([name, share]) => `${names[name] ?? name} ${percent(100 * share)}`).join(', ')} of the time`;

@@ -25,15 +25,28 @@ const FIGURES: [column: string, name: string, label: string][] = [
 
 export function sweepFigures(sweep: Sweep): HTMLElement[] {
   // The load first: figures over it are curves.
-  const axes = [...sweep.load(), ...sweep.deployment()].filter((key) => key.numbers !== undefined && key.values.length > 1);
+  const axes = [...sweep.load(), ...sweep.deployment()].filter(
+    (key) => key.numbers !== undefined && key.values.length > 1,
+  );
   const figures = FIGURES.filter(([column]) => sweep.hasFigure(column));
   if (axes.length === 0 || figures.length === 0) {
-    return [absent('The sweep varies no number, or has no figures.', 'Give a range, as in ', 'rooflut sweep --rate 4..40:4')];
+    return [
+      absent('The sweep varies no number, or has no figures.', 'Give a range, as in ', 'rooflut sweep --rate 4..40:4'),
+    ];
   }
   const holder = h('div', { class: 'chosen' });
-  const figure = select('Figure', figures.map(([column, name]) => [column, name]));
-  const axis = select('Over', axes.map((key) => [key.name, key.name]));
-  const filters = sweep.keys.map((key) => ({ key, select: select(key.name, [['', 'all'], ...key.values.map((value): [string, string] => [value, value])]) }));
+  const figure = select(
+    'Figure',
+    figures.map(([column, name]) => [column, name]),
+  );
+  const axis = select(
+    'Over',
+    axes.map((key) => [key.name, key.name]),
+  );
+  const filters = sweep.keys.map((key) => ({
+    key,
+    select: select(key.name, [['', 'all'], ...key.values.map((value): [string, string] => [value, value])]),
+  }));
   narrow(sweep, axes[0], filters);
   const draw = (): void => {
     const x = axes.find((key) => key.name === axis.input.value) ?? axes[0];

@@ -6,7 +6,13 @@ import { described, grouped, type Key, type Sweep } from './rows.js';
 
 export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
   const spec = paretoSpec(sweep, front);
-  return spec ? chart(spec) : absent('No row has tokens per second a user and a GPU.', 'Run the sweep again with this version of ', 'rooflut sweep');
+  return spec
+    ? chart(spec)
+    : absent(
+        'No row has tokens per second a user and a GPU.',
+        'Run the sweep again with this version of ',
+        'rooflut sweep',
+      );
 }
 
 /** Returns the chart; `undefined` for rows without its figures. */
