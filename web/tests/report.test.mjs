@@ -234,7 +234,7 @@ test('a limit on E2E has a chart, and without limits there is no word of them', 
   });
   await open([input([])], async (page) => {
     assert.equal(await page.locator('figure', { hasText: 'E2E (ms) against load' }).count(), 0);
-    assert.ok(!(await words(page)).includes('applies the limits'));
+    assert.ok(!(await words(page)).includes('Limits apply'));
   });
 });
 

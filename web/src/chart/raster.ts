@@ -11,7 +11,7 @@ export interface Window {
   height: number;
 }
 
-/** How much of each pixel of a row each phase covers, from 0 to 1 for each of `lanes` lanes; `isSame` as in the row above. */
+/** Share of each pixel of a row that each phase covers, for each of `lanes` lanes; `isSame` as in the row above. */
 type Row = (y: number, cover: Float32Array[], lanes: number, isSame: boolean) => void;
 
 /** Lanes of at least this many pixels have an empty one between them. */

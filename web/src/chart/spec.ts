@@ -81,7 +81,7 @@ export interface TimelineSpec {
   x: Pick<Axis, 'label' | 'format' | 'domain'>;
   phases: Phase[];
   starts: ArrayLike<number>;
-  /** End of each phase, one column a phase. A phase begins where the one before ends; one without a finite end has no length. */
+  /** Ends of phases, a column each. A phase begins where the one before ends; without a finite end it has no length. */
   ends: ArrayLike<number>[];
   /** Index into `groups` of each request. Requests of a group, such as a replica, share lanes. */
   group?: ArrayLike<number>;

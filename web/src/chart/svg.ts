@@ -1,9 +1,9 @@
-import { draw, heightOf, TEXT, type Drawing } from './draw.js';
+import { draw, heightOf, type Drawing } from './draw.js';
 import type { View } from './frame.js';
 import { node, px, toText, type Node } from './node.js';
 import { dash, shape, token } from './palette.js';
 import type { ChartSpec, Colour, Series } from './spec.js';
-import { textWidth, wrapped } from './text.js';
+import { TEXT, textWidth, wrapped } from './text.js';
 
 const MARGIN = 12;
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';

@@ -13,7 +13,7 @@ const APART = 6;
 /** Points of a series beyond which it has no texts. */
 const MAX_POINTS = 12;
 
-/** Returns the texts of points in view; one that would cover another text or the point of a short series is left out. */
+/** Returns the texts of points in view; one that would cover another text or a point of a short series is left out. */
 export function tags(spec: ChartSpec, plot: Box, places: Placed[]): Node[] {
   const points = ({ series }: Placed): Point[] => spec.series[series]?.points ?? [];
   const few = places.filter((place) => points(place).length <= MAX_POINTS);

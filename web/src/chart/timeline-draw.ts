@@ -1,4 +1,5 @@
-import { TEXT, tickTexts, type Box } from './draw.js';
+import { tickTexts } from './axes.js';
+import type { Box } from './draw.js';
 import type { Lanes } from './lanes.js';
 import type { Margins } from './linked.js';
 import { node, type Node } from './node.js';
@@ -7,7 +8,7 @@ import { outlines } from './raster.js';
 import { numericScale, type Domain, type Scale } from './scale.js';
 import type { TimelineSpec } from './spec.js';
 import { header, page } from './svg.js';
-import { fitted, textWidth } from './text.js';
+import { fitted, TEXT, textWidth } from './text.js';
 
 export interface TimelineView {
   width: number;

@@ -113,7 +113,8 @@ export function reading(spec: ChartSpec, at: Placed, all: Placed[]): string {
   const names = [point.label, spec.series.length > 1 ? series.name : undefined].filter((name) => name !== undefined);
   const to = point.to === undefined || isHorizontal(spec) ? '' : ` to ${valueText(spec.x, point.to)}`;
   const head = names.length > 0 ? `${names.join(', ')}: ` : '';
-  const text = `${head}${quantity(spec[along], point[along])}${to}, ${quantity(spec[across], point[across])}${interval(spec, point)}`;
+  const value = `${quantity(spec[across], point[across])}${interval(spec, point)}`;
+  const text = `${head}${quantity(spec[along], point[along])}${to}, ${value}`;
   const others = series.mark === 'dots' ? [] : othersAt(spec, at, along, across, all);
   return [text, ...others, ...(point.note === undefined ? [] : [point.note])].join('; ');
 }

@@ -55,7 +55,8 @@ export function table(caption: string, columns: Column[], rows: number): HTMLEle
   function show(): void {
     const from = page * PAGE;
     body.replaceChildren(...[...order.subarray(from, from + PAGE)].map(rowElement));
-    state.textContent = `Rows ${fixed(Math.min(from + 1, rows), 0)} to ${fixed(Math.min(from + PAGE, rows), 0)} of ${fixed(rows, 0)}`;
+    const [first, last] = [Math.min(from + 1, rows), Math.min(from + PAGE, rows)];
+    state.textContent = `Rows ${fixed(first, 0)} to ${fixed(last, 0)} of ${fixed(rows, 0)}`;
     moves.forEach((move, i) => move.setAttribute('aria-disabled', String(i < 2 ? page === 0 : page === pages - 1)));
   }
 

@@ -12,7 +12,8 @@ export function compareSection(json: Json): Child[] {
   return [
     answer(sentence(json)),
     paragraph(
-      'Differences are B minus A, of two simulations of the same tables; errors of the model that both share cancel out in them.',
+      'Differences are B minus A, of two simulations of the same tables; ' +
+        'errors of the model that both share cancel out in them.',
     ),
     facts('The two runs', [
       ['A', side(json, 'a')],
@@ -43,9 +44,8 @@ function sentence(json: Json): string {
   const said = found.flatMap((figure) => {
     const change = num(figure, 'percent');
     if (change === undefined) return [];
-    return [
-      `${figureName(figure)} ${Math.abs(change) < 0.05 ? 'equal' : `${change > 0 ? '+' : '-'}${percent(Math.abs(change))}`}`,
-    ];
+    const signed = `${change > 0 ? '+' : '-'}${percent(Math.abs(change))}`;
+    return [`${figureName(figure)} ${Math.abs(change) < 0.05 ? 'equal' : signed}`];
   });
   const both = a === b ? `B against A, both ${a}` : `${b} (B) against ${a} (A)`;
   return said.length === 0 ? `${both}.` : `${both}: ${said.join(', ')}.`;

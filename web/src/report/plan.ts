@@ -1,11 +1,12 @@
 /** The section of a plan. */
-import { chart, type Point, type Series } from '../chart/index.js';
 import { groupBy } from '../data/group.js';
 import { get, has, list, num, text, texts, truth, type Json } from '../data/json.js';
 import { fixed, latency, percent, plural, threeDigits } from '../data/number.js';
+import { candidateName, gpusOf, servers, signedPercent } from './candidate.js';
 import { absent, answer, command, facts, folded, grid, group, notes, paragraph, type Child } from './dom.js';
 import { limitInWords } from './limits.js';
-import { degrees, formats } from './run/deployment.js';
+import { costBars, limitBars } from './plan_charts.js';
+import { degrees } from './run/deployment.js';
 
 export function planSection(plan: Json): Child[] {
   const candidates = candidatesOf(plan);
@@ -60,42 +61,22 @@ export function planSentence(plan: Json): string {
       : `; the limit that binds, ${limitInWords(bound)}, has ${signedPercent(headroom)} headroom`;
   const rate = num(best, 'requests_per_s');
   const served = rate === undefined ? '' : ` to serve ${threeDigits(rate)} requests/s within the limits`;
-  return `${model} needs ${plural(gpus, 'GPU')}${served}: ${candidateName(best)}${cost === undefined ? '' : `, at ${fixed(cost, 2)} USD an hour`}${left}.`;
+  const priced = cost === undefined ? '' : `, at ${fixed(cost, 2)} USD an hour`;
+  return `${model} needs ${plural(gpus, 'GPU')}${served}: ${candidateName(best)}${priced}${left}.`;
 }
 
 function confidence(plan: Json): string {
   const share = num(plan, 'confidence');
   const isUnsettled = list(plan, 'deployments').length > 0 && !truth(plan, 'is_steady');
   const settled = isUnsettled ? ' The runs of the best deployment do not reach a steady state.' : '';
-  return (
-    (share === undefined
-      ? 'Limits apply to the predicted figures; with --confidence 0.9 they apply to the far end of the intervals of the model.'
-      : `Limits apply to the far end of intervals that are meant to contain ${percent(100 * share)} of measured servers.`) +
-    settled
-  );
+  return limitsApply(share) + settled;
 }
 
-/** Returns a deployment: `2 × h100 tp 4, bf16`. */
-export function candidateName(json: Json): string {
-  return `${servers(json)} on ${gpusOf(json)}, ${formats(json)}`;
-}
-
-/** Returns short names, with the formats only where they differ. */
-function labels(candidates: Json[]): string[] {
-  const isOfOne = new Set(candidates.map(formats)).size === 1;
-  return candidates.map((json) => `${gpusOf(json)}, ${servers(json)}${isOfOne ? '' : `, ${formats(json)}`}`);
-}
-
-function servers(json: Json): string {
-  const [prefill, decode] = [num(json, 'prefill_replicas'), num(json, 'decode_replicas')];
-  if (prefill === undefined || decode === undefined) return `${num(json, 'replicas') ?? 1} × ${degrees(json)}`;
-  if (!has(json, 'prefill')) return `${prefill} prefill + ${decode} decode × ${degrees(json)}`;
-  return `${prefill} prefill × ${degrees(get(json, 'prefill'))} + ${decode} decode × ${degrees(json)}`;
-}
-
-function gpusOf(json: Json): string {
-  const [own, other] = [text(json, 'gpu') ?? 'unknown', text(json, 'prefill.gpu')];
-  return other === undefined || other === own ? own : `${other} + ${own}`;
+/** Returns what the limits apply to. */
+export function limitsApply(confidence: number | undefined): string {
+  return confidence === undefined
+    ? 'Limits apply to the predicted figures; --confidence 0.9 applies them to the far end of the intervals of the model.'
+    : `Limits apply to the far end of intervals meant to contain ${percent(100 * confidence)} of measured servers.`;
 }
 
 function candidatesOf(plan: Json): Json[] {
@@ -139,7 +120,8 @@ export function limitedSetting(json: Json, gives: string | undefined): string | 
     max_num_batched_tokens: '--max-num-batched-tokens',
   };
   const [value, raised] = [num(json, 'limited_by.value'), num(json, 'limited_by.raised_to')];
-  const held = `${flags[setting] ?? 'the KV cache'}${value === undefined ? '' : ` ${fixed(value, 0)}`}, which holds requests back during ${percent(100 * share)} of the time`;
+  const named = `${flags[setting] ?? 'the KV cache'}${value === undefined ? '' : ` ${fixed(value, 0)}`}`;
+  const held = `${named}, which holds requests back during ${percent(100 * share)} of the time`;
   return raised === undefined ? held : `${held}; with ${fixed(raised, 0)}: ${gives ?? 'none meets the limits'}`;
 }
 
@@ -165,71 +147,6 @@ function prices(candidates: Json[]): string {
     return origin === '' ? [] : [`${gpusOf(json)}: ${origin}`];
   });
   return [...new Set(all)].join('; ');
-}
-
-function signedPercent(share: number): string {
-  return share < 0 ? `-${percent(-100 * share)}` : percent(100 * share);
-}
-
-function costBars(candidates: Json[], isMet: boolean): HTMLElement {
-  const costs = candidates.map((json) => num(json, 'hourly_cost.usd'));
-  const isPriced = costs.every((cost) => cost !== undefined);
-  const values = isPriced ? costs : candidates.map((json) => num(json, 'gpus'));
-  const points = values.flatMap((x, y): Point[] => {
-    const json = candidates[y];
-    const bound = text(json, 'binding');
-    const headroom = num(json, 'headroom');
-    const left = headroom === undefined ? '' : `, headroom ${signedPercent(headroom)}`;
-    return x === undefined
-      ? []
-      : [
-          {
-            x,
-            y,
-            note: `${plural(num(json, 'gpus') ?? 0, 'GPU')}${bound === undefined ? '' : `, ${limitInWords(bound)} binds${left}`}`,
-          },
-        ];
-  });
-  return chart({
-    title: !isMet ? 'Closest deployment; it misses the limits'
-      : isPriced ? cheapest(candidates, costs) : 'GPUs of each deployment',
-    ...(isMet ? { note: 'The best first, each of another kind of server.' } : {}),
-    x: { label: isPriced ? 'Cost (USD per hour)' : 'GPUs', scale: 'linear', digits: 4 },
-    y: { label: 'Deployment', scale: 'band', categories: labels(candidates) },
-    series: [{ name: isPriced ? 'USD per hour' : 'GPUs', mark: 'bars', points }],
-    height: 70 + 28 * candidates.length,
-  });
-}
-
-function cheapest(candidates: Json[], costs: (number | undefined)[]): string {
-  const least = Math.min(...costs.map((cost) => cost ?? Infinity));
-  return `${candidateName(candidates[costs.indexOf(least)])} costs least: ${fixed(least, 2)} USD an hour`;
-}
-
-/** How much of each limit the figures take, over the seeds. */
-function limitBars(candidates: Json[]): HTMLElement | undefined {
-  const names = [
-    ...new Set(candidates.flatMap((json) => list(json, 'figures').map((figure) => text(figure, 'limit')))),
-  ];
-  const series = names.flatMap((limit): Series[] => {
-    const points = candidates.flatMap((json, y): Point[] => {
-      const figure = list(json, 'figures').find((it) => text(it, 'limit') === limit);
-      const [bound, lowest, highest] = [num(figure, 'bound'), num(figure, 'lowest'), num(figure, 'highest')];
-      if (!bound || lowest === undefined || highest === undefined) return [];
-      return [{ x: (100 * highest) / bound, y, low: (100 * lowest) / bound, high: (100 * highest) / bound }];
-    });
-    return limit === undefined || points.length === 0 ? [] : [{ name: limitInWords(limit), mark: 'bars', points }];
-  });
-  if (series.length === 0) return undefined;
-  return chart({
-    title: 'Share of each limit that is used (%)',
-    note: 'The highest value over the seeds; the whisker ends at the lowest.',
-    x: { label: 'Figure over its limit (%)', scale: 'linear' },
-    y: { label: 'Deployment', scale: 'band', categories: labels(candidates) },
-    series,
-    limits: [{ axis: 'x', value: 100, label: 'limit' }],
-    height: 70 + candidates.length * (14 + 14 * series.length),
-  });
 }
 
 /** Columns of the table of deployments, as the command has them. */

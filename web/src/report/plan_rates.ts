@@ -2,8 +2,9 @@
 import { chart, type Point } from '../chart/index.js';
 import { get, list, num, text, texts, type Json } from '../data/json.js';
 import { fixed, plural, threeDigits } from '../data/number.js';
+import { candidateName } from './candidate.js';
 import { absent, answer, facts, grid, group, notes, type Child } from './dom.js';
-import { DEPLOYMENT_COLUMNS, candidateName, deploymentCells, limitsOf, runs } from './plan.js';
+import { DEPLOYMENT_COLUMNS, deploymentCells, limitsOf, runs } from './plan.js';
 
 export function planRatesSection(json: Json): Child[] {
   const plans = list(json, 'plans');
@@ -38,7 +39,8 @@ function sentence(plans: Json[], varied: string): string {
     .filter((plan, at, ends) => plan !== undefined && ends.indexOf(plan) === at)
     .map((plan) => {
       const best = list(plan, 'deployments')[0];
-      return `${plural(num(best, 'gpus') ?? 0, 'GPU')} (${candidateName(best)}) at a ${nameOf(varied)} of ${threeDigits(num(plan, varied) ?? NaN)}`;
+      const at = `${nameOf(varied)} of ${threeDigits(num(plan, varied) ?? NaN)}`;
+      return `${plural(num(best, 'gpus') ?? 0, 'GPU')} (${candidateName(best)}) at a ${at}`;
     });
   const missed = plans.length - met.length;
   const model = text(plans[0], 'model') ?? 'The model';

@@ -4,7 +4,7 @@ import { has, list, num, text, texts, type Json } from '../data/json.js';
 import { fixed, latency, percent, plural, threeDigits } from '../data/number.js';
 import { absent, answer, command, facts, grid, group, notes, paragraph, type Child } from './dom.js';
 import { givenMs, readLimit } from './limits.js';
-import { limitedSetting, limitsOf, runs } from './plan.js';
+import { limitedSetting, limitsApply, limitsOf, runs } from './plan.js';
 import { placement } from './run/answer.js';
 
 /** What the load of a curve is counted in. */
@@ -45,10 +45,11 @@ export function saturateUsersSection(json: Json): Child[] {
   const load: Load = { key: 'users', unit: 'users', label: 'Users' };
   const users = num(json, 'users');
   const words = text(json, 'command');
+  const asFar = users === num(json, 'max_users') ? ', which is as far as the search went' : '';
   const most =
     users === undefined
       ? `${placement(json)}: a single user already misses the limits.`
-      : `${placement(json)} serves ${plural(users, 'user')} within the limits${users === num(json, 'max_users') ? ', which is as far as the search went' : ''}.`;
+      : `${placement(json)} serves ${plural(users, 'user')} within the limits${asFar}.`;
   return [
     answer(most),
     paragraph(seedsSentence(json)),
@@ -87,12 +88,7 @@ function seedsSentence(json: Json): string {
   const seeds = num(json, 'seeds') ?? 1;
   const bands = seeds > 1 ? `Bands go from the lowest to the highest of ${seeds} seeds. ` : '';
   if (texts(json, 'limits').length === 0) return `${bands}The error of the model is not part of it.`;
-  return (
-    bands +
-    (share === undefined
-      ? 'The error of the model is not part of it: --confidence 0.9 applies the limits to the far end of its intervals.'
-      : `Limits apply to the far end of intervals that are meant to contain ${percent(100 * share)} of measured servers.`)
-  );
+  return bands + limitsApply(share);
 }
 
 function served(json: Json, path: string, load: Load): string | undefined {
@@ -101,7 +97,8 @@ function served(json: Json, path: string, load: Load): string | undefined {
   const busy = prefill === undefined || decode === undefined
     ? `busy ${percent(100 * (num(json, `${path}.busy_share`) ?? 0))} of the time`
     : `prefill servers busy ${percent(100 * prefill)} of the time, decode servers ${percent(100 * decode)}`;
-  return `${rate(json, path, load)}, ${fixed(Math.round(num(json, `${path}.output_tokens_per_s`) ?? NaN), 0)} output tokens per second, ${busy}`;
+  const tokens = fixed(Math.round(num(json, `${path}.output_tokens_per_s`) ?? NaN), 0);
+  return `${rate(json, path, load)}, ${tokens} output tokens per second, ${busy}`;
 }
 
 function limited(json: Json, load: Load): string | undefined {
@@ -115,13 +112,10 @@ function division(json: Json, load: Load): string | undefined {
   const balance =
     ratio === undefined ? '' : `${fixed(ratio, 2)} prefill servers per decode server balance step times; `;
   const best = num(json, 'division.best.rate');
-  const servers = num(json, 'division.servers') ?? NaN;
-  return (
-    balance +
-    (best === undefined
-      ? `no division of ${fixed(servers, 0)} servers meets the limits`
-      : `best of ${fixed(servers, 0)} servers: ${num(json, 'division.best.prefill_replicas')} prefill + ${num(json, 'division.best.decode_replicas')} decode, ${threeDigits(best)} ${load.unit}`)
-  );
+  const servers = plural(num(json, 'division.servers') ?? NaN, 'server');
+  if (best === undefined) return `${balance}no division of ${servers} meets the limits`;
+  const [prefill, decode] = [num(json, 'division.best.prefill_replicas'), num(json, 'division.best.decode_replicas')];
+  return `${balance}best of ${servers}: ${prefill} prefill + ${decode} decode, ${threeDigits(best)} ${load.unit}`;
 }
 
 function speed(json: Json): string | undefined {
@@ -131,7 +125,8 @@ function speed(json: Json): string | undefined {
     const rate = num(json, `${path}.rate`);
     return rate === undefined ? [] : [`${threeDigits(rate / own)} times ${at}`];
   };
-  return `${[...times('within_limits', 'within the limits'), ...times('saturation', 'at saturation')].join(', ')}, over that of the trace (${threeDigits(own)} requests per second)`;
+  const speeds = [...times('within_limits', 'within the limits'), ...times('saturation', 'at saturation')];
+  return `${speeds.join(', ')}, over that of the trace (${threeDigits(own)} requests per second)`;
 }
 
 function search(json: Json): string {

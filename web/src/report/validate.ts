@@ -58,7 +58,8 @@ function sentence(json: Json, rows: Row[]): string {
     return `${metricName(metric)} ${threeDigits(middle)} % (${fixed(errors.length, 0)})`;
   });
   const files = new Set(list(json, 'rows').map((row) => text(row, 'file'))).size;
-  return `${plural(rows.length, 'prediction')} beside measurements from ${plural(files, 'file')}. Median absolute error: ${said.join(', ')}.`;
+  const counted = `${plural(rows.length, 'prediction')} beside measurements from ${plural(files, 'file')}`;
+  return `${counted}. Median absolute error: ${said.join(', ')}.`;
 }
 
 const metricName = (metric: string): string => (METRICS[metric] ?? metric.replaceAll('_', ' ')).replace(/ \(.*\)$/, '');
@@ -95,8 +96,9 @@ function dots(rows: Row[], metric: string, by: string): HTMLElement {
   const ends = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
   const label = METRICS[metric] ?? metric;
   const within = rows.filter((row) => row.ape <= 10).length;
+  const close = `${percent((100 * within) / rows.length)} of ${plural(rows.length, 'prediction')}`;
   return chart({
-    title: `${percent((100 * within) / rows.length)} of ${plural(rows.length, 'prediction')} of ${metricName(metric)} are within 10 % of the measurement`,
+    title: `${close} of ${metricName(metric)} are within 10 % of the measurement`,
     note: 'On the line a prediction is exact, above it too large. Both axes are logarithmic.',
     x: { label: `Measured ${label}`, scale: 'log' },
     y: { label: `Predicted ${label}`, scale: 'log' },
@@ -108,12 +110,13 @@ function dots(rows: Row[], metric: string, by: string): HTMLElement {
 function point(row: Row): Point {
   const [low, high] = [num(row.json, 'low'), num(row.json, 'high')];
   const stage = get(row.json, 'stage');
+  const shown = typeof stage === 'string' || typeof stage === 'number' ? stage : '';
   return {
     x: row.actual,
     y: row.predicted,
     ...(low === undefined || high === undefined ? {} : { low, high }),
     label: `${text(row.json, 'model') ?? '-'} on ${text(row.json, 'gpu') ?? '-'} tp ${num(row.json, 'tp') ?? '-'}`,
-    note: `${text(row.json, 'id') ?? ''} ${typeof stage === 'string' || typeof stage === 'number' ? stage : ''}, error ${threeDigits(row.ape)} %`,
+    note: `${text(row.json, 'id') ?? ''} ${shown}, error ${threeDigits(row.ape)} %`,
   };
 }
 

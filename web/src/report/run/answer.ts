@@ -90,16 +90,17 @@ function warnings(run: Json): string[] {
     const growth =
       first === undefined || last === undefined
         ? ''
-        : `: the mean queue time grows from ${latency(first)} in the first quarter of the requests to ${latency(last)} in the last`;
+        : `: the mean queue time grows from ${latency(first)} in the first quarter of the requests ` +
+          `to ${latency(last)} in the last`;
     said.push(`The servers do not keep up with this rate${growth}. The figures depend on the length of the run.`);
   } else if (!truth(run, 'steady.is_steady') && !truth(run, 'steady.is_transient') && has(run, 'steady')) {
     said.push('The run ends before the servers reach a steady state; use more requests, or a lower rate.');
   }
   const rejected = num(run, 'rejected') ?? 0;
-  if (rejected > 0)
-    said.push(
-      `${plural(rejected, 'request')} of ${fixed(num(run, 'requests') ?? NaN, 0)} ${rejected === 1 ? 'is' : 'are'} rejected; the latencies are those of the others.`,
-    );
+  if (rejected > 0) {
+    const some = `${plural(rejected, 'request')} of ${fixed(num(run, 'requests') ?? NaN, 0)}`;
+    said.push(`${some} ${rejected === 1 ? 'is' : 'are'} rejected; the latencies are those of the others.`);
+  }
   const share = num(run, 'busiest_replica_share');
   if (share !== undefined)
     said.push(`One server serves ${percent(100 * share)} of the tokens, so that the others stand idle.`);

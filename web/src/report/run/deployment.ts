@@ -97,7 +97,8 @@ function load(run: Json): string | undefined {
   const path = text(run, 'load.path');
   if (path !== undefined) {
     const speed = num(run, 'load.speed') ?? 1;
-    return `${counted}${path} (${text(run, 'load.format') ?? 'trace'})${speed === 1 ? '' : `, at ${speed} times its speed`}`;
+    const sped = speed === 1 ? '' : `, at ${speed} times its speed`;
+    return `${counted}${path} (${text(run, 'load.format') ?? 'trace'})${sped}`;
   }
   const seed = num(run, 'seed');
   const said = [

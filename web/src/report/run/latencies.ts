@@ -69,7 +69,9 @@ function distribution(run: Json): Child {
   });
   return chart({
     title: finding(run),
-    note: `Latency that a share of the requests stays below; of ITL, a share of the gaps between tokens. The axes stretch short times and slow requests. The longest: ${longest.join(', ')}.`,
+    note:
+      'Latency that a share of the requests stays below; of ITL, a share of the gaps between tokens. ' +
+      `The axes stretch short times and slow requests. The longest: ${longest.join(', ')}.`,
     x: { label: 'Share of the requests', scale: 'log', domain: [1, 1000], format: (odds) => share(odds) },
     y: { label: 'Latency (ms)', scale: 'log' },
     series,
@@ -84,7 +86,8 @@ function distribution(run: Json): Child {
 function finding(run: Json): string {
   const [ttft, tpot] = [num(run, 'ttft_ms.p99'), num(run, 'tpot_ms.p99')];
   if (ttft === undefined || tpot === undefined) return 'Latency by share of the requests (ms)';
-  return `99 % of the requests get their first token within ${latency(ttft)}, and 99 % have a TPOT of at most ${latency(tpot)}`;
+  const first = `99 % of the requests get their first token within ${latency(ttft)}`;
+  return `${first}, and 99 % have a TPOT of at most ${latency(tpot)}`;
 }
 
 const COLOURS = [0, 1, 2, 3, 4] as const;
@@ -141,7 +144,9 @@ function seeds(run: Json): Child {
     num(run, 'seeds.first') ?? 0,
     num(run, 'seeds.coverage') ?? 0,
   ];
-  const caption = `Lowest and highest over ${fixed(count, 0)} seeds, ${first} to ${first + count - 1}; another seed lies between them with a probability of ${percent(100 * coverage)}`;
+  const caption =
+    `Lowest and highest over ${fixed(count, 0)} seeds, ${first} to ${first + count - 1}; ` +
+    `another seed lies between them with a probability of ${percent(100 * coverage)}`;
   return ranges(caption, get(run, 'seeds'), ['lowest', 'highest']);
 }
 

@@ -135,14 +135,18 @@ function rejected(run: Json): string | undefined {
 function clients(run: Json): string | undefined {
   const abandoned = num(run, 'clients.abandoned');
   if (abandoned === undefined) return undefined;
-  return `${plural(abandoned, 'request')} (${percent(100 * (num(run, 'clients.abandoned_share') ?? 0))}) after ${num(run, 'clients.patience_s') ?? '-'} s without a token, sent again ${plural(num(run, 'clients.retries') ?? 0, 'time')}`;
+  const share = percent(100 * (num(run, 'clients.abandoned_share') ?? 0));
+  const after = `after ${num(run, 'clients.patience_s') ?? '-'} s without a token`;
+  const retries = plural(num(run, 'clients.retries') ?? 0, 'time');
+  return `${plural(abandoned, 'request')} (${share}) ${after}, sent again ${retries}`;
 }
 
 function steady(run: Json): string | undefined {
   const [from, to] = [num(run, 'steady.from_s'), num(run, 'steady.to_s')];
   if (from === undefined || to === undefined) return has(run, 'steady') ? 'the figures cover the whole run' : undefined;
   const [warm, drain] = [num(run, 'steady.warm_up_requests') ?? 0, num(run, 'steady.drain_requests') ?? 0];
-  return `the figures cover ${tenth(from)} to ${tenth(to)} simulated s: ${plural(warm, 'request')} of warm-up and ${whole(drain)} of the drain are left out`;
+  const without = `${plural(warm, 'request')} of warm-up and ${whole(drain)} of the drain are left out`;
+  return `the figures cover ${tenth(from)} to ${tenth(to)} simulated s: ${without}`;
 }
 
 function busy(run: Json): string {
@@ -181,7 +185,8 @@ function kvCache(run: Json): string | undefined {
   if (!blocks || peak === undefined) return undefined;
   const size = num(run, 'block_size');
   const average = mean === undefined ? '' : `, ${percent((100 * mean) / blocks)} on average`;
-  return `${whole(peak)} of ${whole(blocks)} blocks${size === undefined ? '' : ` of ${size} tokens`} at the peak (${percent((100 * peak) / blocks)})${average}`;
+  const sized = size === undefined ? '' : ` of ${size} tokens`;
+  return `${whole(peak)} of ${whole(blocks)} blocks${sized} at the peak (${percent((100 * peak) / blocks)})${average}`;
 }
 
 function transfer(run: Json): string | undefined {
@@ -208,12 +213,14 @@ function cost(run: Json): string | undefined {
   const usd = num(run, 'cost.usd_per_gpu_hour');
   const price = usd === undefined ? '-' : isMixed(run) ? threeDigits(usd) : usd;
   const origin = [text(run, 'cost.source'), text(run, 'cost.date')].filter((it) => it !== undefined).join(', ');
-  return `${per(run, 'cost.usd_per', 'USD')}; at ${price} USD per GPU hour${isMixed(run) ? ' on average' : ''}${origin === '' ? '' : ` (${origin})`}`;
+  const about = `${isMixed(run) ? ' on average' : ''}${origin === '' ? '' : ` (${origin})`}`;
+  return `${per(run, 'cost.usd_per', 'USD')}; at ${price} USD per GPU hour${about}`;
 }
 
 function energy(run: Json): string | undefined {
   if (!has(run, 'energy_bound')) return undefined;
-  return `at most ${per(run, 'energy_bound.wh_per', 'Wh')}: the GPUs alone, ${whole(num(run, 'energy_bound.tdp_w') ?? NaN)} W ${isMixed(run) ? 'on average' : 'each'} while a step runs`;
+  const power = `${whole(num(run, 'energy_bound.tdp_w') ?? NaN)} W ${isMixed(run) ? 'on average' : 'each'}`;
+  return `at most ${per(run, 'energy_bound.wh_per', 'Wh')}: the GPUs alone, ${power} while a step runs`;
 }
 
 /** Whether the servers are of several kinds, so that prices and powers are means. */
@@ -227,10 +234,11 @@ function byServer(run: Json): HTMLElement | undefined {
   const ms = (value: number | undefined): string => value === undefined ? '-' : latency(value);
   const rows = kinds.map((kind) => {
     const role = text(kind, 'role');
+    const named = role === 'prefill' || role === 'decode' ? `${role}: ` : '';
     const servers = num(kind, 'servers') ?? 1;
     const of = num(kind, 'share');
     return [
-      `${role === 'prefill' || role === 'decode' ? `${role}: ` : ''}${servers} × ${text(kind, 'gpu') ?? 'unknown'} ${degrees(kind)}`,
+      `${named}${servers} × ${text(kind, 'gpu') ?? 'unknown'} ${degrees(kind)}`,
       whole(num(kind, 'requests') ?? 0),
       of === undefined ? '-' : percent(100 * of),
       ms(num(kind, 'ttft_ms.p99')),

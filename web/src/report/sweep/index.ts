@@ -38,8 +38,10 @@ function sentence(sweep: Sweep, front: number[]): string {
   const trade =
     slow === undefined || fast === undefined
       ? ''
-      : ` The Pareto front goes from ${threeDigits(slow[1])} output tokens/s a GPU at ${threeDigits(slow[0])} tokens/s a user to ${threeDigits(fast[1])} at ${threeDigits(fast[0])}.`;
-  return `${plural(csv.rows, 'row')}${model === '' ? '' : ` of ${model}`}${axes === '' ? '' : ` (${axes})`}${out === '' ? '' : `, ${out}`}.${trade}`;
+      : ` The Pareto front goes from ${threeDigits(slow[1])} output tokens/s a GPU at ${threeDigits(slow[0])} ` +
+        `tokens/s a user to ${threeDigits(fast[1])} at ${threeDigits(fast[0])}.`;
+  const counted = `${plural(csv.rows, 'row')}${model === '' ? '' : ` of ${model}`}`;
+  return `${counted}${axes === '' ? '' : ` (${axes})`}${out === '' ? '' : `, ${out}`}.${trade}`;
 }
 
 /** Returns the mean shares of the time by origin. */
