@@ -231,6 +231,7 @@ test('a limit on E2E has a chart, and without limits there is no word of them', 
   const input = (limits) => ({ name: 's', kind: 'saturate', json: { ...saturate, limits } });
   await open([input([...saturate.limits, 'e2e:5000@p99'])], async (page) => {
     assert.equal(await page.locator('figure', { hasText: 'E2E (ms) against load' }).getByText('limit of p99 5000 ms').count(), 1);
+    assert.ok((await words(page)).includes('Limits apply'));
   });
   await open([input([])], async (page) => {
     assert.equal(await page.locator('figure', { hasText: 'E2E (ms) against load' }).count(), 0);

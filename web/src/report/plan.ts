@@ -75,7 +75,7 @@ function confidence(plan: Json): string {
 /** Returns what the limits apply to. */
 export function limitsApply(confidence: number | undefined): string {
   return confidence === undefined
-    ? 'Limits apply to the predicted figures; --confidence 0.9 applies them to the far end of the intervals of the model.'
+    ? 'Limits apply to the predicted figures; with --confidence 0.9, to the far end of the intervals of the model.'
     : `Limits apply to the far end of intervals meant to contain ${percent(100 * confidence)} of measured servers.`;
 }
 

@@ -18,9 +18,9 @@ export function costBars(candidates: Json[], isMet: boolean): HTMLElement {
     const binds = bound === undefined ? '' : `, ${limitInWords(bound)} binds${left}`;
     return x === undefined ? [] : [{ x, y, note: `${plural(num(json, 'gpus') ?? 0, 'GPU')}${binds}` }];
   });
+  const best = isPriced ? cheapest(candidates, costs) : 'GPUs of each deployment';
   return chart({
-    title: !isMet ? 'Closest deployment; it misses the limits'
-      : isPriced ? cheapest(candidates, costs) : 'GPUs of each deployment',
+    title: isMet ? best : 'Closest deployment; it misses the limits',
     ...(isMet ? { note: 'The best first, each of another kind of server.' } : {}),
     x: { label: isPriced ? 'Cost (USD per hour)' : 'GPUs', scale: 'linear', digits: 4 },
     y: { label: 'Deployment', scale: 'band', categories: labels(candidates) },
