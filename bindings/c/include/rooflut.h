@@ -513,7 +513,8 @@ uint32_t rooflut_model_describe(RooflutHandle model,
 uint32_t rooflut_model_names(RooflutHandle *names, struct RooflutError *error);
 
 // Returns the names of the engine stacks, the values of the key `engine`, as a text of JSON, a list.
-uint32_t rooflut_engine_names(RooflutHandle *names, struct RooflutError *error);
+uint32_t rooflut_engine_names(RooflutHandle *names,
+                              struct RooflutError *error);
 
 // Returns the name of a `RooflutPart`, such as `qkv`: a text that ends with a zero and is never freed.
 const char *rooflut_part_name(uint32_t part);
