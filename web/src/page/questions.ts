@@ -1,0 +1,81 @@
+/** The questions that the settings ask: scenarios in TOML, with what else each search takes. */
+import { fields, setting, type Catalogue, type Field, type Settings } from './fields.js';
+import { joinScenario, literal, put, splitScenario, type Scenario } from './toml.js';
+
+export interface Questions {
+  /** Scenario of `rooflut run`. */
+  run: string;
+  plan: PlanQuestion;
+  /** One sweep a deployment. */
+  front: string[];
+  /** Text of a config.json that replaces the model. */
+  config: string | undefined;
+}
+
+export interface PlanQuestion {
+  scenario: string;
+  /** Limits and choices of the plan, the flags of `rooflut plan`. */
+  wanted: { goodput: string[]; max_gpus: number; gpu: string[]; tp: number[]; dp?: number[]; pp?: number[]; expert_parallel?: boolean[] };
+}
+
+/** Name of the file in a scenario that takes a config.json. */
+export const CONFIG_FILE = 'config.json';
+
+const DEGREES = [1, 2, 4, 8];
+/** Users of the front's points. */
+const USERS = '1,2,4,8,16,32,64,128,256';
+
+/** Returns the questions. Throws what is wrong with the other keys in TOML. */
+export function questions(settings: Settings, catalogue: Catalogue): Questions {
+  const all = fields(catalogue);
+  const scenario = base(settings, all);
+  const of = (key: string): unknown => setting(settings, all.find((field) => field.key === key) as Field);
+  const goodput = [`ttft:${of('ttft')}`, `tpot:${of('tpot')}`];
+  const [maxGpus, gpu] = [of('max_gpus') as number, of('gpu') as string];
+  const gpus = [gpu, ...((settings.gpus as string[] | undefined) ?? []).filter((name) => name !== gpu)];
+
+  const run = copy(scenario);
+  if (!run.tables.get('output')?.has('goodput')) put(run.tables, 'output', 'goodput', literal(goodput));
+
+  const plan = copy(scenario);
+  drop(plan, ['requests', 'replicas', 'gpu', 'tp', 'goodput', 'windows', 'interval']);
+  const wanted: PlanQuestion['wanted'] = { goodput, max_gpus: maxGpus, gpu: gpus, tp: DEGREES.filter((tp) => tp <= maxGpus) };
+  for (const key of ['dp', 'pp'] as const) {
+    if (settings[key] !== undefined) wanted[key] = [Number(settings[key])];
+  }
+
+  const others = Number(of('pp')) * Number(of('dp'));
+  const front = gpus.flatMap((name) => DEGREES.filter((tp) => tp * others <= maxGpus).map((tp) => {
+    const swept = copy(scenario);
+    drop(swept, ['gpu', 'tp', 'rate', 'users', 'requests', 'replicas', 'arrival', 'goodput', 'windows', 'interval']);
+    const lists = `[sweep]\ngpu = ${literal(name)}\ntp = "${tp}"\nusers = "${USERS}"`;
+    return joinScenario({ ...swept, blocks: [...swept.blocks, lists] });
+  }));
+  const config = settings.config as string | undefined;
+  return { run: joinScenario(run), plan: { scenario: joinScenario(plan), wanted }, front, config };
+}
+
+/** Returns the scenario of the settings, with the other keys in place of those of controls. */
+function base(settings: Settings, all: Field[]): Scenario {
+  const other = splitScenario((settings.other as string | undefined) ?? '');
+  const scenario: Scenario = { tables: new Map(), blocks: other.blocks };
+  for (const field of all) {
+    const value = setting(settings, field);
+    const isMeant = field.shown?.(settings) ?? true;
+    if (field.table === 'page' || value === undefined || value === '' || !isMeant) continue;
+    const written = field.kind === 'choice' && field.numeric ? Number(value)
+      : field.kind === 'length' && /^[\d_]+$/.test(String(value)) ? Number(String(value).replaceAll('_', '')) : value;
+    put(scenario.tables, field.table, field.key, literal(written));
+  }
+  if (settings.config !== undefined) put(scenario.tables, '', 'model', literal(CONFIG_FILE));
+  for (const [table, keys] of other.tables) for (const [key, value] of keys) put(scenario.tables, table, key, value);
+  return scenario;
+}
+
+function copy({ tables, blocks }: Scenario): Scenario {
+  return { tables: new Map([...tables].map(([table, keys]) => [table, new Map(keys)])), blocks: [...blocks] };
+}
+
+function drop({ tables }: Scenario, names: string[]): void {
+  for (const keys of tables.values()) for (const name of names) keys.delete(name);
+}
