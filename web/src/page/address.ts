@@ -12,7 +12,7 @@ const LONGEST_JSON = 65_536;
 export async function writeAddress(settings: Settings): Promise<string | undefined> {
   if (Object.keys(settings).length === 0) return '';
   const json = new Blob([JSON.stringify(settings)]).stream();
-  const bytes = await new Response(json.pipeThrough(new CompressionStream('deflate-raw'))).bytes();
+  const bytes = new Uint8Array(await new Response(json.pipeThrough(new CompressionStream('deflate-raw'))).arrayBuffer());
   const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
   const fragment = `#${VERSION}.${base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
   return fragment.length <= LONGEST ? fragment : undefined;

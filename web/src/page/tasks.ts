@@ -1,0 +1,32 @@
+/** What the page asks its workers, and what these answer. */
+import type { Catalogue } from './fields.js';
+import type { PlanQuestion } from './questions.js';
+
+export type Task =
+  | { kind: 'catalogue' }
+  /** A run, its memory and a step, then the run with intervals and windows. */
+  | { kind: 'run'; scenario: string; config: string | undefined }
+  | { kind: 'plan'; question: PlanQuestion; config: string | undefined }
+  /** A sweep for each scenario. */
+  | { kind: 'front'; scenarios: string[]; config: string | undefined }
+  /** A command of vLLM as a scenario. */
+  | { kind: 'vllm'; words: string };
+
+/** A part of an answer; texts are those that the command prints. */
+export type Part =
+  | { part: 'catalogue'; catalogue: Catalogue }
+  | { part: 'run' | 'fits' | 'step' | 'details' | 'requests' | 'bounds' | 'plan' | 'rows' | 'scenario'; text: string }
+  | { part: 'refused'; of: string; message: string };
+
+/** Messages to a worker. */
+export type ToWorker =
+  /** The compiled library, and the names of GPUs whose tables to fetch beforehand. */
+  | { start: WebAssembly.Module; gpus: string[] }
+  | { id: number; task: Task };
+
+/** Messages of a worker about a task. */
+export type FromWorker =
+  | { id: number; state: 'begun' | 'done' }
+  | { id: number; state: 'part'; part: Part }
+  /** Tables that were fetched, so that other workers fetch them beforehand. */
+  | { state: 'fetched'; gpu: string };
