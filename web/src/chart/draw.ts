@@ -1,0 +1,207 @@
+import { domainOf, type View } from './frame.js';
+import { spread, type EndLabel } from './labels.js';
+import type { Margins } from './linked.js';
+import { marks, type Marks } from './marks.js';
+import { node, px, type Node } from './node.js';
+import { token, type Token } from './palette.js';
+import { ends, placed, stackBases, type Bases, type Placed } from './place.js';
+import { bandScale, numericScale, type Scale } from './scale.js';
+import type { ChartSpec, Series } from './spec.js';
+import { fitted, textWidth, wrapped } from './text.js';
+
+/** Size of text in a chart, in px. */
+export const TEXT = 13;
+const LINE = 16;
+
+export interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** A drawn chart: what is below the data, the data, what is above it, and how to read it. */
+export interface Drawing {
+  below: Node[];
+  marks: Marks;
+  above: Node[];
+  plot: Box;
+  x: Scale;
+  y: Scale;
+  placed: Placed[];
+  /** Room beside the plot that this chart needs on its own. */
+  margins: Margins;
+  /** Whether the series are named at the ends of their lines, so that no legend is needed. */
+  isLabelled: boolean;
+}
+
+/** Draws a chart at the size of the view. */
+export function draw(spec: ChartSpec, view: View): Drawing {
+  const visible = spec.series.map((_, i) => !view.hidden.has(i));
+  const shown = spec.series.filter((_, i) => visible[i]);
+  const counted = shown.length > 0 ? shown : spec.series;
+  const bases = stackBases(spec, visible);
+
+  const yCategories = spec.y.scale === 'band' ? (spec.y.categories ?? []) : undefined;
+  const top = LINE + 10;
+  const bottom = view.height - LINE * 2 - 12;
+  const yDomain = view.y ?? domainOf(spec, 'y', counted, bases);
+  const yScale = (lowest: number) =>
+    yCategories ? bandScale(yCategories, [top, lowest]) : numericScale(spec.y, yDomain, [lowest, top], Math.max(2, Math.round((lowest - top) / 56)));
+  const yWidth = Math.max(0, ...yScale(bottom).ticks.map((tick) => textWidth(tick.text, TEXT)));
+  const ownLeft = Math.ceil(Math.min(yWidth, view.width * 0.38)) + 10;
+  const left = Math.max(ownLeft, view.margins?.left ?? 0);
+
+  const names = endNames(spec, view);
+  const labelWidth = names ? Math.min(Math.max(...names.map((name) => textWidth(name, TEXT))), view.width * 0.26) : 0;
+  let ownRight = names ? Math.ceil(labelWidth) + 22 : 14;
+  let right = view.width - Math.max(ownRight, view.margins?.right ?? 0);
+  const xCategories = spec.x.scale === 'band' ? (spec.x.categories ?? []) : undefined;
+  const xDomain = view.x ?? domainOf(spec, 'x', counted, bases);
+  const xScale = (last: number) =>
+    xCategories ? bandScale(xCategories, [left, last]) : numericScale(spec.x, xDomain, [left, last], Math.max(2, Math.round((last - left) / 90)));
+  let x = xScale(right);
+  const rows = xCategories ? categoryRows(x) : 1;
+  const lowest = bottom - (rows - 1) * (LINE - 1);
+  const y = yScale(lowest);
+
+  const labels = names && endLabels(spec, shown, names, { x, y, bases }, [top, lowest]);
+  if (labels === undefined) {
+    ownRight = 14;
+    right = view.width - Math.max(ownRight, view.margins?.right ?? 0);
+    x = xScale(right);
+  }
+  const plot = { left, top, right, bottom: lowest };
+  return {
+    below: axes(spec, plot, x, y, view.width),
+    marks: marks({ spec, visible, x, y, bases }),
+    above: [...limits(spec, plot, x, y), ...(labels ? endTexts(labels, plot, labelWidth) : [])],
+    plot,
+    x,
+    y,
+    placed: placed(spec, visible, x, y, bases),
+    margins: { left: ownLeft, right: ownRight },
+    isLabelled: labels !== undefined,
+  };
+}
+
+/** Names to stand at the ends of lines, where the marks are lines and there is room. */
+function endNames(spec: ChartSpec, view: View): string[] | undefined {
+  const areLines = spec.x.scale !== 'band' && spec.series.every((one) => one.mark !== 'dots' && one.mark !== 'bars');
+  const fits = spec.series.length > 1 && spec.series.length <= 7 && view.width >= 560 && view.hidden.size === 0;
+  return areLines && fits && spec.y.scale !== 'band' ? spec.series.map((one) => one.name) : undefined;
+}
+
+type NamedEnd = EndLabel & { x: number; colour: Token };
+
+function endLabels(
+  spec: ChartSpec,
+  shown: Series[],
+  names: string[],
+  { x, y, bases }: { x: Scale; y: Scale; bases: Bases },
+  [top, bottom]: [number, number],
+): NamedEnd[] | undefined {
+  const found = shown.flatMap((series, i) => {
+    const within = series.points.filter((point) => point.x <= x.domain[1] && Number.isFinite(point.y) && Number.isFinite(y.at(point.y)));
+    const last = within.at(-1);
+    if (last === undefined) return [];
+    const [low, high] = ends(spec, series, last, bases);
+    const at = y.at(series.mark === 'stack' ? (low + high) / 2 : high);
+    const target = Math.max(top, Math.min(bottom, at));
+    return [{ text: names[i] ?? '', target, x: x.at(last.to ?? last.x), colour: token(series.colour, i) }];
+  });
+  return spread(found, LINE, top, bottom) as NamedEnd[] | undefined;
+}
+
+function endTexts(labels: NamedEnd[], plot: Box, width: number): Node[] {
+  return labels.flatMap(({ text, target, y, x, colour }) => [
+    node('path', {
+      d: `M${px(Math.max(plot.left, Math.min(x, plot.right)))} ${px(target)}H${px(plot.right + 2)}L${px(plot.right + 9)} ${px(y)}h5`,
+      fill: 'none',
+      stroke: `@${colour}`,
+      'stroke-width': 1,
+    }),
+    node('text', { x: plot.right + 18, y: y + 4.5, fill: '@ink' }, fitted(text, TEXT, width + 4)),
+  ]);
+}
+
+/** Rows that the names of categories need below the axis. */
+function categoryRows(x: Scale): number {
+  return Math.min(3, Math.max(1, ...x.ticks.map((tick) => wrapped(tick.text, TEXT, x.band - 6).length)));
+}
+
+function axes(spec: ChartSpec, plot: Box, x: Scale, y: Scale, width: number): Node[] {
+  const nodes: Node[] = [];
+  const grid = (d: string) => node('path', { d, stroke: '@grid', 'stroke-width': 1 });
+  for (const tick of y.ticks) {
+    const at = y.at(tick.value);
+    if (at < plot.top - 0.5 || at > plot.bottom + 0.5) continue;
+    if (y.band === 0) nodes.push(grid(`M${plot.left} ${px(at)}H${px(plot.right)}`));
+    nodes.push(node('text', { x: plot.left - 8, y: at + 4.5, 'text-anchor': 'end', fill: '@faint' }, fitted(tick.text, TEXT, plot.left - 8)));
+  }
+  nodes.push(...(x.band > 0 ? categoryTexts(plot, x) : tickTexts(plot, x, y.band > 0, width)));
+  const axis = y.band > 0 ? `M${plot.left} ${plot.top}V${plot.bottom}` : `M${plot.left} ${plot.bottom}H${px(plot.right)}`;
+  nodes.push(node('path', { d: axis, stroke: '@faint', 'stroke-width': 1 }));
+  nodes.push(node('text', { x: 0, y: LINE - 4, fill: '@ink' }, fitted(spec.y.label, TEXT, width)));
+  const middle = (plot.left + plot.right) / 2;
+  const half = textWidth(spec.x.label, TEXT) / 2;
+  const centre = Math.max(half, Math.min(middle, width - half));
+  const rows = x.band > 0 ? categoryRows(x) : 1;
+  nodes.push(
+    node('text', { x: centre, y: plot.bottom + 6 + LINE * (rows + 1), 'text-anchor': 'middle', fill: '@ink' }, fitted(spec.x.label, TEXT, width)),
+  );
+  return nodes;
+}
+
+/** Ticks and their texts below the plot; one that would touch the text before is left out. */
+export function tickTexts(plot: Box, x: Scale, hasGrid: boolean, width: number): Node[] {
+  let free = -Infinity;
+  return x.ticks.flatMap((tick) => {
+    const at = x.at(tick.value);
+    const half = textWidth(tick.text, TEXT) / 2;
+    const middle = Math.max(half, Math.min(at, width - half));
+    if (at < plot.left - 0.5 || at > plot.right + 0.5 || middle - half < free) return [];
+    free = middle + half + 8;
+    const line = hasGrid ? `M${px(at)} ${plot.top}V${plot.bottom}` : `M${px(at)} ${plot.bottom}v5`;
+    return [
+      node('path', { d: line, stroke: hasGrid ? '@grid' : '@faint', 'stroke-width': 1 }),
+      node('text', { x: middle, y: plot.bottom + LINE + 4, 'text-anchor': 'middle', fill: '@faint' }, tick.text),
+    ];
+  });
+}
+
+/** Names of categories below the axis, of every second or third where they are too many. */
+function categoryTexts(plot: Box, x: Scale): Node[] {
+  const every = Math.ceil(34 / Math.max(1, x.band));
+  return x.ticks
+    .filter((_, i) => i % every === 0)
+    .flatMap((tick) => {
+      const lines = every > 1 ? [tick.text] : wrapped(tick.text, TEXT, x.band - 6).slice(0, 3);
+      return lines.map((line, row) =>
+        node('text', { x: x.at(tick.value), y: plot.bottom + LINE + 4 + row * (LINE - 1), 'text-anchor': 'middle', fill: '@faint' }, fitted(line, TEXT, x.band * every - 4)),
+      );
+    });
+}
+
+/** Limits as thin lines with their labels; one outside of the view is named at the edge that it lies behind. */
+function limits(spec: ChartSpec, plot: Box, x: Scale, y: Scale): Node[] {
+  return (spec.limits ?? []).flatMap((limit) => {
+    const at = limit.axis === 'x' ? x.at(limit.value) : y.at(limit.value);
+    const [from, to] = limit.axis === 'x' ? [plot.left, plot.right] : [plot.top, plot.bottom];
+    if (!Number.isFinite(at)) return [];
+    const isOut = at < from - 1 || at > to + 1;
+    const isAfter = at > (from + to) / 2;
+    const arrow = { x: isAfter ? ' →' : '← ', y: isAfter ? ' ↓' : ' ↑' }[limit.axis];
+    const text = !isOut ? limit.label : limit.axis === 'x' && !isAfter ? arrow + limit.label : limit.label + arrow;
+    const edge = isOut ? (isAfter ? to : from) : at;
+    const line = limit.axis === 'x' ? `M${px(at)} ${plot.top}V${plot.bottom}` : `M${plot.left} ${px(at)}H${px(plot.right)}`;
+    const place =
+      limit.axis === 'x'
+        ? { x: isAfter ? edge - 5 : edge + 5, y: plot.top + 11, 'text-anchor': isAfter ? 'end' : 'start' }
+        : { x: plot.left + 6, y: edge - plot.top < 16 ? edge + 13 : edge - 5, 'text-anchor': 'start' };
+    return [
+      ...(isOut ? [] : [node('path', { d: line, stroke: '@ink', 'stroke-width': 1.2, 'stroke-dasharray': '5 4' })]),
+      node('text', { ...place, fill: '@ink', stroke: '@ground', 'stroke-width': 4, 'stroke-linejoin': 'round', 'paint-order': 'stroke' }, fitted(text, TEXT, plot.right - plot.left - 12)),
+    ];
+  });
+}

@@ -1,0 +1,113 @@
+import { ticks as tickValues, tickStep } from 'd3-array';
+import { scaleLinear, scaleLog } from 'd3-scale';
+import { fixed, number } from '../data/number.js';
+import type { Axis } from './spec.js';
+
+export type Domain = [number, number];
+
+/** A mapping of values to pixels. */
+export interface Scale {
+  at: (value: number) => number;
+  /** The value at a pixel. */
+  of: (pixel: number) => number;
+  domain: Domain;
+  ticks: { value: number; text: string }[];
+  /** Width of a category in px, 0 on a numeric axis. */
+  band: number;
+}
+
+/** Text of a value on an axis. */
+export function valueText(axis: Axis, value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  if (axis.scale === 'band') return axis.categories?.[value] ?? '';
+  return axis.format?.(value) ?? number(value, axis.digits ?? 3);
+}
+
+/** Smallest and largest of `values` that the axis can show, or undefined if there is none. */
+export function extentOn(axis: Axis, values: Iterable<number>): Domain | undefined {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const value of values) {
+    if (!Number.isFinite(value) || (axis.scale === 'log' && value <= 0)) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return low <= high ? [low, high] : undefined;
+}
+
+/** Makes a domain of no width wide enough to draw. */
+function widened([low, high]: Domain, axis: Axis): Domain {
+  if (low < high) return [low, high];
+  if (axis.scale === 'log') return [low / 2, high * 2];
+  return low === 0 ? [0, 1] : [low - Math.abs(low) / 2, high + Math.abs(high) / 2];
+}
+
+/** The domain of an axis without zoom: rounded to ticks if `isPadded`. */
+export function fullDomain(axis: Axis, extent: Domain, isPadded: boolean): Domain {
+  if (axis.domain !== undefined) return widened(axis.domain, axis);
+  const wide = widened(extent, axis);
+  if (!isPadded) return wide;
+  if (axis.scale === 'linear') return scaleLinear().domain(wide).nice(5).domain() as Domain;
+  const margin = (wide[1] / wide[0]) ** 0.04;
+  return [wide[0] / margin, wide[1] * margin];
+}
+
+export function numericScale(axis: Axis, domain: Domain, range: Domain, count: number): Scale {
+  const isLog = axis.scale === 'log' && domain[0] > 0;
+  const scale = (isLog ? scaleLog() : scaleLinear()).domain(domain).range(range);
+  const values = isLog ? logTicks(domain, count) : tickValues(...domain, count);
+  const step = tickStep(...domain, count);
+  const places = isLog ? undefined : Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const text = (value: number) =>
+    axis.format?.(value) ?? (places === undefined || places > 6 ? shortest(value) : fixed(value, places));
+  return {
+    at: (value) => scale(value),
+    of: (pixel) => scale.invert(pixel),
+    domain,
+    ticks: values.map((value) => ({ value, text: text(value) })),
+    band: 0,
+  };
+}
+
+function shortest(value: number): string {
+  return Math.abs(value) >= 1e4 ? number(value, 2) : String(Number(value.toPrecision(3)));
+}
+
+/** Powers of ten, with 2 and 5 between them or evenly spaced values where there are few. */
+function logTicks([low, high]: Domain, count: number): number[] {
+  const decades: number[] = [];
+  for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e += 1) decades.push(e);
+  const of = (leading: number[]) =>
+    decades.flatMap((e) => leading.map((digit) => Number(`${digit}e${e}`))).filter((v) => v >= low && v <= high);
+  const candidates = [of([1, 2, 5]), of([1, 3]), of([1])];
+  const fine = candidates[0] ?? [];
+  if (fine.length < 3) return tickValues(low, high, Math.min(count, 4));
+  const fitting = candidates.find((values) => values.length <= count + 2);
+  if (fitting !== undefined && fitting.length >= 2) return fitting;
+  const powers = candidates[2] ?? [];
+  const every = Math.max(1, Math.ceil(powers.length / count));
+  return powers.filter((_, i) => i % every === 0);
+}
+
+export function bandScale(categories: string[], range: Domain): Scale {
+  const n = Math.max(1, categories.length);
+  const band = (range[1] - range[0]) / n;
+  return {
+    at: (value) => range[0] + (value + 0.5) * band,
+    of: (pixel) => Math.max(0, Math.min(n - 1, Math.floor((pixel - range[0]) / band))),
+    domain: [0, n - 1],
+    ticks: categories.map((text, value) => ({ value, text })),
+    band: Math.abs(band),
+  };
+}
+
+/** Returns the domain of `[from, to]` px stretched by `factor` around `centre`. */
+export function zoomed(scale: Scale, centre: number, [from, to]: Domain, factor: number): Domain {
+  return [scale.of(centre + (from - centre) / factor), scale.of(centre + (to - centre) / factor)];
+}
+
+/** Returns the domain of a window as wide as `[from, to]` px around `centre`. */
+export function centred(scale: Scale, centre: number, [from, to]: Domain): Domain {
+  const half = (to - from) / 2;
+  return [scale.of(centre - half), scale.of(centre + half)];
+}

@@ -1,0 +1,224 @@
+/** The section of a plan. */
+import { chart, type Point, type Series } from '../chart/index.js';
+import { groupBy } from '../data/group.js';
+import { get, has, list, num, text, texts, truth, type Json } from '../data/json.js';
+import { fixed, latency, percent, plural, threeDigits } from '../data/number.js';
+import { absent, answer, command, facts, folded, grid, group, notes, paragraph, type Child } from './dom.js';
+import { degrees, formats } from './run/deployment.js';
+
+export function planSection(plan: Json): Child[] {
+  const candidates = candidatesOf(plan);
+  const best = list(plan, 'deployments')[0];
+  const words = text(best, 'command');
+  const vllm = text(best, 'vllm_command');
+  return [
+    answer(planSentence(plan)),
+    paragraph(confidence(plan)),
+    notes(texts(plan, 'notes')),
+    facts('The question', [
+      ['Model', text(plan, 'model')],
+      ['Limits', limitsOf(plan)],
+      ['Runs', runs(plan)],
+      ['Search', search(plan)],
+      ['Limited by', limitedBy(plan)],
+      ['Break-even', breakEven(plan)],
+    ]),
+    words !== undefined && command(words, 'Command that simulates the best deployment'),
+    vllm !== undefined && command(vllm, 'Command that starts one of its servers'),
+    group('Deployments', ...(candidates.length > 0
+      ? [costBars(candidates), limitBars(candidates), deploymentTable(candidates), costTable(candidates)]
+      : [absent('No deployment was simulated.', 'Allow other GPUs or formats, or relax the limits.')])),
+    group('Left out', excluded(plan)),
+  ];
+}
+
+export function planSentence(plan: Json): string {
+  const model = text(plan, 'model') ?? 'The model';
+  const best = list(plan, 'deployments')[0];
+  const gpus = num(plan, 'gpus') ?? num(best, 'gpus');
+  if (best === undefined || gpus === undefined) {
+    const nearest = get(plan, 'nearest');
+    const near = has(plan, 'nearest') ? `; the closest is ${candidateName(nearest)}` : '';
+    return `${model}: no deployment meets the limits${near}.`;
+  }
+  const cost = num(best, 'hourly_cost.usd');
+  const bound = text(best, 'binding');
+  const headroom = num(best, 'headroom');
+  const left = bound === undefined || headroom === undefined ? '' : `; ${bound} binds and has ${signedPercent(headroom)} of headroom`;
+  return `${model} needs ${plural(gpus, 'GPU')}: ${candidateName(best)}${cost === undefined ? '' : `, at ${fixed(cost, 2)} USD an hour`}${left}.`;
+}
+
+function confidence(plan: Json): string {
+  const share = num(plan, 'confidence');
+  const settled = truth(plan, 'is_steady') ? '' : ' The runs of the best deployment do not reach a steady state.';
+  return (share === undefined
+    ? 'The limits hold for the predicted figures; with --confidence 0.9 they hold at the far end of the intervals of the model.'
+    : `The limits hold at the far end of intervals that are meant to contain ${percent(100 * share)} of measured servers.`) + settled;
+}
+
+/** Returns a deployment: `2 × h100 tp 4, bf16`. */
+export function candidateName(json: Json): string {
+  return `${servers(json)} on ${gpusOf(json)}, ${formats(json)}`;
+}
+
+function servers(json: Json): string {
+  const [prefill, decode] = [num(json, 'prefill_replicas'), num(json, 'decode_replicas')];
+  if (prefill === undefined || decode === undefined) return `${num(json, 'replicas') ?? 1} × ${degrees(json)}`;
+  if (!has(json, 'prefill')) return `${prefill} prefill + ${decode} decode × ${degrees(json)}`;
+  return `${prefill} prefill × ${degrees(get(json, 'prefill'))} + ${decode} decode × ${degrees(json)}`;
+}
+
+function gpusOf(json: Json): string {
+  const [own, other] = [text(json, 'gpu') ?? 'unknown', text(json, 'prefill.gpu')];
+  return other === undefined || other === own ? own : `${other} + ${own}`;
+}
+
+function candidatesOf(plan: Json): Json[] {
+  return [...list(plan, 'deployments'), ...(has(plan, 'nearest') ? [get(plan, 'nearest')] : [])];
+}
+
+export function limitsOf(plan: Json): string {
+  const limits = texts(plan, 'limits').join(', ');
+  const [attainment, confidence] = [num(plan, 'attainment'), num(plan, 'confidence')];
+  if (attainment !== undefined) return `${limits}, all met by ${Number((100 * attainment).toFixed(9))} % of requests`;
+  return confidence === undefined ? limits : `${limits}, at the far end of intervals for ${percent(100 * confidence)} of servers`;
+}
+
+export function runs(plan: Json): string {
+  const requests = num(plan, 'requests');
+  const lasting = requests === undefined ? 'in a steady state, as long as the answer needs' : plural(requests, 'request');
+  const [first, seeds] = [num(plan, 'first_seed') ?? 0, num(plan, 'seeds') ?? 1];
+  return seeds === 1 ? lasting : `${lasting} with each of ${seeds} seeds, ${first} to ${first + seeds - 1}`;
+}
+
+function search(plan: Json): string {
+  const least = num(plan, 'least_gpus');
+  return plural(num(plan, 'simulations') ?? 0, 'simulation') + (least === undefined ? '' : `; the load takes at least ${plural(least, 'GPU')} by step times alone`);
+}
+
+/** Describes the setting that holds requests back; `answer` is what raising it gives. */
+export function limitedSetting(json: Json, gives: string | undefined): string | undefined {
+  const setting = text(json, 'limited_by.setting');
+  const share = num(json, 'limited_by.share');
+  if (setting === undefined || share === undefined) return undefined;
+  const flags: Record<string, string> = { max_num_seqs: '--max-num-seqs', max_num_batched_tokens: '--max-num-batched-tokens' };
+  const [value, raised] = [num(json, 'limited_by.value'), num(json, 'limited_by.raised_to')];
+  const held = `${flags[setting] ?? 'the KV cache'}${value === undefined ? '' : ` ${fixed(value, 0)}`}, which holds requests back during ${percent(100 * share)} of the time`;
+  return raised === undefined ? held : `${held}; with ${fixed(raised, 0)}: ${gives ?? 'none meets the limits'}`;
+}
+
+function limitedBy(plan: Json): string | undefined {
+  const gpus = num(plan, 'limited_by.gpus');
+  const held = limitedSetting(plan, gpus === undefined ? undefined : plural(gpus, 'GPU'));
+  return held === undefined ? undefined : `with one server less, ${held}`;
+}
+
+function breakEven(plan: Json): string | undefined {
+  const all = list(plan, 'break_even').flatMap((json) => {
+    const [gpu, usd] = [text(json, 'gpu'), num(json, 'usd_per_gpu_hour')];
+    return gpu === undefined || usd === undefined ? [] : [`${gpu} is the cheapest below ${fixed(usd, 2)} USD per GPU hour`];
+  });
+  return all.length === 0 ? undefined : all.join('; ');
+}
+
+function signedPercent(share: number): string {
+  return share < 0 ? `-${percent(-100 * share)}` : percent(100 * share);
+}
+
+function costBars(candidates: Json[]): HTMLElement {
+  const costs = candidates.map((json) => num(json, 'hourly_cost.usd'));
+  const isPriced = costs.every((cost) => cost !== undefined);
+  const values = isPriced ? costs : candidates.map((json) => num(json, 'gpus'));
+  const points = values.flatMap((x, y): Point[] => {
+    const json = candidates[y];
+    const bound = text(json, 'binding');
+    const headroom = num(json, 'headroom');
+    const left = headroom === undefined ? '' : `, headroom ${signedPercent(headroom)}`;
+    return x === undefined ? [] : [{ x, y, note: `${plural(num(json, 'gpus') ?? 0, 'GPU')}${bound === undefined ? '' : `, ${bound} binds${left}`}` }];
+  });
+  return chart({
+    title: isPriced ? 'Cost of each deployment (USD per hour)' : 'GPUs of each deployment',
+    note: 'The best first, each of another kind of server.',
+    x: { label: isPriced ? 'Cost (USD per hour)' : 'GPUs', scale: 'linear', format: (value) => isPriced ? fixed(value, 2) : fixed(value, 0) },
+    y: { label: 'Deployment', scale: 'band', categories: candidates.map((json) => `${plural(num(json, 'gpus') ?? 0, 'GPU')}: ${candidateName(json)}`) },
+    series: [{ name: isPriced ? 'USD per hour' : 'GPUs', mark: 'bars', points }],
+    height: 70 + 28 * candidates.length,
+  });
+}
+
+/** How much of each limit the figures take, over the seeds. */
+function limitBars(candidates: Json[]): HTMLElement | undefined {
+  const names = [...new Set(candidates.flatMap((json) => list(json, 'figures').map((figure) => text(figure, 'limit'))))];
+  const series = names.flatMap((limit): Series[] => {
+    const points = candidates.flatMap((json, y): Point[] => {
+      const figure = list(json, 'figures').find((it) => text(it, 'limit') === limit);
+      const [bound, lowest, highest] = [num(figure, 'bound'), num(figure, 'lowest'), num(figure, 'highest')];
+      if (!bound || lowest === undefined || highest === undefined) return [];
+      return [{ x: (100 * highest) / bound, y, low: (100 * lowest) / bound, high: (100 * highest) / bound }];
+    });
+    return limit === undefined || points.length === 0 ? [] : [{ name: limit, mark: 'bars', points }];
+  });
+  if (series.length === 0) return undefined;
+  return chart({
+    title: 'Share of each limit that is used (%)',
+    note: 'The highest value over the seeds; the whisker ends at the lowest.',
+    x: { label: 'Figure over its limit (%)', scale: 'linear', format: percent },
+    y: { label: 'Deployment', scale: 'band', categories: candidates.map(candidateName) },
+    series,
+    limits: [{ axis: 'x', value: 100, label: 'limit' }],
+    height: 70 + candidates.length * (14 + 14 * series.length),
+  });
+}
+
+/** Columns of the table of deployments, as the command has them. */
+export const DEPLOYMENT_COLUMNS = ['GPUs', 'GPU', 'Servers', 'Weights', 'KV', 'Binding limit', 'Reaches', 'Headroom'];
+
+export function deploymentCells(json: Json): string[] {
+  const bound = text(json, 'binding') ?? '-';
+  const figure = list(json, 'figures').find((it) => text(it, 'limit') === bound);
+  const headroom = num(json, 'headroom');
+  const left = (num(json, 'overloaded') ?? 0) > 0 ? 'overload' : headroom === undefined ? '-' : signedPercent(headroom);
+  return [
+    fixed(num(json, 'gpus') ?? NaN, 0), gpusOf(json), servers(json),
+    text(json, 'expert_dtype') ?? text(json, 'weight_dtype') ?? '-', text(json, 'kv_dtype') ?? '-',
+    bound, reaches(figure, bound), left,
+  ];
+}
+
+function reaches(figure: Json, limit: string): string {
+  const [lowest, highest] = [num(figure, 'lowest'), num(figure, 'highest')];
+  if (lowest === undefined || highest === undefined) return '-';
+  const shown = (value: number): string => limit === 'attainment' ? percent(100 * value) : value >= 10_000 ? latency(value) : threeDigits(value);
+  return shown(lowest) === shown(highest) ? shown(highest) : `${shown(lowest)} to ${shown(highest)}`;
+}
+
+function deploymentTable(candidates: Json[]): HTMLElement {
+  return grid('Deployments, the best first; figures in ms', DEPLOYMENT_COLUMNS, candidates.map(deploymentCells));
+}
+
+function costTable(candidates: Json[]): HTMLElement | undefined {
+  const priced = candidates.filter((json) => has(json, 'hourly_cost'));
+  if (priced.length === 0) return undefined;
+  const usd = (value: number | undefined): string => value === undefined ? '-' : fixed(value, 2);
+  const rows = priced.map((json) => {
+    const request = num(json, 'hourly_cost.usd_per.request');
+    return [
+      candidateName(json), usd(num(json, 'hourly_cost.usd_per_gpu_hour')), usd(num(json, 'hourly_cost.usd')),
+      usd(num(json, 'hourly_cost.usd_per.million_output_tokens')), usd(request === undefined ? undefined : 1e3 * request),
+      [text(json, 'hourly_cost.source'), text(json, 'hourly_cost.date')].filter(Boolean).join(', '),
+    ];
+  });
+  return grid('Costs (USD)', ['Deployment', 'Per GPU hour', 'Per hour', 'Per 1M output tokens', 'Per 1000 requests', 'Price'], rows);
+}
+
+/** Kinds of servers that were left out, those of one reason together. */
+function excluded(plan: Json): HTMLElement | undefined {
+  const all = list(plan, 'excluded');
+  if (all.length === 0) return undefined;
+  const kind = (json: Json): string => {
+    const formats = [text(json, 'dtype'), text(json, 'kv_dtype') && `KV ${text(json, 'kv_dtype')}`];
+    return [degrees(json), ...formats, `on ${text(json, 'gpu') ?? 'unknown'}`].filter(Boolean).join(' ');
+  };
+  const rows = [...groupBy(all, (json) => text(json, 'reason') ?? 'no reason given')].map(([reason, kinds]) => [kinds.map(kind).join('; '), reason]);
+  return folded(`${plural(all.length, 'kind')} of servers and why`, grid('Kinds of servers that were left out', ['Servers', 'Reason'], rows));
+}

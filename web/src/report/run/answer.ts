@@ -1,0 +1,92 @@
+/** The answer of a run in a sentence, with its error and its origin. */
+import { has, num, numbers, text, truth, type Json } from '../../data/json.js';
+import { fixed, latency, percent, threeDigits } from '../../data/number.js';
+import { answer, notes, paragraph } from '../dom.js';
+
+export function runAnswer(run: Json): HTMLElement[] {
+  const said = [answer(sentence(run)), paragraph(`${error(run)} ${origin(run)}`)];
+  const warned = notes(warnings(run));
+  return warned ? [...said, warned] : said;
+}
+
+/** Returns the model on its GPUs: `llama-3.1-8b on 2 x h100`. */
+export function placement(json: Json): string {
+  const model = text(json, 'model') ?? 'the model';
+  const gpus = num(json, 'gpus');
+  const gpu = text(json, 'gpu') ?? 'unknown';
+  return `${model} on ${gpus === undefined ? '' : `${fixed(gpus, 0)} `}${gpu} ${gpus === 1 ? 'GPU' : 'GPUs'}`;
+}
+
+function sentence(run: Json): string {
+  const rate = num(run, 'throughput.requests_per_s');
+  const tokens = num(run, 'throughput.output_tokens_per_s');
+  if (rate === undefined) return `${placement(run)}: the report names no throughput.`;
+  const served = `serves ${fixed(rate, 2)} requests/s` + (tokens === undefined ? '' : ` (${fixed(tokens, 0)} output tokens/s)`);
+  const latencies = [
+    named(run, 'p99 TTFT', 'ttft_ms.p99') ?? named(run, 'mean TTFT', 'ttft_ms.mean'),
+    named(run, 'mean TPOT', 'tpot_ms.mean'),
+  ].filter((it) => it !== undefined);
+  const within = latencies.length === 0 ? '' : ` with a ${latencies.join(' and a ')}`;
+  return `${placement(run)} ${served}${within}${verdict(run)}.`;
+}
+
+function named(run: Json, name: string, path: string): string | undefined {
+  const ms = num(run, path);
+  return ms === undefined ? undefined : `${name} of ${latency(ms)}`;
+}
+
+function verdict(run: Json): string {
+  if (truth(run, 'overloaded')) return ', but is overloaded';
+  const met = num(run, 'goodput.met');
+  const requests = num(run, 'requests');
+  if (met === undefined || !requests) return '';
+  return `; ${percent((100 * met) / requests)} of the requests meet the limits`;
+}
+
+/** Returns how well the figures are known. */
+function error(run: Json): string {
+  const parts: string[] = [];
+  if (has(run, 'interval')) {
+    const coverage = percent(100 * (num(run, 'interval.coverage') ?? 0));
+    const range = (path: string, shown: (value: number) => string): string | undefined => {
+      const [low, high] = [num(run, `${path}.low`), num(run, `${path}.high`)];
+      return low === undefined || high === undefined ? undefined : `${shown(low)} to ${shown(high)}`;
+    };
+    const ranges = [
+      ['p99 TTFT', range('interval.ttft_ms.p99', latency)],
+      ['mean TPOT', range('interval.tpot_ms.mean', latency)],
+      ['throughput', range('interval.requests_per_s', threeDigits)],
+    ].filter((it): it is [string, string] => it[1] !== undefined);
+    const named = ranges.map(([name, text]) => `${name} ${text}${name === 'throughput' ? ' requests/s' : ''}`);
+    if (named.length > 0) parts.push(`${coverage} of measured servers are expected within ${named.join(', ')}.`);
+  }
+  const mean = num(run, 'steady.mean_error');
+  if (mean !== undefined && mean > 0) parts.push(`Chance of the load leaves means uncertain by ±${percent(100 * mean)}.`);
+  if (!has(run, 'interval')) parts.push('The error of the model is not part of this report: run again with --interval 0.8.');
+  return parts.join(' ');
+}
+
+/** Returns the sources of the time of the steps. */
+export function origin(run: Json): string {
+  const shares = numbers(run, 'time_share_by_source').filter(([, share]) => share > 0);
+  if (shares.length === 0) return '';
+  const named = shares.map(([name, share]) => `${percent(100 * share)} ${name}`);
+  const outside = num(run, 'time_share_outside') ?? 0;
+  const beyond = outside > 0 ? `; ${percent(100 * outside)} lie outside of the measured ranges` : '';
+  return `Origin of the step time: ${named.join(', ')}${beyond}.`;
+}
+
+function warnings(run: Json): string[] {
+  const said: string[] = [];
+  if (truth(run, 'overloaded')) {
+    const [first, last] = [num(run, 'queue_growth.first_quarter_ms'), num(run, 'queue_growth.last_quarter_ms')];
+    const growth = first === undefined || last === undefined
+      ? '' : `: the mean queue time grows from ${latency(first)} in the first quarter of the requests to ${latency(last)} in the last`;
+    said.push(`The servers do not keep up with this rate${growth}. The figures depend on the length of the run.`);
+  } else if (!truth(run, 'steady.is_steady') && !truth(run, 'steady.is_transient') && has(run, 'steady')) {
+    said.push('The run ends before the servers reach a steady state; use more requests, or a lower rate.');
+  }
+  const share = num(run, 'busiest_replica_share');
+  if (share !== undefined) said.push(`One server serves ${percent(100 * share)} of the tokens, so that the others stand idle.`);
+  return said;
+}

@@ -1,0 +1,90 @@
+/** A run over time: windows as charts that share their axis. */
+import { chart, linked, type Point, type Series } from '../../chart/index.js';
+import type { Csv } from '../../data/csv.js';
+import { list, num, truth, type Json } from '../../data/json.js';
+import { percent, threeDigits } from '../../data/number.js';
+import { absent, group } from '../dom.js';
+
+/** Values of a column, one a window. */
+type Column = (name: string) => (number | undefined)[];
+
+interface Windows {
+  from: number[];
+  to: number[];
+  column: Column;
+}
+
+/** Returns windows of the report of a run. */
+function ofReport(run: Json): Windows {
+  // The last window ends with the run, and the rates of a short rest say little.
+  const windows = list(run, 'windows').filter((it, _, all) => !truth(it, 'is_partial') || all.length === 1);
+  const known = windows.filter((it) => num(it, 'from_s') !== undefined && num(it, 'to_s') !== undefined);
+  const column: Column = (name) => {
+    const [, latency, figure] = /^(ttft|tpot|itl|e2e|queue)_(mean|p50|p90|p95|p99|p99_9)_ms$/.exec(name) ?? [];
+    return known.map((it) => num(it, latency === undefined ? name : `${latency}_ms.${figure}`));
+  };
+  return { from: known.map((it) => num(it, 'from_s') ?? 0), to: known.map((it) => num(it, 'to_s') ?? 0), column };
+}
+
+/** Returns windows of `--windows-out`. */
+function ofCsv(csv: Csv): Windows {
+  const partial = csv.texts('is_partial');
+  const [from, to] = [csv.numbers('from_s'), csv.numbers('to_s')];
+  const rows = Array.from({ length: csv.rows }, (_, row) => row)
+    .filter((row) => (partial[row] !== 'true' || csv.rows === 1) && Number.isFinite(from?.[row]) && Number.isFinite(to?.[row]));
+  const column: Column = (name) => {
+    const values = csv.numbers(name);
+    return rows.map((row) => {
+      const value = values?.[row];
+      return value === undefined || Number.isNaN(value) ? undefined : value;
+    });
+  };
+  return { from: rows.map((row) => from?.[row] ?? 0), to: rows.map((row) => to?.[row] ?? 0), column };
+}
+
+/** Returns the charts of a run over time, from the input of its windows if there is one. */
+export function overTime(run: Json, csv?: Csv): HTMLElement | undefined {
+  const windows = csv ? ofCsv(csv) : ofReport(run);
+  if (windows.from.length === 0) {
+    return group('Over time', absent('Figures over time are not in this report.', 'Run again with ', '--windows auto'));
+  }
+  const figures = charts(windows, num(run, 'kv_blocks'));
+  if (figures.length > 1) linked(figures);
+  return group('Over time', ...figures);
+}
+
+function charts(windows: Windows, kvBlocks: number | undefined): HTMLElement[] {
+  const width = (windows.to[0] ?? 0) - (windows.from[0] ?? 0);
+  const per = (values: (number | undefined)[]): (number | undefined)[] =>
+    values.map((value, at) => value === undefined ? undefined : value / ((windows.to[at] ?? 0) - (windows.from[at] ?? 0)));
+  const steps = (name: string, values: (number | undefined)[], mark: Series['mark'] = 'steps'): Series[] => {
+    const points = values.map((y, at): Point => ({ x: windows.from[at] ?? 0, y: y ?? NaN }));
+    const last = points.at(-1);
+    // A step holds until the next x; the last one until its window ends.
+    if (last) points.push({ x: windows.to.at(-1) ?? last.x, y: last.y });
+    return values.some((value) => value !== undefined) ? [{ name, mark, points }] : [];
+  };
+  const { column } = windows;
+  const share = kvBlocks === undefined ? [] : column('kv_blocks_mean').map((value) => value === undefined ? undefined : (100 * value) / kvBlocks);
+  const all: [string, string, Series[], ((value: number) => string)?][] = [
+    ['Requests per second', 'requests/s', [...steps('arrive', per(column('arrived'))), ...steps('complete', column('requests_per_s'))]],
+    ['Requests at once, averaged over each window', 'requests',
+      [...steps('running', column('running_mean')), ...steps('waiting', column('waiting_mean'))]],
+    kvBlocks === undefined
+      ? ['KV blocks held, averaged over each window', 'KV blocks', steps('KV blocks', column('kv_blocks_mean'), 'area')]
+      : ['KV cache held, averaged over each window', '% of the KV blocks', steps('KV cache', share, 'area'), percent],
+    ['TTFT of the requests that end in each window (ms)', 'TTFT (ms)',
+      [...steps('mean', column('ttft_mean_ms')), ...steps('p99', column('ttft_p99_ms'))]],
+    ['TPOT of the requests that end in each window (ms)', 'TPOT (ms)',
+      [...steps('mean', column('tpot_mean_ms')), ...steps('p99', column('tpot_p99_ms'))]],
+  ];
+  const some = all.filter(([, , series]) => series.length > 0);
+  return some.map(([title, label, series, format], at) => chart({
+    title,
+    ...(at === 0 ? { note: `Each window lasts ${threeDigits(width)} s; warm-up and drain are included.` } : {}),
+    x: { label: 'Simulated time (s)', scale: 'linear', format: threeDigits },
+    y: { label, scale: 'linear', format: format ?? threeDigits },
+    series,
+    height: 180,
+  }));
+}

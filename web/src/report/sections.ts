@@ -1,0 +1,78 @@
+/** Sections of a report, one for each input. */
+import { Csv } from '../data/csv.js';
+import { inflate } from '../data/inflate.js';
+import type { Input } from '../data/inputs.js';
+import { compareSection } from './compare.js';
+import { absent, type Child } from './dom.js';
+import { planSection } from './plan.js';
+import { planRatesSection } from './plan_rates.js';
+import { requestsGroup, runSection, stepsGroup, windowsGroup, type File, type RunFiles } from './run/index.js';
+import { saturateSection, saturateUsersSection } from './saturate.js';
+import { stepSection } from './step.js';
+import { sweepSection } from './sweep/index.js';
+import { validateSection } from './validate.js';
+import type { Json } from '../data/json.js';
+
+/** A section: the input that it is about, and those that belong to it. */
+export interface Section {
+  input: Input;
+  files: Input[];
+}
+
+const OF_RUN = ['requests', 'steps', 'windows'] as const;
+type OfRun = (typeof OF_RUN)[number];
+const isOfRun = (kind: string): kind is OfRun => (OF_RUN as readonly string[]).includes(kind);
+
+const JSON_SECTIONS: Record<string, (json: Json) => Child[]> = {
+  step: stepSection,
+  plan: planSection,
+  'plan-rates': planRatesSection,
+  saturate: saturateSection,
+  'saturate-users': saturateUsersSection,
+  compare: compareSection,
+  validate: validateSection,
+};
+
+/** Divides inputs into sections. Files of requests, steps and windows join the run, if there is just one. */
+export function sections(inputs: Input[]): Section[] {
+  const runs = inputs.filter((input) => input.kind === 'run');
+  const files = runs.length === 1 ? firstOfEach(inputs) : [];
+  return inputs.filter((input) => !files.includes(input)).map((input) => ({ input, files: input === runs[0] ? files : [] }));
+}
+
+/** Returns the first file of each kind that belongs to a run. */
+function firstOfEach(inputs: Input[]): Input[] {
+  return OF_RUN.flatMap((kind) => inputs.find((input) => input.kind === kind) ?? []);
+}
+
+/** Returns the contents of a section. */
+export async function contents({ input, files }: Section): Promise<Child[]> {
+  if (input.kind === 'run') return runSection(input.json, await runFiles(files));
+  const ofJson = Object.hasOwn(JSON_SECTIONS, input.kind) ? JSON_SECTIONS[input.kind] : undefined;
+  if (ofJson) return ofJson(input.json);
+  if (input.kind !== 'sweep' && !isOfRun(input.kind)) return [absent('This report does not know the kind of this input.', 'Make it again with this version of rooflut.')];
+  const file = await fileOf(input);
+  if (!file) return [absent('The file could not be read.', 'Make the report again.')];
+  if (input.kind === 'sweep') return sweepSection(file.csv, input.pareto, file.leftOut);
+  if (input.kind === 'requests') return [requestsGroup(file)];
+  return [input.kind === 'steps' ? stepsGroup(file) : windowsGroup(file)];
+}
+
+async function runFiles(inputs: Input[]): Promise<RunFiles> {
+  const files: RunFiles = {};
+  for (const input of inputs) {
+    const file = await fileOf(input);
+    if (file && isOfRun(input.kind)) files[input.kind] = file;
+  }
+  return files;
+}
+
+async function fileOf(input: Input): Promise<File | undefined> {
+  if (input.gzip === undefined) return undefined;
+  try {
+    return { csv: new Csv(await inflate(input.gzip)), leftOut: input.leftOut };
+  } catch {
+    // The block is cut off, or is no base64 of gzip.
+    return undefined;
+  }
+}

@@ -1,0 +1,142 @@
+/** Figures of a sweep over one of its keys. */
+import { chart, type ChartSpec, type Point, type Series } from '../../chart/index.js';
+import { plural, threeDigits } from '../../data/number.js';
+import { absent, h } from '../dom.js';
+import { described, grouped, type Key, type Sweep } from './rows.js';
+
+/** Most lines that one chart tells apart. */
+const MAX_LINES = 14;
+
+/** Figures that can be drawn, the first with values first. */
+const FIGURES: [column: string, name: string, label: string][] = [
+  ['ttft_p99_ms', 'TTFT p99', 'TTFT p99 (ms)'],
+  ['ttft_mean_ms', 'TTFT mean', 'TTFT mean (ms)'],
+  ['tpot_mean_ms', 'TPOT mean', 'TPOT mean (ms)'],
+  ['tpot_p99_ms', 'TPOT p99', 'TPOT p99 (ms)'],
+  ['e2e_mean_ms', 'E2E mean', 'E2E mean (ms)'],
+  ['e2e_p99_ms', 'E2E p99', 'E2E p99 (ms)'],
+  ['requests_per_s', 'Throughput', 'Requests served per second'],
+  ['goodput_requests_per_s', 'Goodput', 'Requests within the limits per second'],
+  ['output_tokens_per_s', 'Output tokens per second', 'Output tokens/s'],
+  ['output_tokens_per_s_per_gpu', 'Output tokens per second and GPU', 'Output tokens/s a GPU'],
+  ['tokens_per_s_per_user', 'Tokens per second and user', 'Tokens/s a user'],
+  ['usd_per_million_output_tokens', 'USD per 1M output tokens', 'USD per million output tokens'],
+  ['wh_per_million_output_tokens', 'Wh per 1M output tokens', 'Wh per million output tokens'],
+  ['busy_share', 'Busy share', 'Share of the time that servers are busy'],
+  ['running_mean', 'Requests at once', 'Requests at once, on average'],
+];
+
+export function sweepFigures(sweep: Sweep): HTMLElement[] {
+  const axes = sweep.keys.filter((key) => key.numbers !== undefined && key.values.length > 1);
+  const figures = FIGURES.filter(([column]) => sweep.figure(column) !== undefined);
+  if (axes.length === 0 || figures.length === 0) {
+    return [absent('The sweep varies no number, or has no figures.', 'Give a range, as in ', 'rooflut sweep --rate 4..40:4')];
+  }
+  const holder = h('div', { class: 'chosen' });
+  const figure = select('Figure', figures.map(([column, name]) => [column, name]));
+  const axis = select('Over', axes.map((key) => [key.name, key.name]));
+  const filters = sweep.keys.map((key) => ({ key, select: select(key.name, [['', 'all'], ...key.values.map((value): [string, string] => [value, value])]) }));
+  narrow(sweep, axes[0], filters);
+  const draw = (): void => {
+    const x = axes.find((key) => key.name === axis.input.value) ?? axes[0];
+    const y = figures.find(([column]) => column === figure.input.value) ?? figures[0];
+    for (const filter of filters) filter.select.label.hidden = filter.key === x;
+    const rows = wanted(sweep, filters.filter((filter) => filter.key !== x));
+    if (x && y) holder.replaceChildren(drawn(sweep, x, y, rows));
+  };
+  const all = [figure, axis, ...filters.map((filter) => filter.select)];
+  for (const { input } of all) input.addEventListener('change', draw);
+  draw();
+  return [h('div', { class: 'controls' }, ...all.map(({ label }) => label)), holder];
+}
+
+interface Select {
+  label: HTMLLabelElement;
+  input: HTMLSelectElement;
+}
+
+interface Filter {
+  key: Key;
+  select: Select;
+}
+
+/** Returns a labelled choice. */
+export function select(name: string, options: [value: string, text: string][]): Select {
+  const input = h('select', {}, ...options.map(([value, text]) => h('option', { value }, text)));
+  return { input, label: h('label', {}, `${name} `, input) };
+}
+
+/** Returns the rows with the chosen values. */
+function wanted(sweep: Sweep, filters: Filter[]): number[] {
+  const chosen = filters.filter(({ select }) => select.input.value !== '');
+  const rows: number[] = [];
+  for (let row = 0; row < sweep.csv.rows; row++) {
+    if (chosen.every(({ key, select }) => key.cells[row] === select.input.value)) rows.push(row);
+  }
+  return rows;
+}
+
+/** Chooses values of the last keys until few enough lines are left. */
+function narrow(sweep: Sweep, x: Key | undefined, filters: Filter[]): void {
+  const others = filters.filter((filter) => filter.key !== x).reverse();
+  for (const { key, select } of others) {
+    const lines = grouped(wanted(sweep, filters), others.map((filter) => filter.key)).size;
+    if (lines <= MAX_LINES) return;
+    select.input.value = key.values[0] ?? '';
+  }
+}
+
+function drawn(sweep: Sweep, x: Key, [column, name, label]: [string, string, string], rows: number[]): HTMLElement {
+  const y = sweep.figure(column);
+  const others = sweep.keys.filter((key) => key !== x);
+  const varied = others.filter((key) => new Set(rows.map((row) => key.cells[row])).size > 1);
+  const lines = [...grouped(rows, varied)];
+  const [low, high] = band(sweep, column);
+  const series = lines.slice(0, MAX_LINES).map(([line, rows]): Series => ({
+    name: line === '' ? name : line,
+    mark: 'line',
+    points: rows.flatMap((row): Point[] => {
+      const [at, value] = [x.numbers?.[row], y?.[row]];
+      if (at === undefined || value === undefined || !Number.isFinite(value)) return [];
+      const ends = [low?.[row], high?.[row]] as const;
+      return [{ x: at, y: value, ...(ends[0] !== undefined && ends[1] !== undefined && !Number.isNaN(ends[0] + ends[1]) ? { low: ends[0], high: ends[1] } : {}) }];
+    }).sort((a, b) => a.x - b.x),
+  })).filter((one) => one.points.length > 0);
+  if (series.length === 0) return absent('No row has this figure.', 'Choose other values.');
+  const shown = `${plural(series.length, 'line')}${lines.length > MAX_LINES ? ` of ${lines.length}; choose values above to see others` : ''}`;
+  const fixed = others.filter((key) => !varied.includes(key) && key.values.length > 1);
+  const about = fixed.length === 0 ? '' : `, all with ${described(fixed, rows[0] ?? 0)}`;
+  const bands = low ? ' Bands are intervals or ranges over seeds.' : '';
+  const spec: ChartSpec = {
+    title: `${name} over ${x.name}`,
+    note: `${shown}${about}.${bands}`,
+    x: { label: x.name, scale: isGeometric(x) ? 'log' : 'linear', format: threeDigits },
+    y: { label, scale: isWide(series) ? 'log' : 'linear', format: threeDigits },
+    series,
+  };
+  return chart(spec);
+}
+
+/** Returns the columns of the ends of a figure: its interval, else its range over seeds. */
+function band(sweep: Sweep, column: string): [Float64Array | undefined, Float64Array | undefined] {
+  for (const [low, high] of [['low', 'high'], ['lowest', 'highest']] as const) {
+    const named = (end: string): Float64Array | undefined => sweep.figure(column.replace(/_(ms|per_s)$/, `_${end}_$1`));
+    if (named(low) && named(high)) return [named(low), named(high)];
+  }
+  return [undefined, undefined];
+}
+
+/** Whether the values of a key are spread as powers are. */
+function isGeometric(key: Key): boolean {
+  const sorted = [...new Set(key.values.map(Number))].sort((a, b) => a - b);
+  const [first = 0, second = 0] = sorted;
+  const [before = 0, last = 0] = sorted.slice(-2);
+  return sorted.length > 3 && first > 0 && last / first >= 16 && (last - before) / (second - first) >= 4;
+}
+
+/** Whether values go over two orders of magnitude. */
+function isWide(series: Series[]): boolean {
+  let [least, most] = [Infinity, 0];
+  for (const { points } of series) for (const { y } of points) [least, most] = [Math.min(least, y), Math.max(most, y)];
+  return least > 0 && most / least > 100;
+}

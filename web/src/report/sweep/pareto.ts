@@ -1,0 +1,52 @@
+/** The Pareto front of a sweep: speed for each user against output of each GPU. */
+import { chart, type Colour, type Point, type Series } from '../../chart/index.js';
+import { plural, threeDigits } from '../../data/number.js';
+import { absent } from '../dom.js';
+import { described, grouped, type Sweep } from './rows.js';
+
+/** Most lines that have a colour. */
+const MAX_LINES = 7;
+
+export function paretoFront(sweep: Sweep, indices: number[]): HTMLElement {
+  const [perUser, perGpu] = [sweep.figure('tokens_per_s_per_user'), sweep.figure('output_tokens_per_s_per_gpu')];
+  if (!perUser || !perGpu) return absent('No row has tokens per second a user and a GPU.', 'Run the sweep again with this version of ', 'rooflut sweep');
+  const points = (rows: Iterable<number>, label: (row: number) => string): Point[] => {
+    const found: Point[] = [];
+    for (const row of rows) {
+      const [x, y] = [perUser[row] ?? NaN, perGpu[row] ?? NaN];
+      if (Number.isFinite(x) && Number.isFinite(y)) found.push({ x, y, label: label(row) });
+    }
+    return found;
+  };
+  const overloaded = sweep.csv.texts('overloaded');
+  const every = Array.from({ length: sweep.csv.rows }, (_, row) => row).filter((row) => overloaded[row] !== 'true');
+  const best = new Set(indices);
+  const beaten = every.filter((row) => !best.has(row));
+  const front = indices.filter((row) => row >= 0 && row < sweep.csv.rows);
+  const load = sweep.load();
+  const lines = [...grouped(front, sweep.deployment())];
+  const series: Series[] = [
+    { name: 'other rows', mark: 'dots', colour: 'muted', points: points(beaten, (row) => described(sweep.keys, row)) },
+    ...lines.slice(0, MAX_LINES).flatMap(([name, rows], at): Series[] => {
+      const found = points(rows, (row) => described(load, row)).sort((a, b) => a.x - b.x);
+      const colour = at as Colour;
+      const named = name === '' ? 'front' : name;
+      return [
+        { name: named, mark: 'line', colour, points: found },
+        ...(found.length < 2 ? [{ name: `${named} (one row)`, mark: 'dots' as const, colour, points: found }] : []),
+      ];
+    }),
+  ];
+  const rest = points(lines.slice(MAX_LINES).flatMap(([, rows]) => rows), (row) => described(sweep.keys, row));
+  if (rest.length > 0) series.push({ name: 'other deployments on the front', mark: 'dots', colour: 'bad', points: rest });
+  return chart({
+    title: front.length === 0
+      ? 'Speed for each user against output of each GPU'
+      : `${plural(front.length, 'row')} of ${plural(lines.length, 'deployment')} are on the Pareto front`,
+    note: 'No other row is better than those of the front in one figure and as good in the other. Rows of overloaded servers are left out.',
+    x: { label: 'Speed for a user (tokens/s)', scale: 'linear', format: threeDigits },
+    y: { label: 'Output of a GPU (tokens/s)', scale: 'linear', format: threeDigits },
+    series: series.filter((one) => one.points.length > 0),
+    height: 420,
+  });
+}

@@ -1,0 +1,3 @@
+export { specs, requests } from './samples.js';
+export { toSvg } from '../src/chart/svg.js';
+export * from '../src/data/number.js';
