@@ -1,6 +1,6 @@
 /** Controls of the form, one for each kind of setting. */
 import { h } from '../report/dom.js';
-import type { ChoiceField, Field, LengthField, NamesField, NumberField, SwitchField, TextField, Value } from './fields.js';
+import type { ChoiceField, Field, LengthField, NamesField, NumberField, TextField, Value } from './fields.js';
 import { POSITIONS, positionOf, valueAt } from './slide.js';
 
 /** What stands beside the label of a setting. */
@@ -24,7 +24,7 @@ export function control(field: Field, id: string, take: Take): Control {
     case 'text':
       return text(field, id, take);
     case 'switch':
-      return toggle(field, id, take);
+      return toggle(id, take);
     case 'names':
       return names(field, id, take);
   }
@@ -83,7 +83,7 @@ function text(field: TextField, id: string, take: Take): Control {
   return { elements, main: input, set: (value) => { input.value = String(value ?? field.initial); } };
 }
 
-function toggle(field: SwitchField, id: string, take: Take): Control {
+function toggle(id: string, take: Take): Control {
   const input = h('input', { id, type: 'checkbox' });
   input.addEventListener('input', () => take(input.checked));
   return { elements: [input], main: input, set: (value) => { input.checked = value === true; } };
