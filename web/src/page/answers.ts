@@ -40,6 +40,8 @@ export class Answers {
   };
   /** Contents that are not drawn yet, by place. */
   private readonly due = new Map<Place, () => Child[]>();
+  /** The requests of the run as CSV. */
+  private requests: string | undefined;
   private frame: number | undefined;
   private saying: ReturnType<typeof setTimeout> | undefined;
 
@@ -63,8 +65,13 @@ export class Answers {
   take(part: Part): void {
     switch (part.part) {
       case 'run':
+        this.requests = undefined;
+        return this.run(part.text);
       case 'details':
         return this.run(part.text);
+      case 'requests':
+        this.requests = part.text;
+        return;
       case 'step':
         this.known.step = part.text;
         return this.draw(this.places.step, () => stepSection(JSON.parse(part.text) as Json));
@@ -88,7 +95,8 @@ export class Answers {
     const answer = runAnswer(run);
     this.summary.replaceChildren(...answer);
     this.say(answer[0]?.textContent ?? '');
-    this.draw(this.places.run, () => runSection(run, {}).slice(answer.length));
+    const files = this.requests === undefined ? {} : { requests: { csv: new Csv(this.requests), leftOut: undefined } };
+    this.draw(this.places.run, () => runSection(run, files).slice(answer.length));
   }
 
   private plan(text: string, isFinal: boolean): void {

@@ -89,7 +89,8 @@ export class App {
       return;
     }
     this.exports.show(asked);
-    this.lanes.run.ask({ kind: 'run', scenario: asked.run, config: asked.config }, { part: (part) => this.take(part), done: () => {} });
+    const { run: scenario, details, fits, config } = asked;
+    this.lanes.run.ask({ kind: 'run', scenario, details, fits, config }, { part: (part) => this.take(part), done: () => {} });
     this.answers.wait();
     this.pause = setTimeout(() => this.search(asked), PAUSE_MS);
   }

@@ -5,11 +5,20 @@ import { joinScenario, literal, put, splitScenario, type Scenario } from './toml
 export interface Questions {
   /** Scenario of `rooflut run`. */
   run: string;
+  /** The same with intervals. */
+  details: string;
+  fits: FitsQuestion;
   plan: PlanQuestion;
   /** One sweep a deployment. */
   front: string[];
   /** Text of a config.json that replaces the model. */
   config: string | undefined;
+}
+
+export interface FitsQuestion {
+  scenario: string;
+  /** Requests that should fit, the flags of `rooflut fits`. */
+  wanted: { batch: number; context?: number };
 }
 
 export interface PlanQuestion {
@@ -22,6 +31,8 @@ export interface PlanQuestion {
 export const CONFIG_FILE = 'config.json';
 
 const DEGREES = [1, 2, 4, 8];
+/** Share of measured servers that the intervals are meant to contain. */
+const INTERVAL = '0.8';
 /** Users of the front's points. */
 const USERS = '1,2,4,8,16,32,64,128,256';
 
@@ -36,6 +47,14 @@ export function questions(settings: Settings, catalogue: Catalogue): Questions {
 
   const run = copy(scenario);
   if (!run.tables.get('output')?.has('goodput')) put(run.tables, 'output', 'goodput', literal(goodput));
+
+  const details = copy(run);
+  if (!details.tables.get('output')?.has('interval')) put(details.tables, 'output', 'interval', INTERVAL);
+
+  const fits = copy(scenario);
+  drop(fits, ['tp', 'replicas']);
+  const context = Number(of('prompt')) + Number(of('output'));
+  const demand = Number.isInteger(context) ? { batch: 1, context } : { batch: 1 };
 
   const plan = copy(scenario);
   drop(plan, ['requests', 'replicas', 'gpu', 'tp', 'goodput', 'windows', 'interval']);
@@ -52,7 +71,7 @@ export function questions(settings: Settings, catalogue: Catalogue): Questions {
     return joinScenario({ ...swept, blocks: [...swept.blocks, lists] });
   }));
   const config = settings.config as string | undefined;
-  return { run: joinScenario(run), plan: { scenario: joinScenario(plan), wanted }, front, config };
+  return { run: joinScenario(run), details: joinScenario(details), fits: { scenario: joinScenario(fits), wanted: demand }, plan: { scenario: joinScenario(plan), wanted }, front, config };
 }
 
 /** Returns the scenario of the settings, with the other keys in place of those of controls. */

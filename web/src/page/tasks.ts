@@ -1,11 +1,11 @@
 /** What the page asks its workers, and what these answer. */
 import type { Catalogue } from './fields.js';
-import type { PlanQuestion } from './questions.js';
+import type { FitsQuestion, PlanQuestion } from './questions.js';
 
 export type Task =
   | { kind: 'catalogue' }
-  /** A run, its memory and a step, then the run with intervals and windows. */
-  | { kind: 'run'; scenario: string; config: string | undefined }
+  /** A run, then its memory, a step, and the run with intervals, windows and its requests. */
+  | { kind: 'run'; scenario: string; details: string; fits: FitsQuestion; config: string | undefined }
   | { kind: 'plan'; question: PlanQuestion; config: string | undefined }
   /** A sweep for each scenario. */
   | { kind: 'front'; scenarios: string[]; config: string | undefined }
