@@ -1,8 +1,8 @@
-/** The answers: places of sections, which the parts of answers fill. */
+/** The answers: what is known at a glance, and a place for each kind of answer, which its parts fill. */
 import { Csv } from '../data/csv.js';
 import type { Json } from '../data/json.js';
 import { h, type Child } from '../report/dom.js';
-import { planSection } from '../report/plan.js';
+import { planSection, planSentence } from '../report/plan.js';
 import { runAnswer } from '../report/run/answer.js';
 import { runSection } from '../report/run/index.js';
 import { stepSection } from '../report/step.js';
@@ -11,6 +11,7 @@ import { Figures } from './figures.js';
 import { front, joined } from './front.js';
 import { memorySection } from './memory.js';
 import { Place } from './place.js';
+import { tabs } from './tabs.js';
 import type { Part } from './tasks.js';
 
 /** What is known now, as the commands print it. */
@@ -22,7 +23,7 @@ export interface Known {
   sweeps: string[];
 }
 
-/** Time in ms without a new answer after which readers of the screen hear the last one. */
+/** Time in ms without a new answer after which screen readers say the last one. */
 const QUIET_MS = 800;
 
 export class Answers {
@@ -30,29 +31,25 @@ export class Answers {
   readonly known: Known = { sweeps: [] };
   private readonly figures = new Figures();
   private readonly summary = h('div', { class: 'summary' });
+  private readonly planned = h('p', { class: 'planned' });
   private readonly said = h('p', { class: 'for-readers', role: 'status' });
   private readonly places = {
     run: new Place('run', 'Run'),
     step: new Place('step', 'Step'),
     fits: new Place('memory', 'Memory'),
-    front: new Place('front', 'Front'),
+    front: new Place('front', 'Pareto front'),
     plan: new Place('plan', 'Plan'),
   };
-  /** Contents that are not drawn yet, by place. */
-  private readonly due = new Map<Place, () => Child[]>();
-  /** The requests of the run as CSV. */
-  private requests: string | undefined;
   private frame: number | undefined;
   private saying: ReturnType<typeof setTimeout> | undefined;
+  /** The requests of the run as CSV. */
+  private requests: string | undefined;
 
-  constructor(exports: HTMLElement) {
+  constructor() {
     const all = Object.values(this.places);
-    const links = all.map(({ id, title }) => h('li', {}, h('a', { href: `#${id}` }, title)));
-    // The fragment of the address holds the settings.
-    for (const link of links) link.firstElementChild?.addEventListener('click', (event) => jump(event));
     this.element = h('div', { id: 'answers' },
-      h('section', { id: 'answer', 'aria-label': 'Answer' }, this.summary, this.figures.element, this.said),
-      h('nav', { 'aria-label': 'Answers' }, h('ul', {}, ...links)), ...all.map((place) => place.element), exports);
+      h('section', { id: 'answer', 'aria-label': 'Answer' }, this.summary, this.planned, this.figures.element, this.said),
+      tabs(all), ...all.map((place) => place.element));
   }
 
   /** Says that answers to a new question are on their way. */
@@ -60,13 +57,12 @@ export class Answers {
     this.places.plan.wait('Planning…');
     this.places.front.wait('Simulating deployments…');
     this.known.sweeps = [];
+    this.requests = undefined;
   }
 
   take(part: Part): void {
     switch (part.part) {
       case 'run':
-        this.requests = undefined;
-        return this.run(part.text);
       case 'details':
         return this.run(part.text);
       case 'requests':
@@ -74,9 +70,9 @@ export class Answers {
         return;
       case 'step':
         this.known.step = part.text;
-        return this.draw(this.places.step, () => stepSection(JSON.parse(part.text) as Json));
+        return this.show(this.places.step, () => stepSection(JSON.parse(part.text) as Json));
       case 'fits':
-        return this.draw(this.places.fits, () => memorySection(JSON.parse(part.text) as Json));
+        return this.show(this.places.fits, () => memorySection(JSON.parse(part.text) as Json));
       case 'plan':
       case 'bounds':
         return this.plan(part.text, part.part === 'plan');
@@ -85,6 +81,11 @@ export class Answers {
       case 'refused':
         return this.refuse(part.of, part.message);
     }
+  }
+
+  /** All parts of an answer are there. */
+  done(kind: 'plan' | 'front'): void {
+    this.places[kind].settle();
   }
 
   private run(text: string): void {
@@ -96,41 +97,35 @@ export class Answers {
     this.summary.replaceChildren(...answer);
     this.say(answer[0]?.textContent ?? '');
     const files = this.requests === undefined ? {} : { requests: { csv: new Csv(this.requests), leftOut: undefined } };
-    this.draw(this.places.run, () => runSection(run, files).slice(answer.length));
+    this.show(this.places.run, () => runSection(run, files).slice(answer.length));
   }
 
   private plan(text: string, isFinal: boolean): void {
-    const place = this.places.plan;
-    this.draw(place, () => planSection(JSON.parse(text) as Json));
-    if (!isFinal) return;
-    this.known.plan = text;
-    place.settle();
+    const plan = JSON.parse(text) as Json;
+    if (isFinal) this.known.plan = text;
+    this.planned.textContent = `Plan: ${planSentence(plan)}`;
+    this.show(this.places.plan, () => planSection(plan));
   }
 
   private rows(text: string): void {
     this.known.sweeps.push(text);
     const csv = joined(this.known.sweeps);
-    this.draw(this.places.front, () => {
+    this.show(this.places.front, () => {
       const rows = new Csv(csv);
       return sweepSection(rows, front(rows), undefined);
     });
   }
 
-  /** The last part of an answer of a kind is there. */
-  done(kind: 'plan' | 'front'): void {
-    this.places[kind].settle();
-  }
-
   private refuse(of: string, message: string): void {
-    const place = Object.entries(this.places).find(([name]) => name === of)?.[1];
-    if (of !== 'run') {
-      if (place) this.due.delete(place);
-      place?.refuse(message);
+    if (of === 'run') {
+      this.element.classList.add('stale');
+      this.summary.replaceChildren(h('p', { class: 'answer refused' }, message));
+      this.say(message);
       return;
     }
-    this.element.classList.add('stale');
-    this.summary.replaceChildren(h('p', { class: 'answer refused' }, message));
-    this.say(message);
+    if (of === 'plan') this.planned.textContent = '';
+    Object.entries(this.places).find(([name]) => name === of)?.[1].refuse(message);
+    this.drawSoon();
   }
 
   private say(words: string): void {
@@ -138,26 +133,16 @@ export class Answers {
     this.saying = setTimeout(() => { this.said.textContent = words; }, QUIET_MS);
   }
 
-  /** Draws the content of a place soon: one place a frame, so that input is never blocked for long. */
-  private draw(place: Place, content: () => Child[]): void {
-    this.due.set(place, content);
-    this.frame ??= requestAnimationFrame(() => this.drawNext());
+  private show(place: Place, content: () => Child[]): void {
+    place.show(content);
+    this.drawSoon();
   }
 
-  private drawNext(): void {
-    const [next] = this.due;
-    if (next) {
-      this.due.delete(next[0]);
-      next[0].show(next[1]());
-    }
-    this.frame = this.due.size > 0 ? requestAnimationFrame(() => this.drawNext()) : undefined;
+  /** Draws at most once a frame, however fast answers come. */
+  private drawSoon(): void {
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = undefined;
+      for (const place of Object.values(this.places)) place.draw();
+    });
   }
-}
-
-function jump(event: Event): void {
-  event.preventDefault();
-  const target = document.querySelector((event.currentTarget as HTMLAnchorElement).hash);
-  target?.scrollIntoView();
-  target?.querySelector('h2')?.setAttribute('tabindex', '-1');
-  target?.querySelector('h2')?.focus();
 }

@@ -18,7 +18,7 @@ const STEP_MS = 1500;
 export class App {
   private readonly fields: Field[];
   private readonly form: Form;
-  private readonly answers: Answers;
+  private readonly answers = new Answers();
   private readonly exports = new Exports(() => this.answers.known);
   private readonly message = h('p', { class: 'wrong', role: 'alert' });
   private readonly lanes: { run: Lane; plan: Lane; front: Lane; vllm: Lane };
@@ -30,13 +30,13 @@ export class App {
   constructor(private readonly catalogue: Catalogue, run: Lane, workers: Workers) {
     this.fields = fields(catalogue);
     this.form = new Form(this.fields, (settings) => this.change(settings));
-    this.answers = new Answers(this.exports.element);
     this.lanes = { run, plan: new Lane(workers), front: new Lane(workers), vllm: new Lane(workers) };
   }
 
   /** Shows the page and the settings of its address. */
   start(page: HTMLElement): void {
     const side = h('div', { id: 'form' }, this.message, this.paste(), this.form.element);
+    this.answers.element.append(this.exports.element);
     page.replaceChildren(h('div', { class: 'columns' }, side, this.answers.element));
     addEventListener('popstate', () => void this.readAddress());
     void this.readAddress();

@@ -10,6 +10,8 @@ interface Named {
   unit?: string;
   help?: string;
   group: Group;
+  /** Whether a scenario has its key even with the initial value, which is not the library's or is worth reading. */
+  always?: boolean;
   /** Whether the setting has a meaning beside others. */
   shown?: (settings: Settings) => boolean;
 }
@@ -84,13 +86,13 @@ const hasDrafts = (settings: Settings): boolean => typeof settings.draft_tokens 
 /** Returns the settings in the order of the form. */
 export function fields(catalogue: Catalogue): Field[] {
   return [
-    { key: 'model', table: '', group: 'Model', kind: 'text', label: 'Model', initial: 'llama-3.1-8b', suggestions: catalogue.models,
+    { key: 'model', always: true, table: '', group: 'Model', kind: 'text', label: 'Model', initial: 'llama-3.1-8b', suggestions: catalogue.models,
       help: 'A name of the list, or a Hugging Face id.' },
     { key: 'config', table: 'page', group: 'Model', kind: 'text', label: 'config.json', initial: '', lines: 4,
       help: 'Replaces the model above. Empty for none.', shown: (settings) => settings.config !== undefined },
     { key: 'dtype', table: '', group: 'Model', kind: 'choice', label: 'Weights', initial: '', options: [['', 'as published'], ...same(DTYPES)] },
     { key: 'kv_dtype', table: '', group: 'Model', kind: 'choice', label: 'KV cache', initial: '', options: [['', 'as published'], ...same(['bf16', 'fp8'])] },
-    { key: 'gpu', table: '', group: 'Servers', kind: 'choice', label: 'GPU', initial: 'h100', options: same(catalogue.gpus) },
+    { key: 'gpu', always: true, table: '', group: 'Servers', kind: 'choice', label: 'GPU', initial: 'h100', options: same(catalogue.gpus) },
     { key: 'tp', table: '', group: 'Servers', kind: 'choice', label: 'Tensor parallel', initial: '1', options: DEGREES, numeric: true },
     { key: 'pp', table: '', group: 'Servers', kind: 'choice', label: 'Pipeline stages', initial: '1', options: DEGREES, numeric: true },
     { key: 'dp', table: '', group: 'Servers', kind: 'choice', label: 'Data parallel', initial: '1', options: DEGREES, numeric: true,
@@ -99,16 +101,16 @@ export function fields(catalogue: Catalogue): Field[] {
     { key: 'replicas', table: 'server', group: 'Servers', kind: 'number', label: 'Servers', min: 1, max: 1000, whole: true, initial: 1, slider: [1, 16] },
     { key: 'load', table: 'page', group: 'Load', kind: 'choice', label: 'Requests', initial: 'rate',
       options: [['rate', 'arrive at a rate'], ['users', 'from users who wait for each answer']] },
-    { key: 'rate', table: 'workload', group: 'Load', kind: 'number', label: 'Rate', unit: 'requests/s', min: 1e-3, max: 1e5, initial: 10,
+    { key: 'rate', always: true, table: 'workload', group: 'Load', kind: 'number', label: 'Rate', unit: 'requests/s', min: 1e-3, max: 1e5, initial: 10,
       slider: [0.1, 200], shown: (settings) => !hasUsers(settings) },
-    { key: 'users', table: 'workload', group: 'Load', kind: 'number', label: 'Users', min: 1, max: 1e5, whole: true, initial: 32, slider: [1, 1024],
+    { key: 'users', always: true, table: 'workload', group: 'Load', kind: 'number', label: 'Users', min: 1, max: 1e5, whole: true, initial: 32, slider: [1, 1024],
       shown: hasUsers },
-    { key: 'prompt', table: 'workload', group: 'Load', kind: 'length', label: 'Prompt', unit: 'tokens', initial: '512', slider: [16, 32_768],
+    { key: 'prompt', always: true, table: 'workload', group: 'Load', kind: 'length', label: 'Prompt', unit: 'tokens', initial: '512', slider: [16, 32_768],
       help: 'Also a distribution: uniform:100..900, lognormal:300,0.6.' },
-    { key: 'output', table: 'workload', group: 'Load', kind: 'length', label: 'Output', unit: 'tokens', initial: '256', slider: [1, 8192] },
+    { key: 'output', always: true, table: 'workload', group: 'Load', kind: 'length', label: 'Output', unit: 'tokens', initial: '256', slider: [1, 8192] },
     { key: 'prefix_hit_rate', table: 'workload', group: 'Load', kind: 'number', label: 'Prompt found in the prefix cache', unit: 'share', min: 0, max: 1,
       initial: 0, slider: [0, 0.95] },
-    { key: 'requests', table: 'workload', group: 'Load', kind: 'number', label: 'Requests of a run', min: 1, max: 100_000, whole: true, initial: 1000,
+    { key: 'requests', always: true, table: 'workload', group: 'Load', kind: 'number', label: 'Requests of a run', min: 1, max: 100_000, whole: true, initial: 1000,
       slider: [100, 10_000] },
     { key: 'ttft', table: 'page', group: 'Limits', kind: 'number', label: 'p99 of TTFT at most', unit: 'ms', min: 1, max: 1e7, initial: 500, slider: [50, 10_000] },
     { key: 'tpot', table: 'page', group: 'Limits', kind: 'number', label: 'p99 of TPOT at most', unit: 'ms', min: 0.1, max: 1e6, initial: 50, slider: [5, 200] },

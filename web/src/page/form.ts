@@ -32,12 +32,14 @@ export class Form {
     this.arrange();
   }
 
-  /** Shows a refusal beside the control of the key that it names first; returns whether there is one. */
-  refuse(message: string): boolean {
+  /** Shows a refusal beside the control of the key that it names first, if there is one. */
+  refuse(message: string): void {
     const places = this.rows.map((row): [Row, number] => [row, message.search(new RegExp(`(^|[^\\w.])${row.field.key}:`))]);
     const named = places.filter(([row, at]) => at >= 0 && !row.element.hidden).sort(([, a], [, b]) => a - b)[0];
-    if (named) mark(named[0], message);
-    return named !== undefined;
+    if (!named) return;
+    const [row] = named;
+    mark(row, message);
+    row.element.closest('details')?.setAttribute('open', '');
   }
 
   /** Removes all refusals. */
@@ -72,16 +74,17 @@ export class Form {
       field.unit !== undefined && h('span', { class: 'unit' }, ` ${field.unit}`));
     if (label instanceof HTMLLabelElement) label.htmlFor = id;
     made.main.setAttribute('aria-describedby', `${id}-wrong${help ? ` ${id}-help` : ''}`);
-    const element = h('div', { class: `setting ${field.kind}` }, label, ...made.elements, help, wrong);
+    const element = h('div', { class: `setting of-${field.kind}` }, label, ...made.elements, help, wrong);
     const row: Row = { field, control: made, element, wrong };
     return row;
   }
 
-  private group(name: Group): HTMLElement {
+  private group(name: Group): HTMLDetailsElement {
     const rows = this.rows.filter(({ field }) => field.group === name).map(({ element }) => element);
-    return name === 'More settings'
-      ? h('details', { class: 'more' }, h('summary', {}, name), ...rows)
-      : h('fieldset', {}, h('legend', {}, name), ...rows);
+    const group = h('details', { class: 'settings' }, h('summary', {}, name), h('div', { role: 'group', 'aria-label': name }, ...rows));
+    // A narrow screen has the answers below the form.
+    group.open = name !== 'More settings' && (name === 'Load' || matchMedia('(min-width: 64rem)').matches);
+    return group;
   }
 }
 

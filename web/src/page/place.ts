@@ -1,13 +1,18 @@
-/** A section of the answers, whose content is replaced while the reader stays where they are. */
+/** A kind of answer, whose content is replaced while the reader stays where they are. */
 import { h, type Child } from '../report/dom.js';
 
 export class Place {
+  readonly tab: HTMLButtonElement;
   readonly element: HTMLElement;
   private readonly body = h('div', { class: 'body' });
   private readonly state = h('p', { class: 'state' });
+  /** Content that is not drawn yet. */
+  private due: (() => Child[]) | undefined;
 
-  constructor(readonly id: string, readonly title: string) {
-    this.element = h('section', { id, 'aria-labelledby': `${id}-title` }, h('h2', { id: `${id}-title` }, title), this.state, this.body);
+  constructor(id: string, title: string) {
+    this.tab = h('button', { type: 'button', role: 'tab', id: `${id}-tab`, 'aria-controls': id }, title);
+    this.element = h('section', { id, role: 'tabpanel', 'aria-labelledby': `${id}-tab` },
+      h('h2', { class: 'for-readers' }, title), this.state, this.body);
   }
 
   /** Says that a newer answer is on its way. */
@@ -16,19 +21,27 @@ export class Place {
     this.state.textContent = words;
   }
 
-  /** Says why there is no answer. */
-  refuse(message: string): void {
-    this.settle();
-    this.body.replaceChildren(h('p', { class: 'absent' }, message));
-  }
-
   settle(): void {
     this.element.removeAttribute('aria-busy');
     this.state.textContent = '';
   }
 
-  /** Replaces the content; what was unfolded stays so, and the height stays until the charts are drawn. */
-  show(children: Child[]): void {
+  /** Says why there is no answer. */
+  refuse(message: string): void {
+    this.settle();
+    this.show(() => [h('p', { class: 'absent' }, message)]);
+  }
+
+  /** Takes content, which is drawn when the place is in view. */
+  show(content: () => Child[]): void {
+    this.due = content;
+  }
+
+  /** Draws new content. What was unfolded stays so, and the height stays until the charts are drawn. */
+  draw(): void {
+    if (!this.due || this.element.hidden) return;
+    const children = this.due();
+    this.due = undefined;
     const open = new Set(this.unfolded().filter(({ details }) => details.open).map(({ name }) => name));
     this.body.style.minHeight = `${this.body.offsetHeight}px`;
     this.body.replaceChildren(...children.filter((child): child is Node | string => child !== undefined && child !== false));

@@ -79,7 +79,7 @@ function base(settings: Settings, all: Field[]): Scenario {
   const other = splitScenario((settings.other as string | undefined) ?? '');
   const scenario: Scenario = { tables: new Map(), blocks: other.blocks };
   for (const field of all) {
-    const value = setting(settings, field);
+    const value = field.always ? setting(settings, field) : settings[field.key];
     const isMeant = field.shown?.(settings) ?? true;
     if (field.table === 'page' || value === undefined || value === '' || !isMeant) continue;
     const written = field.kind === 'choice' && field.numeric ? Number(value)

@@ -1,0 +1,12 @@
+/** What the tests of the page's logic import. */
+export { Csv } from '../src/data/csv.js';
+export { readAddress, writeAddress } from '../src/page/address.js';
+export { check } from '../src/page/check.js';
+export { runCommand } from '../src/page/command.js';
+export { fields } from '../src/page/fields.js';
+export { front, joined } from '../src/page/front.js';
+export { Lane, Workers } from '../src/page/lane.js';
+export { pasted } from '../src/page/paste.js';
+export { questions } from '../src/page/questions.js';
+export { positionOf, valueAt } from '../src/page/slide.js';
+export { joinScenario, splitScenario } from '../src/page/toml.js';
