@@ -2,6 +2,9 @@
 
 mod axis;
 mod curve;
+#[cfg(feature = "deferred-tables")]
+#[doc(hidden)] // An interface of the WebAssembly package.
+pub mod deferred;
 mod error_group;
 mod fingerprint;
 mod grid;

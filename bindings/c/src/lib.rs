@@ -10,6 +10,7 @@
 mod batch;
 mod border;
 mod error;
+mod files;
 mod fits;
 mod kernel;
 mod lookup;
@@ -26,6 +27,7 @@ mod server;
 mod step;
 mod steps;
 mod stop;
+#[cfg(not(target_family = "wasm"))] // It takes threads.
 mod sweep;
 mod tables;
 mod text;
@@ -33,10 +35,14 @@ mod wanted;
 
 pub use batch::{Batch, Chunk, DecodeGroup};
 pub use error::{Code, Error};
+#[doc(hidden)]
+pub use files::keep_file;
 pub use fits::rooflut_fits;
 pub use lookup::{Estimate, rooflut_lookup_at, rooflut_lookup_new};
 pub use model::{ConfigFiles, rooflut_model_describe, rooflut_model_find, rooflut_model_names, rooflut_model_read};
-pub use names::{rooflut_binding_name, rooflut_class_name, rooflut_event_kind_name, rooflut_part_name};
+pub use names::{
+    rooflut_binding_name, rooflut_class_name, rooflut_engine_names, rooflut_event_kind_name, rooflut_part_name,
+};
 pub use plan::rooflut_plan;
 pub use registry::rooflut_free;
 pub use report::{Output, rooflut_compare, rooflut_scenario_run};
@@ -53,6 +59,7 @@ pub use step::{
 };
 pub use steps::{Steps, rooflut_step_times};
 pub use stop::{rooflut_stop, rooflut_stop_new};
+#[cfg(not(target_family = "wasm"))]
 pub use sweep::rooflut_sweep;
 pub use tables::{rooflut_tables_describe, rooflut_tables_find, rooflut_tables_load, rooflut_tables_names};
 pub use text::{rooflut_text_read, rooflut_version};

@@ -2,6 +2,19 @@
 
 use std::ffi::{CStr, c_char};
 
+use rooflut::engine::stacks;
+
+use crate::Handle;
+use crate::error::Error;
+use crate::text::{list, returning};
+
+/// Returns the names of the engine stacks, the values of the key `engine`, as a text of JSON, a list.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_engine_names(names: *mut Handle, error: *mut Error) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { returning((names, "names"), error, || list(&stacks::ALL.map(|stack| stack.name))) }
+}
+
 /// Returns the name of a `RooflutPart`, such as `qkv`: a text that ends with a zero and is never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn rooflut_part_name(part: u32) -> *const c_char {

@@ -10,7 +10,8 @@ use serde::Deserialize;
 
 use crate::Handle;
 use crate::error::{Error, Failure};
-use crate::scenario::{Given, ScenarioSource, open, prices};
+use crate::files::open;
+use crate::scenario::{Given, ScenarioSource, prices};
 use crate::stop::until;
 use crate::tables;
 use crate::text::{json, returning};

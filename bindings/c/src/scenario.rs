@@ -1,17 +1,14 @@
 //! Scenarios: a model on GPUs, its server and its load.
 
 use std::ffi::c_char;
-use std::fs::File;
-use std::path::Path;
 
 use rooflut::table::TableSet;
 use rooflut_scenario::{
     Find, Kind, Model, Prices, Resources, Run, Scenario, ScenarioFile, Target, no_others, tables_of,
 };
-use rooflut_sweep::Named;
-use rooflut_traces::Input;
 
 use crate::error::{Code, Error, Failure};
+use crate::files::{self, open};
 use crate::pointer::{input, text};
 use crate::registry::REGISTRY;
 use crate::text::returning;
@@ -132,18 +129,9 @@ impl<'a> Given<'a> {
 }
 
 impl Objects {
-    /// Finds models and tables of a scenario.
-    pub(crate) fn named(&self, scenario: &Scenario) -> Result<Named, Failure> {
-        Ok(Named {
-            model: self.model(scenario)?,
-            draft_model: self.draft_model(scenario)?,
-            tables: self.tables(scenario)?,
-        })
-    }
-
     pub(crate) fn resources(&self, scenario: &Scenario) -> Result<Resources<'static>, Failure> {
-        let named = self.named(scenario)?;
-        let Named { model, draft_model, tables } = named;
+        let (model, draft_model) = (self.model(scenario)?, self.draft_model(scenario)?);
+        let tables = self.tables(scenario)?;
         // Servers with settings of their own name what they differ in.
         let find: Find<'static> = if self.model == 0 && self.tables == 0 { &of_target } else { &no_others };
         Ok(Resources { model, draft_model, tables, find, read: &open })
@@ -174,7 +162,7 @@ impl Objects {
             }
             (0, None) => match scenario.target.sheet() {
                 Some(path) => {
-                    let sheet = std::fs::read(path).map_err(rooflut_error::reading(path)).map_err(refused)?;
+                    let sheet = files::read(path).map_err(rooflut_error::reading(path)).map_err(refused)?;
                     tables_of(path, &sheet, scenario.target.base.as_deref()).map_err(refused)
                 }
                 None => tables::find(scenario.target.gpu()).cloned(),
@@ -201,11 +189,6 @@ pub(crate) fn prices(scenario: &Scenario, sets: &[TableSet]) -> Result<Prices, F
 
 fn given_model(handle: Handle) -> Result<Model, Failure> {
     REGISTRY.models.read(handle, |model| Ok(model.clone()))
-}
-
-/// Opens a trace, or a file of lengths or prices.
-pub(crate) fn open(path: &Path) -> std::io::Result<Input> {
-    File::open(path).map(Input::from)
 }
 
 pub(crate) fn refused(error: rooflut_scenario::Error) -> Failure {

@@ -2,14 +2,15 @@
 
 use std::thread;
 
-use rooflut_scenario::{Kind, ScenarioFile, grouped};
-use rooflut_sweep::{Axis, Grid, Shard, Sources, Sweep};
+use rooflut_scenario::{Kind, Scenario, ScenarioFile, grouped};
+use rooflut_sweep::{Axis, Grid, Named, Shard, Sources, Sweep};
 use rooflut_version::version;
 
 use crate::Handle;
 use crate::error::{Error, Failure};
+use crate::files::open;
 use crate::registry::REGISTRY;
-use crate::scenario::{Given, Objects, ScenarioSource, open};
+use crate::scenario::{Given, Objects, ScenarioSource};
 use crate::stop::until;
 use crate::text::returning;
 
@@ -37,7 +38,7 @@ pub unsafe extern "C" fn rooflut_sweep(
         check(&grid, &objects)?;
         let sources = Sources {
             find: &|scenario| {
-                let named = objects.named(scenario);
+                let named = named(&objects, scenario);
                 named.map_err(|failure| rooflut_sweep::Error::new(Kind::UnknownName, failure.to_string()))
             },
             open: &open,
@@ -47,6 +48,14 @@ pub unsafe extern "C" fn rooflut_sweep(
     };
     // SAFETY: the caller's promise.
     unsafe { returning((csv, "csv"), error, make) }
+}
+
+fn named(objects: &Objects, scenario: &Scenario) -> Result<Named, Failure> {
+    Ok(Named {
+        model: objects.model(scenario)?,
+        draft_model: objects.draft_model(scenario)?,
+        tables: objects.tables(scenario)?,
+    })
 }
 
 fn grid(toml: &str) -> Result<Grid, Failure> {

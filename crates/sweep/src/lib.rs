@@ -12,6 +12,7 @@ mod ordered;
 mod pareto;
 #[cfg(feature = "parquet")]
 mod parts;
+#[cfg(feature = "plot")]
 mod plot;
 mod range;
 mod resume;
@@ -27,6 +28,7 @@ pub use merge::merge;
 pub use pareto::{Front, FrontRow};
 #[cfg(feature = "parquet")]
 pub use parts::{EarlierParts, Part, csv_of_parts, earlier_parts, merge_parts};
+#[cfg(feature = "plot")]
 pub use plot::Plot;
 pub use resume::{Earlier, earlier};
 pub use rooflut_scenario::Error;

@@ -5,7 +5,6 @@ use std::io::Read;
 use rooflut_scenario::{Error, Kind};
 
 use crate::column::{FIRST, FIXED};
-use crate::plot::unreadable;
 
 /// Columns of the front: both are the better the higher.
 const PER_USER: &str = "tokens_per_s_per_user";
@@ -83,6 +82,10 @@ fn unbeaten(mut rows: Vec<FrontRow>) -> Vec<FrontRow> {
     }
     front.reverse();
     front
+}
+
+pub(crate) fn unreadable(error: csv::Error) -> Error {
+    Error::new(Kind::Io, error.to_string())
 }
 
 #[cfg(test)]

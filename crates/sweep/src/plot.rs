@@ -15,6 +15,7 @@ use rooflut_error::{hint, nearest};
 use rooflut_scenario::{Error, Kind};
 
 use crate::column::{FIRST, FIXED};
+use crate::pareto::unreadable;
 use crate::sweep::Sweep;
 
 /// Width and height, pixels.
@@ -152,10 +153,6 @@ impl Plot {
         let keys = (FIXED.len()..at(FIRST).unwrap_or(FIXED.len())).filter(|key| *key != x).collect();
         Ok(Columns { x, y, band, keys, names })
     }
-}
-
-pub(crate) fn unreadable(error: csv::Error) -> Error {
-    Error::new(Kind::Io, error.to_string())
 }
 
 /// Draws lines with their bands.

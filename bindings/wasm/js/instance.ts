@@ -1,0 +1,152 @@
+import { KINDS, RooflutError } from "./error.js";
+import { Arguments, type Exports, Struct } from "./memory.js";
+import { type Rows, write } from "./rows.js";
+
+const ERROR_BYTES = 1024;
+const decoder = new TextDecoder();
+
+type Call = (...args: (number | bigint)[]) => number;
+
+/** The library in memory. A panic ends the instance of WebAssembly; a new one takes its place. */
+export class Instance {
+  readonly #module: WebAssembly.Module;
+  #exports: Exports;
+  readonly #sets = new Map<number, Rows>();
+  readonly #files = new Map<string, Uint8Array>();
+  /** Counts the instances: handles of an earlier one name nothing in this one. */
+  epoch = 0;
+
+  constructor(module: WebAssembly.Module) {
+    this.#module = module;
+    this.#exports = this.#start();
+  }
+
+  /** Calls `name` with the arguments that `prepare` returns, and an error after them. */
+  call<T>(name: string, prepare: (args: Arguments) => readonly [(number | bigint)[], () => T]): T {
+    return this.#guarded((args) => {
+      const [given, result] = prepare(args);
+      this.#checked(args, name, given);
+      return result();
+    });
+  }
+
+  /** Calls `name`, whose last result is a text, and returns the text. */
+  text(name: string, prepare: (args: Arguments) => (number | bigint)[]): string {
+    const handle = this.handle(name, prepare);
+    try {
+      return this.#guarded((args) => {
+        const length = args.zeros(4);
+        this.#checked(args, "rooflut_text_read", [handle, 0, 0, length]);
+        const bytes = args.struct(length).u32(0);
+        const buffer = args.zeros(bytes);
+        this.#checked(args, "rooflut_text_read", [handle, buffer, bytes, length]);
+        return this.#string(buffer, bytes);
+      });
+    } finally {
+      this.free(handle);
+    }
+  }
+
+  /** Calls `name`, whose last result is an object, and returns its handle. */
+  handle(name: string, prepare: (args: Arguments) => (number | bigint)[]): bigint {
+    return this.call(name, (args) => {
+      const out = args.zeros(8);
+      return [[...prepare(args), out], () => args.struct(out).u64(0)];
+    });
+  }
+
+  free(handle: bigint): void {
+    this.#guarded((args) => this.#checked(args, "rooflut_free", [handle]));
+  }
+
+  version(): string {
+    return this.#untilZero(this.#exports.rooflut_version());
+  }
+
+  /** Returns the name of a number by a function such as `rooflut_part_name`. */
+  name(name: string, number: number): string {
+    return this.#untilZero((this.#exports[name] as Call)(number));
+  }
+
+  keepFile(path: string, contents: Uint8Array): void {
+    this.#files.set(path, contents);
+    this.#writeFile(this.#exports, path, contents);
+  }
+
+  /** Writes the rows of a set, by its place among all, to their places. */
+  keepRows(set: number, rows: Rows): void {
+    this.#sets.set(set, rows);
+    this.#writeRows(this.#exports, set, rows);
+  }
+
+  hasRows(set: number): boolean {
+    return this.#sets.has(set);
+  }
+
+  /** Returns the places of the sets that were asked for without their rows. */
+  takeWanted(): number[] {
+    const bits = this.#exports.rooflut_wasm_take_wanted();
+    return Array.from({ length: 32 }, (_, set) => set).filter((set) => (bits >>> set) & 1);
+  }
+
+  #start(): Exports {
+    const exports = new WebAssembly.Instance(this.#module, {}).exports as unknown as Exports;
+    exports.rooflut_wasm_start();
+    for (const [set, rows] of this.#sets) this.#writeRows(exports, set, rows);
+    for (const [path, contents] of this.#files) this.#writeFile(exports, path, contents);
+    return exports;
+  }
+
+  #writeRows(exports: Exports, set: number, rows: Rows): void {
+    write(rows, exports.memory);
+    exports.rooflut_wasm_set_present(set);
+  }
+
+  #writeFile(exports: Exports, path: string, contents: Uint8Array): void {
+    const args = new Arguments(exports);
+    exports.rooflut_wasm_keep_file(...args.text(path), ...args.bytes(contents));
+    args.free();
+  }
+
+  #checked(args: Arguments, name: string, given: (number | bigint)[]): void {
+    const error = args.zeros(ERROR_BYTES);
+    const code = (this.#exports[name] as Call)(...given, error);
+    if (code !== 0) throw new RooflutError(KINDS[code] ?? "unknown", this.#untilZero(error + 4));
+  }
+
+  /** Runs `work`; a trap, which leaves memory in an unknown state, is an error after which there is a new instance. */
+  #guarded<T>(work: (args: Arguments) => T): T {
+    const args = new Arguments(this.#exports);
+    let result: T;
+    try {
+      result = work(args);
+    } catch (error) {
+      if (error instanceof RooflutError) {
+        args.free();
+        throw error;
+      }
+      throw this.#replaced(error);
+    }
+    args.free();
+    return result;
+  }
+
+  #replaced(trap: unknown): RooflutError {
+    const { rooflut_wasm_panic_message: message, rooflut_wasm_panic_length: length } = this.#exports;
+    const cause = this.#string(message(), length()) || String(trap);
+    this.#exports = this.#start();
+    this.epoch += 1;
+    return new RooflutError("panic", `a defect of rooflut, or too little memory: ${cause}; report it with the input`);
+  }
+
+  #string(pointer: number, length: number): string {
+    return decoder.decode(new Uint8Array(this.#exports.memory.buffer, pointer, length));
+  }
+
+  #untilZero(pointer: number): string {
+    const bytes = new Uint8Array(this.#exports.memory.buffer, pointer);
+    return this.#string(pointer, bytes.indexOf(0));
+  }
+}
+
+export type { Struct };
