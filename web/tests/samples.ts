@@ -85,7 +85,7 @@ export function specs(): Record<string, ChartSpec> {
     },
     histogram: {
       title: 'Step times have two peaks',
-      x: { label: 'step time (ms)', scale: 'linear' },
+      x: { label: 'step time (ms)', scale: 'linear', digits: 4 },
       y: { label: 'steps', scale: 'linear' },
       series: [{ name: 'steps', mark: 'bars', points: range(3000).map((i) => ({ x: i * 0.02, to: (i + 1) * 0.02, y: Math.round(900 * Math.exp(-(((i - 900) / 200) ** 2)) + 400 * Math.exp(-(((i - 2000) / 260) ** 2)) + random() * 40) })) }],
     },

@@ -1,12 +1,12 @@
 import { element } from '../data/element.js';
-import { draw, type Box, type Drawing } from './draw.js';
+import { draw, heightOf, type Box, type Drawing } from './draw.js';
 import { domainOf } from './frame.js';
 import { alignedMargins, register, setMargins, shownX, zoomX, type Member } from './linked.js';
 import { node, toDom, type Node } from './node.js';
 import { paintDense } from './paint.js';
 import { isHorizontal, stackBases, type Placed } from './place.js';
 import { centred, zoomed, type Domain } from './scale.js';
-import { shell } from './shell.js';
+import { empty, shell } from './shell.js';
 import type { ChartSpec } from './spec.js';
 import { act } from './stage.js';
 import { FONT, layers, swatch, toSvg } from './svg.js';
@@ -14,10 +14,10 @@ import { reading, values } from './values.js';
 
 /** Returns a figure that draws `spec` at the width that it is given. */
 export function chart(spec: ChartSpec): HTMLElement {
-  return new Chart(spec).figure;
+  const isUsable = spec.series.some((series) => series.points.some((point) => Number.isFinite(point.x) && Number.isFinite(point.y)));
+  return isUsable ? new Chart(spec).figure : empty(spec);
 }
 
-const DEFAULT_HEIGHT = 320;
 const MIN_WIDTH = 240;
 
 class Chart implements Member {
@@ -78,7 +78,7 @@ class Chart implements Member {
     this.drawing = drawing;
     setMargins(this, drawing.margins);
     const { width } = this;
-    const height = this.spec.height ?? DEFAULT_HEIGHT;
+    const height = heightOf(this.spec);
     const size = { width, height, viewBox: `0 0 ${width} ${height}` };
     const svg = toDom(node('svg', { ...size, 'aria-hidden': 'true', 'font-family': FONT, 'font-size': 13 }, ...layers({ ...drawing, marks: { ...drawing.marks, dense: [] } })));
     for (const [name, value] of Object.entries(size)) this.over.setAttribute(name, String(value));
@@ -92,7 +92,7 @@ class Chart implements Member {
 
   private view() {
     const x = shownX(this);
-    return { width: this.width, height: this.spec.height ?? DEFAULT_HEIGHT, x, y: this.y, hidden: this.hidden, margins: alignedMargins(this) };
+    return { width: this.width, height: heightOf(this.spec), x, y: this.y, hidden: this.hidden, margins: alignedMargins(this) };
   }
 
   private plot(): Box {
@@ -122,20 +122,18 @@ class Chart implements Member {
     });
   }
 
-  private inView(): Placed[] {
-    const { left, right, top, bottom } = this.plot();
-    return (this.drawing?.placed ?? []).filter((p) => p.x >= left - 1 && p.x <= right + 1 && p.y >= top - 1 && p.y <= bottom + 1);
-  }
-
   /** Focuses the point next to a place: dots by distance, others first by their position along the axis. */
   private read(x: number, y: number): void {
     const weight = this.zooms.y ? { x: 1, y: 1 } : isHorizontal(this.spec) ? { x: 0.05, y: 1 } : { x: 1, y: 0.05 };
-    const distance = (p: Placed) => Math.hypot((p.x - x) * weight.x, (p.y - y) * weight.y);
+    const { left, right, top, bottom } = this.plot();
     let nearest: Placed | undefined;
     let least = Infinity;
-    for (const place of this.inView()) {
-      const far = distance(place);
-      if (far < least) [nearest, least] = [place, far];
+    for (const place of this.drawing?.placed ?? []) {
+      if (place.x < left - 1 || place.x > right + 1 || place.y < top - 1 || place.y > bottom + 1) continue;
+      const far = ((place.x - x) * weight.x) ** 2 + ((place.y - y) * weight.y) ** 2;
+      if (far >= least) continue;
+      nearest = place;
+      least = far;
     }
     this.point(nearest);
   }

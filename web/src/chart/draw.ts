@@ -35,6 +35,12 @@ export interface Drawing {
   isLabelled: boolean;
 }
 
+/** Height of a chart, by default enough for its lying bars. */
+export function heightOf(spec: ChartSpec): number {
+  const lying = spec.y.scale === 'band' ? (spec.y.categories ?? []).length * 30 + 70 : 320;
+  return spec.height ?? Math.min(lying, 900);
+}
+
 /** Draws a chart at the size of the view. */
 export function draw(spec: ChartSpec, view: View): Drawing {
   const visible = spec.series.map((_, i) => !view.hidden.has(i));
@@ -47,7 +53,7 @@ export function draw(spec: ChartSpec, view: View): Drawing {
   const bottom = view.height - LINE * 2 - 12;
   const yDomain = view.y ?? domainOf(spec, 'y', counted, bases);
   const yScale = (lowest: number) =>
-    yCategories ? bandScale(yCategories, [top, lowest]) : numericScale(spec.y, yDomain, [lowest, top], Math.max(2, Math.round((lowest - top) / 56)));
+    yCategories ? bandScale(yCategories, [top, lowest]) : numericScale(spec.y, yDomain, [lowest, top], Math.max(2, Math.round((lowest - top) / 48)));
   const yWidth = Math.max(0, ...yScale(bottom).ticks.map((tick) => textWidth(tick.text, TEXT)));
   const ownLeft = Math.ceil(Math.min(yWidth, view.width * 0.38)) + 10;
   const left = Math.max(ownLeft, view.margins?.left ?? 0);
@@ -135,6 +141,7 @@ function axes(spec: ChartSpec, plot: Box, x: Scale, y: Scale, width: number): No
   const grid = (d: string) => node('path', { d, stroke: '@grid', 'stroke-width': 1 });
   for (const tick of y.ticks) {
     const at = y.at(tick.value);
+    if (y.band > 0 && tick.value % Math.ceil(15 / y.band) !== 0) continue;
     if (at < plot.top - 0.5 || at > plot.bottom + 0.5) continue;
     if (y.band === 0) nodes.push(grid(`M${plot.left} ${px(at)}H${px(plot.right)}`));
     nodes.push(node('text', { x: plot.left - 8, y: at + 4.5, 'text-anchor': 'end', fill: '@faint' }, fitted(tick.text, TEXT, plot.left - 8)));

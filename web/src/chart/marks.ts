@@ -13,7 +13,7 @@ export const MAX_SVG_DOTS = 2000;
 export interface Marks {
   nodes: Node[];
   /** Dots too many for elements. */
-  dense: { d: string; colour: Token }[];
+  dense: { d: string; colour: Token; opacity: number }[];
 }
 
 interface Place {
@@ -53,7 +53,7 @@ function path({ spec, x, y, bases }: Place, series: Series, colour: Token): Node
   const vertices = (of: (point: Point) => [number, number]): Vertex[] => {
     const all = extended(series.points).map((point) => {
       const [low, high] = of(point);
-      return { x: x.at(point.x), y0: y.at(low), y1: y.at(high) };
+      return { x: x.at(point.x), y0: y.end(low), y1: high === point.y ? y.at(high) : y.end(high) };
     });
     return all.length > MAX_PATH_POINTS ? thinned(all) : all;
   };
@@ -65,8 +65,8 @@ function path({ spec, x, y, bases }: Place, series: Series, colour: Token): Node
     return [isStack ? low : floor, high];
   });
   const nodes: Node[] = [];
-  if (series.points.some(hasInterval)) {
-    const d = region(vertices((point) => [point.low ?? point.y, point.high ?? point.y])) ?? '';
+  if (series.points.some((point) => intervalOf(point, point.y) !== undefined)) {
+    const d = region(vertices((point) => intervalOf(point, point.y) ?? [point.y, point.y])) ?? '';
     nodes.push(node('path', { d, fill: `@${colour}`, 'fill-opacity': '0.18' }));
   }
   if (isFilled) nodes.push(node('path', { d: region(values) ?? '', fill: `@${colour}`, 'fill-opacity': isStack ? '0.75' : '0.3' }));
@@ -110,27 +110,63 @@ function thinned(vertices: Vertex[]): Vertex[] {
   return kept;
 }
 
-function dots({ x, y }: Place, series: Series, colour: Token, into: Marks): void {
-  const isDense = series.points.length > MAX_SVG_DOTS;
-  const r = isDense ? 1.5 : series.points.length > 500 ? 2.2 : series.points.length > 60 ? 3 : 4.2;
-  const whiskers: string[] = [];
-  const at = new Map<string, string>();
-  for (const point of series.points) {
-    const [left, middle] = [px(x.at(point.x)), px(y.at(point.y))];
-    if (!Number.isFinite(left) || !Number.isFinite(middle)) continue;
-    const d = isDense ? `M${px(left - r)} ${px(middle - r)}h${2 * r}v${2 * r}h${-2 * r}z` : `M${left} ${middle}${shape(colour, r)}`;
-    // Dots at one pixel are drawn once.
-    at.set(isDense ? `${Math.round(left)} ${Math.round(middle)}` : d, d);
-    if (!isDense && hasInterval(point)) whiskers.push(`M${left} ${px(y.at(point.low ?? point.y))}V${px(y.at(point.high ?? point.y))}`);
+function dots({ spec, x, y }: Place, series: Series, colour: Token, into: Marks): void {
+  const count = series.points.length;
+  const places = series.points.flatMap((point) => {
+    const place = { point, left: px(x.at(point.x)), top: px(y.at(point.y)) };
+    return Number.isFinite(place.left) && Number.isFinite(place.top) ? [place] : [];
+  });
+  if (count > MAX_SVG_DOTS) {
+    into.dense.push(...dense(places, colour));
+    return;
   }
-  const d = [...at.values()].join('');
+  const r = count > 500 ? 2.2 : count > 60 ? 3 : 4.2;
+  const whiskers = places.flatMap(({ point, left, top }) => whisker(spec, point, x, y, isHorizontal(spec) ? top : left));
   if (whiskers.length > 0) into.nodes.push(node('path', { d: whiskers.join(''), stroke: `@${colour}`, 'stroke-width': 1.5 }));
-  if (isDense) into.dense.push({ d, colour });
-  else into.nodes.push(node('path', { d, fill: `@${colour}`, 'fill-opacity': series.points.length > 60 ? '0.6' : '0.9', stroke: '@ground', 'stroke-width': series.points.length > 500 ? 0 : 0.8 }));
+  const d = places.map(({ left, top }) => `M${left} ${top}${shape(colour, r)}`).join('');
+  const opacity = count > 60 ? '0.6' : '0.9';
+  into.nodes.push(node('path', { d, fill: `@${colour}`, 'fill-opacity': opacity, stroke: '@ground', 'stroke-width': count > 500 ? 0 : 0.8 }));
 }
 
-function hasInterval(point: Point): boolean {
-  return point.low !== undefined || point.high !== undefined;
+/** Opacities of dots in the thirds of cells with the fewest to the most dots. */
+const OPACITIES = [0.35, 0.6, 0.9];
+/** Size in px of the squares in which dots are counted. */
+const CELL = 6;
+
+/** Returns squares for dots, one a pixel, more opaque where they lie closer. */
+function dense(places: { left: number; top: number }[], colour: Token): Marks['dense'] {
+  const cell = (left: number, top: number) => Math.floor(left / CELL) * 65_536 + Math.floor(top / CELL);
+  const counts = new Map<number, number>();
+  const pixels = new Map<number, { left: number; top: number }>();
+  for (const place of places) {
+    const key = cell(place.left, place.top);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+    pixels.set(Math.round(place.left) * 65_536 + Math.round(place.top), place);
+  }
+  const sorted = Uint32Array.from(counts.values()).sort();
+  const third = (n: number) => sorted[Math.floor((sorted.length * n) / 3)] ?? 0;
+  const [few, many] = [third(1), third(2)];
+  const paths: string[][] = OPACITIES.map(() => []);
+  for (const { left, top } of pixels.values()) {
+    const count = counts.get(cell(left, top)) ?? 0;
+    paths[count < few ? 0 : count < many ? 1 : 2]?.push(`M${px(left - 1.2)} ${px(top - 1.2)}h2.4v2.4h-2.4z`);
+  }
+  return OPACITIES.map((opacity, i) => ({ d: paths[i]?.join('') ?? '', colour, opacity }));
+}
+
+/** The ends of the interval around a point, undefined without one. */
+function intervalOf(point: Point, value: number): [number, number] | undefined {
+  const [low, high] = [point.low ?? value, point.high ?? value];
+  const isGiven = point.low !== undefined || point.high !== undefined;
+  return isGiven && Number.isFinite(low) && Number.isFinite(high) ? [low, high] : undefined;
+}
+
+/** The line of an interval along the axis of values, at `middle` of the other axis. */
+function whisker(spec: ChartSpec, point: Point, x: Scale, y: Scale, middle: number): string[] {
+  const lies = isHorizontal(spec);
+  const ends = intervalOf(point, lies ? point.x : point.y)?.map((value) => px((lies ? x : y).end(value)));
+  if (ends === undefined) return [];
+  return [lies ? `M${ends[0]} ${px(middle)}H${ends[1]}` : `M${px(middle)} ${ends[0]}V${ends[1]}`];
 }
 
 function bars({ spec, visible, x, y, bases }: Place, series: Series, colour: Token): Node[] {
@@ -145,23 +181,18 @@ function bars({ spec, visible, x, y, bases }: Place, series: Series, colour: Tok
   const whiskers: string[] = [];
   series.points.forEach((point, index) => {
     const [low, high] = ends(spec, series, point, bases);
-    const start = values.at(bases.has(series) ? low || base : base);
-    const end = values.at(high || base);
+    const start = values.end(bases.has(series) ? low : base);
+    const end = values.end(high);
     const { offset, width } = slot(horizontal ? y.band : x.band);
     const middle = (horizontal ? y.at(point.y) : x.at(point.x)) + offset;
     const isNumeric = !horizontal && x.band === 0;
-    const left = isNumeric ? x.at(point.x) : middle - width / 2;
-    const right = isNumeric ? numericRight(left, x.at(point.to ?? point.x)) : middle + width / 2;
+    const [left, right] = isNumeric ? edges(x.at(point.x), x.at(point.to ?? point.x)) : [middle - width / 2, middle + width / 2];
     if (![left, right, start, end].every(Number.isFinite)) return;
     // Of the bars in one pixel, the highest is drawn.
-    const key = isNumeric && right - left < 2 ? Math.round(left) : -1 - index;
+    const key = isNumeric && right - left <= 2 ? left : -1 - index;
     const before = columns.get(key);
     if (before === undefined || end < before[3]) columns.set(key, [left, right, start, end]);
-    if (hasInterval(point)) {
-      const value = horizontal ? point.x : point.y;
-      const [from, to] = [px(values.at(point.low ?? value)), px(values.at(point.high ?? value))];
-      whiskers.push(horizontal ? `M${from} ${px(middle)}H${to}` : `M${px((left + right) / 2)} ${from}V${to}`);
-    }
+    whiskers.push(...whisker(spec, point, x, y, horizontal ? middle : (left + right) / 2));
   });
   const d = [...columns.values()].map(([left, right, start, end]) =>
     horizontal
@@ -174,7 +205,8 @@ function bars({ spec, visible, x, y, bases }: Place, series: Series, colour: Tok
   return nodes;
 }
 
-/** Right edge of a bar on a numeric axis, with a gap to the next where there is room. */
-function numericRight(left: number, right: number): number {
-  return right - left > 5 ? right - 1 : Math.max(left + 1, right);
+/** Edges of a bar on a numeric axis: with a gap to the next where there is room, else on whole pixels. */
+function edges(left: number, right: number): [number, number] {
+  if (right - left > 5) return [left, right - 1];
+  return [Math.floor(left), Math.max(Math.floor(left) + 1, Math.floor(right))];
 }

@@ -29,8 +29,8 @@ export function paintDense(canvas: HTMLCanvasElement, figure: HTMLElement, drawi
   ink.beginPath();
   ink.rect(left - 3, top - 3, right - left + 6, bottom - top + 3);
   ink.clip();
-  ink.globalAlpha = 0.45;
-  for (const { d, colour } of drawing.marks.dense) {
+  for (const { d, colour, opacity } of drawing.marks.dense) {
+    ink.globalAlpha = opacity;
     ink.fillStyle = themeColour(figure, colour);
     ink.fill(new Path2D(d));
   }

@@ -39,17 +39,15 @@ function rows(spec: TimelineSpec, { lanes }: Lanes, window: Window, row: Row): v
 function addLane(spec: TimelineSpec, lane: Uint32Array, { x, width }: Window, cover: Float32Array[]): void {
   const scale = width / (x[1] - x[0]);
   for (let at = firstAfter(spec, lane, x[0]); at < lane.length; at += 1) {
-    const request = lane[at] as number;
-    let from = (spec.starts[request] as number - x[0]) * scale;
+    const request = lane[at]!;
+    let from = (spec.starts[request]! - x[0]) * scale;
     if (from >= width) return;
-    spec.ends.forEach((ends, phase) => {
-      const end = ends[request];
-      if (end === undefined || !Number.isFinite(end)) return;
-      const to = (end - x[0]) * scale;
-      const pixels = cover[phase];
-      if (to > from && pixels !== undefined) addSpan(pixels, Math.max(0, from), Math.min(width, to));
-      from = Math.max(from, to);
-    });
+    for (let phase = 0; phase < cover.length; phase += 1) {
+      const to = ((spec.ends[phase]?.[request] ?? NaN) - x[0]) * scale;
+      if (!Number.isFinite(to) || to <= from) continue;
+      addSpan(cover[phase]!, Math.max(0, from), Math.min(width, to));
+      from = to;
+    }
   }
 }
 

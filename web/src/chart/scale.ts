@@ -8,6 +8,8 @@ export type Domain = [number, number];
 /** A mapping of values to pixels. */
 export interface Scale {
   at: (value: number) => number;
+  /** The pixel of an end of a mark; on a logarithmic axis, ends that are not positive are at the edge. */
+  end: (value: number) => number;
   /** The value at a pixel. */
   of: (pixel: number) => number;
   domain: Domain;
@@ -20,7 +22,8 @@ export interface Scale {
 export function valueText(axis: Axis, value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (axis.scale === 'band') return axis.categories?.[value] ?? '';
-  return axis.format?.(value) ?? number(value, axis.digits ?? 3);
+  if (axis.format !== undefined) return axis.format(value);
+  return Number.isInteger(value) ? fixed(value, 0) : number(value, axis.digits ?? 3);
 }
 
 /** Smallest and largest of `values` that the axis can show, or undefined if there is none. */
@@ -59,9 +62,10 @@ export function numericScale(axis: Axis, domain: Domain, range: Domain, count: n
   const step = tickStep(...domain, count);
   const places = isLog ? undefined : Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const text = (value: number) =>
-    axis.format?.(value) ?? (places === undefined || places > 6 ? shortest(value) : fixed(value, places));
+    axis.format?.(value).replace(/\.0+(?!\d)/, '') ?? (places === undefined || places > 6 ? shortest(value) : fixed(value, places));
   return {
-    at: (value) => scale(value),
+    at: (value) => (isLog && value <= 0 ? NaN : scale(value)),
+    end: (value) => scale(isLog && value <= 0 ? domain[0] : value),
     of: (pixel) => scale.invert(pixel),
     domain,
     ticks: values.map((value) => ({ value, text: text(value) })),
@@ -92,8 +96,10 @@ function logTicks([low, high]: Domain, count: number): number[] {
 export function bandScale(categories: string[], range: Domain): Scale {
   const n = Math.max(1, categories.length);
   const band = (range[1] - range[0]) / n;
+  const at = (value: number) => range[0] + (value + 0.5) * band;
   return {
-    at: (value) => range[0] + (value + 0.5) * band,
+    at,
+    end: at,
     of: (pixel) => Math.max(0, Math.min(n - 1, Math.floor((pixel - range[0]) / band))),
     domain: [0, n - 1],
     ticks: categories.map((text, value) => ({ value, text })),

@@ -14,9 +14,12 @@ export interface Shell {
   setZoomed: (isZoomed: boolean) => void;
 }
 
-export interface Contents {
+interface Titles {
   title: string;
-  note: string | undefined;
+  note?: string | undefined;
+}
+
+export interface Contents extends Titles {
   /** What the plot shows, for screen readers. */
   description: string;
   values: () => { columns: Column[]; rows: number };
@@ -29,12 +32,20 @@ export interface Contents {
 
 let made = 0;
 
+function caption({ title, note }: Titles): HTMLElement {
+  return element('figcaption', '', element('p', 'title', title), ...(note === undefined ? [] : [element('p', 'note', note)]));
+}
+
+/** Returns a figure that says that it has nothing to draw. */
+export function empty(titles: Titles): HTMLElement {
+  return element('figure', 'chart', caption(titles), element('p', '', 'There are no values to draw.'));
+}
+
 /** Returns a figure without its drawing. */
 export function shell(contents: Contents): Shell {
   const id = `chart-${(made += 1)}`;
-  const title = element('p', 'title', contents.title);
-  const caption = element('figcaption', '', title, ...(contents.note === undefined ? [] : [element('p', 'note', contents.note)]));
-  title.id = `${id}-title`;
+  const head = caption(contents);
+  head.id = `${id}-title`;
   const legend = element('div', 'legend');
   legend.setAttribute('role', 'group');
   legend.setAttribute('aria-label', 'Series');
@@ -44,7 +55,7 @@ export function shell(contents: Contents): Shell {
   stage.tabIndex = 0;
   stage.setAttribute('role', 'application');
   stage.setAttribute('aria-roledescription', 'chart');
-  stage.setAttribute('aria-labelledby', title.id);
+  stage.setAttribute('aria-labelledby', head.id);
   stage.setAttribute('aria-describedby', `${id}-help`);
   const help = element('p', 'for-readers', `${contents.description} ${HELP}`);
   help.id = `${id}-help`;
@@ -65,7 +76,7 @@ export function shell(contents: Contents): Shell {
     }),
   ];
   const tools = element('div', 'tools', ...(zooms ?? []), ...saves);
-  const figure = element('figure', 'chart', caption, legend, help, stage, element('div', 'foot', readout, tools), details(contents));
+  const figure = element('figure', 'chart', head, legend, help, stage, element('div', 'foot', readout, tools), details(contents));
   return { figure, legend, stage, readout, setZoomed: (isZoomed) => (reset.hidden = !isZoomed) };
 }
 
@@ -73,11 +84,11 @@ const HELP = 'Left and right arrows read its values, up and down arrows change t
 
 /** The table of values, made when it is opened. */
 function details(contents: Contents): HTMLElement {
-  const made = element('details', '', element('summary', '', `Table of values, ${plural(contents.rows, 'row')}`));
-  made.addEventListener('toggle', () => {
-    if (!made.open || made.childElementCount > 1) return;
+  const folded = element('details', '', element('summary', '', `Table of values, ${plural(contents.rows, 'row')}`));
+  folded.addEventListener('toggle', () => {
+    if (!folded.open || folded.childElementCount > 1) return;
     const { columns, rows } = contents.values();
-    made.append(table(contents.title, columns, rows));
+    folded.append(table(contents.title, columns, rows));
   });
-  return made;
+  return folded;
 }

@@ -1,4 +1,4 @@
-import { draw, TEXT, type Drawing } from './draw.js';
+import { draw, heightOf, TEXT, type Drawing } from './draw.js';
 import type { View } from './frame.js';
 import { node, px, toText, type Node } from './node.js';
 import { dash, shape, token } from './palette.js';
@@ -11,7 +11,7 @@ export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation S
 /** Returns `spec` as an SVG document of `width` px in light colours. */
 export function toSvg(spec: ChartSpec, width: number, view: Partial<View> = {}): string {
   const inner = width - 2 * MARGIN;
-  const height = spec.height ?? 320;
+  const height = heightOf(spec);
   const hidden = view.hidden ?? new Set<number>();
   const drawing = draw(spec, { ...view, width: inner, height, hidden });
   const named = drawing.isLabelled || spec.series.length < 2 ? [] : withColours(spec.series).filter((_, i) => !hidden.has(i));
@@ -39,7 +39,7 @@ export function page(title: string, width: number, height: number, nodes: Node[]
 
 /** The nodes of a drawing from the lowest to the highest; the data is cut at the plot. */
 export function layers({ below, marks, above, plot }: Drawing): Node[] {
-  const dense = marks.dense.map(({ d, colour }) => node('path', { d, fill: `@${colour}`, 'fill-opacity': '0.45' }));
+  const dense = marks.dense.map(({ d, colour, opacity }) => node('path', { d, fill: `@${colour}`, 'fill-opacity': String(opacity) }));
   return [...below, clipped(plot, [...dense, ...marks.nodes]), ...above];
 }
 

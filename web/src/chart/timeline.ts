@@ -7,7 +7,7 @@ import { node, toDom, type Node } from './node.js';
 import { paintTimeline } from './paint.js';
 import { requestAt } from './raster.js';
 import { centred, zoomed, type Domain } from './scale.js';
-import { shell, type Shell } from './shell.js';
+import { empty, shell, type Shell } from './shell.js';
 import type { Axis, TimelineSpec } from './spec.js';
 import { act } from './stage.js';
 import { FONT } from './svg.js';
@@ -16,7 +16,8 @@ import { withUnit } from './values.js';
 
 /** Returns a figure with one bar a request. */
 export function timeline(spec: TimelineSpec): HTMLElement {
-  return new Timeline(spec).figure;
+  const lanes = pack(spec);
+  return lanes.order.length > 0 ? new Timeline(spec, lanes).figure : empty(spec);
 }
 
 const MIN_WIDTH = 240;
@@ -30,16 +31,14 @@ class Timeline implements Member {
   private width = 0;
   private drawing: TimelineDrawing | undefined;
   private focus: number | undefined;
-  private readonly lanes: Lanes;
   private readonly shell: Shell;
   private readonly axis: Axis;
   private readonly canvas = element('canvas', '');
   private readonly over = toDom(node('svg', { 'aria-hidden': 'true', class: 'over' }));
 
-  constructor(private readonly spec: TimelineSpec) {
-    this.lanes = pack(spec);
+  constructor(private readonly spec: TimelineSpec, private readonly lanes: Lanes) {
     this.axis = { ...spec.x, scale: 'linear' };
-    this.full = spec.x.domain ?? extent(spec, this.lanes);
+    this.full = spec.x.domain ?? extent(spec, lanes);
     const zoom = { scale: (factor: number) => this.scale(factor), reset: () => this.reset() };
     this.shell = shell({
       title: spec.title,
@@ -47,7 +46,7 @@ class Timeline implements Member {
       description: `Requests as bars over ${spec.x.label}.`,
       values: () => ({ columns: columns(spec, this.axis), rows: spec.starts.length }),
       rows: spec.starts.length,
-      svg: () => timelineSvg(spec, this.lanes, Math.max(this.width, 640), this.view()),
+      svg: () => timelineSvg(spec, lanes, Math.max(this.width, 640), this.view()),
       zoom,
     });
     this.figure = this.shell.figure;
@@ -191,9 +190,12 @@ class Timeline implements Member {
     const { drawing } = this;
     if (bar === undefined || drawing === undefined) return this.overlay();
     const { left, right, top, bottom } = drawing.plot;
-    if (bar.top < top - 1 || bar.bottom > bottom + 1) this.y = this.within(centred(drawing.y, bar.top, [top, bottom]));
-    if (bar.left < left - 1 || bar.left > right) zoomX(this, centred(drawing.x, bar.left, [left, right]));
-    else this.redraw();
+    const isOutX = bar.left < left - 1 || bar.left > right;
+    const isOutY = bar.top < top - 1 || bar.bottom > bottom + 1;
+    if (isOutY) this.y = this.within(centred(drawing.y, bar.top, [top, bottom]));
+    if (isOutX) zoomX(this, centred(drawing.x, bar.left, [left, right]));
+    else if (isOutY) this.redraw();
+    else this.overlay();
   }
 
   private select(box: Box): void {
@@ -231,9 +233,7 @@ class Timeline implements Member {
 }
 
 function extent(spec: TimelineSpec, { order }: Lanes): Domain {
-  const first = order[0];
-  if (first === undefined) return [0, 1];
-  const low = spec.starts[first] as number;
+  const low = spec.starts[order[0] as number] as number;
   const high = order.reduce((end, request) => Math.max(end, endOf(spec, request)), low);
   return [low, high > low ? high : low + 1];
 }

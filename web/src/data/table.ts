@@ -68,7 +68,7 @@ export function table(caption: string, columns: Column[], rows: number): HTMLEle
     return element('tr', '', ...cells);
   }
 
-  const grid = element('table', '', element('caption', '', caption), element('thead', '', element('tr', '', ...headers)), body);
+  const grid = element('table', '', element('caption', 'for-readers', caption), element('thead', '', element('tr', '', ...headers)), body);
   const scroll = element('div', 'scroll', grid);
   // A region that scrolls has to be reachable by keys.
   scroll.tabIndex = 0;
