@@ -19,8 +19,9 @@ export function paragraph(...children: Child[]): HTMLElement {
 }
 
 /** Returns the sentence that answers what was asked. */
-export function answer(...children: Child[]): HTMLElement {
-  return h('p', { class: 'answer' }, ...children);
+export function answer(sentence: string): HTMLElement {
+  // A number stays on a line with its unit.
+  return h('p', { class: 'answer' }, sentence.replace(/(\d) (?=%|ms\b|s\b|GPU)/g, '$1\u00a0'));
 }
 
 /** Returns the sentence in place of a figure: what is missing and how to get it. */

@@ -11,6 +11,7 @@ const KINDS: Record<string, string> = {
 
 async function show(inputs: Inputs, page: HTMLElement): Promise<void> {
   const all = sections(inputs.inputs);
+  page.setAttribute('aria-busy', 'true');
   page.append(head(inputs, all));
   for (const [at, section] of all.entries()) {
     const shown = h('section', { id: `input-${at + 1}`, class: 'input', 'aria-labelledby': `title-${at + 1}` });
@@ -21,6 +22,7 @@ async function show(inputs: Inputs, page: HTMLElement): Promise<void> {
     shown.append(...(await safely(section)).filter((child): child is Node | string => child !== undefined && child !== false));
   }
   if (all.length === 0) page.append(absent('This report has no inputs.', 'Make it again with ', 'rooflut report OUT.html INPUTS'));
+  page.removeAttribute('aria-busy');
 }
 
 function head(inputs: Inputs, all: Section[]): HTMLElement {

@@ -139,7 +139,7 @@ function costBars(candidates: Json[]): HTMLElement {
   return chart({
     title: isPriced ? 'Cost of each deployment (USD per hour)' : 'GPUs of each deployment',
     note: 'The best first, each of another kind of server.',
-    x: { label: isPriced ? 'Cost (USD per hour)' : 'GPUs', scale: 'linear', format: (value) => isPriced ? fixed(value, 2) : fixed(value, 0) },
+    x: { label: isPriced ? 'Cost (USD per hour)' : 'GPUs', scale: 'linear', digits: 4 },
     y: { label: 'Deployment', scale: 'band', categories: candidates.map((json) => `${plural(num(json, 'gpus') ?? 0, 'GPU')}: ${candidateName(json)}`) },
     series: [{ name: isPriced ? 'USD per hour' : 'GPUs', mark: 'bars', points }],
     height: 70 + 28 * candidates.length,
@@ -162,7 +162,7 @@ function limitBars(candidates: Json[]): HTMLElement | undefined {
   return chart({
     title: 'Share of each limit that is used (%)',
     note: 'The highest value over the seeds; the whisker ends at the lowest.',
-    x: { label: 'Figure over its limit (%)', scale: 'linear', format: percent },
+    x: { label: 'Figure over its limit (%)', scale: 'linear' },
     y: { label: 'Deployment', scale: 'band', categories: candidates.map(candidateName) },
     series,
     limits: [{ axis: 'x', value: 100, label: 'limit' }],

@@ -47,8 +47,8 @@ function needed(plans: Json[], varied: string, path: string, title: string): HTM
   if (points.length < 2) return undefined;
   return chart({
     title,
-    x: { label: varied === 'rate' ? 'Rate (per second)' : 'Speed of the trace', scale: 'linear', format: threeDigits },
-    y: { label: path === 'gpus' ? 'GPUs' : 'USD per hour', scale: 'linear', domain: [0, Math.max(...points.map(({ y }) => y))], format: (value) => path === 'gpus' ? fixed(value, 0) : fixed(value, 2) },
+    x: { label: varied === 'rate' ? 'Rate (per second)' : 'Speed of the trace', scale: 'linear' },
+    y: { label: path === 'gpus' ? 'GPUs' : 'USD per hour', scale: 'linear', domain: [0, Math.max(...points.map(({ y }) => y))], digits: 4 },
     series: [{ name: path === 'gpus' ? 'GPUs' : 'USD per hour', mark: 'line', points }, { name: 'answers', mark: 'dots', colour: 0, points }],
     height: 240,
   });

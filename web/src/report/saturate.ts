@@ -141,12 +141,12 @@ function marks(json: Json, load: Load): Limit[] {
 function curves(json: Json, load: Load, named: Limit[]): HTMLElement | undefined {
   const points = list(json, 'curve').filter((point) => num(point, load.key) !== undefined);
   if (points.length === 0) return group('Curve', absent('The curve is not in this report.', 'Make it again with ', 'rooflut saturate --json'));
-  const x: ChartSpec['x'] = { label: load.label, scale: 'linear', format: threeDigits };
+  const x: ChartSpec['x'] = { label: load.label, scale: 'linear' };
   const limits = texts(json, 'limits').map(readLimit).filter((limit) => limit !== undefined);
   const latencyChart = (key: string, name: string): HTMLElement => chart({
     title: `${name} (ms) against load`,
     x,
-    y: { label: `${name} (ms)`, scale: 'log', format: threeDigits },
+    y: { label: `${name} (ms)`, scale: 'log' },
     series: ['p50', 'p99'].map((figure): Series => ({ name: figure, mark: 'line', points: points.map((point) => spread(point, load.key, `${key}.${figure}`)) })),
     limits: [...named, ...limits.filter((limit) => limit.name === name).map((limit): Limit => ({ axis: 'y', value: limit.ms, label: `limit of ${limit.figure} ${latency(limit.ms)}` }))],
     height: 280,
@@ -170,7 +170,7 @@ function throughput(points: Json[], load: Load, x: ChartSpec['x'], named: Limit[
   return chart({
     title: 'Output tokens per second against load',
     x,
-    y: { label: 'output tokens/s', scale: 'linear', format: (value) => fixed(value, 0) },
+    y: { label: 'output tokens/s', scale: 'linear', digits: 4 },
     series: [{
       name: 'output tokens/s',
       mark: 'line',

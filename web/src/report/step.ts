@@ -123,7 +123,7 @@ function partBars(step: Json): Child {
   if (all.length === 0) return undefined;
   const [total, low, high] = [num(step, 'total_ms'), num(step, 'interval.low_ms'), num(step, 'interval.high_ms')];
   const categories = all.map((part) => part.name);
-  const series = byClass(all, (part) => sourceOf(part.json), 'bars', (part): Point => ({
+  const series = byClass(all, (part) => sourceOf(part.json), 'stack', (part): Point => ({
     x: part.ms,
     y: all.indexOf(part),
     note: [sourceOf(part.json), text(part.json, 'binding') !== undefined && `bound by ${text(part.json, 'binding')}`].filter(Boolean).join(', '),
@@ -131,12 +131,12 @@ function partBars(step: Json): Child {
   if (total !== undefined) {
     categories.push('total');
     const interval = low === undefined || high === undefined ? {} : { low, high };
-    series.push({ name: 'total', mark: 'bars', colour: 'muted', points: [{ x: total, y: all.length, ...interval }] });
+    series.push({ name: 'total', mark: 'stack', colour: 'muted', points: [{ x: total, y: all.length, ...interval }] });
   }
   return chart({
     title: `Time of the step by part (ms)${low === undefined ? '' : ', the total with its interval'}`,
     note: 'The colour tells where a time comes from.',
-    x: { label: 'Time (ms)', scale: 'linear', format: threeDigits },
+    x: { label: 'Time (ms)', scale: 'linear', digits: 4 },
     y: { label: 'Part', scale: 'band', categories },
     series,
     height: 70 + 24 * categories.length,
@@ -206,8 +206,8 @@ function roofline(step: Json): HTMLElement {
   return chart({
     title: `The longest kernel, ${label(slow.json)}, reaches ${percent((100 * slow.tflops) / roof)} of its roof`,
     note: `Lines: memory bandwidth of ${threeDigits(bandwidth / 1e12)} TB/s and peak of each format. Both axes are logarithmic; the colour tells where a time comes from.`,
-    x: { label: 'Arithmetic intensity (FLOPs per byte of memory traffic)', scale: 'log', domain: [from, to], format: threeDigits },
-    y: { label: 'Throughput (TFLOP/s)', scale: 'log', format: threeDigits },
+    x: { label: 'Arithmetic intensity (FLOPs per byte of memory traffic)', scale: 'log', domain: [from, to] },
+    y: { label: 'Throughput (TFLOP/s)', scale: 'log' },
     series: [...roofs, ...series],
     height: 400,
   });

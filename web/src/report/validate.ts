@@ -80,8 +80,8 @@ function dots(rows: Row[], metric: string, by: string): HTMLElement {
   return chart({
     title: `${percent((100 * within) / rows.length)} of ${plural(rows.length, 'prediction')} of ${metricName(metric)} are within 10 % of the measurement`,
     note: 'On the line a prediction is exact, above it too large. Both axes are logarithmic.',
-    x: { label: `Measured ${label}`, scale: 'log', format: threeDigits },
-    y: { label: `Predicted ${label}`, scale: 'log', format: threeDigits },
+    x: { label: `Measured ${label}`, scale: 'log' },
+    y: { label: `Predicted ${label}`, scale: 'log' },
     series: [{ name: 'exact', mark: 'line', colour: 'muted', points: ends.map((x) => ({ x, y: x })) }, ...series],
     height: 460,
   });
@@ -107,7 +107,7 @@ function summary(json: Json): HTMLElement | undefined {
       return value === undefined ? '-' : fixed(value, 1);
     }),
   ]);
-  return rows.length === 0 ? undefined : grid('Errors (%)', ['File', 'GPU', 'Metric', 'Rows', 'Median', 'Mean', 'p90', 'Largest', 'Mean signed'], rows);
+  return rows.length === 0 ? undefined : foldedIfLong(rows.length, 'Errors (%)', grid('Errors (%)', ['File', 'GPU', 'Metric', 'Rows', 'Median', 'Mean', 'p90', 'Largest', 'Mean signed'], rows));
 }
 
 function coverage(json: Json): HTMLElement | undefined {
@@ -122,7 +122,12 @@ function coverage(json: Json): HTMLElement | undefined {
       return covered === undefined ? '-' : percent(100 * covered);
     }),
   ]);
-  return grid('Share of measurements within intervals', ['File', 'GPU', 'Metric', 'Rows', ...nominal.map((of) => `meant: ${percent(100 * of)}`)], rows);
+  return foldedIfLong(rows.length, 'Share of measurements within intervals', grid('Share of measurements within intervals', ['File', 'GPU', 'Metric', 'Rows', ...nominal.map((of) => `meant: ${percent(100 * of)}`)], rows));
+}
+
+/** Folds a long table away. */
+function foldedIfLong(rows: number, title: string, table: HTMLElement): HTMLElement {
+  return rows <= 12 ? table : folded(`${title}, ${plural(rows, 'row')}`, table);
 }
 
 function worst(rows: Row[]): HTMLElement {

@@ -50,15 +50,14 @@ function error(run: Json): string {
     const coverage = percent(100 * (num(run, 'interval.coverage') ?? 0));
     const range = (path: string, shown: (value: number) => string): string | undefined => {
       const [low, high] = [num(run, `${path}.low`), num(run, `${path}.high`)];
-      return low === undefined || high === undefined ? undefined : `${shown(low)} to ${shown(high)}`;
+      return low === undefined || high === undefined || shown(low) === shown(high) ? undefined : `${shown(low)} to ${shown(high)}`;
     };
     const ranges = [
-      ['p99 TTFT', range('interval.ttft_ms.p99', latency)],
-      ['mean TPOT', range('interval.tpot_ms.mean', latency)],
-      ['throughput', range('interval.requests_per_s', threeDigits)],
-    ].filter((it): it is [string, string] => it[1] !== undefined);
-    const named = ranges.map(([name, text]) => `${name} ${text}${name === 'throughput' ? ' requests/s' : ''}`);
-    if (named.length > 0) parts.push(`${coverage} of measured servers are expected within ${named.join(', ')}.`);
+      ['a p99 TTFT of', range('interval.ttft_ms.p99', latency), ''],
+      ['a mean TPOT of', range('interval.tpot_ms.mean', latency), ''],
+      ['a throughput of', range('interval.requests_per_s', threeDigits), ' requests/s'],
+    ].filter(([, text]) => text !== undefined).map((words) => words.slice(0, 2).join(' ') + words[2]);
+    if (ranges.length > 0) parts.push(`${coverage} of measured servers are expected to have ${ranges.join(' and ')}.`);
   }
   const mean = num(run, 'steady.mean_error');
   if (mean !== undefined && mean > 0) parts.push(`Chance of the load leaves means uncertain by ±${percent(100 * mean)}.`);

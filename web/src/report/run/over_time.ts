@@ -2,7 +2,7 @@
 import { chart, linked, type Point, type Series } from '../../chart/index.js';
 import type { Csv } from '../../data/csv.js';
 import { list, num, truth, type Json } from '../../data/json.js';
-import { percent, threeDigits } from '../../data/number.js';
+import { threeDigits } from '../../data/number.js';
 import { absent, group } from '../dom.js';
 
 /** Values of a column, one a window. */
@@ -66,25 +66,31 @@ function charts(windows: Windows, kvBlocks: number | undefined): HTMLElement[] {
   };
   const { column } = windows;
   const share = kvBlocks === undefined ? [] : column('kv_blocks_mean').map((value) => value === undefined ? undefined : (100 * value) / kvBlocks);
-  const all: [string, string, Series[], ((value: number) => string)?][] = [
+  const all: [string, string, Series[]][] = [
     ['Requests per second', 'requests/s', [...steps('arrive', per(column('arrived'))), ...steps('complete', column('requests_per_s'))]],
     ['Requests at once, averaged over each window', 'requests',
       [...steps('running', column('running_mean')), ...steps('waiting', column('waiting_mean'))]],
     kvBlocks === undefined
       ? ['KV blocks held, averaged over each window', 'KV blocks', steps('KV blocks', column('kv_blocks_mean'), 'area')]
-      : ['KV cache held, averaged over each window', '% of the KV blocks', steps('KV cache', share, 'area'), percent],
+      : ['KV cache held, averaged over each window', 'KV blocks (%)', steps('KV cache', share, 'area')],
     ['TTFT of the requests that end in each window (ms)', 'TTFT (ms)',
       [...steps('mean', column('ttft_mean_ms')), ...steps('p99', column('ttft_p99_ms'))]],
     ['TPOT of the requests that end in each window (ms)', 'TPOT (ms)',
       [...steps('mean', column('tpot_mean_ms')), ...steps('p99', column('tpot_p99_ms'))]],
   ];
   const some = all.filter(([, , series]) => series.length > 0);
-  return some.map(([title, label, series, format], at) => chart({
+  return some.map(([title, label, series], at) => chart({
     title,
     ...(at === 0 ? { note: `Each window lasts ${threeDigits(width)} s; warm-up and drain are included.` } : {}),
-    x: { label: 'Simulated time (s)', scale: 'linear', format: threeDigits },
-    y: { label, scale: 'linear', format: format ?? threeDigits },
+    x: { label: 'Simulated time (s)', scale: 'linear' },
+    y: { label, scale: 'linear', domain: [0, Math.max(...series.flatMap(highest), 0)] },
     series,
     height: 180,
   }));
+}
+
+/** Returns the highest value of a series, if it has one. */
+function highest({ points }: Series): number[] {
+  const values = points.map(({ y }) => y).filter(Number.isFinite);
+  return values.length === 0 ? [] : [Math.max(...values)];
 }

@@ -1,7 +1,7 @@
 /** Requests of a run over time, from `--requests-out`. */
 import { timeline, type Phase } from '../../chart/index.js';
 import type { Csv } from '../../data/csv.js';
-import { fixed, latency, plural, threeDigits } from '../../data/number.js';
+import { fixed, latency, plural } from '../../data/number.js';
 import { absent } from '../dom.js';
 
 const PHASES: Phase[] = [
@@ -26,7 +26,7 @@ export function requestTimeline(csv: Csv, leftOut: string | undefined): HTMLElem
   const figure = timeline({
     title: `${plural(served.length, 'request')}: queue, prefill and decode over time`,
     note: notes(csv.rows - served.length, leftOut),
-    x: { label: 'Simulated time (s)', format: threeDigits },
+    x: { label: 'Simulated time (s)' },
     phases: PHASES,
     starts: Float64Array.from(served, (row) => (arrivals[row] ?? 0) / 1e3),
     ends: [after(queue), after(ttft), after(e2e)],

@@ -7,21 +7,27 @@ import { group } from '../dom.js';
 export function shares(run: Json): HTMLElement | undefined {
   return group(
     'Where the time goes',
-    bars(run, 'time_share_by_part', 'Share of the step time by part (%)', 'Part of a step'),
-    bars(run, 'time_share_by_binding', 'Share of the step time by what bounds it (%)', 'Bound'),
-    bars(run, 'time_share_by_source', 'Share of the step time by origin of the numbers (%)', 'Origin'),
+    bars(run, 'time_share_by_part', (name, share) => `${name} takes ${share} of the step time`, 'Part of a step'),
+    bars(run, 'time_share_by_binding', (name, share) => `${name} bounds ${share} of the step time`, 'Bound'),
+    bars(run, 'time_share_by_source', (name, share) => `${share} of the step time is ${name}`, 'Origin'),
   );
 }
 
 /** Returns shares as bars, the largest first; nothing where there are none. */
-function bars(json: Json, path: string, title: string, label: string): HTMLElement | undefined {
+function bars(json: Json, path: string, finding: (name: string, share: string) => string, label: string): HTMLElement | undefined {
   const all = numbers(json, path).filter(([, share]) => share > 0).sort(([, a], [, b]) => b - a);
-  if (all.length === 0) return undefined;
+  const [most] = all;
+  if (!most) return undefined;
+  const name = (key: string): string => key.replaceAll('_', ' ');
   return chart({
-    title,
-    x: { label: 'share of the time (%)', scale: 'linear', format: percent, domain: [0, Math.max(...all.map(([, share]) => 100 * share))] },
-    y: { label, scale: 'band', categories: all.map(([name]) => name.replaceAll('_', ' ')) },
+    title: capital(finding(name(most[0]), percent(100 * most[1]))),
+    x: { label: 'Share of the time (%)', scale: 'linear' },
+    y: { label, scale: 'band', categories: all.map(([key]) => name(key)) },
     series: [{ name: 'share', mark: 'bars', points: all.map(([, share], at) => ({ x: 100 * share, y: at })) }],
     height: 60 + 26 * all.length,
   });
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

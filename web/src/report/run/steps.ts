@@ -1,7 +1,7 @@
 /** Engine steps of a run over time, from `--steps-out`. */
 import { chart, linked, type ChartSpec, type Point } from '../../chart/index.js';
 import type { Csv } from '../../data/csv.js';
-import { plural, threeDigits } from '../../data/number.js';
+import { plural } from '../../data/number.js';
 import { absent } from '../dom.js';
 
 export function stepCharts(csv: Csv, leftOut: string | undefined): HTMLElement[] {
@@ -18,7 +18,7 @@ export function stepCharts(csv: Csv, leftOut: string | undefined): HTMLElement[]
     return points;
   };
   const mixed = (row: number): boolean => (prefill?.[row] ?? 0) > 0;
-  const x: ChartSpec['x'] = { label: 'Simulated time (s)', scale: 'linear', format: threeDigits };
+  const x: ChartSpec['x'] = { label: 'Simulated time (s)', scale: 'linear' };
   const batch = (row: number): number => (prefill?.[row] ?? 0) + (decoding?.[row] ?? 0);
   const series = (values: (row: number) => number): ChartSpec['series'] => [
     { name: 'decode alone', mark: 'dots' as const, colour: 0 as const, points: dots(values, (row) => !mixed(row)) },
@@ -29,11 +29,11 @@ export function stepCharts(csv: Csv, leftOut: string | undefined): HTMLElement[]
       title: `Time of ${plural(csv.rows, 'step')} (ms)`,
       ...(leftOut === undefined ? {} : { note: leftOut }),
       x,
-      y: { label: 'Step time (ms)', scale: 'linear', format: threeDigits },
+      y: { label: 'Step time (ms)', scale: 'linear' },
       series: series((row) => durations[row] ?? NaN),
       height: 240,
     }),
-    chart({ title: 'Requests in each step', x, y: { label: 'requests', scale: 'linear', format: threeDigits }, series: series(batch), height: 240 }),
+    chart({ title: 'Requests in each step', x, y: { label: 'requests', scale: 'linear' }, series: series(batch), height: 240 }),
   ];
   linked(figures);
   return figures;

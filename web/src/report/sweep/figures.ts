@@ -1,6 +1,6 @@
 /** Figures of a sweep over one of its keys. */
 import { chart, type ChartSpec, type Point, type Series } from '../../chart/index.js';
-import { plural, threeDigits } from '../../data/number.js';
+import { plural } from '../../data/number.js';
 import { absent, h } from '../dom.js';
 import { described, grouped, type Key, type Sweep } from './rows.js';
 
@@ -110,8 +110,8 @@ function drawn(sweep: Sweep, x: Key, [column, name, label]: [string, string, str
   const spec: ChartSpec = {
     title: `${name} over ${x.name}`,
     note: `${shown}${about}.${bands}`,
-    x: { label: x.name, scale: isGeometric(x) ? 'log' : 'linear', format: threeDigits },
-    y: { label, scale: isWide(series) ? 'log' : 'linear', format: threeDigits },
+    x: { label: x.name, scale: isGeometric(x) ? 'log' : 'linear' },
+    y: { label, scale: isWide(series) ? 'log' : 'linear' },
     series,
   };
   return chart(spec);

@@ -1,6 +1,6 @@
 /** The Pareto front of a sweep: speed for each user against output of each GPU. */
 import { chart, type Colour, type Point, type Series } from '../../chart/index.js';
-import { plural, threeDigits } from '../../data/number.js';
+import { plural } from '../../data/number.js';
 import { absent } from '../dom.js';
 import { described, grouped, type Sweep } from './rows.js';
 
@@ -44,8 +44,8 @@ export function paretoFront(sweep: Sweep, indices: number[]): HTMLElement {
       ? 'Speed for each user against output of each GPU'
       : `${plural(front.length, 'row')} of ${plural(lines.length, 'deployment')} are on the Pareto front`,
     note: 'No other row is better than those of the front in one figure and as good in the other. Rows of overloaded servers are left out.',
-    x: { label: 'Speed for a user (tokens/s)', scale: 'linear', format: threeDigits },
-    y: { label: 'Output of a GPU (tokens/s)', scale: 'linear', format: threeDigits },
+    x: { label: 'Speed for a user (tokens/s)', scale: 'linear' },
+    y: { label: 'Output of a GPU (tokens/s)', scale: 'linear' },
     series: series.filter((one) => one.points.length > 0),
     height: 420,
   });
