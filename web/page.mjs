@@ -13,7 +13,7 @@ const PACKAGE = here('../bindings/wasm/dist/');
 /** Writes the page to the folder `out`, with the library of the folder `library`. */
 export async function writePage(out, library = PACKAGE) {
   await rm(out, { recursive: true, force: true });
-  await mkdir(`${out}tables`, { recursive: true });
+  await mkdir(out, { recursive: true });
   const app = await bundle('src/page/main.ts');
   await writeFile(`${out}app.js`, `/*\nContains:\n\n${(await notices('src/page/main.ts')).replaceAll('*/', '* /')}\n*/\n${app}\n`);
   await writeFile(`${out}worker.js`, await bundle('src/page/worker.ts'));
@@ -21,11 +21,12 @@ export async function writePage(out, library = PACKAGE) {
   await cp(here('src/page/index.html'), `${out}index.html`);
   await template(`${out}report.html`);
   await cp(`${library}rooflut.wasm`, `${out}rooflut.wasm`);
+  await cp(`${library}tables`, `${out}tables`, { recursive: true });
   await writeFile(`${out}sw.js`, await serviceWorker(out));
 }
 
 /** Files that the first visit keeps. */
-const KEPT = ['./', 'app.js', 'worker.js', 'style.css', 'rooflut.wasm', 'report.html'];
+const KEPT = ['./', 'app.js', 'worker.js', 'style.css', 'rooflut.wasm', 'tables/h100.bin', 'report.html'];
 
 async function serviceWorker(out) {
   const hash = createHash('sha256');

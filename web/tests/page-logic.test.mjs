@@ -59,8 +59,10 @@ goodput = ["ttft:250", "tpot:50"]
 `);
   assert.deepEqual(asked.plan.wanted, { goodput: ['ttft:250', 'tpot:50'], max_gpus: 8, gpu: ['h200'], tp: [1, 2, 4, 8] });
   assert.doesNotMatch(asked.plan.scenario, /replicas|requests|^tp/m);
-  assert.equal(asked.front.length, 4);
-  assert.doesNotMatch(asked.front[0], /rate|requests/);
+  assert.equal(asked.front.length, 4 * 9);
+  assert.deepEqual(asked.front[10], { gpu: 'h200', tp: 2, users: 2, scenario: asked.front[10].scenario });
+  assert.match(asked.front[10].scenario, /^gpu = "h200"\ntp = 2\n\n\[workload\]\nprompt = "uniform:100..900"\noutput = 256\nrequests = 64\nusers = 2$/m);
+  assert.doesNotMatch(asked.front[0].scenario, /rate|replicas|goodput/);
 });
 
 test('other keys win over the controls, and a config.json over the model', () => {
@@ -127,14 +129,21 @@ test('sliders reach both ends, and round values', () => {
   }
 });
 
-test('the front has the rows that no other beats', () => {
-  const csv = (rows) => `index,grid,schema_version,tp,gpus,tokens_per_s_per_user,output_tokens_per_s_per_gpu,overloaded\n${rows.join('\n')}\n`;
-  const one = csv(['0,a,1,1,1,100,50,false', '1,a,1,1,1,50,100,false', '2,a,1,1,1,200,200,true']);
-  const two = csv(['0,b,1,2,2,90,60,false', '1,b,1,2,2,40,90,false', '2,b,1,2,2,,,']);
-  const text = page.joined([one, two]);
-  assert.deepEqual(text.split('\n').slice(1, -1).map((line) => line.split(',')[0]), ['0', '1', '2', '3', '4', '5']);
+test('the front has the rows that no other beats', async () => {
+  const reports = [[100, 50, false], [50, 100, false], [200, 200, true], [90, 60, false], [40, 90, false], undefined];
+  const rows = [];
+  for (const [at, report] of reports.entries()) {
+    const run = async () => {
+      if (!report) throw new Error('no, "never"');
+      const [tokens_per_s_per_user, output_tokens_per_s_per_gpu, overloaded] = report;
+      return JSON.stringify({ schema_version: 1, gpus: 1, tokens_per_s_per_user, output_tokens_per_s_per_gpu, overloaded });
+    };
+    rows.push(await page.rowOf({ gpu: 'h100', tp: 1, users: at, scenario: '' }, run));
+  }
+  const csv = new page.Csv(page.sweep(rows));
+  assert.deepEqual([csv.rows, csv.cell(5, 'error'), csv.cell(1, 'index')], [6, 'no, "never"', '1']);
   // As the sweep has it: by ascending tokens per second for each user.
-  assert.deepEqual(page.front(new page.Csv(text)), [1, 3, 0]);
+  assert.deepEqual(page.front(csv), [1, 3, 0]);
 });
 
 test('a lane drops the old question for the new one', async () => {

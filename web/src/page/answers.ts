@@ -8,8 +8,9 @@ import { runSection } from '../report/run/index.js';
 import { stepSection } from '../report/step.js';
 import { sweepSection } from '../report/sweep/index.js';
 import { Figures } from './figures.js';
-import { front, joined } from './front.js';
+import { front } from './front.js';
 import { memorySection } from './memory.js';
+import { sweep } from './row.js';
 import { Place } from './place.js';
 import { tabs } from './tabs.js';
 import type { Part } from './tasks.js';
@@ -19,8 +20,8 @@ export interface Known {
   run?: string;
   step?: string;
   plan?: string;
-  /** Rows of the sweeps of the front. */
-  sweeps: string[];
+  /** Rows of the front, lines of CSV. */
+  rows: string[];
 }
 
 /** Time in ms without a new answer after which screen readers say the last one. */
@@ -28,7 +29,7 @@ const QUIET_MS = 800;
 
 export class Answers {
   readonly element: HTMLElement;
-  readonly known: Known = { sweeps: [] };
+  readonly known: Known = { rows: [] };
   private readonly figures = new Figures();
   private readonly summary = h('div', { class: 'summary' });
   private readonly planned = h('p', { class: 'planned' });
@@ -56,7 +57,7 @@ export class Answers {
   wait(): void {
     this.places.plan.wait('Planning…');
     this.places.front.wait('Simulating deployments…');
-    this.known.sweeps = [];
+    this.known.rows = [];
     this.requests = undefined;
   }
 
@@ -76,8 +77,8 @@ export class Answers {
       case 'plan':
       case 'bounds':
         return this.plan(part.text, part.part === 'plan');
-      case 'rows':
-        return this.rows(part.text);
+      case 'row':
+        return this.row(part.text);
       case 'refused':
         return this.refuse(part.of, part.message);
     }
@@ -107,12 +108,12 @@ export class Answers {
     this.show(this.places.plan, () => planSection(plan));
   }
 
-  private rows(text: string): void {
-    this.known.sweeps.push(text);
-    const csv = joined(this.known.sweeps);
+  private row(line: string): void {
+    this.known.rows.push(line);
+    const text = sweep(this.known.rows);
     this.show(this.places.front, () => {
-      const rows = new Csv(csv);
-      return sweepSection(rows, front(rows), undefined);
+      const csv = new Csv(text);
+      return sweepSection(csv, front(csv), undefined);
     });
   }
 

@@ -98,7 +98,7 @@ export class App {
   private search({ plan, front, config }: Questions): void {
     const part = (part: Part): void => this.take(part);
     this.lanes.plan.ask({ kind: 'plan', question: plan, config }, { part, done: () => this.answers.done('plan') });
-    this.lanes.front.ask({ kind: 'front', scenarios: front, config }, { part, done: () => this.answers.done('front') });
+    this.lanes.front.ask({ kind: 'front', points: front, config }, { part, done: () => this.answers.done('front') });
   }
 
   private take(part: Part): void {

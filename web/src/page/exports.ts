@@ -1,7 +1,7 @@
 /** What may be taken from the page: scenario, command, report. */
 import { command, h } from '../report/dom.js';
 import { runCommand } from './command.js';
-import { joined } from './front.js';
+import { sweep } from './row.js';
 import type { Known } from './answers.js';
 import { CONFIG_FILE, type Questions } from './questions.js';
 import { filled, type ReportInput } from './report.js';
@@ -33,12 +33,12 @@ export class Exports {
 
   /** Saves what is known as a report. */
   private async report(): Promise<void> {
-    const { run, step, plan, sweeps } = this.known();
+    const { run, step, plan, rows } = this.known();
     const inputs: ReportInput[] = [
       ...(run === undefined ? [] : [{ name: 'run.json', kind: 'run' as const, text: run }]),
       ...(step === undefined ? [] : [{ name: 'step.json', kind: 'step' as const, text: step }]),
       ...(plan === undefined ? [] : [{ name: 'plan.json', kind: 'plan' as const, text: plan }]),
-      ...(sweeps.length === 0 ? [] : [{ name: 'sweep.csv', kind: 'sweep' as const, text: joined(sweeps) }]),
+      ...(rows.length === 0 ? [] : [{ name: 'sweep.csv', kind: 'sweep' as const, text: sweep(rows) }]),
     ];
     try {
       save('report.html', 'text/html', await filled(inputs));

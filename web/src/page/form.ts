@@ -34,7 +34,7 @@ export class Form {
 
   /** Shows a refusal beside the control of the key that it names first, if there is one. */
   refuse(message: string): void {
-    const places = this.rows.map((row): [Row, number] => [row, message.search(new RegExp(`(^|[^\\w.])${row.field.key}:`))]);
+    const places = this.rows.map((row): [Row, number] => [row, message.search(new RegExp(`(^|[^\\w.])${row.field.key}(:| =)`))]);
     const named = places.filter(([row, at]) => at >= 0 && !row.element.hidden).sort(([, a], [, b]) => a - b)[0];
     if (!named) return;
     const [row] = named;

@@ -1,12 +1,5 @@
-/** The rows of the sweeps behind the front, and the rows that no other beats. */
-import { Csv } from '../data/csv.js';
-
-/** Returns one CSV of the rows of several sweeps with equal columns, counted anew. */
-export function joined(sweeps: string[]): string {
-  const header = sweeps[0]?.split('\n', 1)[0] ?? '';
-  const rows = sweeps.flatMap((csv) => csv.split('\n').slice(1).filter((line) => line !== ''));
-  return [header, ...rows.map((row, at) => row.replace(/^[^,]*/, String(at)))].join('\n') + '\n';
-}
+/** The front of a sweep: the rows that no other beats. */
+import type { Csv } from '../data/csv.js';
 
 /**
  * Returns the rows of which no other has as many tokens per second for each user and for each GPU, and more of one of

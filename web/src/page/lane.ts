@@ -28,13 +28,13 @@ export class Workers {
   fetched(gpu: string): void {
     if (this.gpus.has(gpu)) return;
     this.gpus.add(gpu);
-    this.spare.terminate();
-    this.spare = this.started();
+    this.spare.postMessage({ gpus: [gpu] } satisfies ToWorker);
   }
 
   private started(): Worker {
     const worker = new Worker(this.script);
-    worker.postMessage({ start: this.library, gpus: [...this.gpus] } satisfies ToWorker);
+    worker.postMessage({ start: this.library } satisfies ToWorker);
+    worker.postMessage({ gpus: [...this.gpus] } satisfies ToWorker);
     return worker;
   }
 }

@@ -9,10 +9,17 @@ export interface Questions {
   details: string;
   fits: FitsQuestion;
   plan: PlanQuestion;
-  /** One sweep a deployment. */
-  front: string[];
+  front: FrontPoint[];
   /** Text of a config.json that replaces the model. */
   config: string | undefined;
+}
+
+/** A deployment under a load of the front. */
+export interface FrontPoint {
+  gpu: string;
+  tp: number;
+  users: number;
+  scenario: string;
 }
 
 export interface FitsQuestion {
@@ -34,7 +41,9 @@ const DEGREES = [1, 2, 4, 8];
 /** Share of measured servers that the intervals are meant to contain. */
 const INTERVAL = '0.8';
 /** Users of the front's points. */
-const USERS = '1,2,4,8,16,32,64,128,256';
+const USERS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+/** Requests of a run of the front, for each user and at least. */
+const [EACH, LEAST] = [8, 64];
 
 /** Returns the questions. Throws what is wrong with the other keys in TOML. */
 export function questions(settings: Settings, catalogue: Catalogue): Questions {
@@ -63,13 +72,16 @@ export function questions(settings: Settings, catalogue: Catalogue): Questions {
     if (settings[key] !== undefined) wanted[key] = [Number(settings[key])];
   }
 
-  const others = Number(of('pp')) * Number(of('dp'));
-  const front = gpus.flatMap((name) => DEGREES.filter((tp) => tp * others <= maxGpus).map((tp) => {
+  const degrees = DEGREES.filter((tp) => tp * Number(of('pp')) * Number(of('dp')) <= maxGpus);
+  const front = gpus.flatMap((name) => degrees.flatMap((tp) => USERS.map((users): FrontPoint => {
     const swept = copy(scenario);
-    drop(swept, ['gpu', 'tp', 'rate', 'users', 'requests', 'replicas', 'arrival', 'goodput', 'windows', 'interval']);
-    const lists = `[sweep]\ngpu = ${literal(name)}\ntp = "${tp}"\nusers = "${USERS}"`;
-    return joinScenario({ ...swept, blocks: [...swept.blocks, lists] });
-  }));
+    drop(swept, ['rate', 'arrival', 'replicas', 'goodput', 'windows', 'interval']);
+    put(swept.tables, '', 'gpu', literal(name));
+    put(swept.tables, '', 'tp', literal(tp));
+    put(swept.tables, 'workload', 'users', literal(users));
+    put(swept.tables, 'workload', 'requests', literal(Math.max(LEAST, EACH * users)));
+    return { gpu: name, tp, users, scenario: joinScenario(swept) };
+  })));
   const config = settings.config as string | undefined;
   return { run: joinScenario(run), details: joinScenario(details), fits: { scenario: joinScenario(fits), wanted: demand }, plan: { scenario: joinScenario(plan), wanted }, front, config };
 }

@@ -1,34 +1,45 @@
 /** A worker: simulates what the page asks, the newest question first. */
-import { get, num, type Json } from '../data/json.js';
-import { Library } from './library.js';
+import { num, type Json } from '../data/json.js';
+import { Rooflut } from '../../../bindings/wasm/js/rooflut.js';
+import type { Model } from '../../../bindings/wasm/js/model.js';
+import { CONFIG_FILE } from './questions.js';
+import { rowOf } from './row.js';
+import { averageStep } from './step.js';
 import type { FromWorker, Part, Task, ToWorker } from './tasks.js';
 import { joinScenario, put, splitScenario } from './toml.js';
 
 /** Windows over a run. */
 const WINDOWS = 40;
 
-let library: Promise<Library> | undefined;
+let library: Rooflut | undefined;
 let newest = 0;
 
 const say = (message: FromWorker): void => postMessage(message);
 
 addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
-  if ('start' in data) {
-    library = Promise.resolve(new Library(data.start));
-    return;
+  if ('start' in data) library = new Rooflut(data.start, fetchTables);
+  else if ('gpus' in data) library?.loadTables(...data.gpus).catch(() => {}); // The task that needs them says so.
+  else {
+    newest = data.id;
+    // Questions that wait behind this one replace it.
+    setTimeout(() => void work(data.id, data.task), 0);
   }
-  newest = data.id;
-  // Questions that wait behind this one replace it.
-  setTimeout(() => void work(data.id, data.task), 0);
 });
+
+async function fetchTables(gpu: string): Promise<ArrayBuffer> {
+  const response = await fetch(`tables/${gpu}.bin`).catch(() => undefined);
+  if (!response?.ok) throw new Error(`The tables of ${gpu} could not be fetched: check the network, or choose another GPU.`);
+  say({ state: 'fetched', gpu });
+  return response.arrayBuffer();
+}
 
 async function work(id: number, task: Task): Promise<void> {
   if (id !== newest || !library) return;
   say({ id, state: 'begun' });
-  const ready = await library;
-  for (const [of, step] of steps(task, ready)) {
+  for (const [of, answer] of steps(task, library, modelOf(library, task))) {
     try {
-      for (const part of await step()) say({ id, state: 'part', part });
+      const part = await answer();
+      if (part) say({ id, state: 'part', part });
     } catch (error) {
       say({ id, state: 'part', part: { part: 'refused', of, message: (error as Error).message } });
       // What follows is about the same scenario.
@@ -45,42 +56,62 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-type Step = [of: string, answer: () => Promise<Part[]> | Part[]];
+let read: { config: string; model: Model } | undefined;
 
-function steps(task: Task, library: Library): Step[] {
+/** Returns how to get the model that replaces the one of the scenario. */
+function modelOf(library: Rooflut, task: Task): () => { model?: Model } {
+  const config = 'config' in task ? task.config : undefined;
+  return () => {
+    if (config === undefined) return {};
+    if (read?.config !== config) read = { config, model: library.readModel({ name: CONFIG_FILE, config }) };
+    return { model: read.model };
+  };
+}
+
+type Step = [of: string, answer: () => Part | undefined | Promise<Part | undefined>];
+
+function steps(task: Task, library: Rooflut, objects: () => { model?: Model }): Step[] {
   switch (task.kind) {
     case 'catalogue':
-      return [['catalogue', () => [{ part: 'catalogue', catalogue: { models: library.names('model'), gpus: library.names('tables'), engines: [] } }]]];
+      return [['catalogue', () => {
+        const [models, gpus, engines] = [library.models(), library.tables(), library.engines()];
+        return { part: 'catalogue', catalogue: { models, gpus, engines } };
+      }]];
     case 'run':
-      return runSteps(task, library);
+      return runSteps(task, library, objects);
     case 'plan': {
       const { scenario, wanted } = task.question;
-      return [['plan', () => [{ part: 'plan', text: library.plan(scenario, task.config, wanted) }]]];
+      return [['plan', async () => ({ part: 'plan', text: await library.plan(scenario, wanted, objects()) })]];
     }
     case 'front':
-      return task.scenarios.map((scenario): Step => ['front', () => [{ part: 'rows', text: library.sweep(scenario, task.config) }]]);
+      return task.points.map((point): Step => ['front', async () => ({ part: 'row', text: await rowOf(point, (scenario) => library.run(scenario, objects())) })]);
     case 'vllm':
-      return [['vllm', () => { throw new Error('Not yet.'); }]];
+      return [['vllm', () => { throw new Error('A command of vLLM cannot be read yet.'); }]];
   }
 }
 
-function runSteps({ scenario, details, fits, config }: Extract<Task, { kind: 'run' }>, library: Library): Step[] {
+function runSteps({ scenario, details, fits }: Extract<Task, { kind: 'run' }>, library: Rooflut, objects: () => { model?: Model }): Step[] {
   let run: Json;
   return [
-    ['run', () => {
-      const text = library.run(scenario, config);
+    ['run', async () => {
+      const text = await library.run(scenario, objects());
       run = JSON.parse(text);
-      return [{ part: 'run', text }];
+      return { part: 'run', text };
     }],
-    ['fits', () => [{ part: 'fits', text: library.fits(fits.scenario, config, fits.wanted) }]],
-    ['run', () => [{ part: 'details', text: library.run(withWindows(details, run), config) }]],
+    ['fits', async () => ({ part: 'fits', text: await library.fits(fits.scenario, fits.wanted, objects()) })],
+    ['step', async () => {
+      const text = await averageStep(library, scenario, objects().model, run);
+      return text === undefined ? undefined : { part: 'step', text };
+    }],
+    ['run', async () => ({ part: 'requests', text: await library.run(scenario, { ...objects(), output: 'requests.csv' }) })],
+    ['run', async () => ({ part: 'details', text: await library.run(withWindows(details, run), objects()) })],
   ];
 }
 
 /** Adds windows of a round width to a scenario without. */
 function withWindows(toml: string, run: Json): string {
   const scenario = splitScenario(toml);
-  const seconds = num(get(run, 'throughput'), 'makespan_s') ?? num(run, 'makespan_s');
+  const seconds = num(run, 'makespan_s');
   if (seconds === undefined || scenario.tables.get('output')?.has('windows')) return toml;
   const least = seconds / WINDOWS;
   const power = 10 ** Math.floor(Math.log10(least));
