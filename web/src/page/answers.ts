@@ -7,6 +7,7 @@ import { runAnswer } from '../report/run/answer.js';
 import { runSection } from '../report/run/index.js';
 import { stepSection } from '../report/step.js';
 import { sweepSection } from '../report/sweep/index.js';
+import { boundsSection, boundsSentence } from './bounds.js';
 import { Figures } from './figures.js';
 import { front } from './front.js';
 import { memorySection } from './memory.js';
@@ -57,6 +58,7 @@ export class Answers {
   wait(): void {
     this.places.plan.wait('Planning…');
     this.places.front.wait('Simulating deployments…');
+    delete this.known.plan;
     this.known.rows = [];
     this.requests = undefined;
   }
@@ -74,9 +76,10 @@ export class Answers {
         return this.show(this.places.step, () => stepSection(JSON.parse(part.text) as Json));
       case 'fits':
         return this.show(this.places.fits, () => memorySection(JSON.parse(part.text) as Json));
-      case 'plan':
       case 'bounds':
-        return this.plan(part.text, part.part === 'plan');
+        return this.bounds(JSON.parse(part.text) as Json);
+      case 'plan':
+        return this.plan(part.text);
       case 'row':
         return this.row(part.text);
       case 'refused':
@@ -101,9 +104,14 @@ export class Answers {
     this.show(this.places.run, () => runSection(run, files).slice(answer.length));
   }
 
-  private plan(text: string, isFinal: boolean): void {
+  private bounds(least: Json): void {
+    this.planned.textContent = `Plan: ${boundsSentence(least)}`;
+    this.show(this.places.plan, () => boundsSection(least));
+  }
+
+  private plan(text: string): void {
     const plan = JSON.parse(text) as Json;
-    if (isFinal) this.known.plan = text;
+    this.known.plan = text;
     this.planned.textContent = `Plan: ${planSentence(plan)}`;
     this.show(this.places.plan, () => planSection(plan));
   }
