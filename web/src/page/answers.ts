@@ -28,6 +28,9 @@ export interface Known {
 /** Time in ms without a new answer after which screen readers say the last one. */
 const QUIET_MS = 800;
 
+/** Time in ms in which answers are gathered before charts are drawn. */
+const DRAW_MS = 100;
+
 export class Answers {
   readonly element: HTMLElement;
   readonly known: Known = { rows: [] };
@@ -42,7 +45,7 @@ export class Answers {
     front: new Place('front', 'Pareto front'),
     plan: new Place('plan', 'Plan'),
   };
-  private frame: number | undefined;
+  private drawing: ReturnType<typeof setTimeout> | undefined;
   private saying: ReturnType<typeof setTimeout> | undefined;
   /** The requests of the run as CSV. */
   private requests: string | undefined;
@@ -147,11 +150,11 @@ export class Answers {
     this.drawSoon();
   }
 
-  /** Draws at most once a frame, however fast answers come. */
+  /** Draws at most every tenth of a second, however fast answers come: charts take the time of some frames. */
   private drawSoon(): void {
-    this.frame ??= requestAnimationFrame(() => {
-      this.frame = undefined;
+    this.drawing ??= setTimeout(() => {
+      this.drawing = undefined;
       for (const place of Object.values(this.places)) place.draw();
-    });
+    }, DRAW_MS);
   }
 }
