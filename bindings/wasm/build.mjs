@@ -1,7 +1,7 @@
 // Cuts the rows of each table set out of the module that cargo built: node build.mjs MODULE
 //
-// dist/rooflut.wasm is the module without the rows of any set, dist/tables/NAME.bin the rows of one (js/rows.ts describes
-// the file). Both are of one build: a checksum in them says so.
+// dist/rooflut.wasm is the module without the rows of any set, dist/tables/NAME.bin the rows of one (js/rows.ts
+// describes the file). Both are of one build: a checksum in them says so.
 
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

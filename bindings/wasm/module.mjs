@@ -7,7 +7,7 @@ const DATA_COUNT = 12;
 const HEADER = 8;
 
 /** Reads little-endian numbers of base 128. */
-class Reader {
+export class Reader {
   constructor(bytes) {
     this.bytes = bytes;
     this.at = 0;

@@ -2,7 +2,8 @@
 //!
 //! The WebAssembly package cuts the rows of all built-in sets out of the program and writes those of a set back, to their
 //! places, when the set is asked for. Until then the set has no tables, and is remembered as wanted: a call after which
-//! a set is wanted is repeated with its rows. As the rows are those that were compiled, so is every answer.
+//! a set is wanted is repeated with its rows. As the rows are those that were compiled, so is every answer. Only the
+//! first is remembered: other sets may be asked for because it has no tables.
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +13,7 @@ use super::{Index, TableSet, sets};
 
 /// A bit for each of [`sets::ALL`] whose rows are not in their places.
 static ABSENT: AtomicU32 = AtomicU32::new(0);
-/// Those of them that were asked for.
+/// The first of them that was asked for, 0 if none was.
 static WANTED: AtomicU32 = AtomicU32::new(0);
 
 /// Marks all built-in sets as without rows. Without this call all have them.
@@ -36,16 +37,18 @@ pub fn places(set: &TableSet) -> Vec<(usize, usize)> {
     places
 }
 
-/// Returns the sets without rows that were asked for since the last call.
-pub fn take_wanted() -> impl Iterator<Item = &'static str> {
+/// Returns the set without rows that was asked for first since the last call, as its place in [`sets::ALL`].
+pub fn take_wanted() -> Option<usize> {
     let wanted = WANTED.swap(0, Ordering::Relaxed);
-    sets::ALL.into_iter().map(TableSet::name).filter(move |name| wanted & bit(name) != 0)
+    (wanted != 0).then_some(wanted.trailing_zeros() as usize)
 }
 
-/// Whether the rows of a compiled set are in their places; a built-in set whose rows are not is wanted from now on.
+/// Whether the rows of a compiled set are in their places; a built-in set whose rows are not is wanted from now on, unless another is.
 pub(super) fn is_present(name: &str) -> bool {
     let absent = bit(name) & ABSENT.load(Ordering::Relaxed);
-    WANTED.fetch_or(absent, Ordering::Relaxed);
+    if absent != 0 {
+        let _ = WANTED.compare_exchange(0, absent, Ordering::Relaxed, Ordering::Relaxed);
+    }
     absent == 0
 }
 

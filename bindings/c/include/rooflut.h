@@ -512,6 +512,9 @@ uint32_t rooflut_model_describe(RooflutHandle model,
 // Returns the names of the built-in models as a text of JSON, a list.
 uint32_t rooflut_model_names(RooflutHandle *names, struct RooflutError *error);
 
+// Returns the names of the engine stacks, the values of the key `engine`, as a text of JSON, a list.
+uint32_t rooflut_engine_names(RooflutHandle *names, struct RooflutError *error);
+
 // Returns the name of a `RooflutPart`, such as `qkv`: a text that ends with a zero and is never freed.
 const char *rooflut_part_name(uint32_t part);
 
@@ -538,6 +541,14 @@ uint32_t rooflut_plan(const struct RooflutScenarioSource *source,
                       RooflutHandle stop,
                       RooflutHandle *plan,
                       struct RooflutError *error);
+
+// Returns what step times alone say about a plan, as a text of JSON: the fewest GPUs of each kind of server that may
+// meet the limits, and the kinds that cannot. Takes the arguments of `rooflut_plan`, and a fraction of its time.
+uint32_t rooflut_plan_least(const struct RooflutScenarioSource *source,
+                            const char *wanted,
+                            size_t wanted_length,
+                            RooflutHandle *least,
+                            struct RooflutError *error);
 
 // Frees the object of a handle of any kind.
 //

@@ -43,7 +43,7 @@ pub use model::{ConfigFiles, rooflut_model_describe, rooflut_model_find, rooflut
 pub use names::{
     rooflut_binding_name, rooflut_class_name, rooflut_engine_names, rooflut_event_kind_name, rooflut_part_name,
 };
-pub use plan::rooflut_plan;
+pub use plan::{rooflut_plan, rooflut_plan_least};
 pub use registry::rooflut_free;
 pub use report::{Output, rooflut_compare, rooflut_scenario_run};
 pub use request::{Content, Event, EventKind, Request};

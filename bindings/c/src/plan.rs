@@ -59,32 +59,7 @@ pub unsafe extern "C" fn rooflut_plan(
 ) -> u32 {
     let make = || {
         // SAFETY: the caller's promise.
-        let given = unsafe { Given::new(source) }?;
-        // SAFETY: the caller's promise.
-        let wanted: Wanted = unsafe { wanted::read(wanted, wanted_length) }?;
-        let scenario = given.scenario()?;
-        let model = given.objects.model(&scenario)?;
-        let tables = match &wanted.gpu {
-            None => vec![given.objects.tables(&scenario)?],
-            Some(_) if given.objects.tables != 0 || scenario.target.tables.is_some() => {
-                return Err(Failure::refused(
-                    "wanted: gpu: expected no list beside the given tables, found one; remove one of the two",
-                ));
-            }
-            Some(names) => {
-                let found = names.iter().map(|name| tables::find(name).cloned());
-                found.collect::<Result<_, _>>()?
-            }
-        };
-        let prices = prices(&scenario, &tables)?;
-        let space = wanted.space(&scenario, &model, tables);
-        let limits = limits(&wanted.goodput, wanted.attainment)?;
-        let draft_model = given.objects.draft_model(&scenario)?;
-        let mut question = Question::new(scenario, model, &open, space, limits);
-        question.draft_model = draft_model;
-        question.count = wanted.count.unwrap_or(COUNT);
-        question.confidence = confidence(wanted.confidence)?;
-        question.prices = Some(prices);
+        let mut question = unsafe { question(source, wanted, wanted_length) }?;
         let plan = until(stop, |stop| {
             question.stop = stop;
             question.plan().map_err(refused)
@@ -93,6 +68,61 @@ pub unsafe extern "C" fn rooflut_plan(
     };
     // SAFETY: the caller's promise.
     unsafe { returning((plan, "plan"), error, make) }
+}
+
+/// Returns what step times alone say about a plan, as a text of JSON: the fewest GPUs of each kind of server that may
+/// meet the limits, and the kinds that cannot. Takes the arguments of `rooflut_plan`, and a fraction of its time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_plan_least(
+    source: *const ScenarioSource,
+    wanted: *const c_char,
+    wanted_length: usize,
+    least: *mut Handle,
+    error: *mut Error,
+) -> u32 {
+    // SAFETY: the caller's promise.
+    let make = || json(&unsafe { question(source, wanted, wanted_length) }?.least().map_err(refused)?);
+    // SAFETY: the caller's promise.
+    unsafe { returning((least, "least"), error, make) }
+}
+
+/// Reads a question.
+///
+/// # Safety
+/// The pointers are null or valid for reads.
+unsafe fn question(
+    source: *const ScenarioSource,
+    wanted: *const c_char,
+    wanted_length: usize,
+) -> Result<Question<'static>, Failure> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { Given::new(source) }?;
+    // SAFETY: the caller's promise.
+    let wanted: Wanted = unsafe { wanted::read(wanted, wanted_length) }?;
+    let scenario = given.scenario()?;
+    let model = given.objects.model(&scenario)?;
+    let tables = match &wanted.gpu {
+        None => vec![given.objects.tables(&scenario)?],
+        Some(_) if given.objects.tables != 0 || scenario.target.tables.is_some() => {
+            return Err(Failure::refused(
+                "wanted: gpu: expected no list beside the given tables, found one; remove one of the two",
+            ));
+        }
+        Some(names) => {
+            let found = names.iter().map(|name| tables::find(name).cloned());
+            found.collect::<Result<_, _>>()?
+        }
+    };
+    let prices = prices(&scenario, &tables)?;
+    let space = wanted.space(&scenario, &model, tables);
+    let limits = limits(&wanted.goodput, wanted.attainment)?;
+    let draft_model = given.objects.draft_model(&scenario)?;
+    let mut question = Question::new(scenario, model, &open, space, limits);
+    question.draft_model = draft_model;
+    question.count = wanted.count.unwrap_or(COUNT);
+    question.confidence = confidence(wanted.confidence)?;
+    question.prices = Some(prices);
+    Ok(question)
 }
 
 pub(crate) fn refused(error: rooflut_plan::Error) -> Failure {

@@ -1,5 +1,5 @@
 import { KINDS, RooflutError } from "./error.js";
-import { Arguments, type Exports, Struct } from "./memory.js";
+import { Arguments, type Exports } from "./memory.js";
 import { type Rows, write } from "./rows.js";
 
 const ERROR_BYTES = 1024;
@@ -79,14 +79,10 @@ export class Instance {
     this.#writeRows(this.#exports, set, rows);
   }
 
-  hasRows(set: number): boolean {
-    return this.#sets.has(set);
-  }
-
-  /** Returns the places of the sets that were asked for without their rows. */
-  takeWanted(): number[] {
-    const bits = this.#exports.rooflut_wasm_take_wanted();
-    return Array.from({ length: 32 }, (_, set) => set).filter((set) => (bits >>> set) & 1);
+  /** Returns the place of the set that was asked for first without its rows. */
+  takeWanted(): number | undefined {
+    const set = this.#exports.rooflut_wasm_take_wanted();
+    return set < 0 ? undefined : set;
   }
 
   #start(): Exports {
@@ -148,5 +144,3 @@ export class Instance {
     return this.#string(pointer, bytes.indexOf(0));
   }
 }
-
-export type { Struct };

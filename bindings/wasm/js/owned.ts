@@ -20,7 +20,10 @@ export class Owned {
   get handle(): bigint {
     if (this.#isFreed) throw new RooflutError("handle", "expected an object in use, found one that was freed");
     if (this.instance.epoch !== this.#epoch) {
-      throw new RooflutError("handle", "expected an object in use, found one that a defect in another call has ended; make a new one");
+      throw new RooflutError(
+        "handle",
+        "expected an object in use, found one that a defect in another call has ended; make a new one",
+      );
     }
     return this.#handle;
   }

@@ -8,12 +8,13 @@ import { Owned } from "./owned.js";
 import { Scenario } from "./scenario.js";
 
 /** WebAssembly, compiled or not. */
-export type Wasm = WebAssembly.Module | BufferSource | Response | PromiseLike<WebAssembly.Module | BufferSource | Response>;
+export type Wasm =
+  WebAssembly.Module | BufferSource | Response | PromiseLike<WebAssembly.Module | BufferSource | Response>;
 
 /** Fetches the rows of a table set: the file `tables/NAME.bin` of the package. */
 export type FetchTables = (name: string) => PromiseLike<ArrayBuffer | Uint8Array>;
 
-/** Limits and choices of a plan: the flags of `rooflut plan`. Without a list, the value in the scenario is the only choice. */
+/** Limits and choices of a plan, the flags of `rooflut plan`; without a list, the scenario has the only choice. */
 export interface PlanOptions {
   /** Limits such as `"ttft:500"` or `"tpot:20@p95"`. */
   goodput: readonly string[];
@@ -74,7 +75,7 @@ export interface RunOptions extends Objects {
 }
 
 /**
- * The library. Methods that return a promise fetch the rows of the table sets that they need; all others answer at once.
+ * The library. Methods that return a promise fetch the rows of the table sets that they need; others answer at once.
  *
  * Texts are those of the command, byte by byte.
  */
@@ -88,7 +89,8 @@ export class Rooflut {
   /** `load` of the package is shorter. */
   constructor(module: WebAssembly.Module, fetchTables: FetchTables) {
     const [section] = WebAssembly.Module.customSections(module, "rooflut.build");
-    if (section?.byteLength !== 4) throw new TypeError("expected the rooflut.wasm of this package, found another module");
+    if (section?.byteLength !== 4)
+      throw new TypeError("expected the rooflut.wasm of this package, found another module");
     this.#build = new DataView(section).getUint32(0, true);
     this.#instance = new Instance(module);
     this.#fetchTables = fetchTables;
@@ -157,7 +159,17 @@ export class Rooflut {
 
   /** Finds the deployments that meet limits under the load of a scenario. */
   async plan(toml: string, options: PlanOptions, objects: Objects = {}): Promise<string> {
+    await this.#loadGpus(options);
     return this.#search("rooflut_plan", toml, options, objects, [0n]);
+  }
+
+  /**
+   * Returns what step times alone say about a plan, in a fraction of its time: the fewest GPUs of each kind of server
+   * that may meet the limits, and the kinds that cannot.
+   */
+  async planLeast(toml: string, options: PlanOptions, objects: Objects = {}): Promise<string> {
+    await this.#loadGpus(options);
+    return this.#search("rooflut_plan_least", toml, options, objects, []);
   }
 
   /** Finds the highest rate that the servers of a scenario serve within limits. */
@@ -185,6 +197,11 @@ export class Rooflut {
     const text = JSON.stringify(kernel);
     const find = (set: bigint) => this.#instance.handle("rooflut_lookup_new", (args) => [set, ...args.text(text)]);
     return new Lookup(this.#owned(await this.#withTables(tables, find, (handle) => this.#instance.free(handle))));
+  }
+
+  /** Fetches the sets that a plan will ask for one after another, at the same time. */
+  async #loadGpus({ gpu = [] }: PlanOptions): Promise<void> {
+    await this.loadTables(...gpu.filter((name) => this.#sets.includes(name)));
   }
 
   #search(name: string, toml: string, options: object, objects: Objects, last: bigint[]): Promise<string> {
@@ -234,25 +251,30 @@ export class Rooflut {
         answer = { error };
       }
       const wanted = this.#instance.takeWanted();
-      if (wanted.length === 0) {
+      if (wanted === undefined) {
         if ("error" in answer) throw answer.error;
         return answer.value;
       }
       if ("value" in answer) drop(answer.value);
-      await Promise.all(wanted.map((set) => this.#load(set)));
+      await this.#load(wanted);
     }
   }
 
-  /** The error of a call that asked for sets without their rows. */
+  /** The error of a call that asked for a set without its rows. */
   #missing(): RooflutError | undefined {
-    const names = this.#instance.takeWanted().map((set) => JSON.stringify(this.#sets[set]));
-    if (names.length === 0) return undefined;
-    return new RooflutError("refused", `expected the rows of ${names.join(", ")}, found none; await loadTables(${names.join(", ")}) before`);
+    const wanted = this.#instance.takeWanted();
+    if (wanted === undefined) return undefined;
+    const name = JSON.stringify(this.#sets[wanted]);
+    return new RooflutError("refused", `expected the rows of ${name}, found none; await loadTables(${name}) before`);
   }
 
   #place(name: string): number {
     const place = this.#sets.indexOf(name);
-    if (place < 0) throw new RooflutError("refused", `expected a table set, one of ${this.#sets.join(", ")}, found ${JSON.stringify(name)}`);
+    if (place < 0)
+      throw new RooflutError(
+        "refused",
+        `expected a table set, one of ${this.#sets.join(", ")}, found ${JSON.stringify(name)}`,
+      );
     return place;
   }
 
@@ -280,7 +302,9 @@ export async function compile(wasm: Wasm): Promise<WebAssembly.Module> {
     if (!given.ok) throw new TypeError(`expected rooflut.wasm at ${given.url}, found status ${given.status}`);
     const type = given.headers.get("content-type") ?? "";
     // Some servers do not know the type.
-    return type.startsWith("application/wasm") ? WebAssembly.compileStreaming(given) : WebAssembly.compile(await given.arrayBuffer());
+    return type.startsWith("application/wasm")
+      ? WebAssembly.compileStreaming(given)
+      : WebAssembly.compile(await given.arrayBuffer());
   }
   return WebAssembly.compile(given as BufferSource);
 }

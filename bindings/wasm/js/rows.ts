@@ -14,7 +14,9 @@ const MAGIC = 0x3152_4c52; // "RLR1"
 export function read(bytes: Uint8Array, module: number, name: string): Rows {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const refuse = (found: string) =>
-    new RangeError(`tables of ${name}: expected the file that comes with this rooflut.wasm, found ${found}; take both from one build`);
+    new RangeError(
+      `tables of ${name}: expected those that come with this rooflut.wasm, found ${found}; take both of one build`,
+    );
   if (bytes.byteLength < 12 || view.getUint32(0, true) !== MAGIC) throw refuse("another file");
   if (view.getUint32(4, true) !== module) throw refuse("one of another build");
   const count = view.getUint32(8, true);

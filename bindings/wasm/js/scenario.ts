@@ -115,7 +115,7 @@ export class Scenario {
     });
   }
 
-  /** Predicts the interval, in seconds, that is expected to contain a share `coverage` of measurements of such steps. */
+  /** Predicts the interval, in seconds, that is meant to contain a share `coverage` of measurements of such steps. */
   stepInterval(batch: Batch, coverage: number): [number, number] {
     return this.#scenario.call("rooflut_step_interval", (args) => {
       const interval = args.struct(args.zeros(16));

@@ -1,5 +1,5 @@
-//! What JavaScript needs beside the C interface, which this module exports, too: memory for its arguments, rows of table
-//! sets that come later, and the message of a panic.
+//! What JavaScript needs beside the C interface, which this module exports, too: memory for its arguments, files, rows
+//! of table sets that come later, and the message of a panic.
 
 mod files;
 mod memory;

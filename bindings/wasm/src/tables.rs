@@ -2,7 +2,7 @@
 //!
 //! A set is named by its place among the built-in sets, in order of their names.
 
-use rooflut::table::{TableSet, deferred, sets};
+use rooflut::table::{deferred, sets};
 
 use crate::panic::keep_messages;
 
@@ -21,12 +21,10 @@ pub extern "C" fn rooflut_wasm_set_present(place: usize) {
     }
 }
 
-/// Returns a bit for each set that was asked for, since the last call, without its rows.
+/// Returns the place of the set that was asked for first, since the last call, without its rows; -1 if none was.
 #[unsafe(no_mangle)]
-pub extern "C" fn rooflut_wasm_take_wanted() -> u32 {
-    let wanted: Vec<_> = deferred::take_wanted().collect();
-    let is_wanted = |set: &&TableSet| wanted.contains(&set.name());
-    sets::ALL.into_iter().enumerate().filter(|(_, set)| is_wanted(set)).map(|(place, _)| 1 << place).sum()
+pub extern "C" fn rooflut_wasm_take_wanted() -> i32 {
+    deferred::take_wanted().map_or(-1, |place| place as i32)
 }
 
 /// Writes address and length of an array of a set, and returns 1; 0 after the last array. For the build, which cuts

@@ -4,9 +4,10 @@ use rooflut_scenario::{Error, Load, unmeasured};
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::bounds::{Lengths, SAMPLE};
+use crate::bounds::Lengths;
 use crate::break_even::{self, BreakEven};
 use crate::excluded::Excluded;
+use crate::least::least_gpus;
 use crate::limit::Limit;
 use crate::limited_by::LimitedBy;
 use crate::notes::of_runs;
@@ -125,15 +126,13 @@ impl Question<'_> {
         };
         let unused = variants.iter().filter(|variant| !is_used(variant));
         let beyond = unused.filter_map(|variant| Excluded::by_bounds(variant, max_gpus));
-        let least = variants.iter().map(|variant| variant.bounds.replicas.saturating_mul(variant.gpus()));
-        let knows_rate = first.is_some_and(|variant| matches!(variant.run.requests(SAMPLE), Ok(Some(_))));
         Ok(Plan {
             model: self.model.name.clone(),
             gpus: deployments.first().map(|best| best.gpus),
             nearest: nearest.map(answer).transpose()?,
             break_even: break_even::of(&deployments),
             deployments,
-            least_gpus: least.min().filter(|_| knows_rate),
+            least_gpus: least_gpus(variants),
             limits: self.limits.limits().iter().map(Limit::to_string).collect(),
             attainment: self.limits.attainment(),
             confidence: self.confidence.map(|confidence| confidence.share()),

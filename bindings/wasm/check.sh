@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Builds the package and tests it: check.sh [--build]. --build only builds.
+set -euo pipefail
+cd "$(dirname "$0")"
+target=$(realpath -m "${CARGO_TARGET_DIR:-../../target}")
+module=$target/wasm32-unknown-unknown/wasm/rooflut_wasm.wasm
+step() { printf '\n== %s\n' "$*"; "$@"; }
+
+step cargo build -q --profile wasm --target wasm32-unknown-unknown -p rooflut-wasm --target-dir "$target"
+step npm ci --silent --ignore-scripts
+step npx tsc
+step node build.mjs "$module"
+[ "${1:-}" != --build ] || exit 0
+step node --test tests/
+step node measure.mjs "$module"
+step npm pack --dry-run

@@ -1,0 +1,177 @@
+// The package as a user has it: node --test, after the build.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import test from "node:test";
+
+import { RooflutError, load } from "../dist/node.js";
+
+const RUN = 'model = "llama-3.1-8b"\n[workload]\nrate = 4\nrequests = 50\n';
+
+/** Returns the library, and the names of the sets that it fetched. */
+async function loaded() {
+  const fetched = [];
+  const tables = (name) => {
+    fetched.push(name);
+    return readFile(new URL(`../dist/tables/${name}.bin`, import.meta.url));
+  };
+  return { rooflut: await load({ tables }), fetched };
+}
+
+test("a run fetches the tables of its GPU and no others", async () => {
+  const { rooflut, fetched } = await loaded();
+  const report = JSON.parse(await rooflut.run(RUN));
+  assert.equal(report.model, "llama-3.1-8b");
+  assert.deepEqual(fetched, ["h100"]);
+  await rooflut.run(RUN);
+  await rooflut.run(`gpu = "h200"\n${RUN}`);
+  assert.deepEqual(fetched, ["h100", "h200"]);
+});
+
+test("an answer does not depend on the tables that are here", async () => {
+  const [one, other] = [await loaded(), await loaded()];
+  await other.rooflut.loadTables(...other.rooflut.tables());
+  // Other sets answer for what this one lacks, and are named in messages.
+  const scenarios = [
+    RUN,
+    `gpu = "b300"\n${RUN}`,
+    `gpu = "l40s-p2p"\ntp = 2\n${RUN}`,
+    'gpu = "a100"\nmodel = "deepseek-v3"\ntp = 8',
+  ];
+  for (const toml of scenarios) {
+    const outcome = ({ rooflut }) => rooflut.run(toml).catch((error) => error.message);
+    assert.equal(await outcome(one), await outcome(other));
+  }
+});
+
+test("a GPU that was not measured takes the tables of its base", async () => {
+  const { rooflut, fetched } = await loaded();
+  rooflut.keepFile("my/l4.toml", await readFile(new URL("../../../examples/gpus/l4.toml", import.meta.url)));
+  const report = JSON.parse(await rooflut.run(`gpu = "my/l4.toml"\n${RUN}`));
+  assert.deepEqual(fetched, ["l40s"]);
+  assert.ok(report.notes.some((note) => note.includes("it has on l40s")));
+});
+
+test("errors are those of the library", async () => {
+  const { rooflut } = await loaded();
+  await assert.rejects(rooflut.run('model = "llama-9"'), (error) => {
+    assert.ok(error instanceof RooflutError);
+    assert.equal(error.kind, "refused");
+    assert.match(error.message, /^model: expected a built-in model, found "llama-9"/);
+    return true;
+  });
+  await assert.rejects(rooflut.run('trace = "none.csv"'), /none\.csv/);
+  await assert.rejects(rooflut.lookup("h100", { gemm: { dtype: "bf16" } }), RooflutError);
+  await assert.rejects(rooflut.loadTables("h1000"), /expected a table set/);
+});
+
+test("a scenario steps, drives a server and derives others", async () => {
+  const { rooflut } = await loaded();
+  const scenario = await rooflut.scenario(RUN);
+  const batch = { prefill: [{ newTokens: 512, kvLen: 512 }], decode: [{ requests: 8, kvTokens: 8_000 }] };
+  const step = scenario.step(batch);
+  assert.equal(step.nanoseconds, scenario.stepNanoseconds(batch));
+  const sum = step.parts.reduce((seconds, part) => seconds + part.seconds, 0);
+  assert.ok(Math.abs(sum - step.seconds) < 1e-12);
+  const [low, high] = scenario.stepInterval(batch, 0.8);
+  assert.ok(low < step.seconds && step.seconds < high);
+  assert.equal(scenario.run(), await rooflut.run(RUN));
+  assert.notEqual(scenario.withSeed(7).run(), scenario.run());
+  const server = scenario.server();
+  assert.equal(server.push({ promptTokens: 100, outputTokens: 2 }), 0);
+  for (let next = server.state().nextEventNs; next !== undefined;) next = server.advance(next).nextEventNs;
+  assert.deepEqual(
+    server.events().map(({ kind }) => kind),
+    ["first_token", "completed"],
+  );
+  assert.equal(server.totals().outputTokens, 2);
+  scenario.free();
+  assert.throws(() => scenario.run(), /freed/);
+});
+
+test("a plan has no fewer GPUs than its bounds", async () => {
+  const { rooflut } = await loaded();
+  const load = 'model = "llama-3.1-8b"\n[workload]\nrate = 40\n';
+  const wanted = { goodput: ["ttft:500", "tpot:20"], gpu: ["h100"], max_gpus: 8 };
+  const least = JSON.parse(await rooflut.planLeast(load, wanted));
+  const plan = JSON.parse(await rooflut.plan(load, wanted));
+  assert.equal(least.least_gpus, plan.least_gpus);
+  const kind = least.kinds.find(({ tp }) => tp === plan.deployments[0].tp);
+  assert.ok(kind.least_gpus <= plan.gpus);
+});
+
+test("searches, descriptions and lists answer", async () => {
+  const { rooflut } = await loaded();
+  assert.match(rooflut.version, /^\d+\.\d+\.\d+$/);
+  assert.ok(rooflut.models().includes("llama-3.1-8b"));
+  assert.ok(rooflut.engines().some((name) => name.startsWith("vllm")));
+  assert.ok(JSON.parse(await rooflut.fits('model = "llama-3.1-70b"')).deployments.length > 0);
+  const saturation = JSON.parse(await rooflut.saturate(RUN.replace("rate = 4\n", ""), { tolerance: 0.1 }));
+  assert.ok(saturation.model === "llama-3.1-8b");
+  const reports = [await rooflut.run(RUN), await rooflut.run(RUN.replace("4", "8"))];
+  assert.ok(JSON.parse(rooflut.compare(...reports)));
+  assert.equal(JSON.parse(await rooflut.describeTables("a100")).name, "a100");
+  const gemm = await rooflut.lookup("h100", { gemm: { dtype: "bf16", k: 4096, n: 6144 } });
+  assert.ok(gemm.at(100).seconds > 1e-6);
+});
+
+test("a model is read from its config.json", async () => {
+  const { rooflut } = await loaded();
+  const config = {
+    architectures: ["LlamaForCausalLM"],
+    model_type: "llama",
+    hidden_size: 2048,
+    intermediate_size: 8192,
+    num_hidden_layers: 16,
+    num_attention_heads: 32,
+    num_key_value_heads: 8,
+    head_dim: 64,
+    vocab_size: 128256,
+    torch_dtype: "bfloat16",
+    tie_word_embeddings: true,
+  };
+  const model = rooflut.readModel({ name: "mine", config: JSON.stringify(config) });
+  assert.equal(JSON.parse(model.describe()).name, "mine");
+  assert.equal(JSON.parse(await rooflut.run(RUN, { model })).model, "mine");
+});
+
+test("rows of another build are refused", async () => {
+  const tables = async (name) => {
+    const bytes = await readFile(new URL(`../dist/tables/${name}.bin`, import.meta.url));
+    bytes[4] ^= 1;
+    return bytes;
+  };
+  const rooflut = await load({ tables });
+  await assert.rejects(rooflut.run(RUN), /one of another build/);
+});
+
+test("a failed fetch is tried again", async () => {
+  let fails = true;
+  const tables = async (name) => {
+    if (fails) throw new Error("no network");
+    return readFile(new URL(`../dist/tables/${name}.bin`, import.meta.url));
+  };
+  const rooflut = await load({ tables });
+  await assert.rejects(rooflut.run(RUN), /no network/);
+  fails = false;
+  assert.ok(await rooflut.run(RUN));
+});
+
+test("too little memory ends the instance, and a new one takes its place", async () => {
+  const { rooflut } = await loaded();
+  const scenario = await rooflut.scenario(RUN);
+  const report = scenario.run();
+  await assert.rejects(rooflut.run(RUN.replace("requests = 50", "requests = 4000000000")), { kind: "panic" });
+  assert.throws(() => scenario.run(), /make a new one/);
+  assert.equal(await rooflut.run(RUN), report);
+});
+
+test("the example of the README runs", async () => {
+  const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+  const [, example] = readme.match(/```js\n([\s\S]*?)```/);
+  const source = example.replace(
+    'from "rooflut"',
+    `from ${JSON.stringify(new URL("../dist/node.js", import.meta.url))}`,
+  );
+  await import(`data:text/javascript,${encodeURIComponent(source)}`);
+});
