@@ -10,7 +10,11 @@ unavailable() {
 }
 
 has_browser() {
-  [ -n "${CHROMIUM:-}" ] || command -v chromium-headless-shell chromium chromium-browser google-chrome >/dev/null
+  [ -n "${CHROMIUM:-}" ] && return
+  for name in chromium-headless-shell chromium chromium-browser google-chrome; do
+    command -v "$name" >/dev/null && return
+  done
+  return 1
 }
 
 install() {

@@ -68,6 +68,15 @@ test('keys step through points and series, and zoom', () =>
     assert.deepEqual(await ticks(one), full);
   }));
 
+test('vertical keys step through lying bars, and horizontal ones through their parts', () =>
+  figure('parts', async (page, _one, readout, stage) => {
+    await stage.focus();
+    for (const [key, expected] of [['ArrowDown', /^gemm: 1,/], ['ArrowDown', /^gemm: 8,/], ['ArrowRight', /^attention: 8,/], ['ArrowUp', /^attention: 1,/]]) {
+      await page.keyboard.press(key);
+      assert.match(await readout.textContent(), expected);
+    }
+  }));
+
 test('a drag zooms, a double click, Escape and the button reset', () =>
   figure('dots', async (page, one, _readout, stage) => {
     const full = await ticks(one);
@@ -85,7 +94,13 @@ test('a drag zooms, a double click, Escape and the button reset', () =>
     await one.getByRole('button', { name: 'Zoom in' }).click();
     assert.notDeepEqual(await ticks(one), full);
     await one.getByRole('button', { name: 'Zoom out' }).click();
+    await one.getByRole('button', { name: 'Zoom out' }).click();
     assert.deepEqual(await ticks(one), full);
+    assert.ok(!(await reset.isVisible()));
+    await stage.focus();
+    for (let i = 0; i < 80; i += 1) await page.keyboard.press('+');
+    const deepest = await ticks(one);
+    assert.ok(deepest.length > 1 && new Set(deepest).size === deepest.length, deepest.join());
   }));
 
 test('linked charts zoom together and have aligned plots', () =>

@@ -1,11 +1,11 @@
 import { element } from '../data/element.js';
-import { draw, heightOf, type Box, type Drawing } from './draw.js';
+import { draw, heightOf, selection, type Box, type Drawing } from './draw.js';
 import { domainOf } from './frame.js';
 import { alignedMargins, register, setMargins, shownX, zoomX, type Member } from './linked.js';
 import { node, toDom, type Node } from './node.js';
 import { paintDense } from './paint.js';
 import { isHorizontal, stackBases, type Placed } from './place.js';
-import { centred, zoomed, type Domain } from './scale.js';
+import { centred, limited, zoomed, type Domain } from './scale.js';
 import { empty, shell } from './shell.js';
 import type { ChartSpec } from './spec.js';
 import { act } from './stage.js';
@@ -44,6 +44,7 @@ class Chart implements Member {
       this.full = domainOf(spec, 'x', spec.series, stackBases(spec, visible));
     }
     const table = values(spec);
+    const lies = isHorizontal(spec);
     this.shell = shell({
       title: spec.title,
       note: spec.note,
@@ -62,8 +63,9 @@ class Chart implements Member {
       leave: () => this.point(undefined),
       select: (box) => this.select(box),
       selecting: (box) => this.overlay(box),
-      step: (by) => this.step(by),
-      turn: (by) => this.turn(by),
+      // Lying bars are below each other.
+      step: (by) => (lies && (by === 1 || by === -1) ? this.turn(by) : this.step(by)),
+      turn: (by) => (lies ? this.step(by) : this.turn(by)),
       scale: (factor) => this.scale(factor),
       reset: () => this.reset(),
     });
@@ -154,8 +156,7 @@ class Chart implements Member {
     const nodes: Node[] = [];
     const { left, right, top, bottom } = this.plot();
     if (selected !== undefined) {
-      const { left: x, top: y } = selected;
-      nodes.push(node('rect', { x, y, width: selected.right - x, height: selected.bottom - y, fill: '@faint', 'fill-opacity': '0.18', stroke: '@faint' }));
+      nodes.push(selection(selected));
     } else if (at !== undefined) {
       const lines = isHorizontal(this.spec) ? `M${left} ${at.y}H${right}` : `M${at.x} ${top}V${bottom}${this.zooms.y ? `M${left} ${at.y}H${right}` : ''}`;
       nodes.push(node('path', { d: lines, stroke: '@faint', 'stroke-width': 1, 'stroke-dasharray': '1 3', fill: 'none' }));
@@ -191,7 +192,7 @@ class Chart implements Member {
     const all = this.drawing?.placed ?? [];
     const shown = [...new Set(all.map((place) => place.series))];
     const focused = this.focused();
-    if (focused === undefined) return this.step(0);
+    if (focused === undefined || shown.length === 1) return this.step(focused === undefined ? 0 : by);
     const next = shown[(shown.indexOf(focused.series) + by + shown.length) % shown.length];
     const along = isHorizontal(this.spec) ? 'y' : 'x';
     const near = all.filter((place) => place.series === next);
@@ -214,7 +215,7 @@ class Chart implements Member {
   private select(box: Box): void {
     const { drawing } = this;
     if (drawing === undefined) return;
-    if (this.zooms.y) this.y = [drawing.y.of(box.bottom), drawing.y.of(box.top)];
+    if (this.zooms.y) this.y = limited([drawing.y.of(box.bottom), drawing.y.of(box.top)], drawing.fullY, this.y);
     zoomX(this, [drawing.x.of(box.left), drawing.x.of(box.right)]);
   }
 
@@ -224,7 +225,7 @@ class Chart implements Member {
     if (drawing === undefined || !this.zooms.x) return;
     const { left, right, top, bottom } = drawing.plot;
     const at = this.focused() ?? { x: (left + right) / 2, y: (top + bottom) / 2 };
-    if (this.zooms.y) this.y = zoomed(drawing.y, at.y, [bottom, top], factor);
+    if (this.zooms.y) this.y = limited(zoomed(drawing.y, at.y, [bottom, top], factor), drawing.fullY, this.y);
     zoomX(this, zoomed(drawing.x, at.x, [left, right], factor));
   }
 

@@ -5,7 +5,7 @@ import { marks, type Marks } from './marks.js';
 import { node, px, type Node } from './node.js';
 import { token, type Token } from './palette.js';
 import { ends, placed, stackBases, type Bases, type Placed } from './place.js';
-import { bandScale, numericScale, type Scale } from './scale.js';
+import { bandScale, numericScale, type Domain, type Scale } from './scale.js';
 import type { ChartSpec, Series } from './spec.js';
 import { fitted, textWidth, wrapped } from './text.js';
 
@@ -28,11 +28,18 @@ export interface Drawing {
   plot: Box;
   x: Scale;
   y: Scale;
+  /** Domain of y without zoom. */
+  fullY: Domain;
   placed: Placed[];
   /** Room beside the plot that this chart needs on its own. */
   margins: Margins;
   /** Whether the series are named at the ends of their lines, so that no legend is needed. */
   isLabelled: boolean;
+}
+
+/** Shows the part of a plot that is being selected. */
+export function selection({ left, right, top, bottom }: Box): Node {
+  return node('rect', { x: left, y: top, width: right - left, height: bottom - top, fill: '@faint', 'fill-opacity': '0.18', stroke: '@faint' });
 }
 
 /** Height of a chart, by default enough for its lying bars. */
@@ -51,7 +58,8 @@ export function draw(spec: ChartSpec, view: View): Drawing {
   const yCategories = spec.y.scale === 'band' ? (spec.y.categories ?? []) : undefined;
   const top = LINE + 10;
   const bottom = view.height - LINE * 2 - 12;
-  const yDomain = view.y ?? domainOf(spec, 'y', counted, bases);
+  const fullY = domainOf(spec, 'y', counted, bases);
+  const yDomain = view.y ?? fullY;
   const yScale = (lowest: number) =>
     yCategories ? bandScale(yCategories, [top, lowest]) : numericScale(spec.y, yDomain, [lowest, top], Math.max(2, Math.round((lowest - top) / 48)));
   const yWidth = Math.max(0, ...yScale(bottom).ticks.map((tick) => textWidth(tick.text, TEXT)));
@@ -85,6 +93,7 @@ export function draw(spec: ChartSpec, view: View): Drawing {
     plot,
     x,
     y,
+    fullY,
     placed: placed(spec, visible, x, y, bases),
     margins: { left: ownLeft, right: ownRight },
     isLabelled: labels !== undefined,

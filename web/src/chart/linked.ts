@@ -1,4 +1,4 @@
-import type { Domain } from './scale.js';
+import { limited, type Domain } from './scale.js';
 
 /** A figure whose x axis can be shared. */
 export interface Member {
@@ -44,8 +44,10 @@ export function shownX(member: Member): Domain | undefined {
 
 /** Zooms the x axis of a member and of those that share it. */
 export function zoomX(member: Member, x: Domain | undefined): void {
+  const full = member.group?.full ?? member.full;
+  const to = x && full && limited(x, full, member.x);
   for (const each of member.group?.members ?? [member]) {
-    each.x = x;
+    each.x = to;
     each.redraw();
   }
 }

@@ -128,27 +128,32 @@ function dots({ spec, x, y }: Place, series: Series, colour: Token, into: Marks)
   into.nodes.push(node('path', { d, fill: `@${colour}`, 'fill-opacity': opacity, stroke: '@ground', 'stroke-width': count > 500 ? 0 : 0.8 }));
 }
 
-/** Opacities of dots in the thirds of cells with the fewest to the most dots. */
+/** Opacities of dots in the third of places with the fewest dots around them, and so on. */
 const OPACITIES = [0.35, 0.6, 0.9];
 /** Size in px of the squares in which dots are counted. */
-const CELL = 6;
+const CELL = 5;
+
+/** Keys of the cells around one, whose columns are `ROW` apart. */
+const ROW = 65_536;
+const NEIGHBOURS = [-1, 0, 1].flatMap((x) => [-1, 0, 1].map((y) => x * ROW + y));
 
 /** Returns squares for dots, one a pixel, more opaque where they lie closer. */
 function dense(places: { left: number; top: number }[], colour: Token): Marks['dense'] {
-  const cell = (left: number, top: number) => Math.floor(left / CELL) * 65_536 + Math.floor(top / CELL);
+  const cell = (left: number, top: number) => Math.floor(left / CELL) * ROW + Math.floor(top / CELL);
   const counts = new Map<number, number>();
   const pixels = new Map<number, { left: number; top: number }>();
   for (const place of places) {
     const key = cell(place.left, place.top);
     counts.set(key, (counts.get(key) ?? 0) + 1);
-    pixels.set(Math.round(place.left) * 65_536 + Math.round(place.top), place);
+    pixels.set(Math.round(place.left) * ROW + Math.round(place.top), place);
   }
-  const sorted = Uint32Array.from(counts.values()).sort();
+  const around = new Map([...counts.keys()].map((key) => [key, NEIGHBOURS.reduce((sum, by) => sum + (counts.get(key + by) ?? 0), 0)]));
+  const sorted = Uint32Array.from(around.values()).sort();
   const third = (n: number) => sorted[Math.floor((sorted.length * n) / 3)] ?? 0;
   const [few, many] = [third(1), third(2)];
   const paths: string[][] = OPACITIES.map(() => []);
   for (const { left, top } of pixels.values()) {
-    const count = counts.get(cell(left, top)) ?? 0;
+    const count = around.get(cell(left, top)) ?? 0;
     paths[count < few ? 0 : count < many ? 1 : 2]?.push(`M${px(left - 1.2)} ${px(top - 1.2)}h2.4v2.4h-2.4z`);
   }
   return OPACITIES.map((opacity, i) => ({ d: paths[i]?.join('') ?? '', colour, opacity }));

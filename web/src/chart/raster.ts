@@ -11,8 +11,8 @@ export interface Window {
   height: number;
 }
 
-/** How much of each pixel of a row each phase covers, from 0 to 1 for each of `lanes` lanes. */
-type Row = (y: number, cover: Float32Array[], lanes: number) => void;
+/** How much of each pixel of a row each phase covers, from 0 to 1 for each of `lanes` lanes; `isSame` as in the row above. */
+type Row = (y: number, cover: Float32Array[], lanes: number, isSame: boolean) => void;
 
 /** Lanes of at least this many pixels have an empty one between them. */
 const GAP_FROM = 4;
@@ -27,12 +27,13 @@ function rows(spec: TimelineSpec, { lanes }: Lanes, window: Window, row: Row): v
     const to = Math.max(from + 1, Math.floor(window.y[0] + (y + 1) * lanesPerPixel));
     const isLast = Math.floor(window.y[0] + (y + 1) * lanesPerPixel) > from;
     if (isLast && lanesPerPixel * GAP_FROM <= 1) continue;
-    if (before[0] !== from || before[1] !== to) {
+    const isSame = before[0] === from && before[1] === to;
+    if (!isSame) {
       for (const one of cover) one.fill(0);
       for (const lane of lanes.slice(Math.max(0, from), to)) addLane(spec, lane, window, cover);
       before = [from, to];
     }
-    row(y, cover, to - from);
+    row(y, cover, to - from, isSame);
   }
 }
 
@@ -66,7 +67,12 @@ function addSpan(pixels: Float32Array, from: number, to: number): void {
 /** Returns the pixels of a timeline, four bytes each. A pixel mixes the colours of its phases by their time. */
 export function raster(spec: TimelineSpec, lanes: Lanes, window: Window, colours: [number, number, number][]): Uint8ClampedArray<ArrayBuffer> {
   const bytes = new Uint8ClampedArray(4 * window.width * window.height);
-  rows(spec, lanes, window, (y, cover, count) => {
+  const length = 4 * window.width;
+  rows(spec, lanes, window, (y, cover, count, isSame) => {
+    if (isSame) {
+      bytes.copyWithin(y * length, (y - 1) * length, y * length);
+      return;
+    }
     for (let i = 0; i < window.width; i += 1) {
       let [red, green, blue, all] = [0, 0, 0, 0];
       for (let phase = 0; phase < cover.length; phase += 1) {
@@ -79,7 +85,7 @@ export function raster(spec: TimelineSpec, lanes: Lanes, window: Window, colours
         all += share;
       }
       if (all === 0) continue;
-      const at = 4 * (y * window.width + i);
+      const at = y * length + 4 * i;
       bytes[at] = red / all;
       bytes[at + 1] = green / all;
       bytes[at + 2] = blue / all;

@@ -60,9 +60,10 @@ export function numericScale(axis: Axis, domain: Domain, range: Domain, count: n
   const scale = (isLog ? scaleLog() : scaleLinear()).domain(domain).range(range);
   const values = isLog ? logTicks(domain, count) : tickValues(...domain, count);
   const step = tickStep(...domain, count);
-  const places = isLog ? undefined : Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const places = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const isShort = isLog || (places > 6 && Math.max(...domain.map(Math.abs)) < 100 * step);
   const text = (value: number) =>
-    axis.format?.(value).replace(/\.0+(?!\d)/, '') ?? (places === undefined || places > 6 ? shortest(value) : fixed(value, places));
+    axis.format?.(value).replace(/\.0+(?!\d)/, '') ?? (isShort ? shortest(value) : fixed(value, places));
   return {
     at: (value) => (isLog && value <= 0 ? NaN : scale(value)),
     end: (value) => scale(isLog && value <= 0 ? domain[0] : value),
@@ -116,4 +117,11 @@ export function zoomed(scale: Scale, centre: number, [from, to]: Domain, factor:
 export function centred(scale: Scale, centre: number, [from, to]: Domain): Domain {
   const half = (to - from) / 2;
   return [scale.of(centre - half), scale.of(centre + half)];
+}
+
+/** Returns a domain to zoom to: none where it is as wide as `full`, and `before` where it is too narrow to tell values apart. */
+export function limited([low, high]: Domain, full: Domain, before: Domain | undefined): Domain | undefined {
+  const width = high - low;
+  if (width >= (full[1] - full[0]) * (1 - 1e-9)) return undefined;
+  return width > 1e-6 * Math.max(Math.abs(low), Math.abs(high)) ? [low, high] : before;
 }

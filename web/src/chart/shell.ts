@@ -80,7 +80,7 @@ export function shell(contents: Contents): Shell {
   return { figure, legend, stage, readout, setZoomed: (isZoomed) => (reset.hidden = !isZoomed) };
 }
 
-const HELP = 'Left and right arrows read its values, up and down arrows change the series, plus and minus zoom, Escape resets.';
+const HELP = 'Arrow keys read its values and change the series, plus and minus zoom, Escape resets.';
 
 /** The table of values, made when it is opened. */
 function details(contents: Contents): HTMLElement {

@@ -1,6 +1,5 @@
 import { element } from '../data/element.js';
-import type { Column } from '../data/table.js';
-import type { Box } from './draw.js';
+import { selection, type Box } from './draw.js';
 import { endOf, pack, type Lanes } from './lanes.js';
 import { alignedMargins, register, setMargins, shownX, zoomX, type Member } from './linked.js';
 import { node, toDom, type Node } from './node.js';
@@ -12,7 +11,7 @@ import type { Axis, TimelineSpec } from './spec.js';
 import { act } from './stage.js';
 import { FONT } from './svg.js';
 import { drawTimeline, timelineSvg, type TimelineDrawing } from './timeline-draw.js';
-import { withUnit } from './values.js';
+import { columns, extent, reading } from './timeline-values.js';
 
 /** Returns a figure with one bar a request. */
 export function timeline(spec: TimelineSpec): HTMLElement {
@@ -142,8 +141,7 @@ class Timeline implements Member {
     const { left, right, top, bottom } = this.plot();
     const nodes: Node[] = [];
     if (selected !== undefined) {
-      const { left: x, top: y } = selected;
-      nodes.push(node('rect', { x, y, width: selected.right - x, height: selected.bottom - y, fill: '@faint', 'fill-opacity': '0.18', stroke: '@faint' }));
+      nodes.push(selection(selected));
     } else if (bar !== undefined) {
       const x = Math.max(left, bar.left) - 2;
       const y = Math.max(top, bar.top) - 2;
@@ -230,46 +228,4 @@ class Timeline implements Member {
     this.y = undefined;
     zoomX(this, undefined);
   }
-}
-
-function extent(spec: TimelineSpec, { order }: Lanes): Domain {
-  const low = spec.starts[order[0] as number] as number;
-  const high = order.reduce((end, request) => Math.max(end, endOf(spec, request)), low);
-  return [low, high > low ? high : low + 1];
-}
-
-/** Duration of each phase of a request. */
-function durations(spec: TimelineSpec, request: number): number[] {
-  let from = spec.starts[request] ?? NaN;
-  return spec.ends.map((ends) => {
-    const end = ends[request] ?? NaN;
-    const duration = end - from;
-    if (Number.isFinite(end)) from = end;
-    return duration;
-  });
-}
-
-function reading(spec: TimelineSpec, axis: Axis, request: number): string {
-  const group = spec.groups?.[spec.group?.[request] ?? -1];
-  const parts = durations(spec, request).map((duration, i) => `${spec.phases[i]?.name ?? ''} ${withUnit(axis, duration)}`);
-  const from = `from ${withUnit(axis, spec.starts[request] ?? NaN)}`;
-  const detail = spec.detail?.(request);
-  return `${spec.label(request)}: ${[group, from, ...parts, detail].filter((part) => part !== undefined).join(', ')}`;
-}
-
-function columns(spec: TimelineSpec, axis: Axis): Column[] {
-  const numeric = (name: string, of: (row: number) => number | undefined): Column => ({
-    name,
-    isNumber: true,
-    value: of,
-    text: (row) => withUnit(axis, of(row) ?? NaN),
-  });
-  const text = (name: string, of: (row: number) => string): Column => ({ name, isNumber: false, value: of, text: of });
-  return [
-    text('request', spec.label),
-    ...(spec.groups === undefined ? [] : [text('group', (row) => spec.groups?.[spec.group?.[row] ?? -1] ?? '')]),
-    numeric('start', (row) => spec.starts[row]),
-    ...spec.phases.map((phase, i) => numeric(phase.name, (row) => durations(spec, row)[i])),
-    numeric('end', (row) => endOf(spec, row)),
-  ];
 }
