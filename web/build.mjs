@@ -74,7 +74,8 @@ const INPUTS = `<noscript>@STATIC@</noscript>
 
 /** Writes the template to `path`. */
 export async function template(path) {
-  const text = await page('src/report/main.ts', 'src/report/report.css', INPUTS);
+  // The command replaces files with this first line.
+  const text = (await page('src/report/main.ts', 'src/report/report.css', INPUTS)).replace('<!doctype html>', '<!doctype html><!-- rooflut report -->');
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_BYTES) throw new Error(`the template has ${bytes} bytes, expected at most ${MAX_BYTES}`);
   await mkdir(new URL('.', `file://${path}`), { recursive: true });

@@ -21,6 +21,7 @@ test('lines may end as on Windows, and the last one without a break', () => {
   const csv = new Csv('a,b\r\n1,2\r\n3,4');
   assert.deepEqual(csv.names, ['a', 'b']);
   assert.deepEqual([...csv.numbers('b')], [2, 4]);
+  assert.equal(new Csv('a,b\n1,2\n3,').rows, 2);
 });
 
 test('no text has no rows', () => {

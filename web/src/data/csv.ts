@@ -44,6 +44,15 @@ export class Csv {
     return values;
   }
 
+  /** Returns the first row whose cell is wanted, -1 if none is. */
+  find(name: string, isWanted: (cell: string) => boolean): number {
+    const column = this.names.indexOf(name);
+    for (let row = 0; row < this.rows && column >= 0; row++) {
+      if (isWanted(this.cut((row + 1) * this.names.length + column))) return row;
+    }
+    return -1;
+  }
+
   /** Returns a column as texts. */
   texts(name: string): string[] {
     const column = this.names.indexOf(name);
@@ -107,8 +116,8 @@ function bounds(text: string): [Uint32Array, number] {
       if (code === LINE && width === 0) width = count;
     }
   }
-  // The last line may lack its line break.
-  if (begin < text.length) end(text.length);
+  // The last line may lack its line break, and its last cell may be empty.
+  if (begin < text.length || text.charCodeAt(begin - 1) === COMMA) end(text.length);
   if (width === 0) width = count;
   starts[count] = begin;
   return [starts.subarray(0, count + 1), width];

@@ -1,8 +1,8 @@
-/** Returns the text of base64 of gzip. Rejects where it is neither. */
+/** Returns the text of base64 of raw deflate. Rejects where it is neither. */
 export async function inflate(base64: string): Promise<string> {
   const binary = atob(base64);
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   return new Response(stream).text();
 }

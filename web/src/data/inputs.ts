@@ -1,9 +1,5 @@
 /** The inputs of a report, as the document has them. */
-import { get, list, num, text, texts, type Json } from './json.js';
-
-export type JsonKind =
-  | 'run' | 'step' | 'sweep' | 'plan' | 'plan-rates' | 'saturate' | 'saturate-users' | 'compare' | 'validate';
-export type CsvKind = 'requests' | 'steps' | 'windows' | 'sweep';
+import { get, list, num, text, type Json } from './json.js';
 
 export interface Input {
   name: string;
@@ -11,18 +7,19 @@ export interface Input {
   /** The answer of a command. */
   json: Json;
   /** Text of a CSV, compressed and in base64. */
-  gzip: string | undefined;
-  /** Rows of the whole CSV. */
+  deflate: string | undefined;
+  /** Rows of the CSV. */
   rows: number | undefined;
-  /** Indices of the rows that no other row beats. */
+  /** The most rows of a CSV that a report holds, where this one has more and is left out. */
+  maxRows: number | undefined;
+  /** The column `index` of the rows that no other row beats. */
   pareto: number[];
-  /** What the report leaves out of the CSV. */
-  leftOut: string | undefined;
 }
 
 export interface Inputs {
   title: string;
-  commands: string[];
+  /** The command that made the report. */
+  command: string | undefined;
   inputs: Input[];
 }
 
@@ -36,7 +33,7 @@ export function readInputs(block: string | null | undefined): Inputs {
   }
   return {
     title: text(json, 'title') ?? 'Report',
-    commands: texts(json, 'commands'),
+    command: text(json, 'command'),
     inputs: list(json, 'inputs').map(readInput),
   };
 }
@@ -46,9 +43,9 @@ function readInput(json: Json): Input {
     name: text(json, 'name') ?? 'input',
     kind: text(json, 'kind') ?? '',
     json: get(json, 'json'),
-    gzip: text(json, 'gzip'),
+    deflate: text(json, 'deflate'),
     rows: num(json, 'rows'),
+    maxRows: num(json, 'max_rows'),
     pareto: list(json, 'pareto').filter((row): row is number => Number.isInteger(row)),
-    leftOut: text(json, 'left_out'),
   };
 }

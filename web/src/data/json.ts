@@ -12,10 +12,17 @@ export function get(json: Json, path: string): Json {
   return value;
 }
 
-/** Returns a finite number. */
+/** No quantity is larger; axes could not hold the largest numbers that JSON can write. */
+const LARGEST = 1e30;
+
+function isNumber(value: Json): value is number {
+  return typeof value === 'number' && Math.abs(value) < LARGEST;
+}
+
+/** Returns a number. */
 export function num(json: Json, path: string): number | undefined {
   const value = get(json, path);
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+  return isNumber(value) ? value : undefined;
 }
 
 /** Returns a text that is not empty. */
@@ -48,7 +55,7 @@ export function entries(json: Json, path: string): [string, Json][] {
 
 /** Returns the numbers of an object by key. */
 export function numbers(json: Json, path: string): [string, number][] {
-  return entries(json, path).filter((entry): entry is [string, number] => Number.isFinite(entry[1]));
+  return entries(json, path).filter((entry): entry is [string, number] => isNumber(entry[1]));
 }
 
 /** Whether there is an object or array at the path. */

@@ -70,9 +70,9 @@ export function table(caption: string, columns: Column[], rows: number): HTMLEle
 
   const grid = element('table', '', element('caption', 'for-readers', caption), element('thead', '', element('tr', '', ...headers)), body);
   const scroll = element('div', 'scroll', grid);
-  // A region that scrolls has to be reachable by keys.
+  // A group that scrolls has to be reachable by keys.
   scroll.tabIndex = 0;
-  scroll.setAttribute('role', 'region');
+  scroll.setAttribute('role', 'group');
   scroll.setAttribute('aria-label', caption);
   const pager = element('div', 'pager', ...moves, state);
   pager.hidden = pages === 1;

@@ -27,15 +27,20 @@ function side(json: Json, key: string): string | undefined {
 /** Returns the largest differences of figures that a planner looks at first. */
 function sentence(json: Json): string {
   const [a, b] = [text(json, 'a.title') ?? 'A', text(json, 'b.title') ?? 'B'];
-  const wanted = ['TTFT p99', 'TPOT mean', 'E2E p99', 'requests/s', 'cost'];
+  const wanted = ['TTFT p99', 'TPOT mean', 'E2E p99', 'requests', 'cost of 1M output tokens'];
   const found = list(json, 'figures').filter((figure) => !truth(figure, 'is_term') && wanted.includes(text(figure, 'name') ?? ''));
   const said = found.flatMap((figure) => {
     const change = num(figure, 'percent');
     if (change === undefined) return [];
-    return [`${text(figure, 'name') ?? ''} ${Math.abs(change) < 0.05 ? 'is equal' : `is ${percent(Math.abs(change))} ${change > 0 ? 'higher' : 'lower'}`}`];
+    return [`${figureName(figure)} ${Math.abs(change) < 0.05 ? 'equal' : `${change > 0 ? '+' : '-'}${percent(Math.abs(change))}`}`];
   });
-  const same = a === b ? `Both runs are of ${a}` : `${b} (B) beside ${a} (A)`;
-  return said.length === 0 ? `${same}.` : `${same}: of B, ${said.join(', ')}.`;
+  const both = a === b ? `B against A, both ${a}` : `${b} (B) against ${a} (A)`;
+  return said.length === 0 ? `${both}.` : `${both}: ${said.join(', ')}.`;
+}
+
+function figureName(figure: Json): string {
+  const name = text(figure, 'name') ?? '';
+  return text(figure, 'unit') === '1/s' ? `${name}/s` : name;
 }
 
 function settings(json: Json): HTMLElement {
@@ -75,15 +80,15 @@ function causeBars(cause: Json): HTMLElement | undefined {
   if (drawn.length === 0 || largest === 0 || whole === undefined) return undefined;
   const bars = [...drawn.map((term) => [text(term, 'name') ?? '-', num(term, 'difference_ms') ?? 0] as const), ['all together', whole] as const];
   const points = (wanted: (at: number) => boolean): Point[] => bars.flatMap(([, x], y) => wanted(y) ? [{ x, y }] : []);
-  const name = text(cause, 'figure') ?? 'Latency';
+  const name = text(cause, 'figure') ?? 'latency';
   return chart({
-    title: `${name}: B − A is ${difference(whole)} ms`,
+    title: `${name.charAt(0).toUpperCase()}${name.slice(1)}: B − A is ${difference(whole)} ms`,
     note: 'To the right B takes longer.',
-    x: { label: 'B − A (ms)', scale: 'linear', format: difference },
+    x: { label: 'B − A (ms)', scale: 'linear' },
     y: { label: 'Term', scale: 'band', categories: bars.map(([name]) => name) },
     series: [
-      { name: 'terms', mark: 'bars', colour: 0, points: points((at) => at < bars.length - 1) },
-      { name: 'all together', mark: 'bars', colour: 'muted', points: points((at) => at === bars.length - 1) },
+      { name: 'terms', mark: 'stack', colour: 0, points: points((at) => at < bars.length - 1) },
+      { name: 'all together', mark: 'stack', colour: 'muted', points: points((at) => at === bars.length - 1) },
     ],
     height: 70 + 26 * bars.length,
   });

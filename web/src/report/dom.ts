@@ -21,7 +21,7 @@ export function paragraph(...children: Child[]): HTMLElement {
 /** Returns the sentence that answers what was asked. */
 export function answer(sentence: string): HTMLElement {
   // A number stays on a line with its unit.
-  return h('p', { class: 'answer' }, sentence.replace(/(\d) (?=%|ms\b|s\b|GPU)/g, '$1\u00a0'));
+  return h('p', { class: 'answer' }, sentence.replace(/(\d) (?=%|ms\b|s\b|GPU|×)/g, '$1\u00a0'));
 }
 
 /** Returns the sentence in place of a figure: what is missing and how to get it. */
@@ -39,12 +39,17 @@ export function notes(remarks: string[]): HTMLElement | undefined {
 export function group(title: string, ...children: Child[]): HTMLElement | undefined {
   const shown = children.filter((child) => child !== undefined && child !== false);
   if (shown.length === 0) return undefined;
-  return h('section', { class: 'group' }, h('h3', {}, title), ...shown);
+  const made = h('section', { class: 'group' }, h('h3', {}, title), ...shown);
+  // A caption that repeats the heading is for readers of the screen alone.
+  for (const caption of made.querySelectorAll('caption')) if (caption.textContent === title) caption.className = 'for-readers';
+  return made;
 }
 
-/** Returns content that is folded away until it is asked for. */
-export function folded(title: string, ...children: Child[]): HTMLElement {
-  return h('details', { class: 'folded' }, h('summary', {}, title), ...children);
+/** Returns content that is folded away, and made when it is first asked for. */
+export function folded(title: string, content: () => HTMLElement): HTMLElement {
+  const details = h('details', { class: 'folded' }, h('summary', {}, title));
+  details.addEventListener('toggle', () => details.append(content()), { once: true });
+  return details;
 }
 
 /** A fact: its label and its value; facts without a value are left out. */
@@ -73,19 +78,21 @@ export function grid(caption: string, columns: string[], rows: string[][]): HTML
 
 /** Returns content that scrolls sideways on its own where it is wider than the page; keys reach it. */
 export function scrolled(label: string, content: HTMLElement): HTMLElement {
-  return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label }, content);
+  return h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': label }, content);
 }
 
 /** Returns a command with a button that copies it. */
 export function command(words: string, label = 'Command that repeats this'): HTMLElement {
-  const code = h('code', {}, words);
+  // Lines break between words, not after the hyphens of a flag.
+  const pieces = words.split(/(\s+)/).map((piece) => /^\s*$/.test(piece) ? piece : h('span', { class: 'word' }, piece));
+  const code = h('code', {}, ...pieces);
   const said = h('span', { class: 'said', role: 'status' });
   const button = h('button', { type: 'button' }, 'Copy');
   button.setAttribute('aria-label', `Copy: ${label}`);
   button.addEventListener('click', async () => {
     said.textContent = (await copied(words, code)) ? 'Copied' : 'Selected: copy it with the keyboard';
   });
-  const shown = h('pre', { tabindex: '0', role: 'region', 'aria-label': label }, code);
+  const shown = h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, code);
   return h('div', { class: 'command' }, h('p', {}, label), shown, h('div', { class: 'actions' }, button, said));
 }
 

@@ -27,9 +27,7 @@ async function show(inputs: Inputs, page: HTMLElement): Promise<void> {
 
 function head(inputs: Inputs, all: Section[]): HTMLElement {
   const links = all.map((section, at) => h('li', {}, h('a', { href: `#input-${at + 1}` }, titleOf(section))));
-  const commands = inputs.commands.map((words, at) =>
-    command(words, inputs.commands.length === 1 ? 'Command that makes this report' : `Command ${at + 1} of ${inputs.commands.length} that make this report`));
-  return h('header', {}, h('h1', {}, inputs.title), links.length > 1 && h('nav', { 'aria-label': 'Sections' }, h('ol', {}, ...links)), ...commands);
+  return h('header', {}, h('h1', {}, inputs.title), links.length > 1 && h('nav', { 'aria-label': 'Sections' }, h('ol', {}, ...links)), inputs.command !== undefined && command(inputs.command, 'Command that makes this report'));
 }
 
 function titleOf({ input }: Section): string {

@@ -22,6 +22,7 @@ export function planSection(plan: Json): Child[] {
       ['Search', search(plan)],
       ['Limited by', limitedBy(plan)],
       ['Break-even', breakEven(plan)],
+      ['Prices', prices(candidates)],
     ]),
     words !== undefined && command(words, 'Command that simulates the best deployment'),
     vllm !== undefined && command(vllm, 'Command that starts one of its servers'),
@@ -44,7 +45,7 @@ export function planSentence(plan: Json): string {
   const cost = num(best, 'hourly_cost.usd');
   const bound = text(best, 'binding');
   const headroom = num(best, 'headroom');
-  const left = bound === undefined || headroom === undefined ? '' : `; ${bound} binds and has ${signedPercent(headroom)} of headroom`;
+  const left = bound === undefined || headroom === undefined ? '' : `; the limit that binds, ${bound}, has ${signedPercent(headroom)} of headroom`;
   return `${model} needs ${plural(gpus, 'GPU')}: ${candidateName(best)}${cost === undefined ? '' : `, at ${fixed(cost, 2)} USD an hour`}${left}.`;
 }
 
@@ -59,6 +60,12 @@ function confidence(plan: Json): string {
 /** Returns a deployment: `2 × h100 tp 4, bf16`. */
 export function candidateName(json: Json): string {
   return `${servers(json)} on ${gpusOf(json)}, ${formats(json)}`;
+}
+
+/** Returns short names, with the formats only where they differ. */
+function labels(candidates: Json[]): string[] {
+  const isOfOne = new Set(candidates.map(formats)).size === 1;
+  return candidates.map((json) => `${gpusOf(json)}, ${servers(json)}${isOfOne ? '' : `, ${formats(json)}`}`);
 }
 
 function servers(json: Json): string {
@@ -121,6 +128,14 @@ function breakEven(plan: Json): string | undefined {
   return all.length === 0 ? undefined : all.join('; ');
 }
 
+function prices(candidates: Json[]): string {
+  const all = candidates.flatMap((json) => {
+    const origin = [text(json, 'hourly_cost.source'), text(json, 'hourly_cost.date')].filter(Boolean).join(', ');
+    return origin === '' ? [] : [`${gpusOf(json)}: ${origin}`];
+  });
+  return [...new Set(all)].join('; ');
+}
+
 function signedPercent(share: number): string {
   return share < 0 ? `-${percent(-100 * share)}` : percent(100 * share);
 }
@@ -137,13 +152,18 @@ function costBars(candidates: Json[]): HTMLElement {
     return x === undefined ? [] : [{ x, y, note: `${plural(num(json, 'gpus') ?? 0, 'GPU')}${bound === undefined ? '' : `, ${bound} binds${left}`}` }];
   });
   return chart({
-    title: isPriced ? 'Cost of each deployment (USD per hour)' : 'GPUs of each deployment',
+    title: isPriced ? cheapest(candidates, costs) : 'GPUs of each deployment',
     note: 'The best first, each of another kind of server.',
     x: { label: isPriced ? 'Cost (USD per hour)' : 'GPUs', scale: 'linear', digits: 4 },
-    y: { label: 'Deployment', scale: 'band', categories: candidates.map((json) => `${plural(num(json, 'gpus') ?? 0, 'GPU')}: ${candidateName(json)}`) },
+    y: { label: 'Deployment', scale: 'band', categories: labels(candidates) },
     series: [{ name: isPriced ? 'USD per hour' : 'GPUs', mark: 'bars', points }],
     height: 70 + 28 * candidates.length,
   });
+}
+
+function cheapest(candidates: Json[], costs: (number | undefined)[]): string {
+  const least = Math.min(...costs.map((cost) => cost ?? Infinity));
+  return `${candidateName(candidates[costs.indexOf(least)])} costs least: ${fixed(least, 2)} USD an hour`;
 }
 
 /** How much of each limit the figures take, over the seeds. */
@@ -163,7 +183,7 @@ function limitBars(candidates: Json[]): HTMLElement | undefined {
     title: 'Share of each limit that is used (%)',
     note: 'The highest value over the seeds; the whisker ends at the lowest.',
     x: { label: 'Figure over its limit (%)', scale: 'linear' },
-    y: { label: 'Deployment', scale: 'band', categories: candidates.map(candidateName) },
+    y: { label: 'Deployment', scale: 'band', categories: labels(candidates) },
     series,
     limits: [{ axis: 'x', value: 100, label: 'limit' }],
     height: 70 + candidates.length * (14 + 14 * series.length),
@@ -205,10 +225,9 @@ function costTable(candidates: Json[]): HTMLElement | undefined {
     return [
       candidateName(json), usd(num(json, 'hourly_cost.usd_per_gpu_hour')), usd(num(json, 'hourly_cost.usd')),
       usd(num(json, 'hourly_cost.usd_per.million_output_tokens')), usd(request === undefined ? undefined : 1e3 * request),
-      [text(json, 'hourly_cost.source'), text(json, 'hourly_cost.date')].filter(Boolean).join(', '),
     ];
   });
-  return grid('Costs (USD)', ['Deployment', 'Per GPU hour', 'Per hour', 'Per 1M output tokens', 'Per 1000 requests', 'Price'], rows);
+  return grid('Costs (USD)', ['Deployment', 'Per GPU hour', 'Per hour', 'Per 1M output tokens', 'Per 1000 requests'], rows);
 }
 
 /** Kinds of servers that were left out, those of one reason together. */
@@ -220,5 +239,5 @@ function excluded(plan: Json): HTMLElement | undefined {
     return [degrees(json), ...formats, `on ${text(json, 'gpu') ?? 'unknown'}`].filter(Boolean).join(' ');
   };
   const rows = [...groupBy(all, (json) => text(json, 'reason') ?? 'no reason given')].map(([reason, kinds]) => [kinds.map(kind).join('; '), reason]);
-  return folded(`${plural(all.length, 'kind')} of servers and why`, grid('Kinds of servers that were left out', ['Servers', 'Reason'], rows));
+  return folded(`${plural(all.length, 'kind')} of servers and why`, () => grid('Kinds of servers that were left out', ['Servers', 'Reason'], rows));
 }

@@ -49,7 +49,7 @@ function needed(plans: Json[], varied: string, path: string, title: string): HTM
     title,
     x: { label: varied === 'rate' ? 'Rate (per second)' : 'Speed of the trace', scale: 'linear' },
     y: { label: path === 'gpus' ? 'GPUs' : 'USD per hour', scale: 'linear', domain: [0, Math.max(...points.map(({ y }) => y))], digits: 4 },
-    series: [{ name: path === 'gpus' ? 'GPUs' : 'USD per hour', mark: 'line', points }, { name: 'answers', mark: 'dots', colour: 0, points }],
+    series: [{ name: path === 'gpus' ? 'GPUs' : 'USD per hour', mark: 'line', points }],
     height: 240,
   });
 }

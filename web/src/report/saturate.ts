@@ -35,7 +35,7 @@ export function saturateSection(json: Json): Child[] {
       ['Runs', runs(json)],
       ['Search', search(json)],
     ]),
-    words !== undefined && command(words),
+    words !== undefined && command(words, 'Command that simulates the highest rate'),
     vllm !== undefined && command(vllm, 'Command that starts one of the servers'),
     curves(json, load, marks(json, load)),
   ];
@@ -59,7 +59,7 @@ export function saturateUsersSection(json: Json): Child[] {
       ['Runs', runs(json)],
       ['Search', plural(num(json, 'simulations') ?? 0, 'simulation')],
     ]),
-    words !== undefined && command(words),
+    words !== undefined && command(words, 'Command that simulates the most users'),
     curves(json, load, users === undefined ? [] : [{ axis: 'x', value: users, label: 'most users' }]),
   ];
 }
@@ -131,7 +131,7 @@ function search(json: Json): string {
 /** Returns the rates that have a name, those that are equal together. */
 function marks(json: Json, load: Load): Limit[] {
   const named = new Map<number, string[]>();
-  for (const [path, label] of [['knee', 'knee'], ['within_limits', 'highest within the limits'], ['saturation', 'saturation']] as const) {
+  for (const [path, label] of [['knee', 'knee'], ['within_limits', 'highest'], ['saturation', 'saturation']] as const) {
     const value = num(json, `${path}.${load.key}`);
     if (value !== undefined) named.set(value, [...(named.get(value) ?? []), label]);
   }
@@ -144,7 +144,7 @@ function curves(json: Json, load: Load, named: Limit[]): HTMLElement | undefined
   const x: ChartSpec['x'] = { label: load.label, scale: 'linear' };
   const limits = texts(json, 'limits').map(readLimit).filter((limit) => limit !== undefined);
   const latencyChart = (key: string, name: string): HTMLElement => chart({
-    title: `${name} (ms) against load`,
+    title: finding(json, key, name),
     x,
     y: { label: `${name} (ms)`, scale: 'log' },
     series: ['p50', 'p99'].map((figure): Series => ({ name: figure, mark: 'line', points: points.map((point) => spread(point, load.key, `${key}.${figure}`)) })),
@@ -158,6 +158,12 @@ function curves(json: Json, load: Load, named: Limit[]): HTMLElement | undefined
     throughput(points, load, x, named),
     table(json, points, load),
   );
+}
+
+/** Returns what a latency is at the highest rate within the limits, which the curve shows. */
+function finding(json: Json, key: string, name: string): string {
+  const ms = num(json, `within_limits.${key}.p99.mean`);
+  return ms === undefined ? `${name} (ms) against load` : `${name} (ms) against load: p99 is ${latency(ms)} at the highest rate within the limits`;
 }
 
 function spread(point: Json, load: string, path: string): Point {
@@ -182,25 +188,26 @@ function throughput(points: Json[], load: Load, x: ChartSpec['x'], named: Limit[
 }
 
 function table(json: Json, points: Json[], load: Load): HTMLElement {
-  const hasLimits = texts(json, 'limits').length > 0;
+  // Of users, the rate is an outcome.
+  const served = load.key === 'users' ? { name: 'Requests/s', key: 'requests_per_s' } : texts(json, 'limits').length > 0 ? { name: 'Goodput', key: 'goodput_per_s' } : undefined;
   const columns = [
     load.key === 'users' ? 'Users' : 'Rate',
     ...['TTFT', 'TPOT', 'E2E'].flatMap((name) => [`${name} p50`, `${name} p99`]),
-    ...(hasLimits ? ['Goodput'] : []), 'Output tokens/s', 'Busy', '',
+    ...(served ? [served.name] : []), 'Output tokens/s', 'Busy', 'Remarks',
   ];
   const cell = (point: Json, path: string): string => {
     const ms = num(point, `${path}.mean`);
     return ms === undefined ? '-' : ms >= 10_000 ? latency(ms) : threeDigits(ms);
   };
   const rows = points.map((point) => {
-    const goodput = num(point, 'goodput_per_s');
+    const rate = served && num(point, served.key);
     const value = num(point, load.key) ?? NaN;
     const marked = namesOf(json, load, value);
     if ((num(point, 'overloaded') ?? 0) > 0) marked.push('overload');
     return [
       load.key === 'users' ? fixed(value, 0) : threeDigits(value),
       ...['ttft_ms', 'tpot_ms', 'e2e_ms'].flatMap((key) => [cell(point, `${key}.p50`), cell(point, `${key}.p99`)]),
-      ...(hasLimits ? [goodput === undefined ? '-' : threeDigits(goodput)] : []),
+      ...(served ? [rate === undefined ? '-' : threeDigits(rate)] : []),
       fixed(Math.round(num(point, 'output_tokens_per_s') ?? NaN), 0),
       percent(100 * (num(point, 'busy_share') ?? 0)),
       marked.join(' '),

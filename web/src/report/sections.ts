@@ -2,16 +2,17 @@
 import { Csv } from '../data/csv.js';
 import { inflate } from '../data/inflate.js';
 import type { Input } from '../data/inputs.js';
+import type { Json } from '../data/json.js';
+import { fixed } from '../data/number.js';
 import { compareSection } from './compare.js';
 import { absent, type Child } from './dom.js';
 import { planSection } from './plan.js';
 import { planRatesSection } from './plan_rates.js';
-import { requestsGroup, runSection, stepsGroup, windowsGroup, type File, type RunFiles } from './run/index.js';
+import { requestsGroup, runSection, stepsGroup, windowsGroup, type Rows, type RunFiles } from './run/index.js';
 import { saturateSection, saturateUsersSection } from './saturate.js';
 import { stepSection } from './step.js';
 import { sweepSection } from './sweep/index.js';
 import { validateSection } from './validate.js';
-import type { Json } from '../data/json.js';
 
 /** A section: the input that it is about, and those that belong to it. */
 export interface Section {
@@ -51,28 +52,29 @@ export async function contents({ input, files }: Section): Promise<Child[]> {
   const ofJson = Object.hasOwn(JSON_SECTIONS, input.kind) ? JSON_SECTIONS[input.kind] : undefined;
   if (ofJson) return ofJson(input.json);
   if (input.kind !== 'sweep' && !isOfRun(input.kind)) return [absent('This report does not know the kind of this input.', 'Make it again with this version of rooflut.')];
-  const file = await fileOf(input);
-  if (!file) return [absent('The file could not be read.', 'Make the report again.')];
-  if (input.kind === 'sweep') return sweepSection(file.csv, input.pareto, file.leftOut);
-  if (input.kind === 'requests') return [requestsGroup(file)];
-  return [input.kind === 'steps' ? stepsGroup(file) : windowsGroup(file)];
+  const rows = await rowsOf(input);
+  if (input.kind === 'sweep') return rows instanceof Csv ? sweepSection(rows, input.pareto) : [rows];
+  if (input.kind === 'requests') return [requestsGroup(rows)];
+  return [input.kind === 'steps' ? stepsGroup(rows) : windowsGroup(undefined, rows)];
 }
 
 async function runFiles(inputs: Input[]): Promise<RunFiles> {
   const files: RunFiles = {};
   for (const input of inputs) {
-    const file = await fileOf(input);
-    if (file && isOfRun(input.kind)) files[input.kind] = file;
+    if (isOfRun(input.kind)) files[input.kind] = await rowsOf(input);
   }
   return files;
 }
 
-async function fileOf(input: Input): Promise<File | undefined> {
-  if (input.gzip === undefined) return undefined;
+/** Returns the rows of an input, or the sentence that says why they are not there. */
+async function rowsOf({ deflate, rows, maxRows }: Input): Promise<Rows> {
+  if (maxRows !== undefined) {
+    return absent(`The file has ${fixed(rows ?? NaN, 0)} rows, and a report holds at most ${fixed(maxRows, 0)}.`, 'Write fewer rows, as with fewer --requests.');
+  }
   try {
-    return { csv: new Csv(await inflate(input.gzip)), leftOut: input.leftOut };
+    return new Csv(await inflate(deflate ?? ''));
   } catch {
-    // The block is cut off, or is no base64 of gzip.
-    return undefined;
+    // The block is cut off, or is no base64 of deflate.
+    return absent('The file could not be read.', 'Make the report again.');
   }
 }

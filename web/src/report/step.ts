@@ -29,15 +29,13 @@ function stepAnswer(step: Json): HTMLElement[] {
   const total = num(step, 'total_ms');
   if (total === undefined) return [answer(`${placement(step)}: the report names no time of the step.`)];
   const largest = numbers(step, 'parts').sort(([, a], [, b]) => b - a)[0];
-  const most = largest === undefined ? '' : `; ${name(largest[0])} takes ${percent((100 * largest[1]) / total)} of it`;
+  const most = largest === undefined ? '' : `; ${largest[0]} takes ${percent((100 * largest[1]) / total)} of it`;
   const bound = text(step, 'binding');
   return [
     answer(`A step of ${placement(step)} takes ${fixed(total, 3)} ms${most}${bound === undefined ? '' : `, and ${bound} bounds the step`}.`),
     paragraph(`${error(step)} ${origin(step)}`),
   ];
 }
-
-const name = (key: string): string => key.replaceAll('_', ' ');
 
 function error(step: Json): string {
   const [low, high, coverage] = [num(step, 'interval.low_ms'), num(step, 'interval.high_ms'), num(step, 'interval.coverage')];
@@ -82,13 +80,14 @@ function misfit(step: Json): string[] {
 
 /** Classes of origin in the order of their certainty, each with its colour. */
 const CLASSES = ['measured', 'interpolated', 'smoothed', 'transferred', 'bound', 'fitted'];
-const CLASS_COLOURS: Colour[] = [2, 0, 4, 5, 3, 1];
+const CLASS_COLOURS: Colour[] = [2, 0, 4, 3, 6, 1];
 
 /** Returns where a part's time comes from. */
 function sourceOf(part: Json): string {
   const looked = text(part, 'class');
-  if (text(part, 'source') === 'both' && looked !== undefined) return `${looked}, partly fitted`;
-  return looked ?? (text(part, 'source') === 'fitted' ? 'fitted' : 'unknown');
+  const isFitted = (num(part, 'fitted_share') ?? 0) > 0;
+  if (looked !== undefined) return isFitted ? `${looked}, partly fitted` : looked;
+  return isFitted ? 'fitted' : 'unknown';
 }
 
 /** Returns the class that the colour stands for. */
@@ -115,7 +114,7 @@ interface Part {
 function parts(step: Json): Part[] {
   const details = new Map(entries(step, 'part_details'));
   const all = numbers(step, 'parts').filter(([, ms]) => ms > 0);
-  return all.map(([key, ms]) => ({ name: name(key), ms, json: details.get(key) })).sort((a, b) => b.ms - a.ms);
+  return all.map(([key, ms]) => ({ name: key, ms, json: details.get(key) })).sort((a, b) => b.ms - a.ms);
 }
 
 function partBars(step: Json): Child {
@@ -204,8 +203,8 @@ function roofline(step: Json): HTMLElement {
   const slow = dots.reduce((most, dot) => (num(dot.json, 'ms') ?? 0) > (num(most.json, 'ms') ?? 0) ? dot : most);
   const roof = Math.min(slow.intensity * bandwidth, Math.max(...ceilings.map(([, flops]) => flops))) / 1e12;
   return chart({
-    title: `The longest kernel, ${label(slow.json)}, reaches ${percent((100 * slow.tflops) / roof)} of its roof`,
-    note: `Lines: memory bandwidth of ${threeDigits(bandwidth / 1e12)} TB/s and peak of each format. Both axes are logarithmic; the colour tells where a time comes from.`,
+    title: `The longest kernel (${label(slow.json)}) reaches ${percent((100 * slow.tflops) / roof)} of its roof`,
+    note: `Lines: memory bandwidth of ${threeDigits(bandwidth / 1e12)} TB/s and peak of each format. Kernels without FLOPs or bytes, such as those of the host, are left out. Both axes are logarithmic; the colour tells where a time comes from.`,
     x: { label: 'Arithmetic intensity (FLOPs per byte of memory traffic)', scale: 'log', domain: [from, to] },
     y: { label: 'Throughput (TFLOP/s)', scale: 'log' },
     series: [...roofs, ...series],
@@ -215,6 +214,7 @@ function roofline(step: Json): HTMLElement {
 
 function label(kernel: Json): string {
   const shape = get(kernel, 'shape');
-  const shown = typeof shape === 'string' ? shape : entries(kernel, 'shape').map(([key, value]) => `${key} ${String(value)}`).join(', ');
-  return [text(kernel, 'part')?.replaceAll('_', ' '), text(kernel, 'operation'), shown].filter(Boolean).join(' ');
+  const shown = typeof shape === 'string' ? shape : entries(kernel, 'shape').map(([key, value]) => `${key} ${typeof value === 'number' ? fixed(value, 0) : String(value)}`).join(', ');
+  const about = [text(kernel, 'operation'), shown].filter(Boolean).join(' ');
+  return [text(kernel, 'part'), about].filter(Boolean).join(': ');
 }

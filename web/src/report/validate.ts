@@ -107,7 +107,7 @@ function summary(json: Json): HTMLElement | undefined {
       return value === undefined ? '-' : fixed(value, 1);
     }),
   ]);
-  return rows.length === 0 ? undefined : foldedIfLong(rows.length, 'Errors (%)', grid('Errors (%)', ['File', 'GPU', 'Metric', 'Rows', 'Median', 'Mean', 'p90', 'Largest', 'Mean signed'], rows));
+  return rows.length === 0 ? undefined : foldedIfLong(rows.length, 'Errors (%)', () => grid('Errors (%)', ['File', 'GPU', 'Metric', 'Rows', 'Median', 'Mean', 'p90', 'Largest', 'Mean signed'], rows));
 }
 
 function coverage(json: Json): HTMLElement | undefined {
@@ -122,12 +122,12 @@ function coverage(json: Json): HTMLElement | undefined {
       return covered === undefined ? '-' : percent(100 * covered);
     }),
   ]);
-  return foldedIfLong(rows.length, 'Share of measurements within intervals', grid('Share of measurements within intervals', ['File', 'GPU', 'Metric', 'Rows', ...nominal.map((of) => `meant: ${percent(100 * of)}`)], rows));
+  return foldedIfLong(rows.length, 'Share of measurements within intervals', () => grid('Share of measurements within intervals', ['File', 'GPU', 'Metric', 'Rows', ...nominal.map((of) => `meant: ${percent(100 * of)}`)], rows));
 }
 
 /** Folds a long table away. */
-function foldedIfLong(rows: number, title: string, table: HTMLElement): HTMLElement {
-  return rows <= 12 ? table : folded(`${title}, ${plural(rows, 'row')}`, table);
+function foldedIfLong(rows: number, title: string, table: () => HTMLElement): HTMLElement {
+  return rows <= 12 ? table() : folded(`${title}, ${plural(rows, 'row')}`, table);
 }
 
 function worst(rows: Row[]): HTMLElement {
@@ -142,5 +142,5 @@ function worst(rows: Row[]): HTMLElement {
 
 function skipped(json: Json): HTMLElement | undefined {
   const rows = [...list(json, 'skipped'), ...list(json, 'metrics_skipped')].map((row) => [text(row, 'file') ?? '-', text(row, 'reason') ?? '-', fixed(num(row, 'rows') ?? 0, 0)]);
-  return rows.length === 0 ? undefined : folded(`Rows that were left out for ${plural(rows.length, 'reason')}`, grid('Rows that were left out', ['File', 'Reason', 'Rows'], rows));
+  return rows.length === 0 ? undefined : folded(`Rows that were left out for ${plural(rows.length, 'reason')}`, () => grid('Rows that were left out', ['File', 'Reason', 'Rows'], rows));
 }

@@ -11,17 +11,14 @@ import { served } from './served.js';
 import { shares } from './shares.js';
 import { stepCharts } from './steps.js';
 
-/** A CSV with what the report leaves out of it. */
-export interface File {
-  csv: Csv;
-  leftOut: string | undefined;
-}
+/** Rows of a file, or the sentence that says why they are not there. */
+export type Rows = Csv | HTMLElement;
 
 /** CSV files of a run. */
 export interface RunFiles {
-  requests?: File;
-  steps?: File;
-  windows?: File;
+  requests?: Rows;
+  steps?: Rows;
+  windows?: Rows;
 }
 
 export function runSection(run: Json, files: RunFiles): Child[] {
@@ -31,7 +28,7 @@ export function runSection(run: Json, files: RunFiles): Child[] {
     deployment(run),
     words !== undefined && command(words),
     latencies(run),
-    overTime(run, files.windows?.csv),
+    windowsGroup(run, files.windows),
     requestsGroup(files.requests),
     files.steps && stepsGroup(files.steps),
     shares(run),
@@ -39,16 +36,16 @@ export function runSection(run: Json, files: RunFiles): Child[] {
   ];
 }
 
-export function requestsGroup(file: File | undefined): HTMLElement | undefined {
-  const missing = (): HTMLElement[] => [absent('Requests one by one are not in this report.', 'Run again with ', '--requests-out requests.csv')];
-  return group('Requests', ...(file ? requestTimeline(file.csv, file.leftOut) : missing()));
+export function requestsGroup(rows: Rows | undefined): HTMLElement | undefined {
+  const shown = rows ?? absent('Requests one by one are not in this report.', 'Run again with ', '--requests-out requests.csv');
+  return group('Requests', ...(shown instanceof HTMLElement ? [shown] : requestTimeline(shown)));
 }
 
-export function stepsGroup(file: File): HTMLElement | undefined {
-  return group('Steps', ...stepCharts(file.csv, file.leftOut));
+export function stepsGroup(rows: Rows): HTMLElement | undefined {
+  return group('Steps', ...(rows instanceof HTMLElement ? [rows] : stepCharts(rows)));
 }
 
-/** Returns windows that came without the report of their run. */
-export function windowsGroup(file: File): HTMLElement | undefined {
-  return overTime(undefined, file.csv);
+/** Returns a run over time, from the file of its windows if there is one. */
+export function windowsGroup(run: Json, rows: Rows | undefined): HTMLElement | undefined {
+  return group('Over time', ...(rows instanceof HTMLElement ? [rows] : overTime(run, rows)));
 }

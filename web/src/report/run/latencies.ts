@@ -37,7 +37,9 @@ function latencyGrid(caption: string, first: string, rows: [string, Json][]): HT
 
 function table(run: Json): HTMLElement {
   const rows = LATENCIES.map(([key, name, about]): [string, Json] => [`${name} ${about}`, get(run, key)]);
-  return latencyGrid('Latencies of the served requests', 'Latency', rows);
+  const isPartial = rows.some(([, json]) => num(json, 'mean') !== undefined && num(json, 'p99') === undefined);
+  const few = isPartial ? '; - where fewer than five requests lie beyond a percentile' : '';
+  return latencyGrid(`Latencies of the served requests${few}`, 'Latency', rows);
 }
 
 /** Latencies over the share of requests below them; the axis stretches the tail as a percentile of percentiles does. */

@@ -3,7 +3,7 @@ import { chart, linked, type Point, type Series } from '../../chart/index.js';
 import type { Csv } from '../../data/csv.js';
 import { list, num, truth, type Json } from '../../data/json.js';
 import { threeDigits } from '../../data/number.js';
-import { absent, group } from '../dom.js';
+import { absent } from '../dom.js';
 
 /** Values of a column, one a window. */
 type Column = (name: string) => (number | undefined)[];
@@ -43,14 +43,14 @@ function ofCsv(csv: Csv): Windows {
 }
 
 /** Returns the charts of a run over time, from the input of its windows if there is one. */
-export function overTime(run: Json, csv?: Csv): HTMLElement | undefined {
+export function overTime(run: Json, csv: Csv | undefined): HTMLElement[] {
   const windows = csv ? ofCsv(csv) : ofReport(run);
   if (windows.from.length === 0) {
-    return group('Over time', absent('Figures over time are not in this report.', 'Run again with ', '--windows auto'));
+    return [absent('Figures over time are not in this report.', 'Run again with ', '--windows auto')];
   }
   const figures = charts(windows, num(run, 'kv_blocks'));
   if (figures.length > 1) linked(figures);
-  return group('Over time', ...figures);
+  return figures;
 }
 
 function charts(windows: Windows, kvBlocks: number | undefined): HTMLElement[] {
@@ -58,10 +58,11 @@ function charts(windows: Windows, kvBlocks: number | undefined): HTMLElement[] {
   const per = (values: (number | undefined)[]): (number | undefined)[] =>
     values.map((value, at) => value === undefined ? undefined : value / ((windows.to[at] ?? 0) - (windows.from[at] ?? 0)));
   const steps = (name: string, values: (number | undefined)[], mark: Series['mark'] = 'steps'): Series[] => {
-    const points = values.map((y, at): Point => ({ x: windows.from[at] ?? 0, y: y ?? NaN }));
-    const last = points.at(-1);
-    // A step holds until the next x; the last one until its window ends.
-    if (last) points.push({ x: windows.to.at(-1) ?? last.x, y: last.y });
+    const points = values.flatMap((y, at): Point[] => {
+      const [x, end] = [windows.from[at] ?? 0, windows.to[at] ?? 0];
+      // A step holds until the next x; one before a gap until its window ends.
+      return y !== undefined && values[at + 1] === undefined ? [{ x, y }, { x: end, y }] : [{ x, y: y ?? NaN }];
+    });
     return values.some((value) => value !== undefined) ? [{ name, mark, points }] : [];
   };
   const { column } = windows;

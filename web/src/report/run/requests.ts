@@ -10,7 +10,7 @@ const PHASES: Phase[] = [
   { name: 'decode', colour: 1 },
 ];
 
-export function requestTimeline(csv: Csv, leftOut: string | undefined): HTMLElement[] {
+export function requestTimeline(csv: Csv): HTMLElement[] {
   const arrivals = csv.numbers('arrival_ms');
   const [queue, ttft, e2e] = ['queue_ms', 'ttft_ms', 'e2e_ms'].map((name) => csv.numbers(name));
   if (!arrivals || !queue || !ttft || !e2e || csv.rows === 0) {
@@ -25,7 +25,7 @@ export function requestTimeline(csv: Csv, leftOut: string | undefined): HTMLElem
   const at = (request: number): number => served[request] ?? 0;
   const figure = timeline({
     title: `${plural(served.length, 'request')}: queue, prefill and decode over time`,
-    note: notes(csv.rows - served.length, leftOut),
+    note: notes(csv.rows - served.length),
     x: { label: 'Simulated time (s)' },
     phases: PHASES,
     starts: Float64Array.from(served, (row) => (arrivals[row] ?? 0) / 1e3),
@@ -37,10 +37,9 @@ export function requestTimeline(csv: Csv, leftOut: string | undefined): HTMLElem
   return [figure];
 }
 
-function notes(rejected: number, leftOut: string | undefined): string {
+function notes(rejected: number): string {
   const said = ['TTFT is queue and prefill together; E2E is the whole bar.'];
   if (rejected > 0) said.push(`${plural(rejected, 'request')} without an answer ${rejected === 1 ? 'is' : 'are'} left out.`);
-  if (leftOut !== undefined) said.push(leftOut.endsWith('.') ? leftOut : `${leftOut}.`);
   return said.join(' ');
 }
 

@@ -11,6 +11,7 @@ export function served(run: Json): HTMLElement | undefined {
       ['Throughput', throughput(run)],
       ['Tokens per second', sharedRates(run)],
       ['Goodput', goodput(run)],
+      ['Over the seeds', overSeeds(run)],
       ['Completed', completed(run)],
       ['Rejected', rejected(run)],
       ['Clients that gave up', clients(run)],
@@ -81,6 +82,21 @@ function goodput(run: Json): string | undefined {
   const [met, requests] = [num(run, 'goodput.met'), num(run, 'requests')];
   const counted = met === undefined || requests === undefined ? '' : ` (${whole(met)} of ${plural(requests, 'request')})`;
   return `${figure(run, 'goodput.requests_per_s', hundredth, 'requests/s') ?? '-'} with ${limits.join(', ')}${counted}`;
+}
+
+function overSeeds(run: Json): string | undefined {
+  const count = num(run, 'seeds.count');
+  if (count === undefined) return undefined;
+  const range = (path: string, unit: string): string | undefined => {
+    const [lowest, highest] = [num(run, `seeds.${path}.lowest`), num(run, `seeds.${path}.highest`)];
+    return lowest === undefined || highest === undefined ? undefined : `${threeDigits(lowest)} to ${threeDigits(highest)} ${unit}`;
+  };
+  return joined(
+    range('requests_per_s', 'requests/s'),
+    range('output_tokens_per_s', 'output tokens/s'),
+    range('goodput_per_s', 'requests/s within the limits'),
+    `${whole(num(run, 'seeds.overloaded') ?? 0)} of ${whole(count)} overloaded`,
+  );
 }
 
 function completed(run: Json): string | undefined {

@@ -7,8 +7,8 @@ import { group } from '../dom.js';
 export function shares(run: Json): HTMLElement | undefined {
   return group(
     'Where the time goes',
-    bars(run, 'time_share_by_part', (name, share) => `${name} takes ${share} of the step time`, 'Part of a step'),
-    bars(run, 'time_share_by_binding', (name, share) => `${name} bounds ${share} of the step time`, 'Bound'),
+    bars(run, 'time_share_by_part', (name, share) => `${share} of the step time goes to ${name}`, 'Part of a step'),
+    bars(run, 'time_share_by_binding', (name, share) => `${share} of the step time is bound by ${name}`, 'Bound'),
     bars(run, 'time_share_by_source', (name, share) => `${share} of the step time is ${name}`, 'Origin'),
   );
 }
@@ -18,16 +18,11 @@ function bars(json: Json, path: string, finding: (name: string, share: string) =
   const all = numbers(json, path).filter(([, share]) => share > 0).sort(([, a], [, b]) => b - a);
   const [most] = all;
   if (!most) return undefined;
-  const name = (key: string): string => key.replaceAll('_', ' ');
   return chart({
-    title: capital(finding(name(most[0]), percent(100 * most[1]))),
+    title: finding(most[0], percent(100 * most[1])),
     x: { label: 'Share of the time (%)', scale: 'linear' },
-    y: { label, scale: 'band', categories: all.map(([key]) => name(key)) },
+    y: { label, scale: 'band', categories: all.map(([key]) => key) },
     series: [{ name: 'share', mark: 'bars', points: all.map(([, share], at) => ({ x: 100 * share, y: at })) }],
     height: 60 + 26 * all.length,
   });
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

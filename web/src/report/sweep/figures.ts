@@ -27,8 +27,9 @@ const FIGURES: [column: string, name: string, label: string][] = [
 ];
 
 export function sweepFigures(sweep: Sweep): HTMLElement[] {
-  const axes = sweep.keys.filter((key) => key.numbers !== undefined && key.values.length > 1);
-  const figures = FIGURES.filter(([column]) => sweep.figure(column) !== undefined);
+  // The load first: figures over it are curves.
+  const axes = [...sweep.load(), ...sweep.deployment()].filter((key) => key.numbers !== undefined && key.values.length > 1);
+  const figures = FIGURES.filter(([column]) => sweep.hasFigure(column));
   if (axes.length === 0 || figures.length === 0) {
     return [absent('The sweep varies no number, or has no figures.', 'Give a range, as in ', 'rooflut sweep --rate 4..40:4')];
   }

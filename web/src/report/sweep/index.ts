@@ -1,28 +1,28 @@
 /** The section of a sweep. */
 import type { Csv } from '../../data/csv.js';
-import { fixed, plural, threeDigits } from '../../data/number.js';
+import { fixed, percent, plural, threeDigits } from '../../data/number.js';
 import { table, type Column } from '../../data/table.js';
-import { absent, answer, folded, group, notes, paragraph, type Child } from '../dom.js';
+import { absent, answer, folded, group, paragraph, type Child } from '../dom.js';
 import { sweepFigures } from './figures.js';
 import { paretoFront } from './pareto.js';
 import { Sweep, described } from './rows.js';
 
-export function sweepSection(csv: Csv, pareto: number[], leftOut: string | undefined): Child[] {
+export function sweepSection(csv: Csv, pareto: number[]): Child[] {
   if (csv.rows === 0) return [absent('The sweep has no rows.', 'Write it with ', 'rooflut sweep --out sweep.csv')];
   const sweep = new Sweep(csv);
+  const front = sweep.rowsOf(pareto);
   return [
-    answer(sentence(sweep, pareto)),
+    answer(sentence(sweep, front)),
     paragraph(origin(sweep)),
-    notes(leftOut === undefined ? [] : [leftOut]),
-    group('Speed against throughput', paretoFront(sweep, pareto)),
+    group('Speed against throughput', paretoFront(sweep, front)),
     group('Figures', ...sweepFigures(sweep)),
-    group('Rows', failed(sweep), folded(`All ${plural(csv.rows, 'row')}`, rowTable(sweep))),
+    group('Rows', failed(sweep), folded(`All ${plural(csv.rows, 'row')}`, () => rowTable(sweep))),
   ];
 }
 
-function sentence(sweep: Sweep, pareto: number[]): string {
+function sentence(sweep: Sweep, front: number[]): string {
   const { csv } = sweep;
-  const model = csv.cell(sweep.csv.texts('model').findIndex((name) => name !== ''), 'model');
+  const model = csv.cell(csv.find('model', (name) => name !== ''), 'model');
   const axes = sweep.keys.map((key) => `${fixed(key.values.length, 0)} ${key.name}`).join(' × ');
   const overloaded = csv.texts('overloaded').filter((cell) => cell === 'true').length;
   const out = [
@@ -30,11 +30,11 @@ function sentence(sweep: Sweep, pareto: number[]): string {
     sweep.failed.length > 0 && `${fixed(sweep.failed.length, 0)} without an answer`,
   ].filter(Boolean).join(', ');
   const [perUser, perGpu] = [csv.numbers('tokens_per_s_per_user'), csv.numbers('output_tokens_per_s_per_gpu')];
-  const rates = pareto.map((row) => [perUser?.[row] ?? NaN, perGpu?.[row] ?? NaN] as const).filter(([user, gpu]) => Number.isFinite(user + gpu)).sort(([a], [b]) => a - b);
+  const rates = front.map((row) => [perUser?.[row] ?? NaN, perGpu?.[row] ?? NaN] as const).filter(([user, gpu]) => Number.isFinite(user + gpu)).sort(([a], [b]) => a - b);
   const [slow, fast] = [rates[0], rates.at(-1)];
-  const front = slow === undefined || fast === undefined ? ''
-    : ` The best trade ${threeDigits(slow[1])} output tokens/s a GPU at ${threeDigits(slow[0])} tokens/s a user for ${threeDigits(fast[1])} at ${threeDigits(fast[0])}.`;
-  return `${plural(csv.rows, 'row')}${model === '' ? '' : ` of ${model}`}${axes === '' ? '' : ` (${axes})`}${out === '' ? '' : `, ${out}`}.${front}`;
+  const trade = slow === undefined || fast === undefined ? ''
+    : ` The Pareto front goes from ${threeDigits(slow[1])} output tokens/s a GPU at ${threeDigits(slow[0])} tokens/s a user to ${threeDigits(fast[1])} at ${threeDigits(fast[0])}.`;
+  return `${plural(csv.rows, 'row')}${model === '' ? '' : ` of ${model}`}${axes === '' ? '' : ` (${axes})`}${out === '' ? '' : `, ${out}`}.${trade}`;
 }
 
 /** Returns the mean shares of the time by origin. */
@@ -43,7 +43,7 @@ function origin(sweep: Sweep): string {
   const shares = sources.flatMap((source) => {
     const values = [...(sweep.figure(`time_share_${source}`) ?? [])].filter(Number.isFinite);
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-    return mean > 0 ? [`${threeDigits(100 * mean)} % ${source}`] : [];
+    return mean > 0 ? [`${percent(100 * mean)} ${source}`] : [];
   });
   const bands = sweep.csv.names.some((name) => /_(low|lowest)_/.test(name));
   const error = bands ? '' : ' The rows have no error bars: run again with --interval 0.8, or --seeds 5.';
@@ -58,7 +58,7 @@ function failed(sweep: Sweep): HTMLElement | undefined {
     { name: 'keys', isNumber: false, value: (row) => described(sweep.keys, at(row)), text: (row) => described(sweep.keys, at(row)) },
     { name: 'reason', isNumber: false, value: (row) => sweep.csv.cell(at(row), 'error'), text: (row) => sweep.csv.cell(at(row), 'error') },
   ];
-  return folded(`${plural(sweep.failed.length, 'row')} without an answer, and why`, table('Rows without an answer', columns, sweep.failed.length));
+  return folded(`${plural(sweep.failed.length, 'row')} without an answer, and why`, () => table('Rows without an answer', columns, sweep.failed.length));
 }
 
 /** Columns of the table of rows, beside those of the keys. */

@@ -2,12 +2,12 @@
 import { chart, type Colour, type Point, type Series } from '../../chart/index.js';
 import { plural } from '../../data/number.js';
 import { absent } from '../dom.js';
-import { described, grouped, type Sweep } from './rows.js';
+import { described, grouped, type Key, type Sweep } from './rows.js';
 
 /** Most lines that have a colour. */
 const MAX_LINES = 7;
 
-export function paretoFront(sweep: Sweep, indices: number[]): HTMLElement {
+export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
   const [perUser, perGpu] = [sweep.figure('tokens_per_s_per_user'), sweep.figure('output_tokens_per_s_per_gpu')];
   if (!perUser || !perGpu) return absent('No row has tokens per second a user and a GPU.', 'Run the sweep again with this version of ', 'rooflut sweep');
   const points = (rows: Iterable<number>, label: (row: number) => string): Point[] => {
@@ -20,9 +20,8 @@ export function paretoFront(sweep: Sweep, indices: number[]): HTMLElement {
   };
   const overloaded = sweep.csv.texts('overloaded');
   const every = Array.from({ length: sweep.csv.rows }, (_, row) => row).filter((row) => overloaded[row] !== 'true');
-  const best = new Set(indices);
+  const best = new Set(front);
   const beaten = every.filter((row) => !best.has(row));
-  const front = indices.filter((row) => row >= 0 && row < sweep.csv.rows);
   const load = sweep.load();
   const lines = [...grouped(front, sweep.deployment())];
   const series: Series[] = [
@@ -30,7 +29,7 @@ export function paretoFront(sweep: Sweep, indices: number[]): HTMLElement {
     ...lines.slice(0, MAX_LINES).flatMap(([name, rows], at): Series[] => {
       const found = points(rows, (row) => described(load, row)).sort((a, b) => a.x - b.x);
       const colour = at as Colour;
-      const named = name === '' ? 'front' : name;
+      const named = `${name === '' ? 'front' : name}${ends(load, rows)}`;
       return [
         { name: named, mark: 'line', colour, points: found },
         ...(found.length < 2 ? [{ name: `${named} (one row)`, mark: 'dots' as const, colour, points: found }] : []),
@@ -49,4 +48,14 @@ export function paretoFront(sweep: Sweep, indices: number[]): HTMLElement {
     series: series.filter((one) => one.points.length > 0),
     height: 420,
   });
+}
+
+/** Returns the range of the load along a line: `: rate 4 to 12`. */
+function ends(load: Key[], rows: number[]): string {
+  const ranges = load.flatMap(({ name, numbers }) => {
+    const values = rows.map((row) => numbers?.[row] ?? NaN);
+    const [least, most] = [Math.min(...values), Math.max(...values)];
+    return Number.isNaN(least) || least === most ? [] : [`${name} ${least} to ${most}`];
+  });
+  return ranges.length === 0 ? '' : `: ${ranges.join(', ')}`;
 }

@@ -35,6 +35,13 @@ export class Sweep {
     this.failed = errors.flatMap((error, row) => error === '' ? [] : [row]);
   }
 
+  /** Returns the rows with these values in the column `index`, which are not their positions in a part of a sweep. */
+  rowsOf(indices: number[]): number[] {
+    const wanted = new Set(indices);
+    const column = this.csv.numbers('index') ?? [];
+    return Array.from(column, (index, row) => wanted.has(index) ? row : -1).filter((row) => row >= 0);
+  }
+
   /** Returns the keys that tell deployments apart. */
   deployment(): Key[] {
     return this.keys.filter((key) => !LOAD.has(key.name));
@@ -45,10 +52,14 @@ export class Sweep {
     return this.keys.filter((key) => LOAD.has(key.name));
   }
 
+  /** Whether a cell of a column is a number. */
+  hasFigure(name: string): boolean {
+    return this.csv.has(name) && this.csv.find(name, (cell) => cell !== '' && Number.isFinite(Number(cell))) >= 0;
+  }
+
   /** Returns a column, if one of its cells is a number. */
   figure(name: string): Float64Array | undefined {
-    const values = this.csv.numbers(name);
-    return values?.some(Number.isFinite) ? values : undefined;
+    return this.hasFigure(name) ? this.csv.numbers(name) : undefined;
   }
 }
 
