@@ -5,16 +5,17 @@ import { extname } from 'node:path';
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
 
-/** Serves `folder` at `PREFIX`; returns the URL, the paths that were asked for, and how to end it. */
+/** Serves `folder` at `prefix`; returns the URL, the paths that were asked for, files to serve in place of others, and how to end it. */
 export async function serve(folder, prefix = '/some/where/') {
   const asked = [];
+  const instead = new Map();
   const server = createServer(async (request, response) => {
     const path = new URL(request.url, 'http://localhost').pathname;
     asked.push(path);
     try {
       if (!path.startsWith(prefix) || path.includes('..')) throw new Error('elsewhere');
       const name = path.slice(prefix.length) || 'index.html';
-      const bytes = await readFile(folder + name);
+      const bytes = instead.get(name) ?? await readFile(folder + name);
       response.writeHead(200, { 'content-type': TYPES[extname(name)] ?? 'application/octet-stream' }).end(bytes);
     } catch {
       response.writeHead(404).end();
@@ -26,5 +27,5 @@ export async function serve(folder, prefix = '/some/where/') {
     server.close(resolve);
     server.closeAllConnections();
   });
-  return { url, asked, close };
+  return { url, asked, instead, close };
 }

@@ -103,7 +103,7 @@ export class Answers {
     const answer = runAnswer(run);
     this.summary.replaceChildren(...answer);
     this.say(answer[0]?.textContent ?? '');
-    const files = this.requests === undefined ? {} : { requests: { csv: new Csv(this.requests), leftOut: undefined } };
+    const files = this.requests === undefined ? {} : { requests: new Csv(this.requests) };
     this.show(this.places.run, () => runSection(run, files).slice(answer.length));
   }
 
@@ -124,7 +124,7 @@ export class Answers {
     const text = sweep(this.known.rows);
     this.show(this.places.front, () => {
       const csv = new Csv(text);
-      return sweepSection(csv, front(csv), undefined);
+      return sweepSection(csv, front(csv));
     });
   }
 

@@ -1,4 +1,5 @@
 /** What may be taken from the page: scenario, command, report. */
+import { button } from '../data/element.js';
 import { command, h } from '../report/dom.js';
 import { runCommand } from './command.js';
 import { sweep } from './row.js';
@@ -47,12 +48,6 @@ export class Exports {
       this.said.textContent = `The report needs the file report.html beside this page, which could not be fetched: ${(error as Error).message}.`;
     }
   }
-}
-
-function button(label: string, act: () => void): HTMLElement {
-  const made = h('button', { type: 'button' }, label);
-  made.addEventListener('click', act);
-  return made;
 }
 
 function save(name: string, type: string, text: string): void {

@@ -20,7 +20,7 @@ export async function filled(inputs: ReportInput[]): Promise<string> {
   const template = await response.text();
   const title = titleOf(inputs);
   const objects = await Promise.all(inputs.map(objectOf));
-  const data = `{"format":${FORMAT},"title":${JSON.stringify(title)},"commands":[],"inputs":[${objects.join(',')}]}`;
+  const data = `{"format":${FORMAT},"title":${JSON.stringify(title)},"command":null,"inputs":[${objects.join(',')}]}`;
   return template
     .replace('@TITLE@', () => escaped(title))
     .replace('@STATIC@', () => escaped('This report needs JavaScript, which it brings along.'))
@@ -41,11 +41,11 @@ async function objectOf({ name, kind, text }: ReportInput): Promise<string> {
   const head = `{"name":${JSON.stringify(name)},"kind":"${kind}"`;
   if (kind !== 'sweep') return `${head},"json":${text}}`;
   const csv = new Csv(text);
-  return `${head},"rows":${csv.rows},"pareto":${JSON.stringify(front(csv))},"gzip":"${await compressed(text)}"}`;
+  return `${head},"rows":${csv.rows},"pareto":${JSON.stringify(front(csv))},"deflate":"${await compressed(text)}"}`;
 }
 
 async function compressed(text: string): Promise<string> {
-  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'));
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('deflate-raw'));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
 }

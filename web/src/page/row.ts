@@ -1,5 +1,6 @@
 /** Rows of the front, with the columns of `rooflut sweep` that the page shows. */
 import { get, type Json } from '../data/json.js';
+import { csvLine } from '../data/save.js';
 import type { FrontPoint } from './questions.js';
 
 /** Columns of keys. */
@@ -21,7 +22,7 @@ const FIGURES: [column: string, path: string][] = [
   ...['measured', 'interpolated', 'smoothed', 'transferred', 'bound', 'fitted'].map((of): [string, string] => [`time_share_${of}`, `time_share_by_source.${of}`]),
 ];
 
-/** Returns the row of a point, without its index: its figures, or the reason why it has none. */
+/** Returns the line of a point, without its index: its figures, or the reason why it has none. */
 export async function rowOf(point: FrontPoint, run: (scenario: string) => Promise<string>): Promise<string> {
   let report: Json;
   let error = '';
@@ -31,16 +32,12 @@ export async function rowOf(point: FrontPoint, run: (scenario: string) => Promis
     error = (refusal as Error).message;
   }
   const keys = KEYS.map((key) => point[key]);
-  return ['page', get(report, 'schema_version') ?? '', ...keys, ...FIGURES.map(([, path]) => get(report, path) ?? ''), error].map(cell).join(',');
+  const figures = FIGURES.map(([, path]) => String(get(report, path) ?? ''));
+  return csvLine(['page', String(get(report, 'schema_version') ?? ''), ...keys, ...figures, error]);
 }
 
-/** Returns the rows as a sweep. */
+/** Returns the lines as a sweep. */
 export function sweep(rows: string[]): string {
-  const header = ['index', 'grid', 'schema_version', ...KEYS, ...FIGURES.map(([column]) => column), 'error'].join(',');
-  return [header, ...rows.map((row, index) => `${index},${row}`)].join('\n') + '\n';
-}
-
-function cell(value: unknown): string {
-  const text = String(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const header = csvLine(['index', 'grid', 'schema_version', ...KEYS, ...FIGURES.map(([column]) => column), 'error']);
+  return header + rows.map((row, index) => `${index},${row}`).join('');
 }
