@@ -11,6 +11,9 @@ import { joinScenario, put, splitScenario } from './toml.js';
 /** Windows over a run. */
 const WINDOWS = 40;
 
+/** Time in ms without a newer question after which a run is simulated in detail. */
+const CALM_MS = 150;
+
 let library: Rooflut | undefined;
 let newest = 0;
 
@@ -52,8 +55,8 @@ async function work(id: number, task: Task): Promise<void> {
 }
 
 /** Lets messages in. */
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+function pause(ms = 0): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 let read: { config: string; model: Model } | undefined;
@@ -81,7 +84,10 @@ function steps(task: Task, library: Rooflut, objects: () => { model?: Model }): 
       return runSteps(task, library, objects);
     case 'plan': {
       const { scenario, wanted } = task.question;
-      return [['plan', async () => ({ part: 'plan', text: await library.plan(scenario, wanted, objects()) })]];
+      return [
+        ['plan', async () => ({ part: 'bounds', text: await library.planLeast(scenario, wanted, objects()) })],
+        ['plan', async () => ({ part: 'plan', text: await library.plan(scenario, wanted, objects()) })],
+      ];
     }
     case 'front':
       return task.points.map((point): Step => ['front', async () => ({ part: 'row', text: await rowOf(point, (scenario) => library.run(scenario, objects())) })]);
@@ -102,6 +108,10 @@ function runSteps({ scenario, details, fits }: Extract<Task, { kind: 'run' }>, l
     ['step', async () => {
       const text = await averageStep(library, scenario, objects().model, run);
       return text === undefined ? undefined : { part: 'step', text };
+    }],
+    ['run', async () => {
+      await pause(CALM_MS);
+      return undefined;
     }],
     ['run', async () => ({ part: 'requests', text: await library.run(scenario, { ...objects(), output: 'requests.csv' }) })],
     ['run', async () => ({ part: 'details', text: await library.run(withWindows(details, run), objects()) })],
