@@ -2,9 +2,12 @@
 
 /** Sections by https://webassembly.github.io/spec/core/binary/modules.html#sections */
 const CUSTOM = 0;
+/** The section of the memory. */
+export const MEMORY = 5;
 const DATA = 11;
 const DATA_COUNT = 12;
-const HEADER = 8;
+/** Bytes before the first section. */
+export const HEADER = 8;
 
 /** Reads little-endian numbers of base 128. */
 export class Reader {
@@ -37,7 +40,7 @@ export class Reader {
   }
 }
 
-function unsigned(value) {
+export function unsigned(value) {
   const bytes = [];
   for (; value > 127; value = Math.floor(value / 128)) bytes.push((value % 128) | 128);
   return Buffer.from([...bytes, value]);
@@ -49,7 +52,8 @@ function address(value) {
   return Buffer.from([...bytes, value & 127]);
 }
 
-const section = (id, bytes) => [Buffer.from([id]), unsigned(bytes.length), bytes];
+/** Returns the parts of a section. */
+export const section = (id, bytes) => [Buffer.from([id]), unsigned(bytes.length), bytes];
 
 /** Returns the sections of a module, `[{ id, bytes }]`. */
 export function sections(module) {

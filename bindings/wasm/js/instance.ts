@@ -32,18 +32,25 @@ export class Instance {
 
   /** Calls `name`, whose last result is a text, and returns the text. */
   text(name: string, prepare: (args: Arguments) => (number | bigint)[]): string {
-    const handle = this.handle(name, prepare);
-    try {
-      return this.#guarded((args) => {
+    return this.using(this.handle(name, prepare), (handle) =>
+      this.#guarded((args) => {
         const length = args.zeros(4);
         this.#checked(args, "rooflut_text_read", [handle, 0, 0, length]);
         const bytes = args.struct(length).u32(0);
         const buffer = args.zeros(bytes);
         this.#checked(args, "rooflut_text_read", [handle, buffer, bytes, length]);
         return this.#string(buffer, bytes);
-      });
+      }),
+    );
+  }
+
+  /** Uses an object and frees it, unless a trap ended it. */
+  using<T>(handle: bigint, use: (handle: bigint) => T): T {
+    const epoch = this.epoch;
+    try {
+      return use(handle);
     } finally {
-      this.free(handle);
+      if (this.epoch === epoch) this.free(handle);
     }
   }
 

@@ -147,13 +147,10 @@ export class Rooflut {
   /** Simulates a scenario. */
   async run(toml: string, options: RunOptions = {}): Promise<string> {
     const output = OUTPUTS.indexOf(options.output ?? "report");
+    const instance = this.#instance;
     return this.#complete(() => {
-      const scenario = this.#instance.handle("rooflut_scenario_new", (args) => [this.#source(args, toml, options)]);
-      try {
-        return this.#instance.text("rooflut_scenario_run", () => [scenario, output, 0n]);
-      } finally {
-        this.#instance.free(scenario);
-      }
+      const scenario = instance.handle("rooflut_scenario_new", (args) => [this.#source(args, toml, options)]);
+      return instance.using(scenario, () => instance.text("rooflut_scenario_run", () => [scenario, output, 0n]));
     });
   }
 
@@ -213,11 +210,7 @@ export class Rooflut {
   #withTables<T>(name: string, use: (tables: bigint) => T, drop?: (unused: T) => void): Promise<T> {
     return this.#complete(() => {
       const tables = this.#instance.handle("rooflut_tables_find", (args) => [...args.text(name)]);
-      try {
-        return use(tables);
-      } finally {
-        this.#instance.free(tables);
-      }
+      return this.#instance.using(tables, use);
     }, drop);
   }
 

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import test from "node:test";
 
 import { RooflutError, load } from "../dist/node.js";
+import { HEADER, MEMORY, Reader, section, sections, unsigned } from "../module.mjs";
 
 const RUN = 'model = "llama-3.1-8b"\n[workload]\nrate = 4\nrequests = 50\n';
 
@@ -60,7 +61,7 @@ test("errors are those of the library", async () => {
     assert.match(error.message, /^model: expected a built-in model, found "llama-9"/);
     return true;
   });
-  await assert.rejects(rooflut.run('trace = "none.csv"'), /none\.csv/);
+  await assert.rejects(rooflut.run('[workload]\ntrace = "none.csv"'), /none\.csv: .*not found/);
   await assert.rejects(rooflut.lookup("h100", { gemm: { dtype: "bf16" } }), RooflutError);
   await assert.rejects(rooflut.loadTables("h1000"), /expected a table set/);
 });
@@ -126,6 +127,7 @@ test("a model is read from its config.json", async () => {
     num_attention_heads: 32,
     num_key_value_heads: 8,
     head_dim: 64,
+    max_position_embeddings: 131_072,
     vocab_size: 128256,
     torch_dtype: "bfloat16",
     tie_word_embeddings: true,
@@ -157,12 +159,24 @@ test("a failed fetch is tried again", async () => {
   assert.ok(await rooflut.run(RUN));
 });
 
+/** Returns the module with at most `more` pages of memory beside those that it begins with. */
+async function limited(more) {
+  const module = await readFile(new URL("../dist/rooflut.wasm", import.meta.url));
+  const parts = sections(module).flatMap(({ id, bytes }) => {
+    const pages = new Reader(bytes.subarray(2)).unsigned();
+    const limits = Buffer.concat([Buffer.from([1, 1]), unsigned(pages), unsigned(pages + more)]);
+    return section(id, id === MEMORY ? limits : bytes);
+  });
+  return Buffer.concat([module.subarray(0, HEADER), ...parts]);
+}
+
 test("too little memory ends the instance, and a new one takes its place", async () => {
-  const { rooflut } = await loaded();
+  const rooflut = await load({ wasm: await limited(32) });
   const scenario = await rooflut.scenario(RUN);
   const report = scenario.run();
-  await assert.rejects(rooflut.run(RUN.replace("requests = 50", "requests = 4000000000")), { kind: "panic" });
-  assert.throws(() => scenario.run(), /make a new one/);
+  const many = RUN.replace("requests = 50", "requests = 200_000");
+  await assert.rejects(rooflut.run(many), { kind: "panic", message: /^a defect of rooflut, or too little memory: / });
+  assert.throws(() => scenario.run(), { kind: "handle", message: /make a new one/ });
   assert.equal(await rooflut.run(RUN), report);
 });
 
