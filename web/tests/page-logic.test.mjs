@@ -91,6 +91,17 @@ goodput = ["ttft:200", "tpot:20"]
   assert.throws(() => page.pasted('{"a": ', {}, fields), /^Error: config.json: /);
 });
 
+test('the words of a command of vLLM are those of a shell', () => {
+  const words = page.vllmWords(`VLLM_USE_V1=1 exec vllm serve "meta-llama/Llama 3" -tp 2 \\
+  --served-model-name 'it''s' --port=80\\ 00 "a \\"b\\"" c#d # a comment
+next command`);
+  assert.deepEqual(words, ['meta-llama/Llama 3', '-tp', '2', '--served-model-name', 'its', '--port=80 00', 'a "b"', 'c#d']);
+  assert.deepEqual(page.vllmWords('vllm serve x && echo y'), ['x']);
+  assert.ok(page.isVllm('  vllm  serve x') && !page.isVllm('vllm bench serve x') && !page.isVllm('model = "vllm"'));
+  const tables = { target: { model: 'x', tp: 2, gpu: null }, workload: { rate: null }, server: { max_num_seqs: 64 } };
+  assert.equal(page.vllmScenario(tables), 'model = "x"\ntp = 2\n\n[server]\nmax_num_seqs = 64\n');
+});
+
 test('the command has a flag for each key', () => {
   const asked = page.questions({ gpu: 'h200', prompt: "file:it's.txt", expert_parallel: true }, catalogue);
   assert.equal(page.runCommand(asked.run),

@@ -10,4 +10,5 @@ export { Lane, Workers } from '../src/page/lane.js';
 export { pasted } from '../src/page/paste.js';
 export { questions } from '../src/page/questions.js';
 export { positionOf, valueAt } from '../src/page/slide.js';
+export { isVllm, vllmScenario, vllmWords } from '../src/page/vllm.js';
 export { joinScenario, splitScenario } from '../src/page/toml.js';

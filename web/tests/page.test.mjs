@@ -198,7 +198,7 @@ for (const hash of ['#1.%00', '#1.AAAA', '#9.abc', '#<img src=x onerror=alert(1)
   }, { hash }));
 }
 
-test('a config.json and a scenario are pasted, and markup in them is text', { skip }, () => visit(async (page) => {
+test('a config.json, a scenario and a command are pasted, and markup in them is text', { skip }, () => visit(async (page) => {
   await answered(page);
   await page.click('.paste summary');
   const use = async (text) => {
@@ -213,6 +213,11 @@ test('a config.json and a scenario are pasted, and markup in them is text', { sk
   await use('{"model_type": "<img src=x onerror=alert(1)>"}');
   await page.waitForFunction(() => document.querySelector('.refused')?.textContent.includes('<img src=x'));
   assert.equal(await page.locator('img').count(), 0);
+  await use('vllm serve Qwen/Qwen3-14B -tp 2 --max-num-seqs 64 --port 8000');
+  await page.waitForFunction(() => document.querySelector('.summary .answer').textContent.startsWith('qwen3-14b on 2 h200'));
+  assert.equal(await page.inputValue('#set-max_num_seqs'), '64');
+  await use('vllm serve Qwen/Qwen3-14B --enable-lora');
+  await page.waitForFunction(() => document.querySelector('#paste-wrong').textContent.includes('LoRA'));
   await use('nonsense');
   assert.match(await page.locator('#paste-wrong').textContent(), /line 1: expected key = value/);
 }));

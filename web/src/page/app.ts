@@ -6,9 +6,10 @@ import { Exports } from './exports.js';
 import { fields, type Catalogue, type Field, type Settings } from './fields.js';
 import { Form } from './form.js';
 import { Lane, type Workers } from './lane.js';
-import { isVllm, ofScenario, pasted } from './paste.js';
+import { ofServer, pasted } from './paste.js';
 import { questions, type Questions } from './questions.js';
 import type { Part } from './tasks.js';
+import { isVllm, vllmWords } from './vllm.js';
 
 /** Time in ms without a change after which the searches begin. */
 const PAUSE_MS = 100;
@@ -139,11 +140,11 @@ export class App {
       h('div', { class: 'tools' }, use, file));
   }
 
-  private vllm(words: string, take: (settings: Settings) => void, refuse: (message: string) => void): void {
+  private vllm(command: string, take: (settings: Settings) => void, refuse: (message: string) => void): void {
     const part = (part: Part): void => {
       if (part.part === 'refused') refuse(part.message);
-      if (part.part === 'scenario') take(ofScenario(part.text, this.fields));
+      if (part.part === 'scenario') take(ofServer(part.text, this.settings, this.fields));
     };
-    this.lanes.vllm.ask({ kind: 'vllm', words }, { part, done: () => {} });
+    this.lanes.vllm.ask({ kind: 'vllm', words: vllmWords(command) }, { part, done: () => {} });
   }
 }

@@ -3,11 +3,6 @@ import { check } from './check.js';
 import type { Field, Settings } from './fields.js';
 import { joinScenario, put, readLiteral, splitScenario, type Scenario } from './toml.js';
 
-/** Whether a text is a command of vLLM, which the library reads. */
-export function isVllm(text: string): boolean {
-  return /(^|\s)vllm\s+serve\s/.test(text);
-}
-
 /** Returns the settings that a pasted text stands for, in place of `settings`. Throws a sentence for any other text. */
 export function pasted(text: string, settings: Settings, fields: Field[]): Settings {
   if (text.trim() === '') throw new Error('Expected a config.json, a vllm serve command or a scenario, found nothing.');
@@ -23,6 +18,13 @@ function ofConfig(text: string, settings: Settings): Settings {
   }
   const { draft_tokens, draft_model, acceptance, dtype, kv_dtype, model, ...kept } = settings;
   return { ...kept, config: JSON.stringify(json) };
+}
+
+/** Returns the settings of a server that a command starts, under the GPU, the load and the limits of `settings`. */
+export function ofServer(scenario: string, settings: Settings, fields: Field[]): Settings {
+  const stays = fields.filter(({ group, key }) => group === 'Load' || group === 'Limits' || key === 'gpu');
+  const kept = stays.flatMap(({ key }) => (settings[key] === undefined ? [] : [[key, settings[key]] as const]));
+  return { ...Object.fromEntries(kept), ...ofScenario(scenario, fields) };
 }
 
 /** Keys become settings where they have a control that takes their value; the rest goes to the other keys. */

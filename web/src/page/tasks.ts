@@ -8,8 +8,8 @@ export type Task =
   | { kind: 'run'; scenario: string; details: string; fits: FitsQuestion; config: string | undefined }
   | { kind: 'plan'; question: PlanQuestion; config: string | undefined }
   | { kind: 'front'; points: FrontPoint[]; config: string | undefined }
-  /** A command of vLLM as a scenario. */
-  | { kind: 'vllm'; words: string };
+  /** Words after `vllm serve`, as a scenario. */
+  | { kind: 'vllm'; words: string[] };
 
 /** A part of an answer; texts are those that the command prints. */
 export type Part =

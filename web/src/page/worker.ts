@@ -6,6 +6,7 @@ import { CONFIG_FILE } from './questions.js';
 import { rowOf } from './row.js';
 import { averageStep } from './step.js';
 import type { FromWorker, Part, Task, ToWorker } from './tasks.js';
+import { vllmScenario } from './vllm.js';
 import { joinScenario, put, splitScenario } from './toml.js';
 
 /** Windows over a run. */
@@ -92,7 +93,7 @@ function steps(task: Task, library: Rooflut, objects: () => { model?: Model }): 
     case 'front':
       return task.points.map((point): Step => ['front', async () => ({ part: 'row', text: await rowOf(point, (scenario) => library.run(scenario, objects())) })]);
     case 'vllm':
-      return [['vllm', () => { throw new Error('A command of vLLM cannot be read yet.'); }]];
+      return [['vllm', () => ({ part: 'scenario', text: vllmScenario(library.readVllm(task.words)) })]];
   }
 }
 
