@@ -3,8 +3,8 @@
 #[cfg(feature = "alloc")]
 pub(crate) use rooflut_roofline::MlaLoad;
 pub use rooflut_roofline::operation::shapes::*;
-pub use rooflut_roofline::{Dtype, Gpu, GpuBuilder, MeasuredKernel, OperationKind, Text};
-pub(crate) use rooflut_roofline::{Prompts, RankAttention, Rates, Work, operation};
+pub use rooflut_roofline::{Dtype, Gpu, GpuBuilder, MeasuredKernel, OperationKind, Text, Work};
+pub(crate) use rooflut_roofline::{Prompts, RankAttention, Rates, operation};
 #[doc(hidden)] // Used by generated code.
 pub use rooflut_roofline::{Reference, Timing};
 

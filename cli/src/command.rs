@@ -10,7 +10,9 @@ use crate::host::Host;
 use crate::output::{Answered, plural};
 use crate::parser::Invocation;
 use crate::progress::Ticker;
-use crate::{compare, engines, fits, generate, lookup, models, plan, program, run, saturate, step, sweep, tables};
+use crate::{
+    compare, engines, fits, generate, html, lookup, models, plan, program, run, saturate, step, sweep, tables,
+};
 
 /// Runs the command with these arguments, prints the answer or the error, and returns the exit code. The first argument
 /// is the name of the program.
@@ -39,7 +41,9 @@ pub fn answer(arguments: impl IntoIterator<Item = OsString>, stop: Stop) -> Resu
 }
 
 fn answered(arguments: impl IntoIterator<Item = OsString>, host: Host<'_>) -> Result<Answered, Error> {
-    match args::parse(arguments.into_iter().collect())? {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let host = Host { command: html::command_line(&arguments, "rooflut"), ..host };
+    match args::parse(arguments)? {
         Invocation::Command(command) => dispatch(&command, host),
         Invocation::Text(text) => Ok(text.into()),
     }
@@ -47,19 +51,20 @@ fn answered(arguments: impl IntoIterator<Item = OsString>, host: Host<'_>) -> Re
 
 fn dispatch(command: &Command, host: Host<'_>) -> Result<Answered, Error> {
     Ok(match command {
-        Command::Run(args) => run::run(args).map_err(|error| args.place(error))?,
+        Command::Run(args) => run::run(args, &host.command).map_err(|error| args.place(error))?,
         Command::Plan(args) => {
             let _ticker = ticker(&host);
-            plan::run(args, host.stop)?
+            plan::run(args, host.stop, &host.command)?
         }
         Command::Saturate(args) => {
             let _ticker = ticker(&host);
-            saturate::run(args, host.stop)?
+            saturate::run(args, host.stop, &host.command)?
         }
         Command::Sweep(args) => sweep::run(args, host)?,
-        Command::Step(args) => step::run(args)?.into(),
+        Command::Step(args) => step::run(args, &host.command)?,
         Command::Fits(args) => fits::run(args)?.into(),
-        Command::Compare(args) => compare::run(args)?.into(),
+        Command::Compare(args) => compare::run(args, &host.command)?,
+        Command::Report(args) => html::run(args, &host.command)?,
         Command::Lookup(args) => lookup::run(args)?.into(),
         Command::Tables(args) => tables::run(args)?.into(),
         Command::Models(args) => models::run(args)?.into(),

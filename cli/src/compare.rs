@@ -10,7 +10,9 @@ use serde_json::Value;
 use crate::args::{CompareArgs, RunArgs};
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::output::{count, scientific, three_digits, title, to_json, wrapped_at};
+use crate::html::HtmlFile;
+use crate::output::{Answered, count, scientific, three_digits, title, to_json, wrapped_at};
+use crate::outputs::{Existing, Outputs};
 use crate::{input, run};
 
 /// Column of the text after its label.
@@ -21,18 +23,29 @@ const MAX_TERMS: usize = 4;
 const MIN_TERM: f64 = 0.01;
 
 /// Compares and answers with the text to print.
-pub(crate) fn run(args: &CompareArgs) -> Result<String, Error> {
+pub(crate) fn run(args: &CompareArgs, command: &str) -> Result<Answered, Error> {
+    let inputs = [&args.a, &args.b].map(|path| (path.clone(), "is compared"));
+    let html = HtmlFile::open(args.html.html.as_deref(), &mut Outputs::new(inputs.into(), Existing::Keep))?;
     let (a, b) = (read(&args.a)?, read(&args.b)?);
-    let comparison = Comparison::of(&a, &b);
-    if args.json {
-        return to_json(&ComparisonJson { a: SideJson::new(&args.a, &a), b: SideJson::new(&args.b, &b), comparison });
-    }
+    let as_json = || json([&args.a, &args.b], &a, &b);
+    let text = if args.json { as_json()? } else { text(args, &a, &b) };
+    HtmlFile::of_answer(html, text.into(), "rooflut compare", as_json, command)
+}
+
+/// Returns two runs side by side as JSON; `paths` name them.
+pub(crate) fn json(paths: [&Path; 2], a: &ReadReport, b: &ReadReport) -> Result<String, Error> {
+    let [of_a, of_b] = paths;
+    to_json(&ComparisonJson { a: SideJson::new(of_a, a), b: SideJson::new(of_b, b), comparison: Comparison::of(a, b) })
+}
+
+fn text(args: &CompareArgs, a: &ReadReport, b: &ReadReport) -> String {
+    let comparison = Comparison::of(a, b);
     let mut text = title("Two runs side by side");
-    for (name, path, report) in [("A", &args.a, &a), ("B", &args.b, &b)] {
+    for (name, path, report) in [("A", &args.a, a), ("B", &args.b, b)] {
         let about = format!("{}: {}", path.display(), report.title());
         text += &wrapped_at(INDENT, name, &about);
     }
-    Ok(text + "\n" + &describe(&comparison))
+    text + "\n" + &describe(&comparison)
 }
 
 #[derive(Serialize)]

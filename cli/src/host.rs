@@ -12,4 +12,6 @@ pub struct Host<'h> {
     pub shows_progress: bool,
     /// Ends searches and sweeps early.
     pub stop: Stop,
+    /// The command line as a shell reads it.
+    pub command: String,
 }

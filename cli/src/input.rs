@@ -43,7 +43,8 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn open_file(path: &Path) -> io::Result<File> {
+/// Opens the file at `path`, or a pipe.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     let kind = fs::metadata(path)?;
     if kind.is_file() || kind.is_dir() {
         File::open(path)

@@ -22,6 +22,8 @@ pub mod grid;
 #[doc(hidden)]
 pub mod host;
 #[doc(hidden)]
+pub mod html;
+#[doc(hidden)]
 pub mod input;
 #[doc(hidden)]
 pub mod leading;

@@ -13,6 +13,8 @@ use crate::output_file::OutputFile;
 pub enum Existing {
     /// It stays, and the output is refused.
     Keep,
+    /// It stays without `--force`, which the message names.
+    KeepUnforced,
     /// It is replaced.
     Replace,
 }
@@ -20,7 +22,7 @@ pub enum Existing {
 impl From<bool> for Existing {
     /// Returns what `--force` asks for.
     fn from(force: bool) -> Existing {
-        if force { Existing::Replace } else { Existing::Keep }
+        if force { Existing::Replace } else { Existing::KeepUnforced }
     }
 }
 
@@ -95,14 +97,15 @@ impl Outputs {
         if let Some((_, why)) = inputs.find(|(input, _)| is_destination(input)) {
             return Err(format!("{why}; name another file"));
         }
-        match self.existing {
-            Existing::Keep if !is_earlier_output(destination, first_line) => Err(
-                "already exists and is not an earlier output of this kind; replace it with --force, or name another \
-                 path"
-                    .to_owned(),
-            ),
-            _ => Ok(()),
+        let advice = match self.existing {
+            Existing::Keep => "name another path",
+            Existing::KeepUnforced => "replace it with --force, or name another path",
+            Existing::Replace => return Ok(()),
+        };
+        if is_earlier_output(destination, first_line) {
+            return Ok(());
         }
+        Err(format!("already exists and is not an earlier output of this kind; {advice}"))
     }
 }
 

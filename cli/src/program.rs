@@ -49,7 +49,7 @@ pub fn main_with(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>) -> u
 fn print(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>) -> Result<(), Error> {
     #[cfg(unix)]
     temporary::remove_on_signals()?;
-    let host = Host { stdout: &mut io::stdout(), shows_progress: true, stop: Stop::default() };
+    let host = Host { stdout: &mut io::stdout(), shows_progress: true, stop: Stop::default(), command: String::new() };
     let Answered { text, failure } = command(host)?;
     output::print(&text)?;
     failure.map_or(Ok(()), Err)
@@ -61,7 +61,7 @@ fn print(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>) -> Result<()
 /// Every error of the command, including an error that its text describes, such as a failed check.
 pub fn answer(command: impl FnOnce(Host<'_>) -> Result<Answered, Error>, stop: Stop) -> Result<String, Error> {
     let mut stdout = Vec::new();
-    let host = Host { stdout: &mut stdout, shows_progress: false, stop };
+    let host = Host { stdout: &mut stdout, shows_progress: false, stop, command: String::new() };
     let Answered { text, failure } = command(host)?;
     let mut answer = String::from_utf8(stdout)?;
     answer += &anstream::adapter::strip_str(&text).to_string();

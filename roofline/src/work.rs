@@ -1,6 +1,6 @@
 //! FLOPs and bytes of kernels, and the lower bound on their time.
 
-use core::ops::{Add, AddAssign};
+use core::ops::{Add, AddAssign, Mul};
 
 use crate::Rates;
 use crate::math::larger;
@@ -45,6 +45,16 @@ impl Add for Work {
             bytes: self.bytes + other.bytes,
             link_bytes: self.link_bytes + other.link_bytes,
         }
+    }
+}
+
+impl Mul<f64> for Work {
+    type Output = Work;
+
+    /// Returns the work of so many such kernels.
+    #[inline]
+    fn mul(self, times: f64) -> Work {
+        Work { flops: self.flops * times, bytes: self.bytes * times, link_bytes: self.link_bytes * times }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::table::{Class, Curve, ErrorGroup, KernelTable, Table, TableSet};
 pub struct Collective<S> {
     /// Share of the message that passes the link of a rank.
     link_share: f64,
+    shape: S,
     found: Found<S>,
 }
 
@@ -118,6 +119,11 @@ impl<S: Copy> Collective<S> {
         self.found.answer(reading, seconds, 0.0)
     }
 
+    /// Returns the requested number of ranks.
+    pub(crate) fn shape(&self) -> S {
+        self.shape
+    }
+
     /// Returns the work of one rank for a message of `bytes`.
     pub(crate) fn work(&self, bytes: f64) -> Work {
         Work { flops: 0.0, bytes: 0.0, link_bytes: bytes * self.link_share }
@@ -157,6 +163,6 @@ impl<S: From<Codes> + Into<Codes> + Copy> Collective<S> {
         let entry = table.find(&shape).or_else(larger).ok_or_else(too_many)?;
         let class = if ranks_of(entry.shape) == ranks { Class::Measured } else { Class::Transferred };
         let found = Found::try_new(set, table, &entry, Dtype::Bf16, class)?;
-        Ok(Collective { link_share, found })
+        Ok(Collective { link_share, shape, found })
     }
 }

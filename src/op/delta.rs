@@ -92,6 +92,11 @@ impl DeltaPrefill {
         self.shape.prefill_work(batch, seq_len)
     }
 
+    /// Returns the requested shape.
+    pub(crate) fn shape(&self) -> DeltaShape {
+        self.shape
+    }
+
     /// Returns the reference of the kernel.
     pub(crate) fn reference(&self) -> &Reference {
         &self.found.reference
@@ -135,6 +140,11 @@ impl DeltaDecode {
     /// Returns the work of `batch` requests.
     pub(crate) fn work(&self, batch: f64) -> Work {
         self.shape.decode_work(batch)
+    }
+
+    /// Returns the requested shape.
+    pub(crate) fn shape(&self) -> DeltaShape {
+        self.shape
     }
 
     /// Returns the reference of the kernel.

@@ -111,6 +111,11 @@ impl Gemm {
         matches!(self.shape.dtype, Dtype::Fp8 | Dtype::Nvfp4)
     }
 
+    /// Returns the requested weights.
+    pub(crate) fn shape(&self) -> GemmShape {
+        self.shape
+    }
+
     /// Returns the work at `m` rows.
     pub(crate) fn work(&self, m: f64) -> Work {
         self.shape.work(m)

@@ -129,6 +129,11 @@ macro_rules! layer_answers {
         $crate::op::found::found_answers!($($layer),*);
         $(
             impl $layer {
+                /// Returns the requested shape.
+                pub(crate) fn shape(&self) -> $shape {
+                    self.found.shape
+                }
+
                 /// Returns the reference of the layer.
                 pub(crate) fn reference(&self) -> &Reference {
                     &self.found.reference

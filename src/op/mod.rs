@@ -48,4 +48,6 @@ pub use prefill::{ChunkSums, PrefillAttention};
 #[cfg(feature = "alloc")]
 pub use streams::HyperConnection;
 #[cfg(feature = "alloc")]
+pub(crate) use window::WindowChunks;
+#[cfg(feature = "alloc")]
 pub use window::{WindowDecode, WindowPrefill};

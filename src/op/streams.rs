@@ -74,6 +74,11 @@ impl HyperConnection {
         self.found.answer(reading, seconds, work.flops * rates.s_per_flop)
     }
 
+    /// Returns the requested shape.
+    pub(crate) fn shape(&self) -> StreamsShape {
+        self.shape
+    }
+
     /// Returns the work of so many tokens.
     pub(crate) fn work(&self, tokens: f64) -> Work {
         self.shape.work(tokens)

@@ -116,6 +116,11 @@ impl WindowPrefill {
         answer(&self.found, batch, length, reference_s, flops)
     }
 
+    /// Returns the requested shape.
+    pub(crate) fn shape(&self) -> WindowShape {
+        self.shape
+    }
+
     /// Returns sums without chunks.
     pub(crate) fn chunks(&self) -> WindowChunks {
         WindowChunks::new(self.shape.window)

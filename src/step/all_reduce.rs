@@ -2,8 +2,10 @@
 
 use super::Binding;
 use super::kernel_time::KernelTime;
+use super::launch::Launch;
 use super::ring::Ring;
 use crate::engine::StepConstants;
+use crate::hardware::OperationKind;
 use crate::op::AllReduce;
 use crate::table::ErrorGroup;
 use crate::units::Seconds;
@@ -45,6 +47,22 @@ impl StepAllReduce {
         match self {
             StepAllReduce::InNode(all_reduce) => all_reduce.unfused(bytes),
             StepAllReduce::AcrossNodes { ring, .. } => ring.at(bytes),
+        }
+    }
+
+    /// Returns the all-reduce of the hidden states of `tokens` tokens; `None` across nodes.
+    pub(super) fn launch(&self, tokens: f64) -> Option<Launch> {
+        match self {
+            StepAllReduce::InNode(all_reduce) => Some(all_reduce.launch(tokens * all_reduce.bytes_per_token)),
+            StepAllReduce::AcrossNodes { .. } => None,
+        }
+    }
+
+    /// Returns the all-reduce of the variances of `tokens` tokens; `None` across nodes.
+    pub(super) fn launch_of_variances(&self, tokens: f64) -> Option<Launch> {
+        match self {
+            StepAllReduce::InNode(all_reduce) => Some(all_reduce.launch(tokens * VARIANCE_BYTES)),
+            StepAllReduce::AcrossNodes { .. } => None,
         }
     }
 }
@@ -113,6 +131,10 @@ impl NodeAllReduce {
             }
             _ => unfused,
         }
+    }
+
+    fn launch(&self, bytes: f64) -> Launch {
+        Launch::new(OperationKind::AllReduce, self.kernel.shape(), self.kernel.work(bytes))
     }
 
     /// Returns the time of a message of this many bytes that is not fused with a norm.

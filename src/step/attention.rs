@@ -4,9 +4,13 @@ use super::batch::BatchSums;
 use super::decode::StepDecode;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
+#[cfg(feature = "alloc")]
+use super::launch::Launch;
 use super::{Chunk, Part};
 use crate::error::Error;
 use crate::hardware::AttentionShape;
+#[cfg(feature = "alloc")]
+use crate::hardware::OperationKind;
 use crate::model::Span;
 use crate::op::{ChunkSums, DecodeAttention, PrefillAttention};
 use crate::table::{Class, ErrorGroup};
@@ -21,6 +25,8 @@ pub(super) struct StepAttention {
     span: Span,
     /// Best class of an answer.
     at_best: Class,
+    #[cfg(feature = "alloc")]
+    shape: AttentionShape,
 }
 
 impl StepAttention {
@@ -42,7 +48,14 @@ impl StepAttention {
         let decode =
             DecodeAttention::resolve(find.set, shape).map(|decode| find.decode(&decode.rows()).at_best(at_best));
         let decode = find.accept(Part::DecodeAttention, decode, StepDecode::class)?;
-        Ok(StepAttention { prefill, decode, span, at_best })
+        Ok(StepAttention {
+            prefill,
+            decode,
+            span,
+            at_best,
+            #[cfg(feature = "alloc")]
+            shape: shape.local(),
+        })
     }
 
     /// Returns the errors of lookups of prompt chunks and of decoding requests.
@@ -52,6 +65,13 @@ impl StepAttention {
 
     /// Returns attention of prompt chunks, at least one.
     pub(super) fn prefill(&self, chunks: &[Chunk]) -> KernelTime {
+        let sums = self.sums(chunks);
+        let answer = self.prefill.at_chunks(&sums).at_best(self.at_best);
+        KernelTime::of(answer, &self.prefill.work(&sums), self.prefill.reference())
+    }
+
+    #[inline]
+    fn sums(&self, chunks: &[Chunk]) -> ChunkSums {
         let mut sums = ChunkSums::default();
         for chunk in chunks {
             match self.span {
@@ -59,8 +79,20 @@ impl StepAttention {
                 limited => add(&mut sums, chunk, limited),
             }
         }
-        let answer = self.prefill.at_chunks(&sums).at_best(self.at_best);
-        KernelTime::of(answer, &self.prefill.work(&sums), self.prefill.reference())
+        sums
+    }
+
+    /// Returns the kernel of prompt chunks.
+    #[cfg(feature = "alloc")]
+    pub(super) fn prefill_launch(&self, chunks: &[Chunk]) -> Launch {
+        Launch::new(OperationKind::Prefill, self.shape, self.prefill.work(&self.sums(chunks)))
+    }
+
+    /// Returns the kernel of decoding requests.
+    #[cfg(feature = "alloc")]
+    pub(super) fn decode_launch(&self, sums: &BatchSums) -> Launch {
+        let [requests, queries, kv_tokens] = sums.within(self.span);
+        Launch::new(OperationKind::Decode, self.shape, self.decode.work(requests, queries, kv_tokens))
     }
 
     /// Returns attention of decoding requests, at least one.

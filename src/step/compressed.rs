@@ -3,9 +3,10 @@
 use super::batch::BatchSums;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
+use super::launch::Launch;
 use super::{Chunk, Part};
 use crate::error::Error;
-use crate::hardware::Dtype;
+use crate::hardware::{Dtype, OperationKind};
 use crate::model::Compressed;
 use crate::op::{CompressedDecode, CompressedPrefill};
 use crate::table::{Class, ErrorGroup};
@@ -43,9 +44,21 @@ impl StepCompressed {
 
     /// Returns the layer of prompt chunks, at least one.
     pub(super) fn prefill(&self, chunks: &[Chunk]) -> KernelTime {
-        let chunks = chunks.iter().map(|chunk| [chunk.new, chunk.context()]);
-        let (answer, work) = self.prefill.of_chunks(chunks);
+        let (answer, work) = self.prefill.of_chunks(pairs(chunks));
         KernelTime::of(answer, &work, self.prefill.reference())
+    }
+
+    /// Returns the layer of prompt chunks with its work.
+    pub(super) fn prefill_launch(&self, chunks: &[Chunk]) -> Launch {
+        let (_, work) = self.prefill.of_chunks(pairs(chunks));
+        Launch::new(OperationKind::CompressedPrefill, self.prefill.shape(), work)
+    }
+
+    /// Returns the layer of decoding requests with its work.
+    pub(super) fn decode_launch(&self, sums: &BatchSums) -> Launch {
+        let [requests, queries, kv_tokens] = sums.decode();
+        let (_, work) = self.decode.of_sums(queries, kv_tokens * queries / requests);
+        Launch::new(OperationKind::CompressedDecode, self.decode.shape(), work)
     }
 
     /// Returns the layer of decoding requests, at least one. Drafted tokens take the time of as many requests, which
@@ -56,4 +69,9 @@ impl StepCompressed {
         let best = if queries > requests { Class::Transferred } else { Class::Measured };
         KernelTime::of(answer.at_best(best), &work, self.decode.reference())
     }
+}
+
+/// Returns the new tokens and the cached ones of each chunk.
+fn pairs(chunks: &[Chunk]) -> impl Iterator<Item = [u32; 2]> {
+    chunks.iter().map(|chunk| [chunk.new, chunk.context()])
 }

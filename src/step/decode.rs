@@ -83,12 +83,12 @@ impl StepDecode {
     /// them: one per request, or several with speculative decoding. Entries are read once.
     #[inline]
     pub(super) fn at(&self, requests: f64, queries: f64, kv_tokens: f64) -> KernelTime {
-        let kv_tokens = larger(kv_tokens, queries);
         let work = self.work(requests, queries, kv_tokens);
         let (read, waves) = (work.bytes * self.s_per_byte, requests * self.wave_s);
         let latency = self.floor_s + if waves > read { waves } else { 0.0 };
         let [fewest, most] = self.batch;
         let [shortest, longest] = self.length;
+        let kv_tokens = larger(kv_tokens, queries);
         let inside = (requests >= fewest)
             & (requests <= most)
             & (kv_tokens >= shortest * requests)
@@ -108,15 +108,16 @@ impl StepDecode {
     /// Returns the time of [`at`](Self::at), which does not compute the rest.
     #[inline]
     pub(super) fn time(&self, requests: f64, queries: f64, kv_tokens: f64) -> Seconds {
-        let work = self.work(requests, queries, larger(kv_tokens, queries));
+        let work = self.work(requests, queries, kv_tokens);
         let reading_s = larger(work.bytes * self.s_per_byte, requests * self.wave_s);
         let math_s = work.flops * self.rates.s_per_flop;
         Seconds(larger(self.floor_s + reading_s, math_s))
     }
 
+    /// Returns the work of [`at`](Self::at).
     #[inline]
-    fn work(&self, requests: f64, queries: f64, kv_tokens: f64) -> Work {
-        let mut work = self.kernel.decode_work(queries, kv_tokens);
+    pub(super) fn work(&self, requests: f64, queries: f64, kv_tokens: f64) -> Work {
+        let mut work = self.kernel.decode_work(queries, larger(kv_tokens, queries));
         work.flops *= queries / requests;
         work
     }

@@ -3,10 +3,11 @@
 use super::batch::BatchSums;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
+use super::launch::Launch;
 use super::{Chunk, Part};
 use crate::constants::COLD_READ_SHARE;
 use crate::error::Error;
-use crate::hardware::{DeltaKernel, DeltaShape, Reference, Work};
+use crate::hardware::{DeltaKernel, DeltaShape, OperationKind, Reference, Work};
 use crate::model::DeltaNet;
 use crate::op::{DeltaDecode, DeltaPrefill, Estimate};
 use crate::table::{Class, ErrorGroup};
@@ -48,6 +49,13 @@ impl StepDelta {
     /// A chunk is like a whole prompt of its new tokens, as the state stands for its context. Chunks that differ are
     /// like equal prompts of their mean length, weighted by tokens (`Transferred`).
     pub(super) fn prefill(&self, chunks: &[Chunk]) -> KernelTime {
+        let [conv, rule] = self.prefill_kernels(chunks);
+        conv.plus(rule)
+    }
+
+    /// Returns the time of each kernel of prompt chunks.
+    #[inline]
+    pub(super) fn prefill_kernels(&self, chunks: &[Chunk]) -> [KernelTime; 2] {
         let (mut tokens, mut squares, mut longest) = (0_u64, 0_u128, 0);
         for chunk in chunks {
             let new = u64::from(chunk.new);
@@ -58,25 +66,46 @@ impl StepDelta {
         let whole = chunks.iter().all(|chunk| chunk.new == longest && chunk.context() == 0);
         let (count, tokens) = (chunks.len() as f64, tokens as f64);
         let length = squares as f64 / tokens;
-        let [conv, rule] = self.kernels.each_ref().map(|(kernel, _)| {
+        self.kernels.each_ref().map(|(kernel, _)| {
             let answer = kernel.at_mean(tokens / length, length);
             let class = if whole { Class::Measured } else { Class::Transferred };
             let work = kernel.work(count, tokens / count);
             KernelTime::of(answer.at_best(class), &work, kernel.reference())
-        });
-        conv.plus(rule)
+        })
+    }
+
+    /// Returns the kernels of prompt chunks.
+    pub(super) fn prefill_launches(&self, chunks: &[Chunk]) -> [Launch; 2] {
+        let tokens: f64 = chunks.iter().map(|chunk| f64::from(chunk.new)).sum();
+        let count = chunks.len() as f64;
+        self.kernels.each_ref().map(|(kernel, _)| {
+            Launch::new(OperationKind::DeltaPrefill, kernel.shape(), kernel.work(count, tokens / count))
+        })
     }
 
     /// Returns the time of decoding requests, at least one, whose KV lengths have no effect.
     pub(super) fn decode(&self, sums: &BatchSums) -> KernelTime {
+        let [conv, rule] = self.decode_kernels(sums);
+        conv.plus(rule)
+    }
+
+    /// Returns the time of each kernel of decoding requests.
+    #[inline]
+    pub(super) fn decode_kernels(&self, sums: &BatchSums) -> [KernelTime; 2] {
         // Each drafted token updates a state of its own, as a request would; no such kernel was measured.
         let [requests, queries, _] = sums.decode();
         let best = if queries > requests { Class::Transferred } else { Class::Measured };
-        let [conv, rule] = self
-            .kernels
+        self.kernels
             .each_ref()
-            .map(|(_, kernel)| cold(kernel.at_mean(queries).at_best(best), &kernel.work(queries), kernel.reference()));
-        conv.plus(rule)
+            .map(|(_, kernel)| cold(kernel.at_mean(queries).at_best(best), &kernel.work(queries), kernel.reference()))
+    }
+
+    /// Returns the kernels of decoding requests.
+    pub(super) fn decode_launches(&self, sums: &BatchSums) -> [Launch; 2] {
+        let [_, queries, _] = sums.decode();
+        self.kernels
+            .each_ref()
+            .map(|(_, kernel)| Launch::new(OperationKind::DeltaDecode, kernel.shape(), kernel.work(queries)))
     }
 }
 

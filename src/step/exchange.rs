@@ -4,9 +4,10 @@ use super::Part;
 use super::all_reduce::ACTIVATION_BYTES;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
+use super::launch::Launch;
 use super::ring::Ring;
 use crate::error::{Error, ResolveError};
-use crate::hardware::GatherShape;
+use crate::hardware::{GatherShape, OperationKind};
 use crate::op::Gather;
 use crate::table::{ErrorGroup, TableSet};
 
@@ -74,7 +75,32 @@ impl StepExchange {
     }
 }
 
+impl StepExchange {
+    /// Returns the all-gather of so many tokens of all ranks.
+    pub(super) fn gather_launch(&self, tokens: f64) -> Option<Launch> {
+        self.gather.launch(OperationKind::AllGather, tokens * self.gathered_bytes)
+    }
+
+    /// Returns the reduce-scatter of so many tokens of all ranks.
+    pub(super) fn scatter_launch(&self, tokens: f64) -> Option<Launch> {
+        self.scatter.launch(OperationKind::ReduceScatter, tokens * self.hidden_bytes)
+    }
+
+    /// Returns the all-gather of so many tokens of the rank.
+    pub(super) fn rejoin_launch(&self, tokens: f64) -> Option<Launch> {
+        self.rejoin.as_ref()?.launch(OperationKind::AllGather, tokens * self.hidden_bytes)
+    }
+}
+
 impl StepGather {
+    /// Returns the kernel and its work; `None` across nodes.
+    fn launch(&self, operation: OperationKind, bytes: f64) -> Option<Launch> {
+        match self {
+            StepGather::InNode(kernel) => Some(Launch::new(operation, kernel.shape(), kernel.work(bytes))),
+            StepGather::AcrossNodes(_) => None,
+        }
+    }
+
     /// Looks up the kernel over `ranks` that are spread over `gpus` GPUs.
     fn resolve(
         find: &Finder<'_>,

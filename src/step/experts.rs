@@ -1,10 +1,11 @@
 //! The experts of a layer inside a step.
 
 use super::kernel_time::KernelTime;
+use super::launch::Launch;
 use super::routing::Routing;
 use super::{Binding, TimeSource};
 use crate::engine::StepConstants;
-use crate::hardware::{Dtype, Gpu, MoeShape};
+use crate::hardware::{Dtype, Gpu, MoeShape, OperationKind, Work};
 use crate::math::{ln, sqrt};
 use crate::op::Moe;
 use crate::table::ErrorGroup;
@@ -81,10 +82,7 @@ impl StepExperts {
     pub(super) fn at(&self, tokens: f64, ln_tokens: f64) -> KernelTime {
         let rates = &self.moe.reference().rates;
         let shape = self.moe.shape();
-        let reached = on_busiest_rank(self.routing.reached(tokens), &shape);
-        let all = f64::from(shape.experts) / f64::from(shape.ep.max(1));
-        let reached = reached + self.unreached * (all - reached).max(0.0);
-        let expected = shape.work_reading(tokens, reached);
+        let expected = self.expected_work(tokens);
         let read_s = expected.bytes * rates.s_per_byte;
         let math_s = expected.flops * rates.s_per_flop;
         let reads = self.launches_s + read_s / self.bandwidth;
@@ -104,6 +102,21 @@ impl StepExperts {
         };
         let binding = Binding::of(&expected, rates, self.launches_s);
         KernelTime::new(time, binding, source).with_bound(Seconds(read_s.max(math_s)))
+    }
+
+    /// Returns the experts and their work.
+    pub(super) fn launch(&self, tokens: f64) -> Launch {
+        Launch::new(OperationKind::Moe, self.moe.shape(), self.expected_work(tokens))
+    }
+
+    /// Returns the work with the reads of the experts reached on average.
+    #[inline]
+    fn expected_work(&self, tokens: f64) -> Work {
+        let shape = self.moe.shape();
+        let reached = on_busiest_rank(self.routing.reached(tokens), &shape);
+        let all = f64::from(shape.experts) / f64::from(shape.ep.max(1));
+        let reached = reached + self.unreached * (all - reached).max(0.0);
+        shape.work_reading(tokens, reached)
     }
 }
 

@@ -13,6 +13,8 @@ use super::finder::Finder;
 use super::kernel_time::KernelTime;
 use super::kinds::Kinds;
 #[cfg(feature = "alloc")]
+use super::launch::Launch;
+#[cfg(feature = "alloc")]
 use super::other_attention::OtherAttention;
 use super::part_errors::PartErrors;
 use super::ring::Ring;
@@ -193,6 +195,24 @@ impl LayerAttention {
             LayerAttention::Plain(plain) => plain.prefill(chunks),
             #[cfg(feature = "alloc")]
             LayerAttention::Other(other) => other.prefill(chunks),
+        }
+    }
+
+    /// Calls `run` with each kernel of prompt chunks, at least one.
+    #[cfg(feature = "alloc")]
+    pub(super) fn each_prefill(&self, chunks: &[Chunk], mut run: impl FnMut(KernelTime, Launch)) {
+        match self {
+            LayerAttention::Plain(plain) => run(plain.prefill(chunks), plain.prefill_launch(chunks)),
+            LayerAttention::Other(other) => other.each_prefill(chunks, run),
+        }
+    }
+
+    /// Calls `run` with each kernel of decoding requests, at least one.
+    #[cfg(feature = "alloc")]
+    pub(super) fn each_decode(&self, sums: &BatchSums, mut run: impl FnMut(KernelTime, Launch)) {
+        match self {
+            LayerAttention::Plain(plain) => run(plain.decode(sums), plain.decode_launch(sums)),
+            LayerAttention::Other(other) => other.each_decode(sums, run),
         }
     }
 

@@ -3,11 +3,12 @@
 use super::batch::BatchSums;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
+use super::launch::Launch;
 use super::{Chunk, Part};
 use crate::error::Error;
-use crate::hardware::{Dtype, MlaShape};
+use crate::hardware::{Dtype, MlaShape, OperationKind};
 use crate::model::Mla;
-use crate::op::{MlaDecode, MlaPrefill};
+use crate::op::{ChunkSums, MlaDecode, MlaPrefill};
 use crate::table::{Class, ErrorGroup};
 
 /// Layers of latent attention with their projections, of prompt chunks and of decoding requests.
@@ -59,12 +60,38 @@ impl StepLatent {
 
     /// Returns the layer of prompt chunks, at least one.
     pub(super) fn prefill(&self, chunks: &[Chunk]) -> KernelTime {
+        let sums = self.sums(chunks);
+        let answer = self.prefill.at_chunks(&sums);
+        KernelTime::of(answer, &self.prefill.work(&sums), self.prefill.reference())
+    }
+
+    fn sums(&self, chunks: &[Chunk]) -> ChunkSums {
         let mut sums = self.prefill.chunks();
         for chunk in chunks {
             sums.add(chunk.new, chunk.context());
         }
-        let answer = self.prefill.at_chunks(&sums);
-        KernelTime::of(answer, &self.prefill.work(&sums), self.prefill.reference())
+        sums
+    }
+
+    /// Returns the layer of prompt chunks with its work.
+    pub(super) fn prefill_launch(&self, chunks: &[Chunk]) -> Launch {
+        let shape = self.prefill.shape();
+        let operation = match shape.indexer {
+            None => OperationKind::MlaPrefill,
+            Some(_) => OperationKind::DsaPrefill,
+        };
+        Launch::new(operation, shape, self.prefill.work(&self.sums(chunks)))
+    }
+
+    /// Returns the layer of decoding requests with its work.
+    pub(super) fn decode_launch(&self, sums: &BatchSums) -> Launch {
+        let [_, queries, kv_tokens] = sums.decode();
+        let shape = self.decode.shape();
+        let operation = match shape.indexer {
+            None => OperationKind::MlaDecode,
+            Some(_) => OperationKind::DsaDecode,
+        };
+        Launch::new(operation, shape, self.decode.work(queries, kv_tokens))
     }
 
     /// Returns the layer of decoding requests, at least one. Drafted tokens take the time of as many requests, which

@@ -1,6 +1,7 @@
 //! Steps of data-parallel ranks.
 
 use super::kernels::FfnOps;
+use super::launch::Sink;
 use super::{LatencyModel, Part, RooflineModel, StepBatch, StepTime};
 use crate::math::ln;
 use crate::units::Seconds;
@@ -101,7 +102,7 @@ impl RooflineModel {
     }
 
     /// Adds the exchange and the experts, if all data-parallel ranks have as many tokens.
-    pub(super) fn add_shared(&self, step: &mut StepTime, tokens: u64) {
+    pub(super) fn add_shared(&self, step: &mut impl Sink, tokens: u64) {
         let of_all = |own: u64| own.saturating_mul(self.dp.into());
         let padded = of_all(self.engine.padded_tokens(tokens));
         self.add_exchange(step, padded);
@@ -109,31 +110,32 @@ impl RooflineModel {
     }
 
     /// Adds the exchange of the tokens of all data-parallel ranks between them.
-    fn add_exchange(&self, step: &mut StepTime, tokens: u64) {
+    fn add_exchange(&self, step: &mut impl Sink, tokens: u64) {
         self.kernels.ffn.each(|layers, ffn| {
             if let Some(exchange) = ffn.exchange() {
-                for once in exchange.among_ranks(tokens as f64) {
-                    step.add_kernel(Part::Exchange, once.times(layers));
-                }
+                let [gather, scatter] = exchange.among_ranks(tokens as f64);
+                step.run(Part::Exchange, layers, gather, || exchange.gather_launch(tokens as f64));
+                step.run(Part::Exchange, layers, scatter, || exchange.scatter_launch(tokens as f64));
             }
         });
     }
 
     /// Adds the all-gather of `m` tokens of the rank over its GPUs, where each of them routes a share.
-    pub(super) fn add_rejoined(&self, step: &mut StepTime, m: f64) {
+    pub(super) fn add_rejoined(&self, step: &mut impl Sink, m: f64) {
         self.kernels.ffn.each(|layers, ffn| {
-            if let Some(rejoined) = ffn.exchange().and_then(|of| of.within_rank(m)) {
-                step.add_kernel(Part::Exchange, rejoined.times(layers));
+            let Some(exchange) = ffn.exchange() else { return };
+            if let Some(rejoined) = exchange.within_rank(m) {
+                step.run(Part::Exchange, layers, rejoined, || exchange.rejoin_launch(m));
             }
         });
     }
 
     /// Adds the experts over the tokens of all data-parallel ranks.
-    fn add_experts(&self, step: &mut StepTime, tokens: u64) {
+    fn add_experts(&self, step: &mut impl Sink, tokens: u64) {
         let tokens = tokens as f64;
         self.kernels.ffn.each(|layers, ffn| {
             if let FfnOps::Moe { experts, .. } = ffn {
-                step.add_kernel(Part::Moe, experts.at(tokens, ln(tokens)).times(layers));
+                step.run(Part::Moe, layers, experts.at(tokens, ln(tokens)), || Some(experts.launch(tokens)));
             }
         });
     }

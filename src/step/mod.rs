@@ -21,6 +21,7 @@ mod kernels;
 mod kinds;
 #[cfg(feature = "alloc")]
 mod latent;
+mod launch;
 #[cfg(feature = "alloc")]
 mod lockstep;
 #[cfg(feature = "alloc")]
@@ -41,6 +42,8 @@ mod source;
 mod sources;
 #[cfg(feature = "alloc")]
 mod stages;
+#[cfg(feature = "alloc")]
+mod step_kernels;
 #[cfg(feature = "alloc")]
 mod tabulated;
 #[cfg(feature = "alloc")]
@@ -63,6 +66,8 @@ pub use options::StepOptions;
 pub use roofline::RooflineModel;
 pub use source::TimeSource;
 pub use sources::TimeSources;
+#[cfg(feature = "alloc")]
+pub use step_kernels::StepKernel;
 #[cfg(feature = "alloc")]
 pub use tabulated::TabulatedModel;
 #[cfg(feature = "alloc")]

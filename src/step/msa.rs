@@ -3,11 +3,12 @@
 use super::batch::BatchSums;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
+use super::launch::Launch;
 use super::{Chunk, Part};
 use crate::error::Error;
-use crate::hardware::Dtype;
+use crate::hardware::{Dtype, OperationKind};
 use crate::model::Msa;
-use crate::op::{MsaDecode, MsaPrefill};
+use crate::op::{ChunkSums, MsaDecode, MsaPrefill};
 use crate::table::{Class, ErrorGroup};
 
 /// Layers of block-sparse attention with their projections, of prompt chunks and of decoding requests.
@@ -42,11 +43,28 @@ impl StepMsa {
 
     /// Returns the layer of prompt chunks, at least one.
     pub(super) fn prefill(&self, chunks: &[Chunk]) -> KernelTime {
+        let sums = self.sums(chunks);
+        KernelTime::of(self.prefill.at_chunks(&sums), &self.prefill.work(&sums), self.prefill.reference())
+    }
+
+    fn sums(&self, chunks: &[Chunk]) -> ChunkSums {
         let mut sums = self.prefill.chunks();
         for chunk in chunks {
             sums.add(chunk.new, chunk.context());
         }
-        KernelTime::of(self.prefill.at_chunks(&sums), &self.prefill.work(&sums), self.prefill.reference())
+        sums
+    }
+
+    /// Returns the layer of prompt chunks with its work.
+    pub(super) fn prefill_launch(&self, chunks: &[Chunk]) -> Launch {
+        Launch::new(OperationKind::MsaPrefill, self.prefill.shape(), self.prefill.work(&self.sums(chunks)))
+    }
+
+    /// Returns the layer of decoding requests with its work.
+    pub(super) fn decode_launch(&self, sums: &BatchSums) -> Launch {
+        let [requests, queries, kv_tokens] = sums.decode();
+        let (_, work) = self.decode.of_sums(queries, kv_tokens * queries / requests);
+        Launch::new(OperationKind::MsaDecode, self.decode.shape(), work)
     }
 
     /// Returns the layer of decoding requests, at least one. Drafted tokens take the time of as many requests, which

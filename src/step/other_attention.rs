@@ -7,6 +7,7 @@ use super::delta::StepDelta;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
 use super::latent::StepLatent;
+use super::launch::Launch;
 use super::msa::StepMsa;
 use super::window::StepWindow;
 use crate::error::Error;
@@ -81,6 +82,36 @@ impl OtherAttention {
             OtherAttention::Compressed(compressed) => compressed.prefill(chunks),
             OtherAttention::Msa(msa) => msa.prefill(chunks),
         }
+    }
+
+    /// Calls `run` with each kernel of prompt chunks, at least one.
+    pub(super) fn each_prefill(&self, chunks: &[Chunk], mut run: impl FnMut(KernelTime, Launch)) {
+        let launch = match self {
+            OtherAttention::Window(window) => window.prefill_launch(chunks),
+            OtherAttention::Latent(latent) => latent.prefill_launch(chunks),
+            OtherAttention::Delta(delta) => {
+                let kernels = delta.prefill_kernels(chunks).into_iter();
+                return kernels.zip(delta.prefill_launches(chunks)).for_each(|(once, launch)| run(once, launch));
+            }
+            OtherAttention::Compressed(compressed) => compressed.prefill_launch(chunks),
+            OtherAttention::Msa(msa) => msa.prefill_launch(chunks),
+        };
+        run(self.prefill(chunks), launch);
+    }
+
+    /// Calls `run` with each kernel of decoding requests, at least one.
+    pub(super) fn each_decode(&self, sums: &BatchSums, mut run: impl FnMut(KernelTime, Launch)) {
+        let launch = match self {
+            OtherAttention::Window(window) => window.decode_launch(sums),
+            OtherAttention::Latent(latent) => latent.decode_launch(sums),
+            OtherAttention::Delta(delta) => {
+                let kernels = delta.decode_kernels(sums).into_iter();
+                return kernels.zip(delta.decode_launches(sums)).for_each(|(once, launch)| run(once, launch));
+            }
+            OtherAttention::Compressed(compressed) => compressed.decode_launch(sums),
+            OtherAttention::Msa(msa) => msa.decode_launch(sums),
+        };
+        run(self.decode(sums), launch);
     }
 
     /// Returns attention of decoding requests, at least one.

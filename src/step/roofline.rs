@@ -8,6 +8,7 @@ use super::batch::BatchSums;
 use super::kernel_time::KernelTime;
 use super::kernels::{DenseOps, FfnOps, Kernels, Projections};
 use super::kinds::Kinds;
+use super::launch::{Launch, Sink};
 use super::part_errors::PartErrors;
 use super::sampling::StepSampler;
 #[cfg(feature = "alloc")]
@@ -16,6 +17,8 @@ use super::{Binding, Chunk, LatencyModel, Parallelism, Part, StepBatch, StepMode
 use crate::constants::LATENT_LAYER_SHARE;
 use crate::engine::StepConstants;
 use crate::error::{Error, ErrorKind, ResolveError};
+#[cfg(feature = "alloc")]
+use crate::hardware::OperationKind;
 use crate::hardware::{Dtype, Rates};
 use crate::math::{larger, ln};
 use crate::model::{Attention, Ffn, LayerGroup, ModelSpec, Span};
@@ -150,7 +153,7 @@ impl RooflineModel {
     }
 
     /// Adds the parts that depend on the number of tokens alone, if all data-parallel ranks have as many.
-    pub(super) fn add_tokens(&self, step: &mut StepTime, tokens: u64) {
+    pub(super) fn add_tokens(&self, step: &mut impl Sink, tokens: u64) {
         self.add_own_tokens(step, tokens);
         #[cfg(feature = "alloc")]
         if self.shares_experts() {
@@ -159,21 +162,24 @@ impl RooflineModel {
     }
 
     /// Adds the parts that depend on the number of tokens of the rank alone.
-    pub(super) fn add_own_tokens(&self, step: &mut StepTime, tokens: u64) {
+    pub(super) fn add_own_tokens(&self, step: &mut impl Sink, tokens: u64) {
         let padded = self.engine.padded_tokens(tokens);
         let routed = self.engine.routed_tokens(tokens, padded) as f64;
         let m = padded as f64;
         let ln_m = ln(m);
         let kernels = &self.kernels;
         for gemm in [&kernels.draft_input, &kernels.embedded].into_iter().flatten() {
-            step.add_kernel(Part::Qkv, self.gemm(gemm, m, ln_m));
+            step.run(Part::Qkv, 1.0, self.gemm(gemm, m, ln_m), || Some(Launch::of_gemm(gemm, m)));
         }
         kernels.projections.each(|layers, projections| {
             if let Some(Projections { qkv, state_gates, o_proj }) = projections {
-                step.add_kernel(Part::Qkv, self.gemm(qkv, m, ln_m).times(layers));
-                step.add_kernel(Part::OProj, self.gemm(o_proj, m, ln_m).times(layers));
+                let mut add = |part, gemm| {
+                    step.run(part, layers, self.gemm(gemm, m, ln_m), || Some(Launch::of_gemm(gemm, m)));
+                };
+                add(Part::Qkv, qkv);
+                add(Part::OProj, o_proj);
                 if let Some(gates) = state_gates {
-                    step.add_kernel(Part::Qkv, self.gemm(gates, m, ln_m).times(layers));
+                    add(Part::Qkv, gates);
                 }
             }
         });
@@ -186,26 +192,28 @@ impl RooflineModel {
         }
         if let Some(all_reduce) = &kernels.all_reduce {
             let once = all_reduce.at(m);
-            step.add_kernel(Part::AllReduce, once.times(self.all_reduces));
+            step.run(Part::AllReduce, self.all_reduces, once, || all_reduce.launch(m));
             if self.norm_all_reduces > 0.0 {
                 let once = all_reduce.of_variances(m);
-                step.add_kernel(Part::AllReduce, once.times(self.norm_all_reduces));
+                step.run(Part::AllReduce, self.norm_all_reduces, once, || all_reduce.launch_of_variances(m));
             }
         }
         #[cfg(feature = "alloc")]
         if let Some(transfer) = &self.transfer {
-            step.add_kernel(Part::Transfer, transfer.at(m));
+            step.run(Part::Transfer, 1.0, transfer.at(m), || None);
         }
         self.small_kernels.each(|layers, small| {
             let once = self.small_kernels(small, m);
-            step.add_kernel(Part::SmallKernels, once.times(layers));
+            step.run(Part::SmallKernels, layers, once, || Some(Launch::traffic(m * small.bytes_per_token)));
         });
         #[cfg(feature = "alloc")]
         if let Some(sides) = &kernels.streams {
             for side in sides {
                 let once = KernelTime::of(side.at_mean(m), &side.work(m), side.reference());
                 // Around the attention and the FFN.
-                step.add_kernel(Part::SmallKernels, once.times(2.0 * self.layers));
+                step.run(Part::SmallKernels, 2.0 * self.layers, once, || {
+                    Some(Launch::new(OperationKind::HyperConnection, side.shape(), side.work(m)))
+                });
             }
         }
     }
@@ -276,16 +284,15 @@ impl RooflineModel {
     /// shared ones run beside them in small steps.
     ///
     /// Source: `_maybe_setup_shared_experts_stream` in vLLM, `vllm/model_executor/layers/fused_moe/layer.py`.
-    fn add_ffn(&self, step: &mut StepTime, ffn: &FfnOps, layers: f64, [routed_tokens, m, ln_m]: [f64; 3]) {
-        let mut add = |part, once: KernelTime| step.add_kernel(part, once.times(layers));
+    fn add_ffn(&self, step: &mut impl Sink, ffn: &FfnOps, layers: f64, [routed_tokens, m, ln_m]: [f64; 3]) {
         let mut free = Seconds::ZERO;
         let dense = match ffn {
             FfnOps::Dense(ops) => Some(ops),
             FfnOps::Moe { router, experts, shared, .. } => {
-                add(Part::Router, self.gemm(router, m, ln_m));
+                step.run(Part::Router, layers, self.gemm(router, m, ln_m), || Some(Launch::of_gemm(router, m)));
                 if !self.shares_experts() {
                     let routed = experts.at(routed_tokens, ln(routed_tokens));
-                    add(Part::Moe, routed);
+                    step.run(Part::Moe, layers, routed, || Some(experts.launch(routed_tokens)));
                     if m <= f64::from(self.engine.shared_expert_tokens) {
                         free = routed.time;
                     }
@@ -294,8 +301,10 @@ impl RooflineModel {
             }
         };
         if let Some(DenseOps { gate_up, down }) = dense {
-            add(Part::GateUp, self.gemm(gate_up, m, ln_m).beside(&mut free));
-            add(Part::Down, self.gemm(down, m, ln_m).beside(&mut free));
+            for (part, gemm) in [(Part::GateUp, gate_up), (Part::Down, down)] {
+                let once = self.gemm(gemm, m, ln_m).beside(&mut free);
+                step.run(part, layers, once, || Some(Launch::of_gemm(gemm, m)));
+            }
         }
     }
 

@@ -4,12 +4,13 @@ use super::batch::BatchSums;
 use super::decode::StepDecode;
 use super::finder::Finder;
 use super::kernel_time::KernelTime;
+use super::launch::Launch;
 use super::{Chunk, Part};
 use crate::error::Error;
-use crate::hardware::{AttentionShape, WindowShape};
+use crate::hardware::{AttentionShape, OperationKind, WindowShape};
 use crate::math::larger;
 use crate::model::Span;
-use crate::op::{Estimate, WindowDecode, WindowPrefill};
+use crate::op::{Estimate, WindowChunks, WindowDecode, WindowPrefill};
 use crate::table::ErrorGroup;
 use crate::units::Seconds;
 
@@ -71,12 +72,30 @@ impl StepWindow {
 
     /// Returns attention of prompt chunks, at least one.
     pub(super) fn prefill(&self, chunks: &[Chunk]) -> KernelTime {
+        let sums = self.sums(chunks);
+        let answer = self.prefill.at_chunks(&sums);
+        KernelTime::of(answer, &self.prefill.work(&sums), self.prefill.reference())
+    }
+
+    fn sums(&self, chunks: &[Chunk]) -> WindowChunks {
         let mut sums = self.prefill.chunks();
         for chunk in chunks {
             sums.add(chunk.new, chunk.context());
         }
-        let answer = self.prefill.at_chunks(&sums);
-        KernelTime::of(answer, &self.prefill.work(&sums), self.prefill.reference())
+        sums
+    }
+
+    /// Returns the kernel of prompt chunks.
+    pub(super) fn prefill_launch(&self, chunks: &[Chunk]) -> Launch {
+        let work = self.prefill.work(&self.sums(chunks));
+        Launch::new(OperationKind::WindowPrefill, self.prefill.shape(), work)
+    }
+
+    /// Returns the kernel of decoding requests.
+    pub(super) fn decode_launch(&self, sums: &BatchSums) -> Launch {
+        let [requests, queries, inside] = sums.within(self.span);
+        let work = self.decode.work(requests, queries, inside);
+        Launch::new(OperationKind::WindowDecode, self.prefill.shape(), work)
     }
 
     /// Returns attention of decoding requests, at least one. A kernel with a window takes longer than its reads: at

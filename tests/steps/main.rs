@@ -20,6 +20,7 @@ mod engine;
 mod expert_parallel;
 mod groups;
 mod intervals;
+mod kernels;
 mod latent;
 mod missing_kernels;
 mod msa;

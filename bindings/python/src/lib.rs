@@ -12,6 +12,7 @@ mod deployment;
 mod error;
 mod event;
 mod frame;
+mod html;
 mod kernel;
 mod model;
 mod records;
@@ -51,6 +52,8 @@ mod _rooflut {
     use crate::error::RooflutError;
     #[pymodule_export]
     use crate::event::Event;
+    #[pymodule_export]
+    use crate::html::html;
     #[pymodule_export]
     use crate::kernel::{Estimate, Kernel};
     #[pymodule_export]

@@ -75,6 +75,8 @@ fn run(
     let simulated = prepared.simulate(&mut observer);
     let (_, mut report) = simulated.map_err(|error| error.in_keys())?;
     report.scenario = given.file;
+    // A frame is no file.
+    report.command = report.command.filter(|_| csv.is_none());
     Ok(Simulated {
         json: report.to_json().map_err(|error| error.to_string())?,
         requests: requests.map(Requests::columns),
@@ -110,5 +112,6 @@ fn without_files(output: Output) -> Output {
     kept.strict = output.strict;
     kept.interval = output.interval;
     kept.windows = output.windows;
+    kept.quantiles = output.quantiles;
     kept
 }

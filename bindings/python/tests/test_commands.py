@@ -94,3 +94,11 @@ def test_the_command_of_the_package_is_the_binary(command):
     assert own.stdout == command("lookup", "gemm", "--k", 64, "--n", 64, "--m", 8) and own.stderr == ""
     wrong = subprocess.run([sys.executable, "-m", "rooflut", "run", "--rate", "x"], capture_output=True, text=True)
     assert wrong.returncode == 2 and wrong.stderr.startswith("error: ") and wrong.stdout == ""
+
+
+def test_answers_are_reports_in_a_notebook():
+    sweep = rooflut.sweep(requests=20, rate=[2, 4])
+    for answer in (rooflut.step(decode="64x1000"), rooflut.plan(rate=4, requests=200, goodput="ttft:500"), sweep):
+        frame, table = answer._repr_html_().split("</iframe>")
+        assert frame.startswith("<iframe sandbox=") and "<script" not in frame and "<table>" in table
+    assert "rate" in table and "index" in table

@@ -1,5 +1,6 @@
 """Reports are those of the command, byte for byte."""
 
+import html
 import json
 import os
 import pathlib
@@ -112,9 +113,13 @@ def test_steps_and_requests_that_are_not_kept_are_an_error():
         report.steps
 
 
-def test_a_notebook_shows_a_table():
-    shown = rooflut.simulate(requests=20)._repr_html_()
-    assert "<table>" in shown and "TTFT to first token" in shown and "llama-3.1-8b on 1 h100 GPU<" in shown
+def test_a_notebook_shows_a_report_and_a_table():
+    report = rooflut.simulate(requests=20)
+    shown = report._repr_html_()
+    frame, table = shown.split("</iframe>")
+    assert html.escape(report.to_html()) in frame and 'sandbox="allow-scripts' in frame
+    assert report.to_html().startswith("<!doctype html>")
+    assert "<table>" in table and "TTFT to first token" in table and "llama-3.1-8b on 1 h100 GPU<" in table
     # Remarks on the answer.
     report = rooflut.simulate(requests=20, engine="vllm-0.23.0")
     assert len(report["notes"]) == 1 and "<p>vllm-0.23.0 has no stack of its own" in report._repr_html_()

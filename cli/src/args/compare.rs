@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::html::HtmlArgs;
+
 const EXAMPLES: &str = "\
 Examples:
   rooflut compare examples/scenario.toml examples/two_servers.toml";
@@ -22,4 +24,6 @@ pub(crate) struct CompareArgs {
     /// Write JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) html: HtmlArgs,
 }

@@ -6,6 +6,7 @@ mod limits;
 mod lookup;
 mod plan;
 mod prices;
+mod report;
 mod run;
 mod saturate;
 mod step;
@@ -23,6 +24,7 @@ pub(crate) use limits::LimitArgs;
 pub(crate) use lookup::{LookupArgs, Question};
 pub(crate) use plan::{Choices, PlanArgs};
 pub(crate) use prices::PriceArgs;
+pub(crate) use report::ReportArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use saturate::SaturateArgs;
 pub use step::StepArgs;
@@ -76,6 +78,9 @@ pub(crate) enum Command {
     /// Compare two scenarios or reports: the differences, and the terms that explain them.
     #[command(arg_required_else_help = false)]
     Compare(Deferred<CompareArgs>),
+    /// Write a report with charts, one HTML file, from the outputs of other commands.
+    #[command(arg_required_else_help = false)]
+    Report(Deferred<ReportArgs>),
     /// Look up one kernel in the tables.
     #[command(arg_required_else_help = false)]
     Lookup(Deferred<LookupArgs>),

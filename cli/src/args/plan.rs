@@ -11,6 +11,7 @@ use rooflut_sweep::Axis;
 use crate::args::{LimitArgs, PriceArgs};
 use crate::deferred::described;
 use crate::error::Error;
+use crate::html::HtmlArgs;
 use crate::vllm::VllmArgs;
 
 const EXAMPLES: &str = "\
@@ -67,6 +68,8 @@ pub(crate) struct PlanArgs {
     /// Write JSON.
     #[arg(long, help_heading = "Plan")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) html: HtmlArgs,
     /// The values of flags that take several.
     #[arg(skip)]
     pub(crate) choices: Choices,

@@ -7,6 +7,7 @@ use rooflut_error::no_effect;
 use rooflut_scenario::{Output, Scenario, ScenarioFile};
 
 use crate::error::Error;
+use crate::html::HtmlArgs;
 use crate::input;
 use crate::outputs::is_stdout;
 use crate::vllm::{Merged, VllmArgs};
@@ -28,7 +29,7 @@ clamps the lengths, as in lognormal:512,0.6@16..4096.";
 #[derive(Args, Default)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct RunArgs {
-    /// TOML scenario file, with a key for every flag but --force (see examples/scenario.toml). Flags given here replace
+    /// TOML scenario file, with a key for every flag but --force and --html (see examples/scenario.toml). Flags given here replace
     /// its keys.
     #[arg(id = "scenario", long = "scenario", value_name = "FILE")]
     path: Option<PathBuf>,
@@ -37,6 +38,8 @@ pub(crate) struct RunArgs {
     /// The scenario: the keys of its file, replaced by flags.
     #[command(flatten)]
     pub(crate) scenario: Scenario,
+    #[command(flatten)]
+    pub(crate) html: HtmlArgs,
     /// Replace existing files even if they are not earlier outputs of the same kind. Files that the run reads are never
     /// replaced.
     #[arg(long, help_heading = "Output")]
@@ -111,7 +114,7 @@ impl RunArgs {
     /// Refuses `--force` where no file is written.
     fn check_force(&self) -> Result<(), rooflut_scenario::Error> {
         let Output { requests_out, steps_out, perfetto, windows_out, .. } = &self.scenario.output;
-        let files = [requests_out, steps_out, perfetto, windows_out];
+        let files = [requests_out, steps_out, perfetto, windows_out, &self.html.html];
         if self.force && files.into_iter().flatten().all(|path| is_stdout(path)) {
             Err(no_effect("force", "no file is written"))
         } else {

@@ -6,6 +6,7 @@ use rooflut_scenario::{Server, Target, Workload, real};
 
 use crate::args::LimitArgs;
 use crate::deferred::described;
+use crate::html::HtmlArgs;
 use crate::vllm::VllmArgs;
 
 const EXAMPLES: &str = "\
@@ -42,6 +43,8 @@ pub(crate) struct SaturateArgs {
     /// Write JSON.
     #[arg(long, help_heading = "Search")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) html: HtmlArgs,
 }
 
 impl SaturateArgs {

@@ -6,6 +6,7 @@ use rooflut::step::{Chunk, DecodeGroup};
 use rooflut::table::Strictness;
 use rooflut_scenario::Target;
 
+use crate::html::HtmlArgs;
 use crate::value;
 
 /// Arguments of `rooflut step`.
@@ -30,4 +31,7 @@ pub struct StepArgs {
     /// Write JSON.
     #[arg(long)]
     pub json: bool,
+    /// A report.
+    #[command(flatten)]
+    pub html: HtmlArgs,
 }

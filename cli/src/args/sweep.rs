@@ -49,6 +49,9 @@ pub(crate) struct SweepArgs {
     /// one and better in the other.
     #[arg(long, requires = "out", help_heading = "Sweep")]
     pub(crate) pareto: bool,
+    /// Also write a report with charts of the rows: one HTML file that opens offline. An earlier report is replaced.
+    #[arg(long, value_name = "FILE", requires = "out", help_heading = "Sweep")]
+    pub(crate) html: Option<PathBuf>,
     /// Maximum number of deployments to run.
     #[arg(long, value_name = "COUNT", value_parser = whole::<u64>, default_value_t = MAX_POINTS,
           help_heading = "Sweep")]
@@ -63,8 +66,18 @@ pub(crate) struct SweepArgs {
 pub(crate) struct Lists(pub(crate) Vec<(String, Vec<Vec<String>>)>);
 
 /// Flags of `rooflut run` that name files or the form of one answer.
-const OF_ONE_RUN: [&str; 9] =
-    ["json", "require", "attainment", "requests_out", "steps_out", "perfetto", "windows", "windows_out", "progress"];
+const OF_ONE_RUN: [&str; 10] = [
+    "json",
+    "require",
+    "attainment",
+    "requests_out",
+    "steps_out",
+    "perfetto",
+    "windows",
+    "windows_out",
+    "quantiles",
+    "progress",
+];
 
 /// Returns the flags of a scenario.
 fn flags() -> Vec<clap::Arg> {

@@ -14,6 +14,7 @@ use rooflut_scenario::{Kind, Scenario, Stop, Target, names_sheet};
 
 use crate::args::{Choices, PlanArgs};
 use crate::error::Error;
+use crate::html::HtmlFile;
 use crate::input;
 use crate::model_source;
 use crate::output::{Answered, count, percent, plural, to_json};
@@ -21,13 +22,18 @@ use crate::prices;
 use crate::table_set;
 use rates::{RatePlan, Varied};
 
+/// Name of an answer in a report.
+const NAME: &str = "rooflut plan";
+
 /// Answers with the cheapest deployments, at each of several rates or speeds, and with an error if none meets the limits.
-pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
+pub(crate) fn run(args: &PlanArgs, stop: Stop, command: &str) -> Result<Answered, Error> {
+    let html = args.html.open()?;
     let mut scenario = Scenario::default();
     scenario.target = args.target.clone();
     scenario.workload = args.workload.clone();
     scenario.server = args.server.clone();
     scenario.output.strict = args.limits.strict;
+    args.prices.add_to(&mut scenario.output);
     let notes = args.vllm.put_under(&mut scenario)?;
     // The plan chooses the number of servers.
     (scenario.server.replicas, scenario.server.router) = (args.server.replicas, args.server.router);
@@ -78,13 +84,15 @@ pub(crate) fn run(args: &PlanArgs, stop: Stop) -> Result<Answered, Error> {
     };
     if varied.len() > 1 {
         let plans = varied.into_iter().map(|varied| Ok(RatePlan { varied, plan: ask(Some(varied))? }));
-        return RatePlans { plans: plans.collect::<Result<_, Error>>()? }.answered(args);
+        let plans = RatePlans { plans: plans.collect::<Result<_, Error>>()? };
+        return HtmlFile::of_answer(html, plans.answered(args)?, NAME, || to_json(&plans), command);
     }
     let plan = ask(None)?;
-    Ok(Answered {
+    let answer = Answered {
         text: if args.json { to_json(&plan)? } else { text::text(&plan, args)? },
         failure: failure(&plan, args),
-    })
+    };
+    HtmlFile::of_answer(html, answer, NAME, || to_json(&plan), command)
 }
 
 /// The deployments to choose from.

@@ -47,10 +47,9 @@ pub(super) fn text(plan: &Plan, args: &PlanArgs) -> Result<String, Error> {
     }
     text += &costs::text(plan);
     if let Some(best) = plan.deployments.first() {
-        let mut scenario = best.scenario.clone();
-        args.prices.add_to(&mut scenario.output);
-        let words = command_line::of(&scenario)?;
-        text += &command_line::wrapped(INDENT, "command", &words);
+        if let Some(words) = best.scenario.command() {
+            text += &command_line::wrapped(INDENT, "command", &words);
+        }
         text += &command_line::vllm(INDENT, &best.vllm_command);
     }
     text += &excluded::text(plan);

@@ -213,7 +213,9 @@ impl RunText<'_> {
     /// The extremes over time.
     fn windows(&self) -> Option<String> {
         let windows = self.report.windows.as_ref()?;
-        let width_s = self.outcome.run.scenario().output.windows?;
+        let first = windows.first()?;
+        let given_s = self.outcome.run.scenario().output.windows?.seconds();
+        let width_s = given_s.unwrap_or(first.to_s - first.from_s);
         let slowest = windows.iter().filter_map(|it| Some((it.ttft_ms.mean?, it.from_s)));
         let (ttft_ms, from_s) = slowest.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
         // A short rest of a window says little.

@@ -4,11 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rooflut::model;
-use rooflut_report::{RequestsCsv, Role, StepsCsv, Timeline, Window};
+use rooflut_html::RowSink;
+use rooflut_report::{Report, RequestsCsv, Role, StepsCsv, Timeline, Window};
 use rooflut_scenario::{Group, LengthDistribution, Output, Run};
 
 use crate::args::RunArgs;
 use crate::error::Error;
+use crate::html::{self, HtmlFile};
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs, is_stdout};
 
@@ -16,13 +18,15 @@ use crate::outputs::{Existing, Outputs, is_stdout};
 type StepFiles = (Option<StepsCsv<OutputFile>>, Option<Timeline<OutputFile>>);
 
 /// An observer that writes the files which are asked for while the simulation runs.
-pub(crate) type Files<'f> = (Option<&'f mut RequestsCsv<OutputFile>>, Option<&'f mut StepFiles>);
+pub(crate) type Files<'f> =
+    (Option<&'f mut RequestsCsv<OutputFile>>, (Option<&'f mut StepFiles>, Option<&'f mut RequestsCsv<RowSink>>));
 
 /// The files that are asked for.
 pub(crate) struct RunFiles {
     requests: Option<RequestsCsv<OutputFile>>,
     of_steps: StepFiles,
     windows: Option<OutputFile>,
+    html: Option<(HtmlFile, RequestsCsv<RowSink>)>,
 }
 
 impl RunFiles {
@@ -30,7 +34,7 @@ impl RunFiles {
     pub(crate) fn create(run: &Run, args: &RunArgs) -> Result<RunFiles, Error> {
         let mut outputs = Outputs::new(inputs(args), Existing::from(args.force));
         let output = &run.scenario().output;
-        if output.json == Some(true) && take_stdout(output) {
+        if output.json == Some(true) && take_stdout(args) {
             return Err(Error::new("--json writes to standard output, too; name another file for the other output"));
         }
         // A file without lines shows the first line of its kind.
@@ -46,7 +50,9 @@ impl RunFiles {
         let empty = Window::write_csv(&[], &mut empty).map(|()| empty);
         let windows = open(&output.windows_out, empty)?;
         let timeline = open(&output.perfetto, Timeline::new(Vec::new(), &[]).finish())?;
+        let html = HtmlFile::open(args.html.html.as_deref(), &mut outputs)?;
         Ok(RunFiles {
+            html: html.map(|file| (file, RequestsCsv::new(RowSink::default()))),
             requests: requests.map(RequestsCsv::new),
             of_steps: (steps.map(StepsCsv::new), timeline.map(|file| Timeline::new(file, &server_names(run)))),
             windows,
@@ -59,11 +65,18 @@ impl RunFiles {
         let wants_steps = steps.is_some() || timeline.is_some();
         let of_steps = wants_steps.then_some(&mut self.of_steps);
         let requests = self.requests.as_mut();
-        (requests.is_some() || wants_steps).then_some((requests, of_steps))
+        let shown = self.html.as_mut().map(|(_, requests)| requests);
+        (requests.is_some() || wants_steps || shown.is_some()).then_some((requests, (of_steps, shown)))
     }
 
     /// Moves the files to their destinations after the simulation.
-    pub(crate) fn finish(self, output: &Output, windows: &[Window]) -> Result<(), Error> {
+    pub(crate) fn finish(self, output: &Output, report: &Report, command: &str) -> Result<(), Error> {
+        let windows = report.windows.as_deref().unwrap_or_default();
+        if let Some((file, requests)) = self.html {
+            let requests = requests.finish().map_err(Error::writing(Path::new("requests")))?;
+            let run = html::input("rooflut run", &report.to_json()?)?;
+            file.write(vec![run, requests.into_input("requests")?], command)?;
+        }
         let (steps, timeline) = self.of_steps;
         let of_windows = self.windows.map(|mut file| Window::write_csv(windows, &mut file).map(|()| file));
         let files = [
@@ -104,8 +117,8 @@ pub(super) fn outputs(output: &Output) -> impl Iterator<Item = &PathBuf> {
 }
 
 /// Returns whether one of the files is standard output.
-pub(super) fn take_stdout(output: &Output) -> bool {
-    outputs(output).any(|path| is_stdout(path))
+pub(super) fn take_stdout(args: &RunArgs) -> bool {
+    outputs(&args.scenario.output).chain(&args.html.html).any(|path| is_stdout(path))
 }
 
 /// Returns the files and folders that a run reads, and what is said of a destination that is one of them.

@@ -24,7 +24,7 @@ use files::RunFiles;
 use text::RunText;
 
 /// Simulates and answers with the text to print, and with an error if no request was served or a required limit is missed.
-pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
+pub(crate) fn run(args: &RunArgs, command: &str) -> Result<Answered, Error> {
     let output = &args.scenario.output;
     let prepared = PreparedRun::try_new(&args.scenario, &input::open)?;
     let mut files = RunFiles::create(prepared.run(), args)?;
@@ -42,9 +42,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Answered, Error> {
         Some(true) => report.to_json()?,
         _ => answer.text(),
     };
-    files.finish(output, report.windows.as_deref().unwrap_or_default())?;
+    files.finish(output, &report, command)?;
     let failure = required::failure(&outcome, &report).or_else(|| answer.failure());
-    let text = if files::take_stdout(output) { output::print_aside(text) } else { text };
+    let text = if files::take_stdout(args) { output::print_aside(text) } else { text };
     Ok(Answered { text, failure })
 }
 

@@ -8,13 +8,18 @@ use rooflut_scenario::{Kind, Scenario, Stop};
 
 use crate::args::SaturateArgs;
 use crate::error::Error;
+use crate::html::HtmlFile;
 use crate::input;
 use crate::model_source::NamedModel;
 use crate::output::{Answered, three_digits, to_json};
 use crate::resources;
 
+/// Name of an answer in a report.
+const NAME: &str = "rooflut saturate";
+
 /// Answers with the highest rate, or the most users, and the curve around it, and with an error if none meets the limits.
-pub(crate) fn run(args: &SaturateArgs, stop: Stop) -> Result<Answered, Error> {
+pub(crate) fn run(args: &SaturateArgs, stop: Stop, command: &str) -> Result<Answered, Error> {
+    let html = args.html.open()?;
     let mut scenario = Scenario::default();
     scenario.target = args.target.clone();
     scenario.workload = args.workload.clone();
@@ -31,14 +36,16 @@ pub(crate) fn run(args: &SaturateArgs, stop: Stop) -> Result<Answered, Error> {
     if args.workload.users.is_some() {
         let mut most = question.most_users()?;
         most.notes.splice(..0, notes);
-        return users::answered(&most, args.json);
+        let answer = users::answered(&most, args.json)?;
+        return HtmlFile::of_answer(html, answer, NAME, || to_json(&most), command);
     }
     let mut saturation = question.saturate()?;
     saturation.notes.splice(..0, notes);
-    Ok(Answered {
+    let answer = Answered {
         text: if args.json { to_json(&saturation)? } else { text::text(&saturation) },
         failure: failure(&saturation),
-    })
+    };
+    HtmlFile::of_answer(html, answer, NAME, || to_json(&saturation), command)
 }
 
 /// The error where no rate meets the limits.

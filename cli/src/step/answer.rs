@@ -1,11 +1,13 @@
 //! The time of a step.
 
 use rooflut::interval::{Coverage, Interval};
-use rooflut::step::{Binding, PartTime, StepTime, TimeSource};
+use rooflut::step::{Binding, PartTime, StepKernel, StepTime, TimeSource};
 use rooflut::table::Provenance;
 use rooflut::units::Seconds;
 use rooflut_report::FlaggedRow;
 use serde::Serialize;
+
+use super::kernels::WorkJson;
 
 /// A step's time, whichever model gave it.
 pub struct Answer {
@@ -23,6 +25,8 @@ pub struct Answer {
     pub interval: Option<(Coverage, Interval)>,
     /// The time of each pipeline stage, if the model knows the stages.
     pub stages: Vec<Seconds>,
+    /// The kernels, if the model lists them.
+    pub kernels: Vec<StepKernel>,
     /// Rows of the tables that stand out and on which the time depends.
     pub flagged: Vec<FlaggedRow>,
 }
@@ -58,6 +62,7 @@ impl From<StepTime> for Answer {
             fitted_share: Some(time.fitted_share()),
             interval: None,
             stages: Vec::new(),
+            kernels: Vec::new(),
             flagged: Vec::new(),
         }
     }
@@ -75,10 +80,12 @@ pub(super) struct PartJson {
     fitted_share: Option<f64>,
     #[serde(flatten)]
     provenance: rooflut_report::Provenance,
+    #[serde(flatten)]
+    work: WorkJson,
 }
 
 impl PartJson {
-    pub(super) fn new(part: &Part) -> PartJson {
+    pub(super) fn new(part: &Part, kernels: &[StepKernel]) -> PartJson {
         let source = part.source.map(|source| match (source.provenance(), source.fitted_share()) {
             (None, _) => "fitted",
             (Some(_), 0.0) => "tables",
@@ -91,6 +98,7 @@ impl PartJson {
             source,
             fitted_share: part.source.map(TimeSource::fitted_share),
             provenance: rooflut_report::Provenance::from(provenance),
+            work: WorkJson::of_part(part.name, kernels),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `rooflut step`: one engine step, part by part.
 
 mod answer;
+mod kernels;
 mod output;
 
 use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel};
@@ -10,6 +11,8 @@ use rooflut_scenario::Placement;
 
 pub use crate::args::StepArgs;
 use crate::error::Error;
+use crate::html::HtmlFile;
+use crate::output::Answered;
 use crate::table_set::WhichSet;
 use crate::{flagged, model_source, table_set};
 pub use answer::{Answer, Part};
@@ -19,12 +22,12 @@ use output::{Memory, Step};
 pub(crate) use output::StepJson;
 
 /// Times the step and answers with the text to print.
-pub(crate) fn run(args: &StepArgs) -> Result<String, Error> {
+pub(crate) fn run(args: &StepArgs, command: &str) -> Result<Answered, Error> {
     let asked = Asked::try_new(args, table_set::find)?;
     let answer = roofline(args, &asked.placement, &asked.batch())?;
     let model =
         TimedBy { name: "roofline", engine: Some(asked.placement.engine.name), tables: asked.tables(), rule: None };
-    asked.show(args, model, answer)
+    asked.show(args, model, answer, command)
 }
 
 /// A step that is asked for.
@@ -93,11 +96,11 @@ impl Asked {
         format!("{}: {}", set.name(), set.origin().engine.as_str())
     }
 
-    /// Returns the answer of a model as text or JSON.
+    /// Returns the answer of a model as text or JSON, and writes its report if one is asked for.
     ///
     /// # Errors
-    /// JSON cannot be written.
-    pub fn show(&self, args: &StepArgs, model: TimedBy, answer: Answer) -> Result<String, Error> {
+    /// JSON or the report cannot be written.
+    pub fn show(&self, args: &StepArgs, model: TimedBy, answer: Answer, command: &str) -> Result<Answered, Error> {
         let batch = self.batch();
         let step = Step {
             model,
@@ -108,7 +111,8 @@ impl Asked {
             batch,
             answer,
         };
-        if args.json { step.json() } else { Ok(step.text()) }
+        let text = if args.json { step.json()? } else { step.text() };
+        HtmlFile::of_answer(args.html.open()?, text.into(), "rooflut step", || step.json(), command)
     }
 }
 
@@ -148,6 +152,7 @@ fn roofline(args: &StepArgs, placement: &Placement, batch: &StepBatch<'_>) -> Re
         flagged: rows.collect(),
         interval: has_errors.then(|| (coverage, time.interval(coverage))),
         stages: stages.map(|stage| stage.total()).collect(),
+        kernels: deployment.step_model().step_kernels(batch),
         ..time.into()
     })
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, PartJson};
+use super::kernels::{KernelJson, PeaksJson};
 use super::{TimedBy, kv_len};
 use crate::error::Error;
 use crate::flagged;
@@ -223,7 +224,7 @@ impl Step<'_> {
         let spec = &placement.model.spec;
         let parts = answer.parts.iter();
         let times = parts.clone().map(|part| (part.name, part.time.ms()));
-        let details = parts.map(|part| (part.name, json!(PartJson::new(part))));
+        let details = parts.map(|part| (part.name, json!(PartJson::new(part, &answer.kernels))));
         to_json(&StepJson {
             model: &placement.model.name,
             size: ModelSize::from(spec),
@@ -251,6 +252,8 @@ impl Step<'_> {
             parts: Shares(times.collect()),
             stages_ms: answer.stages.iter().map(|stage| stage.ms()).collect(),
             part_details: details.collect(),
+            kernels: answer.kernels.iter().map(KernelJson::from).collect(),
+            peaks: placement.tables.gpu().into(),
             binding: answer.binding.map(Binding::name),
             provenance: Provenance::from(answer.provenance),
             fitted_share: answer.fitted_share,
@@ -295,6 +298,10 @@ pub(crate) struct StepJson<'s> {
     /// Details by part.
     #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, PartJson>"))]
     part_details: Value,
+    /// The kernels; empty for a model that does not list them.
+    kernels: Vec<KernelJson>,
+    /// Peaks of the GPU.
+    peaks: PeaksJson,
     /// The resource that binds the step; null for a model that knows none.
     binding: Option<&'static str>,
     #[serde(flatten)]

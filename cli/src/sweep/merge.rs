@@ -13,9 +13,10 @@ use crate::output_file::OutputFile;
 use crate::outputs::is_stdout;
 
 use super::out::is_parquet;
+use super::pictures;
 
 /// Joins the shards, and returns what was written.
-pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error> {
+pub(super) fn run(args: &SweepArgs, shards: &[PathBuf], command: &str) -> Result<String, Error> {
     if args.path.is_some() || !args.lists.0.is_empty() {
         return Err(Error::new("--merge takes the files of shards alone; leave the flags of the scenario out"));
     }
@@ -31,7 +32,8 @@ pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error>
         )));
     }
     if parquet {
-        return folders(args, shards, out);
+        let rows = folders(shards, out)?;
+        return Ok(summary(out, rows, &plural(shards.len() as u64, "folder")) + &pictures(args, out, command)?);
     }
     let opened = shards
         .iter()
@@ -52,12 +54,12 @@ pub(super) fn run(args: &SweepArgs, shards: &[PathBuf]) -> Result<String, Error>
     if is_stdout(out) {
         return Ok(String::new());
     }
-    summary(args, out, rows, &plural(shards.len() as u64, "file"))
+    Ok(summary(out, rows, &plural(shards.len() as u64, "file")) + &pictures(args, out, command)?)
 }
 
-/// Joins folders of Parquet files.
+/// Joins folders of Parquet files, and returns the number of rows.
 #[cfg(feature = "parquet")]
-fn folders(args: &SweepArgs, shards: &[PathBuf], out: &Path) -> Result<String, Error> {
+fn folders(shards: &[PathBuf], out: &Path) -> Result<u64, Error> {
     use super::folder;
 
     let files = shards.iter().map(|path| folder::files(path)).collect::<Result<Vec<_>, Error>>()?;
@@ -73,15 +75,14 @@ fn folders(args: &SweepArgs, shards: &[PathBuf], out: &Path) -> Result<String, E
         written
     })?;
     whole.finish(out)?;
-    summary(args, out, rows, &plural(shards.len() as u64, "folder"))
+    Ok(rows)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn folders(_: &SweepArgs, _: &[PathBuf], _: &Path) -> Result<String, Error> {
+fn folders(_: &[PathBuf], _: &Path) -> Result<u64, Error> {
     Err(super::out::no_parquet())
 }
 
-fn summary(args: &SweepArgs, out: &Path, rows: u64, of: &str) -> Result<String, Error> {
-    let drawn = super::pictures(args, out)?;
-    Ok(format!("{}: {} rows of {of}\n{drawn}", out.display(), count(rows)))
+fn summary(out: &Path, rows: u64, of: &str) -> String {
+    format!("{}: {} rows of {of}\n", out.display(), count(rows))
 }

@@ -10,22 +10,25 @@ mod pareto;
 mod plots;
 mod progress;
 
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use rooflut::table::TableSet;
+use rooflut_html::Input;
 use rooflut_scenario::Scenario;
 use rooflut_sweep::{Named, Sources, Sweep};
 
 use crate::args::SweepArgs;
 use crate::error::Error;
 use crate::host::Host;
+use crate::html::HtmlFile;
 use crate::input;
 use crate::model_source;
 use crate::output::{Answered, count, plural};
-use crate::outputs::is_stdout;
+use crate::outputs::{Existing, Outputs, is_stdout};
 use crate::table_set::{self, WhichSet};
 use crate::temporary;
 use crate::version::version;
@@ -38,12 +41,13 @@ use progress::Progress;
 pub(crate) fn run(args: &SweepArgs, host: Host<'_>) -> Result<Answered, Error> {
     match args.merge.as_slice() {
         [] => sweep(args, host),
-        shards => merge::run(args, shards),
+        shards => merge::run(args, shards, &host.command),
     }
     .map(Answered::from)
 }
 
 fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
+    let command = host.command;
     let grid = grid::grid(args)?;
     let points = args.shard.len(grid.len());
     if points > args.max_points {
@@ -89,13 +93,24 @@ fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
     let Some(path) = args.out.as_deref().filter(|path| !is_stdout(path)) else {
         return Ok(String::new());
     };
-    Ok(summary(path, points, done, failed) + &pictures(args, path)?)
+    Ok(summary(path, points, done, failed) + &pictures(args, path, &command)?)
 }
 
-/// Draws the charts of the rows, and returns their paths and the Pareto front, if they are asked for.
-fn pictures(args: &SweepArgs, rows: &Path) -> Result<String, Error> {
+/// Draws the charts of the rows and writes their report, and returns their paths and the Pareto front, if they are asked for.
+fn pictures(args: &SweepArgs, rows: &Path, command: &str) -> Result<String, Error> {
     let drawn = plots::draw(&args.plot, rows)?;
+    if let Some(html) = &args.html {
+        write_report(html, rows, command)?;
+    }
     Ok(if args.pareto { drawn + &pareto::text(rows)? } else { drawn })
+}
+
+/// Writes the report of the rows.
+fn write_report(html: &Path, rows: &Path, command: &str) -> Result<(), Error> {
+    let inputs = vec![(rows.to_owned(), "has the rows of this sweep")];
+    let file = HtmlFile::open(Some(html), &mut Outputs::new(inputs, Existing::Keep))?;
+    let input = Input::read(&rows.display().to_string(), BufReader::new(plots::csv(rows)?))?;
+    file.map_or(Ok(()), |file| file.write(vec![input], command))
 }
 
 /// `sweep.csv: 600 deployments simulated, 12 with an error; 1000 rows`.

@@ -57,10 +57,11 @@ fn the_outputs_of_scenarios_are_not_written() {
 }
 
 /// Keys of a report that a run computes or that describe its input; all others are settings.
-const RESULTS: [&str; 53] = [
+const RESULTS: [&str; 55] = [
     "schema_version",
     "weight_bytes",
     "scenario",
+    "command",
     "ttft_ms",
     "tpot_ms",
     "itl_ms",
@@ -100,6 +101,7 @@ const RESULTS: [&str; 53] = [
     "total_tokens_per_s_per_gpu",
     "by_priority",
     "windows",
+    "quantiles",
     "max_model_len_lowered_from",
     "busiest_replica_share",
     "class",

@@ -21,6 +21,7 @@ mod policies;
 mod progress;
 mod questions;
 mod recipes;
+mod report;
 mod run;
 mod run_figures;
 mod saturate;

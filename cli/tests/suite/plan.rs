@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{json, number, rooflut, success};
+use crate::support::{json, number, rooflut, success, text};
 
 const QUESTION: &str = "--model llama-3.1-70b --rate 30";
 
@@ -32,8 +32,8 @@ fn the_best_deployment_meets_the_limit_with_each_seed_of_a_run() {
 fn the_table_shows_the_command_that_simulates_the_best_deployment() {
     let line = "plan --rate 60 --prompt uniform:100..900 --max-num-seqs 64 --requests 1000 \
                 --goodput ttft:200 tpot:20@p95 --count 1";
-    let text = success(line);
-    let (_, command) = text.split_once("  command  rooflut ").expect("a command");
+    let people = success(line);
+    let (_, command) = people.split_once("  command  rooflut ").expect("a command");
     let words = command
         .lines()
         .scan(true, |continues, line| {
@@ -46,6 +46,7 @@ fn the_table_shows_the_command_that_simulates_the_best_deployment() {
     let run = json(&command);
     let best = &json(line)["deployments"][0];
     assert_eq!(run["gpus"], best["gpus"]);
+    assert_eq!(text(best, "/command"), format!("rooflut {command}"));
     for (index, figure) in ["/seeds/ttft_ms/p99/highest", "/seeds/tpot_ms/p95/highest"].into_iter().enumerate() {
         let planned = number(best, &format!("/figures/{index}/highest"));
         assert!((planned - number(&run, figure)).abs() < 1e-9, "{command}");

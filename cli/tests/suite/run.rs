@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::support::run_files::columns;
-use crate::support::{LLAMA, failure_with_answer, file, json, new_path, number, success, text};
+use crate::support::{LLAMA, command, failure_with_answer, file, json, new_path, number, success, text};
 use serde_json::Value;
 
 #[test]
@@ -175,5 +175,29 @@ fn a_model_can_be_named_by_its_id_or_its_config() {
     let file = format!("{folder_name}/config.json");
     for name in ["meta-llama/llama-3.1-8b-instruct", folder_name, &file] {
         assert_eq!(run(name)["e2e_ms"], built_in["e2e_ms"], "{name}");
+    }
+}
+
+#[test]
+fn the_command_of_a_report_repeats_it() {
+    let (_folder, path) = file("fleet.toml", "[[fleet]]\ngpu = \"h200\"\n[[fleet]]\ngpu = \"l40s\"\nreplicas = 2\n");
+    for line in [
+        "run --requests 100",
+        "run --tp 2 --requests 100 --rate 2.5 --prompt lognormal:512,0.6@16..4096 --windows auto --quantiles",
+        "run --requests 100 --users 8 --think-time exponential:0.5 --goodput ttft:200 tpot:20 --price h100=2.5",
+        "run --vllm 'vllm serve meta-llama/Llama-3.1-8B-Instruct -tp 2 --max-num-seqs 64' --requests 100",
+        "run --prefill-replicas 1 --decode-replicas 1 --prefill gpu=h200 --link-bandwidth 50 --link-latency 10 \
+         --requests 100",
+        "run --replicas 2 --lose 1@2s..5s --requests 200",
+        "run --trace examples/chat_trace.csv --trace-requests 60",
+        "run --scenario examples/scenario.toml --requests 100",
+        &format!("run --fleet {path} --requests 100"),
+    ] {
+        let report = json(line);
+        let again = command(&report);
+        assert_eq!(again["command"], report["command"], "{line}");
+        for key in ["ttft_ms", "tpot_ms", "throughput", "load", "gpus", "cost", "windows", "quantiles", "server"] {
+            assert_eq!(again[key], report[key], "{line}: {key}");
+        }
     }
 }

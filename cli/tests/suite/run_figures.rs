@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::support::run_files::{columns, run};
-use crate::support::{failure_with_answer, file, json, new_path, number, success};
+use crate::support::{failure_with_answer, file, json, list, new_path, number, success};
 use serde_json::Value;
 
 #[test]
@@ -220,6 +220,51 @@ fn the_hit_rate_is_the_share_of_prompt_tokens_in_full_blocks_of_the_prefix() {
     // Given, it is met on average.
     let given = number(&json("run --requests 2000 --prefix-hit-rate 0.8"), "/prefix_cache_hit_rate");
     assert!((given - 0.8).abs() < 1e-3, "{given}");
+}
+
+#[test]
+fn quantiles_agree_with_the_percentiles_and_span_all_requests() {
+    let (_folder, path) = new_path("requests.csv");
+    let run = |requests: u32| json(&format!("run --requests {requests} --quantiles --requests-out {path}"));
+    let at = |answer: &Value, latency: &str, level: f64| {
+        let levels = list(answer, "/quantiles/levels").iter().filter_map(Value::as_f64);
+        let place = levels.clone().position(|it| (it - level).abs() < 1e-12).expect("the level");
+        let of = list(answer, &format!("/quantiles/{latency}_ms"));
+        assert!(levels.count() == of.len() && of.is_sorted_by_key(|ms| ms.as_f64()), "{answer}");
+        of[place].as_f64().expect("ms")
+    };
+    let answer = run(900);
+    for latency in ["ttft", "tpot", "itl", "e2e", "queue"] {
+        for (figure, level) in [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)] {
+            assert_eq!(answer[format!("{latency}_ms")][figure], at(&answer, latency, level), "{latency} {figure}");
+        }
+    }
+    // Too few for a steady state: the figures are those of all requests, of which the table has no p99.
+    let short = run(450);
+    for latency in ["ttft", "tpot", "e2e", "queue"] {
+        let all = times(&path, &format!("{latency}_ms"));
+        for (level, expected) in [(0.0, all[0]), (1.0, all[all.len() - 1])] {
+            let found = at(&short, latency, level);
+            assert!((found - expected).abs() < 1e-5, "{latency} {level}: {found} {expected}");
+        }
+        assert_eq!(short[format!("{latency}_ms")]["p99"], Value::Null);
+        assert!(at(&short, latency, 0.99) > 0.0, "{short}");
+    }
+    assert_eq!(json("run --requests 20 --output 1 --quantiles")["quantiles"]["tpot_ms"], Value::Null);
+    assert_eq!(json("run --requests 9")["quantiles"], Value::Null);
+}
+
+#[test]
+fn windows_without_a_width_are_those_of_a_round_width() {
+    let run = |windows: &str| json(&format!("run --requests 600 --rate 3 --windows {windows}"));
+    let answer = run("auto");
+    let windows = list(&answer, "/windows");
+    assert!((40..=100).contains(&windows.len()), "{}", windows.len());
+    let width_s = number(&windows[0], "/to_s");
+    assert_eq!(answer["windows"], run(&width_s.to_string())["windows"]);
+    assert_eq!(answer["ttft_ms"], json("run --requests 600 --rate 3")["ttft_ms"]);
+    let text = success("run --requests 600 --rate 3 --windows auto");
+    assert!(text.contains(&format!(" {} of {width_s} s: mean TTFT up to ", windows.len())), "{text}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{file, json, number, rooflut, success};
+use crate::support::{command, file, json, number, rooflut, success};
 
 /// Few enough for short runs to overload a server.
 const SEQS: &str = "--max-num-seqs 128 --max-num-batched-tokens 2048";
@@ -25,6 +25,15 @@ fn limits_hold_in_runs_at_the_highest_rate_and_not_above() {
     let curve = answer["curve"].as_array().expect("points");
     let overloaded = |point: &Value| number(point, "/overloaded") > 0.0;
     assert!(!overloaded(&curve[0]) && curve.last().is_some_and(overloaded));
+}
+
+#[test]
+fn the_command_of_the_answer_gives_the_figures_of_the_highest_rate() {
+    let answer = json(&format!("saturate --requests 600 --goodput ttft:500 {SEQS}"));
+    let run = command(&answer);
+    assert_eq!(run["seeds"]["ttft_ms"], answer["within_limits"]["ttft_ms"]);
+    let users = json(&format!("saturate --users 64 --requests 600 --goodput tpot:20 {SEQS}"));
+    assert_eq!(command(&users)["load"]["users"], users["users"]);
 }
 
 #[test]

@@ -79,6 +79,29 @@ fn parts_are_told_in_detail_beside_their_times() {
 }
 
 #[test]
+fn kernels_have_their_shape_and_work_and_the_gpu_its_peaks() {
+    let answer = json("step --tp 2 --dtype fp8 --decode 64x1000");
+    let kernels = answer["kernels"].as_array().expect("kernels");
+    let of_part = |part: &str| kernels.iter().filter(|kernel| kernel["part"] == part).collect::<Vec<_>>();
+    let [down] = of_part("down")[..] else { panic!("{answer}") };
+    assert_eq!(down["shape"], serde_json::json!({"dtype": "fp8", "k": 7_168, "n": 4_096}));
+    assert_eq!((text(down, "/operation"), text(down, "/dtype")), ("gemm", "fp8"));
+    let flops = 32.0 * 2.0 * 64.0 * 7_168.0 * 4_096.0;
+    assert_eq!((number(down, "/calls"), number(down, "/flops")), (32.0, flops));
+    assert_eq!(number(&answer, "/part_details/down/flops"), flops);
+    assert_eq!(down["link_bytes"], 0.0);
+    assert!(number(&answer, "/part_details/all_reduce/link_bytes") > 0.0);
+    // Sampling is a fitted constant.
+    assert_eq!(answer["part_details"]["sampling"]["bytes"], Value::Null);
+    assert_eq!(of_part("sampling")[0]["flops"], Value::Null);
+    let ms: f64 = kernels.iter().map(|kernel| number(kernel, "/ms")).sum();
+    assert!((ms / number(&answer, "/total_ms") - 1.0).abs() < 1e-9, "{ms}");
+    let peak = number(&answer, "/peaks/flops_per_s/fp8");
+    assert!(flops / (number(down, "/ms") * 1e-3) < peak);
+    assert!(number(&answer, "/peaks/mem_bw_bytes_per_s") > 1e12);
+}
+
+#[test]
 fn experts_are_fitted_at_few_tokens_and_looked_up_at_many() {
     let step = |batch: &str| json(&format!("step --model mixtral-8x7b --tp 2 {batch}"));
     let few = step("--decode 1x500");

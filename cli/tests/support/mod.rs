@@ -75,6 +75,11 @@ pub(crate) fn json(line: &str) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
+/// The JSON of the `rooflut run` command that an answer has.
+pub(crate) fn command(answer: &Value) -> Value {
+    json(text(answer, "/command").strip_prefix("rooflut ").expect("a command of rooflut"))
+}
+
 /// The one line of a command that fails, without `error: `; checks exit code and standard output.
 pub(crate) fn failure(line: &str) -> String {
     let (text, message) = failure_with_answer(line);

@@ -71,6 +71,8 @@ pub struct Answer {
     pub requests_per_s: f64,
     /// Tokens generated per second with the first seed.
     pub output_tokens_per_s: f64,
+    /// The `rooflut run` command that gives these figures; null for a trace from standard input.
+    pub command: Option<String>,
     /// The `vllm serve` command of one server; null where vLLM has no flag for a setting.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub vllm_command: VllmCommand,
@@ -159,6 +161,8 @@ impl Answer {
             scenario.server.replicas = None;
             scenario.server.router = None;
         }
+        scenario.output.prices.clone_from(&question.scenario.output.prices);
+        scenario.output.price.clone_from(&question.scenario.output.price);
         let parallelism = placement.parallelism;
         let [replicas, prefill, decode] = match servers.prefill {
             None => [Some(servers.count), None, None],
@@ -203,6 +207,7 @@ impl Answer {
             rejected: trials.iter().map(|trial| trial.rejected).max().unwrap_or_default(),
             requests_per_s: first.map_or(0.0, |trial| trial.requests_per_s),
             output_tokens_per_s: first.map_or(0.0, |trial| trial.output_tokens_per_s),
+            command: scenario.command().map(|words| words.join(" ")),
             vllm_command: scenario.vllm_command(),
             scenario,
         })

@@ -14,6 +14,7 @@ use crate::flagged::FlaggedRow;
 use crate::interval::ModelInterval;
 use crate::load::Load;
 use crate::priority::PriorityClass;
+use crate::quantiles::Quantiles;
 use crate::rejections::Rejections;
 use crate::seeds::{LatencySpread, Seeds, Spread};
 use crate::servers::{Outage, Servers};
@@ -51,6 +52,8 @@ pub struct Report {
     pub gpus: u64,
     /// The scenario file, if there is one.
     pub scenario: Option<ScenarioFile>,
+    /// The `rooflut run` command with all keys as flags; null where flags cannot say it.
+    pub command: Option<String>,
     /// The load.
     pub load: Load,
     /// Clients that give up; null where they wait as long as it takes.
@@ -71,6 +74,8 @@ pub struct Report {
     pub by_priority: Option<Vec<PriorityClass>>,
     /// Figures of the whole run over time; null unless asked for.
     pub windows: Option<Vec<Window>>,
+    /// Quantiles of the latencies; null unless asked for.
+    pub quantiles: Option<Quantiles>,
     /// Largest relative error of the percentiles except those of `itl_ms`; 0 where they are exact.
     pub percentile_error: f64,
     /// Largest relative error of the percentiles of `itl_ms`.

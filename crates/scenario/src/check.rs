@@ -12,7 +12,7 @@ use crate::outage::Outage;
 use crate::part::in_part;
 use crate::rules::Given;
 use crate::scenario::{Scenario, Target};
-use crate::value::LatencyLimit;
+use crate::value::{LatencyLimit, WindowWidth};
 
 const HOUR_US: f64 = 3.6e9;
 /// Lowest bandwidth of links and networks, GB/s. The times of transfers stay far below the end of the clock.
@@ -170,7 +170,7 @@ impl Scenario {
             ),
             (
                 "windows",
-                self.output.windows,
+                self.output.windows.and_then(WindowWidth::seconds),
                 |value| (1e-3..=1e9).contains(&value),
                 "seconds, at least 0.001 and at most 1e9",
             ),

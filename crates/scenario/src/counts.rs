@@ -50,12 +50,12 @@ impl KindLimits {
 }
 
 impl<'o> Counts<'o> {
-    pub(crate) fn new(run: &Run, caller: &'o mut dyn Observer) -> Counts<'o> {
+    pub(crate) fn new(run: &Run, windows: Option<Windows>, caller: &'o mut dyn Observer) -> Counts<'o> {
         Counts {
             rejections: Rejections::default(),
             served: Served::default(),
             times: KindLimits::new(run),
-            windows: run.windows(),
+            windows,
             caller_wants_steps: caller.wants_steps(),
             caller,
         }

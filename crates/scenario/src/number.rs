@@ -90,7 +90,11 @@ pub(crate) fn microseconds(text: &str) -> Result<f64, Error> {
 
 /// Reads seconds, or a time with its unit.
 pub(crate) fn seconds(text: &str) -> Result<f64, Error> {
-    let expected = "expected seconds or a time with its unit, as in 30 or 2m";
+    seconds_or(text, "expected seconds or a time with its unit, as in 30 or 2m")
+}
+
+/// As [`seconds`], where something else is `expected`, too.
+pub(crate) fn seconds_or(text: &str, expected: &str) -> Result<f64, Error> {
     plain_or_time(text, |time| time.as_secs_f64(), expected)
 }
 

@@ -5,8 +5,8 @@ use rooflut::sim::figures::{LimitShares, QueueGrowth, Summary, TokenGaps, Totals
 use rooflut::step::TimeSources;
 use rooflut::units::Seconds;
 use rooflut_report::{
-    Clients, LatencyMs, ModelInterval, ModelSize, Price, PriorityClass, Rejections, Report, Role, Seeds, Servers,
-    Shares, Usage, Weights, Window,
+    Clients, LatencyMs, ModelInterval, ModelSize, Price, PriorityClass, Quantiles, Rejections, Report, Role, Seeds,
+    Servers, Shares, Usage, Weights, Window,
 };
 
 use crate::busiest::Busiest;
@@ -35,6 +35,8 @@ pub struct Outcome<'r> {
     pub by_group: Option<Vec<GroupFigures>>,
     /// Figures over time, if they are asked for.
     pub windows: Option<Vec<Window>>,
+    /// Quantiles of the latencies of `summary`, if they are asked for.
+    pub quantiles: Option<Quantiles>,
     /// Rejected requests by reason.
     pub rejections: Rejections,
     /// Shares of the time in which limits of the servers held requests back; `None` without a step.
@@ -227,6 +229,7 @@ impl Outcome<'_> {
             expert_parallel: run.placement().parallelism.expert_parallel,
             gpus: run.gpus(),
             scenario: None,
+            command: run.scenario().command().map(|words| words.join(" ")),
             load: run.load().report(),
             clients: self.clients(),
             seed: run.load().seed(),
@@ -237,6 +240,7 @@ impl Outcome<'_> {
             queue_ms: latency(summary.queue),
             by_priority: self.by_priority.clone(),
             windows: self.windows.clone(),
+            quantiles: self.quantiles.clone(),
             percentile_error: summary.percentile_error,
             itl_percentile_error: TokenGaps::RELATIVE_ERROR,
             steady: self.steady.report(),

@@ -21,7 +21,7 @@ use crate::lengths::LengthDistribution;
 use crate::number;
 use crate::outage::Outage;
 use crate::part::PartSetting;
-use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime};
+use crate::value::{LatencyLimit, Prefixes, PriorityShares, ThinkTime, WindowWidth};
 
 /// The input of a run: the model, its GPUs, the servers and the load.
 ///
@@ -407,8 +407,8 @@ pub struct Server {
 
 /// The requested figures and files.
 ///
-/// [`Run`](crate::Run) applies `goodput`, `require`, `attainment`, `prices`, `price`, `strict`, `interval` and
-/// `windows`; the others are data for the program that writes the report.
+/// [`Run`](crate::Run) applies `goodput`, `require`, `attainment`, `prices`, `price`, `strict`, `interval`, `windows` and
+/// `quantiles`; the others are data for the program that writes the report.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
@@ -452,14 +452,23 @@ pub struct Output {
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     pub interval: Option<Coverage>,
-    /// Figures over time: the width of the windows into which the whole run is divided, optionally with a unit as in 1m.
-    #[serde(deserialize_with = "number::seconds_or_none")]
-    #[cfg_attr(feature = "clap", arg(long, value_parser = number::seconds, value_name = "SECONDS"))]
-    pub windows: Option<f64>,
+    /// Figures over time: the width of the windows into which the whole run is divided, optionally with a unit as in 1m,
+    /// or auto for 40 to 100 windows. With auto, the run is simulated twice.
+    #[serde(with = "as_text")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SECONDS"))]
+    pub windows: Option<WindowWidth>,
     /// Also write one line per window to this CSV file.
     #[serde(serialize_with = "as_text::path", deserialize_with = "as_text::quoted")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub windows_out: Option<PathBuf>,
+    /// Add quantiles of each latency to the JSON, from the minimum to the maximum.
+    #[serde(deserialize_with = "as_text::switch")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+            hide_possible_values = true)
+    )]
+    pub quantiles: Option<bool>,
     /// Write JSON.
     #[serde(deserialize_with = "as_text::switch")]
     #[cfg_attr(

@@ -10,7 +10,7 @@ use rooflut::sim::load::{Retries, Source, Stream};
 use rooflut::step::{AtEnd, End, TimeSources};
 use rooflut::units::Seconds;
 use rooflut_error::{Error, Kind as ErrorKind, key};
-use rooflut_report::{Ends, ModelInterval, Report};
+use rooflut_report::{Ends, ModelInterval, Quantiles, Report};
 
 use crate::counts::Counts;
 use crate::generated::{GeneratedLoad, Requests};
@@ -24,8 +24,8 @@ use crate::run::Run;
 use crate::servers::Servers;
 use crate::steady::{Classes, Expected, Feed, Figures, Gate, Goal, Groups, InStep, Steady, WarmUp};
 use crate::step_times::StepTimes;
-use crate::value::LatencyLimit;
-use crate::windows::Windows;
+use crate::value::{LatencyLimit, WindowWidth};
+use crate::windows::{RunEnd, Windows};
 
 /// Requests up to which percentiles are exact; percentiles of more requests are within 0.05 %.
 pub const EXACT_REQUESTS: usize = 100_000;
@@ -44,6 +44,7 @@ const MAX_OF_USERS: u32 = 10_000_000;
 /// The figures of a simulation.
 pub(crate) struct Simulated {
     figures: Figures,
+    quantiles: Option<Quantiles>,
     totals: Totals,
     retries: u64,
 }
@@ -65,7 +66,16 @@ impl Run {
     /// # Errors
     /// As [`run`](Run::run).
     pub fn run_for(&self, goal: &Goal, observer: &mut dyn Observer) -> Result<Outcome<'_>, Error> {
-        let mut outcome = self.run_once(goal, observer)?;
+        let windows = match self.scenario().output.windows {
+            None => None,
+            Some(WindowWidth::Seconds(width)) => Some(self.windows_of(Seconds(width).to_nanos())),
+            Some(WindowWidth::Auto) => {
+                let mut end = RunEnd::default();
+                self.run_once(goal, None, &mut end)?;
+                Some(self.windows_of(end.window_ns()))
+            }
+        };
+        let mut outcome = self.run_once(goal, windows, observer)?;
         if let Some(coverage) = self.scenario().output.interval {
             self.add_interval(coverage, &mut outcome)?;
         }
@@ -75,7 +85,7 @@ impl Run {
         }
         let report = |index: u32| {
             let run = self.with_seed(first.wrapping_add(index.into()))?;
-            Ok(run.run_once(goal, &mut ())?.report())
+            Ok(run.run_once(goal, None, &mut ())?.report())
         };
         let others: Vec<Result<Report, Error>> = (1..count).into_par_iter().map(report).collect();
         let mut reports = vec![outcome.report()];
@@ -93,7 +103,7 @@ impl Run {
             let models: Vec<StepTimes<'_>> =
                 served.map(|model| StepTimes::AtEnd(AtEnd::new(model, coverage, end))).collect();
             let servers = self.servers_of(&models)?;
-            self.simulated(&servers, &Goal::Figures, &mut Counts::new(self, &mut ()))
+            self.simulated(&servers, &Goal::Figures, &mut Counts::new(self, None, &mut ()))
         };
         let (low, high) = rayon::join(|| at(End::Low), || at(End::High));
         let (low, high) = (low?, high?);
@@ -109,12 +119,17 @@ impl Run {
         Ok(())
     }
 
-    fn run_once(&self, goal: &Goal, observer: &mut dyn Observer) -> Result<Outcome<'_>, Error> {
+    fn run_once(
+        &self,
+        goal: &Goal,
+        windows: Option<Windows>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome<'_>, Error> {
         let tallies: Vec<ServedTally<'_>> = self.kinds().map(|kind| ServedTally::new(kind.served_model())).collect();
         let models: Vec<StepTimes<'_>> = tallies.iter().map(StepTimes::Predicted).collect();
         let servers = self.servers_of(&models)?;
-        let mut counts = Counts::new(self, observer);
-        let Simulated { figures, totals, retries } = self.simulated(&servers, goal, &mut counts)?;
+        let mut counts = Counts::new(self, windows, observer);
+        let Simulated { figures, quantiles, totals, retries } = self.simulated(&servers, goal, &mut counts)?;
         let all = |sources: &mut dyn Iterator<Item = TimeSources>| sources.reduce(|all, other| all.plus(&other));
         let sources = all(&mut tallies.iter().map(ServedTally::sources)).unwrap_or_default();
         let checked = sources.check(self.scenario().output.strict());
@@ -129,6 +144,7 @@ impl Run {
             by_priority: figures.by_priority,
             by_group: figures.by_group,
             windows,
+            quantiles,
             rejections: counts.rejections,
             limits: counts.times.shares(),
             // A server that is lost serves less for that reason.
@@ -226,6 +242,8 @@ impl Run {
         let totals = servers.totals(&mut source, observer).map_err(step_time)?;
         self.stop().count();
         self.stop().check()?;
+        let wants_quantiles = self.scenario().output.quantiles == Some(true);
+        let quantiles = wants_quantiles.then(|| steady.quantiles());
         let figures = steady.into_figures(&totals);
         if let (Some(found_s), None) = (self.scenario().workload.warm_up, &figures.steady.window) {
             let run_s = gate.closed_ns() as f64 / 1e9;
@@ -238,7 +256,7 @@ impl Run {
             return Err(Error::new(ErrorKind::Value, text).about(["warm_up"]));
         }
         self.check_outages(&totals)?;
-        Ok(Simulated { figures, totals, retries: source.retried() })
+        Ok(Simulated { figures, quantiles, totals, retries: source.retried() })
     }
 
     /// Refuses an outage that begins after the end of the run.
@@ -307,10 +325,8 @@ impl Run {
         }
     }
 
-    /// The observer of its windows, if they are asked for.
-    pub(crate) fn windows(&self) -> Option<Windows> {
-        let width = self.scenario().output.windows?;
-        Some(Windows::new(Seconds(width).to_nanos(), self.digest()))
+    fn windows_of(&self, width_ns: u64) -> Windows {
+        Windows::new(width_ns, self.digest())
     }
 
     fn limits(&self) -> Option<LatencyLimits> {

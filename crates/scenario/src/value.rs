@@ -11,7 +11,7 @@ use rooflut::units::Seconds;
 use rooflut_error::Error;
 use serde::Serialize;
 
-use crate::number::{invalid, milliseconds, seconds, whole};
+use crate::number::{invalid, milliseconds, seconds, seconds_or, whole};
 
 /// A pause of users: `20` or `exponential:20`, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,6 +55,46 @@ impl fmt::Display for ThinkTime {
         match self {
             ThinkTime::Fixed(seconds) => seconds.fmt(f),
             ThinkTime::Exponential(mean) => write!(f, "exponential:{mean}"),
+        }
+    }
+}
+
+/// Width of the windows of a run: seconds, or `auto`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum WindowWidth {
+    /// 1, 2 or 5 times a power of ten, such that the run has 40 to 100 windows. Takes one more simulation.
+    Auto,
+    /// Seconds.
+    Seconds(f64),
+}
+
+impl WindowWidth {
+    /// Returns the given width; `None` for [`Auto`](WindowWidth::Auto).
+    pub fn seconds(self) -> Option<f64> {
+        match self {
+            WindowWidth::Auto => None,
+            WindowWidth::Seconds(seconds) => Some(seconds),
+        }
+    }
+}
+
+impl FromStr for WindowWidth {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<WindowWidth, Error> {
+        let expected = "expected auto, seconds or a time with its unit, as in 30 or 2m";
+        match text {
+            "auto" => Ok(WindowWidth::Auto),
+            text => seconds_or(text, expected).map(WindowWidth::Seconds),
+        }
+    }
+}
+
+impl fmt::Display for WindowWidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WindowWidth::Auto => f.write_str("auto"),
+            WindowWidth::Seconds(seconds) => seconds.fmt(f),
         }
     }
 }

@@ -10,6 +10,50 @@ use crate::number::grouped;
 /// Maximum number of windows, a day of minutes: each with an event has a digest of up to 0.2 MB.
 const MAX_WINDOWS: u64 = 1_500;
 
+/// Largest number of windows of a run whose width is not given.
+const MOST_WINDOWS: u64 = 100;
+/// Width of the smallest window.
+const LEAST_WIDTH_NS: u64 = 1_000_000;
+
+/// An observer of the end of a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RunEnd {
+    ns: u64,
+}
+
+impl RunEnd {
+    /// Returns the smallest width, 1, 2 or 5 times a power of ten, with which the run has at most 100 windows. It then
+    /// has at least 40, unless it is shorter than 40 ms.
+    pub(crate) fn window_ns(self) -> u64 {
+        let powers = (0..).map_while(|power| LEAST_WIDTH_NS.checked_mul(10_u64.checked_pow(power)?));
+        let mut widths = powers.flat_map(|power| [1, 2, 5].map(|times: u64| power.saturating_mul(times)));
+        widths.find(|width_ns| self.ns.div_ceil(*width_ns) <= MOST_WINDOWS).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the time that counts for a request: when it ends, or when its client gives up; its arrival if it is
+    /// rejected.
+    fn of_request(record: &RequestRecord) -> u64 {
+        let arrival_ns = record.request.arrival_ns;
+        let end_ns = record.timing().map(|timing| timing.finish_ns).or(record.abandoned_ns());
+        // A step ends where the next window may begin: its requests belong to the window before.
+        end_ns.map_or(arrival_ns, |end_ns| end_ns.saturating_sub(1).max(arrival_ns))
+    }
+}
+
+impl Observer for RunEnd {
+    fn wants_steps(&self) -> bool {
+        true
+    }
+
+    fn step(&mut self, step: &StepRecord) {
+        self.ns = self.ns.max(step.start_ns.saturating_add(step.duration_ns));
+    }
+
+    fn finished(&mut self, _: usize, record: &RequestRecord) {
+        self.ns = self.ns.max(RunEnd::of_request(record));
+    }
+}
+
 /// An observer that computes the figures of equal windows of time.
 #[derive(Debug)]
 pub(crate) struct Windows {
@@ -20,7 +64,7 @@ pub(crate) struct Windows {
     windows: Vec<Option<Observed>>,
     /// The window of the last step.
     current: u64,
-    end_ns: u64,
+    end: RunEnd,
 }
 
 #[derive(Debug)]
@@ -39,7 +83,7 @@ impl Observed {
 impl Windows {
     /// Creates an observer of windows of `width_ns`, which is not 0; `empty` is their digest.
     pub(crate) fn new(width_ns: u64, empty: Digest) -> Windows {
-        Windows { width_ns: width_ns.max(1), empty, windows: Vec::new(), current: 0, end_ns: 0 }
+        Windows { width_ns: width_ns.max(1), empty, windows: Vec::new(), current: 0, end: RunEnd::default() }
     }
 
     /// Returns the figures of the run that ended with `totals`.
@@ -47,7 +91,7 @@ impl Windows {
     /// # Errors
     /// More windows than the maximum.
     pub(crate) fn into_figures(self, totals: &Totals) -> Result<Vec<Window>, Error> {
-        let Windows { width_ns, empty, windows, end_ns, .. } = self;
+        let Windows { width_ns, empty, windows, end: RunEnd { ns: end_ns }, .. } = self;
         let count = end_ns.div_ceil(width_ns);
         if count > MAX_WINDOWS {
             let seconds = |ns: u64| ns as f64 / 1e9;
@@ -99,7 +143,7 @@ impl Observer for Windows {
 
     fn step(&mut self, step: &StepRecord) {
         self.current = step.start_ns / self.width_ns;
-        self.end_ns = self.end_ns.max(step.start_ns.saturating_add(step.duration_ns));
+        self.end.step(step);
         if let Some(window) = self.at(step.start_ns) {
             window.digest.step(step);
             window.waiting_ns += u128::from(step.duration_ns) * u128::from(step.waiting);
@@ -113,15 +157,11 @@ impl Observer for Windows {
     }
 
     fn finished(&mut self, index: usize, record: &RequestRecord) {
-        let arrival_ns = record.request.arrival_ns;
-        // A step ends where the next window may begin: its requests belong to the window before.
-        let end_ns = record.timing().map(|timing| timing.finish_ns).or(record.abandoned_ns());
-        let finish_ns = end_ns.map_or(arrival_ns, |end_ns| end_ns.saturating_sub(1).max(arrival_ns));
-        self.end_ns = self.end_ns.max(finish_ns);
-        if let Some(window) = self.at(arrival_ns) {
+        self.end.finished(index, record);
+        if let Some(window) = self.at(record.request.arrival_ns) {
             window.arrived += 1;
         }
-        if let Some(window) = self.at(finish_ns) {
+        if let Some(window) = self.at(RunEnd::of_request(record)) {
             window.digest.finished(index, record);
         }
     }
@@ -168,6 +208,20 @@ mod tests {
             assert!((found - expected).abs() < 1e-9, "{running:?}");
         }
         assert_eq!(found[1].ttft_ms.mean, Some(250.0));
+    }
+
+    #[test]
+    fn a_run_of_any_length_has_40_to_100_windows() {
+        let mut end_ns = 40_000_000;
+        while end_ns < 1 << 62 {
+            let width_ns = RunEnd { ns: end_ns }.window_ns();
+            let count = end_ns.div_ceil(width_ns);
+            assert!((40..=100).contains(&count), "{end_ns} {width_ns}");
+            let digits = width_ns.to_string();
+            assert!(["1", "2", "5"].contains(&digits.trim_end_matches('0')), "{digits}");
+            end_ns += end_ns / 7;
+        }
+        assert_eq!(RunEnd::default().window_ns(), LEAST_WIDTH_NS);
     }
 
     #[test]

@@ -5,8 +5,18 @@ use rooflut_scenario::{Error, Kind, Scenario};
 use serde_json::{Map, Value};
 
 /// Keys of `[output]` that name files or the form of one run's answer.
-const OF_ONE_RUN: [&str; 9] =
-    ["json", "require", "attainment", "requests_out", "steps_out", "perfetto", "windows", "windows_out", "progress"];
+const OF_ONE_RUN: [&str; 10] = [
+    "json",
+    "require",
+    "attainment",
+    "requests_out",
+    "steps_out",
+    "perfetto",
+    "windows",
+    "windows_out",
+    "quantiles",
+    "progress",
+];
 
 /// Returns the section of a [`Scenario`] that has `key`.
 ///

@@ -6,10 +6,11 @@ use rooflut_predecessors::step::{Blis, Calibrated, CompatPart, CompatSpec, Compa
 
 use crate::args::{LatencyModelName, PredecessorArgs};
 use crate::error::Error;
+use crate::output::Answered;
 use crate::table_set;
 
 /// Times the step and answers with the text to print.
-pub(crate) fn run(args: &PredecessorArgs) -> Result<String, Error> {
+pub(crate) fn run(args: &PredecessorArgs, command: &str) -> Result<Answered, Error> {
     let asked = Asked::try_new(&args.step, table_set::find)?;
     check_known(args, &asked)?;
     let (placement, batch) = (&asked.placement, asked.batch());
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &PredecessorArgs) -> Result<String, Error> {
         },
         rule: rule(args, &time),
     };
-    asked.show(&args.step, model, answer(&time))
+    asked.show(&args.step, model, answer(&time), command)
 }
 
 /// Returns the dimensions that the predecessors read.
@@ -62,6 +63,7 @@ fn answer(time: &CompatTime) -> Answer {
         fitted_share: None,
         interval: None,
         stages: Vec::new(),
+        kernels: Vec::new(),
         flagged: Vec::new(),
     }
 }

@@ -6,7 +6,7 @@ use crate::sim::figures::queue_trend::QueueTrend;
 use crate::sim::figures::sketch::Sketch;
 use crate::sim::figures::summary::Latencies;
 use crate::sim::figures::times::Times;
-use crate::sim::figures::{BatchSizes, Goodput, LatencyLimits, Summary, TokenGaps, Totals};
+use crate::sim::figures::{BatchSizes, Goodput, LatencyLimits, Quantiles, Summary, TokenGaps, Totals};
 use crate::sim::{Observer, Outcome, RequestRecord, StepRecord};
 
 /// An observer that computes the figures of a run without a record per request.
@@ -114,6 +114,18 @@ impl Digest {
     /// Returns the number of served requests.
     pub fn completed(&self) -> u64 {
         self.totals.completed
+    }
+
+    /// Returns the quantiles of the latencies at these levels, in thousandths up to 1,000. Those of the percentiles of a
+    /// [`Summary`] are the same to the bit. Sorts a copy of the times that are kept.
+    pub fn quantiles(&self, per_mille: &[u32]) -> Quantiles {
+        Quantiles {
+            ttft: self.ttft.quantiles(per_mille),
+            tpot: self.tpot.quantiles(per_mille),
+            itl: self.gaps.quantiles(per_mille),
+            e2e: self.e2e.quantiles(per_mille),
+            queue: self.queue.quantiles(per_mille),
+        }
     }
 
     /// Returns the figures of the run that ended with `totals`.

@@ -9,6 +9,8 @@ mod digest;
 mod drafts;
 mod goodput;
 mod limit_times;
+#[cfg(feature = "std")]
+mod quantiles;
 mod queue_growth;
 #[cfg(feature = "std")]
 mod queue_trend;
@@ -30,6 +32,8 @@ pub use digest::Digest;
 pub use drafts::Drafts;
 pub use goodput::{Goodput, LatencyLimits};
 pub use limit_times::{LimitShares, LimitTimes};
+#[cfg(feature = "std")]
+pub use quantiles::Quantiles;
 pub use queue_growth::QueueGrowth;
 pub use stages::{PoolUse, Stages};
 pub use stats::Stats;

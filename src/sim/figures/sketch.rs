@@ -1,8 +1,11 @@
 //! Percentiles of times, from a histogram.
 
+use alloc::vec::Vec;
+
 use hdrhistogram::{Counter, Histogram};
 
 use crate::sim::figures::Stats;
+use crate::sim::figures::stats::percentile;
 use crate::units::Seconds;
 
 /// Significant digits of the histogram: 2,048 buckets for the first 2,048 ns, then 1,024 for each doubling.
@@ -76,23 +79,29 @@ impl<C: Counter> Sketch<C> {
     pub(crate) fn stats(&self) -> Option<Stats> {
         let histogram = self.histogram.as_ref()?;
         let mean = Seconds(self.sum_ns as f64 / self.count as f64 / 1e9);
-        let at = |index| (index < histogram.len()).then(|| at(histogram, index));
-        Stats::ranked(mean, self.count, at)
+        Stats::ranked(mean, self.count, |index| at(histogram, index))
+    }
+
+    /// Returns the quantiles at these levels, in thousandths up to 1,000; `None` if the histogram is empty.
+    pub(crate) fn quantiles(&self, per_mille: &[u32]) -> Option<Vec<Seconds>> {
+        let histogram = self.histogram.as_ref()?;
+        per_mille.iter().map(|&level| percentile(level, self.count, |index| at(histogram, index))).collect()
     }
 }
 
-/// Returns the middle of the bucket of the value at `index` in ascending order.
-fn at<C: Counter>(histogram: &Histogram<C>, index: u64) -> Seconds {
+/// Returns the middle of the bucket of the value at `index` in ascending order; `None` beyond the last one.
+fn at<C: Counter>(histogram: &Histogram<C>, index: u64) -> Option<Seconds> {
+    if index >= histogram.len() {
+        return None;
+    }
     // The scan by quantile is vectorized. Half a value tells neighbours apart up to 2^51 of them.
     let last_ns = histogram.value_at_quantile((index as f64 + 0.5) / histogram.len() as f64);
     let first_ns = histogram.lowest_equivalent(last_ns);
-    Seconds((first_ns as f64 + last_ns as f64) / 2e9)
+    Some(Seconds((first_ns as f64 + last_ns as f64) / 2e9))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::vec::Vec;
-
     use super::*;
     use crate::sim::load::random::{Purpose, Random};
 

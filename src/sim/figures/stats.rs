@@ -38,13 +38,7 @@ impl Stats {
 
     /// Computes the percentiles of `count` values; `at` returns the value at an index in ascending order.
     pub(crate) fn ranked(mean: Seconds, count: u64, at: impl Fn(u64) -> Option<Seconds>) -> Option<Stats> {
-        let percentile = |per_mille: u32| {
-            let rank = u128::from(count.checked_sub(1)?) * u128::from(per_mille); // in thousandths
-            let low = at((rank / 1_000) as u64)?;
-            let high = at(rank.div_ceil(1_000) as u64)?;
-            let share = (rank % 1_000) as f64 / 1_000.0;
-            Some(Seconds(low.0 + (high.0 - low.0) * share))
-        };
+        let percentile = |per_mille| percentile(per_mille, count, &at);
         Some(Stats {
             mean,
             p50: percentile(500)?,
@@ -54,6 +48,15 @@ impl Stats {
             p99_9: percentile(999)?,
         })
     }
+}
+
+/// Returns a percentile, in thousandths, of `count` values; `at` returns the value at an index in ascending order.
+pub(crate) fn percentile(per_mille: u32, count: u64, at: impl Fn(u64) -> Option<Seconds>) -> Option<Seconds> {
+    let rank = u128::from(count.checked_sub(1)?) * u128::from(per_mille); // in thousandths
+    let low = at((rank / 1_000) as u64)?;
+    let high = at(rank.div_ceil(1_000) as u64)?;
+    let share = (rank % 1_000) as f64 / 1_000.0;
+    Some(Seconds(low.0 + (high.0 - low.0) * share))
 }
 
 #[cfg(test)]

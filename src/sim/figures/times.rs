@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use crate::sim::figures::Stats;
 use crate::sim::figures::sketch::Sketch;
+use crate::sim::figures::stats::percentile;
 use crate::units::Seconds;
 
 /// Times of requests, each kept up to a number of them, and counted in a histogram beyond.
@@ -41,6 +42,19 @@ impl Times {
         }
     }
 
+    /// Returns the quantiles at these levels, in thousandths up to 1,000; `None` if there are no times.
+    pub(crate) fn quantiles(&self, per_mille: &[u32]) -> Option<Vec<Seconds>> {
+        match self {
+            Times::Counted(sketch) => sketch.quantiles(per_mille),
+            Times::Kept(times) => {
+                let mut times = times.clone();
+                times.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+                let at = |index| times.get(usize::try_from(index).ok()?).copied();
+                per_mille.iter().map(|&level| percentile(level, times.len() as u64, at)).collect()
+            }
+        }
+    }
+
     /// Returns mean and percentiles; `None` if there are no times.
     pub(crate) fn into_stats(self) -> Option<Stats> {
         match self {
@@ -70,5 +84,22 @@ mod tests {
         let p99 = counted.into_stats().unwrap().p99.0 / 1_980.01e-7;
         assert!((p99 - 1.0).abs() <= error, "{p99}");
         assert_eq!(Times::new(true).into_stats(), None);
+    }
+
+    #[test]
+    fn quantiles_are_the_percentiles_and_reach_from_the_least_to_the_longest_time() {
+        for max in [1_000, 100] {
+            let mut times = Times::new(true);
+            // In no order.
+            (0..777).for_each(|i| times.add(Seconds(f64::from(i * 500 % 777 + 1) * 1e-3), max));
+            let quantiles = times.quantiles(&[0, 500, 999, 1_000]).unwrap();
+            let error = times.error();
+            let stats = times.into_stats().unwrap();
+            assert_eq!(quantiles[1..3], [stats.p50, stats.p99_9]);
+            for (found, expected) in [(quantiles[0], 1e-3), (quantiles[3], 0.777)] {
+                assert!((found.0 / expected - 1.0).abs() <= error + 1e-12, "{found:?} {expected}");
+            }
+        }
+        assert_eq!(Times::new(true).quantiles(&[500]), None);
     }
 }

@@ -1,10 +1,12 @@
 //! Inter-token latency.
 
+use alloc::vec::Vec;
 use core::mem;
 
 use crate::sim::figures::Stats;
 use crate::sim::figures::sketch::Sketch;
 use crate::sim::{Observer, StepRecord};
+use crate::units::Seconds;
 
 /// An observer of inter-token latency (ITL): the gaps between consecutive tokens of each request.
 ///
@@ -51,6 +53,13 @@ impl TokenGaps {
     /// Returns mean and percentiles over all gaps; `None` if there were none.
     pub fn stats(&self) -> Option<Stats> {
         self.clone().into_stats()
+    }
+
+    /// Returns the quantiles at these levels, in thousandths up to 1,000; `None` if there were no gaps.
+    pub(crate) fn quantiles(&self, per_mille: &[u32]) -> Option<Vec<Seconds>> {
+        let mut gaps = self.clone();
+        gaps.latest.move_to(&mut gaps.sketch);
+        gaps.sketch.quantiles(per_mille)
     }
 
     /// Does the same as [`stats`](TokenGaps::stats) without a copy.

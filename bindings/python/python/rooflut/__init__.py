@@ -6,6 +6,7 @@ message says what was found, what was expected and what to do. Long calls releas
 ``PARTS`` are the names of the parts of a step, ``BINDINGS`` of what limits a part, ``CLASSES`` of the sources of times.
 """
 
+from ._answer import Answer
 from ._commands import compare, engines, fits, lookup, models, plan, saturate, step, sweep, tables
 from ._config import read_config
 from ._frame import Frame
@@ -31,6 +32,7 @@ __all__ = [
     "BINDINGS",
     "CLASSES",
     "PARTS",
+    "Answer",
     "Deployment",
     "Estimate",
     "Event",

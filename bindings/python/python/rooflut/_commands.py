@@ -11,6 +11,7 @@ import os
 from typing import Any, Iterable, Mapping, Union
 
 from . import _rooflut
+from ._answer import Answer
 from ._rooflut import RooflutError
 from ._sweep import Sweep
 
@@ -43,12 +44,12 @@ def lookup(kernel: str, **flags: Flag) -> Any:
     return _json("lookup", [kernel], flags)
 
 
-def step(**flags: Flag) -> Any:
+def step(**flags: Flag) -> Answer:
     """Times one step with its memory and its range: ``step(prefill="512@1024", decode=["64x1000"])``.
 
     For many steps see :meth:`Deployment.step_times_ns`.
     """
-    return _json("step", [], flags)
+    return _shown("step", [], flags)
 
 
 def fits(**flags: Flag) -> Any:
@@ -56,22 +57,22 @@ def fits(**flags: Flag) -> Any:
     return _json("fits", [], flags)
 
 
-def plan(**flags: Flag) -> Any:
+def plan(**flags: Flag) -> Answer:
     """Finds the cheapest deployments that serve a load within limits, with their prices.
 
     ``plan(model="llama-3.1-70b", gpu=["h100", "h200"], tp=[2, 4], rate=30, goodput="ttft:500")``; ``prices`` is the
     path of a TOML file with prices of GPUs. If no deployment meets the limits, the error names the nearest one.
     """
-    return _json("plan", [], flags)
+    return _shown("plan", [], flags)
 
 
-def saturate(**flags: Flag) -> Any:
+def saturate(**flags: Flag) -> Answer:
     """Finds the highest rate that servers serve within limits, and the latencies at rates around it.
 
     ``saturate(model="llama-3.1-8b", gpu="h100", replicas=2, goodput=["ttft:500", "tpot:20"])``; without ``goodput``,
     the highest rate that the servers keep up with.
     """
-    return _json("saturate", [], flags)
+    return _shown("saturate", [], flags)
 
 
 def sweep(
@@ -97,13 +98,18 @@ def sweep(
         return Sweep(file.read())
 
 
-def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Any:
+def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Answer:
     """Compares two scenarios or reports, given as paths: what differs, and the terms of the differences."""
-    return _json("compare", [os.fspath(a), os.fspath(b)], {})
+    return _shown("compare", [os.fspath(a), os.fspath(b)], {})
 
 
 def _json(command: str, operands: list[str], flags: dict[str, Flag]) -> Any:
     return json.loads(_answer(command, ["--json", *operands], flags))
+
+
+def _shown(command: str, operands: list[str], flags: dict[str, Flag]) -> Answer:
+    """An answer that notebooks show as a report."""
+    return Answer(f"rooflut {command}", _answer(command, ["--json", *operands], flags))
 
 
 def _answer(command: str, operands: list[str], flags: dict[str, Flag]) -> str:

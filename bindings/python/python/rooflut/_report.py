@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import html
-import json
-from typing import Any, Dict, List
+from typing import List
 
+from ._answer import Answer
 from ._frame import Frame
 from ._rooflut import RooflutError
 
@@ -19,18 +19,13 @@ _LATENCIES = {
 }
 
 
-class Report(Dict[str, Any]):
+class Report(Answer):
     """The report of a run: the fields of ``rooflut run --json``."""
 
     def __init__(self, text: str, requests: Frame | None = None, steps: Frame | None = None) -> None:
-        super().__init__(json.loads(text))
-        self._text = text
+        super().__init__("rooflut run", text)
         self._requests = requests
         self._steps = steps
-
-    def json(self) -> str:
-        """Returns the bytes of ``rooflut run --json``."""
-        return self._text
 
     @property
     def requests(self) -> Frame:
@@ -45,7 +40,7 @@ class Report(Dict[str, Any]):
         """A row for each step, in the order of their ends, with the columns of :class:`ServerStep`."""
         return _kept(self._steps, "steps")
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> str:
         title = f"{self['model']} on {self['gpus']} {self['gpu']} GPU{'' if self['gpus'] == 1 else 's'}"
         figures = ["mean", "p50", "p90", "p95", "p99"]
         rows = [_row("th", "latency, ms", figures)]
@@ -53,8 +48,8 @@ class Report(Dict[str, Any]):
             rows.append(_row("td", label, [_figure(self[key][figure]) for figure in figures]))
         throughput = self["throughput"]
         served = (
-            f"{self['completed']:,} of {self['requests']:,} requests, {throughput['requests_per_s']:,.2f} requests/s, "
-            f"{throughput['output_tokens_per_s']:,.0f} output tokens/s"
+            f"{self['completed']:_} of {self['requests']:_} requests, {throughput['requests_per_s']:.2f} requests/s, "
+            f"{throughput['output_tokens_per_s']:_.0f} output tokens/s"
         )
         overload = "<p><b>The server does not keep up with this rate.</b></p>" if self["overloaded"] else ""
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self["notes"])
@@ -73,4 +68,4 @@ def _row(tag: str, label: str, figures: List[str]) -> str:
 
 
 def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.4g}"
+    return "-" if value is None else f"{value:_.4g}"

@@ -272,6 +272,9 @@ class Server:
 def answer(arguments: Iterable[str]) -> str:
     """Returns what the command prints with these arguments."""
 
+def html(name: str, text: str) -> str:
+    """Returns the report of an answer or of rows, which ``name`` names, as one HTML file."""
+
 def main(arguments: Iterable[str]) -> int:
     """Runs the command with these arguments, its name first, and returns its exit code."""
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
+import itertools
 from typing import TYPE_CHECKING, Any, Callable
 
+from . import _rooflut
+from ._answer import framed
 from ._frame import Frame
 
 if TYPE_CHECKING:
     import numpy
 
+#: Rows of the table of a notebook that is not trusted.
+_SHOWN_ROWS = 20
 #: Columns of text whatever they hold.
 _TEXT = ("grid", "error")
 _TRUTH = {"false": False, "true": True}
@@ -32,6 +38,15 @@ class Sweep(Frame):
     def csv(self) -> str:
         """Returns the bytes of ``rooflut sweep``."""
         return self._text
+
+    def to_html(self) -> str:
+        """Returns a report with charts: one HTML file that opens offline, as ``rooflut report`` writes it."""
+        return _rooflut.html("rooflut sweep", self._text)
+
+    def _repr_html_(self) -> str:
+        lines = itertools.islice(csv.reader(io.StringIO(self._text, newline="")), _SHOWN_ROWS + 1)
+        rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in line) for line in lines)
+        return framed(self.to_html(), f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>")
 
 
 def _column(name: str, cells: tuple[str, ...]) -> numpy.ndarray[Any, numpy.dtype[Any]]:

@@ -91,6 +91,9 @@ pub struct Saturation {
     pub division: Option<Division>,
     /// Figures at ascending rates from a tenth to one and a half times the saturation rate, the rates above included.
     pub curve: Vec<Point>,
+    /// The `rooflut run` command at the highest rate within the limits, or at the saturation rate without limits; null if
+    /// no rate meets the limits, and where flags cannot say it.
+    pub command: Option<String>,
     /// The `vllm serve` command of one server; null where vLLM has no flag for a setting.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub vllm_command: VllmCommand,
@@ -192,6 +195,9 @@ impl<'q> RateQuestion<'q> {
         let remark = |kind: &ServerKind| unmeasured(&kind.placement().tables, &kind.settings().target);
         let mut unmeasured: Vec<String> = run.kinds().filter_map(remark).collect();
         unmeasured.dedup();
+        let best = if limits.is_any() { within_limits.as_ref() } else { Some(&saturation) };
+        let command =
+            best.map(|point| Ok::<_, Error>(command(&run.with_rate(point.rate)?, seeds.len()))).transpose()?.flatten();
         let lost = (!run.outages().is_empty()).then(|| LOST.to_owned());
         let notes = unmeasured.into_iter().chain(short).chain(unclear).chain(lost);
         Ok(Saturation {
@@ -216,6 +222,7 @@ impl<'q> RateQuestion<'q> {
             limited_by,
             division,
             curve: curve.points,
+            command,
             vllm_command: run.scenario().vllm_command(),
             notes: notes.collect(),
         })
@@ -302,4 +309,11 @@ impl Found {
             is_bound,
         })
     }
+}
+
+/// Returns the command of a run with so many seeds; `None` where flags cannot say it.
+pub(crate) fn command(run: &Run, seeds: usize) -> Option<String> {
+    let mut scenario = run.scenario().clone();
+    scenario.workload.seeds = u32::try_from(seeds).ok().filter(|seeds| *seeds > 1);
+    scenario.command().map(|words| words.join(" "))
 }

@@ -9,7 +9,7 @@ use crate::limit::Limit;
 use crate::notes::NOT_STEADY;
 use crate::question::seeds;
 use crate::saturate::point::Point;
-use crate::saturate::saturation::RateQuestion;
+use crate::saturate::saturation::{RateQuestion, command};
 use crate::saturate::scale::largest;
 use crate::trial::{Trial, Verdict};
 
@@ -50,6 +50,8 @@ pub struct MostUsers {
     pub requests: Option<u64>,
     /// Runs that were simulated.
     pub simulations: u64,
+    /// The `rooflut run` command with the most users; null if one user misses the limits, and where flags cannot say it.
+    pub command: Option<String>,
     /// Figures at ascending numbers of users, the most included.
     pub curve: Vec<UsersPoint>,
     /// Remarks.
@@ -100,6 +102,8 @@ impl RateQuestion<'_> {
         });
         let curve: Vec<UsersPoint> = curve.collect::<Result<_, Error>>()?;
         let best = curve.iter().find(|point| Some(point.users) == users);
+        let command =
+            users.map(|users| Ok::<_, Error>(command(&run.with_users(users)?, seeds.len()))).transpose()?.flatten();
         let requests = run.load().requests();
         let unclear = requests.is_some() && best.is_some_and(|best| !best.point.is_steady);
         Ok(MostUsers {
@@ -115,6 +119,7 @@ impl RateQuestion<'_> {
             seeds: seeds.len() as u64,
             requests,
             simulations: simulations + (seeds.len() * curve.len()) as u64,
+            command,
             curve,
             notes: Vec::from_iter(unclear.then(|| NOT_STEADY.to_owned())),
         })

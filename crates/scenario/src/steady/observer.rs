@@ -2,7 +2,7 @@
 
 use rooflut::sim::figures::{Digest, Summary, Totals};
 use rooflut::sim::{Observer, RequestRecord, StepRecord};
-use rooflut_report::{LatencyMs, PriorityClass};
+use rooflut_report::{LatencyMs, PriorityClass, Quantiles};
 
 use super::classes::Classes;
 use super::feed::Gate;
@@ -261,6 +261,11 @@ impl<'g> Steady<'g> {
             by_priority: self.classes.and_then(Classes::into_figures),
             by_group: self.groups.map(|groups| groups.into_figures(totals, window.unwrap_or(whole))),
         }
+    }
+
+    /// Returns the quantiles of the latencies of the figures.
+    pub(crate) fn quantiles(&self) -> Quantiles {
+        self.digest.quantiles(&Quantiles::PER_MILLE).into()
     }
 
     /// The end of the window.

@@ -11,6 +11,7 @@ UNCOUNTED = (
     "limited_by",
     "by_priority",
     "windows",
+    "quantiles",
     "prefix_cache_hit_rate",
     "class",
     "extent",

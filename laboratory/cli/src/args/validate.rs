@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use rooflut_cli::html::HtmlArgs;
 
 /// Arguments of `rooflut-lab validate`.
 #[derive(Args)]
@@ -20,6 +21,8 @@ pub(crate) struct ValidateArgs {
     /// Write JSON.
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) html: HtmlArgs,
     /// Write Markdown, as in docs/accuracy.md.
     #[arg(long)]
     pub(crate) markdown: bool,

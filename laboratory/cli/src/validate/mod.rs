@@ -14,6 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rooflut::table::TableSet;
+use rooflut_cli::host::Host;
+use rooflut_cli::html::HtmlFile;
 use rooflut_validation::{
     Dataset, FileReport, FlatReport, HeadToHead, LeftOut, Metric, NOMINAL, Predictor, Without, covered, embedded,
     head_to_head, read, validate, without,
@@ -31,8 +33,7 @@ use crate::table_set::{self, WhichSet};
 use crate::tallied;
 
 /// Predicts and compares. If nothing can be predicted, that is an error; the JSON output is printed, too.
-/// `shows_progress`: whether standard error tells how far it is.
-pub(crate) fn run<'a>(args: &'a ValidateArgs, shows_progress: bool) -> Result<Answered, Error> {
+pub(crate) fn run<'a>(args: &'a ValidateArgs, host: &Host<'_>) -> Result<Answered, Error> {
     let mut datasets = if args.files.is_empty() { embedded()? } else { read_all(&args.files)? };
     if let Some(path) = &args.tables {
         predict_with(&mut datasets, &table_set::find(WhichSet::At(path))?)?;
@@ -44,6 +45,7 @@ pub(crate) fn run<'a>(args: &'a ValidateArgs, shows_progress: bool) -> Result<An
     };
     let calibration = plot(args.calibration.as_deref(), calibration::FIRST_LINE)?;
     let scatter = plot(args.scatter.as_deref(), scatter::FIRST_LINE)?;
+    let html = HtmlFile::open(args.html.html.as_deref(), &mut outputs)?;
     let predictor = Predictor::default();
     let rows: usize = datasets.iter().map(|dataset| dataset.rows.len()).sum();
     let done = Arc::new(AtomicUsize::new(0));
@@ -52,7 +54,7 @@ pub(crate) fn run<'a>(args: &'a ValidateArgs, shows_progress: bool) -> Result<An
         let done = count(told.load(Ordering::Relaxed) as u64);
         format!("{done} of {} predicted", plural(rows as u64, "row"))
     };
-    let _ticker = shows_progress.then(|| Ticker::start(told));
+    let _ticker = host.shows_progress.then(|| Ticker::start(told));
     let report = |dataset: &Dataset| {
         let report = validate(dataset, &predictor);
         done.fetch_add(dataset.rows.len(), Ordering::Relaxed);
@@ -93,16 +95,15 @@ pub(crate) fn run<'a>(args: &'a ValidateArgs, shows_progress: bool) -> Result<An
     drawn.into_iter().try_for_each(OutputFile::finish)?;
     let nothing = reports.iter().all(|report| report.cases.is_empty());
     let failure = nothing.then(|| unpredicted(&reports));
+    let json = || to_json(&FlatReport::new(&reports, &covered, nominal, &beside.rivals, &beside.left_out));
     let text = match (args.json, failure) {
-        (true, failure) => {
-            let text = to_json(&FlatReport::new(&reports, &covered, nominal, &beside.rivals, &beside.left_out))?;
-            return Ok(Answered { text, failure });
-        }
+        (true, Some(failure)) => return Ok(Answered { text: json()?, failure: Some(failure) }),
         (false, Some(failure)) => return Err(failure),
+        (true, None) => json()?,
         (false, None) if args.markdown => markdown::render(&reports, &covered, nominal, &beside, args.files.is_empty()),
         (false, None) => text::render(&reports, &covered, nominal, &beside, args.rows),
     };
-    Ok(text.into())
+    HtmlFile::of_answer(html, text.into(), "rooflut-lab validate", json, &host.command)
 }
 
 /// Errors of other tools and of other constants on the measurements of the project.
