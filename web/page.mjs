@@ -26,7 +26,7 @@ export async function writePage(out, library = PACKAGE) {
 }
 
 /** Files that the first visit keeps. */
-const KEPT = ['./', 'app.js', 'worker.js', 'style.css', 'rooflut.wasm', 'tables/h100.bin', 'report.html'];
+const KEPT = ['./', 'index.html', 'app.js', 'worker.js', 'style.css', 'rooflut.wasm', 'tables/h100.bin', 'report.html'];
 
 async function serviceWorker(out) {
   const hash = createHash('sha256');

@@ -170,6 +170,15 @@ test('a refusal stands at the control that it names', { skip }, () => visit(asyn
   assert.equal(await page.locator('#set-rate-wrong').textContent(), '');
   await type(page, 'model', 'nope');
   await page.waitForSelector('#set-model[aria-invalid]');
+  // A model that does not fit still has an answer about memory and a plan.
+  await type(page, 'model', 'llama-3.1-70b');
+  await type(page, 'tp', '1');
+  await page.waitForFunction(() => document.querySelector('.refused')?.textContent.includes('does not fit'));
+  await page.click('#memory-tab');
+  await page.waitForFunction(() => document.querySelector('#memory .answer')?.textContent.startsWith('llama-3.1-70b fits on 2'));
+  await page.waitForFunction(() => /needs [2-8]\sGPUs/.test(document.querySelector('.planned').textContent));
+  await page.click('text=Initial settings');
+  await page.waitForFunction(() => document.querySelector('.summary .answer').textContent.startsWith('llama-3.1-8b on 1'));
 }));
 
 test('the address holds the settings, and the back button returns to earlier ones', { skip }, () => visit(async (page, context) => {

@@ -1,4 +1,5 @@
 /** The page: settings ask, workers answer. */
+import { button } from '../data/element.js';
 import { h } from '../report/dom.js';
 import { readAddress, writeAddress } from './address.js';
 import { Answers } from './answers.js';
@@ -36,7 +37,11 @@ export class App {
 
   /** Shows the page and the settings of its address. */
   start(page: HTMLElement): void {
-    const side = h('div', { id: 'form' }, this.message, this.paste(), this.form.element);
+    const reset = button('Initial settings', () => {
+      this.form.set({});
+      this.change({});
+    });
+    const side = h('div', { id: 'form' }, this.message, this.paste(), this.form.element, reset);
     this.answers.element.append(this.exports.element);
     page.replaceChildren(h('div', { class: 'columns' }, side, this.answers.element));
     addEventListener('popstate', () => void this.readAddress());
@@ -113,14 +118,13 @@ export class App {
     const input = h('textarea', { id: 'paste', rows: '4', spellcheck: 'false', 'aria-describedby': 'paste-wrong' });
     const wrong = h('p', { id: 'paste-wrong', class: 'wrong', role: 'alert' });
     const file = h('input', { id: 'paste-file', type: 'file', 'aria-label': 'Read it from a file' });
-    const use = h('button', { type: 'button' }, 'Use it');
     const take = (settings: Settings): void => {
       wrong.textContent = '';
       this.form.set(settings);
       this.change(settings);
     };
     const refuse = (message: string): void => { wrong.textContent = message; };
-    use.addEventListener('click', () => {
+    const use = button('Use it', () => {
       if (isVllm(input.value)) {
         this.vllm(input.value, take, refuse);
         return;

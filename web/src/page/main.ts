@@ -35,8 +35,9 @@ function missing(): string | undefined {
 async function library(): Promise<WebAssembly.Module> {
   const response = await fetch('rooflut.wasm');
   if (!response.ok) throw new Error(`rooflut.wasm: ${response.status} ${response.statusText}`);
-  // A server without the type of WebAssembly would refuse to compile it while it comes.
-  return WebAssembly.compile(await response.arrayBuffer());
+  // Not every server knows the type, without which a browser does not compile while the file comes.
+  const isTyped = response.headers.get('content-type')?.startsWith('application/wasm') ?? false;
+  return isTyped ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }
 
 function catalogue(lane: Lane): Promise<Catalogue> {

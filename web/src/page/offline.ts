@@ -1,4 +1,5 @@
 /** The second visit works without a network, and updates are announced. */
+import { button } from '../data/element.js';
 import { h } from '../report/dom.js';
 
 /** Keeps the page for later visits, where the browser allows it. */
@@ -19,8 +20,7 @@ export function offline(body: HTMLElement): void {
 }
 
 function announce(body: HTMLElement, waiting: ServiceWorker): void {
-  const load = h('button', { type: 'button' }, 'Load it');
-  load.addEventListener('click', () => {
+  const load = button('Load it', () => {
     navigator.serviceWorker.addEventListener('controllerchange', () => location.reload(), { once: true });
     waiting.postMessage('take over');
   });

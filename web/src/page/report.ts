@@ -20,7 +20,7 @@ export async function filled(inputs: ReportInput[]): Promise<string> {
   const template = await response.text();
   const title = titleOf(inputs);
   const objects = await Promise.all(inputs.map(objectOf));
-  const data = `{"format":${FORMAT},"title":${JSON.stringify(title)},"command":null,"inputs":[${objects.join(',')}]}`;
+  const data = `{"format":${FORMAT},"title":${JSON.stringify(title)},"commands":[],"inputs":[${objects.join(',')}]}`;
   return template
     .replace('@TITLE@', () => escaped(title))
     .replace('@STATIC@', () => escaped('This report needs JavaScript, which it brings along.'))

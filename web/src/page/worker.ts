@@ -46,8 +46,6 @@ async function work(id: number, task: Task): Promise<void> {
       if (part) say({ id, state: 'part', part });
     } catch (error) {
       say({ id, state: 'part', part: { part: 'refused', of, message: (error as Error).message } });
-      // What follows is about the same scenario.
-      break;
     }
     await pause();
     if (id !== newest) return;
@@ -99,6 +97,8 @@ function steps(task: Task, library: Rooflut, objects: () => { model?: Model }): 
 
 function runSteps({ scenario, details, fits }: Extract<Task, { kind: 'run' }>, library: Rooflut, objects: () => { model?: Model }): Step[] {
   let run: Json;
+  /** What follows of a run that was not refused. */
+  const after = (answer: () => Promise<Part | undefined>) => async (): Promise<Part | undefined> => run === undefined ? undefined : answer();
   return [
     ['run', async () => {
       const text = await library.run(scenario, objects());
@@ -106,16 +106,16 @@ function runSteps({ scenario, details, fits }: Extract<Task, { kind: 'run' }>, l
       return { part: 'run', text };
     }],
     ['fits', async () => ({ part: 'fits', text: await library.fits(fits.scenario, fits.wanted, objects()) })],
-    ['step', async () => {
+    ['step', after(async () => {
       const text = await averageStep(library, scenario, objects().model, run);
       return text === undefined ? undefined : { part: 'step', text };
-    }],
-    ['run', async () => {
+    })],
+    ['run', after(async () => {
       await pause(CALM_MS);
       return undefined;
-    }],
-    ['run', async () => ({ part: 'requests', text: await library.run(scenario, { ...objects(), output: 'requests.csv' }) })],
-    ['run', async () => ({ part: 'details', text: await library.run(withWindows(details, run), objects()) })],
+    })],
+    ['run', after(async () => ({ part: 'requests', text: await library.run(scenario, { ...objects(), output: 'requests.csv' }) }))],
+    ['run', after(async () => ({ part: 'details', text: await library.run(withWindows(details, run), objects()) }))],
   ];
 }
 
