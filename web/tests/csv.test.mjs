@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { imported } from './harness.mjs';
 
-const { Csv } = await imported('src/data/csv.ts');
+const module = await imported('src/data/csv.ts');
+
+/** Reads text. */
+class Csv extends module.Csv {
+  constructor(text) {
+    super(new TextEncoder().encode(text));
+  }
+}
 
 test('cells keep quotes, commas and line breaks inside of quotes', () => {
   const csv = new Csv('a,b,c\n1,"x, ""y""\nz",3\n,,\n');
@@ -22,6 +29,13 @@ test('lines may end as on Windows, and the last one without a break', () => {
   assert.deepEqual(csv.names, ['a', 'b']);
   assert.deepEqual([...csv.numbers('b')], [2, 4]);
   assert.equal(new Csv('a,b\n1,2\n3,').rows, 2);
+});
+
+test('text that repeats, and text of other alphabets, is read', () => {
+  const csv = new Csv('gpu,tp\nh100,1\nh100,1\nh200,12\n\u00e9\u4e2d,1\n\u00e9\u4e2d,\n');
+  assert.deepEqual(csv.texts('gpu'), ['h100', 'h100', 'h200', '\u00e9\u4e2d', '\u00e9\u4e2d']);
+  assert.deepEqual(csv.texts('tp'), ['1', '1', '12', '1', '']);
+  assert.equal(csv.find('gpu', (cell) => cell === 'h200'), 2);
 });
 
 test('no text has no rows', () => {

@@ -75,7 +75,7 @@ test('a run shows its quantiles, its limits and its windows', async () => {
   const run = await json('run');
   await open([run], async (page) => {
     const all = await words(page);
-    assert.ok(all.includes('TTFT limit 100 ms') && all.includes('TPOT limit 12.0 ms'));
+    assert.ok(all.includes('TTFT limit 100 ms') && all.includes('TPOT limit 12 ms'));
     const windows = run.json.windows.filter((it) => !it.is_partial);
     const rows = await cells(page, 'Requests at once');
     assert.ok(rows && rows.length > windows.length);

@@ -1,5 +1,6 @@
 /** Limits on latencies. */
 import { num, type Json } from '../data/json.js';
+import { fixed } from '../data/number.js';
 
 export interface LatencyLimit {
   name: string;
@@ -13,6 +14,17 @@ export function goodputLimits(run: Json): LatencyLimit[] {
     const ms = num(run, `goodput.${key}`);
     return ms === undefined ? [] : [{ name, ms }];
   });
+}
+
+/** Returns a limit in words: `p99 TTFT of at most 500 ms`. */
+export function limitInWords(limit: string): string {
+  const read = readLimit(limit);
+  return read ? `${read.figure} ${read.name} of at most ${givenMs(read.ms)}` : limit;
+}
+
+/** Formats milliseconds that were given, with all their digits. */
+export function givenMs(ms: number): string {
+  return `${Number.isInteger(ms) ? fixed(ms, 0) : ms} ms`;
 }
 
 /** Reads a limit as `plan` and `saturate` write it: `ttft:500@p99`. */

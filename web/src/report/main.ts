@@ -2,6 +2,7 @@
 import { readInputs, type Inputs } from '../data/inputs.js';
 import { absent, command, h, type Child } from './dom.js';
 import { contents, sections, type Section } from './sections.js';
+import { terms } from './terms.js';
 
 /** Titles of the kinds of inputs. */
 const KINDS: Record<string, string> = {
@@ -21,7 +22,8 @@ async function show(inputs: Inputs, page: HTMLElement): Promise<void> {
     page.append(shown);
     shown.append(...(await safely(section)).filter((child): child is Node | string => child !== undefined && child !== false));
   }
-  if (all.length === 0) page.append(absent('This report has no inputs.', 'Make it again with ', 'rooflut report OUT.html INPUTS'));
+  if (all.length > 0) page.append(terms());
+  else page.append(absent('This report has no inputs.', 'Make it again with ', 'rooflut report OUT.html INPUTS'));
   page.removeAttribute('aria-busy');
 }
 

@@ -4,6 +4,7 @@ import { groupBy } from '../data/group.js';
 import { get, has, list, num, text, texts, truth, type Json } from '../data/json.js';
 import { fixed, latency, percent, plural, threeDigits } from '../data/number.js';
 import { absent, answer, command, facts, folded, grid, group, notes, paragraph, type Child } from './dom.js';
+import { limitInWords } from './limits.js';
 import { degrees, formats } from './run/deployment.js';
 
 export function planSection(plan: Json): Child[] {
@@ -45,8 +46,10 @@ export function planSentence(plan: Json): string {
   const cost = num(best, 'hourly_cost.usd');
   const bound = text(best, 'binding');
   const headroom = num(best, 'headroom');
-  const left = bound === undefined || headroom === undefined ? '' : `; the limit that binds, ${bound}, has ${signedPercent(headroom)} of headroom`;
-  return `${model} needs ${plural(gpus, 'GPU')}: ${candidateName(best)}${cost === undefined ? '' : `, at ${fixed(cost, 2)} USD an hour`}${left}.`;
+  const left = bound === undefined || headroom === undefined ? '' : `; the limit that binds, ${limitInWords(bound)}, has ${signedPercent(headroom)} of headroom`;
+  const rate = num(best, 'requests_per_s');
+  const served = rate === undefined ? '' : ` to serve ${threeDigits(rate)} requests/s within the limits`;
+  return `${model} needs ${plural(gpus, 'GPU')}${served}: ${candidateName(best)}${cost === undefined ? '' : `, at ${fixed(cost, 2)} USD an hour`}${left}.`;
 }
 
 function confidence(plan: Json): string {
@@ -85,7 +88,7 @@ function candidatesOf(plan: Json): Json[] {
 }
 
 export function limitsOf(plan: Json): string {
-  const limits = texts(plan, 'limits').join(', ');
+  const limits = texts(plan, 'limits').map((limit) => limitInWords(limit) === limit ? limit : `${limitInWords(limit)} (${limit})`).join(', ');
   const [attainment, confidence] = [num(plan, 'attainment'), num(plan, 'confidence')];
   if (attainment !== undefined) return `${limits}, all met by ${Number((100 * attainment).toFixed(9))} % of requests`;
   return confidence === undefined ? limits : `${limits}, at the far end of intervals for ${percent(100 * confidence)} of servers`;
@@ -149,7 +152,7 @@ function costBars(candidates: Json[]): HTMLElement {
     const bound = text(json, 'binding');
     const headroom = num(json, 'headroom');
     const left = headroom === undefined ? '' : `, headroom ${signedPercent(headroom)}`;
-    return x === undefined ? [] : [{ x, y, note: `${plural(num(json, 'gpus') ?? 0, 'GPU')}${bound === undefined ? '' : `, ${bound} binds${left}`}` }];
+    return x === undefined ? [] : [{ x, y, note: `${plural(num(json, 'gpus') ?? 0, 'GPU')}${bound === undefined ? '' : `, ${limitInWords(bound)} binds${left}`}` }];
   });
   return chart({
     title: isPriced ? cheapest(candidates, costs) : 'GPUs of each deployment',
@@ -176,7 +179,7 @@ function limitBars(candidates: Json[]): HTMLElement | undefined {
       if (!bound || lowest === undefined || highest === undefined) return [];
       return [{ x: (100 * highest) / bound, y, low: (100 * lowest) / bound, high: (100 * highest) / bound }];
     });
-    return limit === undefined || points.length === 0 ? [] : [{ name: limit, mark: 'bars', points }];
+    return limit === undefined || points.length === 0 ? [] : [{ name: limitInWords(limit), mark: 'bars', points }];
   });
   if (series.length === 0) return undefined;
   return chart({

@@ -3,7 +3,7 @@ import { chart, type ChartSpec, type Limit, type Point, type Series } from '../c
 import { has, list, num, text, texts, type Json } from '../data/json.js';
 import { fixed, latency, percent, plural, threeDigits } from '../data/number.js';
 import { absent, answer, command, facts, grid, group, notes, paragraph, type Child } from './dom.js';
-import { readLimit } from './limits.js';
+import { givenMs, readLimit } from './limits.js';
 import { limitedSetting, limitsOf, runs } from './plan.js';
 import { placement } from './run/answer.js';
 
@@ -148,7 +148,7 @@ function curves(json: Json, load: Load, named: Limit[]): HTMLElement | undefined
     x,
     y: { label: `${name} (ms)`, scale: 'log' },
     series: ['p50', 'p99'].map((figure): Series => ({ name: figure, mark: 'line', points: points.map((point) => spread(point, load.key, `${key}.${figure}`)) })),
-    limits: [...named, ...limits.filter((limit) => limit.name === name).map((limit): Limit => ({ axis: 'y', value: limit.ms, label: `limit of ${limit.figure} ${latency(limit.ms)}` }))],
+    limits: [...named, ...limits.filter((limit) => limit.name === name).map((limit): Limit => ({ axis: 'y', value: limit.ms, label: `limit of ${limit.figure} ${givenMs(limit.ms)}` }))],
     height: 280,
   });
   return group(

@@ -1,6 +1,6 @@
 /** The answer of a run in a sentence, with its error and its origin. */
 import { has, num, numbers, text, truth, type Json } from '../../data/json.js';
-import { fixed, latency, percent, threeDigits } from '../../data/number.js';
+import { fixed, latency, percent, plural, threeDigits } from '../../data/number.js';
 import { answer, notes, paragraph } from '../dom.js';
 
 export function runAnswer(run: Json): HTMLElement[] {
@@ -85,6 +85,8 @@ function warnings(run: Json): string[] {
   } else if (!truth(run, 'steady.is_steady') && !truth(run, 'steady.is_transient') && has(run, 'steady')) {
     said.push('The run ends before the servers reach a steady state; use more requests, or a lower rate.');
   }
+  const rejected = num(run, 'rejected') ?? 0;
+  if (rejected > 0) said.push(`${plural(rejected, 'request')} of ${fixed(num(run, 'requests') ?? NaN, 0)} ${rejected === 1 ? 'is' : 'are'} rejected; the latencies are those of the others.`);
   const share = num(run, 'busiest_replica_share');
   if (share !== undefined) said.push(`One server serves ${percent(100 * share)} of the tokens, so that the others stand idle.`);
   return said;

@@ -1,6 +1,6 @@
 /** What was simulated: model, servers and load as a table. */
 import { get, has, list, num, text, truth, type Json } from '../../data/json.js';
-import { fixed, percent } from '../../data/number.js';
+import { fixed, percent, plural } from '../../data/number.js';
 import { facts, type Fact } from '../dom.js';
 
 export function deployment(run: Json): HTMLElement | undefined {
@@ -49,7 +49,9 @@ function gpus(run: Json): string | undefined {
   const count = num(run, 'gpus');
   if (count === undefined) return undefined;
   const base = text(run, 'base');
-  return `${fixed(count, 0)} × ${text(run, 'gpu') ?? 'unknown'}` + (base === undefined ? '' : `, with efficiencies of ${base}`);
+  const gpu = text(run, 'gpu') ?? 'unknown';
+  const named = gpu.includes('+') ? `${fixed(count, 0)} of ${gpu}` : `${fixed(count, 0)} × ${gpu}`;
+  return named + (base === undefined ? '' : `, with efficiencies of ${base}`);
 }
 
 function servers(run: Json): string | undefined {
@@ -110,7 +112,8 @@ function prefixes(run: Json): string | undefined {
 
 function arrivals(run: Json): string {
   const users = num(run, 'load.users');
-  if (users !== undefined) return `${fixed(users, 0)} ${users === 1 ? 'user' : 'users'} who wait for each answer`;
+  const pause = num(run, 'load.think_time_s') ?? num(run, 'load.think_time_s.mean');
+  if (users !== undefined) return `${plural(users, 'user')} who wait for each answer${pause ? ` and pause ${pause} s` : ''}`;
   const rate = num(run, 'load.requests_per_s') ?? num(run, 'load.sessions_per_s');
   const unit = num(run, 'load.requests_per_s') === undefined ? 'sessions' : 'requests';
   const kinds: Record<string, string> = { poisson: 'Poisson', constant: 'equal gaps', gamma: 'gamma' };

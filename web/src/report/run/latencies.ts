@@ -3,7 +3,7 @@ import { chart, type Limit, type Point, type Series } from '../../chart/index.js
 import { get, has, list, num, type Json } from '../../data/json.js';
 import { fixed, latency, percent, threeDigits } from '../../data/number.js';
 import { absent, grid, group, type Child } from '../dom.js';
-import { goodputLimits } from '../limits.js';
+import { givenMs, goodputLimits } from '../limits.js';
 
 const FIGURES = ['mean', 'p50', 'p90', 'p95', 'p99', 'p99_9'] as const;
 const LATENCIES = [
@@ -36,7 +36,8 @@ function latencyGrid(caption: string, first: string, rows: [string, Json][]): HT
 }
 
 function table(run: Json): HTMLElement {
-  const rows = LATENCIES.map(([key, name, about]): [string, Json] => [`${name} ${about}`, get(run, key)]);
+  const about = (key: string, told: string): string => key === 'itl_ms' && has(run, 'speculation') ? 'next step' : told;
+  const rows = LATENCIES.map(([key, name, told]): [string, Json] => [`${name} ${about(key, told)}`, get(run, key)]);
   const isPartial = rows.some(([, json]) => num(json, 'mean') !== undefined && num(json, 'p99') === undefined);
   const few = isPartial ? '; - where fewer than five requests lie beyond a percentile' : '';
   return latencyGrid(`Latencies of the served requests${few}`, 'Latency', rows);
@@ -68,7 +69,7 @@ function distribution(run: Json): Child {
     x: { label: 'Share of the requests', scale: 'log', domain: [1, 1000], format: (odds) => share(odds) },
     y: { label: 'Latency (ms)', scale: 'log' },
     series,
-    limits: goodputLimits(run).map(({ name, ms }): Limit => ({ axis: 'y', value: ms, label: `${name} limit ${latency(ms)}` })),
+    limits: goodputLimits(run).map(({ name, ms }): Limit => ({ axis: 'y', value: ms, label: `${name} limit ${givenMs(ms)}` })),
   });
 }
 

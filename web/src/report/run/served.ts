@@ -20,7 +20,7 @@ export function served(run: Json): HTMLElement | undefined {
       ['Batch', batch(run)],
       ['Limited by', limitedBy(run)],
       ['KV cache', kvCache(run)],
-      ['Prefix hits', share(run, 'prefix_cache_hit_rate', 'of the prompt tokens')],
+      ['Prefix hits', (num(run, 'prefix_cache_hit_rate') ?? 0) > 0 && share(run, 'prefix_cache_hit_rate', 'of the prompt tokens')],
       ['KV transfer', transfer(run)],
       ['Cost', cost(run)],
       ['Energy', energy(run)],
@@ -179,13 +179,20 @@ function per(run: Json, path: string, unit: string): string {
 
 function cost(run: Json): string | undefined {
   if (!has(run, 'cost')) return undefined;
+  const usd = num(run, 'cost.usd_per_gpu_hour');
+  const price = usd === undefined ? '-' : isMixed(run) ? threeDigits(usd) : usd;
   const origin = [text(run, 'cost.source'), text(run, 'cost.date')].filter((it) => it !== undefined).join(', ');
-  return `${per(run, 'cost.usd_per', 'USD')}; at ${num(run, 'cost.usd_per_gpu_hour') ?? '-'} USD per GPU hour${origin === '' ? '' : ` (${origin})`}`;
+  return `${per(run, 'cost.usd_per', 'USD')}; at ${price} USD per GPU hour${isMixed(run) ? ' on average' : ''}${origin === '' ? '' : ` (${origin})`}`;
 }
 
 function energy(run: Json): string | undefined {
   if (!has(run, 'energy_bound')) return undefined;
-  return `at most ${per(run, 'energy_bound.wh_per', 'Wh')}: the GPUs alone, ${whole(num(run, 'energy_bound.tdp_w') ?? NaN)} W each while a step runs`;
+  return `at most ${per(run, 'energy_bound.wh_per', 'Wh')}: the GPUs alone, ${whole(num(run, 'energy_bound.tdp_w') ?? NaN)} W ${isMixed(run) ? 'on average' : 'each'} while a step runs`;
+}
+
+/** Whether the servers are of several kinds, so that prices and powers are means. */
+function isMixed(run: Json): boolean {
+  return list(run, 'servers').length > 0;
 }
 
 function byServer(run: Json): HTMLElement | undefined {
