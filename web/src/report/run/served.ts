@@ -2,6 +2,7 @@
 import { entries, has, list, num, text, texts, type Json } from '../../data/json.js';
 import { fixed, latency, percent, plural, threeDigits } from '../../data/number.js';
 import { facts, grid, group, notes } from '../dom.js';
+import { judgedRequests } from '../limits.js';
 import { degrees } from './deployment.js';
 
 export function served(run: Json): HTMLElement | undefined {
@@ -79,7 +80,7 @@ function goodput(run: Json): string | undefined {
     const ms = num(run, `goodput.${name}_ms`);
     return ms === undefined ? [] : [`${name.toUpperCase()} ≤ ${ms} ms`];
   });
-  const [met, requests] = [num(run, 'goodput.met'), num(run, 'requests')];
+  const [met, requests] = [num(run, 'goodput.met'), judgedRequests(run)];
   const counted = met === undefined || requests === undefined ? '' : ` (${whole(met)} of ${plural(requests, 'request')})`;
   return `${figure(run, 'goodput.requests_per_s', hundredth, 'requests/s') ?? '-'} with ${limits.join(', ')}${counted}`;
 }
