@@ -151,7 +151,7 @@ test('the front has the rows that no other beats', async () => {
     };
     rows.push(await page.rowOf({ gpu: 'h100', tp: 1, users: at, scenario: '' }, run));
   }
-  const csv = new page.Csv(page.sweep(rows));
+  const csv = new page.Csv(new TextEncoder().encode(page.sweep(rows)));
   assert.deepEqual([csv.rows, csv.cell(5, 'error'), csv.cell(1, 'index')], [6, 'no, "never"', '1']);
   // As the sweep has it: by ascending tokens per second for each user.
   assert.deepEqual(page.front(csv), [1, 3, 0]);

@@ -31,6 +31,8 @@ const QUIET_MS = 800;
 /** Time in ms in which answers are gathered before charts are drawn. */
 const DRAW_MS = 100;
 
+const utf8 = new TextEncoder();
+
 export class Answers {
   readonly element: HTMLElement;
   readonly known: Known = { rows: [] };
@@ -103,7 +105,7 @@ export class Answers {
     const answer = runAnswer(run);
     this.summary.replaceChildren(...answer);
     this.say(answer[0]?.textContent ?? '');
-    const files = this.requests === undefined ? {} : { requests: new Csv(this.requests) };
+    const files = this.requests === undefined ? {} : { requests: new Csv(utf8.encode(this.requests)) };
     this.show(this.places.run, () => runSection(run, files).slice(answer.length));
   }
 
@@ -123,7 +125,7 @@ export class Answers {
     this.known.rows.push(line);
     const text = sweep(this.known.rows);
     this.show(this.places.front, () => {
-      const csv = new Csv(text);
+      const csv = new Csv(utf8.encode(text));
       return sweepSection(csv, front(csv));
     });
   }

@@ -40,7 +40,7 @@ function titleOf(inputs: ReportInput[]): string {
 async function objectOf({ name, kind, text }: ReportInput): Promise<string> {
   const head = `{"name":${JSON.stringify(name)},"kind":"${kind}"`;
   if (kind !== 'sweep') return `${head},"json":${text}}`;
-  const csv = new Csv(text);
+  const csv = new Csv(new TextEncoder().encode(text));
   return `${head},"rows":${csv.rows},"pareto":${JSON.stringify(front(csv))},"deflate":"${await compressed(text)}"}`;
 }
 
