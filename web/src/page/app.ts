@@ -14,6 +14,8 @@ import { isVllm, vllmWords } from './vllm.js';
 
 /** Time in ms without a change after which the searches begin. */
 const PAUSE_MS = 100;
+/** Bytes of a file that is read. */
+const LARGEST_FILE = 1_000_000;
 /** Time in ms after which a change is a step of its own for the back button. */
 const STEP_MS = 1500;
 
@@ -136,8 +138,13 @@ export class App {
       }
     });
     file.addEventListener('change', async () => {
-      input.value = await file.files?.[0]?.text() ?? '';
-      use.click();
+      const chosen = file.files?.[0];
+      if (!chosen) return;
+      if (chosen.size > LARGEST_FILE) refuse(`Expected a file of at most ${LARGEST_FILE} bytes, found ${chosen.size}.`);
+      else {
+        input.value = await chosen.text();
+        use.click();
+      }
     });
     return h('details', { class: 'paste' }, h('summary', {}, 'Paste a config.json, a command of vLLM, or a scenario'),
       h('label', { for: 'paste' }, 'A model\u2019s config.json, a vllm serve command, or a scenario (TOML)'), input, wrong,

@@ -75,7 +75,7 @@ export class Lane {
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.receive(data);
     worker.onerror = (event) => {
       event.preventDefault();
-      this.asked?.answer.part({ part: 'refused', of: this.asked.task.kind, message: `The simulator failed: ${event.message}` });
+      this.asked?.answer.part({ part: 'refused', of: this.asked.task.kind, message: `The simulator failed: ${event.message || 'worker.js could not be loaded'}` });
       this.end();
       this.replace();
     };
