@@ -1,5 +1,6 @@
 //! `rooflut run`: a server under load.
 
+mod charted;
 mod figures;
 mod files;
 mod interval;
@@ -25,8 +26,12 @@ use text::RunText;
 
 /// Simulates and answers with the text to print, and with an error if no request was served or a required limit is missed.
 pub(crate) fn run(args: &RunArgs, command: &str) -> Result<Answered, Error> {
-    let output = &args.scenario.output;
-    let prepared = PreparedRun::try_new(&args.scenario, &input::open)?;
+    let scenario = match &args.html.html {
+        Some(_) => &charted::charted(&args.scenario),
+        None => &args.scenario,
+    };
+    let output = &scenario.output;
+    let prepared = PreparedRun::try_new(scenario, &input::open)?;
     let mut files = RunFiles::create(prepared.run(), args)?;
     let mut progress = Bar::new(output.progress == Some(true));
     let (outcome, mut report) = match files.observer() {
