@@ -5,7 +5,7 @@ import { joinScenario, literal, put, splitScenario, type Scenario } from './toml
 export interface Questions {
   /** Scenario of `rooflut run`. */
   run: string;
-  /** The same with intervals. */
+  /** The same with intervals, windows and quantiles. */
   details: string;
   fits: FitsQuestion;
   plan: PlanQuestion;
@@ -38,8 +38,8 @@ export interface PlanQuestion {
 export const CONFIG_FILE = 'config.json';
 
 const DEGREES = [1, 2, 4, 8];
-/** Share of measured servers that the intervals are meant to contain. */
-const INTERVAL = '0.8';
+/** Keys of `[output]` that a run in detail has. */
+const DETAILS: [key: string, value: string][] = [['interval', '0.8'], ['windows', '"auto"'], ['quantiles', 'true']];
 /** Users of the front's points. */
 const USERS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 /** Requests of a run of the front, for each user and at least. */
@@ -58,7 +58,9 @@ export function questions(settings: Settings, catalogue: Catalogue): Questions {
   if (!run.tables.get('output')?.has('goodput')) put(run.tables, 'output', 'goodput', literal(goodput));
 
   const details = copy(run);
-  if (!details.tables.get('output')?.has('interval')) put(details.tables, 'output', 'interval', INTERVAL);
+  for (const [key, value] of DETAILS) {
+    if (!details.tables.get('output')?.has(key)) put(details.tables, 'output', key, value);
+  }
 
   const fits = copy(scenario);
   drop(fits, ['tp', 'replicas']);
@@ -66,7 +68,7 @@ export function questions(settings: Settings, catalogue: Catalogue): Questions {
   const demand = Number.isInteger(context) ? { batch: 1, context } : { batch: 1 };
 
   const plan = copy(scenario);
-  drop(plan, ['requests', 'replicas', 'gpu', 'tp', 'goodput', 'windows', 'interval']);
+  drop(plan, ['requests', 'replicas', 'gpu', 'tp', 'goodput', 'windows', 'interval', 'quantiles']);
   const wanted: PlanQuestion['wanted'] = { goodput, max_gpus: maxGpus, gpu: gpus, tp: DEGREES.filter((tp) => tp <= maxGpus) };
   for (const key of ['dp', 'pp'] as const) {
     if (settings[key] !== undefined) wanted[key] = [Number(settings[key])];
@@ -75,7 +77,7 @@ export function questions(settings: Settings, catalogue: Catalogue): Questions {
   const degrees = DEGREES.filter((tp) => tp * Number(of('pp')) * Number(of('dp')) <= maxGpus);
   const front = gpus.flatMap((name) => degrees.flatMap((tp) => USERS.map((users): FrontPoint => {
     const swept = copy(scenario);
-    drop(swept, ['rate', 'arrival', 'replicas', 'goodput', 'windows', 'interval']);
+    drop(swept, ['rate', 'arrival', 'replicas', 'goodput', 'windows', 'interval', 'quantiles']);
     put(swept.tables, '', 'gpu', literal(name));
     put(swept.tables, '', 'tp', literal(tp));
     put(swept.tables, 'workload', 'users', literal(users));

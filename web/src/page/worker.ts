@@ -1,5 +1,5 @@
 /** A worker: simulates what the page asks, the newest question first. */
-import { num, type Json } from '../data/json.js';
+import type { Json } from '../data/json.js';
 import { Rooflut } from '../../../bindings/wasm/js/rooflut.js';
 import type { Model } from '../../../bindings/wasm/js/model.js';
 import { CONFIG_FILE } from './questions.js';
@@ -7,10 +7,6 @@ import { rowOf } from './row.js';
 import { averageStep } from './step.js';
 import type { FromWorker, Part, Task, ToWorker } from './tasks.js';
 import { vllmScenario } from './vllm.js';
-import { joinScenario, put, splitScenario } from './toml.js';
-
-/** Windows over a run. */
-const WINDOWS = 40;
 
 /** Time in ms without a newer question after which a run is simulated in detail. */
 const CALM_MS = 150;
@@ -115,18 +111,6 @@ function runSteps({ scenario, details, fits }: Extract<Task, { kind: 'run' }>, l
       return undefined;
     })],
     ['run', after(async () => ({ part: 'requests', text: await library.run(scenario, { ...objects(), output: 'requests.csv' }) }))],
-    ['run', after(async () => ({ part: 'details', text: await library.run(withWindows(details, run), objects()) }))],
+    ['run', after(async () => ({ part: 'details', text: await library.run(details, objects()) }))],
   ];
-}
-
-/** Adds windows of a round width to a scenario without. */
-function withWindows(toml: string, run: Json): string {
-  const scenario = splitScenario(toml);
-  const seconds = num(run, 'makespan_s');
-  if (seconds === undefined || scenario.tables.get('output')?.has('windows')) return toml;
-  const least = seconds / WINDOWS;
-  const power = 10 ** Math.floor(Math.log10(least));
-  const width = [1, 2, 5, 10].map((digit) => digit * power).find((width) => width >= least) ?? least;
-  put(scenario.tables, 'output', 'windows', String(Number(width.toPrecision(3))));
-  return joinScenario(scenario);
 }
