@@ -57,6 +57,12 @@ export class Answers {
     this.element = h('div', { id: 'answers' },
       h('section', { id: 'answer', 'aria-label': 'Answer' }, this.summary, this.planned, this.figures.element, this.said),
       tabs(all), ...all.map((place) => place.element));
+    addEventListener('resize', () => this.resized());
+  }
+
+  /** Forgets heights, which depend on the width. */
+  private resized(): void {
+    for (const place of [this.summary, this.planned]) place.style.minHeight = '';
   }
 
   /** Says that answers to a new question are on their way. */
@@ -103,21 +109,21 @@ export class Answers {
     this.element.classList.remove('stale');
     this.figures.show(run);
     const answer = runAnswer(run);
-    this.summary.replaceChildren(...answer);
+    this.sentences(this.summary, ...answer);
     this.say(answer[0]?.textContent ?? '');
     const files = this.requests === undefined ? {} : { requests: new Csv(utf8.encode(this.requests)) };
     this.show(this.places.run, () => runSection(run, files).slice(answer.length));
   }
 
   private bounds(least: Json): void {
-    this.planned.textContent = `Plan: ${boundsSentence(least)}`;
+    this.sentences(this.planned, `Plan: ${boundsSentence(least)}`);
     this.show(this.places.plan, () => boundsSection(least));
   }
 
   private plan(text: string): void {
     const plan = JSON.parse(text) as Json;
     this.known.plan = text;
-    this.planned.textContent = `Plan: ${planSentence(plan)}`;
+    this.sentences(this.planned, `Plan: ${planSentence(plan)}`);
     this.show(this.places.plan, () => planSection(plan));
   }
 
@@ -133,13 +139,19 @@ export class Answers {
   private refuse(of: string, message: string): void {
     if (of === 'run') {
       this.element.classList.add('stale');
-      this.summary.replaceChildren(h('p', { class: 'answer refused' }, message));
+      this.sentences(this.summary, h('p', { class: 'answer refused' }, message));
       this.say(message);
       return;
     }
-    if (of === 'plan') this.planned.textContent = '';
+    if (of === 'plan') this.sentences(this.planned);
     Object.entries(this.places).find(([name]) => name === of)?.[1].refuse(message);
     this.drawSoon();
+  }
+
+  /** Replaces sentences in a place that keeps its largest height, so that nothing below moves with their lengths. */
+  private sentences(place: HTMLElement, ...words: (Node | string)[]): void {
+    place.style.minHeight = `${place.offsetHeight}px`;
+    place.replaceChildren(...words);
   }
 
   private say(words: string): void {

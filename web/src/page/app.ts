@@ -13,7 +13,7 @@ import type { Part } from './tasks.js';
 import { isVllm, vllmWords } from './vllm.js';
 
 /** Time in ms without a change after which the searches begin. */
-const PAUSE_MS = 100;
+const PAUSE_MS = 180;
 /** Bytes of a file that is read. */
 const LARGEST_FILE = 1_000_000;
 /** Time in ms after which a change is a step of its own for the back button. */

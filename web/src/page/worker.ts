@@ -9,7 +9,7 @@ import type { FromWorker, Part, Task, ToWorker } from './tasks.js';
 import { vllmScenario } from './vllm.js';
 
 /** Time in ms without a newer question after which a run is simulated in detail. */
-const CALM_MS = 150;
+const CALM_MS = 300;
 
 let library: Rooflut | undefined;
 let newest = 0;
