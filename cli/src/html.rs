@@ -1,17 +1,14 @@
-//! Reports as HTML: the `--html` of commands, and `rooflut report`.
+//! Reports as HTML, beside the answer of a command.
 
-use std::io::{BufReader, Write};
+use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rooflut_html::{Document, FIRST_LINE, Input, Kind};
-use rooflut_report::compare::ReadReport;
+use rooflut_html::{Document, FIRST_LINE, Input};
 use rooflut_scenario::shell_quoted;
 
-use crate::args::ReportArgs;
-use crate::compare;
 use crate::error::Error;
-use crate::input as files;
 use crate::output::{Answered, print_aside};
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs, is_stdout};
@@ -49,7 +46,7 @@ impl HtmlFile {
         path.map(|path| HtmlFile::at(path, outputs)).transpose()
     }
 
-    fn at(path: &Path, outputs: &mut Outputs) -> Result<HtmlFile, Error> {
+    pub(crate) fn at(path: &Path, outputs: &mut Outputs) -> Result<HtmlFile, Error> {
         Ok(HtmlFile { path: path.to_owned(), file: outputs.open(path, FIRST_LINE.as_bytes())? })
     }
 
@@ -93,38 +90,8 @@ pub fn input(name: &str, json: &str) -> Result<Input, Error> {
     Ok(Input::read(name, json.as_bytes())?)
 }
 
-/// Writes the report of files.
-pub(crate) fn run(args: &ReportArgs, command: &str) -> Result<Answered, Error> {
-    let inputs = args.inputs.iter().map(|path| (path.clone(), "is shown by the report"));
-    let mut outputs = Outputs::new(inputs.collect(), Existing::from(args.force));
-    let file = HtmlFile::at(&args.out, &mut outputs)?;
-    let mut inputs = args.inputs.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
-    inputs.extend(comparison(&args.inputs, &inputs)?);
-    file.write(inputs, command)?;
-    Ok(String::new().into())
-}
-
-fn read(path: &Path) -> Result<Input, Error> {
-    let file = files::open_file(path).map_err(Error::reading(path))?;
-    Ok(Input::read(&path.display().to_string(), BufReader::new(file)).map_err(|error| error.in_file(path))?)
-}
-
-/// Compares the runs of a report, where there are two.
-fn comparison(paths: &[PathBuf], inputs: &[Input]) -> Result<Option<Input>, Error> {
-    let mut runs = paths.iter().zip(inputs).filter(|(_, input)| input.kind() == Kind::Run).map(|(path, _)| path);
-    let (Some(a), Some(b), None) = (runs.next(), runs.next(), runs.next()) else {
-        return Ok(None);
-    };
-    let read = |path: &Path| {
-        let bytes = files::read(path).map_err(Error::reading(path))?;
-        Ok::<_, Error>(ReadReport::read(&bytes).map_err(|error| error.in_file(path))?)
-    };
-    let json = compare::json([a, b], &read(a)?, &read(b)?)?;
-    Ok(Some(input("both runs", &json)?))
-}
-
 /// Returns a command line as a shell reads it, under the name of the program.
-pub fn command_line(arguments: &[std::ffi::OsString], program: &str) -> String {
+pub fn command_line(arguments: &[OsString], program: &str) -> String {
     let words = arguments.iter().skip(1).map(|word| shell_quoted(&word.to_string_lossy()));
     [program.to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -47,6 +47,7 @@ mod prices;
 pub mod program;
 #[doc(hidden)]
 pub mod progress;
+mod report;
 mod resources;
 mod run;
 mod saturate;

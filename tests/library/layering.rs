@@ -75,7 +75,7 @@ fn kernels_do_not_depend_on_engines() {
 }
 
 /// Folders whose modules do not import each other in circles.
-const WITHOUT_CIRCLES: [&str; 20] = [
+const WITHOUT_CIRCLES: [&str; 21] = [
     "src/model",
     "src/op",
     "src/sim",
@@ -85,6 +85,7 @@ const WITHOUT_CIRCLES: [&str; 20] = [
     "codegen/src/read",
     "codegen/src/emit",
     "crates/hf-config/src",
+    "crates/html/src",
     "laboratory/import/src",
     "crates/inspect/src",
     "crates/plan/src",

@@ -21,7 +21,7 @@ export function csvInput(kind, name, text) {
 }
 
 /** Returns the indices of the rows of a sweep that no other row beats in tokens/s a user and a GPU. Cells must have no quotes. */
-function unbeaten(text) {
+export function unbeaten(text) {
   const [header, ...rows] = text.trimEnd().split('\n').map((line) => line.split(','));
   const [user, gpu, overloaded] = ['tokens_per_s_per_user', 'output_tokens_per_s_per_gpu', 'overloaded'].map((name) => header.indexOf(name));
   const known = rows.map((row) => ({ index: Number(row[0]), user: Number(row[user] || NaN), gpu: Number(row[gpu] || NaN), up: row[overloaded] === 'false' }));

@@ -61,14 +61,18 @@ test('a run has the latencies of the command, to the digit', async () => {
 });
 
 test('a run has what the command says of throughput, memory and cost', async () => {
-  const text = (await fixture('run.txt')).replace(/\s+/g, ' ');
-  await open([await json('run')], async (page) => {
-    const facts = new Map((await cells(page, 'What was served')).map(([label, value]) => [label, value]));
-    for (const label of ['Throughput', 'Completed', 'Busy', 'Energy']) assert.ok(text.includes(facts.get(label)), `${label}: ${facts.get(label)}`);
-    for (const label of ['Goodput', 'Cost', 'KV cache']) assert.ok(text.includes(facts.get(label).replaceAll('≤', '<=').split(/[;:]|, \d[^,]*on average/)[0]), `${label}: ${facts.get(label)}`);
-    const origin = line(await fixture('run.txt'), 'origin')[1];
-    assert.ok((await words(page)).includes(origin.slice(0, 40)), origin);
-  });
+  for (const name of ['run', 'steady']) {
+    const text = (await fixture(`${name}.txt`)).replace(/\s+/g, ' ');
+    await open([await json('run', name)], async (page) => {
+      const facts = new Map((await cells(page, 'What was served')).map(([label, value]) => [label, value]));
+      for (const label of ['Throughput', 'Completed', 'Busy', 'Energy']) assert.ok(text.includes(facts.get(label)), `${label}: ${facts.get(label)}`);
+      for (const label of ['Goodput', 'Cost', 'KV cache']) assert.ok(text.includes(facts.get(label).replaceAll('≤', '<=').split(/[;:]|, \d[^,]*on average/)[0]), `${label}: ${facts.get(label)}`);
+      const origin = line(await fixture(`${name}.txt`), 'origin')[1];
+      assert.ok((await words(page)).includes(origin.slice(0, 40)), origin);
+      const share = name === 'run' ? '100' : '71';
+      assert.ok((await page.locator('.answer').textContent()).replaceAll('\u00a0', ' ').includes(`${share} % of the requests meet the limits`));
+    });
+  }
 });
 
 test('a run shows its quantiles, its limits and its windows', async () => {

@@ -36,6 +36,17 @@ test('values that cannot be drawn are left out', () => {
   }
 });
 
+test('names of vertical limits cover no other', () => {
+  const axis = { label: 'a', scale: 'linear' };
+  const limits = [10, 50, 52, 53].map((value) => ({ axis: 'x', value, label: `limit at ${value}` }));
+  const svg = toSvg({ title: 'limits', x: axis, y: axis, series: [{ name: 'a', mark: 'line', points: [{ x: 0, y: 1 }, { x: 100, y: 2 }] }], limits }, 400);
+  const rows = [...svg.matchAll(/<text [^>]*y="([\d.]+)"[^>]*>limit at (\d+)/g)].map(([, y, value]) => [Number(value), Number(y)]);
+  const [alone, ...close] = rows.sort(([a], [b]) => a - b).map(([, y]) => y);
+  assert.equal(rows.length, 4);
+  assert.equal(new Set(close).size, 3);
+  assert.equal(alone, Math.min(...close));
+});
+
 test('drawings are well-formed and within their frame', async () => {
   const chromium = await browser();
   try {

@@ -39,7 +39,7 @@ fn each_command_writes_the_answer_that_it_prints() {
         let data = data(&path);
         assert_eq!(kinds(&data), [kind]);
         assert_eq!(data["inputs"][0]["json"], answer, "{command}");
-        assert_eq!(data["commands"][0], format!("rooflut {command} --json"));
+        assert_eq!(data["command"], format!("rooflut {command} --json"));
     }
 }
 

@@ -54,7 +54,8 @@ impl Document {
 
     fn title(&self) -> String {
         let title = self.inputs.iter().find_map(|input| input.title.clone());
-        title.unwrap_or_else(|| "rooflut".to_owned())
+        title
+            .unwrap_or_else(|| format!("rooflut {}", self.inputs.first().map_or("report", |input| input.kind().name())))
     }
 
     /// Returns the figures of all inputs as tables.
@@ -65,9 +66,9 @@ impl Document {
     /// Returns the object that the front end reads.
     fn data(&self, title: &str) -> String {
         let head = embedded(&format!(
-            "{{\"format\":{FORMAT},\"title\":{},\"commands\":{},\"inputs\":[",
+            "{{\"format\":{FORMAT},\"title\":{},\"command\":{},\"inputs\":[",
             json!(title),
-            json!(self.command.as_slice())
+            json!(self.command)
         ));
         let inputs: Vec<&str> = self.inputs.iter().map(|input| input.object.as_str()).collect();
         head + &inputs.join(",") + "]}"

@@ -132,7 +132,7 @@ fn markup_in_names_and_commands_is_text() {
         assert!(!file.contains(markup), "{markup}");
     }
     let data = data(&document);
-    assert_eq!(data["commands"], serde_json::json!(["rooflut '<s>'"]));
+    assert_eq!(data["command"], "rooflut '<s>'");
     assert_eq!(data["inputs"][0]["json"]["model"], "</script><b>");
     assert!(file.contains("<title>&lt;/script&gt;&lt;b&gt; on &lt;i&gt;</title>"));
 }

@@ -199,8 +199,22 @@ function categoryTexts(plot: Box, x: Scale): Node[] {
     });
 }
 
+/** Returns a function that gives each label beside a vertical line the first row in which it covers no other. */
+function rowsOfLabels(): (edge: number, isBefore: boolean, width: number) => number {
+  const rows: Domain[][] = [];
+  return (edge, isBefore, width) => {
+    const [from, to] = isBefore ? [edge - width - 8, edge] : [edge, edge + width + 8];
+    const isFree = (spans: Domain[]) => spans.every(([start, end]) => to <= start || from >= end);
+    const free = rows.findIndex(isFree);
+    const row = free < 0 ? rows.push([]) - 1 : free;
+    rows[row]?.push([from, to]);
+    return row;
+  };
+}
+
 /** Limits as thin lines with their labels; one outside of the view is named at the edge that it lies behind. */
 function limits(spec: ChartSpec, plot: Box, x: Scale, y: Scale): Node[] {
+  const rowOf = rowsOfLabels();
   return (spec.limits ?? []).flatMap((limit) => {
     const at = limit.axis === 'x' ? x.at(limit.value) : y.at(limit.value);
     const [from, to] = limit.axis === 'x' ? [plot.left, plot.right] : [plot.top, plot.bottom];
@@ -213,7 +227,7 @@ function limits(spec: ChartSpec, plot: Box, x: Scale, y: Scale): Node[] {
     const line = limit.axis === 'x' ? `M${px(at)} ${plot.top}V${plot.bottom}` : `M${plot.left} ${px(at)}H${px(plot.right)}`;
     const place =
       limit.axis === 'x'
-        ? { x: isAfter ? edge - 5 : edge + 5, y: plot.top + 11, 'text-anchor': isAfter ? 'end' : 'start' }
+        ? { x: isAfter ? edge - 5 : edge + 5, y: plot.top + 11 + LINE * rowOf(edge, isAfter, textWidth(text, TEXT)), 'text-anchor': isAfter ? 'end' : 'start' }
         : { x: plot.left + 6, y: edge - plot.top < 16 ? edge + 13 : edge - 5, 'text-anchor': 'start' };
     return [
       ...(isOut ? [] : [node('path', { d: line, stroke: '@ink', 'stroke-width': 1.2, 'stroke-dasharray': '5 4' })]),

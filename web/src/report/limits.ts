@@ -16,13 +16,6 @@ export function goodputLimits(run: Json): LatencyLimit[] {
   });
 }
 
-/** Returns the number of requests among which those that meet the limits are counted: all but warm-up and drain. */
-export function judgedRequests(run: Json): number | undefined {
-  const requests = num(run, 'requests');
-  const outside = (num(run, 'steady.warm_up_requests') ?? 0) + (num(run, 'steady.drain_requests') ?? 0);
-  return requests === undefined ? undefined : requests - outside;
-}
-
 /** Returns a limit in words: `p99 TTFT of at most 500 ms`. */
 export function limitInWords(limit: string): string {
   const read = readLimit(limit);

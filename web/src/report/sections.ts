@@ -67,9 +67,9 @@ async function runFiles(inputs: Input[]): Promise<RunFiles> {
 }
 
 /** Returns the rows of an input, or the sentence that says why they are not there. */
-async function rowsOf({ deflate, rows, maxRows }: Input): Promise<Rows> {
+async function rowsOf({ kind, deflate, rows, maxRows }: Input): Promise<Rows> {
   if (maxRows !== undefined) {
-    return absent(`The file has ${fixed(rows ?? NaN, 0)} rows, and a report holds at most ${fixed(maxRows, 0)}.`, 'Write fewer rows, as with fewer --requests.');
+    return absent(`The file has ${fixed(rows ?? NaN, 0)} rows, and a report holds at most ${fixed(maxRows, 0)}.`, kind === 'sweep' ? 'Divide the sweep, as with --shard.' : 'The charts over time show all of them.');
   }
   try {
     return new Csv(await inflate(deflate ?? ''));

@@ -201,7 +201,8 @@ function roofline(step: Json): HTMLElement {
     note: `${fixed(num(dot.json, 'ms') ?? 0, 3)} ms${text(dot.json, 'binding') === undefined ? '' : `, bound by ${text(dot.json, 'binding')}`}`,
   }));
   const slow = dots.reduce((most, dot) => (num(dot.json, 'ms') ?? 0) > (num(most.json, 'ms') ?? 0) ? dot : most);
-  const roof = Math.min(slow.intensity * bandwidth, Math.max(...ceilings.map(([, flops]) => flops))) / 1e12;
+  const peak = ceilings.find(([dtype]) => dtype === text(slow.json, 'dtype')) ?? ceilings[0];
+  const roof = Math.min(slow.intensity * bandwidth, peak?.[1] ?? Infinity) / 1e12;
   return chart({
     title: `The longest kernel (${label(slow.json)}) reaches ${percent((100 * slow.tflops) / roof)} of its roof`,
     note: `Lines: memory bandwidth of ${threeDigits(bandwidth / 1e12)} TB/s and peak of each format. Kernels without FLOPs or bytes, such as those of the host, are left out. Both axes are logarithmic; the colour tells where a time comes from.`,

@@ -2,7 +2,7 @@
 import { has, num, numbers, text, truth, type Json } from '../../data/json.js';
 import { fixed, latency, percent, plural, threeDigits } from '../../data/number.js';
 import { answer, notes, paragraph } from '../dom.js';
-import { judgedRequests } from '../limits.js';
+import { coveredRequests } from './served.js';
 
 export function runAnswer(run: Json): HTMLElement[] {
   const said = [answer(sentence(run)), paragraph(`${error(run)} ${origin(run)}`)];
@@ -38,7 +38,8 @@ function named(run: Json, name: string, path: string): string | undefined {
 
 function verdict(run: Json): string {
   if (truth(run, 'overloaded')) return ', but is overloaded';
-  const [met, requests] = [num(run, 'goodput.met'), judgedRequests(run)];
+  const met = num(run, 'goodput.met');
+  const requests = coveredRequests(run);
   if (met === undefined || !requests) return '';
   return `; ${percent((100 * met) / requests)} of the requests meet the limits`;
 }

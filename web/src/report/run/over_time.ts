@@ -1,5 +1,5 @@
 /** A run over time: windows as charts that share their axis. */
-import { chart, linked, type Point, type Series } from '../../chart/index.js';
+import { chart, linked, type Limit, type Point, type Series } from '../../chart/index.js';
 import type { Csv } from '../../data/csv.js';
 import { list, num, truth, type Json } from '../../data/json.js';
 import { threeDigits } from '../../data/number.js';
@@ -48,12 +48,21 @@ export function overTime(run: Json, csv: Csv | undefined): HTMLElement[] {
   if (windows.from.length === 0) {
     return [absent('Figures over time are not in this report.', 'Run again with ', '--windows auto')];
   }
-  const figures = charts(windows, num(run, 'kv_blocks'));
+  const figures = charts(windows, num(run, 'kv_blocks'), steadyPart(run));
   if (figures.length > 1) linked(figures);
   return figures;
 }
 
-function charts(windows: Windows, kvBlocks: number | undefined): HTMLElement[] {
+/** Returns the ends of the part of the run that the figures of the report are of. */
+function steadyPart(run: Json): Limit[] {
+  const ends = [['from_s', 'warm-up ends'], ['to_s', 'last arrival']] as const;
+  return ends.flatMap(([key, label]) => {
+    const value = num(run, `steady.${key}`);
+    return value === undefined ? [] : [{ axis: 'x', value, label }];
+  });
+}
+
+function charts(windows: Windows, kvBlocks: number | undefined, steady: Limit[]): HTMLElement[] {
   const width = (windows.to[0] ?? 0) - (windows.from[0] ?? 0);
   const per = (values: (number | undefined)[]): (number | undefined)[] =>
     values.map((value, at) => value === undefined ? undefined : value / ((windows.to[at] ?? 0) - (windows.from[at] ?? 0)));
@@ -86,6 +95,7 @@ function charts(windows: Windows, kvBlocks: number | undefined): HTMLElement[] {
     x: { label: 'Simulated time (s)', scale: 'linear' },
     y: { label, scale: 'linear', domain: [0, Math.max(...series.flatMap(highest), 0)] },
     series,
+    ...(at === 0 ? { limits: steady } : {}),
     height: 180,
   }));
 }
@@ -93,5 +103,5 @@ function charts(windows: Windows, kvBlocks: number | undefined): HTMLElement[] {
 /** Returns the highest value of a series, if it has one. */
 function highest({ points }: Series): number[] {
   const values = points.map(({ y }) => y).filter(Number.isFinite);
-  return values.length === 0 ? [] : [Math.max(...values)];
+  return values.length === 0 ? [] : [values.reduce((most, value) => Math.max(most, value))];
 }

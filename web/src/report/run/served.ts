@@ -2,7 +2,6 @@
 import { entries, has, list, num, text, texts, type Json } from '../../data/json.js';
 import { fixed, latency, percent, plural, threeDigits } from '../../data/number.js';
 import { facts, grid, group, notes } from '../dom.js';
-import { judgedRequests } from '../limits.js';
 import { degrees } from './deployment.js';
 
 export function served(run: Json): HTMLElement | undefined {
@@ -80,9 +79,16 @@ function goodput(run: Json): string | undefined {
     const ms = num(run, `goodput.${name}_ms`);
     return ms === undefined ? [] : [`${name.toUpperCase()} ≤ ${ms} ms`];
   });
-  const [met, requests] = [num(run, 'goodput.met'), judgedRequests(run)];
+  const [met, requests] = [num(run, 'goodput.met'), coveredRequests(run)];
   const counted = met === undefined || requests === undefined ? '' : ` (${whole(met)} of ${plural(requests, 'request')})`;
   return `${figure(run, 'goodput.requests_per_s', hundredth, 'requests/s') ?? '-'} with ${limits.join(', ')}${counted}`;
+}
+
+/** Returns the requests of the part of the run that its figures cover. */
+export function coveredRequests(run: Json): number | undefined {
+  const all = num(run, 'requests');
+  const without = (num(run, 'steady.warm_up_requests') ?? 0) + (num(run, 'steady.drain_requests') ?? 0);
+  return all === undefined ? undefined : all - without;
 }
 
 function overSeeds(run: Json): string | undefined {

@@ -1,15 +1,21 @@
 /** The Pareto front of a sweep: speed for each user against output of each GPU. */
-import { chart, type Colour, type Point, type Series } from '../../chart/index.js';
+import { chart, type ChartSpec, type Colour, type Point, type Series } from '../../chart/index.js';
 import { plural } from '../../data/number.js';
 import { absent } from '../dom.js';
 import { described, grouped, type Key, type Sweep } from './rows.js';
 
-/** Most lines that have a colour. */
-const MAX_LINES = 7;
+/** Most lines that have a colour; the last one is for the others. */
+const MAX_LINES = 6;
 
 export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
+  const spec = paretoSpec(sweep, front);
+  return spec ? chart(spec) : absent('No row has tokens per second a user and a GPU.', 'Run the sweep again with this version of ', 'rooflut sweep');
+}
+
+/** Returns the chart; `undefined` for rows without its figures. */
+export function paretoSpec(sweep: Sweep, front: number[]): ChartSpec | undefined {
   const [perUser, perGpu] = [sweep.figure('tokens_per_s_per_user'), sweep.figure('output_tokens_per_s_per_gpu')];
-  if (!perUser || !perGpu) return absent('No row has tokens per second a user and a GPU.', 'Run the sweep again with this version of ', 'rooflut sweep');
+  if (!perUser || !perGpu) return undefined;
   const points = (rows: Iterable<number>, label: (row: number) => string): Point[] => {
     const found: Point[] = [];
     for (const row of rows) {
@@ -37,8 +43,8 @@ export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
     }),
   ];
   const rest = points(lines.slice(MAX_LINES).flatMap(([, rows]) => rows), (row) => described(sweep.keys, row));
-  if (rest.length > 0) series.push({ name: 'other deployments on the front', mark: 'dots', colour: 'bad', points: rest });
-  return chart({
+  if (rest.length > 0) series.push({ name: 'other deployments on the front', mark: 'dots', colour: 6, points: rest });
+  return {
     title: front.length === 0
       ? 'Speed for each user against output of each GPU'
       : `${plural(front.length, 'row')} of ${plural(lines.length, 'deployment')} are on the Pareto front`,
@@ -47,14 +53,14 @@ export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
     y: { label: 'Output of a GPU (tokens/s)', scale: 'linear' },
     series: series.filter((one) => one.points.length > 0),
     height: 420,
-  });
+  };
 }
 
 /** Returns the range of the load along a line: `: rate 4 to 12`. */
 function ends(load: Key[], rows: number[]): string {
   const ranges = load.flatMap(({ name, numbers }) => {
-    const values = rows.map((row) => numbers?.[row] ?? NaN);
-    const [least, most] = [Math.min(...values), Math.max(...values)];
+    const values = rows.map((row) => numbers?.[row] ?? NaN).sort((a, b) => a - b);
+    const [least = NaN, most = NaN] = [values[0], values.at(-1)];
     return Number.isNaN(least) || least === most ? [] : [`${name} ${least} to ${most}`];
   });
   return ranges.length === 0 ? '' : `: ${ranges.join(', ')}`;
