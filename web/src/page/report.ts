@@ -20,7 +20,7 @@ export async function filled(inputs: ReportInput[]): Promise<string> {
   const template = await response.text();
   const title = titleOf(inputs);
   const objects = await Promise.all(inputs.map(objectOf));
-  const data = `{"format":${FORMAT},"title":${JSON.stringify(title)},"commands":[],"inputs":[${objects.join(',')}]}`;
+  const data = `{"format":${FORMAT},"title":${JSON.stringify(title)},"command":null,"inputs":[${objects.join(',')}]}`;
   return template
     .replace('@TITLE@', () => escaped(title))
     .replace('@STATIC@', () => escaped('This report needs JavaScript, which it brings along.'))
@@ -32,9 +32,9 @@ function titleOf(inputs: ReportInput[]): string {
     if (kind === 'sweep') continue;
     const json = JSON.parse(text) as Json;
     const [model, gpu] = [textOf(json, 'model'), textOf(json, 'gpu')];
-    if (model !== undefined) return `${model}${gpu === undefined ? '' : ` on ${gpu}`} - rooflut`;
+    if (model !== undefined) return gpu === undefined ? model : `${model} on ${gpu}`;
   }
-  return 'rooflut';
+  return 'rooflut report';
 }
 
 async function objectOf({ name, kind, text }: ReportInput): Promise<string> {
