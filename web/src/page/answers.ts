@@ -77,14 +77,16 @@ export class Answers {
   take(part: Part): void {
     switch (part.part) {
       case 'run':
-      case 'details':
         return this.run(part.text);
+      case 'details':
+        this.run(part.text);
+        return this.details(JSON.parse(part.text) as Json);
       case 'requests':
         this.requests = part.text;
         return;
       case 'step':
         this.known.step = part.text;
-        return this.show(this.places.step, () => stepSection(JSON.parse(part.text) as Json));
+        return this.show(this.places.step, () => stepSection(JSON.parse(part.text) as Json).filter(isThere));
       case 'fits':
         return this.show(this.places.fits, () => memorySection(JSON.parse(part.text) as Json));
       case 'bounds':
@@ -99,10 +101,12 @@ export class Answers {
   }
 
   /** All parts of an answer are there. */
-  done(kind: 'plan' | 'front'): void {
+  done(kind: 'run' | 'plan' | 'front'): void {
+    if (kind === 'front' && this.known.rows.length > 0) this.front();
     this.places[kind].settle();
   }
 
+  /** Shows what is known of a run at once. Its charts wait for the details, so that they do not come and go. */
   private run(text: string): void {
     const run = JSON.parse(text) as Json;
     this.known.run = text;
@@ -111,13 +115,20 @@ export class Answers {
     const answer = runAnswer(run);
     this.sentences(this.summary, ...answer);
     this.say(answer[0]?.textContent ?? '');
+    if (this.places.run.isEmpty) this.details(run);
+    else this.places.run.wait('Simulating in detail…');
+  }
+
+  private details(run: Json): void {
     const files = this.requests === undefined ? {} : { requests: new Csv(utf8.encode(this.requests)) };
-    this.show(this.places.run, () => runSection(run, files).slice(answer.length));
+    this.show(this.places.run, () => runSection(run, files).slice(runAnswer(run).length));
   }
 
   private bounds(least: Json): void {
-    this.sentences(this.planned, `Plan: ${boundsSentence(least)}`);
-    this.show(this.places.plan, () => boundsSection(least));
+    const sentence = boundsSentence(least);
+    this.sentences(this.planned, `Plan: ${sentence}`);
+    this.places.plan.wait(`Planning… ${sentence}`);
+    if (this.places.plan.isEmpty) this.show(this.places.plan, () => boundsSection(least));
   }
 
   private plan(text: string): void {
@@ -129,11 +140,12 @@ export class Answers {
 
   private row(line: string): void {
     this.known.rows.push(line);
-    const text = sweep(this.known.rows);
-    this.show(this.places.front, () => {
-      const csv = new Csv(utf8.encode(text));
-      return sweepSection(csv, front(csv));
-    });
+    this.places.front.wait(`Simulating deployments… ${this.known.rows.length} loads are done`);
+  }
+
+  private front(): void {
+    const csv = new Csv(utf8.encode(sweep(this.known.rows)));
+    this.show(this.places.front, () => sweepSection(csv, front(csv)));
   }
 
   private refuse(of: string, message: string): void {
@@ -144,6 +156,7 @@ export class Answers {
       return;
     }
     if (of === 'plan') this.sentences(this.planned);
+    if (of === 'details') return this.details(JSON.parse(this.known.run ?? 'null') as Json);
     Object.entries(this.places).find(([name]) => name === of)?.[1].refuse(message);
     this.drawSoon();
   }
@@ -171,4 +184,9 @@ export class Answers {
       for (const place of Object.values(this.places)) place.draw();
     }, DRAW_MS);
   }
+}
+
+/** Whether a group of figures has some: a step of the page has no kernels, so that its roofline would ask for another command. */
+function isThere(child: Child): boolean {
+  return !(child instanceof HTMLElement && child.querySelector(':scope > .absent'));
 }

@@ -98,7 +98,7 @@ export class App {
     }
     this.exports.show(asked);
     const { run: scenario, details, fits, config } = asked;
-    this.lanes.run.ask({ kind: 'run', scenario, details, fits, config }, { part: (part) => this.take(part), done: () => {} });
+    this.lanes.run.ask({ kind: 'run', scenario, details, fits, config }, { part: (part) => this.take(part), done: () => this.answers.done('run') });
     this.answers.wait();
     this.pause = setTimeout(() => this.search(asked), PAUSE_MS);
   }

@@ -15,6 +15,11 @@ export class Place {
       h('h2', { class: 'for-readers' }, title), this.state, this.body);
   }
 
+  /** Whether it has no content yet. */
+  get isEmpty(): boolean {
+    return this.body.childElementCount === 0 && this.due === undefined;
+  }
+
   /** Says that a newer answer is on its way. */
   wait(words: string): void {
     this.element.setAttribute('aria-busy', 'true');

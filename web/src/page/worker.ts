@@ -106,11 +106,11 @@ function runSteps({ scenario, details, fits }: Extract<Task, { kind: 'run' }>, l
       const text = await averageStep(library, scenario, objects().model, run);
       return text === undefined ? undefined : { part: 'step', text };
     })],
-    ['run', after(async () => {
+    ['details', after(async () => {
       await pause(CALM_MS);
       return undefined;
     })],
-    ['run', after(async () => ({ part: 'requests', text: await library.run(scenario, { ...objects(), output: 'requests.csv' }) }))],
-    ['run', after(async () => ({ part: 'details', text: await library.run(details, objects()) }))],
+    ['details', after(async () => ({ part: 'requests', text: await library.run(scenario, { ...objects(), output: 'requests.csv' }) }))],
+    ['details', after(async () => ({ part: 'details', text: await library.run(details, objects()) }))],
   ];
 }
