@@ -102,12 +102,6 @@ next command`);
   assert.equal(page.vllmScenario(tables), 'model = "x"\ntp = 2\n\n[server]\nmax_num_seqs = 64\n');
 });
 
-test('the command has a flag for each key', () => {
-  const asked = page.questions({ gpu: 'h200', prompt: "file:it's.txt", expert_parallel: true }, catalogue);
-  assert.equal(page.runCommand(asked.run),
-    "rooflut run --model llama-3.1-8b --gpu h200 --expert-parallel --rate 10 --prompt 'file:it'\\''s.txt' --output 256 --requests 1000 --goodput ttft:500 tpot:50");
-});
-
 test('settings return from an address', async () => {
   const settings = { gpu: 'h200', prompt: 'uniform:1..9', rate: 2.5, gpus: ['b200'], expert_parallel: true };
   const address = await page.writeAddress(settings);

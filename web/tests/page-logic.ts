@@ -2,7 +2,6 @@
 export { Csv } from '../src/data/csv.js';
 export { readAddress, writeAddress } from '../src/page/address.js';
 export { check } from '../src/page/check.js';
-export { runCommand } from '../src/page/command.js';
 export { fields } from '../src/page/fields.js';
 export { front } from '../src/page/front.js';
 export { rowOf, sweep } from '../src/page/row.js';

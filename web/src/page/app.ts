@@ -110,7 +110,10 @@ export class App {
   }
 
   private take(part: Part): void {
-    if (part.part === 'run') this.form.accept();
+    if (part.part === 'run') {
+      this.form.accept();
+      this.exports.repeat(JSON.parse(part.text));
+    }
     if (part.part === 'refused' && part.of === 'run') this.form.refuse(part.message);
     this.answers.take(part);
   }

@@ -1,7 +1,7 @@
 /** What may be taken from the page: scenario, command, report. */
 import { button } from '../data/element.js';
+import { text, type Json } from '../data/json.js';
 import { command, h } from '../report/dom.js';
-import { runCommand } from './command.js';
 import { sweep } from './row.js';
 import type { Known } from './answers.js';
 import { CONFIG_FILE, type Questions } from './questions.js';
@@ -28,7 +28,11 @@ export class Exports {
   show(questions: Questions): void {
     this.questions = questions;
     this.config.hidden = questions.config === undefined;
-    const words = runCommand(questions.run);
+  }
+
+  /** Shows the command of a run. */
+  repeat(run: Json): void {
+    const words = text(run, 'command');
     this.place.replaceChildren(...(words === undefined ? [] : [command(words, 'Command that repeats the run')]));
   }
 
