@@ -71,6 +71,7 @@ test('other keys win over the controls, and a config.json over the model', () =>
   assert.match(asked.run, /^tp = 4$/m);
   assert.match(asked.run, /^rate = 7$/m);
   assert.equal(asked.config, '{}');
+  assert.match(page.questions({ price: 'h100=2.1, b200=4' }, catalogue).plan.scenario, /^price = \["h100=2.1", "b200=4"\]$/m);
 });
 
 test('a pasted scenario fills the controls, and what has none is kept', () => {
@@ -83,9 +84,11 @@ prompt = 800
 watermark = 0.02
 [output]
 goodput = ["ttft:200", "tpot:20"]
+price = ["h200=2.5", "b200=4"]
 `, { rate: 3 }, fields);
   assert.deepEqual(settings, {
-    model: 'qwen3-14b', gpu: 'h200', load: 'users', users: 16, prompt: '800', ttft: 200, tpot: 20, other: '[server]\nwatermark = 0.02',
+    model: 'qwen3-14b', gpu: 'h200', load: 'users', users: 16, prompt: '800', ttft: 200, tpot: 20,
+    price: 'h200=2.5 b200=4', other: '[server]\nwatermark = 0.02',
   });
   assert.throws(() => page.pasted('  ', {}, fields), /found nothing/);
   assert.throws(() => page.pasted('{"a": ', {}, fields), /^Error: config.json: /);

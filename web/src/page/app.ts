@@ -105,8 +105,18 @@ export class App {
 
   private search({ plan, front, config }: Questions): void {
     const part = (part: Part): void => this.take(part);
-    this.lanes.plan.ask({ kind: 'plan', question: plan, config }, { part, done: () => this.answers.done('plan') });
-    this.lanes.front.ask({ kind: 'front', points: front, config }, { part, done: () => this.answers.done('front') });
+    const simulate = (): void => {
+      this.lanes.front.ask({ kind: 'front', points: front, config }, { part, done: () => this.answers.done('front') });
+    };
+    const isWide = navigator.hardwareConcurrency > 2;
+    this.lanes.plan.ask({ kind: 'plan', question: plan, config }, {
+      part,
+      done: () => {
+        this.answers.done('plan');
+        if (!isWide) simulate();
+      },
+    });
+    if (isWide) simulate();
   }
 
   private take(part: Part): void {
@@ -114,7 +124,7 @@ export class App {
       this.form.accept();
       this.exports.repeat(JSON.parse(part.text));
     }
-    if (part.part === 'refused' && part.of === 'run') this.form.refuse(part.message);
+    if (part.part === 'refused' && (part.of === 'run' || part.of === 'plan')) this.form.refuse(part.message);
     this.answers.take(part);
   }
 

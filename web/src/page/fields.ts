@@ -1,7 +1,7 @@
 /** The settings of the page, each with its control and the place of its key in a scenario. */
 
 /** Table of a scenario file, or `page` for what only the page knows. */
-export type Table = '' | 'workload' | 'server' | 'page';
+export type Table = '' | 'workload' | 'server' | 'output' | 'page';
 
 interface Named {
   key: string;
@@ -49,6 +49,8 @@ export interface TextField extends Named {
   initial: string;
   suggestions?: string[];
   lines?: number;
+  /** Whether a scenario has its words as a list. */
+  isList?: boolean;
 }
 
 export interface SwitchField extends Named {
@@ -117,11 +119,13 @@ export function fields(catalogue: Catalogue): Field[] {
     { key: 'max_gpus', table: 'page', group: 'Limits', kind: 'number', label: 'GPUs at most', min: 1, max: 8, whole: true, initial: 8, slider: [1, 8],
       help: 'Of the plan and of the front.' },
     { key: 'gpus', table: 'page', group: 'Limits', kind: 'names', label: 'GPUs to choose from, beside the one above', options: catalogue.gpus },
+    { key: 'price', table: 'output', group: 'Limits', kind: 'text', label: 'Prices of GPUs', unit: 'USD an hour', initial: '', isList: true,
+      help: 'In place of list prices: h100=2.10 b300=5.' },
     { key: 'engine', table: '', group: 'More settings', kind: 'choice', label: 'Engine', initial: '', options: [['', 'default'], ...same(catalogue.engines)] },
-    { key: 'max_num_seqs', table: 'server', group: 'More settings', kind: 'number', label: 'max_num_seqs', min: 1, max: 1e5, whole: true },
-    { key: 'max_num_batched_tokens', table: 'server', group: 'More settings', kind: 'number', label: 'max_num_batched_tokens', min: 1, max: 1e6, whole: true },
-    { key: 'max_model_len', table: 'server', group: 'More settings', kind: 'number', label: 'max_model_len', min: 1, max: 1e8, whole: true },
-    { key: 'gpu_memory_utilization', table: 'server', group: 'More settings', kind: 'number', label: 'gpu_memory_utilization', min: 0.01, max: 1 },
+    { key: 'max_num_seqs', table: 'server', group: 'More settings', kind: 'number', label: 'Requests at once, at most', min: 1, max: 1e5, whole: true },
+    { key: 'max_num_batched_tokens', table: 'server', group: 'More settings', kind: 'number', label: 'Tokens a step, at most', min: 1, max: 1e6, whole: true },
+    { key: 'max_model_len', table: 'server', group: 'More settings', kind: 'number', label: 'Tokens a request, at most', min: 1, max: 1e8, whole: true },
+    { key: 'gpu_memory_utilization', table: 'server', group: 'More settings', kind: 'number', label: 'Share of GPU memory', min: 0.01, max: 1 },
     { key: 'draft_tokens', table: 'server', group: 'More settings', kind: 'number', label: 'Draft tokens', min: 1, max: 64, whole: true },
     { key: 'draft_model', table: 'server', group: 'More settings', kind: 'text', label: 'Draft model', initial: '', suggestions: ['mtp', 'ngram', ...catalogue.models],
       shown: hasDrafts },

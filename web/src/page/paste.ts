@@ -37,7 +37,7 @@ export function ofScenario(text: string, fields: Field[]): Settings {
       const field = fields.find((field) => field.table === table && field.key === key);
       const value = readLiteral(toml);
       const limits = key === 'goodput' && Array.isArray(value) ? simpleLimits(value) : undefined;
-      const checked = field && check(field, field.kind === 'number' || typeof value === 'boolean' ? value : String(value));
+      const checked = field && check(field, given(field, value));
       if (limits) Object.assign(settings, limits);
       else if (!checked || 'wrong' in checked) put(other.tables, table, key, toml);
       else if (checked.value !== undefined) settings[key] = checked.value;
@@ -46,6 +46,12 @@ export function ofScenario(text: string, fields: Field[]): Settings {
   if (settings.users !== undefined || tables.get('workload')?.has('users')) settings.load = 'users';
   const rest = joinScenario(other).trim();
   return rest === '' ? settings : { ...settings, other: rest };
+}
+
+/** Returns a value of a scenario as the control of its field takes it. */
+function given(field: Field, value: ReturnType<typeof readLiteral>): unknown {
+  if (field.kind === 'number' || typeof value === 'boolean') return value;
+  return Array.isArray(value) && field.kind === 'text' && field.isList ? value.join(' ') : String(value);
 }
 
 /** Returns limits that are all of the p99 of TTFT or TPOT in ms, as the page has them. */

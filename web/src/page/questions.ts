@@ -97,6 +97,7 @@ function base(settings: Settings, all: Field[]): Scenario {
     const isMeant = field.shown?.(settings) ?? true;
     if (field.table === 'page' || value === undefined || value === '' || !isMeant) continue;
     const written = field.kind === 'choice' && field.numeric ? Number(value)
+      : field.kind === 'text' && field.isList ? String(value).split(/[\s,]+/)
       : field.kind === 'length' && /^[\d_]+$/.test(String(value)) ? Number(String(value).replaceAll('_', '')) : value;
     put(scenario.tables, field.table, field.key, literal(written));
   }
