@@ -12,6 +12,7 @@ import { serve } from './serve.mjs';
 const library = process.env.ROOFLUT_WASM ?? fileURLToPath(new URL('../../bindings/wasm/dist/', import.meta.url));
 const folder = fileURLToPath(new URL('../dist/page-test/', import.meta.url));
 const skip = !existsSync(`${library}rooflut.wasm`) && 'bindings/wasm is not built';
+const options = { skip, timeout: 120_000 };
 
 /** Limits of time are those of an idle machine. */
 const slack = Math.max(1, loadavg()[0] / availableParallelism());
@@ -68,7 +69,7 @@ async function reportOf(scenario) {
   return JSON.parse(await (await load()).run(scenario));
 }
 
-test('figures are those of the command, to the digit, before and after a change', { skip }, () => visit(async (page) => {
+test('figures are those of the command, to the digit, before and after a change', options, () => visit(async (page) => {
   const { latency, fixed, threeDigits } = await imported('src/data/number.ts');
   const same = async (toml) => {
     const run = await reportOf(toml);
@@ -85,7 +86,7 @@ test('figures are those of the command, to the digit, before and after a change'
   await same('gpu = "h200"\ntp = 2\n[workload]\nrate = 25.5\nrequests = 1000\nprompt = "uniform:100..900"\n[output]\ngoodput = ["ttft:500", "tpot:50"]\n');
 }));
 
-test('all answers come: run, step, memory, front and plan', { skip }, () => visit(async (page) => {
+test('all answers come: run, step, memory, front and plan', options, () => visit(async (page) => {
   await settled(page);
   await page.waitForFunction(() => document.querySelector('.figures .range').textContent.includes('to'));
   await page.waitForSelector('#run:not([aria-busy])', { state: 'attached' });
@@ -101,7 +102,7 @@ test('all answers come: run, step, memory, front and plan', { skip }, () => visi
   assert.match(await page.locator('.summary').textContent(), /Origin of the step time/);
 }));
 
-test('a slider shows a run of 1,000 requests within 50 ms, and the page takes input meanwhile', { skip }, () => visit(async (page) => {
+test('a slider shows a run of 1,000 requests within 50 ms, and the page takes input meanwhile', options, () => visit(async (page) => {
   await settled(page);
   const times = await page.evaluate(async () => {
     const slider = document.querySelector('.of-number:has(#set-rate) [type=range]');
@@ -122,7 +123,7 @@ test('a slider shows a run of 1,000 requests within 50 ms, and the page takes in
   assert.ok(times[0] <= 50 * slack, `${times[0]} ms`);
 }));
 
-test('a plan of 8 GPUs comes within 3 s, and a new input ends an old one', { skip }, () => visit(async (page) => {
+test('a plan of 8 GPUs comes within 3 s, and a new input ends an old one', options, () => visit(async (page) => {
   await settled(page);
   const planned = async (rate) => {
     const begin = Date.now();
@@ -164,7 +165,7 @@ test('a plan of 8 GPUs comes within 3 s, and a new input ends an old one', { ski
   await page.waitForFunction(() => /needs 1\sGPU\s/.test(document.querySelector('.planned').textContent));
 }));
 
-test('a refusal stands at the control that it names', { skip }, () => visit(async (page) => {
+test('a refusal stands at the control that it names', options, () => visit(async (page) => {
   await answered(page);
   await type(page, 'tp', '4');
   await type(page, 'dp', '2');
@@ -196,7 +197,7 @@ test('a refusal stands at the control that it names', { skip }, () => visit(asyn
   await page.waitForFunction(() => document.querySelector('.summary .answer').textContent.startsWith('llama-3.1-8b on 1'));
 }));
 
-test('the address holds the settings, and the back button returns to earlier ones', { skip }, () => visit(async (page, context) => {
+test('the address holds the settings, and the back button returns to earlier ones', options, () => visit(async (page, context) => {
   await answered(page);
   await page.waitForTimeout(2500);
   await type(page, 'rate', '4');
@@ -216,13 +217,13 @@ test('the address holds the settings, and the back button returns to earlier one
 }));
 
 for (const hash of ['#1.%00', '#1.AAAA', '#9.abc', '#<img src=x onerror=alert(1)>', `#1.${'A'.repeat(20_000)}`, '#constructor.abc']) {
-  test(`an address ends in ${hash.slice(0, 30)}: it is refused in words, and the page works`, { skip }, () => visit(async (page) => {
+  test(`an address ends in ${hash.slice(0, 30)}: it is refused in words, and the page works`, options, () => visit(async (page) => {
     await answered(page);
     assert.match(await page.locator('#form > .wrong').textContent(), /^The (address|settings in the address).*initial settings\.$/);
   }, { hash }));
 }
 
-test('a config.json, a scenario and a command are pasted, and markup in them is text', { skip }, () => visit(async (page) => {
+test('a config.json, a scenario and a command are pasted, and markup in them is text', options, () => visit(async (page) => {
   await answered(page);
   await page.click('.paste summary');
   const use = async (text) => {
@@ -246,7 +247,7 @@ test('a config.json, a scenario and a command are pasted, and markup in them is 
   assert.match(await page.locator('#paste-wrong').textContent(), /line 1: expected key = value/);
 }));
 
-test('scenario and report are saved', { skip }, () => visit(async (page, context) => {
+test('scenario and report are saved', options, () => visit(async (page, context) => {
   await settled(page);
   const saved = async (label) => {
     const [download] = await Promise.all([page.waitForEvent('download'), page.click(`#take button:has-text("${label}")`)]);
@@ -262,7 +263,7 @@ test('scenario and report are saved', { skip }, () => visit(async (page, context
   assert.match(await report.locator('body').textContent(), /36 rows of llama-3\.1-8b/);
 }, { allow: [/X-Frame|setContent/] }));
 
-test('a file says what is needed, and so does a page without its parts', { skip }, async () => {
+test('a file says what is needed, and so does a page without its parts', options, async () => {
   await visit(async (page) => {
     await page.waitForFunction(() => document.querySelector('main').textContent.includes('was opened as a file'));
   }, { url: pathToFileURL(`${folder}index.html`).href, allow: [/file:/] });
@@ -283,7 +284,7 @@ test('a file says what is needed, and so does a page without its parts', { skip 
   await context.close();
 });
 
-test('tables of other GPUs come when they are chosen', { skip }, () => visit(async (page) => {
+test('tables of other GPUs come when they are chosen', options, () => visit(async (page) => {
   server.asked.length = 0;
   await page.reload();
   await settled(page);
@@ -294,7 +295,7 @@ test('tables of other GPUs come when they are chosen', { skip }, () => visit(asy
   assert.ok(server.asked.some((path) => path.endsWith('tables/b200.bin')));
 }));
 
-test('the second visit works without a network, and an update is announced', { skip }, async () => {
+test('the second visit works without a network, and an update is announced', options, async () => {
   const context = await browser.newContext();
   const own = await serve(folder, '/again/');
   const page = await context.newPage();
@@ -326,7 +327,7 @@ test('the second visit works without a network, and an update is announced', { s
   await changing.close();
 });
 
-test('everything is reached by keys', { skip }, () => visit(async (page) => {
+test('everything is reached by keys', options, () => visit(async (page) => {
   await settled(page);
   await page.focus('#run-tab');
   for (const id of ['step', 'memory', 'front', 'plan', 'run']) {
@@ -350,7 +351,7 @@ test('everything is reached by keys', { skip }, () => visit(async (page) => {
 
 for (const colorScheme of ['light', 'dark']) {
   for (const width of [390, 768, 1440]) {
-    test(`axe finds nothing at ${width} px in ${colorScheme}, and nothing is wider than the page`, { skip }, () => visit(async (page) => {
+    test(`axe finds nothing at ${width} px in ${colorScheme}, and nothing is wider than the page`, options, () => visit(async (page) => {
       await settled(page);
       for (const id of width === 1440 ? ['run', 'step', 'memory', 'front', 'plan'] : ['front', 'plan']) {
         await page.click(`#${id}-tab`);
@@ -362,7 +363,7 @@ for (const colorScheme of ['light', 'dark']) {
   }
 }
 
-test('nothing is wider than the page at 200 %', { skip }, () => visit(async (page) => {
+test('nothing is wider than the page at 200 %', options, () => visit(async (page) => {
   await settled(page);
   for (const id of ['run', 'step', 'memory', 'front', 'plan']) {
     await page.click(`#${id}-tab`);
@@ -370,7 +371,7 @@ test('nothing is wider than the page at 200 %', { skip }, () => visit(async (pag
   }
 }, { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 }));
 
-test('nothing moves while a slider does', { skip }, () => visit(async (page) => {
+test('nothing moves while a slider does', options, () => visit(async (page) => {
   await settled(page);
   await page.waitForTimeout(500);
   const shift = await page.evaluate(async () => {
