@@ -14,7 +14,8 @@ step cargo build -q --profile wasm --target wasm32-unknown-unknown -p rooflut-wa
 step npm ci --silent --ignore-scripts
 step npx tsc
 step node build.mjs "$module"
+step python3 ../../tools/release/licences.py wasm32-unknown-unknown ../../Cargo.toml rooflut-wasm THIRD-PARTY.txt
 [ "${1:-}" != --build ] || exit 0
-step node --test tests/
+step node --test tests/*.test.mjs
 step node measure.mjs "$module"
 step npm pack --dry-run

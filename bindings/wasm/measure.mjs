@@ -4,10 +4,14 @@
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
-import { load } from "./dist/node.js";
+import { compile, load } from "./dist/node.js";
 import { parts } from "./parts.mjs";
 
-/** Bytes of brotli of the first load: the module and the rows of one GPU. 700_000 is the aim. */
+/**
+ * Bytes of brotli of the first load: the module and the rows of one GPU. 700_000 is the aim, which the 886_410 of
+ * 2026-11-29 miss by 186_410. What few pages need, the traces and config.json, is 13 % of the code, some 100_000 bytes:
+ * a module of their own would not suffice. The standard library is 27 %.
+ */
 const LIMIT = 900_000;
 const LOAD = 'model = "llama-3.1-8b"\n[workload]\nrequests = 1000\nrate = 20\n';
 const PLAN = 'model = "llama-3.1-8b"\n[workload]\nrate = 30\n';
@@ -49,6 +53,8 @@ async function timed(what, work, times) {
 
 let rooflut;
 await timed("load", async () => (rooflut = await load()), 1);
+const module = await compile(readFileSync(new URL("./dist/rooflut.wasm", import.meta.url)));
+await timed("load of the compiled module", () => load({ wasm: module }), 8);
 await timed("rows of h100", () => rooflut.loadTables("h100"), 1);
 await timed("a run of 1_000 requests", () => rooflut.run(LOAD), 8);
 await timed("bounds of a plan of up to 8 H100", () => rooflut.planLeast(PLAN, LIMITS), 4);

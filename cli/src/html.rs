@@ -22,7 +22,7 @@ pub struct HtmlArgs {
 }
 
 impl HtmlArgs {
-    /// Opens the report of a command that reads no files which it might replace.
+    /// Opens the report of a command. It replaces nothing but an earlier report, so none of the files that are read.
     ///
     /// # Errors
     /// As of [`Outputs::open`].

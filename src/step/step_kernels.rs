@@ -19,7 +19,8 @@ pub struct StepKernel {
     pub operation: Option<(OperationKind, Codes)>,
     /// Number of calls.
     pub calls: f64,
-    /// Time that all calls add to the step.
+    /// Time that all calls add to the step. Of kernels that run beside others, such as shared experts, a part is hidden
+    /// behind these and does not count.
     pub time: Seconds,
     /// Compulsory work of all calls on one GPU; `None` if it is not known. FLOPs of small kernels are not counted.
     pub work: Option<Work>,

@@ -15,6 +15,8 @@ mod merged_axis;
 mod origin;
 #[cfg(feature = "runtime-tables")]
 mod owned;
+#[cfg(feature = "deferred-tables")]
+mod presence;
 mod provenance;
 mod set;
 mod stored;

@@ -211,7 +211,7 @@ impl StaticSet {
     #[inline]
     pub(super) fn table(&'static self, place: u16) -> Option<Stored<'static>> {
         #[cfg(feature = "deferred-tables")]
-        if !super::deferred::is_present(self.name) {
+        if !super::presence::is_present(self.name) {
             return None;
         }
         let table = self.tables.get(usize::from(place))?;

@@ -5,7 +5,7 @@ use rooflut::model::{Attention, Ffn};
 use rooflut::step::{Chunk, DecodeGroup, Parallelism, RooflineModel, StepBatch, StepModel, StepOptions, StepTime};
 use rooflut::table::sets;
 
-/// Checks that the kernels of each part add up to its time, and that none is faster than its work at the peaks.
+/// Checks that the kernels of each part add up to its time, and that those with FLOPs or messages name their operation.
 fn check(model: &RooflineModel, batch: &StepBatch<'_>, context: &str) {
     let time: StepTime = model.step_time(batch);
     let kernels = model.step_kernels(batch);

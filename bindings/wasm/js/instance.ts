@@ -1,5 +1,5 @@
 import { KINDS, RooflutError } from "./error.js";
-import { Arguments, type Exports } from "./memory.js";
+import { Arguments, type Exports, Trap, entered } from "./memory.js";
 import { type Rows, write } from "./rows.js";
 
 const ERROR_BYTES = 1024;
@@ -86,8 +86,8 @@ export class Instance {
   }
 
   keepFile(path: string, contents: Uint8Array): void {
+    this.#guarded((args) => this.#writeFile(this.#exports, args, path, contents));
     this.#files.set(path, contents);
-    this.#writeFile(this.#exports, path, contents);
   }
 
   /** Writes the rows of a set, by its place among all, to their places. */
@@ -106,7 +106,11 @@ export class Instance {
     const exports = new WebAssembly.Instance(this.#module, {}).exports as unknown as Exports;
     exports.rooflut_wasm_start();
     for (const [set, rows] of this.#sets) this.#writeRows(exports, set, rows);
-    for (const [path, contents] of this.#files) this.#writeFile(exports, path, contents);
+    for (const [path, contents] of this.#files) {
+      const args = new Arguments(exports);
+      this.#writeFile(exports, args, path, contents);
+      args.free();
+    }
     return exports;
   }
 
@@ -115,45 +119,42 @@ export class Instance {
     exports.rooflut_wasm_set_present(set);
   }
 
-  #writeFile(exports: Exports, path: string, contents: Uint8Array): void {
-    const args = new Arguments(exports);
-    exports.rooflut_wasm_keep_file(...args.text(path), ...args.bytes(contents));
-    args.free();
+  #writeFile(exports: Exports, args: Arguments, path: string, contents: Uint8Array): void {
+    const given = [...args.text(path), ...args.bytes(contents)] as const;
+    entered(() => exports.rooflut_wasm_keep_file(...given));
   }
 
   #checked(args: Arguments, name: string, given: (number | bigint)[]): void {
     const error = args.zeros(ERROR_BYTES);
-    const code = (this.#exports[name] as Call)(...given, error);
+    const code = entered(() => (this.#exports[name] as Call)(...given, error));
     if (code !== 0) throw new RooflutError(KINDS[code] ?? "unknown", this.#untilZero(error + 4));
   }
 
-  /** Runs `work`; a trap, which leaves memory in an unknown state, is an error after which there is a new instance. */
+  /** Runs `work`; a trap is an error after which there is a new instance, other exceptions pass. */
   #guarded<T>(work: (args: Arguments) => T): T {
     const args = new Arguments(this.#exports);
     let result: T;
     try {
       result = work(args);
     } catch (error) {
-      if (error instanceof RooflutError) {
-        args.free();
-        throw error;
-      }
-      throw this.#replaced(error);
+      if (error instanceof Trap) throw this.#replaced(error);
+      args.free();
+      throw error;
     }
     args.free();
     return result;
   }
 
-  #replaced(trap: unknown): RooflutError {
+  #replaced(trap: Trap): RooflutError {
     const { rooflut_wasm_panic_message: message, rooflut_wasm_panic_length: length } = this.#exports;
-    const cause = this.#string(message(), length()) || String(trap);
+    const cause = this.#string(message(), length()) || trap.message;
     this.#exports = this.#start();
     this.epoch += 1;
     return new RooflutError("panic", `a defect of rooflut, or too little memory: ${cause}; report it with the input`);
   }
 
   #string(pointer: number, length: number): string {
-    return decoder.decode(new Uint8Array(this.#exports.memory.buffer, pointer, length));
+    return decoder.decode(new Uint8Array(this.#exports.memory.buffer, pointer >>> 0, length));
   }
 
   #untilZero(pointer: number): string {

@@ -1,3 +1,4 @@
+import { u32, u64 } from "./value.js";
 import type { Owned } from "./owned.js";
 
 /** The time of a kernel and its provenance. */
@@ -30,7 +31,7 @@ export class Lookup {
         class: this.#lookup.instance.name("rooflut_class_name", out.u32(16)),
         isOutside: out.u32(20) === 1,
       });
-      return [[batch, BigInt(size), out.pointer], estimate];
+      return [[u32("batch", batch), u64("size", size), out.pointer], estimate];
     });
   }
 

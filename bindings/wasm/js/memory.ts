@@ -1,3 +1,5 @@
+import { refused } from "./value.js";
+
 /** The functions that the WebAssembly module exports: those of the C interface, and a few beside it. */
 export interface Exports {
   readonly memory: WebAssembly.Memory;
@@ -20,6 +22,18 @@ export interface Exports {
 
 const utf8 = new TextEncoder();
 
+/** The end of an instance: too little memory, or an exception in the module, whose memory is then unknown. */
+export class Trap extends Error {}
+
+/** Calls a function of the module. A stack that overflows in it is no `WebAssembly.RuntimeError`, but a trap too. */
+export function entered<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (cause) {
+    throw new Trap(String(cause));
+  }
+}
+
 /** Memory for the arguments of one call, freed after it. */
 export class Arguments {
   readonly #exports: Exports;
@@ -31,8 +45,9 @@ export class Arguments {
 
   /** Returns the address of `length` zeros. */
   zeros(length: number): number {
-    const pointer = this.#exports.rooflut_wasm_allocate(length);
-    if (pointer === 0) throw new RangeError(`expected memory for ${length} bytes, found none`);
+    // The module takes lengths modulo 2^32, and its addresses from 2 GiB come as negative numbers.
+    const pointer = length < 2 ** 32 ? entered(() => this.#exports.rooflut_wasm_allocate(length)) >>> 0 : 0;
+    if (pointer === 0) throw new Trap(`expected memory for ${length} bytes, found none`);
     this.#allocated.push([pointer, length]);
     return pointer;
   }
@@ -49,11 +64,17 @@ export class Arguments {
     return this.bytes(utf8.encode(text));
   }
 
-  /** Returns the address of `count` entries of `size` bytes, written by `write`; 0 if there are none. */
-  array<T>(entries: readonly T[], size: number, write: (view: Struct, entry: T) => void): number {
+  /** Returns the address of entries of `size` bytes, written by `write`; 0 if there are none. Errors name `field`. */
+  array<T>(
+    field: string,
+    entries: readonly T[],
+    size: number,
+    write: (struct: Struct, entry: T, field: string) => void,
+  ): number {
+    if (!Array.isArray(entries)) throw refused(field, "an array", entries);
     if (entries.length === 0) return 0;
     const first = this.zeros(entries.length * size);
-    entries.forEach((entry, index) => write(this.struct(first + index * size), entry));
+    entries.forEach((entry, index) => write(this.struct(first + index * size), entry, `${field}[${index}]`));
     return first;
   }
 
@@ -103,8 +124,8 @@ export class Struct {
     this.#view.setUint32(offset, value, true);
   }
 
-  setU64(offset: number, value: bigint | number): void {
-    this.#view.setBigUint64(offset, BigInt(value), true);
+  setU64(offset: number, value: bigint): void {
+    this.#view.setBigUint64(offset, value, true);
   }
 
   setText(offset: number, [pointer, length]: [number, number]): void {

@@ -1,6 +1,7 @@
 import { RooflutError } from "./error.js";
 import { Instance } from "./instance.js";
 import type { Arguments } from "./memory.js";
+import { refused } from "./value.js";
 import { read } from "./rows.js";
 import { Lookup } from "./lookup.js";
 import { Model } from "./model.js";
@@ -124,7 +125,10 @@ export class Rooflut {
 
   /** Keeps the contents of a file: a trace, or a file of lengths or prices, that a scenario names by this path. */
   keepFile(path: string, contents: string | Uint8Array): void {
-    this.#instance.keepFile(path, typeof contents === "string" ? new TextEncoder().encode(contents) : contents);
+    const bytes = typeof contents === "string" ? new TextEncoder().encode(contents) : contents;
+    // That of another realm is no instance of the class.
+    if (bytes?.[Symbol.toStringTag] !== "Uint8Array") throw refused("contents", "a text or a Uint8Array", bytes);
+    this.#instance.keepFile(path, bytes);
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { Arguments } from "./memory.js";
+import { f64, u32, u64 } from "./value.js";
 import type { Owned } from "./owned.js";
 import { Server } from "./server.js";
 
@@ -68,12 +69,12 @@ export class Scenario {
 
   /** Returns the scenario with another seed, of the load and of the acceptance of drafts. */
   withSeed(seed: number | bigint): Scenario {
-    return new Scenario(this.#scenario.derive("rooflut_scenario_with_seed", BigInt(seed)));
+    return new Scenario(this.#scenario.derive("rooflut_scenario_with_seed", u64("seed", seed)));
   }
 
   /** Returns the scenario at another rate, requests (or sessions) per second. */
   withRate(rate: number): Scenario {
-    return new Scenario(this.#scenario.derive("rooflut_scenario_with_rate", rate));
+    return new Scenario(this.#scenario.derive("rooflut_scenario_with_rate", f64("rate", rate)));
   }
 
   /** Simulates the scenario and returns the report. */
@@ -119,7 +120,8 @@ export class Scenario {
   stepInterval(batch: Batch, coverage: number): [number, number] {
     return this.#scenario.call("rooflut_step_interval", (args) => {
       const interval = args.struct(args.zeros(16));
-      return [[batchOf(args, batch), coverage, interval.pointer], () => [interval.f64(0), interval.f64(8)]];
+      const given = [batchOf(args, batch), f64("coverage", coverage), interval.pointer];
+      return [given, () => [interval.f64(0), interval.f64(8)]];
     });
   }
 
@@ -135,16 +137,16 @@ export class Scenario {
 
 /** Writes a `RooflutBatch`. */
 function batchOf(args: Arguments, { prefill = [], decode = [] }: Batch): number {
-  const chunks = args.array(prefill, 12, (struct, chunk) => {
-    struct.setU32(0, chunk.newTokens);
-    struct.setU32(4, chunk.kvLen);
+  const chunks = args.array("prefill", prefill, 12, (struct, chunk, field) => {
+    struct.setU32(0, u32(`${field}.newTokens`, chunk.newTokens));
+    struct.setU32(4, u32(`${field}.kvLen`, chunk.kvLen));
     struct.setU32(8, (chunk.isLast ?? true) ? 1 : 0);
   });
-  const groups = args.array(decode, 24, (struct, group) => {
-    struct.setU64(0, group.kvTokens);
-    struct.setU64(8, group.outsideTokens ?? 0);
-    struct.setU32(16, group.requests);
-    struct.setU32(20, group.drafted ?? 0);
+  const groups = args.array("decode", decode, 24, (struct, group, field) => {
+    struct.setU64(0, u64(`${field}.kvTokens`, group.kvTokens));
+    struct.setU64(8, u64(`${field}.outsideTokens`, group.outsideTokens ?? 0));
+    struct.setU32(16, u32(`${field}.requests`, group.requests));
+    struct.setU32(20, u32(`${field}.drafted`, group.drafted ?? 0));
   });
   const batch = args.struct(args.zeros(16));
   batch.setText(0, [chunks, prefill.length]);

@@ -1,4 +1,5 @@
 import type { Struct } from "./memory.js";
+import { u32, u64 } from "./value.js";
 import type { Owned } from "./owned.js";
 
 /** A request. */
@@ -72,18 +73,18 @@ export class Server {
   push(request: Request): number {
     return this.#server.call("rooflut_server_push", (args) => {
       const [struct, number] = [args.struct(args.zeros(64)), args.struct(args.zeros(8))];
-      struct.setU64(0, request.arrivalNs ?? 0);
-      struct.setU32(8, request.promptTokens);
-      struct.setU32(12, request.outputTokens);
-      struct.setU32(16, request.cachedPromptTokens ?? 0);
-      struct.setU32(20, request.priority ?? 0);
+      struct.setU64(0, u64("arrivalNs", request.arrivalNs ?? 0));
+      struct.setU32(8, u32("promptTokens", request.promptTokens));
+      struct.setU32(12, u32("outputTokens", request.outputTokens));
+      struct.setU32(16, u32("cachedPromptTokens", request.cachedPromptTokens ?? 0));
+      struct.setU32(20, u32("priority", request.priority ?? 0));
       return [[struct.pointer, number.pointer], () => number.number(0)];
     });
   }
 
   /** Moves the clock to `toNs` and runs all steps that begin before. */
   advance(toNs: number): ServerState {
-    return this.#answer("rooflut_server_advance", 64, state, BigInt(toNs));
+    return this.#answer("rooflut_server_advance", 64, state, u64("toNs", toNs));
   }
 
   state(): ServerState {

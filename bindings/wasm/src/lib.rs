@@ -1,4 +1,4 @@
-//! What JavaScript needs beside the C interface, which this module exports, too: memory for its arguments, files, rows
+//! Exports for JavaScript beside the C interface, which this module exports, too: memory for its arguments, files, rows
 //! of table sets that come later, the message of a panic, and commands of vLLM.
 
 mod files;

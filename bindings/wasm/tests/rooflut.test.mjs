@@ -190,6 +190,22 @@ test("too little memory ends the instance, and a new one takes its place", async
   assert.equal(await rooflut.run(RUN), report);
 });
 
+test("too little memory for arguments ends the instance, and a new one takes its place", async () => {
+  const rooflut = await load({ wasm: await limited(32) });
+  const calls = [
+    [(scenario) => scenario.step({ decode: new Array(2 ** 31) }), 24 * 2 ** 31],
+    [() => rooflut.keepFile("trace.csv", new Uint8Array(2 ** 27)), 2 ** 27],
+  ];
+  for (const [call, bytes] of calls) {
+    const scenario = await rooflut.scenario(RUN);
+    const message = new RegExp(`expected memory for ${bytes} bytes, found none`);
+    assert.throws(() => call(scenario), { kind: "panic", message });
+    assert.throws(() => scenario.run(), { kind: "handle", message: /make a new one/ });
+  }
+  // The file would not fit into any instance.
+  assert.ok(await rooflut.run(RUN));
+});
+
 test("the example of the README runs", async () => {
   const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
   const [, example] = readme.match(/```js\n([\s\S]*?)```/);

@@ -10,9 +10,9 @@ Examples:
   rooflut report report.html run.json requests.csv
   rooflut sweep --rate 4..20:4 --out sweep.csv && rooflut report sweep.html sweep.csv";
 const AFTER: &str = "\
-The inputs are the JSON of run, step, plan, saturate, compare and of rooflut-lab validate, the rows of sweep, and those of \
-the --requests-out, --steps-out and --windows-out of run. Two runs are compared. The report opens offline in any browser. \
-The same inputs give the same bytes. Each of these commands writes its report itself with --html.";
+The inputs are the JSON of run, step, plan, saturate, compare and of rooflut-lab validate, the rows of sweep, and those \
+of the --requests-out, --steps-out and --windows-out of run. Two runs are compared. The report opens offline in any \
+browser. The same inputs give the same bytes. Each of these commands writes its report itself with --html.";
 
 /// Arguments of `rooflut report`.
 #[derive(Args)]

@@ -29,8 +29,8 @@ clamps the lengths, as in lognormal:512,0.6@16..4096.";
 #[derive(Args, Default)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct RunArgs {
-    /// TOML scenario file, with a key for every flag but --force and --html (see examples/scenario.toml). Flags given here replace
-    /// its keys.
+    /// TOML scenario file, with a key for every flag but --force and --html (see examples/scenario.toml). Flags given
+    /// here replace its keys.
     #[arg(id = "scenario", long = "scenario", value_name = "FILE")]
     path: Option<PathBuf>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What a report draws of a run.
+//! Figures that the report of a run draws.
 
 use rooflut::interval::Coverage;
 use rooflut_scenario::{Scenario, WindowWidth};
@@ -9,12 +9,10 @@ pub(super) fn charted(scenario: &Scenario) -> Scenario {
     let mut charted = scenario.clone();
     let output = &mut charted.output;
     output.quantiles.get_or_insert(true);
-    // Windows of a width that is not known take a second run.
-    let is_read_once = scenario.workload.trace.as_deref().is_some_and(|trace| trace.as_os_str() == "-");
-    if !is_read_once {
-        output.windows.get_or_insert(WindowWidth::Auto);
-    }
-    if output.interval.is_none() {
+    output.windows.get_or_insert(WindowWidth::Auto);
+    // With other step times, a run may end before a server is lost, or within its warm-up.
+    let may_fail = scenario.server.lose.is_some() || scenario.workload.warm_up.is_some();
+    if output.interval.is_none() && !may_fail {
         output.interval = Some(Coverage::default());
         if charted.check().is_err() {
             charted.output.interval = None;
@@ -34,9 +32,10 @@ mod tests {
         assert_eq!((output.quantiles, output.windows), (Some(true), Some(WindowWidth::Auto)));
         assert_eq!(output.interval, Some(Coverage::default()));
         scenario.target.pp = Some(2);
-        scenario.workload.trace = Some("-".into());
         scenario.output.quantiles = Some(false);
         let output = charted(&scenario).output;
-        assert_eq!((output.quantiles, output.windows, output.interval), (Some(false), None, None));
+        assert_eq!((output.quantiles, output.interval), (Some(false), None));
+        let scenario = Scenario { server: rooflut_scenario::Server::default(), ..Scenario::default() };
+        assert!(charted(&scenario).output.interval.is_some());
     }
 }

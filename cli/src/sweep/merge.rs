@@ -13,10 +13,13 @@ use crate::output_file::OutputFile;
 use crate::outputs::is_stdout;
 
 use super::out::is_parquet;
-use super::pictures;
 
-/// Joins the shards, and returns what was written.
-pub(super) fn run(args: &SweepArgs, shards: &[PathBuf], command: &str) -> Result<String, Error> {
+/// Joins the shards, and returns what was written; `pictures` draws the rows, and returns what it has drawn.
+pub(super) fn run(
+    args: &SweepArgs,
+    shards: &[PathBuf],
+    pictures: impl FnOnce(&Path) -> Result<String, Error>,
+) -> Result<String, Error> {
     if args.path.is_some() || !args.lists.0.is_empty() {
         return Err(Error::new("--merge takes the files of shards alone; leave the flags of the scenario out"));
     }
@@ -33,7 +36,7 @@ pub(super) fn run(args: &SweepArgs, shards: &[PathBuf], command: &str) -> Result
     }
     if parquet {
         let rows = folders(shards, out)?;
-        return Ok(summary(out, rows, &plural(shards.len() as u64, "folder")) + &pictures(args, out, command)?);
+        return Ok(summary(out, rows, &plural(shards.len() as u64, "folder")) + &pictures(out)?);
     }
     let opened = shards
         .iter()
@@ -54,7 +57,7 @@ pub(super) fn run(args: &SweepArgs, shards: &[PathBuf], command: &str) -> Result
     if is_stdout(out) {
         return Ok(String::new());
     }
-    Ok(summary(out, rows, &plural(shards.len() as u64, "file")) + &pictures(args, out, command)?)
+    Ok(summary(out, rows, &plural(shards.len() as u64, "file")) + &pictures(out)?)
 }
 
 /// Joins folders of Parquet files, and returns the number of rows.

@@ -9,15 +9,14 @@ mod out;
 mod pareto;
 mod plots;
 mod progress;
+mod report;
 
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use rooflut::table::TableSet;
-use rooflut_html::Input;
 use rooflut_scenario::Scenario;
 use rooflut_sweep::{Named, Sources, Sweep};
 
@@ -27,8 +26,8 @@ use crate::host::Host;
 use crate::html::HtmlFile;
 use crate::input;
 use crate::model_source;
-use crate::output::{Answered, count, plural};
-use crate::outputs::{Existing, Outputs, is_stdout};
+use crate::output::{Answered, count, plural, print_aside};
+use crate::outputs::is_stdout;
 use crate::table_set::{self, WhichSet};
 use crate::temporary;
 use crate::version::version;
@@ -39,14 +38,16 @@ use progress::Progress;
 /// Simulates a grid, or joins the files of its shards, and answers with what was written. Rows without a file go to
 /// standard output.
 pub(crate) fn run(args: &SweepArgs, host: Host<'_>) -> Result<Answered, Error> {
-    match args.merge.as_slice() {
-        [] => sweep(args, host),
-        shards => merge::run(args, shards, &host.command),
-    }
-    .map(Answered::from)
+    let report = report::open(args)?;
+    let text = match args.merge.as_slice() {
+        [] => sweep(args, host, report)?,
+        shards => merge::run(args, shards, |rows| pictures(args, rows, report, &host.command))?,
+    };
+    let is_aside = args.html.as_deref().is_some_and(is_stdout);
+    Ok(if is_aside { print_aside(text) } else { text }.into())
 }
 
-fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
+fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<String, Error> {
     let command = host.command;
     let grid = grid::grid(args)?;
     let points = args.shard.len(grid.len());
@@ -93,24 +94,17 @@ fn sweep(args: &SweepArgs, host: Host<'_>) -> Result<String, Error> {
     let Some(path) = args.out.as_deref().filter(|path| !is_stdout(path)) else {
         return Ok(String::new());
     };
-    Ok(summary(path, points, done, failed) + &pictures(args, path, &command)?)
+    Ok(summary(path, points, done, failed) + &pictures(args, path, report, &command)?)
 }
 
-/// Draws the charts of the rows and writes their report, and returns their paths and the Pareto front, if they are asked for.
-fn pictures(args: &SweepArgs, rows: &Path, command: &str) -> Result<String, Error> {
+/// Draws the charts of the rows and writes their report, and returns the paths of the charts and the Pareto front, as they
+/// are asked for.
+fn pictures(args: &SweepArgs, rows: &Path, report: Option<HtmlFile>, command: &str) -> Result<String, Error> {
     let drawn = plots::draw(&args.plot, rows)?;
-    if let Some(html) = &args.html {
-        write_report(html, rows, command)?;
+    if let Some(report) = report {
+        report::write(report, rows, command)?;
     }
     Ok(if args.pareto { drawn + &pareto::text(rows)? } else { drawn })
-}
-
-/// Writes the report of the rows.
-fn write_report(html: &Path, rows: &Path, command: &str) -> Result<(), Error> {
-    let inputs = vec![(rows.to_owned(), "has the rows of this sweep")];
-    let file = HtmlFile::open(Some(html), &mut Outputs::new(inputs, Existing::Keep))?;
-    let input = Input::read(&rows.display().to_string(), BufReader::new(plots::csv(rows)?))?;
-    file.map_or(Ok(()), |file| file.write(vec![input], command))
 }
 
 /// `sweep.csv: 600 deployments simulated, 12 with an error; 1000 rows`.

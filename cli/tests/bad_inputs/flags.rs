@@ -14,7 +14,7 @@ fn can_mean(flag: &str, value: &str) -> bool {
         // Priorities have shares of all requests.
         "--rate" | "--priorities" => ["99999999999999999999", "1e308"].contains(&value),
         // Names of files.
-        "--requests-out" | "--steps-out" | "--perfetto" | "--out" => !value.is_empty(),
+        "--requests-out" | "--steps-out" | "--perfetto" | "--out" | "--html" => !value.is_empty(),
         _ => false,
     }
 }
@@ -81,7 +81,8 @@ fn every_flag_takes_a_value_that_it_can_mean_and_refuses_others_in_one_line() {
         arguments.extend(others.flatten());
         match name.split(' ').next() {
             Some("import") => arguments.extend([NO_FILE, "new"]),
-            Some("validate") if ["--calibration", "--scatter"].contains(&flag) => arguments.push(NO_FILE),
+            Some("compare") => arguments.extend([NO_FILE, NO_FILE]),
+            Some("validate") if ["--calibration", "--scatter", "--html"].contains(&flag) => arguments.push(NO_FILE),
             _ if name == "tables score" || name == "tables plot" && flag != "--tables" => arguments.push(NO_FILE),
             _ => (),
         }

@@ -67,7 +67,7 @@ fn collect(folder: &Path, pages: &mut Vec<PathBuf>) {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name").to_string_lossy();
         if path.is_dir() {
-            let is_source = !name.starts_with('.') && name != "target" && name != "tests";
+            let is_source = !name.starts_with('.') && !["target", "tests", "node_modules", "dist"].contains(&&*name);
             // A build folder of another name says so.
             if is_source && !path.join("CACHEDIR.TAG").exists() {
                 collect(&path, pages);

@@ -59,7 +59,7 @@ fn a_run_has_its_requests_and_a_sweep_its_rows() {
     let of_sweep = data(&path);
     assert_eq!(kinds(&of_sweep), ["sweep"]);
     assert_eq!(of_sweep["inputs"][0]["rows"], 2);
-    // The same rows as from their file.
+    // Their file gives the same report.
     let (_other, other) = new_path("other.html");
     success(&format!("report {other} {rows}"));
     assert_eq!(data(&other)["inputs"], of_sweep["inputs"]);

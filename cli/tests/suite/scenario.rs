@@ -56,7 +56,9 @@ fn drafts_and_pools_of_a_scenario_are_those_of_the_flags() {
         let said = answer(&format!("pp = 1\ndp = 1\n[server]\n{keys}"), "--requests 20");
         let mut flagged = json(&format!("run --requests 20 {flags}"));
         assert!(flagged[told].is_object(), "{flagged}");
-        flagged["scenario"] = said["scenario"].clone();
+        for of_form in ["scenario", "command"] {
+            flagged[of_form] = said[of_form].clone();
+        }
         assert_eq!(said, flagged);
     }
 }

@@ -28,7 +28,7 @@ impl Input {
     /// Reads JSON or CSV that a command wrote; `name` is shown. What it is follows from its keys or columns.
     ///
     /// # Errors
-    /// What no command writes, or another version wrote, with its line where it has one.
+    /// Input that no command writes, or that another version wrote, with its line where it has one.
     pub fn read(name: &str, mut source: impl BufRead) -> Result<Input, Error> {
         let io = |error: std::io::Error| Error::new(ErrorKind::Io, error.to_string());
         let start = source.fill_buf().map_err(io)?;
@@ -47,7 +47,7 @@ impl Input {
         }
     }
 
-    /// Reads CSV, of which `before` rows were left out before.
+    /// Reads CSV, and counts `before` rows that were dropped earlier.
     pub(crate) fn of_rows(name: &str, source: impl Read, before: u64) -> Result<Input, Error> {
         let Rows { kind, fields } = Rows::read(source, before)?;
         let mut object = Map::new();
@@ -74,7 +74,7 @@ impl Input {
         Ok(Input { kind, object: embedded(&object), title, facts: facts::table(name, &answer) })
     }
 
-    /// Returns what the input is the output of.
+    /// Returns the kind of command output that the input holds.
     pub fn kind(&self) -> Kind {
         self.kind
     }

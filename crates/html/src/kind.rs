@@ -4,7 +4,7 @@ use rooflut_error::{Error, Kind as ErrorKind, either};
 use rooflut_report::{RequestsCsv, StepsCsv, Window};
 use serde_json::{Map, Value};
 
-/// What an input is the output of.
+/// Command output that an input holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -120,7 +120,7 @@ impl Kind {
             return Ok(Kind::Sweep);
         }
         let text = "expected JSON of a command, the rows of rooflut sweep, or those of rooflut run --requests-out, \
-                    --steps-out or --windows-out, found neither; write the file with one of them";
+                    --steps-out or --windows-out, found other columns; write the file with one of them";
         Err(Error::new(ErrorKind::Contents, text))
     }
 }

@@ -11,7 +11,7 @@ use crate::rows::MAX_ROWS;
 #[derive(Debug, Default)]
 pub struct RowSink {
     text: Vec<u8>,
-    /// Lines that were written, with that of the columns.
+    /// Lines that were written, including the header.
     lines: u64,
     /// Length of the first line.
     header: usize,

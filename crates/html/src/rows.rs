@@ -25,7 +25,8 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Reads CSV to its end, of which `before` rows were left out before. Memory does not grow with the rows of a file that is left out.
+    /// Reads CSV to its end, and counts `before` rows that were dropped earlier. Memory does not grow with the rows of a
+    /// file that is left out.
     ///
     /// # Errors
     /// Unknown columns, lines of another length, rows of another version.
@@ -35,14 +36,17 @@ impl Rows {
         let columns: Vec<String> = header.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
         let kind = Kind::of_columns(&columns.join(","))?;
         let version = columns.iter().position(|name| name == "schema_version").filter(|_| kind == Kind::Sweep);
-        let mut kept = Kept::default();
-        kept.push(&header)?;
+        let current = SCHEMA_VERSION.to_string();
+        let mut kept = Some(Kept::default()).filter(|_| before == 0);
+        if let Some(kept) = &mut kept {
+            kept.push(&header)?;
+        }
         let mut rows = before;
         let mut record = csv::ByteRecord::new();
         while reader.read_byte_record(&mut record).map_err(unreadable)? {
             rows += 1;
             let found = version.and_then(|column| record.get(column));
-            if let Some(found) = found.filter(|found| *found != SCHEMA_VERSION.to_string().as_bytes()) {
+            if let Some(found) = found.filter(|found| *found != current.as_bytes()) {
                 let text = format!(
                     "schema_version: expected {SCHEMA_VERSION}, found {}; run the sweep again with this version",
                     String::from_utf8_lossy(found)
@@ -50,18 +54,18 @@ impl Rows {
                 let line = record.position().map(csv::Position::line);
                 return Err(Error::new(ErrorKind::Contents, text).at_line(line));
             }
-            if rows <= MAX_ROWS {
+            kept = kept.filter(|_| rows <= MAX_ROWS);
+            if let Some(kept) = &mut kept {
                 kept.push(&record)?;
-            } else {
-                kept = Kept::default();
             }
         }
         let mut fields = Map::new();
         fields.insert("rows".to_owned(), rows.into());
-        if rows <= MAX_ROWS {
-            kept.describe(kind, &mut fields)?;
-        } else {
-            fields.insert("max_rows".to_owned(), MAX_ROWS.into());
+        match kept {
+            Some(kept) => kept.describe(kind, &mut fields)?,
+            None => {
+                fields.insert("max_rows".to_owned(), MAX_ROWS.into());
+            }
         }
         Ok(Rows { kind, fields })
     }

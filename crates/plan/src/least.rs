@@ -1,4 +1,4 @@
-//! What step times say about a plan before anything is simulated.
+//! Bounds on a plan from step times, without a simulation.
 
 use rooflut_scenario::Error;
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub struct LeastServers {
 }
 
 impl Question<'_> {
-    /// Returns what step times alone say about the answer: the first part of [`plan`](Question::plan), which takes a
+    /// Returns bounds on the answer from step times alone: the first part of [`plan`](Question::plan), which takes a
     /// fraction of its time.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::fleet::Fleet;
 use crate::scenario::Scenario;
 use crate::vllm::shell_quoted;
 
-/// Keys of files and forms of the output, which change no figure.
+/// Keys of the output that change no figure.
 const OF_OUTPUT: [&str; 6] = ["windows_out", "json", "requests_out", "steps_out", "perfetto", "progress"];
 
 impl Scenario {
@@ -88,7 +88,8 @@ mod tests {
         scenario.output.goodput = Some(vec!["ttft:200".parse().unwrap(), "tpot:0.5".parse().unwrap()]);
         let words = scenario.command().unwrap();
         let expected = "rooflut run --model 'it'\\''s mine/config.json' --assume-llama=true --rate 30 --prompt \
-                        lognormal:512,0.6@16..4096 --priorities 0.8,0.2 --where 'Model=GPT-4 x' --goodput ttft:200 --goodput tpot:0.5";
+                        lognormal:512,0.6@16..4096 --priorities 0.8,0.2 --where 'Model=GPT-4 x' --goodput ttft:200 \
+                        --goodput tpot:0.5";
         assert_eq!(words.join(" "), expected);
     }
 

@@ -11,9 +11,9 @@ use crate::number::grouped;
 const MAX_WINDOWS: u64 = 1_500;
 
 /// Largest number of windows of a run whose width is not given.
-const MOST_WINDOWS: u64 = 100;
+const MAX_AUTO_WINDOWS: u64 = 100;
 /// Width of the smallest window.
-const LEAST_WIDTH_NS: u64 = 1_000_000;
+const MIN_WIDTH_NS: u64 = 1_000_000;
 
 /// An observer of the end of a run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,9 +25,9 @@ impl RunEnd {
     /// Returns the smallest width, 1, 2 or 5 times a power of ten, with which the run has at most 100 windows. It then
     /// has at least 40, unless it is shorter than 40 ms.
     pub(crate) fn window_ns(self) -> u64 {
-        let powers = (0..).map_while(|power| LEAST_WIDTH_NS.checked_mul(10_u64.checked_pow(power)?));
+        let powers = (0..).map_while(|power| MIN_WIDTH_NS.checked_mul(10_u64.checked_pow(power)?));
         let mut widths = powers.flat_map(|power| [1, 2, 5].map(|times: u64| power.saturating_mul(times)));
-        widths.find(|width_ns| self.ns.div_ceil(*width_ns) <= MOST_WINDOWS).unwrap_or(u64::MAX)
+        widths.find(|width_ns| self.ns.div_ceil(*width_ns) <= MAX_AUTO_WINDOWS).unwrap_or(u64::MAX)
     }
 
     /// Returns the time that counts for a request: when it ends, or when its client gives up; its arrival if it is
@@ -221,7 +221,7 @@ mod tests {
             assert!(["1", "2", "5"].contains(&digits.trim_end_matches('0')), "{digits}");
             end_ns += end_ns / 7;
         }
-        assert_eq!(RunEnd::default().window_ns(), LEAST_WIDTH_NS);
+        assert_eq!(RunEnd::default().window_ns(), MIN_WIDTH_NS);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 //!
 //! `cargo run --release -p rooflut-fit --example left_out > left_out.csv && mv left_out.csv laboratory/validation/`
 
-use rooflut_fit::{Problem, left_out_csv};
+use rooflut_fit::{Problem, left_out, left_out_csv};
 
 fn main() -> Result<(), rooflut_error::Error> {
-    print!("{}", left_out_csv(&Problem::embedded()?));
+    let problem = Problem::embedded()?;
+    print!("{}", left_out_csv(&problem, &left_out(&problem)));
     Ok(())
 }

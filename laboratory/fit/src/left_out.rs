@@ -72,11 +72,11 @@ pub fn left_out(problem: &Problem) -> Vec<(Kind, Case)> {
 
 /// Returns the contents of `laboratory/validation/left_out.csv`: of each load stage and metric, ln(prediction of
 /// [`left_out`] / prediction with the constants of the files).
-pub fn left_out_csv(problem: &Problem) -> String {
+pub fn left_out_csv(problem: &Problem, left_out: &[(Kind, Case)]) -> String {
     let mut csv = "id,stage,metric,ln_ratio\n".to_owned();
     let cases = problem.cases(&Engines::from_files());
-    for (kind, left_out) in left_out(problem) {
-        let same = |(of, case): &&(Kind, Case)| *of == kind && case.label == left_out.label;
+    for (kind, left_out) in left_out {
+        let same = |(of, case): &&(Kind, Case)| of == kind && case.label == left_out.label;
         let (Some((Kind::LoadStages, case)), Stage::Number(stage)) = (cases.iter().find(same), &left_out.label.stage)
         else {
             continue;

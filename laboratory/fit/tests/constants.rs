@@ -1,8 +1,10 @@
 //! The constants of `bench_data/engines/` fit the data.
 
+use std::sync::LazyLock;
+
 use rooflut::interval::Coverage;
 use rooflut_fit::{Engines, Intervals, PARAMETERS, Problem, left_out, left_out_csv, one_step_from_files};
-use rooflut_validation::Metric;
+use rooflut_validation::{Case, Kind, Metric};
 
 #[test]
 fn values_that_are_set_are_those_of_both_engines_but_for_launches_and_experts_of_the_older() {
@@ -64,12 +66,20 @@ fn a_step_towards_the_data_stays_within_a_deviation_of_the_constants() {
     );
 }
 
+/// The load stages, predicted without their families: every load stage, 25 times.
+static LEFT_OUT: LazyLock<(Problem, Vec<(Kind, Case)>)> = LazyLock::new(|| {
+    let problem = Problem::embedded().unwrap();
+    let left_out = left_out(&problem);
+    (problem, left_out)
+});
+
 #[test]
 #[ignore = "slow: simulates every load stage 25 times"]
 fn predictions_without_the_family_are_up_to_date() {
+    let (problem, left_out) = &*LEFT_OUT;
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../laboratory/validation/left_out.csv");
     let committed = std::fs::read_to_string(path).unwrap();
-    let found = left_out_csv(&Problem::embedded().unwrap());
+    let found = left_out_csv(problem, left_out);
     assert_eq!(committed.lines().count(), found.lines().count());
     let split = |line: &str| {
         let (key, ln_ratio) = line.rsplit_once(',').unwrap();
@@ -88,12 +98,11 @@ fn predictions_without_the_family_are_up_to_date() {
 #[test]
 #[ignore = "slow: simulates every load stage 25 times"]
 fn intervals_cover_the_load_stages_of_left_out_families() {
-    let problem = Problem::embedded().unwrap();
-    let left_out = left_out(&problem);
+    let (problem, left_out) = &*LEFT_OUT;
     let files = Engines::from_files();
     for (share, expected) in [(0.8, 75.0..=88.0), (0.95, 91.0..=99.0)] {
         let coverage = Coverage::try_new(share).unwrap();
-        let intervals = Intervals::of(&problem, &left_out, &files, coverage);
+        let intervals = Intervals::of(problem, left_out, &files, coverage);
         for metric in [Metric::Tpot, Metric::E2e, Metric::Ttft] {
             let covered = intervals.covered(metric);
             assert!(

@@ -32,6 +32,9 @@ use crate::progress::Ticker;
 use crate::table_set::{self, WhichSet};
 use crate::tallied;
 
+/// Name of an answer in a report.
+const NAME: &str = "rooflut-lab validate";
+
 /// Predicts and compares. If nothing can be predicted, that is an error; the JSON output is printed, too.
 pub(crate) fn run<'a>(args: &'a ValidateArgs, host: &Host<'_>) -> Result<Answered, Error> {
     let mut datasets = if args.files.is_empty() { embedded()? } else { read_all(&args.files)? };
@@ -97,13 +100,15 @@ pub(crate) fn run<'a>(args: &'a ValidateArgs, host: &Host<'_>) -> Result<Answere
     let failure = nothing.then(|| unpredicted(&reports));
     let json = || to_json(&FlatReport::new(&reports, &covered, nominal, &beside.rivals, &beside.left_out));
     let text = match (args.json, failure) {
-        (true, Some(failure)) => return Ok(Answered { text: json()?, failure: Some(failure) }),
+        (true, failure) => {
+            let answer = Answered { text: json()?, failure };
+            return HtmlFile::of_answer(html, answer, NAME, json, &host.command);
+        }
         (false, Some(failure)) => return Err(failure),
-        (true, None) => json()?,
         (false, None) if args.markdown => markdown::render(&reports, &covered, nominal, &beside, args.files.is_empty()),
         (false, None) => text::render(&reports, &covered, nominal, &beside, args.rows),
     };
-    HtmlFile::of_answer(html, text.into(), "rooflut-lab validate", json, &host.command)
+    HtmlFile::of_answer(html, text.into(), NAME, json, &host.command)
 }
 
 /// Errors of other tools and of other constants on the measurements of the project.
