@@ -22,6 +22,8 @@ export async function writePage(out, library = PACKAGE) {
   await template(`${out}report.html`);
   await cp(`${library}rooflut.wasm`, `${out}rooflut.wasm`);
   await cp(`${library}tables`, `${out}tables`, { recursive: true });
+  await cp(`${library}../THIRD-PARTY.txt`, `${out}THIRD-PARTY.txt`);
+  for (const licence of ['LICENSE-APACHE', 'LICENSE-MIT']) await cp(here(`../${licence}`), `${out}${licence}`);
   await writeFile(`${out}sw.js`, await serviceWorker(out));
 }
 
