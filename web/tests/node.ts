@@ -1,6 +1,6 @@
 // What runs without a browser.
 export { HOSTILE, requests, specs } from './samples.js';
-export { LIGHT } from '../src/chart/palette.js';
+export { coloured, LIGHT } from '../src/chart/palette.js';
 export { spread } from '../src/chart/labels.js';
 export { pack, endOf } from '../src/chart/lanes.js';
 export { raster } from '../src/chart/raster.js';

@@ -69,10 +69,29 @@ test('a run has what the command says of throughput, memory and cost', async () 
       for (const label of ['Goodput', 'Cost', 'KV cache']) assert.ok(text.includes(facts.get(label).replaceAll('≤', '<=').split(/[;:]|, \d[^,]*on average/)[0]), `${label}: ${facts.get(label)}`);
       const origin = line(await fixture(`${name}.txt`), 'origin')[1];
       assert.ok((await words(page)).includes(origin.slice(0, 40)), origin);
-      const share = name === 'run' ? '100' : '71';
-      assert.ok((await page.locator('.answer').textContent()).replaceAll('\u00a0', ' ').includes(`${share} % of the requests meet the limits`));
     });
   }
+});
+
+/** Returns the first sentence of the report. */
+const answerOf = async (page) => (await page.locator('.answer').first().textContent()).replaceAll('\u00a0', ' ');
+
+test('the share of the requests within the limits is rounded down, and all are all', async () => {
+  const { json: steady } = await json('run', 'steady');
+  const covered = steady.completed - steady.steady.warm_up_requests - steady.steady.drain_requests;
+  for (const met of [steady.goodput.met, covered - 1, covered, 0]) {
+    const input = { name: 'run', kind: 'run', json: { ...steady, goodput: { ...steady.goodput, met } } };
+    const expected = met === covered ? 'all requests' : `${Math.floor((100 * met) / covered)} % of the requests`;
+    await open([input], async (page) => assert.ok((await answerOf(page)).endsWith(`; ${expected} meet the limits.`), `${expected}: ${await answerOf(page)}`));
+  }
+});
+
+test('intervals are those of each figure, not of all at once', async () => {
+  const { ttft_ms: ttft, coverage } = (await json('run')).json.interval;
+  await open([await json('run')], async (page) => {
+    const all = (await words(page)).replaceAll('\u00a0', ' ');
+    assert.ok(all.includes(`${100 * coverage} % intervals: p99 TTFT ${ttft.p99.low.toFixed(1)} ms to `), all.slice(0, 900));
+  });
 });
 
 test('a run shows its quantiles, its limits and its windows', async () => {
@@ -82,8 +101,9 @@ test('a run shows its quantiles, its limits and its windows', async () => {
     assert.ok(all.includes('TTFT limit 100 ms') && all.includes('TPOT limit 12 ms'));
     const windows = run.json.windows.filter((it) => !it.is_partial);
     const rows = await cells(page, 'Requests at once');
-    assert.ok(rows && rows.length > windows.length);
-    const shown = rows.slice(1, windows.length + 1).map((row) => Number(row[1]));
+    assert.equal(rows.length, windows.length + 1);
+    assert.equal((await cells(page, 'KV cache held')).length, windows.length + 1);
+    const shown = rows.slice(1).map((row) => Number(row[1]));
     windows.forEach((window, at) => assert.ok(Math.abs(shown[at] - window.running_mean) <= 0.005 * window.running_mean + 1e-9, `window ${at}`));
   });
 });
@@ -144,6 +164,18 @@ test('a step has the parts of the command, to the digit', async () => {
   });
 });
 
+test('the roofline names no kernel whose time is that of the roof', async () => {
+  const step = await json('step');
+  const title = (page) => page.locator('figure', { hasText: 'Arithmetic intensity' }).locator('figcaption').first().textContent();
+  await open([step], async (page) => assert.match(await title(page), /^The longest kernel \(gate_up: /));
+  const { kernels, peaks } = step.json;
+  const longest = kernels.find((kernel) => kernel.part === 'gate_up');
+  longest.ms = (1e3 * longest.flops) / peaks.flops_per_s.bf16;
+  await open([step], async (page) => assert.match(await title(page), /^The longest kernel \(decode_attention: /));
+  for (const kernel of kernels) kernel.class = null;
+  await open([step], async (page) => assert.match(await title(page), /^Throughput of kernels/));
+});
+
 test('a plan has the deployments, costs and reasons of the command', async () => {
   const text = await fixture('plan.txt');
   const plan = await json('plan');
@@ -155,6 +187,19 @@ test('a plan has the deployments, costs and reasons of the command', async () =>
     const all = await words(page);
     for (const { reason } of plan.json.excluded) assert.ok(all.includes(reason.replace(/\s+/g, ' ')), reason);
     assert.ok(all.includes(plan.json.deployments[0].vllm_command));
+  });
+});
+
+test('a plan without an answer names the closest deployment as such', async () => {
+  const without = (plan) => ({ ...plan, deployments: [], nearest: { ...plan.deployments[0], headroom: -0.2 }, gpus: null });
+  const [plan, plans] = [await json('plan'), await json('plan-rates')];
+  plan.json = without(plan.json);
+  plans.json.plans[1] = without(plans.json.plans[1]);
+  await open([plan, plans], async (page) => {
+    const all = await words(page);
+    assert.ok(all.includes('Closest deployment; it misses the limits') && all.includes('no deployment meets the limits'));
+    assert.ok(!all.includes('costs least') && !all.includes('the best first'));
+    assert.equal((await cells(page, 'The best deployment at each rate, where none meets the limits the closest')).length, 4);
   });
 });
 
@@ -181,6 +226,19 @@ test('a saturation has the curve of the command', async () => {
   }
 });
 
+test('a limit on E2E has a chart, and without limits there is no word of them', async () => {
+  const { json: saturate } = await json('saturate');
+  const input = (limits) => ({ name: 's', kind: 'saturate', json: { ...saturate, limits } });
+  await open([input([...saturate.limits, 'e2e:5000@p99'])], async (page) => {
+    assert.equal(await page.locator('figure', { hasText: 'E2E (ms) against load' }).getByText('limit of p99 5000 ms').count(), 1);
+    assert.ok((await words(page)).includes('Limits apply'));
+  });
+  await open([input([])], async (page) => {
+    assert.equal(await page.locator('figure', { hasText: 'E2E (ms) against load' }).count(), 0);
+    assert.ok(!(await words(page)).includes('Limits apply'));
+  });
+});
+
 test('a comparison has the settings and figures of the command', async () => {
   const text = (await fixture('compare.txt')).replace(/ +/g, ' ');
   await open([await json('compare')], async (page) => {
@@ -205,6 +263,30 @@ test('a validation has its summary, its coverage and its worst row', async () =>
   });
 });
 
+test('at most seven series have a colour of their own', async () => {
+  const validate = await json('validate');
+  validate.json.rows.forEach((row, at) => (row.gpu = `gpu-${at % 9}`));
+  const text = await fixture('sweep.csv');
+  const [header, ...lines] = text.trim().split('\n').map((line) => line.split(','));
+  const tp = header.indexOf('tp');
+  for (const line of lines) if (line[header.indexOf('gpu')] === 'h200') line[tp] *= 3;
+  const more = lines.map((line) => line.with(tp, line[tp] * 5));
+  const rows = [header, ...lines, ...more].map((line, at) => (at === 0 ? line : line.with(header.indexOf('index'), at - 1)));
+  const sweep = csvInput('sweep', 'sweep.csv', rows.map((line) => line.join(',')).join('\n'));
+  await open([validate, sweep], async (page) => {
+    const scatter = page.locator('figure', { hasText: 'Predicted' }).first();
+    const names = await scatter.locator('.legend button').allTextContents();
+    assert.equal(names.length, 8);
+    assert.match(names[7], /^others \(/);
+    for (const choice of await page.locator('.controls label:not([hidden]) select:has(option[value=""])').all()) await choice.selectOption('');
+    const lines = page.locator('figure', { hasText: 'TTFT mean over' });
+    const of = await lines.locator('.legend button').allTextContents();
+    assert.equal(of.length, 7);
+    assert.equal(of[6], 'others');
+    assert.match(await lines.textContent(), /of them are grey dots/);
+  });
+});
+
 test('a sweep has its rows, its front and its failures, and figures that can be chosen', async () => {
   const text = await fixture('sweep.csv');
   const input = await csv('sweep');
@@ -216,15 +298,27 @@ test('a sweep has its rows, its front and its failures, and figures that can be 
     assert.ok(failed > 0 && all.includes(`${failed} without an answer`), `${failed} rows`);
     assert.ok(all.includes(`${input.pareto.length} rows of`), 'front');
     const rows = await cells(page, 'Rows of the sweep');
-    const column = rows[0].indexOf('ttft_p99_ms');
-    const at = names.indexOf('ttft_p99_ms');
+    const column = rows[0].indexOf('ttft_mean_ms');
+    const at = names.indexOf('ttft_mean_ms');
     for (const row of rows.slice(1)) {
       const value = lines[1 + Number(row[0])].split(',')[at];
       if (value === '') assert.equal(row[column], '');
       else assert.ok(Math.abs(Number(row[column].replaceAll('_', '')) / Number(value) - 1) < 0.006, `${row[column]} ${value}`);
     }
+    // Missing values are last, upwards and downwards.
+    const table = page.locator('.table', { hasText: 'Rows of the sweep' });
+    const sort = table.locator('thead').getByRole('button', { name: 'ttft_mean_ms' });
+    for (const order of ['ascending', 'descending']) {
+      await sort.click();
+      assert.equal(await table.locator(`th[aria-sort="${order}"]`).count(), 1);
+      const shown = (await cells(page, 'Rows of the sweep')).slice(1).map((row) => row[column]);
+      assert.equal(shown.findIndex((cell) => cell === ''), shown.length - failed, order);
+    }
+    const figure = (name) => page.locator('figure', { hasText: name });
+    assert.match(await figure('TTFT mean over rate').textContent(), /Bands are intervals/);
     await page.locator('.controls select').first().selectOption('usd_per_million_output_tokens');
     await page.getByText('USD per 1M output tokens over rate').waitFor();
+    assert.doesNotMatch(await figure('USD per 1M output tokens over rate').textContent(), /Bands|, low/);
   });
 });
 
@@ -234,10 +328,18 @@ test('the front of a part of a sweep is found by its index', async () => {
   await open([input], async (page) => assert.ok((await words(page)).includes(`${input.pareto.length} rows of`)));
 });
 
-test('a file with too many rows says so', async () => {
-  await open([await json('run', 'files'), { name: 'r.csv', kind: 'requests', rows: 300_000, max_rows: 200_000 }], async (page) => {
-    assert.ok((await words(page)).includes('The file has 300_000 rows, and a report holds at most 200_000.'));
-  });
+test('a file with too many rows says so, and where to see them', async () => {
+  const file = { name: 'r.csv', kind: 'requests', rows: 300_000, max_rows: 200_000 };
+  const found = 'The file has 300_000 rows, and a report holds at most 200_000.';
+  const whole = 'The charts over time show all of them.';
+  for (const [inputs, how] of [
+    [[await json('run', 'files'), file], whole],
+    [[await json('run', 'overloaded'), file, await csv('windows')], whole],
+    [[await json('run', 'overloaded'), file], 'To see all of them over time, run again with --windows auto.'],
+    [[file], 'To see all of them over time, run again with --windows auto.'],
+    [[{ ...file, kind: 'windows' }], 'Run again with longer windows, as with --windows 10s.'],
+    [[{ ...file, kind: 'sweep' }], 'Divide the sweep, as with --shard.'],
+  ]) await open(inputs, async (page) => assert.ok((await words(page)).includes(`${found} ${how}`), how));
 });
 
 /** Changes each value of JSON. */
@@ -327,7 +429,7 @@ function manyRequests(rows) {
 async function manyRows(rows) {
   const [header, ...lines] = (await fixture('sweep.csv')).trim().split('\n');
   const names = header.split(',');
-  const [rate, index, ...figures] = ['rate', 'index', 'ttft_p99_ms', 'tpot_mean_ms', 'tokens_per_s_per_user', 'output_tokens_per_s_per_gpu'].map((name) => names.indexOf(name));
+  const [rate, index, ...figures] = ['rate', 'index', 'ttft_mean_ms', 'tpot_mean_ms', 'tokens_per_s_per_user', 'output_tokens_per_s_per_gpu'].map((name) => names.indexOf(name));
   const made = Array.from({ length: rows }, (_, at) => {
     const cells = lines[at % lines.length].split(',');
     const round = Math.floor(at / lines.length);
@@ -384,6 +486,17 @@ test('each kind is accessible and fits into each width, in light and dark', asyn
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}`);
       }, { options: { viewport: { width, height: 900 }, colorScheme } });
     }
+  }
+});
+
+test('a report names the command that made it, whatever it shows', async () => {
+  for (const input of [await json('step'), await csv('sweep'), await json('plan')]) {
+    await open([input], async (page) => {
+      const head = page.locator('main > header .command');
+      assert.ok(await head.isVisible());
+      assert.equal(await head.locator('code').textContent(), `rooflut ${input.kind} --html it.html`);
+      assert.ok(await head.getByRole('button', { name: 'Copy' }).isVisible());
+    }, { command: `rooflut ${input.kind} --html it.html` });
   }
 });
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { browser, imported, visit, written } from './harness.mjs';
 
-const { endOf, HOSTILE, LIGHT, numericScale, pack, raster, requests, specs, spread, timelineSvg, toSvg } = await imported('tests/node.ts');
+const { coloured, endOf, HOSTILE, LIGHT, numericScale, pack, raster, requests, specs, spread, timelineSvg, toSvg } = await imported('tests/node.ts');
 
 function all() {
   const drawn = Object.entries(specs()).map(([id, spec]) => [id, toSvg(spec, 640)]);
@@ -45,6 +45,27 @@ test('names of vertical limits cover no other', () => {
   assert.equal(rows.length, 4);
   assert.equal(new Set(close).size, 3);
   assert.equal(alone, Math.min(...close));
+});
+
+test('texts beside points cover no point and no other text', () => {
+  const axis = { label: 'a', scale: 'linear' };
+  const line = (n, apart) => Array.from({ length: n }, (_, i) => ({ x: i * apart, y: 100 - i * apart, tag: `tag${i}` }));
+  const found = (points) => {
+    const svg = toSvg({ title: 'tags', x: axis, y: axis, series: [{ name: 'a', mark: 'line', points }] }, 400);
+    return [...svg.matchAll(/<text x="([\d.]+)" y="([\d.]+)" font-size="11"[^>]*>tag\d+</g)].map(([, x, y]) => [Number(x), Number(y)]);
+  };
+  assert.equal(found(line(5, 20)).length, 5);
+  assert.equal(found(line(13, 8)).length, 0);
+  // Most of those of crowded points are left out.
+  const crowded = found([...line(10, 0.5), { x: 100, y: 0, tag: 'tag99' }]);
+  assert.ok(crowded.length > 1 && crowded.length < 8, `${crowded.length}`);
+  crowded.forEach(([x, y], i) => crowded.slice(0, i).forEach(([a, b]) => assert.ok(Math.abs(x - a) >= 20 || Math.abs(y - b) >= 9)));
+});
+
+test('seven series have colours of their own, of more the first six', () => {
+  const of = (n) => coloured(Array.from({ length: n }, (_, i) => i));
+  assert.deepEqual(of(7), { own: [0, 1, 2, 3, 4, 5, 6], others: [] });
+  assert.deepEqual(of(8), { own: [0, 1, 2, 3, 4, 5], others: [6, 7] });
 });
 
 test('drawings are well-formed and within their frame', async () => {

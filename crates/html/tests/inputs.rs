@@ -1,4 +1,5 @@
 //! Outputs of commands as inputs of a report.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a helper of tests fails as tests do")]
 
 use std::io::Write as _;
 

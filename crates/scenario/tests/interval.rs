@@ -63,8 +63,10 @@ fn queues_amplify_the_errors_of_the_steps() {
 #[test]
 fn other_figures_do_not_depend_on_the_interval() {
     let (mut with, _) = interval("rate = 5\n[output]\ninterval = 0.8");
+    let without = report(&format!("{LOAD}rate = 5"));
     with.interval = None;
-    assert_eq!(with, report(&format!("{LOAD}rate = 5")));
+    with.command = without.command.clone();
+    assert_eq!(with, without);
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn clients_that_are_served_in_time_change_nothing() {
     let patient = report(&text.replace("patience = '5s'\n", ""));
     assert_eq!(unserved(&impatient), (0, 0));
     assert_eq!(patient.clients, None);
-    assert_eq!(Report { clients: None, ..impatient }, patient);
+    assert_eq!(Report { clients: None, command: patient.command.clone(), ..impatient }, patient);
 }
 
 #[test]

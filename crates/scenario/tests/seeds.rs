@@ -19,6 +19,7 @@ fn figures_range_over_the_runs_of_consecutive_seeds() {
     // The other figures are those of the first seed.
     let mut first = together.clone();
     first.seeds = None;
+    first.command = single[0].command.clone();
     assert_eq!(first, single[0]);
     let agrees = |spread: Option<Spread>, of: &dyn Fn(&Report) -> f64| {
         let values = single.each_ref().map(of);

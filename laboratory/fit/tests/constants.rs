@@ -1,4 +1,5 @@
 //! The constants of `bench_data/engines/` fit the data.
+#![allow(clippy::unwrap_used, reason = "a static of tests fails as tests do")]
 
 use std::sync::LazyLock;
 

@@ -14,7 +14,9 @@ import { reading, values } from './values.js';
 
 /** Returns a figure that draws `spec` at the width that it is given. */
 export function chart(spec: ChartSpec): HTMLElement {
-  const isUsable = spec.series.some((series) => series.points.some((point) => Number.isFinite(point.x) && Number.isFinite(point.y)));
+  const isUsable = spec.series.some((series) =>
+    series.points.some((point) => Number.isFinite(point.x) && Number.isFinite(point.y)),
+  );
   return isUsable ? new Chart(spec).figure : empty(spec);
 }
 
@@ -82,7 +84,13 @@ class Chart implements Member {
     const { width } = this;
     const height = heightOf(this.spec);
     const size = { width, height, viewBox: `0 0 ${width} ${height}` };
-    const svg = toDom(node('svg', { ...size, 'aria-hidden': 'true', 'font-family': FONT, 'font-size': 13 }, ...layers({ ...drawing, marks: { ...drawing.marks, dense: [] } })));
+    const svg = toDom(
+      node(
+        'svg',
+        { ...size, 'aria-hidden': 'true', 'font-family': FONT, 'font-size': 13 },
+        ...layers({ ...drawing, marks: { ...drawing.marks, dense: [] } }),
+      ),
+    );
     for (const [name, value] of Object.entries(size)) this.over.setAttribute(name, String(value));
     const isDense = drawing.marks.dense.length > 0;
     if (isDense) paintDense(this.canvas, this.figure, drawing, width, height);
@@ -94,7 +102,14 @@ class Chart implements Member {
 
   private view() {
     const x = shownX(this);
-    return { width: this.width, height: heightOf(this.spec), x, y: this.y, hidden: this.hidden, margins: alignedMargins(this) };
+    return {
+      width: this.width,
+      height: heightOf(this.spec),
+      x,
+      y: this.y,
+      hidden: this.hidden,
+      margins: alignedMargins(this),
+    };
   }
 
   private plot(): Box {
@@ -110,7 +125,9 @@ class Chart implements Member {
 
   private legend(): void {
     this.spec.series.forEach((series, i) => {
-      const sample = toDom(node('svg', { width: 24, height: 14, viewBox: '0 -7 24 14', 'aria-hidden': 'true' }, ...swatch(series, i)));
+      const sample = toDom(
+        node('svg', { width: 24, height: 14, viewBox: '0 -7 24 14', 'aria-hidden': 'true' }, ...swatch(series, i)),
+      );
       const toggle = element('button', '', sample, series.name);
       toggle.type = 'button';
       toggle.setAttribute('aria-pressed', 'true');
@@ -158,8 +175,12 @@ class Chart implements Member {
     if (selected !== undefined) {
       nodes.push(selection(selected));
     } else if (at !== undefined) {
-      const lines = isHorizontal(this.spec) ? `M${left} ${at.y}H${right}` : `M${at.x} ${top}V${bottom}${this.zooms.y ? `M${left} ${at.y}H${right}` : ''}`;
-      nodes.push(node('path', { d: lines, stroke: '@faint', 'stroke-width': 1, 'stroke-dasharray': '1 3', fill: 'none' }));
+      const lines = isHorizontal(this.spec)
+        ? `M${left} ${at.y}H${right}`
+        : `M${at.x} ${top}V${bottom}${this.zooms.y ? `M${left} ${at.y}H${right}` : ''}`;
+      nodes.push(
+        node('path', { d: lines, stroke: '@faint', 'stroke-width': 1, 'stroke-dasharray': '1 3', fill: 'none' }),
+      );
       nodes.push(node('circle', { cx: at.x, cy: at.y, r: 5.5, fill: 'none', stroke: '@ink', 'stroke-width': 2 }));
     }
     this.over.replaceChildren(...nodes.map(toDom));
@@ -196,7 +217,9 @@ class Chart implements Member {
     const next = shown[(shown.indexOf(focused.series) + by + shown.length) % shown.length];
     const along = isHorizontal(this.spec) ? 'y' : 'x';
     const near = all.filter((place) => place.series === next);
-    const target = near.reduce((best, place) => (Math.abs(place[along] - focused[along]) < Math.abs(best[along] - focused[along]) ? place : best));
+    const target = near.reduce((best, place) =>
+      Math.abs(place[along] - focused[along]) < Math.abs(best[along] - focused[along]) ? place : best,
+    );
     this.point(target);
   }
 

@@ -1,3 +1,4 @@
+import { axes, categoryRows } from './axes.js';
 import { domainOf, type View } from './frame.js';
 import { spread, type EndLabel } from './labels.js';
 import type { Margins } from './linked.js';
@@ -7,11 +8,8 @@ import { token, type Token } from './palette.js';
 import { ends, placed, stackBases, type Bases, type Placed } from './place.js';
 import { bandScale, numericScale, type Domain, type Scale } from './scale.js';
 import type { ChartSpec, Series } from './spec.js';
-import { fitted, textWidth, wrapped } from './text.js';
-
-/** Size of text in a chart, in px. */
-export const TEXT = 13;
-const LINE = 16;
+import { tags } from './tags.js';
+import { fitted, LINE, TEXT, textWidth } from './text.js';
 
 export interface Box {
   left: number;
@@ -39,7 +37,15 @@ export interface Drawing {
 
 /** Shows the part of a plot that is being selected. */
 export function selection({ left, right, top, bottom }: Box): Node {
-  return node('rect', { x: left, y: top, width: right - left, height: bottom - top, fill: '@faint', 'fill-opacity': '0.18', stroke: '@faint' });
+  return node('rect', {
+    x: left,
+    y: top,
+    width: right - left,
+    height: bottom - top,
+    fill: '@faint',
+    'fill-opacity': '0.18',
+    stroke: '@faint',
+  });
 }
 
 /** Height of a chart, by default enough for its lying bars. */
@@ -61,7 +67,9 @@ export function draw(spec: ChartSpec, view: View): Drawing {
   const fullY = domainOf(spec, 'y', counted, bases);
   const yDomain = view.y ?? fullY;
   const yScale = (lowest: number) =>
-    yCategories ? bandScale(yCategories, [top, lowest]) : numericScale(spec.y, yDomain, [lowest, top], Math.max(2, Math.round((lowest - top) / 48)));
+    yCategories
+      ? bandScale(yCategories, [top, lowest])
+      : numericScale(spec.y, yDomain, [lowest, top], Math.max(2, Math.round((lowest - top) / 48)));
   const yWidth = Math.max(0, ...yScale(bottom).ticks.map((tick) => textWidth(tick.text, TEXT)));
   const ownLeft = Math.ceil(Math.min(yWidth, view.width * 0.38)) + 10;
   const left = Math.max(ownLeft, view.margins?.left ?? 0);
@@ -73,7 +81,9 @@ export function draw(spec: ChartSpec, view: View): Drawing {
   const xCategories = spec.x.scale === 'band' ? (spec.x.categories ?? []) : undefined;
   const xDomain = view.x ?? domainOf(spec, 'x', counted, bases);
   const xScale = (last: number) =>
-    xCategories ? bandScale(xCategories, [left, last]) : numericScale(spec.x, xDomain, [left, last], Math.max(2, Math.round((last - left) / 90)));
+    xCategories
+      ? bandScale(xCategories, [left, last])
+      : numericScale(spec.x, xDomain, [left, last], Math.max(2, Math.round((last - left) / 90)));
   let x = xScale(right);
   const rows = xCategories ? categoryRows(x) : 1;
   const lowest = bottom - (rows - 1) * (LINE - 1);
@@ -86,15 +96,20 @@ export function draw(spec: ChartSpec, view: View): Drawing {
     x = xScale(right);
   }
   const plot = { left, top, right, bottom: lowest };
+  const places = placed(spec, visible, x, y, bases);
   return {
     below: axes(spec, plot, x, y, view.width),
     marks: marks({ spec, visible, x, y, bases }),
-    above: [...limits(spec, plot, x, y), ...(labels ? endTexts(labels, plot, labelWidth) : [])],
+    above: [
+      ...tags(spec, plot, places),
+      ...limits(spec, plot, x, y),
+      ...(labels ? endTexts(labels, plot, labelWidth) : []),
+    ],
     plot,
     x,
     y,
     fullY,
-    placed: placed(spec, visible, x, y, bases),
+    placed: places,
     margins: { left: ownLeft, right: ownRight },
     isLabelled: labels !== undefined,
   };
@@ -117,7 +132,9 @@ function endLabels(
   [top, bottom]: [number, number],
 ): NamedEnd[] | undefined {
   const found = shown.flatMap((series, i) => {
-    const within = series.points.filter((point) => point.x <= x.domain[1] && Number.isFinite(point.y) && Number.isFinite(y.at(point.y)));
+    const within = series.points.filter(
+      (point) => point.x <= x.domain[1] && Number.isFinite(point.y) && Number.isFinite(y.at(point.y)),
+    );
     const last = within.at(-1);
     if (last === undefined) return [];
     const [low, high] = ends(spec, series, last, bases);
@@ -129,74 +146,16 @@ function endLabels(
 }
 
 function endTexts(labels: NamedEnd[], plot: Box, width: number): Node[] {
+  const within = (x: number): number => Math.max(plot.left, Math.min(x, plot.right));
   return labels.flatMap(({ text, target, y, x, colour }) => [
     node('path', {
-      d: `M${px(Math.max(plot.left, Math.min(x, plot.right)))} ${px(target)}H${px(plot.right + 2)}L${px(plot.right + 9)} ${px(y)}h5`,
+      d: `M${px(within(x))} ${px(target)}H${px(plot.right + 2)}L${px(plot.right + 9)} ${px(y)}h5`,
       fill: 'none',
       stroke: `@${colour}`,
       'stroke-width': 1,
     }),
     node('text', { x: plot.right + 18, y: y + 4.5, fill: '@ink' }, fitted(text, TEXT, width + 4)),
   ]);
-}
-
-/** Rows that the names of categories need below the axis. */
-function categoryRows(x: Scale): number {
-  return Math.min(3, Math.max(1, ...x.ticks.map((tick) => wrapped(tick.text, TEXT, x.band - 6).length)));
-}
-
-function axes(spec: ChartSpec, plot: Box, x: Scale, y: Scale, width: number): Node[] {
-  const nodes: Node[] = [];
-  const grid = (d: string) => node('path', { d, stroke: '@grid', 'stroke-width': 1 });
-  for (const tick of y.ticks) {
-    const at = y.at(tick.value);
-    if (y.band > 0 && tick.value % Math.ceil(15 / y.band) !== 0) continue;
-    if (at < plot.top - 0.5 || at > plot.bottom + 0.5) continue;
-    if (y.band === 0) nodes.push(grid(`M${plot.left} ${px(at)}H${px(plot.right)}`));
-    nodes.push(node('text', { x: plot.left - 8, y: at + 4.5, 'text-anchor': 'end', fill: '@faint' }, fitted(tick.text, TEXT, plot.left - 8)));
-  }
-  nodes.push(...(x.band > 0 ? categoryTexts(plot, x) : tickTexts(plot, x, y.band > 0, width)));
-  const axis = y.band > 0 ? `M${plot.left} ${plot.top}V${plot.bottom}` : `M${plot.left} ${plot.bottom}H${px(plot.right)}`;
-  nodes.push(node('path', { d: axis, stroke: '@faint', 'stroke-width': 1 }));
-  nodes.push(node('text', { x: 0, y: LINE - 4, fill: '@ink' }, fitted(spec.y.label, TEXT, width)));
-  const middle = (plot.left + plot.right) / 2;
-  const half = textWidth(spec.x.label, TEXT) / 2;
-  const centre = Math.max(half, Math.min(middle, width - half));
-  const rows = x.band > 0 ? categoryRows(x) : 1;
-  nodes.push(
-    node('text', { x: centre, y: plot.bottom + 6 + LINE * (rows + 1), 'text-anchor': 'middle', fill: '@ink' }, fitted(spec.x.label, TEXT, width)),
-  );
-  return nodes;
-}
-
-/** Ticks and their texts below the plot; one that would touch the text before is left out. */
-export function tickTexts(plot: Box, x: Scale, hasGrid: boolean, width: number): Node[] {
-  let free = -Infinity;
-  return x.ticks.flatMap((tick) => {
-    const at = x.at(tick.value);
-    const half = textWidth(tick.text, TEXT) / 2;
-    const middle = Math.max(half, Math.min(at, width - half));
-    if (at < plot.left - 0.5 || at > plot.right + 0.5 || middle - half < free) return [];
-    free = middle + half + 8;
-    const line = hasGrid ? `M${px(at)} ${plot.top}V${plot.bottom}` : `M${px(at)} ${plot.bottom}v5`;
-    return [
-      node('path', { d: line, stroke: hasGrid ? '@grid' : '@faint', 'stroke-width': 1 }),
-      node('text', { x: middle, y: plot.bottom + LINE + 4, 'text-anchor': 'middle', fill: '@faint' }, tick.text),
-    ];
-  });
-}
-
-/** Names of categories below the axis, of every second or third where they are too many. */
-function categoryTexts(plot: Box, x: Scale): Node[] {
-  const every = Math.ceil(34 / Math.max(1, x.band));
-  return x.ticks
-    .filter((_, i) => i % every === 0)
-    .flatMap((tick) => {
-      const lines = every > 1 ? [tick.text] : wrapped(tick.text, TEXT, x.band - 6).slice(0, 3);
-      return lines.map((line, row) =>
-        node('text', { x: x.at(tick.value), y: plot.bottom + LINE + 4 + row * (LINE - 1), 'text-anchor': 'middle', fill: '@faint' }, fitted(line, TEXT, x.band * every - 4)),
-      );
-    });
 }
 
 /** Returns a function that gives each label beside a vertical line the first row in which it covers no other. */
@@ -224,14 +183,30 @@ function limits(spec: ChartSpec, plot: Box, x: Scale, y: Scale): Node[] {
     const arrow = { x: isAfter ? ' →' : '← ', y: isAfter ? ' ↓' : ' ↑' }[limit.axis];
     const text = !isOut ? limit.label : limit.axis === 'x' && !isAfter ? arrow + limit.label : limit.label + arrow;
     const edge = isOut ? (isAfter ? to : from) : at;
-    const line = limit.axis === 'x' ? `M${px(at)} ${plot.top}V${plot.bottom}` : `M${plot.left} ${px(at)}H${px(plot.right)}`;
+    const line =
+      limit.axis === 'x' ? `M${px(at)} ${plot.top}V${plot.bottom}` : `M${plot.left} ${px(at)}H${px(plot.right)}`;
     const place =
       limit.axis === 'x'
-        ? { x: isAfter ? edge - 5 : edge + 5, y: plot.top + 11 + LINE * rowOf(edge, isAfter, textWidth(text, TEXT)), 'text-anchor': isAfter ? 'end' : 'start' }
+        ? {
+            x: isAfter ? edge - 5 : edge + 5,
+            y: plot.top + 11 + LINE * rowOf(edge, isAfter, textWidth(text, TEXT)),
+            'text-anchor': isAfter ? 'end' : 'start',
+          }
         : { x: plot.left + 6, y: edge - plot.top < 16 ? edge + 13 : edge - 5, 'text-anchor': 'start' };
     return [
       ...(isOut ? [] : [node('path', { d: line, stroke: '@ink', 'stroke-width': 1.2, 'stroke-dasharray': '5 4' })]),
-      node('text', { ...place, fill: '@ink', stroke: '@ground', 'stroke-width': 4, 'stroke-linejoin': 'round', 'paint-order': 'stroke' }, fitted(text, TEXT, plot.right - plot.left - 12)),
+      node(
+        'text',
+        {
+          ...place,
+          fill: '@ink',
+          stroke: '@ground',
+          'stroke-width': 4,
+          'stroke-linejoin': 'round',
+          'paint-order': 'stroke',
+        },
+        fitted(text, TEXT, plot.right - plot.left - 12),
+      ),
     ];
   });
 }

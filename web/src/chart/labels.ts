@@ -6,7 +6,12 @@ export interface EndLabel {
 }
 
 /** Moves labels apart by at least `gap` within `[top, bottom]`, or returns undefined if there is no room. */
-export function spread(labels: { text: string; target: number }[], gap: number, top: number, bottom: number): EndLabel[] | undefined {
+export function spread(
+  labels: { text: string; target: number }[],
+  gap: number,
+  top: number,
+  bottom: number,
+): EndLabel[] | undefined {
   if ((labels.length - 1) * gap > bottom - top) return undefined;
   const sorted = labels.map((label) => ({ ...label, y: label.target })).sort((a, b) => a.target - b.target);
   let free = top;

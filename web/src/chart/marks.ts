@@ -39,7 +39,8 @@ export function marks(place: Place): Marks {
     const colour = token(series.colour, i);
     const isBand = place.x.band > 0 || place.y.band > 0;
     if (series.mark === 'dots') dots(place, series, colour, all);
-    else if (series.mark === 'bars' || (series.mark === 'stack' && isBand)) all.nodes.push(...bars(place, series, colour));
+    else if (series.mark === 'bars' || (series.mark === 'stack' && isBand))
+      all.nodes.push(...bars(place, series, colour));
     else all.nodes.push(...path(place, series, colour));
   });
   return all;
@@ -69,12 +70,20 @@ function path({ spec, x, y, bases }: Place, series: Series, colour: Token): Node
     const d = region(vertices((point) => intervalOf(point, point.y) ?? [point.y, point.y])) ?? '';
     nodes.push(node('path', { d, fill: `@${colour}`, 'fill-opacity': '0.18' }));
   }
-  if (isFilled) nodes.push(node('path', { d: region(values) ?? '', fill: `@${colour}`, 'fill-opacity': isStack ? '0.75' : '0.3' }));
+  if (isFilled)
+    nodes.push(node('path', { d: region(values) ?? '', fill: `@${colour}`, 'fill-opacity': isStack ? '0.75' : '0.3' }));
   // A white edge between thin parts would hide them.
   const width = !isStack ? 2 : values.length > 200 ? 0 : 1;
   const dashes = isStack ? '' : dash(colour);
   nodes.push(
-    node('path', { d: stroke(values) ?? '', fill: 'none', stroke: `@${isStack ? 'ground' : colour}`, 'stroke-width': width, 'stroke-linejoin': 'round', ...(dashes && { 'stroke-dasharray': dashes }) }),
+    node('path', {
+      d: stroke(values) ?? '',
+      fill: 'none',
+      stroke: `@${isStack ? 'ground' : colour}`,
+      'stroke-width': width,
+      'stroke-linejoin': 'round',
+      ...(dashes && { 'stroke-dasharray': dashes }),
+    }),
   );
   if (series.mark === 'line' && values.length <= 30) {
     const d = values.filter(isDrawn).map((v) => `M${px(v.x)} ${px(v.y1)}${shape(colour, 3.2)}`).join('');
@@ -83,10 +92,13 @@ function path({ spec, x, y, bases }: Place, series: Series, colour: Token): Node
   return nodes;
 }
 
-/** Adds the right end of the last step. */
+/** Adds the right ends of steps that do not hold until the next one. */
 function extended(points: Point[]): Point[] {
-  const last = points.at(-1);
-  return last?.to === undefined ? points : [...points, { ...last, x: last.to }];
+  return points.flatMap((point, at) => {
+    const next = points[at + 1];
+    const isHeld = point.to === undefined || (point.to === next?.x && Number.isFinite(next.y));
+    return isHeld ? [point] : [point, { ...point, x: point.to ?? NaN }];
+  });
 }
 
 /** Keeps the first, the extremes and the last of the vertices of each pixel column. */
@@ -121,11 +133,22 @@ function dots({ spec, x, y }: Place, series: Series, colour: Token, into: Marks)
     return;
   }
   const r = count > 500 ? 2.2 : count > 60 ? 3 : 4.2;
-  const whiskers = places.flatMap(({ point, left, top }) => whisker(spec, point, x, y, isHorizontal(spec) ? top : left));
-  if (whiskers.length > 0) into.nodes.push(node('path', { d: whiskers.join(''), stroke: `@${colour}`, 'stroke-width': 1.5 }));
+  const whiskers = places.flatMap(({ point, left, top }) =>
+    whisker(spec, point, x, y, isHorizontal(spec) ? top : left),
+  );
+  if (whiskers.length > 0)
+    into.nodes.push(node('path', { d: whiskers.join(''), stroke: `@${colour}`, 'stroke-width': 1.5 }));
   const d = places.map(({ left, top }) => `M${left} ${top}${shape(colour, r)}`).join('');
   const opacity = count > 60 ? '0.6' : '0.9';
-  into.nodes.push(node('path', { d, fill: `@${colour}`, 'fill-opacity': opacity, stroke: '@ground', 'stroke-width': count > 500 ? 0 : 0.8 }));
+  into.nodes.push(
+    node('path', {
+      d,
+      fill: `@${colour}`,
+      'fill-opacity': opacity,
+      stroke: '@ground',
+      'stroke-width': count > 500 ? 0 : 0.8,
+    }),
+  );
 }
 
 /** Opacities of dots in the third of places with the fewest dots around them, and so on. */
@@ -147,7 +170,9 @@ function dense(places: { left: number; top: number }[], colour: Token): Marks['d
     counts.set(key, (counts.get(key) ?? 0) + 1);
     pixels.set(Math.round(place.left) * ROW + Math.round(place.top), place);
   }
-  const around = new Map([...counts.keys()].map((key) => [key, NEIGHBOURS.reduce((sum, by) => sum + (counts.get(key + by) ?? 0), 0)]));
+  const around = new Map(
+    [...counts.keys()].map((key) => [key, NEIGHBOURS.reduce((sum, by) => sum + (counts.get(key + by) ?? 0), 0)]),
+  );
   const sorted = Uint32Array.from(around.values()).sort();
   const third = (n: number) => sorted[Math.floor((sorted.length * n) / 3)] ?? 0;
   const [few, many] = [third(1), third(2)];
@@ -191,7 +216,9 @@ function bars({ spec, visible, x, y, bases }: Place, series: Series, colour: Tok
     const { offset, width } = slot(horizontal ? y.band : x.band);
     const middle = (horizontal ? y.at(point.y) : x.at(point.x)) + offset;
     const isNumeric = !horizontal && x.band === 0;
-    const [left, right] = isNumeric ? edges(x.at(point.x), x.at(point.to ?? point.x)) : [middle - width / 2, middle + width / 2];
+    const [left, right] = isNumeric
+      ? edges(x.at(point.x), x.at(point.to ?? point.x))
+      : [middle - width / 2, middle + width / 2];
     if (![left, right, start, end].every(Number.isFinite)) return;
     // Of the bars in one pixel, the highest is drawn.
     const key = isNumeric && right - left <= 2 ? left : -1 - index;
@@ -205,7 +232,8 @@ function bars({ spec, visible, x, y, bases }: Place, series: Series, colour: Tok
       : `M${px(left)} ${px(start)}V${px(end)}H${px(right)}V${px(start)}z`,
   );
   const nodes = [node('path', { d: d.join(''), fill: `@${colour}`, 'fill-opacity': '0.85' })];
-  if (bases.has(series)) nodes.push(node('path', { d: d.join(''), fill: 'none', stroke: '@ground', 'stroke-width': 1 }));
+  if (bases.has(series))
+    nodes.push(node('path', { d: d.join(''), fill: 'none', stroke: '@ground', 'stroke-width': 1 }));
   if (whiskers.length > 0) nodes.push(node('path', { d: whiskers.join(''), stroke: '@ink', 'stroke-width': 1.2 }));
   return nodes;
 }

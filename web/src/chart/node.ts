@@ -30,10 +30,15 @@ function escaped(text: string): string {
 
 /** Returns a node as text, in light colours. */
 export function toText({ tag, attrs, children }: Node): string {
-  const pairs = Object.entries(attrs).map(([name, value]) => ` ${name}="${escaped(attribute(value, (t) => LIGHT[t]))}"`);
+  const pairs = Object.entries(attrs).map(
+    ([name, value]) => ` ${name}="${escaped(attribute(value, (t) => LIGHT[t]))}"`,
+  );
   const inner = children.map((child) => (typeof child === 'string' ? escaped(child) : toText(child))).join('');
   const open = `<${tag}${pairs.join('')}`;
-  return (inner === '' ? `${open}/>` : `${open}>${inner}</${tag}>`) + (tag === 'text' || tag === 'path' || tag === 'line' ? '\n' : '');
+  return (
+    (inner === '' ? `${open}/>` : `${open}>${inner}</${tag}>`) +
+    (tag === 'text' || tag === 'path' || tag === 'line' ? '\n' : '')
+  );
 }
 
 /** Returns a node as an element, in the colours of the page. */

@@ -11,7 +11,11 @@ export function themeColour(element: HTMLElement, token: Token): string {
 }
 
 /** Sizes `canvas` for the pixels of the screen and returns its context in CSS pixels. */
-export function context(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D | undefined {
+export function context(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+): CanvasRenderingContext2D | undefined {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
@@ -22,7 +26,13 @@ export function context(canvas: HTMLCanvasElement, width: number, height: number
 }
 
 /** Draws dots that are too many for elements. */
-export function paintDense(canvas: HTMLCanvasElement, figure: HTMLElement, drawing: Drawing, width: number, height: number): void {
+export function paintDense(
+  canvas: HTMLCanvasElement,
+  figure: HTMLElement,
+  drawing: Drawing,
+  width: number,
+  height: number,
+): void {
   const ink = context(canvas, width, height);
   if (ink === undefined) return;
   const { left, right, top, bottom } = drawing.plot;
@@ -37,7 +47,14 @@ export function paintDense(canvas: HTMLCanvasElement, figure: HTMLElement, drawi
 }
 
 /** Draws the bars of a timeline at the resolution of the screen. */
-export function paintTimeline(canvas: HTMLCanvasElement, figure: HTMLElement, spec: TimelineSpec, lanes: Lanes, drawing: TimelineDrawing, width: number): void {
+export function paintTimeline(
+  canvas: HTMLCanvasElement,
+  figure: HTMLElement,
+  spec: TimelineSpec,
+  lanes: Lanes,
+  drawing: TimelineDrawing,
+  width: number,
+): void {
   const ink = context(canvas, width, drawing.height);
   if (ink === undefined) return;
   const ratio = window.devicePixelRatio || 1;

@@ -20,9 +20,18 @@ export const LIGHT: Record<Token, string> = {
   ground: '#ffffff',
 };
 
+/** Number of colours that tell series apart. */
+export const COLOURS = 7;
+
+/** Divides series into those with a colour of their own and the others, which share one. */
+export function coloured<T>(all: T[]): { own: T[]; others: T[] } {
+  const own = all.length <= COLOURS ? all : all.slice(0, COLOURS - 1);
+  return { own, others: all.slice(own.length) };
+}
+
 export function token(colour: Colour | undefined, position: number): Token {
   if (typeof colour === 'string') return colour;
-  return `c${(colour ?? position) % 7}` as Token;
+  return `c${(colour ?? position) % COLOURS}` as Token;
 }
 
 /** Dashes of lines, by the position of their colour. */
@@ -39,7 +48,9 @@ const SHAPES: ((r: number) => string)[] = [
   (r) => `m0 ${-1.3 * r}l${1.2 * r} ${2.2 * r}h${-2.4 * r}z`,
   (r) => `m0 ${-1.4 * r}l${1.4 * r} ${1.4 * r}l${-1.4 * r} ${1.4 * r}l${-1.4 * r} ${-1.4 * r}z`,
   (r) => `m0 ${1.3 * r}l${1.2 * r} ${-2.2 * r}h${-2.4 * r}z`,
-  (r) => `m${-r * 1.4} ${-r * 0.5}h${r * 0.9}v${-r * 0.9}h${r}v${r * 0.9}h${r * 0.9}v${r}h${-r * 0.9}v${r * 0.9}h${-r}v${-r * 0.9}h${-r * 0.9}z`,
+  (r) =>
+    `m${-r * 1.4} ${-r * 0.5}h${r * 0.9}v${-r * 0.9}h${r}v${r * 0.9}h${r * 0.9}v${r}` +
+    `h${-r * 0.9}v${r * 0.9}h${-r}v${-r * 0.9}h${-r * 0.9}z`,
   (r) => `m${-r * 1.3} ${-r * 0.6}h${r * 2.6}v${r * 1.2}h${-r * 2.6}z`,
 ];
 

@@ -11,7 +11,7 @@ export interface Window {
   height: number;
 }
 
-/** How much of each pixel of a row each phase covers, from 0 to 1 for each of `lanes` lanes; `isSame` as in the row above. */
+/** Share of each pixel of a row that each phase covers, for each of `lanes` lanes; `isSame` as in the row above. */
 type Row = (y: number, cover: Float32Array[], lanes: number, isSame: boolean) => void;
 
 /** Lanes of at least this many pixels have an empty one between them. */
@@ -65,7 +65,12 @@ function addSpan(pixels: Float32Array, from: number, to: number): void {
 }
 
 /** Returns the pixels of a timeline, four bytes each. A pixel mixes the colours of its phases by their time. */
-export function raster(spec: TimelineSpec, lanes: Lanes, window: Window, colours: [number, number, number][]): Uint8ClampedArray<ArrayBuffer> {
+export function raster(
+  spec: TimelineSpec,
+  lanes: Lanes,
+  window: Window,
+  colours: [number, number, number][],
+): Uint8ClampedArray<ArrayBuffer> {
   const bytes = new Uint8ClampedArray(4 * window.width * window.height);
   const length = 4 * window.width;
   rows(spec, lanes, window, (y, cover, count, isSame) => {

@@ -119,7 +119,7 @@ export function centred(scale: Scale, centre: number, [from, to]: Domain): Domai
   return [scale.of(centre - half), scale.of(centre + half)];
 }
 
-/** Returns a domain to zoom to: none where it is as wide as `full`, and `before` where it is too narrow to tell values apart. */
+/** Returns a domain to zoom to: none where it is as wide as `full`, `before` where it is too narrow for values. */
 export function limited([low, high]: Domain, full: Domain, before: Domain | undefined): Domain | undefined {
   const width = high - low;
   if (width >= (full[1] - full[0]) * (1 - 1e-9)) return undefined;

@@ -33,7 +33,12 @@ export interface Contents extends Titles {
 let made = 0;
 
 function caption({ title, note }: Titles): HTMLElement {
-  return element('figcaption', '', element('p', 'title', title), ...(note === undefined ? [] : [element('p', 'note', note)]));
+  return element(
+    'figcaption',
+    '',
+    element('p', 'title', title),
+    ...(note === undefined ? [] : [element('p', 'note', note)]),
+  );
 }
 
 /** Returns a figure that says that it has nothing to draw. */
@@ -67,7 +72,11 @@ export function shell(contents: Contents): Shell {
     zoom?.reset();
     stage.focus();
   });
-  const zooms = zoom && [button('+', () => zoom.scale(2), 'Zoom in'), button('−', () => zoom.scale(0.5), 'Zoom out'), reset];
+  const zooms = zoom && [
+    button('+', () => zoom.scale(2), 'Zoom in'),
+    button('−', () => zoom.scale(0.5), 'Zoom out'),
+    reset,
+  ];
   const saves = [
     button('Save SVG', () => save(contents.title, 'svg', contents.svg())),
     button('Save CSV', () => {
@@ -76,7 +85,16 @@ export function shell(contents: Contents): Shell {
     }),
   ];
   const tools = element('div', 'tools', ...(zooms ?? []), ...saves);
-  const figure = element('figure', 'chart', head, legend, help, stage, element('div', 'foot', readout, tools), details(contents));
+  const figure = element(
+    'figure',
+    'chart',
+    head,
+    legend,
+    help,
+    stage,
+    element('div', 'foot', readout, tools),
+    details(contents),
+  );
   return { figure, legend, stage, readout, setZoomed: (isZoomed) => (reset.hidden = !isZoomed) };
 }
 

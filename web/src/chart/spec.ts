@@ -24,10 +24,12 @@ export interface Point {
   /** Ends of the interval around `y`: a band around lines, a whisker on dots and bars. */
   low?: number;
   high?: number;
-  /** Right edge of a bar on a numeric axis. */
+  /** Right edge of a bar or a step on a numeric axis. */
   to?: number;
   /** Name of the point, for the readout and the table. */
   label?: string;
+  /** Text beside the point of a line or a dot, where there is room and the series has at most twelve points. */
+  tag?: string;
   /** More about the point, for the readout. */
   note?: string;
 }
@@ -79,7 +81,7 @@ export interface TimelineSpec {
   x: Pick<Axis, 'label' | 'format' | 'domain'>;
   phases: Phase[];
   starts: ArrayLike<number>;
-  /** End of each phase, one column a phase. A phase begins where the one before ends; one without a finite end has no length. */
+  /** Ends of phases, a column each. A phase begins where the one before ends; without a finite end it has no length. */
   ends: ArrayLike<number>[];
   /** Index into `groups` of each request. Requests of a group, such as a replica, share lanes. */
   group?: ArrayLike<number>;

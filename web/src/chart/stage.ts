@@ -32,7 +32,8 @@ export function act(stage: HTMLElement, actions: Actions): void {
     const { x, y } = at(event);
     if (start === undefined) return undefined;
     const plot = actions.plot();
-    const isFar = (actions.axes.x && Math.abs(x - start.x) >= MIN_DRAG) || (actions.axes.y && Math.abs(y - start.y) >= MIN_DRAG);
+    const isFar =
+      (actions.axes.x && Math.abs(x - start.x) >= MIN_DRAG) || (actions.axes.y && Math.abs(y - start.y) >= MIN_DRAG);
     if (!isFar) return undefined;
     const between = (a: number, b: number, low: number, high: number) =>
       [Math.max(low, Math.min(a, b)), Math.min(high, Math.max(a, b))] as const;

@@ -1,9 +1,9 @@
-import { draw, heightOf, TEXT, type Drawing } from './draw.js';
+import { draw, heightOf, type Drawing } from './draw.js';
 import type { View } from './frame.js';
 import { node, px, toText, type Node } from './node.js';
 import { dash, shape, token } from './palette.js';
 import type { ChartSpec, Colour, Series } from './spec.js';
-import { textWidth, wrapped } from './text.js';
+import { TEXT, textWidth, wrapped } from './text.js';
 
 const MARGIN = 12;
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
@@ -14,7 +14,8 @@ export function toSvg(spec: ChartSpec, width: number, view: Partial<View> = {}):
   const height = heightOf(spec);
   const hidden = view.hidden ?? new Set<number>();
   const drawing = draw(spec, { ...view, width: inner, height, hidden });
-  const named = drawing.isLabelled || spec.series.length < 2 ? [] : withColours(spec.series).filter((_, i) => !hidden.has(i));
+  const named =
+    drawing.isLabelled || spec.series.length < 2 ? [] : withColours(spec.series).filter((_, i) => !hidden.has(i));
   const head = header(spec, named, inner);
   return page(spec.title, width, head.height + height + MARGIN, [
     node('g', { transform: `translate(${MARGIN} 0)` }, ...head.nodes),
@@ -39,7 +40,9 @@ export function page(title: string, width: number, height: number, nodes: Node[]
 
 /** The nodes of a drawing from the lowest to the highest; the data is cut at the plot. */
 export function layers({ below, marks, above, plot }: Drawing): Node[] {
-  const dense = marks.dense.map(({ d, colour, opacity }) => node('path', { d, fill: `@${colour}`, 'fill-opacity': String(opacity) }));
+  const dense = marks.dense.map(({ d, colour, opacity }) =>
+    node('path', { d, fill: `@${colour}`, 'fill-opacity': String(opacity) }),
+  );
   return [...below, clipped(plot, [...dense, ...marks.nodes]), ...above];
 }
 
@@ -55,7 +58,11 @@ function withColours(series: Series[]): Series[] {
 }
 
 /** Draws the title, the note and a legend of `entries`. */
-export function header(spec: Pick<ChartSpec, 'title' | 'note'>, entries: Series[], width: number): { nodes: Node[]; height: number } {
+export function header(
+  spec: Pick<ChartSpec, 'title' | 'note'>,
+  entries: Series[],
+  width: number,
+): { nodes: Node[]; height: number } {
   const nodes: Node[] = [];
   let y = 26;
   const lines = (text: string, size: number, attrs: Node['attrs']) => {
@@ -84,7 +91,12 @@ export function swatch(series: Series, position: number): Node[] {
   const colour = token(series.colour, position);
   const fill = `@${colour}`;
   const dashes = dash(colour);
-  const line = node('path', { d: 'M0 0H24', stroke: fill, 'stroke-width': 2, ...(dashes && { 'stroke-dasharray': dashes }) });
+  const line = node('path', {
+    d: 'M0 0H24',
+    stroke: fill,
+    'stroke-width': 2,
+    ...(dashes && { 'stroke-dasharray': dashes }),
+  });
   switch (series.mark) {
     case 'dots':
       return [node('path', { d: `M12 0${shape(colour, 4.2)}`, fill })];

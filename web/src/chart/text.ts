@@ -1,5 +1,10 @@
 /** Width of text without a browser, so that a chart has one layout everywhere. */
 
+/** Size of text in a chart, in px. */
+export const TEXT = 13;
+/** Height of a line of it. */
+export const LINE = 16;
+
 const NARROW = new Set("iljtfrI.,:;'|!()[] -");
 const WIDE = new Set('mwMWGOQD@%—');
 

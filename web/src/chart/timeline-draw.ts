@@ -1,4 +1,5 @@
-import { TEXT, tickTexts, type Box } from './draw.js';
+import { tickTexts } from './axes.js';
+import type { Box } from './draw.js';
 import type { Lanes } from './lanes.js';
 import type { Margins } from './linked.js';
 import { node, type Node } from './node.js';
@@ -7,7 +8,7 @@ import { outlines } from './raster.js';
 import { numericScale, type Domain, type Scale } from './scale.js';
 import type { TimelineSpec } from './spec.js';
 import { header, page } from './svg.js';
-import { fitted, textWidth } from './text.js';
+import { fitted, TEXT, textWidth } from './text.js';
 
 export interface TimelineView {
   width: number;
@@ -62,20 +63,48 @@ function groupTexts(lanes: Lanes, plot: Box, y: Scale): Node[] {
     const middle = (from + to) / 2;
     if (to <= from || middle - 8 < free) return [];
     free = middle + 8;
-    return [node('text', { x: plot.left - 8, y: middle + 4.5, 'text-anchor': 'end', fill: '@faint' }, fitted(group.name, TEXT, plot.left - 8))];
+    return [
+      node(
+        'text',
+        { x: plot.left - 8, y: middle + 4.5, 'text-anchor': 'end', fill: '@faint' },
+        fitted(group.name, TEXT, plot.left - 8),
+      ),
+    ];
   });
 }
 
 /** Returns a timeline as an SVG document. A pixel has the colour of the phase with the largest share of it. */
-export function timelineSvg(spec: TimelineSpec, lanes: Lanes, width: number, view: Omit<TimelineView, 'width'>): string {
+export function timelineSvg(
+  spec: TimelineSpec,
+  lanes: Lanes,
+  width: number,
+  view: Omit<TimelineView, 'width'>,
+): string {
   const drawing = drawTimeline(spec, lanes, { ...view, width: width - 24 });
   const { plot } = drawing;
-  const window = { x: view.x, y: view.y, width: Math.floor(plot.right - plot.left), height: Math.floor(plot.bottom - plot.top) };
-  const bars = outlines(spec, lanes, window).map((d, i) => node('path', { d, fill: `@${token(spec.phases[i]?.colour, i)}` }));
-  const entries = spec.phases.map((phase) => ({ name: phase.name, mark: 'bars' as const, points: [], colour: phase.colour }));
+  const window = {
+    x: view.x,
+    y: view.y,
+    width: Math.floor(plot.right - plot.left),
+    height: Math.floor(plot.bottom - plot.top),
+  };
+  const bars = outlines(spec, lanes, window).map((d, i) =>
+    node('path', { d, fill: `@${token(spec.phases[i]?.colour, i)}` }),
+  );
+  const entries = spec.phases.map((phase) => ({
+    name: phase.name,
+    mark: 'bars' as const,
+    points: [],
+    colour: phase.colour,
+  }));
   const head = header(spec, entries, width - 24);
   return page(spec.title, width, head.height + drawing.height + 12, [
     node('g', { transform: 'translate(12 0)' }, ...head.nodes),
-    node('g', { transform: `translate(12 ${head.height})` }, node('g', { transform: `translate(${plot.left} ${plot.top})` }, ...bars), ...drawing.axes),
+    node(
+      'g',
+      { transform: `translate(12 ${head.height})` },
+      node('g', { transform: `translate(${plot.left} ${plot.top})` }, ...bars),
+      ...drawing.axes,
+    ),
   ]);
 }

@@ -25,7 +25,9 @@ function durations(spec: TimelineSpec, request: number): number[] {
 /** Reads a request aloud. */
 export function reading(spec: TimelineSpec, axis: Axis, request: number): string {
   const group = spec.groups?.[spec.group?.[request] ?? -1];
-  const parts = durations(spec, request).map((duration, i) => `${spec.phases[i]?.name ?? ''} ${withUnit(axis, duration)}`);
+  const parts = durations(spec, request).map(
+    (duration, i) => `${spec.phases[i]?.name ?? ''} ${withUnit(axis, duration)}`,
+  );
   const from = `from ${withUnit(axis, spec.starts[request] ?? NaN)}`;
   const detail = spec.detail?.(request);
   return `${spec.label(request)}: ${[group, from, ...parts, detail].filter((part) => part !== undefined).join(', ')}`;

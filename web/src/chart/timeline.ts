@@ -73,7 +73,9 @@ class Timeline implements Member {
     this.drawing = drawing;
     setMargins(this, drawing.margins);
     const size = { width, height: drawing.height, viewBox: `0 0 ${width} ${drawing.height}` };
-    const svg = toDom(node('svg', { ...size, 'aria-hidden': 'true', 'font-family': FONT, 'font-size': 13 }, ...drawing.axes));
+    const svg = toDom(
+      node('svg', { ...size, 'aria-hidden': 'true', 'font-family': FONT, 'font-size': 13 }, ...drawing.axes),
+    );
     for (const [name, value] of Object.entries(size)) this.over.setAttribute(name, String(value));
     paintTimeline(this.canvas, this.figure, this.spec, this.lanes, drawing, width);
     this.shell.stage.replaceChildren(this.canvas, svg, this.over);
@@ -104,7 +106,11 @@ class Timeline implements Member {
   private legend(): void {
     for (const phase of this.spec.phases) {
       const fill = `@${typeof phase.colour === 'number' ? `c${phase.colour}` : phase.colour}`;
-      const sample = node('svg', { width: 14, height: 14, viewBox: '0 0 14 14', 'aria-hidden': 'true' }, node('rect', { width: 14, height: 14, fill }));
+      const sample = node(
+        'svg',
+        { width: 14, height: 14, viewBox: '0 0 14 14', 'aria-hidden': 'true' },
+        node('rect', { width: 14, height: 14, fill }),
+      );
       this.shell.legend.append(element('span', 'entry', toDom(sample), phase.name));
     }
     this.shell.legend.hidden = false;
@@ -147,7 +153,8 @@ class Timeline implements Member {
       const y = Math.max(top, bar.top) - 2;
       const width = Math.min(right, bar.right) - x + 2;
       const height = Math.min(bottom, bar.bottom) - y + 2;
-      if (width > 0 && height > 0) nodes.push(node('rect', { x, y, width, height, fill: 'none', stroke: '@ink', 'stroke-width': 2 }));
+      if (width > 0 && height > 0)
+        nodes.push(node('rect', { x, y, width, height, fill: 'none', stroke: '@ink', 'stroke-width': 2 }));
     }
     this.over.replaceChildren(...nodes.map(toDom));
   }
@@ -201,7 +208,8 @@ class Timeline implements Member {
     if (drawing === undefined) return;
     const { top, bottom } = drawing.plot;
     // A drag along the time axis keeps the lanes.
-    if (box.bottom - box.top > 0.15 * (bottom - top)) this.y = this.within([drawing.y.of(box.top), drawing.y.of(box.bottom)]);
+    if (box.bottom - box.top > 0.15 * (bottom - top))
+      this.y = this.within([drawing.y.of(box.top), drawing.y.of(box.bottom)]);
     zoomX(this, [drawing.x.of(box.left), drawing.x.of(box.right)]);
   }
 

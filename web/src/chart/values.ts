@@ -21,7 +21,8 @@ export function values(spec: ChartSpec): Values {
     }
   });
   const longest = Math.max(0, ...spec.series.map((series) => series.points.length));
-  const areShared = spec.series.length > 1 && positions.size <= longest * 1.5 && spec.series.every((one) => one.mark !== 'dots');
+  const areShared =
+    spec.series.length > 1 && positions.size <= longest * 1.5 && spec.series.every((one) => one.mark !== 'dots');
   return areShared ? wide(spec, along, [...positions.entries()]) : long(spec);
 }
 
@@ -45,8 +46,10 @@ function wide(spec: ChartSpec, along: 'x' | 'y', rows: [number, (Point | undefin
   spec.series.forEach((series, s) => {
     const of = (key: 'x' | 'y' | 'low' | 'high') => (row: number) => rows[row]?.[1][s]?.[key];
     columns.push(column(series.name, spec[across], of(across)));
-    if (series.points.some((point) => point.low !== undefined)) columns.push(column(`${series.name}, low`, spec[across], of('low')));
-    if (series.points.some((point) => point.high !== undefined)) columns.push(column(`${series.name}, high`, spec[across], of('high')));
+    if (series.points.some((point) => point.low !== undefined))
+      columns.push(column(`${series.name}, low`, spec[across], of('low')));
+    if (series.points.some((point) => point.high !== undefined))
+      columns.push(column(`${series.name}, high`, spec[across], of('high')));
   });
   return { columns, rows: rows.length };
 }
@@ -110,7 +113,8 @@ export function reading(spec: ChartSpec, at: Placed, all: Placed[]): string {
   const names = [point.label, spec.series.length > 1 ? series.name : undefined].filter((name) => name !== undefined);
   const to = point.to === undefined || isHorizontal(spec) ? '' : ` to ${valueText(spec.x, point.to)}`;
   const head = names.length > 0 ? `${names.join(', ')}: ` : '';
-  const text = `${head}${quantity(spec[along], point[along])}${to}, ${quantity(spec[across], point[across])}${interval(spec, point)}`;
+  const value = `${quantity(spec[across], point[across])}${interval(spec, point)}`;
+  const text = `${head}${quantity(spec[along], point[along])}${to}, ${value}`;
   const others = series.mark === 'dots' ? [] : othersAt(spec, at, along, across, all);
   return [text, ...others, ...(point.note === undefined ? [] : [point.note])].join('; ');
 }
@@ -121,5 +125,8 @@ function othersAt(spec: ChartSpec, at: Placed, along: 'x' | 'y', across: 'x' | '
   return all
     .filter((place) => place.series !== at.series && pointOf(place)?.[along] === position)
     .slice(0, 6)
-    .map((place) => `${(spec.series[place.series] as Series).name} ${valueText(spec[across], pointOf(place)?.[across] ?? NaN)}`);
+    .map(
+      (place) =>
+        `${(spec.series[place.series] as Series).name} ${valueText(spec[across], pointOf(place)?.[across] ?? NaN)}`,
+    );
 }

@@ -8,8 +8,8 @@ const latin1 = new TextDecoder('latin1');
 /**
  * Cells of a CSV by row and column.
  *
- * Only the bounds of the cells are kept, so that a file of millions of cells is read in tens of milliseconds; cells become
- * text when they are asked for.
+ * Only the bounds of the cells are kept, so that a file of millions of cells is read in tens of milliseconds; cells
+ * become text when they are asked for.
  */
 export class Csv {
   readonly names: string[];

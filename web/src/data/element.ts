@@ -1,5 +1,9 @@
 /** Returns an element with a class and children; text stays text. */
-export function element<K extends keyof HTMLElementTagNameMap>(tag: K, className: string, ...children: (Element | string)[]): HTMLElementTagNameMap[K] {
+export function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  className: string,
+  ...children: (Element | string)[]
+): HTMLElementTagNameMap[K] {
   const made = document.createElement(tag);
   if (className !== '') made.className = className;
   made.append(...children);

@@ -44,7 +44,7 @@ export function table(caption: string, columns: Column[], rows: number): HTMLEle
     const sign = sorted?.column === column && sorted.sign === 1 ? -1 : 1;
     sorted = { column, sign };
     const value = columns[column]?.value ?? (() => undefined);
-    order.sort((a, b) => sign * compared(value(a), value(b)) || a - b);
+    order.sort((a, b) => compared(value(a), value(b), sign) || a - b);
     headers.forEach((header, i) => {
       if (i === column) header.setAttribute('aria-sort', sign === 1 ? 'ascending' : 'descending');
       else header.removeAttribute('aria-sort');
@@ -55,7 +55,8 @@ export function table(caption: string, columns: Column[], rows: number): HTMLEle
   function show(): void {
     const from = page * PAGE;
     body.replaceChildren(...[...order.subarray(from, from + PAGE)].map(rowElement));
-    state.textContent = `Rows ${fixed(Math.min(from + 1, rows), 0)} to ${fixed(Math.min(from + PAGE, rows), 0)} of ${fixed(rows, 0)}`;
+    const [first, last] = [Math.min(from + 1, rows), Math.min(from + PAGE, rows)];
+    state.textContent = `Rows ${fixed(first, 0)} to ${fixed(last, 0)} of ${fixed(rows, 0)}`;
     moves.forEach((move, i) => move.setAttribute('aria-disabled', String(i < 2 ? page === 0 : page === pages - 1)));
   }
 
@@ -68,7 +69,13 @@ export function table(caption: string, columns: Column[], rows: number): HTMLEle
     return element('tr', '', ...cells);
   }
 
-  const grid = element('table', '', element('caption', 'for-readers', caption), element('thead', '', element('tr', '', ...headers)), body);
+  const grid = element(
+    'table',
+    '',
+    element('caption', 'for-readers', caption),
+    element('thead', '', element('tr', '', ...headers)),
+    body,
+  );
   const scroll = element('div', 'scroll', grid);
   // A group that scrolls has to be reachable by keys.
   scroll.tabIndex = 0;
@@ -80,11 +87,14 @@ export function table(caption: string, columns: Column[], rows: number): HTMLEle
   return element('div', 'table', scroll, pager);
 }
 
-/** Orders numbers before text and missing values last. */
-function compared(a: number | string | undefined, b: number | string | undefined): number {
-  const rank = (value: typeof a) => (typeof value === 'number' && !Number.isNaN(value) ? 0 : typeof value === 'string' ? 1 : 2);
-  if (rank(a) !== rank(b)) return rank(a) - rank(b);
-  return a === b || a === undefined || b === undefined ? 0 : a < b ? -1 : 1;
+type Cell = ReturnType<Column['value']>;
+
+/** Orders numbers before text, upwards or downwards by `sign`, and missing values last in both. */
+function compared(a: Cell, b: Cell, sign: 1 | -1): number {
+  const isMissing = (cell: Cell): boolean => cell === undefined || cell === '' || Number.isNaN(cell);
+  if (isMissing(a) || isMissing(b)) return Number(isMissing(a)) - Number(isMissing(b));
+  if (typeof a !== typeof b) return sign * (typeof a === 'number' ? -1 : 1);
+  return a === b || a === undefined || b === undefined ? 0 : sign * (a < b ? -1 : 1);
 }
 
 /** Returns all rows as CSV, with all digits. */

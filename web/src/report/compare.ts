@@ -11,11 +11,21 @@ export function compareSection(json: Json): Child[] {
   const causes = list(json, 'causes').map(causeBars).filter((bars) => bars !== undefined);
   return [
     answer(sentence(json)),
-    paragraph('Differences are B less A, of two simulations of the same tables; errors of the model that both share cancel out in them.'),
-    facts('The two runs', [['A', side(json, 'a')], ['B', side(json, 'b')]]),
+    paragraph(
+      'Differences are B minus A, of two simulations of the same tables; ' +
+        'errors of the model that both share cancel out in them.',
+    ),
+    facts('The two runs', [
+      ['A', side(json, 'a')],
+      ['B', side(json, 'b')],
+    ]),
     group('Settings that differ', settings(json)),
     group('Figures side by side', figures(json)),
-    group('Where the differences come from', ...(causes.length > 0 ? causes : [absent('No latency differs.', 'There is nothing to divide into terms.')]), notes(texts(json, 'remarks'))),
+    group(
+      'Where the differences come from',
+      ...(causes.length > 0 ? causes : [absent('No latency differs.', 'There is nothing to divide into terms.')]),
+      notes(texts(json, 'remarks')),
+    ),
   ];
 }
 
@@ -28,11 +38,14 @@ function side(json: Json, key: string): string | undefined {
 function sentence(json: Json): string {
   const [a, b] = [text(json, 'a.title') ?? 'A', text(json, 'b.title') ?? 'B'];
   const wanted = ['TTFT p99', 'TPOT mean', 'E2E p99', 'requests', 'cost of 1M output tokens'];
-  const found = list(json, 'figures').filter((figure) => !truth(figure, 'is_term') && wanted.includes(text(figure, 'name') ?? ''));
+  const found = list(json, 'figures').filter(
+    (figure) => !truth(figure, 'is_term') && wanted.includes(text(figure, 'name') ?? ''),
+  );
   const said = found.flatMap((figure) => {
     const change = num(figure, 'percent');
     if (change === undefined) return [];
-    return [`${figureName(figure)} ${Math.abs(change) < 0.05 ? 'equal' : `${change > 0 ? '+' : '-'}${percent(Math.abs(change))}`}`];
+    const signed = `${change > 0 ? '+' : '-'}${percent(Math.abs(change))}`;
+    return [`${figureName(figure)} ${Math.abs(change) < 0.05 ? 'equal' : signed}`];
   });
   const both = a === b ? `B against A, both ${a}` : `${b} (B) against ${a} (A)`;
   return said.length === 0 ? `${both}.` : `${both}: ${said.join(', ')}.`;
@@ -44,8 +57,14 @@ function figureName(figure: Json): string {
 }
 
 function settings(json: Json): HTMLElement {
-  const rows = list(json, 'settings').map((setting) => [text(setting, 'key') ?? '-', shown(get(setting, 'a')), shown(get(setting, 'b'))]);
-  return rows.length === 0 ? paragraph('All settings are equal.') : grid('Settings that differ', ['Setting', 'A', 'B'], rows);
+  const rows = list(json, 'settings').map((setting) => [
+    text(setting, 'key') ?? '-',
+    shown(get(setting, 'a')),
+    shown(get(setting, 'b')),
+  ]);
+  return rows.length === 0
+    ? paragraph('All settings are equal.')
+    : grid('Settings that differ', ['Setting', 'A', 'B'], rows);
 }
 
 function shown(value: Json): string {
@@ -55,14 +74,19 @@ function shown(value: Json): string {
 }
 
 function figures(json: Json): HTMLElement {
-  const cell = (value: number | undefined, of: (value: number) => string): string => value === undefined ? '-' : of(value);
+  const cell = (value: number | undefined, of: (value: number) => string): string =>
+    value === undefined ? '-' : of(value);
   const rows = list(json, 'figures').map((figure) => [
     `${truth(figure, 'is_term') ? '\u2003' : ''}${text(figure, 'name') ?? '-'}`,
     text(figure, 'unit') ?? '',
     cell(num(figure, 'a'), threeDigits), cell(num(figure, 'b'), threeDigits),
     cell(num(figure, 'difference'), difference), cell(num(figure, 'percent'), difference),
   ]);
-  return grid('Figures of both runs; indented ones are terms of the figure above', ['Figure', 'Unit', 'A', 'B', 'B − A', '%'], rows);
+  return grid(
+    'Figures of both runs; indented ones are terms of the figure above',
+    ['Figure', 'Unit', 'A', 'B', 'B − A', '%'],
+    rows,
+  );
 }
 
 /** Formats a figure with its sign and three digits. */
@@ -78,8 +102,12 @@ function causeBars(cause: Json): HTMLElement | undefined {
   const drawn = terms.filter((term) => Math.abs(num(term, 'difference_ms') ?? 0) >= MIN_TERM * largest);
   const whole = num(cause, 'difference_ms');
   if (drawn.length === 0 || largest === 0 || whole === undefined) return undefined;
-  const bars = [...drawn.map((term) => [text(term, 'name') ?? '-', num(term, 'difference_ms') ?? 0] as const), ['all together', whole] as const];
-  const points = (wanted: (at: number) => boolean): Point[] => bars.flatMap(([, x], y) => wanted(y) ? [{ x, y }] : []);
+  const bars = [
+    ...drawn.map((term) => [text(term, 'name') ?? '-', num(term, 'difference_ms') ?? 0] as const),
+    ['all together', whole] as const,
+  ];
+  const points = (wanted: (at: number) => boolean): Point[] =>
+    bars.flatMap(([, x], y) => (wanted(y) ? [{ x, y }] : []));
   const name = text(cause, 'figure') ?? 'latency';
   return chart({
     title: `${name.charAt(0).toUpperCase()}${name.slice(1)}: B − A is ${difference(whole)} ms`,

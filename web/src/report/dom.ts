@@ -26,7 +26,14 @@ export function answer(sentence: string): HTMLElement {
 
 /** Returns the sentence in place of a figure: what is missing and how to get it. */
 export function absent(what: string, how: string, command?: string): HTMLElement {
-  return h('p', { class: 'absent' }, `${what} `, how, command !== undefined && h('code', {}, command), command !== undefined && '.');
+  return h(
+    'p',
+    { class: 'absent' },
+    `${what} `,
+    how,
+    command !== undefined && h('code', {}, command),
+    command !== undefined && '.',
+  );
 }
 
 /** Returns remarks as a list; nothing where there are none. */
@@ -41,7 +48,8 @@ export function group(title: string, ...children: Child[]): HTMLElement | undefi
   if (shown.length === 0) return undefined;
   const made = h('section', { class: 'group' }, h('h3', {}, title), ...shown);
   // A caption that repeats the heading is for readers of the screen alone.
-  for (const caption of made.querySelectorAll('caption')) if (caption.textContent === title) caption.className = 'for-readers';
+  for (const caption of made.querySelectorAll('caption'))
+    if (caption.textContent === title) caption.className = 'for-readers';
   return made;
 }
 
@@ -68,7 +76,9 @@ const NUMBER = /^([-+<]?[\d_.]+(e[-+]?\d+)?( (%|s|ms))?( to [-\d_.]+( s)?)?|-|)$
 
 /** Returns a short table with a header of its columns; the first cell of a row names the row. */
 export function grid(caption: string, columns: string[], rows: string[][]): HTMLElement {
-  const sides = columns.map((_, at) => at > 0 && rows.every((row) => NUMBER.test(row[at] ?? '')) ? { class: 'number' } : {});
+  const sides = columns.map((_, at) =>
+    at > 0 && rows.every((row) => NUMBER.test(row[at] ?? '')) ? { class: 'number' } : {},
+  );
   const head = h('tr', {}, ...columns.map((column, at) => h('th', { scope: 'col', ...sides[at] }, column)));
   const body = rows.map((row) => h('tr', {}, ...row.map((cell, at) =>
     at === 0 ? h('th', { scope: 'row' }, cell) : h('td', { ...sides[at] }, cell))));

@@ -31,5 +31,7 @@ export function givenMs(ms: number): string {
 export function readLimit(limit: string): { name: string; ms: number; figure: string } | undefined {
   const [, name, ms, figure] = /^(ttft|tpot|e2e):([\d_.e+-]+)(?:@(\w+(?:\.\w+)?))?$/.exec(limit) ?? [];
   const value = Number(ms?.replaceAll('_', ''));
-  return name === undefined || !Number.isFinite(value) ? undefined : { name: name.toUpperCase(), ms: value, figure: figure ?? 'p99' };
+  return name === undefined || !Number.isFinite(value)
+    ? undefined
+    : { name: name.toUpperCase(), ms: value, figure: figure ?? 'p99' };
 }

@@ -6,8 +6,18 @@ import { terms } from './terms.js';
 
 /** Titles of the kinds of inputs. */
 const KINDS: Record<string, string> = {
-  run: 'Run', step: 'Step', sweep: 'Sweep', plan: 'Plan', 'plan-rates': 'Plans', saturate: 'Saturation', 'saturate-users': 'Users',
-  compare: 'Comparison', validate: 'Validation', requests: 'Requests', steps: 'Steps', windows: 'Windows',
+  run: 'Run',
+  step: 'Step',
+  sweep: 'Sweep',
+  plan: 'Plan',
+  'plan-rates': 'Plans',
+  saturate: 'Saturation',
+  'saturate-users': 'Users',
+  compare: 'Comparison',
+  validate: 'Validation',
+  requests: 'Requests',
+  steps: 'Steps',
+  windows: 'Windows',
 };
 
 async function show(inputs: Inputs, page: HTMLElement): Promise<void> {
@@ -20,7 +30,9 @@ async function show(inputs: Inputs, page: HTMLElement): Promise<void> {
     if (all.length > 1) shown.append(h('h2', { id: `title-${at + 1}` }, titleOf(section)));
     else shown.removeAttribute('aria-labelledby');
     page.append(shown);
-    shown.append(...(await safely(section)).filter((child): child is Node | string => child !== undefined && child !== false));
+    shown.append(
+      ...(await safely(section)).filter((child): child is Node | string => child !== undefined && child !== false),
+    );
   }
   if (all.length > 0) page.append(terms());
   else page.append(absent('This report has no inputs.', 'Make it again with ', 'rooflut report OUT.html INPUTS'));
@@ -29,7 +41,13 @@ async function show(inputs: Inputs, page: HTMLElement): Promise<void> {
 
 function head(inputs: Inputs, all: Section[]): HTMLElement {
   const links = all.map((section, at) => h('li', {}, h('a', { href: `#input-${at + 1}` }, titleOf(section))));
-  return h('header', {}, h('h1', {}, inputs.title), links.length > 1 && h('nav', { 'aria-label': 'Sections' }, h('ol', {}, ...links)), inputs.command !== undefined && command(inputs.command, 'Command that makes this report'));
+  return h(
+    'header',
+    {},
+    h('h1', {}, inputs.title),
+    links.length > 1 && h('nav', { 'aria-label': 'Sections' }, h('ol', {}, ...links)),
+    inputs.command !== undefined && command(inputs.command, 'Command that makes this report'),
+  );
 }
 
 function titleOf({ input }: Section): string {
@@ -41,7 +59,9 @@ async function safely(section: Section): Promise<Child[]> {
   try {
     return await contents(section);
   } catch {
-    return [absent(`The input ${section.input.name} could not be shown.`, 'Make it again with this version of rooflut.')];
+    return [
+      absent(`The input ${section.input.name} could not be shown.`, 'Make it again with this version of rooflut.'),
+    ];
   }
 }
 

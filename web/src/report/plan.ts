@@ -1,11 +1,12 @@
 /** The section of a plan. */
-import { chart, type Point, type Series } from '../chart/index.js';
 import { groupBy } from '../data/group.js';
 import { get, has, list, num, text, texts, truth, type Json } from '../data/json.js';
 import { fixed, latency, percent, plural, threeDigits } from '../data/number.js';
+import { candidateName, gpusOf, servers, signedPercent } from './candidate.js';
 import { absent, answer, command, facts, folded, grid, group, notes, paragraph, type Child } from './dom.js';
 import { limitInWords } from './limits.js';
-import { degrees, formats } from './run/deployment.js';
+import { costBars, limitBars } from './plan_charts.js';
+import { degrees } from './run/deployment.js';
 
 export function planSection(plan: Json): Child[] {
   const candidates = candidatesOf(plan);
@@ -27,9 +28,17 @@ export function planSection(plan: Json): Child[] {
     ]),
     words !== undefined && command(words, 'Command that simulates the best deployment'),
     vllm !== undefined && command(vllm, 'Command that starts one of its servers'),
-    group('Deployments', ...(candidates.length > 0
-      ? [costBars(candidates), limitBars(candidates), deploymentTable(candidates), costTable(candidates)]
-      : [absent('No deployment was simulated.', 'Allow other GPUs or formats, or relax the limits.')])),
+    group(
+      'Deployments',
+      ...(candidates.length > 0
+        ? [
+            costBars(candidates, best !== undefined),
+            limitBars(candidates),
+            deploymentTable(candidates, best !== undefined),
+            costTable(candidates),
+          ]
+        : [absent('No deployment was simulated.', 'Allow other GPUs or formats, or relax the limits.')]),
+    ),
     group('Left out', excluded(plan)),
   ];
 }
@@ -46,41 +55,28 @@ export function planSentence(plan: Json): string {
   const cost = num(best, 'hourly_cost.usd');
   const bound = text(best, 'binding');
   const headroom = num(best, 'headroom');
-  const left = bound === undefined || headroom === undefined ? '' : `; the limit that binds, ${limitInWords(bound)}, has ${signedPercent(headroom)} of headroom`;
+  const left =
+    bound === undefined || headroom === undefined
+      ? ''
+      : `; the limit that binds, ${limitInWords(bound)}, has ${signedPercent(headroom)} headroom`;
   const rate = num(best, 'requests_per_s');
   const served = rate === undefined ? '' : ` to serve ${threeDigits(rate)} requests/s within the limits`;
-  return `${model} needs ${plural(gpus, 'GPU')}${served}: ${candidateName(best)}${cost === undefined ? '' : `, at ${fixed(cost, 2)} USD an hour`}${left}.`;
+  const priced = cost === undefined ? '' : `, at ${fixed(cost, 2)} USD an hour`;
+  return `${model} needs ${plural(gpus, 'GPU')}${served}: ${candidateName(best)}${priced}${left}.`;
 }
 
 function confidence(plan: Json): string {
   const share = num(plan, 'confidence');
-  const settled = truth(plan, 'is_steady') ? '' : ' The runs of the best deployment do not reach a steady state.';
-  return (share === undefined
-    ? 'The limits hold for the predicted figures; with --confidence 0.9 they hold at the far end of the intervals of the model.'
-    : `The limits hold at the far end of intervals that are meant to contain ${percent(100 * share)} of measured servers.`) + settled;
+  const isUnsettled = list(plan, 'deployments').length > 0 && !truth(plan, 'is_steady');
+  const settled = isUnsettled ? ' The runs of the best deployment do not reach a steady state.' : '';
+  return limitsApply(share) + settled;
 }
 
-/** Returns a deployment: `2 × h100 tp 4, bf16`. */
-export function candidateName(json: Json): string {
-  return `${servers(json)} on ${gpusOf(json)}, ${formats(json)}`;
-}
-
-/** Returns short names, with the formats only where they differ. */
-function labels(candidates: Json[]): string[] {
-  const isOfOne = new Set(candidates.map(formats)).size === 1;
-  return candidates.map((json) => `${gpusOf(json)}, ${servers(json)}${isOfOne ? '' : `, ${formats(json)}`}`);
-}
-
-function servers(json: Json): string {
-  const [prefill, decode] = [num(json, 'prefill_replicas'), num(json, 'decode_replicas')];
-  if (prefill === undefined || decode === undefined) return `${num(json, 'replicas') ?? 1} × ${degrees(json)}`;
-  if (!has(json, 'prefill')) return `${prefill} prefill + ${decode} decode × ${degrees(json)}`;
-  return `${prefill} prefill × ${degrees(get(json, 'prefill'))} + ${decode} decode × ${degrees(json)}`;
-}
-
-function gpusOf(json: Json): string {
-  const [own, other] = [text(json, 'gpu') ?? 'unknown', text(json, 'prefill.gpu')];
-  return other === undefined || other === own ? own : `${other} + ${own}`;
+/** Returns what the limits apply to. */
+export function limitsApply(confidence: number | undefined): string {
+  return confidence === undefined
+    ? 'Limits apply to the predicted figures; with --confidence 0.9, to the far end of the intervals of the model.'
+    : `Limits apply to the far end of intervals meant to contain ${percent(100 * confidence)} of measured servers.`;
 }
 
 function candidatesOf(plan: Json): Json[] {
@@ -88,22 +84,30 @@ function candidatesOf(plan: Json): Json[] {
 }
 
 export function limitsOf(plan: Json): string {
-  const limits = texts(plan, 'limits').map((limit) => limitInWords(limit) === limit ? limit : `${limitInWords(limit)} (${limit})`).join(', ');
+  const limits = texts(plan, 'limits')
+    .map((limit) => (limitInWords(limit) === limit ? limit : `${limitInWords(limit)} (${limit})`))
+    .join(', ');
   const [attainment, confidence] = [num(plan, 'attainment'), num(plan, 'confidence')];
   if (attainment !== undefined) return `${limits}, all met by ${Number((100 * attainment).toFixed(9))} % of requests`;
-  return confidence === undefined ? limits : `${limits}, at the far end of intervals for ${percent(100 * confidence)} of servers`;
+  return confidence === undefined
+    ? limits
+    : `${limits}, at the far end of intervals for ${percent(100 * confidence)} of servers`;
 }
 
 export function runs(plan: Json): string {
   const requests = num(plan, 'requests');
-  const lasting = requests === undefined ? 'in a steady state, as long as the answer needs' : plural(requests, 'request');
+  const lasting =
+    requests === undefined ? 'in a steady state, as long as the answer needs' : plural(requests, 'request');
   const [first, seeds] = [num(plan, 'first_seed') ?? 0, num(plan, 'seeds') ?? 1];
   return seeds === 1 ? lasting : `${lasting} with each of ${seeds} seeds, ${first} to ${first + seeds - 1}`;
 }
 
 function search(plan: Json): string {
   const least = num(plan, 'least_gpus');
-  return plural(num(plan, 'simulations') ?? 0, 'simulation') + (least === undefined ? '' : `; the load takes at least ${plural(least, 'GPU')} by step times alone`);
+  return (
+    plural(num(plan, 'simulations') ?? 0, 'simulation') +
+    (least === undefined ? '' : `; the load takes at least ${plural(least, 'GPU')} by step times alone`)
+  );
 }
 
 /** Describes the setting that holds requests back; `answer` is what raising it gives. */
@@ -111,9 +115,13 @@ export function limitedSetting(json: Json, gives: string | undefined): string | 
   const setting = text(json, 'limited_by.setting');
   const share = num(json, 'limited_by.share');
   if (setting === undefined || share === undefined) return undefined;
-  const flags: Record<string, string> = { max_num_seqs: '--max-num-seqs', max_num_batched_tokens: '--max-num-batched-tokens' };
+  const flags: Record<string, string> = {
+    max_num_seqs: '--max-num-seqs',
+    max_num_batched_tokens: '--max-num-batched-tokens',
+  };
   const [value, raised] = [num(json, 'limited_by.value'), num(json, 'limited_by.raised_to')];
-  const held = `${flags[setting] ?? 'the KV cache'}${value === undefined ? '' : ` ${fixed(value, 0)}`}, which holds requests back during ${percent(100 * share)} of the time`;
+  const named = `${flags[setting] ?? 'the KV cache'}${value === undefined ? '' : ` ${fixed(value, 0)}`}`;
+  const held = `${named}, which holds requests back during ${percent(100 * share)} of the time`;
   return raised === undefined ? held : `${held}; with ${fixed(raised, 0)}: ${gives ?? 'none meets the limits'}`;
 }
 
@@ -126,7 +134,9 @@ function limitedBy(plan: Json): string | undefined {
 function breakEven(plan: Json): string | undefined {
   const all = list(plan, 'break_even').flatMap((json) => {
     const [gpu, usd] = [text(json, 'gpu'), num(json, 'usd_per_gpu_hour')];
-    return gpu === undefined || usd === undefined ? [] : [`${gpu} is the cheapest below ${fixed(usd, 2)} USD per GPU hour`];
+    return gpu === undefined || usd === undefined
+      ? []
+      : [`${gpu} is the cheapest below ${fixed(usd, 2)} USD per GPU hour`];
   });
   return all.length === 0 ? undefined : all.join('; ');
 }
@@ -137,60 +147,6 @@ function prices(candidates: Json[]): string {
     return origin === '' ? [] : [`${gpusOf(json)}: ${origin}`];
   });
   return [...new Set(all)].join('; ');
-}
-
-function signedPercent(share: number): string {
-  return share < 0 ? `-${percent(-100 * share)}` : percent(100 * share);
-}
-
-function costBars(candidates: Json[]): HTMLElement {
-  const costs = candidates.map((json) => num(json, 'hourly_cost.usd'));
-  const isPriced = costs.every((cost) => cost !== undefined);
-  const values = isPriced ? costs : candidates.map((json) => num(json, 'gpus'));
-  const points = values.flatMap((x, y): Point[] => {
-    const json = candidates[y];
-    const bound = text(json, 'binding');
-    const headroom = num(json, 'headroom');
-    const left = headroom === undefined ? '' : `, headroom ${signedPercent(headroom)}`;
-    return x === undefined ? [] : [{ x, y, note: `${plural(num(json, 'gpus') ?? 0, 'GPU')}${bound === undefined ? '' : `, ${limitInWords(bound)} binds${left}`}` }];
-  });
-  return chart({
-    title: isPriced ? cheapest(candidates, costs) : 'GPUs of each deployment',
-    note: 'The best first, each of another kind of server.',
-    x: { label: isPriced ? 'Cost (USD per hour)' : 'GPUs', scale: 'linear', digits: 4 },
-    y: { label: 'Deployment', scale: 'band', categories: labels(candidates) },
-    series: [{ name: isPriced ? 'USD per hour' : 'GPUs', mark: 'bars', points }],
-    height: 70 + 28 * candidates.length,
-  });
-}
-
-function cheapest(candidates: Json[], costs: (number | undefined)[]): string {
-  const least = Math.min(...costs.map((cost) => cost ?? Infinity));
-  return `${candidateName(candidates[costs.indexOf(least)])} costs least: ${fixed(least, 2)} USD an hour`;
-}
-
-/** How much of each limit the figures take, over the seeds. */
-function limitBars(candidates: Json[]): HTMLElement | undefined {
-  const names = [...new Set(candidates.flatMap((json) => list(json, 'figures').map((figure) => text(figure, 'limit'))))];
-  const series = names.flatMap((limit): Series[] => {
-    const points = candidates.flatMap((json, y): Point[] => {
-      const figure = list(json, 'figures').find((it) => text(it, 'limit') === limit);
-      const [bound, lowest, highest] = [num(figure, 'bound'), num(figure, 'lowest'), num(figure, 'highest')];
-      if (!bound || lowest === undefined || highest === undefined) return [];
-      return [{ x: (100 * highest) / bound, y, low: (100 * lowest) / bound, high: (100 * highest) / bound }];
-    });
-    return limit === undefined || points.length === 0 ? [] : [{ name: limitInWords(limit), mark: 'bars', points }];
-  });
-  if (series.length === 0) return undefined;
-  return chart({
-    title: 'Share of each limit that is used (%)',
-    note: 'The highest value over the seeds; the whisker ends at the lowest.',
-    x: { label: 'Figure over its limit (%)', scale: 'linear' },
-    y: { label: 'Deployment', scale: 'band', categories: labels(candidates) },
-    series,
-    limits: [{ axis: 'x', value: 100, label: 'limit' }],
-    height: 70 + candidates.length * (14 + 14 * series.length),
-  });
 }
 
 /** Columns of the table of deployments, as the command has them. */
@@ -211,12 +167,14 @@ export function deploymentCells(json: Json): string[] {
 function reaches(figure: Json, limit: string): string {
   const [lowest, highest] = [num(figure, 'lowest'), num(figure, 'highest')];
   if (lowest === undefined || highest === undefined) return '-';
-  const shown = (value: number): string => limit === 'attainment' ? percent(100 * value) : value >= 10_000 ? latency(value) : threeDigits(value);
+  const shown = (value: number): string =>
+    limit === 'attainment' ? percent(100 * value) : value >= 10_000 ? latency(value) : threeDigits(value);
   return shown(lowest) === shown(highest) ? shown(highest) : `${shown(lowest)} to ${shown(highest)}`;
 }
 
-function deploymentTable(candidates: Json[]): HTMLElement {
-  return grid('Deployments, the best first; figures in ms', DEPLOYMENT_COLUMNS, candidates.map(deploymentCells));
+function deploymentTable(candidates: Json[], isMet: boolean): HTMLElement {
+  const which = isMet ? 'Deployments, the best first' : 'The closest deployment, which misses the limits';
+  return grid(`${which}; figures in ms`, DEPLOYMENT_COLUMNS, candidates.map(deploymentCells));
 }
 
 function costTable(candidates: Json[]): HTMLElement | undefined {
@@ -226,11 +184,18 @@ function costTable(candidates: Json[]): HTMLElement | undefined {
   const rows = priced.map((json) => {
     const request = num(json, 'hourly_cost.usd_per.request');
     return [
-      candidateName(json), usd(num(json, 'hourly_cost.usd_per_gpu_hour')), usd(num(json, 'hourly_cost.usd')),
-      usd(num(json, 'hourly_cost.usd_per.million_output_tokens')), usd(request === undefined ? undefined : 1e3 * request),
+      candidateName(json),
+      usd(num(json, 'hourly_cost.usd_per_gpu_hour')),
+      usd(num(json, 'hourly_cost.usd')),
+      usd(num(json, 'hourly_cost.usd_per.million_output_tokens')),
+      usd(request === undefined ? undefined : 1e3 * request),
     ];
   });
-  return grid('Costs (USD)', ['Deployment', 'Per GPU hour', 'Per hour', 'Per 1M output tokens', 'Per 1000 requests'], rows);
+  return grid(
+    'Costs (USD)',
+    ['Deployment', 'Per GPU hour', 'Per hour', 'Per 1M output tokens', 'Per 1000 requests'],
+    rows,
+  );
 }
 
 /** Kinds of servers that were left out, those of one reason together. */
@@ -241,6 +206,11 @@ function excluded(plan: Json): HTMLElement | undefined {
     const formats = [text(json, 'dtype'), text(json, 'kv_dtype') && `KV ${text(json, 'kv_dtype')}`];
     return [degrees(json), ...formats, `on ${text(json, 'gpu') ?? 'unknown'}`].filter(Boolean).join(' ');
   };
-  const rows = [...groupBy(all, (json) => text(json, 'reason') ?? 'no reason given')].map(([reason, kinds]) => [kinds.map(kind).join('; '), reason]);
-  return folded(`${plural(all.length, 'kind')} of servers and why`, () => grid('Kinds of servers that were left out', ['Servers', 'Reason'], rows));
+  const rows = [...groupBy(all, (json) => text(json, 'reason') ?? 'no reason given')].map(([reason, kinds]) => [
+    kinds.map(kind).join('; '),
+    reason,
+  ]);
+  return folded(`${plural(all.length, 'kind')} of servers and why`, () =>
+    grid('Kinds of servers that were left out', ['Servers', 'Reason'], rows),
+  );
 }

@@ -4,7 +4,7 @@ import { has, list, num, text, texts, type Json } from '../data/json.js';
 import { fixed, latency, percent, plural, threeDigits } from '../data/number.js';
 import { absent, answer, command, facts, grid, group, notes, paragraph, type Child } from './dom.js';
 import { givenMs, readLimit } from './limits.js';
-import { limitedSetting, limitsOf, runs } from './plan.js';
+import { limitedSetting, limitsApply, limitsOf, runs } from './plan.js';
 import { placement } from './run/answer.js';
 
 /** What the load of a curve is counted in. */
@@ -45,9 +45,11 @@ export function saturateUsersSection(json: Json): Child[] {
   const load: Load = { key: 'users', unit: 'users', label: 'Users' };
   const users = num(json, 'users');
   const words = text(json, 'command');
-  const most = users === undefined
-    ? `${placement(json)}: one user misses the limits.`
-    : `${placement(json)} serves ${plural(users, 'user')} within the limits${users === num(json, 'max_users') ? ', which is as far as the search went' : ''}.`;
+  const asFar = users === num(json, 'max_users') ? ', which is as far as the search went' : '';
+  const most =
+    users === undefined
+      ? `${placement(json)}: a single user already misses the limits.`
+      : `${placement(json)} serves ${plural(users, 'user')} within the limits${asFar}.`;
   return [
     answer(most),
     paragraph(seedsSentence(json)),
@@ -72,10 +74,12 @@ function rate(json: Json, point: string, load: Load): string {
 function rateSentence(json: Json, load: Load): string {
   if (has(json, 'within_limits')) {
     const full = num(json, 'saturation.rate');
-    const beyond = full === undefined ? '' : `; whatever the latencies, it keeps up with ${rate(json, 'saturation', load)}`;
+    const beyond =
+      full === undefined ? '' : `; whatever the latencies, it keeps up with ${rate(json, 'saturation', load)}`;
     return `${placement(json)} serves ${rate(json, 'within_limits', load)} within the limits${beyond}.`;
   }
-  if (has(json, 'lowest')) return `${placement(json)}: no rate meets the limits, not even ${rate(json, 'lowest', load)}.`;
+  if (has(json, 'lowest'))
+    return `${placement(json)}: no rate meets the limits, not even ${rate(json, 'lowest', load)}.`;
   return `${placement(json)} keeps up with ${rate(json, 'saturation', load)}.`;
 }
 
@@ -83,9 +87,8 @@ function seedsSentence(json: Json): string {
   const share = num(json, 'confidence');
   const seeds = num(json, 'seeds') ?? 1;
   const bands = seeds > 1 ? `Bands go from the lowest to the highest of ${seeds} seeds. ` : '';
-  return bands + (share === undefined
-    ? 'The error of the model is not part of it: --confidence 0.9 asks for limits that hold at the far end of its intervals.'
-    : `The limits hold at the far end of intervals that are meant to contain ${percent(100 * share)} of measured servers.`);
+  if (texts(json, 'limits').length === 0) return `${bands}The error of the model is not part of it.`;
+  return bands + limitsApply(share);
 }
 
 function served(json: Json, path: string, load: Load): string | undefined {
@@ -94,7 +97,8 @@ function served(json: Json, path: string, load: Load): string | undefined {
   const busy = prefill === undefined || decode === undefined
     ? `busy ${percent(100 * (num(json, `${path}.busy_share`) ?? 0))} of the time`
     : `prefill servers busy ${percent(100 * prefill)} of the time, decode servers ${percent(100 * decode)}`;
-  return `${rate(json, path, load)}, ${fixed(Math.round(num(json, `${path}.output_tokens_per_s`) ?? NaN), 0)} output tokens per second, ${busy}`;
+  const tokens = fixed(Math.round(num(json, `${path}.output_tokens_per_s`) ?? NaN), 0);
+  return `${rate(json, path, load)}, ${tokens} output tokens per second, ${busy}`;
 }
 
 function limited(json: Json, load: Load): string | undefined {
@@ -105,12 +109,13 @@ function limited(json: Json, load: Load): string | undefined {
 function division(json: Json, load: Load): string | undefined {
   if (!has(json, 'division')) return undefined;
   const ratio = num(json, 'division.ratio');
-  const balance = ratio === undefined ? '' : `${fixed(ratio, 2)} prefill servers per decode server balance step times; `;
+  const balance =
+    ratio === undefined ? '' : `${fixed(ratio, 2)} prefill servers per decode server balance step times; `;
   const best = num(json, 'division.best.rate');
-  const servers = num(json, 'division.servers') ?? NaN;
-  return balance + (best === undefined
-    ? `no division of ${fixed(servers, 0)} servers meets the limits`
-    : `best of ${fixed(servers, 0)} servers: ${num(json, 'division.best.prefill_replicas')} prefill + ${num(json, 'division.best.decode_replicas')} decode, ${threeDigits(best)} ${load.unit}`);
+  const servers = plural(num(json, 'division.servers') ?? NaN, 'server');
+  if (best === undefined) return `${balance}no division of ${servers} meets the limits`;
+  const [prefill, decode] = [num(json, 'division.best.prefill_replicas'), num(json, 'division.best.decode_replicas')];
+  return `${balance}best of ${servers}: ${prefill} prefill + ${decode} decode, ${threeDigits(best)} ${load.unit}`;
 }
 
 function speed(json: Json): string | undefined {
@@ -120,12 +125,16 @@ function speed(json: Json): string | undefined {
     const rate = num(json, `${path}.rate`);
     return rate === undefined ? [] : [`${threeDigits(rate / own)} times ${at}`];
   };
-  return `${[...times('within_limits', 'within the limits'), ...times('saturation', 'at saturation')].join(', ')}, over that of the trace (${threeDigits(own)} requests per second)`;
+  const speeds = [...times('within_limits', 'within the limits'), ...times('saturation', 'at saturation')];
+  return `${speeds.join(', ')}, over that of the trace (${threeDigits(own)} requests per second)`;
 }
 
 function search(json: Json): string {
   const tolerance = num(json, 'tolerance');
-  return plural(num(json, 'simulations') ?? 0, 'simulation') + (tolerance === undefined ? '' : `, rates ${percent(100 * tolerance)} apart`);
+  return (
+    plural(num(json, 'simulations') ?? 0, 'simulation') +
+    (tolerance === undefined ? '' : `, rates ${percent(100 * tolerance)} apart`)
+  );
 }
 
 /** Returns the rates that have a name, those that are equal together. */
@@ -140,21 +149,39 @@ function marks(json: Json, load: Load): Limit[] {
 
 function curves(json: Json, load: Load, named: Limit[]): HTMLElement | undefined {
   const points = list(json, 'curve').filter((point) => num(point, load.key) !== undefined);
-  if (points.length === 0) return group('Curve', absent('The curve is not in this report.', 'Make it again with ', 'rooflut saturate --json'));
+  if (points.length === 0)
+    return group('Curve', absent('The curve is not in this report.', 'Make it again with ', 'rooflut saturate --json'));
   const x: ChartSpec['x'] = { label: load.label, scale: 'linear' };
-  const limits = texts(json, 'limits').map(readLimit).filter((limit) => limit !== undefined);
-  const latencyChart = (key: string, name: string): HTMLElement => chart({
-    title: finding(json, key, name),
-    x,
-    y: { label: `${name} (ms)`, scale: 'log' },
-    series: ['p50', 'p99'].map((figure): Series => ({ name: figure, mark: 'line', points: points.map((point) => spread(point, load.key, `${key}.${figure}`)) })),
-    limits: [...named, ...limits.filter((limit) => limit.name === name).map((limit): Limit => ({ axis: 'y', value: limit.ms, label: `limit of ${limit.figure} ${givenMs(limit.ms)}` }))],
-    height: 280,
-  });
+  const limits = texts(json, 'limits')
+    .map(readLimit)
+    .filter((limit) => limit !== undefined);
+  const latencyChart = (key: string, name: string): HTMLElement =>
+    chart({
+      title: finding(json, key, name),
+      x,
+      y: { label: `${name} (ms)`, scale: 'log' },
+      series: ['p50', 'p99'].map((figure): Series => ({
+        name: figure,
+        mark: 'line',
+        points: points.map((point) => spread(point, load.key, `${key}.${figure}`)),
+      })),
+      limits: [
+        ...named,
+        ...limits
+          .filter((limit) => limit.name === name)
+          .map((limit): Limit => ({
+            axis: 'y',
+            value: limit.ms,
+            label: `limit of ${limit.figure} ${givenMs(limit.ms)}`,
+          })),
+      ],
+      height: 280,
+    });
   return group(
     'Against load',
     latencyChart('ttft_ms', 'TTFT'),
     latencyChart('tpot_ms', 'TPOT'),
+    limits.some(({ name }) => name === 'E2E') && latencyChart('e2e_ms', 'E2E'),
     throughput(points, load, x, named),
     table(json, points, load),
   );
@@ -163,7 +190,9 @@ function curves(json: Json, load: Load, named: Limit[]): HTMLElement | undefined
 /** Returns what a latency is at the highest rate within the limits, which the curve shows. */
 function finding(json: Json, key: string, name: string): string {
   const ms = num(json, `within_limits.${key}.p99.mean`);
-  return ms === undefined ? `${name} (ms) against load` : `${name} (ms) against load: p99 is ${latency(ms)} at the highest rate within the limits`;
+  return ms === undefined
+    ? `${name} (ms) against load`
+    : `${name} (ms) against load: p99 is ${latency(ms)} at the highest rate within the limits`;
 }
 
 function spread(point: Json, load: string, path: string): Point {
@@ -189,7 +218,12 @@ function throughput(points: Json[], load: Load, x: ChartSpec['x'], named: Limit[
 
 function table(json: Json, points: Json[], load: Load): HTMLElement {
   // Of users, the rate is an outcome.
-  const served = load.key === 'users' ? { name: 'Requests/s', key: 'requests_per_s' } : texts(json, 'limits').length > 0 ? { name: 'Goodput', key: 'goodput_per_s' } : undefined;
+  const served =
+    load.key === 'users'
+      ? { name: 'Requests/s', key: 'requests_per_s' }
+      : texts(json, 'limits').length > 0
+        ? { name: 'Goodput', key: 'goodput_per_s' }
+        : undefined;
   const columns = [
     load.key === 'users' ? 'Users' : 'Rate',
     ...['TTFT', 'TPOT', 'E2E'].flatMap((name) => [`${name} p50`, `${name} p99`]),

@@ -2,7 +2,7 @@
 import { Csv } from '../data/csv.js';
 import { inflate } from '../data/inflate.js';
 import type { Input } from '../data/inputs.js';
-import type { Json } from '../data/json.js';
+import { list, type Json } from '../data/json.js';
 import { fixed } from '../data/number.js';
 import { compareSection } from './compare.js';
 import { absent, type Child } from './dom.js';
@@ -38,7 +38,9 @@ const JSON_SECTIONS: Record<string, (json: Json) => Child[]> = {
 export function sections(inputs: Input[]): Section[] {
   const runs = inputs.filter((input) => input.kind === 'run');
   const files = runs.length === 1 ? firstOfEach(inputs) : [];
-  return inputs.filter((input) => !files.includes(input)).map((input) => ({ input, files: input === runs[0] ? files : [] }));
+  return inputs
+    .filter((input) => !files.includes(input))
+    .map((input) => ({ input, files: input === runs[0] ? files : [] }));
 }
 
 /** Returns the first file of each kind that belongs to a run. */
@@ -48,28 +50,35 @@ function firstOfEach(inputs: Input[]): Input[] {
 
 /** Returns the contents of a section. */
 export async function contents({ input, files }: Section): Promise<Child[]> {
-  if (input.kind === 'run') return runSection(input.json, await runFiles(files));
+  if (input.kind === 'run') return runSection(input.json, await runFiles(input.json, files));
   const ofJson = Object.hasOwn(JSON_SECTIONS, input.kind) ? JSON_SECTIONS[input.kind] : undefined;
   if (ofJson) return ofJson(input.json);
-  if (input.kind !== 'sweep' && !isOfRun(input.kind)) return [absent('This report does not know the kind of this input.', 'Make it again with this version of rooflut.')];
+  if (input.kind !== 'sweep' && !isOfRun(input.kind))
+    return [absent('This report does not know the kind of this input.', 'Make it again with this version of rooflut.')];
   const rows = await rowsOf(input);
   if (input.kind === 'sweep') return rows instanceof Csv ? sweepSection(rows, input.pareto) : [rows];
   if (input.kind === 'requests') return [requestsGroup(rows)];
   return [input.kind === 'steps' ? stepsGroup(rows) : windowsGroup(undefined, rows)];
 }
 
-async function runFiles(inputs: Input[]): Promise<RunFiles> {
+async function runFiles(run: Json, inputs: Input[]): Promise<RunFiles> {
   const files: RunFiles = {};
+  const areWindows = (it: Input): boolean => it.kind === 'windows' && it.maxRows === undefined;
+  const hasWindows = list(run, 'windows').length > 0 || inputs.some(areWindows);
   for (const input of inputs) {
-    if (isOfRun(input.kind)) files[input.kind] = await rowsOf(input);
+    if (isOfRun(input.kind)) files[input.kind] = await rowsOf(input, hasWindows);
   }
   return files;
 }
 
 /** Returns the rows of an input, or the sentence that says why they are not there. */
-async function rowsOf({ kind, deflate, rows, maxRows }: Input): Promise<Rows> {
+async function rowsOf({ kind, deflate, rows, maxRows }: Input, hasWindows = false): Promise<Rows> {
   if (maxRows !== undefined) {
-    return absent(`The file has ${fixed(rows ?? NaN, 0)} rows, and a report holds at most ${fixed(maxRows, 0)}.`, kind === 'sweep' ? 'Divide the sweep, as with --shard.' : 'The charts over time show all of them.');
+    const found = `The file has ${fixed(rows ?? NaN, 0)} rows, and a report holds at most ${fixed(maxRows, 0)}.`;
+    if (kind === 'sweep') return absent(found, 'Divide the sweep, as with --shard.');
+    if (kind === 'windows') return absent(found, 'Run again with longer windows, as with ', '--windows 10s');
+    if (hasWindows) return absent(found, 'The charts over time show all of them.');
+    return absent(found, 'To see all of them over time, run again with ', '--windows auto');
   }
   try {
     return new Csv(await inflate(deflate ?? ''));

@@ -22,7 +22,8 @@ function sentence(run: Json): string {
   const rate = num(run, 'throughput.requests_per_s');
   const tokens = num(run, 'throughput.output_tokens_per_s');
   if (rate === undefined) return `${placement(run)}: the report names no throughput.`;
-  const served = `serves ${fixed(rate, 2)} requests/s` + (tokens === undefined ? '' : ` (${fixed(tokens, 0)} output tokens/s)`);
+  const served =
+    `serves ${fixed(rate, 2)} requests/s` + (tokens === undefined ? '' : ` (${fixed(tokens, 0)} output tokens/s)`);
   const latencies = [
     named(run, 'p99 TTFT', 'ttft_ms.p99') ?? named(run, 'mean TTFT', 'ttft_ms.mean'),
     named(run, 'mean TPOT', 'tpot_ms.mean'),
@@ -41,7 +42,10 @@ function verdict(run: Json): string {
   const met = num(run, 'goodput.met');
   const requests = coveredRequests(run);
   if (met === undefined || !requests) return '';
-  return `; ${percent((100 * met) / requests)} of the requests meet the limits`;
+  if (met >= requests) return '; all requests meet the limits';
+  // Rounded down, so that 100 % means all.
+  const share = (100 * met) / requests;
+  return `; ${percent(share < 10 ? share : Math.floor(share))} of the requests meet the limits`;
 }
 
 /** Returns how well the figures are known. */
@@ -51,18 +55,21 @@ function error(run: Json): string {
     const coverage = percent(100 * (num(run, 'interval.coverage') ?? 0));
     const range = (path: string, shown: (value: number) => string): string | undefined => {
       const [low, high] = [num(run, `${path}.low`), num(run, `${path}.high`)];
-      return low === undefined || high === undefined || shown(low) === shown(high) ? undefined : `${shown(low)} to ${shown(high)}`;
+      return low === undefined || high === undefined || shown(low) === shown(high)
+        ? undefined
+        : `${shown(low)} to ${shown(high)}`;
     };
     const ranges = [
-      ['a p99 TTFT of', range('interval.ttft_ms.p99', latency), ''],
-      ['a mean TPOT of', range('interval.tpot_ms.mean', latency), ''],
-      ['a throughput of', range('interval.requests_per_s', threeDigits), ' requests/s'],
-    ].filter(([, text]) => text !== undefined).map((words) => words.slice(0, 2).join(' ') + words[2]);
-    if (ranges.length > 0) parts.push(`${coverage} of measured servers are expected to have ${ranges.join(' and ')}.`);
+      ['p99 TTFT', range('interval.ttft_ms.p99', latency), ''],
+      ['mean TPOT', range('interval.tpot_ms.mean', latency), ''],
+      ['throughput', range('interval.requests_per_s', threeDigits), ' requests/s'],
+    ].filter(([, text]) => text !== undefined).map(([name, text, unit]) => `${name} ${text}${unit}`);
+    if (ranges.length > 0) parts.push(`${coverage} intervals: ${ranges.join('; ')}.`);
   }
   const mean = num(run, 'steady.mean_error');
-  if (mean !== undefined && mean > 0) parts.push(`Chance of the load leaves means uncertain by ±${percent(100 * mean)}.`);
-  if (!has(run, 'interval')) parts.push('The error of the model is not part of this report: run again with --interval 0.8.');
+  if (mean !== undefined && mean > 0) parts.push(`Random arrivals leave an error of ±${percent(100 * mean)} on means.`);
+  if (!has(run, 'interval'))
+    parts.push('The error of the model is not part of this report: run again with --interval 0.8.');
   return parts.join(' ');
 }
 
@@ -80,15 +87,22 @@ function warnings(run: Json): string[] {
   const said: string[] = [];
   if (truth(run, 'overloaded')) {
     const [first, last] = [num(run, 'queue_growth.first_quarter_ms'), num(run, 'queue_growth.last_quarter_ms')];
-    const growth = first === undefined || last === undefined
-      ? '' : `: the mean queue time grows from ${latency(first)} in the first quarter of the requests to ${latency(last)} in the last`;
+    const growth =
+      first === undefined || last === undefined
+        ? ''
+        : `: the mean queue time grows from ${latency(first)} in the first quarter of the requests ` +
+          `to ${latency(last)} in the last`;
     said.push(`The servers do not keep up with this rate${growth}. The figures depend on the length of the run.`);
   } else if (!truth(run, 'steady.is_steady') && !truth(run, 'steady.is_transient') && has(run, 'steady')) {
     said.push('The run ends before the servers reach a steady state; use more requests, or a lower rate.');
   }
   const rejected = num(run, 'rejected') ?? 0;
-  if (rejected > 0) said.push(`${plural(rejected, 'request')} of ${fixed(num(run, 'requests') ?? NaN, 0)} ${rejected === 1 ? 'is' : 'are'} rejected; the latencies are those of the others.`);
+  if (rejected > 0) {
+    const some = `${plural(rejected, 'request')} of ${fixed(num(run, 'requests') ?? NaN, 0)}`;
+    said.push(`${some} ${rejected === 1 ? 'is' : 'are'} rejected; the latencies are those of the others.`);
+  }
   const share = num(run, 'busiest_replica_share');
-  if (share !== undefined) said.push(`One server serves ${percent(100 * share)} of the tokens, so that the others stand idle.`);
+  if (share !== undefined)
+    said.push(`One server serves ${percent(100 * share)} of the tokens, so that the others stand idle.`);
   return said;
 }

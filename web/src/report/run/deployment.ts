@@ -60,15 +60,21 @@ function servers(run: Json): string | undefined {
   const [prefill, decode] = [num(run, 'disaggregation.prefill_replicas'), num(run, 'disaggregation.decode_replicas')];
   const router = text(run, 'router');
   const routed = router === undefined ? '' : `, routed by ${router.replaceAll('_', ' ')}`;
-  if (prefill !== undefined && decode !== undefined) return `${prefill} prefill + ${decode} decode, ${degrees(run)}${routed}`;
+  if (prefill !== undefined && decode !== undefined)
+    return `${prefill} prefill + ${decode} decode, ${degrees(run)}${routed}`;
   if (list(run, 'servers').length > 1) return `${fixed(replicas, 0)} of several kinds${routed}`;
   return `${fixed(replicas, 0)} × ${degrees(run)}${routed}`;
 }
 
 function engine(run: Json): string | undefined {
   const scheduling = text(run, 'scheduling');
-  return [text(run, 'engine'), scheduling !== undefined && `${scheduling} scheduling`, text(run, 'sampler') !== undefined && `${text(run, 'sampler')} sampler`]
-    .filter(Boolean).join(', ');
+  return [
+    text(run, 'engine'),
+    scheduling !== undefined && `${scheduling} scheduling`,
+    text(run, 'sampler') !== undefined && `${text(run, 'sampler')} sampler`,
+  ]
+    .filter(Boolean)
+    .join(', ');
 }
 
 function limits(run: Json): string {
@@ -91,7 +97,8 @@ function load(run: Json): string | undefined {
   const path = text(run, 'load.path');
   if (path !== undefined) {
     const speed = num(run, 'load.speed') ?? 1;
-    return `${counted}${path} (${text(run, 'load.format') ?? 'trace'})${speed === 1 ? '' : `, at ${speed} times its speed`}`;
+    const sped = speed === 1 ? '' : `, at ${speed} times its speed`;
+    return `${counted}${path} (${text(run, 'load.format') ?? 'trace'})${sped}`;
   }
   const seed = num(run, 'seed');
   const said = [
@@ -106,14 +113,16 @@ function load(run: Json): string | undefined {
 function prefixes(run: Json): string | undefined {
   const [groups, tokens] = [num(run, 'load.prefixes.groups'), num(run, 'load.prefixes.tokens')];
   const cached = num(run, 'load.cached_prompt_share');
-  if (groups !== undefined && tokens !== undefined) return `${fixed(groups, 0)} shared prefixes of ${fixed(tokens, 0)} tokens`;
+  if (groups !== undefined && tokens !== undefined)
+    return `${fixed(groups, 0)} shared prefixes of ${fixed(tokens, 0)} tokens`;
   return cached === undefined ? undefined : `${percent(100 * cached)} of each prompt cached`;
 }
 
 function arrivals(run: Json): string {
   const users = num(run, 'load.users');
   const pause = num(run, 'load.think_time_s') ?? num(run, 'load.think_time_s.mean');
-  if (users !== undefined) return `${plural(users, 'user')} who wait for each answer${pause ? ` and pause ${pause} s` : ''}`;
+  if (users !== undefined)
+    return `${plural(users, 'user')} who wait for each answer${pause ? ` and pause ${pause} s` : ''}`;
   const rate = num(run, 'load.requests_per_s') ?? num(run, 'load.sessions_per_s');
   const unit = num(run, 'load.requests_per_s') === undefined ? 'sessions' : 'requests';
   const kinds: Record<string, string> = { poisson: 'Poisson', constant: 'equal gaps', gamma: 'gamma' };

@@ -37,7 +37,8 @@ export function runSection(run: Json, files: RunFiles): Child[] {
 }
 
 export function requestsGroup(rows: Rows | undefined): HTMLElement | undefined {
-  const shown = rows ?? absent('Requests one by one are not in this report.', 'Run again with ', '--requests-out requests.csv');
+  const shown =
+    rows ?? absent('Requests one by one are not in this report.', 'Run again with ', '--requests-out requests.csv');
   return group('Requests', ...(shown instanceof HTMLElement ? [shown] : requestTimeline(shown)));
 }
 

@@ -32,7 +32,11 @@ function shown(rows: Json[]): string[] {
 function latencyGrid(caption: string, first: string, rows: [string, Json][]): HTMLElement {
   const figures = shown(rows.map(([, json]) => json));
   const columns = [first, ...figures.map((figure) => `${figure.replace('_', '.')} ms`)];
-  return grid(caption, columns, rows.map(([name, json]) => [name, ...figures.map((figure) => cell(num(json, figure)))]));
+  return grid(
+    caption,
+    columns,
+    rows.map(([name, json]) => [name, ...figures.map((figure) => cell(num(json, figure)))]),
+  );
 }
 
 function table(run: Json): HTMLElement {
@@ -65,18 +69,25 @@ function distribution(run: Json): Child {
   });
   return chart({
     title: finding(run),
-    note: `Latency that a share of the requests stays below; of ITL, a share of the gaps between tokens. The axes stretch short times and slow requests. The longest: ${longest.join(', ')}.`,
+    note:
+      'Latency that a share of the requests stays below; of ITL, a share of the gaps between tokens. ' +
+      `The axes stretch short times and slow requests. The longest: ${longest.join(', ')}.`,
     x: { label: 'Share of the requests', scale: 'log', domain: [1, 1000], format: (odds) => share(odds) },
     y: { label: 'Latency (ms)', scale: 'log' },
     series,
-    limits: goodputLimits(run).map(({ name, ms }): Limit => ({ axis: 'y', value: ms, label: `${name} limit ${givenMs(ms)}` })),
+    limits: goodputLimits(run).map(({ name, ms }): Limit => ({
+      axis: 'y',
+      value: ms,
+      label: `${name} limit ${givenMs(ms)}`,
+    })),
   });
 }
 
 function finding(run: Json): string {
   const [ttft, tpot] = [num(run, 'ttft_ms.p99'), num(run, 'tpot_ms.p99')];
   if (ttft === undefined || tpot === undefined) return 'Latency by share of the requests (ms)';
-  return `99 % of the requests get their first token within ${latency(ttft)}, and 99 % each further one within ${latency(tpot)} on average`;
+  const first = `99 % of the requests get their first token within ${latency(ttft)}`;
+  return `${first}, and 99 % have a TPOT of at most ${latency(tpot)}`;
 }
 
 const COLOURS = [0, 1, 2, 3, 4] as const;
@@ -93,7 +104,10 @@ function byPriority(run: Json): Child {
   if (classes.length === 0) return undefined;
   const rows = classes.flatMap((json) => {
     const name = `${num(json, 'priority') ?? '-'} (${fixed(num(json, 'completed') ?? 0, 0)})`;
-    return LATENCIES.filter(([key]) => key !== 'itl_ms').map(([key, latency]): [string, Json] => [`${name} ${latency}`, get(json, key)]);
+    return LATENCIES.filter(([key]) => key !== 'itl_ms').map(([key, latency]): [string, Json] => [
+      `${name} ${latency}`,
+      get(json, key),
+    ]);
   });
   return latencyGrid('Latencies by priority (requests), the most urgent first', 'Priority', rows);
 }
@@ -101,24 +115,38 @@ function byPriority(run: Json): Child {
 /** Returns a table of ranges: a row a latency, and a cell `low to high` a figure. */
 function ranges(caption: string, json: Json, [low, high]: [string, string]): HTMLElement {
   const known = LATENCIES.filter(([key]) => has(json, key));
-  const figures = shown(known.map(([key]) => get(json, key))).filter((figure) => known.some(([key]) => has(json, `${key}.${figure}`)));
-  const rows = known.map(([key, name]) => [name, ...figures.map((figure) => {
-    const ends = [num(json, `${key}.${figure}.${low}`), num(json, `${key}.${figure}.${high}`)] as const;
-    return ends[0] === undefined || ends[1] === undefined ? '-' : `${cell(ends[0])} to ${cell(ends[1])}`;
-  })]);
+  const figures = shown(known.map(([key]) => get(json, key))).filter((figure) =>
+    known.some(([key]) => has(json, `${key}.${figure}`)),
+  );
+  const rows = known.map(([key, name]) => [
+    name,
+    ...figures.map((figure) => {
+      const ends = [num(json, `${key}.${figure}.${low}`), num(json, `${key}.${figure}.${high}`)] as const;
+      return ends[0] === undefined || ends[1] === undefined ? '-' : `${cell(ends[0])} to ${cell(ends[1])}`;
+    }),
+  ]);
   return grid(caption, ['Latency', ...figures.map((figure) => `${figure.replace('_', '.')} ms`)], rows);
 }
 
 function intervals(run: Json): Child {
   if (!has(run, 'interval')) return undefined;
   const coverage = percent(100 * (num(run, 'interval.coverage') ?? 0));
-  return ranges(`Ranges that are meant to contain ${coverage} of measured servers`, get(run, 'interval'), ['low', 'high']);
+  return ranges(`Ranges that are meant to contain ${coverage} of measured servers`, get(run, 'interval'), [
+    'low',
+    'high',
+  ]);
 }
 
 function seeds(run: Json): Child {
   if (!has(run, 'seeds')) return undefined;
-  const [count, first, coverage] = [num(run, 'seeds.count') ?? 0, num(run, 'seeds.first') ?? 0, num(run, 'seeds.coverage') ?? 0];
-  const caption = `Lowest and highest over ${fixed(count, 0)} seeds, ${first} to ${first + count - 1}; another seed lies between them with a probability of ${percent(100 * coverage)}`;
+  const [count, first, coverage] = [
+    num(run, 'seeds.count') ?? 0,
+    num(run, 'seeds.first') ?? 0,
+    num(run, 'seeds.coverage') ?? 0,
+  ];
+  const caption =
+    `Lowest and highest over ${fixed(count, 0)} seeds, ${first} to ${first + count - 1}; ` +
+    `another seed lies between them with a probability of ${percent(100 * coverage)}`;
   return ranges(caption, get(run, 'seeds'), ['lowest', 'highest']);
 }
 

@@ -30,8 +30,9 @@ function ofReport(run: Json): Windows {
 function ofCsv(csv: Csv): Windows {
   const partial = csv.texts('is_partial');
   const [from, to] = [csv.numbers('from_s'), csv.numbers('to_s')];
-  const rows = Array.from({ length: csv.rows }, (_, row) => row)
-    .filter((row) => (partial[row] !== 'true' || csv.rows === 1) && Number.isFinite(from?.[row]) && Number.isFinite(to?.[row]));
+  const rows = Array.from({ length: csv.rows }, (_, row) => row).filter(
+    (row) => (partial[row] !== 'true' || csv.rows === 1) && Number.isFinite(from?.[row]) && Number.isFinite(to?.[row]),
+  );
   const column: Column = (name) => {
     const values = csv.numbers(name);
     return rows.map((row) => {
@@ -65,21 +66,29 @@ function steadyPart(run: Json): Limit[] {
 function charts(windows: Windows, kvBlocks: number | undefined, steady: Limit[]): HTMLElement[] {
   const width = (windows.to[0] ?? 0) - (windows.from[0] ?? 0);
   const per = (values: (number | undefined)[]): (number | undefined)[] =>
-    values.map((value, at) => value === undefined ? undefined : value / ((windows.to[at] ?? 0) - (windows.from[at] ?? 0)));
+    values.map((value, at) =>
+      value === undefined ? undefined : value / ((windows.to[at] ?? 0) - (windows.from[at] ?? 0)),
+    );
   const steps = (name: string, values: (number | undefined)[], mark: Series['mark'] = 'steps'): Series[] => {
-    const points = values.flatMap((y, at): Point[] => {
-      const [x, end] = [windows.from[at] ?? 0, windows.to[at] ?? 0];
-      // A step holds until the next x; one before a gap until its window ends.
-      return y !== undefined && values[at + 1] === undefined ? [{ x, y }, { x: end, y }] : [{ x, y: y ?? NaN }];
-    });
+    const points = values.map((y, at): Point => ({ x: windows.from[at] ?? 0, to: windows.to[at] ?? 0, y: y ?? NaN }));
     return values.some((value) => value !== undefined) ? [{ name, mark, points }] : [];
   };
   const { column } = windows;
-  const share = kvBlocks === undefined ? [] : column('kv_blocks_mean').map((value) => value === undefined ? undefined : (100 * value) / kvBlocks);
+  const share =
+    kvBlocks === undefined
+      ? []
+      : column('kv_blocks_mean').map((value) => (value === undefined ? undefined : (100 * value) / kvBlocks));
   const all: [string, string, Series[]][] = [
-    ['Requests per second', 'requests/s', [...steps('arrive', per(column('arrived'))), ...steps('complete', column('requests_per_s'))]],
-    ['Requests at once, averaged over each window', 'requests',
-      [...steps('running', column('running_mean')), ...steps('waiting', column('waiting_mean'))]],
+    [
+      'Requests per second',
+      'requests/s',
+      [...steps('arrive', per(column('arrived'))), ...steps('complete', column('requests_per_s'))],
+    ],
+    [
+      'Requests at once, averaged over each window',
+      'requests',
+      [...steps('running', column('running_mean')), ...steps('waiting', column('waiting_mean'))],
+    ],
     kvBlocks === undefined
       ? ['KV blocks held, averaged over each window', 'KV blocks', steps('KV blocks', column('kv_blocks_mean'), 'area')]
       : ['KV cache held, averaged over each window', 'KV blocks (%)', steps('KV cache', share, 'area')],

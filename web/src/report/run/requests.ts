@@ -17,8 +17,10 @@ export function requestTimeline(csv: Csv): HTMLElement[] {
     return [absent('The file of requests has no times.', 'Write it with ', '--requests-out')];
   }
   const served: number[] = [];
-  for (let row = 0; row < csv.rows; row++) if (Number.isFinite(e2e[row]) && Number.isFinite(arrivals[row])) served.push(row);
-  const after = (of: Float64Array) => Float64Array.from(served, (row) => ((arrivals[row] ?? 0) + (of[row] ?? NaN)) / 1e3);
+  for (let row = 0; row < csv.rows; row++)
+    if (Number.isFinite(e2e[row]) && Number.isFinite(arrivals[row])) served.push(row);
+  const after = (of: Float64Array) =>
+    Float64Array.from(served, (row) => ((arrivals[row] ?? 0) + (of[row] ?? NaN)) / 1e3);
   const replicas = csv.numbers('replica');
   const group = replicas && Uint32Array.from(served, (row) => replicas[row] || 0);
   const count = group ? group.reduce((most, replica) => Math.max(most, replica), 0) + 1 : 1;
@@ -30,7 +32,9 @@ export function requestTimeline(csv: Csv): HTMLElement[] {
     phases: PHASES,
     starts: Float64Array.from(served, (row) => (arrivals[row] ?? 0) / 1e3),
     ends: [after(queue), after(ttft), after(e2e)],
-    ...(group && count > 1 && count <= 64 ? { group, groups: Array.from({ length: count }, (_, replica) => `replica ${replica}`) } : {}),
+    ...(group && count > 1 && count <= 64
+      ? { group, groups: Array.from({ length: count }, (_, replica) => `replica ${replica}`) }
+      : {}),
     label: (request) => `request ${csv.cell(at(request), 'request')}`,
     detail: (request) => detail(csv, at(request)),
   });
@@ -39,7 +43,8 @@ export function requestTimeline(csv: Csv): HTMLElement[] {
 
 function notes(rejected: number): string {
   const said = ['TTFT is queue and prefill together; E2E is the whole bar.'];
-  if (rejected > 0) said.push(`${plural(rejected, 'request')} without an answer ${rejected === 1 ? 'is' : 'are'} left out.`);
+  if (rejected > 0)
+    said.push(`${plural(rejected, 'request')} without an answer ${rejected === 1 ? 'is' : 'are'} left out.`);
   return said.join(' ');
 }
 

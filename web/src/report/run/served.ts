@@ -20,7 +20,10 @@ export function served(run: Json): HTMLElement | undefined {
       ['Batch', batch(run)],
       ['Limited by', limitedBy(run)],
       ['KV cache', kvCache(run)],
-      ['Prefix hits', (num(run, 'prefix_cache_hit_rate') ?? 0) > 0 && share(run, 'prefix_cache_hit_rate', 'of the prompt tokens')],
+      [
+        'Prefix hits',
+        (num(run, 'prefix_cache_hit_rate') ?? 0) > 0 && share(run, 'prefix_cache_hit_rate', 'of the prompt tokens'),
+      ],
       ['KV transfer', transfer(run)],
       ['Cost', cost(run)],
       ['Energy', energy(run)],
@@ -33,7 +36,9 @@ export function served(run: Json): HTMLElement | undefined {
 function remarks(run: Json): HTMLElement | undefined {
   const flagged = list(run, 'flagged_rows').flatMap((row) => {
     const name = text(row, 'row');
-    return name === undefined ? [] : [`The answer depends on rows of the tables that stand out from their neighbours: ${name}.`];
+    return name === undefined
+      ? []
+      : [`The answer depends on rows of the tables that stand out from their neighbours: ${name}.`];
   });
   return notes([...texts(run, 'notes'), ...flagged]);
 }
@@ -80,7 +85,8 @@ function goodput(run: Json): string | undefined {
     return ms === undefined ? [] : [`${name.toUpperCase()} ≤ ${ms} ms`];
   });
   const [met, requests] = [num(run, 'goodput.met'), coveredRequests(run)];
-  const counted = met === undefined || requests === undefined ? '' : ` (${whole(met)} of ${plural(requests, 'request')})`;
+  const counted =
+    met === undefined || requests === undefined ? '' : ` (${whole(met)} of ${plural(requests, 'request')})`;
   return `${figure(run, 'goodput.requests_per_s', hundredth, 'requests/s') ?? '-'} with ${limits.join(', ')}${counted}`;
 }
 
@@ -96,7 +102,9 @@ function overSeeds(run: Json): string | undefined {
   if (count === undefined) return undefined;
   const range = (path: string, unit: string): string | undefined => {
     const [lowest, highest] = [num(run, `seeds.${path}.lowest`), num(run, `seeds.${path}.highest`)];
-    return lowest === undefined || highest === undefined ? undefined : `${threeDigits(lowest)} to ${threeDigits(highest)} ${unit}`;
+    return lowest === undefined || highest === undefined
+      ? undefined
+      : `${threeDigits(lowest)} to ${threeDigits(highest)} ${unit}`;
   };
   return joined(
     range('requests_per_s', 'requests/s'),
@@ -117,7 +125,9 @@ function completed(run: Json): string | undefined {
 }
 
 function rejected(run: Json): string | undefined {
-  const reasons = entries(run, 'rejected_by_reason').filter((it): it is [string, number] => typeof it[1] === 'number' && it[1] > 0);
+  const reasons = entries(run, 'rejected_by_reason').filter(
+    (it): it is [string, number] => typeof it[1] === 'number' && it[1] > 0,
+  );
   if (reasons.length === 0) return undefined;
   return reasons.map(([reason, count]) => `${whole(count)} ${reason.replaceAll('_', ' ')}`).join(', ');
 }
@@ -125,18 +135,25 @@ function rejected(run: Json): string | undefined {
 function clients(run: Json): string | undefined {
   const abandoned = num(run, 'clients.abandoned');
   if (abandoned === undefined) return undefined;
-  return `${plural(abandoned, 'request')} (${percent(100 * (num(run, 'clients.abandoned_share') ?? 0))}) after ${num(run, 'clients.patience_s') ?? '-'} s without a token, sent again ${plural(num(run, 'clients.retries') ?? 0, 'time')}`;
+  const share = percent(100 * (num(run, 'clients.abandoned_share') ?? 0));
+  const after = `after ${num(run, 'clients.patience_s') ?? '-'} s without a token`;
+  const retries = plural(num(run, 'clients.retries') ?? 0, 'time');
+  return `${plural(abandoned, 'request')} (${share}) ${after}, sent again ${retries}`;
 }
 
 function steady(run: Json): string | undefined {
   const [from, to] = [num(run, 'steady.from_s'), num(run, 'steady.to_s')];
   if (from === undefined || to === undefined) return has(run, 'steady') ? 'the figures cover the whole run' : undefined;
   const [warm, drain] = [num(run, 'steady.warm_up_requests') ?? 0, num(run, 'steady.drain_requests') ?? 0];
-  return `the figures cover ${tenth(from)} to ${tenth(to)} simulated s: ${plural(warm, 'request')} of warm-up and ${whole(drain)} of the drain are left out`;
+  const without = `${plural(warm, 'request')} of warm-up and ${whole(drain)} of the drain are left out`;
+  return `the figures cover ${tenth(from)} to ${tenth(to)} simulated s: ${without}`;
 }
 
 function busy(run: Json): string {
-  return joined(share(run, 'busy_share', 'of the time'), figure(run, 'running_mean', tenth, 'requests at once on average'));
+  return joined(
+    share(run, 'busy_share', 'of the time'),
+    figure(run, 'running_mean', tenth, 'requests at once on average'),
+  );
 }
 
 function batch(run: Json): string | undefined {
@@ -150,8 +167,14 @@ function batch(run: Json): string | undefined {
 }
 
 function limitedBy(run: Json): string | undefined {
-  const names: Record<string, string> = { max_num_seqs: '--max-num-seqs', max_num_batched_tokens: '--max-num-batched-tokens', kv_cache: 'the KV cache' };
-  const shares = entries(run, 'limited_by').filter((it): it is [string, number] => typeof it[1] === 'number' && it[1] >= 0.01);
+  const names: Record<string, string> = {
+    max_num_seqs: '--max-num-seqs',
+    max_num_batched_tokens: '--max-num-batched-tokens',
+    kv_cache: 'the KV cache',
+  };
+  const shares = entries(run, 'limited_by').filter(
+    (it): it is [string, number] => typeof it[1] === 'number' && it[1] >= 0.01,
+  );
   shares.sort(([, a], [, b]) => b - a);
   if (shares.length === 0) return undefined;
   return `${shares.map(([name, share]) => `${names[name] ?? name} ${percent(100 * share)}`).join(', ')} of the time`;
@@ -162,7 +185,8 @@ function kvCache(run: Json): string | undefined {
   if (!blocks || peak === undefined) return undefined;
   const size = num(run, 'block_size');
   const average = mean === undefined ? '' : `, ${percent((100 * mean) / blocks)} on average`;
-  return `${whole(peak)} of ${whole(blocks)} blocks${size === undefined ? '' : ` of ${size} tokens`} at the peak (${percent((100 * peak) / blocks)})${average}`;
+  const sized = size === undefined ? '' : ` of ${size} tokens`;
+  return `${whole(peak)} of ${whole(blocks)} blocks${sized} at the peak (${percent((100 * peak) / blocks)})${average}`;
 }
 
 function transfer(run: Json): string | undefined {
@@ -189,12 +213,14 @@ function cost(run: Json): string | undefined {
   const usd = num(run, 'cost.usd_per_gpu_hour');
   const price = usd === undefined ? '-' : isMixed(run) ? threeDigits(usd) : usd;
   const origin = [text(run, 'cost.source'), text(run, 'cost.date')].filter((it) => it !== undefined).join(', ');
-  return `${per(run, 'cost.usd_per', 'USD')}; at ${price} USD per GPU hour${isMixed(run) ? ' on average' : ''}${origin === '' ? '' : ` (${origin})`}`;
+  const about = `${isMixed(run) ? ' on average' : ''}${origin === '' ? '' : ` (${origin})`}`;
+  return `${per(run, 'cost.usd_per', 'USD')}; at ${price} USD per GPU hour${about}`;
 }
 
 function energy(run: Json): string | undefined {
   if (!has(run, 'energy_bound')) return undefined;
-  return `at most ${per(run, 'energy_bound.wh_per', 'Wh')}: the GPUs alone, ${whole(num(run, 'energy_bound.tdp_w') ?? NaN)} W ${isMixed(run) ? 'on average' : 'each'} while a step runs`;
+  const power = `${whole(num(run, 'energy_bound.tdp_w') ?? NaN)} W ${isMixed(run) ? 'on average' : 'each'}`;
+  return `at most ${per(run, 'energy_bound.wh_per', 'Wh')}: the GPUs alone, ${power} while a step runs`;
 }
 
 /** Whether the servers are of several kinds, so that prices and powers are means. */
@@ -208,10 +234,11 @@ function byServer(run: Json): HTMLElement | undefined {
   const ms = (value: number | undefined): string => value === undefined ? '-' : latency(value);
   const rows = kinds.map((kind) => {
     const role = text(kind, 'role');
+    const named = role === 'prefill' || role === 'decode' ? `${role}: ` : '';
     const servers = num(kind, 'servers') ?? 1;
     const of = num(kind, 'share');
     return [
-      `${role === 'prefill' || role === 'decode' ? `${role}: ` : ''}${servers} × ${text(kind, 'gpu') ?? 'unknown'} ${degrees(kind)}`,
+      `${named}${servers} × ${text(kind, 'gpu') ?? 'unknown'} ${degrees(kind)}`,
       whole(num(kind, 'requests') ?? 0),
       of === undefined ? '-' : percent(100 * of),
       ms(num(kind, 'ttft_ms.p99')),

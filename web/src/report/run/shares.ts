@@ -14,8 +14,15 @@ export function shares(run: Json): HTMLElement | undefined {
 }
 
 /** Returns shares as bars, the largest first; nothing where there are none. */
-function bars(json: Json, path: string, finding: (name: string, share: string) => string, label: string): HTMLElement | undefined {
-  const all = numbers(json, path).filter(([, share]) => share > 0).sort(([, a], [, b]) => b - a);
+function bars(
+  json: Json,
+  path: string,
+  finding: (name: string, share: string) => string,
+  label: string,
+): HTMLElement | undefined {
+  const all = numbers(json, path)
+    .filter(([, share]) => share > 0)
+    .sort(([, a], [, b]) => b - a);
   const [most] = all;
   if (!most) return undefined;
   return chart({

@@ -6,7 +6,8 @@ import { absent } from '../dom.js';
 
 export function stepCharts(csv: Csv): HTMLElement[] {
   const [starts, durations] = [csv.numbers('start_ms'), csv.numbers('duration_ms')];
-  if (!starts || !durations || csv.rows === 0) return [absent('The file of steps has no times.', 'Write it with ', '--steps-out')];
+  if (!starts || !durations || csv.rows === 0)
+    return [absent('The file of steps has no times.', 'Write it with ', '--steps-out')];
   const prefill = csv.numbers('prefill_chunks');
   const decoding = csv.numbers('decode_requests');
   const dots = (values: (row: number) => number, isWanted: (row: number) => boolean): Point[] => {
@@ -34,7 +35,13 @@ export function stepCharts(csv: Csv): HTMLElement[] {
       series: series((row) => durations[row] ?? NaN),
       height: 240,
     }),
-    chart({ title: 'Requests in each step', x, y: { label: 'Requests', scale: 'linear', domain: [0, most] }, series: series(batch), height: 240 }),
+    chart({
+      title: 'Requests in each step',
+      x,
+      y: { label: 'Requests', scale: 'linear', domain: [0, most] },
+      series: series(batch),
+      height: 240,
+    }),
   ];
   linked(figures);
   return figures;

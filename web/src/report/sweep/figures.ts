@@ -1,11 +1,8 @@
 /** Figures of a sweep over one of its keys. */
-import { chart, type ChartSpec, type Point, type Series } from '../../chart/index.js';
-import { plural } from '../../data/number.js';
+import { COLOURS, chart, coloured, type ChartSpec, type Point, type Series } from '../../chart/index.js';
+import { fixed, plural } from '../../data/number.js';
 import { absent, h } from '../dom.js';
 import { described, grouped, type Key, type Sweep } from './rows.js';
-
-/** Most lines that one chart tells apart. */
-const MAX_LINES = 14;
 
 /** Figures that can be drawn, the first with values first. */
 const FIGURES: [column: string, name: string, label: string][] = [
@@ -28,15 +25,28 @@ const FIGURES: [column: string, name: string, label: string][] = [
 
 export function sweepFigures(sweep: Sweep): HTMLElement[] {
   // The load first: figures over it are curves.
-  const axes = [...sweep.load(), ...sweep.deployment()].filter((key) => key.numbers !== undefined && key.values.length > 1);
+  const axes = [...sweep.load(), ...sweep.deployment()].filter(
+    (key) => key.numbers !== undefined && key.values.length > 1,
+  );
   const figures = FIGURES.filter(([column]) => sweep.hasFigure(column));
   if (axes.length === 0 || figures.length === 0) {
-    return [absent('The sweep varies no number, or has no figures.', 'Give a range, as in ', 'rooflut sweep --rate 4..40:4')];
+    return [
+      absent('The sweep varies no number, or has no figures.', 'Give a range, as in ', 'rooflut sweep --rate 4..40:4'),
+    ];
   }
   const holder = h('div', { class: 'chosen' });
-  const figure = select('Figure', figures.map(([column, name]) => [column, name]));
-  const axis = select('Over', axes.map((key) => [key.name, key.name]));
-  const filters = sweep.keys.map((key) => ({ key, select: select(key.name, [['', 'all'], ...key.values.map((value): [string, string] => [value, value])]) }));
+  const figure = select(
+    'Figure',
+    figures.map(([column, name]) => [column, name]),
+  );
+  const axis = select(
+    'Over',
+    axes.map((key) => [key.name, key.name]),
+  );
+  const filters = sweep.keys.map((key) => ({
+    key,
+    select: select(key.name, [['', 'all'], ...key.values.map((value): [string, string] => [value, value])]),
+  }));
   narrow(sweep, axes[0], filters);
   const draw = (): void => {
     const x = axes.find((key) => key.name === axis.input.value) ?? axes[0];
@@ -82,7 +92,7 @@ function narrow(sweep: Sweep, x: Key | undefined, filters: Filter[]): void {
   const others = filters.filter((filter) => filter.key !== x).reverse();
   for (const { key, select } of others) {
     const lines = grouped(wanted(sweep, filters), others.map((filter) => filter.key)).size;
-    if (lines <= MAX_LINES) return;
+    if (lines <= COLOURS) return;
     select.input.value = key.values[0] ?? '';
   }
 }
@@ -92,22 +102,26 @@ function drawn(sweep: Sweep, x: Key, [column, name, label]: [string, string, str
   const others = sweep.keys.filter((key) => key !== x);
   const varied = others.filter((key) => new Set(rows.map((row) => key.cells[row])).size > 1);
   const lines = [...grouped(rows, varied)];
-  const [low, high] = band(sweep, column);
-  const series = lines.slice(0, MAX_LINES).map(([line, rows]): Series => ({
-    name: line === '' ? name : line,
-    mark: 'line',
-    points: rows.flatMap((row): Point[] => {
-      const [at, value] = [x.numbers?.[row], y?.[row]];
-      if (at === undefined || value === undefined || !Number.isFinite(value)) return [];
-      const ends = [low?.[row], high?.[row]] as const;
-      return [{ x: at, y: value, ...(ends[0] !== undefined && ends[1] !== undefined && !Number.isNaN(ends[0] + ends[1]) ? { low: ends[0], high: ends[1] } : {}) }];
-    }).sort((a, b) => a.x - b.x),
-  })).filter((one) => one.points.length > 0);
-  if (series.length === 0) return absent('No row has this figure.', 'Choose other values.');
-  const shown = `${plural(series.length, 'line')}${lines.length > MAX_LINES ? ` of ${lines.length}; choose values above to see others` : ''}`;
-  const fixed = others.filter((key) => !varied.includes(key) && key.values.length > 1);
-  const about = fixed.length === 0 ? '' : `, all with ${described(fixed, rows[0] ?? 0)}`;
-  const bands = low ? ' Bands are intervals or ranges over seeds.' : '';
+  const ends = band(sweep, column);
+  const points = (rows: number[], label?: string): Point[] => rows.flatMap((row): Point[] => {
+    const [at, value] = [x.numbers?.[row], y?.[row]];
+    if (at === undefined || value === undefined || !Number.isFinite(value)) return [];
+    return [{ x: at, y: value, ...endsOf(ends, row), ...(label === undefined ? {} : { label }) }];
+  }).sort((a, b) => a.x - b.x);
+  const known = lines.filter(([, rows]) => points(rows).length > 0);
+  if (known.length === 0) return absent('No row has this figure.', 'Choose other values.');
+  const divided = coloured(known);
+  const series = divided.own.map(([line, rows]): Series => ({
+    name: line === '' ? name : line, mark: 'line', points: points(rows),
+  }));
+  const rest = divided.others.flatMap(([line, rows]) => points(rows, line));
+  if (rest.length > 0) series.push({ name: 'others', mark: 'dots', colour: 'muted', points: rest });
+  const dotted = divided.others.length === 0 ? ''
+    : `; ${fixed(divided.others.length, 0)} of them are grey dots: choose values above to see their lines`;
+  const shown = `${plural(known.length, 'line')}${dotted}`;
+  const same = others.filter((key) => !varied.includes(key) && key.values.length > 1);
+  const about = same.length === 0 ? '' : `, all with ${described(same, rows[0] ?? 0)}`;
+  const bands = ends ? ' Bands are intervals or ranges over seeds.' : '';
   const spec: ChartSpec = {
     title: `${name} over ${x.name}`,
     note: `${shown}${about}.${bands}`,
@@ -118,13 +132,27 @@ function drawn(sweep: Sweep, x: Key, [column, name, label]: [string, string, str
   return chart(spec);
 }
 
-/** Returns the columns of the ends of a figure: its interval, else its range over seeds. */
-function band(sweep: Sweep, column: string): [Float64Array | undefined, Float64Array | undefined] {
-  for (const [low, high] of [['low', 'high'], ['lowest', 'highest']] as const) {
-    const named = (end: string): Float64Array | undefined => sweep.figure(column.replace(/_(ms|per_s)$/, `_${end}_$1`));
-    if (named(low) && named(high)) return [named(low), named(high)];
+/** Columns of the ends of a figure. */
+interface Band {
+  low: Float64Array;
+  high: Float64Array;
+}
+
+/** Returns the interval of a figure, else its range over seeds; `undefined` where the sweep has neither. */
+function band(sweep: Sweep, column: string): Band | undefined {
+  const [, figure, unit] = /^(.*)_(ms|per_s)$/.exec(column) ?? [];
+  if (figure === undefined) return undefined;
+  for (const ends of [['low', 'high'], ['lowest', 'highest']]) {
+    const [low, high] = ends.map((end) => sweep.figure(`${figure}_${end}_${unit}`));
+    if (low && high) return { low, high };
   }
-  return [undefined, undefined];
+  return undefined;
+}
+
+/** Returns the ends of a figure in a row, where both are known. */
+function endsOf(band: Band | undefined, row: number): Pick<Point, 'low' | 'high'> {
+  const [low = NaN, high = NaN] = [band?.low[row], band?.high[row]];
+  return Number.isNaN(low + high) ? {} : { low, high };
 }
 
 /** Whether the values of a key are spread as powers are. */

@@ -30,11 +30,18 @@ function sentence(sweep: Sweep, front: number[]): string {
     sweep.failed.length > 0 && `${fixed(sweep.failed.length, 0)} without an answer`,
   ].filter(Boolean).join(', ');
   const [perUser, perGpu] = [csv.numbers('tokens_per_s_per_user'), csv.numbers('output_tokens_per_s_per_gpu')];
-  const rates = front.map((row) => [perUser?.[row] ?? NaN, perGpu?.[row] ?? NaN] as const).filter(([user, gpu]) => Number.isFinite(user + gpu)).sort(([a], [b]) => a - b);
+  const rates = front
+    .map((row) => [perUser?.[row] ?? NaN, perGpu?.[row] ?? NaN] as const)
+    .filter(([user, gpu]) => Number.isFinite(user + gpu))
+    .sort(([a], [b]) => a - b);
   const [slow, fast] = [rates[0], rates.at(-1)];
-  const trade = slow === undefined || fast === undefined ? ''
-    : ` The Pareto front goes from ${threeDigits(slow[1])} output tokens/s a GPU at ${threeDigits(slow[0])} tokens/s a user to ${threeDigits(fast[1])} at ${threeDigits(fast[0])}.`;
-  return `${plural(csv.rows, 'row')}${model === '' ? '' : ` of ${model}`}${axes === '' ? '' : ` (${axes})`}${out === '' ? '' : `, ${out}`}.${trade}`;
+  const trade =
+    slow === undefined || fast === undefined
+      ? ''
+      : ` The Pareto front goes from ${threeDigits(slow[1])} output tokens/s a GPU at ${threeDigits(slow[0])} ` +
+        `tokens/s a user to ${threeDigits(fast[1])} at ${threeDigits(fast[0])}.`;
+  const counted = `${plural(csv.rows, 'row')}${model === '' ? '' : ` of ${model}`}`;
+  return `${counted}${axes === '' ? '' : ` (${axes})`}${out === '' ? '' : `, ${out}`}.${trade}`;
 }
 
 /** Returns the mean shares of the time by origin. */
@@ -47,7 +54,9 @@ function origin(sweep: Sweep): string {
   });
   const bands = sweep.csv.names.some((name) => /_(low|lowest)_/.test(name));
   const error = bands ? '' : ' The rows have no error bars: run again with --interval 0.8, or --seeds 5.';
-  return shares.length === 0 ? error.trim() : `Origin of the step time, a mean over the rows: ${shares.join(', ')}.${error}`;
+  return shares.length === 0
+    ? error.trim()
+    : `Origin of the step time, a mean over the rows: ${shares.join(', ')}.${error}`;
 }
 
 function failed(sweep: Sweep): HTMLElement | undefined {
@@ -55,30 +64,61 @@ function failed(sweep: Sweep): HTMLElement | undefined {
   const at = (row: number): number => sweep.failed[row] ?? 0;
   const columns: Column[] = [
     { name: 'row', isNumber: true, value: at, text: (row) => fixed(at(row), 0) },
-    { name: 'keys', isNumber: false, value: (row) => described(sweep.keys, at(row)), text: (row) => described(sweep.keys, at(row)) },
-    { name: 'reason', isNumber: false, value: (row) => sweep.csv.cell(at(row), 'error'), text: (row) => sweep.csv.cell(at(row), 'error') },
+    {
+      name: 'keys',
+      isNumber: false,
+      value: (row) => described(sweep.keys, at(row)),
+      text: (row) => described(sweep.keys, at(row)),
+    },
+    {
+      name: 'reason',
+      isNumber: false,
+      value: (row) => sweep.csv.cell(at(row), 'error'),
+      text: (row) => sweep.csv.cell(at(row), 'error'),
+    },
   ];
-  return folded(`${plural(sweep.failed.length, 'row')} without an answer, and why`, () => table('Rows without an answer', columns, sweep.failed.length));
+  return folded(`${plural(sweep.failed.length, 'row')} without an answer, and why`, () =>
+    table('Rows without an answer', columns, sweep.failed.length),
+  );
 }
 
 /** Columns of the table of rows, beside those of the keys. */
 const SHOWN = [
-  'gpus', 'ttft_mean_ms', 'ttft_p99_ms', 'tpot_mean_ms', 'tpot_p99_ms', 'e2e_p99_ms', 'requests_per_s', 'output_tokens_per_s',
-  'tokens_per_s_per_user', 'output_tokens_per_s_per_gpu', 'usd_per_million_output_tokens', 'overloaded', 'class', 'error',
+  'gpus',
+  'ttft_mean_ms',
+  'ttft_p99_ms',
+  'tpot_mean_ms',
+  'tpot_p99_ms',
+  'e2e_p99_ms',
+  'requests_per_s',
+  'output_tokens_per_s',
+  'tokens_per_s_per_user',
+  'output_tokens_per_s_per_gpu',
+  'usd_per_million_output_tokens',
+  'overloaded',
+  'class',
+  'error',
 ];
 
 function rowTable(sweep: Sweep): HTMLElement {
   const { csv } = sweep;
-  const names = ['index', ...sweep.keys.map((key) => key.name), ...SHOWN.filter((name) => csv.has(name) && !sweep.keys.some((key) => key.name === name))];
-  const columns = names.filter((name) => csv.has(name)).map((name): Column => {
-    const values = sweep.figure(name);
-    if (!values) return { name, isNumber: false, value: (row) => csv.cell(row, name), text: (row) => csv.cell(row, name) };
-    const isKey = sweep.keys.some((key) => key.name === name) || name === 'index';
-    const text = (row: number): string => {
-      const value = values[row] ?? NaN;
-      return Number.isNaN(value) ? csv.cell(row, name) : isKey ? csv.cell(row, name) : threeDigits(value);
-    };
-    return { name, isNumber: true, value: (row) => values[row], text };
-  });
+  const names = [
+    'index',
+    ...sweep.keys.map((key) => key.name),
+    ...SHOWN.filter((name) => csv.has(name) && !sweep.keys.some((key) => key.name === name)),
+  ];
+  const columns = names
+    .filter((name) => csv.has(name))
+    .map((name): Column => {
+      const values = sweep.figure(name);
+      if (!values)
+        return { name, isNumber: false, value: (row) => csv.cell(row, name), text: (row) => csv.cell(row, name) };
+      const isKey = sweep.keys.some((key) => key.name === name) || name === 'index';
+      const text = (row: number): string => {
+        const value = values[row] ?? NaN;
+        return Number.isNaN(value) ? csv.cell(row, name) : isKey ? csv.cell(row, name) : threeDigits(value);
+      };
+      return { name, isNumber: true, value: (row) => values[row], text };
+    });
   return table('Rows of the sweep', columns, csv.rows);
 }

@@ -14,9 +14,9 @@ export interface Key {
 
 /** Keys of the load; the others are those of the deployment. */
 const LOAD = new Set([
-  'rate', 'arrival', 'burstiness', 'users', 'requests', 'warm_up', 'prompt', 'output', 'cached_prompt', 'prefix_hit_rate',
-  'prefixes', 'turns', 'think_time', 'patience', 'retries', 'priorities', 'seed', 'seeds', 'trace', 'trace_format', 'columns',
-  'trace_speed', 'trace_requests', 'trace_duration', 'conditions',
+  'rate', 'arrival', 'burstiness', 'users', 'requests', 'warm_up', 'prompt', 'output', 'cached_prompt',
+  'prefix_hit_rate', 'prefixes', 'turns', 'think_time', 'patience', 'retries', 'priorities', 'seed', 'seeds', 'trace',
+  'trace_format', 'columns', 'trace_speed', 'trace_requests', 'trace_duration', 'conditions',
 ]);
 
 export class Sweep {
