@@ -15,7 +15,10 @@ export async function writePage(out, library = PACKAGE) {
   await rm(out, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
   const app = await bundle('src/page/main.ts');
-  await writeFile(`${out}app.js`, `/*\nContains:\n\n${(await notices('src/page/main.ts')).replaceAll('*/', '* /')}\n*/\n${app}\n`);
+  await writeFile(
+    `${out}app.js`,
+    `/*\nContains:\n\n${(await notices('src/page/main.ts')).replaceAll('*/', '* /')}\n*/\n${app}\n`,
+  );
   await writeFile(`${out}worker.js`, await bundle('src/page/worker.ts'));
   await writeFile(`${out}style.css`, await bundle('src/page/page.css'));
   await cp(here('src/page/index.html'), `${out}index.html`);

@@ -16,13 +16,23 @@ const FIRST = [
 ];
 
 const size = async (path) => (await readFile(folder + path)).length;
-const rows = await Promise.all(FIRST.map(async ([path, what]) => ({
-  path, what, raw: await size(path), gzip: await size(`${path}.gz`), brotli: await size(`${path}.br`),
-})));
+const rows = await Promise.all(
+  FIRST.map(async ([path, what]) => ({
+    path,
+    what,
+    raw: await size(path),
+    gzip: await size(`${path}.gz`),
+    brotli: await size(`${path}.br`),
+  })),
+);
 const sum = (key) => rows.reduce((total, row) => total + row[key], 0);
 const total = { path: 'first load', what: '', raw: sum('raw'), gzip: sum('gzip'), brotli: sum('brotli') };
 const grouped = (bytes) => String(bytes).replace(/\B(?=(\d{3})+$)/g, bytes > 9999 ? '_' : '');
-for (const { path, what, raw, gzip, brotli } of [{ path: 'file', what: '', raw: 'raw', gzip: 'gzip', brotli: 'brotli' }, ...rows, total]) {
+for (const { path, what, raw, gzip, brotli } of [
+  { path: 'file', what: '', raw: 'raw', gzip: 'gzip', brotli: 'brotli' },
+  ...rows,
+  total,
+]) {
   const share = typeof brotli === 'number' ? `${((100 * brotli) / total.brotli).toFixed(1)} %` : 'share';
   const numbers = [raw, gzip, brotli].map((bytes) => (typeof bytes === 'number' ? grouped(bytes) : bytes).padStart(10));
   console.log(`${path.padEnd(16)} ${what.padEnd(26)}${numbers.join('')}${share.padStart(9)}`);

@@ -5,7 +5,7 @@ import { extname } from 'node:path';
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
 
-/** Serves `folder` at `prefix`; returns the URL, the paths that were asked for, files to serve in place of others, and how to end it. */
+/** Serves `folder` at `prefix`; returns the URL, the paths that were asked for, files to serve instead, and its end. */
 export async function serve(folder, prefix = '/some/where/') {
   const asked = [];
   const instead = new Map();
@@ -15,7 +15,7 @@ export async function serve(folder, prefix = '/some/where/') {
     try {
       if (!path.startsWith(prefix) || path.includes('..')) throw new Error('elsewhere');
       const name = path.slice(prefix.length) || 'index.html';
-      const bytes = instead.get(name) ?? await readFile(folder + name);
+      const bytes = instead.get(name) ?? (await readFile(folder + name));
       response.writeHead(200, { 'content-type': TYPES[extname(name)] ?? 'application/octet-stream' }).end(bytes);
     } catch {
       response.writeHead(404).end();
@@ -23,9 +23,10 @@ export async function serve(folder, prefix = '/some/where/') {
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${server.address().port}${prefix}`;
-  const close = () => new Promise((resolve) => {
-    server.close(resolve);
-    server.closeAllConnections();
-  });
+  const close = () =>
+    new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    });
   return { url, asked, instead, close };
 }

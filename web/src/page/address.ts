@@ -12,7 +12,9 @@ const LONGEST_JSON = 65_536;
 export async function writeAddress(settings: Settings): Promise<string | undefined> {
   if (Object.keys(settings).length === 0) return '';
   const json = new Blob([JSON.stringify(settings)]).stream();
-  const bytes = new Uint8Array(await new Response(json.pipeThrough(new CompressionStream('deflate-raw'))).arrayBuffer());
+  const bytes = new Uint8Array(
+    await new Response(json.pipeThrough(new CompressionStream('deflate-raw'))).arrayBuffer(),
+  );
   const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
   const fragment = `#${VERSION}.${base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
   return fragment.length <= LONGEST ? fragment : undefined;
@@ -22,7 +24,8 @@ export async function writeAddress(settings: Settings): Promise<string | undefin
 export async function readAddress(fragment: string, fields: Field[]): Promise<Settings> {
   if (fragment === '' || fragment === '#') return {};
   const given = /^#(\w+)\.([\w-]+)$/.exec(fragment);
-  if (!given || fragment.length > LONGEST) throw new Error('The address ends in something that this page did not write.');
+  if (!given || fragment.length > LONGEST)
+    throw new Error('The address ends in something that this page did not write.');
   if (given[1] !== VERSION) {
     throw new Error(`The address was written by another version of this page: expected ${VERSION}, found ${given[1]}.`);
   }
@@ -49,11 +52,13 @@ async function inflated(base64url: string): Promise<unknown> {
 }
 
 function checked(json: unknown, fields: Field[]): Settings {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Error('The address holds no settings.');
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw new Error('The address holds no settings.');
   const settings: Settings = {};
   for (const [key, given] of Object.entries(json)) {
     const field = fields.find((field) => field.key === key);
-    if (!field) throw new Error(`The address has a setting that this page does not know: ${JSON.stringify(key.slice(0, 40))}.`);
+    if (!field)
+      throw new Error(`The address has a setting that this page does not know: ${JSON.stringify(key.slice(0, 40))}.`);
     const result = check(field, given);
     if ('wrong' in result) throw new Error(`The address is refused. ${result.wrong}`);
     if (result.value !== undefined) settings[key] = result.value;

@@ -54,9 +54,20 @@ export class Answers {
 
   constructor() {
     const all = Object.values(this.places);
-    this.element = h('div', { id: 'answers' },
-      h('section', { id: 'answer', 'aria-label': 'Answer' }, this.summary, this.planned, this.figures.element, this.said),
-      tabs(all), ...all.map((place) => place.element));
+    this.element = h(
+      'div',
+      { id: 'answers' },
+      h(
+        'section',
+        { id: 'answer', 'aria-label': 'Answer' },
+        this.summary,
+        this.planned,
+        this.figures.element,
+        this.said,
+      ),
+      tabs(all),
+      ...all.map((place) => place.element),
+    );
     addEventListener('resize', () => this.resized());
   }
 
@@ -157,7 +168,9 @@ export class Answers {
     }
     if (of === 'plan') this.sentences(this.planned);
     if (of === 'details') return this.details(JSON.parse(this.known.run ?? 'null') as Json);
-    Object.entries(this.places).find(([name]) => name === of)?.[1].refuse(message);
+    Object.entries(this.places)
+      .find(([name]) => name === of)?.[1]
+      .refuse(message);
     this.drawSoon();
   }
 
@@ -169,7 +182,9 @@ export class Answers {
 
   private say(words: string): void {
     clearTimeout(this.saying);
-    this.saying = setTimeout(() => { this.said.textContent = words; }, QUIET_MS);
+    this.saying = setTimeout(() => {
+      this.said.textContent = words;
+    }, QUIET_MS);
   }
 
   private show(place: Place, content: () => Child[]): void {
@@ -186,7 +201,7 @@ export class Answers {
   }
 }
 
-/** Whether a group of figures has some: a step of the page has no kernels, so that its roofline would ask for another command. */
+/** Whether a group has figures: a step of the page has no kernels, so that its roofline would ask for a command. */
 function isThere(child: Child): boolean {
   return !(child instanceof HTMLElement && child.querySelector(':scope > .absent'));
 }

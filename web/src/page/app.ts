@@ -31,7 +31,11 @@ export class App {
   private changedAt = 0;
   private written = '';
 
-  constructor(private readonly catalogue: Catalogue, run: Lane, workers: Workers) {
+  constructor(
+    private readonly catalogue: Catalogue,
+    run: Lane,
+    workers: Workers,
+  ) {
     this.fields = fields(catalogue);
     this.form = new Form(this.fields, (settings) => this.change(settings));
     this.lanes = { run, plan: new Lane(workers), front: new Lane(workers), vllm: new Lane(workers) };
@@ -81,7 +85,11 @@ export class App {
     const isStep = performance.now() - this.changedAt > STEP_MS;
     this.changedAt = performance.now();
     this.written = fragment;
-    history[isStep ? 'pushState' : 'replaceState'](null, '', fragment === '' ? location.pathname + location.search : fragment);
+    history[isStep ? 'pushState' : 'replaceState'](
+      null,
+      '',
+      fragment === '' ? location.pathname + location.search : fragment,
+    );
   }
 
   private ask(settings: Settings): void {
@@ -98,7 +106,10 @@ export class App {
     }
     this.exports.show(asked);
     const { run: scenario, details, fits, config } = asked;
-    this.lanes.run.ask({ kind: 'run', scenario, details, fits, config }, { part: (part) => this.take(part), done: () => this.answers.done('run') });
+    this.lanes.run.ask(
+      { kind: 'run', scenario, details, fits, config },
+      { part: (part) => this.take(part), done: () => this.answers.done('run') },
+    );
     this.answers.wait();
     this.pause = setTimeout(() => this.search(asked), PAUSE_MS);
   }
@@ -109,13 +120,16 @@ export class App {
       this.lanes.front.ask({ kind: 'front', points: front, config }, { part, done: () => this.answers.done('front') });
     };
     const isWide = navigator.hardwareConcurrency > 2;
-    this.lanes.plan.ask({ kind: 'plan', question: plan, config }, {
-      part,
-      done: () => {
-        this.answers.done('plan');
-        if (!isWide) simulate();
+    this.lanes.plan.ask(
+      { kind: 'plan', question: plan, config },
+      {
+        part,
+        done: () => {
+          this.answers.done('plan');
+          if (!isWide) simulate();
+        },
       },
-    });
+    );
     if (isWide) simulate();
   }
 
@@ -138,7 +152,9 @@ export class App {
       this.form.set(settings);
       this.change(settings);
     };
-    const refuse = (message: string): void => { wrong.textContent = message; };
+    const refuse = (message: string): void => {
+      wrong.textContent = message;
+    };
     const use = button('Use it', () => {
       if (isVllm(input.value)) {
         this.vllm(input.value, take, refuse);
@@ -159,9 +175,15 @@ export class App {
         use.click();
       }
     });
-    return h('details', { class: 'paste' }, h('summary', {}, 'Paste a config.json, a command of vLLM, or a scenario'),
-      h('label', { for: 'paste' }, 'A model\u2019s config.json, a vllm serve command, or a scenario (TOML)'), input, wrong,
-      h('div', { class: 'tools' }, use, file));
+    return h(
+      'details',
+      { class: 'paste' },
+      h('summary', {}, 'Paste a config.json, a command of vLLM, or a scenario'),
+      h('label', { for: 'paste' }, 'A model\u2019s config.json, a vllm serve command, or a scenario (TOML)'),
+      input,
+      wrong,
+      h('div', { class: 'tools' }, use, file),
+    );
   }
 
   private vllm(command: string, take: (settings: Settings) => void, refuse: (message: string) => void): void {

@@ -49,7 +49,8 @@ function checkNumber(label: string, given: unknown, { min, max, whole, initial }
 
 function checkText(label: string, given: unknown, initial: string): Checked {
   if (typeof given !== 'string') return wrong(label, 'a text', given);
-  if (given.length > LONGEST_TEXT) return { wrong: `${label}: expected at most ${LONGEST_TEXT} characters, found ${given.length}.` };
+  if (given.length > LONGEST_TEXT)
+    return { wrong: `${label}: expected at most ${LONGEST_TEXT} characters, found ${given.length}.` };
   const text = given.trim();
   return { value: text === initial || text === '' ? undefined : text };
 }

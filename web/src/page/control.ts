@@ -33,9 +33,16 @@ export function control(field: Field, id: string, take: Take): Control {
 /** A number as text, with a slider where it has a range. */
 function typed(field: NumberField | LengthField, id: string, take: Take): Control {
   const isLength = field.kind === 'length';
-  const input = h('input', { id, type: 'text', inputmode: isLength ? 'text' : 'decimal', autocomplete: 'off', spellcheck: 'false' });
+  const input = h('input', {
+    id,
+    type: 'text',
+    inputmode: isLength ? 'text' : 'decimal',
+    autocomplete: 'off',
+    spellcheck: 'false',
+  });
   const range = field.slider;
-  const slider = range && h('input', { type: 'range', min: '0', max: String(POSITIONS), 'aria-label': `${field.label}, slider` });
+  const slider =
+    range && h('input', { type: 'range', min: '0', max: String(POSITIONS), 'aria-label': `${field.label}, slider` });
   const slide = (value: Value): void => {
     const number = Number(String(value).replaceAll('_', ''));
     slider?.setAttribute('aria-valuetext', `${value} ${field.unit ?? ''}`.trim());
@@ -63,13 +70,20 @@ function typed(field: NumberField | LengthField, id: string, take: Take): Contro
 function choice(field: ChoiceField, id: string, take: Take): Control {
   const select = h('select', { id }, ...field.options.map(([value, label]) => h('option', { value }, label)));
   select.addEventListener('input', () => take(select.value));
-  return { elements: [select], main: select, set: (value) => { select.value = String(value ?? field.initial); } };
+  return {
+    elements: [select],
+    main: select,
+    set: (value) => {
+      select.value = String(value ?? field.initial);
+    },
+  };
 }
 
 function text(field: TextField, id: string, take: Take): Control {
-  const input = field.lines === undefined
-    ? h('input', { id, type: 'text', autocomplete: 'off', spellcheck: 'false' })
-    : h('textarea', { id, rows: String(field.lines), spellcheck: 'false' });
+  const input =
+    field.lines === undefined
+      ? h('input', { id, type: 'text', autocomplete: 'off', spellcheck: 'false' })
+      : h('textarea', { id, rows: String(field.lines), spellcheck: 'false' });
   const elements: HTMLElement[] = [input];
   if (field.suggestions) {
     input.setAttribute('list', `${id}-list`);
@@ -80,19 +94,34 @@ function text(field: TextField, id: string, take: Take): Control {
     if (field.lines !== undefined || field.suggestions?.includes(input.value)) take(input.value);
   });
   input.addEventListener('change', () => take(input.value));
-  return { elements, main: input, set: (value) => { input.value = String(value ?? field.initial); } };
+  return {
+    elements,
+    main: input,
+    set: (value) => {
+      input.value = String(value ?? field.initial);
+    },
+  };
 }
 
 function toggle(id: string, take: Take): Control {
   const input = h('input', { id, type: 'checkbox' });
   input.addEventListener('input', () => take(input.checked));
-  return { elements: [input], main: input, set: (value) => { input.checked = value === true; } };
+  return {
+    elements: [input],
+    main: input,
+    set: (value) => {
+      input.checked = value === true;
+    },
+  };
 }
 
 function names(field: NamesField, id: string, take: Take): Control {
   const boxes = field.options.map((name) => h('input', { type: 'checkbox', value: name }));
-  const group = h('div', { id, class: 'names', role: 'group', 'aria-labelledby': `${id}-label` },
-    ...boxes.map((box) => h('label', {}, box, box.value)));
+  const group = h(
+    'div',
+    { id, class: 'names', role: 'group', 'aria-labelledby': `${id}-label` },
+    ...boxes.map((box) => h('label', {}, box, box.value)),
+  );
   group.addEventListener('input', () => take(boxes.filter((box) => box.checked).map((box) => box.value)));
   const set = (value: Value | undefined): void => {
     for (const box of boxes) box.checked = Array.isArray(value) && value.includes(box.value);

@@ -16,13 +16,25 @@ export class Exports {
 
   constructor(private readonly known: () => Known) {
     this.config = button('config.json', () => save(CONFIG_FILE, 'application/json', this.questions?.config ?? ''));
-    this.element = h('section', { id: 'take', 'aria-labelledby': 'take-title' }, h('h2', { id: 'take-title' }, 'Take it along'),
-      h('div', { class: 'tools' },
+    this.element = h(
+      'section',
+      { id: 'take', 'aria-labelledby': 'take-title' },
+      h('h2', { id: 'take-title' }, 'Take it along'),
+      h(
+        'div',
+        { class: 'tools' },
         button('Scenario (TOML)', () => save('scenario.toml', 'application/toml', this.questions?.run ?? '')),
         this.config,
-        button('Report (HTML)', () => void this.report())),
-      this.said, this.place,
-      h('p', { class: 'help' }, 'The address of this page holds the settings: copy it to share them. Each chart has its own SVG and CSV.'));
+        button('Report (HTML)', () => void this.report()),
+      ),
+      this.said,
+      this.place,
+      h(
+        'p',
+        { class: 'help' },
+        'The address of this page holds the settings: copy it to share them. Each chart has its own SVG and CSV.',
+      ),
+    );
   }
 
   show(questions: Questions): void {
@@ -49,7 +61,8 @@ export class Exports {
       save('report.html', 'text/html', await filled(inputs));
       this.said.textContent = '';
     } catch (error) {
-      this.said.textContent = `The report needs the file report.html beside this page, which could not be fetched: ${(error as Error).message}.`;
+      const reason = (error as Error).message;
+      this.said.textContent = `The report needs report.html beside this page, which could not be fetched: ${reason}.`;
     }
   }
 }

@@ -17,7 +17,10 @@ export class Form {
   private settings: Settings = {};
 
   /** `changed` takes the settings after each change that they allow. */
-  constructor(fields: Field[], private readonly changed: (settings: Settings) => void) {
+  constructor(
+    fields: Field[],
+    private readonly changed: (settings: Settings) => void,
+  ) {
     this.rows = fields.map((field) => this.row(field));
     this.element.append(...GROUPS.map((name) => this.group(name)));
     this.element.addEventListener('submit', (event) => event.preventDefault());
@@ -34,7 +37,10 @@ export class Form {
 
   /** Shows a refusal beside the control of the key that it names first, if there is one. */
   refuse(message: string): void {
-    const places = this.rows.map((row): [Row, number] => [row, message.search(new RegExp(`(^|[^\\w.])${row.field.key}(:| =)`))]);
+    const places = this.rows.map((row): [Row, number] => [
+      row,
+      message.search(new RegExp(`(^|[^\\w.])${row.field.key}(:| =)`)),
+    ]);
     const named = places.filter(([row, at]) => at >= 0 && !row.element.hidden).sort(([, a], [, b]) => a - b)[0];
     if (!named) return;
     const [row] = named;
@@ -70,8 +76,12 @@ export class Form {
     const wrong = h('p', { id: `${id}-wrong`, class: 'wrong', role: 'alert' });
     const help = field.help !== undefined && h('p', { id: `${id}-help`, class: 'help' }, field.help);
     const made = control(field, id, (given) => this.take(row, given));
-    const label = h(field.kind === 'names' ? 'span' : 'label', { id: `${id}-label`, class: 'label' }, field.label,
-      field.unit !== undefined && h('span', { class: 'unit' }, ` ${field.unit}`));
+    const label = h(
+      field.kind === 'names' ? 'span' : 'label',
+      { id: `${id}-label`, class: 'label' },
+      field.label,
+      field.unit !== undefined && h('span', { class: 'unit' }, ` ${field.unit}`),
+    );
     if (label instanceof HTMLLabelElement) label.htmlFor = id;
     made.main.setAttribute('aria-describedby', `${id}-wrong${help ? ` ${id}-help` : ''}`);
     const element = h('div', { class: `setting of-${field.kind}` }, label, ...made.elements, help, wrong);
@@ -81,7 +91,12 @@ export class Form {
 
   private group(name: Group): HTMLDetailsElement {
     const rows = this.rows.filter(({ field }) => field.group === name).map(({ element }) => element);
-    const group = h('details', { class: 'settings' }, h('summary', {}, name), h('div', { role: 'group', 'aria-label': name }, ...rows));
+    const group = h(
+      'details',
+      { class: 'settings' },
+      h('summary', {}, name),
+      h('div', { role: 'group', 'aria-label': name }, ...rows),
+    );
     // A narrow screen has the answers below the form.
     group.open = name !== 'More settings' && (name === 'Load' || matchMedia('(min-width: 64rem)').matches);
     return group;

@@ -15,7 +15,10 @@ export class Workers {
   private spare: Worker;
   private readonly gpus = new Set<string>();
 
-  constructor(private readonly script: string, private readonly library: WebAssembly.Module) {
+  constructor(
+    private readonly script: string,
+    private readonly library: WebAssembly.Module,
+  ) {
     this.spare = this.started();
   }
 
@@ -75,7 +78,11 @@ export class Lane {
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.receive(data);
     worker.onerror = (event) => {
       event.preventDefault();
-      this.asked?.answer.part({ part: 'refused', of: this.asked.task.kind, message: `The simulator failed: ${event.message || 'worker.js could not be loaded'}` });
+      this.asked?.answer.part({
+        part: 'refused',
+        of: this.asked.task.kind,
+        message: `The simulator failed: ${event.message || 'worker.js could not be loaded'}`,
+      });
       this.end();
       this.replace();
     };

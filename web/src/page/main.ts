@@ -16,7 +16,11 @@ async function start(page: HTMLElement): Promise<void> {
     const first = new Lane(workers);
     new App(await catalogue(first), first, workers).start(page);
   } catch (error) {
-    say(page, `The simulator could not be started: ${(error as Error).message}. Put the whole folder of this page on the server, and load it again.`);
+    say(
+      page,
+      `The simulator could not be started: ${(error as Error).message}. ` +
+        'Put the whole folder of this page on the server, and load it again.',
+    );
     return;
   }
   offline(document.body);
@@ -25,10 +29,15 @@ async function start(page: HTMLElement): Promise<void> {
 /** Returns what this browser or place lacks. */
 function missing(): string | undefined {
   if (location.protocol === 'file:') {
-    return 'This page was opened as a file, and needs a web server: run "python3 -m http.server" in its folder, and open http://localhost:8000/.';
+    return (
+      'This page was opened as a file, and needs a web server: run "python3 -m http.server" in its folder, ' +
+      'and open http://localhost:8000/.'
+    );
   }
-  if (typeof WebAssembly === 'undefined') return 'This page needs WebAssembly, which this browser lacks or has switched off.';
-  if (typeof CompressionStream === 'undefined') return 'This page needs compression streams: a browser of 2023 or later.';
+  if (typeof WebAssembly === 'undefined')
+    return 'This page needs WebAssembly, which this browser lacks or has switched off.';
+  if (typeof CompressionStream === 'undefined')
+    return 'This page needs compression streams: a browser of 2023 or later.';
   return undefined;
 }
 
@@ -42,13 +51,16 @@ async function library(): Promise<WebAssembly.Module> {
 
 function catalogue(lane: Lane): Promise<Catalogue> {
   return new Promise((resolve, reject) => {
-    lane.ask({ kind: 'catalogue' }, {
-      part: (part) => {
-        if (part.part === 'catalogue') resolve(part.catalogue);
-        if (part.part === 'refused') reject(new Error(part.message));
+    lane.ask(
+      { kind: 'catalogue' },
+      {
+        part: (part) => {
+          if (part.part === 'catalogue') resolve(part.catalogue);
+          if (part.part === 'refused') reject(new Error(part.message));
+        },
+        done: () => {},
       },
-      done: () => {},
-    });
+    );
   });
 }
 

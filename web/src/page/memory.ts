@@ -17,23 +17,41 @@ export function memorySection(fits: Json): Child[] {
 function sentence(fits: Json, deployments: Json[]): string {
   const model = text(fits, 'model') ?? 'The model';
   const tokens = num(fits, 'tokens');
-  const asked = `${plural(num(fits, 'requests') ?? 1, 'request')}${tokens === undefined ? '' : ` of ${fixed(tokens, 0)} tokens`}`;
-  const least = deployments.filter((one) => text(one, 'missing') === undefined)
-    .sort((a, b) => (num(a, 'gpus') ?? 0) - (num(b, 'gpus') ?? 0))[0];
-  if (least === undefined) return `${model}: none of these GPUs holds ${asked}.`;
+  const each = tokens === undefined ? '' : ` of ${fixed(tokens, 0)} tokens`;
+  const able = deployments.filter((one) => text(one, 'missing') === undefined);
+  const least = able.sort((a, b) => (num(a, 'gpus') ?? 0) - (num(b, 'gpus') ?? 0))[0];
+  if (least === undefined) {
+    return `${model}: none of these GPUs holds ${plural(num(fits, 'requests') ?? 1, 'request')}${each}.`;
+  }
+  const gpus = plural(num(least, 'gpus') ?? 1, `${text(least, 'gpu') ?? ''} GPU`.trim());
   const held = num(least, 'holds.requests');
-  return `${model} fits on ${plural(num(least, 'gpus') ?? 1, `${text(least, 'gpu') ?? ''} GPU`.trim())} (${degrees(least)})`
-    + `${held === undefined ? '' : `, with room for ${threeDigits(held)} requests${tokens === undefined ? '' : ` of ${fixed(tokens, 0)} tokens`} at once`}.`;
+  const room = held === undefined ? '' : `, with room for ${threeDigits(held)} requests${each} at once`;
+  return `${model} fits on ${gpus} (${degrees(least)})${room}.`;
 }
 
-const COLUMNS = ['Deployment', 'GPUs', 'weights GB a GPU', 'KV cache GB a GPU', 'KV tokens', 'longest request', 'requests at once', 'missing'];
+const COLUMNS = [
+  'Deployment',
+  'GPUs',
+  'weights GB a GPU',
+  'KV cache GB a GPU',
+  'KV tokens',
+  'longest request',
+  'requests at once',
+  'missing',
+];
 
 function row(one: Json): string[] {
   const gb = (key: string): string => shown(num(one, key), (bytes) => threeDigits(bytes / 1e9));
   const whole = (key: string): string => shown(num(one, key), (value) => fixed(value, 0));
   return [
-    `${text(one, 'gpu') ?? 'unknown'} ${degrees(one)}`, whole('gpus'), gb('holds.weight_bytes'), gb('holds.kv_bytes'),
-    whole('holds.kv_tokens'), whole('holds.longest_request'), shown(num(one, 'holds.requests'), threeDigits), text(one, 'missing') ?? '',
+    `${text(one, 'gpu') ?? 'unknown'} ${degrees(one)}`,
+    whole('gpus'),
+    gb('holds.weight_bytes'),
+    gb('holds.kv_bytes'),
+    whole('holds.kv_tokens'),
+    whole('holds.longest_request'),
+    shown(num(one, 'holds.requests'), threeDigits),
+    text(one, 'missing') ?? '',
   ];
 }
 

@@ -11,8 +11,13 @@ export class Place {
 
   constructor(id: string, title: string) {
     this.tab = h('button', { type: 'button', role: 'tab', id: `${id}-tab`, 'aria-controls': id }, title);
-    this.element = h('section', { id, role: 'tabpanel', 'aria-labelledby': `${id}-tab` },
-      h('h2', { class: 'for-readers' }, title), this.state, this.body);
+    this.element = h(
+      'section',
+      { id, role: 'tabpanel', 'aria-labelledby': `${id}-tab` },
+      h('h2', { class: 'for-readers' }, title),
+      this.state,
+      this.body,
+    );
   }
 
   /** Whether it has no content yet. */
@@ -47,13 +52,21 @@ export class Place {
     if (!this.due || this.element.hidden) return;
     const children = this.due();
     this.due = undefined;
-    const open = new Set(this.unfolded().filter(({ details }) => details.open).map(({ name }) => name));
+    const open = new Set(
+      this.unfolded()
+        .filter(({ details }) => details.open)
+        .map(({ name }) => name),
+    );
     this.body.style.minHeight = `${this.body.offsetHeight}px`;
-    this.body.replaceChildren(...children.filter((child): child is Node | string => child !== undefined && child !== false));
+    this.body.replaceChildren(
+      ...children.filter((child): child is Node | string => child !== undefined && child !== false),
+    );
     for (const { name, details } of this.unfolded()) details.open = open.has(name);
-    requestAnimationFrame(() => requestAnimationFrame(() => {
-      this.body.style.minHeight = '';
-    }));
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        this.body.style.minHeight = '';
+      }),
+    );
   }
 
   /** Returns what can be unfolded, by its place among those of its name. */

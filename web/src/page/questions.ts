@@ -31,7 +31,15 @@ export interface FitsQuestion {
 export interface PlanQuestion {
   scenario: string;
   /** Limits and choices of the plan, the flags of `rooflut plan`. */
-  wanted: { goodput: string[]; max_gpus: number; gpu: string[]; tp: number[]; dp?: number[]; pp?: number[]; expert_parallel?: boolean[] };
+  wanted: {
+    goodput: string[];
+    max_gpus: number;
+    gpu: string[];
+    tp: number[];
+    dp?: number[];
+    pp?: number[];
+    expert_parallel?: boolean[];
+  };
 }
 
 /** Name of the file in a scenario that takes a config.json. */
@@ -39,7 +47,11 @@ export const CONFIG_FILE = 'config.json';
 
 const DEGREES = [1, 2, 4, 8];
 /** Keys of `[output]` that a run in detail has. */
-const DETAILS: [key: string, value: string][] = [['interval', '0.8'], ['windows', '"auto"'], ['quantiles', 'true']];
+const DETAILS: [key: string, value: string][] = [
+  ['interval', '0.8'],
+  ['windows', '"auto"'],
+  ['quantiles', 'true'],
+];
 /** Users of the front's points. */
 const USERS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 /** Requests of a run of the front, for each user and at least. */
@@ -69,23 +81,39 @@ export function questions(settings: Settings, catalogue: Catalogue): Questions {
 
   const plan = copy(scenario);
   drop(plan, ['requests', 'replicas', 'gpu', 'tp', 'goodput', 'windows', 'interval', 'quantiles']);
-  const wanted: PlanQuestion['wanted'] = { goodput, max_gpus: maxGpus, gpu: gpus, tp: DEGREES.filter((tp) => tp <= maxGpus) };
+  const wanted: PlanQuestion['wanted'] = {
+    goodput,
+    max_gpus: maxGpus,
+    gpu: gpus,
+    tp: DEGREES.filter((tp) => tp <= maxGpus),
+  };
   for (const key of ['dp', 'pp'] as const) {
     if (settings[key] !== undefined) wanted[key] = [Number(settings[key])];
   }
 
   const degrees = DEGREES.filter((tp) => tp * Number(of('pp')) * Number(of('dp')) <= maxGpus);
-  const front = gpus.flatMap((name) => degrees.flatMap((tp) => USERS.map((users): FrontPoint => {
-    const swept = copy(scenario);
-    drop(swept, ['rate', 'arrival', 'replicas', 'goodput', 'windows', 'interval', 'quantiles']);
-    put(swept.tables, '', 'gpu', literal(name));
-    put(swept.tables, '', 'tp', literal(tp));
-    put(swept.tables, 'workload', 'users', literal(users));
-    put(swept.tables, 'workload', 'requests', literal(Math.max(LEAST, EACH * users)));
-    return { gpu: name, tp, users, scenario: joinScenario(swept) };
-  })));
+  const front = gpus.flatMap((name) =>
+    degrees.flatMap((tp) =>
+      USERS.map((users): FrontPoint => {
+        const swept = copy(scenario);
+        drop(swept, ['rate', 'arrival', 'replicas', 'goodput', 'windows', 'interval', 'quantiles']);
+        put(swept.tables, '', 'gpu', literal(name));
+        put(swept.tables, '', 'tp', literal(tp));
+        put(swept.tables, 'workload', 'users', literal(users));
+        put(swept.tables, 'workload', 'requests', literal(Math.max(LEAST, EACH * users)));
+        return { gpu: name, tp, users, scenario: joinScenario(swept) };
+      }),
+    ),
+  );
   const config = settings.config as string | undefined;
-  return { run: joinScenario(run), details: joinScenario(details), fits: { scenario: joinScenario(fits), wanted: demand }, plan: { scenario: joinScenario(plan), wanted }, front, config };
+  return {
+    run: joinScenario(run),
+    details: joinScenario(details),
+    fits: { scenario: joinScenario(fits), wanted: demand },
+    plan: { scenario: joinScenario(plan), wanted },
+    front,
+    config,
+  };
 }
 
 /** Returns the scenario of the settings, with the other keys in place of those of controls. */
@@ -96,9 +124,14 @@ function base(settings: Settings, all: Field[]): Scenario {
     const value = field.always ? setting(settings, field) : settings[field.key];
     const isMeant = field.shown?.(settings) ?? true;
     if (field.table === 'page' || value === undefined || value === '' || !isMeant) continue;
-    const written = field.kind === 'choice' && field.numeric ? Number(value)
-      : field.kind === 'text' && field.isList ? String(value).split(/[\s,]+/)
-      : field.kind === 'length' && /^[\d_]+$/.test(String(value)) ? Number(String(value).replaceAll('_', '')) : value;
+    const written =
+      field.kind === 'choice' && field.numeric
+        ? Number(value)
+        : field.kind === 'text' && field.isList
+          ? String(value).split(/[\s,]+/)
+          : field.kind === 'length' && /^[\d_]+$/.test(String(value))
+            ? Number(String(value).replaceAll('_', ''))
+            : value;
     put(scenario.tables, field.table, field.key, literal(written));
   }
   if (settings.config !== undefined) put(scenario.tables, '', 'model', literal(CONFIG_FILE));

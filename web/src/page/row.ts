@@ -16,10 +16,15 @@ const FIGURES: [column: string, path: string][] = [
   ['output_tokens_per_s', 'throughput.output_tokens_per_s'],
   ['tokens_per_s_per_user', 'tokens_per_s_per_user'],
   ['output_tokens_per_s_per_gpu', 'output_tokens_per_s_per_gpu'],
-  ...['ttft', 'tpot', 'e2e'].flatMap((of) => ['mean', 'p50', 'p99'].map((figure): [string, string] => [`${of}_${figure}_ms`, `${of}_ms.${figure}`])),
+  ...['ttft', 'tpot', 'e2e'].flatMap((of) =>
+    ['mean', 'p50', 'p99'].map((figure): [string, string] => [`${of}_${figure}_ms`, `${of}_ms.${figure}`]),
+  ),
   ['usd_per_million_output_tokens', 'cost.usd_per.million_output_tokens'],
   ['class', 'class'],
-  ...['measured', 'interpolated', 'smoothed', 'transferred', 'bound', 'fitted'].map((of): [string, string] => [`time_share_${of}`, `time_share_by_source.${of}`]),
+  ...['measured', 'interpolated', 'smoothed', 'transferred', 'bound', 'fitted'].map((of): [string, string] => [
+    `time_share_${of}`,
+    `time_share_by_source.${of}`,
+  ]),
 ];
 
 /** Returns the line of a point, without its index: its figures, or the reason why it has none. */

@@ -7,10 +7,29 @@ import { get, num, type Json } from '../data/json.js';
 const COVERAGE = 0.8;
 
 /** Keys of a run that a step has, too. */
-const SHARED = ['model', 'parameters', 'weight_bytes', 'weight_dtype', 'expert_dtype', 'gpu', 'base', 'gpus', 'tp', 'dp', 'pp', 'expert_parallel', 'engine'];
+const SHARED = [
+  'model',
+  'parameters',
+  'weight_bytes',
+  'weight_dtype',
+  'expert_dtype',
+  'gpu',
+  'base',
+  'gpus',
+  'tp',
+  'dp',
+  'pp',
+  'expert_parallel',
+  'engine',
+];
 
 /** Returns the step that decodes one token of each request of the average batch; `undefined` for a run without one. */
-export async function averageStep(library: Rooflut, scenario: string, model: Model | undefined, run: Json): Promise<string | undefined> {
+export async function averageStep(
+  library: Rooflut,
+  scenario: string,
+  model: Model | undefined,
+  run: Json,
+): Promise<string | undefined> {
   const [requests, kvTokens] = [Math.round(num(run, 'batch_size.mean') ?? 0), heldTokens(run)];
   if (requests < 1 || kvTokens < requests) return undefined;
   const server = await library.scenario(scenario, model ? { model } : {});
@@ -27,12 +46,17 @@ export async function averageStep(library: Rooflut, scenario: string, model: Mod
       interval: { coverage: COVERAGE, low_ms: 1e3 * low, high_ms: 1e3 * high },
       fitted_share: time.parts.reduce((sum, part) => sum + part.seconds * part.fittedShare, 0) / time.seconds,
       parts: Object.fromEntries(time.parts.map(({ part, seconds }) => [part, 1e3 * seconds])),
-      part_details: Object.fromEntries(time.parts.map((part) => [part.part, {
-        binding: part.binding,
-        class: part.class === 'fitted' ? null : part.class,
-        extent: part.isOutside ? 'outside' : 'inside',
-        source: part.class === 'fitted' ? 'fitted' : part.fittedShare > 0 ? 'both' : 'tables',
-      }])),
+      part_details: Object.fromEntries(
+        time.parts.map((part) => [
+          part.part,
+          {
+            binding: part.binding,
+            class: part.class === 'fitted' ? null : part.class,
+            extent: part.isOutside ? 'outside' : 'inside',
+            source: part.class === 'fitted' ? 'fitted' : part.fittedShare > 0 ? 'both' : 'tables',
+          },
+        ]),
+      ),
     });
   } finally {
     server.free();

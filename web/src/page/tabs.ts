@@ -17,7 +17,12 @@ export function tabs(places: Place[]): HTMLElement {
   row.addEventListener('keydown', (event) => {
     const at = places.findIndex(({ tab }) => tab === document.activeElement);
     const last = places.length - 1;
-    const to: Record<string, number> = { ArrowRight: at === last ? 0 : at + 1, ArrowLeft: at === 0 ? last : at - 1, Home: 0, End: last };
+    const to: Record<string, number> = {
+      ArrowRight: at === last ? 0 : at + 1,
+      ArrowLeft: at === 0 ? last : at - 1,
+      Home: 0,
+      End: last,
+    };
     const next = to[event.key];
     if (at < 0 || next === undefined) return;
     event.preventDefault();

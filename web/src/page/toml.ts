@@ -51,8 +51,11 @@ export function joinScenario({ tables, blocks }: Scenario): string {
 
 /** Returns a value as TOML writes it. */
 export function literal(value: string | number | boolean | string[]): string {
-  return Array.isArray(value) ? `[${value.map((item) => JSON.stringify(item)).join(', ')}]`
-    : typeof value === 'string' ? JSON.stringify(value) : String(value);
+  return Array.isArray(value)
+    ? `[${value.map((item) => JSON.stringify(item)).join(', ')}]`
+    : typeof value === 'string'
+      ? JSON.stringify(value)
+      : String(value);
 }
 
 /** Returns a value of one line; `undefined` for what is neither a text, a number, true, false nor a list of texts. */

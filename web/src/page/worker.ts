@@ -18,7 +18,8 @@ const say = (message: FromWorker): void => postMessage(message);
 
 addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
   if ('start' in data) library = new Rooflut(data.start, fetchTables);
-  else if ('gpus' in data) library?.loadTables(...data.gpus).catch(() => {}); // The task that needs them says so.
+  else if ('gpus' in data)
+    library?.loadTables(...data.gpus).catch(() => {}); // The task that needs them says so.
   else {
     newest = data.id;
     // Questions that wait behind this one replace it.
@@ -28,7 +29,8 @@ addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
 
 async function fetchTables(gpu: string): Promise<ArrayBuffer> {
   const response = await fetch(`tables/${gpu}.bin`).catch(() => undefined);
-  if (!response?.ok) throw new Error(`The tables of ${gpu} could not be fetched: check the network, or choose another GPU.`);
+  if (!response?.ok)
+    throw new Error(`The tables of ${gpu} could not be fetched: check the network, or choose another GPU.`);
   say({ state: 'fetched', gpu });
   return response.arrayBuffer();
 }
@@ -71,10 +73,15 @@ type Step = [of: string, answer: () => Part | undefined | Promise<Part | undefin
 function steps(task: Task, library: Rooflut, objects: () => { model?: Model }): Step[] {
   switch (task.kind) {
     case 'catalogue':
-      return [['catalogue', () => {
-        const [models, gpus, engines] = [library.models(), library.tables(), library.engines()];
-        return { part: 'catalogue', catalogue: { models, gpus, engines } };
-      }]];
+      return [
+        [
+          'catalogue',
+          () => {
+            const [models, gpus, engines] = [library.models(), library.tables(), library.engines()];
+            return { part: 'catalogue', catalogue: { models, gpus, engines } };
+          },
+        ],
+      ];
     case 'run':
       return runSteps(task, library, objects);
     case 'plan': {
@@ -85,32 +92,55 @@ function steps(task: Task, library: Rooflut, objects: () => { model?: Model }): 
       ];
     }
     case 'front':
-      return task.points.map((point): Step => ['front', async () => ({ part: 'row', text: await rowOf(point, (scenario) => library.run(scenario, objects())) })]);
+      return task.points.map((point): Step => [
+        'front',
+        async () => ({ part: 'row', text: await rowOf(point, (scenario) => library.run(scenario, objects())) }),
+      ]);
     case 'vllm':
       return [['vllm', () => ({ part: 'scenario', text: vllmScenario(library.readVllm(task.words)) })]];
   }
 }
 
-function runSteps({ scenario, details, fits }: Extract<Task, { kind: 'run' }>, library: Rooflut, objects: () => { model?: Model }): Step[] {
+function runSteps(
+  { scenario, details, fits }: Extract<Task, { kind: 'run' }>,
+  library: Rooflut,
+  objects: () => { model?: Model },
+): Step[] {
   let run: Json;
   /** What follows of a run that was not refused. */
-  const after = (answer: () => Promise<Part | undefined>) => async (): Promise<Part | undefined> => run === undefined ? undefined : answer();
+  const after = (answer: () => Promise<Part | undefined>) => async (): Promise<Part | undefined> =>
+    run === undefined ? undefined : answer();
   return [
-    ['run', async () => {
-      const text = await library.run(scenario, objects());
-      run = JSON.parse(text);
-      return { part: 'run', text };
-    }],
+    [
+      'run',
+      async () => {
+        const text = await library.run(scenario, objects());
+        run = JSON.parse(text);
+        return { part: 'run', text };
+      },
+    ],
     ['fits', async () => ({ part: 'fits', text: await library.fits(fits.scenario, fits.wanted, objects()) })],
-    ['step', after(async () => {
-      const text = await averageStep(library, scenario, objects().model, run);
-      return text === undefined ? undefined : { part: 'step', text };
-    })],
-    ['details', after(async () => {
-      await pause(CALM_MS);
-      return undefined;
-    })],
-    ['details', after(async () => ({ part: 'requests', text: await library.run(scenario, { ...objects(), output: 'requests.csv' }) }))],
+    [
+      'step',
+      after(async () => {
+        const text = await averageStep(library, scenario, objects().model, run);
+        return text === undefined ? undefined : { part: 'step', text };
+      }),
+    ],
+    [
+      'details',
+      after(async () => {
+        await pause(CALM_MS);
+        return undefined;
+      }),
+    ],
+    [
+      'details',
+      after(async () => ({
+        part: 'requests',
+        text: await library.run(scenario, { ...objects(), output: 'requests.csv' }),
+      })),
+    ],
     ['details', after(async () => ({ part: 'details', text: await library.run(details, objects()) }))],
   ];
 }
