@@ -25,7 +25,7 @@ export async function bundle(entry, options = {}) {
 }
 
 /** Returns the names, versions and licences of the packages that a bundle contains. */
-async function notices(entry) {
+export async function notices(entry) {
   const { metafile } = await build({ absWorkingDir: here('.'), entryPoints: [entry], bundle: true, write: false, metafile: true, logLevel: 'silent' });
   const packages = new Set(Object.keys(metafile.inputs).map((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1]));
   packages.delete(undefined);

@@ -75,6 +75,16 @@ export class Instance {
     return this.#untilZero((this.#exports[name] as Call)(number));
   }
 
+  /** Reads words after `vllm serve`, and returns JSON. */
+  vllm(words: readonly string[]): string {
+    return this.#guarded((args) => {
+      const isRead = this.#exports.rooflut_wasm_vllm(...args.text(words.join("\n")));
+      const answer = this.#string(this.#exports.rooflut_wasm_vllm_answer(), this.#exports.rooflut_wasm_vllm_length());
+      if (isRead !== 1) throw new RooflutError("refused", answer);
+      return answer;
+    });
+  }
+
   keepFile(path: string, contents: Uint8Array): void {
     this.#guarded((args) => this.#writeFile(this.#exports, args, path, contents));
     this.#files.set(path, contents);

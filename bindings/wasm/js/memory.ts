@@ -11,6 +11,9 @@ export interface Exports {
   rooflut_wasm_take_wanted(): number;
   rooflut_wasm_panic_message(): number;
   rooflut_wasm_panic_length(): number;
+  rooflut_wasm_vllm(words: number, length: number): number;
+  rooflut_wasm_vllm_answer(): number;
+  rooflut_wasm_vllm_length(): number;
   rooflut_free(handle: bigint, error: number): number;
   rooflut_version(): number;
   rooflut_text_read(text: bigint, buffer: number, capacity: number, length: number, error: number): number;

@@ -131,6 +131,14 @@ export class Rooflut {
     this.#instance.keepFile(path, bytes);
   }
 
+  /**
+   * Reads the words after `vllm serve` as keys of a scenario, by table: `{ target, server, ... }`, where `target` has the
+   * keys above the first table. Keys that no flag sets are null.
+   */
+  readVllm(words: readonly string[]): Record<string, Record<string, unknown>> {
+    return JSON.parse(this.#instance.vllm(words));
+  }
+
   /** Reads a model. */
   readModel(files: ConfigFiles): Model {
     return new Model(this.#owned(Model.read(this.#instance, files)));

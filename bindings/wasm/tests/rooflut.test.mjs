@@ -137,6 +137,16 @@ test("a model is read from its config.json", async () => {
   assert.equal(JSON.parse(await rooflut.run(RUN, { model })).model, "mine");
 });
 
+test("a command of vLLM is read as keys of a scenario", async () => {
+  const { rooflut } = await loaded();
+  const words = ["meta-llama/Llama-3.1-8B-Instruct", "-tp", "2", "--max-num-seqs=64", "--port", "8000"];
+  const { target, server, workload } = rooflut.readVllm(words);
+  const given = (keys) => Object.fromEntries(Object.entries(keys).filter(([, value]) => value !== null));
+  assert.deepEqual([given(target), given(server)], [{ model: "meta-llama/Llama-3.1-8B-Instruct", tp: 2 }, { max_num_seqs: 64 }]);
+  assert.deepEqual(given(workload), {});
+  assert.throws(() => rooflut.readVllm(["x", "--enable-lora"]), /^RooflutError: --enable-lora: LoRA adapters are not modelled/);
+});
+
 test("rows of another build are refused", async () => {
   const tables = async (name) => {
     const bytes = await readFile(new URL(`../dist/tables/${name}.bin`, import.meta.url));
