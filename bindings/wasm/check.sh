@@ -1,10 +1,19 @@
 #!/usr/bin/env bash
-# Builds the package and tests it: check.sh [--build]. --build only builds.
+# Builds the package and tests it: check.sh [--build]. --build only builds. Ends with 75 where a tool cannot be had.
 set -euo pipefail
 cd "$(dirname "$0")"
 target=$(realpath -m "${CARGO_TARGET_DIR:-../../target}")
 module=$target/wasm32-unknown-unknown/wasm/rooflut_wasm.wasm
 step() { printf '\n== %s\n' "$*"; "$@"; }
+
+unavailable() { echo "bindings/wasm/check.sh: $1" >&2; exit 75; }
+command -v npm >/dev/null && node -e 'process.exit(Number.parseInt(process.versions.node) < 20 ? 1 : 0)' ||
+  unavailable "node 20 or npm is not installed"
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || unavailable "Python 3.11 is not installed"
+# Without the target it can be had where Rust comes from rustup.
+wasm=wasm32-unknown-unknown
+[ -d "$(rustc --print target-libdir --target $wasm)" ] || rustup target add $wasm 2>/dev/null ||
+  unavailable "the Rust target $wasm is not installed"
 
 # Messages of panics name files of dependencies: without the folder that they are in here.
 flags=()
