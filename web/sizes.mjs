@@ -1,4 +1,4 @@
-// Prints the parts of the page's first load, and fails above its limit: node sizes.mjs
+// Prints the parts of the first load of the page: node sizes.mjs
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
