@@ -35,7 +35,9 @@ mod tests {
         scenario.output.quantiles = Some(false);
         let output = charted(&scenario).output;
         assert_eq!((output.quantiles, output.interval), (Some(false), None));
-        let scenario = Scenario { server: rooflut_scenario::Server::default(), ..Scenario::default() };
+        scenario.target.pp = None;
         assert!(charted(&scenario).output.interval.is_some());
+        scenario.workload.warm_up = Some(10.0);
+        assert_eq!(charted(&scenario).output.interval, None);
     }
 }
