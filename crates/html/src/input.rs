@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use rooflut_error::{Error, Kind as ErrorKind, not_json, not_text};
+use rooflut_error::{Error, Kind as ErrorKind, not_text};
 use rooflut_report::SCHEMA_VERSION;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -60,11 +60,15 @@ impl Input {
 
     /// Reads an answer of a command.
     fn of_json(name: &str, text: &str) -> Result<Input, Error> {
-        let answer: Value = serde_json::from_str(text).map_err(not_json)?;
+        let unreadable = |error: serde_json::Error| {
+            let text = format!("expected the JSON of a command: {error}; write the file again");
+            Error::new(ErrorKind::Contents, text)
+        };
+        let answer: Value = serde_json::from_str(text).map_err(unreadable)?;
         let keys = answer.as_object().cloned().unwrap_or_default();
         let kind = Kind::of_json(&keys)?;
         check_version(&keys)?;
-        let raw: &RawValue = serde_json::from_str(text).map_err(not_json)?;
+        let raw: &RawValue = serde_json::from_str(text).map_err(unreadable)?;
         let object = format!("{{\"name\":{},\"kind\":\"{}\",\"json\":{}}}", json!(name), kind.name(), raw.get());
         let named = |key: &str| keys.get(key)?.as_str();
         let title = named("model").map(|model| match named("gpu") {
