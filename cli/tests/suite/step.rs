@@ -88,7 +88,7 @@ fn kernels_have_their_shape_and_work_and_the_gpu_its_peaks() {
     assert_eq!((text(down, "/operation"), text(down, "/dtype")), ("gemm", "fp8"));
     let flops = 32.0 * 2.0 * 64.0 * 7_168.0 * 4_096.0;
     assert_eq!((number(down, "/calls"), number(down, "/flops")), (32.0, flops));
-    assert_eq!(number(&answer, "/part_details/down/flops"), flops);
+    assert!((number(&answer, "/part_details/down/flops") - flops).abs() < 0.5);
     assert_eq!(down["link_bytes"], 0.0);
     assert!(number(&answer, "/part_details/all_reduce/link_bytes") > 0.0);
     // Sampling is a fitted constant.
