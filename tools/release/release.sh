@@ -47,7 +47,7 @@ metadata=$(python3 -c 'import sys, zipfile; wheel = zipfile.ZipFile(sys.argv[1])
   "$out"/*.whl "$sdist.dist-info/METADATA")
 git archive --prefix="$sdist/" --add-virtual-file="$sdist/pyproject.toml:$project"$'\n' \
   --add-virtual-file="$sdist/PKG-INFO:$metadata"$'\n' HEAD -- . \
-  ':!.ci' ':!.github' ':!bindings/agreement' ':!bindings/c' ':!bindings/go' ':!bindings/wasm' ':!docs' ':!integrations' ':!tests' ':!tools' |
+  ':!.ci' ':!.github' ':!bindings/agreement' ':!bindings/c' ':!bindings/go' ':!bindings/wasm' ':!docs' ':!integrations' ':!tests' ':!tools' ':!web' |
   gzip -9n > "$out/$sdist.tar.gz"
 
 python3 tools/release/notices.py "$version" "$(git rev-parse HEAD)" "$out"

@@ -21,6 +21,7 @@ __all__ = [
     "_baseline",
     "_panic",
     "answer",
+    "html",
     "main",
     "read_config",
     "simulate",
