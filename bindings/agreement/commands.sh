@@ -28,12 +28,12 @@ load=$'model = "llama-3.1-8b"\n[workload]\nrequests = 200\nrate = 4\n'
 agree run "$load" "" --model llama-3.1-8b --requests 200 --rate 4 --json
 load=$'model = "llama-3.1-8b"\n[workload]\nrequests = 200\nrate = 20\npatience = 0.5\nretries = 1\n'
 agree run "$load"$'[server]\nreplicas = 2\nlose = ["1@2s..5s"]' "" \
-  --model llama-3.1-8b --requests 200 --rate 20 --patience 500ms --retries 1 --replicas 2 --lose 1@2s..5s --json
+  --model llama-3.1-8b --requests 200 --rate 20 --patience 0.5 --retries 1 --replicas 2 --lose 1@2s..5s --json
 printf '[[fleet]]\ngpu = "h200"\n[[fleet]]\ngpu = "l40s"\nreplicas = 2\n' > fleet.toml
 # Only a fleet of a file has a flag, and so a command.
 without='^  "command": '
 agree run "$load$(cat fleet.toml)" "" \
-  --model llama-3.1-8b --requests 200 --rate 20 --patience 500ms --retries 1 --fleet fleet.toml --json
+  --model llama-3.1-8b --requests 200 --rate 20 --patience 0.5 --retries 1 --fleet fleet.toml --json
 without=
 agree plan $'model = "llama-3.1-8b"\n[workload]\nrate = 30\nprompt = 2000\n[server]\nlink_bandwidth = 50\nlink_latency = 10' \
   '{"goodput": ["ttft:400", "tpot:15"], "gpu": ["h100", "l40s"], "tp": [1], "max_gpus": 16, "count": 1}' \

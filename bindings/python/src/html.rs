@@ -5,7 +5,7 @@ use rooflut_html::{Document, Input};
 
 use crate::error::error;
 
-/// Returns the report of an answer or of rows, which `name` names.
+/// Returns the report of an answer or of rows, which ``name`` names, as one HTML file.
 #[pyfunction]
 pub(crate) fn html(py: Python<'_>, name: &str, text: &str) -> PyResult<String> {
     py.detach(|| document(name, text)).map_err(error)

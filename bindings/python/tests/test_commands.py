@@ -98,7 +98,7 @@ def test_the_command_of_the_package_is_the_binary(command):
 
 def test_answers_are_reports_in_a_notebook():
     sweep = rooflut.sweep(requests=20, rate=[2, 4])
-    for answer in (rooflut.step(decode="64x1000"), rooflut.plan(rate=4, requests=200, goodput="ttft:500"), sweep):
+    for answer in (rooflut.step(decode="64x1000"), rooflut.plan(rate=4, requests=200, goodput="ttft:500@p95"), sweep):
         frame, table = answer._repr_html_().split("</iframe>")
         assert frame.startswith("<iframe sandbox=") and "<script" not in frame and "<table>" in table
     assert "rate" in table and "index" in table

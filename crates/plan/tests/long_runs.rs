@@ -274,11 +274,11 @@ fn some_plans_hold_in_long_runs() {
 }
 
 #[test]
-#[ignore = "slow: asks ten questions and simulates their answers for long"]
+#[ignore = "slow: asks twenty questions and simulates their answers for long"]
 fn plans_hold_in_long_runs() {
     let asked = std::env::var("ROOFLUT_QUESTIONS");
     match asked.as_deref() {
-        Err(_) => assert_shares(&ask((0..200).step_by(20)), [0.02, 0.10]),
+        Err(_) => assert_shares(&ask((0..200).step_by(10)), [0.02, 0.10]),
         Ok("all") => assert_shares(&ask(0..200), [0.02, 0.10]),
         Ok(indices) => {
             ask(indices.split(',').map(|index| index.parse().unwrap()));

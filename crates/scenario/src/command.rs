@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::fields::fields;
 use crate::fleet::Fleet;
 use crate::scenario::Scenario;
 use crate::vllm::shell_quoted;
@@ -32,16 +34,11 @@ impl Scenario {
             return None;
         }
         let mut words = vec!["rooflut".to_owned(), "run".to_owned()];
-        let tables = [
-            serde_json::to_value(&self.target).ok()?,
-            serde_json::to_value(&self.workload).ok()?,
-            serde_json::to_value(&self.server).ok()?,
-            serde_json::to_value(&self.output).ok()?,
-        ];
-        let keys = tables.iter().filter_map(Value::as_object).flatten();
-        for (key, value) in keys.filter(|(key, _)| !OF_OUTPUT.contains(&key.as_str())) {
+        let keys = in_order(&self.target)?.into_iter().chain(in_order(&self.workload)?);
+        let keys = keys.chain(in_order(&self.server)?).chain(in_order(&self.output)?);
+        for (key, value) in keys.filter(|(key, _)| !OF_OUTPUT.contains(key)) {
             let flag = format!("--{}", key.replace('_', "-"));
-            match (key.as_str(), value, fleet.flatten()) {
+            match (key, &value, fleet.flatten()) {
                 ("fleet", _, Some(path)) => words.extend([flag, shell_quoted(&path.display().to_string())]),
                 (_, Value::Null, _) => (),
                 (_, Value::Bool(on), _) => words.push(format!("{flag}={on}")),
@@ -59,6 +56,14 @@ impl Scenario {
         }
         Some(words)
     }
+}
+
+/// Returns the fields of a table with their values, in the order of the struct. Whether an object of serde_json keeps that
+/// order is a matter of its features.
+fn in_order<T: Serialize + Deserialize<'static>>(table: &T) -> Option<Vec<(&'static str, Value)>> {
+    let values = serde_json::to_value(table).ok()?;
+    let value = |name: &&'static str| Some((*name, values.get(*name)?.clone()));
+    Some(fields::<T>().iter().filter_map(value).collect())
 }
 
 fn shown(value: &Value) -> String {
