@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{NonEmptyStringValueParser, ValueParser};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use rooflut_scenario::{Scenario, whole};
-use rooflut_sweep::{Plot, Shard};
+use rooflut_sweep::{OF_ONE_RUN, Plot, Shard};
 
 /// Maximum number of deployments without `--max-points`.
 const MAX_POINTS: u64 = 1_000_000;
@@ -64,20 +64,6 @@ pub(crate) struct SweepArgs {
 /// Flags of a scenario that are given, in their order: the texts of each occurrence.
 #[derive(Debug, Clone)]
 pub(crate) struct Lists(pub(crate) Vec<(String, Vec<Vec<String>>)>);
-
-/// Flags of `rooflut run` that name files or the form of one answer.
-const OF_ONE_RUN: [&str; 10] = [
-    "json",
-    "require",
-    "attainment",
-    "requests_out",
-    "steps_out",
-    "perfetto",
-    "windows",
-    "windows_out",
-    "quantiles",
-    "progress",
-];
 
 /// Returns the flags of a scenario.
 fn flags() -> Vec<clap::Arg> {

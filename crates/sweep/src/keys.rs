@@ -5,7 +5,7 @@ use rooflut_scenario::{Error, Kind, Scenario};
 use serde_json::{Map, Value};
 
 /// Keys of `[output]` that name files or the form of one run's answer.
-const OF_ONE_RUN: [&str; 10] = [
+pub const OF_ONE_RUN: [&str; 10] = [
     "json",
     "require",
     "attainment",

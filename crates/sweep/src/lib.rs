@@ -23,6 +23,7 @@ mod sweep;
 pub use axis::Axis;
 pub use fnv::Fnv;
 pub use grid::Grid;
+pub use keys::OF_ONE_RUN;
 pub use kind::Kind;
 pub use merge::merge;
 pub use pareto::{Front, FrontRow};
