@@ -3,10 +3,9 @@
 use rooflut::sim::{Observer, StepRecord};
 use rooflut::step::{Chunk, DecodeGroup, Part, StepBatch};
 use rooflut_inspect::{Flagged, FlaggedTally};
-use rooflut_report::{FlaggedRow, Shares};
+use rooflut_report::{FlaggedRow, Shares, fields};
 use rooflut_scenario::Run;
 
-use crate::fields;
 use crate::output::{percent, plural, three_digits};
 
 /// The flagged rows on which the time of each kind of server depends.

@@ -12,7 +12,6 @@ mod engines;
 #[doc(hidden)]
 pub mod error;
 #[doc(hidden)]
-pub mod fields;
 mod fits;
 mod flagged;
 #[doc(hidden)]

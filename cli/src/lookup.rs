@@ -10,9 +10,9 @@ use rooflut_roofline::operation::Codes;
 
 use crate::args::{LookupArgs, Question};
 use crate::error::Error;
-use crate::fields::{self, Fields};
 use crate::lookup_output::{Answer, Matched, Neighbour};
 use crate::table_set;
+use rooflut_report::fields::{self, Fields};
 
 /// Looks the kernel up and answers with the text to print.
 pub(crate) fn run(args: &LookupArgs) -> Result<String, Error> {

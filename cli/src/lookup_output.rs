@@ -7,9 +7,9 @@ use rooflut_report::Provenance;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::fields::{Fields, Value};
 use crate::grid::Grid;
 use crate::output::{number, percent, title, to_json, wrapped};
+use rooflut_report::fields::{Fields, Value};
 
 /// A measured shape that answers.
 #[derive(Serialize)]

@@ -54,8 +54,8 @@ pub use server::{
     rooflut_server_push, rooflut_server_state, rooflut_server_step, rooflut_server_step_tokens, rooflut_server_totals,
 };
 pub use step::{
-    Binding, Class, Duration, Interval, Part, PartTime, StepTime, rooflut_step_interval, rooflut_step_parts,
-    rooflut_step_time,
+    Binding, Class, Duration, Interval, Part, PartTime, StepTime, rooflut_step_interval, rooflut_step_kernels,
+    rooflut_step_parts, rooflut_step_time,
 };
 pub use steps::{Steps, rooflut_step_times};
 pub use stop::{rooflut_stop, rooflut_stop_new};

@@ -4,6 +4,7 @@ use rooflut::interval::Coverage;
 use rooflut::step::{self as library, LatencyModel, StepBatch, StepModel};
 use rooflut::table::{self, Extent};
 use rooflut::units::Seconds;
+use rooflut_report::StepKernels;
 use rooflut_scenario::Run;
 
 use crate::Handle;
@@ -12,6 +13,7 @@ use crate::border::call;
 use crate::error::{Code, Error, Failure};
 use crate::pointer::{Out, input};
 use crate::registry::REGISTRY;
+use crate::text::json;
 
 /// A time.
 #[repr(C)]
@@ -265,6 +267,23 @@ pub unsafe extern "C" fn rooflut_step_interval(
     };
     // SAFETY: the caller's promise.
     unsafe { answer(scenario, batch, (interval, "interval"), error, within) }
+}
+
+/// Lists the kernels of a step with their work and times, and the peaks of the GPU, and returns a text of JSON: the keys
+/// `kernels` and `peaks` of what `rooflut step --json` prints.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_step_kernels(
+    scenario: Handle,
+    batch: *const Batch,
+    kernels: *mut Handle,
+    error: *mut Error,
+) -> u32 {
+    let list = |run: &Run, batch: &StepBatch<'_>| {
+        let kernels = run.deployment().step_model().step_kernels(batch);
+        json(&StepKernels::new(&kernels, run.deployment().tables().gpu()))
+    };
+    // SAFETY: the caller's promise.
+    unsafe { answer(scenario, batch, (kernels, "kernels"), error, list) }
 }
 
 #[inline]

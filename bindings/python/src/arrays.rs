@@ -1,5 +1,7 @@
 //! Arrays of numbers from Python: anything that NumPy converts to one dimension, or a single number.
 
+use std::ops::RangeInclusive;
+
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
@@ -30,15 +32,6 @@ impl<T: Copy> Numbers<T> {
     }
 }
 
-impl From<Numbers<u32>> for Numbers<u64> {
-    fn from(numbers: Numbers<u32>) -> Numbers<u64> {
-        match numbers {
-            Numbers::Same(number) => Numbers::Same(number.into()),
-            Numbers::Each(numbers) => Numbers::Each(numbers.into_iter().map(u64::from).collect()),
-        }
-    }
-}
-
 /// Returns the common number of rows of columns, given by name; `None` if all are single numbers.
 pub(crate) fn common_rows(columns: &[(&str, Option<usize>)]) -> PyResult<Option<usize>> {
     let mut lengths = columns.iter().filter_map(|(name, rows)| Some((*name, (*rows)?)));
@@ -55,13 +48,17 @@ pub(crate) fn common_rows(columns: &[(&str, Option<usize>)]) -> PyResult<Option<
 
 /// Reads one whole number of at least `least`, at most those of `T`.
 pub(crate) fn number<T: Whole>(name: &str, value: &Bound<'_, PyAny>, least: u64) -> PyResult<T> {
-    let number = value.extract::<u64>().ok();
-    let number = number.filter(|number| *number >= least);
-    number.and_then(T::from_u64).ok_or_else(|| out_of_range::<T>(name, least, &shown(value)))
+    number_within(name, value, &(least..=T::MAX))
 }
 
-fn out_of_range<T: Whole>(place: &str, least: u64, found: &str) -> PyErr {
-    let most = T::MAX;
+fn number_within<T: Whole>(name: &str, value: &Bound<'_, PyAny>, range: &RangeInclusive<u64>) -> PyResult<T> {
+    let number = value.extract::<u64>().ok();
+    let number = number.filter(|number| range.contains(number));
+    number.and_then(T::from_u64).ok_or_else(|| out_of_range(name, range, &shown(value)))
+}
+
+fn out_of_range(place: &str, range: &RangeInclusive<u64>, found: &str) -> PyErr {
+    let (least, most) = (range.start(), range.end());
     error(format!("{place}: expected a whole number from {least} to {most}, found {found}"))
 }
 
@@ -82,28 +79,46 @@ pub(crate) fn switch(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Numbers<b
 
 /// Reads whole numbers of at least `least`, at most those of `T`.
 pub(crate) fn whole<T: Whole>(name: &str, value: &Bound<'_, PyAny>, least: u64) -> PyResult<Numbers<T>> {
+    whole_within(name, value, least..=T::MAX)
+}
+
+/// Reads whole numbers within a range, which is one of `T`.
+pub(crate) fn whole_within<T: Whole>(
+    name: &str,
+    value: &Bound<'_, PyAny>,
+    range: RangeInclusive<u64>,
+) -> PyResult<Numbers<T>> {
     if value.is_exact_instance_of::<PyInt>() {
-        return number(name, value, least).map(Numbers::Same);
+        return number_within(name, value, &range).map(Numbers::Same);
     }
     let Array { array, kind, is_single } = Array::of(name, value, "iu", "whole numbers")?;
-    let convert = |(row, number): (usize, Option<u64>)| {
-        let number = number.filter(|number| *number >= least).and_then(T::from_u64);
-        number.ok_or_else(|| {
-            // The number as Python writes it: it may be negative.
-            let found = array.get_item(row).map_or_else(|_| "another".to_owned(), |found| found.to_string());
-            out_of_range::<T>(&place(name, row, is_single), least, &found)
-        })
-    };
-    let numbers: PyResult<Vec<T>> = if kind == 'u' {
+    let (numbers, rows): (Vec<T>, usize) = if kind == 'u' {
         let values = typed::<u64>(&array, "u8")?;
-        let values = values.as_slice().map_err(error)?.iter();
-        values.map(|value| Some(*value)).enumerate().map(convert).collect()
+        let values = values.as_slice().map_err(error)?;
+        (up_to_first_outside(values.iter().copied().map(Some), &range), values.len())
     } else {
         let values = typed::<i64>(&array, "i8")?;
-        let values = values.as_slice().map_err(error)?.iter();
-        values.map(|value| u64::try_from(*value).ok()).enumerate().map(convert).collect()
+        let values = values.as_slice().map_err(error)?;
+        (up_to_first_outside(values.iter().map(|value| u64::try_from(*value).ok()), &range), values.len())
     };
-    Ok(numbers_of(numbers?, is_single))
+    if numbers.len() < rows {
+        // The number as Python writes it: it may be negative.
+        let row = numbers.len();
+        let found = array.get_item(row).map_or_else(|_| "another".to_owned(), |found| found.to_string());
+        return Err(out_of_range(&place(name, row, is_single), &range, &found));
+    }
+    Ok(numbers_of(numbers, is_single))
+}
+
+/// Returns the numbers before the first that is outside of the range.
+fn up_to_first_outside<T: Whole>(
+    numbers: impl ExactSizeIterator<Item = Option<u64>>,
+    range: &RangeInclusive<u64>,
+) -> Vec<T> {
+    let mut found = Vec::with_capacity(numbers.len());
+    let inside = |number: Option<u64>| number.filter(|number| range.contains(number)).and_then(T::from_u64);
+    found.extend(numbers.map_while(inside));
+    found
 }
 
 /// Reads finite numbers that are not negative.

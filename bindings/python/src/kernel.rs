@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rooflut::op;
 
-use crate::arrays::{Numbers, common_rows, whole};
+use crate::arrays::{Numbers, common_rows, whole_within};
 use crate::border::compute;
 use crate::error::error;
 
@@ -40,11 +40,7 @@ impl Kernel {
             let value = given.map(|given| given.get_item(name)).transpose()?;
             let value =
                 value.flatten().ok_or_else(|| error(format!("{name}: missing; give {}", names.join(" and "))))?;
-            *numbers = if argument.max() > u32::MAX.into() {
-                whole::<u64>(name, &value, 1)?
-            } else {
-                whole::<u32>(name, &value, 1)?.into()
-            };
+            *numbers = whole_within(name, &value, 1..=argument.max())?;
         }
         Ok(query)
     }

@@ -31,7 +31,7 @@ export class Model {
 
   /** Returns name and specification as JSON. */
   describe(): string {
-    return this.#model.text("rooflut_model_describe");
+    return this.#model.text("rooflut_model_describe", () => []);
   }
 
   free(): void {

@@ -44,8 +44,9 @@ export class Owned {
     );
   }
 
-  text(name: string, ...given: (number | bigint)[]): string {
-    return this.#present(() => this.instance.text(name, () => [this.handle, ...given]));
+  /** Returns the text that `name` answers with this object and the arguments of `prepare`. */
+  text(name: string, prepare: (args: Arguments) => (number | bigint)[]): string {
+    return this.#present(() => this.instance.text(name, (args) => [this.handle, ...prepare(args)]));
   }
 
   free(): void {

@@ -79,7 +79,7 @@ export class Scenario {
 
   /** Simulates the scenario and returns the report. */
   run(): string {
-    return this.#scenario.text("rooflut_scenario_run", 0, 0n);
+    return this.#scenario.text("rooflut_scenario_run", () => [0, 0n]);
   }
 
   /** Predicts the time of a step of one server, in nanoseconds. */
@@ -114,6 +114,11 @@ export class Scenario {
       });
       return [[batchOf(args, batch), time.pointer], result];
     });
+  }
+
+  /** Lists the kernels of a step and the peaks of the GPU: those keys of what `rooflut step --json` prints. */
+  stepKernels(batch: Batch): string {
+    return this.#scenario.text("rooflut_step_kernels", (args) => [batchOf(args, batch)]);
   }
 
   /** Predicts the interval, in seconds, that is meant to contain a share `coverage` of measurements of such steps. */

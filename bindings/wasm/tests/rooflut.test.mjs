@@ -76,6 +76,10 @@ test("a scenario steps, drives a server and derives others", async () => {
   assert.ok(Math.abs(sum - step.seconds) < 1e-12);
   const [low, high] = scenario.stepInterval(batch, 0.8);
   assert.ok(low < step.seconds && step.seconds < high);
+  const { kernels, peaks } = JSON.parse(scenario.stepKernels(batch));
+  const ms = kernels.reduce((sum, kernel) => sum + kernel.ms, 0);
+  assert.ok(Math.abs(ms - 1e3 * step.seconds) < 1e-9, `${ms} ms of kernels in a step of ${step.seconds} s`);
+  assert.ok(kernels.some(({ flops }) => flops > 0) && peaks.flops_per_s.bf16 > 1e14);
   assert.equal(scenario.run(), await rooflut.run(RUN));
   assert.notEqual(scenario.withSeed(7).run(), scenario.run());
   const server = scenario.server();

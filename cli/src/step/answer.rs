@@ -4,10 +4,8 @@ use rooflut::interval::{Coverage, Interval};
 use rooflut::step::{Binding, PartTime, StepKernel, StepTime, TimeSource};
 use rooflut::table::Provenance;
 use rooflut::units::Seconds;
-use rooflut_report::FlaggedRow;
+use rooflut_report::{FlaggedRow, KernelWork};
 use serde::Serialize;
-
-use super::kernels::WorkJson;
 
 /// A step's time, whichever model gave it.
 pub struct Answer {
@@ -81,7 +79,7 @@ pub(super) struct PartJson {
     #[serde(flatten)]
     provenance: rooflut_report::Provenance,
     #[serde(flatten)]
-    work: WorkJson,
+    work: KernelWork,
 }
 
 impl PartJson {
@@ -98,7 +96,7 @@ impl PartJson {
             source,
             fitted_share: part.source.map(TimeSource::fitted_share),
             provenance: rooflut_report::Provenance::from(provenance),
-            work: WorkJson::of_part(part.name, kernels),
+            work: KernelWork::of_part(part.name, kernels),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `rooflut step`: one engine step, part by part.
 
 mod answer;
-mod kernels;
 mod output;
 
 use rooflut::step::{Chunk, DecodeGroup, StepBatch, StepModel};

@@ -5,13 +5,12 @@ use rooflut::model::{MemoryLimits, MemoryPlan};
 use rooflut::step::{Binding, StepBatch};
 use rooflut::table::TableSet;
 use rooflut::units::Seconds;
-use rooflut_report::{FlaggedRow, ModelSize, Provenance, Shares, Weights};
+use rooflut_report::{FlaggedRow, ModelSize, Provenance, Shares, StepKernels, Weights};
 use rooflut_scenario::Placement;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, PartJson};
-use super::kernels::{KernelJson, PeaksJson};
 use super::{TimedBy, kv_len};
 use crate::error::Error;
 use crate::flagged;
@@ -252,8 +251,7 @@ impl Step<'_> {
             parts: Shares(times.collect()),
             stages_ms: answer.stages.iter().map(|stage| stage.ms()).collect(),
             part_details: details.collect(),
-            kernels: answer.kernels.iter().map(KernelJson::from).collect(),
-            peaks: placement.tables.gpu().into(),
+            kernels: StepKernels::new(&answer.kernels, placement.tables.gpu()),
             binding: answer.binding.map(Binding::name),
             provenance: Provenance::from(answer.provenance),
             fitted_share: answer.fitted_share,
@@ -298,10 +296,8 @@ pub(crate) struct StepJson<'s> {
     /// Details by part.
     #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, PartJson>"))]
     part_details: Value,
-    /// The kernels; empty for a model that does not list them.
-    kernels: Vec<KernelJson>,
-    /// Peaks of the GPU.
-    peaks: PeaksJson,
+    #[serde(flatten)]
+    kernels: StepKernels,
     /// The resource that binds the step; null for a model that knows none.
     binding: Option<&'static str>,
     #[serde(flatten)]

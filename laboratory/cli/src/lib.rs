@@ -24,4 +24,4 @@ mod validate;
 pub use command::{answer, main_with};
 pub use rooflut_cli::Error;
 
-use rooflut_cli::{error, fields, grid, input, output, output_file, outputs, progress, temporary, value};
+use rooflut_cli::{error, grid, input, output, output_file, outputs, progress, temporary, value};

@@ -12,8 +12,8 @@ use rooflut_validation::{Remark, Summary, Tallies, Tally, signed_percent, summar
 
 use crate::args::ScoreArgs;
 use crate::error::Error;
-use crate::fields::{self, Fields};
 use crate::tallied;
+use rooflut_report::fields::{self, Fields};
 
 /// The name of all metrics, or of all provenances, together.
 const ALL: &str = "all";

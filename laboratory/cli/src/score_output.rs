@@ -2,11 +2,11 @@
 
 use rooflut_validation::Summary;
 
-use crate::fields::{self, Fields};
 use crate::grid::Grid;
 use crate::output::{count, number, signed, title, wrapped};
 use crate::score::{Group, Score, Scored, Split};
 use crate::tallied;
+use rooflut_report::fields::{self, Fields};
 
 /// Most rows of the largest errors that are listed.
 const WORST: usize = 5;

@@ -38,6 +38,7 @@ export async function averageStep(
     const time = server.step(batch);
     const [low, high] = server.stepInterval(batch, COVERAGE);
     return JSON.stringify({
+      ...(JSON.parse(server.stepKernels(batch)) as Json & object),
       ...Object.fromEntries(SHARED.map((key) => [key, get(run, key)])),
       prefill_tokens: 0,
       decode_requests: requests,

@@ -1,13 +1,13 @@
 //! The JSON output of `rooflut-lab tables check`.
 
 use rooflut_inspect::{Excluded, Row};
+use rooflut_report::fields;
 use serde_json::{Value, json};
 
 use super::warning::Warning;
 use super::{Check, Checked};
 use crate::coverage::{Cover, Coverage};
 use crate::error::Error;
-use crate::fields;
 use crate::output::{joined, to_json};
 
 impl Check<'_> {

@@ -1,9 +1,9 @@
 //! Warnings about rows: found, expected, advice.
 
 use rooflut_inspect::{Cause, DIP, Dip, Dips, Outlier, Row};
+use rooflut_report::fields;
 
 use super::Checked;
-use crate::fields;
 use crate::output::{count, number, plural};
 
 /// A warning about rows.

@@ -5,9 +5,9 @@ use rooflut_roofline::operation::Operation;
 
 use super::Checked;
 use super::warning::{MEASURE_AGAIN, Warning, expected, falls, finding, remedy};
-use crate::fields::{self, Fields};
 use crate::grid::Grid;
 use crate::output::{count, number, wrapped};
+use rooflut_report::fields::{self, Fields};
 
 /// Most outliers that are listed.
 const MAX_OUTLIERS: usize = 8;

@@ -14,6 +14,7 @@ pub struct Fields(
     Vec<(&'static str, Value)>,
 );
 
+/// A value of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -46,10 +47,12 @@ impl fmt::Display for Value {
 }
 
 impl Fields {
+    /// Returns the names and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Value)> {
         self.0.iter().copied()
     }
 
+    /// Adds a field.
     pub fn and(mut self, name: &'static str, value: impl Into<Value>) -> Fields {
         self.0.push((name, value.into()));
         self
