@@ -58,17 +58,19 @@ def test_arrays_take_at_most_twice_the_time_of_rust():
     kernel = rooflut.Tables("h100").kernel("gemm", dtype="bf16", k=4096, n=6144)
     deployment = rooflut.Deployment(model="llama-3.1-8b")
 
-    def best_ns(call):
-        times = []
-        for _ in range(100):
-            start = time.perf_counter()
-            call()
-            times.append(time.perf_counter() - start)
-        return min(times) * 1e9 / count
+    def own_ns(call):
+        start = time.perf_counter()
+        call()
+        return (time.perf_counter() - start) * 1e9 / count
 
-    gemm_ns, step_ns = _rooflut._baseline(m, kv_tokens, 100)
-    own_gemm_ns = best_ns(lambda: kernel.times(m=m))
-    own_step_ns = best_ns(lambda: deployment.step_times_ns(decode_requests=64, decode_kv_tokens=kv_tokens))
+    gemm_ns = step_ns = own_gemm_ns = own_step_ns = float("inf")
+    # In turn, so that both meet the same machine.
+    for _ in range(100):
+        gemm, step = _rooflut._baseline(m, kv_tokens, 1)
+        gemm_ns, step_ns = min(gemm_ns, gemm), min(step_ns, step)
+        own_gemm_ns = min(own_gemm_ns, own_ns(lambda: kernel.times(m=m)))
+        own = own_ns(lambda: deployment.step_times_ns(decode_requests=64, decode_kv_tokens=kv_tokens))
+        own_step_ns = min(own_step_ns, own)
     print(f"GEMM {own_gemm_ns:.0f} ns, in Rust {gemm_ns:.0f}; step {own_step_ns:.0f} ns, in Rust {step_ns:.0f}")
     assert own_gemm_ns < 2 * gemm_ns and own_step_ns < 2 * step_ns
 
