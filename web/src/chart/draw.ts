@@ -122,6 +122,9 @@ function endNames(spec: ChartSpec, view: View): string[] | undefined {
   return areLines && fits && spec.y.scale !== 'band' ? spec.series.map((one) => one.name) : undefined;
 }
 
+/** The share of the width of a plot that a name's line may cross: beside a line that ends early a legend says more. */
+const LONGEST_LEADER = 0.3;
+
 type NamedEnd = EndLabel & { x: number; colour: Token };
 
 function endLabels(
@@ -142,7 +145,9 @@ function endLabels(
     const target = Math.max(top, Math.min(bottom, at));
     return [{ text: names[i] ?? '', target, x: x.at(last.to ?? last.x), colour: token(series.colour, i) }];
   });
-  return spread(found, LINE, top, bottom) as NamedEnd[] | undefined;
+  const [left, right] = x.domain.map((end) => x.at(end)) as Domain;
+  const areNear = found.every((end) => right - end.x <= LONGEST_LEADER * (right - left));
+  return areNear ? (spread(found, LINE, top, bottom) as NamedEnd[] | undefined) : undefined;
 }
 
 function endTexts(labels: NamedEnd[], plot: Box, width: number): Node[] {

@@ -19,36 +19,43 @@ export function paretoFront(sweep: Sweep, front: number[]): HTMLElement {
 export function paretoSpec(sweep: Sweep, front: number[]): ChartSpec | undefined {
   const [perUser, perGpu] = [sweep.figure('tokens_per_s_per_user'), sweep.figure('output_tokens_per_s_per_gpu')];
   if (!perUser || !perGpu) return undefined;
-  const points = (rows: number[], keys: Key[], tag?: Key): Point[] => rows.flatMap((row): Point[] => {
-    const [x, y] = [perUser[row] ?? NaN, perGpu[row] ?? NaN];
-    if (!Number.isFinite(x + y)) return [];
-    return [{ x, y, label: described(keys, row), ...(tag?.numbers ? { tag: String(tag.numbers[row]) } : {}) }];
-  });
   const overloaded = sweep.csv.texts('overloaded');
-  const every = Array.from({ length: sweep.csv.rows }, (_, row) => row).filter((row) => overloaded[row] !== 'true');
-  const best = new Set(front);
-  const beaten = every.filter((row) => !best.has(row));
+  const served = Array.from({ length: sweep.csv.rows }, (_, row) => row).filter((row) => overloaded[row] !== 'true');
   const load = sweep.load();
   const tag = load.find(({ name }) => name === 'users' || name === 'rate');
-  const lines = [...grouped(front, sweep.deployment())];
+  const best = new Set(front);
+  const points = (rows: number[], keys: Key[]): Point[] => rows
+    .flatMap((row): Point[] => {
+      const [x, y] = [perUser[row] ?? NaN, perGpu[row] ?? NaN];
+      if (!Number.isFinite(x + y)) return [];
+      const users = best.has(row) ? tag?.numbers?.[row] : undefined;
+      return [{ x, y, label: described(keys, row), ...(users === undefined ? {} : { tag: String(users) }) }];
+    })
+    .sort((a, b) => a.x - b.x);
+  const most = (rows: number[]): number => Math.max(...rows.map((row) => perGpu[row] ?? NaN).filter(Number.isFinite));
+  // Those on the front have colours first, then those with the most output of a GPU.
+  const lines = [...grouped(served, sweep.deployment())]
+    .map(([name, rows]) => ({ name, rows, onFront: rows.some((row) => best.has(row)), most: most(rows) }))
+    .sort((a, b) => Number(b.onFront) - Number(a.onFront) || b.most - a.most);
   const { own, others } = coloured(lines);
-  const series: Series[] = [
-    { name: 'other rows', mark: 'dots', colour: 'muted', points: points(beaten, sweep.keys) },
-    ...own.map(([name, rows], at): Series => ({
-      name: `${name === '' ? 'front' : name}${ends(load, rows)}`,
+  const series = [
+    ...own.map(({ name, rows }, at): Series => ({
+      name: name === '' ? 'rows' : name,
       mark: rows.length > 1 ? 'line' : 'dots',
       colour: at as Colour,
-      points: points(rows, load, tag).sort((a, b) => a.x - b.x),
+      points: points(rows, load),
     })),
+    {
+      name: plural(others.length, 'other deployment'),
+      mark: 'line',
+      colour: 'muted',
+      points: others.flatMap(({ rows }) => [...points(rows, sweep.keys), { x: NaN, y: NaN }]).slice(0, -1),
+    } satisfies Series,
   ];
-  const rest = points(others.flatMap(([, rows]) => rows), sweep.keys);
-  if (rest.length > 0) series.push({ name: 'other deployments on the front', mark: 'dots', colour: 6, points: rest });
   return {
-    title: front.length === 0
-      ? 'Speed for each user against output of each GPU'
-      : `${plural(front.length, 'row')} of ${plural(lines.length, 'deployment')} are on the Pareto front`,
-    note: 'No other row is better than those of the front in one figure and as good in the other. '
-      + `Rows of overloaded servers are left out.${tag ? ` Numbers beside points are values of ${tag.name}.` : ''}`,
+    title: front.length === 0 ? 'Speed for each user against output of each GPU' : finding(sweep, front),
+    note: 'One line a deployment; overloaded servers are left out.'
+      + (tag?.numbers ? ` Rows with a number, of ${tag.name}, are on the front: no other is better in one figure and as good in the other.` : ''),
     x: { label: 'Speed for a user (tokens/s)', scale: 'linear' },
     y: { label: 'Output of a GPU (tokens/s)', scale: 'linear' },
     series: series.filter((one) => one.points.length > 0),
@@ -56,12 +63,12 @@ export function paretoSpec(sweep: Sweep, front: number[]): ChartSpec | undefined
   };
 }
 
-/** Returns the range of the load along a line: `: rate 4 to 12`. */
-function ends(load: Key[], rows: number[]): string {
-  const ranges = load.flatMap(({ name, numbers }) => {
-    const values = rows.map((row) => numbers?.[row] ?? NaN).sort((a, b) => a - b);
-    const [least = NaN, most = NaN] = [values[0], values.at(-1)];
-    return Number.isNaN(least) || least === most ? [] : [`${name} ${least} to ${most}`];
-  });
-  return ranges.length === 0 ? '' : `: ${ranges.join(', ')}`;
+/** Names what all rows on the front have in common, or the deployments that are on it. */
+function finding(sweep: Sweep, front: number[]): string {
+  const keys = sweep.deployment();
+  const [first = 0] = front;
+  const common = keys.filter(({ cells }) => front.every((row) => cells[row] === cells[first]));
+  const deployments = plural(grouped(front, keys).size, 'deployment');
+  const where = `${plural(front.length, 'row')} of ${deployments} ${front.length === 1 ? 'is' : 'are'} on the Pareto front`;
+  return common.length === 0 ? where : `${where}, all with ${described(common, first)}`;
 }
