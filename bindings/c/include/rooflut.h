@@ -687,6 +687,13 @@ uint32_t rooflut_step_interval(RooflutHandle scenario,
                                struct RooflutInterval *interval,
                                struct RooflutError *error);
 
+// Lists the kernels of a step with their work and times, and the peaks of the GPU, and returns a text of JSON: the keys
+// `kernels` and `peaks` of what `rooflut step --json` prints.
+uint32_t rooflut_step_kernels(RooflutHandle scenario,
+                              const struct RooflutBatch *batch,
+                              RooflutHandle *kernels,
+                              struct RooflutError *error);
+
 // Predicts the times of many steps: `times` has `times_length` entries, as many as `steps` has steps.
 //
 // If a step is invalid, no entry of `times` is meaningful; the message names step and entry.
