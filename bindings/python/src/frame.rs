@@ -5,7 +5,7 @@ use std::io::Write;
 use pyo3::prelude::*;
 use rooflut::sim::Request;
 
-use crate::arrays::{Numbers, Whole, common_rows, real, whole};
+use crate::arrays::{Numbers, Whole, common_rows, real, whole, whole_within};
 use crate::error::{error, in_place_of, shown};
 
 /// Columns of whole numbers beside the arrival.
@@ -48,14 +48,10 @@ pub(crate) fn trace(frame: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let mut header = Vec::new();
     let mut columns = Vec::new();
     for name in TOKENS.into_iter().chain([PREFIX_TOKENS]).chain(IDS) {
-        let column = if IDS.contains(&name) {
-            frame.column::<u64>(name)?
-        } else {
-            frame.column::<u32>(name)?.map(Numbers::from)
-        };
-        if let Some(column) = column {
+        let most = if IDS.contains(&name) { u64::MAX } else { u32::MAX.into() };
+        if let Some(column) = frame.value(name)? {
             header.push(name);
-            columns.push(column);
+            columns.push(whole_within(name, &column, 0..=most)?);
         }
     }
     let mut lengths = vec![("arrival_ms", arrival_ms.as_ref().and_then(Numbers::rows))];
