@@ -84,13 +84,16 @@ goodput = ["ttft:250", "tpot:50"]
     tp: [1, 2, 4, 8],
   });
   assert.doesNotMatch(asked.plan.scenario, /replicas|requests|^tp/m);
-  assert.equal(asked.front.length, 4 * 9);
-  assert.deepEqual(asked.front[10], { gpu: 'h200', tp: 2, users: 2, scenario: asked.front[10].scenario });
+  const splits = asked.front.map(({ tp, pp, dp }) => [tp, pp, dp]);
+  const all = [1, 2, 3, 4, 5, 6, 7, 8];
+  const expected = all.flatMap((tp) => all.flatMap((pp) => all.map((dp) => [tp, pp, dp])));
+  assert.deepEqual(splits.toSorted(), expected.filter(([tp, pp, dp]) => tp * pp * dp <= 8).toSorted());
+  const two = asked.front.find(({ tp, pp, dp }) => tp === 2 && pp === 3 && dp === 1);
   assert.match(
-    asked.front[10].scenario,
-    /^gpu = "h200"\ntp = 2\n\n\[workload\]\nprompt = "uniform:100..900"\noutput = 256\nrequests = 64\nusers = 2$/m,
+    page.loaded(two.scenario, 16),
+    /^gpu = "h200"\ntp = 2\npp = 3\ndp = 1\n\n\[workload\]\nprompt = "uniform:100..900"\noutput = 256\nrequests = 128\nusers = 16$/m,
   );
-  assert.doesNotMatch(asked.front[0].scenario, /rate|replicas|goodput/);
+  assert.doesNotMatch(page.loaded(two.scenario, 16), /rate|replicas|goodput/);
 });
 
 test('other keys win over the controls, and a config.json over the model', () => {
@@ -205,25 +208,75 @@ test('sliders reach both ends, and round values', () => {
   }
 });
 
+/** Simulates the loads of deployments whose figures are those of `figures(at, users)`; returns them in their order. */
+function simulated(gpus, figures) {
+  const loads = new page.Loads(gpus);
+  const tried = [];
+  for (const { at, users } of loads.next()) {
+    tried.push({ at, users });
+    const known = figures(at, users);
+    if (known) loads.note(at, users, known);
+    else loads.leaveOut(at);
+  }
+  return tried;
+}
+
+test('loads of the front: few and many users first, then all between that may lead', () => {
+  // The second is faster and has less output a GPU; the third is slower all over; the last is refused.
+  const slow = [1, 1.6, 0.1];
+  const figures = (at, users) =>
+    at === 3
+      ? undefined
+      : {
+          tokens_per_s_per_user: (slow[at] * 1000) / (1 + users / 32),
+          output_tokens_per_s_per_gpu: ((slow[at] / (at + 1)) * 1000 * users) / (1 + users / 32),
+          overloaded: false,
+        };
+  const tried = simulated([1, 2, 3, 1], figures);
+  const of = (at) => tried.filter((one) => one.at === at).map(({ users }) => users);
+  const first = [[0, 1], [1, 1], [2, 1], [3, 1], [0, 16], [1, 16], [0, 128], [1, 128]];
+  assert.deepEqual(tried.slice(0, 8).map(({ at, users }) => [at, users]), first);
+  const ascending = (numbers) => numbers.toSorted((a, b) => a - b);
+  const all = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+  assert.deepEqual(ascending(of(1)).slice(0, 6), all.slice(0, 6));
+  assert.deepEqual(of(2), [1]);
+  assert.deepEqual(of(3), [1]);
+
+  // Loads that are not simulated are none of the front.
+  const points = tried.filter(({ at }) => at < 3).map(({ at, users }) => figures(at, users));
+  const left = [0, 1, 2].flatMap((at) => all.filter((users) => !of(at).includes(users)).map((users) => ({ at, users })));
+  for (const { at, users } of left) {
+    const skipped = figures(at, users);
+    const isBeaten = points.some(
+      (one) =>
+        one.tokens_per_s_per_user >= skipped.tokens_per_s_per_user &&
+        one.output_tokens_per_s_per_gpu >= skipped.output_tokens_per_s_per_gpu,
+    );
+    assert.ok(isBeaten, `${at} ${users}`);
+  }
+});
+
+test('an overloaded server keeps no load from being tried', () => {
+  const figures = (at, users) => ({
+    tokens_per_s_per_user: (at === 0 ? 9000 : 900) / users,
+    output_tokens_per_s_per_gpu: at === 0 ? 9000 : 900,
+    overloaded: at === 0,
+  });
+  const tried = simulated([1, 1], figures);
+  assert.ok(tried.some(({ at, users }) => at === 1 && users === 32));
+});
+
 test('the front has the rows that no other beats', async () => {
-  const reports = [[100, 50, false], [50, 100, false], [200, 200, true], [90, 60, false], [40, 90, false], undefined];
+  const reports = [[100, 50, false], [50, 100, false], [200, 200, true], [90, 60, false], [40, 90, false]];
   const rows = [];
   for (const [at, report] of reports.entries()) {
-    const run = async () => {
-      if (!report) throw new Error('no, "never"');
-      const [tokens_per_s_per_user, output_tokens_per_s_per_gpu, overloaded] = report;
-      return JSON.stringify({
-        schema_version: 1,
-        gpus: 1,
-        tokens_per_s_per_user,
-        output_tokens_per_s_per_gpu,
-        overloaded,
-      });
-    };
-    rows.push(await page.rowOf({ gpu: 'h100', tp: 1, users: at, scenario: '' }, run));
+    const [tokens_per_s_per_user, output_tokens_per_s_per_gpu, overloaded] = report;
+    const run = { schema_version: 1, gpus: 1, tokens_per_s_per_user, output_tokens_per_s_per_gpu, overloaded };
+    rows.push(page.rowOf({ gpu: 'h100', tp: 1, pp: 2, dp: 1 }, at, run));
   }
   const csv = new page.Csv(new TextEncoder().encode(page.sweep(rows)));
-  assert.deepEqual([csv.rows, csv.cell(5, 'error'), csv.cell(1, 'index')], [6, 'no, "never"', '1']);
+  const cells = ['index', 'schema_version', 'gpu', 'pp', 'users', 'gpus', 'error'].map((name) => csv.cell(1, name));
+  assert.deepEqual([csv.rows, ...cells], [5, '1', '1', 'h100', '2', '1', '1', '']);
   // As the sweep has it: by ascending tokens per second for each user.
   assert.deepEqual(page.front(csv), [1, 3, 0]);
 });

@@ -4,6 +4,7 @@ export { readAddress, writeAddress } from '../src/page/address.js';
 export { check } from '../src/page/check.js';
 export { fields } from '../src/page/fields.js';
 export { front } from '../src/page/front.js';
+export { Loads, loaded } from '../src/page/loads.js';
 export { rowOf, sweep } from '../src/page/row.js';
 export { Lane, Workers } from '../src/page/lane.js';
 export { pasted } from '../src/page/paste.js';

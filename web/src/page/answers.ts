@@ -1,7 +1,8 @@
 /** The answers: what is known at a glance, and a place for each kind of answer, which its parts fill. */
 import { Csv } from '../data/csv.js';
 import type { Json } from '../data/json.js';
-import { h, type Child } from '../report/dom.js';
+import { plural } from '../data/number.js';
+import { absent, h, paragraph, type Child } from '../report/dom.js';
 import { planSection, planSentence } from '../report/plan.js';
 import { runAnswer } from '../report/run/answer.js';
 import { runSection } from '../report/run/index.js';
@@ -10,6 +11,7 @@ import { sweepSection } from '../report/sweep/index.js';
 import { boundsSection, boundsSentence } from './bounds.js';
 import { Figures } from './figures.js';
 import { front } from './front.js';
+import { leftOut, type LeftOut } from './left_out.js';
 import { memorySection } from './memory.js';
 import { sweep } from './row.js';
 import { Place } from './place.js';
@@ -31,6 +33,14 @@ const QUIET_MS = 800;
 /** Time in ms in which answers are gathered before charts are drawn. */
 const DRAW_MS = 100;
 
+/** Time in ms in which rows of the front are gathered. */
+const FRONT_MS = 500;
+
+/** What the front varies. */
+const SCOPE =
+  'Every way to divide a server over the GPUs, under loads of 1 to 512 users. Several servers of a kind have ' +
+  'the speeds of one, with as many users each. Loads that other deployments surely beat are not simulated.';
+
 const utf8 = new TextEncoder();
 
 export class Answers {
@@ -49,6 +59,10 @@ export class Answers {
   };
   private drawing: ReturnType<typeof setTimeout> | undefined;
   private saying: ReturnType<typeof setTimeout> | undefined;
+  private fronting: ReturnType<typeof setTimeout> | undefined;
+  /** Rows of the front by their places, and deployments without any. */
+  private found: { at: number; text: string }[] = [];
+  private without: LeftOut[] = [];
   /** The requests of the run as CSV. */
   private requests: string | undefined;
 
@@ -82,6 +96,10 @@ export class Answers {
     this.places.front.wait('Simulating deployments…');
     delete this.known.plan;
     this.known.rows = [];
+    this.found = [];
+    this.without = [];
+    clearTimeout(this.fronting);
+    this.fronting = undefined;
     this.requests = undefined;
   }
 
@@ -105,7 +123,11 @@ export class Answers {
       case 'plan':
         return this.plan(part.text);
       case 'row':
-        return this.row(part.text);
+        this.found.push(part);
+        return this.frontSoon();
+      case 'out':
+        this.without.push(part);
+        return this.frontSoon();
       case 'refused':
         return this.refuse(part.of, part.message);
     }
@@ -113,7 +135,7 @@ export class Answers {
 
   /** All parts of an answer are there. */
   done(kind: 'run' | 'plan' | 'front'): void {
-    if (kind === 'front' && this.known.rows.length > 0) this.front();
+    if (kind === 'front') this.front();
     this.places[kind].settle();
   }
 
@@ -149,14 +171,29 @@ export class Answers {
     this.show(this.places.plan, () => planSection(plan));
   }
 
-  private row(line: string): void {
-    this.known.rows.push(line);
-    this.places.front.wait(`Simulating deployments… ${this.known.rows.length} loads are done`);
+  /** Draws the front while it grows, but not under the hands of someone who uses it. */
+  private frontSoon(): void {
+    this.places.front.wait(`Simulating deployments… ${plural(this.found.length, 'load')} done`);
+    this.fronting ??= setTimeout(() => {
+      this.fronting = undefined;
+      if (!this.places.front.isUsed) this.front();
+    }, FRONT_MS);
   }
 
   private front(): void {
+    clearTimeout(this.fronting);
+    this.fronting = undefined;
+    this.known.rows = this.found.sort((a, b) => a.at - b.at).map(({ text }) => text);
+    const out = leftOut(this.without);
+    if (this.known.rows.length === 0) {
+      this.show(this.places.front, () => [absent('None of the deployments can be simulated.', ''), ...out]);
+      return;
+    }
     const csv = new Csv(utf8.encode(sweep(this.known.rows)));
-    this.show(this.places.front, () => sweepSection(csv, front(csv)));
+    this.show(this.places.front, () => {
+      const [sentence, ...rest] = sweepSection(csv, front(csv));
+      return [sentence, paragraph(SCOPE), ...out, ...rest];
+    });
   }
 
   private refuse(of: string, message: string): void {

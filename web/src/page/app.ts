@@ -117,7 +117,7 @@ export class App {
   private search({ plan, front, config }: Questions): void {
     const part = (part: Part): void => this.take(part);
     const simulate = (): void => {
-      this.lanes.front.ask({ kind: 'front', points: front, config }, { part, done: () => this.answers.done('front') });
+      this.lanes.front.ask({ kind: 'front', deployments: front, config }, { part, done: () => this.answers.done('front') });
     };
     const isWide = navigator.hardwareConcurrency > 2;
     this.lanes.plan.ask(

@@ -2,7 +2,7 @@
 import { list, num, text, type Json } from '../data/json.js';
 import { fixed, plural } from '../data/number.js';
 import { answer, grid, paragraph, type Child } from '../report/dom.js';
-import { degrees } from '../report/run/deployment.js';
+import { degrees } from '../report/run/degrees.js';
 
 export function boundsSection(least: Json): Child[] {
   const kinds = list(least, 'kinds');

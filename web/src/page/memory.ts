@@ -2,7 +2,7 @@
 import { list, num, text, texts, type Json } from '../data/json.js';
 import { fixed, plural, threeDigits } from '../data/number.js';
 import { answer, grid, notes, type Child } from '../report/dom.js';
-import { degrees } from '../report/run/deployment.js';
+import { degrees } from '../report/run/degrees.js';
 
 /** Shows the answer of `rooflut fits --json`. */
 export function memorySection(fits: Json): Child[] {

@@ -25,6 +25,11 @@ export class Place {
     return this.body.childElementCount === 0 && this.due === undefined;
   }
 
+  /** Whether the keyboard is in its content. */
+  get isUsed(): boolean {
+    return this.body.contains(document.activeElement);
+  }
+
   /** Says that a newer answer is on its way. */
   wait(words: string): void {
     this.element.setAttribute('aria-busy', 'true');

@@ -1,6 +1,6 @@
 /** The questions that the settings ask: scenarios in TOML, with what else each search takes. */
 import { fields, setting, type Catalogue, type Field, type Settings } from './fields.js';
-import { joinScenario, literal, put, splitScenario, type Scenario } from './toml.js';
+import { copy, joinScenario, literal, put, splitScenario, type Scenario } from './toml.js';
 
 export interface Questions {
   /** Scenario of `rooflut run`. */
@@ -9,17 +9,18 @@ export interface Questions {
   details: string;
   fits: FitsQuestion;
   plan: PlanQuestion;
-  front: FrontPoint[];
+  front: Deployment[];
   /** Text of a config.json that replaces the model. */
   config: string | undefined;
 }
 
-/** A deployment under a load of the front. */
-export interface FrontPoint {
+/** A deployment of the front, with its scenario but for the load. */
+export interface Deployment {
   gpu: string;
   tp: number;
-  users: number;
-  scenario: string;
+  pp: number;
+  dp: number;
+  scenario: Scenario;
 }
 
 export interface FitsQuestion {
@@ -52,10 +53,6 @@ const DETAILS: [key: string, value: string][] = [
   ['windows', '"auto"'],
   ['quantiles', 'true'],
 ];
-/** Users of the front's points. */
-const USERS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-/** Requests of a run of the front, for each user and at least. */
-const [EACH, LEAST] = [8, 64];
 
 /** Returns the questions. Throws what is wrong with the other keys in TOML. */
 export function questions(settings: Settings, catalogue: Catalogue): Questions {
@@ -91,19 +88,14 @@ export function questions(settings: Settings, catalogue: Catalogue): Questions {
     if (settings[key] !== undefined) wanted[key] = [Number(settings[key])];
   }
 
-  const degrees = DEGREES.filter((tp) => tp * Number(of('pp')) * Number(of('dp')) <= maxGpus);
+  const swept = copy(scenario);
+  drop(swept, ['rate', 'arrival', 'replicas', 'goodput', 'windows', 'interval', 'quantiles']);
   const front = gpus.flatMap((name) =>
-    degrees.flatMap((tp) =>
-      USERS.map((users): FrontPoint => {
-        const swept = copy(scenario);
-        drop(swept, ['rate', 'arrival', 'replicas', 'goodput', 'windows', 'interval', 'quantiles']);
-        put(swept.tables, '', 'gpu', literal(name));
-        put(swept.tables, '', 'tp', literal(tp));
-        put(swept.tables, 'workload', 'users', literal(users));
-        put(swept.tables, 'workload', 'requests', literal(Math.max(LEAST, EACH * users)));
-        return { gpu: name, tp, users, scenario: joinScenario(swept) };
-      }),
-    ),
+    splits(maxGpus).map(([tp, pp, dp]): Deployment => {
+      const one = copy(swept);
+      for (const [key, value] of Object.entries({ gpu: name, tp, pp, dp })) put(one.tables, '', key, literal(value));
+      return { gpu: name, tp, pp, dp, scenario: one };
+    }),
   );
   const config = settings.config as string | undefined;
   return {
@@ -139,8 +131,12 @@ function base(settings: Settings, all: Field[]): Scenario {
   return scenario;
 }
 
-function copy({ tables, blocks }: Scenario): Scenario {
-  return { tables: new Map([...tables].map(([table, keys]) => [table, new Map(keys)])), blocks: [...blocks] };
+/** Returns the ways to divide a server over up to `most` GPUs: tp, pp and dp, the fewest stages first. */
+function splits(most: number): [tp: number, pp: number, dp: number][] {
+  const upTo = (last: number): number[] => Array.from({ length: Math.floor(last) }, (_, index) => index + 1);
+  return upTo(most).flatMap((pp) =>
+    upTo(most / pp).flatMap((dp) => upTo(most / pp / dp).map((tp): [number, number, number] => [tp, pp, dp])),
+  );
 }
 
 function drop({ tables }: Scenario, names: string[]): void {

@@ -1,10 +1,10 @@
 /** Rows of the front, with the columns of `rooflut sweep` that the page shows. */
 import { get, type Json } from '../data/json.js';
 import { csvLine } from '../data/save.js';
-import type { FrontPoint } from './questions.js';
+import type { Deployment } from './questions.js';
 
 /** Columns of keys. */
-const KEYS = ['gpu', 'users', 'tp'] as const;
+const KEYS = ['gpu', 'tp', 'pp', 'dp', 'users'] as const;
 
 /** Columns of figures, with the paths of their values in the report of a run. */
 const FIGURES: [column: string, path: string][] = [
@@ -27,18 +27,11 @@ const FIGURES: [column: string, path: string][] = [
   ]),
 ];
 
-/** Returns the line of a point, without its index: its figures, or the reason why it has none. */
-export async function rowOf(point: FrontPoint, run: (scenario: string) => Promise<string>): Promise<string> {
-  let report: Json;
-  let error = '';
-  try {
-    report = JSON.parse(await run(point.scenario));
-  } catch (refusal) {
-    error = (refusal as Error).message;
-  }
-  const keys = KEYS.map((key) => point[key]);
+/** Returns the line of a run, without its index. */
+export function rowOf(deployment: Deployment, users: number, report: Json): string {
+  const keys = KEYS.map((key) => ({ ...deployment, users })[key]);
   const figures = FIGURES.map(([, path]) => String(get(report, path) ?? ''));
-  return csvLine(['page', String(get(report, 'schema_version') ?? ''), ...keys, ...figures, error]);
+  return csvLine(['page', String(get(report, 'schema_version') ?? ''), ...keys, ...figures, '']);
 }
 
 /** Returns the lines as a sweep. */

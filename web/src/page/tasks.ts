@@ -1,20 +1,24 @@
 /** What the page asks its workers, and what these answer. */
 import type { Catalogue } from './fields.js';
-import type { FitsQuestion, FrontPoint, PlanQuestion } from './questions.js';
+import type { Deployment, FitsQuestion, PlanQuestion } from './questions.js';
 
 export type Task =
   | { kind: 'catalogue' }
   /** A run, then its memory, a step, and the run with intervals, windows and its requests. */
   | { kind: 'run'; scenario: string; details: string; fits: FitsQuestion; config: string | undefined }
   | { kind: 'plan'; question: PlanQuestion; config: string | undefined }
-  | { kind: 'front'; points: FrontPoint[]; config: string | undefined }
+  | { kind: 'front'; deployments: Deployment[]; config: string | undefined }
   /** Words after `vllm serve`, as a scenario. */
   | { kind: 'vllm'; words: string[] };
 
 /** A part of an answer; texts are those that the command prints. */
 export type Part =
   | { part: 'catalogue'; catalogue: Catalogue }
-  | { part: 'run' | 'fits' | 'step' | 'details' | 'requests' | 'bounds' | 'plan' | 'row' | 'scenario'; text: string }
+  | { part: 'run' | 'fits' | 'step' | 'details' | 'requests' | 'bounds' | 'plan' | 'scenario'; text: string }
+  /** A row of the front; `at` is its place among the rows. */
+  | { part: 'row'; at: number; text: string }
+  /** A deployment that the front leaves out. */
+  | { part: 'out'; deployment: string; reason: string }
   | { part: 'refused'; of: string; message: string };
 
 /** Messages to a worker. */

@@ -40,6 +40,10 @@ export function put(tables: Tables, table: string, key: string, value: string): 
   tables.set(table, keys.set(key, value));
 }
 
+export function copy({ tables, blocks }: Scenario): Scenario {
+  return { tables: new Map([...tables].map(([table, keys]) => [table, new Map(keys)])), blocks: [...blocks] };
+}
+
 /** Returns the text of a scenario. */
 export function joinScenario({ tables, blocks }: Scenario): string {
   const written = KNOWN.flatMap((table) => {

@@ -1,8 +1,10 @@
 /** A worker: simulates what the page asks, the newest question first. */
 import type { Json } from '../data/json.js';
+import { degrees } from '../report/run/degrees.js';
 import { Rooflut } from '../../../bindings/wasm/js/rooflut.js';
 import type { Model } from '../../../bindings/wasm/js/model.js';
-import { CONFIG_FILE } from './questions.js';
+import { Loads, loaded } from './loads.js';
+import { CONFIG_FILE, type Deployment } from './questions.js';
 import { rowOf } from './row.js';
 import { averageStep } from './step.js';
 import type { FromWorker, Part, Task, ToWorker } from './tasks.js';
@@ -70,7 +72,7 @@ function modelOf(library: Rooflut, task: Task): () => { model?: Model } {
 
 type Step = [of: string, answer: () => Part | undefined | Promise<Part | undefined>];
 
-function steps(task: Task, library: Rooflut, objects: () => { model?: Model }): Step[] {
+function steps(task: Task, library: Rooflut, objects: () => { model?: Model }): Iterable<Step> {
   switch (task.kind) {
     case 'catalogue':
       return [
@@ -92,12 +94,33 @@ function steps(task: Task, library: Rooflut, objects: () => { model?: Model }): 
       ];
     }
     case 'front':
-      return task.points.map((point): Step => [
-        'front',
-        async () => ({ part: 'row', text: await rowOf(point, (scenario) => library.run(scenario, objects())) }),
-      ]);
+      return frontSteps(task.deployments, library, objects);
     case 'vllm':
       return [['vllm', () => ({ part: 'scenario', text: vllmScenario(library.readVllm(task.words)) })]];
+  }
+}
+
+/** Simulates deployments; what is known of them decides about the next one. */
+function* frontSteps(
+  deployments: Deployment[],
+  library: Rooflut,
+  objects: () => { model?: Model },
+): Generator<Step, void> {
+  const loads = new Loads(deployments.map(({ tp, pp, dp }) => tp * pp * dp));
+  for (const { at, users } of loads.next()) {
+    const deployment = deployments[at] as Deployment;
+    const simulate = async (): Promise<Part> => {
+      try {
+        const report = JSON.parse(await library.run(loaded(deployment.scenario, users), objects())) as Json;
+        loads.note(at, users, report);
+        return { part: 'row', at: loads.place(at, users), text: rowOf(deployment, users, report) };
+      } catch (error) {
+        loads.leaveOut(at);
+        const { gpu, tp, pp, dp } = deployment;
+        return { part: 'out', deployment: `${gpu} ${degrees({ tp, pp, dp })}`, reason: (error as Error).message };
+      }
+    };
+    yield ['front', simulate];
   }
 }
 

@@ -1,7 +1,8 @@
 /** Names of the deployments of a plan. */
 import { get, has, num, text, type Json } from '../data/json.js';
 import { percent } from '../data/number.js';
-import { degrees, formats } from './run/deployment.js';
+import { degrees } from './run/degrees.js';
+import { formats } from './run/deployment.js';
 
 /** Returns a deployment: `2 × h100 tp 4, bf16`. */
 export function candidateName(json: Json): string {

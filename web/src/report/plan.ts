@@ -6,7 +6,7 @@ import { candidateName, gpusOf, servers, signedPercent } from './candidate.js';
 import { absent, answer, command, facts, folded, grid, group, notes, paragraph, type Child } from './dom.js';
 import { limitInWords } from './limits.js';
 import { costBars, limitBars } from './plan_charts.js';
-import { degrees } from './run/deployment.js';
+import { degrees } from './run/degrees.js';
 
 export function planSection(plan: Json): Child[] {
   const candidates = candidatesOf(plan);

@@ -6,7 +6,8 @@ import { byClass, sourceOf } from './classes.js';
 import { answer, command, facts, grid, group, notes, paragraph, type Child } from './dom.js';
 import { roofline } from './roofline.js';
 import { placement } from './run/answer.js';
-import { degrees, formats } from './run/deployment.js';
+import { degrees } from './run/degrees.js';
+import { formats } from './run/deployment.js';
 
 export function stepSection(step: Json): Child[] {
   const words = text(step, 'command');

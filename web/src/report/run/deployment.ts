@@ -1,7 +1,8 @@
 /** What was simulated: model, servers and load as a table. */
-import { get, has, list, num, text, truth, type Json } from '../../data/json.js';
+import { get, has, list, num, text, type Json } from '../../data/json.js';
 import { fixed, percent, plural } from '../../data/number.js';
 import { facts, type Fact } from '../dom.js';
+import { degrees } from './degrees.js';
 
 export function deployment(run: Json): HTMLElement | undefined {
   return facts('Deployment and load', [
@@ -34,15 +35,6 @@ function model(run: Json): string | undefined {
 export function formats(json: Json): string {
   const [weights, experts] = [text(json, 'weight_dtype') ?? 'unknown', text(json, 'expert_dtype')];
   return experts === undefined || experts === weights ? weights : `${experts} (experts) and ${weights}`;
-}
-
-/** Returns the degrees of parallelism of a server: `tp 4 pp 2 ep`. */
-export function degrees(json: Json): string {
-  const beyond = (key: string): string => {
-    const degree = num(json, key) ?? 1;
-    return degree === 1 ? '' : ` ${key} ${degree}`;
-  };
-  return `tp ${num(json, 'tp') ?? 1}${beyond('dp')}${beyond('pp')}${truth(json, 'expert_parallel') ? ' ep' : ''}`;
 }
 
 function gpus(run: Json): string | undefined {

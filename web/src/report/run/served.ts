@@ -2,7 +2,7 @@
 import { entries, has, list, num, text, texts, type Json } from '../../data/json.js';
 import { fixed, latency, percent, plural, threeDigits } from '../../data/number.js';
 import { facts, grid, group, notes } from '../dom.js';
-import { degrees } from './deployment.js';
+import { degrees } from './degrees.js';
 
 export function served(run: Json): HTMLElement | undefined {
   return group(

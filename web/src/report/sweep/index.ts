@@ -23,7 +23,10 @@ export function sweepSection(csv: Csv, pareto: number[]): Child[] {
 function sentence(sweep: Sweep, front: number[]): string {
   const { csv } = sweep;
   const model = csv.cell(csv.find('model', (name) => name !== ''), 'model');
-  const axes = sweep.keys.map((key) => `${fixed(key.values.length, 0)} ${key.name}`).join(' × ');
+  const isGrid = sweep.keys.reduce((product, key) => product * key.values.length, 1) === csv.rows;
+  const axes = sweep.keys
+    .map((key) => (isGrid ? `${fixed(key.values.length, 0)} ${key.name}` : key.name))
+    .join(isGrid ? ' × ' : ', ');
   const overloaded = csv.texts('overloaded').filter((cell) => cell === 'true').length;
   const out = [
     overloaded > 0 && `${fixed(overloaded, 0)} overloaded`,
