@@ -266,6 +266,17 @@ test('an overloaded server keeps no load from being tried', () => {
   assert.ok(tried.some(({ at, users }) => at === 1 && users === 32));
 });
 
+test('the table without scripts has the figures as they are written', () => {
+  const json = `{"a": 1.0, "b": {"c": "x \\"<&", "d": 1e-7, "e": {"f": 2}, "g": [3, {"h": 4}], "i": null},
+    "j": [5, "k", ["l"]], "m": true, "n": {}, "o": "7"}`;
+  const row = (key, value) => `<tr><th scope="row">${key}</th><td>${value}</td></tr>\n`;
+  const rows = [['a', '1.0'], ['b c', 'x &quot;&lt;&amp;'], ['b d', '1e-7'], ['m', 'true'], ['o', '7']];
+  const expected = `<table>\n<caption>&lt;name&gt;</caption>\n${rows.map(([key, value]) => row(key, value)).join('')}</table>\n`;
+  assert.equal(page.factTable('<name>', json), expected);
+  const many = `{${Array.from({ length: 300 }, (_, at) => `"${at}": ${at}`)}}`;
+  assert.equal(page.factTable('many', many).match(/<tr>/g).length, 200);
+});
+
 test('the front has the rows that no other beats', async () => {
   const reports = [[100, 50, false], [50, 100, false], [200, 200, true], [90, 60, false], [40, 90, false]];
   const rows = [];

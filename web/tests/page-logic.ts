@@ -3,6 +3,7 @@ export { Csv } from '../src/data/csv.js';
 export { readAddress, writeAddress } from '../src/page/address.js';
 export { check } from '../src/page/check.js';
 export { fields } from '../src/page/fields.js';
+export { factTable } from '../src/page/facts.js';
 export { front } from '../src/page/front.js';
 export { Loads, loaded } from '../src/page/loads.js';
 export { rowOf, sweep } from '../src/page/row.js';

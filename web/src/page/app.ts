@@ -138,6 +138,7 @@ export class App {
       this.form.accept();
       this.exports.repeat(JSON.parse(part.text));
     }
+    if (part.part === 'refused' && part.of === 'run') this.exports.repeat(undefined);
     if (part.part === 'refused' && (part.of === 'run' || part.of === 'plan')) this.form.refuse(part.message);
     this.answers.take(part);
   }

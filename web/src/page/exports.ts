@@ -42,7 +42,7 @@ export class Exports {
     this.config.hidden = questions.config === undefined;
   }
 
-  /** Shows the command of a run. */
+  /** Shows the command of a run, if there is one. */
   repeat(run: Json): void {
     const words = text(run, 'command');
     this.place.replaceChildren(...(words === undefined ? [] : [command(words, 'Command that repeats the run')]));

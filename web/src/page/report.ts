@@ -1,7 +1,9 @@
 /** The report of what is known: the template of `rooflut report`, filled with the same data. */
 import { Csv } from '../data/csv.js';
 import { text as textOf, type Json } from '../data/json.js';
+import { factTable } from './facts.js';
 import { front } from './front.js';
+import { embedded, escaped } from './html.js';
 
 export interface ReportInput {
   name: string;
@@ -20,10 +22,11 @@ export async function filled(inputs: ReportInput[]): Promise<string> {
   const template = await response.text();
   const title = titleOf(inputs);
   const objects = await Promise.all(inputs.map(objectOf));
+  const tables = inputs.map((input) => factTable(input.name, ofFacts(input)));
   const data = `{"format":${FORMAT},"title":${JSON.stringify(title)},"command":null,"inputs":[${objects.join(',')}]}`;
   return template
     .replace('@TITLE@', () => escaped(title))
-    .replace('@STATIC@', () => escaped('This report needs JavaScript, which it brings along.'))
+    .replace('@STATIC@', () => tables.join(''))
     .replace('@INPUTS@', () => embedded(data));
 }
 
@@ -44,17 +47,13 @@ async function objectOf({ name, kind, text }: ReportInput): Promise<string> {
   return `${head},"rows":${csv.rows},"pareto":${JSON.stringify(front(csv))},"deflate":"${await compressed(text)}"}`;
 }
 
+/** Returns the JSON whose figures stand in the table; of rows, their number. */
+function ofFacts({ kind, text }: ReportInput): string {
+  return kind === 'sweep' ? JSON.stringify({ rows: new Csv(new TextEncoder().encode(text)).rows }) : text;
+}
+
 async function compressed(text: string): Promise<string> {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('deflate-raw'));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-}
-
-/** Returns JSON that cannot end the element around it. */
-function embedded(json: string): string {
-  return json.replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }

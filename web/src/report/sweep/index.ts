@@ -53,10 +53,10 @@ function origin(sweep: Sweep): string {
   const shares = sources.flatMap((source) => {
     const values = [...(sweep.figure(`time_share_${source}`) ?? [])].filter(Number.isFinite);
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-    return mean > 0 ? [`${percent(100 * mean)} ${source}`] : [];
+    return mean > 0 ? [`${percent(100 * mean).replace(' ', '\u00a0')} ${source}`] : [];
   });
   const bands = sweep.csv.names.some((name) => /_(low|lowest)_/.test(name));
-  const error = bands ? '' : ' The rows have no error bars: run again with --interval 0.8, or --seeds 5.';
+  const error = bands ? '' : ' The rows have no error bars; rooflut sweep gives them with --interval 0.8 or --seeds 5.';
   return shares.length === 0
     ? error.trim()
     : `Origin of the step time, a mean over the rows: ${shares.join(', ')}.${error}`;
