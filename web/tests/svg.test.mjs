@@ -36,6 +36,17 @@ test('values that cannot be drawn are left out', () => {
   }
 });
 
+test('values below the least one of an axis are at its edge, and keep their texts', () => {
+  const axis = { label: 'a', scale: 'log' };
+  const points = [{ x: 1, y: 0 }, { x: 10, y: 1e-9 }, { x: 100, y: 1000 }];
+  const spec = { title: 'least', x: axis, y: { ...axis, least: 1 }, series: [{ name: 'a', mark: 'line', points }] };
+  const svg = toSvg(spec, 400);
+  const [, line] = /d="(M[^"]+)"[^>]*stroke-width="2/.exec(svg);
+  const [zero, tiny, large] = [...line.matchAll(/[ML ]?[\d.]+[ ,]([\d.]+)/g)].map(([, y]) => Number(y));
+  assert.equal(zero, tiny);
+  assert.ok(large < zero - 200, line);
+});
+
 test('names of vertical limits cover no other', () => {
   const axis = { label: 'a', scale: 'linear' };
   const limits = [10, 50, 52, 53].map((value) => ({ axis: 'x', value, label: `limit at ${value}` }));

@@ -23,7 +23,9 @@ function timeline(use, { requests = 3000, ...options } = {}) {
 /** Colours of a row of the canvas that are opaque. */
 const colours = (one) =>
   one.locator('canvas').evaluate((canvas) => {
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d');
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
     const found = new Set();
     for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) found.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
     return [...found];
@@ -53,6 +55,19 @@ test('a pointer and keys read a request', () =>
     assert.notEqual(Number(/^request (\d+)/.exec(await readout.textContent())[1]), lane[2]);
     await page.keyboard.press('End');
     assert.match(await readout.textContent(), /^request 2999/);
+  }));
+
+test('the legend hides a phase and shows it again', () =>
+  timeline(async (page, one) => {
+    const decode = one.locator('.legend').getByRole('button', { name: 'decode' });
+    const isDrawn = async () => (await colours(one)).includes('0,114,178');
+    assert.ok(await isDrawn());
+    await decode.focus();
+    await page.keyboard.press('Enter');
+    assert.equal(await decode.getAttribute('aria-pressed'), 'false');
+    assert.ok(!(await isDrawn()) && (await colours(one)).length > 0, 'the other phases stay');
+    await decode.click();
+    assert.ok(await isDrawn());
   }));
 
 test('keys zoom to a request and back', () =>

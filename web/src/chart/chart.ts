@@ -1,6 +1,7 @@
 import { element } from '../data/element.js';
 import { draw, heightOf, selection, type Box, type Drawing } from './draw.js';
 import { domainOf } from './frame.js';
+import { entry } from './legend.js';
 import { alignedMargins, register, setMargins, shownX, zoomX, type Member } from './linked.js';
 import { node, toDom, type Node } from './node.js';
 import { paintDense } from './paint.js';
@@ -128,16 +129,11 @@ class Chart implements Member {
       const sample = toDom(
         node('svg', { width: 24, height: 14, viewBox: '0 -7 24 14', 'aria-hidden': 'true' }, ...swatch(series, i)),
       );
-      const toggle = element('button', '', sample, series.name);
-      toggle.type = 'button';
-      toggle.setAttribute('aria-pressed', 'true');
-      toggle.addEventListener('click', () => {
-        if (!this.hidden.delete(i)) this.hidden.add(i);
-        toggle.setAttribute('aria-pressed', String(!this.hidden.has(i)));
+      const changed = (): void => {
         this.point(undefined);
         this.redraw();
-      });
-      this.shell.legend.append(toggle);
+      };
+      this.shell.legend.append(entry(series.name, sample, i, this.hidden, changed));
     });
   }
 

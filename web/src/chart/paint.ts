@@ -53,7 +53,7 @@ export function paintTimeline(
   spec: TimelineSpec,
   lanes: Lanes,
   drawing: TimelineDrawing,
-  width: number,
+  { width, hidden }: { width: number; hidden: ReadonlySet<number> },
 ): void {
   const ink = context(canvas, width, drawing.height);
   if (ink === undefined) return;
@@ -62,7 +62,7 @@ export function paintTimeline(
   const pixels = (length: number) => Math.max(1, Math.round(length * ratio));
   const size = { width: pixels(right - left), height: pixels(bottom - top) };
   const colours = spec.phases.map((phase, i) => channels(themeColour(figure, token(phase.colour, i))));
-  const bytes = raster(spec, lanes, { x: drawing.x.domain, y: drawing.y.domain, ...size }, colours);
+  const bytes = raster(spec, lanes, { x: drawing.x.domain, y: drawing.y.domain, ...size, hidden }, colours);
   ink.putImageData(new ImageData(bytes, size.width, size.height), Math.round(left * ratio), Math.round(top * ratio));
 }
 

@@ -9,6 +9,8 @@ export interface Window {
   y: Domain;
   width: number;
   height: number;
+  /** Phases that are left out. */
+  hidden?: ReadonlySet<number> | undefined;
 }
 
 /** Share of each pixel of a row that each phase covers, for each of `lanes` lanes; `isSame` as in the row above. */
@@ -37,7 +39,7 @@ function rows(spec: TimelineSpec, { lanes }: Lanes, window: Window, row: Row): v
   }
 }
 
-function addLane(spec: TimelineSpec, lane: Uint32Array, { x, width }: Window, cover: Float32Array[]): void {
+function addLane(spec: TimelineSpec, lane: Uint32Array, { x, width, hidden }: Window, cover: Float32Array[]): void {
   const scale = width / (x[1] - x[0]);
   for (let at = firstAfter(spec, lane, x[0]); at < lane.length; at += 1) {
     const request = lane[at]!;
@@ -46,7 +48,7 @@ function addLane(spec: TimelineSpec, lane: Uint32Array, { x, width }: Window, co
     for (let phase = 0; phase < cover.length; phase += 1) {
       const to = ((spec.ends[phase]?.[request] ?? NaN) - x[0]) * scale;
       if (!Number.isFinite(to) || to <= from) continue;
-      addSpan(cover[phase]!, Math.max(0, from), Math.min(width, to));
+      if (!hidden?.has(phase)) addSpan(cover[phase]!, Math.max(0, from), Math.min(width, to));
       from = to;
     }
   }

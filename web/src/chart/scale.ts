@@ -26,11 +26,17 @@ export function valueText(axis: Axis, value: number): string {
   return Number.isInteger(value) ? fixed(value, 0) : number(value, axis.digits ?? 3);
 }
 
+/** Returns a value, or the least one that the axis shows. */
+function atLeast({ least }: Axis, value: number): number {
+  return least !== undefined && value < least ? least : value;
+}
+
 /** Smallest and largest of `values` that the axis can show, or undefined if there is none. */
 export function extentOn(axis: Axis, values: Iterable<number>): Domain | undefined {
   let low = Infinity;
   let high = -Infinity;
-  for (const value of values) {
+  for (const given of values) {
+    const value = atLeast(axis, given);
     if (!Number.isFinite(value) || (axis.scale === 'log' && value <= 0)) continue;
     if (value < low) low = value;
     if (value > high) high = value;
@@ -65,8 +71,8 @@ export function numericScale(axis: Axis, domain: Domain, range: Domain, count: n
   const text = (value: number) =>
     axis.format?.(value).replace(/\.0+(?!\d)/, '') ?? (isShort ? shortest(value) : fixed(value, places));
   return {
-    at: (value) => (isLog && value <= 0 ? NaN : scale(value)),
-    end: (value) => scale(isLog && value <= 0 ? domain[0] : value),
+    at: (value) => (isLog && atLeast(axis, value) <= 0 ? NaN : scale(atLeast(axis, value))),
+    end: (value) => scale(isLog && value <= 0 ? domain[0] : atLeast(axis, value)),
     of: (pixel) => scale.invert(pixel),
     domain,
     ticks: values.map((value) => ({ value, text: text(value) })),

@@ -11,6 +11,8 @@ export interface Axis {
   categories?: string[];
   /** By default, the extent of the values; a linear axis with bars or areas includes 0. */
   domain?: [number, number];
+  /** Values below are drawn at this one, the edge of the axis. */
+  least?: number;
   /** Significant digits of values, 3 by default. */
   digits?: number;
   /** Text of a value, for ticks, the readout and the table. */

@@ -16,6 +16,8 @@ export interface TimelineView {
   /** Lanes that are shown. */
   y: Domain;
   margins?: Margins;
+  /** Phases that are left out. */
+  hidden?: ReadonlySet<number>;
 }
 
 /** The axes of a timeline; its bars are pixels. */
@@ -87,11 +89,13 @@ export function timelineSvg(
     y: view.y,
     width: Math.floor(plot.right - plot.left),
     height: Math.floor(plot.bottom - plot.top),
+    hidden: view.hidden,
   };
   const bars = outlines(spec, lanes, window).map((d, i) =>
     node('path', { d, fill: `@${token(spec.phases[i]?.colour, i)}` }),
   );
-  const entries = spec.phases.map((phase) => ({
+  const shown = spec.phases.filter((_, i) => view.hidden?.has(i) !== true);
+  const entries = shown.map((phase) => ({
     name: phase.name,
     mark: 'bars' as const,
     points: [],

@@ -1,5 +1,6 @@
 import { element } from '../data/element.js';
 import { selection, type Box } from './draw.js';
+import { entry } from './legend.js';
 import { endOf, pack, type Lanes } from './lanes.js';
 import { alignedMargins, register, setMargins, shownX, zoomX, type Member } from './linked.js';
 import { node, toDom, type Node } from './node.js';
@@ -30,6 +31,8 @@ class Timeline implements Member {
   private width = 0;
   private drawing: TimelineDrawing | undefined;
   private focus: number | undefined;
+  /** Phases that the legend hides. */
+  private readonly hidden = new Set<number>();
   private readonly shell: Shell;
   private readonly axis: Axis;
   private readonly canvas = element('canvas', '');
@@ -77,7 +80,7 @@ class Timeline implements Member {
       node('svg', { ...size, 'aria-hidden': 'true', 'font-family': FONT, 'font-size': 13 }, ...drawing.axes),
     );
     for (const [name, value] of Object.entries(size)) this.over.setAttribute(name, String(value));
-    paintTimeline(this.canvas, this.figure, this.spec, this.lanes, drawing, width);
+    paintTimeline(this.canvas, this.figure, this.spec, this.lanes, drawing, { width, hidden: this.hidden });
     this.shell.stage.replaceChildren(this.canvas, svg, this.over);
     this.shell.setZoomed(this.x !== undefined || this.y !== undefined);
     this.overlay();
@@ -85,7 +88,7 @@ class Timeline implements Member {
 
   private view() {
     const x = shownX(this) ?? this.full ?? [0, 1];
-    return { width: this.width, x, y: this.y ?? this.allLanes(), margins: alignedMargins(this) };
+    return { width: this.width, x, y: this.y ?? this.allLanes(), margins: alignedMargins(this), hidden: this.hidden };
   }
 
   private allLanes(): Domain {
@@ -104,14 +107,14 @@ class Timeline implements Member {
   }
 
   private legend(): void {
-    for (const phase of this.spec.phases) {
+    for (const [i, phase] of this.spec.phases.entries()) {
       const fill = `@${typeof phase.colour === 'number' ? `c${phase.colour}` : phase.colour}`;
       const sample = node(
         'svg',
         { width: 14, height: 14, viewBox: '0 0 14 14', 'aria-hidden': 'true' },
         node('rect', { width: 14, height: 14, fill }),
       );
-      this.shell.legend.append(element('span', 'entry', toDom(sample), phase.name));
+      this.shell.legend.append(entry(phase.name, toDom(sample), i, this.hidden, () => this.redraw()));
     }
     this.shell.legend.hidden = false;
     this.shell.legend.setAttribute('aria-label', 'Phases');

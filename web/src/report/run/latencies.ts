@@ -57,12 +57,16 @@ function distribution(run: Json): Child {
     const values = list(run, `quantiles.${key}`);
     const points = levels.flatMap((level, index): Point[] => {
       const ms = values[index];
-      // The axis is logarithmic, and the maximum lies at infinity.
-      return typeof ms === 'number' && ms > 0 && level < 1 ? [{ x: 1 / (1 - level), y: ms }] : [];
+      // The axis of the shares is logarithmic, and the maximum lies at infinity.
+      return typeof ms === 'number' && level < 1 ? [{ x: 1 / (1 - level), y: ms }] : [];
     });
     return points.length > 0 ? [{ name, mark: 'line', points, colour: COLOURS[at] ?? 0 }] : [];
   });
   if (series.length === 0) return absent('The report has no quantiles of latencies.', 'Run again with ', '--quantiles');
+  const values = series.flatMap(({ points }) => points.map(({ y }) => y));
+  const [smallest, largest] = [Math.min(...values), Math.max(...values)];
+  const least = largest / SPAN;
+  const isCut = smallest < least;
   const longest = LATENCIES.flatMap(([key, name]) => {
     const ms = list(run, `quantiles.${key}`).at(-1);
     return typeof ms === 'number' && ms > 0 ? [`${name} ${latency(ms)}`] : [];
@@ -71,9 +75,11 @@ function distribution(run: Json): Child {
     title: finding(run),
     note:
       'Latency that a share of the requests stays below; of ITL, a share of the gaps between tokens. ' +
-      `The axes stretch short times and slow requests. The longest: ${longest.join(', ')}.`,
+      'The axes stretch short times and slow requests. ' +
+      (isCut ? `Times below ${latency(least)} are drawn at the lower edge. ` : '') +
+      `The longest: ${longest.join(', ')}.`,
     x: { label: 'Share of the requests', scale: 'log', domain: [1, 1000], format: (odds) => share(odds) },
-    y: { label: 'Latency (ms)', scale: 'log' },
+    y: { label: 'Latency (ms)', scale: 'log', ...(isCut ? { least } : {}) },
     series,
     limits: goodputLimits(run).map(({ name, ms }): Limit => ({
       axis: 'y',
@@ -91,6 +97,9 @@ function finding(run: Json): string {
 }
 
 const COLOURS = [0, 1, 2, 3, 4] as const;
+
+/** The largest over the smallest latency of the axis: queue times near 0 would take most of it. */
+const SPAN = 1000;
 
 /** Returns the share below a level as text, from one over the share beyond it. */
 function share(odds: number): string {
