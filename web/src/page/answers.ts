@@ -8,6 +8,7 @@ import { runAnswer } from '../report/run/answer.js';
 import { runSection } from '../report/run/index.js';
 import { stepSection } from '../report/step.js';
 import { sweepSection } from '../report/sweep/index.js';
+import { terms } from '../report/terms.js';
 import { boundsSection, boundsSentence } from './bounds.js';
 import { Figures } from './figures.js';
 import { front } from './front.js';
@@ -81,6 +82,7 @@ export class Answers {
       ),
       tabs(all),
       ...all.map((place) => place.element),
+      terms(),
     );
     addEventListener('resize', () => this.resized());
   }

@@ -52,6 +52,7 @@ export async function averageStep(
           part.part,
           {
             binding: part.binding,
+            fitted_share: part.fittedShare,
             class: part.class === 'fitted' ? null : part.class,
             extent: part.isOutside ? 'outside' : 'inside',
             source: part.class === 'fitted' ? 'fitted' : part.fittedShare > 0 ? 'both' : 'tables',

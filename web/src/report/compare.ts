@@ -111,7 +111,9 @@ function causeBars(cause: Json): HTMLElement | undefined {
   const name = text(cause, 'figure') ?? 'latency';
   return chart({
     title: `${name.charAt(0).toUpperCase()}${name.slice(1)}: B − A is ${difference(whole)} ms`,
-    note: 'To the right B takes longer.',
+    note:
+      'To the right B takes longer.' +
+      (drawn.length < terms.length ? ` Terms below ${percent(100 * MIN_TERM)} of the largest are left out.` : ''),
     x: { label: 'B − A (ms)', scale: 'linear' },
     y: { label: 'Term', scale: 'band', categories: bars.map(([name]) => name) },
     series: [

@@ -1,5 +1,5 @@
 /** What the words of a report mean, for readers without the tool. */
-import { folded, grid } from './dom.js';
+import { grid, h } from './dom.js';
 
 const TERMS: [string, string][] = [
   ['TTFT', 'Time to first token: from the arrival of a request to its first output token, queue included.'],
@@ -14,6 +14,26 @@ const TERMS: [string, string][] = [
   ],
   ['KV cache', 'Memory of the GPUs for the keys and values of running requests, in blocks.'],
   ['overloaded', 'Requests arrive faster than they are served, so the queue keeps growing.'],
+  ['qkv, o_proj', 'Parts of a step: the projections before and after the attention.'],
+  [
+    'prefill_attention, decode_attention',
+    'Parts of a step: the attention over new prompt tokens, and that of decoding requests over their KV cache.',
+  ],
+  ['gate_up, down', 'Parts of a step: the projections of feed-forward layers, of experts only those of shared ones.'],
+  [
+    'router, moe, exchange',
+    'Parts of a step: the choice of experts, the experts, and the transfers between data-parallel ranks around them.',
+  ],
+  [
+    'all_reduce, transfer',
+    'Parts of a step: sums over the GPUs of tensor parallelism, and hidden states sent to the next pipeline stage.',
+  ],
+  [
+    'small_kernels',
+    'Part of a step: norms, rotary embedding, activation, residual, KV write, and the gaps between kernels.',
+  ],
+  ['lm_head, sampling', 'Parts of a step: the projection to the vocabulary, and the choice of a token.'],
+  ['host', 'Part of a step: the GPU waits for the processor.'],
   ['measured', 'A time that is a row of the tables of kernel measurements.'],
   ['interpolated', 'A time between rows of the same shape.'],
   ['smoothed', 'A time on a curve through many rows.'],
@@ -23,5 +43,11 @@ const TERMS: [string, string][] = [
 ];
 
 export function terms(): HTMLElement {
-  return folded('What the words of this report mean', () => grid('Terms', ['Word', 'Meaning'], TERMS));
+  // On paper they are unfolded.
+  return h(
+    'details',
+    { class: 'folded terms' },
+    h('summary', {}, 'What the words mean'),
+    grid('Terms', ['Word', 'Meaning'], TERMS),
+  );
 }

@@ -122,9 +122,11 @@ function drawn(sweep: Sweep, x: Key, [column, name, label]: [string, string, str
   const same = others.filter((key) => !varied.includes(key) && key.values.length > 1);
   const about = same.length === 0 ? '' : `, all with ${described(same, rows[0] ?? 0)}`;
   const bands = ends ? ' Bands are intervals or ranges over seeds.' : '';
+  const without = rows.filter((row) => Number.isNaN(y?.[row] ?? NaN)).length;
+  const lacking = without === 0 ? '' : ` ${plural(without, 'row')} without this figure: percentiles need many requests.`;
   const spec: ChartSpec = {
     title: `${name} over ${x.name}`,
-    note: `${shown}${about}.${bands}`,
+    note: `${shown}${about}.${bands}${lacking}`,
     x: { label: x.name, scale: isGeometric(x) ? 'log' : 'linear' },
     y: { label, scale: isWide(series) ? 'log' : 'linear' },
     series,

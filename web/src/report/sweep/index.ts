@@ -24,9 +24,10 @@ function sentence(sweep: Sweep, front: number[]): string {
   const { csv } = sweep;
   const model = csv.cell(csv.find('model', (name) => name !== ''), 'model');
   const isGrid = sweep.keys.reduce((product, key) => product * key.values.length, 1) === csv.rows;
-  const axes = sweep.keys
-    .map((key) => (isGrid ? `${fixed(key.values.length, 0)} ${key.name}` : key.name))
-    .join(isGrid ? ' × ' : ', ');
+  const names = sweep.keys.map((key) => key.name);
+  const axes = isGrid
+    ? ` (${sweep.keys.map((key) => `${fixed(key.values.length, 0)} ${key.name}`).join(' × ')})`
+    : `, which differ in ${listed(names)}`;
   const overloaded = csv.texts('overloaded').filter((cell) => cell === 'true').length;
   const out = [
     overloaded > 0 && `${fixed(overloaded, 0)} overloaded`,
@@ -44,7 +45,12 @@ function sentence(sweep: Sweep, front: number[]): string {
       : ` The Pareto front goes from ${threeDigits(slow[1])} output tokens/s a GPU at ${threeDigits(slow[0])} ` +
         `tokens/s a user to ${threeDigits(fast[1])} at ${threeDigits(fast[0])}.`;
   const counted = `${plural(csv.rows, 'row')}${model === '' ? '' : ` of ${model}`}`;
-  return `${counted}${axes === '' ? '' : ` (${axes})`}${out === '' ? '' : `, ${out}`}.${trade}`;
+  return `${counted}${names.length === 0 ? '' : axes}${out === '' ? '' : `, ${out}`}.${trade}`;
+}
+
+/** Returns words as a list: `tp, pp and users`. */
+function listed(words: string[]): string {
+  return [words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' and ');
 }
 
 /** Returns the mean shares of the time by origin. */
