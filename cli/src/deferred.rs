@@ -11,7 +11,7 @@ use rooflut_scenario::ALIASES;
 pub(crate) struct Deferred<T>(pub(crate) Box<T>);
 
 /// Flags of scenarios that `-h` lists, one page; `--help` lists all. The flags of a command itself are on both.
-const ON_THE_PAGE: [&str; 22] = [
+const ON_THE_PAGE: [&str; 25] = [
     "scenario",
     "vllm",
     "model",
@@ -30,6 +30,9 @@ const ON_THE_PAGE: [&str; 22] = [
     "require",
     "attainment",
     "json",
+    "out",
+    "scenario_out",
+    "files",
     "html",
     "requests_out",
     "help",

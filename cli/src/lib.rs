@@ -31,6 +31,7 @@ mod lookup;
 mod lookup_output;
 mod model_source;
 mod models;
+mod observe;
 #[doc(hidden)]
 pub mod output;
 #[doc(hidden)]

@@ -1,5 +1,6 @@
 //! JSON Schemas of what commands write.
 
+use rooflut_observe::Measured;
 use rooflut_plan::{MostUsers, Plan, Saturation};
 use rooflut_report::{Report, Versioned};
 use rooflut_scenario::{Fits, ScenarioFile};
@@ -36,6 +37,7 @@ pub fn schemas() -> Result<Vec<(&'static str, Value)>, Error> {
         ("saturate-users", of::<MostUsers>()),
         ("sweep", sweep()?),
         ("fits", of::<Fits>()),
+        ("observe", of::<Measured>()),
         ("compare", of::<ComparisonJson>()),
         ("lookup", of::<AnswerJson<'_>>()),
         ("tables", of::<TablesJson<'_>>()),

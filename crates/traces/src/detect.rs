@@ -5,6 +5,7 @@ use rooflut_error::{Error, key, misspelt};
 use crate::column_names::guess;
 use crate::error::{Shown, contents, names};
 use crate::format::Format;
+use crate::measurement::Measurement;
 use crate::{foreign, json, table};
 
 impl Format {
@@ -36,7 +37,7 @@ impl Format {
                 let (found, or_named) = (names(&found), or_named.unwrap_or_default());
                 Err(contents(format!("keys of no known format: {found}; expected the keys of {expected}{or_named}")))
             }
-            None => Ok(Format::Own),
+            None => foreign::check_measured(Measurement::of_lines(text)).map(|()| Format::Own),
         }
     }
 
@@ -88,7 +89,7 @@ pub(crate) fn named(head: &[u8]) -> Format {
 }
 
 /// Returns the bytes behind a byte order mark, and whether they begin as JSON.
-fn text_of(head: &[u8]) -> (&[u8], bool) {
+pub(crate) fn text_of(head: &[u8]) -> (&[u8], bool) {
     let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
     (text, matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')))
 }

@@ -1,0 +1,28 @@
+#![doc = include_str!("../README.md")]
+
+mod aiperf;
+mod contents;
+mod deployment;
+mod distribution;
+mod guidellm;
+mod inference_perf;
+mod json;
+mod lists;
+mod log;
+mod measured;
+mod merge;
+mod metrics;
+mod notes;
+mod prometheus;
+mod requests;
+mod run;
+mod scenario;
+mod sglang;
+mod steps;
+mod vllm;
+
+pub use distribution::Distribution;
+pub use measured::{Fact, File, Measured, ReadFile};
+pub use requests::Request;
+pub use run::{Load, Run};
+pub use steps::Step;
