@@ -7,6 +7,7 @@ mod args;
 mod command;
 mod command_line;
 mod compare;
+mod compared;
 mod deferred;
 mod engines;
 #[doc(hidden)]

@@ -10,6 +10,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::compare::ComparisonJson;
+use crate::compared::ComparedJson;
 use crate::engines::EnginesJson;
 use crate::error::Error;
 use crate::input;
@@ -39,6 +40,7 @@ pub fn schemas() -> Result<Vec<(&'static str, Value)>, Error> {
         ("fits", of::<Fits>()),
         ("observe", of::<Measured>()),
         ("compare", of::<ComparisonJson>()),
+        ("compare-measured", of::<ComparedJson>()),
         ("lookup", of::<AnswerJson<'_>>()),
         ("tables", of::<TablesJson<'_>>()),
         ("models", of::<ModelsJson>()),

@@ -38,7 +38,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(Measurement, Contents), Error> {
     let mut text = Vec::new();
     let read = Input::from(bytes).reader().and_then(|mut reader| reader.read_to_end(&mut text));
     read.map_err(|error| contents(format!("cannot decompress: {error}; fetch the file again")))?;
-    let kind = Measurement::detect(&text)?.ok_or_else(|| {
+    let kind = Measurement::detect(&text).map_err(|error| {
+        // The recogniser is that of traces.
+        error.map(|text| text.replacen("expected a trace,", "expected what was measured,", 1))
+    })?;
+    let kind = kind.ok_or_else(|| {
         contents(
             "expected the result of vllm bench serve, SGLang's bench_serving, GuideLLM, AIPerf, GenAI-Perf or \
              inference-perf, Prometheus metrics or the startup log of vLLM, or a CSV of steps, found another file; leave \

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod aiperf;
+mod compared;
 mod contents;
 mod deployment;
 mod distribution;
@@ -21,6 +22,7 @@ mod sglang;
 mod steps;
 mod vllm;
 
+pub use compared::{Compared, Figure, Term};
 pub use distribution::Distribution;
 pub use measured::{Fact, File, Measured, ReadFile};
 pub use requests::Request;

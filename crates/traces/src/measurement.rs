@@ -71,10 +71,15 @@ impl Measurement {
     pub fn detect(head: &[u8]) -> Result<Option<Measurement>, Error> {
         foreign::check_bytes(head)?;
         let (text, is_json) = text_of(head);
-        Ok(match is_json {
-            true => Measurement::of_keys(&json::first_keys(text)?),
-            false => Measurement::of_columns(&table::column_names(text)).or_else(|| Measurement::of_lines(text)),
-        })
+        let names = if is_json { json::first_keys(text)? } else { table::column_names(text) };
+        let found = match is_json {
+            true => Measurement::of_keys(&names),
+            false => Measurement::of_columns(&names).or_else(|| Measurement::of_lines(text)),
+        };
+        match found {
+            Some(kind) => Ok(Some(kind)),
+            None => foreign::check_names(&names, is_json).map(|()| None),
+        }
     }
 
     /// Recognises JSON by the keys of its first object.
