@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::contents::Contents;
 use crate::distribution::{Distribution, Names};
-use crate::json::{contents, count, list, number};
+use crate::json::{contents, count, list, number, text};
 use crate::requests::Sample;
 use crate::run::{Load, Run};
 
@@ -62,12 +62,14 @@ pub(crate) fn read(reports: &[Value]) -> Result<Contents, Error> {
 
 /// Reads the requests: a list, or an object each.
 pub(crate) fn read_requests(values: &[Value]) -> Result<Contents, Error> {
-    let requests = values.iter().flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice));
-    let samples = requests.map(sample).collect::<Result<Vec<_>, _>>()?;
+    let requests = || values.iter().flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice));
+    let samples = requests().map(sample).collect::<Result<Vec<_>, _>>()?;
     if samples.iter().all(|sample| sample.has_failed) {
         return Err(contents("expected completed requests, found none; run the benchmark again"));
     }
-    let mut run = Run { client: CLIENT.to_owned(), samples, trace: Some(String::new()), ..Run::default() };
+    let sent = requests().next().and_then(|request| serde_json::from_str::<Value>(request.get("request")?.as_str()?).ok());
+    let model = sent.and_then(|sent| text(&sent, "/model"));
+    let mut run = Run { client: CLIENT.to_owned(), model, samples, trace: Some(String::new()), ..Run::default() };
     run.sum_up();
     Ok(Contents::of_run(run))
 }

@@ -7,8 +7,8 @@ use rooflut_traces::Measurement;
 
 use crate::contents::Contents;
 use crate::json::contents;
-use crate::metrics::Scrape;
 use crate::run::Run;
+use crate::scrape::Scrape;
 
 /// Times of one load that two files have differ by less.
 const SAME: f64 = 1e-3;
@@ -149,7 +149,7 @@ pub(crate) fn metrics(mut scrapes: Vec<(&str, Scrape)>) -> Result<(Vec<String>, 
         [] => BTreeMap::new(),
         [(_, only)] => only.figures(),
         [(first, earliest), .., (last, latest)] => {
-            if let Some((other, _)) = scrapes.iter().find(|(_, scrape)| scrape.engine() != earliest.engine()) {
+            if let Some((other, _)) = scrapes.iter().find(|(_, scrape)| scrape.engine != earliest.engine) {
                 return Err(contents(format!("{first} and {other} are of two servers; give the files of one")));
             }
             let since = latest.since(earliest);

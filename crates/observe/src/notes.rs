@@ -20,7 +20,8 @@ pub(crate) fn add(measured: &mut Measured) {
     let mut notes = Vec::new();
     for (index, run) in measured.runs.iter().enumerate() {
         let place = if several { format!("run {}: ", index + 1) } else { String::new() };
-        notes.extend(of_run(run).into_iter().map(|note| format!("{place}{note}")));
+        let arrivals = arrivals(run).filter(|_| !measured.deployment.contains_key("arrival"));
+        notes.extend(of_run(run).into_iter().chain(arrivals).map(|note| format!("{place}{note}")));
     }
     notes.extend(of_metrics(measured));
     measured.notes.extend(notes);
@@ -51,6 +52,12 @@ fn rate(run: &Run) -> Option<String> {
     Some(format!(
         "{completed:.2} requests per second were completed of {asked:.2} asked for: the server or the client did not keep up, or the run was short"
     ))
+}
+
+fn arrivals(run: &Run) -> Option<String> {
+    let is_told = run.load.arrival.is_some() || run.trace.is_some();
+    run.load.asked_per_s.filter(|_| !is_told)?;
+    Some("no file tells how the arrivals were distributed: a scenario takes a Poisson process; give --arrival otherwise".to_owned())
 }
 
 fn held_back(run: &Run) -> Option<String> {

@@ -2,25 +2,10 @@
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use rooflut_error::Error;
-use serde::{Deserialize, Serialize};
 
 use crate::contents::Contents;
 use crate::json::contents;
-
-/// A step of an engine: the columns of `rooflut run --steps-out` that a measurement can have.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Step {
-    /// Its duration, milliseconds.
-    pub duration_ms: f64,
-    /// Prompt tokens that it computed.
-    pub prefill_tokens: u64,
-    /// Requests for which it generated a token.
-    pub decode_requests: u64,
-    /// Tokens in the KV cache of these requests.
-    pub kv_tokens: Option<u64>,
-}
+use crate::step::Step;
 
 /// Reads the columns `duration_ms`, `prefill_tokens`, `decode_requests` and, if there is one, `kv_tokens`.
 pub(crate) fn read(text: &[u8]) -> Result<Contents, Error> {

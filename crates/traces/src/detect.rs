@@ -68,6 +68,34 @@ impl Format {
     }
 }
 
+impl Measurement {
+    /// Recognises a file by its content; `head` is the file or its beginning.
+    ///
+    /// # Errors
+    ///
+    /// If the file is in no form that can be read, or begins as JSON and its first object cannot be read.
+    ///
+    /// ```
+    /// use rooflut_traces::Measurement;
+    /// let text = r#"{"request_throughput": 4.5, "tokenizer_id": "m", "mean_ttft_ms": 31.0}"#;
+    /// assert_eq!(Measurement::detect(text.as_bytes()), Ok(Some(Measurement::VllmBench)));
+    /// assert_eq!(Measurement::detect(b"arrival_ms,prompt_tokens,output_tokens\n"), Ok(None));
+    /// ```
+    pub fn detect(head: &[u8]) -> Result<Option<Measurement>, Error> {
+        foreign::check_bytes(head)?;
+        let (text, is_json) = text_of(head);
+        let names = if is_json { json::first_keys(text)? } else { table::column_names(text) };
+        let found = match is_json {
+            true => Measurement::of_keys(&names),
+            false => Measurement::of_columns(&names).or_else(|| Measurement::of_lines(text)),
+        };
+        match found {
+            Some(kind) => Ok(Some(kind)),
+            None => foreign::check_names(&names, is_json).map(|()| None),
+        }
+    }
+}
+
 /// Rejects a CSV that lacks columns of its recognised format and has others for each of them, with the names to give.
 pub(crate) fn check_columns(format: Format, head: &[u8]) -> Result<(), Error> {
     let (text, is_json) = text_of(head);
@@ -89,7 +117,7 @@ pub(crate) fn named(head: &[u8]) -> Format {
 }
 
 /// Returns the bytes behind a byte order mark, and whether they begin as JSON.
-pub(crate) fn text_of(head: &[u8]) -> (&[u8], bool) {
+fn text_of(head: &[u8]) -> (&[u8], bool) {
     let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
     (text, matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')))
 }

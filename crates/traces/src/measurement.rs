@@ -2,11 +2,6 @@
 
 use std::fmt;
 
-use rooflut_error::Error;
-
-use crate::detect::text_of;
-use crate::{foreign, json, table};
-
 /// What was measured of a server, as a client or the server itself writes it: `rooflut observe` reads these files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -56,32 +51,6 @@ const OF_LOGS: [&str; 4] =
     ["vLLM API server version ", "vLLM server version ", "Initializing a V1 LLM engine (v", "GPU KV cache size: "];
 
 impl Measurement {
-    /// Recognises a file by its content; `head` is the file or its beginning.
-    ///
-    /// # Errors
-    ///
-    /// If the file is in no form that can be read, or begins as JSON and its first object cannot be read.
-    ///
-    /// ```
-    /// use rooflut_traces::Measurement;
-    /// let text = r#"{"request_throughput": 4.5, "tokenizer_id": "m", "mean_ttft_ms": 31.0}"#;
-    /// assert_eq!(Measurement::detect(text.as_bytes()), Ok(Some(Measurement::VllmBench)));
-    /// assert_eq!(Measurement::detect(b"arrival_ms,prompt_tokens,output_tokens\n"), Ok(None));
-    /// ```
-    pub fn detect(head: &[u8]) -> Result<Option<Measurement>, Error> {
-        foreign::check_bytes(head)?;
-        let (text, is_json) = text_of(head);
-        let names = if is_json { json::first_keys(text)? } else { table::column_names(text) };
-        let found = match is_json {
-            true => Measurement::of_keys(&names),
-            false => Measurement::of_columns(&names).or_else(|| Measurement::of_lines(text)),
-        };
-        match found {
-            Some(kind) => Ok(Some(kind)),
-            None => foreign::check_names(&names, is_json).map(|()| None),
-        }
-    }
-
     /// Recognises JSON by the keys of its first object.
     pub(crate) fn of_keys(found: &[String]) -> Option<Measurement> {
         let mut known = KEYS.iter();

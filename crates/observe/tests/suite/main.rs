@@ -1,4 +1,5 @@
 //! Files as clients and servers write them, read as one measured scenario.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod files;
 mod recorded;
