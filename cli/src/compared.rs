@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rooflut::interval::Coverage;
 use rooflut_observe::{Compared, Figure, File, Measured};
+use rooflut_report::SCHEMA_VERSION;
 use rooflut_scenario::{Scenario, ScenarioFile};
 use rooflut_traces::Measurement;
 use serde::Serialize;
@@ -36,6 +37,12 @@ pub(crate) fn measured(path: &Path, bytes: &[u8]) -> Result<Option<Measured>, Er
     if let Ok(Value::Object(keys)) = serde_json::from_slice::<Value>(bytes)
         && ["deployment", "runs", "missing"].iter().all(|key| keys.contains_key(*key))
     {
+        if let Some(version) = keys.get("schema_version").filter(|version| **version != SCHEMA_VERSION) {
+            let text = format!(
+                "expected schema_version {SCHEMA_VERSION}, found {version}; write it again with `rooflut observe`"
+            );
+            return Err(Error::in_file(path, None, text));
+        }
         let read = serde_json::from_value(Value::Object(keys));
         return read.map(Some).map_err(|error| {
             Error::in_file(path, None, format!("expected the JSON of `rooflut observe`: {error}; write it again"))
@@ -57,7 +64,10 @@ pub(crate) fn answer(args: &CompareArgs, measured: &Measured) -> Result<String, 
     }
     let index = match (args.run, measured.runs.len()) {
         (None, loads) if loads > 1 => {
-            return Err(Error::new(format!("{} has {loads} loads; choose one with --run 1 to {loads}", args.a.display())));
+            return Err(Error::new(format!(
+                "{} has {loads} loads; choose one with --run 1 to {loads}",
+                args.a.display()
+            )));
         }
         (Some(0), _) => return Err(Error::new("--run: expected a number of at least 1, found 0")),
         (run, _) => run.unwrap_or(1) - 1,
@@ -79,8 +89,9 @@ pub(crate) fn answer(args: &CompareArgs, measured: &Measured) -> Result<String, 
 fn predicted(path: &Path) -> Result<Value, Error> {
     let bytes = input::read(path).map_err(Error::reading(path))?;
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
-        return serde_json::from_slice(&bytes)
-            .map_err(|error| Error::in_file(path, None, format!("expected the report of a run: {error}; write it again")));
+        return serde_json::from_slice(&bytes).map_err(|error| {
+            Error::in_file(path, None, format!("expected the report of a run: {error}; write it again"))
+        });
     }
     let file = ScenarioFile::read(&bytes).map_err(|error| error.in_file(path))?;
     simulated(RunArgs::of_file(path, file)?)

@@ -67,11 +67,16 @@ impl Measured {
     /// # Errors
     /// No run of this index, and a report without figures.
     pub fn compared(&self, run: usize, report: &Value) -> Result<Compared, Error> {
-        let run = self.runs.get(run).ok_or_else(|| contents("expected a load with figures, found none; add the result of a benchmark"))?;
+        let run = self
+            .runs
+            .get(run)
+            .ok_or_else(|| contents("expected a load with figures, found none; add the result of a benchmark"))?;
         let predicted = |path: &str| report.pointer(path).and_then(Value::as_f64);
         let figures: Vec<Figure> = figures(run, &predicted).collect();
         if figures.is_empty() {
-            return Err(contents("expected the report of a run, found none of its figures; write it with `rooflut run --json`"));
+            return Err(contents(
+                "expected the report of a run, found none of its figures; write it with `rooflut run --json`",
+            ));
         }
         Ok(Compared {
             coverage: predicted("/interval/coverage"),
@@ -98,10 +103,12 @@ impl Measured {
         };
         let decode = (less(run.e2e_ms.mean, ttft.0), less(predicted("/e2e_ms/mean"), ttft.1));
         // Tokens after the first, at the measured time of each; the rest is the time of each.
-        let per_request = || Some(predicted("/throughput/output_tokens_per_s")? / predicted("/throughput/requests_per_s")?);
+        let per_request =
+            || Some(predicted("/throughput/output_tokens_per_s")? / predicted("/throughput/requests_per_s")?);
         let tokens = less(per_request(), run.load.output_tokens.mean);
         let by_tokens = tokens.zip(run.tpot_ms.mean).map(|(tokens, tpot)| tokens * tpot);
-        let decode_term = |name, share: Option<f64>| Some(Term { name, difference_ms: less(decode.1, decode.0)? - share? });
+        let decode_term =
+            |name, share: Option<f64>| Some(Term { name, difference_ms: less(decode.1, decode.0)? - share? });
         let rest = match by_tokens {
             Some(by_tokens) => [
                 Some(Term { name: "length of the answers", difference_ms: by_tokens }),
@@ -124,7 +131,11 @@ impl Measured {
             ("requests per second", run.requests_per_s, predicted("/throughput/requests_per_s")),
             ("KV blocks", fact("kv_blocks"), predicted("/kv_blocks")),
             ("requests in flight", run.load.concurrency, predicted("/running_mean")),
-            ("prefix hits, % of prompt tokens", hits.map(|share| 100.0 * share), predicted("/prefix_cache_hit_rate").map(|share| 100.0 * share)),
+            (
+                "prefix hits, % of prompt tokens",
+                hits.map(|share| 100.0 * share),
+                predicted("/prefix_cache_hit_rate").map(|share| 100.0 * share),
+            ),
             ("preemptions", metric("preemptions"), predicted("/preemptions")),
         ];
         let mut differing: Vec<(f64, String)> = pairs

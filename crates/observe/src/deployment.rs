@@ -32,6 +32,8 @@ const GIVEN: &str = "command line";
 pub(crate) struct Deployment {
     /// Version of vLLM, with its file.
     version: Option<(String, String)>,
+    /// A name of the model, with its file.
+    pub(crate) model: Option<(String, String)>,
     /// Arguments of the server with their file.
     pub(crate) arguments: Vec<(Vec<String>, String)>,
 }
@@ -66,11 +68,12 @@ impl Deployment {
                 measured.notes.push(format!("no engine stack of vLLM {version} is known{closest}"));
             }
         }
+        let of_server = self.model.clone();
         self.set_arguments(measured)?;
         measured.set_facts();
         let of_runs =
             measured.runs.iter().find_map(|run| Some((run.model.clone()?, run.sources.get("load").cloned()?)));
-        if let Some((model, file)) = of_runs.filter(|_| !measured.deployment.contains_key("model")) {
+        if let Some((model, file)) = of_runs.or(of_server).filter(|_| !measured.deployment.contains_key("model")) {
             measured.set("model", json!(model), &file);
         }
         for (key, value) in keys(given)? {

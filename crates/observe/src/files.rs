@@ -39,7 +39,9 @@ impl Measured {
         merge::check_models(&read)?;
         let mut deployment = Deployment::default();
         for (name, kind, found) in read {
-            let Contents { version, runs, facts, arguments, scrape, steps, notes: remarks, .. } = found;
+            let Contents { version, runs, models, facts, arguments, scrape, steps, notes: remarks } = found;
+            let model = models.into_iter().next().map(|model| (model, name.to_owned()));
+            deployment.model = deployment.model.take().or(model);
             measured.notes.extend(remarks.into_iter().map(|note| format!("{name}: {note}")));
             if kind == Measurement::VllmLog {
                 deployment.version(name, version.as_deref())?;

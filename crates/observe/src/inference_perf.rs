@@ -62,12 +62,14 @@ pub(crate) fn read(reports: &[Value]) -> Result<Contents, Error> {
 
 /// Reads the requests: a list, or an object each.
 pub(crate) fn read_requests(values: &[Value]) -> Result<Contents, Error> {
-    let requests = || values.iter().flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice));
+    let requests =
+        || values.iter().flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice));
     let samples = requests().map(sample).collect::<Result<Vec<_>, _>>()?;
     if samples.iter().all(|sample| sample.has_failed) {
         return Err(contents("expected completed requests, found none; run the benchmark again"));
     }
-    let sent = requests().next().and_then(|request| serde_json::from_str::<Value>(request.get("request")?.as_str()?).ok());
+    let sent =
+        requests().next().and_then(|request| serde_json::from_str::<Value>(request.get("request")?.as_str()?).ok());
     let model = sent.and_then(|sent| text(&sent, "/model"));
     let mut run = Run { client: CLIENT.to_owned(), model, samples, trace: Some(String::new()), ..Run::default() };
     run.sum_up();

@@ -90,8 +90,11 @@ pub(crate) fn joined(runs: Vec<Run>, notes: &mut Vec<String>) -> Vec<Run> {
 fn is_same(a: &Run, b: &Run) -> bool {
     let close =
         |a: Option<f64>, b: Option<f64>| a.zip(b).is_none_or(|(a, b)| (a - b).abs() <= SAME * a.abs().max(b.abs()));
+    let agree = |a: Option<u64>, b: Option<u64>| a.zip(b).is_none_or(|(a, b)| a == b);
     a.client == b.client
         && a.load.completed == b.load.completed
+        && agree(a.load.users, b.load.users)
+        && close(a.load.asked_per_s, b.load.asked_per_s)
         && a.e2e_ms.mean.is_some() | a.ttft_ms.mean.is_some()
         && close(a.e2e_ms.mean, b.e2e_ms.mean)
         && close(a.ttft_ms.mean, b.ttft_ms.mean)

@@ -57,7 +57,10 @@ fn rate(run: &Run) -> Option<String> {
 fn arrivals(run: &Run) -> Option<String> {
     let is_told = run.load.arrival.is_some() || run.trace.is_some();
     run.load.asked_per_s.filter(|_| !is_told)?;
-    Some("no file tells how the arrivals were distributed: a scenario takes a Poisson process; give --arrival otherwise".to_owned())
+    Some(
+        "no file tells how the arrivals were distributed: a scenario takes a Poisson process; give --arrival otherwise"
+            .to_owned(),
+    )
 }
 
 fn held_back(run: &Run) -> Option<String> {

@@ -166,7 +166,10 @@ fn a_file_that_is_cut_anywhere_is_an_error_or_the_same_kind() {
         for cut in cuts {
             match alone(&whole[..cut]) {
                 Ok(measured) => assert_eq!(measured.files[0].kind, kind, "{name} up to {cut}"),
-                Err(error) => assert!(error.to_string().starts_with("file: ") || error.to_string().starts_with("file:"), "{error}"),
+                Err(error) => assert!(
+                    error.to_string().starts_with("file: ") || error.to_string().starts_with("file:"),
+                    "{error}"
+                ),
             }
         }
     }
