@@ -11,7 +11,8 @@ use crate::output::{Answered, plural};
 use crate::parser::Invocation;
 use crate::progress::Ticker;
 use crate::{
-    compare, engines, fits, generate, html, lookup, models, plan, program, report, run, saturate, step, sweep, tables,
+    compare, engines, fits, generate, html, lookup, models, observe, plan, program, report, run, saturate, step, sweep,
+    tables,
 };
 
 /// Runs the command with these arguments, prints the answer or the error, and returns the exit code. The first argument
@@ -64,6 +65,7 @@ fn dispatch(command: &Command, host: Host<'_>) -> Result<Answered, Error> {
         Command::Step(args) => step::run(args, &host.command)?,
         Command::Fits(args) => fits::run(args)?.into(),
         Command::Compare(args) => compare::run(args, &host.command)?,
+        Command::Observe(args) => observe::run(args)?.into(),
         Command::Report(args) => report::run(args, &host.command)?,
         Command::Lookup(args) => lookup::run(args)?.into(),
         Command::Tables(args) => tables::run(args)?.into(),

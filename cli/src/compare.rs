@@ -13,7 +13,7 @@ use crate::grid::Grid;
 use crate::html::HtmlFile;
 use crate::output::{Answered, count, scientific, three_digits, title, to_json, wrapped_at};
 use crate::outputs::{Existing, Outputs};
-use crate::{input, run};
+use crate::{compared, input, run};
 
 /// Column of the text after its label.
 const INDENT: usize = 12;
@@ -24,11 +24,21 @@ const MIN_TERM: f64 = 0.01;
 
 /// Compares and answers with the text to print.
 pub(crate) fn run(args: &CompareArgs, command: &str) -> Result<Answered, Error> {
-    let inputs = [&args.a, &args.b].map(|path| (path.clone(), "is compared"));
+    let bytes = input::read(&args.a).map_err(Error::reading(&args.a))?;
+    if let Some(measured) = compared::measured(&args.a, &bytes)? {
+        return Ok(compared::answer(args, &measured)?.into());
+    }
+    let Some(of_b) = &args.b else {
+        return Err(Error::new("expected a second scenario or report to compare with; add it"));
+    };
+    if args.run.is_some() {
+        return Err(Error::new("--run has no effect: it chooses a measured load, and none is compared; leave it out"));
+    }
+    let inputs = [&args.a, of_b].map(|path| (path.clone(), "is compared"));
     let html = HtmlFile::open(args.html.html.as_deref(), &mut Outputs::new(inputs.into(), Existing::Keep))?;
-    let (a, b) = (read(&args.a)?, read(&args.b)?);
-    let as_json = || json([&args.a, &args.b], &a, &b);
-    let text = if args.json { as_json()? } else { text(args, &a, &b) };
+    let (a, b) = (read(&args.a, bytes)?, read(of_b, input::read(of_b).map_err(Error::reading(of_b))?)?);
+    let as_json = || json([&args.a, of_b], &a, &b);
+    let text = if args.json { as_json()? } else { text([&args.a, of_b], &a, &b) };
     HtmlFile::of_answer(html, text.into(), "rooflut compare", as_json, command)
 }
 
@@ -38,10 +48,10 @@ pub(crate) fn json(paths: [&Path; 2], a: &ReadReport, b: &ReadReport) -> Result<
     to_json(&ComparisonJson { a: SideJson::new(of_a, a), b: SideJson::new(of_b, b), comparison: Comparison::of(a, b) })
 }
 
-fn text(args: &CompareArgs, a: &ReadReport, b: &ReadReport) -> String {
+fn text([of_a, of_b]: [&Path; 2], a: &ReadReport, b: &ReadReport) -> String {
     let comparison = Comparison::of(a, b);
     let mut text = title("Two runs side by side");
-    for (name, path, report) in [("A", &args.a, a), ("B", &args.b, b)] {
+    for (name, path, report) in [("A", of_a, a), ("B", of_b, b)] {
         let about = format!("{}: {}", path.display(), report.title());
         text += &wrapped_at(INDENT, name, &about);
     }
@@ -73,8 +83,7 @@ impl SideJson {
 }
 
 /// Reads a report, or a scenario and simulates it.
-fn read(path: &Path) -> Result<ReadReport, Error> {
-    let bytes = input::read(path).map_err(Error::reading(path))?;
+fn read(path: &Path, bytes: Vec<u8>) -> Result<ReadReport, Error> {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     if first == Some(&b'{') {
         return ReadReport::read(&bytes).map_err(|error| error.in_file(path).into());

@@ -7,6 +7,7 @@ mod args;
 mod command;
 mod command_line;
 mod compare;
+mod compared;
 mod deferred;
 mod engines;
 #[doc(hidden)]
@@ -31,6 +32,7 @@ mod lookup;
 mod lookup_output;
 mod model_source;
 mod models;
+mod observe;
 #[doc(hidden)]
 pub mod output;
 #[doc(hidden)]

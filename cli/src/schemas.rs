@@ -1,5 +1,6 @@
 //! JSON Schemas of what commands write.
 
+use rooflut_observe::Measured;
 use rooflut_plan::{MostUsers, Plan, Saturation};
 use rooflut_report::{Report, Versioned};
 use rooflut_scenario::{Fits, ScenarioFile};
@@ -9,6 +10,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::compare::ComparisonJson;
+use crate::compared::ComparedJson;
 use crate::engines::EnginesJson;
 use crate::error::Error;
 use crate::input;
@@ -36,7 +38,9 @@ pub fn schemas() -> Result<Vec<(&'static str, Value)>, Error> {
         ("saturate-users", of::<MostUsers>()),
         ("sweep", sweep()?),
         ("fits", of::<Fits>()),
+        ("observe", of::<Measured>()),
         ("compare", of::<ComparisonJson>()),
+        ("compare-measured", of::<ComparedJson>()),
         ("lookup", of::<AnswerJson<'_>>()),
         ("tables", of::<TablesJson<'_>>()),
         ("models", of::<ModelsJson>()),

@@ -4,6 +4,7 @@ mod compare;
 mod fits;
 mod limits;
 mod lookup;
+mod observe;
 mod plan;
 mod prices;
 mod report;
@@ -22,6 +23,7 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use fits::FitsArgs;
 pub(crate) use limits::LimitArgs;
 pub(crate) use lookup::{LookupArgs, Question};
+pub(crate) use observe::ObserveArgs;
 pub(crate) use plan::{Choices, PlanArgs};
 pub(crate) use prices::PriceArgs;
 pub(crate) use report::ReportArgs;
@@ -78,6 +80,8 @@ pub(crate) enum Command {
     /// Compare two scenarios or reports: the differences, and the terms that explain them.
     #[command(arg_required_else_help = false)]
     Compare(Deferred<CompareArgs>),
+    /// Read what clients and servers measured: the load as sent, the figures, the deployment, as a scenario.
+    Observe(Deferred<ObserveArgs>),
     /// Write a report with charts, one HTML file, from the outputs of other commands.
     #[command(arg_required_else_help = false)]
     Report(Deferred<ReportArgs>),

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use clap::Args;
 use rooflut::engine;
-use rooflut_scenario::{Scenario, Target, VllmServe};
+use rooflut_scenario::{Scenario, Target, VllmServe, shell_quoted};
 
 use crate::error::Error;
 use crate::input;
@@ -56,6 +56,12 @@ impl VllmArgs {
 }
 
 impl VllmArgs {
+    /// Returns the command, or else `words`.
+    pub(crate) fn or(&self, words: &[String]) -> VllmArgs {
+        let quoted = || words.iter().map(|word| shell_quoted(word)).collect::<Vec<_>>().join(" ");
+        VllmArgs { vllm: self.vllm.clone().or_else(|| (!words.is_empty()).then(quoted)) }
+    }
+
     /// Puts the settings of the command under those of `scenario`, and checks them; returns remarks.
     pub(crate) fn put_under(&self, scenario: &mut Scenario) -> Result<Vec<String>, Error> {
         let Some(merged) = self.under(scenario, None)? else {

@@ -5,6 +5,7 @@ use rooflut_error::{Error, key, misspelt};
 use crate::column_names::guess;
 use crate::error::{Shown, contents, names};
 use crate::format::Format;
+use crate::measurement::Measurement;
 use crate::{foreign, json, table};
 
 impl Format {
@@ -36,7 +37,7 @@ impl Format {
                 let (found, or_named) = (names(&found), or_named.unwrap_or_default());
                 Err(contents(format!("keys of no known format: {found}; expected the keys of {expected}{or_named}")))
             }
-            None => Ok(Format::Own),
+            None => foreign::check_measured(Measurement::of_lines(text)).map(|()| Format::Own),
         }
     }
 
@@ -64,6 +65,34 @@ impl Format {
             ))),
         });
         ignored.collect()
+    }
+}
+
+impl Measurement {
+    /// Recognises a file by its content; `head` is the file or its beginning.
+    ///
+    /// # Errors
+    ///
+    /// If the file is in no form that can be read, or begins as JSON and its first object cannot be read.
+    ///
+    /// ```
+    /// use rooflut_traces::Measurement;
+    /// let text = r#"{"request_throughput": 4.5, "tokenizer_id": "m", "mean_ttft_ms": 31.0}"#;
+    /// assert_eq!(Measurement::detect(text.as_bytes()), Ok(Some(Measurement::VllmBench)));
+    /// assert_eq!(Measurement::detect(b"arrival_ms,prompt_tokens,output_tokens\n"), Ok(None));
+    /// ```
+    pub fn detect(head: &[u8]) -> Result<Option<Measurement>, Error> {
+        foreign::check_bytes(head)?;
+        let (text, is_json) = text_of(head);
+        let names = if is_json { json::first_keys(text)? } else { table::column_names(text) };
+        let found = match is_json {
+            true => Measurement::of_keys(&names),
+            false => Measurement::of_columns(&names).or_else(|| Measurement::of_lines(text)),
+        };
+        match found {
+            Some(kind) => Ok(Some(kind)),
+            None => foreign::check_names(&names, is_json).map(|()| None),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use rooflut_error::Error;
 
 use crate::error::contents;
+use crate::measurement::Measurement;
 
 /// A file that is recognised but not read.
 struct Foreign {
@@ -37,14 +38,18 @@ const fn compressed(title: &'static str) -> Foreign {
 }
 
 /// CSV files by columns that all of them have.
-const COLUMNS: [(&[&str], Foreign); 2] = [(&["Metric", "avg"], SUMMARY), (&["Run Info", "Benchmark"], GUIDELLM)];
+const COLUMNS: [(&[&str], Foreign); 2] = [
+    (&["Metric", "avg"], in_json("a summary of genai-perf or AIPerf")),
+    (&["Run Info", "Benchmark"], in_json("a guidellm report")),
+];
+
+const fn in_json(title: &'static str) -> Foreign {
+    Foreign { title, advice: "use the JSON beside it, which rooflut observe reads" }
+}
 
 /// JSON files by keys that all of them have.
-const KEYS: [(&[&str], Foreign); 8] = [
-    (&["benchmarks"], GUIDELLM),
-    (&["request_throughput", "input_config"], SUMMARY),
+const KEYS: [(&[&str], Foreign); 5] = [
     (&["experiments"], Foreign { title: "a genai-perf profile", advice: TO_CSV }),
-    (&["metadata", "metrics"], Foreign { title: "AIPerf's report of requests", advice: TO_CSV }),
     (
         &["conversations"],
         Foreign {
@@ -56,14 +61,6 @@ const KEYS: [(&[&str], Foreign); 8] = [
     (&["traceId", "spanId"], OPEN_TELEMETRY),
     (&["trace_id", "span_id"], OPEN_TELEMETRY),
 ];
-
-const GUIDELLM: Foreign = Foreign { title: "a guidellm report", advice: TO_CSV };
-
-const SUMMARY: Foreign = Foreign {
-    title: "a summary of genai-perf or AIPerf, without single requests",
-    advice: "write arrival_ms, prompt_tokens and output_tokens of each request of its profile_export.json or \
-             profile_export.jsonl to a CSV",
-};
 
 const OPEN_TELEMETRY: Foreign = Foreign { title: "OpenTelemetry spans", advice: TO_CSV };
 
@@ -94,6 +91,8 @@ pub(crate) fn check_names(names: &[String], is_json: bool) -> Result<(), Error> 
     if is_model {
         return refuse(Some(&SERVE_GEN));
     }
+    let measured = if is_json { Measurement::of_keys(names) } else { Measurement::of_columns(names) };
+    check_measured(measured)?;
     let known: &[(&[&str], Foreign)] = if is_json { &KEYS } else { &COLUMNS };
     let mut known = known.iter();
     let found = known.find(|(keys, _)| {
@@ -101,6 +100,19 @@ pub(crate) fn check_names(names: &[String], is_json: bool) -> Result<(), Error> 
         keys.all(|key| names.iter().any(|name| name == key))
     });
     refuse(found.map(|(_, foreign)| foreign))
+}
+
+/// Refuses a file of measured figures that is no trace.
+pub(crate) fn check_measured(found: Option<Measurement>) -> Result<(), Error> {
+    match found.filter(|kind| !kind.may_be_trace()) {
+        Some(kind) => {
+            let text = format!(
+                "expected a trace, found a file of figures ({kind}); read it with rooflut observe, or {TO_CSV}"
+            );
+            Err(contents(text))
+        }
+        None => Ok(()),
+    }
 }
 
 fn refuse(found: Option<&Foreign>) -> Result<(), Error> {

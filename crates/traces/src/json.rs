@@ -309,7 +309,13 @@ pub(crate) fn first_keys(head: &[u8]) -> Result<Vec<String>, Error> {
 
 /// Writes `Infinity`, as Python writes the rate of SGLang's results, as vLLM does: `"inf"`. `NaN` becomes the text
 /// `-`. Nothing moves, so that lines and bytes stay where they are.
-pub(crate) fn quote_infinities(text: &mut [u8]) {
+///
+/// ```
+/// let mut text = *br#"{"request_rate": Infinity}"#;
+/// rooflut_traces::quote_infinities(&mut text);
+/// assert_eq!(&text, br#"{"request_rate": "inf"   }"#);
+/// ```
+pub fn quote_infinities(text: &mut [u8]) {
     let (mut rest, mut in_string) = (text, false);
     loop {
         let length = match rest {

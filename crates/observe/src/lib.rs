@@ -1,0 +1,34 @@
+#![doc = include_str!("../README.md")]
+
+mod aiperf;
+mod compared;
+mod contents;
+mod deployment;
+mod distribution;
+mod files;
+mod guidellm;
+mod inference_perf;
+mod json;
+mod lists;
+mod log;
+mod measured;
+mod merge;
+mod metrics;
+mod notes;
+mod prometheus;
+mod read;
+mod requests;
+mod run;
+mod scenario;
+mod scrape;
+mod sglang;
+mod step;
+mod steps;
+mod vllm;
+
+pub use compared::{Compared, Figure, Term};
+pub use distribution::Distribution;
+pub use measured::{Fact, File, Measured, ReadFile};
+pub use requests::Request;
+pub use run::{Load, Run};
+pub use step::Step;

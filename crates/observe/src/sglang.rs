@@ -1,0 +1,82 @@
+//! Results of SGLang's `bench_serving --output-file`: a line of JSON for each run.
+
+use rooflut_error::Error;
+use serde_json::Value;
+
+use crate::contents::Contents;
+use crate::distribution::Distribution;
+use crate::json::{contents, count, find, number};
+use crate::lists;
+use crate::run::{Load, Run};
+use crate::vllm::{latency, request_rate};
+
+pub(crate) fn read(results: &[Value]) -> Result<Contents, Error> {
+    let mut found = Contents::default();
+    for result in results {
+        found.runs.push(run(result)?);
+        found.facts.extend(facts(result)?);
+    }
+    Ok(found)
+}
+
+fn run(result: &Value) -> Result<Run, Error> {
+    let completed = count(result, "/completed")?;
+    if completed == Some(0) {
+        return Err(contents("all requests of this result failed; run the benchmark again"));
+    }
+    let asked_per_s = match result.get("request_rate") {
+        // `--use-trace-timestamps`.
+        Some(Value::String(trace)) if trace == "trace" => None,
+        _ => request_rate(result)?,
+    };
+    let mean = |total: &str| {
+        let total = number(result, total)?;
+        let mean = total.zip(completed).map(|(total, completed)| total / completed as f64);
+        Ok::<_, Error>(Distribution { mean, ..Distribution::default() })
+    };
+    let mut run = Run {
+        client: "SGLang bench_serving".to_owned(),
+        model: result.pointer("/server_info/model_path").and_then(Value::as_str).map(str::to_owned),
+        load: Load {
+            completed,
+            asked_per_s,
+            arrival: asked_per_s.map(|_| "poisson".to_owned()),
+            users: count(result, "/max_concurrency")?,
+            concurrency: number(result, "/concurrency")?,
+            prompt_tokens: mean("/total_input_tokens")?,
+            output_tokens: mean("/total_output_tokens")?,
+            ..Load::default()
+        },
+        duration_s: number(result, "/duration")?,
+        ttft_ms: latency(result, "ttft")?,
+        tpot_ms: latency(result, "tpot")?,
+        itl_ms: latency(result, "itl")?,
+        e2e_ms: latency(result, "e2e_latency")?,
+        requests_per_s: number(result, "/request_throughput")?,
+        output_tokens_per_s: number(result, "/output_throughput")?,
+        total_tokens_per_s: number(result, "/total_throughput")?,
+        samples: lists::samples(result)?,
+        ..Run::default()
+    };
+    run.sum_up();
+    Ok(run)
+}
+
+/// Returns what the server says of itself in newer versions.
+fn facts(result: &Value) -> Result<Vec<(&'static str, Value)>, Error> {
+    let Some(server) = result.get("server_info").filter(|server| server.is_object()) else {
+        return Ok(Vec::new());
+    };
+    let named = [
+        ("sglang_version", "version"),
+        ("kv_tokens", "max_total_num_tokens"),
+        ("tp", "tp_size"),
+        ("dp", "dp_size"),
+        ("max_num_seqs", "max_running_requests"),
+    ];
+    let found = named.into_iter().filter_map(|(name, key)| {
+        let value = find(server, key).filter(|value| value.is_number() || value.is_string())?;
+        Some((name, value.clone()))
+    });
+    Ok(found.collect())
+}

@@ -1,0 +1,84 @@
+//! Results of `vllm bench serve --save-result`.
+
+use rooflut_error::Error;
+use serde_json::Value;
+
+use crate::contents::Contents;
+use crate::distribution::{Distribution, Names};
+use crate::json::{contents, count, number, text, wrong};
+use crate::lists;
+use crate::run::{Load, Run};
+
+/// The beginnings of the keys of figures, as in `p99_ttft_ms`. The client has no minimum and maximum.
+pub(crate) const NAMES: Names = ["mean", "median", "p90", "p95", "p99", "min", "max", "std"];
+
+/// Reads one result, or several of `--append-result`.
+pub(crate) fn read(results: &[Value]) -> Result<Contents, Error> {
+    let runs = results.iter().map(run).collect::<Result<Vec<_>, _>>()?;
+    Ok(Contents { runs, ..Contents::default() })
+}
+
+/// Reads the latency of this name, as in `mean_ttft_ms`.
+pub(crate) fn latency(result: &Value, name: &str) -> Result<Distribution, Error> {
+    Distribution::read(NAMES, 1.0, |figure| number(result, &format!("/{figure}_{name}_ms")))
+}
+
+/// Reads `request_rate`, which is a number, `"inf"` for requests at once, or another text.
+pub(crate) fn request_rate(result: &Value) -> Result<Option<f64>, Error> {
+    match result.get("request_rate") {
+        Some(Value::String(rate)) if rate.eq_ignore_ascii_case("inf") => Ok(None),
+        Some(Value::String(rate)) => rate
+            .parse()
+            .map(Some)
+            .map_err(|_| wrong("/request_rate", "requests per second, or inf", &Value::String(rate.clone()))),
+        _ => number(result, "/request_rate"),
+    }
+}
+
+fn run(result: &Value) -> Result<Run, Error> {
+    let completed = count(result, "/completed")?;
+    let sent = count(result, "/num_prompts")?;
+    if completed == Some(0) {
+        return Err(contents("all requests of this result failed; run the benchmark again"));
+    }
+    let samples = lists::samples(result)?;
+    let asked_per_s = request_rate(result)?.filter(|_| result.get("ramp_up_strategy").is_none_or(Value::is_null));
+    let burstiness = number(result, "/burstiness")?;
+    let has_starts = samples.iter().any(|sample| sample.start_s.is_some());
+    let mean = |total: &str| {
+        let total = number(result, total)?;
+        let mean = total.zip(completed).map(|(total, completed)| total / completed as f64);
+        Ok::<_, Error>(Distribution { mean, ..Distribution::default() })
+    };
+    let failed = count(result, "/failed")?;
+    let mut run = Run {
+        client: "vllm bench serve".to_owned(),
+        model: text(result, "/model_id"),
+        load: Load {
+            completed,
+            failed: failed.or_else(|| Some(sent?.saturating_sub(completed?))),
+            asked_per_s,
+            arrival: asked_per_s
+                .map(|_| if burstiness.is_none_or(|shape| shape == 1.0) { "poisson" } else { "gamma" }.to_owned()),
+            burstiness: burstiness.filter(|shape| *shape != 1.0 && asked_per_s.is_some()),
+            users: count(result, "/max_concurrency")?,
+            prompt_tokens: mean("/total_input_tokens")?,
+            output_tokens: mean("/total_output_tokens")?,
+            ..Load::default()
+        },
+        duration_s: number(result, "/duration")?,
+        ttft_ms: latency(result, "ttft")?,
+        tpot_ms: latency(result, "tpot")?,
+        itl_ms: latency(result, "itl")?,
+        e2e_ms: latency(result, "e2el")?,
+        requests_per_s: number(result, "/request_throughput")?,
+        output_tokens_per_s: number(result, "/output_throughput")?,
+        total_tokens_per_s: number(result, "/total_token_throughput")?,
+        samples,
+        ..Run::default()
+    };
+    // Replayed at the times of the requests, where they are in the file.
+    run.trace = has_starts.then(String::new);
+    run.sum_up();
+    Ok(run)
+}

@@ -1,0 +1,227 @@
+//! Results of clients, and what contradicts in them.
+
+use super::*;
+
+#[test]
+fn a_result_tells_load_and_figures() {
+    let measured = read(&[("a.json", &result().to_string())]).unwrap();
+    let [run] = measured.runs.as_slice() else { panic!("one run") };
+    assert_eq!((run.load.completed, run.load.failed, run.load.users), (Some(10), Some(0), Some(4)));
+    assert_eq!((run.load.asked_per_s, run.load.prompt_tokens.mean), (None, Some(100.0)));
+    assert_eq!((run.ttft_ms.mean, run.ttft_ms.p90, run.e2e_ms.p99), (Some(30.0), None, Some(130.0)));
+    assert_eq!(run.sources["ttft_ms"], "a.json");
+    assert_eq!(measured.notes, Vec::<String>::new());
+    assert_eq!(measured.missing, ["gpu", "engine", "tp"]);
+}
+
+#[test]
+fn requests_tell_what_the_summary_leaves_out() {
+    let measured = read(&[("a.json", &detailed(result()).to_string())]).unwrap();
+    let run = &measured.runs[0];
+    let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-6;
+    assert!(close(run.ttft_ms.p90, 30.0) && close(run.itl_ms.p95, 10.0) && close(run.tpot_ms.p90, 10.0));
+    assert!(close(run.e2e_ms.p50, 130.0) && close(run.load.sent_per_s, 2.0));
+    assert_eq!(run.requests.len(), 10);
+}
+
+#[test]
+fn a_load_becomes_a_scenario_that_a_file_can_hold() {
+    let given = "gpu = 'h100'\ntp = 1\n";
+    let measured = read_with(given, &[("a.json", &detailed(result()).to_string())]).unwrap();
+    let scenario = measured.scenario(0).unwrap();
+    let file = measured.scenario_file(0).unwrap();
+    assert_eq!(ScenarioFile::read(file.as_bytes()).unwrap().scenario(), &scenario);
+    let workload = &scenario.workload;
+    assert_eq!((workload.users, workload.requests, workload.rate), (Some(4), Some(10), None));
+    assert_eq!(workload.prompt.as_ref().unwrap().to_string(), "100");
+    assert_eq!(workload.output.as_ref().unwrap().to_string(), "11");
+    let error = measured.scenario(1).unwrap_err().to_string();
+    assert!(error.contains("expected a run from 1 to 1, found 2"), "{error}");
+}
+
+#[test]
+fn given_keys_replace_the_load() {
+    let given = "gpu = 'h100'\n[workload]\nrate = 3\nprompt = 50\n";
+    let measured = read_with(given, &[("a.json", &result().to_string())]).unwrap();
+    let workload = measured.scenario(0).unwrap().workload;
+    assert_eq!((workload.users, workload.rate), (None, Some(3.0)));
+    assert_eq!(workload.prompt.unwrap().to_string(), "50");
+}
+
+#[test]
+fn an_open_loop_with_start_times_is_replayed_as_it_was_sent() {
+    let mut open = detailed(result());
+    open["request_rate"] = json!(2.0);
+    open["max_concurrency"] = Value::Null;
+    let measured = read_with("gpu = 'h100'\n", &[("a.json", &open.to_string())]).unwrap();
+    let workload = measured.scenario(0).unwrap().workload;
+    assert_eq!((workload.trace, workload.rate), (Some("a.json".into()), None));
+    let mut summary = result();
+    summary["request_rate"] = json!(2.0);
+    summary["max_concurrency"] = Value::Null;
+    let measured = read_with("gpu = 'h100'\n", &[("a.json", &summary.to_string())]).unwrap();
+    assert_eq!(measured.scenario(0).unwrap().workload.rate, Some(2.0));
+}
+
+#[test]
+fn what_is_missing_is_asked_for() {
+    let mut other = result();
+    other["model_id"] = json!("my-own/model");
+    let measured = read(&[("a.json", &other.to_string())]).unwrap();
+    assert_eq!(measured.missing, ["model", "gpu", "engine", "tp"]);
+    let error = measured.scenario(0).unwrap_err();
+    assert_eq!(error.keys(), ["model", "gpu"]);
+}
+
+#[test]
+fn remarks_name_what_the_figures_do_not_show() {
+    let notes = |change: &dyn Fn(&mut Value)| {
+        let mut changed = detailed(result());
+        change(&mut changed);
+        read(&[("a.json", &changed.to_string())]).unwrap().notes
+    };
+    assert_eq!(notes(&|_| ()), Vec::<String>::new());
+    for (change, expected) in [
+        (&(|it: &mut Value| it["failed"] = json!(2)) as &dyn Fn(&mut Value), "2 of 12 requests failed"),
+        (&|it| it["ttfts"][0] = json!(3.0), "a cold start: the first request waited 3000 ms"),
+        (&|it| it["mean_tpot_ms"] = json!(20.0), "token counts: TTFT and TPOT of 11 output tokens make 230 ms"),
+        (
+            &|it| {
+                it["request_rate"] = json!(20.0);
+                it["max_concurrency"] = Value::Null;
+            },
+            "the client sent 2.00 requests per second where 20.00 were asked for",
+        ),
+        (&|it| it["request_rate"] = json!(2.0), "the client kept at most 4 requests in flight"),
+    ] {
+        let notes = notes(change);
+        assert!(notes.len() == 1 && notes[0].starts_with(expected), "{notes:?}");
+    }
+}
+
+#[test]
+fn failed_requests_are_no_samples() {
+    let mut failed = detailed(result());
+    failed["errors"][3] = json!("Service Unavailable");
+    failed["output_lens"][3] = json!(0);
+    failed["ttfts"][3] = json!(9.0);
+    failed["completed"] = json!(9);
+    failed["failed"] = json!(1);
+    let measured = read(&[("a.json", &failed.to_string())]).unwrap();
+    let run = &measured.runs[0];
+    assert_eq!((run.requests.len(), run.load.failed), (9, Some(1)));
+    assert!(run.ttft_ms.max.unwrap() < 31.0);
+    let mut all = result();
+    all["completed"] = json!(0);
+    assert!(message(&[("a.json", &all.to_string())]).contains("all requests of this result failed"));
+}
+
+#[test]
+fn wrong_values_are_errors_with_their_key() {
+    for (key, value, expected) in [
+        ("mean_ttft_ms", json!(-1), "mean_ttft_ms: expected a number of at least 0, found -1"),
+        ("completed", json!("ten"), "completed: expected a number of at least 0, found \"ten\""),
+        ("completed", json!(1.5), "completed: expected a whole number, found 1.5"),
+        ("request_rate", json!("fast"), "request_rate: expected requests per second, or inf"),
+        ("itls", json!([]), "itls: expected 10 elements as in input_lens, found 0"),
+    ] {
+        let mut wrong = detailed(result());
+        wrong[key] = value;
+        let message = message(&[("a.json", &wrong.to_string())]);
+        assert!(message.starts_with("a.json: ") && message.contains(expected), "{message}");
+    }
+    // NaN of Python is no figure.
+    let nan = result().to_string().replace("\"mean_ttft_ms\":30.0", "\"mean_ttft_ms\":NaN");
+    assert_eq!(read(&[("a.json", &nan)]).unwrap().runs[0].ttft_ms.mean, None);
+}
+
+#[test]
+fn sglang_writes_a_line_for_each_run() {
+    let line = json!({
+        "backend": "sglang", "dataset_name": "random", "request_rate": 0, "max_concurrency": 4, "duration": 5.0,
+        "completed": 10, "total_input_tokens": 1000, "total_output_tokens": 110, "request_throughput": 2.0,
+        "mean_e2e_latency_ms": 130.0, "mean_ttft_ms": 30.0, "mean_tpot_ms": 10.0, "p95_itl_ms": 11.0, "concurrency": 3.5,
+    });
+    let inf = line.to_string().replace("\"request_rate\":0", "\"request_rate\":Infinity");
+    let measured = read(&[("a.jsonl", &format!("{inf}\n{line}\n"))]).unwrap();
+    let [first, second] = measured.runs.as_slice() else { panic!("two runs") };
+    assert_eq!((first.load.asked_per_s, first.load.users, first.itl_ms.p95), (None, Some(4), Some(11.0)));
+    assert_eq!((second.load.asked_per_s, second.load.concurrency), (Some(0.0), Some(3.5)));
+}
+
+fn aiperf(unit: &str) -> Value {
+    let times =
+        |ms: f64| json!({"unit": unit, "avg": ms, "p50": ms, "p90": ms, "p95": ms, "p99": ms, "min": ms, "max": ms});
+    let count = |count: f64| json!({"unit": "tokens", "avg": count});
+    json!({
+        "schema_version": "1.0", "aiperf_version": "0.13.0",
+        "input_config": {"endpoint": {"model_names": ["llama-3.1-8b"], "urls": ["localhost:8000"]}, "loadgen": {"concurrency": 4}},
+        "request_throughput": {"unit": "requests/sec", "avg": 2.0}, "request_count": {"unit": "requests", "avg": 2.0},
+        "time_to_first_token": times(30.0), "inter_token_latency": times(10.0), "request_latency": times(130.0),
+        "input_sequence_length": count(100.0), "output_sequence_length": count(11.0),
+    })
+}
+
+fn aiperf_request(start_ns: u64, prompt: u64) -> Value {
+    let value = |value: f64, unit: &str| json!({"value": value, "unit": unit});
+    json!({
+        "metadata": {"request_start_ns": start_ns, "benchmark_phase": "profiling"}, "error": null,
+        "metrics": {
+            "time_to_first_token": value(30.0, "ms"), "request_latency": value(130.0, "ms"),
+            "inter_token_latency": value(10.0, "ms"), "input_sequence_length": {"value": prompt, "unit": "tokens"},
+            "output_sequence_length": {"value": 11, "unit": "tokens"},
+        },
+    })
+}
+
+#[test]
+fn a_summary_and_its_requests_are_one_run() {
+    let requests = format!("{}\n{}\n", aiperf_request(1_000_000_000, 100), aiperf_request(2_000_000_000, 100));
+    let files = [("requests.jsonl", requests.as_str()), ("summary.json", &aiperf("ms").to_string())];
+    let measured = read(&files).unwrap();
+    let [run] = measured.runs.as_slice() else { panic!("one run") };
+    assert_eq!((run.load.users, run.load.sent_per_s), (Some(4), Some(1.0)));
+    assert_eq!((run.tpot_ms.mean, run.requests.len()), (Some(10.0), 2));
+    assert_eq!((measured.files.len(), measured.notes.as_slice()), (2, &[][..]));
+    assert_eq!(run.model.as_deref(), Some("llama-3.1-8b"));
+
+    let more = format!("{}\n{}\n{}\n", aiperf_request(1, 300), aiperf_request(2, 300), aiperf_request(3, 300));
+    let notes = read(&[("r.jsonl", &more), ("s.json", &aiperf("ms").to_string())]).unwrap().notes;
+    assert_eq!(notes[0], "completed requests: 2.0 in s.json, 3.0 in r.jsonl; the first counts");
+    assert_eq!(notes[1], "prompt tokens: 100.0 in s.json, 300.0 in r.jsonl; the first counts");
+}
+
+#[test]
+fn times_have_units() {
+    let seconds = read(&[("a.json", &aiperf("s").to_string())]).unwrap();
+    assert_eq!(seconds.runs[0].ttft_ms.mean, Some(30_000.0));
+    let wrong = message(&[("a.json", &aiperf("furlongs").to_string())]);
+    assert!(wrong.contains("expected a unit of time, found \"furlongs\""), "{wrong}");
+}
+
+#[test]
+fn files_of_two_servers_are_refused() {
+    let mut other = result();
+    other["model_id"] = json!("meta-llama/Llama-3.1-70B-Instruct");
+    let error = message(&[("a.json", &result().to_string()), ("b.json", &other.to_string())]);
+    assert!(error.contains("so these are two servers"), "{error}");
+    let mut elsewhere = aiperf("ms");
+    elsewhere["input_config"]["endpoint"]["urls"] = json!(["http://10.0.0.2:8000/v1"]);
+    elsewhere["request_count"]["avg"] = json!(3.0);
+    let error = message(&[("a.json", &aiperf("ms").to_string()), ("b.json", &elsewhere.to_string())]);
+    assert!(error.contains("found loads on 127.0.0.1:8000 and on 10.0.0.2:8000"), "{error}");
+}
+
+#[test]
+fn other_files_are_refused() {
+    for (text, expected) in [
+        ("arrival_ms,prompt_tokens,output_tokens\n0,1,1\n", "found another file"),
+        ("{\"a\": 1}", "found another file"),
+        ("version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
+        ("{\"request_throughput\": 1, \"tokenizer_id\": \"m\", ", "invalid JSON: EOF"),
+        ("", "found another file"),
+    ] {
+        let message = message(&[("a", text)]);
+        assert!(message.contains(expected), "{message}");
+    }
+}
