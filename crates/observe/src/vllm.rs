@@ -58,9 +58,8 @@ fn run(result: &Value) -> Result<Run, Error> {
             completed,
             failed: failed.or_else(|| Some(sent?.saturating_sub(completed?))),
             asked_per_s,
-            arrival: asked_per_s
-                .map(|_| if burstiness.is_none_or(|shape| shape == 1.0) { "poisson" } else { "gamma" }.to_owned()),
-            burstiness: burstiness.filter(|shape| *shape != 1.0 && asked_per_s.is_some()),
+            arrival: asked_per_s.map(|_| if burstiness.is_none_or(is_one) { "poisson" } else { "gamma" }.to_owned()),
+            burstiness: burstiness.filter(|shape| !is_one(*shape) && asked_per_s.is_some()),
             users: count(result, "/max_concurrency")?,
             prompt_tokens: mean("/total_input_tokens")?,
             output_tokens: mean("/total_output_tokens")?,
@@ -81,4 +80,9 @@ fn run(result: &Value) -> Result<Run, Error> {
     run.trace = has_starts.then(String::new);
     run.sum_up();
     Ok(run)
+}
+
+/// Whether arrivals of this burstiness are a Poisson process.
+fn is_one(burstiness: f64) -> bool {
+    burstiness.total_cmp(&1.0).is_eq()
 }
