@@ -69,6 +69,11 @@ impl RunArgs {
         RunArgs { is_default: true, ..RunArgs::default() }
     }
 
+    /// Returns the arguments that a scenario stands for.
+    pub(crate) fn of_scenario(scenario: Scenario) -> RunArgs {
+        RunArgs { scenario, ..RunArgs::default() }
+    }
+
     /// Returns the scenario of a file, without its output: what it would write is left out.
     pub(crate) fn of_file(path: &Path, file: ScenarioFile) -> Result<RunArgs, Error> {
         let mut args = RunArgs {
