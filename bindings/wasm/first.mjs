@@ -19,6 +19,7 @@ const RUNS = [
     `${LOAD}prefix_hit_rate = 0.3\n[server]\nreplicas = 2\n`,
   ],
   ['model = "llama-3.1-70b"\ngpu = "a100"\ntp = 2\npp = 2\n', LOAD],
+  ['model = "gpt-oss-120b"\n', LOAD.replace("rate = 10", "users = 256").replace("requests = 64", "requests = 512")],
 ];
 
 /** Makes the calls. */
@@ -41,11 +42,15 @@ export async function first(rooflut) {
     }
     scenario.free();
   }
-  const planned = `model = "llama-3.1-8b"\n[workload]\n${LOAD.replace(/requests.*/, "")}`;
   const limits = { goodput: LIMITS, max_gpus: 8, gpu: ["h100"], tp: [1, 2, 4, 8] };
-  await rooflut.planLeast(planned, limits);
-  await rooflut.plan(planned, limits);
-  // Some refuse 8 GPUs, and one does not fit: the reasons are first answers, too.
+  const plan = async (model) => {
+    const planned = `model = "${model}"\n[workload]\n${LOAD.replace(/requests.*/, "")}`;
+    await rooflut.planLeast(planned, limits);
+    await rooflut.plan(planned, limits);
+  };
+  for (const model of ["llama-3.1-8b", "llama-3.1-70b", "qwen3-30b-a3b"]) await plan(model);
+  // Some do not fit, and some refuse 8 GPUs: the reasons are first answers, too.
+  await plan("deepseek-v3").catch(() => {});
   const targets = rooflut.models().map((model) => `model = "${model}"\ngpu = "b300"\ntp = 8\n`);
   for (const target of [...targets, 'model = "llama-3.1-405b"\n']) {
     await rooflut.run(`${target}[workload]\n${LOAD}`).catch(() => {});
