@@ -7,7 +7,7 @@ import { bundle, notices, template } from './build.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-/** The package with the library: `rooflut.wasm` and a file of tables for each GPU. */
+/** The package with the library: `rooflut.wasm`, the rest of it, and a file of tables for each GPU. */
 const PACKAGE = here('../bindings/wasm/dist/');
 
 /** Writes the page to the folder `out`, with the library of the folder `library`. */
@@ -23,7 +23,7 @@ export async function writePage(out, library = PACKAGE) {
   await writeFile(`${out}style.css`, await bundle('src/page/page.css'));
   await cp(here('src/page/index.html'), `${out}index.html`);
   await template(`${out}report.html`);
-  await cp(`${library}rooflut.wasm`, `${out}rooflut.wasm`);
+  for (const module of ['rooflut.wasm', 'rooflut.rest.wasm']) await cp(library + module, out + module);
   await cp(`${library}tables`, `${out}tables`, { recursive: true });
   await cp(`${library}../THIRD-PARTY.txt`, `${out}THIRD-PARTY.txt`);
   for (const licence of ['LICENSE-APACHE', 'LICENSE-MIT']) await cp(here(`../${licence}`), `${out}${licence}`);
@@ -31,7 +31,10 @@ export async function writePage(out, library = PACKAGE) {
 }
 
 /** Files that the first visit keeps. */
-const KEPT = ['./', 'index.html', 'app.js', 'worker.js', 'style.css', 'rooflut.wasm', 'tables/h100.bin', 'report.html'];
+const KEPT = [
+  ...['./', 'index.html', 'app.js', 'worker.js', 'style.css', 'report.html'],
+  ...['rooflut.wasm', 'rooflut.rest.wasm', 'tables/h100.bin'],
+];
 
 async function serviceWorker(out) {
   const hash = createHash('sha256');

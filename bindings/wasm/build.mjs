@@ -1,11 +1,16 @@
-// Cuts the rows of each table set out of the module that cargo built: node build.mjs MODULE
+// Divides the module that cargo built: node build.mjs MODULE
 //
-// dist/rooflut.wasm is the module without the rows of any set, dist/tables/NAME.bin the rows of one (js/rows.ts
-// describes the file). Both are of one build: a checksum in them says so.
+// dist/tables/NAME.bin has the rows of a table set (js/rows.ts describes the file), dist/rooflut.wasm the functions that
+// the calls of first.mjs run, and dist/rooflut.rest.wasm the others. All are of one build: a checksum in them says so.
 
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
+import { Rooflut } from "./dist/rooflut.js";
+import { first } from "./first.mjs";
 import { data, rebuilt } from "./module.mjs";
 
 /** Shorter arrays stay: other constants of the program may be equal, and in the same place. */
@@ -53,6 +58,8 @@ function joined(ranges) {
 }
 
 const segments = data(whole);
+const sets = names().map((name, set) => ({ name, own: places(set) }));
+const cut = joined(sets.flatMap(({ own }) => own));
 
 /** Returns the bytes of a place. */
 function bytesOf([start, end]) {
@@ -61,8 +68,8 @@ function bytesOf([start, end]) {
   return segment.bytes.subarray(start - segment.address, end - segment.address);
 }
 
-/** Returns a segment without what is cut. */
-function uncut({ address, bytes }, cut) {
+/** Returns a segment without the rows. */
+function uncut({ address, bytes }) {
   const end = address + bytes.length;
   const inside = cut.filter(([first, last]) => first < end && last > address);
   const starts = [address, ...inside.map(([, last]) => last)];
@@ -77,18 +84,56 @@ function numbers(...values) {
   return bytes;
 }
 
+/** Returns a module without rows, with the checksum. */
+const marked = (module) => rebuilt(module, segments.flatMap(uncut), ["rooflut.build", numbers(build)]);
+
+/** Returns the file of a set. */
+function rows({ own }) {
+  const table = own.flatMap(([start, end]) => [start, end - start]);
+  return Buffer.concat([numbers(MAGIC, build, own.length, ...table), ...own.map(bytesOf)]);
+}
+
+/** Returns which functions the first calls run, by an instrumented module. */
+async function profile(instrumented) {
+  const { Instance } = WebAssembly;
+  const instances = [];
+  // The package keeps its instance for itself.
+  WebAssembly.Instance = function (...given) {
+    instances.push(new Instance(...given));
+    return instances.at(-1);
+  };
+  const fetchTables = async (wanted) => rows(sets.find(({ name }) => name === wanted));
+  await first(new Rooflut(new WebAssembly.Module(marked(instrumented)), fetchTables));
+  WebAssembly.Instance = Instance;
+  if (instances.length !== 1) throw new Error("expected that no call panics, found one that did");
+  const [{ exports }] = instances;
+  // After a panic, the rest may be out of reach.
+  exports.rooflut_wasm_panic_message();
+  exports.rooflut_wasm_panic_length();
+  const length = exports.__write_profile(0, 0);
+  const buffer = exports.rooflut_wasm_allocate(length);
+  exports.__write_profile(buffer, length);
+  return Buffer.from(exports.memory.buffer, buffer, length);
+}
+
+/** Returns the module of the functions that the first calls run, and that of the others. */
+async function divided() {
+  const folder = mkdtempSync(join(tmpdir(), "rooflut-"));
+  const [instrumented, profiled, one, other] = ["i", "p", "1", "2"].map((name) => join(folder, name));
+  try {
+    execFileSync("wasm-split", ["--instrument", path, "-o", instrumented]);
+    writeFileSync(profiled, await profile(readFileSync(instrumented)));
+    execFileSync("wasm-split", [path, `--profile=${profiled}`, "-o1", one, "-o2", other]);
+    return [one, other].map((module) => readFileSync(module));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const [primary, rest] = await divided();
+writeFileSync("dist/rooflut.wasm", marked(primary));
+writeFileSync("dist/rooflut.rest.wasm", marked(rest));
 rmSync("dist/tables", { recursive: true, force: true });
 mkdirSync("dist/tables", { recursive: true });
-const cut = [];
-for (const [set, name] of names().entries()) {
-  const own = places(set);
-  const table = own.flatMap(([start, end]) => [start, end - start]);
-  writeFileSync(
-    `dist/tables/${name}.bin`,
-    Buffer.concat([numbers(MAGIC, build, own.length, ...table), ...own.map(bytesOf)]),
-  );
-  cut.push(...own);
-}
-const remaining = segments.flatMap((segment) => uncut(segment, joined(cut)));
-writeFileSync("dist/rooflut.wasm", rebuilt(whole, remaining, ["rooflut.build", numbers(build)]));
+for (const set of sets) writeFileSync(`dist/tables/${set.name}.bin`, rows(set));
 for (const license of ["LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(`../../${license}`, license);

@@ -6,9 +6,14 @@ target=$(realpath -m "${CARGO_TARGET_DIR:-../../target}")
 module=$target/wasm32-unknown-unknown/wasm/rooflut_wasm.wasm
 step() { printf '\n== %s\n' "$*"; "$@"; }
 
+install() {
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+  apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
 unavailable() { echo "bindings/wasm/check.sh: $1" >&2; exit 75; }
 command -v npm >/dev/null && node -e 'process.exit(Number.parseInt(process.versions.node) < 20 ? 1 : 0)' ||
   unavailable "node 20 or npm is not installed"
+command -v wasm-split >/dev/null || install binaryen || unavailable "wasm-split of binaryen is not installed"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || unavailable "Python 3.11 is not installed"
 # Without the target it can be had where Rust comes from rustup.
 wasm=wasm32-unknown-unknown

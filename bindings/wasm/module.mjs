@@ -81,7 +81,7 @@ export function data(module) {
   });
 }
 
-/** Returns a module with other data, without names, and with a custom section. */
+/** Returns a module with other data, if it has any, without names, and with a custom section. */
 export function rebuilt(module, segments, [name, contents]) {
   const active = ({ address: at, bytes }) => [
     Buffer.from([0, 0x41]),

@@ -407,6 +407,31 @@ test('a file says what is needed, and so does a page without its parts', options
   await context.close();
 });
 
+test('first answers come without the rest of the library, and errors that need it fetch it', options, async () => {
+  const context = await browser.newContext({ serviceWorkers: 'block' });
+  const page = await context.newPage();
+  let isOnline = false;
+  const asked = [];
+  await page.route('**/rooflut.rest.wasm', (route) => {
+    const kind = route.request().resourceType();
+    asked.push(kind);
+    // That of the page never ends; a worker waits for its own.
+    if (kind === 'xhr') return isOnline ? route.continue() : route.abort();
+  });
+  const refused = (text) =>
+    page.waitForFunction((text) => document.querySelector('.refused')?.textContent.includes(text), text);
+  await page.goto(server.url);
+  await settled(page);
+  await page.waitForFunction(() => document.querySelector('.figures .range').textContent.includes('to'));
+  assert.deepEqual(asked, ['fetch']);
+  await type(page, 'model', 'nope');
+  await refused('A part of the simulator could not be fetched');
+  isOnline = true;
+  await type(page, 'model', 'llama-9');
+  await refused('expected a built-in model, found "llama-9"');
+  await context.close();
+});
+
 test('tables of other GPUs come when they are chosen', options, () =>
   visit(async (page) => {
     server.asked.length = 0;

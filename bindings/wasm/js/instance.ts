@@ -1,5 +1,5 @@
 import { KINDS, RooflutError } from "./error.js";
-import { Arguments, type Exports, Trap, entered } from "./memory.js";
+import { Arguments, type Exports, Trap, Unavailable, entered } from "./memory.js";
 import { type Rows, write } from "./rows.js";
 
 const ERROR_BYTES = 1024;
@@ -7,17 +7,22 @@ const decoder = new TextDecoder();
 
 type Call = (...args: (number | bigint)[]) => number;
 
+/** Returns the module with the functions that few calls need. */
+export type Rest = () => WebAssembly.Module;
+
 /** The library in memory. A panic ends the instance of WebAssembly; a new one takes its place. */
 export class Instance {
   readonly #module: WebAssembly.Module;
+  readonly #rest: Rest;
   #exports: Exports;
   readonly #sets = new Map<number, Rows>();
   readonly #files = new Map<string, Uint8Array>();
   /** Counts the instances: handles of an earlier one name nothing in this one. */
   epoch = 0;
 
-  constructor(module: WebAssembly.Module) {
+  constructor(module: WebAssembly.Module, rest: Rest) {
     this.#module = module;
+    this.#rest = rest;
     this.#exports = this.#start();
   }
 
@@ -103,7 +108,8 @@ export class Instance {
   }
 
   #start(): Exports {
-    const exports = new WebAssembly.Instance(this.#module, {}).exports as unknown as Exports;
+    const placeholder = new Proxy({}, { get: (_, place) => this.#placeholder(Number(place), () => exports) });
+    const exports = new WebAssembly.Instance(this.#module, { placeholder }).exports as unknown as Exports;
     exports.rooflut_wasm_start();
     for (const [set, rows] of this.#sets) this.#writeRows(exports, set, rows);
     for (const [path, contents] of this.#files) {
@@ -112,6 +118,21 @@ export class Instance {
       args.free();
     }
     return exports;
+  }
+
+  /** Returns what stands for a function of the rest: the first call of one puts all of them into the table. */
+  #placeholder(place: number, exports: () => Exports): (...given: unknown[]) => unknown {
+    return (...given) => {
+      const primary = exports();
+      let rest: WebAssembly.Module;
+      try {
+        rest = this.#rest();
+      } catch (error) {
+        throw new Unavailable(error);
+      }
+      new WebAssembly.Instance(rest, { primary: primary as unknown as WebAssembly.ModuleImports });
+      return primary.table.get(place)(...given);
+    };
   }
 
   #writeRows(exports: Exports, set: number, rows: Rows): void {
@@ -145,11 +166,16 @@ export class Instance {
     return result;
   }
 
-  #replaced(trap: Trap): RooflutError {
-    const { rooflut_wasm_panic_message: message, rooflut_wasm_panic_length: length } = this.#exports;
-    const cause = this.#string(message(), length()) || trap.message;
+  #replaced(trap: Trap): unknown {
+    const error = trap instanceof Unavailable ? trap.reason : this.#defect(trap);
     this.#exports = this.#start();
     this.epoch += 1;
+    return error;
+  }
+
+  #defect(trap: Trap): RooflutError {
+    const { rooflut_wasm_panic_message: message, rooflut_wasm_panic_length: length } = this.#exports;
+    const cause = this.#string(message(), length()) || trap.message;
     return new RooflutError("panic", `a defect of rooflut, or too little memory: ${cause}; report it with the input`);
   }
 

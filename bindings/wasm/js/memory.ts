@@ -3,6 +3,8 @@ import { refused } from "./value.js";
 /** The functions that the WebAssembly module exports: those of the C interface, and a few beside it. */
 export interface Exports {
   readonly memory: WebAssembly.Memory;
+  /** Functions that are called through it; those of the rest are placeholders until it is here. */
+  readonly table: WebAssembly.Table;
   rooflut_wasm_start(): void;
   rooflut_wasm_allocate(length: number): number;
   rooflut_wasm_free(pointer: number, length: number): void;
@@ -25,12 +27,19 @@ const utf8 = new TextEncoder();
 /** The end of an instance: too little memory, or an exception in the module, whose memory is then unknown. */
 export class Trap extends Error {}
 
+/** The end of an instance that called a function of the rest, which could not be had. */
+export class Unavailable extends Trap {
+  constructor(readonly reason: unknown) {
+    super("the rest of the module is not here");
+  }
+}
+
 /** Calls a function of the module. A stack that overflows in it is no `WebAssembly.RuntimeError`, but a trap too. */
 export function entered<T>(call: () => T): T {
   try {
     return call();
   } catch (cause) {
-    throw new Trap(String(cause));
+    throw cause instanceof Unavailable ? cause : new Trap(String(cause));
   }
 }
 

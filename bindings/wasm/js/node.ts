@@ -7,7 +7,10 @@ export * from "./index.js";
 
 /** Loads the library in Node, from the files of the package. */
 export async function load(options: LoadOptions = {}): Promise<Rooflut> {
-  const wasm = options.wasm ?? readFile(new URL("./rooflut.wasm", import.meta.url));
-  const tables = (name: string) => readFile(new URL(`./tables/${name}.bin`, import.meta.url));
-  return new Rooflut(await compile(wasm), options.tables ?? tables);
+  const file = (name: string) => readFile(new URL(name, import.meta.url));
+  const [wasm, rest] = await Promise.all([
+    compile(options.wasm ?? file("./rooflut.wasm")),
+    compile(options.rest ?? file("./rooflut.rest.wasm")),
+  ]);
+  return new Rooflut(wasm, options.tables ?? ((name) => file(`./tables/${name}.bin`)), () => rest);
 }

@@ -1,5 +1,5 @@
 import { RooflutError } from "./error.js";
-import { Instance } from "./instance.js";
+import { Instance, type Rest } from "./instance.js";
 import type { Arguments } from "./memory.js";
 import { refused } from "./value.js";
 import { read } from "./rows.js";
@@ -87,13 +87,10 @@ export class Rooflut {
   readonly #loading = new Map<number, Promise<void>>();
   readonly #sets: readonly string[];
 
-  /** `load` of the package is shorter. */
-  constructor(module: WebAssembly.Module, fetchTables: FetchTables) {
-    const [section] = WebAssembly.Module.customSections(module, "rooflut.build");
-    if (section?.byteLength !== 4)
-      throw new TypeError("expected the rooflut.wasm of this package, found another module");
-    this.#build = new DataView(section).getUint32(0, true);
-    this.#instance = new Instance(module);
+  /** `load` of the package is shorter. `rest` is called when a call needs what is not in `module`. */
+  constructor(module: WebAssembly.Module, fetchTables: FetchTables, rest: Rest) {
+    this.#build = buildOf(module, "rooflut.wasm");
+    this.#instance = new Instance(module, () => this.#checked(rest()));
     this.#fetchTables = fetchTables;
     this.#sets = this.#list("rooflut_tables_names");
   }
@@ -273,6 +270,11 @@ export class Rooflut {
     return new RooflutError("refused", `expected the rows of ${name}, found none; await loadTables(${name}) before`);
   }
 
+  #checked(rest: WebAssembly.Module): WebAssembly.Module {
+    if (buildOf(rest, "rooflut.rest.wasm") === this.#build) return rest;
+    throw new TypeError("expected rooflut.wasm and rooflut.rest.wasm of one build, found those of two");
+  }
+
   #place(name: string): number {
     const place = this.#sets.indexOf(name);
     if (place < 0)
@@ -299,12 +301,19 @@ export class Rooflut {
   }
 }
 
+/** Returns the checksum of what a module was built from. */
+function buildOf(module: WebAssembly.Module, name: string): number {
+  const [section] = WebAssembly.Module.customSections(module, "rooflut.build");
+  if (section?.byteLength !== 4) throw new TypeError(`expected the ${name} of this package, found another module`);
+  return new DataView(section).getUint32(0, true);
+}
+
 /** Compiles WebAssembly; a response is compiled while it arrives. */
 export async function compile(wasm: Wasm): Promise<WebAssembly.Module> {
   const given = await wasm;
   if (given instanceof WebAssembly.Module) return given;
   if (typeof Response !== "undefined" && given instanceof Response) {
-    if (!given.ok) throw new TypeError(`expected rooflut.wasm at ${given.url}, found status ${given.status}`);
+    if (!given.ok) throw new TypeError(`expected WebAssembly at ${given.url}, found status ${given.status}`);
     const type = given.headers.get("content-type") ?? "";
     // Some servers do not know the type.
     return type.startsWith("application/wasm")

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
 
-import { RooflutError, load } from "../dist/node.js";
+import { Rooflut, RooflutError, compile, load } from "../dist/node.js";
 import { HEADER, MEMORY, Reader, section, sections, unsigned } from "../module.mjs";
 
 const RUN = 'model = "llama-3.1-8b"\n[workload]\nrate = 4\nrequests = 50\n';
@@ -173,9 +173,60 @@ test("a failed fetch is tried again", async () => {
   assert.ok(await rooflut.run(RUN));
 });
 
+const file = (name) => readFile(new URL(`../dist/${name}`, import.meta.url));
+
+/** Returns the library without what few calls need, which `rest` returns. */
+async function divided(rest) {
+  const [module, whole] = await Promise.all([compile(file("rooflut.wasm")), compile(file("rooflut.rest.wasm"))]);
+  return new Rooflut(module, (name) => file(`tables/${name}.bin`), () => rest(whole));
+}
+
+test("first answers do not need the rest, errors do, and are the same", async () => {
+  let asked = 0;
+  const rooflut = await divided((whole) => {
+    asked += 1;
+    return whole;
+  });
+  const all = await load();
+  for (const toml of [RUN, `gpu = "b300"\ndtype = "fp8"\ntp = 2\n${RUN.replace("llama-3.1-8b", "qwen3-32b")}`]) {
+    assert.equal(await rooflut.run(toml), await all.run(toml));
+    assert.equal(await rooflut.fits(toml.replace("tp = 2", "")), await all.fits(toml.replace("tp = 2", "")));
+  }
+  await rooflut.plan(RUN.replace("requests = 50\n", ""), { goodput: ["ttft:500"], gpu: ["h100"], max_gpus: 4 });
+  assert.equal(asked, 0);
+  const wrong = `modle = 1\n${RUN}`;
+  const message = (library) => library.run(wrong).catch((error) => error.message);
+  assert.equal(await message(rooflut), await message(all));
+  await rooflut.saturate(RUN.replace("rate = 4\n", ""), { tolerance: 0.1 });
+  assert.equal(asked, 1);
+});
+
+test("a rest that cannot be had is an error, and the next call asks for it again", async () => {
+  let fails = true;
+  const rooflut = await divided((whole) => {
+    if (fails) throw new Error("no network");
+    return whole;
+  });
+  const scenario = await rooflut.scenario(RUN);
+  await assert.rejects(rooflut.run('model = "llama-9"'), /^Error: no network/);
+  assert.throws(() => scenario.run(), { kind: "handle" });
+  assert.equal(JSON.parse(await rooflut.run(RUN)).model, "llama-3.1-8b");
+  fails = false;
+  await assert.rejects(rooflut.run('model = "llama-9"'), /expected a built-in model/);
+});
+
+test("a rest of another build is refused", async () => {
+  const bytes = await file("rooflut.rest.wasm");
+  // The checksum is the end of the last section.
+  bytes[bytes.length - 1] ^= 1;
+  const other = await compile(bytes);
+  const rooflut = await divided(() => other);
+  await assert.rejects(rooflut.run('model = "llama-9"'), /of one build, found those of two/);
+});
+
 /** Returns the module with at most `more` pages of memory beside those that it begins with. */
 async function limited(more) {
-  const module = await readFile(new URL("../dist/rooflut.wasm", import.meta.url));
+  const module = await file("rooflut.wasm");
   const parts = sections(module).flatMap(({ id, bytes }) => {
     const pages = new Reader(bytes.subarray(2)).unsigned();
     const limits = Buffer.concat([Buffer.from([1, 1]), unsigned(pages), unsigned(pages + more)]);

@@ -14,11 +14,16 @@ export interface Answer {
 export class Workers {
   private spare: Worker;
   private readonly gpus = new Set<string>();
+  private readonly rest: Promise<WebAssembly.Module>;
+  /** Tells that the page has its first answer: what follows may take the network. */
+  answered = (): void => {};
 
   constructor(
     private readonly script: string,
     private readonly library: WebAssembly.Module,
+    fetchRest: () => Promise<WebAssembly.Module>,
   ) {
+    this.rest = new Promise<void>((resolve) => (this.answered = resolve)).then(fetchRest);
     this.spare = this.started();
   }
 
@@ -38,6 +43,10 @@ export class Workers {
     const worker = new Worker(this.script);
     worker.postMessage({ start: this.library } satisfies ToWorker);
     worker.postMessage({ gpus: [...this.gpus] } satisfies ToWorker);
+    this.rest.then(
+      (rest) => worker.postMessage({ rest } satisfies ToWorker),
+      () => {}, // The worker fetches it when it needs it, and says what fails.
+    );
     return worker;
   }
 }
@@ -96,6 +105,7 @@ export class Lane {
     }
     if (message.id >= this.awaited) this.settle();
     // An older answer that comes in time is shown, too, so that answers follow a slider.
+    if (message.state === 'part' && message.part.part !== 'catalogue') this.workers.answered();
     if (message.state === 'part') this.asked?.answer.part(message.part);
     if (message.id < this.id) {
       if (this.ending === undefined) this.hurry();

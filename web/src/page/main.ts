@@ -12,7 +12,9 @@ async function start(page: HTMLElement): Promise<void> {
     return;
   }
   try {
-    const workers = new Workers('worker.js', await library());
+    const workers = new Workers('worker.js', await compiled('rooflut.wasm'), () =>
+      compiled('rooflut.rest.wasm', { priority: 'low' }),
+    );
     const first = new Lane(workers);
     new App(await catalogue(first), first, workers).start(page);
   } catch (error) {
@@ -41,9 +43,9 @@ function missing(): string | undefined {
   return undefined;
 }
 
-async function library(): Promise<WebAssembly.Module> {
-  const response = await fetch('rooflut.wasm');
-  if (!response.ok) throw new Error(`rooflut.wasm: ${response.status} ${response.statusText}`);
+async function compiled(file: string, options?: RequestInit): Promise<WebAssembly.Module> {
+  const response = await fetch(file, options);
+  if (!response.ok) throw new Error(`${file}: ${response.status} ${response.statusText}`);
   // Not every server knows the type, without which a browser does not compile while the file comes.
   const isTyped = response.headers.get('content-type')?.startsWith('application/wasm') ?? false;
   return isTyped ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());

@@ -30,8 +30,8 @@ const OWN = `rooflut ${scope.registration.scope} `;
 const NAME = OWN + VERSION;
 
 scope.addEventListener('install', (event) => {
-  // Not from the browser's cache, which may hold files of another version.
-  const files = FILES.map((file) => new Request(file, { cache: 'reload' }));
+  // Not unasked from the browser's cache, which may hold files of another version.
+  const files = FILES.map((file) => new Request(file, { cache: 'no-cache' }));
   event.waitUntil(caches.open(NAME).then((cache) => cache.addAll(files)));
 });
 

@@ -25,6 +25,8 @@ export type Part =
 export type ToWorker =
   /** The compiled library. */
   | { start: WebAssembly.Module }
+  /** What it leaves out, compiled. */
+  | { rest: WebAssembly.Module }
   /** GPUs whose tables to fetch beforehand. */
   | { gpus: string[] }
   | { id: number; task: Task };

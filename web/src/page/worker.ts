@@ -14,12 +14,14 @@ import { vllmScenario } from './vllm.js';
 const CALM_MS = 300;
 
 let library: Rooflut | undefined;
+let rest: WebAssembly.Module | undefined;
 let newest = 0;
 
 const say = (message: FromWorker): void => postMessage(message);
 
 addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
-  if ('start' in data) library = new Rooflut(data.start, fetchTables);
+  if ('start' in data) library = new Rooflut(data.start, fetchTables, restAtOnce);
+  else if ('rest' in data) rest = data.rest;
   else if ('gpus' in data)
     library?.loadTables(...data.gpus).catch(() => {}); // The task that needs them says so.
   else {
@@ -35,6 +37,23 @@ async function fetchTables(gpu: string): Promise<ArrayBuffer> {
     throw new Error(`The tables of ${gpu} could not be fetched: check the network, or choose another GPU.`);
   say({ state: 'fetched', gpu });
   return response.arrayBuffer();
+}
+
+/** Returns the rest of the library, which a call waits for; fetches it if the page has not sent it yet. */
+function restAtOnce(): WebAssembly.Module {
+  if (rest) return rest;
+  const request = new XMLHttpRequest();
+  request.open('GET', 'rooflut.rest.wasm', false);
+  request.responseType = 'arraybuffer';
+  try {
+    request.send();
+  } catch {
+    // Its status says so.
+  }
+  if (request.status !== 200)
+    throw new Error('A part of the simulator could not be fetched: check the network, and try again.');
+  rest = new WebAssembly.Module(request.response as ArrayBuffer);
+  return rest;
 }
 
 async function work(id: number, task: Task): Promise<void> {
