@@ -28,7 +28,8 @@ mod vllm;
 
 pub use compared::{Compared, Figure, Term};
 pub use distribution::Distribution;
-pub use measured::{Fact, File, Measured, ReadFile};
+pub use files::File;
+pub use measured::{Fact, Measured, ReadFile};
 pub use requests::Request;
 pub use run::{Load, Run};
 pub use step::Step;
