@@ -34,7 +34,7 @@ pub(crate) fn read(kind: Measurement, reports: &[Value]) -> Result<Contents, Err
     let mean = |name: &str| number(report_of, &format!("/{name}/avg"));
     let completed = count(report_of, "/request_count/avg")?;
     let settings = report.get("input_config").unwrap_or(&Value::Null);
-    let asked_per_s = positive(settings, "request_rate");
+    let asked_per_s = positive(settings, "request_rate").or_else(|| positive(settings, "rate"));
     let arrival = find(settings, "arrival_pattern").or_else(|| find(settings, "request_rate_mode"));
     let arrival = arrival.and_then(Value::as_str).unwrap_or("poisson");
     Ok(Contents::of_run(Run {

@@ -39,6 +39,11 @@ pub(crate) struct Deployment {
 }
 
 impl Deployment {
+    /// Whether no log tells anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.version.is_none() && self.arguments.is_empty()
+    }
+
     /// Notes the version of the server that wrote a log.
     pub(crate) fn version(&mut self, file: &str, version: Option<&str>) -> Result<(), Error> {
         let Some(version) = version else {
@@ -84,6 +89,7 @@ impl Deployment {
             measured.notes.extend(note);
             measured.set(&key, value, GIVEN);
         }
+        measured.leave_blocks();
         measured.note_missing();
         Ok(())
     }
@@ -127,6 +133,15 @@ impl Measured {
         let blocks = self.kv_blocks();
         for (key, fact) in KEYS.iter().filter_map(|key| Some((*key, self.facts.get(*key)?.clone()))).chain(blocks) {
             self.deployment.insert(key.to_owned(), fact);
+        }
+    }
+
+    /// Leaves the share of the memory out of a scenario with the number of KV blocks, which it would determine.
+    fn leave_blocks(&mut self) {
+        const SHARE: &str = "gpu_memory_utilization";
+        let is_found = self.deployment.get(SHARE).is_some_and(|share| share.source != GIVEN);
+        if is_found && self.deployment.contains_key("kv_blocks") {
+            self.facts.extend(self.deployment.remove_entry(SHARE));
         }
     }
 

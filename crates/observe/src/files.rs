@@ -59,15 +59,13 @@ impl Measured {
         measured.runs = merge::joined(runs, &mut measured.notes);
         merge::check_urls(&measured.runs)?;
         (measured.metric_files, measured.metrics) = merge::metrics(scrapes)?;
+        let figures = [measured.runs.len(), measured.metrics.len(), measured.steps.len(), measured.facts.len()];
+        if figures == [0; 4] && deployment.is_empty() {
+            let text = "expected figures or facts of a server, found none; add the result of a benchmark";
+            return Err(refused(text).in_file(Path::new(files.first().map_or("-", |file| file.name))));
+        }
         deployment.settle(&mut measured, given)?;
         notes::add(&mut measured);
-        if measured.runs.is_empty()
-            && measured.metrics.is_empty()
-            && measured.steps.is_empty()
-            && measured.facts.is_empty()
-        {
-            return Err(refused("expected figures or facts of a server, found none; add the result of a benchmark"));
-        }
         Ok(measured)
     }
 

@@ -45,10 +45,7 @@ pub(crate) fn read(reports: &[Value]) -> Result<Contents, Error> {
             sent_per_s: number(report, "/load_summary/achieved_rate")?.filter(|_| users.is_none()),
             users,
             prompt_tokens: tokens(["prompt_tokens", "prompt_len"])?,
-            output_tokens: tokens(["output_tokens", "output_len"])?,
-            ..Load::default()
-        },
-        duration_s: number(report, "/benchmark_time_seconds")?.filter(|seconds| *seconds > 0.0),
+            output_tokens,
         ttft_ms: time("time_to_first_token")?,
         tpot_ms: time("time_per_output_token")?,
         itl_ms: time("inter_token_latency")?,
@@ -92,6 +89,12 @@ fn sample(request: &Value) -> Result<Sample, Error> {
     }
     let since = |time: Option<f64>| Some((time? - start_s?) * 1e3);
     let computed = |name: &str| Ok::<_, Error>(number(request, &format!("/computed_metrics/{name}"))?.map(|s| s * 1e3));
+    let output_tokens =
+        tokens(["/info/response_metrics/output_tokens", "/info/output_tokens", "/computed_metrics/output_tokens"])?;
+    // Of the tokens alone: a request ends later than its last token.
+    let span_s = arrivals.last().zip(arrivals.first()).map(|(last, first)| last - first);
+    let after_first = output_tokens.filter(|tokens| *tokens > 1).map(|tokens| (tokens - 1) as f64);
+    let tpot_ms = span_s.zip(after_first).map(|(span_s, tokens)| 1e3 * span_s / tokens);
     let gaps = arrivals.windows(2).filter_map(|pair| Some((pair.last()? - pair.first()?) * 1e3));
     Ok(Sample {
         has_failed: request.get("error").is_some_and(|error| !error.is_null()),
@@ -106,7 +109,7 @@ fn sample(request: &Value) -> Result<Sample, Error> {
             "/computed_metrics/output_tokens",
         ])?,
         ttft_ms: computed("time_to_first_token")?.or(since(arrivals.first().copied())),
-        tpot_ms: computed("time_per_output_token")?,
+        tpot_ms: computed("time_per_output_token")?.or(tpot_ms),
         e2e_ms: since(end_s),
         gaps_ms: gaps.collect(),
         start_s,

@@ -86,12 +86,14 @@ pub(crate) fn joined(runs: Vec<Run>, notes: &mut Vec<String>) -> Vec<Run> {
     without_sums(joined, notes)
 }
 
-/// Whether two summaries are of one load.
+/// Whether the summaries of two files are of one load.
 fn is_same(a: &Run, b: &Run) -> bool {
     let close =
         |a: Option<f64>, b: Option<f64>| a.zip(b).is_none_or(|(a, b)| (a - b).abs() <= SAME * a.abs().max(b.abs()));
     let agree = |a: Option<u64>, b: Option<u64>| a.zip(b).is_none_or(|(a, b)| a == b);
+    let file = |run: &Run| run.sources.get("load").cloned();
     a.client == b.client
+        && file(a) != file(b)
         && a.load.completed == b.load.completed
         && agree(a.load.users, b.load.users)
         && close(a.load.asked_per_s, b.load.asked_per_s)

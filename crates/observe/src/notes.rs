@@ -41,9 +41,9 @@ fn failed(run: &Run) -> Option<String> {
 fn rate(run: &Run) -> Option<String> {
     let asked = run.load.asked_per_s?;
     if let Some(sent) = run.load.sent_per_s {
-        // Random arrivals vary by this much.
+        // The time of random arrivals varies by this much.
         let chance = run.load.completed.map_or(0.0, |count| 3.0 / (count.max(1) as f64).sqrt());
-        let is_short = sent < REACHED.min(1.0 - chance) * asked;
+        let is_short = sent < REACHED.min(1.0 / (1.0 + chance)) * asked;
         return is_short.then(|| {
             format!("the client sent {sent:.2} requests per second where {asked:.2} were asked for: it did not keep up")
         });

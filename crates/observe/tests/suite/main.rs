@@ -1,6 +1,7 @@
 //! Files as clients and servers write them, read as one measured scenario.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests fail as tests do")]
 
+mod compared;
 mod files;
 mod recorded;
 mod server;
