@@ -23,7 +23,7 @@ pub struct Compared {
     pub figures: Vec<Figure>,
     /// Terms of the difference of the mean E2E, predicted less measured, the largest first.
     pub terms: Vec<Term>,
-    /// What differs between the two and may explain it.
+    /// Differences between the two that may explain it.
     pub remarks: Vec<String>,
 }
 

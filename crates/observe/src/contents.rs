@@ -1,4 +1,4 @@
-//! What one file tells.
+//! The contents of one file.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::run::Run;
 use crate::scrape::Scrape;
 use crate::step::Step;
 
-/// What one file tells.
+/// The contents of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     /// The version of the client or server that wrote it.

@@ -27,7 +27,7 @@ const BLOCK_SIZE: u64 = 16;
 /// Source of keys that were given.
 const GIVEN: &str = "command line";
 
-/// What logs tell of the deployment.
+/// The settings of a deployment that logs name.
 #[derive(Default)]
 pub(crate) struct Deployment {
     /// Version of vLLM, with its file.

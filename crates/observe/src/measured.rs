@@ -15,7 +15,7 @@ use crate::step::Step;
 pub struct ReadFile {
     /// Its path.
     pub file: String,
-    /// What it is.
+    /// Its kind.
     pub kind: String,
     /// The version of the client or server that wrote it.
     pub version: Option<String>,

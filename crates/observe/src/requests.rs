@@ -36,7 +36,7 @@ pub(crate) struct Sample {
     pub(crate) gaps_ms: Vec<f64>,
 }
 
-/// What the requests of a run tell.
+/// The figures that follow from the requests of a run.
 pub(crate) struct Figures {
     pub(crate) completed: Option<u64>,
     pub(crate) failed: Option<u64>,

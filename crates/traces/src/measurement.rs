@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What was measured of a server, as a client or the server itself writes it: `rooflut observe` reads these files.
+/// A kind of file with measurements of a server, which a client or the server itself writes: `rooflut observe` reads them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Measurement {

@@ -102,7 +102,7 @@ fn the_reports_of_inference_perf_are_one_load() {
     assert_eq!(run.model.as_deref(), Some("meta-llama/Llama-3.1-8B-Instruct"));
     let [failed] = measured.notes.as_slice() else { panic!("{:?}", measured.notes) };
     assert!(failed.starts_with("4 of 20 requests failed"), "{failed}");
-    // What the client summed up is what its requests tell.
+    // The summary of the client is that of its requests.
     let requests = &read(&[&names[2]]).runs[0];
     for (summary, own) in run.latencies().into_iter().zip(requests.latencies()) {
         assert!(close(own.1.mean, summary.1.mean.unwrap()), "{}: {:?}", own.0, own.1);
