@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A kind of file with measurements of a server, which a client or the server itself writes: `rooflut observe` reads them.
+/// A kind of file with measurements of a server, which a client or the server itself writes: `rooflut observe` reads
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Measurement {
