@@ -161,9 +161,9 @@ fn a_file_that_is_cut_anywhere_is_an_error_or_the_same_kind() {
     for name in all() {
         let whole = bytes(&name);
         let kind = alone(&whole).unwrap().files[0].kind.clone();
-        // A parse each: two hundred cuts, and all near the ends, where values begin and are complete.
-        let step = (whole.len() / 80).max(1);
-        let cuts = (0..whole.len()).filter(|at| at % step == 0 || *at < 150 || whole.len() - at < 20);
+        // A parse each: a hundred cuts, and all near the ends, where values begin and are complete.
+        let step = (whole.len() / 40).max(1);
+        let cuts = (0..whole.len()).filter(|at| at % step == 0 || *at < 60 || whole.len() - at < 10);
         for cut in cuts {
             match alone(&whole[..cut]) {
                 Ok(measured) => assert_eq!(measured.files[0].kind, kind, "{name} up to {cut}"),
@@ -180,7 +180,7 @@ fn a_file_that_is_cut_anywhere_is_an_error_or_the_same_kind() {
 fn bytes_that_change_anywhere_do_not_panic() {
     for name in all() {
         let whole = bytes(&name);
-        let step = (whole.len() / 16).max(1);
+        let step = (whole.len() / 8).max(1);
         for at in (0..whole.len()).step_by(step) {
             for byte in [b'0', b'"', b'-', 0xff] {
                 let mut changed = whole.clone();
