@@ -14,6 +14,7 @@ use crate::input;
 use crate::output::{count, latency_cell, plural, scientific, three_digits, title, to_json, warnings, wrapped_at};
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs};
+use crate::prepared::PreparedRun;
 
 /// Column of the text after its label.
 const INDENT: usize = 12;
@@ -34,6 +35,11 @@ pub(crate) fn run(args: &ObserveArgs) -> Result<String, Error> {
     let files: Vec<File<'_>> = files.iter().map(|(name, bytes)| File { name, bytes }).collect();
     let mut measured = Measured::read(&files, &given)?;
     measured.notes.splice(..0, notes);
+    if measured.is_complete() {
+        for run in 0..measured.runs.len().max(1) {
+            PreparedRun::try_new(&measured.scenario(run)?, &input::open)?;
+        }
+    }
     if let Some(file) = scenario_out {
         write(file, args.scenario_out.as_deref(), &measured.scenario_file(chosen(args.run, &measured)?)?)?;
     }

@@ -137,7 +137,7 @@ test('all answers come: run, step, memory, front and plan', options, () =>
     assert.match(step, /A step of llama-3\.1-8b on 1 h100\sGPU takes [\d.]+\sms.*small_kernels.*fitted/s);
     assert.doesNotMatch(step, /unknown/);
     assert.match(await said('memory'), /llama-3\.1-8b fits on 1 h100\sGPU \(tp 1\)/);
-    assert.match(await said('front'), /\d+ rows of llama-3\.1-8b which differ in tp, pp and users.*1 split of the GPUs is not possible.*on the Pareto front/s);
+    assert.match(await said('front'), /\d+ rows of llama-3\.1-8b, which differ in tp, pp and users.*1 split of the GPUs is not possible.*on the Pareto front/s);
     assert.match(await said('plan'), /llama-3\.1-8b needs 1\sGPU/);
     assert.match(await page.locator('.summary').textContent(), /Origin of the step time/);
   }),

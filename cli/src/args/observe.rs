@@ -63,6 +63,7 @@ impl ObserveArgs {
         scenario.workload = self.workload.clone();
         scenario.server = self.server.clone();
         let notes = self.vllm.or(&self.command).put_under(&mut scenario)?;
+        scenario.check()?;
         Ok((scenario, notes))
     }
 }

@@ -33,6 +33,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("plan", "--requests 2 --goodput ttft:100000@mean --max-gpus 8"),
     ("saturate", "--requests 20 --goodput ttft:100000@mean"),
     ("sweep", "--requests 2 --out new.csv"),
+    ("observe", "--gpu h100"),
     ("step", "--decode 1x1"),
     ("lookup gemm", "--k 4096 --n 4096 --m 8"),
     ("lookup prefill", "--q-heads 32 --kv-heads 8 --seq-len 64"),

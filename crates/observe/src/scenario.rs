@@ -20,8 +20,7 @@ impl Measured {
     /// # Errors
     /// Keys that no file tells: a model and a GPU always, and the load. No run of this index.
     pub fn scenario(&self, run: usize) -> Result<Scenario, Error> {
-        let needed = self.missing.iter().filter(|key| !["engine", "tp"].contains(&key.as_str()));
-        let needed: Vec<String> = needed.map(|missing| key(missing).to_string()).collect();
+        let needed: Vec<String> = self.needed().map(|missing| key(missing).to_string()).collect();
         if !needed.is_empty() {
             let text = format!("the files do not tell {}; add it", needed.join(", "));
             return Err(Error::new(Kind::Conflict, text));
@@ -38,6 +37,16 @@ impl Measured {
         let (scenario, _) = of_keys(workload.into_iter())?.overlaid(&of_keys(own)?)?;
         scenario.check()?;
         Ok(scenario)
+    }
+
+    /// Whether files and flags tell all that a scenario needs.
+    pub fn is_complete(&self) -> bool {
+        self.needed().next().is_none()
+    }
+
+    /// Returns the missing keys that have no usual value.
+    fn needed(&self) -> impl Iterator<Item = &String> {
+        self.missing.iter().filter(|key| !["engine", "tp"].contains(&key.as_str()))
     }
 
     /// Returns the keys of a load.
