@@ -74,7 +74,11 @@ pub(crate) fn answer(args: &CompareArgs, measured: &Measured) -> Result<String, 
     };
     let report = match &args.b {
         Some(path) => predicted(path)?,
-        None => simulated(RunArgs { scenario: measured.scenario(index)?, ..RunArgs::default() })?,
+        None => {
+            let mut own = RunArgs::default();
+            own.scenario = measured.scenario(index)?;
+            simulated(own)?
+        }
     };
     let compared = measured.compared(index, &report).map_err(|error| error.in_file(&args.a))?;
     let title = |key: &str| report.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
