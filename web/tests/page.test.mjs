@@ -14,8 +14,8 @@ const folder = fileURLToPath(new URL('../dist/page-test/', import.meta.url));
 const skip = !existsSync(`${library}rooflut.wasm`) && 'bindings/wasm is not built';
 const options = { skip, timeout: 180_000 };
 
-/** Limits of time are those of an idle machine. */
-const slack = Math.max(1, loadavg()[0] / availableParallelism());
+/** Returns a limit of time, of an idle machine, as it is beside what else runs: that has its share, several times over. */
+const limit = (ms) => ms * (1 + (4 * loadavg()[0]) / availableParallelism());
 
 let browser;
 let server;
@@ -168,7 +168,7 @@ test('a slider shows a run of 1,000 requests within 50 ms, and the page takes in
       return found.sort((a, b) => a - b);
     });
     console.log(`slider to figures, ms: fastest ${times[0].toFixed(1)}, median ${times[6].toFixed(1)}`);
-    assert.ok(times[0] <= 50 * slack, `${times[0]} ms`);
+    assert.ok(times[0] <= limit(50), `${times[0]} ms`);
   }),
 );
 
@@ -197,11 +197,11 @@ test('a plan of 8 GPUs comes within 3 s, and a new input ends an old one', optio
         }),
     );
     assert.match(await page.locator('.planned').textContent(), /needs at least [2-8]\sGPUs, by step times alone/);
-    assert.ok(bounded <= 300 * slack, `${bounded} ms`);
+    assert.ok(bounded <= limit(300), `${bounded} ms`);
     const times = [await planned('200'), await planned('210'), await planned('220')];
     console.log(`bounds, ms: ${bounded.toFixed(0)}; plans, ms: ${times.join(', ')}`);
     assert.match(await page.locator('.planned').textContent(), /needs [2-8]\sGPUs/);
-    assert.ok(Math.min(...times) <= 3000 * slack, `${times} ms`);
+    assert.ok(Math.min(...times) <= limit(3000), `${times} ms`);
 
     // The worker that plans ends at once.
     await type(page, 'rate', '230');
