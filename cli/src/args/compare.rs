@@ -8,8 +8,7 @@ use crate::html::HtmlArgs;
 
 const EXAMPLES: &str = "\
 Examples:
-  rooflut compare examples/scenario.toml examples/two_servers.toml
-  rooflut compare crates/observe/tests/files/vllm-0.11.0/concurrency-4.json examples/scenario.toml";
+  rooflut compare examples/scenario.toml examples/two_servers.toml";
 const AFTER: &str = "\
 A scenario is simulated first, with one seed and without its output files. Equal settings are left out. Prefill \
 is the time to first token without the queue; the parts of a step are means over all steps. A measured load stands beside its prediction and the interval that is \
