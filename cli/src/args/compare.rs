@@ -11,8 +11,8 @@ Examples:
   rooflut compare examples/scenario.toml examples/two_servers.toml";
 const AFTER: &str = "\
 A scenario is simulated first, with one seed and without its output files. Equal settings are left out. Prefill \
-is the time to first token without the queue; the parts of a step are means over all steps. A measured load stands beside its prediction and the interval that is \
-meant to contain 80 % of measurements.";
+is the time to first token without the queue; the parts of a step are means over all steps. A measured load stands \
+beside its prediction and the interval that is meant to contain 80 % of measurements.";
 
 /// Arguments of `rooflut compare`.
 #[derive(Args)]
