@@ -40,8 +40,9 @@ pub(crate) fn run(args: &ObserveArgs) -> Result<String, Error> {
             PreparedRun::try_new(&measured.scenario(run)?, &input::open)?;
         }
     }
-    if let Some(file) = scenario_out {
-        write(file, args.scenario_out.as_deref(), &measured.scenario_file(chosen(args.run, &measured)?)?)?;
+    let run = (scenario_out.is_some() || args.run.is_some()).then(|| chosen(args.run, &measured)).transpose()?;
+    if let Some((file, run)) = scenario_out.zip(run) {
+        write(file, args.scenario_out.as_deref(), &measured.scenario_file(run)?)?;
     }
     let json = to_json(&measured)?;
     if let Some(file) = out {

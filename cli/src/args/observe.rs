@@ -6,6 +6,7 @@ use clap::Args;
 use rooflut_scenario::{Scenario, Server, Target, Workload};
 
 use crate::error::Error;
+use crate::model_source;
 use crate::vllm::VllmArgs;
 
 const EXAMPLES: &str = "\
@@ -64,6 +65,9 @@ impl ObserveArgs {
         scenario.server = self.server.clone();
         let notes = self.vllm.or(&self.command).put_under(&mut scenario)?;
         scenario.check()?;
+        if scenario.target.model.is_some() {
+            model_source::find(scenario.target.model(), model_source::options(&scenario.target))?;
+        }
         Ok((scenario, notes))
     }
 }

@@ -68,6 +68,9 @@ impl Format {
     }
 }
 
+/// Logs and metrics are recognised within as many bytes.
+const LONGEST_HEAD: usize = 1 << 18;
+
 impl Measurement {
     /// Recognises a file by its content; `head` is the file or its beginning.
     ///
@@ -84,6 +87,7 @@ impl Measurement {
     pub fn detect(head: &[u8]) -> Result<Option<Measurement>, Error> {
         foreign::check_bytes(head)?;
         let (text, is_json) = text_of(head);
+        let text = if is_json { text } else { text.get(..LONGEST_HEAD).unwrap_or(text) };
         let names = if is_json { json::first_keys(text)? } else { table::column_names(text) };
         let found = match is_json {
             true => Measurement::of_keys(&names),
