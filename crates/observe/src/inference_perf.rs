@@ -94,7 +94,7 @@ fn sample(request: &Value) -> Result<Sample, Error> {
     let computed = |name: &str| Ok::<_, Error>(number(request, &format!("/computed_metrics/{name}"))?.map(|s| s * 1e3));
     let output_tokens =
         tokens(["/info/response_metrics/output_tokens", "/info/output_tokens", "/computed_metrics/output_tokens"])?;
-    // Of the tokens alone: a request ends later than its last token.
+    // The tokens alone count: a request ends later than its last token.
     let span_s = arrivals.last().zip(arrivals.first()).map(|(last, first)| last - first);
     let after_first = output_tokens.filter(|tokens| *tokens > 1).map(|tokens| (tokens - 1) as f64);
     let tpot_ms = span_s.zip(after_first).map(|(span_s, tokens)| 1e3 * span_s / tokens);
