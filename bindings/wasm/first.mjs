@@ -51,6 +51,14 @@ export async function first(rooflut) {
   for (const model of ["llama-3.1-8b", "llama-3.1-70b", "qwen3-30b-a3b"]) await plan(model);
   // Some do not fit, and some refuse 8 GPUs: the reasons are first answers, too.
   await plan("deepseek-v3").catch(() => {});
+  // A front tries every way to divide a server over 8 GPUs, of which a model refuses some.
+  const DEGREES = [1, 2, 4, 8];
+  const splits = DEGREES.flatMap((tp) => DEGREES.flatMap((pp) => DEGREES.map((dp) => [tp, pp, dp])));
+  for (const [tp, pp, dp] of splits.filter(([tp, pp, dp]) => tp * pp * dp <= 8)) {
+    const users = LOAD.replace("rate = 10", "users = 16");
+    const degrees = `tp = ${tp}\npp = ${pp}\ndp = ${dp}\n`;
+    await rooflut.run(`model = "llama-3.1-8b"\n${degrees}[workload]\n${users}`).catch(() => {});
+  }
   const targets = rooflut.models().map((model) => `model = "${model}"\ngpu = "b300"\ntp = 8\n`);
   for (const target of [...targets, 'model = "llama-3.1-405b"\n']) {
     await rooflut.run(`${target}[workload]\n${LOAD}`).catch(() => {});

@@ -422,7 +422,7 @@ test('first answers come without the rest of the library, and errors that need i
     page.waitForFunction((text) => document.querySelector('.refused')?.textContent.includes(text), text);
   await page.goto(server.url);
   await settled(page);
-  await page.waitForFunction(() => document.querySelector('.figures .range').textContent.includes('to'));
+  await page.waitForFunction(() => document.querySelector('.figures .range')?.textContent.includes('to'));
   assert.deepEqual(asked, ['fetch']);
   await type(page, 'model', 'nope');
   await refused('A part of the simulator could not be fetched');
