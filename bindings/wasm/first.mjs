@@ -19,6 +19,8 @@ const RUNS = [
     `${LOAD}prefix_hit_rate = 0.3\n[server]\nreplicas = 2\n`,
   ],
   ['model = "llama-3.1-70b"\ngpu = "a100"\ntp = 2\npp = 2\n', LOAD],
+  // More than the KV blocks hold.
+  ['model = "llama-3.1-8b"\n', "users = 512\nprompt = 1000\noutput = 300\nrequests = 1024\n"],
   ['model = "gpt-oss-120b"\n', LOAD.replace("rate = 10", "users = 256").replace("requests = 64", "requests = 512")],
 ];
 
@@ -55,9 +57,11 @@ export async function first(rooflut) {
   const DEGREES = [1, 2, 4, 8];
   const splits = DEGREES.flatMap((tp) => DEGREES.flatMap((pp) => DEGREES.map((dp) => [tp, pp, dp])));
   for (const [tp, pp, dp] of splits.filter(([tp, pp, dp]) => tp * pp * dp <= 8)) {
-    const users = LOAD.replace("rate = 10", "users = 16");
-    const degrees = `tp = ${tp}\npp = ${pp}\ndp = ${dp}\n`;
-    await rooflut.run(`model = "llama-3.1-8b"\n${degrees}[workload]\n${users}`).catch(() => {});
+    const target = `model = "llama-3.1-8b"\ntp = ${tp}\npp = ${pp}\ndp = ${dp}\n`;
+    for (const users of [16, 128]) {
+      const load = LOAD.replace("rate = 10", `users = ${users}`).replace("requests = 64", "requests = 512");
+      await rooflut.run(`${target}[workload]\n${load}`).catch(() => {});
+    }
   }
   const targets = rooflut.models().map((model) => `model = "${model}"\ngpu = "b300"\ntp = 8\n`);
   for (const target of [...targets, 'model = "llama-3.1-405b"\n']) {
