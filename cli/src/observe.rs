@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use rooflut_observe::{Distribution, Fact, File, Load, Measured, Run};
+use rooflut_observe::{Distribution, Fact, File, Load, Measured, Run, Step};
 use serde_json::Value;
 
 use crate::args::ObserveArgs;
@@ -173,15 +173,13 @@ fn others(measured: &Measured) -> String {
         let of = format!("{} ({})", metrics.join(", "), measured.metric_files.join(", "));
         text += &format!("\n{}", wrapped_at(INDENT, "metrics", &of));
     }
-    if !measured.steps.is_empty() {
-        let steps = measured.steps.len() as f64;
-        let mean = |of: fn(&rooflut_observe::Step) -> f64| measured.steps.iter().map(of).sum::<f64>() / steps;
+    if let Some([ms, prefill_tokens, decode_requests]) = Step::means(&measured.steps) {
         let about = format!(
             "{}: {} ms, {} prompt tokens and {} decoding requests on average",
             plural(measured.steps.len() as u64, "step"),
-            three_digits(mean(|step| step.duration_ms)),
-            three_digits(mean(|step| step.prefill_tokens as f64)),
-            three_digits(mean(|step| step.decode_requests as f64)),
+            three_digits(ms),
+            three_digits(prefill_tokens),
+            three_digits(decode_requests),
         );
         text += &format!("\n{}", wrapped_at(INDENT, "steps", &about));
     }

@@ -36,7 +36,7 @@ pub(crate) fn read(kind: Measurement, reports: &[Value]) -> Result<Contents, Err
     let settings = report.get("input_config").unwrap_or(&Value::Null);
     let asked_per_s = positive(settings, "request_rate").or_else(|| positive(settings, "rate"));
     let arrival = find(settings, "arrival_pattern").or_else(|| find(settings, "request_rate_mode"));
-    let arrival = arrival.and_then(Value::as_str).unwrap_or("poisson");
+    let arrival = arrival.and_then(Value::as_str).map(str::to_ascii_lowercase);
     Ok(Contents::of_run(Run {
         client: if kind == Measurement::AiPerf { CLIENT } else { "GenAI-Perf" }.to_owned(),
         client_version: text(report, "/aiperf_version"),
@@ -47,7 +47,7 @@ pub(crate) fn read(kind: Measurement, reports: &[Value]) -> Result<Contents, Err
             // AIPerf leaves it out where it is 0; GenAI-Perf does not count failures.
             failed: count(report_of, "/error_request_count/avg")?.or((kind == Measurement::AiPerf).then_some(0)),
             asked_per_s,
-            arrival: asked_per_s.map(|_| arrival.to_ascii_lowercase()),
+            arrival: asked_per_s.and(arrival),
             users: positive(settings, "concurrency").map(|users| users as u64),
             concurrency: mean("effective_concurrency")?,
             prompt_tokens: figure("input_sequence_length", |_| Some(1.0))?,
@@ -105,7 +105,7 @@ fn sample(line: &Value) -> Result<Sample, Error> {
 
 /// Returns the factor from the unit of a metric.
 fn unit(name: &str, metric: &Value, factor: fn(&str) -> Option<f64>) -> Result<f64, Error> {
-    let unit = metric.get("unit").and_then(Value::as_str).unwrap_or("ms");
+    let unit = metric.get("unit").and_then(Value::as_str).unwrap_or("none");
     factor(unit).ok_or_else(|| {
         contents(format!("{name}: expected a unit of time, found {unit:?}; check which version wrote the file"))
     })

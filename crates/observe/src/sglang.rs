@@ -4,11 +4,10 @@ use rooflut_error::Error;
 use serde_json::Value;
 
 use crate::contents::Contents;
-use crate::distribution::Distribution;
 use crate::json::{contents, count, find, number};
 use crate::lists;
 use crate::run::{Load, Run};
-use crate::vllm::{latency, request_rate};
+use crate::vllm::{latency, mean, request_rate, shared};
 
 pub(crate) fn read(results: &[Value]) -> Result<Contents, Error> {
     let mut found = Contents::default();
@@ -29,11 +28,6 @@ fn run(result: &Value) -> Result<Run, Error> {
         Some(Value::String(trace)) if trace == "trace" => None,
         _ => request_rate(result)?,
     };
-    let mean = |total: &str| {
-        let total = number(result, total)?;
-        let mean = total.zip(completed).map(|(total, completed)| total / completed as f64);
-        Ok::<_, Error>(Distribution { mean, ..Distribution::default() })
-    };
     let mut run = Run {
         client: "SGLang bench_serving".to_owned(),
         model: result.pointer("/server_info/model_path").and_then(Value::as_str).map(str::to_owned),
@@ -43,20 +37,14 @@ fn run(result: &Value) -> Result<Run, Error> {
             arrival: asked_per_s.map(|_| "poisson".to_owned()),
             users: count(result, "/max_concurrency")?,
             concurrency: number(result, "/concurrency")?,
-            prompt_tokens: mean("/total_input_tokens")?,
-            output_tokens: mean("/total_output_tokens")?,
+            prompt_tokens: mean(result, "/total_input_tokens", completed)?,
+            output_tokens: mean(result, "/total_output_tokens", completed)?,
             ..Load::default()
         },
-        duration_s: number(result, "/duration")?,
-        ttft_ms: latency(result, "ttft")?,
-        tpot_ms: latency(result, "tpot")?,
-        itl_ms: latency(result, "itl")?,
         e2e_ms: latency(result, "e2e_latency")?,
-        requests_per_s: number(result, "/request_throughput")?,
-        output_tokens_per_s: number(result, "/output_throughput")?,
         total_tokens_per_s: number(result, "/total_throughput")?,
         samples: lists::samples(result)?,
-        ..Run::default()
+        ..shared(result)?
     };
     run.sum_up();
     Ok(run)

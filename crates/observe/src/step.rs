@@ -16,3 +16,13 @@ pub struct Step {
     /// Tokens in the KV cache of these requests.
     pub kv_tokens: Option<u64>,
 }
+
+impl Step {
+    /// Returns the mean duration in milliseconds, and the mean prompt tokens and decoding requests; `None` without steps.
+    pub fn means(steps: &[Step]) -> Option<[f64; 3]> {
+        let mean = |of: fn(&Step) -> f64| steps.iter().map(of).sum::<f64>() / steps.len() as f64;
+        let figures: [fn(&Step) -> f64; 3] =
+            [|step| step.duration_ms, |step| step.prefill_tokens as f64, |step| step.decode_requests as f64];
+        (!steps.is_empty()).then(|| figures.map(mean))
+    }
+}

@@ -35,6 +35,25 @@ pub(crate) fn request_rate(result: &Value) -> Result<Option<f64>, Error> {
     }
 }
 
+/// Returns a run with the figures whose keys are those of SGLang's client, too.
+pub(crate) fn shared(result: &Value) -> Result<Run, Error> {
+    Ok(Run {
+        duration_s: number(result, "/duration")?,
+        ttft_ms: latency(result, "ttft")?,
+        tpot_ms: latency(result, "tpot")?,
+        itl_ms: latency(result, "itl")?,
+        requests_per_s: number(result, "/request_throughput")?,
+        output_tokens_per_s: number(result, "/output_throughput")?,
+        ..Run::default()
+    })
+}
+
+/// Returns the mean of a total over the completed requests.
+pub(crate) fn mean(result: &Value, total: &str, completed: Option<u64>) -> Result<Distribution, Error> {
+    let mean = number(result, total)?.zip(completed).map(|(total, completed)| total / completed as f64);
+    Ok(Distribution { mean, ..Distribution::default() })
+}
+
 fn run(result: &Value) -> Result<Run, Error> {
     let completed = count(result, "/completed")?;
     let sent = count(result, "/num_prompts")?;
@@ -45,11 +64,6 @@ fn run(result: &Value) -> Result<Run, Error> {
     let asked_per_s = request_rate(result)?.filter(|_| result.get("ramp_up_strategy").is_none_or(Value::is_null));
     let burstiness = number(result, "/burstiness")?;
     let has_starts = samples.iter().any(|sample| sample.start_s.is_some());
-    let mean = |total: &str| {
-        let total = number(result, total)?;
-        let mean = total.zip(completed).map(|(total, completed)| total / completed as f64);
-        Ok::<_, Error>(Distribution { mean, ..Distribution::default() })
-    };
     let failed = count(result, "/failed")?;
     let mut run = Run {
         client: "vllm bench serve".to_owned(),
@@ -61,20 +75,14 @@ fn run(result: &Value) -> Result<Run, Error> {
             arrival: asked_per_s.map(|_| if burstiness.is_none_or(is_one) { "poisson" } else { "gamma" }.to_owned()),
             burstiness: burstiness.filter(|shape| !is_one(*shape) && asked_per_s.is_some()),
             users: count(result, "/max_concurrency")?,
-            prompt_tokens: mean("/total_input_tokens")?,
-            output_tokens: mean("/total_output_tokens")?,
+            prompt_tokens: mean(result, "/total_input_tokens", completed)?,
+            output_tokens: mean(result, "/total_output_tokens", completed)?,
             ..Load::default()
         },
-        duration_s: number(result, "/duration")?,
-        ttft_ms: latency(result, "ttft")?,
-        tpot_ms: latency(result, "tpot")?,
-        itl_ms: latency(result, "itl")?,
         e2e_ms: latency(result, "e2el")?,
-        requests_per_s: number(result, "/request_throughput")?,
-        output_tokens_per_s: number(result, "/output_throughput")?,
         total_tokens_per_s: number(result, "/total_token_throughput")?,
         samples,
-        ..Run::default()
+        ..shared(result)?
     };
     // Replayed at the times of the requests, where they are in the file.
     run.trace = has_starts.then(String::new);
