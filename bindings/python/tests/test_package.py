@@ -52,7 +52,7 @@ def test_the_lock_is_released():
 
 
 def test_arrays_take_at_most_twice_the_time_of_rust():
-    count = 50_000
+    count = 10_000
     m = (1 + np.arange(count) * 7_919 % 8_192).astype("u4")
     kv_tokens = 64 + m.astype("u8") * 16
     kernel = rooflut.Tables("h100").kernel("gemm", dtype="bf16", k=4096, n=6144)
@@ -64,13 +64,16 @@ def test_arrays_take_at_most_twice_the_time_of_rust():
         return (time.perf_counter() - start) * 1e9 / count
 
     gemm_ns = step_ns = own_gemm_ns = own_step_ns = float("inf")
-    # In turn, so that both meet the same machine.
-    for _ in range(100):
+    # In turn, so that both meet the same machine, until each has had a moment to itself: a busy one may take half of the
+    # speed away for seconds.
+    for _ in range(1_000):
         gemm, step = _rooflut._baseline(m, kv_tokens, 1)
         gemm_ns, step_ns = min(gemm_ns, gemm), min(step_ns, step)
         own_gemm_ns = min(own_gemm_ns, own_ns(lambda: kernel.times(m=m)))
         own = own_ns(lambda: deployment.step_times_ns(decode_requests=64, decode_kv_tokens=kv_tokens))
         own_step_ns = min(own_step_ns, own)
+        if own_gemm_ns < 1.5 * gemm_ns and own_step_ns < 1.5 * step_ns:
+            break
     print(f"GEMM {own_gemm_ns:.0f} ns, in Rust {gemm_ns:.0f}; step {own_step_ns:.0f} ns, in Rust {step_ns:.0f}")
     assert own_gemm_ns < 2 * gemm_ns and own_step_ns < 2 * step_ns
 
