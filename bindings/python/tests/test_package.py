@@ -72,7 +72,7 @@ def test_arrays_take_at_most_twice_the_time_of_rust():
         own_gemm_ns = min(own_gemm_ns, own_ns(lambda: kernel.times(m=m)))
         own = own_ns(lambda: deployment.step_times_ns(decode_requests=64, decode_kv_tokens=kv_tokens))
         own_step_ns = min(own_step_ns, own)
-        if own_gemm_ns < 1.5 * gemm_ns and own_step_ns < 1.5 * step_ns:
+        if own_gemm_ns < 1.8 * gemm_ns and own_step_ns < 1.8 * step_ns:
             break
     print(f"GEMM {own_gemm_ns:.0f} ns, in Rust {gemm_ns:.0f}; step {own_step_ns:.0f} ns, in Rust {step_ns:.0f}")
     assert own_gemm_ns < 2 * gemm_ns and own_step_ns < 2 * step_ns
