@@ -113,7 +113,7 @@ fn predicted(
     coverages: &[Coverage],
 ) -> impl Iterator<Item = (Kind, Case)> + use<> {
     let predictor =
-        Predictor { engines: &[&engines.newer, &engines.older], longest_stage_s: LONGEST_STAGE_S, coverages };
+        Predictor { engines: &[&engines.newer, &engines.older], longest_stage_s: LONGEST_STAGE_S, coverages, ..Predictor::default() };
     let kind = dataset.kind;
     let cases = validate(dataset, &predictor).cases.into_iter().filter(|case| case.gpu == GPU);
     cases.map(move |case| (kind, case))
