@@ -30,7 +30,7 @@ macro_rules! parts {
     };
 }
 
-const CHANGES: [(&str, Change); 32] = [
+const CHANGES: [(&str, Change); 35] = [
     ("sustained_math", Change::Ratio(|stack| &mut stack.constants.sustained_math)),
     ("blackwell_sustained_math", Change::Ratio(|stack| &mut stack.constants.blackwell_sustained_math)),
     ("sustained_reads", Change::Ratio(|stack| &mut stack.constants.sustained_reads)),
@@ -62,6 +62,9 @@ const CHANGES: [(&str, Change); 32] = [
     ("+api_output", Change::Add(10e-6, |stack, by| stack.api_output += Seconds(by))),
     ("+request", Change::Server(2e-3, |by| Moved { request: Seconds(by), ..Moved::NONE })),
     ("+token", Change::Server(1e-6, |by| Moved { token: Seconds(by), ..Moved::NONE })),
+    ("+least1", Change::Server(0.25e-3, |by| Moved { least_prompts: Seconds(by), ..Moved::NONE })),
+    ("+least2", Change::Server(0.5e-3, |by| Moved { least_prompts: Seconds(by), ..Moved::NONE })),
+    ("+least3", Change::Server(1e-3, |by| Moved { least_prompts: Seconds(by), ..Moved::NONE })),
     ("gemms", parts!(Qkv | OProj | GateUp | Down | Router | LmHead)),
     ("prefill_attention", parts!(PrefillAttention)),
     ("decode_attention", parts!(DecodeAttention)),

@@ -11,6 +11,8 @@ pub struct Moved {
     pub part: fn(Part) -> f64,
     /// Time of a step with prompt tokens, as a multiple of the predicted one.
     pub prompts: f64,
+    /// Least time of a step with prompt tokens.
+    pub least_prompts: Seconds,
     /// Addition to the time of a request outside of the engine.
     pub request: Seconds,
     /// Addition to that for each token of its prompt.
@@ -19,7 +21,7 @@ pub struct Moved {
 
 impl Moved {
     /// No changes.
-    pub const NONE: Moved = Moved { part: |_| 1.0, prompts: 1.0, request: Seconds::ZERO, token: Seconds::ZERO };
+    pub const NONE: Moved = Moved { part: |_| 1.0, prompts: 1.0, least_prompts: Seconds::ZERO, request: Seconds::ZERO, token: Seconds::ZERO };
 
     /// Returns the time of a step as a multiple of the predicted one.
     fn ratio<'b>(&self, model: &dyn StepModel, batches: impl Iterator<Item = StepBatch<'b>>) -> f64 {
@@ -40,10 +42,21 @@ pub(crate) struct MovedModel<'m>(pub(crate) &'m dyn StepModel, pub(crate) &'m Mo
 
 impl LatencyModel for MovedModel<'_> {
     fn total_time(&self, batch: &StepBatch<'_>) -> Seconds {
+        if self.1.least_prompts > Seconds::ZERO {
+            let time = self.0.total_time(batch);
+            return if batch.prefill.is_empty() { time } else { time.max(self.1.least_prompts) };
+        }
         self.0.total_time(batch) * self.1.ratio(self.0, std::iter::once(*batch))
     }
 
     fn lockstep_time(&self, ranks: &mut dyn Iterator<Item = StepBatch<'_>>) -> Seconds {
+        if self.1.least_prompts > Seconds::ZERO {
+            let has_prompts = std::cell::Cell::new(false);
+            let time = self.0.lockstep_time(&mut ranks.inspect(|batch| {
+                has_prompts.set(has_prompts.get() || !batch.prefill.is_empty());
+            }));
+            return if has_prompts.get() { time.max(self.1.least_prompts) } else { time };
+        }
         let ratio = std::cell::Cell::new((0.0, 0.0_f64));
         let time = self.0.lockstep_time(&mut ranks.inspect(|batch| {
             let (sum, count) = ratio.get();

@@ -62,7 +62,8 @@ pub(super) fn closed_loop(
     // Steps without a prompt have a token of each user; a larger table would cost more than it saves.
     let model = TabulatedModel::new(server.step_model().clone(), run.users);
     let moved = &predictor.moved;
-    let changes = rooflut::step::Part::ALL.iter().any(|part| (moved.part)(*part) != 1.0) || moved.prompts != 1.0;
+    let changes = rooflut::step::Part::ALL.iter().any(|part| (moved.part)(*part) != 1.0) || moved.prompts != 1.0 || moved.least_prompts > Seconds::ZERO;
+    let moved = &Moved { least_prompts: moved.least_prompts * f64::from(resolved.spec.layers.total()), ..*moved };
     if changes {
         let model = MovedModel(&model, moved);
         return simulated(&model, &server, users, requests, run, moved);
