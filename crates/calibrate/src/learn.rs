@@ -37,7 +37,7 @@ pub fn learn(priors: &Priors, servers: &[&[Residual]], rounds: usize) -> Learned
                     continue;
                 }
                 let second = part.mean.component_mul(&part.mean) + part.covariance.diagonal();
-                squares += *weight * second.component_div(&priors.multiples(&part.scales));
+                squares += *weight * second.component_div(&Priors::multiples(&part.scales));
                 for (row, of_row) in rows.iter().zip(&posterior.rows) {
                     let square = weight * of_row * part.square(row);
                     let [tpot, ttft] = &mut noise;

@@ -1,6 +1,13 @@
 //! What is known of a server before it is measured.
 
-use crate::residual::{Metric, Vector};
+use std::fmt::Write as _;
+
+use crate::constant::Constant;
+use crate::residual::{CONSTANTS, Metric, Vector};
+
+/// Priors learned from the closed loops of the published servers:
+/// `cargo run --release -p rooflut-fit --example calibration priors`.
+const SHIPPED: &str = include_str!("../priors.csv");
 
 /// Multiples of the variances that servers differ by: of each group of constants, and of the noise of each metric.
 const SPREADS: [f64; 3] = [0.1, 1.0, 10.0];
@@ -27,8 +34,6 @@ pub struct Scales {
 pub struct Priors {
     /// Standard deviation of each constant.
     pub spreads: Vector,
-    /// Whether each constant is one of prompts and requests.
-    pub of_prompts: [bool; crate::CONSTANTS],
     /// Standard deviation of the noise of TPOT and TTFT, as a logarithm.
     pub noise: [f64; 2],
     /// Probability of each of [`scales`](Priors::scales).
@@ -47,14 +52,41 @@ impl Priors {
         })
     }
 
-    /// Returns priors with these spreads in which all multiples are as likely.
-    pub fn new(spreads: Vector, of_prompts: [bool; crate::CONSTANTS], noise: [f64; 2]) -> Priors {
-        Priors { spreads, of_prompts, noise, weights: vec![1.0 / SCALES as f64; SCALES] }
+    /// Returns the guess that learning starts from: all constants differ by 0.1 of their units, and all multiples are as
+    /// likely.
+    pub fn guess() -> Priors {
+        Priors { spreads: Vector::repeat(0.1), noise: [0.04, 0.1], weights: vec![1.0 / SCALES as f64; SCALES] }
+    }
+
+    /// Returns the priors that come with the crate. `None` if their file is damaged, as a test asserts it is not.
+    pub fn shipped() -> Option<Priors> {
+        let values: Vec<f64> = SHIPPED.lines().skip(1).map_while(|line| line.rsplit(',').next()?.parse().ok()).collect();
+        let (spreads, rest) = values.split_at_checked(CONSTANTS)?;
+        let (noise, weights) = rest.split_at_checked(2)?;
+        let [tpot, ttft] = noise else { return None };
+        let spreads = Vector::from_iterator(spreads.iter().copied());
+        (weights.len() == SCALES).then(|| Priors { spreads, noise: [*tpot, *ttft], weights: weights.to_vec() })
+    }
+
+    /// Returns the priors as the file that [`shipped`](Priors::shipped) reads.
+    pub fn to_csv(&self) -> String {
+        let mut csv = "name,value\n".to_owned();
+        for (constant, spread) in Constant::ALL.iter().zip(self.spreads.iter()) {
+            let _ = writeln!(csv, "{},{spread:.4e}", constant.name);
+        }
+        for (metric, noise) in ["tpot", "ttft"].into_iter().zip(self.noise) {
+            let _ = writeln!(csv, "noise of {metric},{noise:.4e}");
+        }
+        for (Scales { steps, prompts, noise: [tpot, ttft] }, weight) in Priors::scales().zip(&self.weights) {
+            let _ = writeln!(csv, "weight {steps} {prompts} {tpot} {ttft},{weight:.4e}");
+        }
+        csv
     }
 
     /// Returns the multiple of the variance of each constant.
-    pub(crate) fn multiples(&self, scales: &Scales) -> Vector {
-        Vector::from_iterator(self.of_prompts.iter().map(|prompts| if *prompts { scales.prompts } else { scales.steps }))
+    pub(crate) fn multiples(scales: &Scales) -> Vector {
+        let multiple = |constant: &Constant| if constant.of_prompts { scales.prompts } else { scales.steps };
+        Vector::from_iterator(Constant::ALL.iter().map(multiple))
     }
 
     /// Returns the variance of the noise of a metric.

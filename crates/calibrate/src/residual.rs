@@ -3,7 +3,7 @@
 use nalgebra::{SMatrix, SVector};
 
 /// Number of constants.
-pub const CONSTANTS: usize = 13;
+pub const CONSTANTS: usize = 10;
 
 /// A value for each constant.
 pub type Vector = SVector<f64, CONSTANTS>;

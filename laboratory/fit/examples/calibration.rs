@@ -1,11 +1,41 @@
-//! Calibrates servers on some of their closed loops and predicts the others.
+//! Calibrates servers on some of their closed loops, by first-order changes, and prints how well it predicts the others:
+//! `cargo run --release -p rooflut-fit --example calibration`. With `priors` it prints `crates/calibrate/priors.csv`.
+//!
+//! A family is a GPU, engine, model, precision, tp and dp; those with eight loops or more are calibrated. What a family is
+//! predicted by, its own loops apart, comes from all others: the constants of the engines, fitted again by a step of first
+//! order, and the priors. Draws are fixed by a seed.
 
 use std::collections::BTreeMap;
 
 use nalgebra::{DMatrix, DVector};
-use rooflut_calibrate::{CONSTANTS, Metric, Posterior, Priors, Residual, Vector, learn};
+use rooflut_calibrate::{Constant, Metric, Posterior, Priors, Residual, Vector, learn};
+use rooflut_validation::{Dataset, Kind, Server, embedded};
+
+const SLOPES: &str = include_str!("../../validation/calibration_slopes.csv");
 
 const RELATIVE: usize = 17;
+/// The constants that are fitted again without the family, as in `left_out_servers`.
+const REFITTED: [&str; RELATIVE] = [
+    "api_server",
+    "sustained_math",
+    "blackwell_sustained_math",
+    "sustained_reads",
+    "moe_layer",
+    "blackwell_moe_layer",
+    "tuned_experts",
+    "expert_bandwidth",
+    "fp8_block_expert_bandwidth",
+    "blackwell_fp8_block_experts",
+    "all_reduce_wait",
+    "fused_all_reduce",
+    "prompt_layer",
+    "blackwell_prompt_layer",
+    "prompt_moe_layer",
+    "host",
+    "host_request",
+];
+/// Rounds by which the priors of all servers become those without a family.
+const ROUNDS: usize = 4;
 const OPEN: f64 = 0.3;
 const DRAWS: usize = 20;
 
@@ -43,42 +73,57 @@ fn ape(error: f64) -> f64 {
     100.0 * (error.exp() - 1.0).abs()
 }
 
-fn main() {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let text = std::fs::read_to_string(&args[0]).unwrap();
-    let each: bool = args.get(1).is_some_and(|a| a == "each");
-    let mut lines = text.lines();
-    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
-    let names: Vec<String> = header[4 + RELATIVE..].iter().map(|s| (*s).to_owned()).collect();
-    let rows: Vec<Row> = lines
-        .map(|line| {
-            let cells: Vec<&str> = line.split(',').collect();
-            let number = |at: usize| cells.get(at).map_or(0.0, |c| c.parse::<f64>().unwrap());
-            Row {
-                family: cells[0].to_owned(),
-                row: cells[1].to_owned(),
-                metric: if cells[2] == "tpot" { Metric::Tpot } else { Metric::Ttft },
-                error: number(3),
-                relative: DVector::from_fn(RELATIVE, |i, _| number(4 + i)),
-                slopes: Vector::from_fn(|i, _| number(4 + RELATIVE + i)),
-            }
-        })
-        .collect();
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let prints_priors = std::env::args().nth(1).is_some_and(|arg| arg == "priors");
+    let of_servers = |dataset: &Dataset| dataset.kind == Kind::ClosedLoops && !dataset.file.starts_with("fleets");
+    let mut family_of = BTreeMap::new();
+    for dataset in embedded()?.into_iter().filter(of_servers) {
+        for row in dataset.rows {
+            let Server { gpu, model, tp, .. } = &row.server;
+            let id = row.label.id.trim_end_matches(" ep");
+            family_of.insert(format!("{}:{}", dataset.file, row.label.line), format!("{gpu} {model} tp {tp} {id}"));
+        }
+    }
+    let mut lines = SLOPES.lines();
+    let header: Vec<&str> = lines.next().unwrap_or_default().split(',').skip(3).collect();
+    let mut rows = Vec::new();
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [file, number, metric, values @ ..] = &cells[..] else { continue };
+        let value = |name: &str| -> f64 {
+            let at = header.iter().position(|column| *column == name);
+            at.and_then(|at| values.get(at)?.parse().ok()).unwrap_or(0.0)
+        };
+        let row = format!("{file}:{number}");
+        let sum = |names: &[&str]| names.iter().map(|name| value(name)).sum::<f64>();
+        rows.push(Row {
+            family: family_of.get(&row).cloned().unwrap_or_default(),
+            row,
+            metric: if *metric == "tpot" { Metric::Tpot } else { Metric::Ttft },
+            error: value("error"),
+            relative: DVector::from_iterator(RELATIVE, REFITTED.into_iter().map(value)),
+            slopes: Vector::from_iterator(Constant::ALL.iter().map(|constant| {
+                let slope = match constant.name {
+                    "sustained_math" => sum(&["sustained_math", "blackwell_sustained_math"]),
+                    "moe_layer" => sum(&["moe_layer", "blackwell_moe_layer"]),
+                    "expert_bandwidth" => {
+                        sum(&["expert_bandwidth", "fp8_block_expert_bandwidth"]) - value("tuned_experts")
+                    }
+                    "all_reduce_wait" => sum(&["all_reduce_wait", "fused_all_reduce"]),
+                    "layer" => value("layer"),
+                    "api_server" => value("+request"),
+                    "api_token" => value("+token"),
+                    name => value(&format!("+{name}")),
+                };
+                slope * constant.unit()
+            })),
+        });
+    }
     let mut families: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in &rows {
         families.entry(&row.family).or_default().push(row);
     }
     let list: Vec<&str> = families.keys().copied().collect();
-    let of_prompts = ["+prompt_layer", "+request", "+token", "prefill_attention", "prompts", "+least", "lv1"];
-    let mut flags = [false; CONSTANTS];
-    let mut spread = Vector::repeat(0.1);
-    for (i, name) in names.iter().enumerate() {
-        flags[i] = of_prompts.iter().any(|p| name.starts_with(p));
-    }
-    for i in names.len()..CONSTANTS {
-        spread[i] = 1e-6;
-    }
-    let first = Priors::new(spread, flags, [0.04, 0.1]);
     let moved = |left_out: &str| -> BTreeMap<&str, Vec<Residual>> {
         let step = step_to(rows.iter().filter(|row| row.family != left_out));
         families
@@ -96,12 +141,11 @@ fn main() {
     let start = std::time::Instant::now();
     let all = moved("");
     let servers: Vec<&[Residual]> = all.values().map(Vec::as_slice).collect();
-    let learned = learn(&first, &servers, 40);
-    println!("evidence {:.1} {:?} noise {:?}", learned.evidence, start.elapsed(), learned.priors.noise);
-    for (i, name) in names.iter().enumerate() {
-        print!("{name} {:.4}  ", learned.priors.spreads[i]);
+    let learned = learn(&Priors::guess(), &servers, 60);
+    if prints_priors {
+        print!("{}", learned.priors.to_csv());
+        return Ok(());
     }
-    println!();
     let mut totals: BTreeMap<(usize, u8), Vec<[f64; 6]>> = BTreeMap::new();
     for (place, family) in list.iter().enumerate() {
         let own = &families[family];
@@ -113,13 +157,9 @@ fn main() {
             continue;
         }
         let without = moved(family);
-        let priors = if each {
-            let others: Vec<&[Residual]> =
-                without.iter().filter(|(f, _)| *f != family).map(|(_, r)| r.as_slice()).collect();
-            learn(&learned.priors, &others, 6).priors
-        } else {
-            learned.priors.clone()
-        };
+        let others: Vec<&[Residual]> =
+            without.iter().filter(|(other, _)| *other != family).map(|(_, rows)| rows.as_slice()).collect();
+        let priors = learn(&learned.priors, &others, ROUNDS).priors;
         let residuals = &without[family];
         let mut whole = [Vec::new(), Vec::new()];
         for r in residuals {
@@ -200,4 +240,5 @@ fn main() {
         );
     }
     println!("{:?}", start.elapsed());
+    Ok(())
 }

@@ -1,6 +1,10 @@
-//! Prints errors of closed loops and their derivatives by constants, as CSV.
+//! Prints `laboratory/validation/calibration_slopes.csv`: ln(predicted / measured) of closed loops and its derivatives by
+//! constants of the engines; an empty cell is none. A name with `+` is an addition in seconds, the others are logarithms.
+//! From the repository root:
+//!
+//! `cargo run --release -p rooflut-fit --example sensitivities > slopes.csv && mv slopes.csv
+//! laboratory/validation/calibration_slopes.csv`
 
-use rooflut::step::Part;
 use rooflut::engine::{EngineStack, stacks};
 use rooflut::units::Seconds;
 use rooflut_validation::{Dataset, Kind, Metric, Moved, Predictor, embedded, validate};
@@ -21,16 +25,7 @@ enum Change {
 const RATIO: f64 = -0.05;
 const UP: f64 = 0.06;
 
-const fn part(of: fn(Part) -> f64) -> Moved {
-    Moved { part: of, ..Moved::NONE }
-}
-macro_rules! parts {
-    ($($part:ident)|+) => {
-        Change::Server(UP, |_| part(|part| if matches!(part, $(Part::$part)|+) { 1.061_836_546_545_359_6 } else { 1.0 }))
-    };
-}
-
-const CHANGES: [(&str, Change); 35] = [
+const CHANGES: [(&str, Change); 23] = [
     ("sustained_math", Change::Ratio(|stack| &mut stack.constants.sustained_math)),
     ("blackwell_sustained_math", Change::Ratio(|stack| &mut stack.constants.blackwell_sustained_math)),
     ("sustained_reads", Change::Ratio(|stack| &mut stack.constants.sustained_reads)),
@@ -49,7 +44,6 @@ const CHANGES: [(&str, Change); 35] = [
     ("host", Change::Ratio(|stack| &mut stack.constants.host.0)),
     ("host_request", Change::Ratio(|stack| &mut stack.constants.host_request.0)),
     ("api_server", Change::Ratio(|stack| &mut stack.api_server.0)),
-    ("api_output", Change::Ratio(|stack| &mut stack.api_output.0)),
     ("+host", Change::Add(100e-6, |stack, by| stack.constants.host += Seconds(by))),
     ("+host_request", Change::Add(2e-6, |stack, by| stack.constants.host_request += Seconds(by))),
     (
@@ -59,23 +53,11 @@ const CHANGES: [(&str, Change); 35] = [
             stack.constants.blackwell_prompt_layer += Seconds(by);
         }),
     ),
-    ("+api_output", Change::Add(10e-6, |stack, by| stack.api_output += Seconds(by))),
     ("+request", Change::Server(2e-3, |by| Moved { request: Seconds(by), ..Moved::NONE })),
     ("+token", Change::Server(1e-6, |by| Moved { token: Seconds(by), ..Moved::NONE })),
-    ("+least1", Change::Server(0.25e-3, |by| Moved { least_prompts: Seconds(by), ..Moved::NONE })),
-    ("+least2", Change::Server(0.5e-3, |by| Moved { least_prompts: Seconds(by), ..Moved::NONE })),
-    ("+least3", Change::Server(1e-3, |by| Moved { least_prompts: Seconds(by), ..Moved::NONE })),
-    ("gemms", parts!(Qkv | OProj | GateUp | Down | Router | LmHead)),
-    ("prefill_attention", parts!(PrefillAttention)),
-    ("decode_attention", parts!(DecodeAttention)),
-    ("small", parts!(SmallKernels | Sampling)),
-    ("experts", parts!(Moe)),
-    ("collectives", parts!(AllReduce | Exchange)),
-    ("prompts", Change::Server(UP, |by| Moved { prompts: by.exp(), ..Moved::NONE })),
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let only: Vec<String> = std::env::args().skip(1).collect();
     let of_servers = |dataset: &Dataset| dataset.kind == Kind::ClosedLoops && !dataset.file.starts_with("fleets");
     let datasets: Vec<Dataset> = embedded()?.into_iter().filter(of_servers).collect();
     let predicted = |change: Option<&Change>| {
@@ -109,28 +91,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         rows
     };
-    let start = std::time::Instant::now();
     let now = predicted(None);
-    eprintln!("files {:?}", start.elapsed());
-    let chosen: Vec<&(&str, Change)> =
-        CHANGES.iter().filter(|(name, _)| only.is_empty() || only.iter().any(|only| only == name)).collect();
-    let moved: Vec<_> = chosen
-        .iter()
-        .map(|(name, change)| {
-            let start = std::time::Instant::now();
-            let rows = predicted(Some(change));
-            eprintln!("{name} {:?}", start.elapsed());
-            rows
-        })
-        .collect();
-    print!("file,line,metric,predicted,actual");
-    for (name, _) in &chosen {
+    let moved: Vec<_> = CHANGES.iter().map(|(_, change)| predicted(Some(change))).collect();
+    print!("file,line,metric,error");
+    for (name, _) in &CHANGES {
         print!(",{name}");
     }
     println!();
     for (place, (label, predicted, actual)) in now.iter().enumerate() {
-        print!("{label},{predicted},{actual}");
-        for ((_, change), moved) in chosen.iter().zip(&moved) {
+        print!("{label},{:.4e}", (predicted / actual).ln());
+        for ((_, change), moved) in CHANGES.iter().zip(&moved) {
             let (of, moved, _) = &moved[place];
             assert_eq!(of, label);
             let by = match change {
@@ -138,7 +108,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 Change::Factor(_) => UP,
                 Change::Add(by, _) | Change::Server(by, _) => *by,
             };
-            print!(",{:.6}", (moved / predicted).ln() / by);
+            let slope = (moved / predicted).ln() / by;
+            if slope.abs() > 0.0 {
+                print!(",{slope:.3e}");
+            } else {
+                print!(",");
+            }
         }
         println!();
     }

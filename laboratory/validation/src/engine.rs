@@ -16,7 +16,7 @@ pub struct Predictor<'e> {
     pub longest_stage_s: f64,
     /// Coverages of the intervals. Each takes two further predictions of each row.
     pub coverages: &'e [Coverage],
-    /// Changes of the servers of closed loops.
+    /// Additions to the times of requests in closed loops.
     pub moved: Moved,
 }
 
