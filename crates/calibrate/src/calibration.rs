@@ -45,7 +45,8 @@ pub struct Fitted {
     pub value: f64,
     /// Ends of its 80 % interval.
     pub interval: [f64; 2],
-    /// Its standard deviation as a share of the one without measurements: 1 if the runs tell nothing of it.
+    /// Its standard deviation as a share of the one without measurements, among servers of the kinds that the runs point
+    /// to: 1 if the runs tell nothing of it.
     pub left: f64,
 }
 
@@ -156,10 +157,10 @@ pub fn calibrate<E>(
     }
     let (_, change, after, posterior) = best;
     let fitted = shifted(stack, &change);
-    let prior = Posterior::new(priors, &[]).deviation();
+    let left = posterior.left(priors);
     let deviation = posterior.deviation();
-    let constants = Constant::ALL.iter().zip(change.iter()).zip(deviation.iter().zip(prior.iter()));
-    let constants = constants.map(|((constant, change), (deviation, prior))| {
+    let constants = Constant::ALL.iter().zip(change.iter()).zip(deviation.iter().zip(left.iter()));
+    let constants = constants.map(|((constant, change), (deviation, left))| {
         let at = |coordinate: f64| {
             let mut stack = *stack;
             constant.shift(&mut stack, coordinate);
@@ -172,7 +173,7 @@ pub fn calibrate<E>(
             shipped: constant.value(stack),
             value: at(*change),
             interval: [one.min(other), one.max(other)],
-            left: deviation / prior,
+            left: *left,
         }
     });
     let errors = rows.iter().zip(&runs).zip(&after).map(|((row, run), after)| {

@@ -118,6 +118,20 @@ impl Posterior {
         variance.map(f64::sqrt)
     }
 
+    /// Returns the standard deviation of each constant as a share of its own without measurements, among servers of the kinds
+    /// that the measurements point to.
+    pub fn left(&self, priors: &Priors) -> Vector {
+        let prior = priors.spreads.component_mul(&priors.spreads);
+        let (own, before) = self.weights.iter().zip(&self.parts).fold(
+            (Vector::zeros(), Vector::zeros()),
+            |(own, before), (weight, part)| {
+                let multiples = Priors::multiples(&part.scales);
+                (own + *weight * part.covariance.diagonal(), before + *weight * multiples.component_mul(&prior))
+            },
+        );
+        own.component_div(&before).map(f64::sqrt)
+    }
+
     /// Returns the expected error of a prediction with these slopes.
     pub fn expect(&self, metric: Metric, slopes: &Vector) -> Expected {
         let parts: Vec<[f64; 3]> = self
