@@ -8,6 +8,7 @@ use crate::args::FitsArgs;
 use crate::command_line;
 use crate::error::Error;
 use crate::grid::Grid;
+use crate::input;
 use crate::output::{count, number, plural, title, to_json, warnings, wrapped_at};
 use crate::table_set;
 use crate::{model_source, prices};
@@ -30,7 +31,8 @@ pub(crate) fn run(args: &FitsArgs) -> Result<String, Error> {
     model_source::check(target, &[&named])?;
     let sets = sets(args)?;
     let prices = prices::find(&args.prices, &sets)?;
-    let mut fits = Fits::try_new(target, server, &named.model, &sets, demand, &prices)
+    let engine = target.find_engine(&input::open)?;
+    let mut fits = Fits::try_new(target, server, &named.model, &sets, &engine, demand, &prices)
         .map_err(|error| model_source::with_keys(error, target, &[&named]))?;
     fits.notes.splice(..0, notes.into_iter().chain(named.notes()));
     if args.json { to_json(&fits) } else { Ok(text(&fits)) }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rooflut::table::{TableSet, sets};
 use rooflut_error::{either, hint, nearest, setting};
-use rooflut_scenario::{Kind, Target, names_sheet, tables_of};
+use rooflut_scenario::{Kind, Target, names_file, tables_of};
 
 use crate::error::Error;
 use crate::input;
@@ -42,7 +42,7 @@ pub(crate) fn of(target: &Target) -> WhichSet<'_> {
 
 /// Returns the set that the value of `--gpu` names.
 pub(crate) fn of_gpu<'a>(gpu: &'a str, target: &'a Target) -> WhichSet<'a> {
-    if names_sheet(gpu) {
+    if names_file(gpu) {
         WhichSet::Sheet { path: Path::new(gpu), base: target.base.as_deref() }
     } else {
         WhichSet::Named(gpu)
@@ -104,7 +104,7 @@ pub fn check_path(path: &Path) -> Result<(), Error> {
 const LABORATORY: &str = "h100-infersim";
 
 fn named(name: &str) -> Result<&'static TableSet, Error> {
-    if names_sheet(name) {
+    if names_file(name) {
         return Err(Error::new(format!(
             "{name}: expected the name of a table set, found a data sheet, of which this command shows no rows; use \
              rooflut step --gpu {name}"

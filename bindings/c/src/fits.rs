@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::Handle;
 use crate::error::Error;
+use crate::files::open;
 use crate::scenario::{Given, ScenarioSource, prices, refused};
 use crate::text::{json, returning};
 use crate::wanted;
@@ -46,7 +47,8 @@ pub unsafe extern "C" fn rooflut_fits(
         let demand = Demand { requests: wanted.batch.unwrap_or(1), tokens: wanted.context };
         let model = given.objects.model(&scenario)?;
         let prices = prices(&scenario, &sets)?;
-        let fits = Fits::try_new(target, &scenario.server, &model, &sets, demand, &prices);
+        let engine = target.find_engine(&open).map_err(refused)?;
+        let fits = Fits::try_new(target, &scenario.server, &model, &sets, &engine, demand, &prices);
         json(&fits.map_err(refused)?)
     };
     // SAFETY: the caller's promise.

@@ -10,7 +10,7 @@ pub(crate) use text::lasting;
 
 use rooflut::table::TableSet;
 use rooflut_plan::{Plan, Question, Space};
-use rooflut_scenario::{Kind, Scenario, Stop, Target, names_sheet};
+use rooflut_scenario::{Kind, Scenario, Stop, Target, names_file};
 
 use crate::args::{Choices, PlanArgs};
 use crate::error::Error;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &PlanArgs, stop: Stop, command: &str) -> Result<Answered
     // The plan chooses the number of servers.
     (scenario.server.replicas, scenario.server.router) = (args.server.replicas, args.server.router);
     // A base is for the data sheets among the GPUs.
-    if let Some(sheet) = args.choices.gpu.iter().find(|gpu| names_sheet(gpu)) {
+    if let Some(sheet) = args.choices.gpu.iter().find(|gpu| names_file(gpu)) {
         scenario.target.gpu = Some(sheet.clone());
     }
     let (target, server) = (scenario.target.clone(), scenario.server.clone());

@@ -142,6 +142,7 @@ fn inputs(args: &RunArgs) -> Vec<(PathBuf, &'static str)> {
     let names = ["hf_quant_config.json", "generation_config.json"];
     let beside: Vec<PathBuf> = (models.clone()).flat_map(|path| names.map(|name| path.with_file_name(name))).collect();
     let tables = scenario.target.tables.as_deref().or(scenario.target.sheet());
+    let engine = scenario.target.engine_file();
     let prices = scenario.output.prices.as_deref();
     let of_parts = scenario.server.part_files();
     let named = |why| move |path: &Path| (path.to_owned(), why);
@@ -149,6 +150,7 @@ fn inputs(args: &RunArgs) -> Vec<(PathBuf, &'static str)> {
         .chain(trace.map(named("is the trace itself")))
         .chain(lengths.map(named("is a file of lengths of this run")))
         .chain(tables.map(named("is a file of the tables of this run")))
+        .chain(engine.map(named("is the engine file of this run")))
         .chain(of_parts.iter().map(|path| named("is a file of the servers of this run")(path)))
         .chain(prices.map(named("is the file of prices of this run")))
         .chain(models.map(named("is a file of a model of this run")))

@@ -11,6 +11,7 @@ use rooflut_scenario::Placement;
 pub use crate::args::StepArgs;
 use crate::error::Error;
 use crate::html::HtmlFile;
+use crate::input;
 use crate::output::Answered;
 use crate::table_set::WhichSet;
 use crate::{flagged, model_source, table_set};
@@ -67,7 +68,8 @@ impl Asked {
         let named = model_source::find(args.target.model(), options)?;
         model_source::check(&args.target, &[&named])?;
         let tables = find(table_set::of(&args.target))?;
-        let placement = Placement::try_new(&args.target, named.model.clone(), tables)
+        let engine = args.target.find_engine(&input::open)?;
+        let placement = Placement::try_new(&args.target, named.model.clone(), tables, &engine)
             .map_err(|error| model_source::with_keys(error, &args.target, &[&named]))?;
         let span = placement.model.spec.limited_span();
         let decode = args.decode.iter().map(|group| {

@@ -113,7 +113,13 @@ fn merged(found: Found, given: &Scenario, engine: Option<&str>) -> Result<Merged
     let words = known(with_config(found.arguments)?)?;
     let mut target = Target::default();
     target.engine = engine.map(str::to_owned).or_else(|| found.engine.clone());
-    let mut serve = VllmServe::read(&words, target.stack().unwrap_or(&engine::DEFAULT))?;
+    let stack = match target.find_engine(&input::open) {
+        Ok(engine) => engine.stack,
+        Err(error) if target.engine_file().is_some() => return Err(error.into()),
+        // Its scenario is refused later, with a message on its key.
+        Err(_) => &engine::DEFAULT,
+    };
+    let mut serve = VllmServe::read(&words, stack)?;
     check_gpus(&serve.scenario, found.gpus)?;
     serve.scenario.target.engine = found.engine;
     let replicas = found.replicas.filter(|replicas| *replicas != 1);

@@ -208,7 +208,7 @@ impl Answer {
             requests_per_s: first.map_or(0.0, |trial| trial.requests_per_s),
             output_tokens_per_s: first.map_or(0.0, |trial| trial.output_tokens_per_s),
             command: scenario.command().map(|words| words.join(" ")),
-            vllm_command: scenario.vllm_command(),
+            vllm_command: scenario.vllm_command(placement.engine),
             scenario,
         })
     }

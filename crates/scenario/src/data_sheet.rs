@@ -14,10 +14,10 @@ const NONE: &str = "none";
 /// Returns whether the value of the key `gpu` is the path of a data sheet: it ends with `.toml`, or names a folder.
 ///
 /// ```
-/// use rooflut_scenario::names_sheet;
-/// assert_eq!(["h100", "l4.toml", "sheets/l4"].map(names_sheet), [false, true, true]);
+/// use rooflut_scenario::names_file;
+/// assert_eq!(["h100", "l4.toml", "sheets/l4"].map(names_file), [false, true, true]);
 /// ```
-pub fn names_sheet(gpu: &str) -> bool {
+pub fn names_file(gpu: &str) -> bool {
     let extension = Path::new(gpu).extension();
     extension.is_some_and(|extension| extension.eq_ignore_ascii_case("toml")) || gpu.contains(path::is_separator)
 }
@@ -25,7 +25,7 @@ pub fn names_sheet(gpu: &str) -> bool {
 impl Target {
     /// The path of the data sheet that stands in place of a table set.
     pub fn sheet(&self) -> Option<&Path> {
-        let gpu = self.gpu.as_deref().filter(|gpu| names_sheet(gpu));
+        let gpu = self.gpu.as_deref().filter(|gpu| names_file(gpu));
         gpu.map(Path::new)
     }
 }

@@ -1,7 +1,7 @@
 //! Values of keys, or their defaults.
 
 use rooflut::deployment::ServerOptions;
-use rooflut::engine::{self, EngineStack};
+use rooflut::engine;
 use rooflut::model::Parallelism;
 use rooflut::sim::SchedulingPolicy;
 use rooflut::sim::cluster::Router;
@@ -65,11 +65,6 @@ impl Target {
     /// The engine stack; by default [`engine::DEFAULT`].
     pub fn engine(&self) -> &str {
         self.engine.as_deref().unwrap_or(engine::DEFAULT.name)
-    }
-
-    /// The stack that answers for the engine: its own, or else the closest earlier one; `None` if there is none.
-    pub fn stack(&self) -> Option<&'static EngineStack> {
-        engine::find(self.engine()).or_else(|| engine::closest(self.engine()))
     }
 }
 

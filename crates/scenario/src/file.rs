@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rooflut_error::{Error, Kind, hint, key, misspelt, not_json, not_text};
+use rooflut_error::{Error, Kind, hint, key, misspelt, not_json};
 use serde::Deserialize;
 use serde_json::Value;
 use toml::Spanned;
@@ -15,7 +15,7 @@ use crate::list::FileList;
 use crate::names::{aliased, meant_by};
 use crate::rules::Given;
 use crate::scenario::{Output, Scenario, Server, Target, Workload};
-use crate::text::{line_after, line_at, one_line, shown, toml_error};
+use crate::text::{line_at, one_line, shown, text_of, toml_error};
 use crate::value::shortened;
 
 /// A scenario file: TOML with a key for every field of [`Scenario`].
@@ -75,11 +75,7 @@ impl ScenarioFile {
     /// As [`read`](ScenarioFile::read), and a key with both a value and a list. The values of lists are left to the
     /// caller.
     pub fn read_with_lists(bytes: &[u8]) -> Result<(ScenarioFile, Vec<FileList>), Error> {
-        let text = str::from_utf8(bytes).map_err(|error| {
-            let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-            not_text().at_line(line_after(before))
-        })?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = text_of(bytes)?;
         let table = DeTable::parse(text).map_err(|error| toml_error(text, &error))?;
         let mut reader = Reader { text, sections: DeTable::new(), keys: Vec::new(), lists: Vec::new() };
         reader.section("", with_fleet(table.into_inner()))?;

@@ -9,6 +9,7 @@ use rooflut_report::ModelSize;
 use serde::Serialize;
 
 use crate::check::check_count;
+use crate::engine::Engine;
 use crate::library;
 use crate::missing::Missing;
 use crate::model::Model;
@@ -34,13 +35,13 @@ pub struct Demand {
 /// ```
 /// use rooflut::model;
 /// use rooflut::table::sets;
-/// use rooflut_scenario::{Demand, Fits, Model, Prices, Server, Target};
+/// use rooflut_scenario::{Demand, Engine, Fits, Model, Prices, Server, Target};
 ///
 /// let llama = model::find("llama-3.1-70b").ok_or("not in the catalogue")?;
 /// let model = Model::new(llama.name, llama.spec);
 /// let demand = Demand { requests: 8, tokens: Some(16_384) };
 /// let (target, server, prices) = (Target::default(), Server::default(), Prices::try_built_in()?);
-/// let fits = Fits::try_new(&target, &server, &model, &[sets::H100.clone()], demand, &prices)?;
+/// let fits = Fits::try_new(&target, &server, &model, &[sets::H100.clone()], &Engine::default(), demand, &prices)?;
 /// let smallest = fits.smallest().ok_or("none")?;
 /// assert_eq!((smallest.gpu.as_str(), smallest.tp), ("h100", 4));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -126,6 +127,7 @@ impl Fits {
         server: &Server,
         model: &Model,
         sets: &[TableSet],
+        engine: &Engine,
         demand: Demand,
         prices: &Prices,
     ) -> Result<Fits, Error> {
@@ -147,7 +149,7 @@ impl Fits {
         let mut refused = None;
         for (set, tp) in sets.iter().flat_map(|set| ranks.iter().map(move |tp| (set, *tp))) {
             let target = Target { tp: Some(tp), ..target.clone() };
-            match Placement::try_new(&target, model.clone(), set.clone()) {
+            match Placement::try_new(&target, model.clone(), set.clone(), engine) {
                 Ok(placement) => {
                     let fit = fits.fit(&target, &placement, server, prices)?;
                     if fits.deployments.is_empty() {
@@ -219,7 +221,7 @@ impl Fits {
             // vLLM does not start where the KV cache cannot hold one request of the longest length.
             server.max_model_len = Some(self.tokens);
         }
-        Scenario { target: target.clone(), server, ..Scenario::default() }.vllm_command()
+        Scenario { target: target.clone(), server, ..Scenario::default() }.vllm_command(placement.engine)
     }
 
     fn held(&self, capacity: &Capacity, ranks: u32) -> Holds {

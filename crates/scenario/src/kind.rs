@@ -5,12 +5,15 @@ use std::sync::{Arc, OnceLock};
 
 use rooflut::Deployment;
 use rooflut::deployment::ServedModel;
+use rooflut::engine::EngineStack;
 use rooflut::sim::SimConfig;
 use rooflut::table::{Class, ErrorGroup, Extent, TableSet, sets};
 use rooflut::units::Seconds;
 use rooflut_error::Error;
 use rooflut_report::{Price, Role};
 
+use crate::engine::Engine;
+use crate::library;
 use crate::model::Model;
 use crate::number::grouped;
 use crate::part::{Part, Place, in_part};
@@ -131,9 +134,10 @@ impl Kind {
         model: Model,
         draft_model: Option<Model>,
         tables: TableSet,
+        engine: &Engine,
     ) -> Result<(Kind, Option<Speculation>), Error> {
         let settings = &member.settings;
-        let placement = Placement::try_new(&settings.target, model, tables)?;
+        let placement = Placement::try_new(&settings.target, model, tables, engine)?;
         let speculation = Speculation::try_of(settings, &placement.model, draft_model)?;
         let draft = speculation.as_ref().and_then(|s| s.draft.as_ref());
         draft.map_or(Ok(()), |draft| placement.check_draft(draft))?;
@@ -164,6 +168,12 @@ impl Kind {
             served: Arc::default(),
             ..self.clone()
         })
+    }
+
+    /// Returns the kind with other constants of the engine.
+    pub(crate) fn with_engine(&self, stack: &EngineStack) -> Result<Kind, Error> {
+        let deployment = self.deployment.to_builder().engine(stack).build().map_err(library::deployment)?;
+        Ok(Kind { deployment: deployment.into(), served: Arc::default(), ..self.clone() })
     }
 
     /// The scenario of one such server.
@@ -203,7 +213,7 @@ impl Kind {
 
     /// The `vllm serve` command of a server.
     pub fn vllm_command(&self) -> VllmCommand {
-        self.settings.vllm_command()
+        self.settings.vllm_command(self.placement.engine)
     }
 
     /// Returns the step times of the deployment, which the first call tabulates.

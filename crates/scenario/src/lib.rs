@@ -8,6 +8,7 @@ mod command;
 mod counts;
 mod data_sheet;
 mod defaults;
+mod engine;
 mod fields;
 mod file;
 mod fits;
@@ -54,7 +55,8 @@ mod windows;
 
 pub use busiest::Busiest;
 pub use check::OutOfRange;
-pub use data_sheet::{names_sheet, tables_of, unmeasured};
+pub use data_sheet::{names_file, tables_of, unmeasured};
+pub use engine::Engine;
 pub use file::{ScenarioFile, table_of};
 pub use fits::{Demand, Fit, Fits, Holds};
 pub use fleet::Fleet;

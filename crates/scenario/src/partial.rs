@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rooflut_error::{Error, not_json};
 use serde_json::{Map, Value};
 
-use crate::data_sheet::names_sheet;
+use crate::data_sheet::names_file;
 use crate::file::{table_of, without};
 use crate::fleet::Fleet;
 use crate::number::invalid;
@@ -72,7 +72,7 @@ impl Server {
         let pools = [&self.prefill, &self.decode].into_iter().flatten().flatten();
         let named = entries.chain(pools).filter(|PartSetting { key, value }| match *key {
             "tables" => true,
-            "gpu" => names_sheet(value),
+            "gpu" => names_file(value),
             _ => false,
         });
         let named = named.map(|setting| PathBuf::from(&setting.value));

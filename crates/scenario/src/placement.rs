@@ -4,15 +4,16 @@ use std::fmt;
 
 use rooflut::ErrorKind;
 use rooflut::deployment::{Capacity, Deployment, DeploymentBuilder};
-use rooflut::engine::{self, EngineStack};
+use rooflut::engine::EngineStack;
 use rooflut::hardware::Dtype;
 use rooflut::model::{MemoryLimits, ModelSpec, Parallelism};
 use rooflut::sim::SimConfig;
 use rooflut::step::Network;
 use rooflut::table::{Class, Strictness, TableSet, sets};
-use rooflut_error::{Error, Kind, Shortage, hint, key, nearest, no_effect, setting, value};
+use rooflut_error::{Error, Kind, Shortage, key, no_effect, setting, value};
 
 use crate::data_sheet::{bases, unmeasured};
+use crate::engine::Engine;
 use crate::fitting::Fitting;
 use crate::library;
 use crate::model::Model;
@@ -79,35 +80,35 @@ impl Placement {
     /// Places `model` on the GPUs of `tables` as `target` says.
     ///
     /// # Errors
-    /// A value that is out of range, an engine that is not known, ranks that cannot share the model.
-    pub fn try_new(target: &Target, model: Model, tables: TableSet) -> Result<Placement, Error> {
+    /// A value that is out of range, ranks that cannot share the model.
+    pub fn try_new(target: &Target, model: Model, tables: TableSet, engine: &Engine) -> Result<Placement, Error> {
         if model.spec.eagle3.is_some() {
             let draft = key("draft_model");
             let found = format!("{model}, an EAGLE-3 head, which drafts tokens for a model; give it as {draft}");
             return Err(value("model", "a model", found));
         }
-        let engine = target.stack().ok_or_else(|| unknown_engine(target.engine()))?;
+        let stack = engine.stack;
         let kv_dtype = target.kv_dtype.or(model.kv_dtype);
         let placement = Placement {
             model: model.with_weights(target.dtype).with_sampler(target.sampler),
-            tables: tables.version(engine.table_version),
+            tables: tables.version(stack.table_version),
             parallelism: target.parallelism(),
             network: target.network(),
             kv_dtype: kv_dtype.unwrap_or(Dtype::Bf16),
-            engine,
+            engine: stack,
             notes: Vec::new(),
         };
         if placement.parallelism.expert_parallel && placement.model.spec.experts().is_none() {
             return Err(no_effect("expert_parallel", "the model has no experts"));
         }
         placement.check_parallelism(&placement.model, placement.parallelism)?;
-        let notes = placement.remarks(target).collect();
+        let notes = placement.remarks(target).chain(engine.elsewhere(target)).collect();
         Ok(Placement { notes, ..placement })
     }
 
     fn remarks(&self, target: &Target) -> impl Iterator<Item = String> {
         let (given, own) = (target.engine(), self.engine.name);
-        let engine = (given != own).then(|| {
+        let engine = (given != own && target.engine_file().is_none()).then(|| {
             format!(
                 "{given} has no stack of its own: {own} answers, the newest stack of this release or of an earlier one"
             )
@@ -391,18 +392,6 @@ impl Placement {
         let divides = move |tp: &u32| spec.check_parallelism(over(*tp)).is_ok();
         (1..=max.unwrap_or(MAX_RANKS)).filter(divides)
     }
-}
-
-/// The error of an engine without a stack.
-fn unknown_engine(name: &str) -> Error {
-    let known = engine::stacks::ALL.map(|stack| stack.name);
-    let cause = match engine::oldest(name) {
-        Some(oldest) => {
-            format!("{name:?} is older than all stacks; use {}, the oldest", setting("engine", oldest.name))
-        }
-        None => format!("unknown engine {name:?}{}; `rooflut engines` lists all", hint(&nearest(name, known))),
-    };
-    Error::new(Kind::UnknownName, format!("{}: {cause}", key("engine")))
 }
 
 /// The KV blocks that hold a request of this many tokens.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rooflut_error::{Error, conflict, missing, no_effect, not_json, split};
 use serde_json::Value;
 
-use crate::data_sheet::names_sheet;
+use crate::data_sheet::names_file;
 use crate::scenario::Scenario;
 
 /// A key, `arrival`, or one value of it, `arrival = gamma`.
@@ -68,7 +68,7 @@ struct Idle {
 const IDLE: [Idle; 4] = [
     Idle {
         key: "base",
-        is_idle: |given| !given.0.get("gpu").and_then(Value::as_str).is_some_and(names_sheet),
+        is_idle: |given| !given.0.get("gpu").and_then(Value::as_str).is_some_and(names_file),
         why: "it is for a GPU that a data sheet describes, such as my-gpu.toml",
     },
     Idle {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::{fmt, io};
 
 use rooflut::Deployment;
+use rooflut::engine::EngineStack;
 use rooflut::sim::load::Source;
 use rooflut::sim::{PrefixCaching, Request, SchedulingPolicy, SimConfig};
 use rooflut::table::TableSet;
@@ -40,7 +41,7 @@ pub struct Resources<'r> {
     /// Finds these for servers with settings of their own: [`Server::fleet`](crate::Server::fleet),
     /// [`Server::prefill`](crate::Server::prefill) and [`Server::decode`](crate::Server::decode).
     pub find: Find<'r>,
-    /// Opens the trace, or files of lengths and prices: for a file, `File::open(path).map(Input::from)`.
+    /// Opens the trace, the file of the engine, or files of lengths and prices: for a file, `File::open(path).map(Input::from)`.
     pub read: &'r dyn Fn(&Path) -> io::Result<Input>,
 }
 
@@ -97,6 +98,7 @@ impl Run {
     ) -> Result<Run, Error> {
         scenario.check()?;
         let Resources { model, draft_model, tables, find, read } = resources;
+        let engine = scenario.target.find_engine(read)?;
         let mut kinds = Vec::new();
         let mut speculation = None;
         for member in scenario.members()? {
@@ -105,7 +107,7 @@ impl Run {
                 Some(_) => find(&member.settings.target).map_err(&in_part)?,
                 None => (model.clone(), tables.clone()),
             };
-            let (kind, own) = Kind::try_new(member, model, draft_model.clone(), tables).map_err(in_part)?;
+            let (kind, own) = Kind::try_new(member, model, draft_model.clone(), tables, &engine).map_err(in_part)?;
             speculation = speculation.or(own);
             kinds.push(kind);
         }
@@ -279,6 +281,17 @@ impl Run {
         settings.server.max_num_seqs = Some(max_num_seqs);
         settings.server.max_num_batched_tokens = Some(max_num_batched_tokens);
         run.kind = self.kind.with_settings(settings, speculation)?;
+        Ok(run)
+    }
+
+    /// Returns the run with other constants of the engine.
+    ///
+    /// # Errors
+    /// Constants that are out of range.
+    pub fn with_engine(&self, stack: &EngineStack) -> Result<Run, Error> {
+        let mut run = self.clone();
+        run.kind = self.kind.with_engine(stack)?;
+        run.others = self.others.iter().map(|kind| kind.with_engine(stack)).collect::<Result<_, _>>()?;
         Ok(run)
     }
 

@@ -123,9 +123,10 @@ pub struct Target {
     /// Sampling of the tokens: plain, top-p or repetition-penalty [default: from the model's generation_config.json].
     #[cfg_attr(feature = "clap", arg(long, value_name = "SAMPLER"))]
     pub sampler: Option<Sampler>,
-    /// Engine stack, with its overheads and scheduling (`rooflut engines` lists the stacks) [default: vllm-0.25.0].
+    /// Engine stack, with its overheads and scheduling (`rooflut engines` lists the stacks), or a TOML file with one
+    /// that `rooflut calibrate` fitted to a server [default: vllm-0.25.0].
     #[serde(deserialize_with = "as_text::quoted")]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME_OR_FILE"))]
     pub engine: Option<String>,
 }
 

@@ -27,16 +27,24 @@ pub(crate) fn line_after(before: &[u8]) -> u64 {
     before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1
 }
 
+/// Returns the text of a file, without a byte order mark.
+///
+/// # Errors
+/// Bytes that are not text, with their line.
+pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, Error> {
+    let text = str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        not_text().at_line(line_after(before))
+    })?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
 /// Returns the text of a TOML file, without a byte order mark, and its table.
 ///
 /// # Errors
 /// Bytes that are not text, and text that is not TOML, each with its line.
 pub(crate) fn read_table(bytes: &[u8]) -> Result<(&str, Spanned<DeTable<'_>>), Error> {
-    let text = str::from_utf8(bytes).map_err(|error| {
-        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        not_text().at_line(line_after(before))
-    })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text_of(bytes)?;
     let table = DeTable::parse(text);
     let table = table.map_err(|error| toml_error(text, &error).map(|text| format!("{text}; correct it")))?;
     Ok((text, table))

@@ -48,7 +48,8 @@ fn texts(base: &Scenario) -> Vec<String> {
         .into_iter()
         .flatten()
         .map(|path| path.display().to_string());
-    let paths = paths.chain(target.sheet().map(|path| path.display().to_string()));
+    let files = [target.sheet(), target.engine_file()].into_iter().flatten();
+    let paths = paths.chain(files.map(|path| path.display().to_string()));
     let models = [&target.model, &base.server.draft_model].into_iter().flatten().cloned();
     let parts = base.server.part_files().into_iter().map(|path| path.display().to_string());
     lengths.chain(paths).chain(models).chain(parts).collect()

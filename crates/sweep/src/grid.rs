@@ -1,7 +1,7 @@
 //! Grids: all combinations of the values of some keys.
 
 use rooflut_error::{key, not_json};
-use rooflut_scenario::{Error, Kind, Scenario, grouped, names_sheet};
+use rooflut_scenario::{Error, Kind, Scenario, grouped, names_file};
 use serde_json::{Map, Value};
 
 use crate::axis::Axis;
@@ -144,7 +144,7 @@ impl Grid {
     /// Returns whether a data sheet is among several GPUs.
     fn has_sheets(&self) -> bool {
         let mut gpus = self.axes.iter().filter(|axis| axis.key() == "gpu").flat_map(Axis::values);
-        gpus.any(|gpu| gpu.as_str().is_some_and(names_sheet))
+        gpus.any(|gpu| gpu.as_str().is_some_and(names_file))
     }
 
     /// Returns what identifies the rows of the grid: its size and a hash (64-bit FNV-1a) of the scenario, of all values

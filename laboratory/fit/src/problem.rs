@@ -112,8 +112,12 @@ fn predicted(
     engines: &Engines,
     coverages: &[Coverage],
 ) -> impl Iterator<Item = (Kind, Case)> + use<> {
-    let predictor =
-        Predictor { engines: &[&engines.newer, &engines.older], longest_stage_s: LONGEST_STAGE_S, coverages };
+    let predictor = Predictor {
+        engines: &[&engines.newer, &engines.older],
+        longest_stage_s: LONGEST_STAGE_S,
+        coverages,
+        ..Predictor::default()
+    };
     let kind = dataset.kind;
     let cases = validate(dataset, &predictor).cases.into_iter().filter(|case| case.gpu == GPU);
     cases.map(move |case| (kind, case))

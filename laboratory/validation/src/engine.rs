@@ -3,6 +3,8 @@
 use rooflut::engine::{self, EngineStack, stacks};
 use rooflut::interval::Coverage;
 
+use crate::moved::Moved;
+
 /// Options of predictions.
 #[derive(Debug, Clone, Copy)]
 pub struct Predictor<'e> {
@@ -14,12 +16,14 @@ pub struct Predictor<'e> {
     pub longest_stage_s: f64,
     /// Coverages of the intervals. Each takes two further predictions of each row.
     pub coverages: &'e [Coverage],
+    /// Additions to the times of requests in closed loops.
+    pub moved: Moved,
 }
 
 impl Default for Predictor<'static> {
     /// The engines of the library, and load stages of any length.
     fn default() -> Predictor<'static> {
-        Predictor { engines: &[], longest_stage_s: f64::INFINITY, coverages: &[] }
+        Predictor { engines: &[], longest_stage_s: f64::INFINITY, coverages: &[], moved: Moved::NONE }
     }
 }
 

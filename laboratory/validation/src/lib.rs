@@ -30,6 +30,7 @@ mod flat;
 mod kind;
 mod left_out;
 mod lookup_errors;
+mod moved;
 mod not_modelled;
 mod outcome;
 mod pair;
@@ -55,6 +56,7 @@ pub use flat::{FlatCoverage, FlatNote, FlatReport, FlatRow, FlatSkipped, FlatSum
 pub use kind::Kind;
 pub use left_out::LeftOut;
 pub use lookup_errors::{LookupCoverage, lookup_coverage, lookup_errors_csv};
+pub use moved::Moved;
 pub use read::read;
 pub use report::{FileReport, MetricSummary, validate};
 pub use rivals::{HeadToHead, head_to_head};

@@ -223,7 +223,7 @@ impl<'q> RateQuestion<'q> {
             division,
             curve: curve.points,
             command,
-            vllm_command: run.scenario().vllm_command(),
+            vllm_command: run.scenario().vllm_command(run.deployment().engine()),
             notes: notes.collect(),
         })
     }

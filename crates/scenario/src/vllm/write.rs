@@ -33,9 +33,10 @@ const OWN: [&str; 14] = [
 /// The `vllm serve` command of one server, or the reason why there is none. JSON has it as text, or null.
 ///
 /// ```
+/// use rooflut::engine;
 /// use rooflut_scenario::ScenarioFile;
 /// let file = ScenarioFile::read(b"tp = 2\nkv_dtype = 'fp8'\n[server]\nprefix_caching = 'off'\n")?;
-/// let command = file.scenario().vllm_command();
+/// let command = file.scenario().vllm_command(&engine::DEFAULT);
 /// let expected = "vllm serve meta-llama/Llama-3.1-8B-Instruct --tensor-parallel-size 2 --kv-cache-dtype fp8 \
 ///                 --no-enable-prefix-caching";
 /// assert_eq!(command.words()?.join(" "), expected);
@@ -65,19 +66,16 @@ impl Scenario {
     /// Returns the `vllm serve` command of one server, with a flag for each key that is given.
     ///
     /// [`VllmServe::read`](crate::VllmServe::read) reads it as the same model and the same keys of a server.
-    pub fn vllm_command(&self) -> VllmCommand {
-        let words = self.words();
+    pub fn vllm_command(&self, stack: &EngineStack) -> VllmCommand {
+        let words = self.words(stack);
         VllmCommand(words.map(|words| words.iter().map(|word| shell_quoted(word)).collect()))
     }
 
-    fn words(&self) -> Result<Vec<String>, Error> {
+    fn words(&self, stack: &EngineStack) -> Result<Vec<String>, Error> {
         if self.has_parts() {
             let text = "servers of several kinds have a command each; ask with the settings of one";
             return Err(Error::new(Kind::Conflict, text));
         }
-        let engine = self.target.engine();
-        let stack =
-            self.target.stack().ok_or_else(|| Error::new(Kind::UnknownName, setting("engine", engine).to_string()))?;
         let entry = model::find(self.target.model());
         let mut words = vec!["vllm".to_owned(), "serve".to_owned(), hub_name(self.target.model(), entry)];
         let [target, server] = [serde_json::to_value(&self.target), serde_json::to_value(&self.server)];

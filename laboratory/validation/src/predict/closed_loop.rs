@@ -12,6 +12,7 @@ use rooflut::units::Seconds;
 use super::interval::Wanted;
 use super::{Predicted, ResolvedServer};
 use crate::engine::Predictor;
+use crate::moved::Moved;
 use crate::pair::Pair;
 use crate::reason::Reason;
 use crate::rows::{ClosedLoopRun, Latencies, Row, Uniform};
@@ -60,7 +61,7 @@ pub(super) fn closed_loop(
     let wanted = Wanted::of(predictor, &engine, &resolved);
     // Steps without a prompt have a token of each user; a larger table would cost more than it saves.
     let model = TabulatedModel::new(server.step_model().clone(), run.users);
-    wanted.predict(&model, |model| simulated(model, &server, users.clone(), requests, run))
+    wanted.predict(&model, |model| simulated(model, &server, users.clone(), requests, run, predictor.moved))
 }
 
 fn simulated(
@@ -69,11 +70,14 @@ fn simulated(
     users: ClosedLoop,
     requests: u64,
     run: &ClosedLoopRun,
+    moved: Moved,
 ) -> Result<Vec<Predicted>, Reason> {
     let mut config = server.server_config()?;
     if run.prompt.min < run.prompt.max {
         (config.api_server_ns, config.api_token_ns) = CLIENT_NS;
     }
+    config.api_server_ns += moved.request.to_nanos();
+    config.api_token_ns += moved.token.to_nanos();
     let mut users = users.limited(requests);
     let report = match (server.parallelism().dp, run.replicas) {
         (1, 1) => Simulator::try_new(model, config)?.run_source(&mut users, &mut ())?,

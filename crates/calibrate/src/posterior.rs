@@ -1,0 +1,205 @@
+//! What measurements tell of a server.
+
+use crate::priors::{Priors, Scales};
+use crate::residual::{Matrix, Metric, Residual, Vector};
+
+/// Degrees of freedom of the noise of a row: single rows are far off, by a hiccup of the server or of the client.
+const FREEDOM: f64 = 4.0;
+/// Variance of a normal distribution of which as many values lie within the 80 % interval as of that noise, whose quantile
+/// at 90 % is 1.533.
+const NOISE_WIDTH: f64 = (1.533 / 1.2816) * (1.533 / 1.2816);
+/// Times that the weights of rows are computed anew.
+const ROUNDS: usize = 3;
+
+/// The distribution of the constants of a server after it was measured: a mixture of normal ones.
+#[derive(Debug, Clone)]
+pub struct Posterior {
+    /// Probability of each part.
+    pub(crate) weights: Vec<f64>,
+    pub(crate) parts: Vec<Part>,
+    /// ln of the probability of the measurements.
+    pub(crate) evidence: f64,
+    /// Weight of each row.
+    pub(crate) rows: Vec<f64>,
+}
+
+/// The normal distribution for one kind of server.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) scales: Scales,
+    pub(crate) mean: Vector,
+    pub(crate) covariance: Matrix,
+    /// Variance of the noise, by metric.
+    pub(crate) noise: [f64; 2],
+}
+
+/// The expected error of a prediction.
+#[derive(Debug, Clone)]
+pub struct Expected {
+    /// Mean of ln(predicted / measured).
+    pub mean: f64,
+    /// Probability, mean and standard deviation of each part of the mixture.
+    parts: Vec<[f64; 3]>,
+}
+
+/// Sums over the rows of a metric.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    normal: Matrix,
+    gradient: Vector,
+    squares: f64,
+    rows: f64,
+}
+
+impl Posterior {
+    /// Computes what `rows` tell. Without rows it is the prior.
+    pub fn new(priors: &Priors, rows: &[Residual]) -> Posterior {
+        let mut posterior = Posterior::weighted(priors, rows, vec![1.0; rows.len()]);
+        for _ in 0..ROUNDS {
+            let weights = posterior.weights_of(rows);
+            posterior = Posterior::weighted(priors, rows, weights);
+        }
+        posterior
+    }
+
+    /// Returns the weight of each row: less for those far off.
+    pub(crate) fn weights_of(&self, rows: &[Residual]) -> Vec<f64> {
+        let weight = |row: &Residual| {
+            let squares: f64 = self.weights.iter().zip(&self.parts).map(|(w, part)| w * part.square(row)).sum();
+            (FREEDOM + 1.0) / (FREEDOM + squares)
+        };
+        rows.iter().map(weight).collect()
+    }
+
+    /// Computes what rows with weights tell.
+    pub(crate) fn weighted(priors: &Priors, rows: &[Residual], weights: Vec<f64>) -> Posterior {
+        let mut sums = [Sums::default(); 2];
+        for (row, weight) in rows.iter().zip(&weights) {
+            let [tpot, ttft] = &mut sums;
+            let of = match row.metric {
+                Metric::Tpot => tpot,
+                Metric::Ttft => ttft,
+            };
+            of.normal.ger(*weight, &row.slopes, &row.slopes, 1.0);
+            of.gradient.axpy(weight * row.error, &row.slopes, 1.0);
+            of.squares += weight * row.error * row.error;
+            of.rows += 1.0;
+        }
+        let all = Priors::scales().zip(&priors.weights).map(|(scales, prior)| {
+            let (part, evidence) = Part::new(priors, scales, &sums);
+            (part, evidence + prior.ln())
+        });
+        let (parts, evidences): (Vec<Part>, Vec<f64>) = all.unzip();
+        let most = evidences.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let likely: Vec<f64> = evidences.iter().map(|evidence| (evidence - most).exp()).collect();
+        let total: f64 = likely.iter().sum();
+        Posterior {
+            weights: likely.iter().map(|likely| likely / total).collect(),
+            parts,
+            evidence: most + total.ln(),
+            rows: weights,
+        }
+    }
+
+    /// Returns the mean of each constant: what predictions have too much of it.
+    pub fn mean(&self) -> Vector {
+        let parts = self.weights.iter().zip(&self.parts);
+        parts.fold(Vector::zeros(), |sum, (weight, part)| sum + *weight * part.mean)
+    }
+
+    /// Returns the standard deviation of each constant.
+    pub fn deviation(&self) -> Vector {
+        let mean = self.mean();
+        let parts = self.weights.iter().zip(&self.parts);
+        let variance = parts.fold(Vector::zeros(), |sum, (weight, part)| {
+            let off = part.mean - mean;
+            sum + *weight * (part.covariance.diagonal() + off.component_mul(&off))
+        });
+        variance.map(f64::sqrt)
+    }
+
+    /// Returns the standard deviation of each constant as a share of its own without measurements, among servers of the kinds
+    /// that the measurements point to.
+    pub fn left(&self, priors: &Priors) -> Vector {
+        let prior = priors.spreads.component_mul(&priors.spreads);
+        let (own, before) = self.weights.iter().zip(&self.parts).fold(
+            (Vector::zeros(), Vector::zeros()),
+            |(own, before), (weight, part)| {
+                let multiples = Priors::multiples(&part.scales);
+                (own + *weight * part.covariance.diagonal(), before + *weight * multiples.component_mul(&prior))
+            },
+        );
+        own.component_div(&before).map(f64::sqrt)
+    }
+
+    /// Returns the expected error of a prediction with these slopes.
+    pub fn expect(&self, metric: Metric, slopes: &Vector) -> Expected {
+        let parts: Vec<[f64; 3]> = self
+            .weights
+            .iter()
+            .zip(&self.parts)
+            .map(|(weight, part)| {
+                let variance = slopes.dot(&(part.covariance * slopes)) + NOISE_WIDTH * part.noise_of(metric);
+                [*weight, slopes.dot(&part.mean), variance.sqrt()]
+            })
+            .collect();
+        Expected { mean: parts.iter().map(|[weight, mean, _]| weight * mean).sum(), parts }
+    }
+}
+
+impl Part {
+    /// Computes the distribution, and ln of the probability of the rows.
+    fn new(priors: &Priors, scales: Scales, sums: &[Sums; 2]) -> (Part, f64) {
+        let noise = [Metric::Tpot, Metric::Ttft].map(|metric| priors.variance(&scales, metric));
+        let multiples = Priors::multiples(&scales);
+        let deviations = priors.spreads.component_mul(&multiples.map(f64::sqrt));
+        let mut normal = Matrix::zeros();
+        let mut gradient = Vector::zeros();
+        let mut evidence = 0.0;
+        for (of, noise) in sums.iter().zip(noise) {
+            normal += of.normal / noise;
+            gradient += of.gradient / noise;
+            evidence -= 0.5 * (of.squares / noise + of.rows * noise.ln());
+        }
+        // In units of the prior's deviations, the matrix is at least the unit matrix.
+        let scaled = |matrix: &Matrix| {
+            Matrix::from_fn(|row, column| {
+                let at = |index: usize| deviations.get(index).copied().unwrap_or(0.0);
+                matrix.get((row, column)).copied().unwrap_or(0.0) * at(row) * at(column)
+            })
+        };
+        let Some(cholesky) = (scaled(&normal) + Matrix::identity()).cholesky() else {
+            let covariance = Matrix::from_diagonal(&deviations.component_mul(&deviations));
+            return (Part { scales, mean: Vector::zeros(), covariance, noise }, f64::NEG_INFINITY);
+        };
+        let covariance = scaled(&cholesky.inverse());
+        let mean = covariance * gradient;
+        let log_determinant: f64 = cholesky.l_dirty().diagonal().iter().map(|value| 2.0 * value.ln()).sum();
+        evidence += 0.5 * (gradient.dot(&mean) - log_determinant);
+        (Part { scales, mean, covariance, noise }, evidence)
+    }
+
+    pub(crate) fn noise_of(&self, metric: Metric) -> f64 {
+        let [tpot, ttft] = self.noise;
+        match metric {
+            Metric::Tpot => tpot,
+            Metric::Ttft => ttft,
+        }
+    }
+
+    /// Returns the expected square of the noise of a row, over the variance of the noise.
+    pub(crate) fn square(&self, row: &Residual) -> f64 {
+        let off = row.error - row.slopes.dot(&self.mean);
+        (off * off + row.slopes.dot(&(self.covariance * row.slopes))) / self.noise_of(row.metric)
+    }
+}
+
+impl Expected {
+    /// Returns the probability of an error of at most `error`.
+    pub fn probability(&self, error: f64) -> f64 {
+        let of_part = |[weight, mean, deviation]: &[f64; 3]| {
+            weight * 0.5 * libm::erfc((mean - error) / (deviation * core::f64::consts::SQRT_2))
+        };
+        self.parts.iter().map(of_part).sum()
+    }
+}
