@@ -11,8 +11,8 @@ use crate::output::{Answered, plural};
 use crate::parser::Invocation;
 use crate::progress::Ticker;
 use crate::{
-    compare, engines, fits, generate, html, lookup, models, observe, plan, program, report, run, saturate, step, sweep,
-    tables,
+    calibrate, compare, engines, fits, generate, html, lookup, models, observe, plan, program, report, run, saturate,
+    step, sweep, tables, watch,
 };
 
 /// Runs the command with these arguments, prints the answer or the error, and returns the exit code. The first argument
@@ -66,6 +66,8 @@ fn dispatch(command: &Command, host: Host<'_>) -> Result<Answered, Error> {
         Command::Fits(args) => fits::run(args)?.into(),
         Command::Compare(args) => compare::run(args, &host.command)?,
         Command::Observe(args) => observe::run(args)?.into(),
+        Command::Calibrate(args) => calibrate::run(args)?.into(),
+        Command::Watch(args) => watch::run(args)?,
         Command::Report(args) => report::run(args, &host.command)?,
         Command::Lookup(args) => lookup::run(args)?.into(),
         Command::Tables(args) => tables::run(args)?.into(),

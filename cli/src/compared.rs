@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use rooflut::interval::Coverage;
 use rooflut_observe::{Compared, Figure, File, Measured};
-use rooflut_report::SCHEMA_VERSION;
 use rooflut_scenario::{Scenario, ScenarioFile};
 use rooflut_traces::Measurement;
 use serde::Serialize;
@@ -14,7 +13,7 @@ use crate::args::{CompareArgs, RunArgs};
 use crate::error::Error;
 use crate::grid::Grid;
 use crate::output::{signed, three_digits, title, to_json, wrapped_at};
-use crate::{input, run};
+use crate::{input, measured, run};
 
 /// Column of the text after its label.
 const INDENT: usize = 12;
@@ -33,25 +32,14 @@ pub(crate) struct ComparedJson {
 
 /// Reads what was measured: the JSON of `rooflut observe`, or a file that it reads; `None` for other files.
 pub(crate) fn measured(path: &Path, bytes: &[u8]) -> Result<Option<Measured>, Error> {
-    let refused = |error: rooflut_scenario::Error| Error::from(error.in_file(path));
-    if let Ok(Value::Object(keys)) = serde_json::from_slice::<Value>(bytes)
-        && ["deployment", "runs", "missing"].iter().all(|key| keys.contains_key(*key))
-    {
-        if let Some(version) = keys.get("schema_version").filter(|version| **version != SCHEMA_VERSION) {
-            let text = format!(
-                "expected schema_version {SCHEMA_VERSION}, found {version}; write it again with `rooflut observe`"
-            );
-            return Err(Error::in_file(path, None, text));
-        }
-        let read = serde_json::from_value(Value::Object(keys));
-        return read.map(Some).map_err(|error| {
-            Error::in_file(path, None, format!("expected the JSON of `rooflut observe`: {error}; write it again"))
-        });
+    if let Some(measured) = measured::of_json(path, bytes)? {
+        return Ok(Some(measured));
     }
     match Measurement::detect(bytes) {
         Ok(Some(_)) => {
             let file = File { name: &path.display().to_string(), bytes };
-            Measured::read(&[file], &Scenario::default()).map(Some).map_err(refused)
+            let measured = Measured::read(&[file], &Scenario::default());
+            measured.map(Some).map_err(|error| error.in_file(path).into())
         }
         _ => Ok(None),
     }

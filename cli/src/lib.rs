@@ -4,6 +4,7 @@
 //! number. Hidden modules are those that `rooflut-lab` shares; they are no stable interface.
 
 mod args;
+mod calibrate;
 mod command;
 mod command_line;
 mod compare;
@@ -28,10 +29,13 @@ pub mod input;
 #[doc(hidden)]
 pub mod leading;
 mod limited_by;
+mod loads;
 mod lookup;
 mod lookup_output;
+mod measured;
 mod model_source;
 mod models;
+mod next;
 mod observe;
 #[doc(hidden)]
 pub mod output;
@@ -68,6 +72,7 @@ pub mod value;
 #[doc(hidden)]
 pub mod version;
 mod vllm;
+mod watch;
 
 pub use command::{answer, main_with};
 pub use error::Error;

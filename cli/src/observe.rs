@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use rooflut_observe::{Distribution, Fact, File, Load, Measured, Run, Step};
+use rooflut_observe::{Distribution, Fact, Load, Measured, Run, Step};
 use serde_json::Value;
 
 use crate::args::ObserveArgs;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::input;
 use crate::output::{count, latency_cell, plural, scientific, three_digits, title, to_json, warnings, wrapped_at};
 use crate::output_file::OutputFile;
 use crate::outputs::{Existing, Outputs};
 use crate::prepared::PreparedRun;
+use crate::{input, measured};
 
 /// Column of the text after its label.
 const INDENT: usize = 12;
@@ -24,17 +24,12 @@ const OF_SCENARIO: &[u8] = b"# As measured: ";
 
 /// Reads files of a server, and answers with what they tell.
 pub(crate) fn run(args: &ObserveArgs) -> Result<String, Error> {
-    let inputs = args.files.iter().map(|path| (path.clone(), "is read"));
+    let inputs = args.measured.files.iter().map(|path| (path.clone(), "is read"));
     let mut outputs = Outputs::new(inputs.collect(), Existing::from(args.force));
     let mut open = |path: Option<&Path>, first: &[u8]| path.map(|path| outputs.open(path, first)).transpose();
     let out = open(args.out.as_deref(), OF_JSON)?;
     let scenario_out = open(args.scenario_out.as_deref(), OF_SCENARIO)?;
-    let (given, notes) = args.given()?;
-    let files = args.files.iter().map(|path| Ok((path.display().to_string(), bytes(path)?)));
-    let files = files.collect::<Result<Vec<_>, Error>>()?;
-    let files: Vec<File<'_>> = files.iter().map(|(name, bytes)| File { name, bytes }).collect();
-    let mut measured = Measured::read(&files, &given)?;
-    measured.notes.splice(..0, notes);
+    let measured = measured::read(&args.measured)?;
     if measured.is_complete() {
         for run in 0..measured.runs.len().max(1) {
             PreparedRun::try_new(&measured.scenario(run)?, &input::open)?;
@@ -51,10 +46,6 @@ pub(crate) fn run(args: &ObserveArgs) -> Result<String, Error> {
     Ok(if args.json { json } else { text(&measured) })
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
-    input::read(path).map_err(Error::reading(path))
-}
-
 /// Returns the index of the load that is asked for, or of the only one.
 fn chosen(run: Option<usize>, measured: &Measured) -> Result<usize, Error> {
     match (run, measured.runs.len()) {
@@ -66,7 +57,7 @@ fn chosen(run: Option<usize>, measured: &Measured) -> Result<usize, Error> {
     }
 }
 
-fn write(mut file: OutputFile, path: Option<&Path>, text: &str) -> Result<(), Error> {
+pub(crate) fn write(mut file: OutputFile, path: Option<&Path>, text: &str) -> Result<(), Error> {
     file.write_all(text.as_bytes()).map_err(Error::writing(path.unwrap_or(Path::new("-"))))?;
     file.finish()
 }

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::calibrate::CalibratedJson;
 use crate::compare::ComparisonJson;
 use crate::compared::ComparedJson;
 use crate::engines::EnginesJson;
@@ -21,6 +22,7 @@ use crate::step::StepJson;
 use crate::sweep::{ReadSets, named};
 
 use crate::tables::TablesJson;
+use crate::watch::WatchedJson;
 
 /// Returns the JSON Schema of what each command writes with `--json`, by the name of the command (`plan-rates` is that
 /// of `plan` at several rates, `saturate-users` that of `saturate --users`), and of a row of `sweep` whose grid has
@@ -39,6 +41,8 @@ pub fn schemas() -> Result<Vec<(&'static str, Value)>, Error> {
         ("sweep", sweep()?),
         ("fits", of::<Fits>()),
         ("observe", of::<Measured>()),
+        ("calibrate", of::<CalibratedJson>()),
+        ("watch", of::<WatchedJson>()),
         ("compare", of::<ComparisonJson>()),
         ("compare-measured", of::<ComparedJson>()),
         ("lookup", of::<AnswerJson<'_>>()),

@@ -1,5 +1,6 @@
 //! The arguments.
 
+mod calibrate;
 mod compare;
 mod fits;
 mod limits;
@@ -13,17 +14,19 @@ mod saturate;
 mod step;
 mod sweep;
 mod tables;
+mod watch;
 
 use std::ffi::OsString;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
+pub(crate) use calibrate::CalibrateArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use fits::FitsArgs;
 pub(crate) use limits::LimitArgs;
 pub(crate) use lookup::{LookupArgs, Question};
-pub(crate) use observe::ObserveArgs;
+pub(crate) use observe::{MeasuredArgs, ObserveArgs};
 pub(crate) use plan::{Choices, PlanArgs};
 pub(crate) use prices::PriceArgs;
 pub(crate) use report::ReportArgs;
@@ -32,6 +35,7 @@ pub(crate) use saturate::SaturateArgs;
 pub use step::StepArgs;
 pub(crate) use sweep::SweepArgs;
 pub(crate) use tables::TablesArgs;
+pub(crate) use watch::WatchArgs;
 
 use crate::deferred::Deferred;
 use crate::error::Error;
@@ -82,6 +86,10 @@ pub(crate) enum Command {
     Compare(Deferred<CompareArgs>),
     /// Read what clients and servers measured: the load as sent, the figures, the deployment, as a scenario.
     Observe(Deferred<ObserveArgs>),
+    /// Fit the constants of an engine to what was measured of a server.
+    Calibrate(Deferred<CalibrateArgs>),
+    /// Tell whether a calibrated server is as fast as it was.
+    Watch(Deferred<WatchArgs>),
     /// Write a report with charts, one HTML file, from the outputs of other commands.
     #[command(arg_required_else_help = false)]
     Report(Deferred<ReportArgs>),

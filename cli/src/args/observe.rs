@@ -15,7 +15,7 @@ Examples:
   rooflut observe result.json server.log --gpu h100
   rooflut observe result.json --gpu h100 --out measured.json --scenario-out measured.toml
   rooflut observe before.prom after.prom result.json --gpu h100 -- vllm serve meta-llama/Llama-3.1-8B-Instruct -tp 2";
-const AFTER: &str = "\
+pub(super) const AFTER: &str = "\
 The files are of one server: results of vllm bench serve, SGLang's bench_serving, GuideLLM, AIPerf, GenAI-Perf and \
 inference-perf, Prometheus metrics of vLLM or SGLang (two scrapes: what lies between them), vLLM's log from its start on, \
 and CSV of steps (duration_ms, prefill_tokens, decode_requests[, kv_tokens]). They are recognised by their content, and may \
@@ -25,20 +25,8 @@ be compressed as .gz or .zst. Flags tell what no file does, and replace what the
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{AFTER}\n\n{EXAMPLES}"))]
 pub(crate) struct ObserveArgs {
-    /// Files of one server; - reads standard input.
-    #[arg(value_name = "FILE", required = true)]
-    pub(crate) files: Vec<PathBuf>,
-    /// The server as vLLM was started.
-    #[arg(last = true, value_name = "vllm serve ...", conflicts_with = "vllm")]
-    command: Vec<String>,
     #[command(flatten)]
-    vllm: VllmArgs,
-    #[command(flatten)]
-    target: Target,
-    #[command(flatten)]
-    workload: Workload,
-    #[command(flatten)]
-    server: Server,
+    pub(crate) measured: MeasuredArgs,
     /// Write all that was measured to this JSON file.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
@@ -56,7 +44,26 @@ pub(crate) struct ObserveArgs {
     pub(crate) force: bool,
 }
 
-impl ObserveArgs {
+/// Files of a server, and what they do not tell.
+#[derive(Args)]
+pub(crate) struct MeasuredArgs {
+    /// Files of one server; - reads standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The server as vLLM was started.
+    #[arg(last = true, value_name = "vllm serve ...", conflicts_with = "vllm")]
+    command: Vec<String>,
+    #[command(flatten)]
+    vllm: VllmArgs,
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    workload: Workload,
+    #[command(flatten)]
+    server: Server,
+}
+
+impl MeasuredArgs {
     /// Returns what was given beside the files, and remarks on it.
     pub(crate) fn given(&self) -> Result<(Scenario, Vec<String>), Error> {
         let mut scenario = Scenario::default();

@@ -24,6 +24,9 @@ const READERS: &[&str] = &[
     "fits --vllm @PATH",
     "fits --prices PATH",
     "compare PATH PATH",
+    "observe PATH --gpu h100",
+    "calibrate PATH --gpu h100",
+    "run --engine PATH",
     "lookup gemm --k 4096 --n 4096 --m 8 --tables PATH",
 ];
 
@@ -34,6 +37,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("saturate", "--requests 20 --goodput ttft:100000@mean"),
     ("sweep", "--requests 2 --out new.csv"),
     ("observe", "--gpu h100"),
+    ("calibrate", "--gpu h100"),
+    ("watch", "--gpu h100"),
     ("step", "--decode 1x1"),
     ("lookup gemm", "--k 4096 --n 4096 --m 8"),
     ("lookup prefill", "--q-heads 32 --kv-heads 8 --seq-len 64"),

@@ -1,5 +1,6 @@
 //! The commands, as users run them.
 
+mod calibrate;
 mod compare;
 mod disaggregation;
 mod documents;

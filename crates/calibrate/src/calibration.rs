@@ -3,18 +3,16 @@
 use rooflut::engine::EngineStack;
 
 use crate::constant::Constant;
-use crate::posterior::Posterior;
+use crate::posterior::{Posterior, UNTOLD};
 use crate::priors::Priors;
-use crate::residual::{CONSTANTS, Metric, Residual, Vector};
+use crate::residual::{Metric, Residual, Vector};
 
 /// Number of times that the constants are fitted, each time around the last fit.
 const ROUNDS: usize = 2;
 /// Standard deviations of a normal distribution within which 80 % lie.
 const EIGHTY: f64 = 1.281_551_565_544_600_4;
-/// Share of its prior deviation above which a constant counts as not determined.
-const UNTOLD: f64 = 0.9;
 
-/// Times of a run in one unit; `None` if not known.
+/// Mean times of a run in seconds; `None` if not known.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Times {
     /// Time per output token after the first.
@@ -30,14 +28,16 @@ pub struct Calibration {
     pub stack: EngineStack,
     /// The constants, in the order of [`Constant::ALL`].
     pub constants: Vec<Fitted>,
-    /// Errors of the runs.
-    pub errors: Vec<Errors>,
+    /// The figures of the runs.
+    pub rows: Vec<Row>,
+    /// Standard deviation of the expected error of a prediction of such a run, as a logarithm, by [`Metric`].
+    pub deviations: [f64; 2],
 }
 
 /// A fitted constant, in seconds or as a share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fitted {
-    /// Its name.
+    /// The constant.
     pub name: &'static str,
     /// The value before.
     pub shipped: f64,
@@ -48,43 +48,51 @@ pub struct Fitted {
     /// Its standard deviation as a share of the one without measurements, among servers of the kinds that the runs point
     /// to: 1 if the runs tell nothing of it.
     pub left: f64,
+    /// The run that tells most of it.
+    pub run: Option<usize>,
 }
 
-/// Errors of a run, as ln(predicted / measured).
+/// A figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Errors {
+pub struct Row {
     /// Index of the run.
     pub run: usize,
-    /// The metric.
-    pub metric: Metric,
-    /// With the constants as they were.
+    /// Error with the constants as they were, as ln(predicted / measured).
     pub before: f64,
-    /// With the fitted constants.
+    /// Error with the fitted constants.
     pub after: f64,
-    /// With constants fitted to the other runs, to first order.
-    pub left_out: f64,
+    /// Error with constants fitted to the other runs, to first order; `None` for the only run.
+    pub left_out: Option<f64>,
+    /// Its error to first order, by which later measurements are judged.
+    pub residual: Residual,
 }
 
 impl Fitted {
-    /// Returns whether the runs tell the constant.
+    /// Returns whether the runs tell the constant; otherwise it has its value of before.
     pub fn is_told(&self) -> bool {
         self.left <= UNTOLD
     }
 }
 
 impl Times {
-    fn of(&self, metric: Metric) -> Option<f64> {
+    /// Returns the time of a metric.
+    pub fn of(&self, metric: Metric) -> Option<f64> {
         match metric {
             Metric::Tpot => self.tpot,
             Metric::Ttft => self.ttft,
         }
     }
+
+    /// Returns ln(these / `measured`).
+    fn error(&self, measured: &Times, metric: Metric) -> Option<f64> {
+        Some((self.of(metric)? / measured.of(metric)?).ln())
+    }
 }
 
-/// Fits the constants of `stack` to measured runs of one server. `predict` returns the times of the run with an index.
+/// Fits the constants of `stack` to measured runs of one server. `predict` returns the times of all runs.
 ///
-/// Costs [`CONSTANTS`] + 1 predictions of each run for the derivatives and one for each round. If no fit agrees better
-/// with the runs than `stack`, it stays as it is.
+/// Predicts once for each constant, for the derivatives, and three times more. Constants of which the runs
+/// tell nothing stay, and all of them do if no fit agrees better with the runs than `stack`.
 ///
 /// # Errors
 /// The first error of `predict`.
@@ -92,107 +100,141 @@ pub fn calibrate<E>(
     stack: &EngineStack,
     measured: &[Times],
     priors: &Priors,
-    predict: impl Fn(&EngineStack, usize) -> Result<Times, E>,
+    predict: impl Fn(&EngineStack) -> Result<Vec<Times>, E>,
 ) -> Result<Calibration, E> {
-    let all =
-        |stack: &EngineStack| -> Result<Vec<Times>, E> { (0..measured.len()).map(|run| predict(stack, run)).collect() };
-    let before = all(stack)?;
-    let mut moved = Vec::with_capacity(CONSTANTS);
-    for constant in &Constant::ALL {
-        let mut stack = *stack;
-        constant.shift(&mut stack, constant.step());
-        moved.push(all(&stack)?);
-    }
-    let mut runs = Vec::new();
-    let mut rows = Vec::new();
-    for (run, (measured, before)) in measured.iter().zip(&before).enumerate() {
-        for metric in [Metric::Tpot, Metric::Ttft] {
-            let (Some(actual), Some(now)) = (measured.of(metric), before.of(metric)) else { continue };
-            let slopes = Constant::ALL.iter().zip(&moved).map(|(constant, moved)| {
-                let moved = moved.get(run).and_then(|times| times.of(metric));
-                moved.map_or(0.0, |moved| (moved / now).ln() / constant.step())
-            });
-            // What predictions have too much of is taken away.
-            rows.push(Residual { metric, error: (now / actual).ln(), slopes: Vector::from_iterator(slopes) });
-            runs.push(run);
-        }
-    }
-    let errors_with = |stack: &EngineStack| -> Result<Vec<f64>, E> {
-        let times = all(stack)?;
-        let error = |(row, run): (&Residual, &usize)| {
-            let of = |times: &[Times]| times.get(*run).and_then(|times| times.of(row.metric));
-            of(&times).zip(of(measured)).map_or(row.error, |(now, actual)| (now / actual).ln())
+    let rows = residuals(stack, measured, &predict)?;
+    let only: Vec<Residual> = rows.iter().map(|(_, row)| *row).collect();
+    let errors_of = |stack: &EngineStack| -> Result<Vec<f64>, E> {
+        let times = predict(stack)?;
+        let error = |(run, row): &(usize, Residual)| {
+            let of_run = times.get(*run).zip(measured.get(*run));
+            of_run.and_then(|(now, measured)| now.error(measured, row.metric)).unwrap_or(row.error)
         };
-        Ok(rows.iter().zip(&runs).map(error).collect())
+        Ok(rows.iter().map(error).collect())
     };
-    let loss = |errors: &[f64], change: &Vector, posterior: &Posterior| {
-        let noise: f64 = rows
-            .iter()
-            .zip(errors)
-            .zip(&posterior.rows)
-            .map(|((row, error), weight)| {
-                let [tpot, ttft] = priors.noise;
-                let noise = match row.metric {
-                    Metric::Tpot => tpot,
-                    Metric::Ttft => ttft,
-                };
-                weight * (error / noise).powi(2)
-            })
-            .sum();
-        noise + change.component_div(&priors.spreads).norm_squared() * 0.1
-    };
-    let none = Vector::zeros();
-    let shipped: Vec<f64> = rows.iter().map(|row| row.error).collect();
-    let mut linear = rows.clone();
-    let mut best = (f64::INFINITY, none, shipped.clone(), Posterior::new(priors, &rows));
-    best.0 = loss(&shipped, &none, &best.3);
+    let mut linear = only.clone();
+    let mut best = Fit::none(priors, &only);
     for _ in 0..ROUNDS {
         let posterior = Posterior::new(priors, &linear);
-        let change = -posterior.mean();
-        let fitted = shifted(stack, &change);
-        let errors = errors_with(&fitted)?;
+        let change = posterior.change(priors);
+        let errors = errors_of(&shifted(stack, &change))?;
         for (row, error) in linear.iter_mut().zip(&errors) {
             row.error = error - row.slopes.dot(&change);
         }
-        let loss = loss(&errors, &change, &posterior);
-        if loss < best.0 {
-            best = (loss, change, errors, posterior);
+        let fit = Fit { loss: loss(priors, &only, &errors, &change, &posterior), change, errors, posterior };
+        if fit.loss < best.loss {
+            best = fit;
         }
     }
-    let (_, change, after, posterior) = best;
-    let fitted = shifted(stack, &change);
-    let left = posterior.left(priors);
-    let deviation = posterior.deviation();
-    let constants = Constant::ALL.iter().zip(change.iter()).zip(deviation.iter().zip(left.iter()));
-    let constants = constants.map(|((constant, change), (deviation, left))| {
-        let at = |coordinate: f64| {
-            let mut stack = *stack;
-            constant.shift(&mut stack, coordinate);
-            constant.value(&stack)
-        };
-        let ends = [change - EIGHTY * deviation, change + EIGHTY * deviation].map(at);
-        let [one, other] = ends;
-        Fitted {
-            name: constant.name,
-            shipped: constant.value(stack),
-            value: at(*change),
-            interval: [one.min(other), one.max(other)],
-            left: *left,
+    let constants = Constant::ALL.iter().enumerate().map(|(index, constant)| {
+        let most_told = |(_, row): &&(usize, Residual)| row.slopes.get(index).copied().unwrap_or(0.0).abs();
+        let told_by = rows.iter().max_by(|a, b| most_told(a).total_cmp(&most_told(b)));
+        fitted(stack, constant, index, &best, priors, told_by.map(|(run, _)| *run))
+    });
+    let deviations = [Metric::Tpot, Metric::Ttft].map(|metric| best.posterior.deviation_of(metric, &only));
+    let rows_with = rows.iter().zip(&linear).zip(&best.errors).map(|(((run, row), linear), after)| {
+        let others: Vec<Residual> = rows.iter().filter(|(other, _)| other != run).map(|(_, row)| *row).collect();
+        let left_out =
+            (!others.is_empty()).then(|| row.error + row.slopes.dot(&Posterior::new(priors, &others).change(priors)));
+        Row { run: *run, before: row.error, after: *after, left_out, residual: *linear }
+    });
+    Ok(Calibration {
+        stack: shifted(stack, &best.change),
+        constants: constants.collect(),
+        rows: rows_with.collect(),
+        deviations,
+    })
+}
+
+/// A change of the constants, and what follows from it.
+struct Fit {
+    loss: f64,
+    change: Vector,
+    errors: Vec<f64>,
+    posterior: Posterior,
+}
+
+impl Fit {
+    /// All constants as they are.
+    fn none(priors: &Priors, rows: &[Residual]) -> Fit {
+        let (change, posterior) = (Vector::zeros(), Posterior::new(priors, rows));
+        let errors: Vec<f64> = rows.iter().map(|row| row.error).collect();
+        Fit { loss: loss(priors, rows, &errors, &change, &posterior), change, errors, posterior }
+    }
+}
+
+/// Returns the errors of the runs with their derivatives, each with its run.
+pub fn residuals<E>(
+    stack: &EngineStack,
+    measured: &[Times],
+    predict: impl Fn(&EngineStack) -> Result<Vec<Times>, E>,
+) -> Result<Vec<(usize, Residual)>, E> {
+    let before = predict(stack)?;
+    let moved = Constant::ALL.iter().map(|constant| {
+        let mut stack = *stack;
+        constant.shift(&mut stack, constant.step());
+        predict(&stack)
+    });
+    let moved: Vec<Vec<Times>> = moved.collect::<Result<_, E>>()?;
+    let mut rows = Vec::new();
+    for (run, (measured, before)) in measured.iter().zip(&before).enumerate() {
+        for metric in [Metric::Tpot, Metric::Ttft] {
+            let Some(error) = before.error(measured, metric) else { continue };
+            let slopes = Constant::ALL.iter().zip(&moved).map(|(constant, moved)| {
+                let slope = moved.get(run).and_then(|moved| moved.error(before, metric));
+                slope.unwrap_or(0.0) / constant.step()
+            });
+            rows.push((run, Residual { metric, error, slopes: Vector::from_iterator(slopes) }));
         }
-    });
-    let errors = rows.iter().zip(&runs).zip(&after).map(|((row, run), after)| {
-        let others: Vec<Residual> =
-            rows.iter().zip(&runs).filter(|(_, other)| *other != run).map(|(row, _)| *row).collect();
-        let left_out = row.error - row.slopes.dot(&Posterior::new(priors, &others).mean());
-        Errors { run: *run, metric: row.metric, before: row.error, after: *after, left_out }
-    });
-    Ok(Calibration { stack: fitted, constants: constants.collect(), errors: errors.collect() })
+    }
+    Ok(rows)
+}
+
+/// Returns how badly a change agrees with the measurements and with the priors.
+fn loss(priors: &Priors, rows: &[Residual], errors: &[f64], change: &Vector, posterior: &Posterior) -> f64 {
+    let noise = |row: &Residual| {
+        let [tpot, ttft] = priors.noise;
+        match row.metric {
+            Metric::Tpot => tpot,
+            Metric::Ttft => ttft,
+        }
+    };
+    let squares = rows.iter().zip(errors).zip(&posterior.rows);
+    let squares: f64 = squares.map(|((row, error), weight)| weight * (error / noise(row)).powi(2)).sum();
+    // The priors of servers that differ the most, which allow all fits.
+    squares + change.component_div(&priors.spreads).norm_squared() * 0.1
+}
+
+fn fitted(
+    stack: &EngineStack,
+    constant: &Constant,
+    index: usize,
+    fit: &Fit,
+    priors: &Priors,
+    run: Option<usize>,
+) -> Fitted {
+    let of = |values: &Vector| values.get(index).copied().unwrap_or(0.0);
+    let (change, deviation, left) = (of(&fit.change), of(&fit.posterior.deviation()), of(&fit.posterior.left(priors)));
+    let at = |coordinate: f64| {
+        let mut stack = *stack;
+        constant.shift(&mut stack, coordinate);
+        constant.value(&stack)
+    };
+    let [one, other] = [change - EIGHTY * deviation, change + EIGHTY * deviation].map(at);
+    Fitted {
+        name: constant.name,
+        shipped: constant.value(stack),
+        value: if change == 0.0 { constant.value(stack) } else { at(change) },
+        interval: [one.min(other), one.max(other)],
+        left,
+        run,
+    }
 }
 
 /// Returns the stack with all constants moved.
 fn shifted(stack: &EngineStack, change: &Vector) -> EngineStack {
     let mut stack = *stack;
-    for (constant, change) in Constant::ALL.iter().zip(change.iter()) {
+    for (constant, change) in Constant::ALL.iter().zip(change.iter()).filter(|(_, change)| **change != 0.0) {
         constant.shift(&mut stack, *change);
     }
     stack

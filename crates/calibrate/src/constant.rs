@@ -14,9 +14,18 @@ pub struct Constant {
     pub name: &'static str,
     /// Whether it is one of prompts and requests.
     pub of_prompts: bool,
+    /// The fields of a stack that move with it.
+    pub fields: &'static [Field],
     unit: f64,
     kind: Kind,
-    fields: &'static [fn(&mut EngineStack) -> &mut f64],
+}
+
+/// A field of a stack.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// Its name in files of engines.
+    pub name: &'static str,
+    field: fn(&mut EngineStack) -> &mut f64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -29,56 +38,35 @@ enum Kind {
     Share,
 }
 
+/// Names fields of the constants of a step.
+macro_rules! fields {
+    ($($name:ident $(. $seconds:tt)?),*) => {
+        &[$(Field { name: stringify!($name), field: |stack| &mut stack.constants.$name $(. $seconds)? }),*]
+    };
+}
+
 impl Constant {
     /// All constants, in the order of coordinates.
     pub const ALL: [Constant; CONSTANTS] = [
-        Constant::steps("host", 5e-4, Kind::Time, &[|stack| &mut stack.constants.host.0]),
-        Constant::steps("host_request", 5e-6, Kind::Time, &[|stack| &mut stack.constants.host_request.0]),
-        Constant::prompts(
-            "prompt_layer",
-            1e-4,
-            &[|stack| &mut stack.constants.prompt_layer.0, |stack| &mut stack.constants.blackwell_prompt_layer.0],
-        ),
-        Constant::prompts("api_server", 3e-2, &[|stack| &mut stack.api_server.0]),
-        Constant::prompts("api_token", 1e-5, &[|stack| &mut stack.api_token.0]),
-        Constant::steps(
-            "sustained_math",
-            2.0,
-            Kind::Share,
-            &[|stack| &mut stack.constants.sustained_math, |stack| &mut stack.constants.blackwell_sustained_math],
-        ),
-        Constant::steps("layer", 3.0, Kind::Kernel, &[|stack| &mut stack.constants.layer.0]),
-        Constant::steps(
-            "moe_layer",
-            3.0,
-            Kind::Kernel,
-            &[|stack| &mut stack.constants.moe_layer.0, |stack| &mut stack.constants.blackwell_moe_layer.0],
-        ),
-        Constant::steps(
-            "expert_bandwidth",
-            2.0,
-            Kind::Share,
-            &[|stack| &mut stack.constants.expert_bandwidth, |stack| &mut stack.constants.fp8_block_expert_bandwidth],
-        ),
-        Constant::steps(
-            "all_reduce_wait",
-            5.0,
-            Kind::Kernel,
-            &[|stack| &mut stack.constants.all_reduce_wait.0, |stack| &mut stack.constants.fused_all_reduce.0],
-        ),
+        Constant::steps(5e-4, Kind::Time, fields![host.0]),
+        Constant::steps(5e-6, Kind::Time, fields![host_request.0]),
+        Constant::prompts(1e-4, fields![prompt_layer.0, blackwell_prompt_layer.0]),
+        Constant::prompts(3e-2, &[Field { name: "api_server", field: |stack| &mut stack.api_server.0 }]),
+        Constant::prompts(1e-5, &[Field { name: "api_token", field: |stack| &mut stack.api_token.0 }]),
+        Constant::steps(2.0, Kind::Share, fields![sustained_math, blackwell_sustained_math]),
+        Constant::steps(3.0, Kind::Kernel, fields![layer.0]),
+        Constant::steps(3.0, Kind::Kernel, fields![moe_layer.0, blackwell_moe_layer.0]),
+        Constant::steps(2.0, Kind::Share, fields![expert_bandwidth, fp8_block_expert_bandwidth, tuned_experts]),
+        Constant::steps(5.0, Kind::Kernel, fields![all_reduce_wait.0, fused_all_reduce.0]),
     ];
 
-    const fn steps(
-        name: &'static str,
-        unit: f64,
-        kind: Kind,
-        fields: &'static [fn(&mut EngineStack) -> &mut f64],
-    ) -> Constant {
-        Constant { name, of_prompts: false, unit, kind, fields }
+    const fn steps(unit: f64, kind: Kind, fields: &'static [Field]) -> Constant {
+        let [first, ..] = fields else { panic!("a constant has a field") };
+        Constant { name: first.name, of_prompts: false, fields, unit, kind }
     }
 
-    const fn prompts(name: &'static str, unit: f64, fields: &'static [fn(&mut EngineStack) -> &mut f64]) -> Constant {
-        Constant { name, of_prompts: true, unit, kind: Kind::Time, fields }
+    const fn prompts(unit: f64, fields: &'static [Field]) -> Constant {
+        Constant { of_prompts: true, ..Constant::steps(unit, Kind::Time, fields) }
     }
 
     /// Returns the seconds, or the change of the logarithm, of a coordinate of 1.
@@ -86,26 +74,23 @@ impl Constant {
         self.unit
     }
 
-    /// Returns the value in a stack: seconds or a share.
+    /// Returns the value in a stack, that of its first field: seconds or a share.
     pub fn value(&self, stack: &EngineStack) -> f64 {
-        let mut stack = *stack;
-        self.fields.first().map_or(0.0, |field| *field(&mut stack))
+        self.fields.first().map_or(0.0, |field| field.value(stack))
     }
 
     /// Moves the constant by a coordinate, within its range: a time stays at least 0, a share at most 1.
     pub fn shift(&self, stack: &mut EngineStack, coordinate: f64) {
         let by = coordinate * self.unit;
         for field in self.fields {
-            let value = field(stack);
+            let value = (field.field)(stack);
             *value = match self.kind {
                 Kind::Time => (*value + by).max(0.0),
                 Kind::Kernel => *value * by.exp(),
+                // The share of the measured time that tuned kernels take grows as the bandwidth of others falls.
+                Kind::Share if field.name == "tuned_experts" => (*value * (-by).exp()).min(1.0),
                 Kind::Share => (*value * by.exp()).min(1.0),
             };
-        }
-        if self.name == "expert_bandwidth" {
-            let tuned = &mut stack.constants.tuned_experts;
-            *tuned = (*tuned * (-by).exp()).min(1.0);
         }
     }
 
@@ -116,5 +101,13 @@ impl Constant {
             Kind::Kernel => 0.06 / self.unit,
             Kind::Share => -0.06 / self.unit,
         }
+    }
+}
+
+impl Field {
+    /// Returns the value in a stack: seconds or a share.
+    pub fn value(&self, stack: &EngineStack) -> f64 {
+        let mut stack = *stack;
+        *(self.field)(&mut stack)
     }
 }

@@ -64,8 +64,7 @@ pub fn learn(priors: &Priors, servers: &[&[Residual]], rounds: usize) -> Learned
                 *own *= (noise / count).sqrt();
             }
         }
-        let total: f64 = weights.iter().sum();
-        priors.weights = weights.iter().map(|weight| weight / total).collect();
+        priors.weights = Priors::shares(&weights);
     }
     Learned { priors, evidence }
 }

@@ -3,13 +3,19 @@
 mod calibration;
 mod constant;
 mod learn;
+mod next;
 mod posterior;
 mod priors;
+mod record;
 mod residual;
+mod watch;
 
-pub use calibration::{Calibration, Errors, Fitted, Times, calibrate};
-pub use constant::Constant;
+pub use calibration::{Calibration, Fitted, Row, Times, calibrate, residuals};
+pub use constant::{Constant, Field};
 pub use learn::{Learned, learn};
+pub use next::{Gain, next};
 pub use posterior::{Expected, Posterior};
 pub use priors::{Priors, Scales};
+pub use record::{Record, RecordedFigure, RecordedRun};
 pub use residual::{CONSTANTS, Metric, Residual, Vector};
+pub use watch::{Change, New};

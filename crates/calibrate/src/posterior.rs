@@ -8,6 +8,8 @@ const FREEDOM: f64 = 4.0;
 /// Variance of a normal distribution of which as many values lie within the 80 % interval as of that noise, whose quantile
 /// at 90 % is 1.533.
 const NOISE_WIDTH: f64 = (1.533 / 1.2816) * (1.533 / 1.2816);
+/// Share of its prior deviation above which a constant counts as not told.
+pub(crate) const UNTOLD: f64 = 0.99;
 /// Times that the weights of rows are computed anew.
 const ROUNDS: usize = 3;
 
@@ -101,21 +103,60 @@ impl Posterior {
         }
     }
 
+    /// Returns the change of the constants that the measurements ask for; those of which they tell nothing stay.
+    pub fn change(&self, priors: &Priors) -> Vector {
+        // What predictions have too much of is taken away.
+        (-self.mean()).zip_map(&self.left(priors), |change, left| if left <= UNTOLD { change } else { 0.0 })
+    }
+
+    /// Returns the standard deviation of the expected error of a prediction of such runs as `rows`, as a logarithm.
+    pub fn deviation_of(&self, metric: Metric, rows: &[Residual]) -> f64 {
+        let of_metric = rows.iter().filter(|row| row.metric == metric);
+        let deviations: Vec<f64> = of_metric.map(|row| self.expect(metric, &row.slopes).deviation()).collect();
+        match deviations.len() {
+            0 => self.expect(metric, &Vector::zeros()).deviation(),
+            rows => deviations.iter().sum::<f64>() / rows as f64,
+        }
+    }
+
     /// Returns the mean of each constant: what predictions have too much of it.
     pub fn mean(&self) -> Vector {
         let parts = self.weights.iter().zip(&self.parts);
         parts.fold(Vector::zeros(), |sum, (weight, part)| sum + *weight * part.mean)
     }
 
+    /// Returns the covariance of the constants.
+    pub(crate) fn covariance(&self) -> Matrix {
+        let mean = self.mean();
+        self.weights.iter().zip(&self.parts).fold(Matrix::zeros(), |sum, (weight, part)| {
+            let off = part.mean - mean;
+            sum + *weight * (part.covariance + off * off.transpose())
+        })
+    }
+
+    /// Returns the variance of the error of a prediction that the constants do not explain.
+    pub(crate) fn noise(&self, metric: Metric) -> f64 {
+        let parts = self.weights.iter().zip(&self.parts);
+        NOISE_WIDTH * parts.map(|(weight, part)| weight * part.noise_of(metric)).sum::<f64>()
+    }
+
+    /// Returns what is known once runs with these derivatives are measured as well, whatever they are measured to take.
+    #[must_use]
+    pub fn narrowed(&self, rows: &[Residual]) -> Posterior {
+        let mut narrowed = self.clone();
+        for part in &mut narrowed.parts {
+            for row in rows {
+                let along = part.covariance * row.slopes;
+                let variance = row.slopes.dot(&along) + part.noise_of(row.metric);
+                part.covariance -= along * along.transpose() / variance;
+            }
+        }
+        narrowed
+    }
+
     /// Returns the standard deviation of each constant.
     pub fn deviation(&self) -> Vector {
-        let mean = self.mean();
-        let parts = self.weights.iter().zip(&self.parts);
-        let variance = parts.fold(Vector::zeros(), |sum, (weight, part)| {
-            let off = part.mean - mean;
-            sum + *weight * (part.covariance.diagonal() + off.component_mul(&off))
-        });
-        variance.map(f64::sqrt)
+        self.covariance().diagonal().map(f64::sqrt)
     }
 
     /// Returns the standard deviation of each constant as a share of its own without measurements, among servers of the kinds
@@ -195,11 +236,9 @@ impl Part {
 }
 
 impl Expected {
-    /// Returns the probability of an error of at most `error`.
-    pub fn probability(&self, error: f64) -> f64 {
-        let of_part = |[weight, mean, deviation]: &[f64; 3]| {
-            weight * 0.5 * libm::erfc((mean - error) / (deviation * core::f64::consts::SQRT_2))
-        };
-        self.parts.iter().map(of_part).sum()
+    /// Returns the standard deviation.
+    pub fn deviation(&self) -> f64 {
+        let squares = self.parts.iter().map(|[weight, mean, sd]| weight * (sd * sd + (mean - self.mean).powi(2)));
+        squares.sum::<f64>().sqrt()
     }
 }

@@ -10,10 +10,14 @@ use crate::residual::{CONSTANTS, Metric, Vector};
 const SHIPPED: &str = include_str!("../priors.csv");
 
 /// Multiples of the variances that servers differ by: of each group of constants, and of the noise of each metric.
-const SPREADS: [f64; 3] = [0.1, 1.0, 10.0];
+const SPREADS: [f64; 4] = [0.1, 1.0, 10.0, 100.0];
+/// The largest multiple whose probability is learned.
+const FARTHEST: f64 = 10.0;
+/// Probability of larger ones: a server may be unlike all published ones, but a few measurements alone do not say so.
+const FAR: f64 = 1e-4;
 const NOISES: [f64; 3] = [0.3, 1.0, 3.0];
 /// Combinations of them.
-pub(crate) const SCALES: usize = SPREADS.len() * SPREADS.len() * NOISES.len() * NOISES.len();
+pub(crate) const SCALES: usize = SPREADS.len() * (SPREADS.len() - 1) * NOISES.len() * NOISES.len();
 
 /// Multiples of variances of one kind of server.
 ///
@@ -44,7 +48,7 @@ impl Priors {
     /// Returns all combinations of multiples, in the order of the weights.
     pub fn scales() -> impl Iterator<Item = Scales> {
         SPREADS.into_iter().flat_map(|steps| {
-            SPREADS.into_iter().flat_map(move |prompts| {
+            SPREADS.into_iter().filter(|prompts| *prompts <= FARTHEST).flat_map(move |prompts| {
                 NOISES.into_iter().flat_map(move |tpot| {
                     NOISES.into_iter().map(move |ttft| Scales { steps, prompts, noise: [tpot, ttft] })
                 })
@@ -55,7 +59,7 @@ impl Priors {
     /// Returns the guess that learning starts from: all constants differ by 0.1 of their units, and all multiples are as
     /// likely.
     pub fn guess() -> Priors {
-        Priors { spreads: Vector::repeat(0.1), noise: [0.04, 0.1], weights: vec![1.0 / SCALES as f64; SCALES] }
+        Priors { spreads: Vector::repeat(0.1), noise: [0.04, 0.1], weights: Priors::shares(&[1.0; SCALES]) }
     }
 
     /// Returns the priors that come with the crate. `None` if their file is damaged, as a test asserts it is not.
@@ -82,6 +86,21 @@ impl Priors {
             let _ = writeln!(csv, "weight {steps} {prompts} {tpot} {ttft},{weight:.4e}");
         }
         csv
+    }
+
+    /// Returns the probability of each of [`scales`](Priors::scales), in proportion to `weights`; all of those with
+    /// constants that differ by more than those of any published server have [`FAR`] together.
+    pub(crate) fn shares(weights: &[f64]) -> Vec<f64> {
+        let is_far = |scales: &Scales| scales.steps > FARTHEST;
+        let sum = |far: bool| -> f64 {
+            let of_kind = Priors::scales().zip(weights).filter(|(scales, _)| is_far(scales) == far);
+            of_kind.map(|(_, weight)| weight).sum()
+        };
+        let [near, far] = [sum(false), sum(true)];
+        let share = |(scales, weight): (Scales, &f64)| {
+            if is_far(&scales) { FAR * weight / far } else { (1.0 - FAR) * weight / near }
+        };
+        Priors::scales().zip(weights).map(share).collect()
     }
 
     /// Returns the multiple of the variance of each constant.

@@ -4,7 +4,9 @@
 use std::convert::Infallible;
 
 use rooflut::engine::{EngineStack, stacks};
-use rooflut_calibrate::{Calibration, Constant, Metric, Posterior, Priors, Residual, Scales, Times, Vector, calibrate};
+use rooflut_calibrate::{
+    Calibration, Constant, Metric, Posterior, Priors, Residual, Row, Scales, Times, Vector, calibrate,
+};
 
 const USERS: [f64; 3] = [4.0, 16.0, 64.0];
 
@@ -23,7 +25,7 @@ fn server(stack: &EngineStack, run: usize) -> Times {
 
 fn calibrated(truth: &EngineStack, runs: usize) -> Calibration {
     let measured: Vec<Times> = (0..runs).map(|run| server(truth, run)).collect();
-    let predict = |stack: &EngineStack, run: usize| Ok::<_, Infallible>(server(stack, run));
+    let predict = |stack: &EngineStack| Ok::<_, Infallible>((0..runs).map(|run| server(stack, run)).collect());
     let Ok(calibration) = calibrate(&stacks::VLLM_0_18_0, &measured, &Priors::shipped().unwrap(), predict);
     calibration
 }
@@ -31,14 +33,13 @@ fn calibrated(truth: &EngineStack, runs: usize) -> Calibration {
 #[test]
 fn a_host_that_is_slow_per_request_is_found_and_the_error_falls() {
     let mut truth = stacks::VLLM_0_18_0;
-    truth.constants.host_request.0 += 5e-6;
+    truth.constants.host_request.0 += 3e-5;
     let calibration = calibrated(&truth, 3);
-    for errors in &calibration.errors {
-        assert!(errors.after.abs() < 0.5 * errors.before.abs(), "{errors:?}");
-    }
+    let squares = |error: fn(&Row) -> f64| calibration.rows.iter().map(|row| error(row).powi(2)).sum::<f64>();
+    assert!(squares(|row| row.after) < 0.2 * squares(|row| row.before), "{:?}", calibration.rows);
     let host = calibration.constants[1];
     assert_eq!(host.name, "host_request");
-    assert!(host.is_told() && host.value > 2e-6, "{host:?}");
+    assert!(host.is_told() && host.value > 1e-5, "{host:?}");
     let all_reduce = calibration.constants[9];
     assert!(!all_reduce.is_told() && all_reduce.value.to_bits() == all_reduce.shipped.to_bits(), "{all_reduce:?}");
 }
@@ -75,13 +76,4 @@ fn one_row_far_off_among_others_moves_little() {
     let expected = |rows: &[Residual]| Posterior::new(&priors, rows).expect(Metric::Ttft, &row(0.0).slopes).mean;
     let mean = (4.0 * 0.02 + 1.2) / 5.0;
     assert!(expected(&alike) < expected(&with_one) && expected(&with_one) < 0.5 * mean);
-}
-
-#[test]
-fn the_probability_of_an_error_grows_from_0_to_1() {
-    let posterior = Posterior::new(&Priors::shipped().unwrap(), &[]);
-    let expected = posterior.expect(Metric::Tpot, &Vector::repeat(0.3));
-    let probabilities: Vec<f64> = [-9.0, -0.1, 0.0, 0.1, 9.0].map(|error| expected.probability(error)).to_vec();
-    assert!(probabilities.is_sorted() && probabilities[0] < 1e-6 && probabilities[4] > 1.0 - 1e-6);
-    assert!((probabilities[2] - 0.5).abs() < 1e-9);
 }

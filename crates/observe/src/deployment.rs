@@ -81,17 +81,7 @@ impl Deployment {
         if let Some((model, file)) = of_runs.or(of_server).filter(|_| !measured.deployment.contains_key("model")) {
             measured.set("model", json!(model), &file);
         }
-        for (key, value) in keys(given)? {
-            let replaced = measured.deployment.get(&key).filter(|known| known.value != value);
-            let note = replaced.map(|Fact { value: known, source }| {
-                format!("{key}: {known} of {source} is replaced by {value} of the {GIVEN}")
-            });
-            measured.notes.extend(note);
-            measured.set(&key, value, GIVEN);
-        }
-        measured.leave_blocks();
-        measured.note_missing();
-        Ok(())
+        measured.give(given)
     }
 
     /// Reads the arguments, each by itself: what is not modelled is noted.
@@ -124,6 +114,24 @@ impl Deployment {
 }
 
 impl Measured {
+    /// Puts the keys of a scenario in place of those that files tell.
+    ///
+    /// # Errors
+    /// Values that JSON does not have.
+    pub fn give(&mut self, given: &Scenario) -> Result<(), Error> {
+        for (key, value) in keys(given)? {
+            let replaced = self.deployment.get(&key).filter(|known| known.value != value);
+            let note = replaced.map(|Fact { value: known, source }| {
+                format!("{key}: {known} of {source} is replaced by {value} of the {GIVEN}")
+            });
+            self.notes.extend(note);
+            self.set(&key, value, GIVEN);
+        }
+        self.leave_blocks();
+        self.note_missing();
+        Ok(())
+    }
+
     pub(crate) fn set(&mut self, key: &str, value: Value, source: &str) {
         self.deployment.insert(key.to_owned(), Fact { value, source: source.to_owned() });
     }

@@ -69,6 +69,36 @@ impl Measured {
         Ok(measured)
     }
 
+    /// Adds what was measured of the same server at another time.
+    ///
+    /// # Errors
+    /// Another server: a key of its deployment, or a fact, has another value.
+    pub fn join(&mut self, other: Measured, name: &str) -> Result<(), Error> {
+        if *self == Measured::default() {
+            *self = other;
+            return Ok(());
+        }
+        for (key, Fact { value, .. }) in &other.deployment {
+            if let Some(known) = self.deployment.get(key).filter(|known| known.value != *value) {
+                return Err(refused(format!(
+                    "{key}: {} has {}, {name} has {value}, so these are two servers; give the files of one",
+                    known.source, known.value
+                )));
+            }
+        }
+        let Measured { files, deployment, runs, facts, steps, notes, missing, .. } = other;
+        self.missing.retain(|key| missing.contains(key));
+        self.files.extend(files);
+        self.deployment.extend(deployment);
+        self.runs.extend(runs);
+        self.steps.extend(steps);
+        self.notes.extend(notes);
+        for (key, fact) in facts {
+            self.add_fact(name, &key, fact.value)?;
+        }
+        Ok(())
+    }
+
     /// Notes a fact; one that another file contradicts is of another server.
     fn add_fact(&mut self, file: &str, key: &str, value: Value) -> Result<(), Error> {
         match self.facts.get(key) {

@@ -117,21 +117,6 @@ fn lengths(tokens: &Distribution) -> Option<String> {
     Some(format!("lognormal:{median:.1},{sigma:.3}@{min}..{max}"))
 }
 
-/// Returns a scenario as TOML.
-pub(crate) fn toml(scenario: &Scenario) -> Result<String, Error> {
-    let value = serde_json::to_value(scenario).map_err(rooflut_error::not_json)?;
-    let mut text = String::new();
-    for table in ["target", "workload", "server", "output"] {
-        let keys = value.get(table).and_then(Value::as_object).into_iter().flatten();
-        let lines: String =
-            keys.filter(|(_, value)| !value.is_null()).map(|(key, value)| format!("{key} = {value}\n")).collect();
-        if !lines.is_empty() {
-            text += &if table == "target" { lines } else { format!("\n[{table}]\n{lines}") };
-        }
-    }
-    Ok(text)
-}
-
 impl Measured {
     /// Returns the scenario of a run as a scenario file, with its sources as comments.
     ///
@@ -140,7 +125,7 @@ impl Measured {
     pub fn scenario_file(&self, run: usize) -> Result<String, Error> {
         let files: Vec<&str> = self.files.iter().map(|file| file.file.as_str()).collect();
         let comment = format!("# As measured: {}\n", files.join(", ").replace(['\n', '\r'], " "));
-        Ok(comment + &toml(&self.scenario(run)?)?)
+        Ok(comment + &self.scenario(run)?.to_toml()?)
     }
 }
 

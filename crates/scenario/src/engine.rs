@@ -8,7 +8,7 @@ use rooflut::engine::{self, Constant, EngineStack};
 use rooflut::model;
 use rooflut::units::Seconds;
 use rooflut_error::{Error, Kind, either, hint, key, nearest, not_json, setting};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::data_sheet::names_file;
@@ -27,31 +27,60 @@ pub struct Engine {
 }
 
 /// The file of an engine.
-#[derive(Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EngineFile {
-    name: String,
-    description: Option<String>,
+pub struct EngineFile {
+    /// Its name.
+    pub name: String,
+    /// What it describes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// The built-in stack that provides what the file leaves out.
-    inherits: String,
+    pub inherits: String,
+    /// [Identity](Target::identity) of the server that the constants were fitted to.
     #[serde(default)]
-    fitted_to: BTreeMap<String, String>,
+    pub fitted_to: BTreeMap<String, String>,
+    /// The constants in which it differs, by name.
     #[serde(default)]
-    constants: BTreeMap<String, FileConstant>,
-    /// What the constants were fitted to, for `rooflut watch` and `rooflut calibrate --next`.
-    #[serde(rename = "calibration")]
-    _calibration: Option<toml::Table>,
+    pub constants: BTreeMap<String, FileConstant>,
+    /// The measurements that the constants were fitted to, as `rooflut calibrate` wrote them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<toml::Table>,
 }
 
-/// A constant in a file.
-#[derive(Deserialize)]
+/// A constant in the file of an engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileConstant {
-    value: f64,
-    unit: String,
-    source: Option<String>,
-    #[serde(rename = "interval")]
-    _interval: Option<[f64; 2]>,
+pub struct FileConstant {
+    /// Its value in `unit`.
+    pub value: f64,
+    /// `s`, `ms`, `us` or `ns` for a time, and for others the unit that `rooflut engines` names.
+    pub unit: String,
+    /// Ends of its 80 % interval, in `unit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
+    /// The source of its value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+impl EngineFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Text that is not TOML, unknown keys and values of the wrong type, with their line.
+    pub fn read(bytes: &[u8]) -> Result<EngineFile, Error> {
+        let text = text_of(bytes)?;
+        toml::from_str(text).map_err(|error| toml_error(text, &error))
+    }
+
+    /// Returns the file as TOML.
+    ///
+    /// # Errors
+    /// Numbers that TOML does not have.
+    pub fn to_toml(&self) -> Result<String, Error> {
+        toml::to_string(self).map_err(|error| contents(error.to_string()))
+    }
 }
 
 impl Target {
@@ -139,8 +168,7 @@ impl Engine {
     }
 
     fn parse(file: &[u8]) -> Result<Engine, Error> {
-        let text = text_of(file)?;
-        let file: EngineFile = toml::from_str(text).map_err(|error| toml_error(text, &error))?;
+        let file = EngineFile::read(file)?;
         let inherited = engine::stacks::ALL.into_iter().find(|stack| stack.name == file.inherits).ok_or_else(|| {
             let hint = hint(&nearest(&file.inherits, engine::stacks::ALL.map(|stack| stack.name)));
             contents(format!(
@@ -187,36 +215,39 @@ impl Engine {
 }
 
 /// Sets a constant, and what is said of it.
-fn set(stack: &mut EngineStack, about: &mut [Constant], name: &str, given: FileConstant) -> Result<(), Error> {
-    let Some(known) = about.iter_mut().find(|known| known.name == name && field(stack, known.name).is_some()) else {
-        let names: Vec<&str> =
-            about.iter().map(|known| known.name).filter(|name| field(stack, name).is_some()).collect();
-        let hint = hint(&nearest(name, names));
-        let inherited = stack.inherits.unwrap_or_default();
-        return Err(contents(format!("unknown constant {name:?}{hint}; `rooflut engines` lists those of {inherited}")));
-    };
-    let of_time =
-        |unit: &str| ["s", "ms", "us", "ns"].iter().zip([1.0, 1e-3, 1e-6, 1e-9]).find(|(own, _)| **own == unit);
-    let (own, given_unit) = (of_time(known.unit), of_time(&given.unit));
-    let factor = match (own, given_unit) {
-        (Some(_), Some((_, seconds))) => seconds,
-        (None, None) if given.unit == known.unit => 1.0,
-        (Some(_), _) => {
-            return Err(contents(format!(
-                "{name}: expected a unit of time, {}, found {:?}",
-                either(&["ms", "us", "ns"]),
-                given.unit
-            )));
-        }
-        _ => return Err(contents(format!("{name}: expected the unit {:?}, found {:?}", known.unit, given.unit))),
-    };
+fn set(stack: &mut EngineStack, about: &mut Vec<Constant>, name: &str, given: FileConstant) -> Result<(), Error> {
+    let mut known = *described(about, name).filter(|_| field(stack, name).is_some()).ok_or_else(|| {
+        let names = about.iter().map(|known| known.name).filter(|name| field(stack, name).is_some());
+        let (hint, inherited) = (hint(&nearest(name, names)), stack.inherits.unwrap_or_default());
+        contents(format!("unknown constant {name:?}{hint}; `rooflut engines` lists those of {inherited}"))
+    })?;
+    let (own, unit) = (seconds(known.unit), seconds(&given.unit));
+    if own.is_some() != unit.is_some() || (own.is_none() && given.unit != known.unit) {
+        let expected = own.map_or_else(|| known.unit.to_owned(), |_| either(&["ms", "us", "ns"]));
+        return Err(contents(format!("{name}: expected the unit {expected}, found {:?}", given.unit)));
+    }
     if !(given.value.is_finite() && given.value >= 0.0) {
         return Err(contents(format!("{name}: expected a number of at least 0, found {}", given.value)));
     }
-    known.value = given.value * factor / own.map_or(1.0, |(_, seconds)| seconds);
+    let value = given.value * unit.unwrap_or(1.0);
+    known.value = value / own.unwrap_or(1.0);
     known.source = given.source.map_or("", |source| source.leak());
     known.stack = stack.name;
-    set_field(stack, name, given.value * factor)
+    about.retain(|other| other.name != name);
+    about.push(known);
+    set_field(stack, name, value)
+}
+
+/// Returns what is said of a constant: of the inherited stack, or else of any.
+fn described<'a>(about: &'a [Constant], name: &str) -> Option<&'a Constant> {
+    let of_all = engine::stacks::ALL.into_iter().flat_map(|stack| stack.about);
+    about.iter().chain(of_all).find(|known| known.name == name)
+}
+
+/// Returns the seconds of a unit of time.
+fn seconds(unit: &str) -> Option<f64> {
+    let units = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
+    units.iter().find(|(own, _)| *own == unit).map(|(_, seconds)| *seconds)
 }
 
 /// Returns a constant of a step or of the API server, in seconds if it is a time; `None` for others.

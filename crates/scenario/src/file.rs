@@ -365,6 +365,26 @@ fn is_large(number: &DeInteger<'_>) -> bool {
     i64::from_str_radix(number.as_str(), number.radix()).is_err()
 }
 
+impl Scenario {
+    /// Returns the scenario as a scenario file.
+    ///
+    /// # Errors
+    /// Values that JSON does not have.
+    pub fn to_toml(&self) -> Result<String, Error> {
+        let value = serde_json::to_value(self).map_err(not_json)?;
+        let mut text = String::new();
+        for table in ["target", "workload", "server", "output"] {
+            let keys = value.get(table).and_then(Value::as_object).into_iter().flatten();
+            let lines: String =
+                keys.filter(|(_, value)| !value.is_null()).map(|(key, value)| format!("{key} = {value}\n")).collect();
+            if !lines.is_empty() {
+                text += &if table == "target" { lines } else { format!("\n[{table}]\n{lines}") };
+            }
+        }
+        Ok(text)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

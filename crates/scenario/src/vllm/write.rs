@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::flag::{self, Flag, Form, Meaning};
 use crate::file::keys;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Target};
 
 /// Keys that are no flags of a vLLM server: those of rooflut, of the GPU and its network, and of the servers around
 /// one.
@@ -59,6 +59,13 @@ impl VllmCommand {
 impl Serialize for VllmCommand {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.as_ref().ok().map(|words| words.join(" ")).serialize(serializer)
+    }
+}
+
+impl Target {
+    /// Returns the name of the model on the Hugging Face hub, or its folder.
+    pub fn hub_name(&self) -> String {
+        hub_name(self.model(), model::find(self.model()))
     }
 }
 

@@ -1,0 +1,210 @@
+//! `rooflut watch`: whether a server is as it was when it was calibrated.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rooflut_calibrate::{Change, Metric, New, Posterior, Record, residuals};
+use rooflut_scenario::{Engine, EngineFile, Kind};
+use serde::Serialize;
+
+use crate::args::WatchArgs;
+use crate::calibrate::{name_of, priors};
+use crate::error::Error;
+use crate::loads::MeasuredLoads;
+use crate::observe::write;
+use crate::output::{Answered, plural, signed, three_digits, title, to_json, warnings, wrapped_at};
+use crate::outputs::{Existing, Outputs};
+use crate::{input, measured};
+
+/// Column of the text after its label.
+const INDENT: usize = 12;
+/// Beginning of the output.
+const OF_JUNIT: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"rooflut watch\"";
+
+/// What a new measurement says of a calibrated server.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct WatchedJson {
+    /// The calibrated engine.
+    engine: String,
+    /// Whether it is slower, by TPOT or TTFT.
+    slower: bool,
+    /// What became of each.
+    changes: Vec<ChangeJson>,
+    /// Remarks on what was measured and left out.
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct ChangeJson {
+    metric: &'static str,
+    /// What the new measurements have more than expected, percent.
+    change_percent: f64,
+    /// Half width within which 95 % of repeats lie, percent.
+    half_width_percent: f64,
+    slower: bool,
+    faster: bool,
+    /// New runs.
+    runs: usize,
+    /// Those of a load of the calibration.
+    repeats: usize,
+    /// Runs with which four of five slowdowns by 5 % are found.
+    runs_needed: usize,
+}
+
+/// Judges and answers with the text to print; a slower server is a failure.
+pub(crate) fn run(args: &WatchArgs) -> Result<Answered, Error> {
+    let inputs = args.measured.files.iter().chain([&args.calibrated]).map(|path| (path.clone(), "is read"));
+    let mut outputs = Outputs::new(inputs.collect(), Existing::from(args.force));
+    let junit = args.junit.as_deref().map(|path| outputs.open(path, OF_JUNIT)).transpose()?;
+    let (engine, record) = calibrated(&args.calibrated)?;
+    let mut measured = measured::read(&args.measured)?;
+    measured.deployment.remove("engine");
+    let loads = MeasuredLoads::of(&measured)?;
+    check_server(&args.calibrated, engine.fitted_to, &loads.scenario.target.identity())?;
+    let posterior = Posterior::new(&priors()?, &record.residuals());
+    let times = loads.times();
+    let rows = residuals(engine.stack, &times, |stack| loads.predict(stack))?;
+    let changes = [Metric::Tpot, Metric::Ttft].into_iter().filter_map(|metric| {
+        let mut repeats = 0;
+        let of_metric = rows.iter().filter(|(_, row)| row.metric == metric);
+        let new = of_metric.map(|(run, row)| match repeated(&record, &loads, *run, metric) {
+            Some(repeat) => {
+                repeats += 1;
+                repeat
+            }
+            None => New::Other(*row),
+        });
+        let new: Vec<New> = new.collect();
+        Some((metric, Change::of(metric, &new, &posterior)?, repeats))
+    });
+    let changes = changes.map(|(metric, change, repeats)| ChangeJson::new(metric, &change, repeats));
+    let notes = measured.notes.iter().chain(&loads.notes).cloned().collect();
+    let changes: Vec<ChangeJson> = changes.collect();
+    let slower = changes.iter().any(|change| change.slower);
+    let watched = WatchedJson { engine: engine.stack.name.to_owned(), slower, changes, notes };
+    if let Some(file) = junit {
+        write(file, args.junit.as_deref(), &watched.junit())?;
+    }
+    let text = if args.json { to_json(&watched)? } else { watched.text() };
+    let failure = slower.then(|| Error::of(Kind::NotMet, watched.verdict()));
+    Ok(Answered { text, failure })
+}
+
+/// Reads a calibrated engine, and the runs that it was fitted to.
+fn calibrated(path: &Path) -> Result<(Engine, Record), Error> {
+    let bytes = input::read(path).map_err(Error::reading(path))?;
+    let engine = Engine::read(path, &bytes)?;
+    let file = EngineFile::read(&bytes).map_err(|error| error.in_file(path))?;
+    let Some(calibration) = file.calibration else {
+        let text = "expected an engine that `rooflut calibrate` wrote, found one without [calibration]; calibrate it";
+        return Err(Error::in_file(path, None, text));
+    };
+    let record = calibration.try_into().map_err(|error| {
+        Error::in_file(path, None, format!("calibration: {error}; write it again with `rooflut calibrate`"))
+    })?;
+    Ok((engine, record))
+}
+
+/// Refuses measurements of another server.
+fn check_server(path: &Path, fitted: &BTreeMap<String, String>, found: &BTreeMap<String, String>) -> Result<(), Error> {
+    let other = fitted.iter().find(|(key, value)| found.get(*key) != Some(*value));
+    match other {
+        Some((key, value)) => {
+            let found = found.get(key).map_or("another", String::as_str);
+            let text = format!(
+                "{} is of a server with {key} {value}, the new runs are of one with {key} {found}; give runs of the same \
+                 server",
+                path.display()
+            );
+            Err(Error::new(text))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Compares a load with its measurements in the calibration; `None` if there are none.
+fn repeated(record: &Record, loads: &MeasuredLoads, run: usize, metric: Metric) -> Option<New> {
+    let load = loads.loads.get(run)?;
+    let former = record.runs.iter().filter(|former| former.load == load.keys);
+    let former: Vec<f64> = former.filter_map(|former| Some(former.figure(metric)?.measured_ms)).collect();
+    let of = former.len();
+    let mean = former.iter().sum::<f64>() / of as f64;
+    (of > 0).then_some(New::Repeat { change: (1e3 * load.time(metric)? / mean).ln(), of })
+}
+
+impl ChangeJson {
+    fn new(metric: Metric, change: &Change, repeats: usize) -> ChangeJson {
+        let percent = |logarithm: f64| 100.0 * logarithm.exp_m1();
+        ChangeJson {
+            metric: name_of(metric),
+            change_percent: percent(change.change),
+            half_width_percent: percent(change.half_width()),
+            slower: change.is_slower(),
+            faster: change.is_faster(),
+            runs: change.runs,
+            repeats,
+            runs_needed: change.runs_needed,
+        }
+    }
+
+    /// `decode steps are 12 % slower than this server was (within ±3 % is chance)`.
+    fn verdict(&self) -> String {
+        let (name, is) = if self.metric == "tpot" { ("decode steps", "are") } else { ("prompts", "are") };
+        let chance = format!("±{} % is chance", three_digits(self.half_width_percent));
+        let by = three_digits(self.change_percent.abs());
+        match (self.slower, self.faster) {
+            (true, _) => format!("{name} {is} {by} % slower than this server was ({chance})"),
+            (_, true) => format!("{name} {is} {by} % faster than this server was ({chance}): calibrate it again"),
+            _ => format!("{name} {is} as before: {} % ({chance})", signed(self.change_percent)),
+        }
+    }
+
+    fn basis(&self) -> String {
+        let repeats = match self.repeats {
+            0 => "of other loads than the calibration's".to_owned(),
+            repeats => format!("{repeats} of loads of the calibration"),
+        };
+        let needed = plural(self.runs_needed as u64, "run");
+        format!("{}, {repeats}; {needed} would find four of five slowdowns by 5 %", plural(self.runs as u64, "run"))
+    }
+}
+
+impl WatchedJson {
+    fn verdict(&self) -> String {
+        self.changes.iter().map(ChangeJson::verdict).collect::<Vec<_>>().join(", ")
+    }
+
+    fn text(&self) -> String {
+        let mut text = title(&format!("{} since it was calibrated", self.engine));
+        text += &warnings(INDENT, &self.notes);
+        for change in &self.changes {
+            let metric = change.metric.to_uppercase();
+            text += &wrapped_at(INDENT, &metric, &change.verdict());
+            text += &wrapped_at(INDENT, "", &change.basis());
+        }
+        text
+    }
+
+    /// Returns the decisions as JUnit XML.
+    fn junit(&self) -> String {
+        let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+        let failures = self.changes.iter().filter(|change| change.slower).count();
+        let mut xml = format!(
+            "{} tests=\"{}\" failures=\"{failures}\">\n",
+            str::from_utf8(OF_JUNIT).unwrap_or_default(),
+            self.changes.len()
+        );
+        for change in &self.changes {
+            let (engine, metric) = (escaped(&self.engine), change.metric);
+            xml += &format!("  <testcase classname=\"{engine}\" name=\"{metric}\">\n");
+            let verdict = escaped(&change.verdict());
+            if change.slower {
+                xml += &format!("    <failure message=\"{verdict}\"/>\n");
+            }
+            xml += &format!("    <system-out>{verdict}; {}</system-out>\n  </testcase>\n", escaped(&change.basis()));
+        }
+        xml + "</testsuite>\n"
+    }
+}

@@ -1,0 +1,39 @@
+//! Which measurements would tell most.
+
+use crate::posterior::Posterior;
+use crate::residual::Residual;
+
+/// A measurement that narrows predictions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gain {
+    /// Index of the candidate.
+    pub candidate: usize,
+    /// Standard deviations of the asked predictions before, as logarithms.
+    pub before: f64,
+    /// Standard deviations once it is measured, after those named before it.
+    pub after: f64,
+}
+
+/// Returns the candidates, up to `count`, that would narrow predictions of `asked` most, the first first.
+///
+/// What the measurements will be does not matter to first order.
+pub fn next(posterior: &Posterior, asked: &[Residual], candidates: &[Vec<Residual>], count: usize) -> Vec<Gain> {
+    let width = |posterior: &Posterior| {
+        let squares = asked.iter().map(|row| posterior.expect(row.metric, &row.slopes).deviation().powi(2));
+        (squares.sum::<f64>() / asked.len().max(1) as f64).sqrt()
+    };
+    let mut posterior = posterior.clone();
+    let mut gains: Vec<Gain> = Vec::new();
+    while gains.len() < count {
+        let before = width(&posterior);
+        let left = candidates.iter().enumerate().filter(|(index, _)| gains.iter().all(|gain| gain.candidate != *index));
+        let best = left.map(|(index, rows)| (index, posterior.narrowed(rows)));
+        let best = best.map(|(index, narrowed)| (width(&narrowed), index, narrowed));
+        let Some((after, candidate, narrowed)) = best.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))) else {
+            break;
+        };
+        gains.push(Gain { candidate, before, after });
+        posterior = narrowed;
+    }
+    gains
+}
