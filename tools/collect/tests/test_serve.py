@@ -72,6 +72,25 @@ def read(tmp_path):
     return lambda name: json.loads((tmp_path / "out" / name).read_text())
 
 
+@pytest.fixture
+def serving(server, serve, tmp_path):
+    """Starts the command in a process; returns it, and the same command in this process."""
+
+    def serving(*words, interrupts=signal.SIG_DFL):
+        url = server()
+        command = [sys.executable, "-m", "rooflut_collect", "serve", "--url", url, "--out", tmp_path / "out"]
+        process = subprocess.Popen(
+            [str(word) for word in (*command, *words)],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "tools/collect/src")},
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, interrupts),
+        )
+        return process, lambda: serve(url, *words)
+
+    return serving
+
+
 SMALL = ("--prompt", 40, "--output", 8)
 
 
@@ -94,17 +113,16 @@ def test_users_send_a_request_when_the_last_is_answered(server, serve, read):
 
 
 def check_times(found):
-    """TTFT is a step and at most what is left of another, then a token comes per step; with time for a busy machine."""
+    """TTFT is a step and the rest of another, then a token comes per step; a busy machine takes longer."""
     count = len(found["ttfts"])
     assert all(
         len(found[key]) == count for key in ("input_lens", "output_lens", "itls", "latencies", "errors")
     )
-    assert all(0.9 * STEP_MS < 1e3 * ttft for ttft in found["ttfts"])
-    assert found["median_ttft_ms"] < 6 * STEP_MS
-    assert 0.8 * STEP_MS < found["median_tpot_ms"] < 2 * STEP_MS
-    for ttft, gaps, e2e, output in zip(
-        found["ttfts"], found["itls"], found["latencies"], found["output_lens"]
-    ):
+    assert min(found["ttfts"]) > 0.9e-3 * STEP_MS
+    assert found["median_ttft_ms"] < 10 * STEP_MS
+    assert 0.7 * STEP_MS < found["median_tpot_ms"] < 3 * STEP_MS
+    lists = (found[key] for key in ("ttfts", "itls", "latencies", "output_lens"))
+    for ttft, gaps, e2e, output in zip(*lists):
         assert e2e == pytest.approx(ttft + sum(gaps)) and len(gaps) == output - 1
     assert found["mean_ttft_ms"] == pytest.approx(1e3 * sum(found["ttfts"]) / count)
     tpots = [1e3 * sum(gaps) / len(gaps) for gaps in found["itls"]]
@@ -124,7 +142,7 @@ def test_an_open_loop_sends_at_the_times_that_the_seed_draws(server, serve, read
     check_times(found)
     due = accumulate(Requests(Load(60, 40, 8, rate=50.0), MODEL, "completions", 3).gaps())
     late = [start - at for start, at in zip(found["start_times"], due)]
-    assert -0.05 < min(late) and max(late) < 0.5
+    assert min(late) > -0.05 and max(late) < 0.5
     assert found["rooflut_collect"]["seed"] == 3
 
 
@@ -158,7 +176,7 @@ def test_chat_has_about_as_many_words(server, serve, read):
     check_times(found)
 
 
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
+@pytest.mark.parametrize("status", [429, 503])
 def test_a_busy_server_is_asked_again(server, serve, read, status):
     url = server("--fail-every", 5, "--fail-status", status)
     code, text = serve(url, "--users", 2, "--requests", 20, "--warm-up", 0, *SMALL)
@@ -166,7 +184,7 @@ def test_a_busy_server_is_asked_again(server, serve, read, status):
     assert code == 0 and (found["completed"], found["failed"]) == (20, 0), text
     about = found["rooflut_collect"]
     # Of 24 attempts each fifth failed.
-    assert sum(about["retries_of_requests"]) == 4 >= about["retried_requests"] > 0
+    assert sum(about["retries_of_requests"]) == 4 and 0 < about["retried_requests"] <= 4
     assert f"{about['retried_requests']} requests were sent again" in text
     # The wait before the second attempt is in no latency.
     check_times(found)
@@ -195,12 +213,14 @@ def test_failed_requests_are_counted_and_in_no_latency(server, serve, read):
     assert "2 of 30 requests failed" in text
 
 
-def test_a_load_with_too_many_failures_is_no_result_and_others_are(server, serve, read, tmp_path):
-    # Of the first load each fourth request fails; of the second, the 13th and 14th to be sent, one does.
+def test_a_load_with_too_many_failures_ends_early_and_is_no_result(server, serve, read, tmp_path):
     url = server("--fail-every", 4, "--fail-status", 500)
-    code, text = serve(url, "--users", "2,1", "--requests", 20, "--warm-up", 0, "--force", *SMALL)
+    code, text = serve(url, "--users", "2,1", "--requests", 20, "--warm-up", 0, *SMALL)
     assert code == 1
-    assert "users-2_40-8: 3 of 20 requests failed, more than a tenth: ended after 12" in text
+    # The twelfth request is the third that fails, and another may be in flight.
+    assert re.search("users-2_40-8: 3 of 20 requests failed, more than a tenth: ended after 1[12];", text)
+    # The next load is sent all the same.
+    assert "users-1_40-8: 3 of 20 requests failed" in text
     assert "2 of 2 loads failed (users-2_40-8, users-1_40-8)" in text
     assert sorted(os.listdir(tmp_path / "out")) == ["users-1_40-8.failed.json", "users-2_40-8.failed.json"]
     found = read("users-2_40-8.failed.json")
@@ -240,7 +260,7 @@ def test_the_key_is_sent_and_shown_nowhere(server, serve, tmp_path, monkeypatch)
     code, text = serve(
         f"{url}/?token=qwertyuiop", "--users", 1, "--requests", 20, "--api-key-env", "LLM_KEY", *SMALL
     )
-    assert code == 0 and "1 of 20 requests failed" in text
+    assert code == 0 and "2 of 20 requests failed" in text
     # A server that repeats a wrong key.
     monkeypatch.setenv("LLM_KEY", KEY[::-1])
     code, failed = serve(url, "--users", 2, "--requests", 20, "--api-key-env", "LLM_KEY", *SMALL)
@@ -301,27 +321,20 @@ def test_without_aiohttp_it_is_said_how_to_install_it(serve, monkeypatch):
     [(signal.SIGINT, signal.SIG_DFL), (signal.SIGINT, signal.SIG_IGN), (signal.SIGTERM, signal.SIG_DFL)],
     ids=["SIGINT", "SIGINT in the background", "SIGTERM"],
 )
-def test_an_interrupt_leaves_whole_files_only(server, serve, tmp_path, which, interrupts):
-    url, out = server(), tmp_path / "out"
-    words = ("--users", "8,1", "--requests", 40, *SMALL)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rooflut_collect", "serve", "--url", url, "--out", out, *map(str, words)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "tools/collect/src")},
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, interrupts),
-    )
+def test_an_interrupt_leaves_whole_files_only(serving, tmp_path, which, interrupts):
+    out = tmp_path / "out"
+    process, again = serving("--users", "8,1", "--requests", 16, *SMALL, interrupts=interrupts)
     until = time.monotonic() + PATIENCE_S
     while not (out / "users-8_40-8.json").exists() and time.monotonic() < until:
         time.sleep(0.01)
     process.send_signal(which)
     _, text = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130 and "Traceback" not in text
+    assert process.returncode == 130 and "Traceback" not in text, text
     assert "stopped with 1 of 2 loads left; the same command goes on" in text
     assert os.listdir(out) == ["users-8_40-8.json"]
-    assert json.loads((out / "users-8_40-8.json").read_text())["completed"] == 40
-    code, text = serve(url, *words)
-    assert code == 0 and "users-8_40-8: is in" in text and "users-1_40-8: 40 requests in" in text
+    assert json.loads((out / "users-8_40-8.json").read_text())["completed"] == 16
+    code, text = again()
+    assert code == 0 and "users-8_40-8: is in" in text and "users-1_40-8: 16 requests in" in text
 
 
 def test_the_result_has_every_key_that_the_reader_reads(server, serve, read):
@@ -333,9 +346,8 @@ def test_the_result_has_every_key_that_the_reader_reads(server, serve, read):
     figures = re.findall(r'"(\w+)"', names)
     latencies = set(re.findall(r'latency\(result, "(\w+)"\)', vllm))
     keys = set(re.findall(r'"/(\w+)"', vllm)) | set(re.findall(r'get\("(\w+)"\)', vllm + lists))
-    keys |= set(re.findall(r'"/(\w+)"', lists)) | set(
-        re.findall(r'"(\w+)"', re.search(r"for name in \[(.*)\]", lists)[1])
-    )
+    keys |= set(re.findall(r'"/(\w+)"', lists))
+    keys |= set(re.findall(r'"(\w+)"', re.search(r"for name in \[(.*)\]", lists)[1]))
     keys |= {f"{figure}_{latency}_ms" for figure in figures for latency in latencies}
     assert latencies == {"ttft", "tpot", "itl", "e2el"} and {"duration", "model_id", "start_times"} <= keys
     # What the file is recognised by.

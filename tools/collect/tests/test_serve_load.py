@@ -73,15 +73,15 @@ def test_a_file_without_loads_is_refused(tmp_path):
 
 
 def test_prompts_are_drawn_from_the_seed():
-    def body(seed, number, load=Load(3, 100, 8, users=1)):
-        return json.loads(Requests(load, "m", "completions", seed).body(number))
+    def body(seed, number, users=1):
+        return json.loads(Requests(Load(3, 100, 8, users), "m", "completions", seed).body(number))
 
     first = body(1, 0)
     assert first == body(1, 0)
     assert len(first["prompt"]) == 100 and all(1_000 <= token < 30_000 for token in first["prompt"])
     assert first["max_tokens"] == 8 and first["ignore_eos"] and first["stream_options"]["include_usage"]
     # No two share a prefix that a server could have cached.
-    others = [body(1, 1), body(2, 0), body(1, "warm-up 0"), body(1, 0, Load(3, 100, 8, users=2))]
+    others = [body(1, 1), body(2, 0), body(1, "warm-up 0"), body(1, 0, users=2)]
     assert all(other["prompt"][:16] != first["prompt"][:16] for other in others)
 
 

@@ -43,6 +43,8 @@ class Driven:
     max_in_flight: int = 0
     #: Longest time by which a request of an open loop was sent late.
     late_s: float = 0.0
+    #: CPU time of this process.
+    cpu_s: float = 0.0
 
     @property
     def failed(self) -> list[Answer]:
@@ -120,6 +122,7 @@ async def drive(client: Client, requests: Requests, driven: Driven, tell: Callab
         if failed > allowed:
             raise LoadFailed
 
+    cpu_s = time.process_time()
     try:
         async with asyncio.TaskGroup() as group:
             if load.rate:
@@ -131,6 +134,8 @@ async def drive(client: Client, requests: Requests, driven: Driven, tell: Callab
             f"{len(driven.failed)} of {load.requests} requests failed, more than a tenth: "
             f"ended after {len(driven.answers)}; first error: {driven.failed[0].error}"
         ) from None
+    finally:
+        driven.cpu_s = time.process_time() - cpu_s
 
 
 def _closed(requests: Requests, send, group: asyncio.TaskGroup) -> None:

@@ -18,6 +18,8 @@ _EQUAL_TOKENS = 0.005
 _LATE_S = 0.05
 #: Events per token; with fewer, gaps are not between tokens.
 _TOKENS_SENT_ALONE = 0.9
+#: Part of a CPU core, of which this client has one, from which answers wait to be read.
+_BUSY = 0.8
 
 
 def build(requests: Requests, driven: Driven, about: dict) -> dict:
@@ -26,7 +28,7 @@ def build(requests: Requests, driven: Driven, about: dict) -> dict:
     answers = sorted(driven.answers, key=lambda answer: answer.start_s)
     good = [answer for answer in answers if not answer.error]
     first_s = min((answer.start_s for answer in answers), default=0.0)
-    duration_s = max((answer.end_s for answer in answers), default=0.0) - first_s
+    duration_s = _duration_s(answers)
     model = load.model or requests.model
     prompt, output = (sum(getattr(a, name) for a in good) for name in ("prompt_tokens", "output_tokens"))
     kind = "openai-chat" if requests.endpoint == "chat" else "openai"
@@ -77,6 +79,7 @@ def build(requests: Requests, driven: Driven, about: dict) -> dict:
             "retries_of_requests": [answer.retries for answer in answers],
             "times_are_of": "the last attempt of each request",
             "longest_delay_of_a_send_s": driven.late_s if load.rate else None,
+            "client_cpu_s": driven.cpu_s,
             "notes": notes(requests, driven),
         },
     }
@@ -112,15 +115,26 @@ def notes(requests: Requests, driven: Driven) -> list[str]:
     events = sum(len(answer.times_s) for answer in good)
     if events < _TOKENS_SENT_ALONE * tokens:
         found.append(
-            f"an event had {tokens / events:.2f} tokens in the mean: ITL is the time between events, TPOT that "
-            "between tokens"
+            f"an event had {tokens / events:.2f} tokens in the mean: ITL is the time between events, TPOT "
+            "that between tokens"
         )
     if load.rate and driven.late_s > _LATE_S and not load.users:
         found.append(
             f"a request was sent {driven.late_s:.2f} s late: this client did not keep up; "
             "run it on a machine with less to do"
         )
+    if driven.cpu_s > _BUSY * _duration_s(driven.answers):
+        found.append(
+            f"this client used {driven.cpu_s:.1f} s of CPU time in {_duration_s(driven.answers):.1f} s, more than "
+            f"{_BUSY:.0%}: latencies may be its own; ask for fewer users or a lower rate"
+        )
     return found
+
+
+def _duration_s(answers: Sequence[Answer]) -> float:
+    """From the first request to the end of the last answer."""
+    ends = [answer.end_s for answer in answers]
+    return max(ends) - min(answer.start_s for answer in answers) if ends else 0.0
 
 
 def _tpot_s(answer: Answer) -> float:
