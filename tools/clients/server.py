@@ -7,6 +7,7 @@ the time that this process itself takes. With --step-ms and --no-tokenizer it ne
 
 import argparse
 import asyncio
+import contextlib
 import itertools
 import json
 import time
@@ -141,16 +142,16 @@ class Api:
             return web.json_response(chunk(self.text(number, sent), sent, True))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        async for count in tokens:
-            body = chunk(self.text(number + sent, count), sent + count, sent + count == output)
-            sent += count
-            await response.write(b"data: %s\n\n" % json.dumps(body).encode())
-            if self.args.break_every and number % self.args.break_every == 0:
-                request.transport.abort()
-                return response
-        for body in last:
-            await response.write(b"data: %s\n\n" % json.dumps(body).encode())
-        await response.write(b"data: [DONE]\n\n")
+        with contextlib.suppress(ConnectionResetError):  # A client that leaves early.
+            async for count in tokens:
+                body = chunk(self.text(number + sent, count), sent + count, sent + count == output)
+                sent += count
+                await response.write(b"data: %s\n\n" % json.dumps(body).encode())
+                if self.args.break_every and number % self.args.break_every == 0:
+                    request.transport.abort()
+            for body in last:
+                await response.write(b"data: %s\n\n" % json.dumps(body).encode())
+            await response.write(b"data: [DONE]\n\n")
         return response
 
     async def openai(self, request: web.Request) -> web.StreamResponse:

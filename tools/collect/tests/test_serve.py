@@ -1,5 +1,6 @@
 """Loads on the mock server of `../../clients/server.py`, whose steps take a fixed time."""
 
+import functools
 import json
 import os
 import re
@@ -28,10 +29,14 @@ KEY = "sk-0123456789abcdef"
 PATIENCE_S = 60
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server():
-    """Starts mock servers; returns the URL of each."""
+    """Starts mock servers, one without flags and others with; returns the URL."""
     processes = []
+
+    @functools.cache
+    def without_flags() -> str:
+        return start()
 
     def start(*flags) -> str:
         with socket.socket() as free:
@@ -48,7 +53,7 @@ def server():
                 assert processes[-1].poll() is None and time.monotonic() < until
                 time.sleep(0.02)
 
-    yield start
+    yield lambda *flags: start(*flags) if flags else without_flags()
     for process in processes:
         process.kill()
         process.wait()
@@ -247,7 +252,12 @@ def test_results_that_are_there_stay(server, serve, read, tmp_path):
     )
     # Another load of the same name is not taken for this one.
     code, text = serve(url, "--users", 1, "--requests", 5, *SMALL)
-    assert code == 1 and f"{path}: expected a result of 5 requests" in text and path.read_bytes() == first
+    assert code == 1 and path.read_bytes() == first
+    assert f"{path}: expected the result of this load, num_prompts 5, found num_prompts 4" in text
+    for flags in (("--endpoint", "chat"), ("--model", "other"), ("--seed", 3**30)):
+        code, text = serve(url, "--users", 1, *words, *flags)
+        assert code == 1 and "expected the result of this load" in text
+    assert serve("http://127.0.0.1:1", "--users", 1, *words)[0] == 1
     assert serve(url, "--users", 1, *words, "--force")[0] == 0 and path.read_bytes() != first
     path.write_text("something else")
     code, text = serve(url, "--users", 1, *words)

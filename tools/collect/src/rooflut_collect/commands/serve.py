@@ -133,21 +133,22 @@ def execute(arguments: argparse.Namespace) -> int:
     """Runs: 0 where each load has a result, 1 where one failed, 130 where Ctrl-C or SIGTERM ended it."""
     wanted = _loads(arguments)
     target = Target(arguments.url, key_of_environment(arguments.api_key_env))
-    todo = [load for load in wanted if arguments.force or not _is_done(arguments, load)]
+    todo = [load for load in wanted if arguments.force or not _is_done(arguments, target, load)]
     progress = Progress([load.name for load in todo for _ in range(load.requests)])
     for load in wanted:
         if load not in todo:
             progress.note(f"{load.name}: is in {_path(arguments, load)}; left as it is (--force replaces it)")
     if not todo:
         return 0
+    run = _Run(arguments, target, progress)
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)
-        return asyncio.run(_Run(arguments, target, progress).all(todo))
+        return asyncio.run(run.all(todo))
     except OSError as error:
         raise UserError(f"{error}; give an --out that can be written; results that are there stay") from None
     except asyncio.CancelledError:
-        left = sum(not _path(arguments, load).exists() for load in wanted)
-        progress.note(f"stopped with {left} of {len(wanted)} loads left; the same command goes on")
+        more = "results of those before are there" if arguments.force else "the same command goes on"
+        progress.note(f"stopped with {len(todo) - run.ended} of {len(wanted)} loads left; {more}")
         return INTERRUPTED
     finally:
         progress.close()
@@ -174,13 +175,13 @@ def _path(arguments: argparse.Namespace, load: Load, end: str = ".json") -> Path
     return arguments.out / (load.name + end)
 
 
-def _is_done(arguments: argparse.Namespace, load: Load) -> bool:
+def _is_done(arguments: argparse.Namespace, target: Target, load: Load) -> bool:
     """Whether the folder has the result of this load; refuses to take another's for it."""
     path = _path(arguments, load)
     try:
         values = json.loads(path.read_text())
-        found = values["num_prompts"]
-        model = values["model_id"]
+        found = {name: values[name] for name in ("num_prompts", "model_id", "backend")}
+        found |= values.get("rooflut_collect", {})  # vLLM's client wrote none.
     except FileNotFoundError:
         return False
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -188,13 +189,19 @@ def _is_done(arguments: argparse.Namespace, load: Load) -> bool:
             f"{path}: expected a result of this load, could not read {error!r}; "
             "give another --out, or replace it with --force"
         ) from None
-    name = load.model or arguments.model
-    if found != load.requests or (name and model != name):
-        here = f"{found} requests to {model}"
-        raise UserError(
-            f"{path}: expected a result of {load.requests} requests to {name or model}, found {here}; "
-            "give another --out, or replace it with --force"
-        )
+    wanted = {
+        "num_prompts": load.requests,
+        "model_id": load.model or arguments.model,
+        "backend": result.BACKENDS[arguments.endpoint],
+        "url": target.shown(),
+        "seed": arguments.seed if load.seed is None else load.seed,
+    }
+    for name, value in wanted.items():
+        if value is not None and found.get(name, value) != value:
+            raise UserError(
+                f"{path}: expected the result of this load, {name} {value}, found {name} {found[name]}; "
+                "give another --out, or replace it with --force"
+            )
     return True
 
 
@@ -203,6 +210,8 @@ class _Run:
 
     def __init__(self, arguments: argparse.Namespace, target: Target, progress: Progress):
         self._arguments, self._target, self._progress = arguments, target, progress
+        #: Loads that have ended, by a result or by failing.
+        self.ended = 0
 
     async def all(self, todo: list[Load]) -> int:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -219,6 +228,7 @@ class _Run:
                 requests = Requests(load, model, arguments.endpoint, self._seed(load))
                 if not await self._load(client, requests):
                     failed.append(load.name)
+                self.ended += 1
         if failed:
             raise UserError(
                 f"{len(failed)} of {len(todo)} loads failed ({comma(failed)}); results of the others are in "

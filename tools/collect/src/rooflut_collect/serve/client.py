@@ -162,6 +162,7 @@ class Client:
             await _take(response.content, answer)
 
     def _reason(self, error: Exception) -> str:
+        error = getattr(error, "os_error", error)  # Without the words around it of aiohttp.
         text = " ".join(self._target.hide(str(error)).split())[:_LONGEST_ERROR]
         return text or type(error).__name__
 

@@ -11,6 +11,8 @@ from .. import __version__
 from .client import Answer
 from .drive import Driven, Requests
 
+#: Names of the client's endpoints.
+BACKENDS = {"completions": "openai", "chat": "openai-chat"}
 _PERCENTILES = (50, 90, 95, 99)
 #: Prompts and answers that differ from what was asked by more are worth a note.
 _EQUAL_TOKENS = 0.005
@@ -31,7 +33,7 @@ def build(requests: Requests, driven: Driven, about: dict) -> dict:
     duration_s = _duration_s(answers)
     model = load.model or requests.model
     prompt, output = (sum(getattr(a, name) for a in good) for name in ("prompt_tokens", "output_tokens"))
-    kind = "openai-chat" if requests.endpoint == "chat" else "openai"
+    kind = BACKENDS[requests.endpoint]
 
     def per_s(amount: int) -> float:
         return amount / duration_s if duration_s > 0.0 else 0.0
@@ -123,10 +125,11 @@ def notes(requests: Requests, driven: Driven) -> list[str]:
             f"a request was sent {driven.late_s:.2f} s late: this client did not keep up; "
             "run it on a machine with less to do"
         )
-    if driven.cpu_s > _BUSY * _duration_s(driven.answers):
+    duration_s = _duration_s(driven.answers)
+    if driven.cpu_s > _BUSY * duration_s:
         found.append(
-            f"this client used {driven.cpu_s:.1f} s of CPU time in {_duration_s(driven.answers):.1f} s, more than "
-            f"{_BUSY:.0%}: latencies may be its own; ask for fewer users or a lower rate"
+            f"this client used its CPU for {driven.cpu_s:.1f} of {duration_s:.1f} s: latencies may be "
+            "its own; ask for fewer users or a lower rate"
         )
     return found
 
