@@ -73,8 +73,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--seed",
         type=int,
         metavar="N",
-        help="draws prompts and arrivals (default: another each time, since a server that caches prefixes "
-        "has answers to the same prompts sooner)",
+        help="seed of prompts and arrivals (default: another for each load: a server that caches prefixes "
+        "answers the same prompts sooner the second time)",
     )
     group = parser.add_argument_group("requests")
     group.add_argument(
@@ -231,7 +231,7 @@ class _Run:
                 self.ended += 1
         if failed:
             raise UserError(
-                f"{len(failed)} of {len(todo)} loads failed ({comma(failed)}); results of the others are in "
+                f"{len(failed)} of {len(todo)} loads failed ({comma(failed)}); the others have results in "
                 f"{arguments.out}; the same command measures the failed ones again"
             )
         return 0
