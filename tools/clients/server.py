@@ -2,17 +2,17 @@
 
 It has the endpoints of vLLM's OpenAI server and of SGLang's that benchmark clients use. A `rooflut.Server` says when each
 token leaves the engine; the answer is made of words that are one token each. Standing in for network and HTTP server is
-the time that this process itself takes.
+the time that this process itself takes. With --step-ms and --no-tokenizer it needs aiohttp only: a word is a token.
 """
 
 import argparse
 import asyncio
+import contextlib
 import itertools
 import json
 import time
 
 from aiohttp import web
-from tokenizers import Tokenizer
 
 
 class FixedServer:
@@ -103,9 +103,13 @@ class Engine:
 class Api:
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
-        self.tokenizer = Tokenizer.from_file(f"{args.tokenizer}/tokenizer.json")
-        vocabulary = self.tokenizer.get_vocab()
-        self.words = sorted(" " + w[1:] for w in vocabulary if w[0] == "Ġ" and w[1:].isascii() and w[1:].isalpha())
+        self.tokenizer, self.words = None, [" one", " two", " three"]
+        if not args.no_tokenizer:
+            from tokenizers import Tokenizer
+
+            self.tokenizer = Tokenizer.from_file(f"{args.tokenizer}/tokenizer.json")
+            vocabulary = self.tokenizer.get_vocab()
+            self.words = sorted(" " + w[1:] for w in vocabulary if w[0] == "Ġ" and w[1:].isascii() and w[1:].isalpha())
         self.requests = itertools.count(1)
         self.engine = Engine(server(args.step_ms))
 
@@ -114,6 +118,8 @@ class Api:
             return len(prompt)
         if isinstance(prompt, list):
             return sum(self.count(part) for part in prompt)
+        if self.tokenizer is None:
+            return len(prompt.split())
         return len(self.tokenizer.encode(prompt, add_special_tokens=False).ids)
 
     def text(self, first: int, count: int) -> str:
@@ -122,8 +128,12 @@ class Api:
     async def answer(self, request: web.Request, prompt: int, output: int, chunk, last, stream: bool):
         """Sends an answer in the form of `chunk(text, tokens so far, finished)`, and `last` at the end of a stream."""
         number = next(self.requests)
+        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if self.args.api_key and given != self.args.api_key:
+            return web.json_response({"error": {"message": f"wrong API key: {given}", "code": 401}}, status=401)
         if self.args.fail_every and number % self.args.fail_every == 0:
-            return web.json_response({"error": {"message": "the engine is overloaded", "code": 503}}, status=503)
+            code = self.args.fail_status
+            return web.json_response({"error": {"message": "the engine is overloaded", "code": code}}, status=code)
         tokens = self.engine.tokens(prompt, output)
         sent = 0
         if not stream:
@@ -132,13 +142,16 @@ class Api:
             return web.json_response(chunk(self.text(number, sent), sent, True))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        async for count in tokens:
-            body = chunk(self.text(number + sent, count), sent + count, sent + count == output)
-            sent += count
-            await response.write(b"data: %s\n\n" % json.dumps(body).encode())
-        for body in last:
-            await response.write(b"data: %s\n\n" % json.dumps(body).encode())
-        await response.write(b"data: [DONE]\n\n")
+        with contextlib.suppress(ConnectionResetError):  # A client that leaves early.
+            async for count in tokens:
+                body = chunk(self.text(number + sent, count), sent + count, sent + count == output)
+                sent += count
+                await response.write(b"data: %s\n\n" % json.dumps(body).encode())
+                if self.args.break_every and number % self.args.break_every == 0:
+                    request.transport.abort()
+            for body in last:
+                await response.write(b"data: %s\n\n" % json.dumps(body).encode())
+            await response.write(b"data: [DONE]\n\n")
         return response
 
     async def openai(self, request: web.Request) -> web.StreamResponse:
@@ -213,7 +226,11 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--model", default="meta-llama/Llama-3.1-8B-Instruct")
     parser.add_argument("--tokenizer", default="tokenizer", help="folder made by tokenizer.py")
-    parser.add_argument("--fail-every", type=int, default=0, metavar="N", help="answer every Nth request with status 503")
+    parser.add_argument("--no-tokenizer", action="store_true", help="a word is a token")
+    parser.add_argument("--fail-every", type=int, default=0, metavar="N", help="answer every Nth request with --fail-status")
+    parser.add_argument("--fail-status", type=int, default=503, metavar="STATUS", help="default: 503")
+    parser.add_argument("--break-every", type=int, default=0, metavar="N", help="cut every Nth answer off after its first token")
+    parser.add_argument("--api-key", metavar="KEY", help="answer requests with another key with status 401")
     parser.add_argument("--step-ms", type=float, help="steps of this time instead of those of rooflut")
     args = parser.parse_args()
     api = Api(args)

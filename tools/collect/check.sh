@@ -21,9 +21,10 @@ if torch=$(python3 -c 'import pathlib, torch; print(pathlib.Path(torch.__file__)
 fi
 rm -rf build  # Files of an earlier version would be installed too.
 "$python" -m pip install -q --no-deps .
-"$python" -m pip install -q pytest kubernetes-validate
+"$python" -m pip install -q pytest kubernetes-validate aiohttp
 if [ "${ROOFLUT_COLLECT_TORCH:-}" = 1 ]; then "$python" -m pip install -q torch; fi
 "$python" -m pytest -q -rs
 # As installed: the command and its data.
 "$environment/bin/rooflut-collect" run --plan models:llama-3.1-8b@tp1,2 --dry-run >/dev/null 2>&1
+"$environment/bin/rooflut-collect" serve --help >/dev/null
 tests/slurm/run.sh "$python"

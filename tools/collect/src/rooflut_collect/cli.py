@@ -6,13 +6,14 @@ import sys
 from collections.abc import Sequence
 
 from . import __version__
-from .commands import manifest, merge, run
+from .commands import manifest, merge, run, serve
 from .errors import UserError
 
 _COMMANDS = {
     "run": (run, "measure a plan, or a shard of one"),
     "merge": (merge, "join shards into a set"),
     "manifest": (manifest, "write a Kubernetes Job or a Slurm script that runs all shards"),
+    "serve": (serve, "send loads to a running server, and write a result of each"),
 }
 
 
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None, **replaced) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rooflut-collect",
-        description="Measures GPU kernels and writes table sets for rooflut.",
+        description="Measures GPU kernels and writes table sets for rooflut; measures running servers.",
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

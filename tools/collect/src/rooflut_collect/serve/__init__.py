@@ -1,0 +1,1 @@
+"""Loads on a running server: `rooflut-collect serve`."""
