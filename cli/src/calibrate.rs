@@ -172,11 +172,11 @@ fn engine_file(
         for field in constant.fields {
             let [value, before] = [field.value(&calibration.stack), field.value(shipped)];
             let Some(unit) = Unit::of(field.name).filter(|_| value.to_bits() != before.to_bits()) else { continue };
-            let interval = (field.name == constant.name).then(|| fitted.interval.map(|end| unit.from_seconds(end)));
+            let interval = (field.name == constant.name).then(|| fitted.interval.map(|end| unit.of_seconds(end)));
             let run = fitted.run.and_then(|run| loads.loads.get(run)).map_or("", |load| load.source.as_str());
             let source =
                 format!("fitted; {} of {} in {}; {run} tells most of it", unit.shown(before), unit.name, shipped.name);
-            let value = unit.from_seconds(value);
+            let value = unit.of_seconds(value);
             constants.insert(
                 field.name.to_owned(),
                 FileConstant { value, unit: unit.name.to_owned(), interval, source: Some(source) },
@@ -244,12 +244,12 @@ impl Unit {
     }
 
     /// Converts a value, to six digits.
-    fn from_seconds(self, value: f64) -> f64 {
+    fn of_seconds(self, value: f64) -> f64 {
         format!("{:.5e}", value / self.seconds).parse().unwrap_or(value / self.seconds)
     }
 
     fn shown(self, value: f64) -> String {
-        scientific(self.from_seconds(value))
+        scientific(self.of_seconds(value))
     }
 }
 
@@ -268,12 +268,12 @@ impl Answer<'_> {
     fn json(self) -> Result<String, Error> {
         let constant = |fitted: &Fitted| {
             let unit = Unit::of(fitted.name).unwrap_or(Unit { name: "s", seconds: 1.0 });
-            let [low, high] = fitted.interval.map(|end| unit.from_seconds(end));
+            let [low, high] = fitted.interval.map(|end| unit.of_seconds(end));
             ConstantJson {
                 name: fitted.name,
                 unit: unit.name,
-                shipped: unit.from_seconds(fitted.shipped),
-                value: unit.from_seconds(fitted.value),
+                shipped: unit.of_seconds(fitted.shipped),
+                value: unit.of_seconds(fitted.value),
                 low,
                 high,
                 left: fitted.left,
@@ -327,12 +327,12 @@ impl Answer<'_> {
         for fitted in told {
             let Some(unit) = Unit::of(fitted.name) else { continue };
             let run = fitted.run.and_then(|run| self.loads.loads.get(run));
-            let [low, high] = fitted.interval.map(|end| three_digits(unit.from_seconds(end)));
+            let [low, high] = fitted.interval.map(|end| three_digits(unit.of_seconds(end)));
             grid.row(vec![
                 fitted.name.to_owned(),
                 unit.name.to_owned(),
                 unit.shown(fitted.shipped),
-                three_digits(unit.from_seconds(fitted.value)),
+                three_digits(unit.of_seconds(fitted.value)),
                 format!("{low} to {high}"),
                 run.map_or_else(String::new, |load| format!("run {}, {}", load.number, load.source)),
             ]);

@@ -42,8 +42,10 @@ pub(crate) fn loads(
     let base = &measured.scenario;
     let asked = match asked {
         Some(question) => {
-            let mut scenario = base.clone();
-            scenario.workload = question.workload;
+            // On the measured server.
+            let mut server = Scenario::default();
+            (server.target, server.server) = (base.target.clone(), base.server.clone());
+            let (scenario, _) = question.overlaid(&server)?;
             slopes(calibration, &[PreparedRun::try_new(&scenario, &input::open)?.run().clone()])?
         }
         None => calibration.rows.iter().map(|row| row.residual).collect(),

@@ -50,12 +50,12 @@ class FixedServer:
         return {"start_ns": start, "duration_ns": self.step_ns, "tokens": [(n, 1) for n in numbers]}
 
 
-def server(step_ms: float | None):
+def server(step_ms: float | None, engine: str):
     if step_ms:
         return FixedServer(step_ms)
     import rooflut
 
-    return rooflut.Deployment(model="llama-3.1-8b", gpu="h100", engine="vllm-0.11.0", max_model_len=MAX_MODEL_LEN).server()
+    return rooflut.Deployment(model="llama-3.1-8b", gpu="h100", engine=engine, max_model_len=MAX_MODEL_LEN).server()
 
 
 MAX_MODEL_LEN = 8192
@@ -111,7 +111,7 @@ class Api:
             vocabulary = self.tokenizer.get_vocab()
             self.words = sorted(" " + w[1:] for w in vocabulary if w[0] == "Ġ" and w[1:].isascii() and w[1:].isalpha())
         self.requests = itertools.count(1)
-        self.engine = Engine(server(args.step_ms))
+        self.engine = Engine(server(args.step_ms, args.engine))
 
     def count(self, prompt) -> int:
         if isinstance(prompt, list) and prompt and isinstance(prompt[0], int):
@@ -231,6 +231,7 @@ def main() -> None:
     parser.add_argument("--fail-status", type=int, default=503, metavar="STATUS", help="default: 503")
     parser.add_argument("--break-every", type=int, default=0, metavar="N", help="cut every Nth answer off after its first token")
     parser.add_argument("--api-key", metavar="KEY", help="answer requests with another key with status 401")
+    parser.add_argument("--engine", default="vllm-0.11.0", help="engine stack of rooflut, or its file (default: vllm-0.11.0)")
     parser.add_argument("--step-ms", type=float, help="steps of this time instead of those of rooflut")
     args = parser.parse_args()
     api = Api(args)

@@ -61,8 +61,11 @@ impl Constant {
     ];
 
     const fn steps(unit: f64, kind: Kind, fields: &'static [Field]) -> Constant {
-        let [first, ..] = fields else { panic!("a constant has a field") };
-        Constant { name: first.name, of_prompts: false, fields, unit, kind }
+        let name = match fields {
+            [first, ..] => first.name,
+            [] => "",
+        };
+        Constant { name, of_prompts: false, fields, unit, kind }
     }
 
     const fn prompts(unit: f64, fields: &'static [Field]) -> Constant {

@@ -155,6 +155,7 @@ impl<'q> Question<'q> {
         }
         let base = self.base()?;
         let load = Load::try_new(&base.workload, self.read)?;
+        let engine = base.target.find_engine(self.read)?;
         let choices = self.space.choices();
         let (model, draft_model, limits) = (&self.model, &self.draft_model, &self.limits);
         let built = choices.into_par_iter().map(|(tables, choice)| {
@@ -162,6 +163,7 @@ impl<'q> Question<'q> {
                 model: model.clone(),
                 draft_model: draft_model.clone(),
                 tables,
+                engine,
                 find: &no_others,
                 // The load is read.
                 read: &|_| Err(io::ErrorKind::NotFound.into()),

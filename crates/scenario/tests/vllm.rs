@@ -3,7 +3,7 @@
 
 use rooflut::engine::{self, EngineStack};
 use rooflut::model;
-use rooflut_scenario::{Error, Scenario, ScenarioFile, VllmServe};
+use rooflut_scenario::{Engine, Error, Scenario, ScenarioFile, VllmServe};
 use serde_json::{Map, Value};
 
 fn read_for(line: &str, stack: &EngineStack) -> Result<VllmServe, Error> {
@@ -108,11 +108,11 @@ fn a_command_is_read_as_the_server_that_it_is_written_for() {
     assert!(texts.len() > 1000);
     for text in texts {
         let file = ScenarioFile::read(text.as_bytes()).unwrap();
-        let command = file.scenario().vllm_command();
+        let stack = Engine::find(file.scenario().target.engine()).unwrap().stack;
+        let command = file.scenario().vllm_command(stack);
         let words: Vec<String> =
             command.words().unwrap().iter().map(|word| word.trim_matches('\'').to_owned()).collect();
         assert_eq!(words[..2], ["vllm", "serve"]);
-        let stack = file.scenario().target.stack().unwrap();
         let mut read = VllmServe::read(&words[2..], stack).unwrap().scenario;
         let mut expected = file.scenario().clone();
         expected.target.engine = None;
@@ -129,7 +129,7 @@ fn each_model_has_an_id_that_vllm_loads() {
     for entry in model::CATALOG {
         let mut scenario = Scenario::default();
         scenario.target.model = Some(entry.name.to_owned());
-        let command = scenario.vllm_command();
+        let command = scenario.vllm_command(&engine::DEFAULT);
         let served = &command.words().unwrap()[2];
         assert!(served.contains('/') && model::find(served) == Some(entry), "{}: {served}", entry.name);
     }
@@ -145,7 +145,8 @@ fn settings_without_a_flag_have_no_command() {
         ("engine = 'vllm-0.11.0'\n[server]\nwatermark = 0.1", "watermark = 0.1: vLLM has no flag for it"),
     ] {
         let file = ScenarioFile::read(text.as_bytes()).unwrap();
-        let command = file.scenario().vllm_command();
+        let stack = Engine::find(file.scenario().target.engine()).unwrap().stack;
+        let command = file.scenario().vllm_command(stack);
         assert_eq!(command.words().unwrap_err().to_string(), expected);
         assert_eq!(serde_json::to_value(&command).unwrap(), Value::Null);
     }

@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (place, (label, predicted, actual)) in now.iter().enumerate() {
         print!("{label},{:.4e}", (predicted / actual).ln());
         for ((_, change), moved) in CHANGES.iter().zip(&moved) {
-            let (of, moved, _) = &moved[place];
+            let (of, moved, _) = moved.get(place).ok_or("a change of a constant loses rows")?;
             assert_eq!(of, label);
             let by = match change {
                 Change::Ratio(_) => RATIO,
