@@ -18,15 +18,12 @@ environment=$folder/environment
 PATH=$environment/bin:$PATH
 pip install -q 'maturin>=1.9,<2' jsonschema mypy numpy pandas pandas-stubs polars pyarrow pyright pytest uv
 
-export CARGO_TARGET_DIR=$folder/build
 rm -rf "$folder/wheels"
-maturin build --release --locked --out "$folder/wheels"
+maturin build --release --locked --strip --out "$folder/wheels"
 WHEEL=$(ls "$folder"/wheels/*.whl)
 export WHEEL
 pip install -q --force-reinstall --no-deps "$WHEEL"
 
-cargo fmt --check
-cargo clippy -q --release --locked --all-targets -- -D warnings
 # The types of the installed package, of its stubs and of a program that uses it.
 mypy python/rooflut tests/typed.py
 python -m mypy.stubtest --ignore-disjoint-bases rooflut

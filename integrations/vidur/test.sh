@@ -26,7 +26,7 @@ python -m pip install -q --no-deps vidur==0.0.26 || unavailable "pip cannot inst
 if [ -z "$wheel" ]; then
   python -m pip install -q 'maturin>=1.9,<2' || unavailable "pip cannot install maturin"
   rm -rf "$folder/wheels"
-  CARGO_TARGET_DIR=$folder/build python -m maturin build --release --locked -q --out "$folder/wheels" \
+  python -m maturin build --release --locked --strip -q --out "$folder/wheels" \
     --manifest-path "$here/../../bindings/python/Cargo.toml"
   wheel=$(ls "$folder"/wheels/*.whl)
 fi
