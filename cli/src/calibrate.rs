@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::grid::Grid;
 use crate::loads::{MeasuredLoads, in_words};
 use crate::observe::write;
-use crate::output::{scientific, signed, three_digits, title, to_json, warnings, wrapped_at};
+use crate::output::{plural, scientific, signed, three_digits, title, to_json, warnings, wrapped_at};
 use crate::outputs::{Existing, Outputs};
 use crate::{input, measured, next};
 
@@ -85,7 +85,7 @@ struct FigureJson {
 
 /// Calibrates and answers with the text to print.
 pub(crate) fn run(args: &CalibrateArgs) -> Result<String, Error> {
-    let inputs = args.measured.files.iter().chain(&args.next_for).map(|path| (path.clone(), "is read"));
+    let inputs = args.measured.files.iter().chain(&args.next_for).map(|path| (path.clone(), "is an input"));
     let mut outputs = Outputs::new(inputs.collect(), Existing::from(args.force));
     let mut open = |path: Option<&Path>, first: &[u8]| path.map(|path| outputs.open(path, first)).transpose();
     let out = open(args.out.as_deref(), OF_ENGINE)?;
@@ -312,7 +312,8 @@ impl Answer<'_> {
     }
 
     fn text(&self) -> String {
-        let mut text = title(&format!("{} calibrated on {} loads", self.stack.name, self.loads.loads.len()));
+        let mut text =
+            title(&format!("{} calibrated on {}", self.stack.name, plural(self.loads.loads.len() as u64, "load")));
         text += &warnings(INDENT, &self.notes);
         let server = self.loads.scenario.target.identity();
         let server: Vec<String> = server.iter().map(|(key, value)| format!("{key} {value}")).collect();

@@ -24,7 +24,7 @@ const OF_SCENARIO: &[u8] = b"# As measured: ";
 
 /// Reads files of a server, and answers with what they tell.
 pub(crate) fn run(args: &ObserveArgs) -> Result<String, Error> {
-    let inputs = args.measured.files.iter().map(|path| (path.clone(), "is read"));
+    let inputs = args.measured.files.iter().map(|path| (path.clone(), "is an input"));
     let mut outputs = Outputs::new(inputs.collect(), Existing::from(args.force));
     let mut open = |path: Option<&Path>, first: &[u8]| path.map(|path| outputs.open(path, first)).transpose();
     let out = open(args.out.as_deref(), OF_JSON)?;

@@ -55,7 +55,7 @@ struct ChangeJson {
 
 /// Judges and answers with the text to print; a slower server is a failure.
 pub(crate) fn run(args: &WatchArgs) -> Result<Answered, Error> {
-    let inputs = args.measured.files.iter().chain([&args.calibrated]).map(|path| (path.clone(), "is read"));
+    let inputs = args.measured.files.iter().chain([&args.calibrated]).map(|path| (path.clone(), "is an input"));
     let mut outputs = Outputs::new(inputs.collect(), Existing::from(args.force));
     let junit = args.junit.as_deref().map(|path| outputs.open(path, OF_JUNIT)).transpose()?;
     let (engine, record) = calibrated(&args.calibrated)?;
@@ -101,8 +101,8 @@ fn calibrated(path: &Path) -> Result<(Engine, Record), Error> {
         let text = "expected an engine that `rooflut calibrate` wrote, found one without [calibration]; calibrate it";
         return Err(Error::in_file(path, None, text));
     };
-    let record = calibration.try_into().map_err(|error| {
-        Error::in_file(path, None, format!("calibration: {error}; write it again with `rooflut calibrate`"))
+    let record = calibration.try_into().map_err(|error: toml::de::Error| {
+        Error::in_file(path, None, format!("calibration: {}; write it again with `rooflut calibrate`", error.message()))
     })?;
     Ok((engine, record))
 }
@@ -162,12 +162,14 @@ impl ChangeJson {
     }
 
     fn basis(&self) -> String {
-        let repeats = match self.repeats {
-            0 => "of other loads than the calibration's".to_owned(),
-            repeats => format!("{repeats} of loads of the calibration"),
+        let runs = plural(self.runs as u64, "run");
+        let of = match self.repeats {
+            0 => format!("{runs} of loads that the calibration does not have"),
+            all if all == self.runs => format!("{runs} of loads that the calibration has"),
+            some => format!("{runs}, {some} of loads that the calibration has"),
         };
         let needed = plural(self.runs_needed as u64, "run");
-        format!("{}, {repeats}; {needed} would find four of five slowdowns by 5 %", plural(self.runs as u64, "run"))
+        format!("{of}; {needed} would find four of five slowdowns by 5 %")
     }
 }
 

@@ -147,3 +147,27 @@ fn what_to_measure_next_narrows_predictions() {
     }
     assert_eq!(next[0]["after_percent"], next[1]["before_percent"]);
 }
+
+#[test]
+fn every_command_takes_the_file_of_an_engine() {
+    let (folder, truth, _engine) = calibrated();
+    let question = "--requests 40 --goodput ttft:5000@mean tpot:100@mean";
+    for command in [
+        "step --decode 8x1000".to_owned(),
+        "fits --context 1000".to_owned(),
+        format!("plan --rate 2 --max-gpus 2 {question}"),
+        format!("saturate --seeds 1 {question}"),
+    ] {
+        let [own, shipped] =
+            [&truth, "vllm-0.18.0"].map(|engine| json(&format!("{command} {SERVER} --engine {engine}")));
+        // The memory of a stack is not among its fitted constants.
+        assert_eq!(own == shipped, command.starts_with("fits"), "{command}");
+    }
+    let rows = folder.path().join("rows.csv");
+    success(&format!("sweep {SERVER} --engine vllm-0.18.0,{truth} --rate 2 --requests 30 --out {}", rows.display()));
+    let rows = fs::read_to_string(rows).expect("written");
+    let tpot =
+        rows.lines().next().expect("a header").split(',').position(|name| name.starts_with("tpot_mean")).expect("a column");
+    let times: Vec<&str> = rows.lines().skip(1).filter_map(|row| row.split(',').nth(tpot)).collect();
+    assert!(times.len() == 2 && times[0] != times[1], "{rows}");
+}

@@ -28,7 +28,7 @@ pub struct Engine {
 
 /// The file of an engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an engine")]
 pub struct EngineFile {
     /// Its name.
     pub name: String,
@@ -50,7 +50,7 @@ pub struct EngineFile {
 
 /// A constant in the file of an engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a constant, as in { value = 1.5, unit = \"ms\" }")]
 pub struct FileConstant {
     /// Its value in `unit`.
     pub value: f64,
@@ -191,7 +191,7 @@ impl Engine {
                 .map_err(|error| error.map(|text| format!("constants: {text}")))?;
         }
         stack.about = about.leak();
-        stack.check().map_err(|invalid| contents(format!("constants: {invalid}")))?;
+        stack.check().map_err(|invalid| contents(invalid.to_string()))?;
         Ok(Engine { stack: Box::leak(Box::new(stack)), fitted_to: Box::leak(Box::new(file.fitted_to)) })
     }
 

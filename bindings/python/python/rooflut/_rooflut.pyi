@@ -95,7 +95,8 @@ class Deployment:
     """A model on GPUs, as an engine serves it.
 
     The keyword arguments are the keys of a scenario that describe one server: ``model``, ``gpu``, ``tp``, ``dtype``,
-    ``engine``, ``max_num_seqs``, ``kv_blocks`` and so on, which ``rooflut help run`` lists as flags. All kernels are
+    ``engine`` (a name, or the file that ``rooflut calibrate`` wrote), ``max_num_seqs``, ``kv_blocks`` and so on, which
+    ``rooflut help run`` lists as flags. All kernels are
     found here, so steps cannot fail.
     """
 
