@@ -16,7 +16,7 @@ use crate::prepared::PreparedRun;
 /// Share of requests above which a run with failures is left out.
 const FAILED: f64 = 0.01;
 /// Keys of a load that do not tell it apart from others.
-const UNTELLING: [&str; 3] = ["requests", "seed", "trace"];
+const IGNORED: [&str; 2] = ["requests", "seed"];
 
 /// A measured load.
 pub(crate) struct MeasuredLoad {
@@ -71,6 +71,12 @@ impl MeasuredLoads {
         self.loads.iter().map(|load| load.predict(stack)).collect()
     }
 
+    /// Returns the index of the first load with the keys of another.
+    pub(crate) fn first_alike(&self, index: usize) -> usize {
+        let keys = self.loads.get(index).map(|load| &load.keys);
+        self.loads.iter().position(|load| Some(&load.keys) == keys).unwrap_or(index)
+    }
+
     /// Returns the measured times of all loads.
     pub(crate) fn times(&self) -> Vec<Times> {
         self.loads.iter().map(|load| load.times).collect()
@@ -90,15 +96,16 @@ impl MeasuredLoad {
         for time in [&mut times.tpot, &mut times.ttft] {
             *time = time.filter(|time| *time > 0.0);
         }
-        if times == Times::default() {
-            return Ok(Err("it has neither TTFT nor TPOT".to_owned()));
-        }
         let scenario = measured.scenario(index)?;
         let prepared = PreparedRun::try_new(&scenario, &input::open)?;
         let outcome = prepared.run().run(&mut ())?;
         if outcome.is_overloaded() {
             // The time to the first token is that of a queue which grows.
             times.ttft = None;
+        }
+        if times == Times::default() {
+            let why = "it has neither TPOT nor a TTFT of servers that keep up with the load";
+            return Ok(Err(why.to_owned()));
         }
         let source = run.sources.get("load").cloned().unwrap_or_default();
         let keys = keys_of(&scenario.workload)?;
@@ -139,7 +146,7 @@ pub(crate) fn in_words(keys: &BTreeMap<String, String>) -> String {
 pub(crate) fn keys_of(workload: &Workload) -> Result<BTreeMap<String, String>, Error> {
     let value = serde_json::to_value(workload).map_err(rooflut_error::not_json)?;
     let keys = value.as_object().into_iter().flatten();
-    let keys = keys.filter(|(key, value)| !value.is_null() && !UNTELLING.contains(&key.as_str()));
+    let keys = keys.filter(|(key, value)| !value.is_null() && !IGNORED.contains(&key.as_str()));
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     Ok(keys.map(|(key, value)| (key.clone(), shown(value))).collect())
 }

@@ -1,7 +1,7 @@
 //! Loads to measure next.
 
-use rooflut_calibrate::{Calibration, Posterior, Residual, Times, next, residuals};
-use rooflut_scenario::{Run, Scenario, shell_quoted};
+use rooflut_calibrate::{Calibration, EIGHTY, Posterior, Residual, Times, next, residuals};
+use rooflut_scenario::{Kind, Run, Scenario, shell_quoted};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -12,12 +12,10 @@ use crate::prepared::PreparedRun;
 
 /// Users of the closed loops that are considered.
 const USERS: [u32; 5] = [1, 4, 16, 64, 256];
-/// Prompt and output tokens of those beside the asked ones: short, long prompts, long answers.
+/// Prompt and output tokens of those beside the measured ones: short, long prompts, long answers.
 const LENGTHS: [[u32; 2]; 3] = [[128, 128], [4_096, 64], [128, 1_024]];
 /// Requests of each user, and fewest of a load.
-const REQUESTS: [u32; 2] = [8, 32];
-/// Standard deviations of a normal distribution within which 80 % lie.
-const EIGHTY: f64 = 1.281_551_565_544_600_4;
+const REQUESTS: [u32; 2] = [10, 40];
 
 /// A load to measure next.
 #[derive(Debug, Serialize)]
@@ -42,10 +40,8 @@ pub(crate) fn loads(
     let base = &measured.scenario;
     let asked = match asked {
         Some(question) => {
-            // On the measured server.
-            let mut server = Scenario::default();
-            (server.target, server.server) = (base.target.clone(), base.server.clone());
-            let (scenario, _) = question.overlaid(&server)?;
+            let mut scenario = question;
+            (scenario.target, scenario.server) = (base.target.clone(), base.server.clone());
             slopes(calibration, &[PreparedRun::try_new(&scenario, &input::open)?.run().clone()])?
         }
         None => calibration.rows.iter().map(|row| row.residual).collect(),
@@ -54,8 +50,12 @@ pub(crate) fn loads(
     for [prompt, output] in measured.lengths.into_iter().chain(LENGTHS) {
         for users in USERS {
             let candidate = Candidate { users, prompt, output };
-            // Loads that the server cannot hold are none.
-            let Ok(prepared) = PreparedRun::try_new(&candidate.scenario(base)?, &input::open) else { continue };
+            let prepared = match PreparedRun::try_new(&candidate.scenario(base)?, &input::open) {
+                Ok(prepared) => prepared,
+                // Requests that the server does not hold cannot be measured.
+                Err(error) if error.kind() == Kind::DoesNotFit => continue,
+                Err(error) => return Err(error),
+            };
             let rows = slopes(calibration, &[prepared.run().clone()])?;
             candidates.push((candidate, rows));
         }

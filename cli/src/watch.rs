@@ -1,14 +1,13 @@
 //! `rooflut watch`: whether a server is as it was when it was calibrated.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use rooflut_calibrate::{Change, Metric, New, Posterior, Record, residuals};
-use rooflut_scenario::{Engine, EngineFile, Kind};
+use rooflut_scenario::{Engine, EngineFile, Kind, Scenario};
 use serde::Serialize;
 
 use crate::args::WatchArgs;
-use crate::calibrate::{name_of, priors};
+use crate::calibrate::{as_file, name_of, priors};
 use crate::error::Error;
 use crate::loads::MeasuredLoads;
 use crate::observe::write;
@@ -21,7 +20,7 @@ const INDENT: usize = 12;
 /// Beginning of the output.
 const OF_JUNIT: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"rooflut watch\"";
 
-/// What a new measurement says of a calibrated server.
+/// The changes of a calibrated server, as new measurements show them.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct WatchedJson {
@@ -29,7 +28,7 @@ pub(crate) struct WatchedJson {
     engine: String,
     /// Whether it is slower, by TPOT or TTFT.
     slower: bool,
-    /// What became of each.
+    /// The change of each metric.
     changes: Vec<ChangeJson>,
     /// Remarks on what was measured and left out.
     notes: Vec<String>,
@@ -39,7 +38,7 @@ pub(crate) struct WatchedJson {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ChangeJson {
     metric: &'static str,
-    /// What the new measurements have more than expected, percent.
+    /// The excess of the new measurements over those that were expected, percent.
     change_percent: f64,
     /// Half width within which 95 % of repeats lie, percent.
     half_width_percent: f64,
@@ -47,10 +46,10 @@ struct ChangeJson {
     faster: bool,
     /// New runs.
     runs: usize,
-    /// Those of a load of the calibration.
+    /// New runs of loads that the calibration has.
     repeats: usize,
-    /// Runs with which four of five slowdowns by 5 % are found.
-    runs_needed: usize,
+    /// The slowdown that such runs show in four of five cases, percent.
+    detectable_percent: f64,
 }
 
 /// Judges and answers with the text to print; a slower server is a failure.
@@ -60,28 +59,41 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Answered, Error> {
     let junit = args.junit.as_deref().map(|path| outputs.open(path, OF_JUNIT)).transpose()?;
     let (engine, record) = calibrated(&args.calibrated)?;
     let mut measured = measured::read(&args.measured)?;
-    measured.deployment.remove("engine");
+    let version = measured.deployment.remove("engine");
+    let mut given = Scenario::default();
+    given.target.engine = Some(as_file(&args.calibrated));
+    measured.give(&given)?;
     let loads = MeasuredLoads::of(&measured)?;
-    check_server(&args.calibrated, engine.fitted_to, &loads.scenario.target.identity())?;
+    if let Some(mismatch) = engine.mismatch(&loads.scenario.target) {
+        return Err(Error::new(format!("{mismatch}; give runs of the same server")));
+    }
     let posterior = Posterior::new(&priors()?, &record.residuals());
     let times = loads.times();
     let rows = residuals(engine.stack, &times, |stack| loads.predict(stack))?;
     let changes = [Metric::Tpot, Metric::Ttft].into_iter().filter_map(|metric| {
         let mut repeats = 0;
         let of_metric = rows.iter().filter(|(_, row)| row.metric == metric);
-        let new = of_metric.map(|(run, row)| match repeated(&record, &loads, *run, metric) {
-            Some(repeat) => {
-                repeats += 1;
-                repeat
-            }
-            None => New::Other(*row),
+        let new = of_metric.map(|(run, row)| {
+            let since = since(&record, &loads, *run, metric);
+            repeats += usize::from(since.is_some());
+            New { load: loads.first_alike(*run), residual: *row, since }
         });
         let new: Vec<New> = new.collect();
         Some((metric, Change::of(metric, &new, &posterior)?, repeats))
     });
     let changes = changes.map(|(metric, change, repeats)| ChangeJson::new(metric, &change, repeats));
-    let notes = measured.notes.iter().chain(&loads.notes).cloned().collect();
+    let other_version =
+        version.filter(|version| Some(version.value.as_str().unwrap_or_default()) != engine.stack.inherits);
+    let other_version = other_version.map(|version| {
+        let (found, inherited) =
+            (version.value.as_str().unwrap_or_default(), engine.stack.inherits.unwrap_or_default());
+        format!("the new runs are of {found}, the calibration is of {inherited}")
+    });
+    let notes = measured.notes.iter().chain(&loads.notes).cloned().chain(other_version).collect();
     let changes: Vec<ChangeJson> = changes.collect();
+    if changes.is_empty() {
+        return Err(Error::new("expected TPOT or TTFT of a load, found neither; add the result of a benchmark"));
+    }
     let slower = changes.iter().any(|change| change.slower);
     let watched = WatchedJson { engine: engine.stack.name.to_owned(), slower, changes, notes };
     if let Some(file) = junit {
@@ -107,31 +119,13 @@ fn calibrated(path: &Path) -> Result<(Engine, Record), Error> {
     Ok((engine, record))
 }
 
-/// Refuses measurements of another server.
-fn check_server(path: &Path, fitted: &BTreeMap<String, String>, found: &BTreeMap<String, String>) -> Result<(), Error> {
-    let other = fitted.iter().find(|(key, value)| found.get(*key) != Some(*value));
-    match other {
-        Some((key, value)) => {
-            let found = found.get(key).map_or("another", String::as_str);
-            let text = format!(
-                "{} is of a server with {key} {value}, the new runs are of one with {key} {found}; give runs of the same \
-                 server",
-                path.display()
-            );
-            Err(Error::new(text))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Compares a load with its measurements in the calibration; `None` if there are none.
-fn repeated(record: &Record, loads: &MeasuredLoads, run: usize, metric: Metric) -> Option<New> {
+/// Returns ln(new / mean of the calibration's) of a load that the calibration has.
+fn since(record: &Record, loads: &MeasuredLoads, run: usize, metric: Metric) -> Option<f64> {
     let load = loads.loads.get(run)?;
     let former = record.runs.iter().filter(|former| former.load == load.keys);
     let former: Vec<f64> = former.filter_map(|former| Some(former.figure(metric)?.measured_ms)).collect();
-    let of = former.len();
-    let mean = former.iter().sum::<f64>() / of as f64;
-    (of > 0).then_some(New::Repeat { change: (1e3 * load.time(metric)? / mean).ln(), of })
+    let mean = former.iter().sum::<f64>() / former.len() as f64;
+    (!former.is_empty()).then_some((1e3 * load.time(metric)? / mean).ln())
 }
 
 impl ChangeJson {
@@ -145,22 +139,23 @@ impl ChangeJson {
             faster: change.is_faster(),
             runs: change.runs,
             repeats,
-            runs_needed: change.runs_needed,
+            detectable_percent: percent(change.detectable()),
         }
     }
 
-    /// `decode steps are 12 % slower than this server was (within ±3 % is chance)`.
+    /// `decode steps are 12 % slower than this server was (±3 % is chance)`.
     fn verdict(&self) -> String {
-        let (name, is) = if self.metric == "tpot" { ("decode steps", "are") } else { ("prompts", "are") };
+        let name = if self.metric == "tpot" { "decode steps" } else { "prompts" };
         let chance = format!("±{} % is chance", three_digits(self.half_width_percent));
         let by = three_digits(self.change_percent.abs());
         match (self.slower, self.faster) {
-            (true, _) => format!("{name} {is} {by} % slower than this server was ({chance})"),
-            (_, true) => format!("{name} {is} {by} % faster than this server was ({chance}): calibrate it again"),
-            _ => format!("{name} {is} as before: {} % ({chance})", signed(self.change_percent)),
+            (true, _) => format!("{name} are {by} % slower than this server was ({chance})"),
+            (_, true) => format!("{name} are {by} % faster than this server was ({chance}): calibrate it again"),
+            _ => format!("{name} are as before: {} % ({chance})", signed(self.change_percent)),
         }
     }
 
+    /// `2 runs of loads that the calibration has; four of five slowdowns by 8.8 % or more would show`.
     fn basis(&self) -> String {
         let runs = plural(self.runs as u64, "run");
         let of = match self.repeats {
@@ -168,8 +163,12 @@ impl ChangeJson {
             all if all == self.runs => format!("{runs} of loads that the calibration has"),
             some => format!("{runs}, {some} of loads that the calibration has"),
         };
-        let needed = plural(self.runs_needed as u64, "run");
-        format!("{of}; {needed} would find four of five slowdowns by 5 %")
+        let enough = match self.repeats {
+            0 => "a run of a load that the calibration has would show smaller ones",
+            _ => "one run is enough, more on the same day show no smaller ones",
+        };
+        let by = three_digits(self.detectable_percent);
+        format!("{of}; four of five slowdowns by {by} % or more would show; {enough}")
     }
 }
 

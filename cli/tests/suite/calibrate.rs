@@ -14,7 +14,7 @@ const SERVER: &str = "--gpu h100 --model llama-3.1-8b";
 const TRUTH: &str = "name = 'truth'\ninherits = 'vllm-0.18.0'\n[constants]\n\
                      host = { value = 900, unit = 'us' }\nlayer = { value = 14, unit = 'us' }\n";
 
-/// What a server measures, as the result of `vllm bench serve`: the predictions of a stack, some of them changed.
+/// A result of `vllm bench serve` with the predictions of a stack, TPOT times `tpot`.
 fn measure(folder: &Path, name: &str, engine: &str, users: u32, tpot: f64) -> String {
     let (requests, prompt, output) = (8 * users, 512, 128);
     let load = format!("--users {users} --requests {requests} --prompt {prompt} --output {output}");
@@ -166,8 +166,13 @@ fn every_command_takes_the_file_of_an_engine() {
     let rows = folder.path().join("rows.csv");
     success(&format!("sweep {SERVER} --engine vllm-0.18.0,{truth} --rate 2 --requests 30 --out {}", rows.display()));
     let rows = fs::read_to_string(rows).expect("written");
-    let tpot =
-        rows.lines().next().expect("a header").split(',').position(|name| name.starts_with("tpot_mean")).expect("a column");
+    let tpot = rows
+        .lines()
+        .next()
+        .expect("a header")
+        .split(',')
+        .position(|name| name.starts_with("tpot_mean"))
+        .expect("a column");
     let times: Vec<&str> = rows.lines().skip(1).filter_map(|row| row.split(',').nth(tpot)).collect();
     assert!(times.len() == 2 && times[0] != times[1], "{rows}");
 }

@@ -1,16 +1,18 @@
 //! Calibration of an engine stack.
 
+use std::collections::BTreeMap;
+
 use rooflut::engine::EngineStack;
 
 use crate::constant::Constant;
-use crate::posterior::{Posterior, UNTOLD};
+use crate::posterior::{FREEDOM, Posterior, UNDETERMINED};
 use crate::priors::Priors;
 use crate::residual::{Metric, Residual, Vector};
 
 /// Number of times that the constants are fitted, each time around the last fit.
 const ROUNDS: usize = 2;
 /// Standard deviations of a normal distribution within which 80 % lie.
-const EIGHTY: f64 = 1.281_551_565_544_600_4;
+pub const EIGHTY: f64 = 1.281_551_565_544_600_4;
 
 /// Mean times of a run in seconds; `None` if not known.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -46,9 +48,9 @@ pub struct Fitted {
     /// Ends of its 80 % interval.
     pub interval: [f64; 2],
     /// Its standard deviation as a share of the one without measurements, among servers of the kinds that the runs point
-    /// to: 1 if the runs tell nothing of it.
+    /// to: 1 if the runs do not depend on it.
     pub left: f64,
-    /// The run that tells most of it.
+    /// The run that determines most of it.
     pub run: Option<usize>,
 }
 
@@ -68,19 +70,16 @@ pub struct Row {
 }
 
 impl Fitted {
-    /// Returns whether the runs tell the constant; otherwise it has its value of before.
-    pub fn is_told(&self) -> bool {
-        self.left <= UNTOLD
+    /// Returns whether the runs determine the constant; otherwise it has the value of before.
+    pub fn is_determined(&self) -> bool {
+        self.left <= UNDETERMINED
     }
 }
 
 impl Times {
     /// Returns the time of a metric.
     pub fn of(&self, metric: Metric) -> Option<f64> {
-        match metric {
-            Metric::Tpot => self.tpot,
-            Metric::Ttft => self.ttft,
-        }
+        metric.of([self.tpot, self.ttft])
     }
 
     /// Returns ln(these / `measured`).
@@ -112,54 +111,55 @@ pub fn calibrate<E>(
         };
         Ok(rows.iter().map(error).collect())
     };
+    let mut best = Fit::of(priors, &only, Vector::zeros(), only.iter().map(|row| row.error).collect(), only.clone());
     let mut linear = only.clone();
-    let mut best = Fit::none(priors, &only);
     for _ in 0..ROUNDS {
-        let posterior = Posterior::new(priors, &linear);
-        let change = posterior.change(priors);
+        let wanted = Posterior::new(priors, &linear).change(priors);
+        let change = effective(stack, &wanted);
         let errors = errors_of(&shifted(stack, &change))?;
         for (row, error) in linear.iter_mut().zip(&errors) {
             row.error = error - row.slopes.dot(&change);
         }
-        let fit = Fit { loss: loss(priors, &only, &errors, &change, &posterior), change, errors, posterior };
+        let fit = Fit::of(priors, &only, change, errors, linear.clone());
         if fit.loss < best.loss {
             best = fit;
         }
     }
-    let constants = Constant::ALL.iter().enumerate().map(|(index, constant)| {
-        let most_told = |(_, row): &&(usize, Residual)| row.slopes.get(index).copied().unwrap_or(0.0).abs();
-        let told_by = rows.iter().max_by(|a, b| most_told(a).total_cmp(&most_told(b)));
-        fitted(stack, constant, index, &best, priors, told_by.map(|(run, _)| *run))
-    });
-    let deviations = [Metric::Tpot, Metric::Ttft].map(|metric| best.posterior.deviation_of(metric, &only));
-    let rows_with = rows.iter().zip(&linear).zip(&best.errors).map(|(((run, row), linear), after)| {
+    let runs: Vec<usize> = rows.iter().map(|(run, _)| *run).collect();
+    let constants = Constant::ALL.iter().enumerate();
+    let constants = constants.map(|(index, constant)| fitted(stack, constant, index, &best, priors, &runs));
+    let deviations = Metric::ALL.map(|metric| best.posterior.deviation_of(metric, &only, &best.change));
+    let of_rows = rows.iter().zip(&best.linear).zip(&best.errors).map(|(((run, row), linear), after)| {
         let others: Vec<Residual> = rows.iter().filter(|(other, _)| other != run).map(|(_, row)| *row).collect();
-        let left_out =
-            (!others.is_empty()).then(|| row.error + row.slopes.dot(&Posterior::new(priors, &others).change(priors)));
+        let left_out = (!others.is_empty()).then(|| {
+            let change = effective(stack, &Posterior::new(priors, &others).change(priors));
+            row.error + row.slopes.dot(&change)
+        });
         Row { run: *run, before: row.error, after: *after, left_out, residual: *linear }
     });
     Ok(Calibration {
         stack: shifted(stack, &best.change),
         constants: constants.collect(),
-        rows: rows_with.collect(),
+        rows: of_rows.collect(),
         deviations,
     })
 }
 
-/// A change of the constants, and what follows from it.
+/// A change of the constants, and its consequences.
 struct Fit {
     loss: f64,
     change: Vector,
     errors: Vec<f64>,
+    /// The errors before the change, to first order around it.
+    linear: Vec<Residual>,
+    /// The posterior of `linear`.
     posterior: Posterior,
 }
 
 impl Fit {
-    /// All constants as they are.
-    fn none(priors: &Priors, rows: &[Residual]) -> Fit {
-        let (change, posterior) = (Vector::zeros(), Posterior::new(priors, rows));
-        let errors: Vec<f64> = rows.iter().map(|row| row.error).collect();
-        Fit { loss: loss(priors, rows, &errors, &change, &posterior), change, errors, posterior }
+    fn of(priors: &Priors, rows: &[Residual], change: Vector, errors: Vec<f64>, linear: Vec<Residual>) -> Fit {
+        let posterior = Posterior::new(priors, &linear);
+        Fit { loss: loss(priors, rows, &errors, &change), change, errors, linear, posterior }
     }
 }
 
@@ -178,7 +178,7 @@ pub fn residuals<E>(
     let moved: Vec<Vec<Times>> = moved.collect::<Result<_, E>>()?;
     let mut rows = Vec::new();
     for (run, (measured, before)) in measured.iter().zip(&before).enumerate() {
-        for metric in [Metric::Tpot, Metric::Ttft] {
+        for metric in Metric::ALL {
             let Some(error) = before.error(measured, metric) else { continue };
             let slopes = Constant::ALL.iter().zip(&moved).map(|(constant, moved)| {
                 let slope = moved.get(run).and_then(|moved| moved.error(before, metric));
@@ -190,19 +190,14 @@ pub fn residuals<E>(
     Ok(rows)
 }
 
-/// Returns how badly a change agrees with the measurements and with the priors.
-fn loss(priors: &Priors, rows: &[Residual], errors: &[f64], change: &Vector, posterior: &Posterior) -> f64 {
-    let noise = |row: &Residual| {
-        let [tpot, ttft] = priors.noise;
-        match row.metric {
-            Metric::Tpot => tpot,
-            Metric::Ttft => ttft,
-        }
-    };
-    let squares = rows.iter().zip(errors).zip(&posterior.rows);
-    let squares: f64 = squares.map(|((row, error), weight)| weight * (error / noise(row)).powi(2)).sum();
-    // The priors of servers that differ the most, which allow all fits.
-    squares + change.component_div(&priors.spreads).norm_squared() * 0.1
+/// Returns how badly a change agrees with the measurements and with the priors: minus twice the logarithm of its
+/// probability, with the noise of Student's t and the priors of servers whose variances are ten times the usual ones.
+fn loss(priors: &Priors, rows: &[Residual], errors: &[f64], change: &Vector) -> f64 {
+    let squares = rows.iter().zip(errors).map(|(row, error)| {
+        let scaled = (error / row.metric.of(priors.noise)).powi(2) / FREEDOM;
+        (FREEDOM + 1.0) * scaled.ln_1p()
+    });
+    squares.sum::<f64>() + change.component_div(&priors.spreads).norm_squared() / 10.0
 }
 
 fn fitted(
@@ -211,7 +206,7 @@ fn fitted(
     index: usize,
     fit: &Fit,
     priors: &Priors,
-    run: Option<usize>,
+    runs: &[usize],
 ) -> Fitted {
     let of = |values: &Vector| values.get(index).copied().unwrap_or(0.0);
     let (change, deviation, left) = (of(&fit.change), of(&fit.posterior.deviation()), of(&fit.posterior.left(priors)));
@@ -227,8 +222,28 @@ fn fitted(
         value: if change == 0.0 { constant.value(stack) } else { at(change) },
         interval: [one.min(other), one.max(other)],
         left,
-        run,
+        run: most_informative(index, fit, priors, runs),
     }
+}
+
+/// Returns the run whose figures determine most of a constant; `None` if none depends on it.
+fn most_informative(index: usize, fit: &Fit, priors: &Priors, runs: &[usize]) -> Option<usize> {
+    let mut by_run: BTreeMap<usize, f64> = BTreeMap::new();
+    for ((row, weight), run) in fit.linear.iter().zip(&fit.posterior.rows).zip(runs) {
+        let slope = row.slopes.get(index).copied().unwrap_or(0.0);
+        *by_run.entry(*run).or_default() += weight * (slope / row.metric.of(priors.noise)).powi(2);
+    }
+    let most = by_run.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+    most.filter(|(_, information)| *information > 0.0).map(|(run, _)| run)
+}
+
+/// Returns the change that constants can follow within their ranges.
+fn effective(stack: &EngineStack, change: &Vector) -> Vector {
+    let each = Constant::ALL.iter().zip(change.iter());
+    Vector::from_iterator(each.map(|(constant, change)| match *change {
+        0.0 => 0.0,
+        change => constant.effective(stack, change),
+    }))
 }
 
 /// Returns the stack with all constants moved.

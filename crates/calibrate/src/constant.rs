@@ -97,6 +97,18 @@ impl Constant {
         }
     }
 
+    /// Returns the coordinate by which a shift really moves the first field, which stays within its range.
+    pub(crate) fn effective(&self, stack: &EngineStack, coordinate: f64) -> f64 {
+        let mut moved = *stack;
+        self.shift(&mut moved, coordinate);
+        let [before, after] = [stack, &moved].map(|stack| self.value(stack));
+        match self.kind {
+            Kind::Time => (after - before) / self.unit,
+            Kind::Kernel | Kind::Share if before > 0.0 => (after / before).ln() / self.unit,
+            Kind::Kernel | Kind::Share => 0.0,
+        }
+    }
+
     /// Returns the coordinate by which derivatives are taken: a few percent, away from the end of the range.
     pub(crate) fn step(&self) -> f64 {
         match self.kind {

@@ -2,35 +2,23 @@
 
 use crate::posterior::Posterior;
 use crate::priors::{Priors, SCALES};
-use crate::residual::{Metric, Residual, Vector};
+use crate::residual::{Residual, Vector};
 
 /// Servers' worth of the first guess: no spread becomes zero.
 const GUESS: f64 = 0.5;
 
-/// Learned priors.
-#[derive(Debug, Clone)]
-pub struct Learned {
-    /// The priors.
-    pub priors: Priors,
-    /// ln of the probability of all rows.
-    pub evidence: f64,
-}
-
 /// Improves `priors` by the rows of many servers: expectation maximisation, `rounds` times.
-pub fn learn(priors: &Priors, servers: &[&[Residual]], rounds: usize) -> Learned {
+pub fn learn(priors: &Priors, servers: &[&[Residual]], rounds: usize) -> Priors {
     let guess = priors.clone();
     let mut priors = priors.clone();
-    let mut evidence = f64::NEG_INFINITY;
     let mut row_weights: Vec<Vec<f64>> = servers.iter().map(|rows| vec![1.0; rows.len()]).collect();
     for _ in 0..rounds {
         let mut squares = Vector::zeros();
         let mut noise = [0.0; 2];
         let mut counts = [0.0; 2];
         let mut weights = vec![0.1; SCALES];
-        evidence = 0.0;
         for (rows, row_weights) in servers.iter().zip(&mut row_weights) {
             let posterior = Posterior::weighted(&priors, rows, std::mem::take(row_weights));
-            evidence += posterior.evidence;
             for ((weight, part), sum) in posterior.weights.iter().zip(&posterior.parts).zip(&mut weights) {
                 *sum += weight;
                 if *weight < 1e-6 {
@@ -41,18 +29,12 @@ pub fn learn(priors: &Priors, servers: &[&[Residual]], rounds: usize) -> Learned
                 for (row, of_row) in rows.iter().zip(&posterior.rows) {
                     let square = weight * of_row * part.square(row);
                     let [tpot, ttft] = &mut noise;
-                    match row.metric {
-                        Metric::Tpot => *tpot += square,
-                        Metric::Ttft => *ttft += square,
-                    }
+                    *row.metric.of([tpot, ttft]) += square;
                 }
             }
             for row in *rows {
                 let [tpot, ttft] = &mut counts;
-                match row.metric {
-                    Metric::Tpot => *tpot += 1.0,
-                    Metric::Ttft => *ttft += 1.0,
-                }
+                *row.metric.of([tpot, ttft]) += 1.0;
             }
             *row_weights = posterior.weights_of(rows);
         }
@@ -66,5 +48,5 @@ pub fn learn(priors: &Priors, servers: &[&[Residual]], rounds: usize) -> Learned
         }
         priors.weights = Priors::shares(&weights);
     }
-    Learned { priors, evidence }
+    priors
 }

@@ -10,9 +10,9 @@ mod record;
 mod residual;
 mod watch;
 
-pub use calibration::{Calibration, Fitted, Row, Times, calibrate, residuals};
+pub use calibration::{Calibration, EIGHTY, Fitted, Row, Times, calibrate, residuals};
 pub use constant::{Constant, Field};
-pub use learn::{Learned, learn};
+pub use learn::learn;
 pub use next::{Gain, next};
 pub use posterior::{Expected, Posterior};
 pub use priors::{Priors, Scales};

@@ -16,7 +16,7 @@ pub struct Gain {
 
 /// Returns the candidates, up to `count`, that would narrow predictions of `asked` most, the first first.
 ///
-/// What the measurements will be does not matter to first order.
+/// The outcomes of the measurements do not matter to first order.
 pub fn next(posterior: &Posterior, asked: &[Residual], candidates: &[Vec<Residual>], count: usize) -> Vec<Gain> {
     let width = |posterior: &Posterior| {
         let squares = asked.iter().map(|row| posterior.expect(row.metric, &row.slopes).deviation().powi(2));

@@ -1,15 +1,15 @@
-//! What measurements tell of a server.
+//! The distribution of a server's constants after it was measured.
 
 use crate::priors::{Priors, Scales};
 use crate::residual::{Matrix, Metric, Residual, Vector};
 
 /// Degrees of freedom of the noise of a row: single rows are far off, by a hiccup of the server or of the client.
-const FREEDOM: f64 = 4.0;
+pub(crate) const FREEDOM: f64 = 4.0;
 /// Variance of a normal distribution of which as many values lie within the 80 % interval as of that noise, whose quantile
 /// at 90 % is 1.533.
 const NOISE_WIDTH: f64 = (1.533 / 1.2816) * (1.533 / 1.2816);
-/// Share of its prior deviation above which a constant counts as not told.
-pub(crate) const UNTOLD: f64 = 0.99;
+/// Share of its prior deviation above which a constant counts as not determined.
+pub(crate) const UNDETERMINED: f64 = 0.99;
 /// Times that the weights of rows are computed anew.
 const ROUNDS: usize = 3;
 
@@ -19,8 +19,6 @@ pub struct Posterior {
     /// Probability of each part.
     pub(crate) weights: Vec<f64>,
     pub(crate) parts: Vec<Part>,
-    /// ln of the probability of the measurements.
-    pub(crate) evidence: f64,
     /// Weight of each row.
     pub(crate) rows: Vec<f64>,
 }
@@ -54,7 +52,7 @@ struct Sums {
 }
 
 impl Posterior {
-    /// Computes what `rows` tell. Without rows it is the prior.
+    /// Computes the posterior of `rows`; without rows it is the prior.
     pub fn new(priors: &Priors, rows: &[Residual]) -> Posterior {
         let mut posterior = Posterior::weighted(priors, rows, vec![1.0; rows.len()]);
         for _ in 0..ROUNDS {
@@ -78,10 +76,7 @@ impl Posterior {
         let mut sums = [Sums::default(); 2];
         for (row, weight) in rows.iter().zip(&weights) {
             let [tpot, ttft] = &mut sums;
-            let of = match row.metric {
-                Metric::Tpot => tpot,
-                Metric::Ttft => ttft,
-            };
+            let of = row.metric.of([tpot, ttft]);
             of.normal.ger(*weight, &row.slopes, &row.slopes, 1.0);
             of.gradient.axpy(weight * row.error, &row.slopes, 1.0);
             of.squares += weight * row.error * row.error;
@@ -95,26 +90,26 @@ impl Posterior {
         let most = evidences.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let likely: Vec<f64> = evidences.iter().map(|evidence| (evidence - most).exp()).collect();
         let total: f64 = likely.iter().sum();
-        Posterior {
-            weights: likely.iter().map(|likely| likely / total).collect(),
-            parts,
-            evidence: most + total.ln(),
-            rows: weights,
-        }
+        Posterior { weights: likely.iter().map(|likely| likely / total).collect(), parts, rows: weights }
     }
 
     /// Returns the change of the constants that the measurements ask for; those of which they tell nothing stay.
     pub fn change(&self, priors: &Priors) -> Vector {
         // What predictions have too much of is taken away.
-        (-self.mean()).zip_map(&self.left(priors), |change, left| if left <= UNTOLD { change } else { 0.0 })
+        (-self.mean()).zip_map(&self.left(priors), |change, left| if left <= UNDETERMINED { change } else { 0.0 })
     }
 
-    /// Returns the standard deviation of the expected error of a prediction of such runs as `rows`, as a logarithm.
-    pub fn deviation_of(&self, metric: Metric, rows: &[Residual]) -> f64 {
+    /// Returns the expected size of errors of predictions of such runs as `rows`, after a change of the constants: a standard
+    /// deviation around 0, as a logarithm.
+    pub fn deviation_of(&self, metric: Metric, rows: &[Residual], change: &Vector) -> f64 {
+        let deviation = |slopes: &Vector| {
+            let expected = self.expect(metric, slopes);
+            expected.deviation().hypot(expected.mean + slopes.dot(change))
+        };
         let of_metric = rows.iter().filter(|row| row.metric == metric);
-        let deviations: Vec<f64> = of_metric.map(|row| self.expect(metric, &row.slopes).deviation()).collect();
+        let deviations: Vec<f64> = of_metric.map(|row| deviation(&row.slopes)).collect();
         match deviations.len() {
-            0 => self.expect(metric, &Vector::zeros()).deviation(),
+            0 => deviation(&Vector::zeros()),
             rows => deviations.iter().sum::<f64>() / rows as f64,
         }
     }
@@ -134,10 +129,10 @@ impl Posterior {
         })
     }
 
-    /// Returns the variance of the error of a prediction that the constants do not explain.
+    /// Returns the variance of the error of a prediction that the constants do not explain, without its heavy tails.
     pub(crate) fn noise(&self, metric: Metric) -> f64 {
         let parts = self.weights.iter().zip(&self.parts);
-        NOISE_WIDTH * parts.map(|(weight, part)| weight * part.noise_of(metric)).sum::<f64>()
+        parts.map(|(weight, part)| weight * part.noise_of(metric)).sum()
     }
 
     /// Returns what is known once runs with these derivatives are measured as well, whatever they are measured to take.
@@ -221,11 +216,7 @@ impl Part {
     }
 
     pub(crate) fn noise_of(&self, metric: Metric) -> f64 {
-        let [tpot, ttft] = self.noise;
-        match metric {
-            Metric::Tpot => tpot,
-            Metric::Ttft => ttft,
-        }
+        metric.of(self.noise)
     }
 
     /// Returns the expected square of the noise of a row, over the variance of the noise.

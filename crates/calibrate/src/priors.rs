@@ -1,4 +1,4 @@
-//! What is known of a server before it is measured.
+//! The distribution of a server's constants before it is measured.
 
 use std::fmt::Write as _;
 
@@ -25,11 +25,11 @@ pub(crate) const SCALES: usize = SPREADS.len() * (SPREADS.len() - 1) * NOISES.le
 /// mixture over multiples of the variances lets few measurements tell which of them a server is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scales {
-    /// Of constants of all steps.
+    /// The multiple for constants of all steps.
     pub steps: f64,
-    /// Of constants of prompts and requests.
+    /// The multiple for constants of prompts and requests.
     pub prompts: f64,
-    /// Of the noise, by metric.
+    /// Multiples for the noise, by metric.
     pub noise: [f64; 2],
 }
 
@@ -111,10 +111,6 @@ impl Priors {
 
     /// Returns the variance of the noise of a metric.
     pub(crate) fn variance(&self, scales: &Scales, metric: Metric) -> f64 {
-        let [[tpot, ttft], [of_tpot, of_ttft]] = [self.noise, scales.noise];
-        match metric {
-            Metric::Tpot => tpot * tpot * of_tpot,
-            Metric::Ttft => ttft * ttft * of_ttft,
-        }
+        metric.of(self.noise).powi(2) * metric.of(scales.noise)
     }
 }

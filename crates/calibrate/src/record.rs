@@ -1,4 +1,4 @@
-//! What a calibration keeps of its runs, in the file of its engine.
+//! The runs of a calibration, as the file of its engine keeps them.
 
 use std::collections::BTreeMap;
 

@@ -19,6 +19,19 @@ pub enum Metric {
     Ttft,
 }
 
+impl Metric {
+    /// All metrics.
+    pub const ALL: [Metric; 2] = [Metric::Tpot, Metric::Ttft];
+
+    /// Returns the value for this metric of values by metric.
+    pub fn of<T>(self, [tpot, ttft]: [T; 2]) -> T {
+        match self {
+            Metric::Tpot => tpot,
+            Metric::Ttft => ttft,
+        }
+    }
+}
+
 /// The error of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Residual {

@@ -39,9 +39,12 @@ fn a_host_that_is_slow_per_request_is_found_and_the_error_falls() {
     assert!(squares(|row| row.after) < 0.2 * squares(|row| row.before), "{:?}", calibration.rows);
     let host = calibration.constants[1];
     assert_eq!(host.name, "host_request");
-    assert!(host.is_told() && host.value > 1e-5, "{host:?}");
+    assert!(host.is_determined() && host.value > 1e-5, "{host:?}");
     let all_reduce = calibration.constants[9];
-    assert!(!all_reduce.is_told() && all_reduce.value.to_bits() == all_reduce.shipped.to_bits(), "{all_reduce:?}");
+    assert!(
+        !all_reduce.is_determined() && all_reduce.value.to_bits() == all_reduce.shipped.to_bits(),
+        "{all_reduce:?}"
+    );
 }
 
 #[test]

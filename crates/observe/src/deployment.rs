@@ -9,7 +9,8 @@ use crate::json::contents;
 use crate::measured::{Fact, Measured};
 
 /// Facts that are keys of a scenario.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
+    "gpu",
     "tp",
     "dp",
     "max_num_seqs",

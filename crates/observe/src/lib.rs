@@ -8,6 +8,7 @@ mod distribution;
 mod files;
 mod guidellm;
 mod inference_perf;
+mod inferencex;
 mod json;
 mod lists;
 mod log;

@@ -7,7 +7,7 @@ use rooflut_traces::{Input, Measurement};
 
 use crate::contents::Contents;
 use crate::json::{self, contents};
-use crate::{aiperf, guidellm, inference_perf, log, metrics, sglang, steps, vllm};
+use crate::{aiperf, guidellm, inference_perf, inferencex, log, metrics, sglang, steps, vllm};
 
 /// Reads a file of any kind.
 pub(crate) fn read(bytes: &[u8]) -> Result<(Measurement, Contents), Error> {
@@ -20,8 +20,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(Measurement, Contents), Error> {
     })?;
     let kind = kind.ok_or_else(|| {
         contents(
-            "expected the result of vllm bench serve, SGLang's bench_serving, GuideLLM, AIPerf, GenAI-Perf or \
-             inference-perf, Prometheus metrics or the startup log of vLLM, or a CSV of steps, found another file; leave \
+            "expected the result of vllm bench serve, SGLang's bench_serving, GuideLLM, AIPerf, GenAI-Perf, \
+             inference-perf or InferenceX, Prometheus metrics or the startup log of vLLM, or a CSV of steps, found another file; leave \
              it out",
         )
     })?;
@@ -37,6 +37,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<(Measurement, Contents), Error> {
                 Measurement::GuideLlm => guidellm::read(&values)?,
                 Measurement::AiPerf | Measurement::GenAiPerf => aiperf::read(kind, &values)?,
                 Measurement::AiPerfRequests => aiperf::read_requests(&values)?,
+                Measurement::InferenceX => inferencex::read(&values)?,
                 Measurement::InferencePerf => inference_perf::read(&values)?,
                 Measurement::InferencePerfRequests => inference_perf::read_requests(&values)?,
                 other => {

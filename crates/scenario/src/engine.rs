@@ -32,7 +32,7 @@ pub struct Engine {
 pub struct EngineFile {
     /// Its name.
     pub name: String,
-    /// What it describes.
+    /// The server that it describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The built-in stack that provides what the file leaves out.
@@ -196,7 +196,7 @@ impl Engine {
     }
 
     /// Returns a remark on a server that is not the one that the constants were fitted to.
-    pub(crate) fn elsewhere(&self, target: &Target) -> Option<String> {
+    pub fn mismatch(&self, target: &Target) -> Option<String> {
         if self.fitted_to.is_empty() {
             return None;
         }
@@ -223,7 +223,7 @@ fn set(stack: &mut EngineStack, about: &mut Vec<Constant>, name: &str, given: Fi
     })?;
     let (own, unit) = (seconds(known.unit), seconds(&given.unit));
     if own.is_some() != unit.is_some() || (own.is_none() && given.unit != known.unit) {
-        let expected = own.map_or_else(|| known.unit.to_owned(), |_| either(&["ms", "us", "ns"]));
+        let expected = own.map_or_else(|| known.unit.to_owned(), |_| either(&["s", "ms", "us", "ns"]));
         return Err(contents(format!("{name}: expected the unit {expected}, found {:?}", given.unit)));
     }
     if !(given.value.is_finite() && given.value >= 0.0) {
@@ -272,7 +272,9 @@ fn set_field(stack: &mut EngineStack, name: &str, value: f64) -> Result<(), Erro
         _ => {
             let mut all = serde_json::to_value(stack.constants).map_err(not_json)?;
             if let Some(field) = all.get_mut(name) {
-                // A whole number stays one.
+                if field.is_u64() && value.fract() != 0.0 {
+                    return Err(contents(format!("{name}: expected a whole number, found {value}")));
+                }
                 *field = if field.is_u64() { Value::from(value as u64) } else { Value::from(value) };
             }
             stack.constants = serde_json::from_value(all).map_err(|error| contents(format!("{name}: {error}")))?;

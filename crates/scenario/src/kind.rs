@@ -170,10 +170,14 @@ impl Kind {
         })
     }
 
-    /// Returns the kind with other constants of the engine.
+    /// Returns the kind with other constants of the engine; its rules and its memory stay.
     pub(crate) fn with_engine(&self, stack: &EngineStack) -> Result<Kind, Error> {
         let deployment = self.deployment.to_builder().engine(stack).build().map_err(library::deployment)?;
-        Ok(Kind { deployment: deployment.into(), served: Arc::default(), ..self.clone() })
+        let mut config = self.config;
+        config.api_server_ns = stack.api_server.to_nanos();
+        config.api_token_ns = stack.api_token.to_nanos();
+        config.api_output_ns = stack.api_output.to_nanos();
+        Ok(Kind { config, deployment: deployment.into(), served: Arc::default(), ..self.clone() })
     }
 
     /// The scenario of one such server.

@@ -102,7 +102,7 @@ impl Placement {
             return Err(no_effect("expert_parallel", "the model has no experts"));
         }
         placement.check_parallelism(&placement.model, placement.parallelism)?;
-        let notes = placement.remarks(target).chain(engine.elsewhere(target)).collect();
+        let notes = placement.remarks(target).chain(engine.mismatch(target)).collect();
         Ok(Placement { notes, ..placement })
     }
 

@@ -286,7 +286,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Returns the run with other constants of the engine.
+    /// Returns the run with other constants of the engine; its rules and its memory stay.
     ///
     /// # Errors
     /// Constants that are out of range.

@@ -19,6 +19,8 @@ pub enum Measurement {
     AiPerfRequests,
     /// GenAI-Perf's `profile_export_genai_perf.json`.
     GenAiPerf,
+    /// A result of InferenceX, or a list of them.
+    InferenceX,
     /// inference-perf's `summary_lifecycle_metrics.json` or `stage_0_lifecycle_metrics.json`.
     InferencePerf,
     /// inference-perf's `per_request_lifecycle_metrics.json`, which is a [trace](crate::Format::InferencePerf).
@@ -33,13 +35,14 @@ pub enum Measurement {
 }
 
 /// JSON by keys that all of a kind have, of the most particular kind first.
-const KEYS: [(&[&str], Measurement); 8] = [
+const KEYS: [(&[&str], Measurement); 9] = [
     (&["metadata", "metrics"], Measurement::AiPerfRequests),
     (&["benchmarks"], Measurement::GuideLlm),
     (&["aiperf_version"], Measurement::AiPerf),
     (&["request_throughput", "input_config"], Measurement::GenAiPerf),
     (&["request_throughput", "mean_e2e_latency_ms"], Measurement::SglangBench),
     (&["request_throughput", "tokenizer_id"], Measurement::VllmBench),
+    (&["hw", "conc", "tput_per_gpu"], Measurement::InferenceX),
     (&["load_summary", "successes"], Measurement::InferencePerf),
     (&["start_time", "end_time", "info"], Measurement::InferencePerfRequests),
 ];
@@ -93,6 +96,7 @@ impl Measurement {
             Measurement::AiPerf => "report of AIPerf",
             Measurement::AiPerfRequests => "requests of AIPerf",
             Measurement::GenAiPerf => "report of GenAI-Perf",
+            Measurement::InferenceX => "result of InferenceX",
             Measurement::InferencePerf => "report of inference-perf",
             Measurement::InferencePerfRequests => "requests of inference-perf",
             Measurement::Metrics => "metrics of a server",

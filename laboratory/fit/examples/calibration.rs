@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use nalgebra::{DMatrix, DVector};
-use rooflut_calibrate::{Constant, Metric, Posterior, Priors, Residual, Vector, learn};
+use rooflut_calibrate::{Constant, EIGHTY, Metric, Posterior, Priors, Residual, Vector, learn};
 use rooflut_validation::{Dataset, Kind, Server, embedded};
 
 /// Derivatives by the constants, which the example `sensitivities` prints.
@@ -36,13 +36,11 @@ const REFITTED: [&str; 17] = [
 ];
 /// Standard deviation of the logarithms of these constants before they are fitted.
 const OPEN: f64 = 0.3;
-/// Rounds by which priors are learned, and by which those of all servers become those without a family.
-const ROUNDS: [usize; 2] = [60, 4];
+/// Rounds by which priors are learned.
+const ROUNDS: usize = 60;
 const DRAWS: usize = 20;
 /// Fewest loops of a family that is calibrated.
 const LOOPS: usize = 8;
-/// Standard deviations of a normal distribution within which 80 % lie.
-const EIGHTY: f64 = 1.281_551_565_544_600_4;
 const METRICS: [(Metric, &str, f64); 2] = [(Metric::Tpot, "TPOT", 4.0), (Metric::Ttft, "TTFT", 10.0)];
 
 /// A figure of a closed loop.
@@ -62,9 +60,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let all = without(&rows, &families, "");
     let servers: Vec<&[Residual]> = all.values().map(Vec::as_slice).collect();
-    let learned = learn(&Priors::guess(), &servers, ROUNDS[0]).priors;
     if std::env::args().nth(1).is_some_and(|arg| arg == "priors") {
-        print!("{}", learned.to_csv());
+        print!("{}", learn(&Priors::guess(), &servers, ROUNDS).to_csv());
         return Ok(());
     }
     let mut figures: BTreeMap<(usize, usize), Vec<Figures>> = BTreeMap::new();
@@ -73,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let residuals = without(&rows, &families, family);
         let others: Vec<&[Residual]> =
             residuals.iter().filter(|(other, _)| *other != family).map(|(_, rows)| rows.as_slice()).collect();
-        let priors = learn(&learned, &others, ROUNDS[1]).priors;
+        let priors = learn(&Priors::guess(), &others, ROUNDS);
         let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ (place as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9));
         for points in [1, 2, 3, 6] {
             for (metric, figures_of) in calibrated(own, &residuals[family], &priors, points, &mut random) {
@@ -131,7 +128,7 @@ fn calibrated(
         let posterior = Posterior::new(priors, &train);
         let change = posterior.change(priors);
         for ((metric, ..), figures) in METRICS.iter().zip(&mut all) {
-            let half_width = EIGHTY * posterior.deviation_of(*metric, &train);
+            let half_width = EIGHTY * posterior.deviation_of(*metric, &train, &change);
             let of_metric = others.iter().map(|(_, residual)| *residual).filter(|row| row.metric == *metric);
             let errors: Vec<[f64; 2]> = of_metric.map(|row| [row.error, row.error + row.slopes.dot(&change)]).collect();
             let share = 1.0 / DRAWS as f64;

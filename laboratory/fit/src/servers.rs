@@ -8,7 +8,8 @@ use rooflut::engine::{EngineStack, stacks};
 use rooflut_error::Error;
 use rooflut_validation::{Case, Dataset, Kind, Metric, Predictor, embedded, signed_percent, summarize, validate};
 
-/// Change of ln(constant) by which derivatives are taken. Shares may be 1, so it is downwards.
+/// Change of ln(constant) by which derivatives are taken: downwards, since shares may be 1, and upwards for a factor that
+/// is at least 1.
 const STEP: f64 = -0.05;
 /// Deviation of ln(constant) that other rows than these leave open.
 const OPEN: f64 = 0.3;
@@ -114,19 +115,30 @@ fn step_to<'r>(rows: impl Iterator<Item = &'r Residual>) -> DVector<f64> {
     -step.unwrap_or_else(|| DVector::zeros(size))
 }
 
+/// Returns the stacks with a constant multiplied by the exponential of a step.
+fn stacks_with(moved: Option<(Field, f64)>) -> Vec<EngineStack> {
+    let stack = |stack: &'static EngineStack| {
+        let mut stack = *stack;
+        if let Some((field, step)) = moved {
+            *field(&mut stack) *= step.exp();
+        }
+        stack
+    };
+    stacks::ALL.into_iter().map(stack).collect()
+}
+
+/// Returns the step of a constant within its range.
+fn step_of(field: Field) -> f64 {
+    let all_are_in_range = stacks_with(Some((field, STEP))).iter().all(|stack| stack.check().is_ok());
+    if all_are_in_range { STEP } else { -STEP }
+}
+
 /// Returns the errors of all rows of closed loops on single servers, with their derivatives.
 fn residuals() -> Result<Vec<Residual>, Error> {
     let of_servers = |dataset: &Dataset| dataset.kind == Kind::ClosedLoops && !dataset.file.starts_with("fleets");
     let datasets: Vec<Dataset> = embedded()?.into_iter().filter(of_servers).collect();
-    let predicted = |moved: Option<Field>| -> Vec<Case> {
-        let stack = |stack: &'static EngineStack| {
-            let mut stack = *stack;
-            if let Some(field) = moved {
-                *field(&mut stack) *= STEP.exp();
-            }
-            stack
-        };
-        let own: Vec<EngineStack> = stacks::ALL.into_iter().map(stack).collect();
+    let predicted = |moved: Option<(Field, f64)>| -> Vec<Case> {
+        let own = stacks_with(moved);
         let engines: Vec<&EngineStack> = own.iter().collect();
         let predictor = Predictor { engines: &engines, ..Predictor::default() };
         datasets.iter().flat_map(|dataset| validate(dataset, &predictor).cases).collect()
@@ -137,19 +149,20 @@ fn residuals() -> Result<Vec<Residual>, Error> {
     };
     let cases = predicted(None);
     let now = times(&cases);
-    let moved: Vec<Vec<f64>> = CONSTANTS.iter().map(|field| times(&predicted(Some(*field)))).collect();
+    let steps = CONSTANTS.map(step_of);
+    let moved: Vec<Vec<f64>> = CONSTANTS.into_iter().zip(steps).map(|change| times(&predicted(Some(change)))).collect();
     let compared = cases.iter().flat_map(|case| {
         let of_case = METRICS.iter().filter_map(move |(metric, _)| case.comparison(*metric));
         of_case.map(move |comparison| (case, comparison))
     });
     let residuals = compared.zip(&now).enumerate().map(|(row, ((case, comparison), now))| {
-        let slope = |moved: &Vec<f64>| moved.get(row).map_or(0.0, |moved| (moved / now).ln() / STEP);
+        let slope = |(moved, step): (&Vec<f64>, &f64)| moved.get(row).map_or(0.0, |moved| (moved / now).ln() / step);
         Residual {
             model: case.model,
             gpu: case.gpu.clone(),
             metric: comparison.metric,
             error: (comparison.predicted / comparison.actual).ln(),
-            slopes: DVector::from_iterator(CONSTANTS.len(), moved.iter().map(slope)),
+            slopes: DVector::from_iterator(CONSTANTS.len(), moved.iter().zip(&steps).map(slope)),
         }
     });
     Ok(residuals.collect())

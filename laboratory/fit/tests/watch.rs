@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rooflut_calibrate::{Change, Metric, New, Posterior, Priors};
+use rooflut_calibrate::{Change, Metric, New, Posterior, Priors, Residual, Vector};
 
 const FILES: [&str; 2] = [
     include_str!("../../validation/servers_inferencex.csv"),
@@ -52,17 +52,19 @@ fn at_most_one_in_twenty_repeats_is_an_alarm() {
     // Each of the two may be the newer one.
     let pairs: Vec<_> = pairs.flat_map(|[a, b]| [[a, b], [b, a]]).collect();
     assert!(pairs.len() > 150, "{}", pairs.len());
-    let is_alarm = |[before, after]: &&[[f64; 2]; 2]| {
-        METRICS.iter().enumerate().any(|(index, (metric, _))| {
-            let repeat = New::Repeat { change: (after[index] / before[index]).ln(), of: 1 };
-            Change::of(*metric, &[repeat], &posterior).unwrap().is_slower()
-        })
+    let of_pair = |[before, after]: &[[f64; 2]; 2], index: usize, slowdown: f64, runs: usize| {
+        let (metric, _) = METRICS[index];
+        let since = Some((slowdown * after[index] / before[index]).ln());
+        let residual = Residual { metric, error: 0.0, slopes: Vector::zeros() };
+        Change::of(metric, &vec![New { load: 0, residual, since }; runs], &posterior).unwrap()
     };
-    let alarms = pairs.iter().filter(is_alarm).count();
-    assert!(20 * alarms <= pairs.len(), "{alarms} of {}", pairs.len());
-    let is_found = |[before, _]: &&[[f64; 2]; 2]| {
-        let repeat = New::Repeat { change: (1.1 * before[0] / before[0]).ln(), of: 1 };
-        Change::of(Metric::Tpot, &[repeat], &posterior).unwrap().is_slower()
-    };
-    assert!(pairs.iter().all(|pair| is_found(&pair)), "steps that are 10 % slower are found by one repeat");
+    // However often it is measured on that day.
+    for runs in [1, 3, 10] {
+        let is_alarm = |pair: &&[[f64; 2]; 2]| (0..2).any(|index| of_pair(pair, index, 1.0, runs).is_slower());
+        let alarms = pairs.iter().filter(is_alarm).count();
+        assert!(20 * alarms <= pairs.len(), "{alarms} of {}", pairs.len());
+    }
+    let is_found = |pair: &&[[f64; 2]; 2]| of_pair(pair, 0, 1.1, 1).is_slower();
+    let found = pairs.iter().filter(is_found).count();
+    assert!(5 * found > 4 * pairs.len(), "{found} of {}: steps that are 10 % slower", pairs.len());
 }

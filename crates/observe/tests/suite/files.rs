@@ -149,6 +149,37 @@ fn sglang_writes_a_line_for_each_run() {
     assert_eq!((second.load.asked_per_s, second.load.concurrency), (Some(0.0), Some(3.5)));
 }
 
+fn inferencex() -> Value {
+    json!({
+        "hw": "h200", "conc": 64, "image": "vllm/vllm-openai:v0.15.1", "model": "openai/gpt-oss-120b",
+        "framework": "vllm", "precision": "fp4", "isl": 1024, "osl": 1024, "tp": 2, "ep": 1, "dp_attention": "false",
+        "tput_per_gpu": 3_650.0, "output_tput_per_gpu": 1_825.0, "input_tput_per_gpu": 1_825.0,
+        "mean_ttft": 0.15, "median_ttft": 0.12, "p99_ttft": 0.5, "mean_tpot": 0.0166, "mean_intvty": 60.2,
+    })
+}
+
+#[test]
+fn inferencex_writes_seconds_and_rates_of_a_gpu() {
+    let measured = read(&[("a.json", &inferencex().to_string())]).unwrap();
+    let run = &measured.runs[0];
+    assert_eq!((run.ttft_ms.mean, run.ttft_ms.p50, run.tpot_ms.mean), (Some(150.0), Some(120.0), Some(16.6)));
+    assert_eq!((run.output_tokens_per_s, run.load.users), (Some(3_650.0), Some(64)));
+    let scenario = measured.scenario(0).unwrap();
+    assert_eq!((scenario.target.gpu(), scenario.target.tp()), ("h200", 2));
+    assert_eq!(scenario.workload.prompt().to_string(), "uniform:819..1024");
+}
+
+#[test]
+fn a_sweep_of_inferencex_is_one_server_with_several_loads() {
+    let (one, mut other) = (inferencex(), inferencex());
+    other["conc"] = json!(128);
+    let both = json!([one, other]).to_string();
+    assert_eq!(read(&[("a.json", &both)]).unwrap().runs.len(), 2);
+    other["tp"] = json!(4);
+    let message = message(&[("a.json", &json!([one, other]).to_string())]);
+    assert!(message.contains("tp: found 2 and 4, so these are two servers"), "{message}");
+}
+
 fn aiperf(unit: &str) -> Value {
     let times =
         |ms: f64| json!({"unit": unit, "avg": ms, "p50": ms, "p90": ms, "p95": ms, "p99": ms, "min": ms, "max": ms});

@@ -1,0 +1,119 @@
+//! `rooflut calibrate`: the constants of an engine, fitted to a server.
+
+mod answer;
+mod engine_file;
+
+use std::path::Path;
+
+use rooflut_calibrate::{Metric, Posterior, Priors, calibrate};
+use rooflut_scenario::{Engine, Scenario, ScenarioFile};
+
+use crate::args::CalibrateArgs;
+use crate::error::Error;
+use crate::loads::MeasuredLoads;
+use crate::observe::write;
+use crate::outputs::{Existing, Outputs};
+use crate::{input, measured, next};
+
+use answer::Answer;
+#[cfg(feature = "schema")]
+pub(crate) use answer::CalibratedJson;
+
+/// Beginnings of the outputs.
+const OF_ENGINE: &[u8] = b"# Written by `rooflut calibrate`";
+const OF_SCENARIO: &[u8] = b"# As calibrated: ";
+/// Name of an engine without a file.
+const UNNAMED: &str = "calibrated";
+
+/// Calibrates and answers with the text to print.
+pub(crate) fn run(args: &CalibrateArgs) -> Result<String, Error> {
+    let inputs = args.measured.files.iter().chain(&args.next_for).map(|path| (path.clone(), "is an input"));
+    let mut outputs = Outputs::new(inputs.collect(), Existing::from(args.force));
+    let mut open = |path: Option<&Path>, first: &[u8]| path.map(|path| outputs.open(path, first)).transpose();
+    let out = open(args.out.as_deref(), OF_ENGINE)?;
+    let scenario_out = open(args.scenario_out.as_deref(), OF_SCENARIO)?;
+    let measured = measured::read(&args.measured)?;
+    if !measured.deployment.contains_key("engine") {
+        let text = "no file tells the version of the engine, around whose constants the fit is; give it, as in --engine \
+                    vllm-0.18.0, or add the server's log";
+        return Err(Error::new(text).about("engine"));
+    }
+    let loads = MeasuredLoads::of(&measured)?;
+    let target = &loads.scenario.target;
+    if let Some(path) = target.engine_file() {
+        let text = format!(
+            "{}: expected the engine of the server's version, as in vllm-0.18.0, found a calibrated one; its runs can \
+             be given again",
+            path.display()
+        );
+        return Err(Error::new(text).about("engine"));
+    }
+    let stack = target.find_engine(&input::open)?.stack;
+    let priors = priors()?;
+    let calibration = calibrate(stack, &loads.times(), &priors, |stack| loads.predict(stack))?;
+    let stem = args.out.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+    let name = args.name.clone().or(stem).unwrap_or_else(|| UNNAMED.to_owned());
+    let next = match args.next {
+        Some(count) => {
+            let rows: Vec<_> = calibration.rows.iter().map(|row| row.residual).collect();
+            let posterior = Posterior::new(&priors, &rows);
+            let asked = args.next_for.as_deref().map(scenario_of).transpose()?;
+            next::loads(&calibration, &posterior, &loads, asked, usize::from(count))?
+        }
+        None => Vec::new(),
+    };
+    if let Some(file) = out {
+        let engine = engine_file::of(&name, stack, &calibration, &loads)?;
+        let text = format!(
+            "{} from {}.\n{}",
+            str::from_utf8(OF_ENGINE).unwrap_or_default(),
+            sources(&loads),
+            engine.to_toml()?
+        );
+        // Whatever its name and its values are, commands can read it.
+        let path = args.out.as_deref().unwrap_or(Path::new(UNNAMED));
+        Engine::read(path, text.as_bytes())?;
+        write(file, args.out.as_deref(), &text)?;
+    }
+    if let (Some(file), Some(engine)) = (scenario_out, &args.out) {
+        let mut scenario = loads.scenario.clone();
+        scenario.target.engine = Some(as_file(engine));
+        let text =
+            format!("{}{}\n{}", str::from_utf8(OF_SCENARIO).unwrap_or_default(), sources(&loads), scenario.to_toml()?);
+        write(file, args.scenario_out.as_deref(), &text)?;
+    }
+    let notes = measured.notes.iter().chain(&loads.notes).cloned().collect();
+    let answer = Answer { args, name, stack, loads: &loads, calibration: &calibration, next, notes };
+    if args.json { answer.json() } else { Ok(answer.text()) }
+}
+
+/// Returns the priors that come with the program.
+pub(crate) fn priors() -> Result<Priors, Error> {
+    Priors::shipped().ok_or_else(|| Error::new("the built-in priors of calibrations are damaged"))
+}
+
+fn scenario_of(path: &Path) -> Result<Scenario, Error> {
+    let bytes = input::read(path).map_err(Error::reading(path))?;
+    let file = ScenarioFile::read(&bytes).map_err(|error| error.in_file(path))?;
+    Ok(file.scenario().clone())
+}
+
+fn sources(loads: &MeasuredLoads) -> String {
+    let mut sources: Vec<&str> = loads.loads.iter().map(|load| load.source.as_str()).collect();
+    sources.dedup();
+    sources.join(", ").replace(['\n', '\r'], " ")
+}
+
+/// Returns the path of a file as the value of `engine`, where a name without a folder or an extension is no path.
+pub(crate) fn as_file(path: &Path) -> String {
+    let text = path.display().to_string();
+    if rooflut_scenario::names_file(&text) { text } else { format!("./{text}") }
+}
+
+/// Returns the name of a metric in JSON.
+pub(crate) fn name_of(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Tpot => "tpot",
+        Metric::Ttft => "ttft",
+    }
+}
