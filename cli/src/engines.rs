@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<String, Error> {
         text += &stack_text(stack);
     }
     let legend = format!(
-        "`--engine` takes one of these names, or a file of `rooflut calibrate`; the default is {}. A version without a stack takes the newest stack of \
+        "`--engine` takes one of these names; the default is {}. It takes a file of `rooflut calibrate`, too. A version without a stack takes the newest stack of \
          its release or of an earlier one. A nightly build takes the stack of its date (vllm-nightly-2026-04-22).",
         Target::default().engine()
     );

@@ -33,12 +33,16 @@ pub fn open(path: &Path) -> io::Result<Input> {
     })
 }
 
-/// Reads the whole file at `path`.
+/// Reads the whole file at `path`; `-` is standard input.
 ///
 /// # Errors
 /// As of [`open`], and a file that cannot be read to its end.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        STDIN.clone().reader()?.read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
     open_file(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -1,6 +1,7 @@
 //! Measured loads of a server, and their predictions.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use rooflut::engine::EngineStack;
 use rooflut::sim::figures::Stats;
@@ -15,6 +16,8 @@ use crate::prepared::PreparedRun;
 
 /// Share of requests above which a run with failures is left out.
 const FAILED: f64 = 0.01;
+/// Share of the rate of a load that servers complete which keep up with it, in a run that is long enough.
+const KEEPS_UP: f64 = 0.8;
 /// Keys of a load that do not tell it apart from others.
 const IGNORED: [&str; 2] = ["requests", "seed"];
 
@@ -66,6 +69,17 @@ impl MeasuredLoads {
         }
     }
 
+    /// Leaves loads out, with a remark, unless none is left.
+    pub(crate) fn leave_out(&mut self, of: impl Fn(&MeasuredLoad) -> bool, why: &str) -> Result<(), Error> {
+        let (out, kept): (Vec<MeasuredLoad>, Vec<MeasuredLoad>) = mem::take(&mut self.loads).into_iter().partition(of);
+        self.notes.extend(out.iter().map(|load| format!("run {} is left out: {why}", load.number)));
+        self.loads = kept;
+        match out.first().filter(|_| self.loads.is_empty()) {
+            Some(load) => Err(Error::new(format!("{}: {why}; measure the server again", load.source))),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the predicted times of all loads.
     pub(crate) fn predict(&self, stack: &EngineStack) -> Result<Vec<Times>, Error> {
         self.loads.iter().map(|load| load.predict(stack)).collect()
@@ -98,8 +112,9 @@ impl MeasuredLoad {
         }
         let scenario = measured.scenario(index)?;
         let prepared = PreparedRun::try_new(&scenario, &input::open)?;
-        let outcome = prepared.run().run(&mut ())?;
-        if outcome.is_overloaded() {
+        let completed = run.requests_per_s.zip(run.load.asked_per_s);
+        let is_behind = completed.is_some_and(|(completed, asked)| completed < KEEPS_UP * asked);
+        if is_behind || prepared.run().run(&mut ())?.is_overloaded() {
             // The time to the first token is that of a queue which grows.
             times.ttft = None;
         }

@@ -14,8 +14,18 @@ use crate::input;
 pub(crate) fn read(args: &MeasuredArgs) -> Result<Measured, Error> {
     let (given, notes) = args.given()?;
     let (mut observed, mut files) = (Vec::new(), Vec::new());
+    let mut read: Vec<(&Path, Vec<u8>)> = Vec::new();
+    let mut twice = Vec::new();
     for path in &args.files {
         let bytes = input::read(path).map_err(Error::reading(path))?;
+        match read.iter().find(|(_, other)| *other == bytes) {
+            Some((other, _)) => {
+                twice.push(format!("{} is {}, given twice: it counts once", path.display(), other.display()))
+            }
+            None => read.push((path, bytes)),
+        }
+    }
+    for (path, bytes) in read {
         match of_json(path, &bytes)? {
             Some(measured) => observed.push((path.display().to_string(), measured)),
             None => files.push((path.display().to_string(), bytes)),
@@ -24,13 +34,14 @@ pub(crate) fn read(args: &MeasuredArgs) -> Result<Measured, Error> {
     let files: Vec<File<'_>> = files.iter().map(|(name, bytes)| File { name, bytes }).collect();
     let mut measured =
         if observed.is_empty() || !files.is_empty() { Measured::read(&files, &given)? } else { Measured::default() };
+    let has_observed = !observed.is_empty();
     for (name, other) in observed {
         measured.join(other, &name)?;
     }
-    if files.len() < args.files.len() {
+    if has_observed {
         measured.give(&given)?;
     }
-    measured.notes.splice(..0, notes);
+    measured.notes.splice(..0, notes.into_iter().chain(twice));
     Ok(measured)
 }
 

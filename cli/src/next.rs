@@ -41,7 +41,10 @@ pub(crate) fn loads(
     let asked = match asked {
         Some(question) => {
             let mut scenario = question;
+            let policy = scenario.server.policy;
             (scenario.target, scenario.server) = (base.target.clone(), base.server.clone());
+            // Priorities of requests need the order of admission by them.
+            scenario.server.policy = scenario.server.policy.or(policy);
             slopes(calibration, &[PreparedRun::try_new(&scenario, &input::open)?.run().clone()])?
         }
         None => calibration.rows.iter().map(|row| row.residual).collect(),

@@ -18,7 +18,7 @@ Exit codes:
   0        answered
   1        a file could not be read or written
   2        wrong use: arguments, contents of files, or what cannot be modelled
-  3        asked and not met: run --require, plan, saturate
+  3        asked and not met: run --require, plan, saturate, watch
   4        overloaded under --require, whether or not limits are met
   128 + n  ended by signal n, as 130 by Ctrl-C";
 

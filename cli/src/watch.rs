@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::args::WatchArgs;
 use crate::calibrate::{as_file, name_of, priors};
 use crate::error::Error;
-use crate::loads::MeasuredLoads;
+use crate::loads::{MeasuredLoad, MeasuredLoads};
 use crate::observe::write;
 use crate::output::{Answered, plural, signed, three_digits, title, to_json, warnings, wrapped_at};
 use crate::outputs::{Existing, Outputs};
@@ -63,10 +63,11 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Answered, Error> {
     let mut given = Scenario::default();
     given.target.engine = Some(as_file(&args.calibrated));
     measured.give(&given)?;
-    let loads = MeasuredLoads::of(&measured)?;
+    let mut loads = MeasuredLoads::of(&measured)?;
     if let Some(mismatch) = engine.mismatch(&loads.scenario.target) {
         return Err(Error::new(format!("{mismatch}; give runs of the same server")));
     }
+    loads.leave_out(|load| is_of_calibration(&record, load), "it is a run of the calibration itself")?;
     let posterior = Posterior::new(&priors()?, &record.residuals());
     let times = loads.times();
     let rows = residuals(engine.stack, &times, |stack| loads.predict(stack))?;
@@ -100,7 +101,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Answered, Error> {
         write(file, args.junit.as_deref(), &watched.junit())?;
     }
     let text = if args.json { to_json(&watched)? } else { watched.text() };
-    let failure = slower.then(|| Error::of(Kind::NotMet, watched.verdict()));
+    let failure = slower.then(|| Error::of(Kind::NotMet, watched.slowdowns()));
     Ok(Answered { text, failure })
 }
 
@@ -113,10 +114,26 @@ fn calibrated(path: &Path) -> Result<(Engine, Record), Error> {
         let text = "expected an engine that `rooflut calibrate` wrote, found one without [calibration]; calibrate it";
         return Err(Error::in_file(path, None, text));
     };
-    let record = calibration.try_into().map_err(|error: toml::de::Error| {
+    let record: Record = calibration.try_into().map_err(|error: toml::de::Error| {
         Error::in_file(path, None, format!("calibration: {}; write it again with `rooflut calibrate`", error.message()))
     })?;
+    if !record.is_finite() {
+        let text = "calibration: expected times above 0 and finite numbers, found others; write it again with `rooflut \
+                    calibrate`";
+        return Err(Error::in_file(path, None, text));
+    }
     Ok((engine, record))
+}
+
+/// Whether a load is a run of the calibration, by the digits of its figures.
+fn is_of_calibration(record: &Record, load: &MeasuredLoad) -> bool {
+    record.runs.iter().any(|run| {
+        let is_equal = |metric: Metric| {
+            let former = run.figure(metric).map(|figure| figure.measured_ms);
+            former.is_some_and(|former| load.time(metric).is_some_and(|time| (1e3 * time / former - 1.0).abs() < 1e-12))
+        };
+        run.load == load.keys && Metric::ALL.into_iter().all(is_equal)
+    })
 }
 
 /// Returns ln(new / mean of the calibration's) of a load that the calibration has.
@@ -173,8 +190,9 @@ impl ChangeJson {
 }
 
 impl WatchedJson {
-    fn verdict(&self) -> String {
-        self.changes.iter().map(ChangeJson::verdict).collect::<Vec<_>>().join(", ")
+    fn slowdowns(&self) -> String {
+        let slower = self.changes.iter().filter(|change| change.slower);
+        slower.map(ChangeJson::verdict).collect::<Vec<_>>().join(", ")
     }
 
     fn text(&self) -> String {

@@ -12,7 +12,7 @@ Examples:
   rooflut watch my-server.toml users-16-today.json --gpu h100 --junit watch.xml || echo slower";
 const AFTER: &str = "\
 New runs of loads that the calibration has are compared with its measurements, others with its predictions. Exits with 3 if \
-steps or prompts are slower than chance explains; of a server that is as it was, at most 5 % of the decisions say so.";
+decode steps or prompts are slower than chance explains, which 5 % of servers that are as they were seem to be at most.";
 
 /// Arguments of `rooflut watch`.
 #[derive(Args)]

@@ -10,7 +10,7 @@ use tempfile::{TempDir, tempdir};
 use crate::support::{failure, failure_with_answer, json, list, number, rooflut, success};
 
 const SERVER: &str = "--gpu h100 --model llama-3.1-8b";
-/// A server whose host is slow, and whose API server is.
+/// A server whose host is slow, and whose layers are.
 const TRUTH: &str = "name = 'truth'\ninherits = 'vllm-0.18.0'\n[constants]\n\
                      host = { value = 900, unit = 'us' }\nlayer = { value = 14, unit = 'us' }\n";
 
@@ -114,7 +114,10 @@ fn runs_of_another_server_are_refused() {
     let (folder, truth, engine) = calibrated();
     let new = measure(folder.path(), "new.json", &truth, 16, 1.0);
     let error = failure(&format!("watch {engine} {new} --gpu h200 --model llama-3.1-8b"));
-    assert!(error.contains("is of a server with gpu h100, the new runs are of one with gpu h200"), "{error}");
+    assert!(
+        error.contains("were fitted to another server: gpu h200 instead of h100; give runs of the same server"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -175,4 +178,50 @@ fn every_command_takes_the_file_of_an_engine() {
         .expect("a column");
     let times: Vec<&str> = rows.lines().skip(1).filter_map(|row| row.split(',').nth(tpot)).collect();
     assert!(times.len() == 2 && times[0] != times[1], "{rows}");
+}
+
+#[test]
+fn a_server_unlike_others_is_followed_where_five_runs_agree() {
+    let folder = tempdir().expect("a folder");
+    let truth = folder.path().join("slow.toml").display().to_string();
+    fs::write(&truth, TRUTH.replace("0.18.0", "0.11.0").replace("900", "3100")).expect("written");
+    let runs = [1, 4, 16, 32, 64].map(|users| measure(folder.path(), &format!("{users}.json"), &truth, users, 1.0));
+    let answer = json(&format!("calibrate {} {SERVER} --engine vllm-0.11.0", runs.join(" ")));
+    let mean = |key: &str| {
+        let tpot = list(&answer, "/figures").iter().filter(|figure| figure["metric"] == "tpot");
+        tpot.map(|figure| number(figure, key).abs()).sum::<f64>() / 5.0
+    };
+    assert!(mean("/before_percent") > 15.0 && mean("/after_percent") < 5.0, "{answer:#}");
+}
+
+#[test]
+fn a_file_that_is_given_twice_counts_once() {
+    let (folder, truth, engine) = calibrated();
+    let new = measure(folder.path(), "new.json", &truth, 16, 1.01);
+    let answer = json(&format!("watch {engine} {new} {new} {SERVER}"));
+    assert_eq!(answer["changes"][0]["runs"], 1);
+    assert!(list(&answer, "/notes")[0].as_str().expect("a note").ends_with("given twice: it counts once"));
+}
+
+#[test]
+fn a_run_of_the_calibration_itself_is_no_new_one() {
+    let (folder, _truth, engine) = calibrated();
+    let own = folder.path().join("16.json");
+    let error = failure(&format!("watch {engine} {} {SERVER}", own.display()));
+    assert!(error.contains("it is a run of the calibration itself; measure the server again"), "{error}");
+}
+
+#[test]
+fn an_api_server_that_is_slow_is_part_of_the_prediction() {
+    let (folder, _truth, _engine) = calibrated();
+    let slow = folder.path().join("slow_api.toml").display().to_string();
+    fs::write(
+        &slow,
+        "name = 'slow'\ninherits = 'vllm-0.18.0'\n[constants]\napi_server = { value = 60, unit = 'ms' }\n",
+    )
+    .expect("written");
+    let runs = [1, 4, 8].map(|users| measure(folder.path(), &format!("slow{users}.json"), &slow, users, 1.0));
+    let answer = json(&format!("calibrate {} {SERVER} --engine vllm-0.18.0", runs.join(" ")));
+    let api_server = list(&answer, "/constants").iter().find(|it| it["name"] == "api_server").expect("a constant");
+    assert!(number(api_server, "/value") > number(api_server, "/shipped"), "{api_server}");
 }

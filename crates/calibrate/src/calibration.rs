@@ -5,12 +5,16 @@ use std::collections::BTreeMap;
 use rooflut::engine::EngineStack;
 
 use crate::constant::Constant;
-use crate::posterior::{FREEDOM, Posterior, UNDETERMINED};
+use crate::posterior::{Posterior, UNDETERMINED};
 use crate::priors::Priors;
 use crate::residual::{Metric, Residual, Vector};
 
-/// Number of times that the constants are fitted, each time around the last fit.
-const ROUNDS: usize = 2;
+/// Most rounds, each around the last fit.
+const ROUNDS: usize = 4;
+/// Shares of a step that are tried, until one agrees better.
+const SHARES: [f64; 3] = [1.0, 0.5, 0.25];
+/// Length of a step, in units of the constants, that changes nothing.
+const SMALL: f64 = 1e-3;
 /// Standard deviations of a normal distribution within which 80 % lie.
 pub const EIGHTY: f64 = 1.281_551_565_544_600_4;
 
@@ -72,7 +76,8 @@ pub struct Row {
 impl Fitted {
     /// Returns whether the runs determine the constant; otherwise it has the value of before.
     pub fn is_determined(&self) -> bool {
-        self.left <= UNDETERMINED
+        // A round may have moved one of which a later round finds that little depends on it.
+        self.left <= UNDETERMINED || self.value.to_bits() != self.shipped.to_bits()
     }
 }
 
@@ -90,8 +95,8 @@ impl Times {
 
 /// Fits the constants of `stack` to measured runs of one server. `predict` returns the times of all runs.
 ///
-/// Predicts once for each constant, for the derivatives, and three times more. Constants of which the runs
-/// tell nothing stay, and all of them do if no fit agrees better with the runs than `stack`.
+/// Each round predicts once for each constant, for the derivatives, and for the change that these ask for, which is halved
+/// until it agrees better. Constants on which the runs do not depend stay, and all of them do if no change agrees better.
 ///
 /// # Errors
 /// The first error of `predict`.
@@ -102,43 +107,44 @@ pub fn calibrate<E>(
     predict: impl Fn(&EngineStack) -> Result<Vec<Times>, E>,
 ) -> Result<Calibration, E> {
     let rows = residuals(stack, measured, &predict)?;
-    let only: Vec<Residual> = rows.iter().map(|(_, row)| *row).collect();
-    let errors_of = |stack: &EngineStack| -> Result<Vec<f64>, E> {
-        let times = predict(stack)?;
-        let error = |(run, row): &(usize, Residual)| {
-            let of_run = times.get(*run).zip(measured.get(*run));
-            of_run.and_then(|(now, measured)| now.error(measured, row.metric)).unwrap_or(row.error)
-        };
-        Ok(rows.iter().map(error).collect())
-    };
-    let mut best = Fit::of(priors, &only, Vector::zeros(), only.iter().map(|row| row.error).collect(), only.clone());
-    let mut linear = only.clone();
-    for _ in 0..ROUNDS {
-        let wanted = Posterior::new(priors, &linear).change(priors);
-        let change = effective(stack, &wanted);
-        let errors = errors_of(&shifted(stack, &change))?;
-        for (row, error) in linear.iter_mut().zip(&errors) {
-            row.error = error - row.slopes.dot(&change);
-        }
-        let fit = Fit::of(priors, &only, change, errors, linear.clone());
-        if fit.loss < best.loss {
-            best = fit;
-        }
-    }
     let runs: Vec<usize> = rows.iter().map(|(run, _)| *run).collect();
+    let before: Vec<Residual> = rows.into_iter().map(|(_, row)| row).collect();
+    let mut fit = Fit::of(priors, Vector::zeros(), before.clone(), before.clone());
+    for round in 0..ROUNDS {
+        if round > 0 {
+            let moved = shifted(stack, &fit.change);
+            let rows: Vec<Residual> = residuals(&moved, measured, &predict)?.into_iter().map(|(_, row)| row).collect();
+            let linear = rows.iter().map(|row| Residual { error: row.error - row.slopes.dot(&fit.change), ..*row });
+            fit = Fit::of(priors, fit.change, rows.clone(), linear.collect());
+        }
+        let step = fit.posterior.change(priors) - fit.change;
+        let before = fit.posterior.squares(&fit.rows);
+        let better = SHARES.into_iter().map(|share| effective(stack, &(fit.change + share * step)));
+        let mut found = None;
+        for change in better.filter(|change| (change - fit.change).norm() > SMALL) {
+            let rows = errors(&fit.rows, &runs, measured, &predict(&shifted(stack, &change))?);
+            if fit.posterior.squares(&rows) < before {
+                found = Some((change, rows));
+                break;
+            }
+        }
+        let Some((change, rows)) = found else { break };
+        (fit.change, fit.rows) = (change, rows);
+    }
     let constants = Constant::ALL.iter().enumerate();
-    let constants = constants.map(|(index, constant)| fitted(stack, constant, index, &best, priors, &runs));
-    let deviations = Metric::ALL.map(|metric| best.posterior.deviation_of(metric, &only, &best.change));
-    let of_rows = rows.iter().zip(&best.linear).zip(&best.errors).map(|(((run, row), linear), after)| {
-        let others: Vec<Residual> = rows.iter().filter(|(other, _)| other != run).map(|(_, row)| *row).collect();
+    let constants = constants.map(|(index, constant)| fitted(stack, constant, index, &fit, priors, &runs));
+    let deviations = Metric::ALL.map(|metric| fit.posterior.deviation_of(metric, &fit.linear, &fit.change));
+    let of_rows = before.iter().zip(&fit.rows).zip(&fit.linear).zip(&runs).map(|(((before, after), linear), run)| {
+        let others = fit.linear.iter().zip(&runs).filter(|(_, other)| *other != run).map(|(row, _)| *row);
+        let others: Vec<Residual> = others.collect();
         let left_out = (!others.is_empty()).then(|| {
             let change = effective(stack, &Posterior::new(priors, &others).change(priors));
-            row.error + row.slopes.dot(&change)
+            linear.error + linear.slopes.dot(&change)
         });
-        Row { run: *run, before: row.error, after: *after, left_out, residual: *linear }
+        Row { run: *run, before: before.error, after: after.error, left_out, residual: *linear }
     });
     Ok(Calibration {
-        stack: shifted(stack, &best.change),
+        stack: shifted(stack, &fit.change),
         constants: constants.collect(),
         rows: of_rows.collect(),
         deviations,
@@ -147,20 +153,30 @@ pub fn calibrate<E>(
 
 /// A change of the constants, and its consequences.
 struct Fit {
-    loss: f64,
     change: Vector,
-    errors: Vec<f64>,
-    /// The errors before the change, to first order around it.
+    /// The errors with the change.
+    rows: Vec<Residual>,
+    /// The errors without it, to first order around the point of the derivatives.
     linear: Vec<Residual>,
     /// The posterior of `linear`.
     posterior: Posterior,
 }
 
 impl Fit {
-    fn of(priors: &Priors, rows: &[Residual], change: Vector, errors: Vec<f64>, linear: Vec<Residual>) -> Fit {
+    fn of(priors: &Priors, change: Vector, rows: Vec<Residual>, linear: Vec<Residual>) -> Fit {
         let posterior = Posterior::new(priors, &linear);
-        Fit { loss: loss(priors, rows, &errors, &change), change, errors, linear, posterior }
+        Fit { change, rows, linear, posterior }
     }
+}
+
+/// Returns rows with the errors of other predictions.
+fn errors(rows: &[Residual], runs: &[usize], measured: &[Times], predicted: &[Times]) -> Vec<Residual> {
+    let with_error = |(row, run): (&Residual, &usize)| {
+        let of_run = predicted.get(*run).zip(measured.get(*run));
+        let error = of_run.and_then(|(predicted, measured)| predicted.error(measured, row.metric));
+        Residual { error: error.unwrap_or(row.error), ..*row }
+    };
+    rows.iter().zip(runs).map(with_error).collect()
 }
 
 /// Returns the errors of the runs with their derivatives, each with its run.
@@ -188,16 +204,6 @@ pub fn residuals<E>(
         }
     }
     Ok(rows)
-}
-
-/// Returns how badly a change agrees with the measurements and with the priors: minus twice the logarithm of its
-/// probability, with the noise of Student's t and the priors of servers whose variances are ten times the usual ones.
-fn loss(priors: &Priors, rows: &[Residual], errors: &[f64], change: &Vector) -> f64 {
-    let squares = rows.iter().zip(errors).map(|(row, error)| {
-        let scaled = (error / row.metric.of(priors.noise)).powi(2) / FREEDOM;
-        (FREEDOM + 1.0) * scaled.ln_1p()
-    });
-    squares.sum::<f64>() + change.component_div(&priors.spreads).norm_squared() / 10.0
 }
 
 fn fitted(

@@ -4,7 +4,7 @@ use crate::priors::{Priors, Scales};
 use crate::residual::{Matrix, Metric, Residual, Vector};
 
 /// Degrees of freedom of the noise of a row: single rows are far off, by a hiccup of the server or of the client.
-pub(crate) const FREEDOM: f64 = 4.0;
+const FREEDOM: f64 = 4.0;
 /// Variance of a normal distribution of which as many values lie within the 80 % interval as of that noise, whose quantile
 /// at 90 % is 1.533.
 const NOISE_WIDTH: f64 = (1.533 / 1.2816) * (1.533 / 1.2816);
@@ -118,6 +118,16 @@ impl Posterior {
     pub fn mean(&self) -> Vector {
         let parts = self.weights.iter().zip(&self.parts);
         parts.fold(Vector::zeros(), |sum, (weight, part)| sum + *weight * part.mean)
+    }
+
+    /// Returns the sum of squares of errors, each over the variance of its noise and with the weight of its row.
+    pub(crate) fn squares(&self, rows: &[Residual]) -> f64 {
+        let noise = Metric::ALL.map(|metric| {
+            let parts = self.weights.iter().zip(&self.parts);
+            parts.map(|(weight, part)| weight / part.noise_of(metric)).sum::<f64>()
+        });
+        let rows = rows.iter().zip(&self.rows);
+        rows.map(|(row, weight)| weight * row.metric.of(noise) * row.error * row.error).sum()
     }
 
     /// Returns the covariance of the constants.

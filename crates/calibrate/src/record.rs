@@ -74,6 +74,18 @@ impl RecordedRun {
 }
 
 impl Record {
+    /// Whether all times are above 0 and finite, and so are all other numbers.
+    pub fn is_finite(&self) -> bool {
+        let figures = self.runs.iter().flat_map(|run| Metric::ALL.map(|metric| run.figure(metric))).flatten();
+        let mut figures = figures.map(|figure| {
+            let times = [figure.measured_ms, figure.predicted_ms];
+            times.iter().all(|time| *time > 0.0 && time.is_finite())
+                && figure.error.is_finite()
+                && figure.slopes.values().all(|slope| slope.is_finite())
+        });
+        figures.all(|is_good| is_good)
+    }
+
     /// Returns the errors of all figures.
     pub fn residuals(&self) -> Vec<Residual> {
         let of_run =

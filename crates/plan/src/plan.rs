@@ -1,5 +1,7 @@
 //! The answer to a question: the cheapest deployments.
 
+use std::collections::BTreeSet;
+
 use rooflut_scenario::{Error, Load, unmeasured};
 use serde::Serialize;
 
@@ -124,6 +126,9 @@ impl Question<'_> {
         let is_used = |variant: &&Variant| {
             kinds.iter().any(|(whole, prefill)| [Some(*whole), *prefill].contains(&Some(variant.index)))
         };
+        let used = variants.iter().filter(is_used);
+        let mismatches = used.filter_map(|variant| variant.run.placement().engine_mismatch.clone());
+        notes.extend(mismatches.collect::<BTreeSet<String>>());
         let unused = variants.iter().filter(|variant| !is_used(variant));
         let beyond = unused.filter_map(|variant| Excluded::by_bounds(variant, max_gpus));
         Ok(Plan {

@@ -45,6 +45,8 @@ pub struct Placement {
     pub kv_dtype: Dtype,
     /// The engine stack.
     pub engine: &'static EngineStack,
+    /// A remark on constants of the engine that were fitted to another server.
+    pub engine_mismatch: Option<String>,
     /// Remarks on what was given and means something else, or nothing.
     pub notes: Vec<String>,
 }
@@ -96,13 +98,14 @@ impl Placement {
             network: target.network(),
             kv_dtype: kv_dtype.unwrap_or(Dtype::Bf16),
             engine: stack,
+            engine_mismatch: engine.mismatch(target),
             notes: Vec::new(),
         };
         if placement.parallelism.expert_parallel && placement.model.spec.experts().is_none() {
             return Err(no_effect("expert_parallel", "the model has no experts"));
         }
         placement.check_parallelism(&placement.model, placement.parallelism)?;
-        let notes = placement.remarks(target).chain(engine.mismatch(target)).collect();
+        let notes = placement.remarks(target).chain(placement.engine_mismatch.clone()).collect();
         Ok(Placement { notes, ..placement })
     }
 

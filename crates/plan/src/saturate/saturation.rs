@@ -195,11 +195,12 @@ impl<'q> RateQuestion<'q> {
         let remark = |kind: &ServerKind| unmeasured(&kind.placement().tables, &kind.settings().target);
         let mut unmeasured: Vec<String> = run.kinds().filter_map(remark).collect();
         unmeasured.dedup();
+        let mismatch = run.placement().engine_mismatch.clone();
         let best = if limits.is_any() { within_limits.as_ref() } else { Some(&saturation) };
         let command =
             best.map(|point| Ok::<_, Error>(command(&run.with_rate(point.rate)?, seeds.len()))).transpose()?.flatten();
         let lost = (!run.outages().is_empty()).then(|| LOST.to_owned());
-        let notes = unmeasured.into_iter().chain(short).chain(unclear).chain(lost);
+        let notes = unmeasured.into_iter().chain(mismatch).chain(short).chain(unclear).chain(lost);
         Ok(Saturation {
             model: run.placement().model.name.clone(),
             gpu: run.gpu(),
