@@ -11,15 +11,16 @@ use crate::scenario::Target;
 /// The base of GPUs that take no efficiencies.
 const NONE: &str = "none";
 
-/// Returns whether the value of the key `gpu` is the path of a data sheet: it ends with `.toml`, or names a folder.
+/// Returns whether the value of a key is the path of a file and no name, as that of `gpu` or `engine` may be: it ends with
+/// `.toml`, or names a folder.
 ///
 /// ```
 /// use rooflut_scenario::names_file;
 /// assert_eq!(["h100", "l4.toml", "sheets/l4"].map(names_file), [false, true, true]);
 /// ```
-pub fn names_file(gpu: &str) -> bool {
-    let extension = Path::new(gpu).extension();
-    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("toml")) || gpu.contains(path::is_separator)
+pub fn names_file(value: &str) -> bool {
+    let extension = Path::new(value).extension();
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("toml")) || value.contains(path::is_separator)
 }
 
 impl Target {
