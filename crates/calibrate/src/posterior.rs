@@ -95,7 +95,7 @@ impl Posterior {
 
     /// Returns the change of the constants that the measurements ask for; those of which they tell nothing stay.
     pub fn change(&self, priors: &Priors) -> Vector {
-        // What predictions have too much of is taken away.
+        // The excess of predictions is taken away.
         (-self.mean()).zip_map(&self.left(priors), |change, left| if left <= UNDETERMINED { change } else { 0.0 })
     }
 

@@ -188,7 +188,7 @@ def test_a_busy_server_is_asked_again(server, serve, read, status):
     found = read("users-2_40-8.json")
     assert code == 0 and (found["completed"], found["failed"]) == (20, 0), text
     about = found["rooflut_collect"]
-    # Of 24 attempts each fifth failed.
+    # Each fifth of 24 attempts failed.
     assert sum(about["retries_of_requests"]) == 4 and 0 < about["retried_requests"] <= 4
     assert f"{about['retried_requests']} requests were sent again" in text
     # The wait before the second attempt is in no latency.
@@ -360,7 +360,7 @@ def test_the_result_has_every_key_that_the_reader_reads(server, serve, read):
     keys |= set(re.findall(r'"(\w+)"', re.search(r"for name in \[(.*)\]", lists)[1]))
     keys |= {f"{figure}_{latency}_ms" for figure in figures for latency in latencies}
     assert latencies == {"ttft", "tpot", "itl", "e2el"} and {"duration", "model_id", "start_times"} <= keys
-    # What the file is recognised by.
+    # Keys by which the file is recognised.
     keys |= {"request_throughput", "tokenizer_id", "request_goodput"}
     keys -= {"ramp_up_strategy"}  # vLLM writes it where there is one.
     assert serve(server(), "--users", 2, "--requests", 4, *SMALL)[0] == 0

@@ -35,7 +35,7 @@ examples:
   #   vllm bench serve --model MODEL --max-concurrency 16 --num-prompts 160 --random-input-len 512
   rooflut-collect serve --url https://llm.example --api-key-env LLM_KEY --loads loads.txt --out results
 
-  # What was measured, beside the prediction:
+  # The measurement beside the prediction:
   rooflut observe results/users-16_512-128.json --gpu h100
 """
 

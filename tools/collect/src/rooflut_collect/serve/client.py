@@ -27,7 +27,7 @@ ENDPOINTS = {"completions": "/v1/completions", "chat": "/v1/chat/completions"}
 
 @dataclass
 class Answer:
-    """What came of a request. Times are those of its last attempt, on the clock of `time.perf_counter`."""
+    """The outcome of a request. Times are of its last attempt, on the clock of `time.perf_counter`."""
 
     prompt_tokens: int
     start_s: float
@@ -94,7 +94,7 @@ class Client:
         await self._session.close()
 
     async def models(self) -> list[dict]:
-        """What the server lists."""
+        """Returns what the server lists."""
         where = self._target.shown(_MODELS)
         try:
             async with self._session.get(self._target.at(_MODELS), allow_redirects=False) as response:

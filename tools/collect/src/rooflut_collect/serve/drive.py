@@ -36,7 +36,7 @@ class LoadFailed(Exception):
 
 @dataclass
 class Driven:
-    """What came of a load."""
+    """The outcome of a load."""
 
     began: datetime
     answers: list[Answer] = field(default_factory=list)
