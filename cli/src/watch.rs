@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rooflut_calibrate::{Change, Metric, New, Posterior, Record, residuals};
+use rooflut_observe::Fact;
 use rooflut_scenario::{Engine, EngineFile, Kind, Scenario};
 use serde::Serialize;
 
@@ -60,6 +61,11 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Answered, Error> {
     let (engine, record) = calibrated(&args.calibrated)?;
     let mut measured = measured::read(&args.measured)?;
     let version = measured.deployment.remove("engine");
+    if version.as_ref().is_some_and(Fact::is_given) {
+        let text = "--engine: expected the version that the server's log names, or none, since the calibrated file has the \
+                    engine; leave it out";
+        return Err(Error::new(text).about("engine"));
+    }
     let mut given = Scenario::default();
     given.target.engine = Some(as_file(&args.calibrated));
     measured.give(&given)?;

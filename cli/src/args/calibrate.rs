@@ -29,13 +29,13 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub(crate) name: Option<String>,
     /// Write the scenario of the first load, with the calibrated engine, to this TOML file.
-    #[arg(long, value_name = "FILE", help_heading = "Output", requires = "out")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) scenario_out: Option<PathBuf>,
     /// Name so many loads to measure next, as `vllm bench serve` commands.
     #[arg(long, value_name = "NUMBER", help_heading = "Output", value_parser = clap::value_parser!(u8).range(1..=10))]
     pub(crate) next: Option<u8>,
     /// The scenario whose latencies these loads should narrow [default: the measured loads].
-    #[arg(long, value_name = "FILE", help_heading = "Output", requires = "next")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) next_for: Option<PathBuf>,
     /// Write JSON.
     #[arg(long, help_heading = "Output")]

@@ -27,6 +27,17 @@ const UNNAMED: &str = "calibrated";
 
 /// Calibrates and answers with the text to print.
 pub(crate) fn run(args: &CalibrateArgs) -> Result<String, Error> {
+    for (flag, is_given, other, is_there) in [
+        ("--scenario-out", args.scenario_out.is_some(), "--out", args.out.is_some()),
+        ("--next-for", args.next_for.is_some(), "--next", args.next.is_some()),
+    ] {
+        if is_given && !is_there {
+            return Err(Error::new(format!("{flag} needs {other}; add it")));
+        }
+    }
+    if args.name.as_deref().is_some_and(|name| name.trim().is_empty()) {
+        return Err(Error::new("--name: expected a name, found none; leave it out, or give one"));
+    }
     let inputs = args.measured.files.iter().chain(&args.next_for).map(|path| (path.clone(), "is an input"));
     let mut outputs = Outputs::new(inputs.collect(), Existing::from(args.force));
     let mut open = |path: Option<&Path>, first: &[u8]| path.map(|path| outputs.open(path, first)).transpose();

@@ -6,6 +6,7 @@ use crate::bounded::{Place, check_all, says_what_to_do};
 
 const MEASURED: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/observe/tests/files/guidellm-0.8.1/concurrency-4.json");
+const AGAIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/measured/again.json");
 const ENGINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/measured/my-server.toml");
 const VALUES: [&str; 9] = ["-1", "0", "99999999999999999999", "1e308", "NaN", "inf", "", "ü\u{202e}√", "a\nb"];
 
@@ -86,7 +87,7 @@ fn every_flag_takes_a_value_that_it_can_mean_and_refuses_others_in_one_line() {
         match name.split(' ').next() {
             Some("import") => arguments.extend([NO_FILE, "new"]),
             Some("observe" | "calibrate") => arguments.push(MEASURED),
-            Some("watch") => arguments.extend([ENGINE, MEASURED]),
+            Some("watch") => arguments.extend([ENGINE, AGAIN]),
             Some("compare") => arguments.extend([NO_FILE, NO_FILE]),
             Some("validate") if ["--calibration", "--scatter", "--html"].contains(&flag) => arguments.push(NO_FILE),
             _ if name == "tables score" || name == "tables plot" && flag != "--tables" => arguments.push(NO_FILE),

@@ -25,7 +25,7 @@ const READERS: &[&str] = &[
     "fits --prices PATH",
     "compare PATH PATH",
     "observe PATH --gpu h100",
-    "calibrate PATH --gpu h100",
+    "calibrate PATH --gpu h100 --engine vllm-0.11.0",
     "run --engine PATH",
     "lookup gemm --k 4096 --n 4096 --m 8 --tables PATH",
 ];
@@ -37,7 +37,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("saturate", "--requests 20 --goodput ttft:100000@mean"),
     ("sweep", "--requests 2 --out new.csv"),
     ("observe", "--gpu h100"),
-    ("calibrate", "--gpu h100"),
+    ("calibrate", "--gpu h100 --engine vllm-0.11.0"),
     ("watch", "--gpu h100"),
     ("step", "--decode 1x1"),
     ("lookup gemm", "--k 4096 --n 4096 --m 8"),

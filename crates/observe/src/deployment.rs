@@ -26,7 +26,7 @@ const KEYS: [&str; 10] = [
 const BLOCK_SIZE: u64 = 16;
 
 /// Source of keys that were given.
-const GIVEN: &str = "command line";
+pub(crate) const GIVEN: &str = "command line";
 
 /// The settings of a deployment that logs name.
 #[derive(Default)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::deployment::GIVEN;
 use crate::run::Run;
 use crate::step::Step;
 
@@ -30,6 +31,13 @@ pub struct Fact {
     pub value: Value,
     /// Its file, or `command line`.
     pub source: String,
+}
+
+impl Fact {
+    /// Whether it was given, and no file tells it.
+    pub fn is_given(&self) -> bool {
+        self.source == GIVEN
+    }
 }
 
 /// All that files tell of one server: its deployment, the loads that it served, and the figures that were measured.
