@@ -77,7 +77,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Answered, Error> {
     let posterior = Posterior::new(&priors()?, &record.residuals());
     let times = loads.times();
     let rows = residuals(engine.stack, &times, |stack| loads.predict(stack))?;
-    let changes = [Metric::Tpot, Metric::Ttft].into_iter().filter_map(|metric| {
+    let changes = Metric::ALL.into_iter().filter_map(|metric| {
         let mut repeats = 0;
         let of_metric = rows.iter().filter(|(_, row)| row.metric == metric);
         let new = of_metric.map(|(run, row)| {

@@ -86,13 +86,21 @@ impl Measured {
                 )));
             }
         }
-        let Measured { files, deployment, runs, facts, steps, notes, missing, .. } = other;
+        let Measured { files, deployment, runs, facts, metrics, metric_files, steps, notes, missing } = other;
         self.missing.retain(|key| missing.contains(key));
         self.files.extend(files);
         self.deployment.extend(deployment);
         self.runs.extend(runs);
         self.steps.extend(steps);
         self.notes.extend(notes);
+        match (self.metrics.is_empty(), metrics.is_empty()) {
+            (true, _) => (self.metrics, self.metric_files) = (metrics, metric_files),
+            (false, false) => self.notes.push(format!(
+                "the metrics of {name} are left out: the load has those of {}",
+                self.metric_files.join(", ")
+            )),
+            (false, true) => (),
+        }
         for (key, fact) in facts {
             self.add_fact(name, &key, fact.value)?;
         }

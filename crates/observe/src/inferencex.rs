@@ -13,6 +13,10 @@ const SHORTEST: f64 = 0.8;
 /// Keys that tell a server apart.
 const SERVER: [&str; 7] = ["hw", "model", "framework", "precision", "tp", "ep", "image"];
 
+/// Settings that are not read, with their usual values.
+const UNREAD: [(&str, &[&str]); 4] =
+    [("ep", &["1"]), ("dp_attention", &["false"]), ("spec_decoding", &["none", "false"]), ("disagg", &["false"])];
+
 pub(crate) fn read(results: &[Value]) -> Result<Contents, Error> {
     // A file of a sweep is a list.
     let results: Vec<&Value> =
@@ -24,6 +28,7 @@ pub(crate) fn read(results: &[Value]) -> Result<Contents, Error> {
         let gpu = first.get("hw").and_then(Value::as_str).map(|gpu| ("gpu", json!(gpu.to_ascii_lowercase())));
         found.facts.extend([tp, gpu].into_iter().flatten());
         found.notes.extend(image(first));
+        found.notes.extend(UNREAD.iter().filter_map(|(key, usual)| unread(first, key, usual)));
     }
     for result in results {
         found.runs.push(run(result)?);
@@ -49,6 +54,14 @@ fn check_one_server(first: &Value, results: &[&Value]) -> Result<(), Error> {
 fn image(result: &Value) -> Option<String> {
     let image = result.get("image")?.as_str()?;
     Some(format!("the server is of the image {image}; give its version, as in --engine vllm-0.18.0"))
+}
+
+/// Returns a remark on a setting that changes the server and is not read.
+fn unread(result: &Value, key: &str, usual: &[&str]) -> Option<String> {
+    let value = result.get(key).filter(|value| !value.is_null())?;
+    let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let is_usual = usual.iter().any(|usual| shown.eq_ignore_ascii_case(usual));
+    (!is_usual).then(|| format!("{key} is {shown}, which is not read: describe the server by flags"))
 }
 
 fn run(result: &Value) -> Result<Run, Error> {

@@ -170,6 +170,16 @@ fn inferencex_writes_seconds_and_rates_of_a_gpu() {
 }
 
 #[test]
+fn settings_of_inferencex_that_are_not_read_are_named() {
+    let named = |result: &Value| read(&[("a.json", &result.to_string())]).unwrap().notes.join("; ");
+    let mut result = inferencex();
+    assert!(!named(&result).contains("is not read"));
+    (result["dp_attention"], result["ep"]) = (json!("true"), json!(8));
+    let notes = named(&result);
+    assert!(notes.contains("ep is 8, which is not read") && notes.contains("dp_attention is true"), "{notes}");
+}
+
+#[test]
 fn a_sweep_of_inferencex_is_one_server_with_several_loads() {
     let (one, mut other) = (inferencex(), inferencex());
     other["conc"] = json!(128);
