@@ -6,7 +6,7 @@ use rooflut_scenario::{Scenario, VllmServe};
 use serde_json::{Value, json};
 
 use crate::json::contents;
-use crate::measured::{Fact, Measured};
+use crate::measured::{Fact, GIVEN, Measured};
 
 /// Facts that are keys of a scenario.
 const KEYS: [&str; 10] = [
@@ -24,9 +24,6 @@ const KEYS: [&str; 10] = [
 
 /// The tokens of a KV block, where nothing else is said.
 const BLOCK_SIZE: u64 = 16;
-
-/// Source of keys that were given.
-pub(crate) const GIVEN: &str = "command line";
 
 /// The settings of a deployment that logs name.
 #[derive(Default)]

@@ -76,20 +76,24 @@ fn run(result: &Value) -> Result<Run, Error> {
     };
     let gpus = count(result, "/tp")?.unwrap_or(1) as f64;
     let rate = |name: &str| Ok::<_, Error>(number(result, &format!("/{name}_per_gpu"))?.map(|rate| rate * gpus));
+    let output = lengths(number(result, "/osl")?);
+    let output_tokens_per_s = rate("output_tput")?;
     Ok(Run {
         client: "InferenceX".to_owned(),
         model: result.get("model").and_then(Value::as_str).map(str::to_owned),
         load: Load {
             users: count(result, "/conc")?,
             prompt_tokens: lengths(number(result, "/isl")?),
-            output_tokens: lengths(number(result, "/osl")?),
+            output_tokens: output,
             ..Load::default()
         },
         ttft_ms: latency("ttft")?,
         tpot_ms: latency("tpot")?,
         itl_ms: latency("itl")?,
         e2e_ms: latency("e2el")?,
-        output_tokens_per_s: rate("output_tput")?,
+        output_tokens_per_s,
+        // No key has it.
+        requests_per_s: output_tokens_per_s.zip(output.mean).map(|(tokens, mean)| tokens / mean),
         total_tokens_per_s: rate("tput")?,
         ..Run::default()
     })

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::deployment::GIVEN;
 use crate::run::Run;
 use crate::step::Step;
+
+/// Source of keys that were given.
+pub(crate) const GIVEN: &str = "command line";
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

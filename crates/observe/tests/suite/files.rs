@@ -164,6 +164,7 @@ fn inferencex_writes_seconds_and_rates_of_a_gpu() {
     let run = &measured.runs[0];
     assert_eq!((run.ttft_ms.mean, run.ttft_ms.p50, run.tpot_ms.mean), (Some(150.0), Some(120.0), Some(16.6)));
     assert_eq!((run.output_tokens_per_s, run.load.users), (Some(3_650.0), Some(64)));
+    assert!((run.requests_per_s.unwrap() - 3_650.0 / 921.6).abs() < 1e-9);
     let scenario = measured.scenario(0).unwrap();
     assert_eq!((scenario.target.gpu(), scenario.target.tp()), ("h200", 2));
     assert_eq!(scenario.workload.prompt().to_string(), "uniform:819..1024");
