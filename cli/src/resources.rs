@@ -27,7 +27,6 @@ pub(crate) fn find<'r>(
         model: model.model.clone(),
         draft_model: draft.as_ref().map(|draft| draft.model.clone()),
         tables,
-        engine: target.find_engine(read)?,
         find: &of_target,
         read,
     };

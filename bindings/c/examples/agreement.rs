@@ -7,7 +7,7 @@ use rooflut::model;
 use rooflut::sim::{Outcome, Request, Server, ServerEvent};
 use rooflut::step::{Binding, Chunk, DecodeGroup, Part, StepBatch, StepModel};
 use rooflut::table::{Class, Extent, sets};
-use rooflut_scenario::{Engine, Model, Resources, Run, ScenarioFile, no_others};
+use rooflut_scenario::{Model, Resources, Run, ScenarioFile, no_others};
 
 const STEPS: u64 = 10_000;
 const REQUESTS: u64 = 100;
@@ -43,7 +43,6 @@ fn open(toml: &str) -> Result<Run, Box<dyn Error>> {
         model: Model::new(found.name, found.spec),
         draft_model: None,
         tables: tables.ok_or("expected a built-in set")?.clone(),
-        engine: Engine::find(scenario.target.engine())?,
         find: &no_others,
         read: &|_| Err(std::io::ErrorKind::NotFound.into()),
     };

@@ -134,8 +134,7 @@ impl Objects {
         let tables = self.tables(scenario)?;
         // Servers with settings of their own name what they differ in.
         let find: Find<'static> = if self.model == 0 && self.tables == 0 { &of_target } else { &no_others };
-        let engine = scenario.target.find_engine(&open).map_err(refused)?;
-        Ok(Resources { model, draft_model, tables, engine, find, read: &open })
+        Ok(Resources { model, draft_model, tables, find, read: &open })
     }
 
     pub(crate) fn model(&self, scenario: &Scenario) -> Result<Model, Failure> {

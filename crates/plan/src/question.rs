@@ -155,7 +155,9 @@ impl<'q> Question<'q> {
         }
         let base = self.base()?;
         let load = Load::try_new(&base.workload, self.read)?;
-        let engine = base.target.find_engine(self.read)?;
+        let engine_file = base.target.engine_file();
+        let engine =
+            engine_file.map_or(Err(io::ErrorKind::NotFound), |path| (self.read)(path).map_err(|error| error.kind()));
         let choices = self.space.choices();
         let (model, draft_model, limits) = (&self.model, &self.draft_model, &self.limits);
         let built = choices.into_par_iter().map(|(tables, choice)| {
@@ -163,10 +165,9 @@ impl<'q> Question<'q> {
                 model: model.clone(),
                 draft_model: draft_model.clone(),
                 tables,
-                engine,
                 find: &no_others,
-                // The load is read.
-                read: &|_| Err(io::ErrorKind::NotFound.into()),
+                // The load is read; the engine's file may be a pipe.
+                read: &|_| Ok(engine.clone()?),
             };
             let scenario = choice.applied(&base);
             scenario.check()?;

@@ -8,7 +8,7 @@ use rooflut::hardware::Dtype;
 use rooflut::model;
 use rooflut::table::{TableSet, sets};
 use rooflut_plan::{Answer, Limits, Plan, Question, Space};
-use rooflut_scenario::{Engine, Model, Prices, Resources, Run, Scenario};
+use rooflut_scenario::{Model, Prices, Resources, Run, Scenario};
 
 /// Formats of weights, and of KV entries.
 const FORMATS: [Dtype; 2] = [Dtype::Bf16, Dtype::Fp8];
@@ -130,7 +130,6 @@ fn headroom(case: &Case, scenario: &Scenario, tables: &TableSet) -> Option<f64> 
         model: model.clone(),
         draft_model: None,
         tables: tables.clone(),
-        engine: Engine::default(),
         find: &|_| Ok((model.clone(), tables.clone())),
         read: &|_| Err(ErrorKind::NotFound.into()),
     };

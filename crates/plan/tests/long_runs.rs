@@ -15,7 +15,7 @@ use rooflut::model;
 use rooflut::table::{TableSet, sets};
 use rooflut_plan::{Answer, Limits, Plan, Question, RateQuestion, Space};
 use rooflut_report::Report;
-use rooflut_scenario::{Engine, Model, Resources, Run, Scenario, no_others};
+use rooflut_scenario::{Model, Resources, Run, Scenario, no_others};
 use serde::Deserialize;
 
 /// Seeds of the long runs.
@@ -68,7 +68,6 @@ impl Case {
             model: self.model(),
             draft_model: None,
             tables: self.tables(),
-            engine: Engine::default(),
             find: &no_others,
             read: &|_| Err(ErrorKind::NotFound.into()),
         }

@@ -7,7 +7,7 @@ use rayon::ThreadPoolBuilder;
 use rooflut::model;
 use rooflut::table::sets;
 use rooflut_plan::{Limits, RateQuestion, Saturation, Setting};
-use rooflut_scenario::{Engine, Model, Resources, Run, Scenario, no_others};
+use rooflut_scenario::{Model, Resources, Run, Scenario, no_others};
 
 fn resources() -> Resources<'static> {
     let llama = model::find("llama-3.1-8b").unwrap();
@@ -15,7 +15,6 @@ fn resources() -> Resources<'static> {
         model: Model::new(llama.name, llama.spec),
         draft_model: None,
         tables: sets::H100.clone(),
-        engine: Engine::default(),
         find: &no_others,
         read: &|_| Err(ErrorKind::NotFound.into()),
     }

@@ -13,7 +13,6 @@ use rooflut_error::{Error, Kind as ErrorKind, key, no_effect, value};
 use rooflut_report::Role;
 use rooflut_traces::Input;
 
-use crate::engine::Engine;
 use crate::generated::Requests;
 use crate::kind::{Group, Kind};
 use crate::library;
@@ -39,12 +38,10 @@ pub struct Resources<'r> {
     pub draft_model: Option<Model>,
     /// The table set that [`Target`](crate::Target) names by `gpu` or `tables`.
     pub tables: TableSet,
-    /// The engine that [`Target`](crate::Target) names, as [`Target::find_engine`](crate::Target::find_engine) finds it.
-    pub engine: Engine,
     /// Finds model and tables for servers with settings of their own: [`Server::fleet`](crate::Server::fleet),
     /// [`Server::prefill`](crate::Server::prefill) and [`Server::decode`](crate::Server::decode).
     pub find: Find<'r>,
-    /// Opens the trace, or files of lengths and prices: for a file, `File::open(path).map(Input::from)`.
+    /// Opens the trace, the engine's file, or files of lengths and prices: for a file, `File::open(path).map(Input::from)`.
     pub read: &'r dyn Fn(&Path) -> io::Result<Input>,
 }
 
@@ -100,7 +97,8 @@ impl Run {
         load: impl FnOnce(&Workload, Read<'_>) -> Result<Load, Error>,
     ) -> Result<Run, Error> {
         scenario.check()?;
-        let Resources { model, draft_model, tables, engine, find, read } = resources;
+        let Resources { model, draft_model, tables, find, read } = resources;
+        let engine = scenario.target.find_engine(read)?;
         let mut kinds = Vec::new();
         let mut speculation = None;
         for member in scenario.members()? {

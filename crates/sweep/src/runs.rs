@@ -161,7 +161,6 @@ impl<'s> Runs<'s> {
             model: named.model,
             draft_model: named.draft_model,
             tables: named.tables,
-            engine: scenario.target.find_engine(self.sources.open)?,
             find: &find,
             read: self.sources.open,
         };

@@ -5,7 +5,7 @@ use std::fs::File;
 
 use rooflut::model;
 use rooflut::table::sets;
-use rooflut_scenario::{Engine, Kind, Model, Resources, Run, Scenario, no_others};
+use rooflut_scenario::{Kind, Model, Resources, Run, Scenario, no_others};
 use rooflut_sweep::{Axis, Error, Grid, Named, Shard, Sources, Sweep, earlier, merge};
 use rooflut_traces::Input;
 use serde_json::Value;
@@ -67,7 +67,6 @@ fn each_row_is_the_report_of_its_scenario_or_its_error() {
                 model: named.model,
                 draft_model: None,
                 tables: named.tables,
-                engine: Engine::default(),
                 find: &no_others,
                 read: SOURCES.open,
             };

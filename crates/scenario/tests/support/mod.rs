@@ -38,6 +38,5 @@ fn run_with(text: &str, read: &dyn Fn(&Path) -> io::Result<Input>) -> Run {
     let llama = model::find(scenario.target.model()).unwrap();
     let find = |_: &Target| Ok::<_, Error>((Model::new(llama.name, llama.spec), sets::H100.clone()));
     let (model, tables) = find(&scenario.target).unwrap();
-    let engine = scenario.target.find_engine(read).unwrap();
-    Run::try_new(scenario, Resources { model, draft_model: None, tables, engine, find: &find, read }).unwrap()
+    Run::try_new(scenario, Resources { model, draft_model: None, tables, find: &find, read }).unwrap()
 }
