@@ -62,7 +62,7 @@ pub(crate) fn answer(args: &CompareArgs, measured: &Measured) -> Result<String, 
     };
     let report = match &args.b {
         Some(path) => predicted(path)?,
-        None => simulated(RunArgs::of_scenario(measured.scenario(index)?))?,
+        None => simulated(RunArgs::of_scenario(scenario(args, measured, index)?))?,
     };
     let compared = measured.compared(index, &report).map_err(|error| error.in_file(&args.a))?;
     let title = |key: &str| report.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -71,6 +71,16 @@ pub(crate) fn answer(args: &CompareArgs, measured: &Measured) -> Result<String, 
         true => to_json(&ComparedJson { measured: args.a.clone(), predicted, compared }),
         false => Ok(text(args, measured, &predicted, &compared)),
     }
+}
+
+/// Returns the scenario that a measurement itself tells.
+fn scenario(args: &CompareArgs, measured: &Measured, index: usize) -> Result<Scenario, Error> {
+    let file = args.a.display();
+    let whole = |text: &str| {
+        format!("{text} to `rooflut observe {file} --out measured.json` and compare measured.json, or give a scenario")
+    };
+    let scenario = measured.scenario(index);
+    Ok(scenario.map_err(|error| if measured.is_complete() { error } else { error.map(whole) })?)
 }
 
 /// Reads a report, or a scenario and simulates it.

@@ -7,7 +7,7 @@ use rooflut::engine::EngineStack;
 use rooflut::sim::figures::Stats;
 use rooflut_calibrate::{Metric, Times};
 use rooflut_observe::{Distribution, Measured, Run as MeasuredRun};
-use rooflut_scenario::{Run, Scenario, Workload};
+use rooflut_scenario::{Placement, Run, Scenario, Workload};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -126,6 +126,11 @@ impl MeasuredLoad {
         let keys = keys_of(&scenario.workload)?;
         let run = prepared.run().clone();
         Ok(Ok(MeasuredLoad { number: index + 1, source, keys, times, is_median, run }))
+    }
+
+    /// The model and its GPUs.
+    pub(crate) fn placement(&self) -> &Placement {
+        self.run.placement()
     }
 
     /// Returns the predicted times.

@@ -10,7 +10,7 @@ const EXAMPLES: &str = "\
 Examples:
   rooflut calibrate users-4.json users-16.json users-64.json server.log --gpu h100 --out my-server.toml
   rooflut run --engine ./my-server.toml --gpu h100 --model llama-3.1-8b --users 32
-  rooflut calibrate users-4.json server.log --gpu h100 --next 3 --next-for question.toml";
+  rooflut calibrate users-4.json server.log --gpu h100 --next 3 --next-for question.toml --next-out loads.txt";
 const AFTER: &str = "\
 The files are those of rooflut observe, or its JSON. Ten constants are fitted, a Bayesian estimate around the values of the \
 server's version: with few runs little changes. Runs with failed requests are left out. The file of --out inherits \
@@ -37,6 +37,9 @@ pub(crate) struct CalibrateArgs {
     /// The scenario whose latencies these loads should narrow [default: the measured loads].
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) next_for: Option<PathBuf>,
+    /// Write these loads to this file, for `rooflut-collect serve --loads FILE`.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) next_out: Option<PathBuf>,
     /// Write JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

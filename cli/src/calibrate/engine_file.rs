@@ -3,19 +3,12 @@
 use std::collections::BTreeMap;
 
 use rooflut::engine::{self, EngineStack};
-use rooflut_calibrate::{Calibration, Constant, EIGHTY, Metric, Record, RecordedFigure, RecordedRun};
-use rooflut_scenario::{EngineFile, FileConstant};
+use rooflut_calibrate::{Calibration, Constant, ERRORS, Metric, Record, RecordedFigure, RecordedRun};
+use rooflut_scenario::{EngineFile, FileConstant, seconds_of};
 
 use crate::error::Error;
 use crate::loads::{MeasuredLoad, MeasuredLoads};
 use crate::output::scientific;
-
-/// Mean absolute value of a Laplace distribution whose 80 % interval is that of a normal one of deviation 1: its quantile
-/// is ln 5.
-const LAPLACE: f64 = EIGHTY / 1.609_437_912_434_100_3;
-/// Mean absolute differences of TPOT and TTFT between two equal servers, which intervals have beside the errors of a stack
-/// ([`EngineStack::ttft_half_width`]).
-const TWO_SERVERS: [f64; 2] = [0.01, 0.02];
 
 /// Returns the file of a calibrated engine.
 pub(super) fn of(
@@ -45,25 +38,11 @@ pub(super) fn of(
             );
         }
     }
-    let [tpot, ttft] = calibration.deviations.map(|deviation| LAPLACE * deviation);
-    let [of_tpot, of_ttft] = TWO_SERVERS;
-    // Errors of steps are those of TTFT, too.
-    let ttft = (ttft * ttft - tpot * tpot - of_ttft * of_ttft).max(0.0).sqrt();
-    let tpot = (tpot * tpot - of_tpot * of_tpot).max(0.0).sqrt();
-    let errors = [
-        ("lookup_error_share", 0.0),
-        ("step_error", tpot),
-        ("other_step_error", tpot),
-        ("first_token_error", ttft),
-        ("other_first_token_error", ttft),
-    ];
-    for (name, value) in errors {
-        let Some(unit) = Unit::of(name) else { continue };
-        let source = "expected error of predictions of other loads of this server".to_owned();
-        constants.insert(
-            name.to_owned(),
-            FileConstant { value, unit: unit.name.to_owned(), interval: None, source: Some(source) },
-        );
+    for field in ERRORS {
+        let Some(unit) = Unit::of(field.name) else { continue };
+        let (value, unit) = (field.value(&calibration.stack), unit.name.to_owned());
+        let source = Some("expected error of predictions of other loads of this server".to_owned());
+        constants.insert(field.name.to_owned(), FileConstant { value, unit, interval: None, source });
     }
     let record = toml::Table::try_from(record(calibration, loads)).map_err(|error| Error::new(error.to_string()))?;
     Ok(EngineFile {
@@ -105,9 +84,7 @@ impl Unit {
     pub(super) fn of(constant: &str) -> Option<Unit> {
         let mut all = engine::stacks::ALL.into_iter().flat_map(|stack| stack.about);
         let name = all.find(|known| known.name == constant)?.unit;
-        let units = [("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
-        let seconds = units.iter().find(|(unit, _)| *unit == name).map_or(1.0, |(_, seconds)| *seconds);
-        Some(Unit { name, seconds })
+        Some(Unit { name, seconds: seconds_of(name).unwrap_or(1.0) })
     }
 
     /// Converts a value, to six digits.

@@ -10,7 +10,7 @@ use rooflut_scenario::{Engine, Scenario, ScenarioFile};
 
 use crate::args::CalibrateArgs;
 use crate::error::Error;
-use crate::loads::MeasuredLoads;
+use crate::loads::{MeasuredLoad, MeasuredLoads};
 use crate::observe::write;
 use crate::outputs::{Existing, Outputs};
 use crate::{input, measured, next};
@@ -22,6 +22,7 @@ pub(crate) use answer::CalibratedJson;
 /// Beginnings of the outputs.
 const OF_ENGINE: &[u8] = b"# Written by `rooflut calibrate`";
 const OF_SCENARIO: &[u8] = b"# As calibrated: ";
+const OF_NEXT: &[u8] = b"# Loads to measure next: ";
 /// Name of an engine without a file.
 const UNNAMED: &str = "calibrated";
 
@@ -30,6 +31,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<String, Error> {
     for (flag, is_given, other, is_there) in [
         ("--scenario-out", args.scenario_out.is_some(), "--out", args.out.is_some()),
         ("--next-for", args.next_for.is_some(), "--next", args.next.is_some()),
+        ("--next-out", args.next_out.is_some(), "--next", args.next.is_some()),
     ] {
         if is_given && !is_there {
             return Err(Error::new(format!("{flag} needs {other}; add it")));
@@ -43,6 +45,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<String, Error> {
     let mut open = |path: Option<&Path>, first: &[u8]| path.map(|path| outputs.open(path, first)).transpose();
     let out = open(args.out.as_deref(), OF_ENGINE)?;
     let scenario_out = open(args.scenario_out.as_deref(), OF_SCENARIO)?;
+    let next_out = open(args.next_out.as_deref(), OF_NEXT)?;
     let measured = measured::read(&args.measured)?;
     if !measured.deployment.contains_key("engine") {
         let text = "no file tells the version of the engine, around whose constants the fit is; give it, as in --engine \
@@ -61,7 +64,10 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<String, Error> {
     }
     let stack = target.find_engine(&input::open)?.stack;
     let priors = priors()?;
-    let calibration = calibrate(stack, &loads.times(), &priors, |stack| loads.predict(stack))?;
+    let mut calibration = calibrate(stack, &loads.times(), &priors, |stack| loads.predict(stack))?;
+    if let Some(placement) = loads.loads.first().map(MeasuredLoad::placement) {
+        calibration.set_errors(&placement.model.spec, placement.tables.gpu());
+    }
     let stem = args.out.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     let name = args.name.clone().or(stem).unwrap_or_else(|| UNNAMED.to_owned());
     let next = match args.next {
@@ -92,6 +98,10 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<String, Error> {
         let text =
             format!("{}{}\n{}", str::from_utf8(OF_SCENARIO).unwrap_or_default(), sources(&loads), scenario.to_toml()?);
         write(file, args.scenario_out.as_deref(), &text)?;
+    }
+    if let Some(file) = next_out {
+        let text = format!("{}{}\n{}", str::from_utf8(OF_NEXT).unwrap_or_default(), sources(&loads), next::text(&next));
+        write(file, args.next_out.as_deref(), &text)?;
     }
     let notes = measured.notes.iter().chain(&loads.notes).cloned().collect();
     let answer = Answer { args, name, stack, loads: &loads, calibration: &calibration, next, notes };

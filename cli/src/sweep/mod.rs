@@ -26,7 +26,7 @@ use crate::host::Host;
 use crate::html::HtmlFile;
 use crate::input;
 use crate::model_source;
-use crate::output::{Answered, count, plural, print_aside};
+use crate::output::{Answered, count, plural, print_aside, warnings};
 use crate::outputs::is_stdout;
 use crate::table_set::{self, WhichSet};
 use crate::temporary;
@@ -34,6 +34,9 @@ use crate::version::version;
 
 use out::{Ended, SweepOut};
 use progress::Progress;
+
+/// Column of the text after its label.
+const INDENT: usize = 12;
 
 /// Simulates a grid, or joins the files of its shards, and answers with what was written. Rows without a file go to
 /// standard output.
@@ -91,10 +94,11 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
         Ok(()) | Err(Ended::ReaderLeft) => (),
         Err(Ended::Failed(error)) => return Err(error),
     }
+    let remarks = warnings(INDENT, sweep.remarks());
     let Some(path) = args.out.as_deref().filter(|path| !is_stdout(path)) else {
-        return Ok(String::new());
+        return Ok(print_aside(remarks));
     };
-    Ok(summary(path, points, done, failed) + &pictures(args, path, report, &command)?)
+    Ok(summary(path, points, done, failed) + &remarks + &pictures(args, path, report, &command)?)
 }
 
 /// Draws the charts of the rows and writes their report, and returns the paths of the charts and the Pareto front, as they

@@ -139,7 +139,8 @@ fn what_to_measure_next_narrows_predictions() {
     let run = measure(folder.path(), "16.json", &truth, 16, 1.0);
     let question = folder.path().join("question.toml");
     fs::write(&question, "[workload]\nusers = 200\nprompt = 3000\noutput = 50\nrequests = 400\n").expect("written");
-    let asked = format!("--next 2 --next-for {}", question.display());
+    let loads = folder.path().join("loads.txt");
+    let asked = format!("--next 2 --next-for {} --next-out {}", question.display(), loads.display());
     let answer = json(&format!("calibrate {run} {SERVER} --engine vllm-0.18.0 {asked}"));
     let next = list(&answer, "/next");
     assert_eq!(next.len(), 2);
@@ -149,6 +150,9 @@ fn what_to_measure_next_narrows_predictions() {
         assert!(command.starts_with("vllm bench serve --model meta-llama/Llama-3.1-8B-Instruct"), "{command}");
     }
     assert_eq!(next[0]["after_percent"], next[1]["before_percent"]);
+    let written = fs::read_to_string(loads).expect("written");
+    let lines = written.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    assert!(lines.eq(next.iter().filter_map(|load| load["command"].as_str())), "{written}");
 }
 
 #[test]
@@ -178,6 +182,17 @@ fn every_command_takes_the_file_of_an_engine() {
         .expect("a column");
     let times: Vec<&str> = rows.lines().skip(1).filter_map(|row| row.split(',').nth(tpot)).collect();
     assert!(times.len() == 2 && times[0] != times[1], "{rows}");
+}
+
+#[test]
+fn a_sweep_names_servers_that_the_engine_was_not_fitted_to() {
+    let (folder, _truth, engine) = calibrated();
+    let rows = folder.path().join("rows.csv");
+    let grid = format!("--model llama-3.1-8b --gpu h100,h200 --engine {engine} --rate 2 --requests 30");
+    let text = success(&format!("sweep {grid} --out {}", rows.display()));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mismatch = "the constants of mine were fitted to another server: gpu h200 instead of h100";
+    assert_eq!(words.join(" ").matches(mismatch).count(), 1, "{text}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub struct Constant {
 pub struct Field {
     /// Its name in files of engines.
     pub name: &'static str,
-    field: fn(&mut EngineStack) -> &mut f64,
+    pub(crate) field: fn(&mut EngineStack) -> &mut f64,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -2,6 +2,7 @@
 
 mod calibration;
 mod constant;
+mod errors;
 mod learn;
 mod next;
 mod posterior;
@@ -12,6 +13,7 @@ mod watch;
 
 pub use calibration::{Calibration, EIGHTY, Fitted, Row, Times, calibrate, residuals};
 pub use constant::{Constant, Field};
+pub use errors::ERRORS;
 pub use learn::learn;
 pub use next::{Gain, next};
 pub use posterior::{Expected, Posterior};

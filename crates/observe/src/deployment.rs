@@ -118,16 +118,30 @@ impl Measured {
     /// Values that JSON does not have.
     pub fn give(&mut self, given: &Scenario) -> Result<(), Error> {
         for (key, value) in keys(given)? {
-            let replaced = self.deployment.get(&key).filter(|known| known.value != value);
+            let replaced = self.deployment.get(&key).filter(|known| !is_same(&known.value, &value));
             let note = replaced.map(|Fact { value: known, source }| {
                 format!("{key}: {known} of {source} is replaced by {value} of the {GIVEN}")
             });
-            self.notes.extend(note);
+            self.notes.extend(note.or_else(|| self.replaced_load(&key, &value)));
             self.set(&key, value, GIVEN);
         }
         self.leave_blocks();
         self.note_missing();
         Ok(())
+    }
+
+    /// Returns a remark on the loads that have another value of a key.
+    fn replaced_load(&self, key: &str, value: &Value) -> Option<String> {
+        let own = self.runs.iter().filter_map(|run| Some((run, self.workload(run).get(key)?.clone())));
+        let mut others = own.filter(|(_, own)| own != value);
+        let (run, first) = others.next()?;
+        let source = run.sources.get("load").map_or("the first run", String::as_str);
+        let more = match others.count() {
+            0 => String::new(),
+            1 => " (another run differs, too)".to_owned(),
+            more => format!(" ({more} other runs differ, too)"),
+        };
+        Some(format!("{key}: {first} of {source}{more} is replaced by {value} of the {GIVEN}"))
     }
 
     pub(crate) fn set(&mut self, key: &str, value: Value, source: &str) {
@@ -190,6 +204,12 @@ impl Measured {
             self.notes.push(note);
         }
     }
+}
+
+/// Whether two values of a key are equal, or names of one model.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let name = |value: &Value| value.as_str().and_then(model::find).map(|model| model.name);
+    one == other || name(one).is_some_and(|found| Some(found) == name(other))
 }
 
 /// Returns the keys of the model, the GPUs, the load and the servers that a scenario has.

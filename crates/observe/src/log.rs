@@ -29,6 +29,9 @@ const CONFIG: [(&str, &str); 5] = [
     ("kv_cache_dtype=", "--kv-cache-dtype"),
 ];
 
+/// The fact of the tokens of the largest CUDA graph.
+pub(crate) const GRAPH_MAX_TOKENS: &str = "graph_max_tokens";
+
 /// Reads a log. A last line without an end is left out: a number may be cut off.
 pub(crate) fn read(text: &str) -> Result<Contents, Error> {
     let whole = text.rfind('\n').and_then(|end| text.get(..end)).unwrap_or_default();
@@ -82,6 +85,11 @@ fn read_line(line: &str, found: &mut Contents) -> Result<(), Error> {
             _ => None,
         });
         found.arguments.extend(caching.map(|flag| vec![flag.to_owned()]));
+        let sizes = between(config, "cudagraph_capture_sizes", "]").unwrap_or_default();
+        let sizes = sizes.split(|c: char| !c.is_ascii_digit()).filter_map(|size| size.parse::<u32>().ok());
+        if let Some(largest) = sizes.max() {
+            set_least(found, GRAPH_MAX_TOKENS, largest.into());
+        }
     }
     Ok(())
 }

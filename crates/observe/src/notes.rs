@@ -1,6 +1,9 @@
 //! Remarks on what was measured.
 
-use crate::measured::Measured;
+use rooflut::engine;
+
+use crate::log::GRAPH_MAX_TOKENS;
+use crate::measured::{Fact, Measured};
 use crate::run::Run;
 
 /// A client that sends less than this share of its rate does not keep up with it.
@@ -23,6 +26,7 @@ pub(crate) fn add(measured: &mut Measured) {
         let arrivals = arrivals(run).filter(|_| !measured.deployment.contains_key("arrival"));
         notes.extend(of_run(run).into_iter().chain(arrivals).map(|note| format!("{place}{note}")));
     }
+    notes.extend(graphs(measured));
     notes.extend(of_metrics(measured));
     measured.notes.extend(notes);
 }
@@ -95,6 +99,23 @@ fn times(run: &Run) -> Option<String> {
         format!(
             "token counts: TTFT and TPOT of {tokens:.0} output tokens make {expected:.0} ms, but requests took {e2e:.0} ms; \
              the client may count other tokens than the server generated"
+        )
+    })
+}
+
+/// Compares the largest CUDA graph of a log with that of the engine's stack.
+fn graphs(measured: &Measured) -> Option<String> {
+    let number = |fact: Option<&Fact>| fact?.value.as_u64();
+    let found = number(measured.facts.get(GRAPH_MAX_TOKENS))?;
+    let engine = measured.deployment.get("engine")?.value.as_str()?;
+    let stack = engine::find(engine).or_else(|| engine::closest(engine))?;
+    let requests = number(measured.deployment.get("max_num_seqs")).unwrap_or(u64::MAX);
+    let expected = u64::from(stack.constants.cuda_graph_max_tokens).min(requests.saturating_mul(2));
+    // Sizes beyond 256 are multiples of 16.
+    (found + 16 <= expected).then(|| {
+        format!(
+            "CUDA graphs are captured up to {found} tokens, {expected} are modelled: larger steps may take longer than \
+             predicted"
         )
     })
 }

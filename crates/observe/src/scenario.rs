@@ -50,7 +50,7 @@ impl Measured {
     }
 
     /// Returns the keys of a load.
-    fn workload(&self, run: &Run) -> Map<String, Value> {
+    pub(crate) fn workload(&self, run: &Run) -> Map<String, Value> {
         let load = &run.load;
         let requests = load.completed.map(|completed| completed + load.failed.unwrap_or_default());
         let mut keys = Map::new();

@@ -221,7 +221,7 @@ fn set(stack: &mut EngineStack, about: &mut Vec<Constant>, name: &str, given: Fi
         let (hint, inherited) = (hint(&nearest(name, names)), stack.inherits.unwrap_or_default());
         contents(format!("unknown constant {name:?}{hint}; `rooflut engines` lists those of {inherited}"))
     })?;
-    let (own, unit) = (seconds(known.unit), seconds(&given.unit));
+    let (own, unit) = (seconds_of(known.unit), seconds_of(&given.unit));
     if own.is_some() != unit.is_some() || (own.is_none() && given.unit != known.unit) {
         let expected = own.map_or_else(|| known.unit.to_owned(), |_| either(&["s", "ms", "us", "ns"]));
         return Err(contents(format!("{name}: expected the unit {expected}, found {:?}", given.unit)));
@@ -244,8 +244,8 @@ fn described<'a>(about: &'a [Constant], name: &str) -> Option<&'a Constant> {
     about.iter().chain(of_all).find(|known| known.name == name)
 }
 
-/// Returns the seconds of a unit of time.
-fn seconds(unit: &str) -> Option<f64> {
+/// Returns the seconds of a unit of time in the files of engines; `None` for other units.
+pub fn seconds_of(unit: &str) -> Option<f64> {
     let units = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
     units.iter().find(|(own, _)| *own == unit).map(|(_, seconds)| *seconds)
 }

@@ -56,7 +56,7 @@ mod windows;
 pub use busiest::Busiest;
 pub use check::OutOfRange;
 pub use data_sheet::{names_file, tables_of, unmeasured};
-pub use engine::{Engine, EngineFile, FileConstant};
+pub use engine::{Engine, EngineFile, FileConstant, seconds_of};
 pub use file::{ScenarioFile, table_of};
 pub use fits::{Demand, Fit, Fits, Holds};
 pub use fleet::Fleet;

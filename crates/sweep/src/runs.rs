@@ -1,6 +1,6 @@
 //! Runs of the points of a grid, which share what they have in common.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -68,12 +68,21 @@ pub(crate) struct Runs<'s> {
     built: Mutex<VecDeque<(Vec<usize>, Built)>>,
     /// The last traces that were read.
     traces: Mutex<VecDeque<(Workload, Load)>>,
+    /// Remarks on servers that are not those to which the constants of their engines were fitted.
+    mismatches: Mutex<BTreeSet<String>>,
 }
 
 impl<'s> Runs<'s> {
     pub(crate) fn new(grid: Grid, sources: Sources<'s>) -> Runs<'s> {
         let is_varied = grid.axes().iter().map(|axis| VARIED.contains(&axis.key()));
-        Runs { is_varied: is_varied.collect(), grid, sources, built: Mutex::default(), traces: Mutex::default() }
+        Runs {
+            is_varied: is_varied.collect(),
+            grid,
+            sources,
+            built: Mutex::default(),
+            traces: Mutex::default(),
+            mismatches: Mutex::default(),
+        }
     }
 
     pub(crate) fn grid(&self) -> &Grid {
@@ -164,7 +173,15 @@ impl<'s> Runs<'s> {
             find: &find,
             read: self.sources.open,
         };
-        Run::with_load(scenario, resources, load)
+        let run = Run::with_load(scenario, resources, load)?;
+        let mismatches = run.kinds().filter_map(|kind| kind.placement().engine_mismatch.clone());
+        self.mismatches.lock().unwrap_or_else(PoisonError::into_inner).extend(mismatches);
+        Ok(run)
+    }
+
+    /// Returns remarks on the servers of the runs so far.
+    pub(crate) fn mismatches(&self) -> Vec<String> {
+        self.mismatches.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// Reads a load; a trace once.

@@ -83,6 +83,11 @@ impl<'s> Sweep<'s> {
         &self.fingerprint
     }
 
+    /// Returns remarks on the rows so far: servers that are not those to which the constants of their engines were fitted.
+    pub fn remarks(&self) -> Vec<String> {
+        self.runs.mismatches()
+    }
+
     /// Returns the names of the columns, and the kinds of their values.
     pub fn columns(&self) -> Vec<(&str, Kind)> {
         let axes = self.grid().axes().iter().map(|axis| (axis.key(), Kind::of(axis.values())));

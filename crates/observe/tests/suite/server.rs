@@ -10,7 +10,8 @@ const LOG: &str = "\
 (APIServer pid=1) INFO 11-29 12:00:01 [scheduler.py:205] Chunked prefill is enabled with max_num_batched_tokens=4096.\n\
 \u{1b}[1;36m(EngineCore_DP0 pid=2)\u{1b}[0;0m INFO 11-29 12:00:02 [core.py:77] Initializing a V1 LLM engine (v0.11.0) with config: \
 model='meta-llama/Llama-3.1-8B-Instruct', max_seq_len=8192, tensor_parallel_size=2, pipeline_parallel_size=1, \
-kv_cache_dtype=auto, enable_prefix_caching=False, x=1\n\
+kv_cache_dtype=auto, enable_prefix_caching=False, compilation_config={\"level\":3,\"cudagraph_capture_sizes\":[128,120,8,4,2,1],\
+\"max_capture_size\":128}\n\
 (Worker_TP0 pid=3) INFO 11-29 12:00:30 [gpu_model_runner.py:2653] Model loading took 7.5123 GiB and 12.000000 seconds\n\
 (Worker_TP0 pid=3) INFO 11-29 12:00:40 [gpu_worker.py:298] Available KV cache memory: 60.50 GiB\n\
 (EngineCore_DP0 pid=2) INFO 11-29 12:00:41 [kv_cache_utils.py:1087] GPU KV cache size: 991,232 tokens\n\
@@ -28,10 +29,24 @@ fn a_log_tells_the_deployment() {
     assert_eq!(server.prefix_caching.map(|caching| caching.to_string()).as_deref(), Some("off"));
     assert_eq!(measured.facts["model_memory_gib"].value, json!(7.5123));
     assert_eq!(measured.facts["graph_memory_gib"].value, json!(0.55));
+    assert_eq!(measured.facts["graph_max_tokens"].value, json!(128));
     assert_eq!(measured.deployment["tp"].source, "server.log");
     assert!(measured.missing.is_empty(), "{:?}", measured.missing);
     let [note] = measured.notes.as_slice() else { panic!("{:?}", measured.notes) };
     assert!(note.starts_with("server.log: left out: --enable-lora: LoRA adapters are not modelled"), "{note}");
+}
+
+#[test]
+fn graphs_that_end_early_are_named() {
+    let graphs = |requests: &str| {
+        let log = LOG.replace("[128,120,8", "[16,8").replace("'max_num_seqs': 64", requests);
+        let notes = read(&[("server.log", &log)]).unwrap().notes;
+        notes.into_iter().find(|note| note.starts_with("CUDA graphs"))
+    };
+    let expected =
+        "CUDA graphs are captured up to 16 tokens, 128 are modelled: larger steps may take longer than predicted";
+    assert_eq!(graphs("'max_num_seqs': 64").as_deref(), Some(expected));
+    assert_eq!(graphs("'max_num_seqs': 8"), None);
 }
 
 #[test]
@@ -48,6 +63,16 @@ fn other_settings_replace_those_of_a_log_and_are_named() {
         read_with("gpu = 'h100'\ntp = 4\n", &[("server.log", LOG), ("a.json", &result().to_string())]).unwrap();
     assert_eq!(measured.scenario(0).unwrap().target.tp, Some(4));
     assert!(measured.notes.iter().any(|note| note == "tp: 2 of server.log is replaced by 4 of the command line"));
+}
+
+#[test]
+fn other_loads_than_those_sent_are_named() {
+    let given = "gpu = 'h100'\nmodel = 'llama-3.1-8b'\n[workload]\nusers = 3\nprompt = 100\n";
+    let (first, mut second) = (result(), result());
+    second["max_concurrency"] = json!(8);
+    let files = [("a.json", first.to_string()), ("b.json", second.to_string())];
+    let notes = read_with(given, &files.each_ref().map(|(name, text)| (*name, text.as_str()))).unwrap().notes;
+    assert_eq!(notes, ["users: 4 of a.json (another run differs, too) is replaced by 3 of the command line"]);
 }
 
 fn metrics(requests: u64, blocks: u64) -> String {
