@@ -50,3 +50,33 @@ pub fn learn(priors: &Priors, servers: &[&[Residual]], rounds: usize) -> Priors 
     }
     priors
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::residual::Metric;
+
+    #[test]
+    fn constants_in_which_servers_differ_have_wide_priors() {
+        // Quantiles of a normal distribution.
+        let quantiles = [-1.64, 0.39, 1.04, -0.13, 0.67, -0.67, 0.13, -1.04, 1.64, -0.39];
+        let server = |place: usize| {
+            let row = |constant: usize, error: f64| {
+                let mut slopes = Vector::zeros();
+                slopes[constant] = 1.0;
+                Residual { metric: Metric::Tpot, error, slopes }
+            };
+            let [wide, narrow] = [quantiles[place % 10], quantiles[3 * place % 10]];
+            let noise = [0.004, -0.004];
+            let rows = noise.into_iter().flat_map(|noise| [row(0, 0.3 * wide + noise), row(1, 0.03 * narrow + noise)]);
+            rows.collect()
+        };
+        let servers: Vec<Vec<Residual>> = (0..20).map(server).collect();
+        let servers: Vec<&[Residual]> = servers.iter().map(Vec::as_slice).collect();
+        let learned = learn(&Priors::guess(), &servers, 8);
+        let ratio = learned.spreads[0] / learned.spreads[1];
+        assert!((5.0..20.0).contains(&ratio), "{}", learned.spreads);
+        assert!(learned.noise[0] < 0.02, "{:?}", learned.noise);
+        assert!((learned.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+}

@@ -37,3 +37,28 @@ pub fn next(posterior: &Posterior, asked: &[Residual], candidates: &[Vec<Residua
     }
     gains
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::priors::Priors;
+    use crate::residual::{Metric, Vector};
+
+    fn row(constant: usize, slope: f64) -> Residual {
+        let mut slopes = Vector::zeros();
+        slopes[constant] = slope;
+        Residual { metric: Metric::Tpot, error: 0.0, slopes }
+    }
+
+    #[test]
+    fn loads_that_depend_on_the_constants_of_a_question_are_named_first() {
+        let priors = Priors::guess();
+        let candidates = [vec![row(0, 1.0)], vec![row(1, 0.5)], vec![row(1, 1.0)]];
+        let gains = next(&Posterior::new(&priors, &[]), &[row(1, 1.0)], &candidates, 9);
+        let order: Vec<usize> = gains.iter().map(|gain| gain.candidate).collect();
+        assert_eq!(order, [2, 1, 0]);
+        let [first, second, other] = gains.as_slice() else { panic!("{gains:?}") };
+        assert!(first.after < 0.8 * first.before && second.after < second.before);
+        assert!(second.before.to_bits() == first.after.to_bits() && other.after.to_bits() == other.before.to_bits());
+    }
+}

@@ -243,3 +243,44 @@ impl Expected {
         squares.sum::<f64>().sqrt()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A TPOT whose error depends on the first two constants.
+    fn row(error: f64, slopes: [f64; 2]) -> Residual {
+        let slopes = slopes.into_iter().chain(std::iter::repeat(0.0)).take(Vector::zeros().len());
+        Residual { metric: Metric::Tpot, error, slopes: Vector::from_iterator(slopes) }
+    }
+
+    #[test]
+    fn without_measurements_nothing_changes_and_nothing_is_known() {
+        let priors = Priors::shipped().unwrap();
+        let posterior = Posterior::new(&priors, &[]);
+        assert_eq!(posterior.change(&priors), Vector::zeros());
+        assert!(posterior.left(&priors).iter().all(|left| (left - 1.0).abs() < 1e-12));
+    }
+
+    #[test]
+    fn measurements_that_agree_move_the_constant_that_they_depend_on() {
+        let priors = Priors::guess();
+        let posterior = Posterior::new(&priors, &[row(-0.1, [1.0, 0.0]); 50]);
+        let change = posterior.change(&priors);
+        assert!((change[0] - 0.1).abs() < 0.005 && change[1] == 0.0, "{change}");
+        assert!(posterior.left(&priors)[0] < 0.2);
+    }
+
+    #[test]
+    fn what_a_measurement_would_narrow_it_narrows() {
+        let priors = Priors::guess();
+        let planned = [row(0.0, [1.0, 0.5]), row(0.0, [0.2, -1.0])];
+        let measured = planned.map(|planned| Residual { error: 0.07, ..planned });
+        let [before, after] =
+            [&[][..], &measured].map(|rows| Posterior::weighted(&priors, rows, vec![1.0; rows.len()]));
+        for (narrowed, measured) in before.narrowed(&planned).parts.iter().zip(&after.parts) {
+            assert!((narrowed.covariance - measured.covariance).norm() < 1e-12);
+        }
+        assert!(after.deviation()[0] < 0.7 * before.deviation()[0]);
+    }
+}

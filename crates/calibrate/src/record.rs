@@ -93,3 +93,25 @@ impl Record {
         self.runs.iter().flat_map(of_run).flatten().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_keeps_what_the_fit_saw() {
+        let residual = |metric, error| {
+            let mut slopes = Vector::zeros();
+            (slopes[0], slopes[4]) = (0.25, -2.0);
+            Residual { metric, error, slopes }
+        };
+        let rows = [residual(Metric::Tpot, 0.1), residual(Metric::Ttft, -0.2)];
+        let [tpot, ttft] = rows.each_ref().map(|row| Some(RecordedFigure::new(0.01, 0.011, row)));
+        let run = RecordedRun { source: "a.json".to_owned(), load: BTreeMap::new(), tpot, ttft };
+        let mut record = Record { runs: vec![run.clone(), RecordedRun { ttft: None, ..run }] };
+        assert_eq!(record.residuals(), [rows[0], rows[1], rows[0]]);
+        assert!(record.is_finite());
+        record.runs[0].tpot.as_mut().unwrap().measured_ms = 0.0;
+        assert!(!record.is_finite());
+    }
+}

@@ -12,7 +12,7 @@ use crate::deployment::Deployment;
 use crate::json::contents as refused;
 use crate::measured::{Fact, Measured, ReadFile};
 use crate::run::Run;
-use crate::{merge, notes, read};
+use crate::{merge, notes, read, units};
 
 /// A file to read.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +58,7 @@ impl Measured {
         let runs = std::mem::take(&mut measured.runs);
         measured.runs = merge::joined(runs, &mut measured.notes);
         merge::check_urls(&measured.runs)?;
+        units::check(&measured.runs)?;
         (measured.metric_files, measured.metrics) = merge::metrics(scrapes)?;
         let figures = [measured.runs.len(), measured.metrics.len(), measured.steps.len(), measured.facts.len()];
         if figures == [0; 4] && deployment.is_empty() {

@@ -25,6 +25,7 @@ mod scrape;
 mod sglang;
 mod step;
 mod steps;
+mod units;
 mod vllm;
 
 pub use compared::{Compared, Figure, Term};

@@ -39,6 +39,9 @@ const OPEN: f64 = 0.3;
 /// Rounds by which priors are learned.
 const ROUNDS: usize = 60;
 const DRAWS: usize = 20;
+/// Loops that a family is calibrated on; all but one at most.
+const POINTS: [usize; 5] = [1, 2, 3, 6, ALL_BUT_ONE];
+const ALL_BUT_ONE: usize = usize::MAX;
 /// Fewest loops of a family that is calibrated.
 const LOOPS: usize = 8;
 const METRICS: [(Metric, &str, f64); 2] = [(Metric::Tpot, "TPOT", 4.0), (Metric::Ttft, "TTFT", 10.0)];
@@ -72,7 +75,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             residuals.iter().filter(|(other, _)| *other != family).map(|(_, rows)| rows.as_slice()).collect();
         let priors = learn(&Priors::guess(), &others, ROUNDS);
         let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ (place as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9));
-        for points in [1, 2, 3, 6] {
+        for points in POINTS {
             for (metric, figures_of) in calibrated(own, &residuals[family], &priors, points, &mut random) {
                 figures.entry((metric, points)).or_default().push(figures_of);
             }
@@ -88,6 +91,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             chosen.iter().sum::<f64>() / chosen.len() as f64
         };
         let [before, after] = [mean(|of| of.before, true), mean(|of| of.after, true)];
+        let points = if *points == ALL_BUT_ONE { "all but one".to_owned() } else { points.to_string() };
         println!(
             "| {name} | {points} | {:.2} | {:.2} | {before:.2} | {after:.2} | {:.2} | {:.1} % |",
             mean(|of| of.before, false),
@@ -119,6 +123,7 @@ fn calibrated(
     random: &mut Random,
 ) -> Vec<(usize, Figures)> {
     let loops: Vec<&str> = loops(own).into_iter().collect();
+    let points = points.min(loops.len() - 1);
     let mut all = [Figures::default(), Figures::default()];
     for _ in 0..DRAWS {
         let chosen = random.choose(&loops, points);

@@ -192,8 +192,12 @@ fn a_sweep_of_inferencex_is_one_server_with_several_loads() {
 }
 
 fn aiperf(unit: &str) -> Value {
-    let times =
-        |ms: f64| json!({"unit": unit, "avg": ms, "p50": ms, "p90": ms, "p95": ms, "p99": ms, "min": ms, "max": ms});
+    let times = |ms: f64| {
+        let time = if unit == "s" { ms / 1e3 } else { ms };
+        json!({
+            "unit": unit, "avg": time, "p50": time, "p90": time, "p95": time, "p99": time, "min": time, "max": time,
+        })
+    };
     let count = |count: f64| json!({"unit": "tokens", "avg": count});
     json!({
         "schema_version": "1.0", "aiperf_version": "0.13.0",
@@ -236,7 +240,7 @@ fn a_summary_and_its_requests_are_one_run() {
 #[test]
 fn times_have_units() {
     let seconds = read(&[("a.json", &aiperf("s").to_string())]).unwrap();
-    assert_eq!(seconds.runs[0].ttft_ms.mean, Some(30_000.0));
+    assert_eq!(seconds.runs[0].ttft_ms.mean, Some(30.0));
     let wrong = message(&[("a.json", &aiperf("furlongs").to_string())]);
     assert!(wrong.contains("expected a unit of time, found \"furlongs\""), "{wrong}");
 }
@@ -265,5 +269,19 @@ fn other_files_are_refused() {
     ] {
         let message = message(&[("a", text)]);
         assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn times_in_another_unit_are_refused() {
+    for (unit, factor) in [("s", 1e-3), ("us", 1e3)] {
+        let mut result = result();
+        for (key, value) in result.as_object_mut().unwrap() {
+            if let Some(ms) = value.as_f64().filter(|_| key.ends_with("_ms")) {
+                *value = json!(factor * ms);
+            }
+        }
+        let error = message(&[("a.json", &result.to_string())]);
+        assert!(error.contains("a request takes 2000.00 ms on average, found"), "{unit}: {error}");
     }
 }

@@ -69,7 +69,7 @@ fn other_settings_replace_those_of_a_log_and_are_named() {
 fn other_loads_than_those_sent_are_named() {
     let given = "gpu = 'h100'\nmodel = 'llama-3.1-8b'\n[workload]\nusers = 3\nprompt = 100\n";
     let (first, mut second) = (result(), result());
-    second["max_concurrency"] = json!(8);
+    second["max_concurrency"] = json!(2);
     let files = [("a.json", first.to_string()), ("b.json", second.to_string())];
     let notes = read_with(given, &files.each_ref().map(|(name, text)| (*name, text.as_str()))).unwrap().notes;
     assert_eq!(notes, ["users: 4 of a.json (another run differs, too) is replaced by 3 of the command line"]);
