@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use rooflut_error::reading;
+use rooflut_error::{is_printable, reading};
 use rooflut_scenario::Kind;
 
 /// Why a command failed: one line that says what was found, what was expected and what to do, with flags for settings.
@@ -61,7 +61,7 @@ impl Error {
 
     /// Returns the message on one line: a name that it quotes may have line breaks.
     pub(crate) fn one_line(&self) -> String {
-        self.to_string().replace(char::is_control, "\u{fffd}")
+        self.to_string().replace(|c| !is_printable(c), "\u{fffd}")
     }
 
     /// Returns the message with keys as a scenario file has them.

@@ -1,5 +1,6 @@
 //! Output of all commands: numbers, wrapped text, JSON, standard output.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -7,6 +8,7 @@ use std::sync::OnceLock;
 use anstyle::{AnsiColor, Style};
 use rooflut::hardware::Dtype;
 use rooflut::model::{LayerGroup, ModelSpec};
+use rooflut_error::is_printable;
 use rooflut_report::Versioned;
 use rooflut_scenario::grouped;
 use serde::Serialize;
@@ -32,17 +34,44 @@ impl From<String> for Answered {
 /// (`--color`, `NO_COLOR`). A closed pipe (`rooflut tables | head -1`) is not an error.
 pub fn print(text: &str) -> Result<(), Error> {
     let mut stdout = anstream::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    let written = stdout.write_all(harmless(text).as_bytes()).and_then(|()| stdout.flush());
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::writing(Path::new("-"))(error)),
         _ => Ok(()),
     }
 }
 
+/// The sequences that answers have: of [`WARNING`], [`LABEL`] and [`HEADING`], and of the titles of help.
+const COLOURS: [&str; 5] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[4m", "\u{1b}[33m", "\u{1b}[36m"];
+
+/// Returns an answer in which names of files, models and columns do nothing to a terminal: what they have beside printable
+/// characters is replaced, in JSON by its escape.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let is_harmless = |c: char| ['\n', '\t'].contains(&c) || is_printable(c);
+    if text.chars().all(is_harmless) {
+        return Cow::Borrowed(text);
+    }
+    let is_json = text.starts_with(['{', '[']);
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let colour = COLOURS.into_iter().find(|colour| rest.starts_with(colour));
+        let taken = colour.map_or(c.len_utf8(), str::len);
+        match colour {
+            Some(colour) => written += colour,
+            None if is_harmless(c) => written.push(c),
+            None if is_json => written += &format!("\\u{:04x}", u32::from(c)),
+            None => written.push('\u{fffd}'),
+        }
+        rest = rest.get(taken..).unwrap_or_default();
+    }
+    Cow::Owned(written)
+}
+
 /// Writes `text` to standard error, where standard output has something else, and returns what is left to print.
 pub(crate) fn print_aside(text: String) -> String {
     // A reader that left has seen enough.
-    let _ = anstream::stderr().write_all(text.as_bytes());
+    let _ = anstream::stderr().write_all(harmless(&text).as_bytes());
     String::new()
 }
 

@@ -1,5 +1,9 @@
 //! Text as a terminal shows it: widths, colours, help, completions, manual pages, version.
 
+use std::fs;
+
+use tempfile::tempdir;
+
 use crate::support::success;
 use crate::support::terminal::{assert_fit, assert_help, assert_version, with_env};
 
@@ -71,4 +75,21 @@ fn each_shell_has_a_script_with_all_commands_and_flags() {
 #[test]
 fn the_version_names_the_commit_and_the_data() {
     assert_version("rooflut");
+}
+
+#[test]
+fn names_do_nothing_to_a_terminal() {
+    let folder = tempdir().unwrap();
+    // A red name that retitles the window and ends backwards.
+    let trace = folder.path().join("a\u{1b}[31m\u{1b}]0;b\u{7}\u{9b}4m\u{202e}c.csv");
+    fs::write(&trace, "arrival_ms,prompt_tokens,output_tokens\n0,10,10\n").unwrap();
+    for (flags, shown) in
+        [("", "a\u{fffd}[31m\u{fffd}]0;b\u{fffd}\u{fffd}4m\u{fffd}c.csv"), ("--json", "\\u009b4m\\u202ec.csv")]
+    {
+        let line = format!("run --model llama-3.1-8b {flags} --color always --trace");
+        let output = crate::support::rooflut(&line).arg(&trace).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains(shown), "{text}");
+        assert!(!text.contains(['\u{7}', '\u{9b}', '\u{202e}']) && !text.contains("\u{1b}[31m"), "{text:?}");
+    }
 }

@@ -2,8 +2,10 @@
 
 mod error;
 mod nearest;
+mod printable;
 
 pub use error::{
     Error, Key, Kind, Shortage, conflict, key, missing, no_effect, not_json, not_text, reading, setting, split, value,
 };
 pub use nearest::{either, hint, misspelt, nearest};
+pub use printable::is_printable;

@@ -15,7 +15,7 @@ pub(crate) fn check(runs: &[Run]) -> Result<(), Error> {
         if !(1.0 / FAR..=FAR).contains(&(found / expected)) {
             let source = run.sources.get("load").map_or_else(|| run.client.clone(), String::clone);
             return Err(contents(format!(
-                "{source}: at its throughput, a request takes {expected:.2} ms on average, found {found:.2}: the times seem \
+                "{source}: at its throughput, a request takes {expected:.2} ms on average, found {found:.4}: the times seem \
                  to be in another unit; give the file as the client wrote it"
             )));
         }

@@ -63,8 +63,24 @@ pub(crate) fn canonical(section: &str, key: &str, value: Value) -> Result<Value,
 pub(crate) fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
+        // A spreadsheet would run these.
+        Value::String(text) if text.starts_with(['=', '+', '-', '@']) => format!("'{text}"),
         Value::String(text) => text.clone(),
         Value::Array(values) => values.iter().map(cell).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn cells_are_no_formulas() {
+        let cells = json!(["=HYPERLINK(\"a\")", "+1", "@a", -1.5, ["-a", 2], "a=b"]);
+        let cells: Vec<String> = cells.as_array().unwrap().iter().map(cell).collect();
+        assert_eq!(cells, ["'=HYPERLINK(\"a\")", "'+1", "'@a", "-1.5", "'-a 2", "a=b"]);
     }
 }

@@ -1,6 +1,6 @@
 //! Sweeps: a grid, and a row for each of its points.
 
-use rooflut_error::{self as error, not_json};
+use rooflut_error::{self as error, is_printable, not_json};
 use rooflut_report::SCHEMA_VERSION;
 use rooflut_scenario::{Error, Run, Stop};
 use serde_json::Value;
@@ -149,8 +149,8 @@ impl<'s> Sweep<'s> {
 /// Returns a value without line breaks, which paths and messages may have: a row is a line.
 fn in_a_line(value: Value) -> Value {
     match value {
-        Value::String(text) if text.contains(char::is_control) => {
-            Value::String(text.replace(char::is_control, "\u{fffd}"))
+        Value::String(text) if !text.chars().all(is_printable) => {
+            Value::String(text.replace(|c| !is_printable(c), "\u{fffd}"))
         }
         value => value,
     }

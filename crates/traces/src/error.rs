@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::io;
 
-use rooflut_error::{Error, Kind, hint, key, nearest};
+use rooflut_error::{Error, Kind, hint, is_printable, key, nearest};
 
 use crate::format::Format;
 use crate::unit::Unit;
@@ -139,10 +139,10 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut characters = self.0.chars();
         for character in characters.by_ref().take(MAX_CHARACTERS) {
-            if character.is_control() {
-                write!(f, "{}", character.escape_default())?
-            } else {
+            if is_printable(character) {
                 write!(f, "{character}")?
+            } else {
+                write!(f, "{}", character.escape_default())?
             }
         }
         match characters.next() {
