@@ -120,6 +120,16 @@ func TestAServerServesEveryRequest(t *testing.T) {
 	if err != nil || !ok || record.PrefillTokens != 100 || len(tokens) != 1 || tokens[0].Tokens != 1 {
 		t.Fatal(record, tokens, ok, err)
 	}
+	copied, err := server.Copy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state, err := copied.Advance(1e12); err != nil || !state.IsIdle {
+		t.Fatal(state, err)
+	}
+	if totals, err := copied.Totals(); err != nil || totals.Completed != 50 {
+		t.Error(totals, err)
+	}
 	var events []rooflut.Event
 	state, err := server.State()
 	for err == nil && !state.IsIdle {

@@ -142,6 +142,17 @@ func (s *Scenario) NewServer() (*Server, error) {
 	return &Server{made}, nil
 }
 
+// Copy returns a server with the same clock, requests, KV cache and events, which goes on by itself.
+func (s *Server) Copy() (*Server, error) {
+	made, err := made(func(out *C.uint64_t, e *C.RooflutError) C.uint32_t {
+		return C.rooflut_server_copy(C.uint64_t(s.handle), out, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Server{made}, nil
+}
+
 // Push adds a request and returns its number: how many were added before it. Requests may be added in any order of
 // arrival, not before the current time.
 func (s *Server) Push(request Request) (uint64, error) {

@@ -70,12 +70,17 @@ pub use event::{RequestId, ServerEvent, StepOutcome};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// # Copies
+///
+/// A copy ([`Clone`]) has the same clock, requests and KV cache and goes on by itself: a router or a scheduler can look
+/// ahead on it.
+///
 /// # Cost
 ///
 /// A step costs O(1) for any batch size, a request O(log n). Steps that preempt visit all running requests, and
 /// with speculative decoding all steps do. Once the buffers have grown to their largest size, a step does not
 /// allocate. Events are kept until they are drained.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Server<M> {
     model: M,
     config: SimConfig,

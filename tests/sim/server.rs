@@ -84,6 +84,28 @@ proptest! {
     }
 
     #[test]
+    fn a_copy_goes_on_by_itself(config in servers(), requests in requests(), steps in 0..60) {
+        let requests = accepted(config, &requests);
+        let model = Linear::mixed();
+        let mut driven = Driven::new(&model, config, requests.len());
+        for request in &requests {
+            driven.push(*request).unwrap();
+        }
+        let mut server = driven.server.clone();
+        for _ in 0..steps {
+            server.step().unwrap();
+            driven.server.step().unwrap();
+        }
+        let copy = server.clone();
+        let [left, copied, alone] = [server, copy, driven.server].map(|mut server| {
+            server.run_until_idle().unwrap();
+            (server.drain_events().collect::<Vec<_>>(), server.totals(), server.now_ns())
+        });
+        prop_assert_eq!(&copied, &left);
+        prop_assert_eq!(copied, alone);
+    }
+
+    #[test]
     fn steps_one_by_one_yield_every_token_once(config in servers(), requests in requests()) {
         let requests = accepted(config, &requests);
         let model = Linear::mixed();

@@ -613,6 +613,11 @@ uint32_t rooflut_server_new(RooflutHandle scenario,
                             RooflutHandle *server,
                             struct RooflutError *error);
 
+// Returns a copy of a server: it has the same clock, requests, KV cache and events, and goes on by itself.
+uint32_t rooflut_server_copy(RooflutHandle server,
+                             RooflutHandle *copy,
+                             struct RooflutError *error);
+
 // Adds a request and writes its number: how many were added before it.
 //
 // Requests may be added in any order of arrival, not before the current time.

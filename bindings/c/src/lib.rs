@@ -50,8 +50,9 @@ pub use request::{Content, Event, EventKind, Request};
 pub use saturate::rooflut_saturate;
 pub use scenario::{ScenarioSource, rooflut_scenario_new, rooflut_scenario_with_rate, rooflut_scenario_with_seed};
 pub use server::{
-    ServerState, ServerTotals, StepRecord, Yield, rooflut_server_advance, rooflut_server_events, rooflut_server_new,
-    rooflut_server_push, rooflut_server_state, rooflut_server_step, rooflut_server_step_tokens, rooflut_server_totals,
+    ServerState, ServerTotals, StepRecord, Yield, rooflut_server_advance, rooflut_server_copy, rooflut_server_events,
+    rooflut_server_new, rooflut_server_push, rooflut_server_state, rooflut_server_step, rooflut_server_step_tokens,
+    rooflut_server_totals,
 };
 pub use step::{
     Binding, Class, Duration, Interval, Part, PartTime, StepTime, rooflut_step_interval, rooflut_step_kernels,

@@ -14,6 +14,7 @@ use crate::request::{Event, Request};
 use crate::text::returning;
 
 /// A server with the events that its caller has not fetched yet.
+#[derive(Clone)]
 pub(crate) struct DrivenServer {
     server: Server<ServedModel>,
     /// Events before those that the server still has.
@@ -136,6 +137,17 @@ pub unsafe extern "C" fn rooflut_server_new(scenario: Handle, server: *mut Handl
     };
     // SAFETY: the caller's promise.
     unsafe { returning((server, "server"), error, make) }
+}
+
+/// Returns a copy of a server: it has the same clock, requests, KV cache and events, and goes on by itself.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rooflut_server_copy(server: Handle, copy: *mut Handle, error: *mut Error) -> u32 {
+    let make = || {
+        let copy = REGISTRY.servers.write(server, |driven| Ok(driven.clone()))?;
+        REGISTRY.servers.insert(copy)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { returning((copy, "copy"), error, make) }
 }
 
 /// Adds a request and writes its number: how many were added before it.

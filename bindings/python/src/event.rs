@@ -1,5 +1,7 @@
 //! Events of a server.
 
+use std::borrow::Cow;
+
 use pyo3::prelude::*;
 use rooflut::sim::{RequestRecord, ServerEvent};
 use rooflut_report::outcome_name;
@@ -8,15 +10,16 @@ use crate::error::error;
 
 /// An event in the life of a request.
 #[pyclass(frozen, get_all, module = "rooflut")]
+#[derive(Clone)]
 pub(crate) struct Event {
     /// ``first_token`` or ``finished``.
-    kind: &'static str,
+    kind: Cow<'static, str>,
     /// The number that ``push`` returned.
     request: usize,
     /// Time in nanoseconds.
     at_ns: u64,
     /// ``completed``, or why the finished request was rejected.
-    outcome: Option<&'static str>,
+    outcome: Option<Cow<'static, str>>,
     /// Time in the queue, seconds.
     queue_s: Option<f64>,
     /// Time to first token, seconds.
@@ -41,10 +44,10 @@ impl Event {
         let time = |of: fn(&RequestRecord) -> Option<rooflut::units::Seconds>| Some(of(record?)?.0);
         let timing = record.and_then(RequestRecord::timing);
         Ok(Event {
-            kind,
+            kind: kind.into(),
             request: id.index(),
             at_ns,
-            outcome: record.map(|record| outcome_name(&record.outcome)),
+            outcome: record.map(|record| outcome_name(&record.outcome).into()),
             queue_s: time(RequestRecord::queue),
             ttft_s: time(RequestRecord::ttft),
             tpot_s: time(RequestRecord::tpot),
@@ -54,10 +57,28 @@ impl Event {
     }
 }
 
+/// The fields of an event in their order, by which it is pickled.
+type Fields = (String, usize, u64, Option<String>, Option<f64>, Option<f64>, Option<f64>, Option<f64>, u32);
+
+/// Returns the event with these fields.
+#[pyfunction]
+pub(crate) fn _event(fields: Fields) -> Event {
+    let (kind, request, at_ns, outcome, queue_s, ttft_s, tpot_s, e2e_s, preemptions) = fields;
+    let (kind, outcome) = (kind.into(), outcome.map(Cow::from));
+    Event { kind, request, at_ns, outcome, queue_s, ttft_s, tpot_s, e2e_s, preemptions }
+}
+
 #[pymethods]
 impl Event {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Fields,))> {
+        let Event { kind, request, at_ns, outcome, queue_s, ttft_s, tpot_s, e2e_s, preemptions } = self.clone();
+        let (kind, outcome) = (kind.into_owned(), outcome.map(Cow::into_owned));
+        let fields = (kind, request, at_ns, outcome, queue_s, ttft_s, tpot_s, e2e_s, preemptions);
+        Ok((py.import("rooflut._rooflut")?.getattr("_event")?, (fields,)))
+    }
+
     fn __repr__(&self) -> String {
-        let outcome = self.outcome.map_or(String::new(), |outcome| format!(", {outcome}"));
+        let outcome = self.outcome.as_ref().map_or(String::new(), |outcome| format!(", {outcome}"));
         format!("<rooflut.Event {} of request {} at {} ns{outcome}>", self.kind, self.request, self.at_ns)
     }
 }

@@ -51,7 +51,7 @@ mod _rooflut {
     #[pymodule_export]
     use crate::error::RooflutError;
     #[pymodule_export]
-    use crate::event::Event;
+    use crate::event::{_event, Event};
     #[pymodule_export]
     use crate::html::html;
     #[pymodule_export]

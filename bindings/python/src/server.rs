@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rooflut::deployment::ServedModel;
-use rooflut::sim::{Request, RequestId, ServerError, ServerEvent, StepRecord, StepTimeError};
+use rooflut::sim::{Content, Request, RequestId, ServerError, ServerEvent, StepRecord, StepTimeError};
 
-use crate::arrays::number;
+use crate::arrays::{Numbers, number, whole};
 use crate::border::compute;
 use crate::error::error;
 use crate::event::Event;
@@ -89,11 +89,17 @@ impl Server {
     ///
     /// It arrives now unless ``arrival_ns`` says when, in nanoseconds from the start. ``cached_prompt_tokens`` leading
     /// tokens of its prompt are in the prefix cache. Smaller ``priority`` numbers go first on a server with
-    /// ``policy="priority"``.
+    /// ``policy="priority"``. Prompts that begin with the same ``block_ids``, each for ``block_tokens`` tokens, share
+    /// these tokens in the prefix cache.
     #[pyo3(
-        signature = (prompt_tokens, output_tokens, *, arrival_ns = None, cached_prompt_tokens = None, priority = None),
-        text_signature = "($self, prompt_tokens, output_tokens, *, arrival_ns=None, cached_prompt_tokens=0, priority=0)"
+        signature = (
+            prompt_tokens, output_tokens, *, arrival_ns = None, cached_prompt_tokens = None, priority = None,
+            block_ids = None, block_tokens = None
+        ),
+        text_signature = "($self, prompt_tokens, output_tokens, *, arrival_ns=None, cached_prompt_tokens=0, \
+                          priority=0, block_ids=None, block_tokens=None)"
     )]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn push(
         &self,
         py: Python<'_>,
@@ -102,6 +108,8 @@ impl Server {
         arrival_ns: Option<&Bound<'_, PyAny>>,
         cached_prompt_tokens: Option<&Bound<'_, PyAny>>,
         priority: Option<&Bound<'_, PyAny>>,
+        block_ids: Option<&Bound<'_, PyAny>>,
+        block_tokens: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let or_zero = |name, value: Option<&Bound<'_, PyAny>>| value.map_or(Ok(0), |value| number(name, value, 0));
         let prompt_tokens = number("prompt_tokens", prompt_tokens, 0)?;
@@ -109,7 +117,12 @@ impl Server {
             .with_cached_prompt_tokens(or_zero("cached_prompt_tokens", cached_prompt_tokens)?)
             .with_priority(or_zero("priority", priority)?);
         let arrival_ns = arrival_ns.map(|at_ns| number::<u64>("arrival_ns", at_ns, 0)).transpose()?;
-        let pushed = self.with(py, |server| server.push(request.at_ns(arrival_ns.unwrap_or(server.now_ns()))))?;
+        let (content, ids, block_tokens) = content(block_ids, block_tokens)?;
+        let request = request.with_content(content);
+        let pushed = self.with(py, |server| {
+            let request = request.at_ns(arrival_ns.unwrap_or(server.now_ns()));
+            server.push_with_ids(request, &ids, block_tokens)
+        })?;
         pushed.map(RequestId::index).map_err(error)
     }
 
@@ -181,6 +194,19 @@ impl Server {
     fn drain_events(&self, py: Python<'_>) -> PyResult<Vec<Event>> {
         let events: Vec<ServerEvent> = self.with(py, |server| server.drain_events().collect())?;
         events.iter().map(Event::try_new).collect()
+    }
+
+    /// Returns a server with the same clock, requests and KV cache, which goes on by itself.
+    fn copy(&self, py: Python<'_>) -> PyResult<Server> {
+        self.with(py, |server| server.clone()).map(Server::new)
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Server> {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Server> {
+        self.copy(py)
     }
 
     /// Returns counts of all steps that have ended.
@@ -267,6 +293,28 @@ impl Server {
         });
         // Debuggers and logs of other threads write it, too.
         written.unwrap_or_else(|_| "<rooflut.Server in use>".to_owned())
+    }
+}
+
+/// Returns the content of a prompt, its ids and the tokens of each.
+fn content(
+    block_ids: Option<&Bound<'_, PyAny>>,
+    block_tokens: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(Content, Vec<u64>, u32)> {
+    match (block_ids, block_tokens) {
+        (None, None) => Ok((Content::Unique, Vec::new(), 0)),
+        (Some(_), None) => Err(error("block_ids: expected the tokens of each block beside them; give block_tokens")),
+        (None, Some(_)) => {
+            Err(error("block_tokens: expected block_ids beside it; give the ids of the prompt's blocks"))
+        }
+        (Some(ids), Some(tokens)) => {
+            let ids = match whole("block_ids", ids, 0)? {
+                Numbers::Same(id) => vec![id],
+                Numbers::Each(ids) => ids,
+            };
+            let count = u32::try_from(ids.len()).map_err(|_| error("block_ids: expected fewer than 2^32 ids"))?;
+            Ok((Content::TraceBlocks { first: 0, count }, ids, number("block_tokens", tokens, 1)?))
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 """Servers that Python drives."""
 
 import asyncio
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -180,3 +182,50 @@ def test_ranks_of_a_data_parallel_deployment_have_no_server_of_their_own():
     deployment = rooflut.Deployment(model="deepseek-v3", gpu="h200", dp=8, tp=1, expert_parallel=True)
     with pytest.raises(rooflut.RooflutError, match="dp: expected a single rank, found 8.*use simulate"):
         deployment.server()
+
+
+def test_a_copy_goes_on_by_itself(deployment):
+    server = deployment.server()
+    server.push_all(load())
+    server.advance_to(500_000_000)
+    server.drain_events()
+    copies = [server.copy(), copy.copy(server), copy.deepcopy(server)]
+    copies[0].push(2_000, 100)
+    # What one copy does changes neither the others nor the server.
+    first, *others = [events_of(one) for one in copies]
+    assert others[0] == others[1] == events_of(server) != first
+
+
+def test_prompts_with_the_same_blocks_share_them(deployment):
+    def hits(**second):
+        server = deployment.server()
+        server.push(320, 1, block_ids=[7, 8, 9], block_tokens=100)
+        server.run_until_idle()
+        server.push(320, 1, **second)
+        server.run_until_idle()
+        return server.totals()["cache_hits"]
+
+    # Whole blocks of 16 tokens.
+    assert hits(block_ids=np.array([7, 8, 9]), block_tokens=100) == 288
+    assert hits(block_ids=[7, 8, 1], block_tokens=100) == 192
+    assert hits(block_ids=7, block_tokens=100) == 96
+    assert hits() == 0
+    for wrong, message in [
+        ({"block_ids": [1]}, "give block_tokens"),
+        ({"block_tokens": 16}, "give the ids of the prompt's blocks"),
+        ({"block_ids": [-1], "block_tokens": 16}, "block_ids"),
+        ({"block_ids": [1], "block_tokens": 0}, "block_tokens"),
+    ]:
+        with pytest.raises(rooflut.RooflutError, match=message):
+            deployment.server().push(320, 1, **wrong)
+
+
+def test_events_are_pickled(deployment):
+    server = deployment.server()
+    server.push(512, 3)
+    server.run_until_idle()
+    names = ["kind", "request", "at_ns", "outcome", "queue_s", "ttft_s", "tpot_s", "e2e_s", "preemptions"]
+    events = server.drain_events()
+    fields = [[getattr(event, name) for name in names] for event in events]
+    again = pickle.loads(pickle.dumps(events))
+    assert len(events) == 2 and [[getattr(event, name) for name in names] for event in again] == fields

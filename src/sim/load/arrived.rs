@@ -7,7 +7,7 @@ use crate::sim::Request;
 
 /// A request before it is scheduled, a third of the size of a
 /// [`Sequence`](crate::sim::schedule::sequence::Sequence).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Arrived {
     pub(crate) index: usize,
     pub(crate) request: Request,

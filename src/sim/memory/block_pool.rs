@@ -42,12 +42,12 @@ pub(crate) struct BlockPool {
     counts: CacheCounts,
 }
 
-/// One reference to one block, to be returned with [`BlockPool::release`].
-#[derive(Debug, PartialEq, Eq)]
+/// One reference to one block, to be returned with [`BlockPool::release`]. Only copies of a whole server copy it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BlockHandle(u32);
 
 /// Blocks that a preempted request freed and may reclaim.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parked {
     slot: u32,
     ticket: NonZeroU64,

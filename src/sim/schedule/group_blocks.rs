@@ -16,7 +16,7 @@ use crate::sim::schedule::kv_cache::{Blocks, KvCache};
 use crate::sim::schedule::sequence::Sequence;
 
 /// The KV blocks of one request in each group.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct GroupBlocks {
     /// Number of blocks of each group that have been registered in the prefix cache, without those of the prefix hit
     /// given with the request.

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 
 /// Times of the last tokens of interrupted requests, by index.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupted {
     last_token_ns: BTreeMap<usize, u64>,
 }

@@ -14,7 +14,7 @@ use crate::sim::{PrefixCaching, SimConfig};
 
 /// The KV blocks of one request. With several groups of layers all numbers are those of each group, blocks behind the
 /// window included.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Blocks {
     /// Its first full blocks, registered in the prefix cache.
     registered: Vec<BlockHandle>,
@@ -44,7 +44,7 @@ impl Blocks {
 }
 
 /// The KV cache of a server: its block pool, and the rules by which requests use it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct KvCache {
     pub(crate) pool: BlockPool,
     pub(super) groups: KvGroups,

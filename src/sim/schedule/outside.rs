@@ -9,7 +9,7 @@ use crate::model::Span;
 ///
 /// Each request crosses its window once, and a chunk whenever it has filled one; in all other steps a sum is enough.
 /// Costs O(1) per step and per request.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Outside {
     span: Span,
     /// Number of requests by the first step before which their tokens fill the window or a chunk, modulo its length.

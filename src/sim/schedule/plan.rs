@@ -8,7 +8,7 @@ use crate::sim::schedule::running::Admitted;
 use crate::step::{Chunk, DecodeGroup, StepBatch};
 
 /// A scheduled step. Requests are identified by their indices.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Plan {
     /// Number of the step, counted from 1.
     number: u64,

@@ -11,7 +11,7 @@ use crate::sim::{Request, SchedulingPolicy, SimConfig};
 /// Memory: under overload most requests are waiting, so that new ones are kept as an [`Arrived`] (160 bytes in the
 /// map) until they come first. Preempted requests, and new ones while the queue is short, are kept as a
 /// [`Sequence`] (440 bytes).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Queue {
     policy: SchedulingPolicy,
     block_size: u32,

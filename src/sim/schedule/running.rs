@@ -23,7 +23,7 @@ pub(crate) struct Admitted {
 /// Running requests, each in a sequence slot.
 ///
 /// Costs: a step of all decoding requests O(1), a request that starts or stops decoding O(log n).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Running {
     slots: Vec<Option<(u64, Sequence)>>,
     vacant: Vec<u32>,
@@ -39,7 +39,7 @@ pub(crate) struct Running {
 }
 
 /// All requests that take a token in the next step.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct DecodeSet {
     /// Number of requests, and their KV tokens in the next step.
     next: DecodeGroup,
@@ -57,7 +57,7 @@ struct DecodeSet {
 }
 
 /// The tokens and blocks of decoding requests that layers with a window or chunks do not read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Limited {
     outside: Outside,
     /// When windows leave blocks behind, if such layers have groups of their own: `sharing` has all requests then.
@@ -71,7 +71,7 @@ impl Limited {
 }
 
 /// When the windows of decoding requests leave blocks behind.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Slides {
     /// Steps from one in which a request leaves a block behind to the next one in which it needs a block.
     before: u64,

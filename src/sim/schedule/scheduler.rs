@@ -21,7 +21,7 @@ use crate::step::{Chunk, DecodeGroup};
 /// in which not all running requests get all their tokens visits them one by one, as every step with speculative
 /// decoding or pipeline stages does. A request that can share tokens with others costs O(its blocks) more, and again whenever it is at the
 /// head of the queue and does not fit.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Scheduler {
     pub(super) config: SimConfig,
     pub(super) kv: KvCache,

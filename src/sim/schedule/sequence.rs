@@ -15,7 +15,7 @@ use crate::step::Chunk;
 /// speculative decoding, the state is not updated while the request decodes (see `decodes_from`).
 ///
 /// At most 256 bytes in a sequence slot: it is moved often, and a larger move costs twice as much.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Sequence {
     /// Index in the source, or number of the push.
     pub(crate) index: usize,
@@ -58,7 +58,7 @@ pub(crate) struct Sequence {
 }
 
 /// The part of a [`Timing`] that is known before the last token.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct TimesSoFar {
     pub(crate) at_engine_ns: u64,
     pub(crate) scheduled_ns: u64,

@@ -56,7 +56,7 @@ pub struct StepOutcome<'s> {
 }
 
 /// Buffers that a [`StepOutcome`] borrows.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct StepBuffers {
     pub(super) tokens: Vec<(RequestId, u32)>,
     pub(super) preempted: Vec<RequestId>,

@@ -8,7 +8,7 @@ use crate::sim::load::arrived::Arrived;
 
 /// Requests in the order of their arrival, ties in the order of the pushes, and the API server that tokenizes their
 /// prompts one after another.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Inbox {
     requests: BinaryHeap<Reverse<Entry>>,
     pushed: u64,
@@ -19,7 +19,7 @@ pub(super) struct Inbox {
     tokenized_ns: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Entry {
     number: u64,
     arrived: Arrived,

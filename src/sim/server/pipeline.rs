@@ -13,7 +13,7 @@ use crate::sim::schedule::plan::Plan;
 use crate::step::LatencyModel;
 
 /// The batches of a server with several pipeline stages that have been scheduled and have not ended.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Pipeline {
     /// In the order in which they were scheduled; `None` for one without work, which ends with the one before it.
     batches: VecDeque<Option<(Plan, InFlight)>>,

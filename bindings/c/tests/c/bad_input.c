@@ -209,6 +209,20 @@ static void server(void) {
   OK(rooflut_free(scenario, &error));
   RooflutRequest request = {.prompt_tokens = 100, .output_tokens = 10};
   OK(rooflut_server_push(server, &request, &number, &error));
+  // A copy goes on by itself.
+  uint64_t copy = 0;
+  RooflutServerState state;
+  EXPECT(rooflut_server_copy(0, &copy, &error), ROOFLUT_CODE_HANDLE, "found 0");
+  EXPECT(rooflut_server_copy(server, NULL, &error), ROOFLUT_CODE_POINTER, "copy: ");
+  OK(rooflut_server_copy(server, &copy, &error));
+  OK(rooflut_server_advance(copy, 1000000000, &state, &error));
+  uint32_t copy_is_idle = state.is_idle;
+  OK(rooflut_server_state(server, &state, &error));
+  if (!copy_is_idle || state.is_idle || state.now_ns != 0) {
+    fprintf(stderr, "a copy does not go on by itself\n");
+    failures++;
+  }
+  OK(rooflut_free(copy, &error));
   request.prompt_tokens = 0;
   EXPECT(rooflut_server_push(server, &request, &number, &error), ROOFLUT_CODE_REFUSED, "request: the prompt is empty");
   request.prompt_tokens = UINT32_MAX;

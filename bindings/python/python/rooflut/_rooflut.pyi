@@ -210,12 +210,15 @@ class Server:
         arrival_ns: int | None = None,
         cached_prompt_tokens: int = 0,
         priority: int = 0,
+        block_ids: ArrayLike | None = None,
+        block_tokens: int | None = None,
     ) -> int:
         """Adds a request and returns its number.
 
         It arrives now unless ``arrival_ns`` says when, in nanoseconds from the start. ``cached_prompt_tokens`` leading
         tokens of its prompt are in the prefix cache. Smaller ``priority`` numbers go first on a server with
-        ``policy="priority"``.
+        ``policy="priority"``. Prompts that begin with the same ``block_ids``, each for ``block_tokens`` tokens, share
+        these tokens in the prefix cache.
         """
     def push_all(self, frame: Union[Mapping[str, ArrayLike], Any]) -> Union[int, None]:
         """Adds the requests of a frame with the arguments of ``push`` as columns; returns the number of the first.
@@ -235,6 +238,10 @@ class Server:
         """
     def step(self) -> Union[ServerStep, None]:
         """Runs one step to its end and returns what happened; ``None`` if the server is idle."""
+    def copy(self) -> Server:
+        """Returns a server with the same clock, requests and KV cache, which goes on by itself."""
+    def __copy__(self) -> Server: ...
+    def __deepcopy__(self, _memo: Any) -> Server: ...
     def drain_events(self) -> List[Event]:
         """Removes and returns the events since the last call, in order."""
     def totals(self) -> dict[str, int]:
