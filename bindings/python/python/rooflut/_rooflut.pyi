@@ -19,6 +19,7 @@ __all__ = [
     "Tables",
     "__version__",
     "_baseline",
+    "_event",
     "_panic",
     "answer",
     "html",
@@ -303,6 +304,21 @@ def simulate(
     keys: dict[str, Any],
 ) -> Tuple[str, Union[dict[str, NDArray[Any]], None], Union[dict[str, NDArray[Any]], None]]:
     """Simulates a scenario; returns the JSON of its report and columns of its requests and steps."""
+
+def _event(
+    fields: Tuple[
+        str,
+        int,
+        int,
+        Union[str, None],
+        Union[float, None],
+        Union[float, None],
+        Union[float, None],
+        Union[float, None],
+        int,
+    ],
+) -> Event:
+    """Returns the event with these fields, from which it was pickled."""
 
 def _panic(message: str, thread: bool = False) -> None:
     """Panics behind the border; for the tests of the package."""
