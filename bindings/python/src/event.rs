@@ -60,7 +60,7 @@ impl Event {
 /// The fields of an event in their order, by which it is pickled.
 type Fields = (String, usize, u64, Option<String>, Option<f64>, Option<f64>, Option<f64>, Option<f64>, u32);
 
-/// Returns the event with these fields.
+/// Returns the event with these fields, from which it was pickled.
 #[pyfunction]
 pub(crate) fn _event(fields: Fields) -> Event {
     let (kind, request, at_ns, outcome, queue_s, ttft_s, tpot_s, e2e_s, preemptions) = fields;

@@ -205,10 +205,10 @@ def test_prompts_with_the_same_blocks_share_them(deployment):
         server.run_until_idle()
         return server.totals()["cache_hits"]
 
-    # Whole blocks of 16 tokens.
-    assert hits(block_ids=np.array([7, 8, 9]), block_tokens=100) == 288
-    assert hits(block_ids=[7, 8, 1], block_tokens=100) == 192
-    assert hits(block_ids=7, block_tokens=100) == 96
+    # Whole KV blocks of 16 tokens.
+    assert hits(block_ids=np.array([7, 8, 9]), block_tokens=100) == 300 // 16
+    assert hits(block_ids=[7, 8, 1], block_tokens=100) == 200 // 16
+    assert hits(block_ids=7, block_tokens=100) == 100 // 16
     assert hits() == 0
     for wrong, message in [
         ({"block_ids": [1]}, "give block_tokens"),
