@@ -191,7 +191,7 @@ def test_a_copy_goes_on_by_itself(deployment):
     server.drain_events()
     copies = [server.copy(), copy.copy(server), copy.deepcopy(server)]
     copies[0].push(2_000, 100)
-    # What one copy does changes neither the others nor the server.
+    # A copy that goes on changes neither the others nor the server.
     first, *others = [events_of(one) for one in copies]
     assert others[0] == others[1] == events_of(server) != first
 
