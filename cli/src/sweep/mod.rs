@@ -52,7 +52,7 @@ pub(crate) fn run(args: &SweepArgs, host: Host<'_>) -> Result<Answered, Error> {
 
 fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<String, Error> {
     let command = host.command;
-    let grid = grid::grid(args)?;
+    let (grid, keys) = grid::grid(args)?;
     let points = args.shard.len(grid.len());
     if points > args.max_points {
         return Err(Error::new(format!(
@@ -65,7 +65,8 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
     }
     let sets = ReadSets::default();
     let sources = Sources { find: &|scenario| Ok(named(scenario, &sets)?), open: &input::open };
-    let sweep = Sweep::try_new(grid, sources, &version())?.stopped_by(host.stop);
+    let sweep = Sweep::try_new(grid, sources, &version()).map_err(|error| keys.place(error.into()))?;
+    let sweep = sweep.stopped_by(host.stop);
     plots::check(&args.plot, &sweep)?;
     let mut out = SweepOut::open(args, &sweep, host.stdout)?;
     let done = out.done();
@@ -129,9 +130,11 @@ pub(crate) type ReadSets = Mutex<Vec<(PathBuf, TableSet)>>;
 /// Finds what a scenario names.
 pub(crate) fn named(scenario: &Scenario, sets: &ReadSets) -> Result<Named, Error> {
     let target = &scenario.target;
-    let model = model_source::find(target.model(), model_source::options(target))?;
+    let model =
+        model_source::find(target.model(), model_source::options(target)).map_err(|error| error.about("model"))?;
     let find_draft = |name| model_source::find(name, model_source::draft_options(target));
-    let draft = scenario.server.draft_model().map(find_draft).transpose()?;
+    let draft =
+        scenario.server.draft_model().map(find_draft).transpose().map_err(|error| error.about("draft_model"))?;
     let models: Vec<_> = [&model].into_iter().chain(&draft).collect();
     model_source::check(target, &models)?;
     Ok(Named {
