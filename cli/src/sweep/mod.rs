@@ -99,17 +99,28 @@ fn sweep(args: &SweepArgs, host: Host<'_>, report: Option<HtmlFile>) -> Result<S
     let Some(path) = args.out.as_deref().filter(|path| !is_stdout(path)) else {
         return Ok(print_aside(remarks));
     };
-    Ok(summary(path, points, done, failed) + &remarks + &pictures(args, path, report, &command)?)
+    Ok(summary(path, points, done, failed) + &remarks + &pictures(args, (path, points), report, &command)?)
 }
 
 /// Draws the charts of the rows and writes their report, and returns the paths of the charts and the Pareto front, as they
 /// are asked for.
-fn pictures(args: &SweepArgs, rows: &Path, report: Option<HtmlFile>, command: &str) -> Result<String, Error> {
-    let drawn = plots::draw(&args.plot, rows)?;
+fn pictures(
+    args: &SweepArgs,
+    (rows, count): (&Path, u64),
+    report: Option<HtmlFile>,
+    command: &str,
+) -> Result<String, Error> {
+    let is_asked = args.pareto || !args.plot.is_empty();
+    let drawn = if count > 0 { plots::draw(&args.plot, rows)? } else { String::new() };
     if let Some(report) = report {
         report::write(report, rows, command)?;
     }
-    Ok(if args.pareto { drawn + &pareto::text(rows)? } else { drawn })
+    Ok(match count {
+        // A shard of a small grid may have no rows.
+        0 if is_asked => "nothing to draw: there are no rows\n".to_owned(),
+        1.. if args.pareto => drawn + &pareto::text(rows)?,
+        _ => drawn,
+    })
 }
 
 /// `sweep.csv: 600 deployments simulated, 12 with an error; 1000 rows`.

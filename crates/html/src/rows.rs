@@ -88,8 +88,12 @@ impl Kept {
     fn describe(self, kind: Kind, fields: &mut Map<String, Value>) -> Result<(), Error> {
         let text = self.0.into_inner().map_err(|error| Error::new(ErrorKind::Io, error.to_string()))?;
         if kind == Kind::Sweep {
-            // A sweep whose rows have no such figures has no front.
-            let front = Front::of(text.as_slice()).map(|front| front.rows).unwrap_or_default();
+            let front = match Front::of(text.as_slice()) {
+                Ok(front) => front.rows,
+                // A sweep whose rows have no such figures has no front.
+                Err(error) if error.kind() == ErrorKind::NoAnswer => Vec::new(),
+                Err(error) => return Err(error),
+            };
             let indices: Vec<u64> = front.iter().filter_map(|row| row.index.parse().ok()).collect();
             fields.insert("pareto".to_owned(), indices.into());
         }
